@@ -24,6 +24,7 @@ const DOORS = ["src/engine", "src/store", "src/chain", "src/api"];
 const PLATFORM = [
 	"abortable",
 	"barrier",
+	"blob-tree",
 	"bounded-fetch",
 	"bounded-map",
 	"durable-file",

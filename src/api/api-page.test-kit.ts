@@ -36,7 +36,8 @@ export function apiPage(): string {
 			.filter((parameter) => parameter.in === "query")
 			.map((parameter) => `\`${parameter.name}${parameter.required ? "" : "?"}\``);
 		const body = operation.requestBody?.content["application/json"]?.schema;
-		const takes = [query.join(" "), body === undefined ? "" : `body: ${bodyFields(body)}`].filter(Boolean).join("; ");
+		const fields = route.mostBytes !== undefined ? "bytes" : body === undefined ? "" : bodyFields(body);
+		const takes = [query.join(" "), fields && `body: ${fields}`].filter(Boolean).join("; ");
 		const gives = route.kind === "json" ? String(route.status) : `${route.status}, ${route.kind}`;
 		const codes = (route.problems ?? []).map((code) => `\`${code}\` ${STATUS_OF_CODE[code]}`).join(", ");
 		return `| \`${name}\` | \`${route.method} ${path}\` | ${route.role} | ${route.summary} | ${takes} | ${gives} | ${codes} |`;
@@ -46,12 +47,12 @@ export function apiPage(): string {
 Made from \`src/api/routes.ts\` by \`node src/api/api-page.test-kit.ts\`; a test keeps the two in step.
 \`/v1/openapi.json\` has every field.
 
-- **Credentials.** Reads are public. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request
-  (docs/network.md §3) by a key with that role. Admins may call everything.
+- **Credentials.** Reads are public where the table says so. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request
+  (docs/network.md §3) by a key with that role. Admins may call everything; a *member* is a customer, a provider or a validator.
 - **Errors** are problem documents (\`application/problem+json\`) with a code of docs/codes.md.
 - **Lists** are paged: \`{rows, cursor}\`, \`cursor\` is null on the last page, \`limit\` at most 500.
-- **Limits.** Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads and ${DEFAULT_LIMITS.writesPerS} writes a second and hold ${DEFAULT_LIMITS.streamsPerAddress} event
-  streams; a reader that falls more than ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB behind is disconnected.
+- **Limits.** Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB; pieces of blobs are \`application/octet-stream\` of at most 1 MiB. An address may make
+  ${DEFAULT_LIMITS.readsPerS} reads, ${DEFAULT_LIMITS.writesPerS} writes and ${DEFAULT_LIMITS.transfersPerS} transfers of pieces a second and hold ${DEFAULT_LIMITS.streamsPerAddress} event streams; a reader that falls more than ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB behind is disconnected.
 - **Event streams** resume after \`Last-Event-ID\` (or \`after\`); the event \`end\` says that there is nothing more.
 
 Every route can also answer \`REQUEST_BAD\` 400, \`CREDENTIALS_REFUSED\` 401, \`RATE_LIMITED\` 429, \`SERVER_FAILED\` 500; those with

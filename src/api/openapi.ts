@@ -67,7 +67,10 @@ function operation(name: string, route: Route, components: Json): Json {
 			: {
 					requestBody: {
 						required: true,
-						content: { "application/json": { schema: jsonSchema(route.body, "input", components) } },
+						content:
+							route.mostBytes === undefined
+								? { "application/json": { schema: jsonSchema(route.body, "input", components) } }
+								: { "application/octet-stream": { schema: {} } },
 					},
 				}),
 		responses: { [route.status]: success(route, components), ...problems(route) },

@@ -6,11 +6,12 @@ import type { JsonValue } from "./schemas/primitives.ts";
 import type { NetworkEvent } from "./types.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
-/** Who may call. Admins may call everything; public is for anyone. */
-export type RouteRole = Exclude<CallerRole, "reader">;
+/** Who may call. Admins may call everything; public is for anyone, member for customers, providers and validators. */
+export type RouteRole = Exclude<CallerRole, "reader"> | "member";
 export type CallerRole = "public" | Role;
 type RouteKind = "json" | "binary" | "events" | "text";
-export type RateClass = "read" | "write";
+/** A transfer is a piece of at most 1 MiB, either way. */
+export type RateClass = "read" | "write" | "transfer";
 
 export interface Route {
 	readonly method: Method;
@@ -22,7 +23,11 @@ export interface Route {
 	/** How many ordinary requests it counts for. Default 1. */
 	readonly cost?: number;
 	/** Whose answer its handler waits for; by default the database's. What waits for a host takes nobody's turn. */
-	readonly waitsFor?: "chain" | "host";
+	readonly waitsFor?: "chain" | "disk" | "host";
+	/** Its body is so many bytes at most, as they are (application/octet-stream). Without it: JSON. */
+	readonly mostBytes?: number;
+	/** A second time it changes nothing and gives nothing new: its signature needs no nonce that somebody remembers. */
+	readonly isRepeatable?: true;
 	/** Of the success reply. */
 	readonly status: 200 | 201 | 202;
 	readonly params?: z.ZodObject;
@@ -60,12 +65,12 @@ export interface Call<R extends Route> {
 	readonly lastEventId: string | null;
 }
 
-/** Immutable bytes under a name that is their hash: cached by everyone for ever. */
+/** Bytes. Those that their hash names are immutable and cached by everyone for ever; others (`sha256` null) are for who asked, at most 1 MiB. */
 export interface BinaryReply {
 	/** Large ones in pieces: they are read as their taker reads, and not at all when nobody does. */
 	readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
 	readonly sizeBytes: number;
-	readonly sha256: string;
+	readonly sha256: string | null;
 }
 
 /** Handlers may give values that they hold as read-only. */

@@ -4,6 +4,7 @@
 import * as z from "zod";
 import type { Handler, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
+import * as blob from "./schemas/blob.ts";
 import * as chain from "./schemas/chain.ts";
 import * as network from "./schemas/network.ts";
 import { epochNumber, page, probeId, providerId, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
@@ -254,6 +255,38 @@ export const routes = {
 		params: byRental,
 		reply: rental.rental,
 		problems: ["RENTAL_UNKNOWN", "RENTAL_STATE"],
+	}),
+
+	beginBlob: write("/v1/blobs/:root", "Begin an upload, or find where it stands; the body is the roots of its pieces", {
+		...{ role: "member", rate: "transfer", waitsFor: "disk", isRepeatable: true, mostBytes: blob.MOST_PIECE_BYTES },
+		...{ params: blob.byRoot, query: blob.blobQuery, body: blob.piece, reply: blob.uploaded },
+		problems: ["BLOB_TREE", "BLOB_LARGE", "BLOB_QUOTA", "CALLER_OTHER", "FILE_UNWRITABLE"],
+	}),
+	putBlob: write("/v1/blobs/:root", "The next piece of an upload; on disk when it is answered", {
+		...{ method: "PATCH", role: "member", rate: "transfer", waitsFor: "disk", isRepeatable: true },
+		...{ mostBytes: blob.MOST_PIECE_BYTES, params: blob.byRoot, query: blob.putQuery, body: blob.piece },
+		reply: blob.uploaded,
+		problems: ["BLOB_UNKNOWN", "BLOB_OFFSET", "BLOB_WRONG", "CALLER_OTHER", "FILE_UNWRITABLE"],
+	}),
+	getBlob: read("/v1/blobs/:root", "Bytes of a blob that the caller holds", {
+		...{ role: "member", kind: "binary", rate: "transfer", waitsFor: "disk", isRepeatable: true },
+		...{ params: blob.byRoot, query: blob.readQuery, problems: ["BLOB_UNKNOWN", "CALLER_OTHER"] },
+	}),
+	listBlobs: read("/v1/blobs", "Blobs that the caller holds", {
+		...{ role: "member", waitsFor: "disk", query: blob.heldQuery, reply: page(blob.blob) },
+		problems: ["CURSOR_BAD", "CALLER_OTHER"],
+	}),
+	releaseBlob: write("/v1/blobs/:root", "Hold a blob no more; what nobody holds is removed", {
+		...{ method: "DELETE", role: "member", waitsFor: "disk", params: blob.byRoot, query: blob.blobQuery },
+		...{ reply: blob.blob, problems: ["CALLER_OTHER"] },
+	}),
+	shareBlob: write("/v1/blobs/:root/share", "Give a blob to another holder; between processes of one validator", {
+		...{ role: "admin", waitsFor: "disk", params: blob.byRoot, query: blob.shareQuery, reply: blob.blob },
+		problems: ["BLOB_UNKNOWN"],
+	}),
+	getJobBlob: read("/v1/jobs/:id/blobs/:root", "Bytes of a blob of a job, for its customer and its providers", {
+		...{ role: "member", kind: "binary", rate: "transfer", waitsFor: "disk", isRepeatable: true },
+		...{ params: blob.byJobAndRoot, query: blob.jobReadQuery, problems: ["JOB_UNKNOWN", "BLOB_UNKNOWN"] },
 	}),
 
 	listTokens: read("/v1/tokens", "API tokens, without their secrets", {

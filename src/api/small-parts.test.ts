@@ -21,7 +21,7 @@ test("addresses are counted as one subscriber has them", () => {
 
 test("a bucket gives its limit at once, then one for each part of a second, never more", () => {
 	let nowMs = 0;
-	const limiter = createRateLimiter({ read: 10, write: 2, bytes: 100, allBytes: 150 }, () => nowMs);
+	const limiter = createRateLimiter({ read: 10, transfer: 5, write: 2, bytes: 100, allBytes: 150 }, () => nowMs);
 	const takes = (count: number) =>
 		Array.from({ length: count }, () => limiter.take("a", "read")).filter((wait) => wait === 0).length;
 	assert.equal(takes(20), 10);
@@ -41,7 +41,7 @@ test("a bucket gives its limit at once, then one for each part of a second, neve
 
 test("bytes are counted for each address and for all; what is begun is sent whole", () => {
 	let nowMs = 0;
-	const limiter = createRateLimiter({ read: 1, write: 1, bytes: 100, allBytes: 150 }, () => nowMs);
+	const limiter = createRateLimiter({ read: 1, transfer: 5, write: 1, bytes: 100, allBytes: 150 }, () => nowMs);
 	assert.equal(limiter.takeBytes("a", 120), 0);
 	assert.equal(limiter.takeBytes("a", 1), 210);
 	assert.equal(limiter.takeBytes("b", 40), 0, "30 are left of all");
@@ -51,7 +51,7 @@ test("bytes are counted for each address and for all; what is begun is sent whol
 });
 
 test("forgets the longest unused address, not the busy one", () => {
-	const limiter = createRateLimiter({ read: 1, write: 1, bytes: 1, allBytes: 1 }, () => 0, 3);
+	const limiter = createRateLimiter({ read: 1, transfer: 5, write: 1, bytes: 1, allBytes: 1 }, () => 0, 3);
 	limiter.take("busy", "read");
 	for (let i = 0; i < 100; i++) {
 		limiter.take(`stranger ${i}`, "read");

@@ -13,6 +13,7 @@ import { AgentPool, type AgentPoolOptions } from "./agents/agent-pool.ts";
 import { createAgentAsker } from "./agents/ask-agent.ts";
 import { EventHub } from "./event-hub.ts";
 import { startHousekeeping } from "./housekeeping.ts";
+import { openBlobs } from "./jobs/blobs/open-blobs.ts";
 import { loadSigner } from "./probe/signer.ts";
 import { takeClaim } from "./probing/claim-changes.ts";
 import { createProgressBudget } from "./probing/probe-progress.ts";
@@ -217,5 +218,6 @@ async function openBase(config: ValidatorConfig, env: Environment, opened: Opene
 	});
 	const mutex = createKeyedMutex();
 	opened.push(() => mutex.idle());
-	return { base: { config, env, store, signer, hub, metrics, log, mutex }, registry, adminTokenFile };
+	const blobs = await openBlobs(config, signer);
+	return { base: { config, env, store, blobs, signer, hub, metrics, log, mutex }, registry, adminTokenFile };
 }

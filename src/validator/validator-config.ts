@@ -64,6 +64,8 @@ const DEFAULTS = {
 	databaseUrl: null as string | null,
 	/** Tables of several networks can share one server. */
 	schema: "assay",
+	/** Where blobs of jobs lie: a folder, or the URL of the process of this validator that has them; null: in `dataDir`. */
+	blobs: null as string | null,
 	listen: { host: "127.0.0.1", port: 7373 },
 	/** Shown to whoever asks for the network. */
 	name: "validator",
@@ -221,4 +223,5 @@ export const dataPaths = (dataDir: string) => ({
 	key: join(dataDir, "validator.key"),
 	adminToken: join(dataDir, "admin.token"),
 	knownHosts: join(dataDir, "known_hosts"),
+	blobs: join(dataDir, "blobs"),
 });

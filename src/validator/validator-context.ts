@@ -5,6 +5,7 @@ import type { Environment } from "../platform/environment.ts";
 import type { KeyedMutex } from "../platform/keyed-mutex.ts";
 import type { Beacon } from "../protocol/probe/challenge-seed.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
+import type { Blobs } from "../store/blobs/blob-store.ts";
 import type { Store } from "../store/open-store.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { ProbeReceipts } from "./receipts/probe-receipts.ts";
@@ -15,6 +16,8 @@ export interface ValidatorContext {
 	readonly config: ValidatorConfig;
 	readonly env: Environment;
 	readonly store: Store;
+	/** Inputs and results of jobs. */
+	readonly blobs: Blobs;
 	readonly signer: Signer;
 	readonly hub: EventHub;
 	readonly metrics: ValidatorMetrics;

@@ -334,6 +334,9 @@ async function* threeEvents({ lastEventId }: { lastEventId: string | null }): As
 	for (let n = first; n < first + 3; n++) yield event(n);
 }
 
+const toyBlob = { root: EVIDENCE, size: evidenceBytes.length };
+const bytesOf = (bytes: Uint8Array) => ({ bytes, sizeBytes: bytes.length, sha256: null });
+
 export const toyHandlers: Handlers = {
 	ready: () => ({ ready: true, checks: [{ name: "database", ok: true, detail: "" }] }),
 	network: () => ({
@@ -489,6 +492,13 @@ export const toyHandlers: Handlers = {
 	listTokens: () => ({ rows: [token], cursor: null }),
 	makeToken: ({ body }) => ({ token: { ...token, role: body.role }, secret: `assay_${body.role}_${"x".repeat(43)}` }),
 	revokeToken: () => ({ ...token, revokedAtMs: NOW_MS }),
+	beginBlob: () => ({ offset: 0 }),
+	putBlob: ({ body, query }) => ({ offset: query.offset + body.length }),
+	getBlob: ({ query }) => bytesOf(evidenceBytes.subarray(query.first, query.first + query.length)),
+	getJobBlob: ({ query }) => bytesOf(evidenceBytes.subarray(query.first, query.first + query.length)),
+	listBlobs: () => ({ rows: [toyBlob], cursor: null }),
+	releaseBlob: () => toyBlob,
+	shareBlob: () => toyBlob,
 	listAudit: () => ({
 		rows: [
 			{
@@ -506,6 +516,7 @@ export const toyHandlers: Handlers = {
 };
 
 const byProvider = { params: { id: provider.id } };
+const byBlob = { params: { root: EVIDENCE }, query: { size: evidenceBytes.length } };
 const byRental = { params: { id: rental.id } };
 
 /** An input that each route takes. */
@@ -552,6 +563,13 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	listTokens: {},
 	makeToken: { body: { name: "ci", role: "customer" } },
 	revokeToken: { params: { id: token.id } },
+	beginBlob: { ...byBlob, body: new Uint8Array(32) },
+	putBlob: { ...byBlob, query: { ...byBlob.query, offset: 0 }, body: evidenceBytes },
+	getBlob: byBlob,
+	listBlobs: {},
+	releaseBlob: byBlob,
+	shareBlob: { ...byBlob, query: { ...byBlob.query, holder: "ann", to: "job-1" } },
+	getJobBlob: { params: { id: hex("a", 64), root: EVIDENCE }, query: byBlob.query },
 	listAudit: { query: { kind: "probe.done" } },
 	codes: {},
 	openapi: {},
@@ -610,7 +628,7 @@ export async function startToyApi(overrides: Partial<ApiServerOptions> = {}): Pr
 		},
 		...overrides,
 		// The clock of these tests stands still, so buckets are never refilled.
-		limits: { readsPerS: 1e6, writesPerS: 1e6, ...overrides.limits },
+		limits: { readsPerS: 1e6, writesPerS: 1e6, transfersPerS: 1e6, ...overrides.limits },
 		handlers: recorded,
 	});
 	const url = await server.listen({ host: "127.0.0.1", port: 0 });

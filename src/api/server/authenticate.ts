@@ -60,6 +60,7 @@ function readSigned(headers: Headers): Signed | null {
 
 /** Admins may do everything; the others their own; readers and strangers only what is public. */
 export function mayCall(caller: CallerRole, needed: RouteRole): boolean {
+	if (needed === "member") return caller !== "public" && caller !== "reader";
 	return needed === "public" || caller === "admin" || caller === needed;
 }
 
@@ -87,7 +88,7 @@ export async function callerBeforeBody(
 export async function callerBySignature(
 	route: Route,
 	signed: Signed,
-	request: Pick<SignedParts, "method" | "path" | "body">,
+	request: Pick<SignedParts, "method" | "path" | "body" | "bodyHash">,
 	audience: string,
 	auth: AuthSource,
 ): Promise<Caller> {
@@ -99,7 +100,7 @@ export async function callerBySignature(
 		throw new AssayError("CREDENTIALS_REFUSED", "the key has no role here");
 	requireRole(roles, route.role);
 	// Kept twice as long as the signature holds, since processes that share nonces need not agree on the time.
-	if (!(await auth.takeNonce(signed.key, signed.nonce, signed.timeMs + 2 * SIGNATURE_WINDOW_MS)))
+	if (!route.isRepeatable && !(await auth.takeNonce(signed.key, signed.nonce, signed.timeMs + 2 * SIGNATURE_WINDOW_MS)))
 		throw new AssayError("REQUEST_REPLAYED", "a request with this nonce was already seen");
 	return { role: roleUsed(roles, route.role), key: signed.key, tokenId: null };
 }
@@ -112,6 +113,6 @@ function requireRole(roles: readonly CallerRole[], needed: RouteRole): void {
 /** The highest that matters: an admin acts as one; otherwise the role that the route asks for. */
 function roleUsed(roles: readonly CallerRole[], needed: RouteRole): CallerRole {
 	if (roles.includes("admin")) return "admin";
-	if (needed !== "public") return needed;
+	if (needed !== "public" && needed !== "member") return needed;
 	return roles[0] ?? "public";
 }

@@ -56,6 +56,11 @@ export function createApp(
 			done(error as Error);
 		}
 	});
+	// Only on routes that take bytes: request-hooks.ts refuses them elsewhere before a byte is read.
+	app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (request, body, done) => {
+		request.assay.rawBody = body as Buffer;
+		done(null, body);
+	});
 	app.setErrorHandler((error, request, reply) => {
 		const source = problemOf(error);
 		metrics.refused.inc({ code: source.code });

@@ -41,6 +41,7 @@ export function createApiServer<H extends Handlers>(
 		{
 			read: limits.readsPerS,
 			write: limits.writesPerS,
+			transfer: limits.transfersPerS,
 			bytes: limits.downloadBytesPerS,
 			allBytes: limits.downloadBytesPerSInAll,
 		},
@@ -55,8 +56,14 @@ export function createApiServer<H extends Handlers>(
 	const guests = createGuests(limits, proxies);
 	const gate = createGate({ limits, limiter, proxies, guests, randomId: options.randomId, onRefused });
 
+	const pieces = createUnreadReplies({
+		perAddress: limits.piecesBytes,
+		inAll: limits.piecesBytesInAll,
+		whenCrowded: limits.piecesBytes >> 3,
+	});
 	const app = createApp(options, { limits, logger, metrics, gate });
-	addRequestHooks(app, options, { proxies, turns: lanes.store, unread, logger, metrics, closing: closing.signal });
+	const turns = lanes.store;
+	addRequestHooks(app, options, { proxies, turns, unread, pieces, logger, metrics, closing: closing.signal });
 	const dashboardFile = options.dashboard === undefined ? null : registerDashboard(app, options.dashboard);
 	app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.staticFile, dashboardFile));
 	const fixed = new Map<RouteName, FixedReply>();
@@ -66,6 +73,7 @@ export function createApiServer<H extends Handlers>(
 			method: route.method,
 			url: route.path,
 			config: { name },
+			bodyLimit: route.mostBytes ?? limits.bodyBytes,
 			exposeHeadRoute: route.method === "GET",
 			handler: (request, reply) =>
 				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed, lanes }),
@@ -94,7 +102,7 @@ export function createApiServer<H extends Handlers>(
 		/** Of replies that nobody has taken yet, for tests. */
 		unreadBytes: () => unread.bytes(),
 		/** Requests that wait for their turn, and connections of an address, for tests. */
-		waiting: () => lanes.store.waiting() + lanes.chain.waiting(),
+		waiting: () => lanes.store.waiting() + lanes.chain.waiting() + lanes.disk.waiting(),
 		connections: guests.ofAddress,
 	};
 
@@ -127,6 +135,7 @@ function createLanes(limits: ApiLimits, closing: AbortSignal) {
 	const lanes = {
 		store: createFairQueue({ ...bounds, atOnce: limits.storeAtOnce, refused }),
 		chain: createFairQueue({ ...bounds, atOnce: limits.chainAtOnce, refused }),
+		disk: createFairQueue({ ...bounds, atOnce: limits.diskAtOnce, refused }),
 	};
 	closing.addEventListener("abort", () => {
 		for (const lane of Object.values(lanes)) lane.close();

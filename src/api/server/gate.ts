@@ -4,8 +4,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { codes } from "../../protocol/codes.ts";
+import type { RateClass } from "../route.ts";
 import { routeRows } from "../routes.ts";
 import type { Guests } from "./guests.ts";
+import { pathPattern } from "./match-path.ts";
 import { PROBLEM_TYPE, problemDocument } from "./problem.ts";
 import type { Proxies } from "./proxied-address.ts";
 import type { RateLimiter } from "./rate-limit.ts";
@@ -26,6 +28,10 @@ export interface GateParts {
 const SPARE = 64;
 /** `GET /v1/providers` → 2, of routes that count for more than one. */
 const COSTS = new Map(routeRows.flatMap(([, { method, path, cost }]) => (cost ? [[`${method} ${path}`, cost]] : [])));
+/** Routes that are counted as transfers: their paths. */
+const TRANSFERS = routeRows.flatMap(([, { rate, method, path }]) =>
+	rate === "transfer" ? [{ method: method as string, pattern: pathPattern(path) }] : [],
+);
 const { hint } = codes.RATE_LIMITED;
 
 export function createGate({ limits, limiter, proxies, guests, randomId, onRefused }: GateParts) {
@@ -41,9 +47,9 @@ export function createGate({ limits, limiter, proxies, guests, randomId, onRefus
 	/** False: it was answered here. */
 	function mayAsk(request: IncomingMessage, response: ServerResponse): boolean {
 		const { socket, method = "GET", url = "" } = request;
-		const isRead = method === "GET" || method === "HEAD" || method === "OPTIONS";
-		const cost = COSTS.get(`${method === "HEAD" ? "GET" : method} ${url.split("?", 1)[0]}`) ?? 1;
-		const waitMs = limiter.take(proxies.addressOf(request), isRead ? "read" : "write", cost);
+		const path = url.split("?", 1)[0]!;
+		const cost = COSTS.get(`${method === "HEAD" ? "GET" : method} ${path}`) ?? 1;
+		const waitMs = limiter.take(proxies.addressOf(request), rateOf(method, path), cost);
 		if (waitMs === 0) return true;
 		if (!proxies.isProxy(socket.remoteAddress)) hold(socket, response);
 		onRefused("RATE_LIMITED");
@@ -67,6 +73,11 @@ export function createGate({ limits, limiter, proxies, guests, randomId, onRefus
 			return server;
 		},
 	};
+}
+
+function rateOf(method: string, path: string): RateClass {
+	if (TRANSFERS.some((one) => one.method === method && one.pattern.test(path))) return "transfer";
+	return method === "GET" || method === "HEAD" || method === "OPTIONS" ? "read" : "write";
 }
 
 /** As a problem document, made by hand: refusing must cost less than asking. */

@@ -2,10 +2,11 @@
 // is fastify's.
 import { routeRows } from "../routes.ts";
 
-const patterns = routeRows.map(([, { path, method }]) => ({
-	method,
-	pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z0-9]+/gi, "[^/]+")}$`),
-}));
+/** What paths of a route look like. */
+export const pathPattern = (path: string): RegExp =>
+	new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z0-9]+/gi, "[^/]+")}$`);
+
+const patterns = routeRows.map(([, { path, method }]) => ({ method, pattern: pathPattern(path) }));
 
 export function methodsOfPath(path: string): readonly string[] {
 	const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method as string);

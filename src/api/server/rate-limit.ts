@@ -19,6 +19,7 @@ export function createRateLimiter(perS: Readonly<Record<Counted, number>>, nowMs
 	const buckets: Readonly<Record<Counted, Map<string, TokenBucket>>> = {
 		read: new BoundedMap(largest),
 		write: new BoundedMap(largest),
+		transfer: new BoundedMap(largest),
 		bytes: new BoundedMap(largest),
 		allBytes: new Map(),
 	};

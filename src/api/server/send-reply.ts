@@ -59,6 +59,10 @@ export function sendBinary(
 	{ limiter, limits }: { readonly limiter: RateLimiter; readonly limits: ApiLimits },
 ): FastifyReply {
 	const { bytes, sizeBytes, sha256 } = value;
+	if (sha256 === null) {
+		reply.header("cache-control", "private, no-store").type("application/octet-stream");
+		return reply.send(Buffer.from((bytes as Uint8Array).buffer, (bytes as Uint8Array).byteOffset, sizeBytes));
+	}
 	const tag = `"${sha256}"`;
 	reply.header("etag", tag).header("cache-control", "public, max-age=31536000, immutable");
 	if (isKnown(request, tag)) return reply.code(304).send();

@@ -36,7 +36,12 @@ export const DEFAULT_LIMITS = {
 	/** Requests per second and address, as many at once. docs/network.md §4. */
 	readsPerS: 100,
 	writesPerS: 10,
+	/** Pieces of blobs, 1 MiB each, either way. */
+	transfersPerS: 200,
 	bodyBytes: 1024 * 1024,
+	/** Pieces that are being received or checked, of one address and in all. */
+	piecesBytes: 32 << 20,
+	piecesBytesInAll: 512 << 20,
 	/** Bytes of evidence a second, for each address and in all; as many at once. */
 	downloadBytesPerS: 64 << 20,
 	downloadBytesPerSInAll: 256 << 20,
@@ -53,9 +58,10 @@ export const DEFAULT_LIMITS = {
 	dialsPerS: 50,
 	/** A connection whose request was refused for coming too soon is not read for so long. */
 	refusedHoldMs: 1000,
-	/** Requests at work at once that wait for the database, or for the chain's node; the others take turns by address. */
+	/** Requests at work at once that wait for the database, the chain's node, or the disk of blobs; the others take turns by address. */
 	storeAtOnce: 8,
 	chainAtOnce: 4,
+	diskAtOnce: 8,
 	/** Requests that wait for their turn, of one address and in all. */
 	turnsPerAddress: 64,
 	turnsInAll: 1024,

@@ -5,11 +5,11 @@ import { appendFileSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { foldPieces, PIECE_BYTES, pieceCount, pieceRoot } from "../../platform/blob-tree.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { leafHash, merkleRoot } from "../../protocol/hash/merkle.ts";
 import { BLOB_LIMITS, type BlobStore, openBlobStore } from "./blob-store.ts";
-import { foldPieces, PIECE_BYTES, pieceCount, pieceRoot } from "./blob-tree.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-blobs-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -140,7 +140,12 @@ test("two with one blob: knowing its name gives nothing; each has its own; the l
 
 test("quotas, names, sizes; uploads that nobody goes on with are given up", async () => {
 	const folder = newFolder();
-	const store = await openBlobStore(folder, { mostBytes: 10_000, mostHeldBytes: 12_000, mostUploads: 2 });
+	const store = await openBlobStore(folder, {
+		mostBytes: 10_000,
+		mostHeldBytes: 12_000,
+		mostUploads: 2,
+		reserveBytes: 0,
+	});
 	const begin = async (size: number, salt = 1, holder = "ann") => {
 		const { blob, pieces } = await described(bytesOf(size, salt));
 		return store.begin(holder, blob, pieces);

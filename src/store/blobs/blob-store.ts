@@ -5,16 +5,19 @@
 // somebody holds cannot, since the file system counts the links. Whoever uploads bytes that are there already uploads them all the same: else a
 // name alone would tell what others have, or give it.
 //
-// Not here: who may upload how much altogether, and how long something is held: its callers decide.
+// Several processes may have one folder: what they do to a name is one act of the file system, and who finds it done by another goes on.
+//
+// Not here: who may hold what for how long: its callers decide.
+import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { link, open, readdir, rm, stat } from "node:fs/promises";
+import { link, open, readdir, rm, rmdir, stat, statfs, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platform/durable-file.ts";
+import { foldPieces, PIECE_BYTES, pieceBytes, pieceCount, pieceRoot } from "../../platform/blob-tree.ts";
+import { makeFolder, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { createKeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
-import { foldPieces, PIECE_BYTES, pieceBytes, pieceCount, pieceRoot } from "./blob-tree.ts";
 
 export interface BlobName {
 	/** 64 hex digits. */
@@ -28,9 +31,17 @@ export interface BlobLimits {
 	readonly mostHeldBytes: number;
 	/** Begun uploads of one holder. */
 	readonly mostUploads: number;
+	/** Of the disk: an upload that would leave less is not begun. */
+	readonly reserveBytes: number;
 }
 
-export const BLOB_LIMITS: BlobLimits = { mostBytes: 32 * 2 ** 30, mostHeldBytes: 128 * 2 ** 30, mostUploads: 16 };
+const GiB = 2 ** 30;
+export const BLOB_LIMITS: BlobLimits = {
+	...{ mostBytes: 32 * GiB, mostHeldBytes: 128 * GiB, mostUploads: 16, reserveBytes: 4 * GiB },
+};
+
+/** What a folder of blobs can do, here or behind the door of another process. */
+export type Blobs = Pick<BlobStore, "begin" | "put" | "read" | "share" | "release" | "held">;
 
 const HOLDER = /^[0-9a-z-]{1,80}$/;
 const NAME = /^[0-9a-f]{64}-(0|[1-9]\d{0,15})$/;
@@ -61,7 +72,8 @@ const lengthOf = async (path: string): Promise<number | null> =>
 async function writePiece(path: string, bytes: Uint8Array, offset: number): Promise<void> {
 	let file: FileHandle | undefined;
 	try {
-		file = await open(path, offset === 0 ? "w" : "r+", 0o600);
+		// Never cut: what another process may have written behind it was checked too.
+		file = await open(path, constants.O_CREAT | constants.O_RDWR, 0o600);
 		await file.write(bytes, 0, bytes.length, offset);
 		await file.sync();
 		if (offset === 0) await syncFolder(dirname(path));
@@ -85,19 +97,27 @@ class Upload {
 		this.size = size;
 	}
 
-	async roots(): Promise<readonly Uint8Array[] | null> {
-		const bytes = await readIfPresent(`${this.path}.roots`);
-		if (bytes === null || bytes.length !== 32 * pieceCount(this.size)) return null;
-		return Array.from({ length: bytes.length / 32 }, (_, i) => new Uint8Array(bytes.subarray(32 * i, 32 * i + 32)));
+	/** Whether it was begun. */
+	async isBegun(): Promise<boolean> {
+		return (await lengthOf(`${this.path}.roots`)) === 32 * pieceCount(this.size);
+	}
+
+	rootOf(piece: number): Promise<Uint8Array> {
+		return readBytes(`${this.path}.roots`, 32 * piece, 32);
 	}
 
 	/** Whole pieces on disk. After a crash the last one may be torn: it counts if it is what it must be. */
-	async piecesDone(roots: readonly Uint8Array[]): Promise<number> {
+	async piecesDone(): Promise<number> {
 		const length = (await lengthOf(`${this.path}.bytes`)) ?? 0;
-		const done = length >= this.size ? roots.length : Math.floor(length / PIECE_BYTES);
+		const done = length >= this.size ? pieceCount(this.size) : Math.floor(length / PIECE_BYTES);
 		if (done === 0) return 0;
 		const last = await readBytes(`${this.path}.bytes`, (done - 1) * PIECE_BYTES, pieceBytes(this.size, done - 1));
-		return equalBytes(await pieceRoot(last), roots[done - 1]!) ? done : done - 1;
+		return equalBytes(await pieceRoot(last), await this.rootOf(done - 1)) ? done : done - 1;
+	}
+
+	/** Whether so many pieces may be on disk. */
+	async holds(pieces: number): Promise<boolean> {
+		return ((await lengthOf(`${this.path}.bytes`)) ?? 0) >= Math.min(pieces * PIECE_BYTES, this.size);
 	}
 
 	async remove(): Promise<void> {
@@ -155,14 +175,17 @@ export class BlobStore {
 		if (bytesToHex(foldPieces(pieces)) !== blob.root)
 			throw refused("BLOB_TREE", "the roots of the pieces do not fold to the blob's");
 		return this.mutex.run(`${who}/${name}`, async () => {
-			if (await this.isHeld(who, name)) return blob.size;
+			if (await this.isHeld(who, name)) {
+				await this.touch(who);
+				return blob.size;
+			}
 			const upload = this.upload(who, name);
-			if ((await upload.roots()) === null) {
+			if (!(await upload.isBegun())) {
 				await this.mustHaveRoom(who, name);
 				await makeFolder(join(this.path, "parts", who));
 				await writeDurably(`${upload.path}.roots`, concatBytes(...pieces));
 			}
-			const done = await this.doneOf(upload, pieces);
+			const done = await this.doneOf(upload);
 			if (done < pieces.length) return PIECE_BYTES * done;
 			await this.finish(upload, who, name);
 			return blob.size;
@@ -178,20 +201,19 @@ export class BlobStore {
 		return this.mutex.run(`${who}/${name}`, async () => {
 			if (await this.isHeld(who, name)) return blob.size;
 			const upload = this.upload(who, name);
-			const roots = await upload.roots();
-			if (roots === null) throw refused("BLOB_UNKNOWN", "this upload was not begun, or was given up");
-			const done = await this.doneOf(upload, roots);
+			if (!(await upload.isBegun())) throw refused("BLOB_UNKNOWN", "this upload was not begun, or was given up");
+			const done = await this.doneOf(upload);
 			if (offset !== done * PIECE_BYTES)
 				throw refused("BLOB_OFFSET", `the next piece begins at ${done * PIECE_BYTES}, not at ${offset}`);
 			if (bytes.length !== pieceBytes(blob.size, done))
 				throw refused("BLOB_OFFSET", `piece ${done} has ${pieceBytes(blob.size, done)} bytes, not ${bytes.length}`);
-			if (!equalBytes(await pieceRoot(bytes), roots[done]!))
+			if (!equalBytes(await pieceRoot(bytes), await upload.rootOf(done)))
 				throw refused("BLOB_WRONG", `piece ${done} has other bytes than its root says`);
 			// Until it is on disk nobody knows how much is.
 			this.known.delete(upload.path);
 			await writePiece(`${upload.path}.bytes`, bytes, offset);
 			this.known.set(upload.path, done + 1);
-			if (done + 1 < roots.length) return offset + bytes.length;
+			if (done + 1 < pieceCount(blob.size)) return offset + bytes.length;
 			await this.finish(upload, who, name);
 			return blob.size;
 		});
@@ -216,9 +238,11 @@ export class BlobStore {
 	/** `other` gets what `holder` has: a job its inputs, a customer its result. Throws BLOB_UNKNOWN. */
 	async share(holder: string, blob: BlobName, other: string): Promise<void> {
 		const name = fileName(blob);
+		const from = this.heldPath(holderName(holder), name);
 		await this.mutex.run(name, async () => {
-			if (!(await this.isHeld(holderName(holder), name))) throw refused("BLOB_UNKNOWN", "this holder has no such blob");
-			await this.addHolder(holderName(other), name);
+			await this.addHolder(from, holderName(other), name).catch((error: NodeJS.ErrnoException) => {
+				throw error.code === "ENOENT" ? refused("BLOB_UNKNOWN", "this holder has no such blob") : error;
+			});
 		});
 	}
 
@@ -232,9 +256,29 @@ export class BlobStore {
 		});
 	}
 
+	/** Everything that a holder has: a job that is over. */
+	async releaseAll(holder: string): Promise<void> {
+		for (const blob of await this.held(holder)) await this.release(holder, blob);
+		// Not empty: it got something meanwhile.
+		await rmdir(join(this.path, "holders", holderName(holder))).catch(() => {});
+	}
+
+	/** Ascending by name. */
 	async held(holder: string): Promise<BlobName[]> {
 		const names = await readdir(join(this.path, "holders", holderName(holder))).catch(() => []);
-		return names.filter((name) => NAME.test(name)).map((name) => ({ root: name.slice(0, 64), size: sizeOfName(name) }));
+		return names
+			.filter((name) => NAME.test(name))
+			.sort()
+			.map((name) => ({ root: name.slice(0, 64), size: sizeOfName(name) }));
+	}
+
+	/** Those that have got nothing and asked for nothing since `beforeMs`. */
+	async idleHolders(beforeMs: number): Promise<string[]> {
+		const holders = await readdir(join(this.path, "holders"));
+		const found = await Promise.all(
+			holders.map(async (holder) => ((await this.touchedMs(holder)) < beforeMs ? [holder] : [])),
+		);
+		return found.flat();
 	}
 
 	/** Gives up uploads that nobody went on with since `beforeMs`, and removes what a crash left without a holder. */
@@ -265,14 +309,27 @@ export class BlobStore {
 		return (await lengthOf(this.heldPath(holder, name))) !== null;
 	}
 
-	private async doneOf(upload: Upload, roots: readonly Uint8Array[]): Promise<number> {
-		const done = this.known.get(upload.path) ?? (await upload.piecesDone(roots));
+	private async touchedMs(holder: string): Promise<number> {
+		const found = await stat(join(this.path, "holders", holder)).catch(() => null);
+		return found?.mtimeMs ?? Number.POSITIVE_INFINITY;
+	}
+
+	/** It wants what it has: that is not yet given up. */
+	private async touch(holder: string): Promise<void> {
+		const now = new Date();
+		await utimes(join(this.path, "holders", holder), now, now).catch(() => {});
+	}
+
+	private async doneOf(upload: Upload): Promise<number> {
+		const known = this.known.get(upload.path);
+		// Shorter than this process knows it: another one gave it up, and it was begun anew.
+		const done = known !== undefined && (await upload.holds(known)) ? known : await upload.piecesDone();
 		this.known.set(upload.path, done);
 		return done;
 	}
 
 	private async mustHaveRoom(holder: string, name: string): Promise<void> {
-		const { mostUploads, mostHeldBytes } = this.limits;
+		const { mostUploads, mostHeldBytes, reserveBytes } = this.limits;
 		const held = await readdir(join(this.path, "holders", holder)).catch(() => []);
 		const begun = (await readdir(join(this.path, "parts", holder)).catch(() => []))
 			.filter((one) => one.endsWith(".roots"))
@@ -283,23 +340,30 @@ export class BlobStore {
 		const bytes = [...held, ...begun, name].reduce((sum, one) => sum + sizeOfName(one), 0);
 		if (bytes > mostHeldBytes)
 			throw refused("BLOB_QUOTA", `that would be ${bytes} bytes in all, ${mostHeldBytes} are allowed`);
+		const { bavail, bsize } = await statfs(this.path);
+		if (bavail * bsize - sizeOfName(name) < reserveBytes) throw refused("BLOB_QUOTA", "the disk has no room for it");
 	}
 
-	/** Durable: a link to the whole blob under the holder's name. */
-	private async addHolder(holder: string, name: string): Promise<void> {
+	/** Durable: a link to the same bytes under the holder's name. */
+	private async addHolder(from: string, holder: string, name: string): Promise<void> {
 		const folder = join(this.path, "holders", holder);
 		await makeFolder(folder);
-		await linkIfNew(join(this.path, "whole", name), join(folder, name));
+		await linkIfNew(from, join(folder, name));
 		await syncFolder(folder);
 	}
 
 	/** Everything is there: it gets its name and its holder, and only then the upload goes. */
 	private async finish(upload: Upload, holder: string, name: string): Promise<void> {
 		await this.mutex.run(name, async () => {
+			const whole = join(this.path, "whole", name);
 			// What may lie there already has the same bytes: both were checked.
-			await linkIfNew(`${upload.path}.bytes`, join(this.path, "whole", name));
+			await linkIfNew(`${upload.path}.bytes`, whole);
 			await syncFolder(join(this.path, "whole"));
-			await this.addHolder(holder, name);
+			await this.addHolder(whole, holder, name).catch(async (error: NodeJS.ErrnoException) => {
+				if (error.code !== "ENOENT") throw error;
+				// Another process took the unheld one away in between.
+				await this.addHolder(`${upload.path}.bytes`, holder, name);
+			});
 			this.known.delete(upload.path);
 			await upload.remove();
 		});

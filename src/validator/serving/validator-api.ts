@@ -14,6 +14,7 @@ import type { ChainKeeper } from "../settlement/keeper.ts";
 import type { ValidatorConfig } from "../validator-config.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { createAuthSource } from "./auth-source.ts";
+import { blobHandlers } from "./blob-handlers.ts";
 import { chainHandlers } from "./chain/handlers.ts";
 import { marketHandlers } from "./market-handlers.ts";
 import { networkHandlers } from "./network-handlers.ts";
@@ -45,6 +46,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			...probeHandlers(context),
 			...marketHandlers(context, rentals),
 			...rollCallHandlers(context),
+			...blobHandlers(context),
 			...chainHandlers(context, chain?.home ?? null),
 			...networkHandlers(context, {
 				version,

@@ -1,0 +1,15 @@
+// Where this process finds the blobs of jobs: in a folder, or behind the door of the process that has it. One door for all processes of a validator on
+// any number of machines, docs/jobs.md §12.
+import { createApiClient } from "../../../api/create-client.ts";
+import type { Signer } from "../../../protocol/probe/signer.ts";
+import { type Blobs, openBlobStore } from "../../../store/blobs/blob-store.ts";
+import { dataPaths, type ValidatorConfig } from "../../validator-config.ts";
+import { createRemoteBlobs } from "./remote-blobs.ts";
+
+export const isDoor = (blobs: string | null): blobs is string => blobs !== null && /^https?:\/\//.test(blobs);
+
+export async function openBlobs({ blobs, dataDir }: ValidatorConfig, signer: Signer): Promise<Blobs> {
+	if (!isDoor(blobs)) return await openBlobStore(blobs ?? dataPaths(dataDir).blobs);
+	// All processes of a validator have its key, which acts as an admin there.
+	return createRemoteBlobs(createApiClient({ baseUrl: blobs, signer, audience: signer.key }));
+}

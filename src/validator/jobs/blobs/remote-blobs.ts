@@ -1,0 +1,44 @@
+// Blobs behind the door of another process of this validator: the same as the folder's, over the API. Pieces are checked there as they come.
+import type { ApiClient } from "../../../api/create-client.ts";
+import { PIECE_BYTES } from "../../../platform/blob-tree.ts";
+import { concatBytes } from "../../../protocol/bytes/bytes.ts";
+import type { BlobName } from "../../../protocol/network/job-spec.ts";
+import type { Blobs } from "../../../store/blobs/blob-store.ts";
+
+type Door = Pick<ApiClient, "beginBlob" | "putBlob" | "getBlob" | "releaseBlob" | "shareBlob" | "rows">;
+
+export function createRemoteBlobs(door: Door): Blobs {
+	const of = ({ root, size }: BlobName, holder: string) => ({ params: { root }, query: { size, holder } });
+	return {
+		async begin(holder, blob, pieces) {
+			return (await door.beginBlob({ ...of(blob, holder), body: concatBytes(...pieces) })).offset;
+		},
+		async put(holder, blob, offset, bytes) {
+			const { params, query } = of(blob, holder);
+			return (await door.putBlob({ params, query: { ...query, offset }, body: bytes })).offset;
+		},
+		async read(holder, blob, first, length) {
+			const { params, query } = of(blob, holder);
+			const end = Math.min(blob.size, first + length);
+			const read: Uint8Array[] = [];
+			for (let at = first; at < end; at += PIECE_BYTES)
+				read.push(
+					await door.getBlob({ params, query: { ...query, first: at, length: Math.min(PIECE_BYTES, end - at) } }),
+				);
+			return concatBytes(...read);
+		},
+		async share(holder, blob, other) {
+			const { params, query } = of(blob, holder);
+			await door.shareBlob({ params, query: { ...query, to: other } });
+		},
+		async release(holder, blob) {
+			await door.releaseBlob(of(blob, holder));
+		},
+		async held(holder) {
+			const held: BlobName[] = [];
+			for await (const { root, size } of door.rows("listBlobs", { query: { holder, limit: 500 } }))
+				held.push({ root, size });
+			return held;
+		},
+	};
+}
