@@ -227,6 +227,10 @@ test("behind the door of another process: the same as in the folder", async () =
 		Buffer.from(await door.read("job-1", blob, 5, 2 * PIECE_BYTES)).equals(bytes.subarray(5, 5 + 2 * PIECE_BYTES)),
 	);
 	assert.ok(Buffer.from(await door.read("job-1", blob, 0, 1e9)).equals(bytes));
+	const linked = fresh("linked");
+	await door.linkTo("job-1", blob, linked);
+	assert.ok(readFileSync(linked).equals(bytes));
+	await assert.rejects(door.linkTo("ann", blob, fresh("none")), code("BLOB_UNKNOWN"));
 	await assert.rejects(door.read("ann", blob, 0, 10), code("BLOB_UNKNOWN"));
 	await assert.rejects(door.share("ann", blob, "eve"), code("BLOB_UNKNOWN"));
 });

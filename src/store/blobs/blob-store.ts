@@ -41,7 +41,7 @@ export const BLOB_LIMITS: BlobLimits = {
 };
 
 /** What a folder of blobs can do, here or behind the door of another process. */
-export type Blobs = Pick<BlobStore, "begin" | "put" | "read" | "share" | "release" | "held">;
+export type Blobs = Pick<BlobStore, "begin" | "put" | "read" | "linkTo" | "share" | "release" | "held">;
 
 const HOLDER = /^[0-9a-z-]{1,80}$/;
 const NAME = /^[0-9a-f]{64}-(0|[1-9]\d{0,15})$/;

@@ -3,12 +3,7 @@ import type { Caller } from "../../../api/route.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobRecord } from "../../../protocol/network/job.ts";
 
-const OF_JOB = /^job-([0-9a-f]{64})$/;
-
 export const jobHolder = (job: string): string => `job-${job}`;
-
-/** Null: a caller's, or an auditor's answer. */
-export const jobOfHolder = (holder: string): string | null => OF_JOB.exec(holder)?.[1] ?? null;
 
 /** A caller without a key or a token holds nothing. Throws CALLER_OTHER. */
 export function callerHolder({ key, tokenId }: Caller): string {

@@ -6,7 +6,7 @@ import { type Blobs, openBlobStore } from "../../../store/blobs/blob-store.ts";
 import { dataPaths, type ValidatorConfig } from "../../validator-config.ts";
 import { createRemoteBlobs } from "./remote-blobs.ts";
 
-export const isDoor = (blobs: string | null): blobs is string => blobs !== null && /^https?:\/\//.test(blobs);
+const isDoor = (blobs: string | null): blobs is string => blobs !== null && /^https?:\/\//.test(blobs);
 
 export async function openBlobs({ blobs, dataDir }: ValidatorConfig, signer: Signer): Promise<Blobs> {
 	if (!isDoor(blobs)) return await openBlobStore(blobs ?? dataPaths(dataDir).blobs);

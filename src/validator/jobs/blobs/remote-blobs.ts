@@ -1,11 +1,12 @@
 // Blobs behind the door of another process of this validator: the same as the folder's, over the API. Pieces are checked there as they come.
+import { downloadBlob } from "../../../api/blob-transfer.ts";
 import type { ApiClient } from "../../../api/create-client.ts";
 import { PIECE_BYTES } from "../../../platform/blob-tree.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 
-type Door = Pick<ApiClient, "beginBlob" | "putBlob" | "getBlob" | "releaseBlob" | "shareBlob" | "rows">;
+type Door = Pick<ApiClient, "beginBlob" | "putBlob" | "getBlob" | "getJobBlob" | "releaseBlob" | "shareBlob" | "rows">;
 
 export function createRemoteBlobs(door: Door): Blobs {
 	const of = ({ root, size }: BlobName, holder: string) => ({ params: { root }, query: { size, holder } });
@@ -26,6 +27,15 @@ export function createRemoteBlobs(door: Door): Blobs {
 					await door.getBlob({ params, query: { ...query, first: at, length: Math.min(PIECE_BYTES, end - at) } }),
 				);
 			return concatBytes(...read);
+		},
+		async linkTo(holder, blob, path) {
+			const { params, query } = of(blob, holder);
+			// From another disk: a copy, checked on the way.
+			await downloadBlob(
+				{ ...door, getBlob: ({ query: range }) => door.getBlob({ params, query: { ...query, ...range } }) },
+				blob,
+				path,
+			);
 		},
 		async share(holder, blob, other) {
 			const { params, query } = of(blob, holder);

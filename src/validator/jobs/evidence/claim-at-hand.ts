@@ -9,7 +9,7 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import { codes } from "../../../protocol/codes.ts";
 import type { SaidAnswer } from "../../../protocol/network/job-question.ts";
 import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
-import type { BlobStore } from "../../../store/blobs/blob-store.ts";
+import type { Blobs } from "../../../store/blobs/blob-store.ts";
 import type { Store } from "../../../store/open-store.ts";
 import type { StateRoots } from "../../../verify/work/answers.ts";
 import type { JobAtHand } from "../../../verify/work/narrow.ts";
@@ -53,7 +53,7 @@ interface Asked {
 }
 
 export interface EvidenceMeans {
-	readonly blobs: BlobStore;
+	readonly blobs: Blobs;
 	/** A folder on the disk of the blobs. */
 	readonly scratch: string;
 	readonly engine: OwnEngine | null;

@@ -3,6 +3,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { Cheat } from "../../../engine/client/toy-work-session.test-kit.ts";
+import { foldPieces, PIECE_BYTES, pieceRoot } from "../../../platform/blob-tree.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import { readQuestion, type SaidAnswer } from "../../../protocol/network/job-question.ts";
@@ -10,7 +11,6 @@ import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import { type Answerer, createAnswerer } from "../../../provider/jobs/answer-questions.ts";
 import { toyOpener, toyRun, toyWorkload } from "../../../provider/jobs/toy-run.test-kit.ts";
 import { type BlobStore, openBlobStore } from "../../../store/blobs/blob-store.ts";
-import { foldPieces, PIECE_BYTES, pieceRoot } from "../../../store/blobs/blob-tree.ts";
 import type { FirstWord } from "../../../store/jobs/job-answers.ts";
 import { readRunFolder } from "../../../store/runs/run-folder.ts";
 import type { Sample } from "../../../work/builder/samples.test-kit.ts";
