@@ -830,6 +830,7 @@ export const codes = {
 	FRAUD_STATE: invalid("A state or a tensor's root is not one that the claim commits to.", PROVES_NOTHING),
 	FRAUD_WORDS: invalid("What was said of the element is no transcript of it.", PROVES_NOTHING),
 	FRAUD_LEAF: invalid("A shown leaf is not that of its tensor.", PROVES_NOTHING),
+	FRAUD_SIGNATURE: invalid("An answer that the file rests on is not signed by the account that it names.", PROVES_NOTHING),
 	FRAUD_AGREES: invalid("What is shown contradicts nothing.", PROVES_NOTHING),
 	ANSWERS_UNSIGNED: finding(
 		"The answers in a fraud file carry no signature.",

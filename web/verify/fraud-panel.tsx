@@ -42,9 +42,14 @@ export function FraudPanel({
 						<Fact name="Said">
 							<code data-fraud="said">{verdict.said}</code>
 						</Fact>
-						<Fact name="Right">
+						<Fact name={verdict.kind === "words" ? "Also said" : "Right"}>
 							<code data-fraud="right">{verdict.right}</code>
 						</Fact>
+						{verdict.signer !== null && (
+							<Fact name="Signed by" isWide>
+								<code>0x{verdict.signer}</code>
+							</Fact>
+						)}
 					</dl>
 					<FindingList findings={verdict.findings} />
 				</>

@@ -42,6 +42,27 @@ export const signAnswer = (
 export const proveCall = (contracts: Addressed, salt: Hex, accused: AccusedCase, fault: ElementFault): Call =>
 	callOf(contracts, "disputes", "prove", salt, accused, fault);
 
+/** Two different answers to one question, both signed by the provider. */
+export const proveTwoWordsCall = (
+	contracts: Addressed,
+	salt: Hex,
+	accused: AccusedCase,
+	{ question, answers, signatures }: TwoWordsSaid,
+): Call => callOf(contracts, "disputes", "proveTwoWords", salt, accused, question, answers, signatures);
+
+interface TwoWordsSaid {
+	readonly question: Hex;
+	readonly answers: readonly [Hex, Hex];
+	readonly signatures: readonly [Hex, Hex];
+}
+
+export const announceProofCall = (contracts: Addressed, hash: Hex): Call =>
+	callOf(contracts, "disputes", "announce", hash);
+
+/** Whether it stands in a block. */
+export const isProofAnnounced = async (contracts: Contracts, hash: Hex): Promise<boolean> =>
+	(await read(contracts, "disputes", "announcedAt", hash)) !== 0n;
+
 /** What `announce` takes before a proof is sent: nobody can tell from it which, and whoever copies the proof announced nothing. */
 export function announcementOf(accuser: Hex, proof: Call, salt: Hex): Hex {
 	// Selector and salt are not part of the evidence.

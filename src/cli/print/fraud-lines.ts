@@ -12,14 +12,15 @@ export function fraudLines(verdict: FraudVerdict, paint: Paint): string[] {
 			...(explained === undefined ? [] : [`  ${explained.meaning}`, paint.dim(`  ${explained.hint}`)]),
 		];
 	}
-	const { kind, shows, said, right, accused, findings } = verdict;
+	const { kind, shows, said, right, accused, findings, signer } = verdict;
 	return [
 		`${paint.good(paint.strong("FRAUD PROVEN"))}  ${FRAUD_SHOWS[kind]}`,
 		`  claim   ${accused}`,
 		`  place   ${fraudPlace(verdict)}`,
 		`  shown   by ${kind === "element" ? "its " : ""}${shows}`,
 		`  said    ${said}`,
-		`  right   ${right}`,
+		`  ${kind === "words" ? "also" : "right"}`.padEnd(10) + right,
+		...(signer === null ? [] : [`  signed  by 0x${signer}: the chain tells whether that account made the claim`]),
 		...findings.map(({ code, detail }) => `  ${paint.unsure("note")}  ${code}: ${detail}`),
 	];
 }

@@ -12,7 +12,7 @@ const word = (value: bigint | number | string): Uint8Array => packed(BigInt(valu
 
 /** Of a statement whose fields are each one word, for one contract on one chain. */
 export function typedDigest(
-	chainId: number,
+	chainId: number | bigint,
 	contract: Hex,
 	type: string,
 	fields: readonly (bigint | number | Hex)[],

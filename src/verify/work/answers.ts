@@ -51,13 +51,13 @@ export const stepsOf = ({ k }: Program, segment: number): number => (segment ===
 /** The accused's trace of one segment, as far as it was asked for; everything in it leads to its root. */
 export class AskedTrace {
 	readonly root: Uint8Array;
-	private readonly answers: Answers;
+	private readonly answers: Pick<Answers, "traceNodes" | "traceLeaf">;
 	private readonly segment: number;
 	private readonly depth: number;
 	private readonly count: number;
 	private readonly known = new Map<string, Uint8Array>();
 
-	constructor(answers: Answers, segment: number, root: Uint8Array, count: number) {
+	constructor(answers: Pick<Answers, "traceNodes" | "traceLeaf">, segment: number, root: Uint8Array, count: number) {
 		this.answers = answers;
 		this.segment = segment;
 		this.root = root;
@@ -66,8 +66,8 @@ export class AskedTrace {
 		this.known.set(`${this.depth}:0`, root);
 	}
 
-	/** Nodes that stand below one, some levels down. */
-	private async below(level: number, index: number): Promise<readonly Uint8Array[]> {
+	/** Nodes that stand below one that is known, some levels down. */
+	async below(level: number, index: number): Promise<readonly Uint8Array[]> {
 		const down = Math.min(LEVELS, level);
 		const children = await this.answers.traceNodes(this.segment, level, index);
 		const first = index * 2 ** down;

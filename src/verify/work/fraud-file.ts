@@ -76,6 +76,12 @@ const contradiction = variants("kind", {
 	end: object({ kind: oneOf("end") }),
 });
 
+const pair = <T>(item: Shape<T>): Shape<readonly T[]> => {
+	const two = list(item, 2);
+	return (value, where) =>
+		two(value, where) ?? ((value as readonly T[]).length === 2 ? null : { where, detail: "must have two items" });
+};
+
 /** Of a path of turns: 4,096 turns are three levels of 32 parts. */
 const MOST_SPANS = 3;
 
@@ -96,6 +102,8 @@ const fault = variants("kind", {
 	end: object({ kind: oneOf("end"), of: oneOf("state", "result"), state: stateShown, root: rootShown, origin }),
 	start: object({ kind: oneOf("start"), of: oneOf("state", "result"), state: stateShown, root: rootShown, path }),
 	result: object({ kind: oneOf("result"), state: stateShown }),
+	/** Hashes of two answers to one question (docs/chain.md §12), both signed. */
+	words: object({ kind: oneOf("words"), question: hex(32), answers: pair(hex(32)) }),
 });
 export type FaultShown = Typed<typeof fault>;
 export type ElementShown = Extract<FaultShown, { kind: "element" }>;
@@ -113,9 +121,14 @@ const claim = object({
 	resultRoot: hex(32),
 });
 
-const body = object({
+/** A trace, a transcript, three spans of its turns. */
+const MOST_ANSWERS = 2 + MOST_SPANS;
+/** Who signed the answers, for which contract on the claim's chain; in the order of `answersOf` in fraud-proof.ts. */
+const signed = object({ disputes: hex(20), account: hex(20), signatures: list(hex(65), MOST_ANSWERS) });
+export type FraudSignatures = Typed<typeof signed>;
+
+const stated = {
 	format: oneOf("assay-fraud"),
-	version: oneOf(1),
 	/** Hash of the claim. */
 	accused: hex(32),
 	claim,
@@ -125,23 +138,42 @@ const body = object({
 	/** What the accused answered when asked for the trace of the segment; null where it is not needed. */
 	trace: orNull(hex(32)),
 	fault,
-});
-export interface FraudBody extends Typed<typeof body> {}
+} as const;
+const unsignedBody = object({ ...stated, version: oneOf(1) });
+const signedBody = object({ ...stated, version: oneOf(2), signed });
+export interface FraudBody extends Omit<Typed<typeof unsignedBody>, "version"> {
+	readonly version: 1 | 2;
+	/** From version 2 on. */
+	readonly signed?: FraudSignatures;
+}
+const body: Shape<FraudBody> = (value, where) => {
+	const version = (value as { readonly version?: unknown } | null)?.version;
+	return version === 2 ? signedBody(value, where) : unsignedBody(value, where);
+};
 
 /** A leaf of an op, its transcript, three spans, two leaves. */
 const ATTACHMENTS = 8;
-const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body: body as Shape<FraudBody> });
+const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body });
 interface FraudEnvelope extends Typed<typeof envelope> {}
 
 export function makeFraudFile(
-	stated: Omit<FraudBody, "format" | "version">,
+	said: Omit<FraudBody, "format" | "version">,
 	attachments: readonly Uint8Array[],
 ): Uint8Array {
+	const version = said.signed === undefined ? 1 : 2;
 	const made: FraudEnvelope = {
 		attachments: entriesOf(attachments),
-		body: { format: "assay-fraud", version: 1, ...stated },
+		body: { format: "assay-fraud", version, ...said },
 	};
 	return encodeContainer(made, attachments);
+}
+
+/** The same file with the accused's signatures in it; null when it is none. */
+export function signFraudFile(file: Uint8Array, by: FraudSignatures): Uint8Array | null {
+	const decoded = decodeFraudFile(file);
+	if (!decoded.ok) return null;
+	const { format: _, version: __, ...said } = decoded.evidence.envelope.body;
+	return makeFraudFile({ ...said, signed: by }, decoded.evidence.attachments);
 }
 
 export const decodeFraudFile = (file: Uint8Array): DecodeResult<Container<FraudEnvelope>> =>

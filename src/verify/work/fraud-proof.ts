@@ -6,7 +6,7 @@ import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { sumShapeFault } from "../../work/program/check-sums.ts";
 import { decodeOp } from "../../work/program/decode.ts";
 import { chunkEnds } from "../../work/trace/layout.ts";
-import { decodeFraudFile, type ElementShown, type TraceShown } from "./fraud-file.ts";
+import { decodeFraudFile, type ElementShown, type FraudBody, type TraceShown } from "./fraud-file.ts";
 
 const QUESTION = 7;
 const hex = (text: string): Hex => `0x${text}`;
@@ -35,7 +35,7 @@ export const transcriptQuestion = (
 };
 
 /** One first word: the question, and the hash of what was answered. */
-interface AnswerSaid {
+export interface AnswerSaid {
 	readonly question: Hex;
 	readonly answerHash: Hex;
 }
@@ -44,26 +44,52 @@ const KINDS = ["value", "filling", "chunk", "load", "turn", "end"] as const;
 const SECTIONS = ["before", "body", "after"] as const;
 const NOWHERE = 0xffff_ffff;
 
+/** What is said of an element: its transcript, then one of each span of its turns; and the tensor leaves that follow them. */
+function wordsOf(fault: ElementShown, attachments: readonly Uint8Array[]) {
+	const [opLeaf, transcript, ...rest] = attachments;
+	if (opLeaf === undefined || transcript === undefined || rest.length < fault.turns.length) return null;
+	const isSilent = fault.contradiction.kind === "filling" && transcript.length === 0;
+	const transcripts = isSilent ? [] : [transcript, ...rest.slice(0, fault.turns.length)];
+	return { opLeaf, transcripts, leaves: rest.slice(fault.turns.length) };
+}
+
+/** The first words that a file rests on, in the order in which it has their signatures. */
+export function answersOf(
+	{ fault, segment, trace }: Pick<FraudBody, "fault" | "segment" | "trace">,
+	attachments: readonly Uint8Array[],
+): readonly AnswerSaid[] {
+	if (fault.kind === "words")
+		return fault.answers.map((answer) => ({ question: hex(fault.question), answerHash: hex(answer) }));
+	if (trace === null) return [];
+	const told = { question: traceQuestion(segment), answerHash: toHex(keccak(hexToBytes(trace)!)) };
+	if (fault.kind !== "element") return [told];
+	const transcripts = wordsOf(fault, attachments)?.transcripts ?? [];
+	return [
+		told,
+		...transcripts.map((words, i) => ({
+			question: transcriptQuestion(segment, fault.leaf, fault.element, fault.turns.slice(0, i)),
+			answerHash: toHex(keccak(words)),
+		})),
+	];
+}
+
+/** The first words of a file, by its bytes; null when it is none. */
+export function answersOfFile(file: Uint8Array): readonly AnswerSaid[] | null {
+	const decoded = decodeFraudFile(file);
+	return decoded.ok ? answersOf(decoded.evidence.envelope.body, decoded.evidence.attachments) : null;
+}
+
 /** The arguments of `prove` that a file of a false element gives, without terms and signatures; null for any other file. */
 export function elementProof(file: Uint8Array) {
 	const decoded = decodeFraudFile(file);
 	if (!decoded.ok || decoded.evidence.envelope.body.fault.kind !== "element") return null;
 	const { body } = decoded.evidence.envelope;
 	const fault = body.fault as ElementShown;
-	const [opLeaf, transcript, ...rest] = decoded.evidence.attachments;
-	if (opLeaf === undefined || transcript === undefined || rest.length < fault.turns.length) return null;
 	const { segment, program, trace, claim } = body;
-	if (trace === null) return null;
-	const isSilent = fault.contradiction.kind === "filling" && transcript.length === 0;
-	const transcripts = isSilent ? [] : [transcript, ...rest.slice(0, fault.turns.length)];
-	const leaves = rest.slice(fault.turns.length);
-	const answers: AnswerSaid[] = [
-		{ question: traceQuestion(segment), answerHash: toHex(keccak(hexToBytes(trace)!)) },
-		...transcripts.map((words, i) => ({
-			question: transcriptQuestion(segment, fault.leaf, fault.element, fault.turns.slice(0, i)),
-			answerHash: toHex(keccak(words)),
-		})),
-	];
+	const words = wordsOf(fault, decoded.evidence.attachments);
+	if (words === null || trace === null) return null;
+	const { opLeaf, transcripts, leaves } = words;
+	const answers = answersOf(body, decoded.evidence.attachments);
 	return {
 		seed: hex(fault.seed),
 		claim: { program: hex(claim.program), inputs: hex(claim.inputs), segments: BigInt(claim.segments) },
@@ -91,6 +117,32 @@ export function elementProof(file: Uint8Array) {
 			shown: shownOf(fault, opLeaf, leaves),
 		},
 		answers,
+		...signaturesIn(body),
+	};
+}
+
+/** As `prove` takes them: the first apart from the others. Empty where the file has none. */
+function signaturesIn({ signed }: FraudBody): { readonly traceSignature: Hex; readonly signatures: readonly Hex[] } {
+	const [trace, ...others] = (signed?.signatures ?? []).map(hex);
+	return { traceSignature: trace ?? "0x", signatures: others };
+}
+
+/** The arguments of `proveTwoWords` that a file of two answers gives, without terms; null for any other file. */
+export function twoWordsProof(file: Uint8Array) {
+	const decoded = decodeFraudFile(file);
+	if (!decoded.ok || decoded.evidence.envelope.body.fault.kind !== "words") return null;
+	const { fault, claim, program, segment, signed } = decoded.evidence.envelope.body;
+	const [one, two] = (signed?.signatures ?? []).map(hex);
+	if (fault.kind !== "words" || one === undefined || two === undefined) return null;
+	return {
+		accused: {
+			...{ part: claim.part, segmentRoot: hex(claim.segmentRoot), resultRoot: hex(claim.resultRoot) },
+			...{ head: hex(program.head), tensors: hex(program.tensors), ops: hex(program.ops), segment: BigInt(segment) },
+			...{ trace: hex("00".repeat(32)), traceSignature: "0x" as Hex },
+		},
+		question: hex(fault.question),
+		answers: [hex(fault.answers[0]!), hex(fault.answers[1]!)] as const,
+		signatures: [one, two] as const,
 	};
 }
 

@@ -3,6 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
+import { signAnswer } from "../../chain/contracts/disputes.ts";
+import { accountOf } from "../../chain/sending/sign.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
 import { TOY_SAMPLES, toyOpener, toyRun } from "../../provider/jobs/toy-run.test-kit.ts";
 import { readRunFolder } from "../../store/runs/run-folder.ts";
 import { forgedAnswers, forgedTrace } from "../../validator/jobs/forged-answers.test-kit.ts";
@@ -10,9 +14,35 @@ import { answersOf, openRun, replayOf } from "../../validator/jobs/open-run.ts";
 import { readElement } from "../../work/operators/tensor-type.ts";
 import { leafOf, tensorTree } from "../../work/trace/tensor-tree.ts";
 import type { Answers } from "./answers.ts";
+import { decodeFraudFile, makeFraudFile, signFraudFile } from "./fraud-file.ts";
+import { answersOfFile } from "./fraud-proof.ts";
 import { narrow, narrowSegment } from "./narrow.ts";
 
 const SEGMENT = 2;
+const DISPUTES: Hex = `0x${"d1".repeat(20)}`;
+const ACCUSED = accountOf(`0x${"ac".repeat(32)}`);
+
+/** The same file with signatures of the accused under every answer that it rests on. */
+export async function signedSample(file: Uint8Array): Promise<Uint8Array> {
+	const decoded = decodeFraudFile(file);
+	if (!decoded.ok) throw new Error(decoded.detail);
+	const { accused, claim } = decoded.evidence.envelope.body;
+	const contracts = { addresses: { chainId: Number(claim.chainId), disputes: DISPUTES } as ContractAddresses };
+	const signatures: string[] = [];
+	for (const answer of answersOfFile(file)!)
+		signatures.push((await signAnswer(ACCUSED, contracts, { claim: `0x${accused}`, ...answer })).slice(2));
+	const account = ACCUSED.address.slice(2).toLowerCase();
+	return signFraudFile(file, { disputes: DISPUTES.slice(2), account, signatures })!;
+}
+
+/** Two answers to one question about a sample's claim. */
+export function twoWordsSample(file: Uint8Array): Promise<Uint8Array> {
+	const decoded = decodeFraudFile(file);
+	if (!decoded.ok) throw new Error(decoded.detail);
+	const { format: _, version: __, ...body } = decoded.evidence.envelope.body;
+	const fault = { kind: "words", question: "0a".repeat(32), answers: ["01".repeat(32), "02".repeat(32)] } as const;
+	return signedSample(makeFraudFile({ ...body, segment: body.claim.first, trace: null, fault }, []));
+}
 
 /** By name, "element chunk", "wire state" and so on. */
 export async function fraudSamples(): Promise<Map<string, Uint8Array>> {

@@ -20,11 +20,13 @@ export interface ValidFraud {
 	/** Of a false wire. */
 	readonly operand: number | null;
 	readonly tensor: number | null;
-	/** value, filling, chunk, load, turn, end; or where the root should come from: op, constant, input, state, zero. */
+	/** value, filling, chunk, load, turn, end; or where the root should come from: op, constant, input, state, zero; answers: two to one question. */
 	readonly shows: string;
 	/** A number, or a root as hex. */
 	readonly said: string;
 	readonly right: string;
+	/** The account that signed all answers that the file rests on; null: unsigned, or it rests on none. Whether it made the claim, the chain tells. */
+	readonly signer: string | null;
 	readonly findings: readonly Finding[];
 }
 
@@ -37,6 +39,7 @@ export const FRAUD_SHOWS: Readonly<Record<ValidFraud["kind"], string>> = {
 	end: "the state after a segment is not what its ops gave",
 	start: "the run did not begin with zeros",
 	result: "the claimed result is not that of the last state",
+	words: "two different answers were given to one question",
 };
 
 /** "segment 2, step 1, step op 3 (matmul), element 7" */

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { codes } from "../../protocol/codes.ts";
-import { decodeFraudFile } from "./fraud-file.ts";
-import { fraudSamples } from "./fraud-samples.test-kit.ts";
+import { decodeFraudFile, makeFraudFile } from "./fraud-file.ts";
+import { fraudSamples, signedSample, twoWordsSample } from "./fraud-samples.test-kit.ts";
 import { tamperedFrauds } from "./fraud-tampers.test-kit.ts";
 import { verifyFraud } from "./judge-fraud.ts";
 
@@ -145,6 +145,44 @@ test("a tamper list: every changed field is caught by its code", () => {
 	assert.deepEqual(found, CAUGHT);
 	for (const code of new Set(Object.values(CAUGHT).flatMap((all) => all.split(" "))))
 		if (code !== "valid") assert.ok(code in codes, code);
+});
+
+test("signed, not even the accused's own words can be changed: every changed field proves nothing", async () => {
+	const codesSeen = new Set<string>();
+	const kinds = ["element chunk", "element turn", "element filling", "wire op", "end op"];
+	const files = await Promise.all(kinds.map((kind) => signedSample(samples.get(kind)!)));
+	files.push(await twoWordsSample(samples.get("result")!));
+	for (const [i, file] of files.entries()) {
+		const verdict = verifyFraud(file);
+		assert.ok(verdict.status === "valid", `${kinds[i] ?? "words"}: ${JSON.stringify(verdict)}`);
+		assert.equal(verdict.signer?.length, 40);
+		assert.deepEqual(verdict.findings, []);
+		for (const { field, file: spoiled } of tamperedFrauds(file)) {
+			const found = verifyFraud(spoiled);
+			assert.ok(found.status === "invalid", `${kinds[i] ?? "words"}: ${field} is free`);
+			codesSeen.add(found.code);
+		}
+	}
+	assert.ok(codesSeen.has("FRAUD_SIGNATURE") && !codesSeen.has("INTERNAL"), [...codesSeen].join());
+	// What rests on no answer takes no signatures; two answers that are one, or nobody's, convict nobody.
+	const code = (file: Uint8Array) => {
+		const verdict = verifyFraud(file);
+		return verdict.status === "valid" ? "valid" : verdict.code;
+	};
+	assert.equal(code(await signedSample(samples.get("start")!)), "FRAUD_SIGNATURE");
+	const body = (file: Uint8Array) => {
+		const decoded = decodeFraudFile(file);
+		assert.ok(decoded.ok);
+		const { format: _, version: __, ...said } = decoded.evidence.envelope.body;
+		return said;
+	};
+	const { signed, fault, ...words } = body(files.at(-1)!);
+	assert.ok(fault.kind === "words" && signed !== undefined);
+	assert.equal(code(makeFraudFile({ ...words, fault }, [])), "FRAUD_SIGNATURE");
+	const same = makeFraudFile({ ...words, fault: { ...fault, answers: [fault.answers[0]!, fault.answers[0]!] } }, []);
+	assert.equal(code(await signedSample(same)), "FRAUD_AGREES");
+	const one = { ...fault, answers: [fault.answers[0]!] };
+	assert.equal(code(makeFraudFile({ ...words, fault: one, signed }, [])), "ENVELOPE_SHAPE");
 });
 
 test("only the claim that was asked for is convicted", () => {

@@ -2,6 +2,7 @@
 // Bad files are values, never exceptions. Who is convicted made this claim and gave these answers: whether somebody signed them is not
 // known here, and the verdict says so.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
+import { isSignedBy, typedDigest } from "../../protocol/chain/typed-data.ts";
 import type { Code } from "../../protocol/codes.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
 import { sumShapeFault } from "../../work/program/check-sums.ts";
@@ -9,8 +10,9 @@ import type { Op } from "../../work/program/shapes.ts";
 import { type Contradiction, judgeElement, type Nothing, type ShownLeaf } from "../../work/trace/judge.ts";
 import { LEAF_BYTES } from "../../work/trace/tensor-tree.ts";
 import { decodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
-import { decodeFraudFile, type ElementShown } from "./fraud-file.ts";
+import { decodeFraudFile, type ElementShown, type FaultShown } from "./fraud-file.ts";
 import { bytesOfHex, Shown } from "./fraud-parts.ts";
+import { ANSWER_TYPE, answersOf } from "./fraud-proof.ts";
 import { type FraudVerdict, Unproven, type ValidFraud } from "./fraud-verdict.ts";
 import { judgeEnd, judgeResult, judgeStart, judgeWire } from "./judge-wire.ts";
 
@@ -51,17 +53,34 @@ function judge(file: Uint8Array, expect: FraudExpectations): FraudVerdict {
 	const found = fault.kind === "element" ? elementFault(shown, fault) : rootFault(shown);
 	shown.attached.mustEnd();
 	if (found.said === found.right) throw new Unproven("FRAUD_AGREES", "fault", "what is shown agrees");
-	const isByAnswers = fault.kind === "element" || fault.kind === "wire" || found.shows === "op";
-	if (!isByAnswers && body.trace !== null) throw new Unproven("FRAUD_TRACE", "trace", "is not needed");
+	const isByTrace = fault.kind === "element" || fault.kind === "wire" || found.shows === "op";
+	if (!isByTrace && body.trace !== null) throw new Unproven("FRAUD_TRACE", "trace", "is not needed");
 	const unsigned = { code: "ANSWERS_UNSIGNED", detail: "trace and transcript are the word of whoever made the file" };
+	const signer = signerOfAnswers(shown, attachments);
 	return {
 		...{ status: "valid", accused: body.accused, kind: fault.kind, segment: body.segment },
-		...found,
-		findings: isByAnswers ? [unsigned] : [],
+		...{ ...found, signer },
+		findings: isByTrace && signer === null ? [unsigned] : [],
 	};
 }
 
-type Found = Omit<ValidFraud, "status" | "accused" | "kind" | "segment" | "findings">;
+/** Whose signatures are under all of the file's first words; null where it has none. */
+function signerOfAnswers({ body, claim }: Shown, attachments: readonly Uint8Array[]): string | null {
+	const { signed, accused } = body;
+	if (signed === undefined) return null;
+	const answers = answersOf(body, attachments);
+	const { account, disputes, signatures } = signed;
+	if (answers.length === 0 || answers.length !== signatures.length)
+		throw new Unproven("FRAUD_SIGNATURE", "signed.signatures", `${answers.length} answers need one each`);
+	for (const [i, { question, answerHash }] of answers.entries()) {
+		const digest = typedDigest(claim.chainId, `0x${disputes}`, ANSWER_TYPE, [`0x${accused}`, question, answerHash]);
+		if (!isSignedBy(`0x${account}`, digest, `0x${signatures[i]}`))
+			throw new Unproven("FRAUD_SIGNATURE", `signed.signatures[${i}]`, "not that account's, for this answer");
+	}
+	return account;
+}
+
+type Found = Omit<ValidFraud, "status" | "accused" | "kind" | "segment" | "findings" | "signer">;
 const NOWHERE = { step: null, phase: null, op: null, operator: null, element: null, operand: null, tensor: null };
 
 function rootFault(shown: Shown): Found {
@@ -74,7 +93,16 @@ function rootFault(shown: Shown): Found {
 	if (fault.kind === "end") return { ...NOWHERE, ...judgeEnd(shown, fault) };
 	if (fault.kind === "start") return { ...NOWHERE, ...judgeStart(shown, fault) };
 	if (fault.kind === "result") return { ...NOWHERE, ...judgeResult(shown, fault) };
+	if (fault.kind === "words") return twoWords(shown, fault);
 	throw new Unproven("FRAUD_PLACE", "fault.kind", "not known here");
+}
+
+/** Whatever the question is, it has one answer; only signatures make these anybody's. */
+function twoWords({ body, claim }: Shown, { answers }: Extract<FaultShown, { kind: "words" }>): Found {
+	if (body.signed === undefined)
+		throw new Unproven("FRAUD_SIGNATURE", "signed", "two answers convict by their signatures");
+	if (body.segment !== claim.first) throw new Unproven("FRAUD_PLACE", "segment", "must be the claim's first");
+	return { ...NOWHERE, shows: "answers", said: answers[0]!, right: answers[1]! };
 }
 
 function transcriptOf(shown: Shown): Transcript {

@@ -1,5 +1,6 @@
 // Questions about a part of a job and the bytes that answer them, docs/jobs.md §14: which there are, how long each answer is, and answers of somebody far away
 // held against what that one committed to. Pure: questions go out through `ask`.
+import { AssayError } from "../../protocol/assay-error.ts";
 import { concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { pathLength } from "../../protocol/hash/merkle.ts";
 import type { JobQuestion } from "../../protocol/network/job-question.ts";
@@ -124,7 +125,8 @@ export class RemoteAnswers implements Answers {
 		try {
 			return await answer();
 		} catch (error) {
-			this.failed ??= (error as Error).message;
+			// Anything else is none of its doing.
+			if (error instanceof AssayError && error.code === "NO_ANSWER") this.failed ??= error.message;
 			throw error;
 		}
 	}
@@ -172,35 +174,26 @@ export class RemoteAnswers implements Answers {
 	}
 
 	traceNodes(segment: number, level: number, index: number): Promise<readonly Uint8Array[]> {
-		return this.held(async () => cut(await this.ask({ kind: "nodes", segment, level, index })));
+		return this.held(async () => (await this.trace(segment)).below(level, index));
 	}
 
-	/** As it was said, whether the tree has it or not. */
-	private async saidLeaf({ segment, step, op }: OpPlace): Promise<TraceLeaf> {
-		const all = cut(await this.ask({ kind: "op", segment, step, op }));
-		return { step, op, inputs: all.slice(0, -1), output: all.at(-1)! };
+	/** As they were said, whether the tree has them or not. */
+	private said(): Pick<Answers, "traceNodes" | "traceLeaf"> {
+		return {
+			traceNodes: async (segment, level, index) => cut(await this.ask({ kind: "nodes", segment, level, index })),
+			traceLeaf: async ({ segment, step, op }) => {
+				const all = cut(await this.ask({ kind: "op", segment, step, op }));
+				return { step, op, inputs: all.slice(0, -1), output: all.at(-1)! };
+			},
+		};
 	}
 
 	private trace(segment: number): Promise<AskedTrace> {
-		const made = async () => {
-			const raw = { ...this.plain(), traceLeaf: (place: OpPlace) => this.saidLeaf(place) };
-			return new AskedTrace(raw, segment, await this.traceRoot(segment), traceLeaves(this.program, segment));
-		};
+		const made = async () =>
+			new AskedTrace(this.said(), segment, await this.traceRoot(segment), traceLeaves(this.program, segment));
 		const found = this.traces.get(segment) ?? made();
 		this.traces.set(segment, found);
 		return found;
-	}
-
-	private plain(): Answers {
-		return {
-			...{ claim: this.claim, states: this.states },
-			stateRoots: (segment) => this.stateRoots(segment),
-			traceRoot: (segment) => this.traceRoot(segment),
-			traceNodes: (segment, level, index) => this.traceNodes(segment, level, index),
-			traceLeaf: (place) => this.traceLeaf(place),
-			leaf: (place, of, leaf) => this.leaf(place, of, leaf),
-			transcript: (place, element, path) => this.transcript(place, element, path),
-		};
 	}
 
 	traceLeaf(place: OpPlace): Promise<TraceLeaf> {

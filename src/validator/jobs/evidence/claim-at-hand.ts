@@ -68,14 +68,14 @@ export interface EvidenceMeans {
 	readonly chain: EvidenceChain | null;
 }
 
-interface EvidenceChain {
+export interface EvidenceChain {
 	readonly contracts: Contracts;
 	/** Who accuses. */
 	readonly account: Hex;
 	/** Keeps salts of announcements from whoever reads the pool. */
 	readonly secret: Uint8Array;
-	/** Mined when it resolves. */
-	send(call: Call): Promise<unknown>;
+	/** Mined when it resolves, with its hash. Throws CHAIN_REFUSED where the contract refuses. */
+	send(call: Call): Promise<Hex>;
 }
 
 /** Who holds the blobs of a job. */

@@ -1,7 +1,10 @@
 // Evidence about claims, docs/jobs.md §14, behind one door for the keeper of jobs: states to begin at, re-runs, the referee, proofs on the chain.
 // What follows from evidence (who is paid, who is drawn next) is the keeper's.
 import { AssayError } from "../../../protocol/assay-error.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand, type StateBlobs } from "./claim-at-hand.ts";
+import { proveFraud } from "./prove-fraud.ts";
+import { type AuditAtHand, type Ruling, referee } from "./referee.ts";
 import { type PartWindow, type Rerun, rerun, stateOf } from "./rerun.ts";
 
 export interface Evidence {
@@ -12,6 +15,10 @@ export interface Evidence {
 	stateBefore(claim: ClaimAtHand, segment: number): Promise<StateBlobs | null>;
 	/** On the validator's own engine. */
 	rerun(of: { readonly claim: ClaimAtHand; readonly window: PartWindow }): Promise<Rerun>;
+	/** Claim and audit differ: who lied. Throws what is nobody's fault: ask again. */
+	referee(of: { readonly claim: ClaimAtHand; readonly audit: AuditAtHand }): Promise<Ruling>;
+	/** Before the chain. Null: nothing was sent, since it does not judge such a file, or the claim stands no more. */
+	prove(of: { readonly claim: ClaimAtHand; readonly file: Uint8Array }): Promise<{ readonly transaction: Hex } | null>;
 }
 
 export function createEvidence(means: EvidenceMeans): Evidence {
@@ -25,5 +32,7 @@ export function createEvidence(means: EvidenceMeans): Evidence {
 			}
 		},
 		rerun: ({ claim, window }) => rerun(means, claim, window),
+		referee: ({ claim, audit }) => referee(means, claim, audit),
+		prove: ({ claim, file }) => proveFraud(means.chain, claim, file),
 	};
 }

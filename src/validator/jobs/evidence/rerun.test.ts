@@ -8,10 +8,12 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { type JobQuestion, questionText } from "../../../protocol/network/job-question.ts";
 import { mlpSample } from "../../../work/builder/samples.test-kit.ts";
+import { claimHash } from "../../../work/trace/commitments.ts";
 import type { ClaimAtHand, EvidenceMeans } from "./claim-at-hand.ts";
 import { rerun } from "./rerun.ts";
 import {
 	answererOf,
+	bookOf,
 	claimOf,
 	flipHex,
 	giveState,
@@ -145,11 +147,12 @@ test("first words are said once: from the book, over restarts, and never two of 
 		await answerer.answer(questionText(question)),
 		await answerer.answer(questionText(transcript)),
 	];
-	const book = join(honest.run.path, `answers-0-10-${at.provider.slice(0, 8)}.jsonl`);
+	const claim = bytesToHex(claimHash(at.claim));
+	const book = bookOf(honest, claim);
 	assert.equal(readFileSync(book, "utf8").split("\n").length, 3);
 	// A torn line was never told.
 	appendFileSync(book, '{"question":"00');
-	const of = { first: 0, states: at.states, holder: at.provider };
+	const of = { first: 0, states: at.states, holder: at.provider, claim };
 	const again = answererOf(net.blobs, honest, of);
 	assert.deepEqual(await again.answer(questionText(question)), first);
 	assert.equal(readFileSync(book, "utf8").split("\n").length, 3);

@@ -37,7 +37,7 @@ export type Rerun =
 	| { readonly kind: "unable"; readonly why: string };
 
 /** What the claimant says that it ran, over its agent's link. */
-function claimantOf(means: EvidenceMeans, at: ClaimAtHand, { program }: JobAtHand): RemoteAnswers {
+export function claimantOf(means: EvidenceMeans, at: ClaimAtHand, { program }: JobAtHand): RemoteAnswers {
 	const { claim, states, provider } = at;
 	const { first, segments } = claim;
 	const ask = askParty(means, at, program, { provider, audit: null, first, segments });
@@ -75,10 +75,10 @@ interface OwnReplay {
 }
 
 /** Thrown inside: this validator cannot run it. */
-class Unable extends Error {}
+export class Unable extends Error {}
 
 /** One's own engine with all that a window needs in its store, gone when `act` ends. Throws Unable, NO_ANSWER, what engines throw. */
-async function withOwnReplay<T>(
+export async function withOwnReplay<T>(
 	means: EvidenceMeans,
 	at: ClaimAtHand,
 	window: PartWindow,
@@ -129,7 +129,7 @@ async function withOwnReplay<T>(
 }
 
 /** A state outside of its declared interval, that no run can have led to, is as good as none. */
-const WITHHELD: ReadonlySet<string> = new Set(["NO_ANSWER", "TENSOR_RANGE"]);
+export const WITHHELD: ReadonlySet<string> = new Set(["NO_ANSWER", "TENSOR_RANGE"]);
 
 export async function rerun(means: EvidenceMeans, at: ClaimAtHand, window: PartWindow): Promise<Rerun> {
 	try {
@@ -145,7 +145,11 @@ export async function rerun(means: EvidenceMeans, at: ClaimAtHand, window: PartW
 }
 
 /** S before and after each segment of the window, computed here. */
-async function ownStates({ job, first, replay }: OwnReplay, at: ClaimAtHand, count: number): Promise<Uint8Array[]> {
+export async function ownStates(
+	{ job, first, replay }: OwnReplay,
+	at: ClaimAtHand,
+	count: number,
+): Promise<Uint8Array[]> {
 	const begin = first === 0 ? replay.zeros() : replay.run.rootsBefore(first);
 	const states = [stateHashOf(job.program, first, begin.state, begin.results)];
 	// What was loaded is what the claim says, or nothing is worth comparing.

@@ -125,6 +125,9 @@ export function claimOf(of: Runner, spec: JobSpec, part: number, first: number, 
 	return at;
 }
 
+/** Where its first words about a claim, or an audit, stand. */
+export const bookOf = ({ run }: Runner, claim = "audit"): string => join(run.path, `answers-${claim}.jsonl`);
+
 /** What a provider that made the claim, or an audit of some of it, answers with. */
 export function answererOf(
 	blobs: BlobStore,
@@ -133,7 +136,7 @@ export function answererOf(
 	chain?: OnChain,
 ): Answerer {
 	const { run, cheat } = of;
-	const bookPath = join(run.path, `answers-${first}-${states.length}-${holder.slice(0, 8)}.jsonl`);
+	const bookPath = bookOf(of, claim);
 	return createAnswerer({
 		run: {
 			...run,

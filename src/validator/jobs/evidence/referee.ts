@@ -1,0 +1,179 @@
+// Claim and audit differ: who lied, docs/jobs.md §6 and §14. Never a majority: the one whose own words contradict each other or arithmetic. The validator's own
+// engine runs the segments in question where they are small; else the two answer each other's search, and one element that is computed here decides.
+// Who does not answer, or answers what does not fit its own words, loses as well, but by no proof: no chain convicts for silence yet.
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
+import type { Answers } from "../../../verify/work/answers.ts";
+import { verifyFraud } from "../../../verify/work/judge-fraud.ts";
+import { firstOtherSegment, type JobAtHand, narrowSegment } from "../../../verify/work/narrow.ts";
+import { RemoteAnswers } from "../../../verify/work/questions.ts";
+import { claimHash, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
+import { askParty, TwoWords } from "./ask-party.ts";
+import { type ClaimAtHand, type EvidenceMeans, jobAtHand } from "./claim-at-hand.ts";
+import { claimantOf, ownStates, type PartWindow, Unable, WITHHELD, withOwnReplay } from "./rerun.ts";
+import { isProvable, signedFile, twoWordsFile } from "./signed-file.ts";
+
+/** What somebody computed of a window, blind. */
+export interface AuditAtHand extends PartWindow {
+	/** Its number among the part's audits. */
+	readonly at: number;
+	/** Null: this validator itself. */
+	readonly auditor: string | null;
+	/** S before the window, then after each of its segments. */
+	readonly states: readonly Uint8Array[];
+}
+
+export interface Ruling {
+	/** Who lied. `none`: nothing separates them, or nobody could be found. */
+	readonly verdict: "provider" | "auditor" | "both" | "none";
+	/** Judged valid by verifyFraud; null where the provider lost by silence, or did not lie. */
+	readonly file: Uint8Array | null;
+	/** The chain convicts by this file. */
+	readonly isProvable: boolean;
+	readonly why: string;
+}
+
+/** What was found about one of them. */
+interface Found {
+	readonly isFalse: boolean;
+	readonly file: Uint8Array | null;
+	readonly why: string;
+}
+
+const INNOCENT: Found = { isFalse: false, file: null, why: "" };
+/** Replays, and questions to both: each has its own patience. */
+const REFEREE_MS = 3_600_000;
+
+/** Its words, as a claim about the window alone: nobody is bound by it but in this search. */
+const windowClaim = ({ claim }: ClaimAtHand, { first, count, states }: AuditAtHand): JobClaim => ({
+	...claim,
+	...{ first: claim.first + first, segments: count, segmentRoot: segmentTree(states).root },
+});
+
+class Dispute {
+	private readonly means: EvidenceMeans;
+	private readonly at: ClaimAtHand;
+	private readonly audit: AuditAtHand;
+	private readonly job: JobAtHand;
+	readonly claimant: RemoteAnswers;
+	readonly auditor: RemoteAnswers | null;
+
+	constructor(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand, job: JobAtHand) {
+		this.means = means;
+		this.at = at;
+		this.audit = audit;
+		this.job = job;
+		this.claimant = claimantOf(means, at, job);
+		this.auditor = audit.auditor === null ? null : this.remoteAuditor(audit.auditor);
+	}
+
+	private remoteAuditor(provider: string): RemoteAnswers {
+		const { at: number, states } = this.audit;
+		const claim = windowClaim(this.at, this.audit);
+		const { first, segments } = claim;
+		const { program } = this.job;
+		const ask = askParty(this.means, this.at, program, { provider, audit: number, first, segments });
+		return new RemoteAnswers(program, { claim, states, audit: number }, ask);
+	}
+
+	/** Whether what `accused` says of a segment contradicts itself, as `own` leads the search. */
+	async judge(own: Answers, accused: RemoteAnswers, segment: number): Promise<Found> {
+		try {
+			const file = await narrowSegment(this.job, own, accused, segment);
+			if (file === null) return INNOCENT;
+			const verdict = verifyFraud(file, { claim: bytesToHex(claimHash(accused.claim)) });
+			if (verdict.status !== "valid") return { ...INNOCENT, why: `${verdict.code}: ${verdict.detail}` };
+			return { isFalse: true, file, why: `${verdict.kind} in segment ${verdict.segment}` };
+		} catch (error) {
+			// Numbers that no program can lead to, on which both agree: nothing is shown by them.
+			if (error instanceof RangeError) return { ...INNOCENT, why: error.message };
+			if (!(error instanceof AssayError && error.code === "NO_ANSWER")) throw error;
+			// Of two strangers the one that failed is known.
+			return { isFalse: accused.failed !== null, file: null, why: error.message };
+		}
+	}
+}
+
+/** With one's own run of the window: whoever's states are others than one's own is accused, each where it first differs. */
+async function byOwnEngine(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand): Promise<[Found, Found]> {
+	return withOwnReplay(means, at, audit, REFEREE_MS, async (own) => {
+		const dispute = new Dispute(means, at, audit, own.job);
+		const states = await ownStates(own, at, audit.count);
+		const claim = windowClaim(at, { ...audit, states });
+		const { replay } = own;
+		const answers: Answers = {
+			...{ claim, states },
+			stateRoots: (segment) => replay.stateRoots(segment),
+			traceRoot: (segment) => replay.traceRoot(segment),
+			traceNodes: (segment, level, index) => replay.traceNodes(segment, level, index),
+			traceLeaf: (place) => replay.traceLeaf(place),
+			leaf: (place, of, leaf) => replay.leaf(place, of, leaf),
+			transcript: (place, element, path) => replay.transcript(place, element, path),
+		};
+		const accuse = async (said: readonly Uint8Array[], accused: RemoteAnswers | null): Promise<Found> => {
+			const index = firstOtherSegment(states, said);
+			if (index === null) return INNOCENT;
+			const segment = claim.first + index;
+			const why = `segment ${segment} ends elsewhere`;
+			if (accused === null) return { isFalse: true, file: null, why };
+			// This engine has spoken: a search that leads nowhere clears nobody.
+			return { ...(await dispute.judge(answers, accused, segment)), isFalse: true };
+		};
+		const said = at.states.slice(audit.first, audit.first + audit.count + 1);
+		return [await accuse(said, dispute.claimant), await accuse(audit.states, dispute.auditor)];
+	});
+}
+
+/** Two strangers: each leads the search against the other. */
+async function byEachOther(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand): Promise<[Found, Found]> {
+	const dispute = new Dispute(means, at, audit, await jobAtHand(means, at));
+	const { claimant, auditor } = dispute;
+	if (auditor === null) return [INNOCENT, INNOCENT];
+	const said = at.states.slice(audit.first, audit.first + audit.count + 1);
+	const segment = at.claim.first + audit.first + firstOtherSegment(said, audit.states)!;
+	const provider = await dispute.judge(auditor, claimant, segment);
+	// A claimant that fails here has lost already, and need not be asked on behalf of whom it accuses.
+	const other = provider.isFalse ? INNOCENT : await dispute.judge(claimant, auditor, segment);
+	return [provider, auditor.failed === null ? other : { isFalse: true, file: null, why: auditor.failed }];
+}
+
+const named = (verdict: Ruling["verdict"], why: string, file: Uint8Array | null = null): Ruling => ({
+	...{ verdict, file, why, isProvable: file !== null && isProvable(file) },
+});
+
+async function found(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand): Promise<[Found, Found]> {
+	try {
+		return await byOwnEngine(means, at, audit);
+	} catch (error) {
+		if (error instanceof Unable) return byEachOther(means, at, audit);
+		if (!(error instanceof AssayError)) throw error;
+		// The state before the window, which nobody else can give.
+		if (WITHHELD.has(error.code)) return [{ isFalse: true, file: null, why: error.message }, INNOCENT];
+		// An engine that is broken here clears nobody and accuses nobody.
+		if (audit.auditor === null) throw error;
+		return byEachOther(means, at, audit);
+	}
+}
+
+/** Throws what is nobody's fault: try again. */
+export async function referee(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand): Promise<Ruling> {
+	const said = at.states.slice(audit.first, audit.first + audit.count + 1);
+	if (audit.states.length !== audit.count + 1 || said.length !== audit.states.length)
+		return named("auditor", "it told another number of states");
+	const index = firstOtherSegment(said, audit.states);
+	if (index === null) return named("none", "they agree");
+	// It was given that state.
+	if (index < 0) return named("auditor", "it began with another state than it was given");
+	try {
+		const [provider, auditor] = await found(means, at, audit);
+		const why = [provider.why && `provider: ${provider.why}`, auditor.why && `auditor: ${auditor.why}`];
+		const told = why.filter((one) => one !== "").join("; ");
+		if (!provider.isFalse) return named(auditor.isFalse ? "auditor" : "none", told);
+		const file = provider.file && (await signedFile(means, at, provider.file));
+		return named(auditor.isFalse ? "both" : "provider", told, file);
+	} catch (error) {
+		if (!(error instanceof TwoWords)) throw error;
+		const file = twoWordsFile(means, at, await jobAtHand(means, at), error.words);
+		return named("provider", error.message, file);
+	}
+}
