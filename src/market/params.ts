@@ -156,6 +156,12 @@ export const PARAM_ROWS = {
 	jobFastPpm: ppm(100_000, "ours: clocks and proven figures may differ so much", 0, PPM - 1),
 	jobFeePpm: ppm(20_000, "ours: to the validators"),
 	jobConvictionMs: ms(90 * DAY, "ours: no work after a conviction"),
+	jobUploadMs: ms(
+		DAY,
+		"ours: how long an upload, or a blob that no job uses, is kept without a sign of interest",
+		MINUTE,
+	),
+	jobKeepMs: ms(7 * DAY, "ours: how long inputs and results are kept after the end of a job", MINUTE),
 	jobWeightPpm: ppm(200_000, "ours: what work done counts in the draw, at most", 0, PPM - 1),
 } as const satisfies Readonly<Record<string, ParamRow<unknown>>>;
 

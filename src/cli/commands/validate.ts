@@ -52,7 +52,7 @@ type LogLevel = (typeof LEVELS)[number];
 export const validateCommand = command({
 	name: "validate",
 	about: `Runs one validator process until Ctrl-C. Providers connect with assay provide. Several validators may share one database;
-they should then share the data folder too, or each has its own evidence.`,
+they should then share the data folder too, or each has its own evidence; on other machines --blobs names the one that has the blobs.`,
 	options: {
 		...validatorOptions,
 		listen: text(
@@ -60,6 +60,10 @@ they should then share the data folder too, or each has its own evidence.`,
 			"address of the API and of the agents' WebSocket; port 0 takes any (default 127.0.0.1:7373)",
 		),
 		concurrency: whole("N", "probes at once (default 16)", [1, 256]),
+		blobs: text(
+			"WHERE",
+			"inputs and results of jobs: a folder, or the URL of the process that has it (default: in --data)",
+		),
 		join: list("KEY", "only this provider may connect (default: everyone)"),
 		chain: flag("publish on the embedded chain of the data folder"),
 		drand: text("URL", "relay of drand, for a network that draws its roll calls from it"),
@@ -80,6 +84,7 @@ they should then share the data folder too, or each has its own evidence.`,
 			listen: values.listen === undefined ? {} : parseListen(values.listen),
 			concurrency: values.concurrency,
 			join: values.join,
+			blobs: blobsOf(values.blobs, io),
 			...accessSettings(values),
 			params: readParams(values.param ?? []),
 			rollCalls: { drandUrl: values.drand },
@@ -101,6 +106,9 @@ they should then share the data folder too, or each has its own evidence.`,
 		return 0;
 	},
 });
+
+const blobsOf = (given: string | undefined, io: CliIo): string | undefined =>
+	given === undefined || /^https?:\/\//.test(given) ? given : resolve(io.cwd, given);
 
 /** Loaded when it runs: the help of other commands must not wait for a database driver and a web server. */
 export async function loadValidator(settings: ValidatorSettings, log: LogLevel, io: CliIo): Promise<Validator> {

@@ -17,6 +17,8 @@ export interface JobSummary {
 	readonly isOver: boolean;
 	readonly createdAtMs: number;
 	readonly endedAtMs: number | null;
+	/** Its inputs and results were removed. */
+	readonly isCleared: boolean;
 }
 
 export interface JobRow extends JobSummary {
@@ -90,7 +92,7 @@ export interface BusyProvider {
 	readonly role: "provider" | "auditor";
 }
 
-export const SUMMARY = "id, customer, title, kind, record, version, is_over, created_at_ms, ended_at_ms";
+export const SUMMARY = "id, customer, title, kind, record, version, is_over, created_at_ms, ended_at_ms, is_cleared";
 export const DRAW = "part, attempt, role, turn, list_hash, body";
 export const CLAIM = "hash, job, part, attempt, provider, state, at_ms, body";
 export const FRAUD = "hash, claim, job, part, attempt, accused, at_ms, body";

@@ -4,6 +4,8 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobRecord } from "../../../protocol/network/job.ts";
 
 export const jobHolder = (job: string): string => `job-${job}`;
+/** Answers of auditors, kept from everybody until the claim is there. */
+export const auditHolder = (job: string): string => `audit-${job}`;
 
 /** A caller without a key or a token holds nothing. Throws CALLER_OTHER. */
 export function callerHolder({ key, tokenId }: Caller): string {
