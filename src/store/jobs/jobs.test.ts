@@ -210,7 +210,8 @@ onBothServers((server) => {
 		const { job } = await create("told");
 		const heard: StoreEvent[] = [];
 		const stop = store.events.subscribe((event) => {
-			if ("subject" in event && event.subject === job.id) heard.push(event);
+			// What was told before may still be on its way.
+			if ("subject" in event && event.subject === job.id && event.kind !== "job.funded") heard.push(event);
 		});
 		const metrics = { metrics: [{ step: 1, values: [0.25, -1e-9] }], text: "\u001b[2Jx" };
 		const events = [
