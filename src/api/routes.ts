@@ -6,6 +6,7 @@ import type { Handler, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
 import * as blob from "./schemas/blob.ts";
 import * as chain from "./schemas/chain.ts";
+import * as job from "./schemas/job.ts";
 import * as network from "./schemas/network.ts";
 import { epochNumber, page, probeId, providerId, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
 import * as probe from "./schemas/probe.ts";
@@ -30,6 +31,7 @@ const byProvider = z.strictObject({ id: providerId });
 const byProbe = z.strictObject({ id: probeId });
 const byRental = z.strictObject({ id: rentalId });
 const byCall = z.strictObject({ call: rollCall.callNumber });
+const byJob = z.strictObject({ id: job.jobId });
 const byEpoch = z.strictObject({ number: epochNumber });
 
 export const routes = {
@@ -287,6 +289,66 @@ export const routes = {
 	getJobBlob: read("/v1/jobs/:id/blobs/:root", "Bytes of a blob of a job, for its customer and its providers", {
 		...{ role: "member", kind: "binary", rate: "transfer", waitsFor: "disk", isRepeatable: true },
 		...{ params: blob.byJobAndRoot, query: blob.jobReadQuery, problems: ["JOB_UNKNOWN", "BLOB_UNKNOWN"] },
+	}),
+
+	quoteJob: write("/v1/jobs/quote", "What a job would cost: an offer that the validator signs and does not keep", {
+		...{ role: "customer", cost: 5, waitsFor: "chain", body: job.quoteBody, reply: job.quote },
+		problems: ["JOB_SPEC", "JOB_INPUTS", "JOB_ACCOUNT", "JOB_NO_PROVIDER", "JOB_PRICE", "PROGRAM_OVERFLOW"],
+	}),
+	submitJob: write("/v1/jobs", "Hand in a job for an offer; again, it gives the same job", {
+		...{ role: "customer", status: 201, cost: 5, waitsFor: "chain", body: job.submitBody, reply: job.job },
+		problems: ["JOB_OFFER", "JOB_OFFER_EXPIRED", "JOB_UNFUNDED", "JOB_INPUTS", "JOB_SPEC", "JOB_QUOTA"],
+	}),
+	listJobs: read("/v1/jobs", "The caller's jobs (all of them for admins), newest first", {
+		...{ role: "customer", query: job.jobsQuery, reply: page(job.jobSummary), problems: ["CURSOR_BAD"] },
+	}),
+	getJob: read("/v1/jobs/:id", "One job of the caller", {
+		...{ role: "customer", params: byJob, reply: job.job, problems: ["JOB_UNKNOWN"] },
+	}),
+	watchJob: read("/v1/jobs/:id/events", "What happens in a job, from its beginning, as server-sent events", {
+		...{ role: "customer", kind: "events", params: byJob, query: job.jobEventsQuery, problems: ["JOB_UNKNOWN"] },
+	}),
+	getJobResult: read("/v1/jobs/:id/result", "Which blobs hold what a job gave", {
+		...{ role: "customer", params: byJob, reply: job.jobResult },
+		problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_RESULT_EXPIRED"],
+	}),
+	cancelJob: write(
+		"/v1/jobs/:id/cancel",
+		"Take back the parts that nobody has; on a chain, after its customer did so there",
+		{
+			...{ role: "customer", waitsFor: "chain", params: byJob, reply: job.job, problems: ["JOB_UNKNOWN", "JOB_STATE"] },
+		},
+	),
+	getJobDraws: read("/v1/jobs/:id/draws", "Everything that a stranger needs to draw again", {
+		...{ params: byJob, reply: job.jobDraws, problems: ["JOB_UNKNOWN"] },
+	}),
+	getPartOffer: read("/v1/jobs/:id/parts/:part/offer", "What the caller was drawn for: a part, or an audit of one", {
+		...{ role: "provider", waitsFor: "host", params: job.byPart, query: job.offerQuery, reply: job.partOffer },
+		problems: ["JOB_UNKNOWN", "JOB_STATE"],
+	}),
+	acceptPart: write("/v1/jobs/:id/parts/:part/accept", "Take a part; on a chain, after its assignment is there", {
+		...{ role: "provider", waitsFor: "chain", params: job.byPart, body: job.acceptBody, reply: job.partReply },
+		problems: ["JOB_UNKNOWN", "JOB_STATE"],
+	}),
+	declinePart: write("/v1/jobs/:id/parts/:part/decline", "Do not take a part", {
+		...{ role: "provider", params: job.byPart, body: job.declineBody, reply: job.partReply },
+		problems: ["JOB_UNKNOWN", "JOB_STATE"],
+	}),
+	beatPart: write("/v1/jobs/:id/parts/:part/beat", "A sign of life, with what is done and how it goes", {
+		...{ role: "provider", params: job.byPart, body: job.beatBody, reply: job.beatReply },
+		problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_CLAIM", "BLOB_UNKNOWN"],
+	}),
+	claimPart: write(
+		"/v1/jobs/:id/parts/:part/claim",
+		"Claim a part whose blobs were uploaded; on a chain, before and after the claim there",
+		{
+			...{ role: "provider", waitsFor: "chain", params: job.byPart, body: job.claimBody, reply: job.claimReply },
+			problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_CLAIM", "BLOB_UNKNOWN"],
+		},
+	),
+	answerAudit: write("/v1/jobs/:id/parts/:part/audits/:at", "What an auditor computed", {
+		...{ role: "provider", params: job.byAudit, body: job.auditBody, reply: job.auditReply },
+		problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_CLAIM", "BLOB_UNKNOWN"],
 	}),
 
 	listTokens: read("/v1/tokens", "API tokens, without their secrets", {

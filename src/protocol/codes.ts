@@ -360,6 +360,18 @@ export const codes = {
 		"A question about a part of a job is not one that can be answered.",
 		"docs/jobs.md §14 has every question; the message says what is wrong with this one.",
 	),
+	JOB_SPEC: error(
+		"The job does not fit its program, or cannot be verified so.",
+		"Make the spec from the program: `assay job submit` does. docs/jobs.md §9 has the methods.",
+	),
+	JOB_INPUTS: error("The validator does not have everything that the job names.", "Upload it first."),
+	JOB_OFFER_EXPIRED: error("The offer for a job has run out.", "Ask for a quote again."),
+	JOB_UNFUNDED: error("The escrow on chain does not hold the funds of the job.", "Fund it, then submit it again."),
+	JOB_CLAIM: error(
+		"What a provider claims of its part does not hold together.",
+		"Compute every hash from what was run: docs/work.md §7.",
+	),
+	JOB_RESULT_EXPIRED: error("The result of the job was removed after its time.", "Fetch results within seven days."),
 	JOB_NO_PROVIDER: error(
 		"No provider has proven what the job needs.",
 		"Ask for less memory or more time, allow a higher price, or try later.",

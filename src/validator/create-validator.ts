@@ -144,7 +144,10 @@ async function start(
 	const rentals = new Rentals(rentalContext);
 	const rentalWatch = startRentalWatch(rentalContext);
 	opened.push(() => rentalWatch.stop());
-	const api = createValidatorApi(context, { registry, chain, agents, scores, rentals, pool });
+	const { createJobs } = await import("./jobs/keeper/start-jobs.ts");
+	const jobs = await createJobs(context, { asker, chain });
+	opened.push(() => jobs.stop());
+	const api = createValidatorApi(context, { registry, chain, agents, scores, rentals, pool, jobs: jobs.context });
 	opened.push(() => api.close());
 	// Before the API: its server would wait for their sockets.
 	opened.push(() => agents.close());
@@ -171,6 +174,7 @@ async function start(
 		});
 		opened.push(() => rollCalls.stop());
 	}
+	jobs.start();
 	log.info({ url, key: signer.key, process: store.process }, "validator runs");
 	return {
 		url,

@@ -57,6 +57,15 @@ const ROLL_CALLS = {
 	drandNetwork: QUICKNET,
 };
 
+const JOBS = {
+	/** False: this process keeps no jobs going; it serves their routes all the same. */
+	isOn: true,
+	/** True: hosts at loopback addresses count as networks of their own. For trials on one machine. */
+	isLoopbackApart: false,
+	/** Jobs of one customer that are not over. */
+	mostOpen: 1000,
+};
+
 const DEFAULTS = {
 	/** Evidence, the embedded database, the key, the admin's token, pinned host keys. */
 	dataDir: "",
@@ -112,6 +121,8 @@ const DEFAULTS = {
 	progressPerS: 50,
 	/** Only with a chain. docs/roll-call.md. */
 	rollCalls: ROLL_CALLS,
+	/** docs/jobs.md. */
+	jobs: JOBS,
 	/** History older than this is removed; evidence files stay. */
 	keepHistoryMs: 90 * DAY,
 };
@@ -125,7 +136,7 @@ export interface ValidatorConfig extends Readonly<Defaults> {
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Groups of settings, merged field by field. */
-const GROUPS = ["listen", "probe", "ssh", "api", "rollCalls"] as const;
+const GROUPS = ["listen", "probe", "ssh", "api", "rollCalls", "jobs"] as const;
 type Groups = { readonly [K in (typeof GROUPS)[number]]?: Loose<Defaults[K]> };
 
 export interface ValidatorSettings extends Omit<Loose<Defaults>, keyof Groups>, Groups {
@@ -151,6 +162,7 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 	"rollCalls.openAtOnce": [1, 100_000],
 	"rollCalls.openMs": [100, DAY],
 	"rollCalls.restMs": [0, DAY],
+	"jobs.mostOpen": [1, 1_000_000],
 	"rollCalls.keepFilesMs": [60_000, 3650 * DAY],
 	"probe.sustainMs": [0, DAY],
 	"probe.totalMs": [100, DAY],

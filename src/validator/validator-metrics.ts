@@ -54,6 +54,7 @@ export function createValidatorMetrics(
 			"What dead processes left: counted from its evidence, abandoned, dropped",
 			"how",
 		),
+		jobs: counter("jobs_total", "Transitions of jobs, by what happened", "to"),
 		rentals: counter("rentals_total", "Rentals by the state they came to", "to"),
 		eventsLost: counter("events_lost_total", "Events that could not be told"),
 		failures: counter("failures_total", "Rounds of the validator's loops that ended in an error", "where"),

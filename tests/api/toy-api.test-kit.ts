@@ -337,6 +337,25 @@ async function* threeEvents({ lastEventId }: { lastEventId: string | null }): As
 const toyBlob = { root: EVIDENCE, size: evidenceBytes.length };
 const bytesOf = (bytes: Uint8Array) => ({ bytes, sizeBytes: bytes.length, sha256: null });
 
+export const toySpec = {
+	...({ format: "assay-job", version: 1, title: "a job", kind: "program", program: toyBlob } as const),
+	...{ seed: EVIDENCE, given: [{ tensor: 0, ...toyBlob }], segments: 4, metrics: [], previews: [1] },
+	method: { name: "sampled", count: 2 } as const,
+};
+const toyTerms = {
+	...{ customer: "ann", program: EVIDENCE, inputs: EVIDENCE, method: toySpec.method, segments: 4, parts: 1 },
+	...{ priceMicros: 1, feeMicros: 1, auditMicros: 1, bondMicros: 1, startByMs: NOW_MS, workMs: 1000 },
+	...{ windowMs: 1000, checkedMs: 1000 },
+};
+const toyOffer = {
+	...{ id: EVIDENCE, terms: toyTerms, escrow: null, salt: EVIDENCE, perWindow: 1, secretCommitment: EVIDENCE },
+	...{ untilMs: NOW_MS, signature: EVIDENCE + EVIDENCE },
+};
+const toyJob = {
+	...{ id: EVIDENCE, customer: "ann", createdAtMs: 1, isOver: false, spec: toySpec, offer: toyOffer },
+	record: { id: EVIDENCE, terms: toyTerms, parts: [] },
+};
+
 export const toyHandlers: Handlers = {
 	ready: () => ({ ready: true, checks: [{ name: "database", ok: true, detail: "" }] }),
 	network: () => ({
@@ -499,6 +518,35 @@ export const toyHandlers: Handlers = {
 	listBlobs: () => ({ rows: [toyBlob], cursor: null }),
 	releaseBlob: () => toyBlob,
 	shareBlob: () => toyBlob,
+	quoteJob: () => ({ offer: toyOffer, totalMicros: 3, estimatedMs: 4, hosts: 5, tenthFoundPpm: 6 }),
+	submitJob: () => toyJob,
+	listJobs: () => ({
+		rows: [
+			{
+				...{ id: toyJob.id, customer: toyJob.customer, createdAtMs: 1, isOver: false, title: "a job", kind: "program" },
+				...{ method: toySpec.method, segments: 4, done: 0, totalMicros: 3 },
+				parts: [{ state: "open", provider: null, isChecked: false }],
+			},
+		],
+		cursor: null,
+	}),
+	getJob: () => toyJob,
+	watchJob: threeEvents,
+	getJobResult: () => ({ parts: [], state: [], results: [{ tensor: 1, ...toyBlob }] }),
+	cancelJob: () => toyJob,
+	getJobDraws: () => ({
+		...{ id: toyJob.id, secretCommitment: EVIDENCE, secret: null, perWindow: 1, draws: [], parts: [] },
+	}),
+	getPartOffer: () => ({
+		...{ id: toyJob.id, part: 0, attempt: 1, audit: null, spec: toySpec, terms: toyTerms, escrow: null },
+		...{ assignment: null, first: 0, count: 4, start: EVIDENCE, begin: null, previous: null, perWindow: 1 },
+		...{ beatMs: 15_000, untilMs: NOW_MS },
+	}),
+	acceptPart: () => ({ state: "running", untilMs: 1 }),
+	declinePart: () => ({ state: "open", untilMs: 1 }),
+	beatPart: () => ({ go: true }),
+	claimPart: () => ({ claim: EVIDENCE, stored: null, state: "claimed", untilMs: 1 }),
+	answerAudit: () => ({ stored: true }),
 	listAudit: () => ({
 		rows: [
 			{
@@ -518,6 +566,9 @@ export const toyHandlers: Handlers = {
 const byProvider = { params: { id: provider.id } };
 const byBlob = { params: { root: EVIDENCE }, query: { size: evidenceBytes.length } };
 const byRental = { params: { id: rental.id } };
+
+const byJob = { params: { id: EVIDENCE } };
+const byPart = { params: { id: EVIDENCE, part: 0 } };
 
 /** An input that each route takes. */
 export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
@@ -570,6 +621,23 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	releaseBlob: byBlob,
 	shareBlob: { ...byBlob, query: { ...byBlob.query, holder: "ann", to: "job-1" } },
 	getJobBlob: { params: { id: hex("a", 64), root: EVIDENCE }, query: byBlob.query },
+	quoteJob: { body: { spec: toySpec, mostMicros: null, account: null, salt: EVIDENCE } },
+	submitJob: { body: { spec: toySpec, offer: toyOffer } },
+	listJobs: { query: { open: true } },
+	getJob: byJob,
+	watchJob: byJob,
+	getJobResult: byJob,
+	cancelJob: byJob,
+	getJobDraws: byJob,
+	getPartOffer: { ...byPart, query: { audit: 0 } },
+	acceptPart: { ...byPart, body: { attempt: 1 } },
+	declinePart: { ...byPart, body: { attempt: 1, why: "full" } },
+	beatPart: { ...byPart, body: { attempt: 1, done: 0, metrics: [{ step: 1, values: [0.5] }], previews: [] } },
+	claimPart: {
+		...byPart,
+		body: { attempt: 1, segmentRoot: EVIDENCE, resultRoot: EVIDENCE, states: toyBlob, state: [], results: [toyBlob] },
+	},
+	answerAudit: { params: { ...byPart.params, at: 0 }, body: { attempt: 1, states: toyBlob } },
 	listAudit: { query: { kind: "probe.done" } },
 	codes: {},
 	openapi: {},

@@ -6,6 +6,7 @@ import {
 	getAbiItem,
 	type Hex,
 	keccak256,
+	parseAbiParameters,
 } from "viem";
 import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
 import type { Call, ChainAccount } from "../sending/sign.ts";
@@ -173,6 +174,10 @@ export async function readJobPart(contracts: Contracts, job: bigint, part: numbe
 		isAlone: found.isAlone,
 	};
 }
+
+/** What the escrow keeps of a claim: its hash with its last state. 64 hex digits each. */
+export const claimCommitment = (hash: string, last: string): Hex =>
+	keccak256(encodeAbiParameters(parseAbiParameters("bytes32, bytes32"), [`0x${hash}`, `0x${last}`]));
 
 /** What of a provider's deposit is free, locked, on its way out. */
 export const readJobDeposit = (contracts: Contracts, account: Hex): Promise<JobDeposit> =>

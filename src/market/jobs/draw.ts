@@ -53,12 +53,12 @@ function isProper(list: readonly Candidate[]): boolean {
 	);
 }
 
-function listHash(list: readonly Candidate[]): string {
+export function listHash(list: readonly Candidate[]): string {
 	const leaves = list.map(({ provider, weightPpm }) => concatBytes(bytes32(provider), u32(weightPpm)));
 	return bytesToHex(tagged("assay/job-list/1", u32(list.length), ...leaves));
 }
 
-function drawSeed(of: DrawFor, list: string, secret: string, block: string): Uint8Array {
+export function drawSeed(of: DrawFor, list: string, secret: string, block: string): Uint8Array {
 	const place = concatBytes(bytes32(of.job), u32(of.part), u32(of.attempt), u32(of.role));
 	return tagged("assay/job-draw/1", place, bytes32(list), bytes32(secret), bytes32(block));
 }
@@ -120,6 +120,10 @@ export function drawFault(record: DrawRecord, said: DrawSaid): "list" | "secret"
 	const right = drawFrom(list, drawSeed(record.for, record.listHash, secret, block), drawn.length);
 	return right.length === drawn.length && right.every((one, i) => one === drawn[i]) ? null : "drawn";
 }
+
+/** Whether a claim is one of those that are run again by chance. The turn is one that no window has. */
+export const isAuditedByChance = (seed: Uint8Array, chancePpm: number): boolean =>
+	below(seed, 0xffff_ffff, 1_000_000) < chancePpm;
 
 /** Segments `first`…`first + count − 1` of a part. */
 export interface Window {

@@ -139,7 +139,7 @@ test("the customer takes back what nobody has; anyone, what nobody can get any m
 });
 
 test("audits: asked once, answered once, compared once", () => {
-	const ask = { auditor: "b", first: 0, count: 4, answer: null, agrees: null };
+	const ask = { auditor: "b", first: 0, count: 4, untilMs: 0, tried: [], answer: null, agrees: null };
 	const asked = rules.addAudits(claimed(job(), 0, "a", 0), 0, [ask]);
 	refuses(() => rules.compareAudit(asked, 0, 0, true), /nothing to compare/);
 	const answered = rules.answerAudit(asked, 0, 0, CLAIM);

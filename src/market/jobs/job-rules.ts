@@ -133,6 +133,19 @@ export function addAudits(job: JobRecord, number: number, audits: readonly JobAu
 	return withPart(job, { ...part, audits: [...part.audits, ...audits] });
 }
 
+/** Another auditor in the place of one that was silent, would not, or lied. */
+export function replaceAudit(job: JobRecord, number: number, at: number, by: Pick<JobAudit, "auditor" | "untilMs">) {
+	const part = job.parts[number]!;
+	mustBe(part, "audit", "assigned", "running", "claimed");
+	const audit = part.audits[at];
+	if (audit === undefined || audit.agrees === true) throw stateBad(part, "audit", "nobody is to be replaced");
+	const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
+	return withPart(job, {
+		...part,
+		audits: part.audits.with(at, { ...audit, ...by, tried, answer: null, agrees: null }),
+	});
+}
+
 /** What an auditor computed; a second answer to one question is none. */
 export function answerAudit(job: JobRecord, number: number, at: number, answer: string): JobRecord {
 	const part = job.parts[number]!;

@@ -62,7 +62,8 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.equal(quote.auditMicros, Math.ceil((134 * 9000 * 72 * 12) / 1340));
 	assert.equal(quote.totalMicros, 3 * (quote.priceMicros + quote.feeMicros + quote.auditMicros));
 	assert.equal(quote.workMs, Math.ceil(quote.estimatedMs / 0.7));
-	assert.equal(quote.startByMs, 1000 + P.jobStartMs);
+	// Each further part needs the time of the one before, twice.
+	assert.equal(quote.startByMs, 1000 + P.jobStartMs + 2 * (quote.parts - 1) * quote.workMs);
 	assert.ok(Math.abs(quote.tenthFound - 0.815) < 0.001);
 	assert.ok(quote.bondMicros >= quote.priceMicros / 2);
 	const twice = quoteJob({ ...INPUT, method: { name: "redundant", count: 2 } }, HOSTS, P);

@@ -98,6 +98,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 			hint: "Allow more, or choose a cheaper method.",
 		});
 	const isOptimistic = method.name === "optimistic";
+	const workMs = Math.max(params.jobLeastWorkMs, Math.ceil((estimatedMs * 1_000_000) / params.jobTimePpm));
 	return {
 		...{ method, segments, parts: count, priceMicros, feeMicros: fee, auditMicros: audit, totalMicros, estimatedMs },
 		bondMicros: bondMicros(
@@ -105,8 +106,9 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 			{ rewardMicros: priceMicros, auditMicros: audit, gasMicros: input.gasMicros, convictions: 0 },
 			params,
 		),
-		startByMs: nowMs + params.jobStartMs,
-		workMs: Math.max(params.jobLeastWorkMs, Math.ceil((estimatedMs * 1_000_000) / params.jobTimePpm)),
+		// The escrow assigns no part later: each further one needs the time of the one before, twice, since somebody may fail.
+		startByMs: nowMs + params.jobStartMs + 2 * (count - 1) * workMs,
+		workMs,
 		windowMs: isOptimistic ? params.jobWindowMs : Math.max(params.jobCheckedMs, params.jobWindowMs),
 		checkedMs: params.jobCheckedMs,
 		hosts: offered.length,

@@ -29,7 +29,11 @@ export type Tag =
 	| "assay/job-list/1"
 	| "assay/job-secret/1"
 	| "assay/job-draw/1"
-	| "assay/job-pick/1";
+	| "assay/job-pick/1"
+	| "assay/job-offer/1"
+	| "assay/job-spec/1"
+	| "assay/job-terms/1"
+	| "assay/job-drawn/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

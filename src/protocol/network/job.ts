@@ -38,7 +38,11 @@ export interface JobAudit {
 	readonly auditor: string | null;
 	readonly first: number;
 	readonly count: number;
-	/** Hash of the states it computed; null: not yet. */
+	/** When another is asked instead; 0: never. */
+	readonly untilMs: number;
+	/** Auditors that were asked before and were silent, would not, or lied. */
+	readonly tried: readonly string[];
+	/** Root of the list of states that it computed, as a blob; null: not yet. */
 	readonly answer: string | null;
 	/** Null until both claim and answer are there. */
 	readonly agrees: boolean | null;

@@ -170,7 +170,7 @@ onBothServers((server) => {
 	test("who has a part or owes an answer is busy, and nobody else", async () => {
 		const { job } = await create("busy");
 		const audit = (auditor: string | null, answer: string | null): JobAudit => ({
-			...{ auditor, answer, first: 0, count: 1, agrees: null },
+			...{ auditor, answer, first: 0, count: 1, untilMs: 0, tried: [], agrees: null },
 		});
 		const busy = async () => (await store.jobs.busyProviders()).filter((row) => row.job === job.id);
 		let version = 1;

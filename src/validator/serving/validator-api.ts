@@ -7,6 +7,7 @@ import { packageRoot } from "../../engine/builds.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { AgentPool } from "../agents/agent-pool.ts";
+import type { JobContext } from "../jobs/keeper/job-context.ts";
 import type { VerifierPool } from "../probing/verifier-pool.ts";
 import type { Rentals } from "../rentals/rentals.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
@@ -16,6 +17,7 @@ import type { ValidatorContext } from "../validator-context.ts";
 import { createAuthSource } from "./auth-source.ts";
 import { blobHandlers } from "./blob-handlers.ts";
 import { chainHandlers } from "./chain/handlers.ts";
+import { jobHandlers } from "./job-handlers.ts";
 import { marketHandlers } from "./market-handlers.ts";
 import { networkHandlers } from "./network-handlers.ts";
 import { probeHandlers } from "./probe-handlers.ts";
@@ -29,11 +31,12 @@ export interface ApiParts {
 	readonly scores: ScoreKeeper;
 	readonly rentals: Rentals;
 	readonly pool: VerifierPool;
+	readonly jobs: JobContext;
 }
 
 export function createValidatorApi(context: ValidatorContext, parts: ApiParts): ApiServer {
 	const { config, env, store, signer } = context;
-	const { registry, chain, agents, scores, rentals, pool } = parts;
+	const { registry, chain, agents, scores, rentals, pool, jobs } = parts;
 	const version = packageVersion();
 	const dashboard = dashboardFolder();
 	return createApiServer({
@@ -47,6 +50,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			...marketHandlers(context, rentals),
 			...rollCallHandlers(context),
 			...blobHandlers(context),
+			...jobHandlers(jobs),
 			...chainHandlers(context, chain?.home ?? null),
 			...networkHandlers(context, {
 				version,

@@ -27,7 +27,7 @@ const view = (method: JobMethod, more: Partial<JobPart> = {}, isTooFast = false)
 	isTooFast,
 });
 const audit = (first: number, count: number, agrees: boolean | null = true): JobAudit => ({
-	...{ auditor: "b", first, count, answer: "cd".repeat(32), agrees },
+	...{ auditor: "b", first, count, untilMs: 0, tried: [], answer: "cd".repeat(32), agrees },
 });
 const TWICE = { name: "redundant", count: 3 } as const;
 const SAMPLED = { name: "sampled", count: 2 } as const;

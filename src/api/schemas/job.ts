@@ -1,0 +1,266 @@
+// Jobs in the API: what a customer asks for, what it is offered, what its provider hands in, and what everybody may read. docs/jobs.md §13.
+// Shapes only: whether a program is sound or a claim right is found out from the bytes.
+import * as z from "zod";
+import { atMs, chainHex, count, cursor, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
+
+const hex32 = (what: string) =>
+	z
+		.string()
+		.regex(/^[0-9a-f]{64}$/)
+		.describe(`${what}, 64 lower-case hex digits`);
+/** With a chain the escrow's number of the job. */
+export const jobId = hex32("Name of a job");
+const partNumber = z.int().min(0).max(0xffff_ffff);
+const attempt = z.int().min(1).max(0xffff).describe("Of the part: a word about an earlier one is refused");
+const blobSize = z
+	.int()
+	.min(1)
+	.max(2 ** 35);
+const blobName = z.strictObject({ root: hex32("Root of its tree"), size: blobSize });
+const tensorNumber = z.int().min(0).max(0xffff);
+const tensorBlob = z.strictObject({ tensor: tensorNumber, root: hex32("Root of its tree"), size: blobSize });
+/** A number that may be larger than 2⁵³. */
+const decimal = z.string().regex(/^(0|[1-9][0-9]{0,77})$/);
+
+const jobMethod = z.strictObject({
+	name: z.enum(["redundant", "sampled", "optimistic"]),
+	count: z.int().min(0).max(64),
+});
+
+/** As `jobSpec` in src/protocol/network/job-spec.ts. */
+const jobSpec = z.strictObject({
+	format: z.literal("assay-job"),
+	version: z.literal(1),
+	title: text(100),
+	kind: text(32),
+	program: blobName,
+	seed: hex32("Of the randomness in the program"),
+	given: z.array(tensorBlob).max(4096).describe("Every constant and input, ascending by the tensor's number"),
+	segments: z
+		.int()
+		.min(1)
+		.max(2 ** 31),
+	metrics: z.array(z.strictObject({ tensor: text(64), label: text(40), unit: text(16), scale: text(32) })).max(32),
+	previews: z.array(tensorNumber).max(8),
+	method: jobMethod,
+});
+
+const jobTerms = z.strictObject({
+	customer: text(200),
+	program: hex32("Root of the program"),
+	inputs: hex32("Hash of seed and inputs"),
+	method: jobMethod,
+	segments: z.int().min(1),
+	parts: z.int().min(1),
+	priceMicros: micros.describe("A part, each: to the provider"),
+	feeMicros: micros,
+	auditMicros: micros,
+	bondMicros: micros,
+	startByMs: atMs,
+	workMs: z.int().min(1),
+	windowMs: z.int().min(1),
+	checkedMs: z.int().min(0),
+});
+
+/** As JobEscrow.sol has them, docs/chain.md §11; numbers of more than 53 bits as text. */
+const escrowTerms = z.strictObject({
+	customer: chainHex(20, "Who funds it"),
+	salt: chainHex(32, "The customer's own"),
+	program: chainHex(32, "Root of the program"),
+	inputs: chainHex(32, "Hash of seed and inputs"),
+	spec: chainHex(32, "Hash of what is computed, with the commitment to the draws' secret"),
+	seed: chainHex(32, "The one in inputs"),
+	start: chainHex(32, "S₀"),
+	segments: decimal,
+	parts: z.int().min(1),
+	price: decimal,
+	fee: decimal,
+	audit: decimal,
+	bond: decimal,
+	startBy: decimal,
+	workSeconds: z.int().min(1),
+	windowSeconds: z.int().min(1),
+	checkedSeconds: z.int().min(0),
+	method: z.int().min(0).max(255),
+	quorum: z.int().min(1).max(5),
+	validators: z.array(chainHex(20, "A validator's account")).min(1).max(5),
+});
+
+const jobEscrow = z.strictObject({
+	chainId: z.int().min(1),
+	contract: chainHex(20, "JobEscrow"),
+	terms: escrowTerms,
+});
+
+/** Signed by the validator, which keeps nothing of it: whoever brings it back in time has what it says. */
+const jobOffer = z.strictObject({
+	id: jobId,
+	terms: jobTerms,
+	escrow: jobEscrow.nullable().describe("Null: nothing is paid on a chain, a record is kept of what is owed"),
+	salt: hex32("The customer's own"),
+	perWindow: z.int().min(1).describe("Segments from one kept state to the next"),
+	secretCommitment: hex32("Of the secret in this job's draws, which is told when the job is over"),
+	untilMs: atMs,
+	signature: z
+		.string()
+		.regex(/^[0-9a-f]{128}$/)
+		.describe("The validator's, of the tagged hash assay/job-offer/1 of the rest as canonical JSON"),
+});
+
+export const quoteBody = z.strictObject({
+	spec: jobSpec,
+	mostMicros: micros.nullable().describe("Of the whole job; null: no limit"),
+	account: chainHex(20, "Who will fund it").nullable().describe("Null: without a chain"),
+	salt: hex32("The customer's own: two jobs of the same terms need two"),
+});
+export const quote = z.object({
+	offer: jobOffer,
+	totalMicros: micros,
+	estimatedMs: z.int().min(0).describe("Of one part on the slowest host that may be drawn"),
+	hosts: count.describe("How many may be drawn"),
+	tenthFoundPpm: ppm.describe("Chance that a provider which skips a tenth is found"),
+});
+export const submitBody = z.strictObject({ spec: jobSpec, offer: jobOffer });
+
+const partState = z.enum(["open", "assigned", "running", "claimed", "paid", "refunded"]);
+const jobAudit = z.object({
+	auditor: providerId.nullable().describe("Null: the validator itself"),
+	first: count.describe("Counted from the part's first segment"),
+	count,
+	untilMs: count,
+	tried: z.array(providerId),
+	answer: said.nullable(),
+	agrees: z.boolean().nullable(),
+});
+const jobPart = z.object({
+	part: partNumber,
+	attempt: count,
+	state: partState,
+	provider: providerId.nullable(),
+	base: count,
+	isAlone: z.boolean(),
+	untilMs: count,
+	lastBeatMs: count,
+	done: count,
+	claim: hex32("Hash of the claim").nullable(),
+	claimedAtMs: count,
+	assignedAtMs: count,
+	isChecked: z.boolean(),
+	audits: z.array(jobAudit),
+	excluded: z.array(providerId),
+});
+
+const summary = {
+	id: jobId,
+	customer: said,
+	createdAtMs: atMs,
+	isOver: z.boolean(),
+};
+export const jobSummary = z.object({
+	...summary,
+	title: said,
+	kind: said,
+	method: jobMethod,
+	segments: count,
+	done: count.describe("Segments, as providers say"),
+	parts: z.array(z.object({ state: partState, provider: providerId.nullable(), isChecked: z.boolean() })),
+	totalMicros: micros,
+});
+export const job = z.object({
+	...summary,
+	spec: jobSpec,
+	offer: jobOffer,
+	record: z.object({ id: jobId, terms: jobTerms, parts: z.array(jobPart) }),
+});
+export const jobsQuery = z.strictObject({ open: z.boolean().optional(), ...paging });
+export const jobEventsQuery = z.strictObject({ after: cursor.optional().describe("Like Last-Event-ID") });
+
+export const jobResult = z.object({
+	parts: z.array(z.object({ part: partNumber, claim: hex32("Hash of the claim"), states: blobName })),
+	state: z.array(tensorBlob),
+	results: z.array(tensorBlob),
+});
+
+const drawn = z.object({
+	part: partNumber,
+	attempt,
+	role: z.int().min(0).max(2).describe("0: the provider, 1: auditors, 2: what is run again"),
+	atMs: atMs.describe("When the list was published"),
+	list: z.array(z.object({ provider: providerId, weightPpm: ppm })),
+	listHash: hex32("Hash of the list"),
+	afterBlock: count.nullable().describe("Newest block when the list was published; the draw takes the next one"),
+	block: hex32("Hash of the block").nullable(),
+	drawn: z.array(providerId),
+});
+export const jobDraws = z.object({
+	id: jobId,
+	secretCommitment: hex32("Commitment to the secret"),
+	secret: hex32("The secret").nullable().describe("Null until the job is over"),
+	perWindow: z.int().min(1),
+	draws: z.array(drawn),
+	parts: z.array(jobPart),
+});
+
+// The provider's side.
+const kept = z.strictObject({ state: z.array(blobName).max(4096), results: z.array(blobName).max(4096) });
+const auditNumber = z.int().min(0).max(1000);
+export const offerQuery = z.strictObject({ audit: auditNumber.optional() });
+const assignment = z.object({
+	part: partNumber,
+	attempt: z.int().min(1).describe("As the escrow counts: assignments that were taken"),
+	until: decimal.describe("Seconds: last moment to take it"),
+	draw: chainHex(32, "Hash of the draw's record"),
+	provider: chainHex(20, "The drawn provider's account"),
+	signatures: z.array(chainHex(65, "EIP-712 Assignment, in the order of the terms' validators")),
+});
+export const partOffer = z.object({
+	id: jobId,
+	part: partNumber,
+	attempt,
+	audit: auditNumber.nullable().describe("Null: the part itself is to be run and claimed"),
+	spec: jobSpec,
+	terms: jobTerms,
+	escrow: jobEscrow.nullable(),
+	assignment: assignment.nullable().describe("Null for audits, without a chain, and once it was taken"),
+	first: count.describe("First segment to run, counted over the whole job"),
+	count: z.int().min(1),
+	start: hex32("S of the state before it"),
+	begin: kept.nullable().describe("The state before it, in the program's order; null: zeros, segment 0"),
+	previous: hex32("Hash of the claim of the part before").nullable(),
+	perWindow: z.int().min(1),
+	beatMs: z.int().min(1).describe("A sign of life is wanted at least so often"),
+	untilMs: atMs.describe("Assigned: to accept. Running: to claim. Of an audit: to answer"),
+});
+export const acceptBody = z.strictObject({ attempt });
+export const declineBody = z.strictObject({ attempt, why: text(200) });
+export const beatBody = z.strictObject({
+	attempt,
+	done: count,
+	metrics: z
+		.array(z.strictObject({ step: z.int().min(0), values: z.array(z.number()).max(32) }))
+		.max(200)
+		.describe("Read as the spec's metrics, in their order"),
+	previews: z.array(tensorBlob).max(8),
+});
+export const beatReply = z.object({ go: z.boolean().describe("False: stop, it is somebody else's") });
+export const partReply = z.object({ state: partState, untilMs: count });
+export const claimBody = z.strictObject({
+	attempt,
+	segmentRoot: hex32("Segment root"),
+	resultRoot: hex32("Result root"),
+	states: blobName.describe("S_first … S_{first+T}, 32 bytes each"),
+	...kept.shape,
+});
+export const claimReply = z.object({
+	claim: hex32("Hash of the claim"),
+	stored: z.array(chainHex(65, "EIP-712 Stored")).nullable().describe("Null without a chain"),
+	state: partState,
+	untilMs: count,
+});
+export const auditBody = z.strictObject({
+	attempt,
+	states: blobName.describe("S of the state before the first segment and after each, 32 bytes each"),
+});
+export const auditReply = z.object({ stored: z.boolean() });
+export const byPart = z.strictObject({ id: jobId, part: partNumber });
+export const byAudit = z.strictObject({ id: jobId, part: partNumber, at: auditNumber });

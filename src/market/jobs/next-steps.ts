@@ -1,0 +1,62 @@
+// What is to be done about a job now, from its record and the time alone: docs/jobs.md §8. Who carries it out looks at the chain first, where there is
+// one. Pure.
+import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
+import type { Params } from "../params.ts";
+import { lapse } from "./job-rules.ts";
+
+export type JobStep =
+	/** Open, and somebody may begin it. `only`: nobody else than this provider, who goes on at its own risk. */
+	| { readonly kind: "draw"; readonly part: number; readonly only: string | null }
+	/** Its provider was asked; that it heard so is not sure. */
+	| { readonly kind: "remind"; readonly part: number }
+	| { readonly kind: "reopen"; readonly part: number; readonly why: "silent" | "late" | "lost" }
+	/** The method has the word: auditors while it runs, comparisons after the claim. */
+	| { readonly kind: "verify"; readonly part: number }
+	| { readonly kind: "settle"; readonly part: number }
+	/** Nobody can get it any more. */
+	| { readonly kind: "refund"; readonly part: number };
+
+/** Who may begin the part: anyone, one, or nobody yet. */
+function beginner({ parts }: JobRecord, { part, excluded }: JobPart): "anyone" | "nobody" | { readonly only: string } {
+	const before = parts[part - 1];
+	if (before === undefined || before.state === "paid") return "anyone";
+	if (before.state !== "claimed") return "nobody";
+	if (before.isChecked) return "anyone";
+	const { provider } = before;
+	return provider === null || excluded.includes(provider) ? "nobody" : { only: provider };
+}
+
+function stepsOf(job: JobRecord, part: JobPart, nowMs: number, params: Params): JobStep[] {
+	const at = part.part;
+	if (part.state === "open") {
+		if (nowMs > job.terms.startByMs) return [{ kind: "refund", part: at }];
+		const who = beginner(job, part);
+		if (who === "nobody") return [];
+		return [{ kind: "draw", part: at, only: who === "anyone" ? null : who.only }];
+	}
+	if (part.state === "assigned" || part.state === "running") {
+		const why = lapse(part, nowMs, params);
+		if (why !== null) return [{ kind: "reopen", part: at, why }];
+		return part.state === "assigned" ? [{ kind: "remind", part: at }] : [{ kind: "verify", part: at }];
+	}
+	if (part.state !== "claimed") return [];
+	if (nowMs > part.untilMs) return [{ kind: "settle", part: at }];
+	return part.isChecked ? [] : [{ kind: "verify", part: at }];
+}
+
+/** In the order of the parts: an earlier one is settled before a later one. */
+export function nextSteps(job: JobRecord, nowMs: number, params: Params): JobStep[] {
+	return job.parts.flatMap((part) => stepsOf(job, part, nowMs, params));
+}
+
+/** When time alone changes what is to be done; null: never. */
+export function nextLookMs(job: JobRecord, params: Params): number | null {
+	const moments = job.parts.flatMap((part) => {
+		if (part.state === "open") return [job.terms.startByMs];
+		if (part.state === "assigned" || part.state === "claimed") return [part.untilMs];
+		if (part.state === "running")
+			return [Math.min(part.untilMs, part.lastBeatMs + params.jobBeatMs * params.jobBeatMisses)];
+		return [];
+	});
+	return moments.length === 0 ? null : Math.min(...moments) + 1;
+}

@@ -1,0 +1,170 @@
+// Each transition of a job as it is written down: the next record, what is told of it, and what it says of a provider. docs/jobs.md §8, §11. Pure.
+import type { JobAudit, JobPart, JobRecord } from "../../protocol/network/job.ts";
+import type { Params } from "../params.ts";
+import * as rules from "./job-rules.ts";
+import type { WorkRow } from "./reputation.ts";
+
+export interface Told {
+	readonly kind: string;
+	readonly part: number;
+	readonly detail: object;
+}
+
+interface Outcome extends Pick<WorkRow, "outcome" | "valueMicros"> {
+	readonly provider: string;
+	readonly part: number;
+	readonly attempt: number;
+}
+
+export interface Transition {
+	readonly record: JobRecord;
+	readonly events: readonly Told[];
+	readonly outcomes?: readonly Outcome[];
+}
+
+const tell = ({ part, attempt }: JobPart, kind: string, detail: object = {}): Told => ({
+	...{ kind, part, detail: { attempt, ...detail } },
+});
+
+const says = (
+	{ part, attempt, provider }: JobPart,
+	outcome: WorkRow["outcome"],
+	{ priceMicros }: JobRecord["terms"],
+): Outcome[] => (provider === null ? [] : [{ provider, part, attempt, outcome, valueMicros: priceMicros }]);
+
+/** `passed`: drawn before it, and busy or away, so that everybody can see whom the validator says it passed over. */
+export function offered(
+	job: JobRecord,
+	at: number,
+	provider: string,
+	{ nowMs, passed }: { readonly nowMs: number; readonly passed: readonly { provider: string; why: string }[] },
+	params: Params,
+): Transition {
+	const record = rules.offer(job, at, provider, nowMs, params);
+	const part = record.parts[at]!;
+	return { record, events: [tell(part, "offered", { provider, untilMs: part.untilMs, passed })] };
+}
+
+export function accepted(job: JobRecord, at: number, atMs: number): Transition {
+	const record = rules.accept(job, at, atMs);
+	const part = record.parts[at]!;
+	return { record, events: [tell(part, "running", { provider: part.provider, untilMs: part.untilMs })] };
+}
+
+export function declined(job: JobRecord, at: number, why: string): Transition {
+	const part = job.parts[at]!;
+	const record = rules.decline(job, at);
+	return {
+		record,
+		events: [tell(part, "declined", { provider: part.provider, why })],
+		outcomes: says(part, "declined", job.terms),
+	};
+}
+
+/** Silent ones were asked and never said that they would: that is no work lost. */
+export function reopened(job: JobRecord, at: number, nowMs: number, params: Params): Transition {
+	const part = job.parts[at]!;
+	const why = rules.lapse(part, nowMs, params);
+	const record = rules.reopen(job, at, nowMs, params);
+	return {
+		record,
+		events: [tell(part, "reopened", { provider: part.provider, why })],
+		outcomes: says(part, why === "late" || why === "lost" ? why : "declined", job.terms),
+	};
+}
+
+export function beaten(
+	job: JobRecord,
+	at: number,
+	{
+		done,
+		nowMs,
+		metrics,
+		previews,
+	}: { done: number; nowMs: number; metrics: readonly object[]; previews: readonly object[] },
+): Transition {
+	const record = rules.beat(job, at, done, nowMs);
+	const part = record.parts[at]!;
+	return {
+		record,
+		events: [
+			...(metrics.length === 0 ? [] : [tell(part, "metrics", { metrics })]),
+			...(previews.length === 0 ? [] : [tell(part, "preview", { previews })]),
+			...(done === job.parts[at]!.done ? [] : [tell(part, "progress", { done })]),
+		],
+	};
+}
+
+export function claimed(job: JobRecord, at: number, hash: string, atMs: number): Transition {
+	const record = rules.claim(job, at, hash, atMs);
+	const part = record.parts[at]!;
+	return { record, events: [tell(part, "claimed", { provider: part.provider, claim: hash, untilMs: part.untilMs })] };
+}
+
+export function audited(job: JobRecord, at: number, audits: readonly JobAudit[]): Transition {
+	const record = rules.addAudits(job, at, audits);
+	const told = audits.map(({ auditor, first, count }) => ({ auditor, first, count }));
+	return { record, events: [tell(record.parts[at]!, "audit", { audits: told })] };
+}
+
+export function auditReplaced(
+	job: JobRecord,
+	at: number,
+	audit: number,
+	by: Pick<JobAudit, "auditor" | "untilMs">,
+	why: string,
+): Transition {
+	const before = job.parts[at]!.audits[audit]!;
+	const record = rules.replaceAudit(job, at, audit, by);
+	const { auditor, first, count } = record.parts[at]!.audits[audit]!;
+	const detail = { audits: [{ auditor, first, count }], instead: before.auditor, why };
+	return { record, events: [tell(record.parts[at]!, "audit", detail)] };
+}
+
+export function answered(job: JobRecord, at: number, audit: number, answer: string): Transition {
+	const record = rules.answerAudit(job, at, audit, answer);
+	const { auditor } = record.parts[at]!.audits[audit]!;
+	return { record, events: [tell(record.parts[at]!, "answered", { audit, auditor })] };
+}
+
+export function compared(job: JobRecord, at: number, audit: number, agrees: boolean): Transition {
+	const record = rules.compareAudit(job, at, audit, agrees);
+	const { auditor } = record.parts[at]!.audits[audit]!;
+	return { record, events: [tell(record.parts[at]!, "compared", { audit, auditor, agrees })] };
+}
+
+export function checked(job: JobRecord, at: number, atMs: number): Transition {
+	const record = rules.markChecked(job, at, atMs);
+	const part = record.parts[at]!;
+	return {
+		record,
+		events: [tell(part, "checked", { untilMs: part.untilMs })],
+		outcomes: says(part, "checked", job.terms),
+	};
+}
+
+export function settled(job: JobRecord, at: number, nowMs: number): Transition {
+	const part = job.parts[at]!;
+	const detail = { provider: part.provider, priceMicros: job.terms.priceMicros };
+	const record = rules.settle(job, at, nowMs);
+	return { record, events: [tell(part, "paid", detail)], outcomes: says(part, "paid", job.terms) };
+}
+
+/** A proof of fraud, here or on chain: the part is open, and so is what the same provider built on it. */
+export function convicted(job: JobRecord, at: number): Transition {
+	const part = job.parts[at]!;
+	const record = rules.convict(job, at);
+	const fallen = record.parts.filter((one, i) => i > at && one.state === "open" && job.parts[i]!.state !== "open");
+	return {
+		record,
+		events: [
+			tell(part, "convicted", { provider: part.provider, claim: part.claim }),
+			...fallen.map(({ part: later }) => tell(job.parts[later]!, "reopened", { why: "fell" })),
+		],
+		outcomes: says(part, "convicted", job.terms),
+	};
+}
+
+export function refunded(job: JobRecord, at: number, nowMs: number, by: "customer" | "anyone"): Transition {
+	return { record: rules.refund(job, at, nowMs, by), events: [tell(job.parts[at]!, "refunded", { by })] };
+}

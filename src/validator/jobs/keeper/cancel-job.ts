@@ -1,0 +1,38 @@
+// A customer takes back what nobody has. With a chain the customer does it there, with the account that funded the job; the record follows.
+import * as transitions from "../../../market/jobs/transitions.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { followChain } from "./follow-chain.ts";
+import { changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
+
+const tooLate = (why: string, hint: string) =>
+	new AssayError("JOB_STATE", `nothing can be cancelled: ${why}`, { hint });
+
+export async function cancelJob(context: JobContext, id: string): Promise<Job> {
+	const { jobChain, env } = context;
+	const before = (await loadJob(context, id))!;
+	if (before.offer.escrow !== null && jobChain !== null) {
+		while (await followChain(context, jobChain, (await loadJob(context, id))!));
+		const job = (await loadJob(context, id))!;
+		if (job.record.parts.some(({ state }) => state === "open"))
+			throw tooLate(
+				"the escrow still holds its funds",
+				"Send `cancel` with the account that funded it, then ask again.",
+			);
+		if (!job.record.parts.some(({ state }) => state === "refunded"))
+			throw tooLate("every part is assigned or done", "What is assigned is paid once it is claimed and stands.");
+		return job;
+	}
+	let isAny = false;
+	const job = await changeUntilDone(context, id, async ({ record }) => {
+		const open = record.parts.find(({ state }) => state === "open");
+		if (open === undefined) return null;
+		isAny = true;
+		return transitions.refunded(record, open.part, env.nowMs(), "customer");
+	});
+	return isAny ? cancelJob(context, job.id) : orTooLate(job);
+}
+
+function orTooLate(job: Job): Job {
+	if (job.record.parts.some(({ state }) => state === "refunded")) return job;
+	throw tooLate("every part is assigned or done", "What is assigned is paid once it is claimed and stands.");
+}

@@ -1,0 +1,42 @@
+// A claim with everything that its verification needs, from the job's rows and blobs; and when its blobs become readable.
+
+import { partRange } from "../../../market/jobs/job-rules.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { JobPart } from "../../../protocol/network/job.ts";
+import { jobHolder } from "../blobs/blob-holders.ts";
+import type { ClaimAtHand } from "../evidence/claim-at-hand.ts";
+import { drawnAccount } from "./follow-chain.ts";
+import { auditHolder, type Job, type JobContext } from "./job-context.ts";
+import { escrowTermsOf } from "./job-offers.ts";
+import { beginOf } from "./part-offer.ts";
+import { type ClaimBody, claimOf, keepClaim, readStates } from "./take-claim.ts";
+
+async function claimBody({ store }: Pick<JobContext, "store">, { claim }: JobPart): Promise<ClaimBody> {
+	const row = claim === null ? null : await store.jobs.claim(claim);
+	if (row === null) throw new AssayError("JOB_STATE", "there is no claim of this part");
+	return row.body as unknown as ClaimBody;
+}
+
+export async function claimAtHand(context: JobContext, job: Job, number: number): Promise<ClaimAtHand> {
+	const part = job.record.parts[number]!;
+	const body = await claimBody(context, part);
+	const { count } = partRange(job.offer.terms, number);
+	const { begin } = await beginOf(context, job, number);
+	// One that goes on before its last part was checked has a beginning that only this job's later part needs.
+	if (begin !== null)
+		for (const blob of [...begin.state, ...begin.results])
+			await context.blobs.share(auditHolder(job.id), blob, jobHolder(job.id));
+	return {
+		...{ job: job.id, spec: job.spec, part: number, attempt: part.attempt, provider: part.provider!, begin },
+		account: await drawnAccount(context, job, part),
+		escrow: escrowTermsOf(job.offer),
+		claim: claimOf(job.offer, number, body),
+		states: await readStates(context.blobs, auditHolder(job.id), body.states, count + 1),
+	};
+}
+
+/** Everybody who has to do with the job may read what was claimed: nobody has to compute it blind any more. Safe to repeat. */
+export async function releaseClaim(context: JobContext, job: Job, number: number): Promise<void> {
+	const body = await claimBody(context, job.record.parts[number]!);
+	await keepClaim(context.blobs, auditHolder(job.id), jobHolder(job.id), body);
+}

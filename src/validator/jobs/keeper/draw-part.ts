@@ -1,0 +1,102 @@
+// Draws of a job, docs/jobs.md §10: the list is published with its hash first; the block comes later; then who is drawn follows. Each step is in the store
+// before the next, so that a restart goes on with the list that was published, and cannot choose another.
+import { type Candidate, type DrawFor, drawFrom, drawSeed, listHash, NO_BLOCK } from "../../../market/jobs/draw.ts";
+import type { Told } from "../../../market/jobs/transitions.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { JobDraw } from "../../../store/jobs/job-rows.ts";
+import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
+import { secretOfJob } from "./job-offers.ts";
+
+/** As it is kept: everything but the secret. */
+export interface DrawBody {
+	readonly atMs: number;
+	readonly list: readonly Candidate[];
+	/** Newest block when the list was published; null without a chain. */
+	readonly afterBlock: number | null;
+	readonly block: string | null;
+	readonly drawn: readonly string[];
+	/** Accounts of those on the list, as they were then. */
+	readonly accounts: Readonly<Record<string, Hex>>;
+}
+
+export interface Drawn extends DrawBody {
+	readonly seed: Uint8Array;
+	readonly listHash: string;
+	readonly block: string;
+}
+
+/** Far more than are asked; each costs a look at the whole list. */
+const MOST_DRAWN = 32;
+/** Names in an event; the row has all. */
+const MOST_TOLD = 10;
+const tell = ({ part, attempt, role }: Place, kind: string, detail: object): Told => ({
+	...{ kind, part, detail: { attempt, role, ...detail } },
+});
+
+type Place = Pick<DrawFor, "part" | "attempt" | "role">;
+
+async function findDraw({ store }: JobContext, job: string, { part, attempt, role }: Place): Promise<JobDraw | null> {
+	const draws = await store.jobs.draws(job);
+	return draws.find((one) => one.part === part && one.attempt === attempt && one.role === role) ?? null;
+}
+
+const seedOf = (context: JobContext, job: Job, place: Place, hash: string, block: string): Uint8Array =>
+	drawSeed({ ...place, job: job.id }, hash, secretOfJob(context.signer, job), block);
+
+/** A draw that was finished before. */
+export async function knownDraw(context: JobContext, job: Job, place: Place): Promise<Drawn | null> {
+	const row = await findDraw(context, job.id, place);
+	const body = row?.body as unknown as DrawBody | undefined;
+	if (row === null || body === undefined || body.block === null) return null;
+	const { block } = body;
+	return { ...body, block, listHash: row.listHash, seed: seedOf(context, job, place, row.listHash, block) };
+}
+
+/**
+ * Goes on with this draw: everyone on the list, in the order in which they are drawn. Null: the block is not there yet, or the job was changed: look
+ * again. `list` is asked once, for the publication; an empty one of role 0 or 1 publishes nothing.
+ */
+export async function goOnDrawing(
+	context: JobContext,
+	job: Job,
+	place: Place,
+	of: {
+		readonly list: () => Promise<readonly (Candidate & { readonly account: Hex | null })[]>;
+	},
+): Promise<Drawn | "nobody" | null> {
+	const { jobChain, env } = context;
+	const known = await findDraw(context, job.id, place);
+	if (known === null) {
+		const hosts = [...(await of.list())].sort((a, b) => (a.provider < b.provider ? -1 : 1));
+		if (hosts.length === 0 && place.role !== 2) return "nobody";
+		const list = hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm }));
+		const hash = listHash(list);
+		const body: DrawBody = {
+			...{ atMs: env.nowMs(), list, block: null, drawn: [] },
+			afterBlock: jobChain === null ? null : await jobChain.newestBlock(),
+			accounts: Object.fromEntries(
+				hosts.flatMap(({ provider, account }) => (account === null ? [] : [[provider, account]])),
+			),
+		};
+		const told = tell(place, "listed", { listHash: hash, hosts: list.length });
+		const draws = [{ ...place, turn: 0, listHash: hash, body: asJson(body) }];
+		await changeJob(context, job, { record: job.record, events: [told] }, { draws });
+		return null;
+	}
+	const body = known.body as unknown as DrawBody;
+	if (body.block !== null) {
+		const seed = seedOf(context, job, place, known.listHash, body.block);
+		return { ...body, block: body.block, listHash: known.listHash, seed };
+	}
+	const block =
+		body.afterBlock === null || jobChain === null ? NO_BLOCK : await jobChain.blockHash(body.afterBlock + 1);
+	if (block === null) return null;
+	const seed = seedOf(context, job, place, known.listHash, block);
+	const drawn = drawFrom(body.list, seed, Math.min(body.list.length, MOST_DRAWN));
+	const done = { ...body, block, drawn };
+	const told = tell(place, "drawn", { block, drawn: drawn.slice(0, MOST_TOLD) });
+	const draws = [{ ...place, turn: 0, listHash: known.listHash, body: asJson(done) }];
+	// Whoever goes on reads the job again: its version is another now.
+	await changeJob(context, job, { record: job.record, events: [told] }, { draws });
+	return null;
+}

@@ -1,0 +1,117 @@
+// Brings a job's record up to what the escrow on chain says, and the escrow to what the record says. The chain is read anew at every look: whoever was
+// killed between a transaction and its row finds it there.
+import { claimCommitment } from "../../../chain/contracts/job-escrow.ts";
+import { type EscrowPart, escrowNews, mustExpire } from "../../../market/jobs/follow-escrow.ts";
+import { isOver } from "../../../market/jobs/job-rules.ts";
+import type { Transition } from "../../../market/jobs/transitions.ts";
+import * as transitions from "../../../market/jobs/transitions.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
+import type { JobClaimRow } from "../../../store/jobs/job-rows.ts";
+import { knownDraw } from "./draw-part.ts";
+import type { ChainJob, JobChain } from "./job-chain.ts";
+import { changeJob, type Job, type JobContext } from "./job-context.ts";
+import { escrowTermsOf } from "./job-offers.ts";
+import type { ClaimBody } from "./take-claim.ts";
+
+/** The account that was drawn for a part's attempt, as the draw had it. */
+export async function drawnAccount(context: JobContext, job: Job, part: JobPart): Promise<Hex | null> {
+	if (part.provider === null || part.attempt === 0) return null;
+	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 0 });
+	return draw?.accounts[part.provider] ?? null;
+}
+
+/** Claims of this attempt that were stored, newest first. */
+export async function storedClaims({ store }: JobContext, job: string, part: JobPart): Promise<readonly JobClaimRow[]> {
+	const { rows } = await store.jobs.claims({ job, limit: 500 });
+	return rows.filter((row) => row.part === part.part && row.attempt === part.attempt);
+}
+
+async function newsOf(
+	context: JobContext,
+	chain: JobChain,
+	job: Job,
+	part: JobPart,
+	{ isCancelled, found }: { readonly isCancelled: boolean; readonly found: EscrowPart },
+): Promise<Transition | null> {
+	const { record, offer } = job;
+	const nowMs = context.env.nowMs();
+	const at = part.part;
+	const account = await drawnAccount(context, job, part);
+	const news = escrowNews(part, offer.terms, found, { account, isCancelled });
+	switch (news?.kind) {
+		case undefined:
+			return null;
+		case "accepted":
+			return transitions.accepted(record, at, news.atMs);
+		case "claimed": {
+			const kept = await chain.commitment(BigInt(`0x${job.id}`), at, found.attempt);
+			const rows = await storedClaims(context, job.id, part);
+			const row = rows.find(({ hash, body }) => claimCommitment(hash, (body as unknown as ClaimBody).last) === kept);
+			// What is not one that we stored has no signature of ours: another validator's business.
+			return row === undefined ? null : transitions.claimed(record, at, row.hash, news.atMs);
+		}
+		case "checked":
+			return transitions.checked(record, at, Math.min(news.atMs, part.untilMs));
+		case "settled":
+			return transitions.settled(record, at, Math.max(nowMs, part.untilMs + 1));
+		case "fell":
+			return transitions.convicted(record, at);
+		case "refunded":
+			return transitions.refunded(record, at, nowMs, "customer");
+	}
+}
+
+/** Fees and rests, before the record is over: nobody looks at it afterwards. */
+async function shareRest(chain: JobChain, { offer }: Job, record: JobRecord, { isUnshared }: ChainJob): Promise<void> {
+	if (isUnshared && isOver(record)) await chain.share(escrowTermsOf(offer)!);
+}
+
+/** True: the record changed; look again. */
+export async function followChain(context: JobContext, chain: JobChain, job: Job): Promise<boolean> {
+	const id = BigInt(`0x${job.id}`);
+	const whole = await chain.job(id);
+	for (const part of job.record.parts) {
+		if (part.state === "paid" || part.state === "refunded") continue;
+		const isUntouched = part.part >= whole.touched;
+		if (isUntouched && part.part < whole.end && part.state === "open") continue;
+		const found = await chain.part(id, part.part);
+		const news = await newsOf(context, chain, job, part, { isCancelled: part.part >= whole.end, found });
+		if (news === null) continue;
+		await shareRest(chain, job, news.record, whole);
+		await changeJob(context, job, news);
+		return true;
+	}
+	return false;
+}
+
+/** Whether the escrow would let somebody be assigned the open part now; it is told first that whoever had it has it no more. */
+export async function isFreeOnChain(chain: JobChain, { id, offer }: Job, part: JobPart): Promise<boolean> {
+	const job = BigInt(`0x${id}`);
+	const found = await chain.part(job, part.part);
+	if (found.state === "untouched" || found.state === "open") return true;
+	if (mustExpire(part, found, await chain.nowS()) === null) return false;
+	await expired(() =>
+		chain.expire(escrowTermsOf(offer)!, { job, part: part.part, attempt: found.attempt }, found.state),
+	);
+	return false;
+}
+
+/** The customer's again, once nobody may be assigned. The record follows the chain at the next look. */
+export async function refundOnChain(chain: JobChain, { id, offer }: Job, part: JobPart): Promise<void> {
+	const [job, terms] = [BigInt(`0x${id}`), escrowTermsOf(offer)!];
+	if ((await chain.nowS()) <= Number(terms.startBy)) return;
+	const found = await chain.part(job, part.part);
+	if (found.state === "untouched") await expired(() => chain.cancel(terms));
+	else if (found.state === "open")
+		await expired(() => chain.expire(terms, { job, part: part.part, attempt: found.attempt }, "open"));
+	else await isFreeOnChain(chain, { id, offer } as Job, part);
+}
+
+/** The contract may still say no, by a second or because a claim stands: the next look tries again. */
+async function expired(send: () => Promise<unknown>): Promise<void> {
+	await send().catch((error: unknown) => {
+		if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
+	});
+}

@@ -1,0 +1,138 @@
+// The job market's side of the chain: what the escrow says of a job, what this validator signs, what it sends. The chain is asked, nobody's word is taken;
+// what is sent is journalled, and looked up on chain before it is sent again. docs/chain.md §11.
+import { type Contracts, callOf, read, readPending } from "../../../chain/contracts/contracts.ts";
+import {
+	type AttemptOf,
+	type JobPart as ChainPart,
+	type CheckedClaim,
+	checkPartCall,
+	type JobTerms as EscrowTerms,
+	expirePartCall,
+	jobIdOf,
+	readJobDeposit,
+	readJobPart,
+	settlePartCall,
+	signAssignment,
+	signChecked,
+	signStored,
+} from "../../../chain/contracts/job-escrow.ts";
+import { readChainTime } from "../../../chain/node/chain-clock.ts";
+import { type IntentJournal, publish } from "../../../chain/sending/publish.ts";
+import { sendCall } from "../../../chain/sending/send-call.ts";
+import type { Call } from "../../../chain/sending/sign.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { ChainHome } from "../../settlement/home.ts";
+
+/** One micro-unit of the record in the token's smallest unit. */
+export const PER_MICRO = 10n ** 12n;
+
+/** What the chain knows of a job's parts. */
+export interface ChainJob {
+	readonly isFunded: boolean;
+	/** Parts below were assigned at least once; those from `end` on were cancelled. */
+	readonly touched: number;
+	readonly end: number;
+	/** Fees and rests wait to be shared. */
+	readonly isUnshared: boolean;
+}
+
+export type JobChain = ReturnType<typeof createJobChain>;
+
+export function createJobChain({
+	home,
+	journal,
+	nowMs,
+}: {
+	readonly home: Pick<ChainHome, "contracts" | "account" | "isEmbedded">;
+	readonly journal: IntentJournal;
+	readonly nowMs: () => number;
+}) {
+	const { contracts, account, isEmbedded } = home;
+	const { client, addresses } = contracts;
+	const ownS = () => Math.floor(nowMs() / 1000);
+	const part = (job: bigint, number: number): Promise<ChainPart> => readJobPart(contracts, job, number);
+
+	/** Once, whoever did it; false: the contract would not. */
+	const send = (id: string, call: Call, isDone: () => Promise<boolean>) =>
+		publish(client, account, journal, { id: `job/${id}`, call, isDone });
+
+	async function job(id: bigint): Promise<ChainJob> {
+		const { isFunded, touched, end, unshared, unspent } = await read(contracts, "jobEscrow", "jobOf", id);
+		return { isFunded, touched, end, isUnshared: unshared > 0 || unspent > 0n };
+	}
+
+	return {
+		contracts: contracts as Contracts,
+		account: account.address.toLowerCase() as Hex,
+		chainId: addresses.chainId,
+		escrow: addresses.jobEscrow.toLowerCase() as Hex,
+		job,
+		part,
+		/** keccak256(claim ‖ last state) of an attempt; zeros: there was no claim. */
+		commitment: (id: bigint, number: number, attempt: number): Promise<Hex> =>
+			readPending(contracts, "jobEscrow", "commitmentOf", id, number, attempt),
+		/** Seconds, as a transaction of now would see them. */
+		nowS: () => (isEmbedded ? Promise.resolve(ownS()) : readChainTime(client, ownS())),
+		freeBondMicros: async (of: Hex): Promise<number> => {
+			const { free } = await readJobDeposit(contracts, of);
+			const micros = free / PER_MICRO;
+			return micros > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(micros);
+		},
+		newestBlock: async (): Promise<number> => Number(await client.viem.getBlockNumber()),
+		/** The hash of a block, 64 hex digits, once it is deep enough to stay; null: not yet. */
+		async blockHash(number: number): Promise<string | null> {
+			const newest = Number(await client.viem.getBlockNumber());
+			if (newest < number + client.confirmations - 1) {
+				// The embedded chain makes a block when somebody sends something; nobody else may.
+				if (isEmbedded) await sendCall(client, account, { to: account.address, data: "0x" });
+				else return null;
+			}
+			const block = await client.viem.getBlock({ blockNumber: BigInt(number) }).catch(() => null);
+			return block?.hash?.slice(2) ?? null;
+		},
+		signAssignment: (terms: EscrowTerms, provider: Hex, assignment: Parameters<typeof signAssignment>[4]) =>
+			signAssignment(account, contracts, jobIdOf(terms), provider, assignment),
+		signStored: (attempt: AttemptOf, claim: Hex) => signStored(account, contracts, attempt, claim),
+		async check(terms: EscrowTerms, attempt: AttemptOf, claim: CheckedClaim): Promise<void> {
+			const signature = await signChecked(account, contracts, attempt, claim);
+			const call = checkPartCall(contracts, terms, attempt.part, claim, [signature]);
+			await send(`${attempt.job.toString(16)}/${attempt.part}/${attempt.attempt}/check`, call, async () => {
+				const found = await part(attempt.job, attempt.part);
+				return found.state !== "claimed" || found.isChecked || found.attempt !== attempt.attempt;
+			});
+		},
+		async settle(terms: EscrowTerms, { job: id, part: number, attempt }: AttemptOf): Promise<void> {
+			await send(
+				`${id.toString(16)}/${number}/${attempt}/settle`,
+				settlePartCall(contracts, terms, number),
+				async () => {
+					const found = await part(id, number);
+					return found.state === "settled" || found.attempt !== attempt;
+				},
+			);
+		},
+		/** Late or fallen: open. Open: refunded. */
+		async expire(terms: EscrowTerms, { job: id, part: number, attempt }: AttemptOf, from: ChainPart["state"]) {
+			const name = `${id.toString(16)}/${number}/${attempt}/expire-${from}`;
+			await send(name, expirePartCall(contracts, terms, number), async () => {
+				const found = await part(id, number);
+				return found.state !== from || found.attempt !== attempt;
+			});
+		},
+		/** What nobody ever had is the customer's again, after `startBy`. */
+		async cancel(terms: EscrowTerms): Promise<void> {
+			const id = jobIdOf(terms);
+			await send(`${id.toString(16)}/cancel`, callOf(contracts, "jobEscrow", "cancel", terms), async () => {
+				const { touched, end } = await job(id);
+				return touched === end;
+			});
+		},
+		/** Fees to the validators, what auditors left to the customer. */
+		async share(terms: EscrowTerms): Promise<void> {
+			const id = jobIdOf(terms);
+			await send(`${id.toString(16)}/share`, callOf(contracts, "jobEscrow", "share", terms), async () => {
+				return !(await job(id)).isUnshared;
+			});
+		},
+	};
+}

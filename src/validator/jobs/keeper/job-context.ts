@@ -1,0 +1,125 @@
+// What the parts of the job market share, and the one way in which a job changes. Made once by start-jobs.ts.
+import { isOver } from "../../../market/jobs/job-rules.ts";
+import type { Transition } from "../../../market/jobs/transitions.ts";
+import type { Json } from "../../../protocol/bytes/canonical-json.ts";
+import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
+import type { JobOffer } from "../../../protocol/network/job-offer.ts";
+import type { JobChange } from "../../../store/jobs/change-job.ts";
+import type { JobClaimRow, JobRow, JobSummary } from "../../../store/jobs/job-rows.ts";
+import type { AgentAsker } from "../../agents/ask-agent.ts";
+import type { ValidatorContext } from "../../validator-context.ts";
+import type { StateBlobs } from "../evidence/claim-at-hand.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import type { JobChain } from "./job-chain.ts";
+import type { JobHosts } from "./job-hosts.ts";
+import type { JobWorks } from "./job-works.ts";
+import type { Nudges } from "./nudges.ts";
+import type { Tries } from "./tries.ts";
+
+export interface JobContext extends ValidatorContext {
+	readonly asker: AgentAsker;
+	readonly evidence: Evidence;
+	readonly hosts: JobHosts;
+	readonly works: JobWorks;
+	/** Null without a chain: the same rules keep a record of what is owed. */
+	readonly jobChain: JobChain | null;
+	readonly nudges: Nudges;
+	readonly ownRuns: Tries;
+	readonly auditBegins: AuditBegins;
+	/** Aborted when the validator stops. */
+	readonly stopping: AbortSignal;
+	/** Looks at this job soon. */
+	readonly wakeJob: (id: string) => void;
+}
+
+/** What an audit in the middle of a part begins with. */
+export interface AuditBegin {
+	readonly start: string;
+	readonly begin: StateBlobs;
+	readonly previous: null;
+}
+interface AuditBegins {
+	/** Null: the claimant does not give it. */
+	get(job: Job, part: number, at: number): Promise<AuditBegin | null>;
+}
+
+/** A job with what it was offered for. */
+export interface Job extends Omit<JobRow, "offer"> {
+	readonly offer: JobOffer;
+}
+
+/** What auditors computed: nobody's to read before the claim is there, else the claimant would copy it. */
+export const auditHolder = (id: string): string => `audit-${id}`;
+
+export const jobOf = (row: JobRow): Job => ({ ...row, offer: row.offer as unknown as JobOffer });
+
+export async function loadJob({ store }: Pick<JobContext, "store">, id: string): Promise<Job | null> {
+	const row = await store.jobs.get(id);
+	return row === null ? null : jobOf(row);
+}
+
+type More = Pick<JobChange, "draws" | "claims" | "fraud">;
+type ChangeContext = Pick<JobContext, "store" | "env" | "wakeJob" | "metrics">;
+
+/** What became of a claim, as its row says it; null: as it was. */
+function claimState(before: JobPart, after: JobPart): JobClaimRow["state"] | null {
+	if (before.claim !== null && after.claim !== before.claim) return "fallen";
+	if (after.claim === null || (before.state === after.state && before.isChecked === after.isChecked)) return null;
+	if (after.state === "paid") return "paid";
+	return after.isChecked ? "checked" : "claimed";
+}
+
+async function changedClaims({ store }: ChangeContext, before: JobRecord, after: JobRecord): Promise<JobClaimRow[]> {
+	const rows: JobClaimRow[] = [];
+	for (const [i, part] of after.parts.entries()) {
+		const old = before.parts[i]!;
+		const state = claimState(old, part);
+		const row = state === null ? null : await store.jobs.claim((part.claim ?? old.claim)!);
+		if (row !== null && state !== null) rows.push({ ...row, state });
+	}
+	return rows;
+}
+
+/** One transition, one transaction. Null: somebody was quicker, and nothing was written. */
+export async function changeJob(
+	context: ChangeContext,
+	job: Pick<JobSummary, "id" | "version" | "record">,
+	{ record, events, outcomes = [] }: Transition,
+	more: More = {},
+): Promise<JobSummary | null> {
+	const { store, env, wakeJob, metrics } = context;
+	const ends = isOver(record) && !isOver(job.record);
+	const changed = await store.jobs.change({
+		...{ id: job.id, version: job.version, record, atMs: env.nowMs(), outcomes },
+		...more,
+		claims: more.claims ?? (await changedClaims(context, job.record, record)),
+		events: ends ? [...events, { kind: "over", part: null, detail: {} }] : events,
+	});
+	wakeJob(job.id);
+	if (changed !== null) for (const { kind } of events) metrics.jobs.inc({ to: kind });
+	return changed;
+}
+
+const MOST_TRIES = 20;
+
+/**
+ * Decides from the newest record until nobody is quicker. `decide` gives null where there is nothing to do; what it throws is the caller's answer.
+ */
+export async function changeUntilDone(
+	context: ChangeContext,
+	id: string,
+	decide: (job: Job) => Promise<(Transition & More) | null>,
+): Promise<Job> {
+	for (let left = MOST_TRIES; ; left--) {
+		const job = (await loadJob(context, id))!;
+		const wanted = await decide(job);
+		if (wanted === null) return job;
+		const { draws, claims, fraud, ...transition } = wanted;
+		const more = { ...(draws && { draws }), ...(claims && { claims }), ...(fraud && { fraud }) };
+		const changed = await changeJob(context, job, transition, more);
+		if (changed !== null) return { ...job, ...changed };
+		if (left <= 1) throw new Error(`job ${id} is changed by others again and again`);
+	}
+}
+
+export const asJson = (value: unknown): Json => value as Json;

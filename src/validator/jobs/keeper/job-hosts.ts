@@ -1,0 +1,180 @@
+// The hosts that may be drawn, as the rules see them: figures of their last valid probe, what their owners allow, what their work so far says of them, and
+// what they can lock. Nothing that a host says of itself makes it fitter; what its owner says may keep it out. docs/jobs.md §10.
+import { isJobConsent } from "../../../chain/contracts/job-account.ts";
+import type { JobsOffer } from "../../../engine/agent/agent-messages.ts";
+import type { Candidate } from "../../../market/jobs/draw.ts";
+import type { JobHost } from "../../../market/jobs/fitting-hosts.ts";
+import { drawWeightPpm, type Reputation, reputationOf, type WorkRow } from "../../../market/jobs/reputation.ts";
+import { BoundedMap } from "../../../platform/bounded-map.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { JobMethod } from "../../../protocol/network/job.ts";
+import type { ProviderQuery } from "../../../store/provider-query.ts";
+import type { Provider } from "../../../store/providers.ts";
+import type { ValidatorContext } from "../../validator-context.ts";
+import type { JobChain } from "./job-chain.ts";
+
+/** A host, with what the rules do not ask for. */
+export interface KnownHost extends JobHost {
+	/** Sends assign and claim, holds the deposit; null: works without a chain only. */
+	readonly account: Hex | null;
+	readonly reputation: Reputation;
+	readonly weightPpm: number;
+	readonly limits: Pick<JobsOffer, "mostBondMicros" | "minutes" | "methods">;
+}
+
+type Figures = Awaited<ReturnType<ValidatorContext["store"]["providers"]["figures"]>>;
+type Means = Pick<ValidatorContext, "store" | "env" | "config" | "agents"> & { readonly jobChain: JobChain | null };
+
+const PAGE = 500;
+/** Figures and deposits are read again after that; whoever is free is asked each time. */
+const REMEMBERED_MS = 10_000;
+const MOST_REMEMBERED = 10_000;
+const SEEN_MS = 1000;
+
+/** The device that works: the fastest GPU, else the fastest CPU. Each figure of it is proven. */
+function provenDevice(figures: Figures, devices: readonly { readonly device: number; readonly kind: string }[]) {
+	const least = (device: number, name: string): number => {
+		const values = figures.filter((one) => one.device === device && one.name === name).map(({ value }) => value);
+		return values.length === 0 ? 0 : Math.min(...values);
+	};
+	const facts = (kind: string) =>
+		devices
+			.filter((one) => one.kind === kind)
+			.map(({ device }) => ({
+				memoryBytes: least(device, "memory.resident"),
+				int8OpsPerS: least(device, "gemm.int8"),
+				bytesPerS: least(device, "memory.bandwidth"),
+			}))
+			.filter(({ int8OpsPerS, bytesPerS }) => int8OpsPerS > 0 && bytesPerS > 0)
+			.sort((a, b) => b.int8OpsPerS - a.int8OpsPerS);
+	return facts("gpu")[0] ?? facts("cpu")[0] ?? null;
+}
+
+/** /24 of IPv4, /48 of IPv6. Loopback may count apart: several hosts of one trial machine. */
+function networkOf(address: string, provider: string, isLoopbackApart: boolean): string {
+	const plain = address.replace(/^::ffff:/i, "");
+	if (isLoopbackApart && (plain === "::1" || plain.startsWith("127."))) return provider;
+	if (!plain.includes(":")) return plain.split(".").slice(0, 3).join(".");
+	const [head = "", tail] = plain.split("%")[0]!.split("::");
+	const first = head === "" ? [] : head.split(":");
+	const last = tail === undefined || tail === "" ? [] : tail.split(":");
+	const groups = [...first, ...Array<string>(Math.max(0, 8 - first.length - last.length)).fill("0"), ...last];
+	return groups
+		.slice(0, 3)
+		.map((group) => Number.parseInt(group, 16).toString(16))
+		.join(":");
+}
+
+export type JobHosts = ReturnType<typeof createJobHosts>;
+
+/** What is read of a host, remembered for some seconds: proven figures, deposits, consents. */
+function createHostFacts({ store, env, jobChain }: Means) {
+	const facts = new BoundedMap<string, { readonly atMs: number; readonly found: ReturnType<typeof provenDevice> }>(
+		MOST_REMEMBERED,
+	);
+	const bonds = new BoundedMap<Hex, { readonly atMs: number; readonly micros: number }>(MOST_REMEMBERED);
+	const consents = new BoundedMap<string, boolean>(MOST_REMEMBERED);
+
+	async function provenOf(id: string) {
+		const known = facts.get(id);
+		if (known !== undefined && env.nowMs() - known.atMs < REMEMBERED_MS) return known.found;
+		const [figures, devices] = await Promise.all([store.providers.figures(id), store.devices.ofProvider(id)]);
+		const found = provenDevice(figures, devices);
+		facts.set(id, { atMs: env.nowMs(), found });
+		return found;
+	}
+
+	async function bondOf(account: Hex | null): Promise<number> {
+		if (jobChain === null) return Number.MAX_SAFE_INTEGER;
+		if (account === null) return 0;
+		const known = bonds.get(account);
+		if (known !== undefined && env.nowMs() - known.atMs < REMEMBERED_MS) return known.micros;
+		const micros = await jobChain.freeBondMicros(account);
+		bonds.set(account, { atMs: env.nowMs(), micros });
+		return micros;
+	}
+
+	/** ATTACK: whoever could name another's account would keep that one out of the draw. */
+	async function accountOf(provider: string, { account, consent }: JobsOffer): Promise<Hex | null> {
+		if (account === null || consent === null) return null;
+		const name = `${provider} ${account} ${consent}`;
+		const known = consents.get(name) ?? (await isJobConsent(provider, account, consent));
+		consents.set(name, known);
+		return known ? `0x${account}` : null;
+	}
+
+	return { provenOf, bondOf, accountOf };
+}
+
+export function createJobHosts(means: Means) {
+	const { store, env, config, agents } = means;
+	const { provenOf, bondOf, accountOf } = createHostFacts(means);
+
+	async function hostOf(provider: Provider, rows: readonly WorkRow[]): Promise<KnownHost | null> {
+		const { id, rentalId, reliabilityPpm } = provider;
+		const agent = agents.get(id);
+		const jobs = agent?.offer.jobs ?? null;
+		if (agent === undefined || agent.isClosed || jobs === null) return null;
+		const proven = await provenOf(id);
+		if (proven === null) return null;
+		const account = await accountOf(id, jobs);
+		const reputation = reputationOf(rows, env.nowMs(), config.params);
+		if (reputation.isBarred) return null;
+		return {
+			...{ provider: id, account, owner: account ?? id, reliabilityPpm, reputation },
+			network: networkOf(agent.address, id, config.jobs.isLoopbackApart),
+			isFree: rentalId === null,
+			pricePerHourMicros: jobs.pricePerHourMicros,
+			freeBondMicros: Math.min(await bondOf(account), jobs.mostBondMicros),
+			...proven,
+			memoryBytes: Math.min(proven.memoryBytes, jobs.memoryBytes),
+			weightPpm: drawWeightPpm(reputation, config.params),
+			limits: jobs,
+		};
+	}
+
+	async function look(): Promise<readonly KnownHost[]> {
+		const filter: ProviderQuery = {
+			...({ state: "active", link: "agent", connected: true, lastVerdict: "valid" } as const),
+			provenSinceMs: Math.max(0, env.nowMs() - config.params.maxAgeMs),
+		};
+		const hosts: KnownHost[] = [];
+		let cursor: string | undefined;
+		do {
+			const page = await store.providers.list({ ...filter, limit: PAGE, ...(cursor && { cursor }) });
+			const taking = page.rows.filter(({ id }) => (agents.get(id)?.offer.jobs ?? null) !== null);
+			const rows = Map.groupBy(await store.jobs.partsOf(taking.map(({ id }) => id)), ({ provider }) => provider);
+			for (const provider of taking) {
+				const host = await hostOf(provider, rows.get(provider.id) ?? []);
+				if (host !== null) hosts.push(host);
+			}
+			cursor = page.cursor ?? undefined;
+		} while (cursor !== undefined);
+		return hosts;
+	}
+
+	let seen: { readonly atMs: number; readonly hosts: Promise<readonly KnownHost[]> } | null = null;
+	/** As they were a second ago, but for who is at work: that is asked each time. */
+	async function all(): Promise<readonly KnownHost[]> {
+		const nowMs = env.nowMs();
+		if (seen === null || nowMs - seen.atMs >= SEEN_MS) {
+			const hosts = look();
+			seen = { atMs: nowMs, hosts };
+			hosts.catch(() => {
+				seen = null;
+			});
+		}
+		const hosts = await seen.hosts;
+		const busy = new Set((await store.jobs.busyProviders()).map(({ provider }) => provider));
+		return hosts.map((host) => ({ ...host, isFree: host.isFree && !busy.has(host.provider) }));
+	}
+
+	return {
+		all,
+		/** Its owner allows work that is verified so, and takes so long. */
+		allows: ({ limits }: KnownHost, method: JobMethod, workMs: number): boolean =>
+			limits.methods.includes(method.name) && workMs <= limits.minutes * 60_000,
+		candidates: (hosts: readonly KnownHost[]): Candidate[] =>
+			hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm })),
+	};
+}

@@ -1,0 +1,38 @@
+// Tells a provider that something waits for it. Only a nudge, and often enough that none that was lost matters; what it is about the provider fetches.
+import { BoundedMap } from "../../../platform/bounded-map.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { AgentAsker } from "../../agents/ask-agent.ts";
+import type { ValidatorContext } from "../../validator-context.ts";
+
+export interface NudgeOf {
+	readonly job: string;
+	readonly part: number;
+	readonly attempt: number;
+	readonly audit: number | null;
+}
+
+const AGAIN_MS = 10_000;
+const MOST_REMEMBERED = 10_000;
+
+/** When whom was told of what last; forgotten at a restart, and then told once more. */
+export const createNudges = () => new BoundedMap<string, number>(MOST_REMEMBERED);
+export type Nudges = ReturnType<typeof createNudges>;
+
+/** "declined": it will not. Busy ones, and those that are away, are asked again. */
+export async function nudge(
+	{ asker, env, nudges }: Pick<ValidatorContext, "env"> & { readonly asker: AgentAsker; readonly nudges: Nudges },
+	provider: string,
+	of: NudgeOf,
+): Promise<"told" | "declined" | "away"> {
+	const name = `${provider}/${of.job}/${of.part}/${of.attempt}/${of.audit}`;
+	const last = nudges.get(name);
+	if (last !== undefined && env.nowMs() - last < AGAIN_MS) return "told";
+	nudges.set(name, env.nowMs());
+	try {
+		await asker.ask(provider, "job", of);
+		return "told";
+	} catch (error) {
+		if (!(error instanceof AssayError)) throw error;
+		return error.code === "JOB_DECLINED" ? "declined" : "away";
+	}
+}

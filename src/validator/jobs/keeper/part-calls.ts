@@ -1,0 +1,181 @@
+// What providers say of their parts: they take one, decline it, show that they live, claim, and answer audits. Everything they say is hostile, names the
+// attempt it is about, and is durable before it is acknowledged; said again it changes nothing. docs/jobs.md §13.
+import * as transitions from "../../../market/jobs/transitions.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { JobPart } from "../../../protocol/network/job.ts";
+import type { BlobName } from "../../../protocol/network/job-spec.ts";
+import { jobHolder } from "../blobs/blob-holders.ts";
+import { followChain, storedClaims } from "./follow-chain.ts";
+import { asJson, auditHolder, changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
+import { beginOf } from "./part-offer.ts";
+import { checkClaim, claimHashOf, keepClaim, type PostedClaim, readStates } from "./take-claim.ts";
+
+/** Who says it, and of which attempt. */
+export interface PartWord {
+	readonly job: string;
+	readonly part: number;
+	readonly attempt: number;
+	readonly provider: string;
+}
+
+const stateBad = (why: string): AssayError => new AssayError("JOB_STATE", why, { hint: "Look at the job's state." });
+
+export async function mustFindJob(context: Pick<JobContext, "store">, id: string): Promise<Job> {
+	const job = await loadJob(context, id);
+	if (job === null) throw new AssayError("JOB_UNKNOWN", `there is no job ${id} of this caller`);
+	return job;
+}
+
+/** The part, if this provider has this attempt of it. Of others a job is unknown: its name must tell nothing. */
+function mustHave(job: Job, { part: number, attempt, provider }: PartWord): JobPart {
+	const part = job.record.parts[number];
+	if (part === undefined || (part.provider !== provider && !part.excluded.includes(provider)))
+		throw new AssayError("JOB_UNKNOWN", `there is no job ${job.id} of this caller`);
+	if (part.provider !== provider || part.attempt !== attempt)
+		throw stateBad(`part ${number} is at attempt ${part.attempt}, and somebody else's`);
+	return part;
+}
+
+/** The chain's news first: the provider's transaction may be there, and its row not yet. */
+async function lookAtChain(context: JobContext, id: string): Promise<void> {
+	const { jobChain } = context;
+	if (jobChain === null) return;
+	for (let left = 10; left > 0; left--) {
+		const job = await mustFindJob(context, id);
+		if (job.offer.escrow === null || !(await followChain(context, jobChain, job))) return;
+	}
+}
+
+export async function acceptPart(context: JobContext, word: PartWord): Promise<JobPart> {
+	mustHave(await mustFindJob(context, word.job), word);
+	await lookAtChain(context, word.job);
+	const job = await changeUntilDone(context, word.job, async (found) => {
+		const part = mustHave(found, word);
+		if (part.state !== "assigned") return null;
+		if (found.offer.escrow !== null) throw stateBad("the assignment is not on the chain yet");
+		return transitions.accepted(found.record, word.part, context.env.nowMs());
+	});
+	return job.record.parts[word.part]!;
+}
+
+export async function declinePart(context: JobContext, word: PartWord, why: string): Promise<JobPart> {
+	const job = await changeUntilDone(context, word.job, async (found) => {
+		mustHave(found, word);
+		return transitions.declined(found.record, word.part, why);
+	});
+	return job.record.parts[word.part]!;
+}
+
+export interface Beat {
+	readonly done: number;
+	readonly metrics: readonly { readonly step: number; readonly values: readonly number[] }[];
+	readonly previews: readonly (BlobName & { readonly tensor: number })[];
+}
+
+/** Beats that come quicker and say nothing new cost no row. */
+const LEAST_BEAT_MS = 500;
+
+/** False: it is somebody else's by now. */
+export async function beatPart(context: JobContext, word: PartWord, beat: Beat): Promise<boolean> {
+	const { env, blobs, works } = context;
+	const before = await mustFindJob(context, word.job);
+	const held = before.record.parts[word.part];
+	if (held === undefined || held.provider !== word.provider || held.attempt !== word.attempt) {
+		if (held?.excluded.includes(word.provider) || held?.provider === word.provider) return false;
+		mustHave(before, word);
+	}
+	if (beat.previews.length > 0) {
+		const { state, results } = await works.ofJob(before);
+		const sizes = new Map([...state, ...results].map(({ tensor, size }) => [tensor, size]));
+		for (const { tensor, root, size } of beat.previews) {
+			if (!before.spec.previews.includes(tensor) || sizes.get(tensor) !== size)
+				throw new AssayError("JOB_CLAIM", `tensor ${tensor} is not one that the job shows`);
+			await blobs.share(word.provider, { root, size }, jobHolder(word.job));
+		}
+	}
+	const job = await changeUntilDone(context, word.job, async (found) => {
+		const part = found.record.parts[word.part]!;
+		if (part.provider !== word.provider || part.attempt !== word.attempt || part.state !== "running") return null;
+		const nowMs = env.nowMs();
+		const isNews = beat.metrics.length + beat.previews.length > 0 || beat.done !== part.done;
+		if (!isNews && nowMs - part.lastBeatMs < LEAST_BEAT_MS) return null;
+		return transitions.beaten(found.record, word.part, { ...beat, nowMs });
+	});
+	const part = job.record.parts[word.part]!;
+	return part.provider === word.provider && part.attempt === word.attempt && part.state === "running";
+}
+
+export interface ClaimTaken {
+	readonly claim: string;
+	/** EIP-712 Stored; null without a chain. */
+	readonly stored: readonly string[] | null;
+	readonly part: JobPart;
+}
+
+export async function claimPart(context: JobContext, word: PartWord, posted: PostedClaim): Promise<ClaimTaken> {
+	const { blobs, works, env, jobChain } = context;
+	await lookAtChain(context, word.job);
+	const job = await mustFindJob(context, word.job);
+	const part = mustHave(job, word);
+	const hash = claimHashOf(job.offer, word.part, posted);
+	if (part.state === "claimed" || part.state === "paid") {
+		if (part.claim !== hash) throw stateBad("another claim was made of it");
+		return { claim: hash, stored: await signatures(context, job, part, hash), part };
+	}
+	if (part.state !== "running") throw stateBad(`cannot claim part ${word.part}: it is ${part.state}`);
+	if (env.nowMs() > part.untilMs) throw stateBad(`cannot claim part ${word.part}: its time is over`);
+	const work = await works.ofJob(job);
+	const { start } = await beginOf(context, job, word.part);
+	const of = { work, terms: job.offer.terms, part: word.part, begin: start };
+	const body = await checkClaim(blobs, word.provider, of, posted);
+	await keepClaim(blobs, word.provider, auditHolder(word.job), posted);
+	const row = {
+		...{ hash, job: word.job, part: word.part, attempt: word.attempt, provider: word.provider, atMs: env.nowMs() },
+		body: asJson(body),
+	};
+	const isOnChain = job.offer.escrow !== null && jobChain !== null;
+	const changed = await changeUntilDone(context, word.job, async (found) => {
+		const now = mustHave(found, word);
+		if (now.state === "claimed" && now.claim === hash) return null;
+		if (!isOnChain)
+			return {
+				...transitions.claimed(found.record, word.part, hash, env.nowMs()),
+				claims: [{ ...row, state: "claimed" as const }],
+			};
+		const known = await storedClaims(context, word.job, now);
+		if (known.some((one) => one.hash === hash)) return null;
+		if (now.state !== "running") throw stateBad(`cannot claim part ${word.part}: it is ${now.state}`);
+		const told = { kind: "stored", part: word.part, detail: { attempt: word.attempt, claim: hash } };
+		return { record: found.record, events: [told], claims: [{ ...row, state: "stored" as const }] };
+	});
+	const now = changed.record.parts[word.part]!;
+	return { claim: hash, stored: await signatures(context, changed, now, hash), part: now };
+}
+
+/** Result and list of states are held by the job: only then is this signed. */
+async function signatures({ jobChain }: JobContext, { offer }: Job, { part }: JobPart, hash: string) {
+	if (jobChain === null || offer.escrow === null) return null;
+	const id = BigInt(`0x${offer.id}`);
+	const { attempt } = await jobChain.part(id, part);
+	return [await jobChain.signStored({ job: id, part, attempt }, `0x${hash}`)];
+}
+
+/** What an auditor computed: kept where nobody reads it until the claim is there. */
+export async function answerAudit(
+	context: JobContext,
+	{ at, ...word }: PartWord & { readonly at: number },
+	states: BlobName,
+): Promise<void> {
+	const { blobs } = context;
+	await changeUntilDone(context, word.job, async (found) => {
+		const part = found.record.parts[word.part];
+		const audit = part?.audits[at];
+		if (part === undefined || audit === undefined || audit.auditor !== word.provider)
+			throw new AssayError("JOB_UNKNOWN", `there is no audit ${at} of this caller`);
+		if (part.attempt !== word.attempt) throw stateBad(`part ${word.part} is at attempt ${part.attempt}`);
+		if (audit.answer === states.root) return null;
+		await readStates(blobs, word.provider, states, audit.count + 1);
+		await blobs.share(word.provider, states, auditHolder(word.job));
+		return transitions.answered(found.record, word.part, at, states.root);
+	});
+}

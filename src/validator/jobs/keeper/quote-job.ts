@@ -1,0 +1,123 @@
+// A customer asks what a job would cost, and hands one in. docs/jobs.md §13. Everything that may be spent is said before; nothing is kept until the job is
+// there with all that it needs.
+
+import type { JobQuote } from "../../../api/types.ts";
+import { jobIdOf } from "../../../chain/contracts/job-escrow.ts";
+import { newJob } from "../../../market/jobs/job-rules.ts";
+import { type QuoteInput, quoteJob } from "../../../market/jobs/quote.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { JobMethod, JobTerms } from "../../../protocol/network/job.ts";
+import type { JobOffer } from "../../../protocol/network/job-offer.ts";
+import type { JobSpec } from "../../../protocol/network/job-spec.ts";
+import type { JobWork } from "../../../work/program/job-work.ts";
+import { jobHolder } from "../blobs/blob-holders.ts";
+import { asJson, type Job, type JobContext, jobOf } from "./job-context.ts";
+import { escrowTermsOf, makeOffer, mustBeOurs } from "./job-offers.ts";
+import { missing } from "./job-works.ts";
+
+export interface JobAsk {
+	readonly customer: string;
+	/** In the blob store. */
+	readonly holder: string;
+	readonly spec: JobSpec;
+	readonly mostMicros: number | null;
+	readonly account: string | null;
+	readonly salt: string;
+}
+
+const wholeSeconds = (ms: number): number => 1000 * Math.ceil(ms / 1000);
+/** What a conviction costs its accuser in gas, in micro-units of the token; nobody knows the price of gas in tokens, so it is a setting. */
+const NO_GAS = 0;
+
+function mustBeMethod({ name, count }: JobMethod): void {
+	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0] }[name]!;
+	if (count < least! || count > most!)
+		throw new AssayError("JOB_SPEC", `${name} takes a count from ${least} to ${most}, not ${count}`);
+}
+
+export async function askQuote(
+	context: JobContext,
+	ask: JobAsk,
+): Promise<Omit<JobQuote, "offer"> & { readonly offer: JobOffer }> {
+	const { env, config, signer, jobChain, hosts, works } = context;
+	const { spec, account } = ask;
+	mustBeMethod(spec.method);
+	if ((account === null) !== (jobChain === null))
+		throw new AssayError(
+			"JOB_ACCOUNT",
+			jobChain === null ? "this validator has no chain" : "name who will fund the job",
+		);
+	const work = await works.open(spec, ask.holder);
+	const all = (await hosts.all()).filter((host) => hosts.allows(host, spec.method, 0));
+	const nowMs = env.nowMs();
+	const input: QuoteInput = {
+		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },
+		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, gasMicros: NO_GAS, nowMs },
+	};
+	const { totalMicros, estimatedMs, hosts: count, tenthFound, ...quoted } = quoteJob(input, all, config.params);
+	const terms: JobTerms = {
+		...quoted,
+		...{ customer: ask.customer, program: work.root, inputs: work.inputs },
+		...{ startByMs: wholeSeconds(quoted.startByMs), workMs: wholeSeconds(quoted.workMs) },
+		...{ windowMs: wholeSeconds(quoted.windowMs), checkedMs: wholeSeconds(quoted.checkedMs) },
+	};
+	const wish = { spec, terms, account, salt: ask.salt, perWindow: work.perWindow };
+	const offer = makeOffer(wish, work, { signer, chain: jobChain, nowMs });
+	return { offer, totalMicros, estimatedMs, hosts: count, tenthFoundPpm: Math.round(1_000_000 * tenthFound) };
+}
+
+async function mustBeFunded({ jobChain }: JobContext, offer: JobOffer): Promise<void> {
+	const terms = escrowTermsOf(offer);
+	if (terms === null) return;
+	if (jobChain === null || !(await jobChain.job(jobIdOf(terms))).isFunded)
+		throw new AssayError("JOB_UNFUNDED", "the escrow on chain has no funds for these terms");
+}
+
+/** The job gets all that it needs; whatever the customer does with its own blobs afterwards. */
+async function takeBlobs(
+	{ blobs }: Pick<JobContext, "blobs">,
+	holder: string,
+	id: string,
+	spec: JobSpec,
+): Promise<void> {
+	const absent: string[] = [];
+	for (const { root, size } of [spec.program, ...spec.given])
+		await blobs.share(holder, { root, size }, jobHolder(id)).catch((error: unknown) => {
+			if (!(error instanceof AssayError) || error.code !== "BLOB_UNKNOWN") throw error;
+			absent.push(root);
+		});
+	if (absent.length > 0) throw missing(absent);
+}
+
+/** Once, however often it is asked. */
+export async function submitJob(
+	context: JobContext,
+	{
+		customer,
+		holder,
+		spec,
+		offer,
+	}: { readonly customer: string; readonly holder: string; readonly spec: JobSpec; readonly offer: JobOffer },
+): Promise<Job> {
+	const { store, env, signer, config, wakeJob, works } = context;
+	const nowMs = env.nowMs();
+	const known = await store.jobs.get(offer.id);
+	if (known !== null && known.customer === customer) return jobOf(known);
+	mustBeOurs(offer, { spec, customer, signer, nowMs });
+	await mustBeFunded(context, offer);
+	const { id, terms } = offer;
+	const work: JobWork = await works.open(spec, holder);
+	// What was offered was found out from the same bytes: their root is in the terms.
+	if (work.root !== terms.program || work.inputs !== terms.inputs)
+		throw new AssayError("JOB_OFFER", "the offer cannot be used: the program or its inputs are others");
+	await takeBlobs(context, holder, id, spec);
+	const row = await store.jobs.create(
+		{
+			...{ id, customer, spec, offer: asJson(offer), record: newJob(id, terms), atMs: nowMs },
+			events: [{ kind: "submitted", detail: { parts: terms.parts, secretCommitment: offer.secretCommitment } }],
+		},
+		{ mostOpen: config.jobs.mostOpen },
+	);
+	wakeJob(id);
+	return jobOf(row.job);
+}

@@ -1,0 +1,91 @@
+// The job market of a validator process, put together: hosts, programs, chain, evidence, and the loop that keeps jobs going. Routes are served by every
+// process; the loop runs in one of them at a time.
+import { join } from "node:path";
+import { sendCall } from "../../../chain/sending/send-call.ts";
+import { sleep } from "../../../platform/abortable.ts";
+import { makeFolder } from "../../../platform/durable-file.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { AgentAsker } from "../../agents/ask-agent.ts";
+import type { ChainHome } from "../../settlement/home.ts";
+import { openChainMemory } from "../../settlement/memory.ts";
+import type { ValidatorContext } from "../../validator-context.ts";
+import type { EvidenceMeans } from "../evidence/claim-at-hand.ts";
+import { createEvidence } from "../evidence/evidence.ts";
+import { ownEngine } from "../evidence/own-engine.ts";
+import { createAuditBegins } from "./audit-begins.ts";
+import { createJobChain } from "./job-chain.ts";
+import type { JobContext } from "./job-context.ts";
+import { createJobHosts } from "./job-hosts.ts";
+import { createJobWorks } from "./job-works.ts";
+import { createNudges } from "./nudges.ts";
+import { createTries } from "./tries.ts";
+import { startJobWatch } from "./watch-jobs.ts";
+
+/** Where the chain is, and whose lease lets a process send. */
+export interface JobsOnChain {
+	readonly home: ChainHome;
+	readonly lease: string;
+}
+
+/** A claimant that is away is asked again for so long; longer ones wait for the next look. */
+const PATIENCE_MS = 60_000;
+const ASK_EVERY_MS = 2000;
+
+export interface Jobs {
+	readonly context: JobContext;
+	/** Begins to keep jobs going. */
+	start(): void;
+	stop(): Promise<void>;
+}
+
+export async function createJobs(
+	base: ValidatorContext,
+	{ asker, chain }: { readonly asker: AgentAsker; readonly chain: JobsOnChain | null },
+): Promise<Jobs> {
+	const { config, env, blobs, store } = base;
+	const stopping = new AbortController();
+	const jobChain = chain === null ? null : openJobChain(base, chain);
+	const scratch = join(config.dataDir, "scratch");
+	await makeFolder(scratch);
+	const means: EvidenceMeans = {
+		...{ blobs, scratch, answers: store.jobAnswers, nowMs: env.nowMs },
+		engine: config.engine === null ? null : ownEngine(config.engine, env),
+		ask: async ({ provider, ...about }, question) => await asker.ask(provider, "ask", { ...about, question }),
+		...{ patienceMs: PATIENCE_MS, askEveryMs: ASK_EVERY_MS },
+		sleep: async (ms) => void (await sleep(ms, stopping.signal)),
+		chain: chain === null ? null : evidenceChain(chain),
+	};
+	let watch: ReturnType<typeof startJobWatch> | null = null;
+	const context: JobContext = {
+		...base,
+		...{ asker, jobChain, stopping: stopping.signal },
+		evidence: createEvidence(means),
+		hosts: createJobHosts({ ...base, jobChain }),
+		works: createJobWorks(base),
+		nudges: createNudges(),
+		ownRuns: createTries(env.nowMs),
+		auditBegins: createAuditBegins(() => context),
+		wakeJob: (id) => watch?.wake(id),
+	};
+	return {
+		context,
+		start() {
+			if (config.jobs.isOn) watch = startJobWatch(context, chain?.lease ?? null);
+		},
+		async stop() {
+			stopping.abort();
+			await watch?.stop();
+		},
+	};
+}
+
+function openJobChain({ store, env }: ValidatorContext, { home, lease }: JobsOnChain) {
+	const { contracts, account } = home;
+	const { journal } = openChainMemory({ store, addresses: contracts.addresses, account: account.address, lease });
+	return createJobChain({ home, journal, nowMs: env.nowMs });
+}
+
+const evidenceChain = ({ home: { contracts, account, saltSecret } }: JobsOnChain): EvidenceMeans["chain"] => ({
+	...{ contracts, account: account.address as Hex, secret: saltSecret },
+	send: async (call) => (await sendCall(contracts.client, account, call)).transactionHash,
+});

@@ -1,0 +1,136 @@
+// One look at one job: the chain's news first, then what the rules want now, one transition at a time, each decided from the newest record. Called again
+// until there is nothing to do but wait. Killed at any moment, the next look goes on: everything it goes by lies in the store or on the chain.
+import { type JobStep, nextSteps } from "../../../market/jobs/next-steps.ts";
+import * as transitions from "../../../market/jobs/transitions.ts";
+import type { JobPart } from "../../../protocol/network/job.ts";
+import { hostsFor } from "./audit-draw.ts";
+import { releaseClaim } from "./claim-at-hand.ts";
+import { goOnDrawing } from "./draw-part.ts";
+import { followChain, isFreeOnChain, refundOnChain } from "./follow-chain.ts";
+import { changeJob, type Job, type JobContext, loadJob } from "./job-context.ts";
+import { escrowTermsOf } from "./job-offers.ts";
+import { nudge } from "./nudges.ts";
+import { verifyPart } from "./verify-part.ts";
+
+/** More transitions than a job makes at one moment, unless something turns in a circle. */
+const MOST_TURNS = 200;
+
+export async function turnJob(context: JobContext, id: string): Promise<void> {
+	for (let left = MOST_TURNS; left > 0; left--) {
+		const job = await loadJob(context, id);
+		if (job === null || job.isOver || !(await turnOnce(context, job))) return;
+		if (context.stopping.aborted) return;
+	}
+}
+
+async function turnOnce(context: JobContext, job: Job): Promise<boolean> {
+	const { jobChain, env, config } = context;
+	const chain = job.offer.escrow === null ? null : jobChain;
+	if (chain !== null && (await followChain(context, chain, job))) return true;
+	for (const step of nextSteps(job.record, env.nowMs(), config.params)) if (await take(context, job, step)) return true;
+	return false;
+}
+
+/** True: something changed; the rest is decided anew. */
+async function take(context: JobContext, job: Job, step: JobStep): Promise<boolean> {
+	const { env, config } = context;
+	const part = job.record.parts[step.part]!;
+	const chain = job.offer.escrow === null ? null : context.jobChain;
+	switch (step.kind) {
+		case "draw":
+			return draw(context, job, part, step.only);
+		case "remind":
+			return remind(context, job, part);
+		case "reopen":
+			// With a chain it was looked at just now: what is there is not late.
+			await changeJob(context, job, transitions.reopened(job.record, step.part, env.nowMs(), config.params));
+			tellStop(context, job, part);
+			return true;
+		case "verify":
+			return verifyPart(context, job, step.part);
+		case "settle":
+			return settle(context, job, part);
+		case "refund":
+			if (chain === null) {
+				await changeJob(context, job, transitions.refunded(job.record, step.part, env.nowMs(), "anyone"));
+				return true;
+			}
+			await refundOnChain(chain, job, part);
+			return false;
+	}
+}
+
+/** Not waited for: it may never answer, and what it does afterwards is refused anyhow. */
+function tellStop({ asker, log }: JobContext, job: Job, { part, attempt, provider }: JobPart): void {
+	if (provider === null) return;
+	void asker.ask(provider, "stop", { job: job.id, part, attempt }).catch((error) => {
+		log.info({ job: job.id, part, err: error }, "jobs: a provider could not be told to stop");
+	});
+}
+
+async function draw(context: JobContext, job: Job, part: JobPart, only: string | null): Promise<boolean> {
+	const { jobChain, mutex, store, hosts, env, config } = context;
+	if (job.offer.escrow !== null && (jobChain === null || !(await isFreeOnChain(jobChain, job, part)))) return false;
+	const place = { part: part.part, attempt: part.attempt + 1, role: 0 } as const;
+	const drawn = await goOnDrawing(context, job, place, {
+		list: async () => {
+			const { bondMicros } = job.offer.terms;
+			const able = await hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros });
+			return only === null ? able : able.filter(({ provider }) => provider === only);
+		},
+	});
+	if (drawn === null || drawn === "nobody") return false;
+	// One at a time: two jobs must not be given to one host.
+	return mutex.run("jobs/offer", async () => {
+		const busy = new Set((await store.jobs.busyProviders()).map(({ provider }) => provider));
+		const there = new Set((await hosts.all()).map(({ provider }) => provider));
+		const passed: { readonly provider: string; readonly why: string }[] = [];
+		for (const provider of drawn.drawn) {
+			const why = busy.has(provider) ? "busy" : there.has(provider) ? null : "away";
+			if (why !== null) passed.push({ provider, why });
+			else {
+				const nowMs = env.nowMs();
+				await changeJob(
+					context,
+					job,
+					transitions.offered(job.record, part.part, provider, { nowMs, passed }, config.params),
+				);
+				return true;
+			}
+		}
+		// Everyone is at work or away: whoever comes back first in the order of the draw gets it.
+		return false;
+	});
+}
+
+async function remind(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
+	const told = await nudge(context, part.provider!, {
+		job: job.id,
+		part: part.part,
+		attempt: part.attempt,
+		audit: null,
+	});
+	if (told !== "declined") return false;
+	await changeJob(context, job, transitions.declined(job.record, part.part, "by its owner's limits"));
+	return true;
+}
+
+async function settle(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
+	const { jobChain, env } = context;
+	await releaseClaim(context, job, part.part);
+	const terms = escrowTermsOf(job.offer);
+	if (terms === null || jobChain === null) {
+		const before = job.record.parts[part.part - 1];
+		const isBuiltOn = before !== undefined && before.attempt === part.base && before.state === "claimed";
+		if (isBuiltOn) return false;
+		await changeJob(context, job, transitions.settled(job.record, part.part, env.nowMs()));
+		return true;
+	}
+	const id = BigInt(`0x${job.id}`);
+	const found = await jobChain.part(id, part.part);
+	const before = part.part === 0 ? null : await jobChain.part(id, part.part - 1);
+	// In order; what the chain says of the part before is what counts.
+	if (found.state !== "claimed" || (await jobChain.nowS()) <= found.untilS || before?.state === "claimed") return false;
+	await jobChain.settle(terms, { job: id, part: part.part, attempt: found.attempt });
+	return true;
+}

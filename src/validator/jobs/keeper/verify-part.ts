@@ -1,0 +1,255 @@
+// Verifies a part by its method: draws what is run again after the claim, has it run, compares, calls the referee, and signs that the evidence is there.
+// The method says what is next (verify/methods); this carries it out, one transition at a time. docs/jobs.md §9.
+
+import { drawWindows, isAuditedByChance } from "../../../market/jobs/draw.ts";
+import { auditChancePpm, auditMicros, isTooFast } from "../../../market/jobs/economics.ts";
+import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
+import { partRange } from "../../../market/jobs/job-rules.ts";
+import * as transitions from "../../../market/jobs/transitions.ts";
+import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
+import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
+import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
+import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
+import { METHODS } from "../../../verify/methods/methods.ts";
+import { nextAuditor } from "./audit-draw.ts";
+import { claimAtHand, releaseClaim } from "./claim-at-hand.ts";
+import { goOnDrawing, knownDraw } from "./draw-part.ts";
+import { PER_MICRO } from "./job-chain.ts";
+import { asJson, auditHolder, changeJob, type Job, type JobContext } from "./job-context.ts";
+import { escrowTermsOf } from "./job-offers.ts";
+import { nudge } from "./nudges.ts";
+import { putOwnBlob } from "./own-blob.ts";
+import { readStates } from "./take-claim.ts";
+
+/** More than anybody takes to start; a window is short, and a whole part has the part's own time. */
+const auditUntilMs = (context: JobContext, { offer }: Job): number =>
+	context.env.nowMs() + context.config.params.jobAcceptMs + offer.terms.workMs;
+
+/** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
+async function cameTooFast(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
+	const host = (await context.hosts.all()).find(({ provider }) => provider === part.provider);
+	if (host === undefined) return false;
+	const { ops, bytes, peakBytes } = await context.works.ofJob(job);
+	const { count } = partRange(job.offer.terms, part.part);
+	const least = leastMs({ peakBytes, ops: ops * count, bytes: bytes * count }, host);
+	return isTooFast(part.claimedAtMs - part.assignedAtMs, least, context.config.params);
+}
+
+async function chanceOfAudit(context: JobContext, { offer }: Job, part: JobPart): Promise<number> {
+	const host = (await context.hosts.all()).find(({ provider }) => provider === part.provider);
+	const { priceMicros, bondMicros } = offer.terms;
+	const money = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
+	return auditChancePpm(host?.reputation.checkedInARow ?? 0, money, context.config.params);
+}
+
+/** True: something was done, look again. False: wait. */
+export async function verifyPart(context: JobContext, job: Job, number: number): Promise<boolean> {
+	const part = job.record.parts[number]!;
+	const { method } = job.offer.terms;
+	const segments = partRange(job.offer.terms, number).count;
+	const isRedundant = method.name === "redundant";
+	/** What is run again, and whether, is drawn once the claim is there. */
+	const isFresh = part.state === "claimed" && (isRedundant || part.audits.length === 0);
+	const place = { part: number, attempt: part.attempt, role: 2 } as const;
+	if (isFresh) {
+		const drawn = await goOnDrawing(context, job, place, { list: async () => [] });
+		if (drawn === null || drawn === "nobody") return false;
+	}
+	const seed = isFresh ? (await knownDraw(context, job, place))!.seed : null;
+	const view: PartView = {
+		part,
+		method,
+		segments,
+		isTooFast: isFresh && !isRedundant && (await cameTooFast(context, job, part)),
+	};
+	const chance = isFresh && method.name !== "sampled" ? await chanceOfAudit(context, job, part) : 0;
+	const actions = METHODS[method.name].next(view, {
+		windows: (count) => drawWindows(seed!, segments, job.offer.perWindow, count),
+		isAudited: () => isAuditedByChance(seed!, chance),
+	});
+	const audits = actions.filter((one) => one.kind === "audit");
+	if (audits.length > 0) return beginAudits(context, job, part, audits);
+	for (const action of actions) {
+		if (action.kind === "compare") return compare(context, job, part, action.at);
+		if (action.kind === "referee") return rule(context, job, part, action.at);
+		if (action.kind === "check") return check(context, job, part);
+	}
+	// Nothing is run again: nobody has to be kept from copying.
+	if (isFresh && part.audits.length === 0 && actions.length === 0) await releaseClaim(context, job, number);
+	return goOnAuditing(context, job, part);
+}
+
+type AuditAction = Extract<MethodAction, { kind: "audit" }>;
+
+async function beginAudits(
+	context: JobContext,
+	job: Job,
+	part: JobPart,
+	wanted: readonly AuditAction[],
+): Promise<boolean> {
+	const untilMs = auditUntilMs(context, job);
+	const audits: JobAudit[] = [];
+	for (const { first, count, by } of wanted) {
+		const taken = [...part.audits, ...audits].flatMap(({ auditor }) => (auditor === null ? [] : [auditor]));
+		// What the validator itself can run it runs; else somebody is drawn, when that turns out.
+		const auditor = by === "anyone" ? null : await nextAuditor(context, job, part, taken);
+		if (auditor === "wait") return false;
+		audits.push({ ...{ auditor, first, count, untilMs, tried: [] }, answer: null, agrees: null });
+	}
+	await changeJob(context, job, transitions.audited(job.record, part.part, audits));
+	return true;
+}
+
+/** Has audits run that nobody has answered yet, and asks others where somebody does not. */
+async function goOnAuditing(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
+	let isChanged = false;
+	const asked = new Set<string>();
+	for (const [at, audit] of part.audits.entries()) {
+		if (audit.answer !== null || isChanged) continue;
+		if (audit.auditor === null) {
+			if (part.state === "claimed") isChanged = await runOurselves(context, job, part, at);
+			continue;
+		}
+		if (context.env.nowMs() > audit.untilMs) {
+			isChanged = await replace(context, job, part, at, "silent");
+			continue;
+		}
+		// One after the other: a host runs one at a time.
+		if (asked.has(audit.auditor)) continue;
+		asked.add(audit.auditor);
+		if (audit.first > 0 && (await context.auditBegins.get(job, part.part, at)) === null) continue;
+		const word = { job: job.id, part: part.part, attempt: part.attempt, audit: at };
+		if ((await nudge(context, audit.auditor, word)) === "declined")
+			isChanged = await replace(context, job, part, at, "declined");
+	}
+	return isChanged;
+}
+
+async function replace(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<boolean> {
+	const audit = part.audits[at]!;
+	const taken = [...part.audits.flatMap(({ auditor, tried }) => [...(auditor === null ? [] : [auditor]), ...tried])];
+	const auditor = await nextAuditor(context, job, part, taken);
+	if (auditor === "wait") return false;
+	// Nobody is left: the validator tries, and where it cannot, the window runs its full length.
+	if (auditor === null && audit.auditor === null) return false;
+	const by = { auditor, untilMs: auditUntilMs(context, job) };
+	await changeJob(context, job, transitions.auditReplaced(job.record, part.part, at, by, why));
+	return true;
+}
+
+async function runOurselves(context: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
+	const { evidence, blobs, log, ownRuns } = context;
+	const { first, count } = part.audits[at]!;
+	const name = `${job.id}/${part.part}/${part.attempt}/${at}`;
+	if (!ownRuns.mayTry(name)) return false;
+	const claim = await claimAtHand(context, job, part.part);
+	const ran = await evidence.rerun({ claim, window: { first, count } });
+	if (ran.kind === "ran") {
+		const states = await putOwnBlob(blobs, auditHolder(job.id), concatBytes(...ran.states));
+		await changeJob(context, job, transitions.answered(job.record, part.part, at, states.root));
+		return true;
+	}
+	log.info({ job: job.id, part: part.part, audit: at, why: ran.why }, `jobs: ${ran.kind}`);
+	if (ran.kind === "unable") return replace(context, job, part, at, ran.why);
+	ownRuns.failed(name);
+	return withheld(context, job, part);
+}
+
+/** Whoever gives no state cannot be checked. On chain its silence convicts nobody yet (docs/chain.md §12): its claim then waits for the whole window. */
+async function withheld(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
+	const name = `${job.id}/${part.part}/${part.attempt}`;
+	if (job.offer.escrow !== null || !context.ownRuns.isGivenUp(name)) return false;
+	await changeJob(context, job, transitions.convicted(job.record, part.part));
+	return true;
+}
+
+async function statesOf(context: JobContext, job: Job, { answer, count }: JobAudit): Promise<Uint8Array[]> {
+	return readStates(context.blobs, auditHolder(job.id), { root: answer!, size: 32 * (count + 1) }, count + 1);
+}
+
+async function compare(context: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
+	const audit = part.audits[at]!;
+	const claim = await claimAtHand(context, job, part.part);
+	const said = await statesOf(context, job, audit);
+	const agrees = said.every((state, i) => equalBytes(state, claim.states[audit.first + i]!));
+	await changeJob(context, job, transitions.compared(job.record, part.part, at, agrees));
+	return true;
+}
+
+async function rule(context: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
+	const { evidence, ownRuns, env, log } = context;
+	const name = `${job.id}/${part.part}/${part.attempt}/${at}/referee`;
+	if (!ownRuns.mayTry(name)) return false;
+	const audit = part.audits[at]!;
+	const claim = await claimAtHand(context, job, part.part);
+	const states = await statesOf(context, job, audit);
+	const { auditor, first, count } = audit;
+	const ruling = await evidence.referee({ claim, audit: { at, auditor, first, count, states } });
+	log.warn({ job: job.id, part: part.part, audit: at, verdict: ruling.verdict, why: ruling.why }, "jobs: referee");
+	const lied = ruling.verdict === "provider" || ruling.verdict === "both";
+	if (!lied) {
+		ownRuns.failed(name);
+		return replace(context, job, part, at, ruling.verdict === "auditor" ? "false" : ruling.why.slice(0, 200));
+	}
+	const { file } = ruling;
+	const fraud = file && {
+		...{ hash: bytesToHex(sha256Of(file)), claim: part.claim!, job: job.id, part: part.part, attempt: part.attempt },
+		...{
+			accused: part.provider!,
+			atMs: env.nowMs(),
+			body: asJson({ why: ruling.why, isProvable: ruling.isProvable }),
+			file,
+		},
+	};
+	if (job.offer.escrow === null) {
+		await changeJob(context, job, transitions.convicted(job.record, part.part), fraud === null ? {} : { fraud });
+		return true;
+	}
+	ownRuns.failed(name);
+	if (fraud !== null) {
+		const told = { kind: "fraud", part: part.part, detail: { attempt: part.attempt, fraud: fraud.hash } };
+		const changed = await changeJob(context, job, { record: job.record, events: [told] }, { fraud });
+		if (changed !== null && ruling.isProvable) await evidence.prove({ claim, file: fraud.file });
+		return true;
+	}
+	return false;
+}
+
+/** What those who audited it get: the work's price and a fifth, of the segments that they ran. */
+async function auditPay(context: JobContext, job: Job, part: JobPart) {
+	const { config } = context;
+	const { terms } = job.offer;
+	const segments = partRange(terms, part.part).count;
+	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 1 });
+	const pays = new Map<string, bigint>();
+	let left = BigInt(terms.auditMicros) * PER_MICRO;
+	for (const { auditor, count } of part.audits) {
+		const account = auditor === null ? undefined : draw?.accounts[auditor];
+		if (account === undefined) continue;
+		const wanted = BigInt(auditMicros(terms.priceMicros, count, segments, config.params)) * PER_MICRO;
+		const pay = wanted < left ? wanted : left;
+		left -= pay;
+		if (pay > 0n) pays.set(account, (pays.get(account) ?? 0n) + pay);
+	}
+	return [...pays].map(([account, pay]) => ({ auditor: account as `0x${string}`, pay }));
+}
+
+async function check(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
+	const { jobChain, env, store } = context;
+	await releaseClaim(context, job, part.part);
+	const terms = escrowTermsOf(job.offer);
+	if (terms === null || jobChain === null) {
+		await changeJob(context, job, transitions.checked(job.record, part.part, env.nowMs()));
+		return true;
+	}
+	const row = await store.jobs.claim(part.claim!);
+	const { last } = row!.body as unknown as { readonly last: string };
+	const id = BigInt(`0x${job.id}`);
+	const found = await jobChain.part(id, part.part);
+	if (found.state !== "claimed") return true;
+	const audits = await auditPay(context, job, part);
+	const attempt = { job: id, part: part.part, attempt: found.attempt };
+	await jobChain.check(terms, attempt, { claim: `0x${part.claim!}`, last: `0x${last}`, audits });
+	// The record follows the chain.
+	return true;
+}

@@ -1,0 +1,104 @@
+// What a job asks of a host, found out from its program: that the spec is the program's, and what a segment costs. docs/jobs.md §13. Pure. Nothing of the
+// spec is taken on its word; whether the bytes that it names are there is for whoever keeps them.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import type { JobSpec } from "../../protocol/network/job-spec.ts";
+import { bytesOf, elementCount } from "../operators/tensor-type.ts";
+import { firstState, inputsHashOf } from "../trace/commitments.ts";
+import { orThrow } from "./fault.ts";
+import { openProgram, programRoot } from "./open-program.ts";
+import { programCost } from "./program-cost.ts";
+import { lastSegment, type Program, type Tensor, type TensorKind } from "./shapes.ts";
+
+/** A tensor's number in the program, and its bytes. */
+export interface SizedTensor {
+	readonly tensor: number;
+	readonly size: number;
+}
+
+export interface JobWork {
+	readonly program: Program;
+	/** 64 hex digits each, docs/work.md §6 and §7. */
+	readonly root: string;
+	readonly inputs: string;
+	/** S₀. */
+	readonly start: string;
+	readonly state: readonly SizedTensor[];
+	readonly results: readonly SizedTensor[];
+	/** A segment: int8 operations, and bytes read and written; no host needs fewer. */
+	readonly ops: number;
+	readonly bytes: number;
+	readonly peakBytes: number;
+	/** Segments from one kept state to the next. */
+	readonly perWindow: number;
+}
+
+/** No processor that we know does an instruction of a map for fewer int8 operations than that. */
+const OPS_PER_INSTRUCTION = 8;
+/** Of what the ops of a step give, half never reaches memory where kernels are fused. */
+const FUSED = 0.5;
+const MOST_WINDOWS = 100;
+const LEAST_WINDOWS = 4;
+/** What a provider keeps of states while a claim may be asked about. */
+const KEPT_BYTES = 16 * 2 ** 30;
+
+const wrong = (why: string): AssayError =>
+	new AssayError("JOB_SPEC", `the job does not fit its program: ${why}`, {
+		hint: "Make the spec from the program: `assay job submit` does.",
+	});
+
+const sizeOf = ({ type, dims }: Tensor): number => elementCount(dims) * bytesOf(type);
+const sized = ({ tensors }: Program, kind: TensorKind): SizedTensor[] =>
+	tensors.flatMap((one, tensor) => (one.kind === kind ? [{ tensor, size: sizeOf(one) }] : []));
+
+/** The states that are kept, and may be asked for, are few enough to lie on a disk and many enough to check little of the work. */
+function perWindowOf(segments: number, stateBytes: number): number {
+	const windows = Math.max(LEAST_WINDOWS, Math.min(MOST_WINDOWS, Math.floor(KEPT_BYTES / Math.max(1, stateBytes))));
+	return Math.max(1, Math.ceil(segments / windows));
+}
+
+function mustFit(program: Program, spec: JobSpec): void {
+	const { tensors, k } = program;
+	const wanted = tensors.flatMap((one, tensor) =>
+		one.kind === "constant" || one.kind === "input" ? [{ ...one, tensor }] : [],
+	);
+	if (spec.given.length !== wanted.length)
+		throw wrong(`it has ${wanted.length} constants and inputs, ${spec.given.length} are named`);
+	for (const [i, { tensor, root, ...one }] of wanted.entries()) {
+		const { tensor: named, size, root: given } = spec.given[i]!;
+		if (named !== tensor) throw wrong(`tensor ${tensor} is not named, or not in its place`);
+		if (size !== sizeOf({ ...one, root })) throw wrong(`tensor ${tensor} has ${sizeOf({ ...one, root })} bytes`);
+		if (root !== null && bytesToHex(root) !== given) throw wrong(`constant ${tensor} has another root`);
+	}
+	if (spec.segments > lastSegment(k) + 1) throw wrong(`it has at most ${lastSegment(k) + 1} segments`);
+	const metrics = new Set(tensors.flatMap(({ kind, name }) => (kind === "metric" ? [name] : [])));
+	for (const { tensor, scale } of spec.metrics)
+		if (!metrics.has(tensor) || !Number.isFinite(Number(scale))) throw wrong(`metric ${tensor} is none`);
+	for (const tensor of spec.previews)
+		if (!["state", "result"].includes(tensors[tensor]?.kind ?? "")) throw wrong(`tensor ${tensor} cannot be shown`);
+}
+
+/** Throws the program's own fault, or JOB_SPEC. */
+export function openJobWork(spec: JobSpec, bytes: Uint8Array): JobWork {
+	const { program } = orThrow(openProgram(bytes));
+	mustFit(program, spec);
+	const cost = programCost(program);
+	const inputs = spec.given.filter(({ tensor }) => program.tensors[tensor]!.kind === "input");
+	const [state, results] = [sized(program, "state"), sized(program, "result")];
+	const kept = [...state, ...results].reduce((sum, { size }) => sum + size, 0);
+	const { productsAStep, termsAStep, instructionsAStep, writtenAStep } = cost;
+	return {
+		...{ program, root: bytesToHex(programRoot(program)), start: bytesToHex(firstState(program)), state, results },
+		inputs: bytesToHex(
+			inputsHashOf(
+				program,
+				hexToBytes(spec.seed, 32)!,
+				inputs.map(({ root }) => hexToBytes(root, 32)!),
+			),
+		),
+		ops: program.k * (2 * productsAStep + OPS_PER_INSTRUCTION * (termsAStep + instructionsAStep)),
+		bytes: kept + Math.ceil(FUSED * program.k * writtenAStep),
+		peakBytes: cost.peakBytes,
+		perWindow: perWindowOf(spec.segments, kept),
+	};
+}
