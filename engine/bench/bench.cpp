@@ -2,7 +2,7 @@
 // JSON object a line. Times are the host's, around work that was waited for; what a verifier measures comes
 // from a probe, not from here.
 // Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream | exact]…  these figures only
-//        bench program FILE…    programs (docs/work.md) on random inputs: steps, roots, trace, kernels
+//        bench program FILE…    programs (docs/work.md) on random inputs, or those of FILE.given: steps, roots, trace, kernels
 //   --quick  products of n = 8192 only, and no filling of the card unless it is named
 //   --plain  also products by mma.sync, where Hopper's own path is the one in use
 #include <algorithm>

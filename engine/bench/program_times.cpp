@@ -53,10 +53,17 @@ std::vector<uint8_t> drawn(const Tensor& tensor, uint32_t number) {
   return bytes;
 }
 
-void give(Runner& runner) {
+// FILE.given, where it is there, holds all constants and inputs one after the other; else they are drawn.
+void give(Runner& runner, const std::string& file) {
   const auto& tensors = runner.checked().program.tensors;
-  for (uint32_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].kind == TensorKind::constant || tensors[i].kind == TensorKind::input) runner.write(i, 0, drawn(tensors[i], i));
+  const std::vector<uint8_t> given = read_file(file + ".given");
+  size_t at = 0;
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].kind != TensorKind::constant && tensors[i].kind != TensorKind::input) continue;
+    const size_t bytes = element_count(tensors[i].dims) * bytes_of(tensors[i].type);
+    runner.write(i, 0, at + bytes <= given.size() ? std::vector<uint8_t>(given.begin() + at, given.begin() + at + bytes) : drawn(tensors[i], i));
+    at += bytes;
+  }
 }
 
 std::vector<uint32_t> committed(const Program& program) {
@@ -136,7 +143,7 @@ void time_program(cuda::CudaDevice& device, const std::string& file, uint32_t st
   Runner runner(kernels, std::move(checked), PhiloxKey{1, 2});
   const Program& program = runner.checked().program;
   const uint64_t planned = runner.plan().bytes + kernels.extra_bytes(runner.checked(), runner.plan());
-  give(runner);
+  give(runner, file);
   std::printf("{\"figure\":\"program\",\"file\":\"%s\",\"ops\":%zu,\"planned_gbytes\":%.3f,\"ready_s\":%.2f}\n", file.c_str(), program.step.size(),
               1e-9 * static_cast<double>(planned), now_s() - start);
   runner.run_init();

@@ -132,6 +132,13 @@ inline Place RandomPrograms::place(const Op& op, uint32_t registers, uint32_t di
     place.terms.push_back({static_cast<uint8_t>(axis), 1});
     return place;
   }
+  // A neighbour, as stencils read it.
+  if (axis < op.dims.size() && chance(2)) {
+    place.constant = static_cast<int32_t>(between(-2, 2));
+    if (chance(8)) place.constant *= static_cast<int32_t>(dim);
+    place.terms.push_back({static_cast<uint8_t>(axis), 1});
+    return place;
+  }
   if (chance(3) && registers > 0) place.reg = static_cast<uint8_t>(below(registers));
   place.constant = static_cast<int32_t>(between(-3, 3));
   for (uint8_t of = 0; of <= kTurn; ++of) {
@@ -183,6 +190,8 @@ inline Program RandomPrograms::map(uint32_t most, std::optional<Type> wanted) {
   program.k = static_cast<uint32_t>(1 + below(4));
   Op op{Operator::map, Type::i64, {}, full(Type::i64), std::nullopt, {}, Reduction::sum, {}};
   for (uint64_t rank = 1 + below(4); op.dims.size() < rank;) op.dims.push_back(dim(op.dims.empty() ? most : 9));
+  // Some so that four neighbours lie in one row.
+  if (chance(2)) op.dims.back() = (op.dims.back() + 3) / 4 * 4;
   for (uint64_t operands = 1 + below(3); op.operands.size() < operands;) {
     const Type from = wanted.value_or(type());
     Dims dims = op.dims;

@@ -1,6 +1,7 @@
 // What a program is, docs/work.md §4: tensors, operators, code of maps. Only shapes: read_program.cpp makes them from hostile
 // bytes, check_program.cpp says whether one may run. The TypeScript twin is src/work/program/; neither reads the other.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -82,6 +83,16 @@ struct MapCode {
   std::vector<Instruction> before, body, after;
   uint32_t registers() const { return static_cast<uint32_t>(before.size() + carried.size() + body.size() + after.size()); }
 };
+
+// The body does not know its turn: once it changes nothing it never will again, and the loop may end there. Short loops are not asked.
+constexpr uint32_t kLeastSettling = 16;
+inline bool may_settle(const MapCode& code) {
+  const auto of_turn = [](const Term& term) { return term.of == kTurn; };
+  const auto knows_turn = [&](const Instruction& one) {
+    return one.code == Code::turn || std::ranges::any_of(one.place, [&](const Place& place) { return std::ranges::any_of(place.terms, of_turn); });
+  };
+  return code.turns >= kLeastSettling && std::ranges::none_of(code.body, knows_turn);
+}
 
 enum class Operator : uint8_t { matmul, map, reduce, scatter_add };
 enum class Reduction : uint8_t { sum, max, min, argmax, argmin };

@@ -10,8 +10,6 @@ using namespace work;
 // Lane arrays of a block that stay in L1 together.
 constexpr uint64_t kLaneBytes = 48 << 10;
 constexpr uint32_t kLeastBlock = 256, kMostBlock = 1024;
-// Shorter loops are not asked.
-constexpr uint32_t kLeastSettling = 16;
 
 bool is_wide(const Interval& x) { return x.lo < INT32_MIN || x.hi > INT32_MAX; }
 
@@ -50,10 +48,7 @@ class Planner {
   MapPlan make() {
     find_uses();
     plan_.turns = code_.turns;
-    plan_.may_settle = code_.turns >= kLeastSettling && std::ranges::none_of(code_.body, [](const Instruction& one) {
-      const auto of_turn = [](const Term& term) { return term.of == kTurn; };
-      return one.code == Code::turn || std::ranges::any_of(one.place, [&](const Place& place) { return std::ranges::any_of(place.terms, of_turn); });
-    });
+    plan_.may_settle = work::may_settle(code_);
     plan_.slots = MapPlan::kSpare;
     // What is the same for all elements has a place of its own for good.
     each([&](const Instruction& one, uint32_t number) {

@@ -60,8 +60,7 @@ struct MapPlan {
   };
   uint32_t slots = 0, block = 0;
   uint16_t turns = 0;
-  // The body does not know its turn: once it changes nothing it never will again, and the loop may end there.
-  bool may_settle = false;
+  bool may_settle = false;  // its loop may end early
   std::vector<LaneStep> once, before, body, after;
   std::vector<Carried> carried;
   std::vector<LoadPlan> loads;

@@ -135,7 +135,9 @@ __device__ int64_t Machine::run_all() {
   for (turn = 0; turn < head.turns; ++turn) {
     run_section(head.before, head.body, body_at);
     int64_t next[16];  // all of them from the same turn: one may be another's next
-    for (uint32_t i = 0; i < head.carried; ++i) next[i] = clamped(i, carried[i].next);
+    bool is_settled = head.may_settle;
+    for (uint32_t i = 0; i < head.carried; ++i) next[i] = clamped(i, carried[i].next), is_settled &= next[i] == reg(carried_at + i);
+    if (is_settled) break;
     for (uint32_t i = 0; i < head.carried; ++i) reg(carried_at + i) = next[i];
   }
   const uint32_t end = run_section(head.before + head.body, head.after, body_at + head.body);

@@ -26,6 +26,7 @@ class Encoder {
     for (uint32_t axis = 0; axis < head.rank; ++axis) head.dims[axis] = op_.dims[axis];
     head.type = static_cast<uint32_t>(op_.type);
     head.turns = code.turns;
+    head.may_settle = may_settle(code);
     head.before = static_cast<uint32_t>(code.before.size());
     head.body = static_cast<uint32_t>(code.body.size());
     head.after = static_cast<uint32_t>(code.after.size());

@@ -15,6 +15,7 @@ struct MapHead {
   uint64_t count;  // elements
   uint32_t dims[6], rank, type;
   uint32_t turns, before, body, after, carried;  // instructions of each section
+  uint32_t may_settle;                           // once a turn changes nothing no later one will
   uint32_t instructions_at, places_at, terms_at, carried_at;
 };
 struct MapInstruction {

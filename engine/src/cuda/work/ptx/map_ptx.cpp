@@ -101,180 +101,6 @@ std::string MapEmitter::declarations() const {
          std::to_string(p_ + 1) + ">;\n";
 }
 
-// ---- places
-Value MapEmitter::coordinate(uint32_t axis) {
-  const Dims& dims = map_->op.dims;
-  const size_t last = dims.size() - 1;
-  Value& found = frame().coordinates[axis];
-  if (!found.name.empty()) return found;
-  if (at_ > 0 && map_->neighbours) {
-    const size_t here = at_;
-    at_ = 0;
-    const Value first = coordinate(axis);
-    at_ = here;
-    return found = axis == last ? two("add", ".s32 ", false, first, std::to_string(here)) : first;
-  }
-  // index / (dims after it) % dim; ptxas turns constants into products.
-  const bool by_row = axis < last && !frame().row.name.empty();
-  uint64_t after = 1;
-  for (size_t i = axis + 1; i < dims.size() - (by_row ? 1 : 0); ++i) after *= dims[i];
-  Value at = by_row ? frame().row : frame().index;
-  const bool is_wide = at.is_wide;
-  const char* type = is_wide ? ".u64 " : ".u32 ";
-  if (after > 1) at = two("div", type, is_wide, at, std::to_string(after));
-  if (axis > 0) at = two("rem", type, is_wide, at, std::to_string(dims[axis]));
-  return found = as(false, at);
-}
-
-Value MapEmitter::variable(uint8_t of) {
-  if (of == kSegment) return {"%segment", false};
-  if (of == kStep) return {"%step", false};
-  return of == kTurn ? frame().turn : coordinate(of);
-}
-
-// Along one axis, before its edge. Sums of a place fit 64 bits; in 32 they may wrap on the way to a result that fits.
-Value MapEmitter::place(const Place& place, bool is_wide) {
-  if (place.terms.size() == 1 && place.terms[0].times == 1 && place.constant == 0 && !place.reg) return as(is_wide, variable(place.terms[0].of));
-  if (place.terms.empty() && place.constant == 0 && place.reg) return as(is_wide, frame().values[*place.reg]);
-  Value sum = number(place.constant, is_wide);
-  if (place.reg) sum = two("add", s(is_wide), is_wide, sum, as(is_wide, frame().values[*place.reg]).name);
-  for (const Term& term : place.terms) {
-    const Value factor = as(is_wide, variable(term.of));
-    const Value out = fresh(is_wide);
-    line("mad.lo", s(is_wide), out.name, ", ", factor.name, ", ", num(term.times), ", ", sum.name);
-    sum = out;
-  }
-  return sum;
-}
-
-Value MapEmitter::affine_index(const Instruction& one, const Operand& operand) {
-  const bool is_wide = element_count(operand.dims) > INT32_MAX;
-  Value index;
-  for (size_t axis = 0; axis < operand.dims.size(); ++axis) {
-    if (operand.dims[axis] == 1 && axis + 1 < operand.dims.size()) continue;  // its place is 0
-    const Value at = as(is_wide, place(one.place[axis], false));
-    if (index.name.empty()) {
-      index = at;
-      continue;
-    }
-    const Value out = fresh(is_wide);
-    line("mad.lo", s(is_wide), out.name, ", ", index.name, ", ", std::to_string(operand.dims[axis]), ", ", at.name);
-    index = out;
-  }
-  return index;
-}
-
-// `outside`: a predicate that is true where an edge says zero; empty where none does.
-Value MapEmitter::edged_index(const Instruction& one, const Operand& operand, std::string& outside) {
-  Value index = fresh(true);
-  line("mov.b64 ", index.name, ", 0");
-  for (size_t axis = 0; axis < operand.dims.size(); ++axis) {
-    const Edge edge = one.place[axis].edge;
-    const std::string dim = std::to_string(operand.dims[axis]);
-    Value at = place(one.place[axis], true);
-    if (edge == Edge::wrap) {
-      at = two("rem", ".s64 ", true, at, dim);
-      at = two("add", ".s64 ", true, at, dim);
-      at = two("rem", ".s64 ", true, at, dim);
-    } else if (edge != Edge::inside) {
-      if (edge == Edge::zero) {
-        // As an unsigned number, a place below 0 is above every dim.
-        const std::string is_out = p();
-        line("setp.ge.u64 ", is_out, ", ", at.name, ", ", dim);
-        if (outside.empty()) outside = is_out;
-        else {
-          const std::string either = p();
-          line("or.pred ", either, ", ", outside, ", ", is_out);
-          outside = either;
-        }
-      }
-      at = two("max", ".s64 ", true, at, "0");
-      at = two("min", ".s64 ", true, at, std::to_string(operand.dims[axis] - 1));
-    }
-    const Value out = fresh(true);
-    line("mad.lo.s64 ", out.name, ", ", index.name, ", ", dim, ", ", at.name);
-    index = out;
-  }
-  return index;
-}
-
-namespace {
-constexpr const char* kLoads[] = {"ld.global.s8 ", "ld.global.s16 ", "ld.global.s32 ", "ld.global.s64 "};
-}  // namespace
-
-// No edge is ever met: the place's terms at their ends lie in the operand.
-bool MapEmitter::stays_inside(const Place& place, uint32_t dim) const {
-  using Wide = __int128;
-  Wide lo = place.constant, hi = place.constant;
-  if (place.reg) lo += map_->intervals[*place.reg].lo, hi += map_->intervals[*place.reg].hi;
-  for (const Term& term : place.terms) {
-    if (term.of == kSegment || term.of == kStep) return false;
-    const Wide far = Wide{term.times} * (int64_t{term.of == kTurn ? map_->op.code.turns : map_->op.dims[term.of]} - 1);
-    (far < 0 ? lo : hi) += far;
-  }
-  return lo >= 0 && hi < dim;
-}
-
-Value MapEmitter::load(const Instruction& one, bool is_wide) {
-  const Operand& operand = map_->op.operands[one.operand];
-  const Input& input = map_->inputs[one.operand];
-  if (input.made != nullptr) return as(is_wide, (*input.made)[input.made->size() == 1 ? 0 : at_].values.back());
-  bool has_edge = false;
-  for (size_t axis = 0; axis < one.place.size(); ++axis)
-    has_edge |= one.place[axis].edge != Edge::inside && !stays_inside(one.place[axis], operand.dims[axis]);
-  std::string outside;
-  const bool own = is_own_place(map_->op, one);
-  const Value index = own ? frame().index : has_edge ? edged_index(one, operand, outside) : affine_index(one, operand);
-  if (own && loaded_.contains({input.base, index.name})) return as(is_wide, loaded_[{input.base, index.name}][0]);
-  const std::string from = address(input.base, index, bytes_of(operand.type));
-  Value out = fresh(operand.type == Type::i64);
-  if (own) loaded_[{input.base, index.name}] = {out};
-  line(kLoads[static_cast<uint8_t>(operand.type)], out.name, ", [", from, "]");
-  if (!outside.empty()) {
-    const Value kept = fresh(out.is_wide);
-    line("selp", b(out.is_wide), kept.name, ", 0, ", out.name, ", ", outside);
-    out = kept;
-  }
-  return as(is_wide, out);
-}
-
-// Neighbours in few accesses, where the operand has them side by side.
-bool MapEmitter::load_neighbours(const Instruction& one, bool is_wide, std::vector<Frame>& frames) {
-  const Input& input = map_->inputs[one.operand];
-  const int count = static_cast<int>(frames.size()), together = std::min(count, 4);
-  if (!map_->neighbours || count == 1 || input.made != nullptr) return false;
-  const bool own = is_own_place(map_->op, one);
-  if (!own) {
-    const auto place = flat_place(map_->op, one);
-    if (!place || place->constant % together != 0) return false;
-    const size_t last = map_->op.dims.size() - 1;
-    for (size_t of = 0; of < place->steps.size(); ++of)
-      if (of == last ? place->steps[of] != 1 : place->steps[of] % together != 0) return false;
-  }
-  const Operand& operand = map_->op.operands[one.operand];
-  at_ = 0;
-  const Value index = own ? frame().index : affine_index(one, operand);
-  std::vector<Value>& four = loaded_[{input.base, own ? index.name : std::string()}];
-  const auto give = [&] {
-    for (int i = 0; i < count; ++i) frames[i].values.push_back(as(is_wide, four[i]));
-    return true;
-  };
-  if (own && !four.empty()) return give();
-  const std::string from = address(input.base, index, bytes_of(operand.type));
-  four.clear();
-  for (int i = 0; i < count; ++i) four.push_back(fresh(operand.type == Type::i64));
-  const auto names = [&](int first, int end) {
-    std::string all;
-    for (int i = first; i < end; ++i) all += (i > first ? ", " : "") + four[i].name;
-    return all;
-  };
-  // No access is wider than 16 bytes.
-  const int size = static_cast<int>(bytes_of(operand.type)), each = size == 8 ? 2 : together;
-  for (int i = 0; i < count; i += each)
-    line("ld.global.v", std::to_string(each), ".s", std::to_string(8 * size), " {", names(i, i + each), "}, [", from, "+", std::to_string(i * size), "]");
-  return give();
-}
-
 Value MapEmitter::run(const Instruction& one, uint32_t number_) {
   const bool is_wide = !fits_32(map_->intervals[number_]);
   switch (one.code) {
@@ -297,6 +123,8 @@ bool MapEmitter::varies(const Instruction& one, const std::vector<bool>& known) 
     case Code::load: {
       const Input& input = map_->inputs[one.operand];
       if (input.made != nullptr) return input.made->size() > 1;
+      // Neighbours may be those of an axis before a last one of one place.
+      if (map_->neighbours && is_own_place(map_->op, one)) return true;
       return std::ranges::any_of(one.place, [&](const Place& place) {
         return (place.reg && known[*place.reg]) ||
                std::ranges::any_of(place.terms, [&](const Term& term) { return term.of < kSegment && moves(term.of); });
@@ -330,23 +158,44 @@ void MapEmitter::run_section(const std::vector<Instruction>& section, std::vecto
     if (!differs) {
       const Value same = run(one, number_);
       for (Frame& each : frames) each.values.push_back(same);
-    } else if (one.code != Code::load || !load_neighbours(one, !fits_32(map_->intervals[number_]), frames)) {
+    } else {
       for (at_ = 0; at_ < frames.size(); ++at_) frame().values.push_back(run(one, number_));
     }
   }
   at_ = 0;
 }
 
+// What a turn begins with: inside the carried value's interval. Nothing is done for an end that is never crossed.
+Value MapEmitter::carry(const Carried& one, uint32_t from) {
+  const Value& x = frame().values[from];
+  const Interval& of = map_->intervals[from];
+  const bool w = x.is_wide || !fits_32(one.interval);
+  Value out = as(w, x);
+  if (of.lo < one.interval.lo) out = signed_two("max", w, out, number(one.interval.lo, w));
+  if (of.hi > one.interval.hi) out = signed_two("min", w, out, number(one.interval.hi, w));
+  return as(!fits_32(one.interval), out);
+}
+
+// A predicate: the turn has changed something.
+std::string MapEmitter::changed(const std::vector<Value>& carried, const std::vector<Value>& next) {
+  std::string any;
+  for (size_t c = 0; c < carried.size(); ++c) {
+    if (carried[c].name == next[c].name) continue;
+    const std::string one = p();
+    if (any.empty()) line("setp.ne", s(next[c].is_wide), one, ", ", carried[c].name, ", ", next[c].name);
+    else line("setp.ne.or", s(next[c].is_wide), one, ", ", carried[c].name, ", ", next[c].name, ", ", any);
+    any = one;
+  }
+  return any;
+}
+
 // One element at a time.
 void MapEmitter::run_turns(std::vector<Frame>& frames) {
   const MapCode& code = map_->op.code;
   Frame& one_frame = frames[0];
-  const auto carry = [&](const Carried& one, const Value& from) {
-    return as(!fits_32(one.interval), clamp(from, number(one.interval.lo, true), number(one.interval.hi, true), true));
-  };
   std::vector<Value> carried;
   for (const Carried& one : code.carried) {
-    const Value start = carry(one, one_frame.values[one.from]), kept = fresh(start.is_wide);
+    const Value start = carry(one, one.from), kept = fresh(start.is_wide);
     line("mov", b(kept.is_wide), kept.name, ", ", start.name);
     carried.push_back(kept);
   }
@@ -355,23 +204,36 @@ void MapEmitter::run_turns(std::vector<Frame>& frames) {
   one_frame.values.insert(one_frame.values.end(), carried.begin(), carried.end());
   varying_.insert(varying_.end(), carried.size(), true);
   const Value turn = one_frame.turn = fresh(false);
-  const std::string top = label(), more = p();
+  const std::string top = label();
+  std::string more = p();
   line("mov.b32 ", turn.name, ", 0");
   place_label(top);
   // Several turns of a short body in a row: their loads are under way together.
   const uint32_t at_once = code.body.size() > 16 ? 1 : code.turns % 16 == 0 ? 16 : code.turns % 8 == 0 ? 8 : code.turns % 4 == 0 ? 4 : 1;
   const size_t before = one_frame.values.size();
+  const auto known = loaded_;
+  std::string has_changed;
   for (uint32_t i = 0; i < at_once; ++i) {
     one_frame.values.resize(before);
     varying_.resize(before);
-    forget_loads();
+    loaded_ = known;
     run_section(code.body, frames);
     std::vector<Value> next;
-    for (const Carried& one : code.carried) next.push_back(carry(one, one_frame.values[one.next]));
-    for (size_t c = 0; c < carried.size(); ++c) line("mov", b(carried[c].is_wide), carried[c].name, ", ", next[c].name);
+    for (const Carried& one : code.carried) next.push_back(carry(one, one.next));
+    if (i + 1 == at_once && may_settle(code)) has_changed = changed(carried, next);
+    // One may be another's next: all are read before one is set.
+    std::vector<Value> kept;
+    for (size_t c = 0; c < carried.size(); ++c) {
+      const bool is_carried = std::ranges::any_of(carried, [&](const Value& other) { return other.name == next[c].name; });
+      kept.push_back(is_carried ? fresh(next[c].is_wide) : next[c]);
+      if (is_carried) line("mov", b(next[c].is_wide), kept[c].name, ", ", next[c].name);
+    }
+    for (size_t c = 0; c < carried.size(); ++c) line("mov", b(carried[c].is_wide), carried[c].name, ", ", kept[c].name);
     line("add.s32 ", turn.name, ", ", turn.name, ", 1");
   }
-  line("setp.lt.s32 ", more, ", ", turn.name, ", ", std::to_string(code.turns));
+  loaded_ = known;
+  if (has_changed.empty()) line("setp.lt.s32 ", more, ", ", turn.name, ", ", std::to_string(code.turns));
+  else line("setp.lt.and.s32 ", more, ", ", turn.name, ", ", std::to_string(code.turns), ", ", has_changed);
   line("@", more, " bra ", top);
 }
 

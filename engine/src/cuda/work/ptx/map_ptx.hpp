@@ -91,16 +91,29 @@ class MapEmitter {
   Value root(const Value& x);
   Value digits(const Value& x);
   Value clamp(const Value& x, const Value& lo, const Value& hi, bool is_wide);
+  Value carry(const work::Carried& one, uint32_t from);
+  std::string changed(const std::vector<Value>& carried, const std::vector<Value>& next);
 
-  // ---- loads
+  // ---- loads: map_loads.cpp
+  using Wide = __int128;
+  struct Range {
+    Wide lo, hi;
+  };
   Value load(const work::Instruction& one, bool is_wide);
+  std::vector<Value> load_line(const work::Instruction& one, const std::string& base);
+  std::optional<work::Instruction> line_of(const work::Instruction& one, uint32_t& at) const;
+  std::string load_key(const work::Instruction& one) const;
+  Range range_of(const work::Place& place) const;
   bool stays_inside(const work::Place& place, uint32_t dim) const;
-  bool load_neighbours(const work::Instruction& one, bool is_wide, std::vector<Frame>& frames);
   Value variable(uint8_t of);
   Value coordinate(uint32_t axis);
   Value place(const work::Place& place, bool is_wide);
-  Value affine_index(const work::Instruction& one, const work::Operand& operand);
-  Value edged_index(const work::Instruction& one, const work::Operand& operand, std::string& outside);
+  Value edged(const work::Place& place, uint32_t dim, std::string& outside);
+  struct Address {
+    std::string base;  // a register
+    int64_t offset;    // in bytes
+  };
+  Address address_of(const work::Instruction& one, const std::string& base, std::string& outside);
 
   std::string text_;
   uint32_t r_ = 0, d_ = 0, p_ = 0, labels_ = 0;
@@ -109,9 +122,10 @@ class MapEmitter {
   std::vector<Frame>* frames_ = nullptr;
   size_t at_ = 0;  // the frame
   Frame& frame() { return (*frames_)[at_]; }
+  const Frame& frame() const { return (*frames_)[at_]; }
   std::vector<bool> varying_;  // by register: differs between frames
-  // By base and index: several ops of a kernel read the same element once.
-  std::map<std::pair<std::string, std::string>, std::vector<Value>> loaded_;
+  // By load_key: an element that several loads of a kernel want is read once.
+  std::map<std::string, Value> loaded_;
 };
 
 // The flat index that a load reads, where it moves evenly: constant + Σ steps[variable]·variable.
