@@ -72,6 +72,38 @@ struct Instruction {
   std::vector<Place> place;  // of a load, an axis of its operand each
 };
 
+// How many of a, b, c an instruction reads.
+constexpr uint32_t operand_count(Code code) {
+  switch (code) {
+    case Code::load:
+    case Code::constant:
+    case Code::iota:
+    case Code::segment:
+    case Code::step:
+    case Code::turn: return 0;
+    case Code::rand:
+    case Code::neg:
+    case Code::abs:
+    case Code::shl:
+    case Code::shr:
+    case Code::rsh:
+    case Code::isqrt:
+    case Code::bitlen: return 1;
+    case Code::select:
+    case Code::clamp: return 3;
+    default: return 2;
+  }
+}
+// Calls f with each register that it reads.
+template <typename F>
+void each_operand(const Instruction& one, F f) {
+  const uint8_t registers[] = {one.a, one.b, one.c};
+  for (uint32_t i = 0; i < operand_count(one.code); ++i) f(registers[i]);
+  if (one.code != Code::load) return;
+  for (const Place& place : one.place)
+    if (place.reg) f(*place.reg);
+}
+
 struct Carried {
   uint8_t from, next;  // registers: before the first turn, after each
   Interval interval;

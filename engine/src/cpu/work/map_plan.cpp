@@ -13,28 +13,6 @@ constexpr uint32_t kLeastBlock = 256, kMostBlock = 1024;
 
 bool is_wide(const Interval& x) { return x.lo < INT32_MIN || x.hi > INT32_MAX; }
 
-uint32_t operand_count(Code code) {
-  switch (code) {
-    case Code::load:
-    case Code::constant:
-    case Code::iota:
-    case Code::segment:
-    case Code::step:
-    case Code::turn: return 0;
-    case Code::rand:
-    case Code::neg:
-    case Code::abs:
-    case Code::shl:
-    case Code::shr:
-    case Code::rsh:
-    case Code::isqrt:
-    case Code::bitlen: return 1;
-    case Code::select:
-    case Code::clamp: return 3;
-    default: return 2;
-  }
-}
-
 class Planner {
  public:
   Planner(const Op& op, const std::vector<Interval>& intervals, Phase phase, uint32_t k)
@@ -79,15 +57,6 @@ class Planner {
     for (uint32_t i = 0; i < code_.body.size(); ++i) f(code_.body[i], body_at_ + i);
     for (uint32_t i = 0; i < code_.after.size(); ++i) f(code_.after[i], after_at_ + i);
   }
-  template <typename F>
-  void each_operand(const Instruction& one, F f) const {
-    const uint8_t registers[] = {one.a, one.b, one.c};
-    for (uint32_t i = 0; i < operand_count(one.code); ++i) f(registers[i]);
-    if (one.code != Code::load) return;
-    for (const Place& place : one.place)
-      if (place.reg) f(*place.reg);
-  }
-
   // Which registers anything comes of, which are the same for all elements, and after which instruction each is done with.
   void find_uses() {
     const auto count = static_cast<uint32_t>(refs_.size());

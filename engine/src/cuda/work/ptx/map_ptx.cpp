@@ -135,17 +135,11 @@ bool MapEmitter::varies(const Instruction& one, const std::vector<bool>& known) 
     case Code::step:
     case Code::turn: return false;
     case Code::iota: return moves(one.axis);
-    case Code::select:
-    case Code::clamp: return known[one.a] || known[one.b] || known[one.c];
-    case Code::rand:
-    case Code::neg:
-    case Code::abs:
-    case Code::shl:
-    case Code::shr:
-    case Code::rsh:
-    case Code::isqrt:
-    case Code::bitlen: return known[one.a];
-    default: return known[one.a] || known[one.b];
+    default: {
+      bool any = false;
+      each_operand(one, [&](uint8_t reg) { any |= known[reg]; });
+      return any;
+    }
   }
 }
 
@@ -163,6 +157,93 @@ void MapEmitter::run_section(const std::vector<Instruction>& section, std::vecto
     }
   }
   at_ = 0;
+}
+
+namespace {
+
+// So long an arm of a select had better take, in instructions, that it is jumped over where it is not wanted.
+constexpr uint32_t kLeastArm = 24;
+
+uint32_t length_of(const Instruction& one, bool is_wide) {
+  switch (one.code) {
+    case Code::div:
+    case Code::rdiv: return is_wide ? 90 : 20;
+    case Code::isqrt: return 40;
+    case Code::rand: return 60;
+    case Code::rshv: return 8;
+    case Code::mul: return is_wide ? 4 : 1;
+    default: return is_wide ? 2 : 1;
+  }
+}
+
+// What the frames of other paths may want stays where it is: loads are shared, coordinates are found once.
+bool can_wait(Code code) { return code != Code::load && code != Code::iota; }
+
+}  // namespace
+
+// Instructions of a body of which only one arm of one select makes use: they wait for it.
+std::vector<LazyArm> lazy_arms(const MapCode& code, const std::vector<Interval>& intervals) {
+  const size_t first = code.before.size() + code.carried.size(), count = code.body.size();
+  std::vector<std::vector<size_t>> readers(count);
+  std::vector<bool> taken(count, false);
+  for (size_t i = 0; i < count; ++i)
+    each_operand(code.body[i], [&](uint8_t reg) { if (reg >= first) readers[reg - first].push_back(i); });
+  for (const Carried& one : code.carried)
+    if (one.next >= first) taken[one.next - first] = true;
+  std::vector<LazyArm> arms;
+  for (size_t n = count; n-- > 0;) {
+    const Instruction& one = code.body[n];
+    if (one.code != Code::select || taken[n]) continue;
+    for (const bool is_yes : {true, false}) {
+      const uint8_t arm = is_yes ? one.b : one.c;
+      if (arm < first || readers[arm - first] != std::vector<size_t>{n}) continue;
+      std::vector<bool> inside(count, false);
+      LazyArm found{static_cast<uint32_t>(n), is_yes, {}};
+      uint32_t length = 0;
+      for (size_t i = arm - first + 1; i-- > 0;) {
+        const bool is_wanted = i + first == arm || (!readers[i].empty() && std::ranges::all_of(readers[i], [&](size_t reader) { return inside[reader]; }));
+        if (!is_wanted || taken[i] || !can_wait(code.body[i].code)) continue;
+        inside[i] = true;
+        found.waiting.insert(found.waiting.begin(), static_cast<uint32_t>(i));
+        bool is_wide = !fits_32(intervals[first + i]);
+        each_operand(code.body[i], [&](uint8_t reg) { is_wide |= !fits_32(intervals[reg]); });
+        length += length_of(code.body[i], is_wide);
+      }
+      if (length < kLeastArm) continue;
+      for (const uint32_t i : found.waiting) taken[i] = true;
+      arms.push_back(std::move(found));
+    }
+  }
+  return arms;
+}
+
+// The body of a loop, for one element: arms of selects that take long only where they are chosen.
+void MapEmitter::run_body(std::vector<Frame>& frames) {
+  const MapCode& code = map_->op.code;
+  const std::vector<LazyArm> arms = lazy_arms(code, map_->intervals);
+  std::vector<bool> waits(code.body.size(), false);
+  for (const LazyArm& arm : arms)
+    for (const uint32_t i : arm.waiting) waits[i] = true;
+  auto& values = frames[0].values;
+  const size_t first = values.size();
+  at_ = 0;
+  for (uint32_t n = 0; n < code.body.size(); ++n) {
+    varying_.push_back(true);
+    if (waits[n]) {
+      values.emplace_back();
+      continue;
+    }
+    for (const LazyArm& arm : arms) {
+      if (arm.select != n) continue;
+      const Value& asked = values[code.body[n].a];
+      const std::string other = p(), skip = label();
+      line(arm.is_yes ? "setp.eq" : "setp.ne", s(asked.is_wide), other, ", ", asked.name, ", 0");
+      line("@", other, " bra ", skip);
+      for (const uint32_t i : arm.waiting) values[first + i] = run(code.body[i], static_cast<uint32_t>(first + i));
+      place_label(skip);
+    }
+    values.push_back(run(code.body[n], static_cast<uint32_t>(first + n)));
+  }
 }
 
 // What a turn begins with: inside the carried value's interval. Nothing is done for an end that is never crossed.
@@ -217,7 +298,7 @@ void MapEmitter::run_turns(std::vector<Frame>& frames) {
     one_frame.values.resize(before);
     varying_.resize(before);
     loaded_ = known;
-    run_section(code.body, frames);
+    run_body(frames);
     std::vector<Value> next;
     for (const Carried& one : code.carried) next.push_back(carry(one, one.next));
     if (i + 1 == at_once && may_settle(code)) has_changed = changed(carried, next);

@@ -79,6 +79,7 @@ class MapEmitter {
 
  private:
   void run_section(const std::vector<work::Instruction>& section, std::vector<Frame>& frames);
+  void run_body(std::vector<Frame>& frames);
   void run_turns(std::vector<Frame>& frames);
   bool varies(const work::Instruction& one, const std::vector<bool>& known) const;
   Value run(const work::Instruction& one, uint32_t number);
@@ -127,6 +128,14 @@ class MapEmitter {
   // By load_key: an element that several loads of a kernel want is read once.
   std::map<std::string, Value> loaded_;
 };
+
+// Instructions of a body that only one arm of one select needs, in their order.
+struct LazyArm {
+  uint32_t select;  // its number in the body
+  bool is_yes;      // the arm that is taken where the select's first register is not 0
+  std::vector<uint32_t> waiting;
+};
+std::vector<LazyArm> lazy_arms(const work::MapCode& code, const std::vector<work::Interval>& intervals);
 
 // The flat index that a load reads, where it moves evenly: constant + Σ steps[variable]·variable.
 struct FlatPlace {
