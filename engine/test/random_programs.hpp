@@ -69,6 +69,7 @@ class RandomPrograms {
   Instruction instruction(const Op& op, uint32_t registers, bool in_body);
   Place place(const Op& op, uint32_t registers, uint32_t dim, bool in_body, size_t axis);
   void grow(Program& program, Op& op, std::vector<Instruction>& section, uint32_t want, bool in_body);
+  void choose(Program& program, Op& op);
 
   std::mt19937_64 random_;
 };
@@ -185,6 +186,31 @@ inline void RandomPrograms::grow(Program& program, Op& op, std::vector<Instructi
   }
 }
 
+// One of two numbers in the body, of which one or both take long to find.
+inline void RandomPrograms::choose(Program& program, Op& op) {
+  auto& body = op.code.body;
+  const size_t size = body.size(), first = op.code.before.size() + op.code.carried.size();
+  const auto reg = [&] { return static_cast<uint8_t>(below(first + size)); };
+  const auto put = [&](Code code, uint8_t a, uint8_t b = 0, uint8_t c = 0, int64_t value = 0) {
+    body.push_back({code, a, b, c, 0, 0, 0, 0, value, {}});
+    return static_cast<uint8_t>(first + body.size() - 1);
+  };
+  const auto long_way = [&] {
+    const uint8_t divisor = put(Code::max, put(Code::abs, reg()), put(Code::constant, 0, 0, 0, 1 + static_cast<int64_t>(below(1000))));
+    const uint8_t share = put(chance(2) ? Code::div : Code::rdiv, chance(2) ? reg() : put(Code::abs, reg()), divisor);
+    return chance(3) ? put(Code::isqrt, put(Code::abs, share)) : share;
+  };
+  const uint8_t asked = chance(2) ? put(Code::lt, reg(), reg()) : reg();
+  const uint8_t yes = chance(3) ? reg() : long_way(), no = chance(2) ? reg() : long_way();
+  put(Code::select, asked, yes, chance(8) ? yes : no);
+  program.step = {op};
+  try {
+    check_program(program);
+  } catch (const Fault&) {
+    body.resize(size);
+  }
+}
+
 inline Program RandomPrograms::map(uint32_t most, std::optional<Type> wanted) {
   Program program;
   program.k = static_cast<uint32_t>(1 + below(4));
@@ -214,6 +240,7 @@ inline Program RandomPrograms::map(uint32_t most, std::optional<Type> wanted) {
     op.code.after.push_back({Code::max, first, first, 0, 0, 0, 0, 0, 0, {}});
     for (Carried& one : op.code.carried) one.next = first;
     grow(program, op, op.code.body, static_cast<uint32_t>(2 + below(8)), true);
+    for (uint64_t choices = below(3); choices > 0; --choices) choose(program, op);
     const auto all = before + static_cast<uint32_t>(op.code.carried.size() + op.code.body.size());
     for (Carried& one : op.code.carried) one.next = static_cast<uint8_t>(below(all));
     grow(program, op, op.code.after, static_cast<uint32_t>(1 + below(4)), false);
