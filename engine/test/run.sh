@@ -46,6 +46,7 @@ suite $built/devices_test $built/assay-engine $disk/plain
 suite $built/frames_test $built/assay-engine vectors
 suite $built/cpu_device_test vectors $disk/cpu
 suite $built/fuse_test
+suite $built/map_ptx_test
 suite $checked/maths_test vectors
 suite $checked/work_test vectors "$checked_ops"
 suite $built/maths_test vectors
