@@ -227,11 +227,11 @@ inline Program RandomPrograms::map(uint32_t most, std::optional<Type> wanted) {
   }
   grow(program, op, op.code.before, static_cast<uint32_t>(2 + below(20)), false);
   if (op.code.before.empty()) op.code.before.push_back({Code::constant, 0, 0, 0, 0, 0, 0, 0, 7, {}});
-  if (chance(3)) {
+  if (chance(2)) {
     const auto before = static_cast<uint32_t>(op.code.before.size());
     MapCode kept = op.code;
     // Some so long that a loop may come to rest before its end.
-    op.code.turns = static_cast<uint16_t>(chance(4) ? 16 + below(25) : 1 + below(9));
+    op.code.turns = static_cast<uint16_t>(chance(3) ? 16 + 4 * below(8) : 1 + below(9));
     for (uint64_t carried = 1 + below(3); op.code.carried.size() < carried;)
       op.code.carried.push_back({static_cast<uint8_t>(below(before)), 0, interval(type(), 40)});
     // A body and an end there must be before anything is checked.
@@ -242,7 +242,7 @@ inline Program RandomPrograms::map(uint32_t most, std::optional<Type> wanted) {
     grow(program, op, op.code.body, static_cast<uint32_t>(2 + below(8)), true);
     for (uint64_t choices = below(3); choices > 0; --choices) choose(program, op);
     const auto all = before + static_cast<uint32_t>(op.code.carried.size() + op.code.body.size());
-    for (Carried& one : op.code.carried) one.next = static_cast<uint8_t>(below(all));
+    for (Carried& one : op.code.carried) one.next = static_cast<uint8_t>(chance(2) ? all - 1 - below(std::min<size_t>(3, op.code.body.size())) : below(all));
     grow(program, op, op.code.after, static_cast<uint32_t>(1 + below(4)), false);
     program.step = {op};
     try {
