@@ -185,24 +185,24 @@ bool can_wait(Code code) { return code != Code::load && code != Code::iota; }
 std::vector<LazyArm> lazy_arms(const MapCode& code, const std::vector<Interval>& intervals) {
   const size_t first = code.before.size() + code.carried.size(), count = code.body.size();
   std::vector<std::vector<size_t>> readers(count);
-  std::vector<bool> taken(count, false);
+  std::vector<bool> is_kept(count, false), waits(count, false);
   for (size_t i = 0; i < count; ++i)
     each_operand(code.body[i], [&](uint8_t reg) { if (reg >= first) readers[reg - first].push_back(i); });
   for (const Carried& one : code.carried)
-    if (one.next >= first) taken[one.next - first] = true;
+    if (one.next >= first) is_kept[one.next - first] = true;
   std::vector<LazyArm> arms;
   for (size_t n = count; n-- > 0;) {
     const Instruction& one = code.body[n];
-    if (one.code != Code::select || taken[n]) continue;
+    if (one.code != Code::select || waits[n]) continue;
     for (const bool is_yes : {true, false}) {
       const uint8_t arm = is_yes ? one.b : one.c;
-      if (arm < first || readers[arm - first] != std::vector<size_t>{n}) continue;
+      if (arm < first || is_kept[arm - first] || readers[arm - first] != std::vector<size_t>{n}) continue;
       std::vector<bool> inside(count, false);
       LazyArm found{static_cast<uint32_t>(n), is_yes, {}};
       uint32_t length = 0;
       for (size_t i = arm - first + 1; i-- > 0;) {
         const bool is_wanted = i + first == arm || (!readers[i].empty() && std::ranges::all_of(readers[i], [&](size_t reader) { return inside[reader]; }));
-        if (!is_wanted || taken[i] || !can_wait(code.body[i].code)) continue;
+        if (!is_wanted || is_kept[i] || waits[i] || !can_wait(code.body[i].code)) continue;
         inside[i] = true;
         found.waiting.insert(found.waiting.begin(), static_cast<uint32_t>(i));
         bool is_wide = !fits_32(intervals[first + i]);
@@ -210,7 +210,7 @@ std::vector<LazyArm> lazy_arms(const MapCode& code, const std::vector<Interval>&
         length += length_of(code.body[i], is_wide);
       }
       if (length < kLeastArm) continue;
-      for (const uint32_t i : found.waiting) taken[i] = true;
+      for (const uint32_t i : found.waiting) waits[i] = true;
       arms.push_back(std::move(found));
     }
   }
