@@ -67,8 +67,8 @@ test("trust makes audits rarer, never so rare that a lie pays; a conviction doub
 	const input = { rewardMicros: 1000, auditMicros: 10, gasMicros: 0, convictions: 0 };
 	assert.equal(bondMicros(OPTIMISTIC, input, P), 9000, "p·(B + R) = R");
 	assert.equal(bondMicros(SAMPLED, input, P), 500);
-	assert.equal(bondMicros(SAMPLED, { ...input, auditMicros: 400 }, P), 800);
-	assert.equal(bondMicros(SAMPLED, { ...input, gasMicros: 1001 }, P), 1202);
+	assert.equal(bondMicros(SAMPLED, { ...input, auditMicros: 400 }, P), 1600);
+	assert.equal(bondMicros(SAMPLED, { ...input, gasMicros: 1001 }, P), 40 + 1202);
 	assert.equal(bondMicros(SAMPLED, { ...input, convictions: 2 }, P), 2000);
 });
 

@@ -40,7 +40,8 @@ export function auditChancePpm(
 
 /**
  * What a provider locks for a part. Where a skipped share is found by its size (sampled) the reward alone makes honesty best, and the bond pays
- * for harm: half of the reward, two audits, a dispute's gas and a fifth. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. One that was
+ * for harm: half of the reward; or a dispute's gas and a fifth and four times the audits, so that the accuser's quarter pays those who audited
+ * what fell, since the escrow pays them for what was checked only. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. One that was
  * convicted before locks double.
  */
 export function bondMicros(
@@ -48,7 +49,7 @@ export function bondMicros(
 	{ rewardMicros, auditMicros, gasMicros, convictions }: BondInput,
 	{ jobAuditPpm, jobGasMarginPpm }: Pick<Params, "jobAuditPpm" | "jobGasMarginPpm">,
 ): number {
-	const harm = Math.max(Math.ceil(rewardMicros / 2), 2 * auditMicros, shareUp(gasMicros, jobGasMarginPpm), 1);
+	const harm = Math.max(Math.ceil(rewardMicros / 2), 4 * auditMicros + shareUp(gasMicros, jobGasMarginPpm), 1);
 	const deterrent = method.name === "sampled" ? 0 : Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
 	return Math.max(harm, deterrent) * 2 ** Math.min(convictions, 8);
 }

@@ -50,7 +50,8 @@ function nobody(found: (Miss & { readonly provider: string }) | null): AssayErro
 
 /** Segments that auditors run again of a part, at most. */
 function auditedSegments({ name, count }: JobMethod, segments: number, perWindow: number): number {
-	if (name === "redundant") return (count - 1) * segments;
+	// One more than run it anyhow: the random audit.
+	if (name === "redundant") return count * segments;
 	// A random audit takes the whole part; its price is held back for every part, and most of it goes back.
 	if (name === "optimistic") return segments;
 	return Math.min(segments, (count + 2) * perWindow);

@@ -62,6 +62,19 @@ test("redundant: the others run all of it at once; all must agree, the count of 
 	assert.deepEqual(next(view(TWICE, { state: "running", audits: two }), draws), [], "no evidence before the claim");
 });
 
+test("redundant: by chance one more runs it, drawn after the claim, and must agree too", () => {
+	const { next } = METHODS.redundant;
+	const audited: Drawn = { ...draws, isAudited: () => true };
+	const two = [audit(0, 100), audit(0, 100)];
+	const whole = { kind: "audit", first: 0, count: 100, by: "drawn" };
+	assert.deepEqual(next(view(TWICE, { state: "running", audits: two }), audited), [], "not before the claim");
+	assert.deepEqual(next(view(TWICE, { audits: two }), audited), [whole]);
+	assert.deepEqual(next(view(TWICE, { audits: [...two, audit(0, 100, false)] }), audited), [
+		{ kind: "referee", at: 2 },
+	]);
+	assert.deepEqual(next(view(TWICE, { audits: [...two, audit(0, 100)] }), audited), [{ kind: "check" }]);
+});
+
 test("one that differs goes to the referee, however many agree", () => {
 	for (const method of [TWICE, SAMPLED, OPTIMISTIC]) {
 		const audits = [audit(0, 100), audit(0, 100), audit(0, 100), audit(0, 10, false)];
