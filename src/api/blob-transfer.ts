@@ -7,7 +7,7 @@ import { sleep } from "../platform/abortable.ts";
 import { foldPieces, PIECE_BYTES, pieceBytes, pieceCount, pieceRoot } from "../platform/blob-tree.ts";
 import { syncFolder } from "../platform/durable-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { bytesToHex, concatBytes } from "../protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, equalBytes } from "../protocol/bytes/bytes.ts";
 import { codes } from "../protocol/codes.ts";
 import type { BlobName } from "../protocol/network/job-spec.ts";
 import type { ApiClient } from "./create-client.ts";
@@ -61,15 +61,19 @@ export async function uploadBlob(api: UploadApi, source: BlobSource, options: Tr
 		let moves = 0;
 		while (offset < size) {
 			options.onProgress?.(offset, size);
-			const body = await read(offset / PIECE_BYTES);
+			const at = offset / PIECE_BYTES;
+			const body = await read(at);
+			// Signed as what it was when it was named.
+			const blobName = `${bytesToHex(roots[at]!)}-${body.length}`;
 			try {
-				const next = await api.putBlob({ params: { root }, query: { size, offset }, body }, calls);
+				const next = await api.putBlob({ params: { root }, query: { size, offset }, body }, { ...calls, blobName });
 				({ offset } = next);
 				moves = 0;
 				patience.renew();
 			} catch (error) {
 				const isMoved = error instanceof AssayError && MOVED.includes(error.code);
 				if (isMoved && ++moves > MOST_MOVES) throw error;
+				if (!equalBytes(await pieceRoot(body), roots[at]!)) throw wrong(root, "the bytes changed while they were sent");
 				// A piece that was cut off may be there all the same.
 				if (!isMoved) await patience.wait(error);
 				offset = await begin();
@@ -100,6 +104,9 @@ export async function uploadBlobs(
 
 /** Uploads at once: a server takes 16 of one caller. */
 const AT_ONCE = 4;
+
+const wrong = (what: string, why: string) =>
+	new AssayError("BLOB_WRONG", `${what}: ${why}`, { hint: codes.BLOB_WRONG.hint });
 
 interface Whence {
 	/** A blob of this job; without it, of the caller's own. */
@@ -160,7 +167,6 @@ async function fetchPieces(
 	const { job, onProgress, signal } = options;
 	const calls = { ...(signal && { signal }) };
 	const patience = createPatience(options);
-	const wrong = (why: string) => new AssayError("BLOB_WRONG", `blob ${root}: ${why}`, { hint: codes.BLOB_WRONG.hint });
 	const get = (first: number, length: number): Promise<Uint8Array> => {
 		const query = { size, first, length };
 		if (job === undefined) return api.getBlob({ params: { root }, query }, calls);
@@ -170,12 +176,12 @@ async function fetchPieces(
 		const [first, length] = [roots.length * PIECE_BYTES, pieceBytes(size, roots.length)];
 		onProgress?.(first, size);
 		const piece = await patience.until(() => get(first, length));
-		if (piece.length !== length) throw wrong(`${piece.length} bytes where ${length} were asked for`);
+		if (piece.length !== length) throw wrong(root, `${piece.length} bytes where ${length} were asked for`);
 		roots.push(await pieceRoot(piece));
 		await put(piece, first);
 		patience.renew();
 	}
-	if (bytesToHex(foldPieces(roots)) !== root) throw wrong("the bytes that came are not those that it names");
+	if (bytesToHex(foldPieces(roots)) !== root) throw wrong(root, "the bytes that came are not those that it names");
 	onProgress?.(size, size);
 }
 
@@ -206,9 +212,7 @@ async function withPieces<T>(
 			const bytes = new Uint8Array(pieceBytes(size, i));
 			const { bytesRead } = await file.read(bytes, 0, bytes.length, i * PIECE_BYTES);
 			if (bytesRead === bytes.length) return bytes;
-			throw new AssayError("BLOB_WRONG", `${source.path} became shorter while it was read`, {
-				hint: codes.BLOB_WRONG.hint,
-			});
+			throw wrong(source.path, "it became shorter while it was read");
 		});
 	} finally {
 		await file.close();

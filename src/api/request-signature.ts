@@ -2,6 +2,7 @@
 // the client in a browser. The audience (the validator's key) is signed too: else one validator could replay
 // at another what it was asked itself.
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
+import { leafHash, merkleRoot } from "../protocol/hash/merkle.ts";
 import { sha256Of, tagged } from "../protocol/hash/tagged-hash.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 
@@ -22,8 +23,8 @@ export interface SignedParts {
 	/** Path and query, exactly as sent. */
 	readonly path: string;
 	readonly body: Uint8Array;
-	/** SHA-256 of the body in hex, where somebody quicker has computed it. */
-	readonly bodyHash?: string;
+	/** Of a body of bytes: its name as a blob, ROOT-LENGTH (docs/jobs.md §12), in the place of its SHA-256. */
+	readonly blobName?: string;
 	readonly timeMs: number;
 	/** 32 lower-case hex digits, never used before with this key. */
 	readonly nonce: string;
@@ -31,10 +32,22 @@ export interface SignedParts {
 
 /** None of the lines can hold a line feed: methods, paths and hex by their nature, the audience by refusal. */
 export function requestHash(parts: SignedParts): Uint8Array {
-	const bodyHash = parts.bodyHash ?? bytesToHex(sha256Of(parts.body));
+	const bodyHash = parts.blobName ?? bytesToHex(sha256Of(parts.body));
 	const lines = [parts.audience.replaceAll("\n", " "), parts.method, parts.path, bodyHash, parts.timeMs, parts.nonce];
 	return tagged("assay/request/1", utf8ToBytes(lines.join("\n")));
 }
+
+/** By the portable hash; whoever has the root from a quicker one spells it the same. */
+export function blobNameOf(body: Uint8Array): string {
+	const leaves = Array.from({ length: Math.max(1, Math.ceil(body.length / LEAF_BYTES)) }, (_, i) => {
+		const leaf = new Uint8Array(LEAF_BYTES);
+		leaf.set(body.subarray(LEAF_BYTES * i, LEAF_BYTES * (i + 1)));
+		return leafHash(leaf);
+	});
+	return `${bytesToHex(merkleRoot(leaves))}-${body.length}`;
+}
+
+const LEAF_BYTES = 1024;
 
 export function signRequest(parts: SignedParts, signer: Signer): Record<string, string> {
 	return {

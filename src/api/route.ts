@@ -55,6 +55,8 @@ export interface Call<R extends Route> {
 	readonly params: Output<R["params"]>;
 	readonly query: Output<R["query"]>;
 	readonly body: Output<R["body"]>;
+	/** Of a body of bytes: the root of its tree, where it was signed; null: compute it. */
+	readonly bodyRoot: Uint8Array | null;
 	readonly caller: Caller;
 	/** Where it comes from, as the limits count addresses. */
 	readonly address: string;

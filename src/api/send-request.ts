@@ -3,7 +3,7 @@
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
-import { signRequest } from "./request-signature.ts";
+import { blobNameOf, signRequest } from "./request-signature.ts";
 import type { Route } from "./route.ts";
 import { problem } from "./schemas/network.ts";
 
@@ -26,6 +26,8 @@ export interface CallOptions {
 	readonly signal?: AbortSignal;
 	/** events only: go on after this one. */
 	readonly lastEventId?: string;
+	/** Of a body of bytes: ROOT-LENGTH, by whoever knows it already. */
+	readonly blobName?: string;
 }
 
 export interface AnyInput {
@@ -45,7 +47,12 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 	const randomBytes = options.randomBytes ?? ((size) => globalThis.crypto.getRandomValues(new Uint8Array(size)));
 	let audience: Promise<string> | null = options.audience === undefined ? null : Promise.resolve(options.audience);
 
-	async function credentials({ method, role }: Route, path: string, body: Uint8Array): Promise<object> {
+	async function credentials(
+		{ method, role, mostBytes }: Route,
+		path: string,
+		body: Uint8Array,
+		{ blobName }: CallOptions,
+	): Promise<object> {
 		if (options.signer === undefined || role === "public")
 			return options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
 		audience ??= askAudience();
@@ -54,8 +61,11 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 			throw error;
 		});
 		const nonce = bytesToHex(randomBytes(16));
-		const bodyHash = await quickHash(body);
-		return signRequest({ audience: named, method, path, body, ...bodyHash, timeMs: nowMs(), nonce }, options.signer);
+		const parts = { audience: named, method, path, body, timeMs: nowMs(), nonce };
+		return signRequest(
+			mostBytes === undefined ? parts : { ...parts, blobName: blobName ?? blobNameOf(body) },
+			options.signer,
+		);
 	}
 
 	return async (route, input, call) => {
@@ -65,7 +75,7 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 		const headers: Record<string, string> = { accept: ACCEPT[route.kind] };
 		if (body !== undefined) headers["content-type"] = isBytes ? "application/octet-stream" : "application/json";
 		if (call.lastEventId !== undefined) headers["last-event-id"] = call.lastEventId;
-		Object.assign(headers, await credentials(route, path, body ?? new Uint8Array(0)));
+		Object.assign(headers, await credentials(route, path, body ?? new Uint8Array(0), call));
 		const limits = [call.signal, route.kind === "events" ? undefined : AbortSignal.timeout(timeoutMs)];
 		const signal = AbortSignal.any(limits.filter((one) => one !== undefined));
 		// A redirect would carry the token or the signed request to somebody else.
@@ -81,15 +91,6 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 
 const jsonOf = (value: unknown): Uint8Array<ArrayBuffer> | undefined =>
 	value === undefined ? undefined : new TextEncoder().encode(JSON.stringify(value));
-
-/** Large bodies by the platform's own hash, which is quicker and runs beside us; pages without TLS have none. */
-async function quickHash(body: Uint8Array): Promise<{ bodyHash?: string }> {
-	const subtle = globalThis.crypto?.subtle;
-	if (body.length < LARGE_BYTES || subtle === undefined) return {};
-	return { bodyHash: bytesToHex(new Uint8Array(await subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>))) };
-}
-
-const LARGE_BYTES = 16 * 1024;
 
 const ACCEPT = {
 	json: "application/json",

@@ -14,7 +14,7 @@ import type { JobSummary } from "../../src/store/jobs/job-rows.ts";
 import { jobHolder } from "../../src/validator/jobs/blobs/blob-holders.ts";
 import { createRemoteBlobs } from "../../src/validator/jobs/blobs/remote-blobs.ts";
 import { blobHandlers } from "../../src/validator/serving/blob-handlers.ts";
-import { startCuttingProxy } from "./cutting-proxy.test-kit.ts";
+import { startCuttingProxy } from "./cutting-proxy.ts";
 import { AUDIENCE, NOW_MS, signerOf, startToyApi, tokenOf, toyHandlers } from "./toy-api.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-transfer-"));

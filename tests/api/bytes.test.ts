@@ -1,13 +1,19 @@
 // Bodies of bytes: which routes take them, how long they may be, how they are signed and counted; and that those that come slowly hold little.
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { connect } from "node:net";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
-import { signRequest } from "../../src/api/request-signature.ts";
+import { blobNameOf, signRequest } from "../../src/api/request-signature.ts";
+import { pieceRoot } from "../../src/platform/blob-tree.ts";
+import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { AUDIENCE, EVIDENCE, inputs, NOW_MS, signerOf, startToyApi, tokenOf } from "./toy-api.test-kit.ts";
 
 const MiB = 1 << 20;
+async function start(overrides: Parameters<typeof startToyApi>[0] = {}) {
+	const api = await startToyApi(overrides);
+	after(() => api.server.close());
+	return api;
+}
 const path = `/v1/blobs/${EVIDENCE}`;
 const as = (role: "customer" | "provider" | "admin") => ({ authorization: `Bearer ${tokenOf(role)}` });
 const BYTES = { "content-type": "application/octet-stream" };
@@ -23,7 +29,7 @@ async function patch(
 }
 
 test("bytes arrive as they are, up to a MiB and not one more; JSON and bytes are not taken for each other", async () => {
-	const api = await startToyApi();
+	const api = await start();
 	const sent = Uint8Array.from({ length: MiB }, (_, i) => (i * 7) & 255);
 	const whole = await patch(api.url, sent, { ...BYTES, ...as("customer") });
 	assert.deepEqual(whole, { status: 200, body: { offset: MiB } });
@@ -59,15 +65,15 @@ test("bytes arrive as they are, up to a MiB and not one more; JSON and bytes are
 	} as RequestInit);
 	assert.equal(streamed.status, 400);
 	assert.equal(api.calls.length, calls, "none of these reached its handler");
-	await api.server.close();
 });
 
 test("a signature covers every byte; a piece may be sent twice, what changes something may not", async () => {
-	const api = await startToyApi();
+	const api = await start();
 	const sent = Uint8Array.from({ length: MiB }, (_, i) => (i * 7) & 255);
 	const search = `${path}?size=3000&offset=0`;
-	const bodyHash = createHash("sha256").update(sent).digest("hex");
-	const parts = {
+	const blobName = `${bytesToHex(await pieceRoot(sent))}-${MiB}`;
+	assert.equal(blobNameOf(sent), blobName, "by the portable hash and by the quick one");
+	const named = {
 		audience: AUDIENCE,
 		method: "PATCH",
 		path: search,
@@ -75,23 +81,34 @@ test("a signature covers every byte; a piece may be sent twice, what changes som
 		timeMs: NOW_MS,
 		nonce: "a".repeat(32),
 	};
+	const parts = { ...named, blobName };
 	const headers = { ...BYTES, ...signRequest(parts, signerOf("provider")) };
-	assert.deepEqual(headers, { ...BYTES, ...signRequest({ ...parts, bodyHash }, signerOf("provider")) });
 	assert.equal((await patch(api.url, sent, headers)).status, 200);
 	assert.equal((await patch(api.url, sent, headers)).status, 200, "an answer that was lost");
 	const other = sent.slice();
 	other[MiB - 1]! ^= 1;
 	assert.equal((await patch(api.url, other, headers)).body.code, "REQUEST_SIGNATURE");
 	assert.equal((await patch(api.url, sent, headers, "size=3001&offset=0")).body.code, "REQUEST_SIGNATURE");
-	const gone = { ...parts, method: "DELETE", path: `${path}?size=3000`, body: new Uint8Array(0) };
+	// Zeros at the end are in no tree: the length is signed beside it.
+	const short = sent.slice(0, MiB - 1);
+	const padded = new Uint8Array(MiB);
+	padded.set(short);
+	const ofShort = {
+		...BYTES,
+		...signRequest({ ...named, body: short, blobName: blobNameOf(short) }, signerOf("provider")),
+	};
+	assert.equal((await patch(api.url, padded, ofShort)).body.code, "REQUEST_SIGNATURE");
+	assert.equal((await patch(api.url, short, ofShort)).status, 200);
+	const asJson = { ...BYTES, ...signRequest(named, signerOf("provider")) };
+	assert.equal((await patch(api.url, sent, asJson)).body.code, "REQUEST_SIGNATURE");
+	const gone = { ...named, method: "DELETE", path: `${path}?size=3000`, body: new Uint8Array(0) };
 	const release = async () =>
 		(await fetch(api.url + gone.path, { method: "DELETE", headers: signRequest(gone, signerOf("provider")) })).status;
 	assert.deepEqual([await release(), await release()], [200, 401]);
-	await api.server.close();
 });
 
 test("pieces are counted by themselves: 200 a second of an address, and other writes as ever", async () => {
-	const api = await startToyApi({ limits: { readsPerS: 3, writesPerS: 2, transfersPerS: 200 } });
+	const api = await start({ limits: { readsPerS: 3, writesPerS: 2, transfersPerS: 200 } });
 	const client = createApiClient({ baseUrl: api.url, token: tokenOf("customer"), retries: 0 });
 	for (let i = 0; i < 200; i++)
 		if (i % 2 === 0) await client.putBlob(inputs.putBlob);
@@ -101,11 +118,10 @@ test("pieces are counted by themselves: 200 a second of an address, and other wr
 	await assert.rejects(client.releaseBlob(inputs.releaseBlob), { code: "RATE_LIMITED" });
 	for (let i = 0; i < 3; i++) await client.listBlobs({});
 	await assert.rejects(client.listBlobs({}), { code: "RATE_LIMITED" });
-	await api.server.close();
 });
 
 test("pieces on their way are bounded by address, and give their room back when they are cut", async () => {
-	const api = await startToyApi({ limits: { piecesBytes: 4 * MiB } });
+	const api = await start({ limits: { piecesBytes: 4 * MiB } });
 	const { hostname, port } = new URL(api.url);
 	const head = [
 		`PATCH ${path}?size=3000&offset=0 HTTP/1.1`,
@@ -138,5 +154,4 @@ test("pieces on their way are bounded by address, and give their room back when 
 	assert.equal((await fetch(`${api.url}/v1/blobs`, { headers: as("customer") })).status, 200);
 	for (const socket of slow) socket.destroy();
 	await until(200);
-	await api.server.close();
 });

@@ -88,7 +88,7 @@ export async function callerBeforeBody(
 export async function callerBySignature(
 	route: Route,
 	signed: Signed,
-	request: Pick<SignedParts, "method" | "path" | "body" | "bodyHash">,
+	request: Pick<SignedParts, "method" | "path" | "body" | "blobName">,
 	audience: string,
 	auth: AuthSource,
 ): Promise<Caller> {

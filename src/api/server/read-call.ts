@@ -16,6 +16,7 @@ export function readCall(route: Route, request: FastifyRequest, signal: AbortSig
 		params: params as never,
 		query: query as never,
 		body: body as never,
+		bodyRoot: request.assay.root,
 		caller: request.assay.caller,
 		address: request.assay.group,
 		signal,

@@ -1,10 +1,11 @@
 // What happens to every request around its handler: it is named, counted, its caller found, its end logged
 // and measured.
-import { hash, webcrypto } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
+import { pieceRoot } from "../../platform/blob-tree.ts";
 import type { FairQueue } from "../../platform/fair-queue.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Caller, Route } from "../route.ts";
 import { type RouteName, routes } from "../routes.ts";
 import { ANYONE, callerBeforeBody, callerBySignature, readCredentials, type Signed } from "./authenticate.ts";
@@ -22,6 +23,8 @@ declare module "fastify" {
 			caller: Caller;
 			signed: Signed | null;
 			rawBody: Uint8Array;
+			/** Of a body of bytes that was signed: found while the signature was checked. */
+			root: Uint8Array | null;
 			name: RouteName | "unknown";
 			/** The client's, behind our own proxies too; and what counts as one address. */
 			address: string;
@@ -32,15 +35,12 @@ declare module "fastify" {
 }
 
 const NO_BODY = new Uint8Array(0);
-const { subtle } = webcrypto;
 
-/** Below it another thread is not worth the way there. */
-const LARGE_BYTES = 64 * 1024;
-
-/** Large ones in another thread: 4 ms a MiB on a plain core, in which nobody else would be answered. */
-async function sha256Hex(bytes: Uint8Array): Promise<string> {
-	if (bytes.length < LARGE_BYTES) return hash("sha256", bytes, "hex");
-	return Buffer.from(await subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex");
+/** What a signature says of a body of bytes: its tree, which its taker needs too, and its length. */
+async function pieceName({ assay }: FastifyRequest): Promise<{ blobName?: string }> {
+	if (assay.name === "unknown" || (routes[assay.name] as Route).mostBytes === undefined) return {};
+	assay.root = await pieceRoot(assay.rawBody);
+	return { blobName: `${bytesToHex(assay.root)}-${assay.rawBody.length}` };
 }
 
 /** How long a body of bytes is; 0 on routes that take none. Throws before a byte is read, CONTENT_TYPE_WRONG where one is sent for the other. */
@@ -82,7 +82,7 @@ export function addRequestHooks(
 		const name = (request.routeOptions.config as { name?: RouteName }).name ?? "unknown";
 		const address = proxies.addressOf(request.raw);
 		const who = { caller: ANYONE, signed: null, address, group: addressGroup(address) };
-		request.assay = { ...who, rawBody: NO_BODY, name, startedAt: performance.now() };
+		request.assay = { ...who, rawBody: NO_BODY, root: null, name, startedAt: performance.now() };
 		reply.header("x-request-id", request.id);
 		if (closing.aborted) {
 			reply.header("connection", "close");
@@ -106,8 +106,12 @@ export function addRequestHooks(
 	app.addHook("preValidation", async (request) => {
 		const { name, signed, rawBody } = request.assay;
 		if (name === "unknown" || signed === null) return;
-		const bodyHash = await sha256Hex(rawBody);
-		const received = { method: request.method, path: request.raw.url ?? "", body: rawBody, bodyHash };
+		const received = {
+			method: request.method,
+			path: request.raw.url ?? "",
+			body: rawBody,
+			...(await pieceName(request)),
+		};
 		request.assay.caller = await turns.run(request.assay.group, () =>
 			callerBySignature(routes[name], signed, received, audience, auth),
 		);

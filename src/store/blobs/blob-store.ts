@@ -193,10 +193,16 @@ export class BlobStore {
 	}
 
 	/**
-	 * One whole piece, in order. Durable when it resolves, with the offset of the next one; after the last the blob is held. Throws BLOB_UNKNOWN,
+	 * One whole piece, in order; `root` of who has computed it from these bytes. Durable when it resolves, with the offset of the next one; after the last the blob is held. Throws BLOB_UNKNOWN,
 	 * BLOB_OFFSET, BLOB_WRONG, FILE_UNWRITABLE; whatever it throws, what was acknowledged stays.
 	 */
-	async put(holder: string, blob: BlobName, offset: number, bytes: Uint8Array): Promise<number> {
+	async put(
+		holder: string,
+		blob: BlobName,
+		offset: number,
+		bytes: Uint8Array,
+		root: Uint8Array | null = null,
+	): Promise<number> {
 		const [name, who] = [fileName(blob), holderName(holder)];
 		return this.mutex.run(`${who}/${name}`, async () => {
 			if (await this.isHeld(who, name)) return blob.size;
@@ -207,7 +213,7 @@ export class BlobStore {
 				throw refused("BLOB_OFFSET", `the next piece begins at ${done * PIECE_BYTES}, not at ${offset}`);
 			if (bytes.length !== pieceBytes(blob.size, done))
 				throw refused("BLOB_OFFSET", `piece ${done} has ${pieceBytes(blob.size, done)} bytes, not ${bytes.length}`);
-			if (!equalBytes(await pieceRoot(bytes), await upload.rootOf(done)))
+			if (!equalBytes(root ?? (await pieceRoot(bytes)), await upload.rootOf(done)))
 				throw refused("BLOB_WRONG", `piece ${done} has other bytes than its root says`);
 			// Until it is on disk nobody knows how much is.
 			this.known.delete(upload.path);

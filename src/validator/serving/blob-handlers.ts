@@ -36,9 +36,9 @@ export function blobHandlers({ store, blobs }: Pick<ValidatorContext, "store" | 
 			const pieces = Array.from({ length: body.length / 32 }, (_, i) => body.subarray(32 * i, 32 * i + 32));
 			return { offset: await blobs.begin(holderFor(caller, query.holder), named(params, query), pieces) };
 		},
-		async putBlob({ params, query, body, caller }) {
+		async putBlob({ params, query, body, bodyRoot, caller }) {
 			const holder = holderFor(caller, query.holder);
-			return { offset: await blobs.put(holder, named(params, query), query.offset, body) };
+			return { offset: await blobs.put(holder, named(params, query), query.offset, body, bodyRoot) };
 		},
 		async getBlob({ params, query, caller }) {
 			const holder = holderFor(caller, query.holder);

@@ -1,8 +1,8 @@
 // Blobs behind the door of another process of this validator: the same as the folder's, over the API. Pieces are checked there as they come.
 import { downloadBlob } from "../../../api/blob-transfer.ts";
 import type { ApiClient } from "../../../api/create-client.ts";
-import { PIECE_BYTES } from "../../../platform/blob-tree.ts";
-import { concatBytes } from "../../../protocol/bytes/bytes.ts";
+import { PIECE_BYTES, pieceRoot } from "../../../platform/blob-tree.ts";
+import { bytesToHex, concatBytes } from "../../../protocol/bytes/bytes.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 
@@ -14,9 +14,10 @@ export function createRemoteBlobs(door: Door): Blobs {
 		async begin(holder, blob, pieces) {
 			return (await door.beginBlob({ ...of(blob, holder), body: concatBytes(...pieces) })).offset;
 		},
-		async put(holder, blob, offset, bytes) {
+		async put(holder, blob, offset, bytes, root = null) {
 			const { params, query } = of(blob, holder);
-			return (await door.putBlob({ params, query: { ...query, offset }, body: bytes })).offset;
+			const blobName = `${bytesToHex(root ?? (await pieceRoot(bytes)))}-${bytes.length}`;
+			return (await door.putBlob({ params, query: { ...query, offset }, body: bytes }, { blobName })).offset;
 		},
 		async read(holder, blob, first, length) {
 			const { params, query } = of(blob, holder);
