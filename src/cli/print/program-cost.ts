@@ -52,7 +52,7 @@ function guessLines({ card, fits, step, all }: CardGuess): string[] {
 		.map(([share, what]) => `${what} ${duration(share)}`);
 	return [
 		`  on ${card}${" ".repeat(Math.max(1, 7 - card.length))}about ${duration(step.all)} a step${all === null ? "" : `, ${duration(all)} in all`} (${shares.join(", ")})${fits ? "" : "; it does not fit its memory"}`,
-		"            a guess from the card's data sheet; tried on two training programs on an H200 alone (docs/workloads.md)",
+		"            a guess from the card's data sheet; compared with what an H200 took alone (docs/workloads.md §7)",
 	];
 }
 
