@@ -17,6 +17,7 @@ import type { Signer } from "../protocol/probe/signer.ts";
 import { openDiskBudget } from "./disk-budget.ts";
 import type { TurnRules } from "./engine-turns.ts";
 import { hostTraces, startHostWatch } from "./host-watch.ts";
+import type { HostJobs, HostJobsOptions } from "./jobs/host-jobs.ts";
 import { EngineLender } from "./lend-engine.ts";
 import { errorToEvent, type ProviderEvent } from "./provider-event.ts";
 import type { EnvironmentMaker } from "./rental/environment.ts";
@@ -57,6 +58,8 @@ export interface ProviderOptions {
 		/** Called once the claim is known, which says what can be rented. */
 		readonly makeEnvironments: (gpus: () => readonly string[]) => Promise<EnvironmentMaker>;
 	};
+	/** Null: it takes no jobs. Called once the claim is known, which says which devices there are. */
+	readonly jobs?: ((host: JobsHost) => Promise<HostJobs>) | null;
 	/** Null: it follows no chain, and believes a validator's word on which block calls. */
 	readonly chain?: RollChain | null;
 	readonly clockUs: () => number;
@@ -69,6 +72,13 @@ export interface ProviderOptions {
 	readonly rollCalls?: { readonly isOff?: boolean; readonly leastBetweenMs?: number };
 	readonly demands?: { readonly everyMs?: number };
 	readonly watch?: { readonly everyMs?: number; readonly askEveryMs?: number };
+}
+
+/** What jobs get of the provider. */
+export interface JobsHost {
+	readonly claim: HostClaim;
+	/** The engine, so that nobody else is lent one meanwhile. */
+	readonly hold: HostJobsOptions["hold"];
 }
 
 export interface Provider {
@@ -113,7 +123,8 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 			isBusy: () => lender.isBusy,
 		});
 	}
-	const offer = offerOf(options, maker);
+	const jobs = (await options.jobs?.({ claim, hold: (how) => lender.hold(how) })) ?? null;
+	const offer = offerOf(options, maker, jobs);
 	const chain = options.chain ?? null;
 	const book = openCallBook(join(dataFolder, "roll-calls"), nowMs);
 	const calls = createCallAnswerer({
@@ -151,7 +162,8 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 			random: () => readU32(randomBytes(4), 0) / 2 ** 32,
 			dial: (signal) =>
 				dialAgent({
-					...{ url, signer, offer, handlers, signal, randomBytes, clockUs: options.clockUs },
+					...{ url, signer, offer, signal, randomBytes, clockUs: options.clockUs },
+					handlers: { ...handlers, ...told(onEvent, jobs?.handlers(url) ?? NO_JOBS) },
 					trust: (key) => trust(url, key),
 					claim: () => claim,
 					...(options.bounds && { bounds: options.bounds }),
@@ -178,6 +190,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 		look: watch.look,
 		async stop({ endRentals = false, drainMs = 0 } = {}) {
 			watch.stop();
+			await jobs?.stop();
 			await demands?.stop();
 			await lender.stop(drainMs);
 			stopping.abort();
@@ -205,9 +218,13 @@ async function diskBudgetOf({ dataFolder, diskBytesPerDay: bytesPerDay, validato
 	return openDiskBudget({ path, bytesPerDay, validators: validators.length, nowMs });
 }
 
-function offerOf({ name, pricePerHourMicros, rental }: ProviderOptions, maker: EnvironmentMaker | null): AgentOffer {
+function offerOf(
+	{ name, pricePerHourMicros, rental }: ProviderOptions,
+	maker: EnvironmentMaker | null,
+	jobs: HostJobs | null,
+): AgentOffer {
 	const ssh = rental?.isOffered && maker !== null ? { host: rental.sshHost, port: maker.port } : null;
-	return { name, pricePerHourMicros, rentable: ssh !== null, ssh, jobs: null };
+	return { name, pricePerHourMicros, rentable: ssh !== null, ssh, jobs: jobs?.offer ?? null };
 }
 
 /** What validators may ask of this host. */
@@ -225,46 +242,51 @@ function providerHandlers(
 		if (host.rentals === null) throw notForRent();
 		return host.rentals;
 	};
-	/** Refusals are told to the owner as well: a validator that keeps asking for too much is worth knowing. */
-	function told<A extends { validatorKey: string }, R>(run: (asked: A) => Promise<R>): (asked: A) => Promise<R> {
-		return async (asked) => {
+	const handlers: Omit<AgentHandlers, "signReceipts"> = {
+		open: async (asked) => {
+			const link = await host.lender.lend(asked);
+			// The probe goes on without receipts; the owner must know why they are missing.
+			if (asked.receipts)
+				receipts.prepare().catch((error) => onEvent({ kind: "trouble", ...errorToEvent(error, "KEY_UNUSABLE") }));
+			return link;
+		},
+		rent: async (asked) => {
+			if (!host.isOffered) throw notForRent();
+			return rentals().rent(asked);
+		},
+		extend: async (asked) => rentals().extend(asked),
+		unrent: async (asked) => rentals().unrent(asked),
+		check: async (asked) => rentals().check(asked),
+		call: async (asked) => {
+			if (rollCalls?.isOff) throw new AssayError("ROLL_CALL_OFF", "this provider answers no roll calls");
+			return host.calls.answer(asked);
+		},
+	};
+	return { ...told(onEvent, handlers), signReceipts: receipts.sign };
+}
+
+type Handler = (asked: { readonly validatorKey: string }) => Promise<unknown>;
+
+/** Refusals are told to the owner as well: a validator that keeps asking for too much is worth knowing. */
+function told<H extends object>(onEvent: ProviderOptions["onEvent"], handlers: H): H {
+	const all = Object.entries(handlers as Record<string, Handler>).map(([name, run]) => [
+		name,
+		async (asked: { readonly validatorKey: string }) => {
 			try {
 				return await run(asked);
 			} catch (error) {
 				onEvent({ kind: "refused", validatorKey: asked.validatorKey, ...errorToEvent(error, "AGENT_REFUSED") });
 				throw error;
 			}
-		};
-	}
-	return {
-		open: told(async (asked) => {
-			const link = await host.lender.lend(asked);
-			// The probe goes on without receipts; the owner must know why they are missing.
-			if (asked.receipts)
-				receipts.prepare().catch((error) => onEvent({ kind: "trouble", ...errorToEvent(error, "KEY_UNUSABLE") }));
-			return link;
-		}),
-		rent: told(async (asked) => {
-			if (!host.isOffered) throw notForRent();
-			return rentals().rent(asked);
-		}),
-		extend: told(async (asked) => rentals().extend(asked)),
-		unrent: told(async (asked) => rentals().unrent(asked)),
-		check: told(async (asked) => rentals().check(asked)),
-		call: told(async (asked) => {
-			if (rollCalls?.isOff) throw new AssayError("ROLL_CALL_OFF", "this provider answers no roll calls");
-			return host.calls.answer(asked);
-		}),
-		job: told(noJobs),
-		ask: told(noJobs),
-		stop: told(noJobs),
-		signReceipts: receipts.sign,
-	};
+		},
+	]);
+	return Object.fromEntries(all) as H;
 }
 
 async function noJobs(): Promise<never> {
 	throw new AssayError("JOB_DECLINED", "this provider takes no jobs");
 }
+const NO_JOBS = { job: noJobs, ask: noJobs, stop: noJobs };
 
 function notForRent(): AssayError {
 	return new AssayError("RENTAL_UNAVAILABLE", "this provider's devices are not for rent");

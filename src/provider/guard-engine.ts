@@ -24,6 +24,8 @@ export interface GuardedEngine {
 export interface GuardedLink extends Link {
 	/** Ends the engine at once, and tells why. */
 	kill(why: string): void;
+	/** It may take so much memory from now on. */
+	limitMemory(bytes: number): void;
 	/** Bytes that it has written to the disk, once it is gone. */
 	readonly written: Promise<number>;
 }
@@ -57,7 +59,8 @@ export async function openGuardedEngine(options: GuardedEngine): Promise<Guarded
 		}
 		options.onKilled(why);
 	};
-	const { memoryBytes, minutes } = options.limits;
+	const { minutes } = options.limits;
+	let { memoryBytes } = options.limits;
 	const end = setTimeout(() => kill(`its ${minutes} min were over`), minutes * (options.minuteMs ?? 60_000));
 	const watch = setInterval(() => {
 		look();
@@ -72,7 +75,10 @@ export async function openGuardedEngine(options: GuardedEngine): Promise<Guarded
 		const said = /(\d{1,15}) bytes written to the disk\s*$/.exec(stderrTail)?.[1];
 		return said === undefined ? seenBytes : Number(said);
 	});
-	return { ...link, kill, written };
+	const limitMemory = (bytes: number) => {
+		memoryBytes = bytes;
+	};
+	return { ...link, kill, limitMemory, written };
 }
 
 /** By the kernel's count; 0 when the process is gone, or not to be looked at. */

@@ -41,6 +41,8 @@ export class EngineLender {
 	private readonly options: EngineLenderOptions;
 	private readonly isRented: () => boolean;
 	private isLent = false;
+	/** Parts of jobs and their answers that hold the engine now. */
+	private holds = 0;
 	private isStopping = false;
 	private readonly turns: EngineTurns;
 	/** The engine that a validator has now. */
@@ -130,6 +132,27 @@ export class EngineLender {
 			this.isLent = false;
 			resolve();
 		}
+	}
+
+	/**
+	 * For a part of a job, which starts its own engines: as long as somebody holds it, nobody is lent one. Whoever works or answers for work
+	 * shares it. Gives back how to let go. Throws PROVIDER_STOPPING, _RENTED, _BUSY.
+	 */
+	async hold({ evenIfRented = false } = {}): Promise<() => void> {
+		if (this.holds === 0) {
+			this.checkAllowed(this.options.limits, evenIfRented);
+			await this.makeWay();
+			if (this.isLent && this.holds === 0) throw busy();
+		}
+		this.isLent = true;
+		this.holds += 1;
+		let isHeld = true;
+		return () => {
+			if (!isHeld) return;
+			isHeld = false;
+			this.holds -= 1;
+			if (this.holds === 0) this.isLent = false;
+		};
 	}
 
 	/** Lends no more, and waits up to `drainMs` for the engine that is lent now. */

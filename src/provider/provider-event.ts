@@ -4,6 +4,8 @@ import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentEnd } from "../engine/agent/agent-socket.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
+import type { AskedPart } from "./jobs/job-desk.ts";
+import type { PartNews } from "./jobs/work-part.ts";
 
 export type ProviderEvent =
 	| { readonly kind: "dialling"; readonly url: string }
@@ -33,6 +35,8 @@ export type ProviderEvent =
 	| { readonly kind: "called"; readonly call: number; readonly devices: number; readonly ms: number }
 	/** An opening of an answer was demanded on chain, and given. */
 	| { readonly kind: "demanded"; readonly call: number; readonly device: number }
+	/** A part of a job, or an audit of it, got so far. */
+	| ({ readonly kind: "job"; readonly state: PartNews; readonly detail: string } & AskedPart)
 	/** Something to be looked at; the provider goes on. */
 	| { readonly kind: "trouble"; readonly code: string; readonly detail: string };
 

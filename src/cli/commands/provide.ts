@@ -58,9 +58,16 @@ export function eventLine(event: ProviderEvent): string | null {
 			return `roll call ${event.call} answered by ${plural(event.devices, "device")} in ${span(event.ms)}`;
 		case "demanded":
 			return `an opening of roll call ${event.call} was demanded of device ${event.device}, and given`;
+		case "job":
+			return jobLine(event);
 		case "trouble":
 			return `trouble: ${event.detail} [${event.code}]`;
 	}
+}
+
+function jobLine({ job, part, audit, state, detail }: ProviderEvent & { readonly kind: "job" }): string {
+	const what = `${audit === null ? "part" : "audit of part"} ${part} of job ${short(job)}`;
+	return `${what}: ${state}${detail === "" ? "" : `, ${detail}`}`;
 }
 
 const options = {

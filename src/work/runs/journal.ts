@@ -79,6 +79,14 @@ export const checkpointText = (before: number): string => `${JSON.stringify({ ch
 export const hexRoots = (all: readonly Uint8Array[]): string[] => all.map(bytesToHex);
 export const rootBytes = (all: readonly string[]): Uint8Array[] => all.map((one) => hexToBytes(one, 32)!);
 
+/** What the journal says of state and results before a segment; null: zeros, or it tells nothing of that segment. */
+export function rootsBefore(
+	{ head, segments }: Pick<Journal, "head" | "segments">,
+	segment: number,
+): Typed<typeof stateRoots> | null {
+	return segment === head.first ? head.begin : (segments[segment - head.first - 1] ?? null);
+}
+
 /** S_j from roots as a journal has them; null when there are more or fewer than the program has tensors. */
 export function foldedState(
 	program: Program,

@@ -1,0 +1,149 @@
+// Answers about a part that was claimed or audited, from its folder and an engine of its own. The engine stays for a while after the last question, since
+// questions come one after the other; then it goes, and so does the hold on the host's engine. What is said, once and for ever, is answer-questions.ts.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type After, isInTime } from "../../platform/abortable.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
+import { codes } from "../../protocol/codes.ts";
+import { readRunFolder } from "../../store/runs/run-folder.ts";
+import { orThrow } from "../../work/program/fault.ts";
+import { openProgram } from "../../work/program/open-program.ts";
+import { readJournal, rootBytes, rootsBefore } from "../../work/runs/journal.ts";
+import { type Answerer, createAnswerer } from "./answer-questions.ts";
+import { uploadStored } from "./claim-part.ts";
+import type { JobChain } from "./job-chain.ts";
+import type { JobDesk } from "./job-desk.ts";
+import type { JobEngine, StartJobEngine } from "./job-engine.ts";
+import type { PartEntry } from "./part-book.ts";
+
+export interface AnswerMeans {
+	readonly chain: JobChain | null;
+	readonly startEngine: StartJobEngine;
+	/** Throws PROVIDER_BUSY. */
+	readonly hold: () => Promise<() => void>;
+	readonly after: After;
+	readonly onTrouble: (error: unknown) => void;
+	/** An engine without a question goes after that. */
+	readonly idleMs?: number;
+	/** A question that takes longer is told PROVIDER_BUSY: its work goes on, and it may be asked again. */
+	readonly answerMs?: number;
+}
+
+const IDLE_MS = 20_000;
+/** Less than the asker's patience, docs/agent-link.md §6. */
+const ANSWER_MS = 150_000;
+const MINUTES = 60;
+
+type Said = Awaited<ReturnType<Answerer["answer"]>>;
+
+export class PartAnswers {
+	private readonly means: AnswerMeans;
+	private readonly entry: PartEntry;
+	private readonly desk: JobDesk;
+	private readonly closing = new AbortController();
+	private answerer: Promise<Answerer> | null = null;
+	private engine: JobEngine | null = null;
+	private letGo = () => {};
+	private cancelIdle = () => {};
+	private asking = 0;
+
+	constructor(means: AnswerMeans, desk: JobDesk, entry: PartEntry) {
+		this.means = means;
+		this.desk = desk;
+		this.entry = entry;
+	}
+
+	/** Throws JOB_QUESTION, RUN_UNSTEADY, PROVIDER_BUSY, and what an engine says. */
+	async answer(question: string): Promise<Said> {
+		this.cancelIdle();
+		this.asking += 1;
+		const said = this.answerNow(question).finally(() => {
+			this.asking -= 1;
+			if (this.asking === 0) this.cancelIdle = this.means.after(this.means.idleMs ?? IDLE_MS, () => void this.rest());
+		});
+		// It goes on when nobody waits any more, and then nobody hears how it ends.
+		said.catch(() => {});
+		if (await isInTime(said, this.means.answerMs ?? ANSWER_MS)) return said;
+		throw new AssayError("PROVIDER_BUSY", "the answer takes longer; ask again", { hint: codes.PROVIDER_BUSY.hint });
+	}
+
+	private async answerNow(question: string): Promise<Said> {
+		this.answerer ??= this.open();
+		try {
+			return await (await this.answerer).answer(question);
+		} catch (error) {
+			// An engine that died or never came is no reason to fail the next question.
+			if (!(error instanceof AssayError && KEEPS_ENGINE.has(error.code))) await this.rest();
+			throw error;
+		}
+	}
+
+	private async open(): Promise<Answerer> {
+		const { means, entry, desk } = this;
+		const { offer, claim } = entry.page;
+		const folder = readRunFolder(entry.path);
+		const file = async (name: string) => readFile(join(entry.path, name));
+		const { program } = orThrow(openProgram(await file("program.bin")));
+		const journal = readJournal(bytesToUtf8(await file("journal.jsonl")) ?? "")!;
+		const bytes = await file("states.bin");
+		const states = Array.from(
+			{ length: bytes.length / 32 },
+			(_, i) => new Uint8Array(bytes.subarray(32 * i, 32 * i + 32)),
+		);
+		const { first, inputRoots } = journal.head;
+		const blobs = await folder.blobs();
+		const kept = [...(first > 0 ? [first] : []), ...journal.checkpoints].filter((before) => {
+			const roots = rootsBefore(journal, before);
+			return roots !== null && [...roots.state, ...roots.results].every((root) => blobs.has(root));
+		});
+		this.letGo = await means.hold();
+		this.engine = await means.startEngine({
+			storePath: folder.storePath,
+			minutes: MINUTES,
+			onKilled: (why) => means.onTrouble(new AssayError("LINK_CLOSED", `an engine that answered was killed: ${why}`)),
+		});
+		const { chain } = means;
+		return createAnswerer({
+			run: {
+				...{
+					program,
+					seed: hexToBytes(offer.spec.seed, 32)!,
+					inputRoots: rootBytes(inputRoots),
+					kept,
+					readBlob: folder.blob,
+				},
+				rootsBefore(segment) {
+					const roots = rootsBefore(journal, segment);
+					return { state: rootBytes(roots?.state ?? []), results: rootBytes(roots?.results ?? []) };
+				},
+			},
+			...{ open: this.engine.open, device: this.engine.device, first, states },
+			bookPath: join(entry.path, "answers.jsonl"),
+			sign:
+				chain === null || claim === null ? null : (answer) => chain.signAnswer(toHex(hexToBytes(claim, 32)!), answer),
+			upload: (blob) => uploadStored(desk, entry.path, blob, this.closing.signal),
+		});
+	}
+
+	/** Without its engine; the next question starts another. */
+	async rest(): Promise<void> {
+		this.cancelIdle();
+		const [answerer, engine] = [this.answerer, this.engine];
+		this.answerer = null;
+		this.engine = null;
+		await (await answerer?.catch(() => null))?.close().catch(() => {});
+		await engine?.close().catch(() => {});
+		this.letGo();
+		this.letGo = () => {};
+	}
+
+	async close(): Promise<void> {
+		this.closing.abort();
+		await this.rest();
+	}
+}
+
+/** Not the engine's fault. */
+const KEEPS_ENGINE: ReadonlySet<string> = new Set(["JOB_QUESTION", "NO_ANSWER", "API_UNREACHABLE"]);

@@ -1,0 +1,36 @@
+// Brings everything that a part needs into the folder of its run: the program, constants, inputs, the state that it begins with. Each is checked by its root as
+// it comes; what is there already is not fetched again, and a download that goes on for ever ends with the signal.
+import { access, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { readIfPresent } from "../../platform/durable-file.ts";
+import type { BlobName } from "../../protocol/network/job-spec.ts";
+import type { Program } from "../../work/program/shapes.ts";
+import { blobsOf, checkProgram } from "./check-offer.ts";
+import type { JobDesk, PartOffer } from "./job-desk.ts";
+
+const isThere = (path: string): Promise<boolean> =>
+	access(path).then(
+		() => true,
+		() => false,
+	);
+
+/** Throws JOB_DECLINED, PROGRAM_…, and what the desk says. */
+export async function fetchPart(
+	desk: Pick<JobDesk, "download">,
+	offer: PartOffer,
+	path: string,
+	signal: AbortSignal,
+): Promise<Program> {
+	const store = join(path, "store");
+	await mkdir(store, { recursive: true });
+	const bring = async (blob: BlobName, to: string): Promise<void> => {
+		if (!(await isThere(to))) await desk.download(offer.id, blob, to, signal);
+	};
+	const programPath = join(path, "program.fetched");
+	await bring(offer.spec.program, programPath);
+	// A program that is not the one of the terms is found out before gigabytes of inputs come.
+	const program = checkProgram(offer, (await readIfPresent(programPath))!);
+	// Of tensors with one root and different lengths one file is enough: whoever loads it cuts or fills it with zeros.
+	for (const blob of blobsOf(offer)) await bring(blob, join(store, blob.root));
+	return program;
+}

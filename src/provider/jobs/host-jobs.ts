@@ -1,0 +1,296 @@
+// Jobs on this host: takes parts that validators offer, one at a time and within its owner's limits, carries on with what the book has after a restart, answers
+// for what it claimed until that is final, and then clears it away. Not here: the life of one part (work-part.ts), its answers (answer-part.ts).
+import type { JobsOffer } from "../../engine/agent/agent-messages.ts";
+import type { AgentHandlers } from "../../engine/agent/dial-agent.ts";
+import { type After, isInTime, sleep } from "../../platform/abortable.ts";
+import { repeat } from "../../platform/repeat.ts";
+import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
+import { readQuestion } from "../../protocol/network/job-question.ts";
+import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
+import { PartAnswers } from "./answer-part.ts";
+import { blobsOf, checkOffer, declined, type JobLimits } from "./check-offer.ts";
+import type { JobChain } from "./job-chain.ts";
+import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
+import type { StartJobEngine } from "./job-engine.ts";
+import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
+import { type PartMeans, PartWork } from "./work-part.ts";
+
+export interface HostJobsOptions {
+	readonly dataFolder: string;
+	readonly limits: JobLimits;
+	readonly chain: JobChain | null;
+	readonly startEngine: StartJobEngine;
+	readonly hold: (how?: { readonly evenIfRented?: boolean }) => Promise<() => void>;
+	/** The API of the validator whose agent link has this URL. */
+	readonly deskOf: (url: string, validatorKey: string) => JobDesk;
+	readonly after: After;
+	readonly nowMs: () => number;
+	readonly onEvent: (event: ProviderEvent) => void;
+	readonly sweepMs?: number;
+	readonly answers?: { readonly idleMs?: number; readonly answerMs?: number };
+}
+
+const SWEEP_MS = 30_000;
+/** A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator, and some at once. */
+const OFFERS = { perS: 60 / 3600, burst: 30 };
+const OFFER_WITHIN_MS = 20_000;
+const ASSIGNED_MS = 1000;
+/** Uploads of what was run last; whoever offers meanwhile waits for so long. */
+const HAND_IN_MS = 20_000;
+/** Without a chain nobody can tell whether a claim is final but by its window; audits have none of their own. */
+const MARGIN_MS = 3_600_000;
+/** After that its folder goes. */
+const OVER_MS = 600_000;
+
+/** What the wiring of a provider needs of it. */
+export type HostJobs = Awaited<ReturnType<typeof openHostJobs>>;
+
+/** Takes over what the book has. Throws FILE_UNREADABLE. */
+export async function openHostJobs(options: HostJobsOptions) {
+	const jobs = new Jobs(options, new PartBook(options.dataFolder));
+	await jobs.takeOver();
+	return {
+		/** What validators are told when the provider connects. */
+		offer: jobs.offer(),
+		handlers: (url: string): Pick<AgentHandlers, "job" | "ask" | "stop"> => ({
+			job: async ({ validatorKey, ...asked }) => jobs.nudge(url, validatorKey, asked),
+			ask: async ({ question, job, part, attempt }) => {
+				const { audit } = readQuestion(question);
+				return jobs.answer({ job, part, attempt, audit }, question);
+			},
+			stop: async ({ validatorKey, job, part, attempt }) => jobs.halt(validatorKey, { job, part, attempt }),
+		}),
+		/** Looks now whether claims are final. */
+		sweep: () => jobs.sweep(),
+		get isWorking() {
+			return jobs.isWorking;
+		},
+		/** Ends after the segments at hand; what is saved is gone on with at the next start. */
+		stop: () => jobs.stop(),
+	};
+}
+
+class Jobs {
+	private readonly options: HostJobsOptions;
+	private readonly book: PartBook;
+	private readonly means: PartMeans;
+	private readonly stopping = new AbortController();
+	private readonly entries = new Map<string, PartEntry>();
+	private readonly answers = new Map<string, PartAnswers>();
+	private readonly stuck = new Set<string>();
+	private readonly buckets = new Map<string, TokenBucket>();
+	/** The part that is fetched, run or handed in now. */
+	private current: { readonly name: string; work: PartWork | null; done: Promise<void> } | null = null;
+	private sweeping: { stop(): Promise<void> } | null = null;
+
+	constructor(options: HostJobsOptions, book: PartBook) {
+		const { chain, limits, startEngine, hold, after, nowMs, onEvent } = options;
+		this.options = options;
+		this.book = book;
+		this.means = {
+			...{ book, chain, limits, startEngine, hold: () => hold(), after, nowMs },
+			onEntry: (entry) => void this.entries.set(entry.name, entry),
+			tell: (asked, state, detail) => onEvent({ kind: "job", ...asked, state, detail }),
+			onTrouble: (error) => this.trouble(error),
+		};
+	}
+
+	private trouble(error: unknown): void {
+		this.options.onEvent({ kind: "trouble", ...errorToEvent(error, "JOB_STATE") });
+	}
+
+	get isWorking(): boolean {
+		return this.current !== null;
+	}
+
+	offer(): JobsOffer {
+		const { chain, limits } = this.options;
+		const { pricePerHourMicros, mostBondMicros, memoryBytes, minutes, methods } = limits;
+		return {
+			...{ account: chain?.account.slice(2) ?? null, consent: chain?.consent ?? null },
+			...{ pricePerHourMicros, mostBondMicros, memoryBytes, minutes, methods },
+		};
+	}
+
+	async takeOver(): Promise<void> {
+		const { after, sweepMs = SWEEP_MS } = this.options;
+		for (const entry of await this.book.read()) this.entries.set(entry.name, entry);
+		const alarm = await this.book.alarm();
+		if (alarm !== null) this.trouble(alarmed(this.book.alarmPath, alarm));
+		this.begin(null);
+		this.sweeping = repeat({ everyMs: sweepMs, after, onError: (error) => this.trouble(error) }, () => this.sweep());
+	}
+
+	/** The next unfinished part of the book, or a new one. */
+	private begin(fresh: { readonly name: string; readonly act: () => Promise<void> } | null): void {
+		const left = [...this.entries.values()].find(
+			({ name: one, page: { state } }) => state !== "claimed" && state !== "over" && !this.stuck.has(one),
+		);
+		const name = fresh?.name ?? left?.name;
+		if (name === undefined || this.stopping.signal.aborted) return;
+		const act = fresh?.act ?? (() => this.carryOn(left!));
+		const done = act()
+			.catch((error) => {
+				// A full disk, say: it is tried again later, not at once.
+				this.stuck.add(name);
+				this.trouble(error);
+			})
+			.then(() => {
+				this.current = null;
+				this.begin(null);
+			});
+		this.current = { name, work: null, done };
+	}
+
+	private async carryOn(entry: PartEntry): Promise<void> {
+		const { url, validatorKey } = entry.page;
+		const work = new PartWork(this.means, this.options.deskOf(url, validatorKey), entry);
+		// Set by `begin` in the same turn.
+		await null;
+		if (this.current !== null) this.current.work = work;
+		await work.run(this.stopping.signal);
+	}
+
+	/** Nothing is promised by taking note: the part is ours once its bond is locked and the validator has been told. */
+	async nudge(url: string, validatorKey: string, asked: AskedPart): Promise<void> {
+		const { nowMs } = this.options;
+		const name = entryName(asked);
+		if (this.stopping.signal.aborted) throw new AssayError("PROVIDER_STOPPING", "this provider is being stopped");
+		if (this.current?.name === name || this.entries.has(name)) return;
+		// The next part may be offered in the moment in which the last one was claimed.
+		if (this.current?.work?.isRun) await isInTime(this.current.done, HAND_IN_MS);
+		const alarm = await this.book.alarm();
+		if (alarm !== null)
+			throw declined("this provider's hardware gave different results, and its owner has not looked yet");
+		// Not declined: it may be asked again.
+		if (this.current !== null)
+			throw new AssayError("PROVIDER_BUSY", "this provider works on another part", { hint: codes.PROVIDER_BUSY.hint });
+		if (!this.buckets.has(validatorKey)) this.buckets.set(validatorKey, createTokenBucket(OFFERS));
+		if (!this.buckets.get(validatorKey)!.take(nowMs()))
+			throw declined("too many offers of this validator came to nothing");
+		this.begin({ name, act: () => this.take(url, validatorKey, asked) });
+	}
+
+	private async take(url: string, validatorKey: string, asked: AskedPart): Promise<void> {
+		const { limits, chain, nowMs } = this.options;
+		const desk = this.options.deskOf(url, validatorKey);
+		// Whoever cannot be asked, or has it no more, need not be told anything; a nudge that is meant comes again.
+		const offer = await this.offerOf(desk, asked);
+		let entry: PartEntry;
+		try {
+			checkOffer(offer, asked, limits, { nowMs: nowMs(), chain });
+			const needed = blobsOf(offer).reduce((sum, { size }) => sum + size, 0);
+			const held = await this.book.bytes();
+			if (held + needed > limits.diskBytes)
+				throw declined(`${held} bytes of ${limits.diskBytes} are in use, and it needs ${needed}`);
+			const { untilMs } = offer;
+			entry = await this.book.write(asked, {
+				...{ url, validatorKey, state: "assigning", untilMs, atMs: nowMs(), claim: null, offer },
+			});
+		} catch (error) {
+			const why = error instanceof Error ? error.message : String(error);
+			await desk.decline(asked, why.replace(/[^\x20-\x7e]/g, " ").slice(0, 200)).catch(() => {});
+			this.means.tell(asked, "declined", why);
+			return;
+		}
+		this.entries.set(entry.name, entry);
+		this.means.tell(asked, "taken", "");
+		await this.carryOn(entry);
+	}
+
+	/** With its assignment, which is signed once nobody else has the part on the chain any more. */
+	private async offerOf(desk: JobDesk, asked: AskedPart): Promise<PartOffer> {
+		const { after, nowMs } = this.options;
+		for (;;) {
+			const offer = await desk.offer(asked, AbortSignal.timeout(OFFER_WITHIN_MS));
+			const isWhole = offer.escrow === null || offer.audit !== null || offer.assignment !== null;
+			if (isWhole || nowMs() > offer.untilMs) return offer;
+			if (!(await sleep(ASSIGNED_MS, this.stopping.signal, after))) throw declined("this provider is being stopped");
+		}
+	}
+
+	/** By the validator that gave it: what is claimed stays, whoever says stop. */
+	halt(validatorKey: string, about: Omit<AskedPart, "audit">): void {
+		const work = this.current?.work;
+		if (!work || work.page.validatorKey !== validatorKey) return;
+		const { job, part, attempt } = work.asked;
+		if (job === about.job && part === about.part && attempt === about.attempt) work.stop("the validator says stop");
+	}
+
+	async answer(asked: AskedPart, question: string): Promise<{ answer: string; signature: string | null }> {
+		const name = entryName(asked);
+		const entry = this.entries.get(name);
+		if (entry?.page.state === "done")
+			throw new AssayError("PROVIDER_BUSY", "it is just being claimed", { hint: codes.PROVIDER_BUSY.hint });
+		if (entry?.page.state !== "claimed")
+			throw new AssayError("JOB_STATE", "this provider has no claim there", { hint: codes.JOB_STATE.hint });
+		if ((await this.book.alarm()) !== null) throw new AssayError("RUN_UNSTEADY", "its hardware gave different results");
+		let answers = this.answers.get(name);
+		if (answers === undefined) {
+			const { url, validatorKey } = entry.page;
+			const { chain, startEngine, hold, after } = this.options;
+			// Whoever does not answer may lose its bond: that waits for no rental.
+			const anyway = () => hold({ evenIfRented: true });
+			const means = { chain, startEngine, hold: anyway, after, onTrouble: (error: unknown) => this.trouble(error) };
+			answers = new PartAnswers({ ...means, ...this.options.answers }, this.options.deskOf(url, validatorKey), entry);
+			this.answers.set(name, answers);
+		}
+		try {
+			return await answers.answer(question);
+		} catch (error) {
+			if (error instanceof AssayError && error.code === "RUN_UNSTEADY") {
+				await this.book.raiseAlarm(`${name}: ${error.message}`);
+				this.trouble(alarmed(this.book.alarmPath, error.message));
+			}
+			throw error;
+		}
+	}
+
+	/** What is final is over; what has been over for a while goes. */
+	async sweep(): Promise<void> {
+		const { nowMs } = this.options;
+		this.stuck.clear();
+		if (this.current === null) this.begin(null);
+		for (const entry of [...this.entries.values()]) {
+			const { state, atMs, offer } = entry.page;
+			if (state === "over" && nowMs() > atMs + OVER_MS) {
+				this.entries.delete(entry.name);
+				await this.book.remove(entry.path);
+			}
+			if (state !== "claimed") continue;
+			const end = await this.endOf(entry).catch(() => null);
+			if (end === null) continue;
+			await this.answers.get(entry.name)?.close();
+			this.answers.delete(entry.name);
+			const page = { ...entry.page, state: "over" as const, atMs: nowMs() };
+			this.entries.set(entry.name, await this.book.write(askedOf(offer), page));
+			this.means.tell(askedOf(offer), "over", end);
+		}
+	}
+
+	/** How a claim ended; null: it may still be asked about. */
+	private async endOf({ page: { offer, atMs } }: PartEntry): Promise<string | null> {
+		const { chain, nowMs } = this.options;
+		const isPast = nowMs() > atMs + offer.terms.windowMs + MARGIN_MS;
+		if (chain === null || offer.escrow === null) return isPast ? "its window is over" : null;
+		const found = await chain.part(offer.id, offer.part);
+		if (found.state === "settled" || found.state === "refunded") return found.state;
+		if (offer.audit !== null) return isPast ? "its window is over" : null;
+		return found.attempt === offer.assignment?.attempt && found.state === "claimed" ? null : "it fell";
+	}
+
+	async stop(): Promise<void> {
+		this.stopping.abort();
+		await this.sweeping?.stop();
+		await this.current?.done;
+		for (const answers of this.answers.values()) await answers.close();
+	}
+}
+
+function alarmed(path: string, why: string): AssayError {
+	return new AssayError("RUN_UNSTEADY", `this host takes no jobs: ${why}`, {
+		hint: `Test its memory and its devices; then remove ${path}.`,
+	});
+}

@@ -1,0 +1,39 @@
+// What a provider that works on a chain does there: locks a bond with the assignment, claims, signs answers. An interface only, so that a provider without
+// a chain loads nothing of it; open-job-chain.ts makes one. Each act is looked up before it is sent: done again it is nothing. docs/chain.md §11.
+import type { Hex } from "../../protocol/chain/hex.ts";
+import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
+import type { OwnChain } from "./check-offer.ts";
+import type { PartOffer } from "./job-desk.ts";
+
+/** A part as the chain has it. */
+export interface ChainPart {
+	/** 0x and lower case. */
+	readonly provider: string;
+	readonly attempt: number;
+	readonly state: "untouched" | "open" | "assigned" | "claimed" | "settled" | "refunded";
+}
+
+/** A claim as the contract wants it shown, hex with 0x. */
+export interface ClaimShown {
+	readonly segmentRoot: Hex;
+	readonly resultRoot: Hex;
+	readonly first: Hex;
+	readonly firstPath: readonly Hex[];
+	readonly lastStates: Hex;
+	readonly lastPath: readonly Hex[];
+	readonly previous: Hex;
+}
+
+export interface JobChain extends OwnChain {
+	/** 130 hex digits: the account works for this provider. */
+	readonly consent: string;
+	freeBondMicros(): Promise<number>;
+	part(job: string, part: number): Promise<ChainPart>;
+	/** False: another claim stands for the part before, so that a claim which begins at `start` would not be taken. */
+	isEndOfPartBefore(job: string, part: number, previous: string, start: string): Promise<boolean>;
+	/** Locks the bond. Throws CHAIN_REFUSED. */
+	assign(terms: EscrowTermsText, assignment: NonNullable<PartOffer["assignment"]>): Promise<void>;
+	claim(terms: EscrowTermsText, part: number, claim: ClaimShown, signatures: readonly string[]): Promise<void>;
+	/** The word of the account on an answer about a claim. */
+	signAnswer(claim: Hex, answer: { readonly question: Hex; readonly answerHash: Hex }): Promise<Hex>;
+}

@@ -1,0 +1,75 @@
+// A validator's desk for jobs, as a provider that works for it sees it: offers, signs of life, claims, and the bytes that go with them. Over the API of the
+// validator whose agent link asked, with requests that the provider's key signs; what comes back is checked by whoever uses it. docs/jobs.md §13.
+import type * as z from "zod";
+import { downloadBlob, uploadBlob } from "../../api/blob-transfer.ts";
+import { createApiClient } from "../../api/create-client.ts";
+import type { beatBody, claimBody, claimReply, partOffer, partReply } from "../../api/schemas/job.ts";
+import type { BlobName } from "../../protocol/network/job-spec.ts";
+import type { Signer } from "../../protocol/probe/signer.ts";
+
+export type PartOffer = z.output<typeof partOffer>;
+export type PartReply = z.output<typeof partReply>;
+export type ClaimReply = z.output<typeof claimReply>;
+export type Beat = Omit<z.output<typeof beatBody>, "attempt">;
+export type ClaimedPart = Omit<z.output<typeof claimBody>, "attempt">;
+
+/** One attempt of a part, or one audit of it. */
+export interface AskedPart {
+	/** 64 hex digits. */
+	readonly job: string;
+	readonly part: number;
+	readonly attempt: number;
+	/** Null: the part itself. */
+	readonly audit: number | null;
+}
+
+/** All throw AssayError: JOB_STATE when it is not this provider's any more. */
+export interface JobDesk {
+	offer(asked: AskedPart, signal?: AbortSignal): Promise<PartOffer>;
+	accept(asked: AskedPart): Promise<PartReply>;
+	decline(asked: AskedPart, why: string): Promise<void>;
+	beat(asked: AskedPart, beat: Beat): Promise<{ readonly go: boolean }>;
+	claim(asked: AskedPart, claim: ClaimedPart): Promise<ClaimReply>;
+	answerAudit(asked: AskedPart, states: BlobName): Promise<void>;
+	/** A blob of the job into a file, which is whole and right when it resolves. */
+	download(job: string, blob: BlobName, path: string, signal: AbortSignal): Promise<void>;
+	/** Held by this provider afterwards. */
+	upload(from: { readonly path: string } | { readonly bytes: Uint8Array }, signal: AbortSignal): Promise<BlobName>;
+}
+
+export interface DeskOptions {
+	/** Of the agent link: the API is at the same place. */
+	readonly url: string;
+	/** Proven by the agent link; every request is signed for it alone. */
+	readonly validatorKey: string;
+	readonly signer: Signer;
+	readonly nowMs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+}
+
+/** ws://host/agent → http://host */
+export const apiUrlOf = (agentUrl: string): string => agentUrl.replace(/^ws/, "http").replace(/\/agent$/, "");
+
+export function openJobDesk({ url, validatorKey, ...more }: DeskOptions): JobDesk {
+	const api = createApiClient({ baseUrl: apiUrlOf(url), audience: validatorKey, ...more });
+	const at = ({ job: id, part }: AskedPart) => ({ id, part });
+	return {
+		offer: (asked, signal) =>
+			api.getPartOffer(
+				{ params: at(asked), query: asked.audit === null ? {} : { audit: asked.audit } },
+				signal && { signal },
+			),
+		accept: (asked) => api.acceptPart({ params: at(asked), body: { attempt: asked.attempt } }),
+		async decline(asked, why) {
+			await api.declinePart({ params: at(asked), body: { attempt: asked.attempt, why } });
+		},
+		beat: (asked, beat) => api.beatPart({ params: at(asked), body: { attempt: asked.attempt, ...beat } }),
+		claim: (asked, claim) => api.claimPart({ params: at(asked), body: { attempt: asked.attempt, ...claim } }),
+		async answerAudit(asked, states) {
+			const params = { ...at(asked), at: asked.audit! };
+			await api.answerAudit({ params, body: { attempt: asked.attempt, states } });
+		},
+		download: (job, blob, path, signal) => downloadBlob(api, blob, path, { job, signal }),
+		upload: (from, signal) => uploadBlob(api, from, { signal }),
+	};
+}

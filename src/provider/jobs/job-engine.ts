@@ -1,0 +1,53 @@
+// An engine for one part of a job: of its own process, with the run's store as its only folder, watched and killed at its limits. It has no network and
+// sees nothing else of this host (docs/provider.md). A job is a bounded tensor program: no code of strangers runs.
+import type { EngineLimits } from "../../engine/agent/agent-calls.ts";
+import { createEngineClient } from "../../engine/client/create-engine-client.ts";
+import type { OpenWorkSession } from "../../engine/client/work-session.ts";
+import { openGuardedEngine } from "../guard-engine.ts";
+
+/** What an engine takes beside the tensors of its plan: the program itself, a driver's context, buffers on their way. */
+const BESIDE_BYTES = 2 * 2 ** 30;
+const READY_MS = 20_000;
+
+export interface JobEngine {
+	readonly open: OpenWorkSession;
+	readonly device: number;
+	/** From now on it may take what its plan says and what every engine needs, and no more. */
+	allow(planBytes: number): void;
+	close(): Promise<void>;
+}
+
+export type StartJobEngine = (at: {
+	readonly storePath: string;
+	readonly minutes: number;
+	readonly onKilled: (why: string) => void;
+}) => Promise<JobEngine>;
+
+export interface JobEngineOptions {
+	readonly engine: { readonly command: string; readonly args: readonly string[] };
+	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly device: number;
+	/** The most that the owner allows an engine. */
+	readonly memoryBytes: number;
+	readonly clockUs: () => number;
+	readonly randomBytes: (size: number) => Uint8Array;
+}
+
+export const jobEngines =
+	({ engine, env, device, memoryBytes, clockUs, randomBytes }: JobEngineOptions): StartJobEngine =>
+	async ({ storePath, minutes, onKilled }) => {
+		const limits: EngineLimits = { memoryBytes, minutes: Math.max(1, Math.ceil(minutes)) };
+		const args = [...engine.args, "--store", storePath];
+		const link = await openGuardedEngine({ command: engine.command, args, env, limits, onKilled });
+		// It closes the link itself when no engine answers.
+		const client = await createEngineClient(link, { clockUs, readyDeadlineMs: READY_MS, randomBytes });
+		return {
+			device,
+			open: (work) => client.openWork(work),
+			allow: (planBytes) => link.limitMemory(Math.min(memoryBytes, planBytes + BESIDE_BYTES)),
+			async close() {
+				await client.close();
+				await link.close();
+			},
+		};
+	};

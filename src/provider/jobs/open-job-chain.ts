@@ -1,0 +1,66 @@
+// A provider's acts on chain for jobs, over the contracts of its network and with its own key.
+import { type Contracts, read } from "../../chain/contracts/contracts.ts";
+import { signAnswer } from "../../chain/contracts/disputes.ts";
+import { signJobConsent } from "../../chain/contracts/job-account.ts";
+import {
+	assignPartCall,
+	claimPartCall,
+	jobIdOf,
+	readJobDeposit,
+	readJobPart,
+	type ShownClaim,
+} from "../../chain/contracts/job-escrow.ts";
+import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import type { ChainAccount } from "../../chain/sending/sign.ts";
+import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { type Hex, toHex } from "../../protocol/chain/hex.ts";
+import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import type { JobChain } from "./job-chain.ts";
+
+const PER_MICRO = 10n ** 12n;
+
+export async function openJobChain(
+	contracts: Contracts,
+	account: ChainAccount,
+	providerKey: string,
+): Promise<JobChain> {
+	const { client, addresses } = contracts;
+	const own = account.address.toLowerCase();
+	const numberOf = (job: string) => BigInt(`0x${job}`);
+	const part = (job: string, number: number) => readJobPart(contracts, numberOf(job), number);
+	const idOf: JobChain["idOf"] = (terms) => jobIdOf(jobTermsFromText(terms)).toString(16).padStart(64, "0");
+	return {
+		...{ chainId: addresses.chainId, escrow: addresses.jobEscrow.toLowerCase(), account: own, idOf, part },
+		consent: await signJobConsent(account, providerKey),
+		async freeBondMicros() {
+			const { free } = await readJobDeposit(contracts, account.address);
+			return Number(free / PER_MICRO);
+		},
+		async isEndOfPartBefore(job, number, previous, start) {
+			const { base, state, attempt } = await read(contracts, "jobEscrow", "partOf", numberOf(job), number);
+			const before = await read(contracts, "jobEscrow", "partOf", numberOf(job), number - 1);
+			// Assigned already: it is built on that attempt. Else on the newest one.
+			const on = state === ASSIGNED && attempt > 0 ? base : before.attempt;
+			const kept = await read(contracts, "jobEscrow", "commitmentOf", numberOf(job), number - 1, on);
+			return kept === toHex(keccak(concatBytes(hexToBytes(previous, 32)!, hexToBytes(start, 32)!)));
+		},
+		async assign(text, { part: number, attempt, until, draw, signatures }) {
+			const found = await part(idOf(text), number);
+			if (found.provider === own && found.attempt === attempt) return;
+			const assignment = { part: number, attempt, until: BigInt(until), draw: draw as Hex };
+			const call = assignPartCall(contracts, jobTermsFromText(text), assignment, signatures as Hex[]);
+			await sendCall(client, account, call);
+		},
+		async claim(text, number, claim, signatures) {
+			const found = await part(idOf(text), number);
+			if (found.provider !== own || found.state !== "assigned") return;
+			const call = claimPartCall(contracts, jobTermsFromText(text), number, claim as ShownClaim, signatures as Hex[]);
+			await sendCall(client, account, call);
+		},
+		signAnswer: (claim, answer) => signAnswer(account, contracts, { claim, ...answer }),
+	};
+}
+
+/** In the order of the contract's states. */
+const ASSIGNED = 2;

@@ -1,0 +1,352 @@
+// The life of one part that this host was offered: fetched and checked, its bond locked, run, claimed. Whatever it promises stands in the book first. Killed
+// at any moment and begun again it ends with the same claim. An audit is a part without bond and claim: its states are the answer. docs/provider.md.
+
+import { loadTensor } from "../../engine/client/load-tensor.ts";
+import type { WorkPlan, WorkSession } from "../../engine/client/work-session.ts";
+import { type After, sleep } from "../../platform/abortable.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { openRunFolder, type RunWriter } from "../../store/runs/run-folder.ts";
+import { elementCount } from "../../work/operators/tensor-type.ts";
+import type { Program } from "../../work/program/shapes.ts";
+import { readJournal } from "../../work/runs/journal.ts";
+import type { WorkloadMetric } from "../../work/workloads/workload.ts";
+import { type Beats, createBeats } from "./beat-part.ts";
+import { declined, type JobLimits } from "./check-offer.ts";
+import { handInAudit, handInClaim } from "./claim-part.ts";
+import { fetchPart } from "./fetch-part.ts";
+import type { JobChain } from "./job-chain.ts";
+import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
+import type { JobEngine, StartJobEngine } from "./job-engine.ts";
+import { askedOf, type EntryState, type PartBook, type PartEntry, type PartPage } from "./part-book.ts";
+import { type FetchTensor, type KeptRoots, type RunEnd, runPart } from "./run-part.ts";
+
+export interface PartMeans {
+	readonly book: PartBook;
+	readonly chain: JobChain | null;
+	readonly limits: JobLimits;
+	readonly startEngine: StartJobEngine;
+	/** The host's engine, as long as it is needed; gives back how to let go. Throws PROVIDER_BUSY. */
+	readonly hold: () => Promise<() => void>;
+	readonly after: After;
+	readonly nowMs: () => number;
+	/** Its page is another now. */
+	readonly onEntry: (entry: PartEntry) => void;
+	/** Told when a state is reached that its owner should hear of. */
+	readonly tell: (asked: AskedPart, state: PartNews, detail: string) => void;
+	readonly onTrouble: (error: unknown) => void;
+}
+
+export type PartNews = "taken" | "running" | "claimed" | "answered" | "declined" | "lost" | "over";
+
+/** An engine that died is started again; one that dies each time is not. */
+const MOST_STARTS = 5;
+const RETRY_MS = 2000;
+const MOST_RETRY_MS = 30_000;
+/** Pictures of how it goes: larger ones are not shown. */
+const MOST_PREVIEW = 16 << 20;
+
+export class PartWork {
+	readonly asked: AskedPart;
+	readonly desk: JobDesk;
+	private readonly means: PartMeans;
+	private readonly stopping = new AbortController();
+	entry: PartEntry;
+	private program: Program | null = null;
+
+	constructor(means: PartMeans, desk: JobDesk, entry: PartEntry) {
+		this.means = means;
+		this.desk = desk;
+		this.entry = entry;
+		this.asked = askedOf(entry.page.offer);
+	}
+
+	/** Ends it after the segment at hand. What is claimed stays. */
+	stop(why: string): void {
+		this.stopping.abort(new AssayError("JOB_STATE", why));
+	}
+
+	/** The page says what is next. Resolves when it is claimed, answered, declined or lost; rejects when this provider is stopped. */
+	async run(shutdown: AbortSignal): Promise<void> {
+		const signal = AbortSignal.any([shutdown, this.stopping.signal]);
+		try {
+			if (this.page.state === "assigning" || this.page.state === "running") await this.work(signal, shutdown);
+			if (this.page.state === "done") await this.handIn(signal);
+		} catch (error) {
+			if (shutdown.aborted) return;
+			await this.giveUp(error);
+		}
+	}
+
+	/** The engine is not needed any more. */
+	get isRun(): boolean {
+		return this.page.state === "done" || this.page.state === "claimed" || this.page.state === "over";
+	}
+
+	get page(): PartPage {
+		return this.entry.page;
+	}
+
+	private get offer(): PartOffer {
+		return this.page.offer;
+	}
+
+	/** Durable before anything follows from it. */
+	private async become(state: EntryState, more: Partial<PartPage> = {}): Promise<void> {
+		this.entry = await this.means.book.write(this.asked, { ...this.page, ...more, state, atMs: this.means.nowMs() });
+		this.means.onEntry(this.entry);
+	}
+
+	private async giveUp(error: unknown): Promise<void> {
+		const { tell, onTrouble } = this.means;
+		const why = error instanceof Error ? error.message : String(error);
+		const isDeclined = this.page.state === "assigning";
+		// A machine that gives other bits the second time says nothing more.
+		if (error instanceof AssayError && error.code === "RUN_UNSTEADY") {
+			await this.means.book.raiseAlarm(`${this.entry.name}: ${why}`);
+			onTrouble(error);
+		}
+		if (isDeclined) await this.desk.decline(this.asked, plain(why)).catch(() => {});
+		await this.become("over");
+		tell(this.asked, isDeclined ? "declined" : "lost", why);
+	}
+
+	/** Fetch, check, lock, run: until all segments are run. Engines that die are started again. */
+	private async work(signal: AbortSignal, shutdown: AbortSignal): Promise<void> {
+		const { nowMs } = this.means;
+		const isNew = this.page.state === "assigning";
+		// What is not here in time to be accepted need not come any more.
+		const timer = AbortSignal.timeout(Math.max(1, Math.min(this.page.untilMs - nowMs(), 2 ** 31 - 1)));
+		this.program = await fetchPart(this.desk, this.offer, this.entry.path, AbortSignal.any([signal, timer]));
+		const folder = await openRunFolder(this.entry.path);
+		let letGo = () => {};
+		try {
+			letGo = await this.holdEngine(isNew ? this.page.untilMs : Number.POSITIVE_INFINITY, signal);
+			for (let starts = 1; ; starts++) {
+				try {
+					if (await this.runOnce(folder, signal)) break;
+					signal.throwIfAborted();
+				} catch (error) {
+					const isOver = signal.aborted || shutdown.aborted || this.page.state === "assigning";
+					if (isOver || starts === MOST_STARTS || !isEngineGone(error)) throw error;
+					this.means.onTrouble(error);
+					await sleep(RETRY_MS, signal, this.means.after);
+				}
+			}
+			await this.become("done");
+		} finally {
+			letGo();
+			await folder.close();
+		}
+	}
+
+	/** A probe under way is waited for. */
+	private async holdEngine(untilMs: number, signal: AbortSignal): Promise<() => void> {
+		for (;;) {
+			try {
+				return await this.means.hold();
+			} catch (error) {
+				const isBusy = error instanceof AssayError && error.code === "PROVIDER_BUSY";
+				if (!isBusy || this.means.nowMs() >= untilMs) throw error;
+				await sleep(1000, signal, this.means.after);
+				signal.throwIfAborted();
+			}
+		}
+	}
+
+	/** False: it was stopped before its end. */
+	private async runOnce(folder: RunWriter, signal: AbortSignal): Promise<boolean> {
+		const { means, asked, desk, offer } = this;
+		const minutes =
+			this.page.state === "running" ? (this.page.untilMs - means.nowMs()) / 60_000 : offer.terms.workMs / 60_000;
+		if (minutes <= 0) throw declined("its time is over");
+		const engine = await means.startEngine({
+			storePath: folder.storePath,
+			minutes,
+			onKilled: (why) => means.onTrouble(new AssayError("LINK_CLOSED", `the engine of a job was killed: ${why}`)),
+		});
+		const beats = createBeats({
+			...{
+				desk,
+				asked,
+				everyMs: Math.max(100, Math.floor(offer.beatMs / 2)),
+				first: offer.first,
+				onError: means.onTrouble,
+				after: means.after,
+			},
+			done: await doneBefore(folder),
+			onStop: (why) => this.stop(why),
+		});
+		try {
+			const end = await this.runSegments(folder, engine, signal, beats);
+			return end.isDone;
+		} finally {
+			await beats.stop();
+			await engine.close();
+		}
+	}
+
+	private runSegments(folder: RunWriter, engine: JobEngine, signal: AbortSignal, beats: Beats): Promise<RunEnd> {
+		const { means, offer, asked } = this;
+		const { spec, first, count, begin, escrow } = offer;
+		const program = this.program!;
+		const named = (all: readonly { readonly root: string }[]) => all.map(({ root }) => root);
+		const kept: KeptRoots | null = begin && { state: named(begin.state), results: named(begin.results) };
+		return runPart({
+			...{ folder, program, seed: hexToBytes(spec.seed, 32)!, first, count, begin: kept, open: engine.open },
+			of: asked.audit === null ? claimNames(offer.id, asked.part, escrow) : null,
+			give: (session) => this.give(session, folder),
+			ready: async (plan) => {
+				await this.ready(plan, engine);
+				if (asked.audit === null) beats.begin();
+			},
+			metrics: metricsOf(offer, program),
+			saved: (fetch) => this.preview(fetch, beats, signal),
+			...{ device: engine.device, diskBytes: means.limits.diskBytes, nowMs: means.nowMs, signal },
+			onEvent: beats.onEvent,
+		});
+	}
+
+	/** Constants and inputs, which lie in the store; the engine hashes each as it loads it. */
+	private async give(session: WorkSession, folder: RunWriter): Promise<ReadonlyMap<number, Uint8Array>> {
+		const roots = new Map<number, Uint8Array>();
+		for (const { tensor, root } of this.offer.spec.given) {
+			const bytes = hexToBytes(root, 32)!;
+			await loadTensor(session, this.program!, tensor, bytes, (name) => folder.blob(name));
+			roots.set(tensor, bytes);
+		}
+		return roots;
+	}
+
+	/** Everything is here and right: now the plan, the bond, and the validator's word that it is ours. */
+	private async ready(plan: WorkPlan, engine: JobEngine): Promise<void> {
+		const { limits, chain, tell } = this.means;
+		const { offer, asked } = this;
+		if (plan.peakBytes > limits.memoryBytes)
+			throw declined(`it takes ${plan.peakBytes} bytes of the device, ${limits.memoryBytes} are allowed here`);
+		if (3 * plan.stateBytes > limits.diskBytes)
+			throw declined(`its states take ${plan.stateBytes} bytes each, ${limits.diskBytes} are allowed here`);
+		engine.allow(plan.peakBytes);
+		if (this.page.state !== "assigning") return;
+		if (asked.audit !== null) return this.become("running");
+		if (chain !== null && offer.escrow !== null && offer.assignment !== null) {
+			const free = await chain.freeBondMicros();
+			const mine = await chain.part(asked.job, asked.part);
+			const isLocked = mine.provider === chain.account && mine.attempt === offer.assignment.attempt;
+			if (!isLocked && free < offer.terms.bondMicros)
+				throw declined(`the bond is ${offer.terms.bondMicros} micro-units, ${free} of the deposit are free`);
+			const isRight =
+				asked.part === 0 || (await chain.isEndOfPartBefore(asked.job, asked.part, offer.previous ?? "", offer.start));
+			if (!isRight) throw declined("it would begin elsewhere than the part before ended, as the chain has it");
+			await chain.assign(offer.escrow.terms, offer.assignment);
+		}
+		const { untilMs } = await this.accepted();
+		await this.become("running", { untilMs });
+		tell(asked, "running", "");
+	}
+
+	/** With a bond locked, a validator that cannot be reached for a moment is asked again. */
+	private async accepted(): Promise<{ readonly untilMs: number }> {
+		for (;;) {
+			try {
+				return await this.desk.accept(this.asked);
+			} catch (error) {
+				// JOB_STATE: its node may be behind ours. What is declined or gone stays so until the time is over.
+				const isAway = error instanceof AssayError && (AWAY.has(error.code) || error.code === "JOB_STATE");
+				if (!isAway || this.stopping.signal.aborted || this.means.nowMs() > this.page.untilMs) throw error;
+				await sleep(RETRY_MS, this.stopping.signal, this.means.after);
+			}
+		}
+	}
+
+	/** How far it is, for the customer. What does not get through is left out. */
+	private async preview(fetch: FetchTensor, beats: Beats, signal: AbortSignal): Promise<void> {
+		if (this.asked.audit !== null) return;
+		const { desk, means } = this;
+		const shown: { tensor: number; root: string; size: number }[] = [];
+		try {
+			for (const tensor of this.offer.spec.previews) {
+				const { kind, dims, type } = this.program!.tensors[tensor] ?? {};
+				if ((kind !== "state" && kind !== "result") || dims === undefined || type === undefined) return;
+				if (8 * elementCount(dims) > MOST_PREVIEW) return;
+				shown.push({ tensor, ...(await desk.upload({ bytes: await fetch(tensor) }, signal)) });
+			}
+			beats.show(shown);
+		} catch (error) {
+			means.onTrouble(error);
+		}
+	}
+
+	/** Until the validator has it, or says that it is not wanted any more. */
+	private async handIn(signal: AbortSignal): Promise<void> {
+		const { chain, tell, nowMs, after, onTrouble } = this.means;
+		const { asked, desk, offer } = this;
+		this.program ??= await fetchPart(desk, offer, this.entry.path, signal);
+		const work = { desk, chain, asked, offer, program: this.program, path: this.entry.path, signal };
+		for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(MOST_RETRY_MS, 2 * pauseMs)) {
+			try {
+				if (asked.audit === null) await this.become("claimed", { claim: await handInClaim(work) });
+				else {
+					await handInAudit(work);
+					await this.become("claimed");
+				}
+				return tell(asked, asked.audit === null ? "claimed" : "answered", "");
+			} catch (error) {
+				const isFinal = error instanceof AssayError && FINAL.has(error.code);
+				if (isFinal || signal.aborted || nowMs() > this.page.untilMs + GRACE_MS) throw error;
+				onTrouble(error);
+				await sleep(pauseMs, signal, after);
+			}
+		}
+	}
+}
+
+/** After its time a claim may still be on its way. */
+const GRACE_MS = 5 * 60_000;
+/** Trying again cannot help. */
+const FINAL: ReadonlySet<string> = new Set([
+	...[
+		"JOB_STATE",
+		"JOB_UNKNOWN",
+		"JOB_CLAIM",
+		"ROLE_WRONG",
+		"CLAIM_ROOT",
+		"CLAIM_MALFORMED",
+		"BLOB_CUT",
+		"RUN_DAMAGED",
+	],
+]);
+const AWAY: ReadonlySet<string> = new Set(["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED", "SERVER_FAILED"]);
+
+const plain = (why: string): string => why.replace(/[^\x20-\x7e]/g, " ").slice(0, 200);
+
+const ENGINE_GONE: ReadonlySet<string> = new Set(["LINK_CLOSED", "ENGINE_NOT_STARTED", "ENGINE_SILENT", "LINK_SILENT"]);
+const isEngineGone = (error: unknown): boolean => error instanceof AssayError && ENGINE_GONE.has(error.code);
+
+/** Segments that an earlier start may have told of. */
+async function doneBefore(folder: RunWriter): Promise<number> {
+	const journal = readJournal(bytesToUtf8((await folder.read("journal.jsonl")) ?? new Uint8Array()) ?? "");
+	return journal === null ? 0 : (journal.checkpoints.at(-1) ?? journal.head.first) - journal.head.first;
+}
+
+/** How its claim names a part; without a chain by the job's number alone. */
+function claimNames(job: string, part: number, escrow: PartOffer["escrow"]) {
+	const number = BigInt(`0x${job}`);
+	if (escrow === null) return { chainId: 0n, escrow: new Uint8Array(20), job: number, part };
+	return {
+		...{ chainId: BigInt(escrow.chainId), escrow: hexToBytes(escrow.contract.slice(2).toLowerCase(), 20)! },
+		...{ job: number, part },
+	};
+}
+
+/** As the spec reads them: one element, times a factor. */
+function metricsOf({ spec }: PartOffer, { tensors }: Program): WorkloadMetric[] {
+	return spec.metrics
+		.filter(({ tensor }) =>
+			tensors.some(({ name, kind, dims }) => name === tensor && kind === "metric" && elementCount(dims) === 1),
+		)
+		.map(({ tensor: name, label, unit, scale }) => {
+			const factor = Number(scale);
+			return { name, label, unit, read: (elements) => Number(elements[0]!) * (Number.isFinite(factor) ? factor : 1) };
+		});
+}
