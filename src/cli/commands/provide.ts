@@ -14,12 +14,12 @@ import { createProvider, type Provider, type ProviderOptions } from "../../provi
 import type { ProviderEvent } from "../../provider/provider-event.ts";
 import { findEnvironments } from "../../provider/rental/find-environments.ts";
 import { bookPath, readBook } from "../../provider/rental/rental-book.ts";
-import type { RollChain } from "../../provider/roll-call/roll-chain.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { engineOf } from "../open-target.ts";
 import { choice, flag, group, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
 import { plural } from "../print/table.ts";
+import { jobOptions, providerJobs } from "../provide-jobs.ts";
 
 /** A full probe of a large host takes some 12 s. */
 const DRAIN_MS = 60_000;
@@ -110,6 +110,7 @@ const options = {
 	"no-roll-calls": flag(
 		"answer no roll calls: for a second provider on one machine, which cannot answer twice; it has no score",
 	),
+	...jobOptions,
 	...group("the chain that answers to roll calls stand for", {
 		rpc: text(
 			"URL",
@@ -202,46 +203,51 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 		args: values["engine-arg"] ?? [],
 	};
 	const { clockUs, nowMs, randomBytes } = realEnvironment();
-	const chain = await rollChainOf(values, io, folder);
+	const chain = await chainOf(values, io, folder);
+	const pricePerHourMicros = Math.round(values.price * MICROS);
+	const memoryBytes = Math.floor((values["max-memory"] ?? totalmem() / 1e9) * 1e9);
+	const onEvent = (event: ProviderEvent) => {
+		if (values.json) io.out.write(`${JSON.stringify({ atMs: Date.now(), ...event })}\n`);
+		const line = eventLine(event);
+		if (line !== null) io.err.write(`${time(Date.now())}  ${line}\n`);
+	};
 	return createProvider({
-		chain,
+		chain: chain && (await openRollChain(chain)),
+		jobs: providerJobs(values, io, { folder, signer, engine, pricePerHourMicros, memoryBytes, chain, onEvent }),
 		signer,
 		validators: values["end-rentals"] ? [] : validators,
 		trust: values.trust ?? [],
 		dataFolder: folder,
 		name,
-		pricePerHourMicros: Math.round(values.price * MICROS),
+		pricePerHourMicros,
 		engine,
 		env: io.env,
-		limits: {
-			minutes: values["max-minutes"],
-			memoryBytes: Math.floor((values["max-memory"] ?? totalmem() / 1e9) * 1e9),
-		},
+		limits: { minutes: values["max-minutes"], memoryBytes },
 		diskBytesPerDay: Math.floor(values["disk-writes-per-day"] * 1e9),
 		rental,
 		...(values["no-roll-calls"] && { rollCalls: { isOff: true } }),
 		clockUs,
 		nowMs,
 		randomBytes,
-		onEvent(event) {
-			if (values.json) io.out.write(`${JSON.stringify({ atMs: Date.now(), ...event })}\n`);
-			const line = eventLine(event);
-			if (line !== null) io.err.write(`${time(Date.now())}  ${line}\n`);
-		},
+		onEvent,
 	});
 }
 
-/** Null: no chain is named. Then nothing of it is loaded, and no stake stands for this host's answers. */
-async function rollChainOf(values: Values<typeof options>, io: CliIo, folder: string): Promise<RollChain | null> {
-	const rpcUrl = values.rpc ?? io.env.ASSAY_RPC ?? "";
+/** Null: no chain is named. Then nothing of it is loaded, no stake stands for this host's answers, and no bond for its work. */
+async function chainOf(values: Values<typeof options>, io: CliIo, folder: string) {
+	const url = values.rpc ?? io.env.ASSAY_RPC ?? "";
 	const kept = join(folder, "contracts.json");
 	// ASSAY_RPC may be meant for other commands.
 	const isMeant = values.rpc !== undefined || values.contracts !== undefined || existsSync(kept);
-	if (rpcUrl === "" || !isMeant) return null;
+	if (url === "" || !isMeant) return null;
 	const { openContracts } = await import("../chain/chain-connection.ts");
-	const { openRollChain } = await import("../../provider/roll-call/open-roll-chain.ts");
-	const contracts = await openContracts(rpcUrl, values, io, [kept], 1);
-	return openRollChain(contracts, await loadProviderAccount(folder, realEnvironment().randomBytes));
+	const contracts = await openContracts(url, values, io, [kept], 1);
+	return { contracts, url, account: await loadProviderAccount(folder, realEnvironment().randomBytes) };
+}
+
+async function openRollChain({ contracts, account }: NonNullable<Awaited<ReturnType<typeof chainOf>>>) {
+	const roll = await import("../../provider/roll-call/open-roll-chain.ts");
+	return roll.openRollChain(contracts, account);
 }
 
 function started(provider: Provider) {
@@ -258,6 +264,7 @@ function startedText({ key, claim, offer }: Provider): string {
 		`provider ${key}`,
 		...claim.devices.map(({ kind, name }) => `  ${kind}  ${name}`),
 		`  ${rent}`,
+		`  ${offer.jobs === null ? "takes no jobs" : "takes jobs"}`,
 		claim.driver === null ? `  no GPU driver: ${claim.why}` : `  driver ${claim.driver.version}`,
 	].join("\n")}\n`;
 }

@@ -205,7 +205,8 @@ class Jobs {
 		const { after, nowMs } = this.options;
 		for (;;) {
 			const offer = await desk.offer(asked, AbortSignal.timeout(OFFER_WITHIN_MS));
-			const isWhole = offer.escrow === null || offer.audit !== null || offer.assignment !== null;
+			const isWhole =
+				this.options.chain === null || offer.escrow === null || offer.audit !== null || offer.assignment !== null;
 			if (isWhole || nowMs() > offer.untilMs) return offer;
 			if (!(await sleep(ASSIGNED_MS, this.stopping.signal, after))) throw declined("this provider is being stopped");
 		}

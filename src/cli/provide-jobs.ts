@@ -1,0 +1,107 @@
+// The jobs of `assay provide`: what its owner allows, as options, and how a provider with a chain and an engine takes them. The work itself is
+// src/provider/jobs/. Page for owners: docs/provider.md.
+import type { Contracts } from "../chain/contracts/contracts.ts";
+import type { ChainAccount } from "../chain/sending/sign.ts";
+import { realAfter } from "../platform/abortable.ts";
+import { realEnvironment } from "../platform/environment.ts";
+import type { HostClaim } from "../protocol/probe/evidence.ts";
+import type { Signer } from "../protocol/probe/signer.ts";
+import type { ProviderOptions } from "../provider/create-provider.ts";
+import type { JobLimits } from "../provider/jobs/check-offer.ts";
+import type { CliIo } from "./command.ts";
+import { flag, group, list, number, text, usageError, type Values, whole } from "./options.ts";
+import { parseTokens } from "./print/tokens.ts";
+
+const MICROS = 1_000_000;
+const METHODS = ["redundant", "sampled", "optimistic"] as const;
+
+export const jobOptions = group("jobs", {
+	jobs: flag(
+		"take parts of customers' jobs (docs/provider.md); on a chain, a bond is locked for each: see assay deposit",
+	),
+	"job-price": number("AMOUNT", "least that an hour of work must bring (default: --price)", [0, 1e9]),
+	"job-bond": number("AMOUNT", "largest bond for a part (default: no limit)", [0, 1e9]),
+	"job-minutes": whole("N", "longest time limit of a part", [1, 10_080], 240),
+	"job-memory": number("GB", "memory of the device that a job may use (default: all of it)", [0.01, 1e6]),
+	"job-disk": number("GB", "disk for inputs, states and results of all jobs here", [0.1, 1e6], 20),
+	"job-method": list(
+		"METHOD",
+		"take only jobs that are checked like this: redundant, sampled or optimistic (default: all)",
+	),
+	"job-device": whole(
+		"N",
+		"the device that works, as assay devices numbers them (default: the first GPU, else the CPU)",
+		[0, 1023],
+	),
+	"job-deposit": text("TOKENS", "at the start, fill up the deposit that bonds are locked from to so much"),
+});
+type JobValues = Values<typeof jobOptions>;
+
+interface JobHome {
+	readonly folder: string;
+	readonly signer: Signer;
+	readonly engine: ProviderOptions["engine"];
+	readonly pricePerHourMicros: number;
+	readonly memoryBytes: number;
+	readonly chain: { readonly contracts: Contracts; readonly account: ChainAccount; readonly url: string } | null;
+	readonly onEvent: ProviderOptions["onEvent"];
+}
+
+function deviceOf(wanted: number | undefined, { devices }: HostClaim): number {
+	const kinds = devices.map(({ kind }) => kind);
+	const device = wanted ?? Math.max(0, kinds.includes("gpu") ? kinds.indexOf("gpu") : kinds.indexOf("cpu"));
+	if (kinds[device] === undefined || kinds[device] === "disk")
+		throw usageError(`--job-device ${device}: this machine has ${kinds.map((kind, i) => `${i} ${kind}`).join(", ")}`);
+	return device;
+}
+
+function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim, device: number): JobLimits {
+	const methods = values["job-method"] ?? METHODS;
+	const wrong = methods.find((one) => !METHODS.includes(one as (typeof METHODS)[number]));
+	if (wrong !== undefined) throw usageError(`--job-method takes ${METHODS.join(", ")}, not '${wrong}'`);
+	const gigabytes = (given: number) => Math.floor(given * 1e9);
+	const [price, bond, memory] = [values["job-price"], values["job-bond"], values["job-memory"]];
+	return {
+		memoryBytes: memory === undefined ? devices[device]!.memoryBytes || host.ramBytes : gigabytes(memory),
+		diskBytes: gigabytes(values["job-disk"]),
+		minutes: values["job-minutes"],
+		pricePerHourMicros: price === undefined ? home.pricePerHourMicros : Math.round(price * MICROS),
+		mostBondMicros: bond === undefined ? Number.MAX_SAFE_INTEGER : Math.round(bond * MICROS),
+		methods: methods as JobLimits["methods"],
+	};
+}
+
+/** Null: it takes none. Its code is loaded only where it is wanted. */
+export function providerJobs(values: JobValues, io: CliIo, home: JobHome): NonNullable<ProviderOptions["jobs"]> | null {
+	if (!values.jobs) return null;
+	const deposit = values["job-deposit"] === undefined ? null : parseTokens(values["job-deposit"]);
+	if (deposit !== null && home.chain === null) throw usageError("--job-deposit needs a chain: --rpc and --contracts");
+	return async ({ claim, hold }) => {
+		const { clockUs, nowMs, randomBytes } = realEnvironment();
+		const { folder, signer, engine, memoryBytes, onEvent } = home;
+		const device = deviceOf(values["job-device"], claim);
+		const limits = limitsOf(values, home, claim, device);
+		const { openHostJobs } = await import("../provider/jobs/host-jobs.ts");
+		const { jobEngines } = await import("../provider/jobs/job-engine.ts");
+		const { openJobDesk } = await import("../provider/jobs/job-desk.ts");
+		return openHostJobs({
+			...{ dataFolder: folder, limits, hold, nowMs, onEvent, after: realAfter, chain: await chainOf(home, deposit) },
+			startEngine: jobEngines({ engine, env: io.env, device, memoryBytes, clockUs, randomBytes }),
+			deskOf: (url, validatorKey) => openJobDesk({ url, validatorKey, signer, nowMs, randomBytes }),
+		});
+	};
+}
+
+/** A deposit that cannot be filled up is told of; the provider goes on with what it has. */
+async function chainOf({ chain, signer, onEvent }: JobHome, deposit: bigint | null) {
+	if (chain === null) return null;
+	const { openJobChain } = await import("../provider/jobs/open-job-chain.ts");
+	if (deposit !== null) {
+		const { fillJobDeposit } = await import("./chain/job-deposit.ts");
+		const { errorToEvent } = await import("../provider/provider-event.ts");
+		await fillJobDeposit(chain, deposit).catch((error) =>
+			onEvent({ kind: "trouble", ...errorToEvent(error, "CHAIN_REFUSED") }),
+		);
+	}
+	return openJobChain(chain.contracts, chain.account, signer.key);
+}
