@@ -1,6 +1,6 @@
 // Brings everything that a part needs into the folder of its run: the program, constants, inputs, the state that it begins with. Each is checked by its root as
 // it comes; what is there already is not fetched again, and a download that goes on for ever ends with the signal.
-import { access, mkdir } from "node:fs/promises";
+import { access, chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { readIfPresent } from "../../platform/durable-file.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
@@ -24,7 +24,10 @@ export async function fetchPart(
 	const store = join(path, "store");
 	await mkdir(store, { recursive: true });
 	const bring = async (blob: BlobName, to: string): Promise<void> => {
-		if (!(await isThere(to))) await desk.download(offer.id, blob, to, signal);
+		if (await isThere(to)) return;
+		await desk.download(offer.id, blob, to, signal);
+		// The engine is a user of its own where it can be; the folder around it is its owner's alone.
+		await chmod(to, 0o644);
 	};
 	const programPath = join(path, "program.fetched");
 	await bring(offer.spec.program, programPath);

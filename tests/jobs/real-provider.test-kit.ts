@@ -1,0 +1,122 @@
+// The provider that owners run, in tests of the job market: its real agent, book, desk and chain, and the real engine on this machine's CPU.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Contracts } from "../../src/chain/contracts/contracts.ts";
+import { createChainClient } from "../../src/chain/node/chain-client.ts";
+import { httpRpc } from "../../src/chain/node/http-rpc.ts";
+import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
+import { parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { realAfter } from "../../src/platform/abortable.ts";
+import { realEnvironment } from "../../src/platform/environment.ts";
+import type { Hex } from "../../src/protocol/chain/hex.ts";
+import type { Signer } from "../../src/protocol/probe/signer.ts";
+import { createProvider, type Provider } from "../../src/provider/create-provider.ts";
+import type { JobLimits } from "../../src/provider/jobs/check-offer.ts";
+import { openHostJobs } from "../../src/provider/jobs/host-jobs.ts";
+import type { AskedPart } from "../../src/provider/jobs/job-desk.ts";
+import { openJobDesk } from "../../src/provider/jobs/job-desk.ts";
+import { jobEngines } from "../../src/provider/jobs/job-engine.ts";
+import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
+import type { ProviderEvent } from "../../src/provider/provider-event.ts";
+import { signerOf } from "../validator/toy-agent.test-kit.ts";
+
+interface RealProviderOptions {
+	/** Of the validator's API. */
+	readonly url: string;
+	readonly dataFolder: string;
+	readonly signer: Signer;
+	readonly chain?: { readonly contracts: Contracts; readonly account: ChainAccount } | null;
+	readonly limits?: Partial<JobLimits>;
+	readonly onEvent: (event: ProviderEvent) => void;
+}
+
+export interface RealProvider {
+	readonly events: readonly ProviderEvent[];
+	/** News of parts, in order. */
+	readonly news: readonly (AskedPart & { readonly state: string; readonly detail: string })[];
+	/** Its process is gone from one moment to the next. */
+	kill(): Promise<void>;
+	close(): Promise<void>;
+}
+
+/** What a process of its own is told. Keys are tests' keys. */
+interface Told {
+	readonly url: string;
+	readonly dataFolder: string;
+	readonly signer: number;
+	readonly chain: { readonly url: string; readonly contracts: Contracts["addresses"]; readonly key: Hex } | null;
+}
+
+/** In a process of its own, with the key of `signerOf(n)`. */
+export async function startRealProvider(told: Told): Promise<RealProvider> {
+	const child = spawn(process.execPath, [import.meta.filename, JSON.stringify(told)], {
+		stdio: ["ignore", "pipe", "inherit", "ipc"],
+	});
+	const events: ProviderEvent[] = [];
+	const ended = once(child, "exit");
+	createInterface({ input: child.stdout! }).on("line", (line) => {
+		const event = JSON.parse(line) as ProviderEvent;
+		events.push(event);
+		if (process.env.ASSAY_TEST_NEWS) console.log(told.signer, line.slice(0, 300));
+	});
+	const end = async (signal: "SIGTERM" | "SIGKILL") => {
+		child.kill(signal);
+		await ended;
+	};
+	return {
+		events,
+		get news() {
+			return events.flatMap((event) => (event.kind === "job" ? [event] : []));
+		},
+		kill: () => end("SIGKILL"),
+		close: () => end("SIGTERM"),
+	};
+}
+
+async function openRealProvider(o: RealProviderOptions): Promise<Provider> {
+	const { clockUs, nowMs, randomBytes } = realEnvironment();
+	const engine = { command: (await findEngine(hostPlatform())).path, args: [] };
+	const { onEvent } = o;
+	const limits: JobLimits = {
+		...{ memoryBytes: 4e9, diskBytes: 4e9, minutes: 600, pricePerHourMicros: 1_000_000 },
+		...{ mostBondMicros: Number.MAX_SAFE_INTEGER, methods: ["redundant", "sampled", "optimistic"] },
+		...o.limits,
+	};
+	const chain = o.chain ? await openJobChain(o.chain.contracts, o.chain.account, o.signer.key) : null;
+	return createProvider({
+		...{ signer: o.signer, validators: [parseValidatorUrl(o.url)], trust: [], dataFolder: o.dataFolder },
+		...{ name: "a real one", pricePerHourMicros: 1_000_000, engine, env: process.env, rental: null },
+		...{ limits: { memoryBytes: 8e9, minutes: 10 }, diskBytesPerDay: null, clockUs, nowMs, randomBytes, onEvent },
+		retry: { firstMs: 50, capMs: 500 },
+		jobs: ({ claim, hold }) =>
+			openHostJobs({
+				...{ dataFolder: join(o.dataFolder), limits, chain, hold, nowMs, onEvent, after: realAfter, sweepMs: 500 },
+				startEngine: jobEngines({
+					...{ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes },
+					device: claim.devices.findIndex(({ kind }) => kind === "cpu"),
+				}),
+				deskOf: (url, validatorKey) => openJobDesk({ url, validatorKey, signer: o.signer, nowMs, randomBytes }),
+			}),
+	});
+}
+
+if (process.argv[1] === import.meta.filename) {
+	const { url, dataFolder, signer, chain } = JSON.parse(process.argv[2]!) as Told;
+	const provider = await openRealProvider({
+		...{ url, dataFolder, signer: signerOf(signer) },
+		chain: chain && {
+			account: accountOf(chain.key),
+			contracts: {
+				client: await createChainClient(httpRpc(chain.url), { confirmations: 1, pollMs: 20 }),
+				addresses: chain.contracts,
+			},
+		},
+		onEvent: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),
+	});
+	// Also when the test was killed.
+	process.once("disconnect", () => process.exit(1));
+	process.once("SIGTERM", () => void provider.stop().then(() => process.exit(0)));
+}

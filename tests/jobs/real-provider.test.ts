@@ -1,0 +1,90 @@
+// The provider that owners run before a real validator: with its engine, book and chain it takes parts, runs, claims and is paid; killed half-way it goes on.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
+import { accountOf } from "../../src/chain/sending/sign.ts";
+import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
+import { jobOver, openStage, type Stage, submit } from "./job-stage.test-kit.ts";
+import { type RealProvider, startRealProvider } from "./real-provider.test-kit.ts";
+import { endow, prove } from "./toy-worker.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-real-provider-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+const UNIT = 10n ** 18n;
+
+for (const hasChain of [false, true])
+	describe(hasChain ? "on the embedded chain" : "without a chain", () => {
+		let stage: Stage;
+		const running: RealProvider[] = [];
+		const keyOf = (n: number) => `0x${(0xd0 + n).toString(16).repeat(32)}` as const;
+		const account = (n: number) => accountOf(keyOf(n));
+		async function start(n: number): Promise<RealProvider> {
+			const { chain, validator } = stage;
+			const signer = signerOf(200 + n);
+			const isNew = (await validator.store.providers.get(signer.key)) === null;
+			if (chain !== null && isNew) await endow(chain.contracts, chain.treasurer, account(n), 0n, 1000n * UNIT);
+			const provider = await startRealProvider({
+				...{ url: validator.url, signer: 200 + n, dataFolder: join(scratch, `${hasChain ? "chain" : "none"}-${n}`) },
+				chain: chain && { url: validator.chain!.url, contracts: chain.contracts.addresses, key: keyOf(n) },
+			});
+			running[n - 1] = provider;
+			await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo != null);
+			if (isNew) await prove(validator.store, signer.key);
+			return provider;
+		}
+		before(async () => {
+			// Times of a machine that does much else; what is checked is paid a second later.
+			const params = { jobWindowMs: 60_000, jobBeatMs: 10_000, jobLeastWorkMs: 120_000 };
+			stage = await openStage({ hasChain, params, settings: { engine: null } });
+		});
+		after(async () => {
+			for (const one of running) await one.close();
+			await stage.close();
+		});
+
+		test("a redundant job is run by two of them, and paid", async () => {
+			for (const n of [1, 2, 3]) await start(n);
+			const { id } = await submit(stage, { method: { name: "redundant", count: 2 }, segments: 12 });
+			const job = await jobOver(stage.customer, id);
+			assert.equal(job.record.parts[0]!.state, "paid");
+			const told = running.flatMap(({ news }) => news.filter((one) => one.job === id).map(({ state }) => state));
+			for (const state of ["taken", "running", "claimed", "answered"]) assert.ok(told.includes(state), told.join(" "));
+			if (stage.chain === null) return;
+			const { contracts } = stage.chain;
+			assert.equal((await readJobPart(contracts, BigInt(`0x${id}`), 0)).state, "settled");
+			for (const n of [1, 2, 3]) assert.equal((await readJobDeposit(contracts, account(n).address)).locked, 0n);
+		});
+
+		test("a sampled job is answered for: auditors get the states that they begin with", async () => {
+			const { id } = await submit(stage, {
+				...{ method: { name: "sampled", count: 2 }, segments: 40, salt: "6b".repeat(32) },
+			});
+			const job = await jobOver(stage.customer, id);
+			const part = job.record.parts[0]!;
+			assert.deepEqual([part.state, part.isChecked, part.attempt], ["paid", true, 1]);
+			assert.ok(part.audits.some(({ first }) => first > 0));
+		});
+
+		test("killed while it works, and started again, the same provider ends what it began", async () => {
+			const { id } = await submit(stage, {
+				...{ method: { name: "redundant", count: 2 }, segments: 4000, salt: "7c".repeat(32) },
+			});
+			const part = () => stage.customer.getJob({ params: { id } }).then(({ record }) => record.parts[0]!);
+			const provider = await eventually(async () => {
+				const { done, state, provider: one } = await part();
+				return state === "running" && done > 0 && one;
+			});
+			const n = [1, 2, 3].find((one) => signerOf(200 + one).key === provider)!;
+			const before = running[n - 1]!;
+			await before.kill();
+			running[n - 1] = await start(n);
+			const job = await jobOver(stage.customer, id);
+			const { state, attempt, isChecked } = job.record.parts[0]!;
+			assert.deepEqual([state, attempt, isChecked], ["paid", 1, true]);
+			const told = running[n - 1]!.news.filter((one) => one.job === id).map((one) => one.state);
+			assert.ok(told.includes("claimed") && !told.includes("taken"), told.join(" "));
+		});
+	});
