@@ -75,7 +75,7 @@ export interface ProviderOptions {
 }
 
 /** What jobs get of the provider. */
-export interface JobsHost {
+interface JobsHost {
 	readonly claim: HostClaim;
 	/** The engine, so that nobody else is lent one meanwhile. */
 	readonly hold: HostJobsOptions["hold"];
@@ -155,25 +155,9 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 		{ claim, traces },
 	);
 
-	const serving = options.validators.map((url) =>
-		serveValidator({
-			...{ url, nowMs, onEvent, signal: stopping.signal },
-			retry: { ...RETRY, ...options.retry },
-			random: () => readU32(randomBytes(4), 0) / 2 ** 32,
-			dial: (signal) =>
-				dialAgent({
-					...{ url, signer, offer, signal, randomBytes, clockUs: options.clockUs },
-					handlers: { ...handlers, ...told(onEvent, jobs?.handlers(url) ?? NO_JOBS) },
-					trust: (key) => trust(url, key),
-					claim: () => claim,
-					...(options.bounds && { bounds: options.bounds }),
-				}),
-			onConnection(connection) {
-				connections.add(connection);
-				void connection.closed.then(() => connections.delete(connection));
-			},
-		}),
-	);
+	const serving = serveAll(options, {
+		...{ offer, handlers, jobs, connections, trust, signal: stopping.signal, claim: () => claim },
+	});
 
 	return {
 		key: signer.key,
@@ -201,6 +185,40 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
 			await rentals?.stop();
 		},
 	};
+}
+
+/** Dials every validator, and stays; what each may ask depends on where it is, for jobs are fetched there. */
+function serveAll(
+	{ validators, signer, clockUs, nowMs, randomBytes, onEvent, retry, bounds }: ProviderOptions,
+	host: {
+		readonly offer: AgentOffer;
+		readonly handlers: AgentHandlers;
+		readonly jobs: HostJobs | null;
+		readonly connections: Set<ValidatorConnection>;
+		readonly trust: Awaited<ReturnType<typeof loadValidatorPins>>;
+		readonly signal: AbortSignal;
+		readonly claim: () => HostClaim;
+	},
+): Promise<void>[] {
+	const { offer, connections, trust, claim } = host;
+	return validators.map((url) =>
+		serveValidator({
+			...{ url, nowMs, onEvent, signal: host.signal },
+			retry: { ...RETRY, ...retry },
+			random: () => readU32(randomBytes(4), 0) / 2 ** 32,
+			dial: (signal) =>
+				dialAgent({
+					...{ url, signer, offer, signal, randomBytes, clockUs, claim },
+					handlers: { ...host.handlers, ...told(onEvent, host.jobs?.handlers(url) ?? NO_JOBS) },
+					trust: (key) => trust(url, key),
+					...(bounds && { bounds }),
+				}),
+			onConnection(connection) {
+				connections.add(connection);
+				void connection.closed.then(() => connections.delete(connection));
+			},
+		}),
+	);
 }
 
 /** Before anybody rents it. */

@@ -47,7 +47,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
 			"--json",
 		);
 		const far = await door.next();
-		assert.deepEqual(far.offer, { name: "h", pricePerHourMicros: 1_500_000, rentable: false, ssh: null });
+		assert.deepEqual(far.offer, { name: "h", pricePerHourMicros: 1_500_000, rentable: false, ssh: null, jobs: null });
 		const link = await far.openLink({ probe: "00".repeat(16), limits: { memoryBytes: 1e9, minutes: 1 } });
 		await link.close();
 		child.kill(signal);

@@ -105,7 +105,7 @@ function mustBeOurs(reply: ClaimReply, own: string): void {
 }
 
 /** First and last state with their paths, as the contract checks them. */
-export function shownClaim(
+function shownClaim(
 	{ claim, states }: RunClaim,
 	lastState: readonly string[],
 	program: Program,

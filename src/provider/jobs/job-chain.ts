@@ -6,7 +6,7 @@ import type { OwnChain } from "./check-offer.ts";
 import type { PartOffer } from "./job-desk.ts";
 
 /** A part as the chain has it. */
-export interface ChainPart {
+interface ChainPart {
 	/** 0x and lower case. */
 	readonly provider: string;
 	readonly attempt: number;

@@ -1,17 +1,14 @@
 // A validator's desk for jobs, as a provider that works for it sees it: offers, signs of life, claims, and the bytes that go with them. Over the API of the
 // validator whose agent link asked, with requests that the provider's key signs; what comes back is checked by whoever uses it. docs/jobs.md §13.
-import type * as z from "zod";
 import { downloadBlob, uploadBlob } from "../../api/blob-transfer.ts";
 import { createApiClient } from "../../api/create-client.ts";
-import type { beatBody, claimBody, claimReply, partOffer, partReply } from "../../api/schemas/job.ts";
+import type { ClaimReply, PartBeat, PartClaim, PartOffer, PartReply } from "../../api/types.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 
-export type PartOffer = z.output<typeof partOffer>;
-export type PartReply = z.output<typeof partReply>;
-export type ClaimReply = z.output<typeof claimReply>;
-export type Beat = Omit<z.output<typeof beatBody>, "attempt">;
-export type ClaimedPart = Omit<z.output<typeof claimBody>, "attempt">;
+export type { ClaimReply, PartOffer };
+export type Beat = Omit<PartBeat, "attempt">;
+export type ClaimedPart = Omit<PartClaim, "attempt">;
 
 /** One attempt of a part, or one audit of it. */
 export interface AskedPart {
@@ -48,7 +45,7 @@ export interface DeskOptions {
 }
 
 /** ws://host/agent → http://host */
-export const apiUrlOf = (agentUrl: string): string => agentUrl.replace(/^ws/, "http").replace(/\/agent$/, "");
+const apiUrlOf = (agentUrl: string): string => agentUrl.replace(/^ws/, "http").replace(/\/agent$/, "");
 
 export function openJobDesk({ url, validatorKey, ...more }: DeskOptions): JobDesk {
 	const api = createApiClient({ baseUrl: apiUrlOf(url), audience: validatorKey, ...more });

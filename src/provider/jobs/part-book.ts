@@ -2,10 +2,10 @@
 // on disk before anybody hears of what it says, so that a provider which was killed goes on with the same part, and answers for its claims. Files only.
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "zod";
 import { partOffer } from "../../api/schemas/job.ts";
 import { makeFolder, readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { hex, int, object, oneOf, orNull, type Shape, type Typed, text } from "../../protocol/bytes/shape.ts";
 import type { AskedPart, PartOffer } from "./job-desk.ts";
 
 /**
@@ -15,22 +15,24 @@ import type { AskedPart, PartOffer } from "./job-desk.ts";
 const STATES = ["assigning", "running", "done", "claimed", "over"] as const;
 export type EntryState = (typeof STATES)[number];
 
-const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
-const pageShape = z.strictObject({
-	version: z.literal(1),
+/** The offer is read by its own schema. */
+const offerShape: Shape<PartOffer> = (value, where) =>
+	partOffer.safeParse(value).success ? null : { where, detail: "must be the offer of a part" };
+const pageShape = object({
+	version: oneOf(1),
 	/** Of the agent link. */
-	url: z.string().max(4096),
-	validatorKey: hex32,
-	state: z.enum(STATES),
+	url: text(4096),
+	validatorKey: hex(32),
+	state: oneOf(...STATES),
 	/** Running: to claim. */
-	untilMs: z.int(),
+	untilMs: int(),
 	/** When it got into this state. */
-	atMs: z.int(),
+	atMs: int(),
 	/** Hash of our claim. */
-	claim: hex32.nullable(),
-	offer: partOffer,
+	claim: orNull(hex(32)),
+	offer: offerShape,
 });
-export type PartPage = Omit<z.output<typeof pageShape>, "version">;
+export type PartPage = Omit<Typed<typeof pageShape>, "version">;
 
 export interface PartEntry {
 	readonly name: string;
@@ -108,7 +110,10 @@ export class PartBook {
 
 function readPage(path: string, json: string): PartPage {
 	try {
-		const { version: _, ...page } = pageShape.parse(JSON.parse(json));
+		const value: unknown = JSON.parse(json);
+		const fault = pageShape(value, "page");
+		if (fault !== null) throw new Error(`${fault.where} ${fault.detail}`);
+		const { version: _, ...page } = value as Typed<typeof pageShape>;
 		return page;
 	} catch (cause) {
 		throw new AssayError("FILE_UNREADABLE", `${join(path, "part.json")} does not hold a part of a job`, {
