@@ -22,6 +22,7 @@ const pages: Pages = {
 	"roll-calls": { title: "Roll calls", inNav: true, load: () => import("./pages/roll-calls.tsx") },
 	epochs: { title: "Epochs", inNav: true, load: () => import("./pages/epochs.tsx") },
 	rent: { title: "Rent", inNav: true, load: () => import("./pages/rent.tsx") },
+	jobs: { title: "Jobs", inNav: true, load: () => import("./pages/jobs.tsx") },
 	verify: { title: "Verify", inNav: true, load: () => import("./pages/verify.tsx") },
 	compare: { title: "Compare", inNav: false, load: () => import("./pages/compare.tsx") },
 };

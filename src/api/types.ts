@@ -24,6 +24,7 @@ export type Job = z.output<typeof job.job>;
 export type JobSummary = z.output<typeof job.jobSummary>;
 export type JobQuote = z.output<typeof job.quote>;
 export type JobResult = z.output<typeof job.jobResult>;
+export type JobDraws = z.output<typeof job.jobDraws>;
 export type PartOffer = z.output<typeof job.partOffer>;
 export type PartReply = z.output<typeof job.partReply>;
 export type PartBeat = z.output<typeof job.beatBody>;

@@ -11,7 +11,7 @@ import { signerPath } from "../validator/probe/signer.ts";
 import type { CliIo } from "./command.ts";
 import { defaultDataDir } from "./data-folder.ts";
 import { flag, group, text, usageError, type Values } from "./options.ts";
-import { readRunningUp } from "./up/up-file.ts";
+import { readRunningUp, type UpFile } from "./up/up-file.ts";
 
 /** Where `assay up` begins to look for a free port. */
 export const DEFAULT_PORT = 4747;
@@ -40,6 +40,8 @@ export async function openApi(
 ): Promise<{
 	readonly url: string /** Who signs; null: a token, or nobody. */;
 	readonly key: string | null;
+	/** The network that `assay up` runs on this machine, where it is the one that is asked. */
+	readonly up: UpFile | null;
 	ask<T>(work: Ask<T>): Promise<T>;
 }> {
 	const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));
@@ -70,7 +72,7 @@ export async function openApi(
 		...(token === undefined ? {} : { token }),
 	});
 	const key = token === undefined ? (signer?.key ?? null) : null;
-	return { url, key, ask: (work) => work(client).catch(rethrow) };
+	return { url, key, up: isLocal ? local : null, ask: (work) => work(client).catch(rethrow) };
 }
 
 function rethrow(error: unknown): never {

@@ -1,6 +1,6 @@
 // From what a person types to the one thing it means: a whole id, the beginning of one, or a provider's name.
 import type { ApiClient } from "../api/create-client.ts";
-import type { ProviderSummary, Rental } from "../api/types.ts";
+import type { Job, ProviderSummary, Rental } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { shown } from "./print/table.ts";
 
@@ -35,6 +35,13 @@ export async function findRental(client: ApiClient, text: string): Promise<Renta
 	return only("rental", text, rows, "assay rent list", ({ id, state }) => `${id.slice(0, 16)} (${state})`);
 }
 
+export async function findJob(client: ApiClient, text: string): Promise<Job> {
+	if (/^[0-9a-f]{64}$/.test(text)) return client.getJob({ params: { id: text } });
+	const rows = await beginning(client.rows("listJobs", { query: { limit: 500 } }), text);
+	const found = only("job", text, rows, "assay job list", ({ id, title }) => `${id.slice(0, 16)} (${shown(title)})`);
+	return client.getJob({ params: { id: found.id } });
+}
+
 export async function findToken(client: ApiClient, text: string): Promise<{ readonly id: string }> {
 	if (/^[0-9a-f]{16}$/.test(text)) return { id: text };
 	const rows = await beginning(client.rows("listTokens", { query: { limit: 500 } }), text);
@@ -53,7 +60,7 @@ async function beginning<T extends { readonly id: string }>(rows: AsyncIterable<
 
 /** The one row that was found. `list` is the command that shows all. */
 function only<T>(
-	what: "provider" | "probe" | "rental" | "token",
+	what: "provider" | "probe" | "rental" | "job" | "token",
 	text: string,
 	rows: readonly T[],
 	list: string,

@@ -43,7 +43,8 @@ function jobError(message: string, cause?: unknown): AssayError {
 	});
 }
 
-function parsedJob(path: string, steps: number | undefined): { readonly text: string; readonly json: unknown } {
+/** The job file as text and JSON, so many steps long. */
+export function parsedJob(path: string, steps: number | undefined): { readonly text: string; readonly json: unknown } {
 	const file = bytesToUtf8(readInput(path, MOST_JOB, "Give a job file; samples/ has some."));
 	let json: unknown;
 	try {
@@ -84,7 +85,7 @@ function endText(path: string, end: RunEnd, tookMs: number, workload: Workload, 
 export async function runJobFile(file: string, values: Asked, io: CliIo): Promise<number> {
 	const { nowMs } = realEnvironment();
 	const started = nowMs();
-	const { text, json } = parsedJob(file, values.steps);
+	const { text, json } = parsedJob(resolve(io.cwd, file), values.steps);
 	const path = resolve(io.cwd, values.out ?? `${basename(file).replace(/\.json$/, "")}.run`);
 	const folder = await openRunFolder(path);
 	try {

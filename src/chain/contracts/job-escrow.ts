@@ -40,6 +40,10 @@ export const approveJobsCall = (contracts: Addressed, amount: bigint): Call =>
 export const fundJobCall = (contracts: Addressed, terms: JobTerms): Call =>
 	callOf(contracts, "jobEscrow", "fund", terms);
 
+/** By the customer: parts that were never assigned come back. */
+export const cancelJobCall = (contracts: Addressed, terms: JobTerms): Call =>
+	callOf(contracts, "jobEscrow", "cancel", terms);
+
 /** By the drawn provider. Signatures in the order of the terms' validators, as many as the quorum. */
 export const assignPartCall = (
 	contracts: Addressed,

@@ -39,7 +39,7 @@ export async function openCustomerChain(
 }
 
 /** The embedded chain's address with its secret, which only its owner can read. */
-async function ownersDoor(values: ChainValues, io: CliIo): Promise<string | null> {
+export async function ownersDoor(values: ChainValues, io: CliIo): Promise<string | null> {
 	const text = await readIfPresent(join(chainFolder(dataDirOf(values, io)), "rpc.json"));
 	return text === null ? null : (JSON.parse(String(text)) as { readonly url: string }).url;
 }

@@ -1,7 +1,11 @@
-// `assay job run|check|diff`: exact work on this machine, and a stranger's looked at. docs/jobs.md. Each verb's code is loaded when it is used.
+// `assay job …`: exact work on this machine, a stranger's run looked at, and work handed to strangers who are paid for what is right. docs/jobs.md.
+// Each verb's code is loaded when it is used.
+import { apiOptions } from "../api-connection.ts";
+import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
 import { command } from "../command.ts";
 import { cardOption, engineOptions } from "../job-engine.ts";
-import { flag, hexKey, number, text, whole } from "../options.ts";
+import { flag, group, hexKey, number, text, whole } from "../options.ts";
+import { watchOptions } from "../print/show-or-watch.ts";
 
 export const jobCommand = command({
 	name: "job",
@@ -9,27 +13,50 @@ export const jobCommand = command({
 bits, so a run is compared by 32 bytes and a false one narrows down to one number (docs/jobs.md).
 
 A run has a folder of its own. Stopped or killed at any moment, the same command goes on from the last saved state and ends with the same
-claim. CLAIM, A and B are such folders.`,
+claim. CLAIM, A and B are such folders.
+
+submit hands a job to the providers of a network: one is drawn, works, claims, is checked, and is paid from what you put into the escrow. ID is
+a job, or the beginning of its number. On the network that assay up runs here nothing else is needed; elsewhere --key-file pays.`,
 	options: {
-		steps: whole("N", "run, plan: so many steps (segments, of a program) instead of the job's", [1, 2 ** 31 - 1]),
+		steps: whole("N", "run, plan, quote, submit: so many steps (segments, of a program) instead of the job's", [
+			1,
+			2 ** 31 - 1,
+		]),
 		out: text(
 			"PATH",
-			"run: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here)",
+			"run, submit, result: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here)",
 		),
 		disk: number("GIB", "run: what saved states may take on disk", [0, 1_000_000], 16),
 		sample: whole("N", "check: so many segments at least", [1, 2 ** 31], 1),
 		again: flag("check: run segments again, also of generated text, which is checked by prefill otherwise"),
 		seed: text("HEX", "check: draw with this seed instead of fresh randomness", { shape: hexKey }),
 		...cardOption,
-		json: flag("print as JSON"),
 		...engineOptions,
+		...group("work for strangers", {
+			method: text(
+				"METHOD",
+				"how it is verified: redundant:2, sampled:16 or optimistic (default: the job file's, else sampled:16)",
+			),
+			"most-price": number("TOKENS", "the most that all of it may cost; then nobody is asked", [0, 1e9]),
+			"most-minutes": number("N", "the most time that all parts may take", [0, 1e6]),
+			yes: flag("submit: do not ask"),
+			detach: flag("submit: do not wait for the result"),
+			...watchOptions,
+			...keyOptions,
+			...nodeOptions,
+		}),
+		...apiOptions,
+		json: flag("print as JSON"),
+		key: { ...apiOptions.key, help: "the key that signs your requests, created on first use" },
 	},
 	exits: {
 		1: "check, diff: a run is false",
 		66: "unreadable file",
+		67: "no such job",
 		69: "refused, with its code",
 		74: "file not writable",
-		75: "the folder is in use",
+		75: "the folder is in use, or not now",
+		77: "access refused",
 		130: "Ctrl-C",
 	},
 	verbs: {
@@ -59,6 +86,54 @@ claim. CLAIM, A and B are such folders.`,
 			does: "find where two runs of one job differ, which is false, and write the fraud file",
 			async run(values, io, a = "", b = "") {
 				return (await import("../check-job.ts")).diffJobs(a, b, values, io);
+			},
+		},
+		quote: {
+			takes: "FILE",
+			does: "what strangers would take for it, and how long; uploads what it needs",
+			async run(values, io, file = "") {
+				return (await import("../jobs/submit-job.ts")).quoteJobFile(file, values, io);
+			},
+		},
+		submit: {
+			takes: "FILE",
+			does: "hand it to strangers: upload, quote, ask once, fund, follow until it is paid, write the result",
+			async run(values, io, file = "") {
+				return (await import("../jobs/submit-job.ts")).submitJobFile(file, values, io);
+			},
+		},
+		list: {
+			does: "your jobs",
+			async run(values, io) {
+				return (await import("../jobs/show-jobs.ts")).listJobs(values, io);
+			},
+		},
+		status: {
+			takes: "ID",
+			does: "one job: its parts, who has them, what was run again",
+			async run(values, io, id = "") {
+				return (await import("../jobs/show-jobs.ts")).showJob(values, io, id);
+			},
+		},
+		logs: {
+			takes: "ID",
+			does: "everything that happened to a job, until it is over",
+			async run(values, io, id = "") {
+				return (await import("../jobs/show-jobs.ts")).showLogs(values, io, id);
+			},
+		},
+		result: {
+			takes: "ID",
+			does: "fetch the result, check it against the claim, write the same files as run does",
+			async run(values, io, id = "") {
+				return (await import("../jobs/show-jobs.ts")).fetchResult(values, io, id);
+			},
+		},
+		cancel: {
+			takes: "ID",
+			does: "take back what nobody works at; its money comes back",
+			async run(values, io, id = "") {
+				return (await import("../jobs/show-jobs.ts")).cancelJob(values, io, id);
 			},
 		},
 	},

@@ -86,13 +86,16 @@ same data.`,
 			const isEmbedded = chain !== null && chain.rpcUrl === null;
 			const isTrial = isEmbedded && params.hostOnlyPpm === undefined;
 			// Before anything is deployed: the first epoch is short, and building takes longer than it lasts.
-			if (!values["no-provider"]) await ensureEngine(say);
+			const engine = values["no-provider"] ? null : await ensureEngine(say);
 			const settings = {
 				dataDir,
 				databaseUrl,
 				params: isEmbedded ? { ...TRIAL_JOBS, ...(isTrial && TRIAL_SCORES), ...params } : params,
 				probe: { quick: values.quick },
 				listen: { host: values.host, port },
+				engine,
+				// Its providers are all on this machine, and stand for hosts of different owners.
+				jobs: { isLoopbackApart: isEmbedded },
 				...accessSettings(values),
 				chain,
 			};
@@ -131,10 +134,12 @@ const TRIAL_PROVIDERS = 3;
 /** A job is paid, or given to another, while somebody looks on. The defaults are for strangers (docs/scores.md). */
 const TRIAL_JOBS = { jobAcceptMs: 30_000, jobBeatMs: 3000, jobWindowMs: 120_000, jobCheckedMs: 5000 };
 
-async function ensureEngine(say: (text: string) => void): Promise<void> {
-	await findEngine(hostPlatform(), {
+/** For this machine's providers, and for the validator's own re-runs of jobs. */
+async function ensureEngine(say: (text: string) => void) {
+	const { path } = await findEngine(hostPlatform(), {
 		onBuild: (platform) => say(`engine    building for ${platform}; this happens once and takes a minute or two`),
 	});
+	return { command: path, args: [] };
 }
 
 /** The embedded chain, unless another one is named, none is wanted, or its EVM is not there. */

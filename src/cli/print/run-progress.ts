@@ -8,10 +8,12 @@ import { createStatusLine, type LineStream } from "./status-line.ts";
 
 export interface RunProgress {
 	show(event: RunEvent): void;
+	/** A line that stays, above the rewritten one. */
+	print(text: string): void;
 	end(): void;
 }
 
-export const silentRun: RunProgress = { show() {}, end() {} };
+export const silentRun: RunProgress = { show() {}, print() {}, end() {} };
 
 /** Faster than anyone reads; every update costs a write. */
 const UPDATE_EVERY_MS = 80;
@@ -24,7 +26,7 @@ const shownValue = (value: number): string => (Math.abs(value) < 1000 ? value.to
 
 export function createRunProgress(
 	stream: LineStream,
-	metrics: Workload["metrics"],
+	metrics: readonly Pick<Workload["metrics"][number], "label" | "unit">[],
 	steps: number,
 	nowMs: () => number,
 ): RunProgress {
@@ -59,6 +61,7 @@ export function createRunProgress(
 		print(`  step ${last}/${steps}  ${newest}  ${tail()}`);
 	};
 	return {
+		print,
 		show(event) {
 			if (event.kind === "begun" && event.from > 0) print(`  goes on with segment ${event.from} of ${event.last}`);
 			if (event.kind === "metrics") onMetrics(event.step, event.values, event.isRepeated);

@@ -111,7 +111,7 @@ test("N20: a provider's process that is killed comes back; one that is stopped d
 		const provider = await startLocalProvider({
 			...{ validator: "ws://127.0.0.1:1", key: "0".repeat(64), dataFolder: folder, env: process.env },
 			...{ name: undefined, pricePerHour: undefined, diskWritesPerDay: undefined, chain: null, rentable: false },
-			rollCalls: true,
+			...{ rollCalls: true, jobs: null },
 			onEvent: () => {},
 			onEnd: (_, againMs) => ended.push(againMs),
 		});

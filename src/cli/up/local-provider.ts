@@ -32,6 +32,8 @@ export interface LocalProviderOptions {
 	readonly chain: { readonly rpc: string; readonly contracts: string } | null;
 	/** Offer it for rent, where that is possible. */
 	readonly rentable: boolean;
+	/** Tokens from which bonds of jobs are taken, and the least for an hour of work; null: it takes no jobs. */
+	readonly jobs: { readonly deposit: number; readonly pricePerHour: number } | null;
 	/** False: a further provider of the same machine, which cannot answer a roll call twice. */
 	readonly rollCalls: boolean;
 	readonly onEvent: (event: ProviderEvent) => void;
@@ -81,6 +83,9 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 		options.dataFolder,
 		...more,
 	];
+	const { jobs } = options;
+	if (jobs !== null)
+		args.push("--jobs", "--job-deposit", String(jobs.deposit), "--job-price", String(jobs.pricePerHour));
 	if (!options.rollCalls) args.push("--no-roll-calls");
 	if (options.chain !== null) args.push("--contracts", options.chain.contracts);
 	if (options.name !== undefined) args.push("--name", options.name);

@@ -71,7 +71,8 @@ export async function registerLocalProvider(options: {
 }
 
 /** What bonds of jobs are taken from, of each local provider on the embedded chain. */
-const BOND_TOKENS = 100n * 10n ** 18n;
+const BOND_TOKENS = 100;
+const BONDS = BigInt(BOND_TOKENS) * 10n ** 18n;
 
 /** Gives a local provider's account coins and tokens, where it has fewer than half of that: for the bonds of jobs. Safe to repeat. */
 export async function fundWorker(options: {
@@ -93,8 +94,7 @@ export async function fundWorker(options: {
 	if ((await client.viem.getBalance({ address })) < GAS_WEI / 2n)
 		await sendCall(client, treasurer, { to: address, data: "0x", value: GAS_WEI });
 	const has = await read(contracts, "token", "balanceOf", address);
-	if (has < BOND_TOKENS / 2n)
-		await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, BOND_TOKENS - has));
+	if (has < BONDS / 2n) await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, BONDS - has));
 }
 
 /**

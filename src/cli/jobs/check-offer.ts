@@ -1,0 +1,84 @@
+// A validator's offer, looked at before any money moves: it must be about this very job, at a price and in a time that the customer allows, and what is
+// funded on chain must be what was shown. A validator is hostile: what it computed is computed again.
+
+import { type JobTerms, jobIdOf } from "../../chain/contracts/job-escrow.ts";
+import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import type { Hex } from "../../protocol/chain/hex.ts";
+import { wholeSpan } from "../../protocol/format-number.ts";
+import { type JobOffer, jobSpecHash } from "../../protocol/network/job-offer.ts";
+import { programRoot } from "../../work/program/open-program.ts";
+import { firstState, inputsHashOf } from "../../work/trace/commitments.ts";
+import { formatTokens } from "../print/tokens.ts";
+import type { PreparedJob } from "./prepare-job.ts";
+
+/** Of the token's smallest unit. */
+const MICRO = 10n ** 12n;
+export const formatMicros = (micros: number): string => formatTokens(BigInt(micros) * MICRO);
+
+function otherOffer(what: string): AssayError {
+	return new AssayError("JOB_OFFER", `the validator offers another job: ${what}`, {
+		hint: "Do not fund it; ask again, or ask another validator.",
+	});
+}
+
+export const totalMicros = ({ parts, priceMicros, feeMicros, auditMicros }: JobOffer["terms"]): number =>
+	parts * (priceMicros + feeMicros + auditMicros);
+
+/** Throws JOB_OFFER, JOB_PRICE, JOB_TIME. Gives the escrow's terms; null: nothing is paid on a chain. */
+export function checkOffer(
+	offer: JobOffer,
+	{ workload, spec, order }: Pick<PreparedJob, "workload" | "spec" | "order">,
+	payer: { readonly account: Hex; readonly salt: string } | null,
+): JobTerms | null {
+	const { terms } = offer;
+	const { program, seed } = workload;
+	const inputs = spec.given
+		.filter(({ tensor }) => program.tensors[tensor]!.kind === "input")
+		.map(({ root }) => hexToBytes(root, 32)!);
+	const ours = {
+		program: bytesToHex(programRoot(program)),
+		inputs: bytesToHex(inputsHashOf(program, seed, inputs)),
+		segments: spec.segments,
+	};
+	for (const [name, value] of Object.entries(ours))
+		if (terms[name as keyof typeof ours] !== value) throw otherOffer(`its ${name}`);
+	if (terms.method.name !== spec.method.name || terms.method.count !== spec.method.count)
+		throw otherOffer("its method");
+	const total = totalMicros(terms);
+	if (order.mostMicros !== null && total > order.mostMicros)
+		throw new AssayError("JOB_PRICE", `${formatMicros(total)} tokens; ${formatMicros(order.mostMicros)} are allowed`, {
+			hint: "Allow more with --most-price, or choose a cheaper --method.",
+		});
+	const most = terms.parts * terms.workMs;
+	if (order.mostMs !== null && most > order.mostMs)
+		throw new AssayError("JOB_TIME", `it may take ${wholeSpan(most)}; ${wholeSpan(order.mostMs)} are allowed`, {
+			hint: "Allow more with --most-minutes, or make the job shorter.",
+		});
+	return offer.escrow === null ? null : checkEscrow(offer, { workload, spec }, ours, payer);
+}
+
+function checkEscrow(
+	{ id, terms, escrow, secretCommitment }: JobOffer,
+	{ workload, spec }: Pick<PreparedJob, "workload" | "spec">,
+	ours: { readonly program: string; readonly inputs: string },
+	payer: { readonly account: Hex; readonly salt: string } | null,
+): JobTerms {
+	const onChain = jobTermsFromText(escrow!.terms);
+	const wanted: Partial<Record<keyof JobTerms, unknown>> = {
+		...{ program: `0x${ours.program}`, inputs: `0x${ours.inputs}`, seed: `0x${spec.seed}`, parts: terms.parts },
+		spec: `0x${bytesToHex(jobSpecHash(spec, secretCommitment))}`,
+		start: `0x${bytesToHex(firstState(workload.program))}`,
+		segments: BigInt(spec.segments),
+		...{ price: BigInt(terms.priceMicros) * MICRO, fee: BigInt(terms.feeMicros) * MICRO },
+		audit: BigInt(terms.auditMicros) * MICRO,
+		...(payer && { customer: payer.account.toLowerCase(), salt: `0x${payer.salt}` }),
+	};
+	for (const [name, value] of Object.entries(wanted)) {
+		const found = onChain[name as keyof JobTerms];
+		if ((name === "customer" ? String(found).toLowerCase() : found) !== value) throw otherOffer(`${name} on chain`);
+	}
+	if (jobIdOf(onChain) !== BigInt(`0x${id}`)) throw otherOffer("its number");
+	return onChain;
+}

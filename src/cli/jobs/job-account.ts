@@ -1,0 +1,87 @@
+// Who pays for jobs on chain: the account that was named, or on a trial network, whose embedded chain lies in a folder of this user, an account
+// of its own that the chain's treasury funds. Page: docs/jobs.md §13.
+import { join } from "node:path";
+import type { ApiClient } from "../../api/create-client.ts";
+import { callOf, read } from "../../chain/contracts/contracts.ts";
+import { approveJobsCall, fundJobCall, type JobTerms, jobCost } from "../../chain/contracts/job-escrow.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
+import { realEnvironment } from "../../platform/environment.ts";
+import { loadAccountKey } from "../../platform/key-file.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { chainFolder, treasurerOf } from "../../validator/settlement/home.ts";
+import { customerFolder } from "../api-connection.ts";
+import { dataDirOf } from "../chain/chain-connection.ts";
+import { readKeyOption } from "../chain/chain-key.ts";
+import type { ChainValues } from "../chain/chain-options.ts";
+import { openCustomerChain, ownersDoor } from "../chain/customer-chain.ts";
+import type { ChainActor } from "../chain/provider-chain.ts";
+import { GAS, requireFunds } from "../chain/require-funds.ts";
+import type { CliIo } from "../command.ts";
+
+export type PayerValues = ChainValues & { readonly "key-file"?: string | undefined };
+
+export interface JobPayer {
+	readonly actor: ChainActor;
+	/** Approves and funds. Throws CHAIN_FUNDS, CHAIN_MISSING. */
+	fund(terms: JobTerms, escrow: { readonly chainId: number; readonly contract: string }): Promise<void>;
+}
+
+/** Coins of a trial account: gas for years. */
+const TRIAL_WEI = 10n ** 18n;
+
+/** Null: the validator has no chain. Throws CHAIN_MISSING, KEY_UNUSABLE, JOB_ACCOUNT. */
+export async function openJobPayer(
+	values: PayerValues,
+	io: CliIo,
+	api: Pick<ApiClient, "getChain">,
+): Promise<JobPayer | null> {
+	const named = await readKeyOption(values, io);
+	const { chain } = await api.getChain();
+	if (chain === null && named === null) return null;
+	const isTrial = named === null && chain?.isEmbedded === true && (await ownersDoor(values, io)) !== null;
+	if (named === null && !isTrial)
+		throw new AssayError("JOB_ACCOUNT", "jobs of this validator are paid on chain, and no account was named", {
+			hint: "Name the key of the account that pays with --key-file FILE or ASSAY_CHAIN_KEY.",
+		});
+	const actor = await openCustomerChain(named ?? (await trialAccount(io)), values, io, api);
+	return {
+		actor,
+		async fund(terms, { chainId, contract }) {
+			const { contracts } = actor;
+			const { addresses, client } = contracts;
+			if (chainId !== client.chainId || contract.toLowerCase() !== addresses.jobEscrow.toLowerCase())
+				throw new AssayError("CHAIN_MISSING", `the job is paid on chain ${chainId} by ${contract}`, {
+					hint: `The node is of chain ${client.chainId}, whose JobEscrow is ${addresses.jobEscrow}. Name another with --rpc.`,
+				});
+			const amount = jobCost(terms);
+			if (isTrial) await fill(actor, amount, chainFolder(dataDirOf(values, io)));
+			await requireFunds(actor, { tokens: amount, gas: GAS.register });
+			await sendCall(client, actor.account, approveJobsCall(contracts, amount));
+			await sendCall(client, actor.account, fundJobCall(contracts, terms));
+		},
+	};
+}
+
+async function trialAccount(io: CliIo): Promise<ChainAccount> {
+	const secret = await loadAccountKey({
+		path: join(customerFolder(io.env), "customer-account.key"),
+		name: "the customer's account on the chain",
+		elsewhere: "Set ASSAY_HOME to",
+		randomBytes: realEnvironment().randomBytes,
+	});
+	return accountOf(`0x${bytesToHex(secret)}`);
+}
+
+/** What is missing, from the treasury of the embedded chain; nothing where its key is not there. */
+async function fill({ contracts, account }: ChainActor, amount: bigint, folder: string): Promise<void> {
+	const treasurer = await treasurerOf({ folder, isEmbedded: true }).catch(() => null);
+	if (treasurer === null) return;
+	const { client } = contracts;
+	const { address } = account;
+	if ((await client.viem.getBalance({ address })) < TRIAL_WEI / 2n)
+		await sendCall(client, treasurer, { to: address, data: "0x", value: TRIAL_WEI });
+	const has = await read(contracts, "token", "balanceOf", address);
+	if (has < amount) await sendCall(client, treasurer, callOf(contracts, "token", "transfer", address, amount - has));
+}

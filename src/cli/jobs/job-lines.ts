@@ -1,0 +1,132 @@
+// A job in words, for terminals: its parts, its price, and one line for each thing that happens to it. Pure; what providers and validators say is made
+// harmless first.
+import type { Job, JobSummary, NetworkEvent } from "../../api/types.ts";
+import { formatPercent, wholeSpan } from "../../protocol/format-number.ts";
+import type { JobMethod } from "../../protocol/network/job.ts";
+import type { Paint } from "../print/paint.ts";
+import { type Column, formatAgo, left, plural, right, shortId, shown, table } from "../print/table.ts";
+import { formatMicros, totalMicros } from "./check-offer.ts";
+
+const methodText = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
+
+export type Detail = { readonly [key: string]: unknown };
+
+export function detailOf({ detail }: Pick<NetworkEvent, "detail">): Detail {
+	return typeof detail === "object" && detail !== null && !Array.isArray(detail) ? (detail as Detail) : {};
+}
+
+/** What is agreed on before anybody works: "2 parts, 41 min, 1.84 tokens; a skipped tenth is found with 81 %". */
+export function quoteLines(
+	quote: {
+		readonly offer: Job["offer"];
+		readonly estimatedMs: number;
+		readonly hosts: number;
+		readonly tenthFoundPpm: number;
+	},
+	paint: Paint,
+): string[] {
+	const { terms } = quote.offer;
+	const each = terms.parts === 1 ? "" : " a part";
+	return [
+		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, about ${wholeSpan(terms.parts * quote.estimatedMs)} of work; a skipped tenth is found with ${formatPercent(quote.tenthFoundPpm / 1e6)}`,
+		paint.dim(
+			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for checks${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
+		),
+		paint.dim(
+			`  at most ${wholeSpan(terms.workMs)}${each}; paid ${wholeSpan(terms.checkedMs)} after the check, without one ${wholeSpan(terms.windowMs)} after the claim`,
+		),
+	];
+}
+
+type Part = Job["record"]["parts"][number];
+
+function partState({ state, isChecked, attempt }: Part): string {
+	const again = attempt > 1 ? `, attempt ${attempt}` : "";
+	return `${state}${state === "claimed" && isChecked ? ", checked" : ""}${again}`;
+}
+
+function checksText({ audits }: Part): string {
+	if (audits.length === 0) return "";
+	const agreed = audits.filter(({ agrees }) => agrees === true).length;
+	const differ = audits.filter(({ agrees }) => agrees === false).length;
+	return `${agreed} of ${audits.length} agree${differ > 0 ? `, ${differ} differ` : ""}`;
+}
+
+const columns: readonly Column<Part>[] = [
+	right("part", ({ part }) => String(part + 1)),
+	left("state", partState),
+	left("provider", ({ provider }) => (provider === null ? null : shortId(provider))),
+	right("segments", ({ done }) => String(done)),
+	left("run again", checksText),
+	left("claim", ({ claim }) => (claim === null ? null : shortId(claim))),
+	right("until", ({ state, untilMs }) =>
+		untilMs === 0 || state === "paid" || state === "refunded" ? null : formatAgo(untilMs, Date.now()),
+	),
+];
+
+export function jobText({ id, spec, offer, record, isOver, createdAtMs }: Job, paint: Paint): string {
+	const { terms } = offer;
+	return [
+		`${paint.strong(shown(spec.title, 100))}  ${shown(spec.kind)}, ${methodText(terms.method)}; ${isOver ? "over" : "open"}, handed in ${formatAgo(createdAtMs, Date.now())}`,
+		`  job ${id}`,
+		`  ${formatMicros(totalMicros(terms))} tokens at most, ${plural(spec.segments, "segment")} in ${plural(terms.parts, "part")}${offer.escrow === null ? "; no chain: a record of what is owed" : ""}`,
+		table(columns, record.parts, paint),
+		"",
+	].join("\n");
+}
+
+const statesText = (parts: JobSummary["parts"]): string => {
+	const counts = new Map<string, number>();
+	for (const { state, isChecked } of parts) {
+		const word = state === "claimed" && isChecked ? "checked" : state;
+		counts.set(word, (counts.get(word) ?? 0) + 1);
+	}
+	return parts.length === 1 ? [...counts.keys()].join() : [...counts].map(([word, n]) => `${n} ${word}`).join(", ");
+};
+
+export const listColumns: readonly Column<JobSummary>[] = [
+	left("job", ({ id }) => shortId(id)),
+	left("title", ({ title }) => shown(title, 32)),
+	left("kind", ({ kind }) => shown(kind, 12)),
+	left("method", ({ method }) => methodText(method)),
+	left("parts", ({ parts }) => statesText(parts)),
+	right("segments", ({ done, segments }) => `${done}/${segments}`),
+	right("tokens", ({ totalMicros: micros }) => formatMicros(micros)),
+	right("handed in", ({ createdAtMs }) => formatAgo(createdAtMs, Date.now())),
+];
+
+const WORDS: Readonly<Record<string, string>> = {
+	submitted: "handed in",
+	listed: "the list of hosts is published",
+	drawn: "drawn",
+	offered: "offered to",
+	declined: "declined by",
+	running: "runs on",
+	stored: "result and states are stored",
+	claimed: "claimed",
+	audit: "is run again",
+	answered: "was run again",
+	compared: "compared",
+	checked: "checked",
+	paid: "paid",
+	reopened: "is open again",
+	convicted: "proof of fraud against",
+	refunded: "given back",
+	over: "over",
+};
+
+/** One line; null: nothing that is told in a line (metrics, previews). */
+export function eventLine(event: Pick<NetworkEvent, "kind" | "detail" | "providerId">, paint: Paint): string | null {
+	const what = event.kind.replace(/^job\./, "");
+	if (what === "metrics" || what === "preview") return null;
+	const detail = detailOf(event);
+	const part = typeof detail.part === "number" ? `part ${detail.part + 1}` : "job";
+	const about = [
+		typeof detail.provider === "string" ? shortId(shown(detail.provider)) : null,
+		typeof detail.claim === "string" ? `claim ${shortId(shown(detail.claim))}` : null,
+		typeof detail.agrees === "boolean" ? (detail.agrees ? "they agree" : "they differ") : null,
+		typeof detail.why === "string" ? shown(detail.why, 120) : null,
+	].filter((one) => one !== null);
+	const style = what === "paid" || what === "checked" ? paint.good : what === "convicted" ? paint.bad : paint.strong;
+	return `${part.padEnd(8)}  ${style(WORDS[what] ?? shown(what))}${about.length === 0 ? "" : ` ${about.join(", ")}`}`;
+}

@@ -1,0 +1,56 @@
+// From a job file and the command line to what strangers are asked for: the workload, its spec, the blobs that it names, and the customer's limits.
+// Everything that is wrong with the job itself is found here, before anything is uploaded.
+import { basename, resolve } from "node:path";
+import { nameBlob } from "../../api/blob-transfer.ts";
+import { foldPieces } from "../../platform/blob-tree.ts";
+import { safeText } from "../../protocol/bytes/safe-text.ts";
+import type { JobSpec } from "../../protocol/network/job-spec.ts";
+import { orThrow } from "../../work/program/fault.ts";
+import { sealProgram } from "../../work/program/open-program.ts";
+import { type JobOrder, parseMethod, readOrder } from "../../work/workloads/read-order.ts";
+import { type SpecBlob, specOfWorkload } from "../../work/workloads/spec-of-workload.ts";
+import type { Workload } from "../../work/workloads/workload.ts";
+import type { CliIo } from "../command.ts";
+import { parsedJob, workloadOf } from "../run-job-file.ts";
+
+export interface OrderValues {
+	readonly steps: number | undefined;
+	readonly method: string | undefined;
+	readonly "most-price": number | undefined;
+	readonly "most-minutes": number | undefined;
+}
+
+export interface PreparedJob {
+	/** The job file, absolute. */
+	readonly path: string;
+	/** As it is kept: with what --steps changed. */
+	readonly text: string;
+	readonly workload: Workload;
+	readonly order: JobOrder;
+	readonly spec: JobSpec;
+	readonly blobs: readonly SpecBlob[];
+}
+
+const MICROS = 1_000_000;
+const MINUTE = 60_000;
+
+/** By OpenSSL: weights may have gigabytes. */
+const rootOf = async (bytes: Uint8Array): Promise<Uint8Array> => foldPieces((await nameBlob({ bytes })).roots);
+
+export async function prepareJob(file: string, values: OrderValues, io: Pick<CliIo, "cwd">): Promise<PreparedJob> {
+	const path = resolve(io.cwd, file);
+	const { text, json } = parsedJob(path, values.steps);
+	const said = readOrder(json).order;
+	const order: JobOrder = {
+		method: values.method === undefined ? said.method : parseMethod(values.method),
+		mostMicros: values["most-price"] === undefined ? said.mostMicros : Math.floor(values["most-price"] * MICROS),
+		mostMs: values["most-minutes"] === undefined ? said.mostMs : Math.floor(values["most-minutes"] * MINUTE),
+	};
+	const workload = await workloadOf(path, json);
+	// As the validator and every provider will: a program that overflows is refused here, with its place.
+	orThrow(sealProgram(workload.program));
+	const title = safeText(basename(path).replace(/\.json$/, "")).slice(0, 100);
+	const kind = String((json as { readonly workload: unknown }).workload);
+	const made = await specOfWorkload(workload, { title, kind, method: order.method, rootOf });
+	return { path, text, workload, order, ...made };
+}

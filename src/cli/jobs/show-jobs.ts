@@ -1,0 +1,94 @@
+// `assay job list|status|logs|result|cancel`: a customer's jobs at their validator.
+import type { ApiClient } from "../../api/create-client.ts";
+import type { Job } from "../../api/types.ts";
+import { cancelJobCall } from "../../chain/contracts/job-escrow.ts";
+import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { type apiOptions, askApi } from "../api-connection.ts";
+import type { CliIo } from "../command.ts";
+import { findJob } from "../find-by-name.ts";
+import type { Values } from "../options.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
+import { showOrWatch, type watchOptions } from "../print/show-or-watch.ts";
+import { table } from "../print/table.ts";
+import { openJobPayer, type PayerValues } from "./job-account.ts";
+import { eventLine, jobText, listColumns } from "./job-lines.ts";
+import { takenText } from "./submit-job.ts";
+import { takeResult } from "./take-result.ts";
+
+type ReadValues = Values<typeof apiOptions>;
+type WatchValues = ReadValues & Values<typeof watchOptions>;
+
+const LIMIT = 100;
+
+export const listJobs = (values: WatchValues, io: CliIo): Promise<number> =>
+	showOrWatch(
+		values,
+		io,
+		async (client) => {
+			const page = await client.listJobs({ query: { limit: LIMIT } });
+			return { json: page, text: (paint: Paint) => table(listColumns, page.rows, paint, "no jobs") };
+		},
+		"customer",
+	);
+
+export const showJob = (values: WatchValues, io: CliIo, id: string): Promise<number> =>
+	showOrWatch(
+		values,
+		io,
+		async (client) => {
+			const job = await findJob(client, id);
+			return { json: job, text: (paint: Paint) => jobText(job, paint).trimEnd() };
+		},
+		"customer",
+	);
+
+const time = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+
+/** Everything that happened; of a job that goes on, until it is over or Ctrl-C. */
+export async function showLogs(values: WatchValues, io: CliIo, id: string): Promise<number> {
+	const paint = paintFor(io.out, io.env);
+	const read = async (client: ApiClient) => {
+		const { id: job } = await findJob(client, id);
+		for await (const event of client.watchJob({ params: { id: job } }, { signal: io.interrupted, lastEventId: "0" })) {
+			const line = values.json ? JSON.stringify(event) : eventLine(event, paint);
+			if (line !== null) io.out.write(values.json ? `${line}\n` : `${paint.dim(time(event.atMs))}  ${line}\n`);
+			if (event.kind === "job.over") break;
+		}
+	};
+	await askApi(values, io, read, "customer").catch((error: unknown) => {
+		if (!io.interrupted.aborted) throw error;
+	});
+	return 0;
+}
+
+export async function fetchResult(
+	values: ReadValues & { readonly out: string | undefined },
+	io: CliIo,
+	id: string,
+): Promise<number> {
+	const ask = async (client: ApiClient) => takeResult(client, await findJob(client, id), io, values.out);
+	const taken = await askApi(values, io, ask, "customer");
+	return printResult(values, io, taken, (paint) => takenText(taken, paint));
+}
+
+/** On chain first: the validator only looks at what the escrow says. */
+async function cancelOnChain(job: Job, values: PayerValues, io: CliIo, client: ApiClient): Promise<void> {
+	// Too late, or nothing to do there: the validator says so.
+	if (job.offer.escrow === null || !job.record.parts.some(({ state }) => state === "open")) return;
+	const payer = await openJobPayer(values, io, client);
+	if (payer === null) return;
+	const { contracts, account } = payer.actor;
+	await sendCall(contracts.client, account, cancelJobCall(contracts, jobTermsFromText(job.offer.escrow!.terms)));
+}
+
+export async function cancelJob(values: ReadValues & PayerValues, io: CliIo, id: string): Promise<number> {
+	const ask = async (client: ApiClient) => {
+		const job = await findJob(client, id);
+		await cancelOnChain(job, values, io, client);
+		return client.cancelJob({ params: { id: job.id } });
+	};
+	const job = await askApi(values, io, ask, "customer");
+	return printResult(values, io, job, (paint) => jobText(job, paint));
+}

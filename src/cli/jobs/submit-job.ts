@@ -1,0 +1,216 @@
+// `assay job quote FILE` and `assay job submit FILE`: a job file is handed to strangers. Its blobs are uploaded, a validator names a price, the user is
+// asked once, the escrow is funded, and the job is followed until it is paid. Safe to repeat: what is uploaded is not sent twice, and an offer that was
+// funded is handed in again. Page: docs/jobs.md §13.
+import { resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { uploadBlobs } from "../../api/blob-transfer.ts";
+import type { ApiClient } from "../../api/create-client.ts";
+import type { Job, JobQuote } from "../../api/types.ts";
+import { sleep } from "../../platform/abortable.ts";
+import { writeDurably } from "../../platform/durable-file.ts";
+import { realEnvironment } from "../../platform/environment.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { formatBytes } from "../../protocol/format-number.ts";
+import { type apiOptions, openApi } from "../api-connection.ts";
+import type { CliIo } from "../command.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { usageError, type Values } from "../options.ts";
+import { type Paint, paintFor } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
+import { createStatusLine } from "../print/status-line.ts";
+import { plural } from "../print/table.ts";
+import type { UpFile } from "../up/up-file.ts";
+import { checkOffer, formatMicros, totalMicros } from "./check-offer.ts";
+import { followJob, previewFiles } from "./follow-job.ts";
+import { type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
+import { bookJob } from "./job-book.ts";
+import { jobText, quoteLines } from "./job-lines.ts";
+import { type OrderValues, type PreparedJob, prepareJob } from "./prepare-job.ts";
+import { takeResult } from "./take-result.ts";
+
+export interface SubmitValues extends OrderValues, PayerValues, Partial<Values<typeof apiOptions>> {
+	readonly yes: boolean;
+	readonly detach: boolean;
+	readonly out: string | undefined;
+	readonly json: boolean;
+}
+
+/** How long a network that has just started on this machine may take to prove its providers, which come one after the other. */
+const PROVEN_WITHIN_MS = 300_000;
+const LOOK_EVERY_MS = 2000;
+/** A validator reads figures again every few seconds. */
+const JUST_MS = 60_000;
+
+interface Quoted {
+	readonly job: PreparedJob;
+	readonly quote: JobQuote;
+	readonly payer: JobPayer | null;
+	readonly terms: ReturnType<typeof checkOffer>;
+}
+
+async function quoteOf(
+	file: string,
+	values: SubmitValues,
+	io: CliIo,
+	{ client: api, up }: { readonly client: ApiClient; readonly up: UpFile | null },
+): Promise<Quoted> {
+	const job = await prepareJob(file, values, io);
+	const payer = await openJobPayer(values, io, api);
+	await upload(job, api, io);
+	const salt = bytesToHex(realEnvironment().randomBytes(32));
+	const account = payer?.actor.account.address ?? null;
+	const body = {
+		...{ spec: job.spec as QuoteBody["spec"], salt, mostMicros: job.order.mostMicros },
+		account: account === null ? null : (account.toLowerCase() as `0x${string}`),
+	};
+	const quote = await askQuote(body, api, io, up);
+	const terms = checkOffer(quote.offer, job, account === null ? null : { account, salt });
+	return { job, quote, payer, terms };
+}
+
+type QuoteBody = Parameters<ApiClient["quoteJob"]>[0]["body"];
+
+/** While a network that has just started proves its providers, an answer that nobody fits is no answer yet. */
+async function askQuote(body: QuoteBody, api: ApiClient, io: CliIo, up: UpFile | null): Promise<JobQuote> {
+	const { nowMs } = realEnvironment();
+	const untilMs = (up?.startedAtMs ?? 0) + PROVEN_WITHIN_MS;
+	for (let isTold = false; ; isTold = true) {
+		try {
+			return await api.quoteJob({ body });
+		} catch (error) {
+			const isNobody = error instanceof AssayError && error.code === "JOB_NO_PROVIDER";
+			if (!isNobody || nowMs() > untilMs || !(await isProving(api, up))) throw error;
+			if (!isTold) io.err.write("  no provider fits yet: this network has just started and proves its providers\n");
+			if (!(await sleep(LOOK_EVERY_MS, io.interrupted))) throw error;
+		}
+	}
+}
+
+/** Fewer than it starts were proven, or the last of them a moment ago. */
+async function isProving(api: ApiClient, up: UpFile | null): Promise<boolean> {
+	const { rows } = await api.listProviders({ query: { limit: 100 } });
+	const proven = rows.flatMap(({ connected, lastValidAtMs }) =>
+		connected && lastValidAtMs !== null ? [lastValidAtMs] : [],
+	);
+	return proven.length < (up?.providers ?? 0) || Math.max(0, ...proven) > realEnvironment().nowMs() - JUST_MS;
+}
+
+async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promise<void> {
+	const total = blobs.reduce((sum, { size }) => sum + size, 0);
+	const line = createStatusLine(io.err);
+	let done = 0;
+	const onUploaded = ({ size }: { readonly size: number }) => {
+		done += size;
+		line.update(`  uploads ${formatBytes(done)} of ${formatBytes(total)}`);
+	};
+	await uploadBlobs(api, blobs, { signal: io.interrupted, onUploaded });
+	line.clear();
+	io.err.write(`  uploaded ${plural(blobs.length, "blob")}, ${formatBytes(total)}\n`);
+}
+
+export async function quoteJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
+	const api = await openApi(values, io, "customer");
+	const { quote } = await api.ask((client) => quoteOf(file, values, io, { client, up: api.up }));
+	return printResult(values, io, quote, (paint) => `${paint.strong(file)}\n${quoteLines(quote, paint).join("\n")}\n`);
+}
+
+/** On a terminal: asked. Elsewhere: --yes, or a limit that the customer set. */
+async function mayPay(quoted: Quoted, values: SubmitValues, io: CliIo): Promise<boolean> {
+	if (values.yes || quoted.job.order.mostMicros !== null) return true;
+	if (process.stdin.isTTY !== true || io.err.isTTY !== true)
+		throw usageError("nobody can be asked here: allow the price with --yes or --most-price TOKENS");
+	const asking = createInterface({ input: process.stdin, output: io.err });
+	try {
+		const total = formatMicros(totalMicros(quoted.quote.offer.terms));
+		const answer = await asking.question(`Hand it in for at most ${total} tokens? [y/N] `, { signal: io.interrupted });
+		return /^y(es)?$/i.test(answer.trim());
+	} catch {
+		return false;
+	} finally {
+		asking.close();
+	}
+}
+
+export async function submitJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
+	const api = await openApi(values, io, "customer");
+	const paint = paintFor(io.err, io.env);
+	return api.ask(async (client) => {
+		const quoted = await quoteOf(file, values, io, { client, up: api.up });
+		const { job, quote, payer, terms } = quoted;
+		io.err.write(`${paint.strong(file)}\n${quoteLines(quote, paint).join("\n")}\n`);
+		if (!(await mayPay(quoted, values, io))) return exitCodes.interrupted.code;
+		const { offer } = quote;
+		// Before any money moves: whatever fails from here on, this job can be taken back and its result be fetched.
+		await bookJob(io, offer.id, job);
+		if (terms !== null && payer !== null) {
+			await payer.fund(terms, offer.escrow!);
+			io.err.write(`  funded by ${payer.actor.account.address}: ${formatMicros(totalMicros(offer.terms))} tokens\n`);
+		}
+		const submitted = await handIn(client, { spec: job.spec as QuoteBody["spec"], offer });
+		io.err.write(`  job ${submitted.id}\n`);
+		if (values.detach) return printResult(values, io, submitted, (p) => jobText(submitted, p));
+		return follow(client, job, submitted, values, io, paint);
+	});
+}
+
+const HAND_IN_TRIES = 5;
+
+/** Again after a cut connection: the job is the same by its number. */
+async function handIn(api: ApiClient, body: Parameters<ApiClient["submitJob"]>[0]["body"]): Promise<Job> {
+	for (let tries = 1; ; tries++)
+		try {
+			return await api.submitJob({ body });
+		} catch (error) {
+			const isCut = error instanceof AssayError && ["API_UNREACHABLE", "NOT_READY"].includes(error.code);
+			if (!isCut || tries === HAND_IN_TRIES) throw error;
+			await sleep(1000 * tries);
+		}
+}
+
+async function follow(
+	api: ApiClient,
+	{ workload }: PreparedJob,
+	{ id, spec }: Job,
+	values: SubmitValues,
+	io: CliIo,
+	paint: Paint,
+): Promise<number> {
+	const folder = resolve(io.cwd, values.out ?? `${spec.title}.run`);
+	const files = previewFiles(workload);
+	const preview =
+		files &&
+		(async (tensors: ReadonlyMap<number, Uint8Array>) => {
+			const made = await files(tensors);
+			for (const [name, content] of made) await writeDurably(resolve(folder, name), content, { mode: 0o644 });
+			return made.map(([name]) => resolve(folder, name)).join(", ");
+		});
+	const steps = workload.segments * workload.program.k;
+	const isOver = await followJob(api, { id, metrics: spec.metrics, steps, preview }, io, realEnvironment().nowMs);
+	if (!isOver) {
+		io.err.write(`  the job goes on: assay job status ${id.slice(0, 12)}, assay job result ${id.slice(0, 12)}\n`);
+		return exitCodes.interrupted.code;
+	}
+	const job = await api.getJob({ params: { id } });
+	if (job.record.parts.some(({ state }) => state !== "paid")) {
+		printResult(values, io, job, (p) => jobText(job, p));
+		return exitCodes.unavailable.code;
+	}
+	const taken = await takeResult(api, job, io, values.out);
+	return printResult(values, io, { ...job, result: taken }, () => takenText(taken, paint));
+}
+
+export function takenText(
+	{ folder, files, claim, state, isWhole }: Awaited<ReturnType<typeof takeResult>>,
+	paint: Paint,
+): string {
+	const made = files.filter((name) => !["job.json", "states.bin", "claim.json"].includes(name));
+	return [
+		`${paint.good(paint.strong("DONE"))}  ${made.slice(0, 4).join(", ")}${made.length > 4 ? `, … (${made.length} files)` : ""}`,
+		`  folder  ${folder}`,
+		`  claim   ${claim}`,
+		`  state   ${state}`,
+		...(isWhole ? [] : ["  the job file is not here or has changed: plain arrays were written"]),
+		"",
+	].join("\n");
+}

@@ -1,0 +1,158 @@
+// `assay job` as a customer has it, against a validator with its chain and toy workers: from the job file to the same files that a run here leaves, and
+// every kind of bad input with its code and hint.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { runCommand } from "../../src/cli/run-command.ts";
+import { openStage, type Stage } from "./job-stage.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-job-cli-"));
+const JOB = {
+	...{ workload: "simulate", kind: "life", size: [16, 16], initial: { density: 0.4 }, steps: 8, frames: 2 },
+	...{ method: "redundant:2", mostPrice: 5, seed: `0x${"07".repeat(32)}` },
+};
+let stage: Stage;
+
+before(async () => {
+	stage = await openStage({ hasChain: true });
+	writeFileSync(join(scratch, "life.json"), JSON.stringify(JOB));
+});
+after(async () => {
+	await stage?.close();
+	rmSync(scratch, { recursive: true, force: true });
+});
+
+async function assay(...args: string[]) {
+	const said = { out: "", err: "" };
+	const stream = (name: "out" | "err") =>
+		({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+	const interrupted = new AbortController().signal;
+	const env = { ...process.env, ASSAY_HOME: scratch, XDG_CONFIG_HOME: scratch, NO_COLOR: "1" };
+	const io = { out: stream("out"), err: stream("err"), env, cwd: scratch, interrupted };
+	return { code: await runCommand(["job", ...args], io), ...said };
+}
+const market = (...args: string[]) => assay(...args, "--api", stage.validator.url, "--data", stage.data.path);
+
+async function refused(code: number, pattern: RegExp, ...args: string[]): Promise<void> {
+	const run = await market(...args);
+	assert.match(run.err, pattern);
+	assert.equal(run.code, code, run.err);
+}
+const job = (name: string, change: object): string => {
+	writeFileSync(join(scratch, name), JSON.stringify({ ...JOB, ...change }));
+	return name;
+};
+const names = (folder: string) =>
+	readdirSync(join(scratch, folder), { recursive: true, withFileTypes: true })
+		.filter((one) => one.isFile() && /\.(png|npy)$/.test(one.name))
+		.map((one) => join(one.parentPath, one.name).slice(join(scratch, folder).length + 1))
+		.sort();
+
+test("what is wrong with the job itself is said before anything is sent", async () => {
+	await refused(69, /kind must be one of .*\[JOB_FIELD\]/s, "quote", job("kind.json", { kind: "weather" }));
+	const model = { workload: "infer", model: "nowhere/", prompts: { text: "nobody.txt" }, output: "text" };
+	writeFileSync(join(scratch, "model.json"), JSON.stringify({ ...model, seed: JOB.seed }));
+	await refused(69, /\[MODEL_CONFIG\]\n {2}Give the model/, "quote", "model.json");
+	const overflow = `program k 1\nstate x i64[1] ${-(2n ** 63n)}..${2n ** 63n - 1n}\ninit\nstep
+%0 = map(x i64[1]) i64[1] ${-(2n ** 63n)}..${2n ** 63n - 1n} -> x {\n  r0 = load 0 [i0]\n  r1 = add r0 r0\n}\n`;
+	writeFileSync(join(scratch, "overflow.txt"), overflow);
+	writeFileSync(
+		join(scratch, "overflow.json"),
+		JSON.stringify({ workload: "program", program: "overflow.txt", inputs: {}, segments: 1, seed: JOB.seed }),
+	);
+	await refused(69, /\[PROGRAM_OVERFLOW\]\n {2}\S/, "quote", "overflow.json");
+	await refused(69, /method must be redundant:2.*\[JOB_FIELD\]/s, "quote", "life.json", "--method", "zk");
+});
+
+test("nobody fits where nobody is; with workers there is a price, and limits of the customer's", async () => {
+	await refused(69, /no provider that proved anything \[JOB_NO_PROVIDER\]\n {2}Ask for less/, "quote", "life.json");
+	for (const n of [1, 2, 3]) await stage.worker(n);
+	const quoted = await market("quote", "life.json", "--json");
+	assert.equal(quoted.code, 0, quoted.err);
+	const { offer, totalMicros } = JSON.parse(quoted.out);
+	assert.deepEqual([offer.terms.method, offer.terms.parts], [{ name: "redundant", count: 2 }, 1]);
+	assert.ok(totalMicros > 0);
+	await refused(69, /\[JOB_PRICE\]\n {2}Allow more/, "quote", "life.json", "--most-price", "0.0000011");
+	await refused(
+		69,
+		/it may take .* are allowed \[JOB_TIME\]\n {2}\S/s,
+		"quote",
+		"life.json",
+		"--most-minutes",
+		"0.001",
+	);
+	await refused(64, /--yes or --most-price/, "submit", job("unlimited.json", { mostPrice: undefined }));
+});
+
+test("no funds, no gas, another chain, no account: each has its code and says what to do", async () => {
+	const key = join(scratch, "poor.key");
+	writeFileSync(key, "5e".repeat(32));
+	await refused(
+		69,
+		/own coin, and gas may cost.*\[CHAIN_FUNDS\]\n {2}Send /s,
+		"submit",
+		"life.json",
+		"--key-file",
+		key,
+	);
+	const { contracts, treasurer } = stage.chain!;
+	const { accountOf } = await import("../../src/chain/sending/sign.ts");
+	const { sendCall } = await import("../../src/chain/sending/send-call.ts");
+	const { address } = accountOf(`0x${"5e".repeat(32)}`);
+	await sendCall(contracts.client, treasurer, { to: address, data: "0x", value: 10n ** 18n });
+	await refused(
+		69,
+		/has 0 tokens, and .* are needed \[CHAIN_FUNDS\]\n {2}Send /s,
+		"submit",
+		"life.json",
+		"--key-file",
+		key,
+	);
+	const other = join(scratch, "other.json");
+	writeFileSync(other, JSON.stringify({ ...contracts.addresses, chainId: contracts.addresses.chainId + 1 }));
+	await refused(
+		69,
+		/not on this chain \[CHAIN_MISSING\]\n {2}The node is of chain/,
+		"quote",
+		"life.json",
+		"--contracts",
+		other,
+	);
+	const run = await assay("submit", "life.json", "--api", stage.validator.url, "--data", scratch);
+	assert.match(run.err, /no account was named \[JOB_ACCOUNT\]\n {2}Name the key/);
+});
+
+test("handed in, it is drawn, run twice, compared, paid; the files are those of a run here", async () => {
+	const run = await market("submit", "life.json", "--out", "far.run");
+	assert.equal(run.code, 0, run.err);
+	for (const word of ["funded by 0x", "drawn", "runs on", "claimed", "checked", "paid"])
+		assert.ok(run.err.includes(word), word);
+	assert.match(run.out, /^DONE/);
+	const here = await assay("run", "life.json", "--out", "here.run");
+	assert.equal(here.code, 0, here.err);
+	assert.ok(names("here.run").includes("picture.png"));
+	assert.deepEqual(names("far.run"), names("here.run"));
+	for (const name of [...names("here.run"), "states.bin"])
+		assert.deepEqual(readFileSync(join(scratch, "far.run", name)), readFileSync(join(scratch, "here.run", name)), name);
+	const list = await market("list", "--json");
+	const [{ id, isOver, parts }] = JSON.parse(list.out).rows;
+	assert.deepEqual([isOver, parts.map(({ state }: { state: string }) => state)], [true, ["paid"]]);
+	const status = await market("status", id.slice(0, 10));
+	assert.match(status.out, /redundant:2; over/);
+	assert.match(status.out, /1 of 1 agree/);
+	const logs = await market("logs", id.slice(0, 10));
+	assert.match(logs.out, /part 1 {4}paid/);
+	await refused(75, /\[JOB_STATE\]\n {2}\S/, "cancel", id.slice(0, 10));
+	await refused(67, /there is no job 'abcdef' \[JOB_UNKNOWN\]/, "status", "abcdef");
+});
+
+test("a result whose job file has changed is written as plain arrays; one that is not the claimed is refused", async () => {
+	const { rows } = JSON.parse((await market("list", "--json")).out);
+	rmSync(join(scratch, "jobs"), { recursive: true, force: true });
+	const run = await market("result", rows[0].id, "--out", "plain.run");
+	assert.equal(run.code, 0, run.err);
+	assert.match(run.out, /plain arrays were written/);
+	assert.ok(names("plain.run").some((name) => name.startsWith("state/")));
+});

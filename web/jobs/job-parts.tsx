@@ -1,0 +1,104 @@
+// The parts of a job and the draws behind them, as tables: who has what, what was run again, and everything with which a stranger draws again.
+import type { Job, JobDraws } from "../../src/api/types.ts";
+import { formatCount } from "../parts/format.ts";
+import { Badge, Empty, Id, Panel, Table, Time, type Tone } from "../parts/small.tsx";
+
+type Part = Job["record"]["parts"][number];
+
+const TONES: Readonly<Record<Part["state"], Tone>> = {
+	open: "none",
+	assigned: "running",
+	running: "running",
+	claimed: "inconclusive",
+	paid: "valid",
+	refunded: "abandoned",
+};
+
+export function PartBadge({ state, isChecked }: Pick<Part, "state" | "isChecked">) {
+	return <Badge tone={TONES[state]}>{state === "claimed" && isChecked ? "checked" : state}</Badge>;
+}
+
+function checks({ audits }: Pick<Part, "audits">): string {
+	if (audits.length === 0) return "–";
+	const agreed = audits.filter(({ agrees }) => agrees === true).length;
+	const differ = audits.filter(({ agrees }) => agrees === false).length;
+	return `${agreed} of ${audits.length} agree${differ > 0 ? `, ${differ} differ` : ""}`;
+}
+
+export function PartsPanel({ parts }: { parts: readonly Part[] }) {
+	const head = ["Part", "State", "Provider", ["Segments", "num"], "Run again", "Claim", "Until"] as const;
+	return (
+		<Panel title="Parts" aside="each has its own claim, bond and payment">
+			<Table label="Parts of the job" head={head}>
+				<tbody>
+					{parts.map((one) => (
+						<tr key={one.part} data-part={one.part} data-state={one.state}>
+							<td>
+								{one.part + 1}
+								{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+							</td>
+							<td>
+								<PartBadge {...one} />
+							</td>
+							<td>{one.provider === null ? "–" : <Id id={one.provider} href={`/providers/${one.provider}`} />}</td>
+							<td class="num">{formatCount(one.done)}</td>
+							<td>{checks(one)}</td>
+							<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>
+							<td>
+								{one.untilMs === 0 || one.state === "paid" || one.state === "refunded" ? (
+									"–"
+								) : (
+									<Time atMs={one.untilMs} />
+								)}
+							</td>
+						</tr>
+					))}
+				</tbody>
+			</Table>
+		</Panel>
+	);
+}
+
+const ROLES = ["provider", "auditor", "segments"];
+
+export function DrawsPanel({ draws }: { draws: JobDraws }) {
+	const head = ["Part", "Who is drawn", ["On the list", "num"], "Hash of the list", "Block", "First drawn"] as const;
+	return (
+		<Panel
+			title="Draws"
+			aside={
+				draws.secret === null ? (
+					"the secret is told when the job is over"
+				) : (
+					<a href={`/v1/jobs/${draws.id}/draws`}>all of it, to draw again</a>
+				)
+			}
+		>
+			{draws.draws.length === 0 ? (
+				<Empty title="Nobody was drawn yet" />
+			) : (
+				<Table label="Draws of the job" head={head}>
+					<tbody>
+						{draws.draws.map((one) => (
+							<tr key={`${one.part} ${one.attempt} ${one.role} ${one.listHash}`}>
+								<td>
+									{one.part + 1}
+									{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+								</td>
+								<td>{ROLES[one.role] ?? "–"}</td>
+								<td class="num">{formatCount(one.list.length)}</td>
+								<td>
+									<Id id={one.listHash} />
+								</td>
+								<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
+								<td>
+									{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}
+								</td>
+							</tr>
+						))}
+					</tbody>
+				</Table>
+			)}
+		</Panel>
+	);
+}
