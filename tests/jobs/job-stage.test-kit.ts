@@ -37,7 +37,7 @@ export const PAYER = accountOf(`0x${"c1".repeat(32)}`);
 /** Short enough for a test; a part is lost after a second and a half without a sign. */
 export const QUICK: ParamOverrides = {
 	...{ jobAcceptMs: 10_000, jobBeatMs: 1000, jobBeatMisses: 3, jobLeastWorkMs: 6000, jobCheckedMs: 1000 },
-	jobWindowMs: 5000,
+	jobWindowMs: 8000,
 };
 
 export interface Stage {
@@ -45,7 +45,8 @@ export interface Stage {
 	readonly chain: { readonly contracts: Contracts; readonly treasurer: ChainAccount } | null;
 	readonly data: { readonly path: string };
 	readonly customer: ApiClient;
-	worker(n: number, more?: Partial<WorkerOptions>): Promise<ToyWorker>;
+	/** `int8`: how fast it was proven to be. */
+	worker(n: number, more?: Partial<WorkerOptions> & { readonly int8?: number }): Promise<ToyWorker>;
 	close(): Promise<void>;
 }
 
@@ -67,7 +68,7 @@ export async function openStage(o: {
 	const workers: ToyWorker[] = [];
 	return {
 		...{ validator, chain, customer, data },
-		async worker(n, more = {}) {
+		async worker(n, { int8 = 1e9, ...more } = {}) {
 			const account = accountOf(`0x${(0xb0 + n).toString(16).repeat(32)}`);
 			if (chain !== null) await endow(chain.contracts, chain.treasurer, account, 0n, 1000n * UNIT);
 			const worker = await startToyWorker({
@@ -77,7 +78,7 @@ export async function openStage(o: {
 			});
 			workers.push(worker);
 			await eventually(async () => (await validator.store.providers.get(worker.id)) !== null);
-			await prove(validator.store, worker.id);
+			await prove(validator.store, worker.id, { int8 });
 			return worker;
 		},
 		async close() {

@@ -146,6 +146,14 @@ export function replaceAudit(job: JobRecord, number: number, at: number, by: Pic
 	});
 }
 
+/** Whoever owes this audit has said that it will not: nobody waits for it. */
+export function hurryAudit(job: JobRecord, number: number, at: number): JobRecord {
+	const part = job.parts[number]!;
+	const audit = part.audits[at];
+	if (audit === undefined || audit.answer !== null) throw stateBad(part, "audit", "nobody owes it");
+	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, untilMs: 0 }) });
+}
+
 /** What an auditor computed; a second answer to one question is none. */
 export function answerAudit(job: JobRecord, number: number, at: number, answer: string): JobRecord {
 	const part = job.parts[number]!;

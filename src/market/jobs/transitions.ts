@@ -121,6 +121,14 @@ export function auditReplaced(
 	return { record, events: [tell(record.parts[at]!, "audit", detail)] };
 }
 
+/** Its auditor will not: its time is up, and the next look asks another. */
+export function auditDeclined(job: JobRecord, at: number, audit: number, why: string): Transition {
+	const part = job.parts[at]!;
+	const owed = part.audits[audit]!;
+	const record = rules.hurryAudit(job, at, audit);
+	return { record, events: [tell(part, "audit-declined", { audit, auditor: owed.auditor, why })] };
+}
+
 export function answered(job: JobRecord, at: number, audit: number, answer: string): Transition {
 	const record = rules.answerAudit(job, at, audit, answer);
 	const { auditor } = record.parts[at]!.audits[audit]!;

@@ -47,7 +47,9 @@ const RETRY_DOUBLINGS = 8;
 /** Members wait for each other no longer: whoever was not taken by then is probed alone, when it is due. */
 const CALL_ENDS_MS = 60_000;
 
-const FREE = `p.state = 'active' AND p.rental_id IS NULL AND p.probed_by IS NULL AND ${unleased("'provider/' || p.id")}`;
+/** Work that somebody pays for is not disturbed; it lasts for an hour or so, and proves something itself. */
+const WORKS = "EXISTS (SELECT 1 FROM job_parts j WHERE j.provider = p.id AND j.state IN ('assigned', 'running'))";
+const FREE = `p.state = 'active' AND p.rental_id IS NULL AND p.probed_by IS NULL AND NOT ${WORKS} AND ${unleased("'provider/' || p.id")}`;
 const CALLED = "(p.together IS NOT NULL AND (p.together ->> 'startAtMs')::bigint > $1::bigint - $2::bigint)";
 const DUE = `providers p JOIN provider_memory m ON m.provider_id = p.id
 		WHERE ${FREE} AND (p.link <> 'agent' OR p.connected_to = $3) AND p.id <> ALL ($6) AND NOT ${CALLED} AND (p.next_probe_at_ms <= $1 OR p.next_probe_at_ms > $8)`;

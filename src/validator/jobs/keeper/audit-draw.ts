@@ -1,7 +1,7 @@
 // Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its owner or network.
 import { fittingHosts } from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
-import type { JobPart } from "../../../protocol/network/job.ts";
+import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { goOnDrawing } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
@@ -23,12 +23,15 @@ export async function hostsFor(
 	return fittingHosts(all, work, limits, config.params) as KnownHost[];
 }
 
-/** The first that was drawn and is not taken; null: nobody is left; "wait": not drawn yet. */
+/**
+ * The first that was drawn and audits nothing else of the part. Where windows outnumber hosts one gets several; runs of the whole part are of different
+ * hosts. Nobody is asked again that was silent or lied. Null: nobody is left; "wait": not drawn yet.
+ */
 export async function nextAuditor(
 	context: JobContext,
 	job: Job,
 	part: JobPart,
-	taken: readonly string[],
+	audits: readonly JobAudit[],
 ): Promise<string | null | "wait"> {
 	const place = { part: part.part, attempt: part.attempt, role: 1 } as const;
 	const drawn = await goOnDrawing(context, job, place, {
@@ -44,5 +47,10 @@ export async function nextAuditor(
 	});
 	if (drawn === null) return "wait";
 	if (drawn === "nobody") return null;
-	return drawn.drawn.find((one) => !taken.includes(one)) ?? null;
+	const tried = new Set(audits.flatMap((audit) => audit.tried));
+	const times = (one: string): number => audits.filter(({ auditor }) => auditor === one).length;
+	const able = drawn.drawn.filter((one) => !tried.has(one));
+	const least = able.toSorted((one, other) => times(one) - times(other))[0];
+	const isShared = job.offer.terms.method.name === "sampled";
+	return least === undefined || (times(least) > 0 && !isShared) ? null : least;
 }

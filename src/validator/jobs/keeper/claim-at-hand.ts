@@ -3,10 +3,10 @@
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
-import { jobHolder } from "../blobs/blob-holders.ts";
+import { auditHolder, jobHolder } from "../blobs/blob-holders.ts";
 import type { ClaimAtHand } from "../evidence/claim-at-hand.ts";
 import { drawnAccount } from "./follow-chain.ts";
-import { auditHolder, type Job, type JobContext } from "./job-context.ts";
+import type { Job, JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { beginOf } from "./part-offer.ts";
 import { type ClaimBody, claimOf, keepClaim, readStates } from "./take-claim.ts";

@@ -48,9 +48,6 @@ export interface Job extends Omit<JobRow, "offer"> {
 	readonly offer: JobOffer;
 }
 
-/** What auditors computed: nobody's to read before the claim is there, else the claimant would copy it. */
-export const auditHolder = (id: string): string => `audit-${id}`;
-
 export const jobOf = (row: JobRow): Job => ({ ...row, offer: row.offer as unknown as JobOffer });
 
 export async function loadJob({ store }: Pick<JobContext, "store">, id: string): Promise<Job | null> {

@@ -4,9 +4,9 @@ import * as transitions from "../../../market/jobs/transitions.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
-import { jobHolder } from "../blobs/blob-holders.ts";
+import { auditHolder, jobHolder } from "../blobs/blob-holders.ts";
 import { followChain, storedClaims } from "./follow-chain.ts";
-import { asJson, auditHolder, changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
+import { asJson, changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
 import { beginOf } from "./part-offer.ts";
 import { checkClaim, claimHashOf, keepClaim, type PostedClaim, readStates } from "./take-claim.ts";
 
@@ -58,13 +58,22 @@ export async function acceptPart(context: JobContext, word: PartWord): Promise<J
 	return job.record.parts[word.part]!;
 }
 
+/** Of the part itself, or of audits that it owes: then others are asked for those, at once. */
 export async function declinePart(context: JobContext, word: PartWord, why: string): Promise<JobPart> {
 	const job = await changeUntilDone(context, word.job, async (found) => {
+		const part = found.record.parts[word.part];
+		const at = part?.attempt === word.attempt ? owedAudit(part, word.provider) : -1;
+		if (at >= 0) return transitions.auditDeclined(found.record, word.part, at, why);
+		if (part?.audits.some(({ tried }) => tried.includes(word.provider))) return null;
 		mustHave(found, word);
 		return transitions.declined(found.record, word.part, why);
 	});
 	return job.record.parts[word.part]!;
 }
+
+/** An audit that this provider has to answer, and whose time is not up; −1: none. */
+const owedAudit = ({ audits }: JobPart, provider: string): number =>
+	audits.findIndex(({ auditor, answer, untilMs }) => auditor === provider && answer === null && untilMs > 0);
 
 export interface Beat {
 	readonly done: number;

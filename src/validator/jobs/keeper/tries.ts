@@ -17,6 +17,8 @@ export function createTries(nowMs: () => number) {
 		failed(name: string): void {
 			failures.set(name, { count: (failures.get(name)?.count ?? 0) + 1, atMs: nowMs() });
 		},
+		/** Never again while this process lives. */
+		done: (name: string): void => void failures.set(name, { count: 1, atMs: Number.POSITIVE_INFINITY }),
 		isGivenUp: (name: string): boolean => (failures.get(name)?.count ?? 0) >= MOST_FAILURES,
 	};
 }

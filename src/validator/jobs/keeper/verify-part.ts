@@ -11,11 +11,12 @@ import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
 import { METHODS } from "../../../verify/methods/methods.ts";
+import { auditHolder } from "../blobs/blob-holders.ts";
 import { nextAuditor } from "./audit-draw.ts";
 import { claimAtHand, releaseClaim } from "./claim-at-hand.ts";
 import { goOnDrawing, knownDraw } from "./draw-part.ts";
 import { PER_MICRO } from "./job-chain.ts";
-import { asJson, auditHolder, changeJob, type Job, type JobContext } from "./job-context.ts";
+import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
 import { putOwnBlob } from "./own-blob.ts";
@@ -90,9 +91,8 @@ async function beginAudits(
 	const untilMs = auditUntilMs(context, job);
 	const audits: JobAudit[] = [];
 	for (const { first, count, by } of wanted) {
-		const taken = [...part.audits, ...audits].flatMap(({ auditor }) => (auditor === null ? [] : [auditor]));
 		// What the validator itself can run it runs; else somebody is drawn, when that turns out.
-		const auditor = by === "anyone" ? null : await nextAuditor(context, job, part, taken);
+		const auditor = by === "anyone" ? null : await nextAuditor(context, job, part, [...part.audits, ...audits]);
 		if (auditor === "wait") return false;
 		audits.push({ ...{ auditor, first, count, untilMs, tried: [] }, answer: null, agrees: null });
 	}
@@ -127,8 +127,9 @@ async function goOnAuditing(context: JobContext, job: Job, part: JobPart): Promi
 
 async function replace(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<boolean> {
 	const audit = part.audits[at]!;
-	const taken = [...part.audits.flatMap(({ auditor, tried }) => [...(auditor === null ? [] : [auditor]), ...tried])];
-	const auditor = await nextAuditor(context, job, part, taken);
+	const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
+	const others = part.audits.with(at, { ...audit, auditor: null, tried });
+	const auditor = await nextAuditor(context, job, part, others);
 	if (auditor === "wait") return false;
 	// Nobody is left: the validator tries, and where it cannot, the window runs its full length.
 	if (auditor === null && audit.auditor === null) return false;
@@ -189,7 +190,7 @@ async function rule(context: JobContext, job: Job, part: JobPart, at: number): P
 	const lied = ruling.verdict === "provider" || ruling.verdict === "both";
 	if (!lied) {
 		ownRuns.failed(name);
-		return replace(context, job, part, at, ruling.verdict === "auditor" ? "false" : ruling.why.slice(0, 200));
+		return replace(context, job, part, at, ruling.verdict === "auditor" ? "it lied" : ruling.why.slice(0, 200));
 	}
 	const { file } = ruling;
 	const fraud = file && {
@@ -205,14 +206,28 @@ async function rule(context: JobContext, job: Job, part: JobPart, at: number): P
 		await changeJob(context, job, transitions.convicted(job.record, part.part), fraud === null ? {} : { fraud });
 		return true;
 	}
-	ownRuns.failed(name);
-	if (fraud !== null) {
-		const told = { kind: "fraud", part: part.part, detail: { attempt: part.attempt, fraud: fraud.hash } };
-		const changed = await changeJob(context, job, { record: job.record, events: [told] }, { fraud });
-		if (changed !== null && ruling.isProvable) await evidence.prove({ claim, file: fraud.file });
-		return true;
-	}
-	return false;
+	ownRuns.done(name);
+	const outcomes = [
+		{ provider: part.provider!, part: part.part, attempt: part.attempt, outcome: "lost" as const, valueMicros: 0 },
+	];
+	const told = {
+		...{ kind: "disputed", part: part.part },
+		detail: {
+			attempt: part.attempt,
+			fraud: fraud?.hash ?? null,
+			isProvable: ruling.isProvable,
+			why: ruling.why.slice(0, 500),
+		},
+	};
+	// What the chain cannot judge yet convicts nobody there: such a claim is never checked, and waits for its whole window.
+	const changed = await changeJob(
+		context,
+		job,
+		{ record: job.record, events: [told], ...(!ruling.isProvable && { outcomes }) },
+		fraud === null ? {} : { fraud },
+	);
+	if (changed !== null && fraud !== null && ruling.isProvable) await evidence.prove({ claim, file: fraud.file });
+	return true;
 }
 
 /** What those who audited it get: the work's price and a fifth, of the segments that they ran. */
