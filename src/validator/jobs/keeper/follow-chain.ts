@@ -10,7 +10,7 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import type { JobClaimRow } from "../../../store/jobs/job-rows.ts";
 import { knownDraw } from "./draw-part.ts";
-import type { ChainJob, JobChain } from "./job-chain.ts";
+import { type ChainJob, type JobChain, restOf } from "./job-chain.ts";
 import { changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import type { ClaimBody } from "./take-claim.ts";
@@ -64,8 +64,9 @@ async function newsOf(
 }
 
 /** Fees and rests, before the record is over: nobody looks at it afterwards. */
-async function shareRest(chain: JobChain, { offer }: Job, record: JobRecord, { isUnshared }: ChainJob): Promise<void> {
-	if (isUnshared && isOver(record)) await chain.share(escrowTermsOf(offer)!);
+async function shareRest(chain: JobChain, { offer }: Job, record: JobRecord, whole: ChainJob): Promise<void> {
+	const terms = escrowTermsOf(offer)!;
+	if (isOver(record) && restOf(terms, whole) > 0n) await chain.share(terms);
 }
 
 /** True: the record changed; look again. */

@@ -32,9 +32,14 @@ export interface ChainJob {
 	/** Parts below were assigned at least once; those from `end` on were cancelled. */
 	readonly touched: number;
 	readonly end: number;
-	/** Fees and rests wait to be shared. */
-	readonly isUnshared: boolean;
+	/** Settled parts whose fees wait to be shared, and what auditors left of them. */
+	readonly unshared: number;
+	readonly unspent: bigint;
 }
+
+/** What `share` would give anybody: where fees round to nothing, it may be nothing, and the contract refuses. */
+export const restOf = ({ fee }: Pick<EscrowTerms, "fee">, { unshared, unspent }: ChainJob): bigint =>
+	BigInt(unshared) * fee + unspent;
 
 export type JobChain = ReturnType<typeof createJobChain>;
 
@@ -58,7 +63,7 @@ export function createJobChain({
 
 	async function job(id: bigint): Promise<ChainJob> {
 		const { isFunded, touched, end, unshared, unspent } = await read(contracts, "jobEscrow", "jobOf", id);
-		return { isFunded, touched, end, isUnshared: unshared > 0 || unspent > 0n };
+		return { isFunded, touched, end, unshared, unspent };
 	}
 
 	return {
@@ -131,7 +136,7 @@ export function createJobChain({
 		async share(terms: EscrowTerms): Promise<void> {
 			const id = jobIdOf(terms);
 			await send(`${id.toString(16)}/share`, callOf(contracts, "jobEscrow", "share", terms), async () => {
-				return !(await job(id)).isUnshared;
+				return restOf(terms, await job(id)) === 0n;
 			});
 		},
 	};
