@@ -7,6 +7,7 @@ import * as admin from "./schemas/admin.ts";
 import * as blob from "./schemas/blob.ts";
 import * as chain from "./schemas/chain.ts";
 import * as job from "./schemas/job.ts";
+import * as claim from "./schemas/job-claim.ts";
 import * as network from "./schemas/network.ts";
 import { epochNumber, page, probeId, providerId, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
 import * as probe from "./schemas/probe.ts";
@@ -319,6 +320,24 @@ export const routes = {
 			...{ role: "customer", waitsFor: "chain", params: byJob, reply: job.job, problems: ["JOB_UNKNOWN", "JOB_STATE"] },
 		},
 	),
+	listClaims: read("/v1/claims", "Claims of parts of jobs, newest first", {
+		...{ query: claim.claimsQuery, reply: page(claim.jobClaim), problems: ["CURSOR_BAD"] },
+	}),
+	getClaim: read("/v1/claims/:hash", "One claim; what it ends with once nobody runs it again any more", {
+		...{ params: claim.byClaim, reply: claim.jobClaim, problems: ["CLAIM_UNKNOWN"] },
+	}),
+	askClaim: write("/v1/claims/:hash/ask", "Ask whoever made a claim about it; the answer is its own, and binds it", {
+		// Its maker may have to run a part of it again.
+		...{ role: "member", waitsFor: "host", cost: 10 },
+		...{ params: claim.byClaim, body: claim.askBody, reply: claim.claimAnswer },
+		problems: ["CLAIM_UNKNOWN", "JOB_STATE", "JOB_QUESTION", "NO_ANSWER"],
+	}),
+	listFrauds: read("/v1/frauds", "Fraud files against claims, newest first", {
+		...{ query: claim.fraudsQuery, reply: page(claim.fraud), problems: ["CURSOR_BAD"] },
+	}),
+	getFraud: read("/v1/frauds/:hash", "A fraud file: assay verify judges it", {
+		...{ kind: "binary", params: claim.byFraud, problems: ["FRAUD_UNKNOWN"] },
+	}),
 	getJobDraws: read("/v1/jobs/:id/draws", "Everything that a stranger needs to draw again", {
 		...{ params: byJob, reply: job.jobDraws, problems: ["JOB_UNKNOWN"] },
 	}),

@@ -356,6 +356,8 @@ export const codes = {
 		"The provider does not take this part of a job.",
 		"Another one is drawn. Owners say what they take: `assay provide --jobs` and docs/provider.md.",
 	),
+	CLAIM_UNKNOWN: error("There is no such claim.", "`GET /v1/claims` lists them."),
+	FRAUD_UNKNOWN: error("There is no such fraud file.", "`GET /v1/frauds` lists them."),
 	JOB_QUESTION: error(
 		"A question about a part of a job is not one that can be answered.",
 		"docs/jobs.md §14 has every question; the message says what is wrong with this one.",
@@ -842,7 +844,10 @@ export const codes = {
 	FRAUD_STATE: invalid("A state or a tensor's root is not one that the claim commits to.", PROVES_NOTHING),
 	FRAUD_WORDS: invalid("What was said of the element is no transcript of it.", PROVES_NOTHING),
 	FRAUD_LEAF: invalid("A shown leaf is not that of its tensor.", PROVES_NOTHING),
-	FRAUD_SIGNATURE: invalid("An answer that the file rests on is not signed by the account that it names.", PROVES_NOTHING),
+	FRAUD_SIGNATURE: invalid(
+		"An answer that the file rests on is not signed by the account that it names.",
+		PROVES_NOTHING,
+	),
 	FRAUD_AGREES: invalid("What is shown contradicts nothing.", PROVES_NOTHING),
 	ANSWERS_UNSIGNED: finding(
 		"The answers in a fraud file carry no signature.",

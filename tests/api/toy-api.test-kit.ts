@@ -351,6 +351,10 @@ const toyOffer = {
 	...{ id: EVIDENCE, terms: toyTerms, escrow: null, salt: EVIDENCE, perWindow: 1, secretCommitment: EVIDENCE },
 	...{ untilMs: NOW_MS, signature: EVIDENCE + EVIDENCE },
 };
+const toyClaim = {
+	...{ hash: EVIDENCE, job: hex("a", 64), part: 0, attempt: 1, provider: provider.id, atMs: 1 },
+	...{ state: "claimed" as const, segmentRoot: EVIDENCE, resultRoot: EVIDENCE, first: EVIDENCE, ends: null },
+};
 const toyJob = {
 	...{ id: EVIDENCE, customer: "ann", createdAtMs: 1, isOver: false, spec: toySpec, offer: toyOffer },
 	record: { id: EVIDENCE, terms: toyTerms, parts: [] },
@@ -535,8 +539,21 @@ export const toyHandlers: Handlers = {
 	getJobResult: () => ({ parts: [], state: [], results: [{ tensor: 1, ...toyBlob }] }),
 	cancelJob: () => toyJob,
 	getJobDraws: () => ({
-		...{ id: toyJob.id, secretCommitment: EVIDENCE, secret: null, perWindow: 1, draws: [], parts: [] },
+		...{ id: toyJob.id, offer: toyOffer, secretCommitment: EVIDENCE, secret: null, perWindow: 1, draws: [], parts: [] },
 	}),
+	listClaims: () => ({ rows: [toyClaim], cursor: null }),
+	getClaim: () => ({ ...toyClaim, ends: { last: EVIDENCE, states: toyBlob, state: [toyBlob], results: [] } }),
+	askClaim: () => ({ answer: "00ff", signature: null }),
+	listFrauds: () => ({
+		rows: [
+			{
+				...{ hash: EVIDENCE, claim: EVIDENCE, job: toyJob.id, part: 0, attempt: 1, accused: provider.id },
+				...{ atMs: NOW_MS, body: { why: "an element" } },
+			},
+		],
+		cursor: null,
+	}),
+	getFraud: () => ({ bytes: evidenceBytes, sizeBytes: evidenceBytes.length, sha256: EVIDENCE }),
 	getPartOffer: () => ({
 		...{ id: toyJob.id, part: 0, attempt: 1, audit: null, spec: toySpec, terms: toyTerms, escrow: null },
 		...{ assignment: null, first: 0, count: 4, start: EVIDENCE, begin: null, previous: null, perWindow: 1 },
@@ -629,6 +646,11 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	getJobResult: byJob,
 	cancelJob: byJob,
 	getJobDraws: byJob,
+	listClaims: { query: { job: hex("a", 64), state: "checked" } },
+	getClaim: { params: { hash: EVIDENCE } },
+	askClaim: { params: { hash: EVIDENCE }, body: { question: "{}" } },
+	listFrauds: { query: { accused: provider.id } },
+	getFraud: { params: { hash: EVIDENCE } },
 	getPartOffer: { ...byPart, query: { audit: 0 } },
 	acceptPart: { ...byPart, body: { attempt: 1 } },
 	declinePart: { ...byPart, body: { attempt: 1, why: "full" } },

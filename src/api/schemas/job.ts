@@ -194,6 +194,7 @@ const drawn = z.object({
 });
 export const jobDraws = z.object({
 	id: jobId,
+	offer: jobOffer.describe("As its validator signed it: what binds the draws"),
 	secretCommitment: hex32("Commitment to the secret"),
 	secret: hex32("The secret").nullable().describe("Null until the job is over"),
 	perWindow: z.int().min(1),

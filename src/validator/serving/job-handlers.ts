@@ -91,7 +91,13 @@ export function jobHandlers(context: JobContext) {
 				return { ...draw, part, attempt, role, listHash };
 			});
 			return {
-				...{ id: job.id, secretCommitment: job.offer.secretCommitment, perWindow: job.offer.perWindow, draws },
+				...{
+					id: job.id,
+					offer: job.offer,
+					secretCommitment: job.offer.secretCommitment,
+					perWindow: job.offer.perWindow,
+					draws,
+				},
 				secret: job.isOver ? secretOfJob(context.signer, job) : null,
 				parts: shown(job.record).parts,
 			};

@@ -17,6 +17,7 @@ import type { ValidatorContext } from "../validator-context.ts";
 import { createAuthSource } from "./auth-source.ts";
 import { blobHandlers } from "./blob-handlers.ts";
 import { chainHandlers } from "./chain/handlers.ts";
+import { claimHandlers } from "./claim-handlers.ts";
 import { jobHandlers } from "./job-handlers.ts";
 import { marketHandlers } from "./market-handlers.ts";
 import { networkHandlers } from "./network-handlers.ts";
@@ -51,6 +52,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			...rollCallHandlers(context),
 			...blobHandlers(context),
 			...jobHandlers(jobs),
+			...claimHandlers(jobs),
 			...chainHandlers(context, chain?.home ?? null),
 			...networkHandlers(context, {
 				version,

@@ -25,7 +25,7 @@ export class TwoWords extends Error {
 }
 
 /** Of those that bind for ever; null for others. */
-function firstWordQuestion(question: JobQuestion): string | null {
+export function firstWordQuestion(question: JobQuestion): string | null {
 	if (question.kind === "trace") return traceQuestion(question.segment).slice(2);
 	if (question.kind !== "transcript") return null;
 	const { segment, step, op, element, path } = question;

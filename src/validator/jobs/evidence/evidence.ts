@@ -2,9 +2,11 @@
 // What follows from evidence (who is paid, who is drawn next) is the keeper's.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { SaidAnswer } from "../../../protocol/network/job-question.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand, type StateBlobs } from "./claim-at-hand.ts";
 import { proveFraud } from "./prove-fraud.ts";
 import { type AuditAtHand, type Ruling, referee } from "./referee.ts";
+import { relay } from "./relay.ts";
 import { type PartWindow, type Rerun, rerun, stateOf } from "./rerun.ts";
 
 export interface Evidence {
@@ -17,6 +19,8 @@ export interface Evidence {
 	rerun(of: { readonly claim: ClaimAtHand; readonly window: PartWindow }): Promise<Rerun>;
 	/** Claim and audit differ: who lied. Throws what is nobody's fault: ask again. */
 	referee(of: { readonly claim: ClaimAtHand; readonly audit: AuditAtHand }): Promise<Ruling>;
+	/** A stranger's question about a claim that nobody audits any more. Throws JOB_QUESTION, NO_ANSWER. */
+	ask(of: { readonly claim: ClaimAtHand; readonly question: string }): Promise<SaidAnswer>;
 	/** Before the chain. Null: nothing was sent, since it does not judge such a file, or the claim stands no more. */
 	prove(of: { readonly claim: ClaimAtHand; readonly file: Uint8Array }): Promise<{ readonly transaction: Hex } | null>;
 }
@@ -33,6 +37,7 @@ export function createEvidence(means: EvidenceMeans): Evidence {
 		},
 		rerun: ({ claim, window }) => rerun(means, claim, window),
 		referee: ({ claim, audit }) => referee(means, claim, audit),
+		ask: ({ claim, question }) => relay(means, claim, question),
 		prove: ({ claim, file }) => proveFraud(means.chain, claim, file),
 	};
 }

@@ -1,0 +1,172 @@
+// Draws of a job done again: as they are nothing is named; whatever a validator changes afterwards, list, secret, block, choice, windows, is.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JobAudit, JobPart } from "../../protocol/network/job.ts";
+import { drawHash } from "../../protocol/network/job-offer.ts";
+import { auditDraws, type DrawBounds, type DrawFinding, type PublicDraw, type PublicDraws } from "./audit-draws.ts";
+import { drawFrom, drawSeed, drawWindows, listHash, NO_BLOCK, secretCommitment } from "./draw.ts";
+import { newJob } from "./job-rules.ts";
+
+const id = "aa".repeat(32);
+const secret = "5e".repeat(32);
+const name = (n: number) => n.toString(16).padStart(64, "0");
+const blockOf = (n: number) => `b10c${name(n).slice(4)}`;
+const list = (n: number) => Array.from({ length: n }, (_, i) => ({ provider: name(i + 1), weightPpm: 1_000_000 + i }));
+const SEGMENTS = 40;
+
+function draw(part: number, role: 0 | 1 | 2, hosts: number, isOnChain = true): PublicDraw & { seed: Uint8Array } {
+	const all = list(hosts);
+	const afterBlock = isOnChain ? 10 + 3 * part + role : null;
+	const block = afterBlock === null ? NO_BLOCK : blockOf(afterBlock + 1);
+	const hash = listHash(all);
+	const seed = drawSeed({ job: id, part, attempt: 1, role }, hash, secret, block);
+	return {
+		part,
+		attempt: 1,
+		role,
+		list: all,
+		listHash: hash,
+		afterBlock,
+		block,
+		drawn: drawFrom(all, seed, hosts),
+		seed,
+	};
+}
+
+function stage(isOnChain = true): { of: PublicDraws; bounds: DrawBounds } {
+	const terms = { segments: SEGMENTS, parts: 2, method: { name: "sampled", count: 2 } as const };
+	const parts: JobPart[] = [];
+	const draws: PublicDraw[] = [];
+	const assigned = new Map<number, string[]>();
+	for (const part of [0, 1]) {
+		const [provider, auditors, windows] = [
+			draw(part, 0, 9, isOnChain),
+			draw(part, 1, 7, isOnChain),
+			draw(part, 2, 0, isOnChain),
+		];
+		for (const { seed: _, ...one } of [provider, auditors, windows]) draws.push(one);
+		const audits = drawWindows(windows.seed, SEGMENTS / 2, 2, 2).map((one, i): JobAudit => {
+			const auditor = i === 0 ? null : auditors.drawn[i]!;
+			return { ...one, auditor, untilMs: 0, tried: i === 1 ? [auditors.drawn[0]!] : [], answer: name(9), agrees: true };
+		});
+		const made = newJob(id, terms as Parameters<typeof newJob>[1]).parts[part]!;
+		parts.push({
+			...made,
+			attempt: 1,
+			state: "paid",
+			provider: provider.drawn[part]!,
+			audits,
+			claim: name(5),
+			isChecked: true,
+		});
+		const { list: all, listHash: hash, block, drawn } = provider;
+		assigned.set(part, [
+			drawHash({ for: { job: id, part, attempt: 1, role: 0 }, list: all, listHash: hash, block, drawn }),
+		]);
+	}
+	const blocks = new Map(Array.from({ length: 30 }, (_, n) => [n, blockOf(n)]));
+	return {
+		of: { id, secret, perWindow: 2, draws, parts },
+		bounds: {
+			...terms,
+			secretCommitment: secretCommitment(secret),
+			isOnChain,
+			blocks,
+			assigned: isOnChain ? assigned : null,
+		},
+	};
+}
+
+test("draws that are as they must be name nobody, with a chain and without one", () => {
+	for (const isOnChain of [true, false]) {
+		const { of, bounds } = stage(isOnChain);
+		const found = auditDraws(of, bounds);
+		assert.deepEqual(found.changed, []);
+		assert.equal(found.redrawn, 6);
+		assert.ok(found.notes.some((note) => note.includes("passed over")));
+		assert.equal(
+			found.notes.some((note) => note.includes("secret alone")),
+			!isOnChain,
+		);
+	}
+	const { of, bounds } = stage();
+	const early = auditDraws({ ...of, secret: null }, { ...bounds, blocks: null, assigned: null });
+	assert.deepEqual([early.changed, early.redrawn], [[], 0]);
+	assert.equal(early.notes.filter((note) => /secret|--rpc/.test(note)).length, 2);
+});
+
+test("whatever was changed afterwards is named", () => {
+	const { of, bounds } = stage();
+	const withDraw = (at: number, change: Partial<PublicDraw>): PublicDraws => ({
+		...of,
+		draws: of.draws.map((one, i) => (i === at ? { ...one, ...change } : one)),
+	});
+	const withPart = (change: Partial<JobPart>): PublicDraws => ({
+		...of,
+		parts: of.parts.map((one, i) => (i === 0 ? { ...one, ...change } : one)),
+	});
+	const [first] = of.draws;
+	const windows = of.parts[0]!.audits;
+	const fewer = first!.list.slice(1);
+	const other = { list: fewer, listHash: listHash(fewer) };
+	/** A draw that is right in itself, of a list made up later. */
+	const seed = drawSeed({ job: id, part: 0, attempt: 1, role: 0 }, other.listHash, secret, first!.block!);
+	const redrawn = { ...other, drawn: drawFrom(fewer, seed, 9) };
+	const cases: readonly [string, DrawFinding["what"], PublicDraws, Partial<DrawBounds>?][] = [
+		["a host less on the list", "list", withDraw(0, { list: fewer })],
+		[
+			"another weight",
+			"list",
+			withDraw(0, { list: first!.list.map((one, i) => (i === 2 ? { ...one, weightPpm: 9_000_000 } : one)) }),
+		],
+		[
+			"a list out of order",
+			"list",
+			withDraw(0, { list: first!.list.toReversed(), listHash: listHash(first!.list.toReversed()) }),
+		],
+		["another list, drawn anew", "assignment", withDraw(0, redrawn)],
+		["another secret", "secret", { ...of, secret: "5f".repeat(32) }],
+		["no secret at all", "secret", { ...of, secret: "what" }],
+		["another block", "block", withDraw(0, { block: blockOf(20) })],
+		["a block that the chain has not", "block", withDraw(0, { afterBlock: 99 })],
+		["no block on a chain", "block", withDraw(0, { block: NO_BLOCK })],
+		["no number of a block on a chain", "block", withDraw(0, { afterBlock: null })],
+		[
+			"two drawn in another order",
+			"drawn",
+			withDraw(0, { drawn: [first!.drawn[1]!, first!.drawn[0]!, ...first!.drawn.slice(2)] }),
+		],
+		["fewer drawn", "drawn", withDraw(1, { drawn: of.draws[1]!.drawn.slice(0, 3) })],
+		["a provider that nobody drew", "provider", withPart({ provider: name(77) })],
+		[
+			"an auditor that nobody drew",
+			"auditor",
+			withPart({ audits: windows.with(1, { ...windows[1]!, auditor: name(77) }) }),
+		],
+		[
+			"an auditor replaced by nobody's draw",
+			"auditor",
+			withPart({ audits: windows.with(1, { ...windows[1]!, tried: [name(77)] }) }),
+		],
+		[
+			"another window",
+			"windows",
+			withPart({ audits: windows.with(1, { ...windows[1]!, first: windows[1]!.first === 2 ? 4 : 2 }) }),
+		],
+		["a window less", "windows", withPart({ audits: windows.slice(0, -1) })],
+		["no draw of the provider", "missing", { ...of, draws: of.draws.slice(1) }],
+		["no draw of windows", "missing", { ...of, draws: of.draws.filter(({ role }) => role !== 2) }],
+		["a block where there is no chain", "block", of, { isOnChain: false, assigned: null }],
+		["an assignment by another draw", "assignment", of, { assigned: new Map([[0, [name(1)]]]) }],
+	];
+	for (const [what, named, changed, more] of cases) {
+		const found = auditDraws(changed, { ...bounds, ...more });
+		assert.ok(
+			found.changed.some((one) => one.what === named),
+			`${what}: ${JSON.stringify(found.changed)}`,
+		);
+	}
+	// What is run again whole is more than was drawn.
+	const whole = withPart({ audits: [{ ...windows[0]!, first: 0, count: SEGMENTS / 2 }] });
+	assert.deepEqual(auditDraws(whole, bounds).changed, []);
+});

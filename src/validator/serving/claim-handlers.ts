@@ -1,0 +1,71 @@
+// Routes of claims, questions about them, and fraud files: public. ATTACK: an auditor that could read a claim, or ask its maker, would have something to copy;
+// so its states are told, and questions relayed, once the job's own parties may read them (validator/jobs/keeper releases a claim when nobody has to
+// compute it blind any more).
+import type { Handlers } from "../../api/routes.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
+import type { JobClaimRow } from "../../store/jobs/job-rows.ts";
+import { jobHolder } from "../jobs/blobs/blob-holders.ts";
+import { claimAtHand } from "../jobs/keeper/claim-at-hand.ts";
+import type { JobContext } from "../jobs/keeper/job-context.ts";
+import { mustFindJob } from "../jobs/keeper/part-calls.ts";
+import type { ClaimBody } from "../jobs/keeper/take-claim.ts";
+
+const unknown = (hash: string): AssayError =>
+	new AssayError("CLAIM_UNKNOWN", `there is no claim ${hash}`, { hint: codes.CLAIM_UNKNOWN.hint });
+
+export function claimHandlers(context: JobContext) {
+	const { store, blobs } = context;
+
+	const isReleased = async ({ job, body }: JobClaimRow): Promise<boolean> => {
+		const { states } = body as unknown as ClaimBody;
+		return blobs.read(jobHolder(job), states, 0, 1).then(
+			() => true,
+			(error: unknown) => {
+				if (error instanceof AssayError && error.code === "BLOB_UNKNOWN") return false;
+				throw error;
+			},
+		);
+	};
+
+	const shown = async ({ body, ...row }: JobClaimRow) => {
+		const { segmentRoot, resultRoot, first, last, states, state, results } = body as unknown as ClaimBody;
+		const isOpen = await isReleased({ body, ...row });
+		return { ...row, segmentRoot, resultRoot, first, ends: isOpen ? { last, states, state, results } : null };
+	};
+
+	return {
+		async listClaims({ query }) {
+			const page = await store.jobs.claims(query);
+			return { ...page, rows: await Promise.all(page.rows.map(shown)) };
+		},
+		async getClaim({ params }) {
+			const row = await store.jobs.claim(params.hash);
+			if (row === null) throw unknown(params.hash);
+			return shown(row);
+		},
+		async askClaim({ params, body }) {
+			const row = await store.jobs.claim(params.hash);
+			if (row === null) throw unknown(params.hash);
+			const job = await mustFindJob(context, row.job);
+			const part = job.record.parts[row.part];
+			if (part?.claim !== row.hash || part.attempt !== row.attempt)
+				throw new AssayError("JOB_STATE", "this claim stands no more: nobody has to answer for it");
+			if (!(await isReleased(row)))
+				throw new AssayError("JOB_STATE", "somebody runs this claim again: an auditor must have nothing to copy", {
+					hint: "Ask again when it is checked.",
+				});
+			const claim = await claimAtHand(context, job, row.part);
+			return context.evidence.ask({ claim, question: body.question });
+		},
+		listFrauds: ({ query }) => store.jobs.frauds(query),
+		async getFraud({ params }) {
+			const found = await store.jobs.fraud(params.hash);
+			if (found === null)
+				throw new AssayError("FRAUD_UNKNOWN", `there is no fraud file ${params.hash}`, {
+					hint: codes.FRAUD_UNKNOWN.hint,
+				});
+			return { bytes: found.file, sizeBytes: found.file.length, sha256: found.hash };
+		},
+	} satisfies Partial<Handlers>;
+}
