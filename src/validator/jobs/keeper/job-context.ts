@@ -1,6 +1,8 @@
 // What the parts of the job market share, and the one way in which a job changes. Made once by start-jobs.ts.
+
 import { isOver } from "../../../market/jobs/job-rules.ts";
 import type { Transition } from "../../../market/jobs/transitions.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Json } from "../../../protocol/bytes/canonical-json.ts";
 import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import type { JobOffer } from "../../../protocol/network/job-offer.ts";
@@ -108,7 +110,8 @@ export async function changeUntilDone(
 	decide: (job: Job) => Promise<(Transition & More) | null>,
 ): Promise<Job> {
 	for (let left = MOST_TRIES; ; left--) {
-		const job = (await loadJob(context, id))!;
+		const job = await loadJob(context, id);
+		if (job === null) throw new AssayError("JOB_UNKNOWN", `there is no job ${id} of this caller`);
 		const wanted = await decide(job);
 		if (wanted === null) return job;
 		const { draws, claims, fraud, ...transition } = wanted;
