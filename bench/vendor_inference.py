@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Generation and embeddings by PyTorch: bf16, a static key-value cache, one CUDA graph a token; what our programs of the same shapes are
 # measured against, in one run on one card. Python, because PyTorch is the door to cuBLAS and cuDNN. Without a GPU (--cpu) it only shows that it runs.
-#   vendor_inference.py [--cpu]     prints a JSON line for each shape
+#   vendor_inference.py [--cpu] [SHAPE…]     prints a JSON line for each shape, or for these: gpt2-124m, smollm-135m, qwen2-0.5b, bert-base
 import json
 import sys
 import time
@@ -160,7 +160,11 @@ def embeddings(shape, length=128):
     return {"seconds": seconds, "tokensPerS": BATCH * length / seconds}
 
 
+ASKED = [word for word in sys.argv[1:] if not word.startswith("--")]
 for name, shape in SHAPES.items():
+    if ASKED and name not in ASKED:
+        continue
     torch.manual_seed(1)
     print(json.dumps({"what": "generation", "shape": name, "batch": BATCH, "prompt": PROMPT, "fresh": FRESH, **generation(shape)}), flush=True)
-print(json.dumps({"what": "embeddings", "shape": "bert-base", "batch": BATCH, "length": 128, **embeddings(BERT)}), flush=True)
+if not ASKED or "bert-base" in ASKED:
+    print(json.dumps({"what": "embeddings", "shape": "bert-base", "batch": BATCH, "length": 128, **embeddings(BERT)}), flush=True)

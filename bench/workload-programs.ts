@@ -3,9 +3,9 @@
 //   node bench/workload-programs.ts FOLDER
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { forwardProgram } from "../src/work/inference/forward-program.ts";
 import { type Generation, generateProgram, prefillProgram } from "../src/work/inference/generate-program.ts";
 import { KNOWN } from "../src/work/inference/known-shapes.test-kit.ts";
+import { scoreProgram } from "../src/work/inference/score-program.ts";
 import { encodeProgram } from "../src/work/program/encode.ts";
 import type { Program } from "../src/work/program/shapes.ts";
 import { buildWorkload } from "../src/work/workloads/build-workload.ts";
@@ -23,7 +23,7 @@ const BATCH = 32;
 for (const [name, architecture] of Object.entries(KNOWN)) {
 	const file = name.toLowerCase().replaceAll(/[ .]/g, "-");
 	if (architecture.family === "bert") {
-		put(`${file}-embed-b32x128`, forwardProgram(architecture, "i16", { batch: BATCH, context: 128 }).program);
+		put(`${file}-embed-b32x128`, scoreProgram({ architecture, weights: "i16", sequences: BATCH, batch: BATCH, prompt: 128, output: "mean" }).program);
 		continue;
 	}
 	for (const weights of ["i16", "i8"] as const) {
@@ -40,6 +40,8 @@ for (const [name, architecture] of Object.entries(KNOWN)) {
 		};
 		put(`${file}-${weights}-generate-b32`, generateProgram(of).program);
 		put(`${file}-${weights}-prefill-b32`, prefillProgram(of).program);
+		// Few steps of it, to be compared with itself op by op.
+		put(`${file}-${weights}-few-b32`, generateProgram({ ...of, prompt: 2, fresh: 3 }).program);
 	}
 }
 

@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
     std::printf("{\"figure\":\"device\",\"name\":\"%s\",\"free_bytes\":%llu}\n", claim.name.c_str(),
                 static_cast<unsigned long long>(claim.free_bytes));
     if (!figures.empty() && figures[0] == "program") {
-      for (size_t i = 1; i < figures.size(); ++i) time_program(device, figures[i], 5);
+      for (size_t i = 1; i < figures.size(); ++i) time_program(device, figures[i], quick ? 2 : 5, !quick);
       continue;
     }
     for (const Precision p : claim.precisions) {

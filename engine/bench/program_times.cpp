@@ -135,7 +135,7 @@ void print_kernels(const std::vector<GroupTime>& times, const Program& program) 
 
 }  // namespace
 
-void time_program(cuda::CudaDevice& device, const std::string& file, uint32_t steps) {
+void time_program(cuda::CudaDevice& device, const std::string& file, uint32_t segments, bool traces) {
   Watched kernels(device.shared_context());
   CheckedProgram checked = check_program(read_program(read_file(file)));
   const uint64_t free_before = device.context().free_bytes();
@@ -150,8 +150,8 @@ void time_program(cuda::CudaDevice& device, const std::string& file, uint32_t st
   const auto all = committed(program);
   const auto timed = [&](auto act) {
     const double begin = now_s();
-    for (uint32_t i = 0; i < steps; ++i) act();
-    return (now_s() - begin) / steps / program.k;
+    for (uint32_t i = 0; i < segments; ++i) act();
+    return (now_s() - begin) / segments / program.k;
   };
   runner.run_segment();
   runner.roots(all);
@@ -163,6 +163,8 @@ void time_program(cuda::CudaDevice& device, const std::string& file, uint32_t st
   std::printf("{\"figure\":\"program_step\",\"file\":\"%s\",\"ms\":%.3f,\"with_roots_ms\":%.3f,\"ratio\":%.4f,\"used_gbytes\":%.3f}\n", file.c_str(),
               1e3 * plain, 1e3 * with_roots, with_roots / plain, 1e-9 * used);
   print_kernels(kernels.memory->time_phase(Phase::step, {runner.segment(), 0, program.k, PhiloxKey{1, 2}}), program);
+  std::fflush(stdout);
+  if (!traces) return;
   runner.trace_segment([](uint32_t, uint32_t, const Root&) {});  // makes what it needs
   start = now_s();
   runner.trace_segment([](uint32_t, uint32_t, const Root&) {});

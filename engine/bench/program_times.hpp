@@ -6,6 +6,6 @@
 
 namespace assay {
 
-void time_program(cuda::CudaDevice& device, const std::string& file, uint32_t steps);
+void time_program(cuda::CudaDevice& device, const std::string& file, uint32_t segments, bool traces);
 
 }  // namespace assay

@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < cases; ++i) {
     const CheckedProgram checked = check_program(chains.next());
     const MemoryPlan plan = plan_memory(checked.program);
-    for (const FuseOptions& options : {FuseOptions{true, true, true, 0}, FuseOptions{true, true, false, 0}, FuseOptions{false, true, false, 0}, FuseOptions{true, false, false, 0}}) {
+    for (const FuseOptions& options : {FuseOptions{true, true, true, true, 0}, FuseOptions{true, false, true, true, 0}, FuseOptions{true, true, true, false, 0}, FuseOptions{false, false, true, false, 0}, FuseOptions{true, false, false, false, 0}}) {
       const FusedPhase fused = fuse(checked, Phase::step, plan, options);
       Walk(checked, plan, fused, "chain " + std::to_string(i)).go();
       for (const Group& group : fused.groups)
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   }
   const CheckedProgram longest = check_program(long_chain());
   const MemoryPlan plan = plan_memory(longest.program);
-  const FusedPhase fused = fuse(longest, Phase::step, plan, {true, true, true, 0});
+  const FusedPhase fused = fuse(longest, Phase::step, plan, {true, true, true, true, 0});
   Walk(longest, plan, fused, "a long chain").go();
   check(fused_groups < ops && on_sums > 0, "some ops are fused, and some maps run on a product's sums");
   return assay_test::report();

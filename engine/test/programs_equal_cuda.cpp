@@ -11,6 +11,7 @@
 #include "cpu/cpu_work.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/work/cuda_work.hpp"
+#include "cuda/work/fuse.hpp"
 #include "devices.hpp"
 #include "random_chains.hpp"
 #include "work/runner.hpp"
@@ -112,9 +113,9 @@ int main(int argc, char** argv) {
   CpuWork cpu(pool);
   for (const auto& device : found.devices) {
     const auto context = static_cast<cuda::CudaDevice&>(*device).shared_context();
-    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), on_sums(context, {.few_tiles = true}), plain(context, {.tensor_cores = false}),
+    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), on_sums(context, {.few_tiles = true}), thick(context, {.thin = false}), plain(context, {.tensor_cores = false}),
         by_warps(context, {.warpgroups = false}), interpreted(context, {.warpgroups = false, .interprets = true});
-    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &on_sums, &plain, &by_warps, &interpreted};
+    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &on_sums, &thick, &plain, &by_warps, &interpreted};
     RandomPrograms random(2);
     try {
       for (uint64_t i = 0; i < cases; ++i) {
@@ -138,12 +139,28 @@ int main(int argc, char** argv) {
         program.step[0].interval = program.tensors[2].interval = RandomPrograms::full(Type::i64);
         compare(random, cpu, gpus, program, "matmul of depth " + std::to_string(depth));
       }
+      // Few rows: read as they lie (thin_product.cu), with rows, columns and depth that fill no tile.
+      for (uint64_t i = 0; i < std::max<uint64_t>(40, cases / 4); ++i) {
+        Program program = random.matmul(i % 4 == 0 ? 700 : 64, 2);
+        const uint32_t depth = static_cast<uint32_t>(16 * (1 + random.below(i % 4 == 0 ? 100 : 20)));
+        for (size_t j = 0; j < 2; ++j) {
+          const Type type = j == 1 && i % 2 == 0 ? Type::i8 : Type::i16;
+          program.step[0].operands[j].dims[2] = program.tensors[j].dims[2] = depth;
+          program.step[0].operands[j].type = program.tensors[j].type = type;
+          program.tensors[j].interval = RandomPrograms::full(type);
+          if (j == 0) program.step[0].operands[j].dims[1] = program.tensors[j].dims[1] = program.step[0].dims[1] = program.tensors[2].dims[1] = static_cast<uint32_t>(1 + random.below(64));
+        }
+        program.step[0].type = program.tensors[2].type = Type::i64;
+        program.step[0].interval = program.tensors[2].interval = RandomPrograms::full(Type::i64);
+        check(cuda::is_thin(program.step[0]), "a thin product");
+        compare(random, cpu, gpus, program, "thin matmul " + std::to_string(i));
+      }
       RandomChains chains(3);
       for (uint64_t i = 0; i < cases / 2; ++i)
         compare_chains(chains.next(), &cpu, ways, [&](const Tensor& tensor) { return chains.elements(tensor); }, "chain " + std::to_string(i));
       for (int i = 2; i < argc; ++i) {
         const Program program = read_program(read_file(argv[i]));
-        compare_chains(program, is_small(program) ? &cpu : nullptr, std::span(ways).first(4),
+        compare_chains(program, is_small(program) ? &cpu : nullptr, std::span(ways).first(5),
                        [&](const Tensor& tensor) { return random.elements(tensor); }, argv[i]);
       }
     } catch (const EngineError& error) {

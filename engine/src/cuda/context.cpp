@@ -68,6 +68,7 @@ void Context::load_work(bool by_mma) const {
   };
   std::call_once(work_, [&] {
     load(work_module());
+    load(thin_module());
     load(interpret_module());
     if (!has_warpgroups_) return;
     load(limb_module());

@@ -18,6 +18,7 @@ ASSAY_EMBED(limb_mma)
 ASSAY_EMBED(limb_text)
 ASSAY_EMBED(limb_wgmma)
 ASSAY_EMBED(scalar)
+ASSAY_EMBED(thin_product)
 ASSAY_EMBED(work)
 
 std::span<const KernelModule> kernel_modules() {
@@ -28,6 +29,7 @@ std::span<const KernelModule> kernel_modules() {
 }
 KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }
 KernelModule work_module() { return {assay_work, kWork}; }
+KernelModule thin_module() { return {assay_thin_product, kThin}; }
 KernelModule limb_module() { return {assay_limb_wgmma, kLimbs}; }
 KernelModule limb_mma_module() { return {assay_limb_mma, kLimbsByMma}; }
 const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text); }
@@ -36,6 +38,7 @@ KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
 std::span<const KernelModule> kernel_modules() { return {}; }
 KernelModule warpgroup_module() { return {}; }
 KernelModule work_module() { return {}; }
+KernelModule thin_module() { return {}; }
 KernelModule limb_module() { return {}; }
 KernelModule limb_mma_module() { return {}; }
 const char* limb_text() { return ""; }

@@ -15,6 +15,8 @@ inline constexpr const char* kScalar[] = {"mix_leaves", "fma_fp32", "fma_fp64", 
 inline constexpr const char* kChase[] = {"chase", "hop_targets"};
 inline constexpr const char* kInterpret[] = {"interpret_map"};
 inline constexpr const char* kWork[] = {"split_planes", "multiply_plain", "reduce_rows", "scatter_rows", "narrow_sums"};
+// Bytes of an element of B; tiles of 8 rows of A.
+inline constexpr const char* kThin[] = {"thin_1_1", "thin_1_2", "thin_1_4", "thin_2_1", "thin_2_2", "thin_2_4"};
 // Planes of A and of B, and whether the top one is signed.
 inline constexpr const char* kLimbs[] = {"limb_1s_1s", "limb_1s_2s", "limb_2s_1s", "limb_2s_2s", "limb_1s_2u",
                                          "limb_2u_1s", "limb_2s_2u", "limb_2u_2s", "limb_2u_2u", "limb_narrow_2s_2s"};
@@ -29,6 +31,7 @@ struct KernelModule {
 
 std::span<const KernelModule> kernel_modules();  // those of every card; empty in a build without nvcc
 KernelModule work_module();                      // of programs
+KernelModule thin_module();
 KernelModule interpret_module();
 KernelModule limb_mma_module();
 // For compute capability 9.0 alone.

@@ -8,7 +8,7 @@ import type { Elements } from "../operators/tensor-type.ts";
 import { LIMITS, type Program } from "../program/shapes.ts";
 import { checkBatchInvariant } from "./batch-invariance.ts";
 import { type Forward, forward } from "./forward.ts";
-import { type Net, numbersOf, type WeightKind } from "./numbers.ts";
+import { log2Up, type Net, numbersOf, type WeightKind } from "./numbers.ts";
 import { ModelInputs } from "./parameters.ts";
 import { drawsOf, type Sampling, sampled } from "./sampling.ts";
 import { declarePrompts, ofBatch, type PromptShape, presence, sequenceAt } from "./sequences.ts";
@@ -31,6 +31,9 @@ interface GenerationProgram {
 
 /** Places that are computed: the last token of all is never read. */
 export const placesOf = ({ prompt, fresh }: Generation): number => prompt + fresh - 1;
+
+/** Cards read rows of whole sixteens at once. Places beyond the last are seen by none that matters, so nothing else changes. */
+const inSixteens = (places: number, most: number): number => Math.min(Math.ceil(places / 16) * 16, most);
 
 interface Begun {
 	readonly net: Net;
@@ -85,7 +88,8 @@ export function generateProgram(of: Generation, keepsLogits = false): Generation
 	const { b, s } = net;
 	const tokens = tokenTensor(begun, "state", of);
 	const now = s.map([batch, 1], (i) => begun.token(tokens, i!, step));
-	const { hidden, logits: logitsOf } = forward(net, inputs, now, { context: places, lengths: null, hasCache: true });
+	const context = inSixteens(places, 2 ** log2Up(architecture.context));
+	const { hidden, logits: logitsOf } = forward(net, inputs, now, { context, lengths: null, hasCache: true });
 	const logits = logitsOf(hidden);
 	/** Which of the fresh tokens this step gives; below 0: the prompt goes on. */
 	const number = (i: Index) => step.sub(at(lengths, sequenceAt(batch, i))).add(1);
@@ -143,7 +147,7 @@ function sampledRows({ net, lengths }: Begun, { fresh, batch }: Generation, { hi
  */
 export function prefillProgram(of: Generation): GenerationProgram {
 	const { batch, fresh, sampling, architecture } = of;
-	const places = placesOf(of);
+	const places = inSixteens(placesOf(of), architecture.context);
 	const begun = begin(of, places, 1);
 	const { net, inputs, draws } = begun;
 	const { b, s } = net;

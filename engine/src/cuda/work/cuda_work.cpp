@@ -7,6 +7,7 @@ namespace assay::cuda {
 
 CudaWork::CudaWork(std::shared_ptr<const Context> context, WorkOptions options) : context_(std::move(context)), options_(options) {
   options_.warpgroups = options_.warpgroups && context_->has_warpgroups();
+  options_.thin = options_.thin && context_->compute() >= 80;
   context_->load_work(options_.tensor_cores && !options_.warpgroups);
 }
 

@@ -44,7 +44,7 @@ uint64_t room_for(const WorkOptions& options, const CheckedProgram& checked) {
     for (const Op& op : program.ops(phase)) {
       most = std::max(most, tree_bytes(leaves_of(bytes_of_output(op))));
       if (op.op == Operator::scatter_add) most = std::max(most, element_count(op.dims) * 4);
-      if (!options.tensor_cores || !wants_tensor_cores(op)) continue;
+      if (!options.tensor_cores || !wants_tensor_cores(op) || (options.thin && is_thin(op))) continue;
       uint64_t planes = 0;
       for (const Operand& operand : op.operands) {
         const PlaneLayout layout = limb_operand(program, phase, operand, 0).layout;
@@ -57,7 +57,7 @@ uint64_t room_for(const WorkOptions& options, const CheckedProgram& checked) {
 
 FuseOptions fuse_options(const Context& context, const WorkOptions& options) {
   const bool on_sums = options.on_sums && options.warpgroups && *limb_text() != 0;
-  return {options.tensor_cores, options.fuses, on_sums, options.few_tiles ? 0 : 4 * context.units()};
+  return {options.tensor_cores, options.thin, options.fuses, on_sums, options.few_tiles ? 0 : 4 * context.units()};
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ void CudaWorkMemory::make_phase(Phase phase) {
     texts.push_back(group.is_kernel ? kernel_ptx(group.kernel, "NAME") : KernelText{});
     made.products.emplace_back();
     const Op& op = checked_.program.ops(phase)[group.ops[0]];
-    if (group.is_kernel || !options_.tensor_cores || !wants_tensor_cores(op)) continue;
+    if (group.is_kernel || !options_.tensor_cores || !wants_tensor_cores(op) || is_thin(op)) continue;
     const auto at = [&](int i) { return LimbOperand{memory_.at(group.planes[i].at), group.planes[i].layout}; };
     made.products.back() = limb_launches(*context_, options_.warpgroups, op, at(0), at(1));
   }
@@ -282,7 +282,7 @@ void CudaWorkMemory::run(uint32_t number, std::span<const Address> operands, Add
     std::vector<Address> pointers(operands.begin(), operands.end());
     pointers.push_back(out);
     launch(singles_[number], pointers);
-  } else if (options_.tensor_cores && wants_tensor_cores(one)) multiply_limbs(one, phase, operands, out);
+  } else if (options_.tensor_cores && wants_tensor_cores(one) && !is_thin(one)) multiply_limbs(one, phase, operands, out);
   else run_plain(one, operands, out);
 }
 
@@ -373,9 +373,23 @@ void CudaWorkMemory::multiply_limbs(const Op& op, Phase phase, std::span<const A
 }
 
 void CudaWorkMemory::run_plain(const Op& op, std::span<const Address> operands, Address out) {
-  if (op.op == Operator::matmul) multiply_plain(op, operands, out);
+  if (is_thin(op)) multiply_thin(op, operands, out);
+  else if (op.op == Operator::matmul) multiply_plain(op, operands, out);
   else if (op.op == Operator::reduce) reduce(op, operands, out);
   else scatter(op, operands, out);
+}
+
+void CudaWorkMemory::multiply_thin(const Op& op, std::span<const Address> operands, Address out) {
+  const Dims &a = op.operands[0].dims, &b = op.operands[1].dims, &c = op.dims;
+  const uint32_t tiles = c[1] <= 8 ? 1 : c[1] <= 16 ? 2 : 4, chunks = (c[1] + 8 * tiles - 1) / (8 * tiles), rows = (c[2] + 15) / 16;
+  // Warps share K until there are enough of them.
+  uint32_t depth = 1;
+  while (depth < kThinWarps && 2 * depth * 64 <= a[2] && uint64_t{rows} * c[0] * chunks * depth < 32 * context_->units()) depth *= 2;
+  const ThinProduct what{c[0], c[1], c[2], a[2], c[0] / a[0], c[0] / b[0], depth, op.type == Type::i64};
+  const std::string kernel = "thin_" + std::to_string(bytes_of(op.operands[1].type)) + "_" + std::to_string(tiles);
+  const uint32_t at_once = kThinWarps / depth;
+  launch_named(kernel.c_str(), (rows + at_once - 1) / at_once, c[0] * chunks, 32 * kThinWarps, memory_.at(operands[0]), memory_.at(operands[1]),
+               memory_.at(out), what);
 }
 
 void CudaWorkMemory::multiply_plain(const Op& op, std::span<const Address> operands, Address out) {
@@ -390,10 +404,11 @@ void CudaWorkMemory::multiply_plain(const Op& op, std::span<const Address> opera
 
 void CudaWorkMemory::reduce(const Op& op, std::span<const Address> operands, Address out) {
   const Operand& from = op.operands[0];
-  const uint32_t threads = from.dims[1] > 1024 ? 256 : 32;
+  const uint32_t wide = from.dims[0] < 4 * context_->units() ? 1024 : 256, threads = from.dims[1] > 1024 ? wide : 32;
   const RowReduction what{from.dims[0], from.dims[1], static_cast<uint32_t>(op.reduction), code_of(from.type), code_of(op.type), threads};
-  const uint64_t blocks = (what.rows * threads + 255) / 256;
-  launch_named("reduce_rows", static_cast<uint32_t>(std::min<uint64_t>(blocks, 1u << 20)), 1, 256, memory_.at(operands[0]), memory_.at(out), what);
+  const uint32_t in_block = std::max(256u, threads);
+  const uint64_t blocks = (what.rows * threads + in_block - 1) / in_block;
+  launch_named("reduce_rows", static_cast<uint32_t>(std::min<uint64_t>(blocks, 1u << 20)), 1, in_block, memory_.at(operands[0]), memory_.at(out), what);
 }
 
 void CudaWorkMemory::scatter(const Op& op, std::span<const Address> operands, Address out) {

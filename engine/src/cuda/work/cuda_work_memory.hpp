@@ -61,6 +61,9 @@ class CudaWorkMemory : public work::WorkMemory {
   void interpret(uint32_t number, std::span<const work::Address> operands, work::Address out);
   void run_plain(const work::Op& op, std::span<const work::Address> operands, work::Address out);
   void multiply_limbs(const work::Op& op, work::Phase phase, std::span<const work::Address> operands, work::Address out);
+  // One of few rows, read as it lies.
+  bool is_thin(const work::Op& op) const { return options_.thin && options_.tensor_cores && cuda::is_thin(op); }
+  void multiply_thin(const work::Op& op, std::span<const work::Address> operands, work::Address out);
   void multiply_plain(const work::Op& op, std::span<const work::Address> operands, work::Address out);
   void reduce(const work::Op& op, std::span<const work::Address> operands, work::Address out);
   void scatter(const work::Op& op, std::span<const work::Address> operands, work::Address out);

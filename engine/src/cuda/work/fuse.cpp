@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cuda/work/grouping.hpp"
+#include "cuda/work/work_shape.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -43,7 +44,7 @@ class Placing {
     Planes bytes;
     size_t last = 0, last_planes = 0;  // the groups after which nobody reads it
   };
-  bool is_product(const Op& op) const { return options_.tensor_cores && wants_tensor_cores(op); }
+  bool is_product(const Op& op) const { return options_.tensor_cores && wants_tensor_cores(op) && !(options_.thin && is_thin(op)); }
   PlaneLayout layout_of(const Operand& operand) const;
   bool can_store_planes(uint32_t op) const;
   void find_needs(const std::vector<std::vector<uint32_t>>& groups);
@@ -178,6 +179,9 @@ Group Placing::kernel_group(const std::vector<uint32_t>& ops, uint32_t width) {
     }
     group.kernel.ops.push_back(std::move(one));
   }
+  // In place, with all of it as it was a step before.
+  const bool is_in_place = ops.size() == 1 && options_.fuses && phase_ == Phase::step && !values_[ops[0]].planes && !values_[ops[0]].in_arena;
+  if (is_in_place) group.kernel.step_axis = step_axis(ops_[ops[0]], program_.k);
   for (KernelOp& one : group.kernel.ops) one.is_row = width != 0 && (one.op->op == Operator::reduce || count_of(*one.op) != group.kernel.count);
   return group;
 }
@@ -250,6 +254,12 @@ bool wants_tensor_cores(const Op& op) {
   return op.op == Operator::matmul && element_count(op.dims) * op.operands[0].dims[2] >= (1u << 21);
 }
 
+bool is_thin(const Op& op) {
+  if (op.op != Operator::matmul || op.dims[1] > kMostThinRows || op.dims[0] > 8192 || op.type < Type::i32) return false;
+  const Operand &a = op.operands[0], &b = op.operands[1];
+  return a.type == Type::i16 && b.type <= Type::i16 && a.dims[2] % 16 == 0 && a.dims[2] <= 32768;
+}
+
 PlaneLayout plane_layout(const Interval& interval, uint64_t count, uint64_t k) {
   uint32_t planes = 1;
   while (planes < 4 && (interval.lo < -(int64_t{1} << (8 * planes - 1)) || interval.hi >= int64_t{1} << (8 * planes - 1))) ++planes;
@@ -261,7 +271,7 @@ namespace {
 
 // One launch of limb_text makes it, with tiles enough for all multiprocessors.
 bool gives_pairs(const Program& program, Phase phase, const Op& op, const FuseOptions& options) {
-  if (!options.on_sums || !options.tensor_cores || !wants_tensor_cores(op) || op.target) return false;
+  if (!options.on_sums || !options.tensor_cores || !wants_tensor_cores(op) || op.target || (options.thin && is_thin(op))) return false;
   const uint64_t tiles = uint64_t{op.dims[0]} * ((op.dims[1] + 127) / 128) * ((op.dims[2] + 127) / 128);
   for (const Operand& operand : op.operands)
     if (plane_layout(operand_interval(program, phase, operand), element_count(operand.dims), operand.dims[2]).count != 2) return false;

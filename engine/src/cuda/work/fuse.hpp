@@ -52,6 +52,7 @@ struct FusedPhase {
 
 struct FuseOptions {
   bool tensor_cores = true;
+  bool thin = false;  // products of few rows read their operands as they lie (thin_product.cu)
   bool fuses = true;  // false: every op for itself, with all it gives stored
   bool on_sums = false;      // maps run on products' sums
   uint64_t fewest_tiles = 0;  // that such a product has
@@ -60,6 +61,8 @@ FusedPhase fuse(const work::CheckedProgram& checked, work::Phase phase, const wo
 
 // Of a product of few multiplications the split costs more than it saves.
 bool wants_tensor_cores(const work::Op& op);
+// A product of few rows, of which reading the other operand is most: of i16 times i8 or i16, in whole sixteens along K.
+bool is_thin(const work::Op& op);
 // Planes for these operands of a product; the pitch is a multiple of 16.
 PlaneLayout plane_layout(const work::Interval& interval, uint64_t count, uint64_t k);
 // Its elements are bytes without gaps between rows.

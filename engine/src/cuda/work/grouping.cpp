@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kMostCode = 200, kMostPointers = 40;
 // On a product's sums code is written many times over, and pointers are few (limb_shape.hpp).
 constexpr size_t kMostProductCode = 64, kMostProductPointers = 20;
-// A row a block: of few long rows too few blocks would be at work.
-constexpr uint64_t kFewestRows = 64;
+// A row a block: of few long rows too few blocks would be at work, unless all of them are soon done.
+constexpr uint64_t kFewestRows = 64, kSoonDone = 1 << 18;
 
 uint64_t count_of(const Op& op) { return element_count(op.dims); }
 
@@ -91,15 +91,17 @@ bool Grouping::fits(const Set& set) const {
   size_t code = 0;
   std::set<std::pair<uint8_t, uint16_t>> pointers;
   const uint64_t rows = set.width == 0 ? 0 : set.count / set.width;
-  if (set.width != 0 && ((rows < kFewestRows && set.ops.size() > 1) || rows > INT32_MAX || set.count % set.width != 0)) return false;
+  if (set.width != 0 && ((rows < kFewestRows && set.count > kSoonDone && set.ops.size() > 1) || rows > INT32_MAX || set.count % set.width != 0)) return false;
   for (const uint32_t n : set.ops) {
     const Op& op = ops_[n];
     code += op.code.before.size();
     const bool row = is_row(set, op);
     if (op.op == Operator::reduce && element_count(op.operands[0].dims) != set.count) return false;
     if (op.op == Operator::map && count_of(op) != (row ? rows : set.count)) return false;
-    // What is turned is made in patches of rows and columns.
-    if (set.width != 0 && !row && (op.dims.back() != set.width || turned_axis(op))) return false;
+    // What is turned is made in patches of rows and columns. Rows that are kept are made in fours, which may lie in longer or shorter rows
+    // of an op's own.
+    const bool in_fours = keeps_rows(set.width) && op.dims.back() % 4 == 0;
+    if (set.width != 0 && !row && ((op.dims.back() != set.width && !in_fours) || turned_axis(op))) return false;
     if (op.target) pointers.insert({5, *op.target});
     else pointers.insert({6, static_cast<uint16_t>(n)});
     for (size_t i = 0; i < op.operands.size(); ++i) {

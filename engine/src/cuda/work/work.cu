@@ -94,28 +94,46 @@ __device__ __forceinline__ Best from_lane(const Best& x, uint32_t distance) {
   return {__shfl_xor_sync(0xFFFFFFFFu, x.value, distance), __shfl_xor_sync(0xFFFFFFFFu, x.at, distance)};
 }
 
-// `what.threads` threads a row: a warp, or a block of 256.
-extern "C" __global__ void __launch_bounds__(256) reduce_rows(const void* from, void* out, RowReduction what) {
-  __shared__ Best partial[8];
-  const uint32_t per_block = 256 / what.threads, in_row = threadIdx.x % what.threads;
+// A thread's share of a row: every `threads`th element from its own on, several under way at once.
+template <typename T>
+__device__ __forceinline__ Best best_of(const T* row, uint32_t in_row, const RowReduction& what) {
+  constexpr uint32_t kAtOnce = 8;
+  const uint32_t first = in_row < what.count ? in_row : 0;
+  // Whoever has no element of its own begins with the row's first: it changes no maximum, and a sum begins at 0.
+  Best best{what.reduction != 0 || in_row < what.count ? static_cast<int64_t>(row[first]) : 0, first};
+  uint32_t i = in_row + what.threads;
+  for (; i + (kAtOnce - 1) * what.threads < what.count; i += kAtOnce * what.threads) {
+    T some[kAtOnce];
+#pragma unroll
+    for (uint32_t j = 0; j < kAtOnce; ++j) some[j] = row[i + j * what.threads];
+#pragma unroll
+    for (uint32_t j = 0; j < kAtOnce; ++j) best = better(what.reduction, best, {some[j], i + j * what.threads});
+  }
+  for (; i < what.count; i += what.threads) best = better(what.reduction, best, {row[i], i});
+  return best;
+}
+
+// `what.threads` threads a row: a warp, or a whole block.
+extern "C" __global__ void __launch_bounds__(1024) reduce_rows(const void* from, void* out, RowReduction what) {
+  __shared__ Best partial[32];
+  const uint32_t per_block = blockDim.x / what.threads, in_row = threadIdx.x % what.threads;
   for (uint64_t row0 = static_cast<uint64_t>(blockIdx.x) * per_block; row0 < what.rows; row0 += static_cast<uint64_t>(gridDim.x) * per_block) {
     const uint64_t row = row0 + threadIdx.x / what.threads;
     const bool is_there = row < what.rows;
-    const uint32_t first = in_row < what.count ? in_row : 0;
-    // Whoever has no element of its own begins with the row's first: it changes no maximum, and a sum begins at 0.
-    Best best{0, first};
+    Best best{0, 0};
     if (is_there) {
-      if (what.reduction != 0) best.value = element(from, what.type, row * what.count + first);
-      else if (in_row < what.count) best.value = element(from, what.type, row * what.count + in_row);
-      for (uint32_t i = in_row + what.threads; i < what.count; i += what.threads)
-        best = better(what.reduction, best, {element(from, what.type, row * what.count + i), i});
+      const uint64_t start = row * what.count;
+      if (what.type == 0) best = best_of(static_cast<const int8_t*>(from) + start, in_row, what);
+      else if (what.type == 1) best = best_of(static_cast<const int16_t*>(from) + start, in_row, what);
+      else if (what.type == 2) best = best_of(static_cast<const int32_t*>(from) + start, in_row, what);
+      else best = best_of(static_cast<const int64_t*>(from) + start, in_row, what);
     }
     for (uint32_t distance = 16; distance > 0; distance /= 2) best = better(what.reduction, best, from_lane(best, distance));
     if (what.threads > 32) {
       if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = best;
       __syncthreads();
       if (threadIdx.x == 0)
-        for (uint32_t i = 1; i < 8; ++i) best = better(what.reduction, best, partial[i]);
+        for (uint32_t i = 1; i < what.threads / 32; ++i) best = better(what.reduction, best, partial[i]);
       __syncthreads();
     }
     if (is_there && in_row == 0) put(out, what.out_type, row, what.reduction >= 3 ? best.at : best.value);

@@ -22,12 +22,22 @@ struct PlainProduct {
   uint32_t a_type, b_type, out_type;
 };
 
+// Of thin_product.cu.
+constexpr uint32_t kThinWarps = 8;     // of a block
+constexpr uint32_t kMostThinRows = 64;  // of A
+struct ThinProduct {
+  uint32_t batch, m, n, k;
+  uint32_t a_share, b_share;  // how many batches of the output read one of the operand
+  uint32_t depth;             // warps that share K: a divisor of kThinWarps
+  uint32_t is_wide;           // out is i64, else i32
+};
+
 struct RowReduction {
   uint64_t rows;
   uint32_t count;      // of a row
   uint32_t reduction;  // 0 sum, 1 max, 2 min, 3 argmax, 4 argmin
   uint32_t type, out_type;
-  uint32_t threads;  // of a row: 32 or 256
+  uint32_t threads;  // of a row: 32, or all of a block
 };
 
 struct ScatteredSum {

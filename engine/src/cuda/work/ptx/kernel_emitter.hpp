@@ -20,6 +20,7 @@ class KernelEmitter : MapEmitter {
   void flat_fours();
   void flat_apart();
   void turned(const work::Op& op, uint32_t axis);
+  void at_step(const work::Op& op, uint32_t axis);
   void kept_rows();
   void streamed_rows();
   void begin_row(uint32_t threads);

@@ -250,10 +250,44 @@ void KernelEmitter::turned(const Op& op, uint32_t axis) {
   blocks_ = plan_.count / dims[last] / dims[axis] * across * down;
 }
 
+// Only the elements at the step's own place along `axis`.
+void KernelEmitter::at_step(const Op& op, uint32_t axis) {
+  const Dims& dims = op.dims;
+  const size_t last = dims.size() - 1;
+  const bool fours = axis != last && dims[last] % 4 == 0;
+  const uint64_t count = plan_.count / dims[axis] / (fours ? 4 : 1);
+  const Value first{"%first", false};
+  const std::string done = p();
+  line("mad.lo.u32 %first, %block, 256, %thread");
+  line("setp.ge.u32 ", done, ", %first, ", std::to_string(count));
+  line("@", done, " bra DONE");
+  Frame frame;
+  Value rest = fours ? two("shl", ".b32 ", false, first, "2") : first;
+  for (size_t i = last + 1; i-- > 0;) {
+    if (i == axis) {
+      frame.coordinates[i] = {"%step", false};
+      continue;
+    }
+    frame.coordinates[i] = two("rem", ".u32 ", false, rest, std::to_string(dims[i]));
+    rest = two("div", ".u32 ", false, rest, std::to_string(dims[i]));
+  }
+  Value index = as(is_wide_, frame.coordinates[0]);
+  for (size_t i = 1; i <= last; ++i) {
+    const Value out = fresh(is_wide_), at = as(is_wide_, frame.coordinates[i]);
+    line("mad.lo", s(is_wide_), out.name, ", ", index.name, ", ", std::to_string(dims[i]), ", ", at.name);
+    index = out;
+  }
+  Frames frames = frames_at(index, fours ? 4 : 1, fours, 1);
+  frames[0].coordinates = frame.coordinates;
+  run_all(frames, fours);
+  blocks_ = (count + 255) / 256;
+}
+
 KernelText KernelEmitter::entry(const std::string& name) {
   line("mov.u32 %block, %ctaid.x");
   line("mov.u32 %thread, %tid.x");
-  if (plan_.width != 0) {
+  if (plan_.step_axis) at_step(*plan_.ops[0].op, *plan_.step_axis);
+  else if (plan_.width != 0) {
     if (keeps_rows(plan_.width)) kept_rows();
     else streamed_rows();
   } else if (can_take_fours()) {
@@ -276,6 +310,19 @@ KernelText KernelEmitter::entry(const std::string& name) {
   for (uint32_t i = 0; i < 5; ++i)
     if (text().find(kWords[i]) != std::string::npos) head += std::string("\tld.global.u32 ") + kWords[i] + ", [%moment+" + std::to_string(4 * i) + "];\n";
   return {head + text() + "DONE:\n\tret;\n}\n", blocks_, threads_};
+}
+
+std::optional<uint32_t> step_axis(const Op& op, uint32_t k) {
+  if (op.op != Operator::map || op.code.turns > 0 || !op.target || element_count(op.dims) / 4 > INT32_MAX) return std::nullopt;
+  const auto& code = op.code.before;
+  const Instruction& end = code.back();
+  if (end.code != Code::select || code[end.a].code != Code::eq || code[end.c].code != Code::load) return std::nullopt;
+  const Instruction &is_now = code[end.a], &before = code[end.c];
+  const Operand& from = op.operands[before.operand];
+  if (from.source == Source::op || from.index != *op.target || !is_own_place(op, before)) return std::nullopt;
+  for (const auto& [axis, now] : {std::pair{is_now.a, is_now.b}, std::pair{is_now.b, is_now.a}})
+    if (code[axis].code == Code::iota && code[now].code == Code::step && k <= op.dims[code[axis].axis]) return code[axis].axis;
+  return std::nullopt;
 }
 
 bool keeps_rows(uint32_t width) { return width % 4 == 0 && width <= kMostKeptWidth; }

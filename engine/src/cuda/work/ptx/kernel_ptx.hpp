@@ -31,6 +31,8 @@ struct KernelPlan {
   uint32_t pointers = 0;
   uint64_t count = 0;  // elements of an op that is not by row
   uint32_t width = 0;  // elements of a row; 0: no op is by row
+  // Its one op changes what lies at the step's own place along this axis, and leaves the rest of its target as it is.
+  std::optional<uint32_t> step_axis{};
 };
 
 // Rows up to this long stay in registers, so a map may follow a reduction of its own row.
@@ -48,6 +50,8 @@ KernelText kernel_ptx(const KernelPlan& plan, const std::string& name);
 // The plan's first op is a product: `text` is limb_wgmma.cu as PTX, in which every pair of sums is given to the maps that follow. The
 // entry has what limb_text has.
 std::string product_ptx(const std::string& text, const KernelPlan& plan, const std::string& name);
+// The axis of such an op, in a program of k steps a segment.
+std::optional<uint32_t> step_axis(const work::Op& op, uint32_t k);
 // Before entries: version and target.
 std::string ptx_head();
 

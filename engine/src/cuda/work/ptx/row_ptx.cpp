@@ -157,8 +157,10 @@ void KernelEmitter::kept_rows() {
       frames_of_[i].resize(shape.chunks);
       in_chunks([&](uint32_t chunk) {
         Frames frames = frames_at(firsts[chunk], 4, true, 1);
-        for (Frame& frame : frames) frame.row = {"%row", false};
-        frames[0].coordinates[one.op->dims.size() - 1] = columns[chunk];
+        if (one.op->dims.back() == plan_.width) {
+          for (Frame& frame : frames) frame.row = {"%row", false};
+          frames[0].coordinates[one.op->dims.size() - 1] = columns[chunk];
+        }
         frames_of_[i][chunk] = std::move(frames);
         run_op(i, frames_of_[i][chunk], chunk, true);
       });
