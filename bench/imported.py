@@ -2,12 +2,13 @@
 # A float model from PyTorch and what this project makes of it. Trains a small Llama-like model on bytes of a text, has transformers and the
 # safetensors package write it, and compares logits that `assay job run` gives with PyTorch's in float32. Python, because those are its packages.
 #   imported.py train FOLDER TEXT    FOLDER/model, FOLDER/heldout.txt, jobs logits-i16.json and logits-i8.json, float.npy
+#   imported.py shapes FOLDER        generated models of the whole shapes of GPT-2 124M, SmolLM-135M and Qwen2-0.5B, with job files that generate
 #   imported.py judge FOLDER         logits of both jobs' runs beside PyTorch's, one JSON line each; and FOLDER/rounded, which `assay model import
 #                                    FOLDER/model --out FOLDER/rounded --weights i8` wrote, as PyTorch reads it
 import json, math, sys, time
 import numpy, torch
 import torch.nn.functional as F
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, LlamaForCausalLM, Qwen2Config
 
 what, folder = sys.argv[1:3]
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -76,4 +77,24 @@ def judge():
     print(json.dumps({"what": "our file in PyTorch", **figures(logits_of(rounded, rows), rows, reference)}))
 
 
-train(sys.argv[3]) if what == "train" else judge()
+def shapes():
+    torch.manual_seed(2)
+    known = {
+        "gpt2-124m": GPT2Config(),
+        "smollm-135m": LlamaConfig(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
+                                   num_key_value_heads=3, max_position_embeddings=2048, tie_word_embeddings=True),
+        "qwen2-0.5b": Qwen2Config(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14,
+                                  num_key_value_heads=2, max_position_embeddings=32768, tie_word_embeddings=True),
+    }
+    for name, config in known.items():
+        model = AutoModelForCausalLM.from_config(config)
+        model.to(torch.bfloat16).save_pretrained(f"{folder}/{name}")
+        prompts = torch.randint(0, config.vocab_size, (32, 32)).numpy().astype("<i4")
+        numpy.save(f"{folder}/{name}.npy", prompts)
+        job = {"workload": "infer", "model": f"{name}/", "prompts": {"tokens": f"{name}.npy"}, "output": "text", "new": 32, "batch": 32,
+               "seed": "0x" + "01".rjust(64, "0")}
+        json.dump(job, open(f"{folder}/{name}.json", "w"))
+        print(json.dumps({"what": "generated", "shape": name, "weights": sum(p.numel() for p in model.parameters())}))
+
+
+{"train": lambda: train(sys.argv[3]), "judge": judge, "shapes": shapes}[what]()

@@ -22,11 +22,12 @@ const put = (name: string, program: Program): void => {
 const BATCH = 32;
 for (const [name, architecture] of Object.entries(KNOWN)) {
 	const file = name.toLowerCase().replaceAll(/[ .]/g, "-");
-	if (architecture.family === "bert") {
-		put(`${file}-embed-b32x128`, scoreProgram({ architecture, weights: "i16", sequences: BATCH, batch: BATCH, prompt: 128, output: "mean" }).program);
-		continue;
-	}
 	for (const weights of ["i16", "i8"] as const) {
+		if (architecture.family === "bert") {
+			const of = { architecture, weights, sequences: BATCH, batch: BATCH, prompt: 128, output: "mean" } as const;
+			put(`${file}-${weights}-embed-b32x128`, scoreProgram(of).program);
+			continue;
+		}
 		const of: Generation = {
 			...{
 				architecture,

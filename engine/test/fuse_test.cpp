@@ -49,6 +49,7 @@ class Walk {
       static constexpr Source kSources[] = {Source::constant, Source::input, Source::state, Source::scratch, Source::state, Source::state};
       memory_.put(plan_.tensors[i], element_count(tensor.dims) * bytes_of(tensor.type), {false, static_cast<uint8_t>(kSources[static_cast<size_t>(tensor.kind)]), i});
     }
+    for (const Split& split : fused_.kept) keep(split);
     std::vector<int> seen(ops_.size(), 0);
     for (const Group& group : fused_.groups) {
       for (const uint32_t op : group.ops) ++seen[op];
@@ -57,6 +58,7 @@ class Walk {
     check(std::ranges::all_of(seen, [](int times) { return times == 1; }), name_ + ": every op is in one kernel");
     for (uint16_t n = 0; n < ops_.size(); ++n)
       if (ops_[n].target) check(memory_.has(plan_.tensors[*ops_[n].target], content_of_op(n)), name_ + ": a target holds its writer's output");
+    check(std::ranges::all_of(kept_, [&](const auto& one) { return memory_.has(one.first, one.second); }), name_ + ": what is kept is there for the next step");
     check(good_, name_ + ": reads find what the program says");
     check(apart_, name_ + ": nothing is overwritten while it is read");
   }
@@ -78,6 +80,18 @@ class Walk {
   }
   uint16_t number_of(const Op* op) const { return static_cast<uint16_t>(op - ops_.data()); }
   bool is_of_program(const Op* op) const { return op >= ops_.data() && op < ops_.data() + ops_.size(); }
+
+  // Planes of an input or constant, from step to step.
+  void keep(const Split& split) {
+    for (uint16_t i = 0; i < program_.tensors.size(); ++i) {
+      if (plan_.tensors[i] != split.from) continue;
+      const Source source = program_.tensors[i].kind == TensorKind::constant ? Source::constant : Source::input;
+      const Content what{true, static_cast<uint8_t>(source), i};
+      if (!memory_.has(split.from, {false, static_cast<uint8_t>(source), i})) good_ = false;
+      write(split.to.at, split.to.layout.count * split.to.layout.plane_bytes, what, std::nullopt);
+      kept_.push_back({split.to.at, what});
+    }
+  }
 
   void read_kernel(const Group& group) {
     for (const KernelOp& one : group.kernel.ops)
@@ -131,6 +145,7 @@ class Walk {
   const std::string name_;
   Memory memory_;
   std::vector<Read> reads_;
+  std::vector<std::pair<Address, Content>> kept_;
   bool good_ = true, apart_ = true;
 };
 

@@ -80,7 +80,14 @@ function headsOf(net: Net, layer: number, parts: Attention, qkv: Value): Heads {
 		return (turns === null ? shift : shift.add(h!.value().lt(turnedHeads))).max(lower - mostLeft(numbers));
 	});
 	const most = 2 ** operand - 1;
-	const plain = (b: Index, t: Index | number, h: Index, c: Index) => at(qkv, b, t, h, c).rshv(at(shifts, b, t, h));
+	const cut = (x: Expression) => x.clamp(-most, most);
+	// As it lies, right after the maximum: what is wide need not be kept. What is turned is made from the wide ones.
+	const whole =
+		turns === null
+			? s.map(qkv.dims, (b, t, h, c) => cut(at(qkv, b!, t!, h!, c!).rshv(at(shifts, b!, t!, h!))))
+			: null;
+	const plain = (b: Index, t: Index | number, h: Index, c: Index) =>
+		whole === null ? cut(at(qkv, b, t, h, c).rshv(at(shifts, b, t, h))) : at(whole, b, t, h, c);
 	const turned = (b: Index, t: Index | number, h: Index, c: Index) => {
 		if (turns === null) return plain(b, t, h, c);
 		const half = headWidth / 2;
@@ -94,17 +101,18 @@ function headsOf(net: Net, layer: number, parts: Attention, qkv: Value): Heads {
 			.rshv(by)
 			.clamp(-(2 ** TURNED), 2 ** TURNED);
 		const across = other.clamp(-(2 ** TURNED), 2 ** TURNED).mul(at(turns.sin, place, pair));
-		return along
-			.mul(at(turns.cos, place, pair))
-			.add(isFirst.select(across.neg(), across))
-			.rsh(TURN + lower);
+		return cut(
+			along
+				.mul(at(turns.cos, place, pair))
+				.add(isFirst.select(across.neg(), across))
+				.rsh(TURN + lower),
+		);
 	};
-	const cut = (x: Expression) => x.clamp(-most, most);
-	const q = s.map([batch, heads, places, headWidth], (b, h, t, c) => cut(turned(b!, t!, h!, c!)));
+	const q = s.map([batch, heads, places, headWidth], (b, h, t, c) => turned(b!, t!, h!, c!));
 	if (!hasCache) {
-		const k = s.map([batch, kvHeads, places, headWidth], (b, h, t, c) => cut(turned(b!, t!, h!.plus(heads), c!)));
+		const k = s.map([batch, kvHeads, places, headWidth], (b, h, t, c) => turned(b!, t!, h!.plus(heads), c!));
 		const v = s.map([batch, kvHeads, headWidth, places], (b, h, c, t) =>
-			cut(plain(b!, t!, h!.plus(heads + kvHeads), c!)),
+			plain(b!, t!, h!.plus(heads + kvHeads), c!),
 		);
 		const part = (first: number) => s.map([batch, kvHeads, places], (b, h, t) => at(shifts, b!, t!, h!.plus(first)));
 		return { q, k, v, shifts, kShifts: part(heads), vShifts: part(heads + kvHeads) };
@@ -114,12 +122,12 @@ function headsOf(net: Net, layer: number, parts: Attention, qkv: Value): Heads {
 	return {
 		q,
 		shifts,
-		k: s.map(k.dims, (b, h, j, c) => isNow(j!).select(cut(turned(b!, 0, h!.plus(heads), c!)), at(k, b!, h!, j!, c!)), {
+		k: s.map(k.dims, (b, h, j, c) => isNow(j!).select(turned(b!, 0, h!.plus(heads), c!), at(k, b!, h!, j!, c!)), {
 			to: k,
 		}),
 		v: s.map(
 			v.dims,
-			(b, h, c, j) => isNow(j!).select(cut(plain(b!, 0, h!.plus(heads + kvHeads), c!)), at(v, b!, h!, c!, j!)),
+			(b, h, c, j) => isNow(j!).select(plain(b!, 0, h!.plus(heads + kvHeads), c!), at(v, b!, h!, c!, j!)),
 			{ to: v },
 		),
 		kShifts: s.map(

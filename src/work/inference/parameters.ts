@@ -29,7 +29,7 @@ export interface Gain {
 /** Bits of the largest multiplier, 2^16. */
 export const MULTIPLIER_BITS = 17;
 export const GAIN = 24;
-const GAIN_LIMIT = 2 ** 31;
+const GAIN_LIMIT = 2 ** 31 - 1;
 
 type Fill = (model: ImportedModel) => Record<string, Elements>;
 
@@ -66,47 +66,48 @@ export class ModelInputs {
 		const type = weights === "wide" ? "i32" : weights === "i8" && !isTable ? "i8" : "i16";
 		const bits = WIDTHS[type];
 		const count = parts.reduce((sum, { rows }) => sum + rows, 0);
-		const width = hasBias ? 3 : 2;
 		const weight = this.input(`${name}.weight`, type, [count, columns], 2 ** (bits - 1) - 1);
-		const rows = this.input(`${name}.rows`, "i64", [count, width], limit);
+		// Multiplier and shift in one number: four bytes a row are read with every sum.
+		const scales = this.b.tensor("input", `${name}.scales`, "i32", [count], 0, 2 ** (MULTIPLIER_BITS - 1 + 6) + 62);
+		const biases = hasBias ? this.input(`${name}.bias`, "i64", [count], limit) : null;
 		this.fills.push((model) => {
 			const elements = createElements(type, count * columns) as Int32Array;
-			const scales = new BigInt64Array(count * width);
+			const [scale, added] = [new Int32Array(count), new BigInt64Array(count)];
 			let row = 0;
 			for (const part of parts) {
 				const { values } = model.tensor(part.name.startsWith("embed.") ? part.name : `${part.name}.weight`);
 				const quantised = quantiseRows(values, part.rows, columns, bits);
 				elements.set(quantised.elements, row * columns);
 				const bias = hasBias ? model.tensor(`${part.name}.bias`).values : null;
-				for (const [i, multiplier] of quantised.multipliers.entries()) {
-					scales[row * width] = BigInt(multiplier);
-					scales[row * width + 1] = BigInt(quantised.shift);
-					if (bias !== null) scales[row * width + 2] = fixedOf(`${part.name}.bias`, bias[i]!, fixed, limit);
-					row += 1;
-				}
+				for (const [i, by] of quantised.multipliers.entries()) scale[row + i] = 64 * by + quantised.shift;
+				bias?.forEach((x, i) => {
+					added[row + i] = fixedOf(`${part.name}.bias`, x, fixed, limit);
+				});
+				row += part.rows;
 			}
-			return { [`${name}.weight`]: elements, [`${name}.rows`]: scales };
+			return {
+				...{ [`${name}.weight`]: elements, [`${name}.scales`]: scale },
+				...(hasBias && { [`${name}.bias`]: added }),
+			};
 		});
 		return {
 			weight,
-			multiplier: (row) => at(rows, row, 0).clamp(0, 2 ** (MULTIPLIER_BITS - 1)),
-			shift: (row) => at(rows, row, 1).clamp(0, 62),
-			bias: hasBias ? (row) => at(rows, row, 2) : null,
+			multiplier: (row) => at(scales, row).shr(6),
+			shift: (row) => at(scales, row).and(63),
+			bias: biases && ((row) => at(biases, row)),
 		};
 	}
 
 	/** Of a norm. */
 	gain(name: string, width: number, hasBias: boolean): Gain {
 		const { fixed, limit } = this.numbers;
-		const gains = this.input(`${name}.weight`, "i64", [width], GAIN_LIMIT);
+		const gains = this.input(`${name}.weight`, "i32", [width], GAIN_LIMIT);
 		const biases = hasBias ? this.input(`${name}.bias`, "i64", [width], limit) : null;
-		const read = (model: ImportedModel, part: string, scale: number, most: number) =>
-			BigInt64Array.from(model.tensor(part).values as unknown as Iterable<bigint>, (x) =>
-				fixedOf(part, Number(x), scale, most),
-			);
+		const read = (model: ImportedModel, part: string, scale: number, most: number): bigint[] =>
+			Array.from(model.tensor(part).values, (x) => fixedOf(part, x, scale, most));
 		this.fills.push((model) => ({
-			[`${name}.weight`]: read(model, `${name}.weight`, GAIN, GAIN_LIMIT),
-			...(biases && { [`${name}.bias`]: read(model, `${name}.bias`, fixed, limit) }),
+			[`${name}.weight`]: Int32Array.from(read(model, `${name}.weight`, GAIN, GAIN_LIMIT), Number),
+			...(biases && { [`${name}.bias`]: BigInt64Array.from(read(model, `${name}.bias`, fixed, limit)) }),
 		}));
 		return { gain: (c) => at(gains, c), bias: biases && ((c) => at(biases, c)) };
 	}

@@ -104,6 +104,7 @@ const Op& CudaWorkMemory::op(uint32_t number) const {
 // ---- memory
 void CudaWorkMemory::write(Address at, std::span<const uint8_t> bytes) {
   context_->enter();
+  has_kept_ = false;
   ASSAY_CUDA_CALL(cuMemcpyHtoD, memory_.at(at), bytes.data(), bytes.size());
 }
 void CudaWorkMemory::read(Address at, std::span<uint8_t> bytes) {
@@ -273,6 +274,7 @@ void CudaWorkMemory::launch(const Kernel& kernel, std::span<const Address> point
 // ---- ops
 void CudaWorkMemory::run(uint32_t number, std::span<const Address> operands, Address out, const Moment& moment) {
   context_->enter();
+  has_kept_ = false;
   if (!interpreter_) make_singles();
   const Op& one = op(number);
   const Phase phase = number < checked_.program.init.size() ? Phase::init : Phase::step;
@@ -286,12 +288,15 @@ void CudaWorkMemory::run(uint32_t number, std::span<const Address> operands, Add
   else run_plain(one, operands, out);
 }
 
+void CudaWorkMemory::split(const Split& one) {
+  split_planes(*context_, memory_.at(one.from), one.type, one.count, {memory_.at(one.to.at), one.to.layout}, stream_);
+}
+
 void CudaWorkMemory::run_group(const PhaseKernels& phase, size_t number) {
   const Group& group = phase.fused.groups[number];
   if (group.is_kernel) launch(phase.kernels[number], group.pointers);
   else if (!phase.products[number].empty()) {
-    for (const Split& split : group.splits)
-      split_planes(*context_, memory_.at(split.from), split.type, split.count, {memory_.at(split.to.at), split.to.layout}, stream_);
+    for (const Split& one : group.splits) split(one);
     if (phase.on_sums[number] != nullptr) run_on_sums(phase, number);
     else run_limbs(*context_, phase.products[number], memory_.at(group.out), stream_);
   } else {
@@ -312,6 +317,10 @@ bool CudaWorkMemory::run_phase(Phase phase, const Moment& moment) {
   context_->enter();
   PhaseKernels& made = phases_[index_of(phase)];
   set_moment(moment);
+  // Phases share their room.
+  if (!has_kept_ || phase == Phase::init)
+    for (const Split& one : made.fused.kept) split(one);
+  has_kept_ = phase == Phase::step;
   const auto run_all = [&] {
     for (size_t i = 0; i < made.fused.groups.size(); ++i) run_group(made, i);
   };

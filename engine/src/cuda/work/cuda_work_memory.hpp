@@ -54,6 +54,7 @@ class CudaWorkMemory : public work::WorkMemory {
   void make_singles();
   bool make_products(PhaseKernels& made);
   void run_on_sums(const PhaseKernels& phase, size_t group);
+  void split(const Split& split);
   std::vector<Kernel> compile(const std::vector<KernelText>& texts);
   void set_moment(const work::Moment& moment);
   void launch(const Kernel& kernel, std::span<const work::Address> pointers);
@@ -81,6 +82,7 @@ class CudaWorkMemory : public work::WorkMemory {
   Buffer memory_, extra_, moment_;
   uint32_t words_[5] = {};  // of the moment that the card has
   bool has_moment_ = false;
+  bool has_kept_ = false;  // the step's planes of inputs are those of the inputs that are there
   CUstream stream_ = nullptr;
   std::vector<CUmodule> modules_;
   std::vector<Kernel> singles_;  // by op; made when an op is run for itself

@@ -15,6 +15,8 @@ uint64_t count_of(const Op& op) { return element_count(op.dims); }
 
 using SourceKey = std::pair<uint8_t, uint16_t>;
 SourceKey key_of(const Operand& operand) { return {static_cast<uint8_t>(operand.source), operand.index}; }
+// No step changes it.
+bool is_given(const Operand& operand) { return operand.source == Source::input || operand.source == Source::constant; }
 
 // An operand as it is, for a sum over what lies in memory.
 LoadedOp loaded(const Operand& operand, const Interval& interval) {
@@ -54,6 +56,7 @@ class Placing {
   Group kernel_group(const std::vector<uint32_t>& ops, uint32_t width);
   Group single_group(uint32_t op);
   Planes planes_for(Group& group, const Operand& operand);
+  void keep_planes(FusedPhase& fused);
 
   const Program& program_;
   const CheckedProgram& checked_;
@@ -100,7 +103,7 @@ void Placing::need(size_t g, const Operand& operand, bool as_planes) {
         values_[operand.index].last_planes = g;
         return;
       }
-      split_last_[{key_of(operand), layout.pitch == layout.k ? 0 : layout.k}] = g;
+      if (!is_given(operand)) split_last_[{key_of(operand), layout.pitch == layout.k ? 0 : layout.k}] = g;
     }
   }
   if (!is_op) return;
@@ -198,6 +201,15 @@ Planes Placing::planes_for(Group& group, const Operand& operand) {
   return {found->second.at, layout};
 }
 
+// Before all else: what is kept from step to step shares its place with nothing.
+void Placing::keep_planes(FusedPhase& fused) {
+  Group made;
+  for (const Op& op : ops_)
+    for (const Operand& operand : op.operands)
+      if (is_product(op) && is_given(operand)) planes_for(made, operand);
+  fused.kept = std::move(made.splits);
+}
+
 Group Placing::single_group(uint32_t n) {
   const Op& op = ops_[n];
   Group group;
@@ -215,6 +227,7 @@ FusedPhase Placing::place(const Grouping& grouping) {
   const auto groups = grouping.groups();
   find_needs(groups);
   FusedPhase fused;
+  keep_planes(fused);
   std::vector<std::vector<uint32_t>> dying(groups.size()), dying_planes(groups.size());
   for (uint32_t n = 0; n < ops_.size(); ++n) dying[values_[n].last].push_back(n), dying_planes[values_[n].last_planes].push_back(n);
   std::vector<std::vector<std::pair<SourceKey, uint64_t>>> dying_splits(groups.size());

@@ -47,6 +47,7 @@ struct Group {
 
 struct FusedPhase {
   std::vector<Group> groups;
+  std::vector<Split> kept;  // of inputs and constants: made before the first step, and again when those change
   uint64_t peak = 0;  // of memory, tensors included
 };
 

@@ -66,7 +66,9 @@ LimbLaunch by_warpgroups(const Context& context, const Op& op, const PlaneGroup&
     maps.a[p] = plane_map(left.at + a.plane(p) * left.layout.plane_bytes, op.operands[0].dims, left.layout.pitch, kLimbTileM);
     maps.b[p] = plane_map(right.at + b.plane(p) * right.layout.plane_bytes, op.operands[1].dims, right.layout.pitch, tile_n / 2);
   }
-  const uint64_t pairs = tiles_of(what, 2 * kLimbTileM, tile_n), all = pairs * share_depth(what, pairs, std::max(1u, context.units() / 2));
+  const uint32_t tall = (what.m + kLimbTileM - 1) / kLimbTileM;
+  what.apart = what.batch > 1 && tall % 2 == 1 && tall <= 7;
+  const uint64_t columns = (what.n + tile_n - 1) / tile_n, pairs = uint64_t{what.apart ? 1 : what.batch} * limb_row_pairs(what) * columns, all = pairs * share_depth(what, pairs, std::max(1u, context.units() / 2));
   const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(2 * all, context.units() & ~1u));
   return {kernel_of(is_narrow ? "limb_narrow" : "limb", a, b), true, blocks, 1, limb_shared_bytes(a.count, b.count, tile_n), maps, {}, what, 0};
 }
@@ -96,7 +98,7 @@ std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, c
       const uint32_t chunk = a.is_signed && b.is_signed ? kLimbChunk : kLimbChunkUnsigned;
       for (uint32_t first = 0; first < k; first += chunk) {
         const LimbProduct what{op.dims[0], op.dims[1], op.dims[2], first, std::min(k, first + chunk), 0, op.dims[0] / a_dims[0],
-                               op.dims[0] / b_dims[0], 8 * (a.first + b.first), !launches.empty(), op.type == Type::i64};
+                               op.dims[0] / b_dims[0], 8 * (a.first + b.first), !launches.empty(), op.type == Type::i64, 0};
         launches.push_back(warpgroups ? by_warpgroups(context, op, a, left, b, right, what) : by_warps(context, a, left, b, right, what));
         LimbLaunch& made = launches.back();
         if (limb_parts(made.what) > 1 && !made.what.adds) made.clears = element_count(op.dims) * bytes_of(op.type);

@@ -60,6 +60,9 @@ struct LimbProduct {
   uint32_t shift;             // the product counts 2^shift
   uint32_t adds;              // to what is there; else it replaces it
   uint32_t is_wide;           // out is i64, else i32
+  // Of wgmma: the two blocks of a cluster take tiles of rows one after the other through all batches, where a batch has an odd number of
+  // them; else they lie one below the other and share what they read of B.
+  uint32_t apart;
 };
 // What maps read and write that run on a product's sums (product_ptx.cpp): the moment's address, then theirs.
 constexpr uint32_t kLimbPointers = 24;
@@ -67,5 +70,11 @@ struct LimbPointers {
   uint64_t at[kLimbPointers];
 };
 ASSAY_HD constexpr uint32_t limb_parts(const LimbProduct& what) { return (what.k_end - what.k_first + what.k_part - 1) / what.k_part; }
+
+// Pairs of row tiles: of a batch, or of all of them where the two are apart.
+ASSAY_HD constexpr uint32_t limb_row_pairs(const LimbProduct& what) {
+  const uint32_t tall = (what.m + kLimbTileM - 1) / kLimbTileM;
+  return ((what.apart ? what.batch * tall : tall) + 1) / 2;
+}
 
 }  // namespace assay::cuda

@@ -61,7 +61,7 @@ struct Limbs {
 
   const LimbProduct& what;
   uint32_t stages, barriers, rank, lane;
-  uint32_t row_pairs, columns, tiles;
+  uint32_t row_pairs, columns, tiles;  // pairs of a batch, or of all where they are apart
   int32_t high[kSums], middle[PA + PB > 2 ? kSums : 1], low[PA + PB > 3 ? kSums : 1];
 
   __device__ __forceinline__ uint32_t filled(uint32_t stage) const { return barriers + 8 * stage; }
@@ -72,6 +72,15 @@ struct Limbs {
   };
   __device__ __forceinline__ At place(uint32_t tile) const {
     constexpr uint32_t kBand = 8;
+    if (what.apart) {
+      // Column by column of one pair of row tiles.
+      const uint32_t each = row_pairs * columns, part = tile / each, in = tile - part * each, unit = 2 * (in / columns) + rank;
+      const uint32_t tall = (what.m + kLimbTileM - 1) / kLimbTileM, batch = unit / tall;
+      const uint32_t k = what.k_first + part * what.k_part, k_end = min(k + what.k_part, what.k_end);
+      // Beyond the last batch: nothing is stored.
+      const uint32_t row = batch < what.batch ? (unit - batch * tall) * kLimbTileM : what.m;
+      return {min(batch, what.batch - 1), row, in % columns * kN, k, (k_end - k + kLimbTileK - 1) / kLimbTileK};
+    }
     const uint32_t per_batch = row_pairs * columns, part = tile / (per_batch * what.batch);
     tile -= part * per_batch * what.batch;
     const uint32_t batch = tile / per_batch, in = tile - batch * per_batch;
@@ -94,9 +103,13 @@ struct Limbs {
 #pragma unroll
         for (int p = 0; p < PA; ++p) copy_box_3d(to + p * kABytes, &maps.a[p], k, at.row, at.batch / what.a_share, full);
 #pragma unroll
-        for (int p = 0; p < PB; ++p)
-          copy_box_3d_to_both(to + PA * kABytes + p * kBBytes + rank * (kBBytes / 2), &maps.b[p], k, at.column + rank * (kN / 2),
-                              at.batch / what.b_share, full);
+        for (int p = 0; p < PB; ++p) {
+          const uint32_t b = to + PA * kABytes + p * kBBytes, batch = at.batch / what.b_share;
+          if (what.apart) {
+            copy_box_3d(b, &maps.b[p], k, at.column, batch, full);
+            copy_box_3d(b + kBBytes / 2, &maps.b[p], k, at.column + kN / 2, batch, full);
+          } else copy_box_3d_to_both(b + rank * (kBBytes / 2), &maps.b[p], k, at.column + rank * (kN / 2), batch, full);
+        }
         if (++stage == kStages) stage = 0, parity ^= 1;
       }
     }
@@ -263,9 +276,9 @@ __device__ __forceinline__ void limb_product(const LimbMaps& maps, const LimbPro
   limbs.barriers = shared_address(barriers);
   limbs.lane = threadIdx.x & 31;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(limbs.rank));
-  limbs.row_pairs = (what.m + 2 * kLimbTileM - 1) / (2 * kLimbTileM);
+  limbs.row_pairs = limb_row_pairs(what);
   limbs.columns = (what.n + L::kN - 1) / L::kN;
-  limbs.tiles = what.batch * limbs.row_pairs * limbs.columns * limb_parts(what);
+  limbs.tiles = (what.apart ? 1 : what.batch) * limbs.row_pairs * limbs.columns * limb_parts(what);
   if (threadIdx.x == 0) {
     for (uint32_t stage = 0; stage < L::kStages; ++stage) {
       barrier_init(limbs.filled(stage), 1);

@@ -1,4 +1,7 @@
 // The instructions of maps that compute, docs/work.md §3.2 and §3.4; places and loads are map_ptx.cpp's.
+#include <algorithm>
+#include <bit>
+
 #include "cuda/work/ptx/map_ptx.hpp"
 
 namespace assay::cuda {
@@ -54,9 +57,28 @@ Value MapEmitter::rounded_shift(const Value& x, const Interval& of, uint32_t k, 
   return two("add", s(w), w, whole, bit.name);
 }
 
+namespace {
+// Of the largest magnitude: below 2^digits.
+int digits_of(const Interval& x) {
+  const uint64_t size = std::max(x.lo < 0 ? 0 - static_cast<uint64_t>(x.lo) : static_cast<uint64_t>(x.lo), x.hi < 0 ? 0 - static_cast<uint64_t>(x.hi) : static_cast<uint64_t>(x.hi));
+  return std::bit_width(size);
+}
+}  // namespace
+
 // b > 0: to the right by b and rounded; else to the left by −b.
 Value MapEmitter::shift_by_register(const Value& x, const Interval& of, const Value& by, const Interval& by_of) {
   const Value wide = as(true, x), k = as(false, by);
+  // Where there is room: to the left by as much as it ever goes and one more, to the right by the rest; then half of it, upwards. From
+  // `nothing` on it is 0.
+  const int bits = digits_of(of), most_left = by_of.lo < 0 ? static_cast<int>(-by_of.lo) : 0, nothing = bits + 1;
+  const int most_right = static_cast<int>(std::min<int64_t>(by_of.hi, nothing)) + most_left;
+  if (by_of.hi > 0 && bits + most_left <= 62 && most_right <= 63) {
+    const Value raised = two("shl", ".b64 ", true, wide, std::to_string(most_left + 1));
+    const Value within = by_of.hi > nothing ? two("min", ".s32 ", false, k, std::to_string(nothing)) : k;
+    const Value right = most_left > 0 ? two("add", ".s32 ", false, within, std::to_string(most_left)) : within;
+    const Value twice = two("shr", ".s64 ", true, raised, right.name);
+    return two("shr", ".s64 ", true, two("add", ".s64 ", true, twice, "1"), "1");
+  }
   Value left;
   if (by_of.lo < 0) {
     const Value negative = fresh(false);
@@ -139,6 +161,39 @@ Value MapEmitter::digits(const Value& x) {
   return out;
 }
 
+// Where intervals already tell which of the two it is, nothing is compared.
+Value MapEmitter::at_most(const Value& a, const Interval& of_a, const Value& b, const Interval& of_b) {
+  if (of_a.hi <= of_b.lo) return a;
+  if (of_b.hi <= of_a.lo) return b;
+  return signed_two("min", a.is_wide || b.is_wide, a, b);
+}
+Value MapEmitter::at_least(const Value& a, const Interval& of_a, const Value& b, const Interval& of_b) {
+  if (of_a.lo >= of_b.hi) return a;
+  if (of_b.lo >= of_a.hi) return b;
+  return signed_two("max", a.is_wide || b.is_wide, a, b);
+}
+
+namespace {
+// Both ends are met: −2^n and 2^n, n from 32 on.
+bool is_wide_power(const Value& a, const Interval& of, const Interval& lo, const Interval& hi) {
+  const int64_t power = hi.hi;
+  return a.is_wide && lo.lo == lo.hi && hi.lo == power && lo.lo == -power && power >= int64_t{1} << 32 && std::has_single_bit(static_cast<uint64_t>(power)) &&
+         of.lo < -power && of.hi > power;
+}
+}  // namespace
+
+// By its upper word alone: where that is inside, so is all of it; where it is not, the lower one is 0.
+Value MapEmitter::clamp_to_power(const Value& x, int64_t power) {
+  const std::string low = r(), high = r(), kept = r(), top = std::to_string(power >> 32), is_inside = p();
+  line("mov.b64 {", low, ", ", high, "}, ", x.name);
+  const Value moved = two("add", ".s32 ", false, {high, false}, top);
+  line("setp.lt.u32 ", is_inside, ", ", moved.name, ", ", std::to_string(power >> 31));
+  line("selp.b32 ", kept, ", ", low, ", 0, ", is_inside);
+  const Value above = two("max", ".s32 ", false, {high, false}, "-" + top), both = two("min", ".s32 ", false, above, top), out = fresh(true);
+  line("mov.b64 ", out.name, ", {", kept, ", ", both.name, "}");
+  return out;
+}
+
 Value MapEmitter::clamp(const Value& x, const Value& lo, const Value& hi, bool is_wide) {
   return signed_two("min", is_wide, signed_two("max", is_wide, x, lo), hi);
 }
@@ -148,6 +203,7 @@ Value MapEmitter::arithmetic(const Instruction& one, bool is_wide) {
   // Wide enough for what goes in and what comes out.
   const bool w = is_wide || a.is_wide, w2 = w || b.is_wide;
   const std::string bits = std::to_string(one.bits);
+  const Interval &of_a = map_->intervals[one.a], &of_b = map_->intervals[one.b], &of_c = map_->intervals[one.c];
   switch (one.code) {
     case Code::add: return signed_two("add", w2, a, b);
     case Code::sub: return signed_two("sub", w2, a, b);
@@ -160,8 +216,8 @@ Value MapEmitter::arithmetic(const Instruction& one, bool is_wide) {
       line(one.code == Code::neg ? "neg" : "abs", s(w), out.name, ", ", as(w, a).name);
       return out;
     }
-    case Code::min: return signed_two("min", w2, a, b);
-    case Code::max: return signed_two("max", w2, a, b);
+    case Code::min: return at_most(a, of_a, b, of_b);
+    case Code::max: return at_least(a, of_a, b, of_b);
     case Code::shl: return two("shl", MapEmitter::b(w), w, as(w, a), bits);
     case Code::shr: return a.is_wide || one.bits < 32 ? shifted(a, one.bits, is_wide) : two("shr", ".s32 ", false, a, "31");
     case Code::rsh: return rounded_shift(a, map_->intervals[one.a], one.bits, is_wide);
@@ -190,7 +246,9 @@ Value MapEmitter::arithmetic(const Instruction& one, bool is_wide) {
       line("selp", MapEmitter::b(is_wide), out.name, ", ", yes.name, ", ", no.name, ", ", is);
       return out;
     }
-    default: return clamp(a, b, c, w2 || c.is_wide);
+    default:
+      if (is_wide_power(a, of_a, of_b, of_c)) return clamp_to_power(a, of_c.hi);
+      return at_most(at_least(a, of_a, b, of_b), {std::max(of_a.lo, of_b.lo), std::max(of_a.hi, of_b.hi)}, c, of_c);
   }
 }
 

@@ -91,6 +91,9 @@ class MapEmitter {
   Value divide(const Value& a, const Value& b, bool rounds);
   Value root(const Value& x);
   Value digits(const Value& x);
+  Value at_most(const Value& a, const work::Interval& of_a, const Value& b, const work::Interval& of_b);
+  Value at_least(const Value& a, const work::Interval& of_a, const Value& b, const work::Interval& of_b);
+  Value clamp_to_power(const Value& x, int64_t power);
   Value clamp(const Value& x, const Value& lo, const Value& hi, bool is_wide);
   Value carry(const work::Carried& one, uint32_t from);
   std::string changed(const std::vector<Value>& carried, const std::vector<Value>& next);

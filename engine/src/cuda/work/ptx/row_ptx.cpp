@@ -1,5 +1,6 @@
 // Kernels in which threads share rows: sums and maxima over a row, and maps that follow them.
 #include <algorithm>
+#include <bit>
 
 #include "cuda/work/ptx/kernel_emitter.hpp"
 
@@ -14,8 +15,10 @@ struct RowShape {
   uint32_t threads = 0, chunks = 0;
   bool exact = true;
 };
-RowShape row_shape(uint32_t width) {
+RowShape row_shape(uint32_t width, uint64_t rows) {
   const uint32_t fours = width / 4;
+  // A part of a warp, where short rows fill whole ones.
+  if (fours < 32 && std::has_single_bit(fours) && rows % (32 / fours) == 0) return {fours, 1, true};
   for (const uint32_t chunks : {2u, 1u, 3u, 4u})
     if (fours % (32 * chunks) == 0 && fours / chunks <= 512) return {fours / chunks, chunks, true};
   const uint32_t chunks = fours > 32 ? 2 : 1;
@@ -48,11 +51,12 @@ void KernelEmitter::begin_row(uint32_t threads) {
     return;
   }
   threads_ = 128;
-  blocks_ = (rows + 3) / 4;
+  const uint32_t together = threads_ / threads;  // rows of a block
+  blocks_ = (rows + together - 1) / together;
   const std::string done = p();
-  line("shr.u32 %row, %thread, 5");
-  line("mad.lo.u32 %row, %block, 4, %row");
-  line("and.b32 %lane, %thread, 31");
+  line("shr.u32 %row, %thread, ", std::to_string(std::countr_zero(threads)));
+  line("mad.lo.u32 %row, %block, ", std::to_string(together), ", %row");
+  line("and.b32 %lane, %thread, ", std::to_string(threads - 1));
   line("setp.ge.u32 ", done, ", %row, ", std::to_string(rows));
   line("@", done, " bra DONE");
 }
@@ -82,7 +86,8 @@ void KernelEmitter::add_up(size_t number, size_t chunk, Value& sum) {
 // What the threads of a row have, put together: all of them know it then.
 void KernelEmitter::finish_sum(size_t number, Value sum) {
   const KernelOp& one = plan_.ops[number];
-  for (const char* distance : {"16", "8", "4", "2", "1"}) {
+  for (uint32_t far = std::min(32u, row_threads_) / 2; far > 0; far /= 2) {
+    const std::string distance = std::to_string(far);
     const Value other = fresh(sum.is_wide);
     if (sum.is_wide) {
       const std::string low = r(), high = r(), low2 = r(), high2 = r();
@@ -125,7 +130,7 @@ void KernelEmitter::finish_sum(size_t number, Value sum) {
 }
 
 void KernelEmitter::kept_rows() {
-  const RowShape shape = row_shape(plan_.width);
+  const RowShape shape = row_shape(plan_.width, plan_.count / plan_.width);
   begin_row(shape.threads);
   std::vector<Value> columns, firsts;
   std::vector<std::string> outside(shape.chunks);
