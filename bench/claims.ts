@@ -20,7 +20,10 @@ for (const { device, name: card } of cards)
 		const known = claims[name];
 		if (known === null || known === undefined) continue;
 		const started = performance.now();
-		const { claim } = await runOn((work) => engine.openWork({ ...work, device }), await sampleWorkload(name, known.steps));
+		const { claim } = await runOn(
+			(work) => engine.openWork({ ...work, device }),
+			await sampleWorkload(name, known.steps),
+		);
 		const isSame = claim === known.claim;
 		console.log(JSON.stringify({ card, sample: name, isSame, ms: Math.round(performance.now() - started) }));
 		if (!isSame) process.exitCode = 1;

@@ -1,6 +1,7 @@
 // Attention with heads that share keys and values, and rotary positions, docs/inference.md §5. Queries, keys and values are operands with
 // a shift for each place and head; a place's weights carry the shifts of the values, under their own maximum. So one place with large
 // values costs the others nothing, and every place is computed alike with a whole context or with a cache.
+import type { TensorHandle } from "../builder/build-program.ts";
 import { at, constant, type Expression, type Index, step, type Value, view } from "../builder/expression.ts";
 import { constantOf } from "../models/numbers.ts";
 import { type ExpTables, expTables } from "../models/softmax.ts";
@@ -59,10 +60,11 @@ interface Heads {
 	readonly q: Value;
 	readonly k: Value;
 	readonly v: Value;
-	/** [batch, places, heads + 2·kvHeads] of this step; [batch, kvHeads, context] of all keys and values. */
+	/** [batch, places, heads + 2·kvHeads] of this step. */
 	readonly shifts: Value;
-	readonly kShifts: Value;
-	readonly vShifts: Value;
+	/** Of all keys and values: by batch, head and place. */
+	readonly kShift: (b: Index, h: Index, j: Index) => Expression;
+	readonly vShift: (b: Index, h: Index, j: Index) => Expression;
 }
 
 /** `qkv`: [batch, places, heads + 2·kvHeads, headWidth] at the fixed scale. */
@@ -83,9 +85,7 @@ function headsOf(net: Net, layer: number, parts: Attention, qkv: Value): Heads {
 	const cut = (x: Expression) => x.clamp(-most, most);
 	// As it lies, right after the maximum: what is wide need not be kept. What is turned is made from the wide ones.
 	const whole =
-		turns === null
-			? s.map(qkv.dims, (b, t, h, c) => cut(at(qkv, b!, t!, h!, c!).rshv(at(shifts, b!, t!, h!))))
-			: null;
+		turns === null ? s.map(qkv.dims, (b, t, h, c) => cut(at(qkv, b!, t!, h!, c!).rshv(at(shifts, b!, t!, h!)))) : null;
 	const plain = (b: Index, t: Index | number, h: Index, c: Index) =>
 		whole === null ? cut(at(qkv, b, t, h, c).rshv(at(shifts, b, t, h))) : at(whole, b, t, h, c);
 	const turned = (b: Index, t: Index | number, h: Index, c: Index) => {
@@ -111,14 +111,29 @@ function headsOf(net: Net, layer: number, parts: Attention, qkv: Value): Heads {
 	const q = s.map([batch, heads, places, headWidth], (b, h, t, c) => turned(b!, t!, h!, c!));
 	if (!hasCache) {
 		const k = s.map([batch, kvHeads, places, headWidth], (b, h, t, c) => turned(b!, t!, h!.plus(heads), c!));
-		const v = s.map([batch, kvHeads, headWidth, places], (b, h, c, t) =>
-			plain(b!, t!, h!.plus(heads + kvHeads), c!),
-		);
-		const part = (first: number) => s.map([batch, kvHeads, places], (b, h, t) => at(shifts, b!, t!, h!.plus(first)));
-		return { q, k, v, shifts, kShifts: part(heads), vShifts: part(heads + kvHeads) };
+		const v = s.map([batch, kvHeads, headWidth, places], (b, h, c, t) => plain(b!, t!, h!.plus(heads + kvHeads), c!));
+		const both = s.map([batch, 2 * kvHeads, places], (b, h, t) => at(shifts, b!, t!, h!.plus(heads)));
+		return {
+			...{
+				q,
+				k,
+				v,
+				shifts,
+				kShift: (b, h, j) => at(both, b, h, j),
+				vShift: (b, h, j) => at(both, b, h.plus(kvHeads), j),
+			},
+		};
 	}
 	const { k, v, kShifts, vShifts } = cachesOf(net, layer, parts.context, shifts);
 	const isNow = (j: Index) => j.value().eq(step);
+	const shiftsOf = (cache: TensorHandle, first: number) => {
+		const now = s.map(
+			cache.dims,
+			(b, h, j) => isNow(j!).select(at(shifts, b!, 0, h!.plus(first)), at(cache, b!, h!, j!)),
+			{ to: cache },
+		);
+		return (b: Index, h: Index, j: Index) => at(now, b, h, j);
+	};
 	return {
 		q,
 		shifts,
@@ -130,18 +145,8 @@ function headsOf(net: Net, layer: number, parts: Attention, qkv: Value): Heads {
 			(b, h, c, j) => isNow(j!).select(plain(b!, 0, h!.plus(heads + kvHeads), c!), at(v, b!, h!, c!, j!)),
 			{ to: v },
 		),
-		kShifts: s.map(
-			kShifts.dims,
-			(b, h, j) => isNow(j!).select(at(shifts, b!, 0, h!.plus(heads)), at(kShifts, b!, h!, j!)),
-			{
-				to: kShifts,
-			},
-		),
-		vShifts: s.map(
-			vShifts.dims,
-			(b, h, j) => isNow(j!).select(at(shifts, b!, 0, h!.plus(heads + kvHeads)), at(vShifts, b!, h!, j!)),
-			{ to: vShifts },
-		),
+		kShift: shiftsOf(kShifts, heads),
+		vShift: shiftsOf(vShifts, heads + kvHeads),
 	};
 }
 
@@ -163,7 +168,7 @@ function cachesOf({ b, of, numbers, batch }: Net, layer: number, context: number
 }
 
 /** [batch, kvHeads, group, places, context] at 2^20. */
-function scoresOf(net: Net, { context, lengths, hasCache }: Attention, { q, k, shifts, kShifts }: Heads): Value {
+function scoresOf(net: Net, { context, lengths, hasCache }: Attention, { q, k, shifts, kShift }: Heads): Value {
 	const { s, of, numbers, batch, places } = net;
 	const { heads, kvHeads, headWidth } = of;
 	const group = heads / kvHeads;
@@ -175,7 +180,7 @@ function scoresOf(net: Net, { context, lengths, hasCache }: Attention, { q, k, s
 		const score = scaled(at(dots, b!, h!, g!, t!, j!), bits, inverseRoot(headWidth, ROOT), ROOT, (before) =>
 			constant(2 * numbers.fixed - SCORE + ROOT - before)
 				.sub(at(shifts, b!, t!, h!.times(group).plus(g!)))
-				.sub(at(kShifts, b!, h!, j!)),
+				.sub(kShift(b!, h!, j!)),
 		).clamp(-MOST_SCORE, MOST_SCORE);
 		const isSeen =
 			lengths === null ? (hasCache ? step : t!.value()).lt(j!.value()).xor(1) : j!.value().lt(at(lengths, b!));
@@ -197,13 +202,13 @@ interface Weights {
 	readonly spare: number;
 }
 
-function weightsOf({ s, numbers }: Net, exp: ExpTables, scores: Value, vShifts: Value): Weights {
+function weightsOf({ s, numbers }: Net, exp: ExpTables, scores: Value, vShift: Heads["vShift"]): Weights {
 	const { operand, inverse } = numbers;
 	const top = s.reduce("max", scores);
 	const e = s.map(scores.dims, (...i) => expOf(exp, at(top, ...i.slice(0, 4)).sub(at(scores, ...i))));
 	const sum = s.reduce("sum", e);
 	const spare = E - (fixedBits(numbers) - operand);
-	const carried = (i: readonly Index[]) => at(e, ...i).rshv(at(vShifts, i[0]!, i[1]!, i[4]!).add(spare).neg());
+	const carried = (i: readonly Index[]) => at(e, ...i).rshv(vShift(i[0]!, i[1]!, i[4]!).add(spare).neg());
 	const largest = s.reduce(
 		"max",
 		s.map(scores.dims, (...i) => carried(i)),
@@ -240,7 +245,7 @@ export function attend(net: Net, layer: number, parts: Attention, qkv: Value): V
 	const { heads, kvHeads, headWidth } = of;
 	const group = heads / kvHeads;
 	const made = headsOf(net, layer, parts, view(qkv, batch, places, heads + 2 * kvHeads, headWidth));
-	const by = weightsOf(net, parts.exp, scoresOf(net, parts, made), made.vShifts);
+	const by = weightsOf(net, parts.exp, scoresOf(net, parts, made), made.vShift);
 	const product = s.matmul(view(by.weights, batch * heads, places, parts.context), flat(made.v));
 	const mixed = view(product, batch, kvHeads, group, places, headWidth);
 	// Of the longest context, so that a shorter one gives the same bits.

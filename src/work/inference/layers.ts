@@ -1,8 +1,9 @@
 // The parts of a forward pass that treat every row by itself, docs/inference.md §4: a row as an operand of products, linear layers, norms,
 // activations, embeddings. Not here: attention, where a row sees earlier ones.
-import { at, constant, type Expression, type Index, type Indexish, type Value } from "../builder/expression.ts";
+import { at, constant, type Expression, type Index, type Indexish, type Value, view } from "../builder/expression.ts";
 import { constantOf } from "../models/numbers.ts";
 import { REST, restTable } from "../models/tables.ts";
+import type { Elements } from "../operators/tensor-type.ts";
 import { bitsOf, clampFixed, log2Up, mostLeft, type Net, scaled } from "./numbers.ts";
 import { GAIN, type Gain, type Matrix, MULTIPLIER_BITS } from "./parameters.ts";
 
@@ -118,24 +119,36 @@ export function norm(net: Net, x: Value, { gain, bias }: Gain): Value {
 	});
 }
 
+/** Of each cell between two knots: the first knot, how far it is to the second, and how much more to the third; four numbers, read at once. */
+function cellsOf(knots: Elements): Int32Array {
+	const cells = new Int32Array(4 * (knots.length - 2));
+	for (let i = 0; i < knots.length - 2; i++) {
+		const [a, b, c] = [0, 1, 2].map((next) => Number(knots[i + next]!)) as [number, number, number];
+		cells.set([a, b - a, c - 2 * b + a], 4 * i);
+	}
+	return cells;
+}
+
 /** An activation as max(x, 0) less a table's entry, with a parabola through three knots; at the fixed scale. */
 export function activation(net: Net): (x: Expression) => Expression {
 	const { of, numbers } = net;
 	const { fixed } = numbers;
-	const table = constantOf(net, "activation", () => restTable(of.activation === "silu-glu" ? "silu" : of.activation));
+	const kind = of.activation === "silu-glu" ? "silu" : of.activation;
+	const cells = view(
+		constantOf(net, "activation", () => cellsOf(restTable(kind))),
+		REST.knots * REST.units,
+		4,
+	);
 	const cell = fixed - Math.log2(REST.knots);
 	return (x) => {
 		const size = x.abs().min(REST.units * 2 ** fixed - 1);
 		const low = size.shr(cell);
 		const part = size.shr(cell - 16).and(65_535);
-		const [a, b, c] = [0, 1, 2].map((i) => at(table, low.add(i))) as [Expression, Expression, Expression];
-		const line = b.sub(a).mul(part).rsh(16);
-		const bend = c
-			.sub(b.shl(1))
-			.add(a)
+		const line = at(cells, low, 1).mul(part).rsh(16);
+		const bend = at(cells, low, 2)
 			.mul(part.mul(constant(65_536).sub(part)))
 			.rsh(33);
-		const rest = a.add(line).sub(bend);
+		const rest = at(cells, low, 0).add(line).sub(bend);
 		return x.max(0).sub(fixed >= 30 ? rest.shl(fixed - 30) : rest.rsh(30 - fixed));
 	};
 }
