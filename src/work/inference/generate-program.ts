@@ -147,7 +147,9 @@ function sampledRows({ net, lengths }: Begun, { fresh, batch }: Generation, { hi
  */
 export function prefillProgram(of: Generation): GenerationProgram {
 	const { batch, fresh, sampling, architecture } = of;
-	const places = inSixteens(placesOf(of), architecture.context);
+	const wanted = placesOf(of);
+	// Of few places, more of them would cost more than they save.
+	const places = wanted < 64 ? wanted : inSixteens(wanted, architecture.context);
 	const begun = begin(of, places, 1);
 	const { net, inputs, draws } = begun;
 	const { b, s } = net;
