@@ -31,15 +31,19 @@ export interface Attention {
 	readonly hasCache: boolean;
 }
 
-export function attentionParts(net: Net, context: number, lengths: Value | null, hasCache: boolean): Attention {
+/** `tables`: places that tables of turns have, `context` at least. */
+export function attentionParts(
+	net: Net,
+	{ context, tables, lengths, hasCache }: Omit<Attention, "exp" | "turns"> & { readonly tables: number },
+): Attention {
 	const { of } = net;
 	const exp = expTables(net);
 	if (of.positions !== "rope") return { exp, turns: null, context, lengths, hasCache };
-	const tables = ropeTables(of.ropeTheta, of.headWidth, context, TURN);
+	const made = ropeTables(of.ropeTheta, of.headWidth, tables, TURN);
 	const as = (name: "cos" | "sin") =>
 		view(
-			constantOf(net, name, () => tables[name]),
-			context,
+			constantOf(net, name, () => made[name]),
+			tables,
 			of.headWidth / 2,
 		);
 	return { exp, turns: { cos: as("cos"), sin: as("sin") }, context, lengths, hasCache };

@@ -67,7 +67,8 @@ export interface Forward {
 	logits(rows: Value): Value;
 }
 
-/** `tokens`: [batch, places]. `context`: places of keys; with a cache, this step's token stands at place `step`. */
+/** `tokens`: [batch, places]. `context`: places of keys; with a cache, this step's token stands at place `step`. `tables`: places that
+ * constants are made for, where those of another program are to be used. */
 export function forward(
 	net: Net,
 	inputs: ModelInputs,
@@ -76,7 +77,13 @@ export function forward(
 		context,
 		lengths,
 		hasCache,
-	}: { readonly context: number; readonly lengths: Value | null; readonly hasCache: boolean },
+		tables = context,
+	}: {
+		readonly context: number;
+		readonly lengths: Value | null;
+		readonly hasCache: boolean;
+		readonly tables?: number;
+	},
 ): Forward {
 	const { s, of, numbers, batch, places } = net;
 	const { width, vocabulary, order } = of;
@@ -85,7 +92,7 @@ export function forward(
 	});
 	let x = embed(net, inputs, embedding, tokens, hasCache);
 	if (order === "post") x = norm(net, x, inputs.gain("embed.norm", width, of.norm === "layer"));
-	const parts = attentionParts(net, context, lengths, hasCache);
+	const parts = attentionParts(net, { context, tables, lengths, hasCache });
 	const act = activation(net);
 	const layers: Value[] = [];
 	for (let i = 0; i < of.layers; i++) {

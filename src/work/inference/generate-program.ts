@@ -35,6 +35,9 @@ export const placesOf = ({ prompt, fresh }: Generation): number => prompt + fres
 /** Cards read rows of whole sixteens at once. Places beyond the last are seen by none that matters, so nothing else changes. */
 const inSixteens = (places: number, most: number): number => Math.min(Math.ceil(places / 16) * 16, most);
 
+/** Places of the cache. */
+const cacheOf = (of: Generation): number => inSixteens(placesOf(of), 2 ** log2Up(of.architecture.context));
+
 interface Begun {
 	readonly net: Net;
 	readonly inputs: ModelInputs;
@@ -88,7 +91,7 @@ export function generateProgram(of: Generation, keepsLogits = false): Generation
 	const { b, s } = net;
 	const tokens = tokenTensor(begun, "state", of);
 	const now = s.map([batch, 1], (i) => begun.token(tokens, i!, step));
-	const context = inSixteens(places, 2 ** log2Up(architecture.context));
+	const context = cacheOf(of);
 	const { hidden, logits: logitsOf } = forward(net, inputs, now, { context, lengths: null, hasCache: true });
 	const logits = logitsOf(hidden);
 	/** Which of the fresh tokens this step gives; below 0: the prompt goes on. */
@@ -155,7 +158,10 @@ export function prefillProgram(of: Generation): GenerationProgram {
 	const { b, s } = net;
 	const said = tokenTensor(begun, "input", of);
 	const tokens = s.map([batch, places], (i, t) => begun.token(said, i!, t!.value()));
-	const made = forward(net, inputs, tokens, { context: places, lengths: null, hasCache: false });
+	const made = forward(net, inputs, tokens, {
+		...{ context: places, lengths: null, hasCache: false },
+		tables: cacheOf(of),
+	});
 	const logits = made.logits(sampledRows(begun, of, made));
 	const noise =
 		draws &&
