@@ -119,7 +119,7 @@ export function norm(net: Net, x: Value, { gain, bias }: Gain): Value {
 	});
 }
 
-/** Of each cell between two knots: the first knot, how far it is to the second, and how much more to the third; four numbers, read at once. */
+/** Of each cell between two knots: the first knot, how far it is to the second, and how much more to the third; four numbers side by side. */
 function cellsOf(knots: Elements): Int32Array {
 	const cells = new Int32Array(4 * (knots.length - 2));
 	for (let i = 0; i < knots.length - 2; i++) {
