@@ -78,7 +78,7 @@ function localOptions(
 		// Of an external chain its owner names the contracts, to `assay provide` on each host.
 		chain: isEmbedded ? { rpc: running.chain!.url, contracts: join(dataDir, "chain", "contracts.json") } : null,
 		rollCalls: number === 1,
-		jobs: null,
+		jobs: isEmbedded ? { deposit: 100, pricePerHour: 1 } : null,
 		env: io.env,
 		onEvent(event: ProviderEvent) {
 			if (event.kind === "refused" && event.code === "ROLL_CALL_OFF") return;
