@@ -65,6 +65,52 @@ void compare(RandomPrograms& random, const std::string& name, Seen& seen) {
   seen.arms += !lazy_arms(op.code, checked.step_registers[0]).empty();
 }
 
+// A state that changes at the step's own place along `axis`: made there alone and in place, it is what the whole map gives.
+void compare_at_step(RandomPrograms& random, uint8_t axis, uint32_t step) {
+  const Dims dims{3, 8, axis == 2 ? 8u : 4u};
+  Program program;
+  program.k = 8;
+  program.tensors = {{TensorKind::state, Type::i16, dims, {-300, 300}, "kept", {}}, {TensorKind::input, Type::i16, dims, {-300, 300}, "new", {}}};
+  Op op{Operator::map, Type::i16, dims, {-300, 300}, 0, {{Source::input, 1, Type::i16, dims}, {Source::state, 0, Type::i16, dims}}, Reduction::sum, {}};
+  const auto put = [&](Code code, uint8_t a = 0, uint8_t b = 0, uint8_t c = 0) -> Instruction& {
+    Instruction& one = op.code.before.emplace_back();
+    one.code = code, one.a = a, one.b = b, one.c = c;
+    return one;
+  };
+  put(Code::iota).axis = axis;
+  put(Code::step);
+  put(Code::eq, 0, 1);
+  for (uint8_t operand = 0; operand < 2; ++operand) {
+    Instruction& one = put(Code::load);
+    one.operand = operand;
+    for (uint8_t i = 0; i < 3; ++i) one.place.push_back({Edge::inside, std::nullopt, 0, {{i, 1}}});
+  }
+  put(Code::select, 2, 3, 4);
+  program.step.push_back(op);
+  const CheckedProgram checked = check_program(program);
+  const Op& made = checked.program.step[0];
+  const std::string name = "axis " + std::to_string(axis) + " at step " + std::to_string(step);
+  check(step_axis(made, 8) == axis && !step_axis(made, 9), name + ": it is such a map, unless steps go beyond the axis");
+  Room fresh(element_count(dims) * 2), kept(fresh.size), right(fresh.size);
+  for (auto& [room, tensor] : {std::pair{&kept, 0}, std::pair{&fresh, 1}})
+    std::memcpy(room->at(), random.elements(checked.program.tensors[tensor]).data(), fresh.size);
+  const void* operands[] = {fresh.at(), kept.at()};
+  const Moment moment{1, step, 8, {7, 11}};
+  run_op(made, operands, right.at(), moment, {0, element_count(dims)});
+  KernelPlan plan = plan_of(made, checked.step_registers[0]);
+  plan.step_axis = axis;
+  const KernelText kernel = kernel_ptx(plan, "NAME");
+  uint32_t words[5] = {1, step, step, 7, 11};
+  const auto address = [](const void* at) { return reinterpret_cast<uint64_t>(at); };
+  try {
+    PtxMachine(kernel.ptx).run(kernel.blocks, kernel.threads, {address(words), address(fresh.at()), address(kept.at()), address(kept.at())},
+                               {{reinterpret_cast<uint8_t*>(words), sizeof words}, {fresh.at(), fresh.size}, {kept.at(), kept.size}});
+    check(std::memcmp(kept.at(), right.at(), right.size) == 0, name + " gives the same bits");
+  } catch (const std::runtime_error& error) {
+    check(false, name + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,6 +118,8 @@ int main(int argc, char** argv) {
   RandomPrograms random(5);
   Seen seen;
   for (int i = 0; i < cases; ++i) compare(random, "map " + std::to_string(i), seen);
+  for (uint8_t axis = 1; axis < 3; ++axis)
+    for (uint32_t step = 0; step < 8; ++step) compare_at_step(random, axis, step);
   check(seen.lines > cases / 20 && seen.outside > cases / 20 && seen.rests > cases / 40 && seen.arms > cases / 40, "all kinds of code were among them");
   return assay_test::report();
 }
