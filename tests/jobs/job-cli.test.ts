@@ -144,6 +144,18 @@ test("handed in, it is drawn, run twice, compared, paid; the files are those of 
 	assert.match(status.out, /1 of 1 agree/);
 	const logs = await market("logs", id.slice(0, 10));
 	assert.match(logs.out, /part 1 {4}paid/);
+	// Two draws, of who runs it and of who runs it again, and that of what is run again by chance.
+	const audit = await market("audit", id.slice(0, 10));
+	assert.equal(audit.code, 0, audit.out + audit.err);
+	assert.match(audit.out, /^AS DRAWN .*\n {2}3 draws done again\n/);
+	assert.doesNotMatch(audit.out, /--rpc|only its customer/);
+	const { rows } = (await (await fetch(`${stage.validator.url}/v1/claims?job=${id}`)).json()) as {
+		rows: { state: string; ends: { states: { size: number } } }[];
+	};
+	assert.deepEqual(
+		rows.map(({ state, ends }) => [state, ends.states.size]),
+		[["paid", 32 * 4]],
+	);
 	await refused(75, /\[JOB_STATE\]\n {2}\S/, "cancel", id.slice(0, 10));
 	await refused(67, /there is no job 'abcdef' \[JOB_UNKNOWN\]/, "status", "abcdef");
 });

@@ -50,7 +50,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		key: { ...apiOptions.key, help: "the key that signs your requests, created on first use" },
 	},
 	exits: {
-		1: "check, diff: a run is false",
+		1: "check, diff: a run is false; audit: draws were changed",
 		66: "unreadable file",
 		67: "no such job",
 		69: "refused, with its code",
@@ -127,6 +127,13 @@ a job, or the beginning of its number. On the network that assay up runs here no
 			does: "fetch the result, check it against the claim, write the same files as run does",
 			async run(values, io, id = "") {
 				return (await import("../jobs/show-jobs.ts")).fetchResult(values, io, id);
+			},
+		},
+		audit: {
+			takes: "ID",
+			does: "do all draws of a job again from what is public, and name what its validator changed; any job",
+			async run(values, io, id = "") {
+				return (await import("../jobs/audit-job.ts")).auditJob(values, io, id);
 			},
 		},
 		cancel: {
