@@ -251,6 +251,7 @@ class PtxMachine {
     if (one.text == "%ctaid.x") set(one.out[0], block);
     else if (one.text == "%tid.x") set(one.out[0], uint64_t{thread});
     else if (one.out.size() == 2) set(one.out[0], get(one.in[0], {'u', 32})), set(one.out[1], get(one.in[0], {}) >> 32);
+    else if (one.in.size() == 2) set(one.out[0], get(one.in[1], {'u', 32}) << 32 | get(one.in[0], {'u', 32}));
     else set(one.out[0], get(one.in[0], {'u', one.type.bits}));
   }
 

@@ -160,6 +160,7 @@ inline Instruction RandomPrograms::instruction(const Op& op, uint32_t registers,
   one.bits = static_cast<uint8_t>(1 + below(chance(2) ? 8 : kMostBits));
   one.domain = static_cast<uint32_t>(random_());
   one.value = interval(type()).hi * (chance(2) ? 1 : -1);
+  if (chance(4)) one.value = (int64_t{1} << below(63)) * (chance(2) ? 1 : -1);
   if (one.code == Code::load) {
     one.operand = static_cast<uint8_t>(below(op.operands.size()));
     const Dims& dims = op.operands[one.operand].dims;
@@ -202,7 +203,9 @@ inline void RandomPrograms::choose(Program& program, Op& op) {
   };
   const uint8_t asked = chance(2) ? put(Code::lt, reg(), reg()) : reg();
   const uint8_t yes = chance(3) ? reg() : long_way(), no = chance(2) ? reg() : long_way();
-  put(Code::select, asked, yes, chance(8) ? yes : no);
+  const uint8_t chosen = put(Code::select, asked, yes, chance(8) ? yes : no);
+  const int64_t end = int64_t{1} << below(50);
+  if (chance(2)) put(Code::clamp, chosen, put(Code::constant, 0, 0, 0, -end), put(Code::constant, 0, 0, 0, end));
   program.step = {op};
   try {
     check_program(program);
