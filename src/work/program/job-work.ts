@@ -35,8 +35,8 @@ export interface JobWork {
 
 /** No processor that we know does an instruction of a map for fewer int8 operations than that. */
 const OPS_PER_INSTRUCTION = 8;
-/** Of what the ops of a step give, half never reaches memory where kernels are fused. */
-const FUSED = 0.5;
+/** Of what the ops of a step give, so much reaches memory where kernels are fused well. */
+const FUSED = 0.25;
 const MOST_WINDOWS = 100;
 const LEAST_WINDOWS = 4;
 /** What a provider keeps of states while a claim may be asked about. */

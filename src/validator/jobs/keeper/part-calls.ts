@@ -106,9 +106,11 @@ export async function beatPart(context: JobContext, word: PartWord, beat: Beat):
 		const part = found.record.parts[word.part]!;
 		if (part.provider !== word.provider || part.attempt !== word.attempt || part.state !== "running") return null;
 		const nowMs = env.nowMs();
-		const isNews = beat.metrics.length + beat.previews.length > 0 || beat.done !== part.done;
+		// One that was killed goes on from what it saved, which may be less than it told.
+		const done = Math.max(beat.done, part.done);
+		const isNews = beat.metrics.length + beat.previews.length > 0 || done !== part.done;
 		if (!isNews && nowMs - part.lastBeatMs < LEAST_BEAT_MS) return null;
-		return transitions.beaten(found.record, word.part, { ...beat, nowMs });
+		return transitions.beaten(found.record, word.part, { ...beat, done, nowMs });
 	});
 	const part = job.record.parts[word.part]!;
 	return part.provider === word.provider && part.attempt === word.attempt && part.state === "running";

@@ -8,7 +8,8 @@ import type { JobContext } from "./job-context.ts";
 import { turnJob } from "./turn-job.ts";
 
 const LEASE = "jobs";
-const WATCH_EVERY_MS = 250;
+const WATCH_EVERY_MS = 200;
+const LOOK_AT_ALL_EVERY_MS = 1000;
 /** Nobody tells us of a new block, a host that came free, or an agent that dialled in. */
 const LOOK_AT_LEAST_EVERY_MS = 2000;
 const AT_ONCE = 32;
@@ -52,10 +53,15 @@ export function startJobWatch(
 	const unlisten = hub.listen(({ kind, subject }) => {
 		if (kind.startsWith("job.")) woken.add(subject);
 	});
-	const watching = repeat({ everyMs: WATCH_EVERY_MS, after: env.after, onError }, async () => {
-		if (!(await store.leases.acquire(LEASE))) return;
-		if (chainLease !== null && !(await store.leases.acquire(chainLease))) return;
-		const nowMs = env.nowMs();
+	let isKeeper = false;
+	let lookedAllMs = 0;
+	/** Whether this process keeps the jobs; the store renews what it holds, and a lost one is seen at the next look. */
+	const mayKeep = async (): Promise<boolean> =>
+		(await store.leases.acquire(LEASE)) && (chainLease === null || (await store.leases.acquire(chainLease)));
+
+	async function lookAtAll(nowMs: number): Promise<void> {
+		isKeeper = await mayKeep();
+		if (!isKeeper) return;
 		const open = await store.jobs.open();
 		const ids = new Set(open.map(({ id }) => id));
 		for (const id of looked.keys()) if (!ids.has(id)) looked.delete(id);
@@ -66,6 +72,14 @@ export function startJobWatch(
 			const isDue = (dueMs <= nowMs && lookedMs < dueMs) || nowMs - lookedMs >= LOOK_AT_LEAST_EVERY_MS;
 			if (isDue || woken.has(id)) begin(id);
 		}
+	}
+
+	const watching = repeat({ everyMs: WATCH_EVERY_MS, after: env.after, onError }, async () => {
+		const nowMs = env.nowMs();
+		if (nowMs - lookedAllMs >= LOOK_AT_ALL_EVERY_MS) {
+			lookedAllMs = nowMs;
+			await lookAtAll(nowMs);
+		} else if (isKeeper) for (const id of woken) begin(id);
 	});
 	return {
 		wake: (id) => void woken.add(id),
