@@ -1,6 +1,8 @@
 // npm run simulate [-- --providers 1000 --cheaters 0.3 --validators 1 --processes 2 --json]
+// npm run simulate -- --jobs 6 [--tries 1000 --seed 1 --json]: cheaters of jobs instead, on paper and in a network (tests/jobs/).
 // Exit code 0: every cheater was caught and no honest provider accused; 1: not so; 64: it was asked wrongly.
 import { parseArgs } from "node:util";
+import { simulateJobMarket } from "../jobs/simulate-jobs-main.ts";
 import { type KindReport, type SimulationReport, simulate } from "./simulate.ts";
 import { CHEAT_KINDS } from "./simulated-kinds.ts";
 
@@ -20,8 +22,20 @@ const { values } = parseArgs({
 		validators: { type: "string", default: "1" },
 		processes: { type: "string", default: "2" },
 		json: { type: "boolean", default: false },
+		jobs: { type: "string" },
+		tries: { type: "string", default: "1000" },
+		seed: { type: "string", default: "1" },
 	},
 });
+if (values.jobs !== undefined) {
+	const isRight = await simulateJobMarket({
+		jobs: numberOf(values.jobs, "jobs", 1, 1000),
+		tries: numberOf(values.tries, "tries", 1, 1_000_000),
+		seed: numberOf(values.seed, "seed", 0, 2 ** 31),
+		isJson: values.json,
+	});
+	process.exit(isRight ? 0 : 1);
+}
 const report = await simulate({
 	providers: numberOf(values.providers, "providers", 1, 100_000),
 	cheaters: numberOf(values.cheaters, "cheaters", 0, 0.99),

@@ -1,0 +1,179 @@
+// A job market on this machine, for simulations of cheaters: a real validator with the embedded database and chain, and providers that are the ones owners run
+// (src/provider/jobs), on real agent links, with src/work's own machine in the place of an engine. A cheater is such a provider with one thing replaced.
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { createApiClient } from "../../src/api/create-client.ts";
+import { type Contracts, callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { createChainClient } from "../../src/chain/node/chain-client.ts";
+import { httpRpc } from "../../src/chain/node/http-rpc.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
+import { realEnvironment } from "../../src/platform/environment.ts";
+import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
+import type { Signer } from "../../src/protocol/probe/signer.ts";
+import { openHostJobs } from "../../src/provider/jobs/host-jobs.ts";
+import type { JobChain } from "../../src/provider/jobs/job-chain.ts";
+import { type JobDesk, openJobDesk } from "../../src/provider/jobs/job-desk.ts";
+import type { JobEngine, StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
+import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
+import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
+import { figure, gpu, idOf, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
+import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
+import {
+	eventually,
+	makeDataDir,
+	startToyAgent,
+	startToyValidator,
+	type ToyValidator,
+} from "../validator/toy-agent.test-kit.ts";
+
+export const UNIT = 10n ** 18n;
+/** Enough for any bond here. */
+const DEPOSIT = 1000n * UNIT;
+const TOKENS = 10_000n * UNIT;
+
+/** The same party in every run. */
+const signerNamed = (name: string): Signer => createNodeSigner(Buffer.from(idOf(`${name} key`), "hex"));
+const accountNamed = (name: string): ChainAccount => accountOf(`0x${idOf(`${name} account`)}`);
+
+type Handlers = ReturnType<Awaited<ReturnType<typeof openHostJobs>>["handlers"]>;
+
+/** What a cheater replaces; everything else is as owners run it. */
+export interface JobCheat {
+	readonly desk?: (honest: JobDesk) => JobDesk;
+	readonly chain?: (honest: JobChain) => JobChain;
+	readonly engine?: (honest: JobEngine, at: Parameters<StartJobEngine>[0]) => JobEngine;
+	readonly handlers?: (honest: Handlers) => Handlers;
+}
+
+export interface MarketParty {
+	readonly name: string;
+	readonly id: string;
+	readonly account: ChainAccount;
+	close(): Promise<void>;
+}
+
+export interface JobMarket {
+	readonly validator: ToyValidator;
+	readonly contracts: Contracts;
+	readonly validatorAccount: `0x${string}`;
+	/** A provider. Auditors have no deposit, and so no part of their own. */
+	provide(name: string, o?: { readonly cheat?: JobCheat; readonly isAuditor?: boolean }): Promise<MarketParty>;
+	/** Tokens, gas and a client that signs. */
+	customer(
+		name: string,
+	): Promise<{ readonly account: ChainAccount; readonly client: ReturnType<typeof createApiClient> }>;
+	/** Tokens that are somebody's, wherever they lie: its own, deposits, what it is owed. */
+	worth(account: `0x${string}`): Promise<bigint>;
+	/** What went wrong where nobody was asked. */
+	readonly troubles: string[];
+	close(): Promise<void>;
+}
+
+/** Times of seconds instead of hours. */
+const PARAMS = {
+	...{ jobAcceptMs: 10_000, jobBeatMs: 1500, jobBeatMisses: 3, jobLeastWorkMs: 8000, jobStartMs: 900_000 },
+	...{ jobCheckedMs: 1000, jobWindowMs: 600_000 },
+};
+
+export async function openJobMarket(): Promise<JobMarket> {
+	const data = makeDataDir();
+	const validator = await startToyValidator({
+		...{ dataDir: data.path, probes: false, params: PARAMS, chain: { epochSeconds: 3600 } },
+		...{ jobs: { isLoopbackApart: true }, rollCalls: { isOn: false } },
+	});
+	const folder = chainFolder(data.path);
+	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
+	const contracts: Contracts = { client, addresses: (await readContracts(join(folder, "contracts.json")))! };
+	const treasurer = (await treasurerOf({ folder, isEmbedded: true }))!;
+	const parties: MarketParty[] = [];
+	const troubles: string[] = [];
+	const env = realEnvironment();
+	// One after the other: the treasurer's transactions are in order.
+	let paying: Promise<unknown> = Promise.resolve();
+	const endow = (account: ChainAccount, deposit: bigint): Promise<void> => {
+		const done = paying.then(async () => {
+			await sendCall(client, treasurer, { to: account.address, data: "0x", value: UNIT });
+			await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, TOKENS));
+			if (deposit === 0n) return;
+			await sendCall(client, account, callOf(contracts, "token", "approve", contracts.addresses.jobEscrow, deposit));
+			await sendCall(client, account, callOf(contracts, "jobEscrow", "deposit", deposit));
+		});
+		paying = done.catch(() => {});
+		return done;
+	};
+	const market: JobMarket = {
+		...{ validator, contracts, troubles },
+		validatorAccount: validator.chain!.account as `0x${string}`,
+		async provide(name, { cheat = {}, isAuditor = false } = {}) {
+			const [signer, account] = [signerNamed(name), accountNamed(name)];
+			await endow(account, isAuditor ? 0n : DEPOSIT);
+			const chain = await openJobChain(contracts, account, signer.key);
+			const jobs = await openHostJobs({
+				dataFolder: mkdtempSync(join(data.path, "provider-")),
+				limits: {
+					...{ memoryBytes: 2 ** 30, diskBytes: 2 ** 30, minutes: 60, pricePerHourMicros: 3_600_000_000 },
+					...{ mostBondMicros: Number.MAX_SAFE_INTEGER, methods: ["redundant", "sampled", "optimistic"] },
+				},
+				chain: cheat.chain?.(chain) ?? chain,
+				startEngine: async (at) => {
+					const open = toyOpener(at.storePath);
+					const engine: JobEngine = { open, device: 0, allow: () => {}, close: async () => {} };
+					return cheat.engine?.(engine, at) ?? engine;
+				},
+				hold: async () => () => {},
+				deskOf: (url, validatorKey) => {
+					const desk = openJobDesk({ url, validatorKey, signer, nowMs: env.nowMs, randomBytes: env.randomBytes });
+					return cheat.desk?.(desk) ?? desk;
+				},
+				...{ after: env.after, nowMs: env.nowMs, beatMs: 400 },
+				onEvent: (event) => void (event.kind === "trouble" && troubles.push(`${name}: ${event.code} ${event.detail}`)),
+			});
+			const honest = jobs.handlers(validator.url.replace(/^http/, "ws").concat("/agent"));
+			const agent = await startToyAgent({
+				...{ url: validator.url, signer, name, jobs: jobs.offer },
+				handlers: cheat.handlers?.(honest) ?? honest,
+			});
+			await prove(validator, signer.key);
+			const party = {
+				...{ name, id: signer.key, account },
+				async close() {
+					await agent.close();
+					await jobs.stop();
+				},
+			};
+			parties.push(party);
+			return party;
+		},
+		async customer(name) {
+			const [signer, account] = [signerNamed(name), accountNamed(name)];
+			await endow(account, 0n);
+			return { account, client: createApiClient({ baseUrl: validator.url, signer }) };
+		},
+		async worth(account) {
+			const { free, locked, leaving } = await read(contracts, "jobEscrow", "depositOf", account);
+			const owed = await read(contracts, "jobEscrow", "owedTo", account);
+			return (await read(contracts, "token", "balanceOf", account)) + owed + free + locked + leaving;
+		},
+		async close() {
+			await Promise.all(parties.map((party) => party.close().catch(() => {})));
+			await validator.stop();
+			await data.remove();
+		},
+	};
+	return market;
+}
+
+/** As if a probe had proven a host whose speed makes a toy job cost something. */
+async function prove({ store }: ToyValidator, provider: string): Promise<void> {
+	const nowMs = Date.now();
+	await eventually(async () => store.providers.get(provider));
+	await probeByHand(store, provider, `proof of ${provider}`, {
+		...{ startedAtMs: nowMs - 1, finishedAtMs: nowMs, devices: [gpu(0)] },
+		figures: [
+			figure(0, "memory.resident", 2 ** 30, "B"),
+			figure(0, "gemm.int8", 1e9),
+			figure(0, "memory.bandwidth", 1e9, "B/s"),
+		],
+	});
+}
