@@ -12,10 +12,13 @@ export interface NudgeOf {
 }
 
 const AGAIN_MS = 10_000;
+/** One that says no while it clears away its last part may say yes a moment later. */
+const ASK_TWICE_MS = 1500;
 const MOST_REMEMBERED = 10_000;
 
 /** When whom was told of what last; forgotten at a restart, and then told once more. */
-export const createNudges = () => new BoundedMap<string, number>(MOST_REMEMBERED);
+export const createNudges = () =>
+	new BoundedMap<string, { readonly atMs: number; readonly hasDeclined: boolean }>(MOST_REMEMBERED);
 export type Nudges = ReturnType<typeof createNudges>;
 
 /** "declined": it will not. Busy ones, and those that are away, are asked again. */
@@ -26,13 +29,15 @@ export async function nudge(
 ): Promise<"told" | "declined" | "away"> {
 	const name = `${provider}/${of.job}/${of.part}/${of.attempt}/${of.audit}`;
 	const last = nudges.get(name);
-	if (last !== undefined && env.nowMs() - last < AGAIN_MS) return "told";
-	nudges.set(name, env.nowMs());
+	if (last !== undefined && env.nowMs() - last.atMs < (last.hasDeclined ? ASK_TWICE_MS : AGAIN_MS)) return "told";
+	nudges.set(name, { atMs: env.nowMs(), hasDeclined: false });
 	try {
 		await asker.ask(provider, "job", of);
 		return "told";
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
-		return error.code === "JOB_DECLINED" ? "declined" : "away";
+		if (error.code !== "JOB_DECLINED") return "away";
+		nudges.set(name, { atMs: env.nowMs(), hasDeclined: true });
+		return last?.hasDeclined ? "declined" : "away";
 	}
 }
