@@ -11,7 +11,7 @@ import type { CliIo } from "../command.ts";
 import type { Paint } from "../print/paint.ts";
 import { shown } from "../print/table.ts";
 import { type LocalProvider, startLocalProvider } from "./local-provider.ts";
-import { fundWorker, registrationLine } from "./register-local-provider.ts";
+import { BOND_TOKENS, fundWorker, registrationLine } from "./register-local-provider.ts";
 import type { UpReport } from "./up-report.ts";
 
 /** A network that is up. */
@@ -58,6 +58,9 @@ export async function offerMachine(
 	return () => provider.stop();
 }
 
+/** An hour of work at jobs, in tokens, where nothing else was said. */
+const TRIAL_PRICE = 1;
+
 const folderOf = (dataDir: string, number: number): string =>
 	join(dataDir, number === 1 ? "provider" : `provider-${number}`);
 
@@ -78,7 +81,8 @@ function localOptions(
 		// Of an external chain its owner names the contracts, to `assay provide` on each host.
 		chain: isEmbedded ? { rpc: running.chain!.url, contracts: join(dataDir, "chain", "contracts.json") } : null,
 		rollCalls: number === 1,
-		jobs: isEmbedded ? { deposit: 100, pricePerHour: 1 } : null,
+		// Elsewhere its owner says what it takes: `assay provide --jobs`.
+		jobs: isEmbedded ? { deposit: BOND_TOKENS, pricePerHour: values.price || TRIAL_PRICE } : null,
 		env: io.env,
 		onEvent(event: ProviderEvent) {
 			if (event.kind === "refused" && event.code === "ROLL_CALL_OFF") return;

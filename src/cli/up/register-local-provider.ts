@@ -71,7 +71,7 @@ export async function registerLocalProvider(options: {
 }
 
 /** What bonds of jobs are taken from, of each local provider on the embedded chain. */
-const BOND_TOKENS = 100;
+export const BOND_TOKENS = 100;
 const BONDS = BigInt(BOND_TOKENS) * 10n ** 18n;
 
 /** Gives a local provider's account coins and tokens, where it has fewer than half of that: for the bonds of jobs. Safe to repeat. */
