@@ -2,6 +2,7 @@
 // this host. Prints what happens and stays until Ctrl-C; everything is in the data folder, and the next start
 // finds it. Not here: what any of them does.
 
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
@@ -22,6 +23,7 @@ import { formatScore, plural, shown } from "../print/table.ts";
 import { requireNode } from "../require-node.ts";
 import { freePort } from "../up/local-provider.ts";
 import { type Live, offerMachine, startWorkers } from "../up/offer-machine.ts";
+import { probeAgain } from "../up/probe-again.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards } from "../up/up-chain.ts";
 import { takeUpFile } from "../up/up-file.ts";
 import { createUpReport, type UpReport } from "../up/up-report.ts";
@@ -232,6 +234,7 @@ async function live(network: LiveUp): Promise<number> {
 		const isAwaited = values["until-scored"] || values["until-claimable"];
 		closing.push(await offerMachine(network, report, isAwaited ? fail : () => {}));
 		if (network.providers > 1 && !isAwaited) closing.push(startWorkers(network, client, report));
+		if (network.isEmbedded && !isAwaited) closing.push(await watchProofs(network, createApiClient, report));
 	}
 	const stopLooking = watchRewards(running, (final) => {
 		tell({ kind: "rewards", ...final, claimable: String(final.claimable) });
@@ -242,6 +245,17 @@ async function live(network: LiveUp): Promise<number> {
 	report.end();
 	say("stopping");
 	return code;
+}
+
+async function watchProofs(
+	{ url, running }: LiveUp,
+	create: typeof import("../../api/create-client.ts").createApiClient,
+	report: UpReport,
+): Promise<() => Promise<void>> {
+	const token = (await readFile(running.adminTokenFile, "utf8")).trim();
+	return probeAgain(create({ baseUrl: url, token }), (name) =>
+		report.line(`probe     of ${shown(name)} is made again: it was too busy to prove its memory`),
+	);
 }
 
 /** What an earlier run left, if anything; gives the provider with the best score. */

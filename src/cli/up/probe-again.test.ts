@@ -1,0 +1,43 @@
+// Which probes are asked for again, and which are not.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { probeAgain } from "./probe-again.ts";
+
+const provider = (id: string, more: object = {}) => ({
+	id,
+	name: id,
+	connected: true,
+	lastVerdict: "valid",
+	lastProbeAtMs: 1,
+	...more,
+});
+
+test("hosts that proved no memory are probed again, one at a time, once for each probe, and not for ever", async () => {
+	const asked: string[] = [];
+	const rows = [
+		provider("proven"),
+		provider("away", { connected: false }),
+		provider("never", { lastVerdict: null, lastProbeAtMs: null }),
+		provider("busy"),
+		provider("stuck"),
+	];
+	const { promise: enough, resolve } = Promise.withResolvers<void>();
+	let looks = 0;
+	const client = {
+		listProviders: async () => {
+			// "busy" is probed anew each time, "stuck" never again.
+			rows[3] = provider("busy", { lastProbeAtMs: ++looks });
+			if (looks > 20) resolve();
+			return { rows };
+		},
+		getProvider: async ({ params: { id } }: { params: { id: string } }) => ({
+			figures: id === "proven" ? [{ name: "memory.bandwidth" }] : [{ name: "gemm.int8" }],
+		}),
+		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
+	};
+	const stop = probeAgain(client as never, () => {}, 1);
+	await enough;
+	await stop();
+	assert.deepEqual([asked.filter((id) => id === "busy").length, asked.filter((id) => id === "stuck").length], [6, 1]);
+	assert.deepEqual([...new Set(asked)].sort(), ["busy", "stuck"]);
+});
