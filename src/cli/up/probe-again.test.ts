@@ -24,10 +24,11 @@ test("hosts that proved no memory are probed again, one at a time, once for each
 	const { promise: enough, resolve } = Promise.withResolvers<void>();
 	let looks = 0;
 	const client = {
+		network: async () => ({ probes: { running: looks++ % 3 === 2 ? 1 : 0 } }),
 		listProviders: async () => {
 			// "busy" is probed anew each time, "stuck" never again.
-			rows[3] = provider("busy", { lastProbeAtMs: ++looks });
-			if (looks > 20) resolve();
+			rows[3] = provider("busy", { lastProbeAtMs: looks });
+			if (looks > 60) resolve();
 			return { rows };
 		},
 		getProvider: async ({ params: { id } }: { params: { id: string } }) => ({

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 5000;
 /** Of one provider. */
 const MOST_TRIES = 6;
 
-type Asking = Pick<ApiClient, "listProviders" | "getProvider" | "askProbe">;
+type Asking = Pick<ApiClient, "network" | "listProviders" | "getProvider" | "askProbe">;
 
 /** Gives the function that stops it. `client` may ask for probes. */
 export function probeAgain(
@@ -19,6 +19,8 @@ export function probeAgain(
 	const stopping = new AbortController();
 	const tries = new Map<string, { count: number; probedAtMs: number }>();
 	const look = async (): Promise<void> => {
+		// One at a time: two at once would be busy with each other.
+		if ((await client.network()).probes.running > 0) return;
 		const { rows } = await client.listProviders({ query: { limit: 100 } });
 		for (const { id, name, connected, lastVerdict, lastProbeAtMs } of rows) {
 			if (!connected || lastVerdict !== "valid" || lastProbeAtMs === null) continue;
@@ -30,7 +32,6 @@ export function probeAgain(
 			tries.set(id, { count: known.count + 1, probedAtMs: lastProbeAtMs });
 			await client.askProbe({ params: { id }, body: { why: "it proved no memory" } });
 			onAsked(name);
-			// One at a time: two at once would be busy with each other.
 			return;
 		}
 	};
