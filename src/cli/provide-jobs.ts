@@ -20,6 +20,7 @@ export const jobOptions = group("jobs", {
 		"take parts of customers' jobs (docs/provider.md); on a chain, a bond is locked for each: see assay deposit",
 	),
 	"job-price": number("AMOUNT", "least that an hour of work must bring (default: --price)", [0, 1e9]),
+	"job-least": number("AMOUNT", "least that a part must bring, whatever validators reckon", [0, 1e9], 0),
 	"job-bond": number("AMOUNT", "largest bond for a part (default: no limit)", [0, 1e9]),
 	"job-minutes": whole("N", "longest time limit of a part", [1, 10_080], 240),
 	"job-memory": number("GB", "memory of the device that a job may use (default: all of it)", [0.01, 1e6]),
@@ -66,6 +67,7 @@ function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim
 		diskBytes: gigabytes(values["job-disk"]),
 		minutes: values["job-minutes"],
 		pricePerHourMicros: price === undefined ? home.pricePerHourMicros : Math.round(price * MICROS),
+		leastMicros: Math.round(values["job-least"] * MICROS),
 		mostBondMicros: bond === undefined ? Number.MAX_SAFE_INTEGER : Math.round(bond * MICROS),
 		methods: methods as JobLimits["methods"],
 	};

@@ -81,7 +81,7 @@ async function openRealProvider(o: RealProviderOptions): Promise<Provider> {
 	const engine = { command: (await findEngine(hostPlatform())).path, args: [] };
 	const { onEvent } = o;
 	const limits: JobLimits = {
-		...{ memoryBytes: 4e9, diskBytes: 4e9, minutes: 600, pricePerHourMicros: 1_000_000 },
+		...{ memoryBytes: 4e9, diskBytes: 4e9, minutes: 600, pricePerHourMicros: 1_000_000, leastMicros: 0 },
 		...{ mostBondMicros: Number.MAX_SAFE_INTEGER, methods: ["redundant", "sampled", "optimistic"] },
 		...o.limits,
 	};

@@ -23,8 +23,10 @@ export interface JobLimits {
 	readonly diskBytes: number;
 	/** Longest time limit of a part. */
 	readonly minutes: number;
-	/** The least that an hour of work brings. */
+	/** The least that an hour of work brings: validators quote by it, from proven speed. */
 	readonly pricePerHourMicros: number;
+	/** The least that a part brings, whatever a validator reckons. */
+	readonly leastMicros: number;
 	/** The most that is locked for a part. */
 	readonly mostBondMicros: number;
 	readonly methods: readonly JobMethod["name"][];
@@ -110,6 +112,10 @@ function checkLimits(offer: PartOffer, limits: JobLimits, nowMs: number): void {
 	must(
 		offer.audit !== null || terms.bondMicros <= limits.mostBondMicros,
 		`the bond is ${terms.bondMicros} micro-units, ${limits.mostBondMicros} are allowed here`,
+	);
+	must(
+		offer.audit !== null || terms.priceMicros >= limits.leastMicros,
+		`it brings ${terms.priceMicros} micro-units, ${limits.leastMicros} is the least here`,
 	);
 	must(spec.program.size <= MOST_PROGRAM, "the program is larger than any that this provider takes");
 	const bytes = blobsOf(offer).reduce((sum, { size }) => sum + size, spec.program.size);

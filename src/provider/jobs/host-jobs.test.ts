@@ -25,7 +25,14 @@ let folders = 0;
 const newFolder = (): string => join(scratch, `host${folders++}`);
 
 const LIMITS: JobLimits = {
-	...{ memoryBytes: 1 << 30, diskBytes: 1 << 30, minutes: 60, pricePerHourMicros: 0, mostBondMicros: 1000 },
+	...{
+		memoryBytes: 1 << 30,
+		diskBytes: 1 << 30,
+		minutes: 60,
+		pricePerHourMicros: 0,
+		leastMicros: 900,
+		mostBondMicros: 1000,
+	},
 	methods: ["sampled", "redundant"],
 };
 const VALIDATOR = "ab".repeat(32);
@@ -200,6 +207,7 @@ const liars: Readonly<Record<string, readonly [(offer: PartOffer) => PartOffer, 
 		/has no chain/,
 	],
 	"a bond above the owner's": [(o) => ({ ...o, terms: { ...o.terms, bondMicros: 1001 } }), /bond is 1001/],
+	"less than the owner's least": [(o) => ({ ...o, terms: { ...o.terms, priceMicros: 899 } }), /brings 899/],
 	"a method that the owner does not take": [
 		(o) => ({
 			...{ ...o, terms: { ...o.terms, method: { name: "optimistic", count: 0 } } },
