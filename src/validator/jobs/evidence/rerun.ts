@@ -1,6 +1,6 @@
 // The state before a segment of a claim, from whoever claimed it; and a window run again on the validator's own engine from there. docs/jobs.md §14.
 // What is loaded is what the claim's S commits to: a state that folds to another S is none.
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { RunReplay } from "../../../engine/client/replay-run.ts";
 import { makeFolder } from "../../../platform/durable-file.ts";
@@ -98,8 +98,12 @@ export async function withOwnReplay<T>(
 	let timer: NodeJS.Timeout | undefined;
 	try {
 		const given = at.spec.given.map(({ root, size }) => ({ root, size }));
-		for (const blob of [...given, ...(begin?.state ?? []), ...(begin?.results ?? [])])
-			await blobs.linkTo(holderOfJob(at.job), blob, join(folder, blob.root));
+		for (const blob of [...given, ...(begin?.state ?? []), ...(begin?.results ?? [])]) {
+			const path = join(folder, blob.root);
+			await blobs.linkTo(holderOfJob(at.job), blob, path);
+			// An engine started by root goes on as a user of its own. All folders above are this validator's alone.
+			await chmod(path, 0o644);
+		}
 		const started = await engine.start(folder);
 		try {
 			const replay = new RunReplay(
