@@ -27,7 +27,7 @@ type Detail = { readonly [key: string]: unknown };
 /** The next picture of a job. Values of a step that was run again replace those before. */
 export function withJobEvent(live: LiveJob, { id, atMs, kind, detail }: NetworkEvent): LiveJob {
 	const held = (typeof detail === "object" && detail !== null ? detail : {}) as Detail;
-	if (kind === "job.preview") return live;
+	if (kind === "job.preview" || kind === "job.progress") return live;
 	if (kind === "job.metrics") {
 		const found = (Array.isArray(held.metrics) ? held.metrics : []).flatMap((one: unknown) => {
 			const { step, values } = (one ?? {}) as Detail;

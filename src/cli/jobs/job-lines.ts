@@ -115,10 +115,10 @@ const WORDS: Readonly<Record<string, string>> = {
 	over: "over",
 };
 
-/** One line; null: nothing that is told in a line (metrics, previews). */
+/** One line; null: nothing that is told in a line (metrics, previews, progress). */
 export function eventLine(event: Pick<NetworkEvent, "kind" | "detail" | "providerId">, paint: Paint): string | null {
 	const what = event.kind.replace(/^job\./, "");
-	if (what === "metrics" || what === "preview") return null;
+	if (["metrics", "preview", "progress"].includes(what)) return null;
 	const detail = detailOf(event);
 	const part = typeof detail.part === "number" ? `part ${detail.part + 1}` : "job";
 	const about = [
