@@ -113,7 +113,11 @@ export async function openJobMarket(): Promise<JobMarket> {
 				dataFolder: mkdtempSync(join(data.path, "provider-")),
 				limits: {
 					...{ memoryBytes: 2 ** 30, diskBytes: 2 ** 30, minutes: 60, pricePerHourMicros: 3_600_000_000 },
-					...{ mostBondMicros: Number.MAX_SAFE_INTEGER, methods: ["redundant", "sampled", "optimistic"] },
+					...{
+						leastMicros: 0,
+						mostBondMicros: Number.MAX_SAFE_INTEGER,
+						methods: ["redundant", "sampled", "optimistic"],
+					},
 				},
 				chain: cheat.chain?.(chain) ?? chain,
 				startEngine: async (at) => {
