@@ -14,7 +14,7 @@ import { KNOWN } from "../src/work/inference/known-shapes.test-kit.ts";
 import { writeNetworkResult } from "./network-result.ts";
 
 const { values } = parseArgs({
-	options: { steps: { type: "string", default: "3000" }, tiny: { type: "boolean", default: false } },
+	options: { steps: { type: "string", default: "700" }, tiny: { type: "boolean", default: false } },
 });
 const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "assay-busy-"));
@@ -30,7 +30,7 @@ async function writeJob(): Promise<string> {
 	for (const part of modelParts(model, "BF16"))
 		if (!file.write(part)) await new Promise<void>((resolve) => file.once("drain", () => resolve()));
 	await new Promise<void>((resolve) => file.end(() => resolve()));
-	const context = values.tiny ? 32 : 256;
+	const context = values.tiny ? 32 : 1024;
 	const job = {
 		workload: "train",
 		model: { kind: "lora", base: "model/", rank: 8, alpha: 16, targets: ["qkv"], context },

@@ -85,7 +85,8 @@ function localOptions(
 		jobs: isEmbedded ? { deposit: BOND_TOKENS, pricePerHour: values.price || TRIAL_PRICE } : null,
 		env: io.env,
 		onEvent(event: ProviderEvent) {
-			if (event.kind === "refused" && event.code === "ROLL_CALL_OFF") return;
+			// It works, or is called in another's place: nobody's trouble.
+			if (event.kind === "refused" && (event.code === "ROLL_CALL_OFF" || event.code === "PROVIDER_BUSY")) return;
 			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")
 				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
 		},

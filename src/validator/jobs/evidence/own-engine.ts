@@ -1,5 +1,6 @@
 // The validator's own engine, for small re-runs (docs/jobs.md §14): one process for each, with a folder of its own as its store, and gone afterwards. It runs
 // programs of strangers: bounded ones, but memory and time are limited here all the same.
+import { totalmem } from "node:os";
 import { createEngineClient } from "../../../engine/client/create-engine-client.ts";
 import type { OpenWorkSession } from "../../../engine/client/work-session.ts";
 import { createLocalLink } from "../../../engine/links/create-local-link.ts";
@@ -26,6 +27,8 @@ interface EngineCommand {
 }
 
 const GiB = 2 ** 30;
+/** Of the machine's memory, the part that a re-run may take: the database, the chain and callers need the rest. */
+const MEMORY_SHARE = 4;
 /** docs/jobs.md §14: what takes longer is for a drawn auditor. */
 const MOST_MS = 60_000;
 const READY_MS = 20_000;
@@ -33,7 +36,7 @@ const HELLO_MS = 60_000;
 
 export function ownEngine({ command, args }: EngineCommand, env: Environment): OwnEngine {
 	return {
-		mostBytes: 2 * GiB,
+		mostBytes: Math.max(2 * GiB, totalmem() / MEMORY_SHARE),
 		mostMs: MOST_MS,
 		async start(storePath) {
 			const link = await createLocalLink({ command, args: [...args, "--store", storePath], env: env.env });
