@@ -13,7 +13,7 @@ import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
 import { claimText, readClaim } from "../../src/work/runs/claim-file.ts";
 import { segmentTree } from "../../src/work/trace/commitments.ts";
 import { TOY_SEGMENTS } from "./customer.ts";
-import type { JobCheat } from "./job-market.ts";
+import type { Handlers, JobCheat } from "./job-market.ts";
 
 export interface NetworkCheat extends JobCheat {
 	/** What it does. */
@@ -86,11 +86,35 @@ function proxy<T extends object>(of: T, over: Partial<T>): T {
 	});
 }
 
+const flipped = (bytes: Uint8Array): Uint8Array => bytes.map((byte, i) => (i === 0 ? byte ^ 1 : byte));
+
+/** Runs and answers with another seed than the job's. */
+const otherSeed = (honest: JobEngine): JobEngine => ({
+	...honest,
+	async open(work) {
+		const session = await honest.open({ ...work, seed: flipped(work.seed) });
+		return proxy(session, { seed: (seed) => session.seed(flipped(seed)) });
+	},
+});
+
 const LAST = TOY_SEGMENTS - 1;
 const noReply = (asked: AskedPart): Promise<ClaimReply> => {
 	throw new AssayError("API_UNREACHABLE", `nothing is handed in for ${asked.job}`);
 };
-const flipped = (bytes: Uint8Array): Uint8Array => bytes.map((byte, i) => (i === 0 ? byte ^ 1 : byte));
+
+/** One part and no more: a claim that nobody can judge would hold up every job that its provider gets. */
+const onceOnly = (honest: Handlers): Handlers => {
+	let taken: string | null = null;
+	return {
+		...honest,
+		async job(asked) {
+			if (asked.audit !== null || (taken !== null && taken !== asked.job))
+				throw new AssayError("JOB_DECLINED", "it has what it wants");
+			taken = asked.job;
+			await honest.job!(asked);
+		},
+	};
+};
 
 export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	{
@@ -99,21 +123,20 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	},
 	{
 		...{ name: "other seed", party: "provider", ends: "convicted" },
-		engine: (honest, at) =>
-			isAudit(at) ? honest : { ...honest, open: (work) => honest.open({ ...work, seed: flipped(work.seed) }) },
+		engine: (honest, at) => (isAudit(at) ? honest : otherSeed(honest)),
 	},
 	{
 		...{ name: "lies and says nothing", party: "provider", ends: "unchecked" },
 		engine: lying({ segment: LAST, step: 0, op: 0, element: 3 }),
 		handlers: (honest) => ({
-			...honest,
+			...onceOnly(honest),
 			ask: async () => {
 				throw new AssayError("PROVIDER_BUSY", "ask later");
 			},
 		}),
 	},
 	{
-		...{ name: "claims without running", party: "provider", ends: "unchecked" },
+		...{ name: "claims without running", party: "provider", ends: "unchecked", handlers: onceOnly },
 		engine: otherStates((states) => {
 			for (const state of states.slice(1, -1)) state[5]! ^= 1;
 		}),
@@ -179,8 +202,7 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	},
 	{
 		...{ name: "auditor that accuses", party: "auditor", ends: "unpaid" },
-		engine: (honest, at) =>
-			isAudit(at) ? { ...honest, open: (work) => honest.open({ ...work, seed: flipped(work.seed) }) } : honest,
+		engine: (honest, at) => (isAudit(at) ? otherSeed(honest) : honest),
 	},
 	{
 		...{ name: "auditor that echoes", party: "auditor", ends: "unpaid" },
@@ -196,6 +218,6 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	},
 	{
 		...{ name: "auditor that is silent", party: "auditor", ends: "unpaid" },
-		desk: (honest) => ({ ...honest, answerAudit: () => never() }),
+		desk: (honest) => ({ ...honest, answerAudit: async () => {} }),
 	},
 ];

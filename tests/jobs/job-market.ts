@@ -36,7 +36,7 @@ const TOKENS = 10_000n * UNIT;
 const signerNamed = (name: string): Signer => createNodeSigner(Buffer.from(idOf(`${name} key`), "hex"));
 const accountNamed = (name: string): ChainAccount => accountOf(`0x${idOf(`${name} account`)}`);
 
-type Handlers = ReturnType<Awaited<ReturnType<typeof openHostJobs>>["handlers"]>;
+export type Handlers = ReturnType<Awaited<ReturnType<typeof openHostJobs>>["handlers"]>;
 
 /** What a cheater replaces; everything else is as owners run it. */
 export interface JobCheat {

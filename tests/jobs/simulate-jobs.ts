@@ -109,6 +109,9 @@ export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 		const strangers = await tryCustomers(market, job);
 		const seconds = (performance.now() - began) / 1000;
 		return await reportOf(market, jobs, cast, { customer, paid, strangers, seconds });
+	} catch (error) {
+		say(`failed: ${error}`);
+		throw error;
 	} finally {
 		for (const trouble of market.troubles.slice(0, 20)) say(trouble);
 		await market.close();
@@ -142,7 +145,7 @@ async function allTried(
 	say: (line: string) => void,
 ): Promise<void> {
 	const providers = cast.filter(({ cheat }) => cheat?.party === "provider").map(({ party }) => party);
-	let last = -1;
+	let last = "";
 	await until(async () => {
 		const all = await Promise.all(ids.map((id) => client.getJob({ params: { id } })));
 		const parts = all.flatMap(({ record }) => record.parts);
@@ -150,8 +153,10 @@ async function allTried(
 			parts.flatMap(({ provider, excluded }) => [...excluded, ...(provider === null ? [] : [provider])]),
 		);
 		const left = providers.filter(({ id }) => !had.has(id));
-		if (left.length !== last) say(`not drawn yet: ${left.map(({ name }) => name).join(", ") || "nobody"}`);
-		last = left.length;
+		const states = all.map(({ record }) => record.parts.map(({ state, attempt }) => `${state} ${attempt}`).join(" "));
+		const now = `jobs: ${states.join(", ")}; not drawn yet: ${left.map(({ name }) => name).join(", ") || "nobody"}`;
+		if (now !== last) say(now);
+		last = now;
 		return left.length === 0;
 	});
 }
@@ -183,13 +188,16 @@ async function reportOf(
 		...cast.map(({ party, cheat }) => [party.name, cheat?.ends] as const),
 		...CUSTOMER_CHEATS.map(({ name, ends }) => [`customer: ${name}`, ends] as const),
 	]);
+	// Auditors are drawn or not: one without a try was missed by nobody.
+	const isIdle = ({ name, ended }: PartyReport): boolean => ended === null && wanted.get(name) === "unpaid";
 	const missed = parties
-		.filter(({ name, isHonest, ended, gain }) => !isHonest && (ended !== wanted.get(name) || gain > 0))
+		.filter((one) => !one.isHonest && !isIdle(one) && (one.ended !== wanted.get(one.name) || one.gain > 0))
 		.map(({ name, ended, gain }) => `${name}: ${ended ?? "no try"}, ${gain} tokens`);
 	const wronged = parties
 		.filter(({ name, isHonest, gain, outcomes }) => {
 			if (!isHonest) return false;
-			return outcomes.includes("convicted") || outcomes.includes("replaced") || (name !== "customer" && gain < 0);
+			// An auditor that is replaced because the claimant gives no state to begin with loses nothing by it.
+			return outcomes.includes("convicted") || (name !== "customer" && gain < 0);
 		})
 		.map(({ name, gain, outcomes }) => `${name}: ${gain} tokens, ${outcomes.join(", ")}`);
 	return {
