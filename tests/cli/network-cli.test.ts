@@ -60,7 +60,7 @@ const json = async (...args: string[]) => {
 
 /** Starts `up` and gives its lines as they come; `until` waits for one that matches, or for the end. */
 function startUp(...args: string[]) {
-	const child: ChildProcess = spawn(process.execPath, [main, "up", ...args], { cwd: scratch, env });
+	const child: ChildProcess = spawn(process.execPath, [main, "up", "--providers", "1", ...args], { cwd: scratch, env });
 	const lines: string[] = [];
 	let err = "";
 	child.stderr!.on("data", (chunk) => (err += chunk));

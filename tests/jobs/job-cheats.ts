@@ -1,4 +1,4 @@
-// The cheaters of jobs in a network, one function each: a provider as owners run it, with one thing replaced. What each ends as: docs/jobs.md §15.
+// The cheaters of jobs in a network, one function each: a provider as owners run it, with one thing replaced. What each ends as: docs/jobs.md §9, §14.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,6 +1,6 @@
 // Jobs among strangers, simulated: every cheater of job-cheats.ts among honest providers before a real validator and the embedded chain. Each cheater is
 // drawn once at least: honest ones that can lock a bond come when all that cheat had their try. Says how each ended, and what everybody had before and
-// after, in tokens. Page: docs/jobs.md §15; the command: npm run simulate -- --jobs N.
+// after, in tokens. Page: docs/jobs.md §9; the command: npm run simulate -- --jobs N.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "../../src/api/types.ts";
 import type { JobMethod } from "../../src/protocol/network/job.ts";

@@ -162,7 +162,13 @@ test("a probe over the agent link is valid, and names the provider", () =>
 	together(async (door, { provider, events, when }, far) => {
 		assert.equal(far.providerKey, provider.key);
 		assert.deepEqual(far.claim, provider.claim);
-		assert.deepEqual(far.offer, { name: "a test's host", pricePerHourMicros: 5, rentable: false, ssh: null, jobs: null });
+		assert.deepEqual(far.offer, {
+			name: "a test's host",
+			pricePerHourMicros: 5,
+			rentable: false,
+			ssh: null,
+			jobs: null,
+		});
 		const result = await probe(far, door.signer);
 		assert.equal(result.verdict.status, "valid", JSON.stringify(result.verdict));
 		const decoded = decodeEvidence(result.evidence!);

@@ -24,6 +24,18 @@ contract InvariantsTest is Cheats {
             (AssayToken(token_), Registry(registry_), Scoreboard(scoreboard_), Rewards(rewards_));
     }
 
+    /// Found by a campaign: whoever had a weight and was given nothing, for nothing was funded, may be gone with the next weights.
+    function test_whoEarnedNothingMayGo() public {
+        handler.stake(45896395193115702179504986748118278658844619345950980462490977977910236807168, 23231);
+        handler.epoch(
+            500822554057464904774668913418767179125152334147008126957285284981689957,
+            214932172919351906010167968842109149118321696219373055017118442911317
+        );
+        handler.epoch(24675773223710501420185, 2146951949346632849948569566678);
+        handler.look();
+        this.invariant_everythingHolds();
+    }
+
     function targetContracts() public view returns (address[] memory list) {
         list = new address[](1);
         list[0] = address(handler);
