@@ -22,7 +22,7 @@ using assay::Kind;
 using assay::payload_of;
 using assay::read_payload;
 
-constexpr int kPatienceMs = 60000;  // an engine that is silent for so long hangs
+constexpr int kPatienceMs = 240000;  // silent for so long, an engine hangs: on a busy machine, with sanitizers too
 
 class EngineProcess {
  public:

@@ -143,9 +143,10 @@ export function createJobHosts(means: Means) {
 		do {
 			const page = await store.providers.list({ ...filter, limit: PAGE, ...(cursor && { cursor }) });
 			const taking = page.rows.filter(({ id }) => (agents.get(id)?.offer.jobs ?? null) !== null);
-			const rows = Map.groupBy(await store.jobs.partsOf(taking.map(({ id }) => id)), ({ provider }) => provider);
+			const rows = new Map<string, WorkRow[]>(taking.map(({ id }) => [id, []]));
+			for (const row of await store.jobs.partsOf([...rows.keys()])) rows.get(row.provider)!.push(row);
 			for (const provider of taking) {
-				const host = await hostOf(provider, rows.get(provider.id) ?? []);
+				const host = await hostOf(provider, rows.get(provider.id)!);
 				if (host !== null) hosts.push(host);
 			}
 			cursor = page.cursor ?? undefined;
