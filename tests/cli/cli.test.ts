@@ -52,6 +52,7 @@ test("help names every command and goes to standard output", () => {
 		"rent",
 		"chain",
 		"stake",
+		"deposit",
 		"unstake",
 		"claim",
 		"audit",
