@@ -68,7 +68,7 @@ const terms = {
 		feeMicros: 2,
 		auditMicros: 10,
 		bondMicros: 50,
-		startByMs: 9,
+		startByMs: 4_000_000_000_000,
 		workMs: 9,
 		windowMs: 9,
 		checkedMs: 9,
