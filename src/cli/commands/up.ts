@@ -134,7 +134,13 @@ const TRIAL_SCORES = { hostOnlyPpm: 10_000 };
 /** Two that run the same, and one for when one of them is gone. */
 const TRIAL_PROVIDERS = 3;
 /** A job is paid, or given to another, while somebody looks on. The defaults are for strangers (docs/scores.md). */
-const TRIAL_JOBS = { jobAcceptMs: 30_000, jobBeatMs: 3000, jobWindowMs: 120_000, jobCheckedMs: 5000 };
+const TRIAL_JOBS = {
+	jobAcceptMs: 30_000,
+	jobBeatMs: 3000,
+	jobWindowMs: 120_000,
+	jobCheckedMs: 5000,
+	jobSilenceMs: 60_000,
+};
 
 /** For this machine's providers, and for the validator's own re-runs of jobs. */
 async function ensureEngine(say: (text: string) => void) {

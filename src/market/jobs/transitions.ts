@@ -173,6 +173,23 @@ export function convicted(job: JobRecord, at: number): Transition {
 	};
 }
 
+/**
+ * Found false, or silent, where no chain has convicted it: the claim stands and is never checked. A fraud file that anybody can judge counts as a
+ * conviction of its provider, silence as a lost part.
+ */
+export function disputed(
+	job: JobRecord,
+	at: number,
+	{ fraud, isProvable, why }: { readonly fraud: string | null; readonly isProvable: boolean; readonly why: string },
+): Transition {
+	const part = job.parts[at]!;
+	return {
+		record: job,
+		events: [tell(part, "disputed", { fraud, isProvable, why: why.slice(0, 500) })],
+		outcomes: says(part, fraud === null ? "lost" : "convicted", job.terms),
+	};
+}
+
 export function refunded(job: JobRecord, at: number, nowMs: number, by: "customer" | "anyone"): Transition {
 	return { record: rules.refund(job, at, nowMs, by), events: [tell(job.parts[at]!, "refunded", { by })] };
 }

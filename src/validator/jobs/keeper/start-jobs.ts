@@ -27,7 +27,7 @@ export interface JobsOnChain {
 	readonly lease: string;
 }
 
-/** A claimant that is away is asked again for so long; longer ones wait for the next look. */
+/** Within one look a claimant that is away is asked again for so long at most: others wait for their turn. */
 const PATIENCE_MS = 60_000;
 const ASK_EVERY_MS = 2000;
 
@@ -51,7 +51,7 @@ export async function createJobs(
 		...{ blobs, scratch, answers: store.jobAnswers, nowMs: env.nowMs },
 		engine: config.engine === null ? null : ownEngine(config.engine, env),
 		ask: async ({ provider, ...about }, question) => await asker.ask(provider, "ask", { ...about, question }),
-		...{ patienceMs: PATIENCE_MS, askEveryMs: ASK_EVERY_MS },
+		...{ patienceMs: Math.min(PATIENCE_MS, config.params.jobSilenceMs), askEveryMs: ASK_EVERY_MS },
 		sleep: async (ms) => void (await sleep(ms, stopping.signal)),
 		chain: chain === null ? null : evidenceChain(chain),
 	};
@@ -63,7 +63,7 @@ export async function createJobs(
 		hosts: createJobHosts({ ...base, jobChain }),
 		works: createJobWorks(base),
 		nudges: createNudges(),
-		ownRuns: createTries(env.nowMs),
+		ownRuns: createTries(env.nowMs, config.params.jobSilenceMs),
 		auditBegins: createAuditBegins(() => context),
 		wakeJob: (id) => watch?.wake(id),
 	};

@@ -117,7 +117,10 @@ async function goOnAuditing(context: JobContext, job: Job, part: JobPart): Promi
 		// One after the other: a host runs one at a time.
 		if (asked.has(audit.auditor)) continue;
 		asked.add(audit.auditor);
-		if (audit.first > 0 && (await context.auditBegins.get(job, part.part, at)) === null) continue;
+		if (audit.first > 0 && !(await hasBegin(context, job, part, at))) {
+			isChanged = await withheld(context, job, part, "no auditor gets the state that it would begin with");
+			continue;
+		}
 		const word = { job: job.id, part: part.part, attempt: part.attempt, audit: at };
 		if ((await nudge(context, audit.auditor, word)) === "declined")
 			isChanged = await replace(context, job, part, at, "declined");
@@ -146,6 +149,7 @@ async function runOurselves(context: JobContext, job: Job, part: JobPart, at: nu
 	const claim = await claimAtHand(context, job, part.part);
 	const ran = await evidence.rerun({ claim, window: { first, count } });
 	if (ran.kind === "ran") {
+		ownRuns.succeeded(silenceOf(job, part));
 		const states = await putOwnBlob(blobs, auditHolder(job.id), concatBytes(...ran.states));
 		await changeJob(context, job, transitions.answered(job.record, part.part, at, states.root));
 		return true;
@@ -153,14 +157,40 @@ async function runOurselves(context: JobContext, job: Job, part: JobPart, at: nu
 	log.info({ job: job.id, part: part.part, audit: at, why: ran.why }, `jobs: ${ran.kind}`);
 	if (ran.kind === "unable") return replace(context, job, part, at, ran.why);
 	ownRuns.failed(name);
-	return withheld(context, job, part);
+	return withheld(context, job, part, ran.why);
 }
 
-/** Whoever gives no state cannot be checked. On chain its silence convicts nobody yet (docs/chain.md §12): its claim then waits for the whole window. */
-async function withheld(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
-	const name = `${job.id}/${part.part}/${part.attempt}`;
-	if (job.offer.escrow !== null || !context.ownRuns.isGivenUp(name)) return false;
-	await changeJob(context, job, transitions.convicted(job.record, part.part));
+const silenceOf = ({ id }: Job, { part, attempt }: JobPart): string => `${id}/${part}/${attempt}/silence`;
+
+/** Whether the claimant gave the state that a drawn auditor begins with. */
+async function hasBegin({ auditBegins, ownRuns }: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
+	const name = `${job.id}/${part.part}/${part.attempt}/${at}/begin`;
+	if (!ownRuns.mayTry(name)) return false;
+	if ((await auditBegins.get(job, part.part, at)) !== null) {
+		ownRuns.succeeded(silenceOf(job, part));
+		return true;
+	}
+	ownRuns.failed(name);
+	return false;
+}
+
+/**
+ * Whoever gives no state, or no answer, for `jobSilenceMs` cannot be checked. Without a chain it loses the part. On chain silence convicts nobody yet
+ * (docs/chain.md §12): the claim is never checked and waits for its whole window, and the record says why.
+ */
+async function withheld(context: JobContext, job: Job, part: JobPart, why: string): Promise<boolean> {
+	const { ownRuns } = context;
+	const name = silenceOf(job, part);
+	if (!ownRuns.mayTry(name)) return false;
+	if (!ownRuns.isGivenUp(name)) {
+		ownRuns.failed(name);
+		return false;
+	}
+	const isOurs = job.offer.escrow === null;
+	const transition = isOurs
+		? transitions.convicted(job.record, part.part)
+		: transitions.disputed(job.record, part.part, { fraud: null, isProvable: false, why });
+	if ((await changeJob(context, job, transition)) !== null && !isOurs) ownRuns.done(name);
 	return true;
 }
 
@@ -178,7 +208,7 @@ async function compare(context: JobContext, job: Job, part: JobPart, at: number)
 }
 
 async function rule(context: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
-	const { evidence, ownRuns, env, log } = context;
+	const { evidence, ownRuns, env, log, store } = context;
 	const name = `${job.id}/${part.part}/${part.attempt}/${at}/referee`;
 	if (!ownRuns.mayTry(name)) return false;
 	const audit = part.audits[at]!;
@@ -192,41 +222,27 @@ async function rule(context: JobContext, job: Job, part: JobPart, at: number): P
 		ownRuns.failed(name);
 		return replace(context, job, part, at, ruling.verdict === "auditor" ? "it lied" : ruling.why.slice(0, 200));
 	}
-	const { file } = ruling;
-	const fraud = file && {
+	const { file, isProvable, why } = ruling;
+	if (file === null) {
+		ownRuns.failed(name);
+		return withheld(context, job, part, why);
+	}
+	const fraud = {
 		...{ hash: bytesToHex(sha256Of(file)), claim: part.claim!, job: job.id, part: part.part, attempt: part.attempt },
-		...{
-			accused: part.provider!,
-			atMs: env.nowMs(),
-			body: asJson({ why: ruling.why, isProvable: ruling.isProvable }),
-			file,
-		},
+		...{ accused: part.provider!, atMs: env.nowMs(), body: asJson({ why, isProvable }), file },
 	};
 	if (job.offer.escrow === null) {
-		await changeJob(context, job, transitions.convicted(job.record, part.part), fraud === null ? {} : { fraud });
+		await changeJob(context, job, transitions.convicted(job.record, part.part), { fraud });
 		return true;
 	}
+	// Tried again until the chain has it: then the part is open there, and the record follows.
+	ownRuns.failed(name);
+	if ((await store.jobs.fraud(fraud.hash)) === null) {
+		const told = transitions.disputed(job.record, part.part, { fraud: fraud.hash, isProvable, why });
+		if ((await changeJob(context, job, told, { fraud })) === null) return true;
+	}
+	if (isProvable) await evidence.prove({ claim, file });
 	ownRuns.done(name);
-	const outcomes = [
-		{ provider: part.provider!, part: part.part, attempt: part.attempt, outcome: "lost" as const, valueMicros: 0 },
-	];
-	const told = {
-		...{ kind: "disputed", part: part.part },
-		detail: {
-			attempt: part.attempt,
-			fraud: fraud?.hash ?? null,
-			isProvable: ruling.isProvable,
-			why: ruling.why.slice(0, 500),
-		},
-	};
-	// What the chain cannot judge yet convicts nobody there: such a claim is never checked, and waits for its whole window.
-	const changed = await changeJob(
-		context,
-		job,
-		{ record: job.record, events: [told], ...(!ruling.isProvable && { outcomes }) },
-		fraud === null ? {} : { fraud },
-	);
-	if (changed !== null && fraud !== null && ruling.isProvable) await evidence.prove({ claim, file: fraud.file });
 	return true;
 }
 
