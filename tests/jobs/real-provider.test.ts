@@ -40,7 +40,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 		}
 		before(async () => {
 			// Times of a machine that does much else; what is checked is paid a second later.
-			const params = { jobWindowMs: 60_000, jobBeatMs: 10_000, jobLeastWorkMs: 120_000 };
+			const params = { jobWindowMs: 60_000, jobBeatMs: 500, jobBeatMisses: 60, jobLeastWorkMs: 120_000 };
 			stage = await openStage({
 				hasChain,
 				params,
@@ -78,11 +78,12 @@ for (const hasChain of isDeep ? [false, true] : [true])
 
 		test("killed while it works, and started again, the same provider ends what it began", async () => {
 			const { id } = await submit(stage, {
-				...{ method: { name: "redundant", count: 2 }, segments: 4000, salt: "7c".repeat(32) },
+				...{ method: { name: "redundant", count: 2 }, segments: 6000, salt: "7c".repeat(32) },
 			});
 			const part = () => stage.customer.getJob({ params: { id } }).then(({ record }) => record.parts[0]!);
 			const provider = await eventually(async () => {
 				const { done, state, provider: one } = await part();
+				assert.ok(["open", "assigned", "running"].includes(state), `too late to kill it: ${state}`);
 				return state === "running" && done > 0 && one;
 			});
 			const n = [1, 2, 3].find((one) => signerOf(200 + one).key === provider)!;
