@@ -1,8 +1,8 @@
 // How long a judge takes over a fraud file of every kind, and how large it is: node bench/fraud.ts. The files are those of the tests.
 import { writeFileSync } from "node:fs";
 import { arch, cpus } from "node:os";
-import { fraudSamples } from "../src/verify/work/fraud-samples.test-kit.ts";
-import { verifyFraud } from "../src/verify/work/judge-fraud.ts";
+import { fraudSamples } from "../src/verify/optimistic/fraud/fraud-samples.test-kit.ts";
+import { verifyFraud } from "../src/verify/optimistic/fraud/judge-fraud.ts";
 
 const ROUNDS = 21;
 const files = [...(await fraudSamples())].map(([name, file]) => {

@@ -7,7 +7,7 @@ import { concatBytes } from "../../src/protocol/bytes/bytes.ts";
 import { type Hex, packed, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak, keccakLeaf, keccakNode } from "../../src/protocol/hash/keccak-tree.ts";
 import { leafHash, pathLength, rootFromPath } from "../../src/protocol/hash/merkle.ts";
-import { chunkStart, traceQuestion, transcriptQuestion } from "../../src/verify/work/fraud-proof.ts";
+import { chunkStart, traceQuestion, transcriptQuestion } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
 import { encodeOp, MAGIC } from "../../src/work/program/encode.ts";
 import { programRootOf } from "../../src/work/program/open-program.ts";
 import type { Op } from "../../src/work/program/shapes.ts";

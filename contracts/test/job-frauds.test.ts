@@ -43,8 +43,8 @@ import {
 	runnerOf,
 	toyNetwork,
 } from "../../src/validator/jobs/evidence/toy-claim.test-kit.ts";
-import { traceQuestion } from "../../src/verify/work/fraud-proof.ts";
-import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
+import { traceQuestion } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
+import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mixedSample, mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { elementCount } from "../../src/work/operators/tensor-type.ts";
 import { rootBytes } from "../../src/work/runs/journal.ts";

@@ -7,7 +7,7 @@ import { judgeAbi } from "../../src/chain/abi/judge-abi.ts";
 import type { AccusedCase, ElementFault } from "../../src/chain/contracts/disputes.ts";
 import { philoxKey } from "../../src/protocol/hash/philox.ts";
 import { vectorRows } from "../../src/protocol/vectors.test-kit.ts";
-import { elementProof } from "../../src/verify/work/fraud-proof.ts";
+import { elementProof } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
 import { numbersFrom } from "../../src/work/builder/samples.test-kit.ts";
 import { createElements, elementCount } from "../../src/work/operators/tensor-type.ts";
 import type { Op } from "../../src/work/program/shapes.ts";

@@ -1,4 +1,4 @@
-// The chain's judge beside its TypeScript twins, src/work/trace/judge.ts and src/verify/work/judge-fraud.ts: golden fraud files and
+// The chain's judge beside its TypeScript twins, src/work/trace/judge.ts and src/verify/optimistic/fraud/judge-fraud.ts: golden fraud files and
 // every change of them, lies in every operator of real runs, all instructions. Both must find the same numbers, or both nothing.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,8 +7,8 @@ import { type AccusedCase, type ElementFault, judgeOnChain } from "../../src/cha
 import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { philoxKey } from "../../src/protocol/hash/philox.ts";
 import { vectorRows } from "../../src/protocol/vectors.test-kit.ts";
-import { tamperedFrauds } from "../../src/verify/work/fraud-tampers.test-kit.ts";
-import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
+import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.test-kit.ts";
+import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mixedSample, mlpSample, numbersFrom, type Sample } from "../../src/work/builder/samples.test-kit.ts";
 import { CODE_OF } from "../../src/work/operators/instruction.ts";
 import type { Elements } from "../../src/work/operators/tensor-type.ts";

@@ -19,7 +19,7 @@ import {
 	runnerOf,
 	toyNetwork,
 } from "../../src/validator/jobs/evidence/toy-claim.test-kit.ts";
-import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
+import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 
 test("a real engine runs windows again and convicts; nothing of it is left on disk", async () => {

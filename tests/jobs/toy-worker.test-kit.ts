@@ -17,7 +17,7 @@ import type { BlobName } from "../../src/protocol/network/job-spec.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
 import type { Store } from "../../src/store/open-store.ts";
 import { figure, gpu, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
-import { rootsAnswer } from "../../src/verify/work/questions.ts";
+import { rootsAnswer } from "../../src/verify/optimistic/questions.ts";
 import { bytesToElements, type Elements, elementCount, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { orThrow } from "../../src/work/program/fault.ts";
 import { openProgram } from "../../src/work/program/open-program.ts";

@@ -14,7 +14,7 @@ import { buildWeb, compress, ensureBuilt } from "../../scripts/build-web.ts";
 import type { ApiServer } from "../../src/api/server/create-server.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
-import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
+import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { formatFigure } from "../../web/parts/format.ts";
 import { startToyApi } from "../api/toy-api.test-kit.ts";
 import { answeredCall, openRollChain } from "../roll-call-chain.test-kit.ts";
@@ -157,7 +157,7 @@ async function nodeForPages(to: string): Promise<{ url: string; close(): void }>
 }
 
 test("a fraud file: its place and numbers as the CLI has them, on the word of whoever made it; spoiled it proves nothing", async () => {
-	const { fraudSamples } = await import("../../src/verify/work/fraud-samples.test-kit.ts");
+	const { fraudSamples } = await import("../../src/verify/optimistic/fraud/fraud-samples.test-kit.ts");
 	const file = Buffer.from((await fraudSamples()).get("element chunk")!);
 	const told = verifyFraud(file);
 	assert.ok(told.status === "valid");

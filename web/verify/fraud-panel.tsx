@@ -1,7 +1,7 @@
 // A fraud file: whether it convicts, whom, and by which number. The judging is in verifier-worker.ts.
 import { useEffect } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
-import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../src/verify/work/fraud-verdict.ts";
+import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { formatSpan } from "../parts/format.ts";
 import { Empty, Fact, Id, VerdictBadge } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";

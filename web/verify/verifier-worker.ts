@@ -5,8 +5,8 @@ import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { formatOf } from "../../src/protocol/roll-call/roll-file.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
-import type { FraudVerdict } from "../../src/verify/work/fraud-verdict.ts";
-import { verifyFraud } from "../../src/verify/work/judge-fraud.ts";
+import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
+import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 import type { LiveChallenge } from "../proofs/probe-events.ts";
 

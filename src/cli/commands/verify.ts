@@ -5,7 +5,7 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import { formatOf } from "../../protocol/roll-call/roll-file.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
-import { verifyFraud } from "../../verify/work/judge-fraud.ts";
+import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
 import { type CliIo, command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";

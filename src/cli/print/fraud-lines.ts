@@ -1,6 +1,6 @@
 // What a fraud file shows, for people. Numbers and hashes only: no text of the accused is in it.
 import { codes } from "../../protocol/codes.ts";
-import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../verify/work/fraud-verdict.ts";
+import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../verify/optimistic/fraud/fraud-verdict.ts";
 import type { Paint } from "./paint.ts";
 
 export function fraudLines(verdict: FraudVerdict, paint: Paint): string[] {

@@ -18,9 +18,9 @@ import {
 	type SaidAnswer,
 } from "../../protocol/network/job-question.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
-import type { StateRoots } from "../../verify/work/answers.ts";
-import { traceQuestion, transcriptQuestion } from "../../verify/work/fraud-proof.ts";
-import { answerLength, leafAnswer, rootsAnswer } from "../../verify/work/questions.ts";
+import type { StateRoots } from "../../verify/optimistic/answers.ts";
+import { traceQuestion, transcriptQuestion } from "../../verify/optimistic/fraud/fraud-proof.ts";
+import { answerLength, leafAnswer, rootsAnswer } from "../../verify/optimistic/questions.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { encodeTranscript } from "../../work/trace/transcript.ts";

@@ -1,13 +1,13 @@
 // Two runs of one job that differ, docs/jobs.md §6: which one is false, by one's own engine, and the fraud file that shows it. The search itself is
-// verify/work/narrow.ts; who answers for the accused is the caller's affair.
+// verify/optimistic/narrow.ts; who answers for the accused is the caller's affair.
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
-import type { Answers } from "../../verify/work/answers.ts";
-import type { ValidFraud } from "../../verify/work/fraud-verdict.ts";
-import { verifyFraud } from "../../verify/work/judge-fraud.ts";
-import { firstOtherSegment, narrow } from "../../verify/work/narrow.ts";
+import type { Answers } from "../../verify/optimistic/answers.ts";
+import type { ValidFraud } from "../../verify/optimistic/fraud/fraud-verdict.ts";
+import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
+import { firstOtherSegment, narrow } from "../../verify/optimistic/narrow.ts";
 import { firstState, resultRootOf, stateHashOf } from "../../work/trace/commitments.ts";
 import { answersOf, type OpenedRun, replayOf } from "./open-run.ts";
 

@@ -2,7 +2,7 @@
 // a false start, another result. Each is consistent with its own claim, so that only the wire itself can give it away.
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { merkleLevels } from "../../protocol/hash/merkle.ts";
-import { type Answers, LEVELS, type StateRoots } from "../../verify/work/answers.ts";
+import { type Answers, LEVELS, type StateRoots } from "../../verify/optimistic/answers.ts";
 import type { Source } from "../../work/program/shapes.ts";
 import { segmentTree, stateHashOf, type TraceLeaf, traceLeafHash } from "../../work/trace/commitments.ts";
 import type { OpenedRun } from "./open-run.ts";

@@ -6,7 +6,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { RunReader } from "../../store/runs/run-folder.ts";
-import type { Answers, StateRoots } from "../../verify/work/answers.ts";
+import type { Answers, StateRoots } from "../../verify/optimistic/answers.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram, programRoot } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";

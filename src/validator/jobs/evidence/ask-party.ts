@@ -8,9 +8,9 @@ import { isSignedBy, typedDigest } from "../../../protocol/chain/typed-data.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { ANSWER_PAGE_BYTES, type JobQuestion, questionText } from "../../../protocol/network/job-question.ts";
 import type { FirstWord } from "../../../store/jobs/job-answers.ts";
-import { noAnswer } from "../../../verify/work/answers.ts";
-import { ANSWER_TYPE, traceQuestion, transcriptQuestion } from "../../../verify/work/fraud-proof.ts";
-import { type Ask, answerLength } from "../../../verify/work/questions.ts";
+import { noAnswer } from "../../../verify/optimistic/answers.ts";
+import { ANSWER_TYPE, traceQuestion, transcriptQuestion } from "../../../verify/optimistic/fraud/fraud-proof.ts";
+import { type Ask, answerLength } from "../../../verify/optimistic/questions.ts";
 import type { Program } from "../../../work/program/shapes.ts";
 import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
 

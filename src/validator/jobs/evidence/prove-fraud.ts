@@ -13,7 +13,7 @@ import { announcementSalt } from "../../../chain/sending/announce.ts";
 import type { Call } from "../../../chain/sending/sign.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import { elementProof, twoWordsProof } from "../../../verify/work/fraud-proof.ts";
+import { elementProof, twoWordsProof } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import type { ClaimAtHand, EvidenceChain } from "./claim-at-hand.ts";
 import { isProvable } from "./signed-file.ts";
 

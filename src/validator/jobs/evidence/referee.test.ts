@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import type { Cheat } from "../../../engine/client/toy-work-session.test-kit.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { type JobQuestion, readQuestion } from "../../../protocol/network/job-question.ts";
-import { verifyFraud } from "../../../verify/work/judge-fraud.ts";
+import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { mixedSample, type Sample } from "../../../work/builder/samples.test-kit.ts";
 import { elementCount } from "../../../work/operators/tensor-type.ts";
 import type { EvidenceMeans } from "./claim-at-hand.ts";

@@ -3,10 +3,10 @@
 // Who does not answer, or answers what does not fit its own words, loses as well, but by no proof: no chain convicts for silence yet.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
-import type { Answers } from "../../../verify/work/answers.ts";
-import { verifyFraud } from "../../../verify/work/judge-fraud.ts";
-import { firstOtherSegment, type JobAtHand, narrowSegment } from "../../../verify/work/narrow.ts";
-import { RemoteAnswers } from "../../../verify/work/questions.ts";
+import type { Answers } from "../../../verify/optimistic/answers.ts";
+import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
+import { firstOtherSegment, type JobAtHand, narrowSegment } from "../../../verify/optimistic/narrow.ts";
+import { RemoteAnswers } from "../../../verify/optimistic/questions.ts";
 import { claimHash, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
 import { askParty, TwoWords } from "./ask-party.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand } from "./claim-at-hand.ts";

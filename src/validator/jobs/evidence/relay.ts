@@ -7,7 +7,7 @@ import {
 	readQuestion,
 	type SaidAnswer,
 } from "../../../protocol/network/job-question.ts";
-import { answerLength } from "../../../verify/work/questions.ts";
+import { answerLength } from "../../../verify/optimistic/questions.ts";
 import { askParty, firstWordQuestion, TwoWords } from "./ask-party.ts";
 import { type ClaimAtHand, type EvidenceMeans, hashOfClaim, jobAtHand } from "./claim-at-hand.ts";
 import { proveFraud } from "./prove-fraud.ts";

@@ -1,10 +1,10 @@
 // Fraud files with the accused's signatures in them, docs/jobs.md §7: what a judge needs and what binds it to its maker, in one file.
 import type { FirstWord } from "../../../store/jobs/job-answers.ts";
-import { signFraudFile } from "../../../verify/work/fraud-file.ts";
-import { answersOfFile, elementProof, twoWordsProof } from "../../../verify/work/fraud-proof.ts";
-import { verifyFraud } from "../../../verify/work/judge-fraud.ts";
-import type { JobAtHand } from "../../../verify/work/narrow.ts";
-import { ProgramParts } from "../../../verify/work/show-parts.ts";
+import { signFraudFile } from "../../../verify/optimistic/fraud/fraud-file.ts";
+import { answersOfFile, elementProof, twoWordsProof } from "../../../verify/optimistic/fraud/fraud-proof.ts";
+import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
+import { ProgramParts } from "../../../verify/optimistic/fraud/show-parts.ts";
+import type { JobAtHand } from "../../../verify/optimistic/narrow.ts";
 import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
 
 type Means = Pick<EvidenceMeans, "answers" | "chain">;

@@ -1,6 +1,6 @@
 // Changes to a fraud file, for the tamper list: every value of its envelope by its kind, every attachment, each written anew so that only what the
 // value means can give it away.
-import { encodeContainer, entriesOf } from "../../protocol/probe/container.ts";
+import { encodeContainer, entriesOf } from "../../../protocol/probe/container.ts";
 import { decodeFraudFile } from "./fraud-file.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: writes into what is read-only to everybody else

@@ -2,8 +2,8 @@
 // no bytes make the judge throw.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
-import { codes } from "../../protocol/codes.ts";
+import { fc, scaled } from "../../../../tests/fuzz.test-kit.ts";
+import { codes } from "../../../protocol/codes.ts";
 import { decodeFraudFile, makeFraudFile } from "./fraud-file.ts";
 import { fraudSamples, signedSample, twoWordsSample } from "./fraud-samples.test-kit.ts";
 import { tamperedFrauds } from "./fraud-tampers.test-kit.ts";

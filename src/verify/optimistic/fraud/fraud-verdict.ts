@@ -1,7 +1,7 @@
 // The verdict on a fraud file. A value, never an exception. `valid` means: what is shown contradicts itself, so whoever made the claim and
 // gave these answers is convicted. It never clears anybody.
-import type { Code } from "../../protocol/codes.ts";
-import type { Finding, Verdict } from "../../protocol/probe/verdict.ts";
+import type { Code } from "../../../protocol/codes.ts";
+import type { Finding, Verdict } from "../../../protocol/probe/verdict.ts";
 import type { FaultShown } from "./fraud-file.ts";
 
 export interface ValidFraud {
@@ -54,7 +54,7 @@ export function fraudPlace({ segment, phase, step, op, operator, element, operan
 	].join(", ");
 }
 
-/** Ends a judgement: nothing is proven, and this is why. Thrown inside src/verify/work/ only. */
+/** Ends a judgement: nothing is proven, and this is why. Thrown inside src/verify/optimistic/ only. */
 export class Unproven extends Error {
 	readonly code: Code;
 	readonly where: string;

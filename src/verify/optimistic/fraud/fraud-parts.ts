@@ -1,13 +1,13 @@
 // What a fraud file shows, part by part, each bound to the claim: ops and tensors by the program's root, states by the segment tree, the
 // trace by its root. A part that is not what it says ends the judgement with its code.
-import { bytesToHex, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import type { Code } from "../../protocol/codes.ts";
-import { keccakLeaf, keccakNode } from "../../protocol/hash/keccak-tree.ts";
-import { rootFromPath } from "../../protocol/hash/merkle.ts";
-import { decodeHead, decodeOp, decodeProgram, decodeTensor } from "../../work/program/decode.ts";
-import type { Checked } from "../../work/program/fault.ts";
-import { programRoot, programRootOf } from "../../work/program/open-program.ts";
-import type { Op, Phase, Program, Tensor } from "../../work/program/shapes.ts";
+import { bytesToHex, equalBytes, hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import type { Code } from "../../../protocol/codes.ts";
+import { keccakLeaf, keccakNode } from "../../../protocol/hash/keccak-tree.ts";
+import { rootFromPath } from "../../../protocol/hash/merkle.ts";
+import { decodeHead, decodeOp, decodeProgram, decodeTensor } from "../../../work/program/decode.ts";
+import type { Checked } from "../../../work/program/fault.ts";
+import { programRoot, programRootOf } from "../../../work/program/open-program.ts";
+import type { Op, Phase, Program, Tensor } from "../../../work/program/shapes.ts";
 import {
 	claimHash,
 	inputsHashFrom,
@@ -15,7 +15,7 @@ import {
 	stateHashFrom,
 	traceLeafHash,
 	treeFromRoot,
-} from "../../work/trace/commitments.ts";
+} from "../../../work/trace/commitments.ts";
 import type { FraudBody, OpShown, RootShown, StateShown, TraceShown } from "./fraud-file.ts";
 import { Unproven } from "./fraud-verdict.ts";
 

@@ -15,8 +15,8 @@ import { endOrigin, type Origin, operandOrigins } from "../../work/trace/origins
 import { leafCount, rootOfLeaf, zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { encodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import { type Answers, AskedTrace, noAnswer, type OpPlace, phaseOf, type StateRoots, stepsOf } from "./answers.ts";
-import type { ElementShown, OriginShown } from "./fraud-file.ts";
-import { hexes, ProgramParts, traceShown } from "./show-parts.ts";
+import type { ElementShown, OriginShown } from "./fraud/fraud-file.ts";
+import { hexes, ProgramParts, traceShown } from "./fraud/show-parts.ts";
 
 export interface JobAtHand {
 	readonly program: Program;

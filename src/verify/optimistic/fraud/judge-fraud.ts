@@ -1,15 +1,15 @@
 // Does a fraud file convict? docs/jobs.md §7. A pure function of its bytes and of what the asker expects; the same in the CLI and in a browser.
 // Bad files are values, never exceptions. Who is convicted made this claim and gave these answers: whether somebody signed them is not
 // known here, and the verdict says so.
-import { concatBytes } from "../../protocol/bytes/bytes.ts";
-import { isSignedBy, typedDigest } from "../../protocol/chain/typed-data.ts";
-import type { Code } from "../../protocol/codes.ts";
-import { philoxKey } from "../../protocol/hash/philox.ts";
-import { sumShapeFault } from "../../work/program/check-sums.ts";
-import type { Op } from "../../work/program/shapes.ts";
-import { type Contradiction, judgeElement, type Nothing, type ShownLeaf } from "../../work/trace/judge.ts";
-import { LEAF_BYTES } from "../../work/trace/tensor-tree.ts";
-import { decodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
+import { concatBytes } from "../../../protocol/bytes/bytes.ts";
+import { isSignedBy, typedDigest } from "../../../protocol/chain/typed-data.ts";
+import type { Code } from "../../../protocol/codes.ts";
+import { philoxKey } from "../../../protocol/hash/philox.ts";
+import { sumShapeFault } from "../../../work/program/check-sums.ts";
+import type { Op } from "../../../work/program/shapes.ts";
+import { type Contradiction, judgeElement, type Nothing, type ShownLeaf } from "../../../work/trace/judge.ts";
+import { LEAF_BYTES } from "../../../work/trace/tensor-tree.ts";
+import { decodeTranscript, type Transcript } from "../../../work/trace/transcript.ts";
 import { decodeFraudFile, type ElementShown, type FaultShown } from "./fraud-file.ts";
 import { bytesOfHex, Shown } from "./fraud-parts.ts";
 import { ANSWER_TYPE, answersOf } from "./fraud-proof.ts";

@@ -1,11 +1,11 @@
 // A fraud file as the chain's judge takes it, docs/chain.md §12: the same parts, in the arguments of `prove`, and the answers under which the
 // accused's signatures must stand. Not here: whether it convicts (judge-fraud.ts), signing and sending (src/chain/contracts/disputes.ts).
-import { hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
-import { keccak } from "../../protocol/hash/keccak-tree.ts";
-import { sumShapeFault } from "../../work/program/check-sums.ts";
-import { decodeOp } from "../../work/program/decode.ts";
-import { chunkEnds } from "../../work/trace/layout.ts";
+import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { type Hex, packed, toHex } from "../../../protocol/chain/hex.ts";
+import { keccak } from "../../../protocol/hash/keccak-tree.ts";
+import { sumShapeFault } from "../../../work/program/check-sums.ts";
+import { decodeOp } from "../../../work/program/decode.ts";
+import { chunkEnds } from "../../../work/trace/layout.ts";
 import { decodeFraudFile, type ElementShown, type FraudBody, type TraceShown } from "./fraud-file.ts";
 
 const QUESTION = 7;

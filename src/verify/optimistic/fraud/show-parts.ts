@@ -1,8 +1,8 @@
 // Makes the parts of a fraud file that judge-fraud.ts reads: leaves of the program, the trace and the states, each with its path.
-import { bytesToHex, concatBytes } from "../../protocol/bytes/bytes.ts";
-import { type KeccakTree, keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
-import { encodeHead, encodeLeaves, encodeProgram } from "../../work/program/encode.ts";
-import type { Phase, Program, TensorKind } from "../../work/program/shapes.ts";
+import { bytesToHex, concatBytes } from "../../../protocol/bytes/bytes.ts";
+import { type KeccakTree, keccakLeaf, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
+import { encodeHead, encodeLeaves, encodeProgram } from "../../../work/program/encode.ts";
+import type { Phase, Program, TensorKind } from "../../../work/program/shapes.ts";
 import {
 	claimHash,
 	type JobClaim,
@@ -10,8 +10,8 @@ import {
 	rootsTree,
 	segmentTree,
 	type TraceLeaf,
-} from "../../work/trace/commitments.ts";
-import type { Answers, StateRoots } from "./answers.ts";
+} from "../../../work/trace/commitments.ts";
+import type { Answers, StateRoots } from "../answers.ts";
 import {
 	type FaultShown,
 	makeFraudFile,

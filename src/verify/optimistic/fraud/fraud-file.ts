@@ -11,7 +11,7 @@ import {
 	type Shape,
 	type Typed,
 	variants,
-} from "../../protocol/bytes/shape.ts";
+} from "../../../protocol/bytes/shape.ts";
 import {
 	attachmentShape,
 	type Container,
@@ -19,8 +19,8 @@ import {
 	decodeContainer,
 	encodeContainer,
 	entriesOf,
-} from "../../protocol/probe/container.ts";
-import { LIMITS } from "../../work/program/shapes.ts";
+} from "../../../protocol/probe/container.ts";
+import { LIMITS } from "../../../work/program/shapes.ts";
 
 const U32 = 0xffff_ffff;
 /** A tree of 2³² leaves. */

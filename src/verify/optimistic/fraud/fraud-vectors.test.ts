@@ -2,7 +2,7 @@
 // its honest twin shows nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { vectorRows } from "../../protocol/vectors.test-kit.ts";
+import { vectorRows } from "../../../protocol/vectors.test-kit.ts";
 import { verifyFraud } from "./judge-fraud.ts";
 
 type Row = Record<"name" | "code" | "kind" | "shows" | "said" | "right" | "file", string> &
