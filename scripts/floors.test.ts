@@ -36,6 +36,7 @@ const PLATFORM = [
 	"living-process",
 	"logger",
 	"node-ed25519",
+	"node-signatures",
 	"repeat",
 	"semaphore",
 	"steady-clock",

@@ -16,6 +16,10 @@ const VERIFIER = "The verifier that wrote this file is at fault or lying; probe 
 const MADE_UP = "Do not trust this file: what it says of the chain or of the host is made up.";
 const UNMEANT = "Ask for the file that you mean.";
 
+const UNTRUSTED = "Do not trust this device: ask for a fresh report and quote of the same host.";
+const BRING = "Fetch it from the vendor and judge again; nothing false was found.";
+const OTHER_FILE = "Give the vendor's file that belongs to this evidence.";
+
 const PROVES_NOTHING = "The file proves nothing; nobody is convicted by it.";
 
 const invalid = (meaning: string, hint: string): CodeEntry => ({ kind: "verdict-invalid", meaning, hint });
@@ -67,7 +71,10 @@ export const codes = {
 	),
 	COUNTERSIGN_WRONG: invalid("The provider's word on the probe is not its own, or not on these answers.", VERIFIER),
 	WORK_LIMIT: invalid("Checking this file would take longer than a verifier is willing to work.", VERIFIER),
-	DEVICE_REPEATED: invalid("Two claimed GPUs carry one UUID.", "One device may be posing as two: count it once."),
+	DEVICE_REPEATED: invalid(
+		"Two claimed GPUs carry one UUID, or two attestation reports one device key.",
+		"One device may be posing as two: count it once.",
+	),
 
 	// When
 	TIME_ORDER: invalid("Times run backwards, or past the end of the probe.", VERIFIER),
@@ -118,6 +125,29 @@ export const codes = {
 		"Report this file: it shows a mistake in the verifier.",
 	),
 
+	// Attestation: docs/attestation.md
+	ATTEST_FORM: invalid("A report, quote or certificate does not have the exact form of its kind.", UNTRUSTED),
+	ATTEST_CHAIN: invalid("The certificates are no chain to a pinned root that holds at this time.", UNTRUSTED),
+	ATTEST_SIGNATURE: invalid("The certified key did not sign this report or quote.", UNTRUSTED),
+	FIRMWARE_ID_WRONG: invalid("The firmware id of the leaf certificate is not the report's.", UNTRUSTED),
+	DEVICE_OTHER: invalid("The report is of another kind of device than was claimed.", UNTRUSTED),
+	NONCE_WRONG: invalid("The report or quote answers another question than the one that was asked.", UNTRUSTED),
+	TOPOLOGY_WRONG: invalid(
+		"GPUs and switches do not name each other: they are not one whole machine.",
+		"Ask for the reports of all GPUs and switches of the host.",
+	),
+	RIM_WRONG: invalid("A manifest of measurements is not in its exact form, or not signed by its vendor.", OTHER_FILE),
+	RIM_OTHER: invalid("A manifest of measurements is of another version or product.", OTHER_FILE),
+	COLLATERAL_WRONG: invalid(
+		"Collateral (an OCSP answer, a CRL, TCB info or an identity) is not in its exact form, or not signed by its vendor.",
+		OTHER_FILE,
+	),
+	CERTIFICATE_REVOKED: invalid("The vendor revoked a certificate of this evidence, or put it on hold.", UNTRUSTED),
+	MEASUREMENT_WRONG: invalid(
+		"The firmware that was measured is not the one of the vendor's manifests.",
+		"Update the host's driver and VBIOS to released versions, or fetch newer manifests.",
+	),
+
 	// Roll calls: the public file against its chain
 	NOT_PUBLIC: invalid(
 		"A probe's file shows nothing to a chain: what was asked and opened in it came from its signer's secret.",
@@ -141,6 +171,8 @@ export const codes = {
 	CALL_HOST_SIGNATURE: invalid("The host did not sign these answers to this call.", MADE_UP),
 
 	// Inconclusive: never punished
+	COLLATERAL_MISSING: inconclusive("A vendor's file that is needed to judge the evidence is missing.", BRING),
+	COLLATERAL_STALE: inconclusive("A vendor's file does not hold at the time of the evidence.", BRING),
 	CHALLENGE_REFUSED: inconclusive(
 		"The engine refused a challenge before committing to an answer.",
 		"Read the engine's message; free the device's memory and probe again.",
@@ -164,6 +196,23 @@ export const codes = {
 	ABORTED: inconclusive("The probe was stopped before its end.", "Probe again and let it finish."),
 
 	// Findings: worth telling, no proof either way
+	RELAYABLE: finding(
+		"No CPU quote names the GPU's report: a genuine card elsewhere may have answered.",
+		"A device key counts once: look whether another provider shows it too.",
+	),
+	REVOCATION_UNASKED: finding(
+		"Not every certificate was asked about: one of them may be revoked.",
+		"Bring OCSP answers or CRLs of the same day.",
+	),
+	CC_MODE_UNPROVEN: finding(
+		"No GPU report says whether confidential computing is on.",
+		"Only a measured guest can tell; ask for a quote that names the report.",
+	),
+	FIRMWARE_OLD: finding("The driver is older than the policy wishes.", "Ask the host to update its driver."),
+	SIMULATED_ROOTS: finding(
+		"Roots other than the vendors' were trusted: this is a test and no evidence of any hardware.",
+		"Never count it.",
+	),
 	LOW_SAMPLES: finding(
 		"Fewer places were checked than a full probe checks.",
 		"Read the confidence beside each figure, or probe without --quick.",

@@ -1,0 +1,82 @@
+// The verdict on a piece of attestation evidence (docs/attestation.md), and the hearing in which it is reached. Checks run in
+// the order of that page. The first false thing ends the hearing; what is only missing or out of date is remembered and decides
+// if nothing was false. Nothing thrown in here leaves `hear`.
+import type { Code } from "../../protocol/codes.ts";
+import type { Finding } from "../../protocol/probe/verdict.ts";
+
+/** genuine: signed by a vendor's device. measured: and its firmware is the vendor's. none: not shown, or simulated roots. */
+export type Level = "none" | "genuine" | "measured" | "hosted";
+
+/** What was read out of the evidence. Only what a good signature covers gets in here. */
+type Facts = Readonly<Record<string, unknown>>;
+
+export interface AttestationVerdict {
+	readonly status: "valid" | "invalid" | "inconclusive";
+	readonly level: Level;
+	/** Null when valid. */
+	readonly code: Code | null;
+	readonly where: string;
+	readonly detail: string;
+	readonly facts: Facts;
+	readonly findings: readonly Finding[];
+}
+
+/** Thrown by checks, caught by `hear`. */
+class Refusal {
+	readonly code: Code;
+	readonly where: string;
+	readonly detail: string;
+	constructor(code: Code, where: string, detail: string) {
+		this.code = code;
+		this.where = where;
+		this.detail = detail;
+	}
+}
+
+export function refuse(code: Code, where: string, detail: string): never {
+	throw new Refusal(code, where, detail);
+}
+
+/** Runs `read`; a refusal in it gets this code instead. For parts whose form has a code of its own. */
+export function refusingAs<T>(code: Code, where: string, read: () => T): T {
+	try {
+		return read();
+	} catch (thrown) {
+		if (thrown instanceof Refusal) throw new Refusal(code, where, `${thrown.where}: ${thrown.detail}`);
+		throw thrown;
+	}
+}
+
+export class Hearing {
+	readonly facts: Record<string, unknown> = {};
+	readonly findings: Finding[] = [];
+	doubt: Refusal | null = null;
+
+	/** Something needed is missing or out of date; the first such thing is told. */
+	doubtful(code: Code, where: string, detail: string): void {
+		this.doubt ??= new Refusal(code, where, detail);
+	}
+
+	find(code: Code, detail: string): void {
+		if (!this.findings.some((one) => one.code === code)) this.findings.push({ code, detail });
+	}
+}
+
+/** `judge` gives the level that is shown when nothing is false or missing. */
+export function hear(judge: (hearing: Hearing) => Level): AttestationVerdict {
+	const hearing = new Hearing();
+	const { facts, findings } = hearing;
+	try {
+		const level = judge(hearing);
+		const { doubt } = hearing;
+		if (doubt !== null) return { status: "inconclusive", level: "none", ...plain(doubt), facts, findings };
+		const isSimulated = findings.some(({ code }) => code === "SIMULATED_ROOTS");
+		return { status: "valid", level: isSimulated ? "none" : level, code: null, where: "", detail: "", facts, findings };
+	} catch (thrown) {
+		const refusal =
+			thrown instanceof Refusal ? thrown : new Refusal("INTERNAL", "", `the verifier failed: ${String(thrown)}`);
+		return { status: "invalid", level: "none", ...plain(refusal), facts, findings };
+	}
+}
+
+const plain = ({ code, where, detail }: Refusal) => ({ code, where, detail });
