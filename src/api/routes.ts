@@ -287,10 +287,14 @@ export const routes = {
 		...{ role: "admin", waitsFor: "disk", params: blob.byRoot, query: blob.shareQuery, reply: blob.blob },
 		problems: ["BLOB_UNKNOWN"],
 	}),
-	getJobBlob: read("/v1/jobs/:id/blobs/:root", "Bytes of a blob of a job, for its customer and its providers", {
-		...{ role: "member", kind: "binary", rate: "transfer", waitsFor: "disk", isRepeatable: true },
-		...{ params: blob.byJobAndRoot, query: blob.jobReadQuery, problems: ["JOB_UNKNOWN", "BLOB_UNKNOWN"] },
-	}),
+	getJobBlob: read(
+		"/v1/jobs/:id/blobs/:root",
+		"Bytes of a blob of a job, for its customer and its providers; of an optimistic one, for all",
+		{
+			...{ role: "member", kind: "binary", rate: "transfer", waitsFor: "disk", isRepeatable: true },
+			...{ params: blob.byJobAndRoot, query: blob.jobReadQuery, problems: ["JOB_UNKNOWN", "BLOB_UNKNOWN"] },
+		},
+	),
 
 	quoteJob: write("/v1/jobs/quote", "What a job would cost: an offer that the validator signs and does not keep", {
 		...{ role: "customer", cost: 5, waitsFor: "chain", body: job.quoteBody, reply: job.quote },
@@ -326,6 +330,14 @@ export const routes = {
 	getClaim: read("/v1/claims/:hash", "One claim; what it ends with once nobody runs it again any more", {
 		...{ params: claim.byClaim, reply: claim.jobClaim, problems: ["CLAIM_UNKNOWN"] },
 	}),
+	getClaimCase: read(
+		"/v1/claims/:hash/case",
+		"What a watcher needs to run a claim again: its spec, terms and beginning",
+		{
+			...{ role: "member", waitsFor: "disk", params: claim.byClaim, reply: claim.claimCase },
+			problems: ["CLAIM_UNKNOWN", "JOB_STATE", "CALLER_OTHER"],
+		},
+	),
 	askClaim: write("/v1/claims/:hash/ask", "Ask whoever made a claim about it; the answer is its own, and binds it", {
 		// Its maker may have to run a part of it again.
 		...{ role: "member", waitsFor: "host", cost: 10 },

@@ -406,6 +406,10 @@ export const codes = {
 		"Another one is drawn. Owners say what they take: `assay provide --jobs` and docs/provider.md.",
 	),
 	CLAIM_UNKNOWN: error("There is no such claim.", "`GET /v1/claims` lists them."),
+	WATCH_BUDGET: error(
+		"A watcher would spend more gas than it may in a day.",
+		"Allow more with --gas-budget, or wait: what was spent counts for 24 hours.",
+	),
 	FRAUD_UNKNOWN: error("There is no such fraud file.", "`GET /v1/frauds` lists them."),
 	JOB_QUESTION: error(
 		"A question about a part of a job is not one that can be answered.",

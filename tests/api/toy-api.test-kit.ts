@@ -543,6 +543,10 @@ export const toyHandlers: Handlers = {
 	}),
 	listClaims: () => ({ rows: [toyClaim], cursor: null }),
 	getClaim: () => ({ ...toyClaim, ends: { last: EVIDENCE, states: toyBlob, state: [toyBlob], results: [] } }),
+	getClaimCase: () => ({
+		...{ ...toyClaim, spec: toySpec, terms: toyTerms, escrow: null, account: null, firstSegment: 0, segments: 4 },
+		begin: null,
+	}),
 	askClaim: () => ({ answer: "00ff", signature: null }),
 	listFrauds: () => ({
 		rows: [
@@ -648,6 +652,7 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	getJobDraws: byJob,
 	listClaims: { query: { job: hex("a", 64), state: "checked" } },
 	getClaim: { params: { hash: EVIDENCE } },
+	getClaimCase: { params: { hash: EVIDENCE } },
 	askClaim: { params: { hash: EVIDENCE }, body: { question: "{}" } },
 	listFrauds: { query: { accused: provider.id } },
 	getFraud: { params: { hash: EVIDENCE } },

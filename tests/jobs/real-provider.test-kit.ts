@@ -18,7 +18,7 @@ import type { JobLimits } from "../../src/provider/jobs/check-offer.ts";
 import { openHostJobs } from "../../src/provider/jobs/host-jobs.ts";
 import type { AskedPart } from "../../src/provider/jobs/job-desk.ts";
 import { openJobDesk } from "../../src/provider/jobs/job-desk.ts";
-import { jobEngines } from "../../src/provider/jobs/job-engine.ts";
+import { jobEngines, type StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
 import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
 import type { ProviderEvent } from "../../src/provider/provider-event.ts";
 import { signerOf } from "../validator/toy-agent.test-kit.ts";
@@ -31,6 +31,8 @@ interface RealProviderOptions {
 	readonly chain?: { readonly contracts: Contracts; readonly account: ChainAccount } | null;
 	readonly limits?: Partial<JobLimits>;
 	readonly onEvent: (event: ProviderEvent) => void;
+	/** It works with this instead of the engine, which then only says what the machine is. */
+	readonly startEngine?: StartJobEngine;
 }
 
 export interface RealProvider {
@@ -76,7 +78,7 @@ export async function startRealProvider(told: Told): Promise<RealProvider> {
 	};
 }
 
-async function openRealProvider(o: RealProviderOptions): Promise<Provider> {
+export async function openRealProvider(o: RealProviderOptions): Promise<Provider> {
 	const { clockUs, nowMs, randomBytes } = realEnvironment();
 	const engine = { command: (await findEngine(hostPlatform())).path, args: [] };
 	const { onEvent } = o;
@@ -94,10 +96,12 @@ async function openRealProvider(o: RealProviderOptions): Promise<Provider> {
 		jobs: ({ claim, hold }) =>
 			openHostJobs({
 				...{ dataFolder: join(o.dataFolder), limits, chain, hold, nowMs, onEvent, after: realAfter, sweepMs: 500 },
-				startEngine: jobEngines({
-					...{ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes },
-					device: claim.devices.findIndex(({ kind }) => kind === "cpu"),
-				}),
+				startEngine:
+					o.startEngine ??
+					jobEngines({
+						...{ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes },
+						device: claim.devices.findIndex(({ kind }) => kind === "cpu"),
+					}),
 				deskOf: (url, validatorKey) => openJobDesk({ url, validatorKey, signer: o.signer, nowMs, randomBytes }),
 			}),
 	});

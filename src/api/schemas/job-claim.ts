@@ -1,6 +1,7 @@
 // Claims, questions about them and fraud files in the API, docs/jobs.md §14. Public; what an auditor could copy is told once nobody audits any more.
 import * as z from "zod";
-import { atMs, json, paging, providerId, text } from "./primitives.ts";
+import { jobEscrow, jobSpec, jobTerms, kept } from "./job.ts";
+import { atMs, chainHex, count, json, paging, providerId, text } from "./primitives.ts";
 
 const hex32 = (what: string) =>
 	z
@@ -38,6 +39,17 @@ export const jobClaim = z.object({
 		})
 		.nullable()
 		.describe("Null while somebody runs it again: an auditor must have nothing to copy"),
+});
+
+export const claimCase = z.object({
+	...jobClaim.shape,
+	spec: jobSpec,
+	terms: jobTerms,
+	escrow: jobEscrow.nullable().describe("Null: nothing is paid on a chain"),
+	account: chainHex(20, "The claimant's, as it was drawn").nullable(),
+	firstSegment: count.describe("First segment of the part, counted over the whole job"),
+	segments: z.int().min(1),
+	begin: kept.nullable().describe("The state before it, in the program's order; null: zeros, segment 0"),
 });
 
 export const askBody = z.strictObject({

@@ -28,7 +28,7 @@ const jobMethod = z.strictObject({
 });
 
 /** As `jobSpec` in src/protocol/network/job-spec.ts. */
-const jobSpec = z.strictObject({
+export const jobSpec = z.strictObject({
 	format: z.literal("assay-job"),
 	version: z.literal(1),
 	title: text(100),
@@ -45,7 +45,7 @@ const jobSpec = z.strictObject({
 	method: jobMethod,
 });
 
-const jobTerms = z.strictObject({
+export const jobTerms = z.strictObject({
 	customer: text(200),
 	program: hex32("Root of the program"),
 	inputs: hex32("Hash of seed and inputs"),
@@ -86,7 +86,7 @@ const escrowTerms = z.strictObject({
 	validators: z.array(chainHex(20, "A validator's account")).min(1).max(5),
 });
 
-const jobEscrow = z.strictObject({
+export const jobEscrow = z.strictObject({
 	chainId: z.int().min(1),
 	contract: chainHex(20, "JobEscrow"),
 	terms: escrowTerms,
@@ -203,7 +203,7 @@ export const jobDraws = z.object({
 });
 
 // The provider's side.
-const kept = z.strictObject({ state: z.array(blobName).max(4096), results: z.array(blobName).max(4096) });
+export const kept = z.strictObject({ state: z.array(blobName).max(4096), results: z.array(blobName).max(4096) });
 const auditNumber = z.int().min(0).max(1000);
 export const offerQuery = z.strictObject({ audit: auditNumber.optional() });
 const assignment = z.object({

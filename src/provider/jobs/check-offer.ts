@@ -2,17 +2,16 @@
 // is taken on the validator's word: the terms make the job's name, the program and its inputs are those of the terms, the state at the start folds to
 // what the part must begin with. Pure. docs/provider.md.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
-import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { orThrow } from "../../work/program/fault.ts";
-import { openProgram, programRoot } from "../../work/program/open-program.ts";
-import type { Program, TensorKind } from "../../work/program/shapes.ts";
-import { foldedState, rootBytes } from "../../work/runs/journal.ts";
-import { firstState, inputsHashOf } from "../../work/trace/commitments.ts";
+import { openProgram } from "../../work/program/open-program.ts";
+import type { Program } from "../../work/program/shapes.ts";
+import { firstState } from "../../work/trace/commitments.ts";
+import { beginFault, specFault } from "../../work/workloads/spec-fault.ts";
 import type { AskedPart, PartOffer } from "./job-desk.ts";
 
 /** What the owner allows. */
@@ -157,42 +156,15 @@ function checkChain(
 	must(1000 * Number(assignment.until) > nowMs, "the assignment has run out");
 }
 
-const numbersOf = ({ tensors }: Program, ...kinds: readonly TensorKind[]): number[] =>
-	tensors.flatMap(({ kind }, i) => (kinds.includes(kind) ? [i] : []));
-
 /** When the program's bytes are there. Throws JOB_DECLINED, PROGRAM_…. */
 export function checkProgram(offer: PartOffer, bytes: Uint8Array): Program {
-	const { spec, terms, begin, start, escrow } = offer;
+	const { spec, terms, begin, start, first, escrow } = offer;
 	const { program } = orThrow(openProgram(bytes));
-	must(bytesToHex(programRoot(program)) === terms.program, "the program is not that of the terms");
-	const sizeOf = (i: number) => elementCount(program.tensors[i]!.dims) * bytesOf(program.tensors[i]!.type);
-	const wanted = numbersOf(program, "constant", "input");
-	must(
-		wanted.length === spec.given.length && wanted.every((i, at) => spec.given[at]!.tensor === i),
-		"constants and inputs are not those that the program has",
-	);
-	for (const { tensor, root, size } of spec.given) {
-		const { kind, root: named } = program.tensors[tensor]!;
-		must(size === sizeOf(tensor), `tensor ${tensor} has another size`);
-		must(kind !== "constant" || bytesToHex(named!) === root, `constant ${tensor} is not that of the program`);
-	}
-	const inputs = spec.given.filter(({ tensor }) => program.tensors[tensor]!.kind === "input");
-	const hash = inputsHashOf(program, hexToBytes(spec.seed, 32)!, rootBytes(inputs.map(({ root }) => root)));
-	must(bytesToHex(hash) === terms.inputs, "the inputs are not those of the terms");
-	checkStart(offer, program, sizeOf);
-	const isS0 = offer.part > 0 || escrow === null || escrow.terms.start === `0x${bytesToHex(firstState(program))}`;
+	const fault = specFault(program, spec, terms) ?? (begin && beginFault(program, first, begin, start));
+	if (fault !== null) throw declined(fault);
+	const zero = bytesToHex(firstState(program));
+	const isS0 = offer.part > 0 || escrow === null || escrow.terms.start === `0x${zero}`;
 	must(isS0, "the terms let the first part begin elsewhere than at zero");
-	must(begin !== null || start === bytesToHex(firstState(program)), "the first part begins elsewhere than at zero");
+	must(begin !== null || start === zero, "the first part begins elsewhere than at zero");
 	return program;
-}
-
-/** The state that it begins with folds to the hash that its claim must begin with. */
-function checkStart({ begin, start, first }: PartOffer, program: Program, sizeOf: (i: number) => number): void {
-	if (begin === null) return;
-	const [state, results] = [begin.state, begin.results].map((all) => all.map(({ root }) => root));
-	const folded = foldedState(program, first, state!, results!);
-	must(folded !== null && bytesToHex(folded) === start, "the state that it begins with is not the one that it must");
-	const places = [...numbersOf(program, "state"), ...numbersOf(program, "result")];
-	const isSized = [...begin.state, ...begin.results].every(({ size }, i) => size === sizeOf(places[i]!));
-	must(isSized, "a tensor of the state that it begins with has another size");
 }

@@ -3,10 +3,9 @@ import type { BinaryReply, Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
-import type { JobSummary } from "../../store/jobs/job-rows.ts";
-import { callerHolder, isParty, jobHolder } from "../jobs/blobs/blob-holders.ts";
+import { callerHolder, jobHolder } from "../jobs/blobs/blob-holders.ts";
 import type { ValidatorContext } from "../validator-context.ts";
-import { actorOf, isAdmin } from "./caller.ts";
+import { isAdmin, mayReadJob } from "./caller.ts";
 
 /** Throws CALLER_OTHER where somebody else's are asked for. */
 function holderFor(caller: Caller, named: string | undefined): string {
@@ -16,9 +15,6 @@ function holderFor(caller: Caller, named: string | undefined): string {
 		hint: "Leave the holder out: your own blobs are yours by your key.",
 	});
 }
-
-const mayRead = ({ customer, record }: JobSummary, caller: Caller): boolean =>
-	isAdmin(caller) || customer === actorOf(caller) || (caller.key !== null && isParty(record, caller.key));
 
 const reply = (bytes: Uint8Array): BinaryReply => ({ bytes, sizeBytes: bytes.length, sha256: null });
 
@@ -65,7 +61,7 @@ export function blobHandlers({ store, blobs }: Pick<ValidatorContext, "store" | 
 		async getJobBlob({ params, query, caller }) {
 			const job = await store.jobs.summary(params.id);
 			// Of others a job is unknown, not forbidden: its id must tell nothing.
-			if (job === null || !mayRead(job, caller))
+			if (job === null || !mayReadJob(job, caller))
 				throw new AssayError("JOB_UNKNOWN", `there is no job ${params.id} here`);
 			return reply(await blobs.read(jobHolder(params.id), named(params, query), query.first, query.length));
 		},

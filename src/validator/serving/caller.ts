@@ -1,6 +1,8 @@
 // Who a caller is, in the words of the journal, and what is theirs.
 import type { Caller } from "../../api/route.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { JobSummary } from "../../store/jobs/job-rows.ts";
+import { isParty } from "../jobs/blobs/blob-holders.ts";
 
 /** A key, a token's id, or nobody. */
 export function actorOf(caller: Caller): string {
@@ -17,4 +19,13 @@ export function requireOwner(caller: Caller, key: string): void {
 		throw new AssayError("CALLER_OTHER", "this belongs to somebody else", {
 			hint: "Use the credentials of its owner, or those of an admin.",
 		});
+}
+
+/**
+ * Whether a caller may read what a job holds. Nobody is drawn to run an optimistic job again, so whoever wants to must be able to: its inputs, and its claims
+ * once they are released, are for everyone with a key.
+ */
+export function mayReadJob({ customer, record }: Pick<JobSummary, "customer" | "record">, caller: Caller): boolean {
+	if (isAdmin(caller) || customer === actorOf(caller) || record.terms.method.name === "optimistic") return true;
+	return caller.key !== null && isParty(record, caller.key);
 }

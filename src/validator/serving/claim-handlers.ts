@@ -2,14 +2,16 @@
 // so its states are told, and questions relayed, once the job's own parties may read them (validator/jobs/keeper releases a claim when nobody has to
 // compute it blind any more).
 import type { Handlers } from "../../api/routes.ts";
+import type { ClaimCase } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { JobClaimRow } from "../../store/jobs/job-rows.ts";
 import { jobHolder } from "../jobs/blobs/blob-holders.ts";
 import { claimAtHand } from "../jobs/keeper/claim-at-hand.ts";
-import type { JobContext } from "../jobs/keeper/job-context.ts";
+import type { Job, JobContext } from "../jobs/keeper/job-context.ts";
 import { mustFindJob } from "../jobs/keeper/part-calls.ts";
 import type { ClaimBody } from "../jobs/keeper/take-claim.ts";
+import { mayReadJob } from "./caller.ts";
 
 const unknown = (hash: string): AssayError =>
 	new AssayError("CLAIM_UNKNOWN", `there is no claim ${hash}`, { hint: codes.CLAIM_UNKNOWN.hint });
@@ -34,6 +36,19 @@ export function claimHandlers(context: JobContext) {
 		return { ...row, segmentRoot, resultRoot, first, ends: isOpen ? { last, states, state, results } : null };
 	};
 
+	/** Its job, where it stands and nobody has to compute it blind any more. Throws JOB_STATE. */
+	const mustStand = async (row: JobClaimRow): Promise<Job> => {
+		const job = await mustFindJob(context, row.job);
+		const part = job.record.parts[row.part];
+		if (part?.claim !== row.hash || part.attempt !== row.attempt)
+			throw new AssayError("JOB_STATE", "this claim stands no more: nobody has to answer for it");
+		if (!(await isReleased(row)))
+			throw new AssayError("JOB_STATE", "somebody runs this claim again: an auditor must have nothing to copy", {
+				hint: "Ask again when it is checked.",
+			});
+		return job;
+	};
+
 	return {
 		async listClaims({ query }) {
 			const page = await store.jobs.claims(query);
@@ -44,17 +59,25 @@ export function claimHandlers(context: JobContext) {
 			if (row === null) throw unknown(params.hash);
 			return shown(row);
 		},
+		async getClaimCase({ params, caller }) {
+			const row = await store.jobs.claim(params.hash);
+			if (row === null) throw unknown(params.hash);
+			const job = await mustStand(row);
+			if (!mayReadJob(job, caller))
+				throw new AssayError("CALLER_OTHER", "only the parties of this job may read what it was given", {
+					hint: "Claims of optimistic jobs are for everyone.",
+				});
+			const { spec, offer } = job;
+			const { account, begin, claim } = await claimAtHand(context, job, row.part);
+			const { first: firstSegment, segments } = claim;
+			const kept = begin && { state: [...begin.state], results: [...begin.results] };
+			const about = { spec, terms: offer.terms, escrow: offer.escrow, account, firstSegment, segments, begin: kept };
+			return { ...(await shown(row)), ...about } as ClaimCase;
+		},
 		async askClaim({ params, body }) {
 			const row = await store.jobs.claim(params.hash);
 			if (row === null) throw unknown(params.hash);
-			const job = await mustFindJob(context, row.job);
-			const part = job.record.parts[row.part];
-			if (part?.claim !== row.hash || part.attempt !== row.attempt)
-				throw new AssayError("JOB_STATE", "this claim stands no more: nobody has to answer for it");
-			if (!(await isReleased(row)))
-				throw new AssayError("JOB_STATE", "somebody runs this claim again: an auditor must have nothing to copy", {
-					hint: "Ask again when it is checked.",
-				});
+			const job = await mustStand(row);
 			const claim = await claimAtHand(context, job, row.part);
 			return context.evidence.ask({ claim, question: body.question });
 		},

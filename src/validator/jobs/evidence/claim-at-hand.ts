@@ -53,7 +53,7 @@ interface Asked {
 }
 
 export interface EvidenceMeans {
-	readonly blobs: Blobs;
+	readonly blobs: Pick<Blobs, "read" | "linkTo" | "share">;
 	/** A folder on the disk of the blobs. */
 	readonly scratch: string;
 	readonly engine: OwnEngine | null;

@@ -99,6 +99,9 @@ async function byOwnEngine(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAt
 	return withOwnReplay(means, at, audit, REFEREE_MS, async (own) => {
 		const dispute = new Dispute(means, at, audit, own.job);
 		const states = await ownStates(own, at, audit.count);
+		// What this engine does not give twice it accuses nobody of.
+		if (audit.auditor === null && firstOtherSegment(states, audit.states) !== null)
+			return [INNOCENT, { isFalse: true, file: null, why: "this engine ends elsewhere the second time" }];
 		const claim = windowClaim(at, { ...audit, states });
 		const { replay } = own;
 		const answers: Answers = {

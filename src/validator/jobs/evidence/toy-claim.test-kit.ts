@@ -11,7 +11,6 @@ import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import { type Answerer, createAnswerer } from "../../../provider/jobs/answer-questions.ts";
 import { toyOpener, toyRun, toyWorkload } from "../../../provider/jobs/toy-run.test-kit.ts";
 import { type BlobStore, openBlobStore } from "../../../store/blobs/blob-store.ts";
-import type { FirstWord } from "../../../store/jobs/job-answers.ts";
 import { readRunFolder } from "../../../store/runs/run-folder.ts";
 import type { Sample } from "../../../work/builder/samples.test-kit.ts";
 import { rootBytes } from "../../../work/runs/journal.ts";
@@ -19,6 +18,7 @@ import { claimHash, resultRootOf, segmentTree } from "../../../work/trace/commit
 import { specOfWorkload } from "../../../work/workloads/spec-of-workload.ts";
 import { type OpenedRun, openRun } from "../open-run.ts";
 import { type ClaimAtHand, type EvidenceMeans, holderOfJob, stateBlobs } from "./claim-at-hand.ts";
+import { memoryAnswers } from "./memory-answers.ts";
 import type { OwnEngine } from "./own-engine.ts";
 
 export const JOB = "ab".repeat(32);
@@ -36,21 +36,6 @@ export async function putBlob(blobs: BlobStore, holder: string, bytes: Uint8Arra
 	let at = await blobs.begin(holder, blob, pieces);
 	while (at < bytes.length) at = await blobs.put(holder, blob, at, bytes.subarray(at, at + PIECE_BYTES));
 	return blob;
-}
-
-/** What the store of first words does, without a database. */
-export function memoryAnswers(): EvidenceMeans["answers"] {
-	const words: FirstWord[] = [];
-	const of = async (claim: string, question: string) =>
-		words.filter((one) => one.claim === claim && one.question === question).slice(0, 2);
-	return {
-		of,
-		async keep(word) {
-			const known = await of(word.claim, word.question);
-			if (!known.some(({ answerHash }) => answerHash === word.answerHash)) words.push(word);
-			return of(word.claim, word.question);
-		},
-	};
 }
 
 export const toyEngine = (cheat?: Cheat): OwnEngine => ({

@@ -1,0 +1,128 @@
+// A watcher that nobody knows against a real provider that lies in one number: it runs the claim again on its own engine, asks the liar through the validator's
+// relay, and has the chain convict it. And what keeps a watcher from accusing anybody who is right.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createApiClient } from "../../src/api/create-client.ts";
+import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
+import { readJobPart } from "../../src/chain/contracts/job-escrow.ts";
+import { accountOf } from "../../src/chain/sending/sign.ts";
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
+import { realEnvironment } from "../../src/platform/environment.ts";
+import type { Provider } from "../../src/provider/create-provider.ts";
+import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
+import { ownEngine } from "../../src/validator/jobs/evidence/own-engine.ts";
+import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
+import { openWatchChain } from "../../src/validator/jobs/watch/watch-chain.ts";
+import { createWatcher, type WatchEvent } from "../../src/validator/jobs/watch/watcher.ts";
+import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
+import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
+import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
+import { openStage, type Stage, submit } from "./job-stage.test-kit.ts";
+import { openRealProvider } from "./real-provider.test-kit.ts";
+import { endow, prove } from "./toy-worker.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-watch-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+const UNIT = 10n ** 18n;
+const { program } = mlpSample();
+/** One number of one op in one of two steps of segment 4. */
+const LIE: Cheat = { segment: 4, step: 1, op: program.step.length - 1, element: 3 };
+const LIAR = { signer: signerOf(221), account: accountOf(`0x${"d8".repeat(32)}`) };
+const WATCHER = { signer: signerOf(222), account: accountOf(`0x${"d9".repeat(32)}`) };
+
+let stage: Stage;
+let engine: { readonly command: string; readonly args: readonly string[] };
+const providers: Provider[] = [];
+before(async () => {
+	engine = { command: (await findEngine(hostPlatform())).path, args: [] };
+	// Nothing here waits for a time to be over: windows are longer than any test.
+	const params = {
+		jobWindowMs: 3_600_000,
+		jobBeatMs: 500,
+		jobBeatMisses: 100,
+		jobLeastWorkMs: 600_000,
+		jobAuditPpm: 10_000,
+	};
+	stage = await openStage({ hasChain: true, params, settings: { engine } });
+	const { contracts, treasurer } = stage.chain!;
+	await endow(contracts, treasurer, WATCHER.account, 0n, 0n);
+});
+after(async () => {
+	for (const provider of providers) await provider.stop();
+	await stage.close();
+});
+
+async function startLiar(): Promise<void> {
+	const { chain, validator } = stage;
+	await endow(chain!.contracts, chain!.treasurer, LIAR.account, 0n, 1000n * UNIT);
+	const close = async () => {};
+	providers.push(
+		await openRealProvider({
+			...{ url: validator.url, signer: LIAR.signer, dataFolder: join(scratch, "liar"), onEvent: () => {} },
+			chain: { contracts: chain!.contracts, account: LIAR.account },
+			startEngine: async ({ storePath }) => ({ open: toyOpener(storePath, LIE), device: 0, allow() {}, close }),
+		}),
+	);
+	await eventually(async () => (await validator.store.providers.get(LIAR.signer.key))?.connectedTo != null);
+	await prove(validator.store, LIAR.signer.key);
+}
+
+async function openWatcher(name: string, o: { readonly isDry?: boolean; readonly gasADay?: number } = {}) {
+	const events: WatchEvent[] = [];
+	const folder = join(scratch, name);
+	const book = await openWatchBook(join(folder, "watched.jsonl"), Date.now);
+	const chain = await openWatchChain(stage.chain!.contracts, WATCHER.account, { gasADay: o.gasADay ?? 5e6, book });
+	const watcher = createWatcher({
+		...{ api: createApiClient({ baseUrl: stage.validator.url, signer: WATCHER.signer }), chain, folder, book },
+		...{ engine: ownEngine(engine, realEnvironment()), policy: { jobs: "all", sharePpm: 0 }, isDry: o.isDry ?? false },
+		...{ secret: new Uint8Array(32), nowMs: Date.now, sleep: async () => {}, onEvent: (event) => events.push(event) },
+	});
+	const states = () => events.map(({ state }) => state);
+	return { watcher, folder, events, states };
+}
+
+test("a lie in one number of an optimistic job is found, proven on chain and paid for; the part is open again", async () => {
+	await startLiar();
+	const { contracts } = stage.chain!;
+	const { id } = await submit(stage, { method: { name: "optimistic", count: 0 } });
+	const dry = await openWatcher("dry", { isDry: true });
+	const poor = await openWatcher("poor", { gasADay: 1000 });
+	const { watcher, folder, states, events } = await openWatcher("watcher");
+	const convicted = () => readEvents(contracts, "jobEscrow", "Convicted", { job: BigInt(`0x${id}`) });
+	await eventually(async () => {
+		const found = await stage.customer.listClaims({ query: { job: id, limit: 10 } });
+		// One claim in a hundred is run again by the validator itself, and convicted by it.
+		return found.rows.some(({ ends }) => ends !== null) || (await convicted()).length > 0;
+	});
+	if ((await convicted()).length === 0) {
+		await dry.watcher.round();
+		assert.deepEqual(dry.states(), ["checking", "false"], JSON.stringify(dry.events));
+		await poor.watcher.round();
+		assert.deepEqual(poor.states(), ["checking", "false", "trouble"]);
+		assert.match(poor.events.at(-1)!.detail, /WATCH_BUDGET/);
+		assert.equal((await convicted()).length, 0, "neither of them sent anything that convicts");
+		await watcher.round();
+		assert.deepEqual(states(), ["checking", "false", "proven"], JSON.stringify(events));
+		const [name] = readdirSync(join(folder, "frauds"));
+		const verdict = verifyFraud(readFileSync(join(folder, "frauds", name!)));
+		assert.ok(verdict.status === "valid" && verdict.signer === LIAR.account.address.slice(2).toLowerCase());
+		const { segment, step, op, element } = verdict;
+		assert.deepEqual({ segment, step, op, element }, LIE);
+		const [one] = await convicted();
+		assert.equal(one!.args.accuser, WATCHER.account.address);
+		assert.equal(await read(contracts, "token", "balanceOf", WATCHER.account.address), one!.args.toAccuser);
+		// A second process, and this one after a crash, find nothing left to do.
+		await watcher.round();
+		assert.equal(states().length, 3);
+	}
+	await eventually(async () => (await readJobPart(contracts, BigInt(`0x${id}`), 0)).state === "open");
+	const job = await eventually(async () => {
+		const found = await stage.customer.getJob({ params: { id } });
+		return found.record.parts[0]!.excluded.length > 0 && found;
+	});
+	assert.deepEqual(job.record.parts[0]!.excluded, [LIAR.signer.key]);
+});
