@@ -3,14 +3,16 @@
 #   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize|--tsan] [--tests|--test NAME]… [--no-cuda]
 #   --sanitize, --tsan  into <platform>-sanitize (AddressSanitizer and UBSan) or <platform>-tsan
 #   --tests, --test     also the test programs and the benches, or one of them
-# Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these alone; ASSAY_JOBS parallel compilers; NVCC.
+# Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these alone, `tests` for a few of all kinds where no card is;
+#   ASSAY_JOBS parallel compilers; NVCC.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 fail() { echo "engine/build.sh: $2" >&2; exit "$1"; }
-usage() { sed -n '3,6s/^# \{0,1\}//p' build.sh >&2; exit 64; }
+usage() { sed -n '3,7s/^# \{0,1\}//p' build.sh >&2; exit 64; }
 
 case $(uname -m) in aarch64 | arm64) native=linux-arm64 ;; *) native=linux-x64 ;; esac
-platform=$native variant="" targets=(assay-engine) nvcc=${NVCC:-auto}
+platform=$native variant="" targets=(assay-engine) nvcc=${NVCC:-auto} archs=${ASSAY_CUDA_ARCHS:-}
+[ "$archs" != tests ] || [ ! -e /dev/nvidiactl ] || archs=""
 while [ $# -gt 0 ]; do
   case $1 in
     --platform) platform=${2-} && shift ;;
@@ -42,10 +44,10 @@ exec 9> $built/.lock
 flock 9 # two builds at once would trip over each other's files
 if command -v cmake > /dev/null && command -v ninja > /dev/null; then
   # A build folder that was copied or moved is CMake's no more.
-  for folder in "$out" $built/device; do
+  for folder in "$out" $built/device*; do
     grep -qs "^CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$folder/CMakeCache.txt" || rm -rf "$folder"/CMake{Cache.txt,Files}
   done
-  cmake --preset "$platform$variant" -DASSAY_NVCC="$nvcc" -DASSAY_CUDA_ARCHS="${ASSAY_CUDA_ARCHS:-}" > /dev/null
+  cmake --preset "$platform$variant" -DASSAY_NVCC="$nvcc" -DASSAY_CUDA_ARCHS="$archs" > /dev/null
   cmake --build "$out" --parallel "$jobs" --target "${targets[@]}" >&2
   exit
 fi

@@ -68,7 +68,11 @@ function takeEngines(given: string | null, stage: string): string {
 	const engines = given ?? join(root, "build/engine");
 	if (given === null)
 		for (const platform of Object.keys(MACHINES))
-			execFileSync("bash", ["engine/build.sh", "--platform", platform], { cwd: root, stdio: ["ignore", 2, 2] });
+			execFileSync("bash", ["engine/build.sh", "--platform", platform], {
+				...{ cwd: root, stdio: ["ignore", 2, 2] },
+				// Every card's owner gets this one.
+				env: { ...process.env, ASSAY_CUDA_ARCHS: "" },
+			});
 	const hasNvcc =
 		process.env.NVCC !== undefined ||
 		[...(process.env.PATH ?? "").split(delimiter), "/usr/local/cuda/bin"].some((folder) =>

@@ -265,6 +265,8 @@ if (import.meta.main) {
 	const words = process.argv.slice(2);
 	const { tasks, scale } = tasksOf(cwd, words);
 	process.env.ASSAY_FUZZ ??= String(scale);
+	// As scripts/setup.sh built it: else GPU code is compiled again, for all targets.
+	if (words[0] !== "deep") process.env.ASSAY_CUDA_ARCHS ??= "tests";
 	// Programs that tests start by name get the Node that runs this, which may not be the machine's own.
 	const folders = [dirname(process.execPath), join(cwd, "node_modules/.bin")];
 	process.env.PATH = [...folders, process.env.PATH].join(delimiter);

@@ -2,12 +2,19 @@
 # Everything a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
 #   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
 #   scripts/setup.sh run        the dashboard and the engine for this machine (enough for `assay up`)
-#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler, the engine for the other platform
+#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler, the engine for the other platform;
+#                               where no card is, with GPU code for a few targets alone: `run` and a release build it for all
+#   scripts/setup.sh deep       the same, with GPU code for all targets
 # Not here: anything that changes the machine outside this folder, except Debian packages, and only as root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 level=${1:-run}
-case $level in packages | run | test) ;; *) echo "usage: scripts/setup.sh [packages|run|test]" >&2; exit 64 ;; esac
+case $level in
+packages | run) ;;
+test) export ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS-tests} ;;
+deep) level=test ;;
+*) echo "usage: scripts/setup.sh [packages|run|test|deep]" >&2; exit 64 ;;
+esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 need() { # command, Debian package, what for
