@@ -69,7 +69,8 @@ function takeEngines(given: string | null, stage: string): string {
 	if (given === null)
 		for (const platform of Object.keys(MACHINES))
 			execFileSync("bash", ["engine/build.sh", "--platform", platform], {
-				...{ cwd: root, stdio: ["ignore", 2, 2] },
+				cwd: root,
+				stdio: ["ignore", 2, 2],
 				// Every card's owner gets this one.
 				env: { ...process.env, ASSAY_CUDA_ARCHS: "" },
 			});
