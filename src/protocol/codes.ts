@@ -14,6 +14,7 @@ const CHEAT = "The provider did not do the work it was asked for. Probe again to
 const VERIFIER = "The verifier that wrote this file is at fault or lying; probe with one that you trust.";
 
 const MADE_UP = "Do not trust this file: what it says of the chain or of the host is made up.";
+const NOT_PROVEN = "The receipt proves nothing. Ask its prover for a true one.";
 const UNMEANT = "Ask for the file that you mean.";
 
 const UNTRUSTED = "Do not trust this device: ask for a fresh report and quote of the same host.";
@@ -38,6 +39,32 @@ export const codes = {
 	ATTACHMENT_HASH: invalid("An attachment's bytes are not those that the envelope names.", FORGED),
 	ATTACHMENT_ORDER: invalid("Attachments are not used once each, in the order of the challenges.", VERIFIER),
 	RECORD_MALFORMED: invalid("An attachment does not divide into whole records.", VERIFIER),
+
+	// Receipts of zkVMs
+	RECEIPT_SHAPE: invalid(
+		"The file is no receipt: a field is missing, or is not hex.",
+		"docs/receipts.md has the form.",
+	),
+	RECEIPT_PROGRAM: invalid("The receipt is of another program than the one that was asked for.", UNMEANT),
+	PROOF_FORM: invalid("A proof's length, numbers or points are not what they must be.", NOT_PROVEN),
+	PROOF_WRONG: invalid("The proof does not prove this output of this program.", NOT_PROVEN),
+	PROOF_EXIT: invalid("The program that the proof is about did not end well.", NOT_PROVEN),
+	VERIFIER_UNKNOWN: invalid(
+		"No known version of the proof system has the proof's selector.",
+		"Update assay, or ask for a proof by a version that docs/receipts.md lists.",
+	),
+	VERIFIER_OTHER: invalid(
+		"The proof's selector is not that of the version or kind that the receipt names.",
+		"Ask for the receipt as its prover wrote it.",
+	),
+	RELEASE_RETIRED: finding(
+		"The version of the proof system was retired by its makers: false proofs may pass.",
+		"Ask for a proof by a current version; no job and no contract takes this one.",
+	),
+	RELEASE_UNRELEASED: finding(
+		"The proof is by a state of the proof system that never came out as a release.",
+		"Ask for a proof by a released version; no job and no contract takes this one.",
+	),
 
 	// Who signed it, and for whom
 	SIGNATURE_WRONG: invalid("The signature does not belong to this content.", FORGED),

@@ -6,6 +6,7 @@ import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import { formatOf } from "../../protocol/roll-call/roll-file.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
+import { isReceipt, verifyReceipt } from "../../verify/receipts/verify-receipt.ts";
 import { type CliIo, command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
@@ -14,13 +15,15 @@ import { formatDuration } from "../print/format.ts";
 import { fraudLines } from "../print/fraud-lines.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
+import { receiptLines } from "../print/receipt-lines.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
 import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
 
 export const verifyCommand = command({
 	name: "verify",
 	about: `Checks every signature, hash, path, time and spot check of an evidence file, and derives its figures again. Of a fraud file (assay job
-diff writes them) it judges the contradiction; valid means that the claim it accuses is convicted.`,
+diff writes them) it judges the contradiction; valid means that the claim it accuses is convicted. Of a receipt of RISC Zero or SP1 (JSON,
+docs/receipts.md) it checks the proof.`,
 	takes: "FILE",
 	options: {
 		signer: list("KEY", "accept only this verifier's key", hexKey),
@@ -30,6 +33,7 @@ diff writes them) it judges the contradiction; valid means that the claim it acc
 		"roll-call": text("ADDRESS", "accept only this contract's roll calls", { shape: account }),
 		host: text("KEY", "accept only this host's answer to a roll call", { shape: hexKey }),
 		claim: text("HASH", "accept only a fraud file that accuses this claim", { shape: hexKey }),
+		program: text("ID", "accept only a receipt of this image id or vkey", { shape: hexKey }),
 		json: flag("print the verdict as JSON"),
 	},
 	exits: { 0: "valid", 1: "invalid", 2: "inconclusive", 66: "unreadable file", 69: "no answer of the node" },
@@ -39,6 +43,8 @@ diff writes them) it judges the contradiction; valid means that the claim it acc
 		const maxAge = values["max-age"];
 		if (formatOf(file) === "assay-fraud") return verifyFraudFile(file, path, values, io);
 		if (values.claim !== undefined) throw usageError("--claim is for fraud files");
+		if (isReceipt(file)) return verifyReceiptFile(file, path, values, io);
+		if (values.program !== undefined) throw usageError("--program is for receipts of zkVMs");
 		if (values.chain !== undefined || formatOf(file) === "assay-roll-call") {
 			if (values.signer !== undefined || values.probe !== undefined)
 				throw usageError("--signer and --probe are for files of probes; a roll call's has --roll-call and --host");
@@ -79,6 +85,23 @@ function verifyFraudFile(
 	printResult(values, io, { ...verdict, file: path, fileBytes: file.length, verifyUs: tookUs }, (paint) => {
 		const took = paint.dim(`  ${path}: ${file.length} bytes judged in ${formatDuration(tookUs)}`);
 		return [...fraudLines(verdict, paint), "", took, ""].join("\n");
+	});
+	return exitCodes[verdict.status].code;
+}
+
+/** A receipt of a zkVM: valid means that the program gave these values, as far as the release can be trusted. */
+function verifyReceiptFile(
+	file: Uint8Array,
+	path: string,
+	values: { readonly program?: string | undefined; readonly json: boolean },
+	io: CliIo,
+): number {
+	const { clockUs } = realEnvironment();
+	const verdict = verifyReceipt(file, values.program === undefined ? {} : { program: values.program });
+	const tookUs = clockUs();
+	printResult(values, io, { ...verdict, file: path, fileBytes: file.length, verifyUs: tookUs }, (paint) => {
+		const took = paint.dim(`  ${path}: ${file.length} bytes checked in ${formatDuration(tookUs)}`);
+		return [...receiptLines(verdict, values.program !== undefined, paint), "", took, ""].join("\n");
 	});
 	return exitCodes[verdict.status].code;
 }
