@@ -100,17 +100,19 @@ export function createChildLink(child: ChildProcessWithoutNullStreams, facts: Ch
 	};
 }
 
-/** Settles when the child has exited and its pipes are drained or given up. */
+/** Settles when the child has exited and its pipes are drained or given up, also where that was before the question. */
 export function whenGone(child: ChildProcessWithoutNullStreams): Promise<Omit<LinkEnd, "stderrTail">> {
 	return new Promise((resolve) => {
 		child.once("close", (code, signal) => resolve({ code, signal }));
-		child.once("exit", (code, signal) => {
+		const exited = (code: number | null, signal: NodeJS.Signals | null) => {
 			const timer = setTimeout(() => {
 				child.stdout.destroy();
 				child.stderr.destroy();
 				resolve({ code, signal });
 			}, DRAIN_MS);
 			child.once("close", () => clearTimeout(timer));
-		});
+		};
+		if (child.exitCode === null && child.signalCode === null) child.once("exit", exited);
+		else exited(child.exitCode, child.signalCode);
 	});
 }

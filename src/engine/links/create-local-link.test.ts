@@ -1,6 +1,7 @@
 // The local link: programs that behave and programs that do not, and the real engine, built when it is not
 // there.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findEngine, hostPlatform, packageRoot, unameToPlatform } from "../builds.ts";
 import { createEngineClient } from "../client/create-engine-client.ts";
 import { POLITE, shellEngine, TALKING, writeProgram } from "../client/toy-program.test-kit.ts";
+import { createChildLink, spawnDetached } from "./child-link.ts";
 import { createLocalLink } from "./create-local-link.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "assay-local-"));
@@ -53,6 +55,15 @@ test("a polite engine exits at the end of its input", async () => {
 	assert.equal((await createEngineClient(link, client)).version, "toy");
 	await link.close();
 	assert.deepEqual(await link.closed, { code: 0, signal: null, stderrTail: "" });
+	await link.close();
+});
+
+test("one that was gone before anybody listened is told as gone, by its code", async () => {
+	const child = await spawnDetached("sh", ["-c", "exit 3"], {});
+	await once(child, "close");
+	const facts = { engineSha256: null, hostKey: null, handshakeUs: null };
+	const link = createChildLink(child, { kind: "local", ...facts });
+	assert.deepEqual(await link.closed, { code: 3, signal: null, stderrTail: "" });
 	await link.close();
 });
 

@@ -51,11 +51,12 @@ export async function createSshLink(
 		const build = await findEngine(platform);
 		await bringEngine(options, connection, build);
 		options.onStep?.("start");
+		const hostKey = await pinnedHostKey(options.knownHostsFile, hostKeyAlias(options.target));
 		const child = await connection.start(runCommand(build.sha256, options.engineArgs ?? []));
 		return createChildLink(child, {
 			kind: "ssh",
 			engineSha256: build.sha256,
-			hostKey: await pinnedHostKey(options.knownHostsFile, hostKeyAlias(options.target)),
+			hostKey,
 			handshakeUs,
 			onClosed: connection.close,
 		});

@@ -123,7 +123,7 @@ export async function openSshConnection(options: SshLinkOptions, connectTimeoutM
 		if (master) {
 			const gone = whenGone(master);
 			master.stdin.end();
-			// Already gone counts: whenGone would wait for events that were.
+			// Already gone counts, with no wait for its pipes.
 			const isGone = () => master === null || master.exitCode !== null || master.signalCode !== null;
 			if (!isGone() && !(await isInTime(gone, CLOSE_GRACE_MS))) {
 				signalGroup(master, "SIGTERM");
