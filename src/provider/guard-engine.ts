@@ -67,13 +67,15 @@ export async function openGuardedEngine(options: GuardedEngine): Promise<Guarded
 		const bytes = residentBytes(pid);
 		if (bytes > memoryBytes) kill(`it took ${bytes} bytes of memory, ${memoryBytes} were agreed`);
 	}, options.everyMs ?? 500);
-	const written = link.closed.then(({ stderrTail }) => {
+	const written = link.closed.then(({ code, stderrTail }) => {
 		gone = true;
 		clearTimeout(end);
 		clearInterval(watch);
-		// Its own last line is exact; one that was killed has none, nor one that wrote nothing.
+		// Its own last line is exact, and one that ended well without one wrote nothing. Of one that was killed the kernel's
+		// count is taken, which has more in it than what is written to the disk for a probe.
 		const said = /(\d{1,15}) bytes written to the disk\s*$/.exec(stderrTail)?.[1];
-		return said === undefined ? seenBytes : Number(said);
+		if (said !== undefined) return Number(said);
+		return code === 0 ? 0 : seenBytes;
 	});
 	const limitMemory = (bytes: number) => {
 		memoryBytes = bytes;

@@ -76,14 +76,16 @@ export class EngineLender {
 		try {
 			// Validators probe; they run no programs here, whatever the owner's own options say.
 			const own = [...engine.args, "--no-work"];
-			const args = disk ? [...own, "--disk-writes", String(disk.leftFor(validatorKey))] : own;
+			const mostBytes = disk?.leftFor(validatorKey) ?? 0;
+			const args = disk ? [...own, "--disk-writes", String(mostBytes)] : own;
 			const link = await openGuardedEngine({ ...engine, args, env, limits, onKilled });
 			this.lent = link;
 			onEvent({ kind: "opened", validatorKey, probe, limits });
 			this.gone = link.written.then(async (bytes) => {
-				// Before the next one is told what is left.
+				// Before the next one is told what is left. More than it was allowed the engine did not write: what the kernel
+				// counts beyond is nobody's share.
 				await disk
-					?.spend(validatorKey, bytes)
+					?.spend(validatorKey, Math.min(bytes, mostBytes))
 					.catch((error) => onEvent({ kind: "trouble", ...errorToEvent(error, "FILE_UNWRITABLE") }));
 				this.free();
 				onEvent({ kind: "closed", validatorKey, probe, killed });
