@@ -195,7 +195,7 @@ test("no code of the verdict kinds is left untried by the tests of this folder",
 		"checks/check-train.test.ts",
 		"several-devices.test.ts",
 		"countersign.test.ts",
-		"../work/judge-fraud.test.ts",
+		"../optimistic/fraud/judge-fraud.test.ts",
 		"../roll-call/roll-tamper-list.test-kit.ts",
 		"../roll-call/verify-roll-call.test.ts",
 	]
