@@ -6,6 +6,7 @@ import type { Command } from "./command.ts";
 export const summaries = {
 	probe: "prove a host: its GPUs, memory, CPU and disk",
 	verify: "check an evidence file again, trusting nobody",
+	attest: "judge attestation reports and quotes of GPUs and CPUs",
 	devices: "list what a host claims to have",
 	job: "run exact work here; check a run, or find where two differ",
 	program: "check, show and run exact programs",
@@ -35,6 +36,7 @@ export type CommandName = keyof typeof summaries;
 export const loaders: Readonly<Record<CommandName, () => Promise<Command>>> = {
 	probe: async () => (await import("./commands/probe.ts")).probeCommand,
 	verify: async () => (await import("./commands/verify.ts")).verifyCommand,
+	attest: async () => (await import("./commands/attest.ts")).attestCommand,
 	devices: async () => (await import("./commands/devices.ts")).devicesCommand,
 	job: async () => (await import("./commands/job.ts")).jobCommand,
 	program: async () => (await import("./commands/program.ts")).programCommand,

@@ -21,6 +21,9 @@ const UNTRUSTED = "Do not trust this device: ask for a fresh report and quote of
 const BRING = "Fetch it from the vendor and judge again; nothing false was found.";
 const OTHER_FILE = "Give the vendor's file that belongs to this evidence.";
 
+const GUEST = "Ask for a guest that was started as the policy wishes.";
+const PATCH = "Ask the host to update its BIOS and microcode, or fetch newer collateral.";
+
 const PROVES_NOTHING = "The file proves nothing; nobody is convicted by it.";
 
 const invalid = (meaning: string, hint: string): CodeEntry => ({ kind: "verdict-invalid", meaning, hint });
@@ -169,11 +172,28 @@ export const codes = {
 		"Collateral (an OCSP answer, a CRL, TCB info or an identity) is not in its exact form, or not signed by its vendor.",
 		OTHER_FILE,
 	),
+	COLLATERAL_OTHER: invalid("Collateral is of another platform, product or issuer.", OTHER_FILE),
 	CERTIFICATE_REVOKED: invalid("The vendor revoked a certificate of this evidence, or put it on hold.", UNTRUSTED),
 	MEASUREMENT_WRONG: invalid(
 		"The firmware that was measured is not the one of the vendor's manifests.",
 		"Update the host's driver and VBIOS to released versions, or fetch newer manifests.",
 	),
+
+	TCB_WRONG: invalid("The certificate is of another chip or security version than the report.", UNTRUSTED),
+	QE_WRONG: invalid("The quoting enclave is not Intel's, or vouches for another key.", UNTRUSTED),
+	BINDING_WRONG: invalid(
+		"The quote does not name the reports and answers that it came with.",
+		"Ask for a quote that was made after the reports, in the same round.",
+	),
+	EVENTS_WRONG: invalid("The event log does not give the registers that the quote shows.", UNTRUSTED),
+	GUEST_DEBUG: invalid("The guest runs in debug mode: its host can read and change it.", GUEST),
+	GUEST_POLICY: invalid(
+		"The guest's settings let others in: migration, a service TD, interrupted memory, or a low privilege level.",
+		GUEST,
+	),
+	GUEST_OTHER: invalid("The guest's measurement is not one of those that the policy allows.", GUEST),
+	TCB_UNKNOWN: invalid("No level that the vendor lists fits this platform.", PATCH),
+	TCB_REFUSED: invalid("The platform's firmware is out of date or revoked, by the vendor's own list.", PATCH),
 
 	// Roll calls: the public file against its chain
 	NOT_PUBLIC: invalid(
@@ -234,6 +254,18 @@ export const codes = {
 	CC_MODE_UNPROVEN: finding(
 		"No GPU report says whether confidential computing is on.",
 		"Only a measured guest can tell; ask for a quote that names the report.",
+	),
+	TCB_HARDENING: finding(
+		"The platform is current if its software works around known weaknesses.",
+		"Read the advisories that the verdict names.",
+	),
+	TCB_CONFIGURATION: finding(
+		"The platform is current if its BIOS is configured for it.",
+		"Read the advisories that the verdict names.",
+	),
+	ALIAS_CHECK_MISSING: finding(
+		"The platform does not say that it checked its memory for aliases.",
+		"Its owner may read guests with a changed memory module (BadRAM); ask for newer firmware.",
 	),
 	FIRMWARE_OLD: finding("The driver is older than the policy wishes.", "Ask the host to update its driver."),
 	SIMULATED_ROOTS: finding(

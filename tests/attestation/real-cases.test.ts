@@ -25,14 +25,13 @@ function check(one: RealCase, verify: VerifySignature): void {
 	);
 }
 
-const KINDS = ["gpu", "switch", "set", "rim", "ocsp"];
-
 test("each real case has its status, code and facts, by Node's signatures", { skip: samplesMissing }, () => {
-	const cases = realCases().filter(({ kind }) => KINDS.includes(kind));
+	const cases = realCases();
+	assert.ok(cases.length >= 100);
 	for (const one of cases) check(one, nodeSignatures);
 });
 
 test("and by noble's alone", { skip: samplesMissing }, () => {
 	const verify = rememberSignatures(nobleSignatures);
-	for (const one of realCases().filter(({ kind }) => KINDS.includes(kind))) check(one, verify);
+	for (const one of realCases()) check(one, verify);
 });

@@ -62,8 +62,8 @@ test("help names every command and goes to standard output", () => {
 		"validate",
 	];
 	const listed = [...help.out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((m) => m[1]);
-	assert.deepEqual(listed, ["probe", "verify", "devices", "job", "program", "model", "doctor", ...network]);
-	for (const name of ["probe", "verify", "devices", "doctor", "up", "rent"]) {
+	assert.deepEqual(listed, ["probe", "verify", "attest", "devices", "job", "program", "model", "doctor", ...network]);
+	for (const name of ["probe", "verify", "attest", "devices", "doctor", "up", "rent"]) {
 		assert.match(help.out, new RegExp(`^  ${name} `, "m"));
 		const own = assay(name, "--help");
 		assert.equal(own.code, 0);

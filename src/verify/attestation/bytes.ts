@@ -1,6 +1,6 @@
 // Texts that carry bytes, read strictly: base64 (also of URLs), hex of either case, PEM blocks. One value has one spelling here, but
 // for white space in base64 and the case of hex, which vendors mix. And the times of certificates, without a clock.
-import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
+import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { refuse } from "./verdict.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -35,12 +35,15 @@ export function base64ToBytes(text: string): Uint8Array | null {
 	return (held & ((1 << bits) - 1)) === 0 ? bytes : null;
 }
 
+/** Hex of either case; null otherwise. */
+export const anyHexToBytes = (text: string): Uint8Array | null => hexToBytes(text.toLowerCase());
+
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\r\n]*)-----END CERTIFICATE-----/g;
 const MOST_CERTIFICATES = 16;
 const MOST_PEM_CHARS = 128 * 1024;
 
 /** The certificates of a PEM text; nothing but white space (and zero bytes at its end) may stand between and around them. */
-function pemToDers(text: string, where: string): Uint8Array[] {
+export function pemToDers(text: string, where: string): Uint8Array[] {
 	if (text.length > MOST_PEM_CHARS) refuse("ATTEST_FORM", where, "the certificates are longer than any chain");
 	if (!/^[\s\0]*$/.test(text.replace(PEM_BLOCK, "")))
 		refuse("ATTEST_FORM", where, "something other than certificates in the PEM text");
@@ -77,6 +80,14 @@ export function utcMs(
 	const yearOfEra = y - era * 400;
 	const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
 	return (((era * 146_097 + dayOfEra - 719_468) * 24 + hour) * 60 + minute) * 60_000 + second * 1000;
+}
+
+/** "2025-06-19T10:16:03Z", as Intel writes it; null otherwise. */
+export function isoToMs(text: string): number | null {
+	const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z$/.exec(text);
+	if (parts === null) return null;
+	const [year, month, day, hour, minute, second] = parts.slice(1).map(Number);
+	return utcMs(year!, month!, day!, hour!, minute!, second!);
 }
 
 /** Calendar day of a moment, "2026-06-01". */

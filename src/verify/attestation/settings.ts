@@ -4,7 +4,7 @@
 import type { Hearing } from "./verdict.ts";
 import type { VerifySignature } from "./x509/signature.ts";
 
-type AmdProduct = "Milan" | "Genoa" | "Turin";
+export type AmdProduct = "Milan" | "Genoa" | "Turin";
 
 /** SHA-256 of the DER of each trust anchor, in hex. */
 export interface Roots {

@@ -8,6 +8,9 @@ import type { SpdmReport } from "./spdm-report.ts";
 
 export type DeviceKind = "gpu" | "switch";
 
+/** Only GPUs name a driver. */
+export const kindOfDevice = ({ opaque }: SpdmReport): DeviceKind => (opaque.has(3) ? "gpu" : "switch");
+
 const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 /** Printable ASCII up to the zeros that fill the field. */
@@ -37,7 +40,7 @@ const MODES = ["single", "multi", "ppcie"];
 function modeOf(report: SpdmReport, where: string): string | null {
 	const field = report.opaque.get(36);
 	if (field === undefined) return null;
-	const mode = field.slice(1).some((byte) => byte !== 0) ? undefined : MODES[field[0] ?? -1];
+	const mode = field.subarray(1).some((byte) => byte !== 0) ? undefined : MODES[field[0] ?? -1];
 	return mode ?? wrong(where, "a mode that is not known");
 }
 
@@ -90,7 +93,7 @@ export function switchFields(report: SpdmReport, pdi: string, where: string): Sw
 function pdis(field: Uint8Array | undefined, isReversed: boolean, where: string): string[] | null {
 	if (field === undefined) return null;
 	if (field.length % 8 !== 0) return wrong(where, "a list of device ids is cut");
-	const all = Array.from({ length: field.length / 8 }, (_, i) => field.slice(8 * i, 8 * i + 8));
+	const all = Array.from({ length: field.length / 8 }, (_, i) => Uint8Array.from(field.subarray(8 * i, 8 * i + 8)));
 	const used = all.filter((id) => id.some((byte) => byte !== 0xff) && id.some((byte) => byte !== 0));
 	return [...new Set(used.map((id) => bytesToHex(isReversed ? id.reverse() : id)))].sort();
 }

@@ -1,0 +1,49 @@
+// A verdict on attestation evidence, and what a file says, for people. Text from devices is made harmless.
+import { safeText } from "../../protocol/bytes/safe-text.ts";
+import { codes } from "../../protocol/codes.ts";
+import type { FilesVerdict } from "../../verify/attestation/verify-files.ts";
+import { formatDuration } from "./format.ts";
+import type { Paint } from "./paint.ts";
+
+const MOST_CHARS = 100;
+
+function factLines(facts: Readonly<Record<string, unknown>>): string[] {
+	return Object.entries(facts).map(([name, value]) => {
+		const words = safeText(typeof value === "string" ? value : JSON.stringify(value));
+		return `  ${name.padEnd(14)} ${words.length > MOST_CHARS ? `${words.slice(0, MOST_CHARS)}…` : words}`;
+	});
+}
+
+const HEADS = { valid: "VALID", invalid: "INVALID", inconclusive: "INCONCLUSIVE" } as const;
+
+function headOf(status: keyof typeof HEADS, paint: Paint): string {
+	const head = paint.strong(HEADS[status]);
+	return status === "valid" ? paint.good(head) : status === "invalid" ? paint.bad(head) : paint.unsure(head);
+}
+
+export function attestationLines(
+	verdict: FilesVerdict & { readonly at: string; readonly verifyUs: number },
+	paint: Paint,
+): string[] {
+	const { status, code, where, detail, subject, level, facts, findings } = verdict;
+	const explained = code === null ? null : codes[code];
+	return [
+		code === null
+			? `${headOf(status, paint)}  ${subject}${level === "none" ? "" : `, level ${level}`}`
+			: `${headOf(status, paint)}  ${code}${where === "" ? "" : ` at ${where}`}`,
+		...(detail === "" ? [] : [`  ${safeText(detail)}`]),
+		...(explained === null ? [] : [`  ${explained.meaning}`, paint.dim(`  ${explained.hint}`)]),
+		...factLines(facts),
+		...findings.map((one) => `  ${paint.unsure("note")}  ${one.code}: ${safeText(one.detail)}`),
+		"",
+		paint.dim(`  judged at ${verdict.at} in ${formatDuration(verdict.verifyUs)}`),
+	];
+}
+
+export function shownLines(
+	shown: { readonly kind: string; readonly code: string | null; readonly detail: string; readonly facts: object },
+	paint: Paint,
+): string[] {
+	const trouble = shown.code === null ? [] : [`  ${paint.bad(shown.code)}: ${safeText(shown.detail)}`];
+	return [`${shown.kind} (unchecked)`, ...trouble, ...factLines(shown.facts as Record<string, unknown>)];
+}

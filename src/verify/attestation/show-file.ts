@@ -1,0 +1,76 @@
+// What a file says, before anybody judged it: nothing in here was checked.
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { certificatesIn, dayOf } from "./bytes.ts";
+import { readCcel, replay } from "./events/event-log.ts";
+import { type FileKind, kindOfFile } from "./file-kind.ts";
+import { readQuote } from "./intel/quote.ts";
+import { kindOfDevice } from "./nvidia/device-facts.ts";
+import { readSdkJson } from "./nvidia/sdk-json.ts";
+import { readSpdmReport } from "./nvidia/spdm-report.ts";
+import { type AttestationVerdict, hear } from "./verdict.ts";
+import { readCertificate, readName } from "./x509/certificate.ts";
+import { readCrl } from "./x509/crl.ts";
+import { readOcsp } from "./x509/ocsp.ts";
+
+/** Valid means that the file has the form of its kind, no more. */
+export function showFile(
+	bytes: Uint8Array,
+): { readonly kind: FileKind } & Pick<AttestationVerdict, "status" | "code" | "detail" | "facts"> {
+	const kind = kindOfFile(bytes);
+	const { status, code, detail, facts } = hear((hearing) => {
+		Object.assign(hearing.facts, sayings(kind, bytes));
+		return "none";
+	});
+	return { kind, status, code, detail, facts };
+}
+
+function sayings(kind: FileKind, bytes: Uint8Array): Record<string, unknown> {
+	switch (kind) {
+		case "device report":
+			return deviceSayings(bytes);
+		case "device list":
+			return { devices: readSdkJson(bytes, "list").map(({ report }) => deviceSayings(report)) };
+		case "quote":
+			return quoteSayings(bytes);
+		case "certificates":
+			return { certificates: certificatesIn(bytes, "certificates").map(certificateSayings) };
+		case "OCSP answer":
+			return {
+				answers: readOcsp(bytes, "ocsp").answers.map(({ serial, state, thisUpdateMs }) => ({
+					serial,
+					state,
+					on: dayOf(thisUpdateMs),
+				})),
+			};
+		case "revocation list": {
+			const { revoked, nextUpdateMs } = readCrl(bytes, "crl");
+			return { revoked: revoked.size, until: dayOf(nextUpdateMs) };
+		}
+		case "event log":
+			return { rtmr: replay(readCcel(bytes)).map(bytesToHex) };
+		default:
+			return {};
+	}
+}
+
+function deviceSayings(bytes: Uint8Array): Record<string, unknown> {
+	const report = readSpdmReport(bytes, "report");
+	const { nonce, blocks, opaque } = report;
+	const fields = Object.fromEntries([...opaque].map(([type, value]) => [type, bytesToHex(value)]));
+	return { device: kindOfDevice(report), nonce: bytesToHex(nonce), blocks: blocks.size, opaque: fields };
+}
+
+function quoteSayings(bytes: Uint8Array): Record<string, unknown> {
+	const { version, report, certificates } = readQuote(bytes);
+	const common = { version, tee: report.tee, certificates: certificates.map(certificateSayings) };
+	if (report.tee === "sgx")
+		return { ...common, mrEnclave: bytesToHex(report.sgx.mrEnclave), reportData: bytesToHex(report.sgx.reportData) };
+	const { mrTd, rtmr, reportData } = report.td;
+	return { ...common, mrTd: bytesToHex(mrTd), rtmr: rtmr.map(bytesToHex), reportData: bytesToHex(reportData) };
+}
+
+function certificateSayings(der: Uint8Array, i: number): Record<string, unknown> {
+	const { subject, issuer, serial, notBeforeMs, notAfterMs } = readCertificate(der, `certificates[${i}]`);
+	const [name, by] = [subject, issuer].map((one) => readName(one, `certificates[${i}]`).CN);
+	return { name, by, serial, from: dayOf(notBeforeMs), until: dayOf(notAfterMs) };
+}

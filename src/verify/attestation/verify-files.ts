@@ -1,0 +1,125 @@
+// Judges a handful of files together, whatever they are: one thing to judge (a report, several reports of one round, a quote, Azure's or
+// dstack's evidence, a manifest) and what it needs beside it (certificates, manifests, OCSP answers, lists, collateral).
+import { verifySnp } from "./amd/verify-snp.ts";
+import { verifyAzure } from "./azure/verify-azure.ts";
+import { verifyCcel, verifyDstack } from "./events/verify-events.ts";
+import { type FileKind, kindOfFile } from "./file-kind.ts";
+import { verifyQuote } from "./intel/verify-quote.ts";
+import { kindOfDevice } from "./nvidia/device-facts.ts";
+import { readSdkJson } from "./nvidia/sdk-json.ts";
+import { readSpdmReport } from "./nvidia/spdm-report.ts";
+import { type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
+import { verifyManifest } from "./nvidia/verify-manifest.ts";
+import { verifyDeviceSet } from "./nvidia/verify-set.ts";
+import type { AttestationSettings } from "./settings.ts";
+import { type AttestationVerdict, hear, refuse } from "./verdict.ts";
+
+export interface FilesQuestion {
+	readonly require: "genuine" | "measured" | null;
+	readonly nonce: Uint8Array | null;
+}
+
+export interface FilesVerdict extends AttestationVerdict {
+	/** What was judged. */
+	readonly subject: FileKind | "round of devices";
+}
+
+const SUBJECTS: readonly FileKind[] = [
+	"device report",
+	"device list",
+	"quote",
+	"SNP report",
+	"Azure evidence",
+	"dstack evidence",
+];
+
+export function verifyFiles(
+	files: readonly Uint8Array[],
+	question: FilesQuestion,
+	settings: AttestationSettings,
+): FilesVerdict {
+	const kinds = files.map(kindOfFile);
+	const of = (kind: FileKind): Uint8Array[] => files.filter((_, i) => kinds[i] === kind);
+	const failed = (detail: string): FilesVerdict => ({
+		subject: "unknown",
+		...hear(() => refuse("ATTEST_FORM", "files", detail)),
+	});
+	const strange = kinds.indexOf("unknown");
+	if (strange >= 0) return failed(`file ${strange + 1} is of no known kind`);
+	const found = new Set(kinds.filter((kind) => SUBJECTS.includes(kind)));
+	const isRound = [...found].every((kind) => kind === "device report" || kind === "device list");
+	if (found.size > 1 && !isRound) return failed(`several things to judge: ${[...found].join(", ")}`);
+	const subject = [...found][0];
+	if (subject === "device report" || subject === "device list") return verifyDevices(of, question, settings);
+	const one = files.filter((_, i) => kinds[i] === subject || (subject === undefined && kinds[i] === "manifest"));
+	if (one.length !== 1) return failed("there must be one report, quote or manifest to judge");
+	return { subject: subject ?? "manifest", ...verifyOne(subject, one[0]!, of, question, settings) };
+}
+
+type Of = (kind: FileKind) => Uint8Array[];
+
+function verifyOne(
+	subject: FileKind | undefined,
+	file: Uint8Array,
+	of: Of,
+	{ require, nonce }: FilesQuestion,
+	settings: AttestationSettings,
+): AttestationVerdict {
+	const [collateral = null] = of("Intel collateral");
+	const [leaf, chain = null] = of("certificates");
+	switch (subject) {
+		case "quote": {
+			const [log] = of("event log");
+			const ask = collateral !== null || require === "measured" ? "tcb" : "signed";
+			const verdict = verifyQuote(file, { ask, reportData: nonce, collateral }, settings);
+			if (log === undefined || verdict.status === "invalid") return verdict;
+			const events = verifyCcel(file, log, settings);
+			return events.status === "valid" ? verdict : events;
+		}
+		case "SNP report": {
+			const [crl = null] = of("revocation list");
+			if (leaf === undefined)
+				return hear((hearing) => {
+					hearing.doubtful("COLLATERAL_MISSING", "leaf", "the certificate of the chip (VCEK or VLEK) is not at hand");
+					return "none";
+				});
+			return verifySnp({ report: file, leaf, chain, crl }, { product: null, reportData: nonce }, settings);
+		}
+		case "Azure evidence":
+			return verifyAzure(file, { product: null, nonce, chain: leaf ?? null, collateral }, settings);
+		case "dstack evidence":
+			return verifyDstack(file, settings);
+		default:
+			return verifyManifest(file, settings);
+	}
+}
+
+/** Reports with their chains, in the order in which both came; lists bring their own. */
+function devicesOf(of: Of): DeviceEvidence[] {
+	const chains = of("certificates");
+	const reports = of("device report");
+	if (chains.length !== reports.length)
+		refuse("ATTEST_CHAIN", "files", `${chains.length} chains of certificates for ${reports.length} reports`);
+	const bare = reports.map((report, i) => {
+		const kind = kindOfDevice(readSpdmReport(report, `report ${i + 1}`));
+		return { kind, report, chain: chains[i]! };
+	});
+	return [...bare, ...of("device list").flatMap((file) => readSdkJson(file, "list"))];
+}
+
+function verifyDevices(of: Of, { require, nonce }: FilesQuestion, settings: AttestationSettings): FilesVerdict {
+	let devices: DeviceEvidence[] = [];
+	const opened = hear(() => {
+		devices = devicesOf(of);
+		return "none";
+	});
+	if (opened.status !== "valid") return { subject: "device report", ...opened };
+	const [manifests, ocsp] = [of("manifest"), of("OCSP answer")];
+	if (devices.length !== 1) {
+		const verdict = verifyDeviceSet(() => devices, nonce, settings);
+		return { subject: "round of devices", ...verdict };
+	}
+	const ask = require ?? (manifests.length > 0 ? "measured" : "genuine");
+	const verdict = verifyDevice(devices[0]!, { ask, nonce, chip: null, manifests, ocsp }, settings);
+	return { subject: "device report", ...verdict };
+}

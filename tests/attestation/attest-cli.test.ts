@@ -1,0 +1,58 @@
+// `assay attest verify | show` as people call it: kinds by content, exit codes, JSON.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { CliIo } from "../../src/cli/command.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
+import { SAMPLES, samplesMissing } from "./real-cases.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-attest-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+async function assay(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+	const written = { out: "", err: "" };
+	const stream = (name: "out" | "err") =>
+		({ write: (words: string) => (written[name] += words), isTTY: false }) as unknown as NodeJS.WriteStream;
+	const interrupted = new AbortController().signal;
+	const io: CliIo = { out: stream("out"), err: stream("err"), env: { NO_COLOR: "1" }, cwd: scratch, interrupted };
+	return { code: await runCommand(["attest", ...args], io), ...written };
+}
+
+test("a file of no known kind is invalid, one that is not there unreadable, a wrong option usage", async () => {
+	const strange = join(scratch, "strange.bin");
+	writeFileSync(strange, "hello, this is not a report of any kind");
+	const run = await assay("verify", strange);
+	assert.equal(run.code, 1);
+	assert.match(run.out, /^INVALID {2}ATTEST_FORM at files\n/);
+	assert.equal((await assay("verify", join(scratch, "gone"))).code, 66);
+	assert.equal((await assay("verify", strange, "--at", "yesterday")).code, 64);
+	assert.equal((await assay("verify", strange, "--nonce", "xyz")).code, 64);
+	assert.match((await assay("show", strange)).out, /^unknown \(unchecked\)\n/);
+});
+
+test("real files are recognised and judged together", { skip: samplesMissing }, async () => {
+	const gpu = join(SAMPLES, "nvidia/gpu/h100-550.90.07");
+	const rims = ["NV_GPU_DRIVER_GH100_550.90.07", "NV_GPU_VBIOS_1010_0200_882_96009F0001"].map((name) =>
+		join(SAMPLES, `nvidia/rim/${name}.xml`),
+	);
+	const files = [join(gpu, "report.bin"), join(gpu, "chain.pem"), ...rims];
+	const then = ["--at", "2025-08-21T12:00:00Z"];
+	const good = await assay("verify", ...files, ...then, "--json");
+	assert.equal(good.code, 0, good.out + good.err);
+	const { status, level, facts } = JSON.parse(good.out);
+	assert.deepEqual([status, level, facts.measurements], ["valid", "measured", 32]);
+	const late = await assay("verify", ...files, "--at", "2026-11-15T00:00:00Z");
+	assert.equal(late.code, 2);
+	assert.match(late.out, /^INCONCLUSIVE {2}COLLATERAL_STALE/);
+	const other = await assay("verify", ...files, ...then, "--nonce", "00".repeat(32));
+	assert.equal(other.code, 1);
+	assert.match(other.out, /^INVALID {2}NONCE_WRONG/);
+	const snp = ["report.bin", "leaf.pem"].map((name) => join(SAMPLES, "amd/genoa", name));
+	const cpu = await assay("verify", ...snp, join(SAMPLES, "roots/amd-genoa.pem"), "--at", "2026-06-01T00:00:00Z");
+	assert.equal(cpu.code, 0, cpu.out);
+	assert.match(cpu.out, /^VALID {2}SNP report, level genuine\n/);
+	const shown = await assay("show", files[0]!);
+	assert.match(shown.out, /^device report \(unchecked\)\n {2}device {9}gpu\n/);
+});
