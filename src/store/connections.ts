@@ -1,22 +1,51 @@
-// Which process holds a provider's agent connection. A connection belongs to the last who got it; a process
+// Which process holds a provider's agent connection, and which jobs it takes over it. A connection belongs to the last who got it; a process
 // that was given up as dead and comes back takes its own up again.
 import { AssayError } from "../protocol/assay-error.ts";
-import { hex, integer } from "./check-input.ts";
+import type { Json } from "../protocol/bytes/canonical-json.ts";
+import { hex, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
+
+/** What its agent said when it dialled in: every process may draw it. */
+export interface JobTaker {
+	/** Where it dialled from. */
+	readonly address: string;
+	/** Opaque here; read by the agent link's codec when it came. */
+	readonly offer: Json;
+}
+
+const MOST_ASKED = 500;
 
 export function createConnections({ database, process: me }: StoreContext) {
 	/** Provider → since when. */
 	const held = new Map<string, number>();
 	return {
 		store: {
-			/** This process holds its agent connection from now on; a former holder loses it. */
-			async connect(providerId: string, { nowMs }: { readonly nowMs: number }): Promise<void> {
+			/** This process holds its agent connection from now on; a former holder loses it. `jobs` null: it takes none. */
+			async connect(
+				providerId: string,
+				{ nowMs, jobs = null }: { readonly nowMs: number; readonly jobs?: JobTaker | null },
+			): Promise<void> {
 				const changed = await database.write(
-					"UPDATE providers SET connected_to = $2, connected_at_ms = $3, last_seen_at_ms = $3 WHERE id = $1",
-					[hex("a provider's id", providerId, 64), me, integer("nowMs", nowMs)],
+					`UPDATE providers SET connected_to = $2, connected_at_ms = $3, last_seen_at_ms = $3,
+					job_address = $4, job_offer = $5::jsonb WHERE id = $1`,
+					[
+						...[hex("a provider's id", providerId, 64), me, integer("nowMs", nowMs)],
+						...(jobs === null
+							? [null, null]
+							: [text("an address", jobs.address, 100), json("a job offer", jobs.offer)]),
+					],
 				);
 				if (changed === 0) throw new AssayError("STORE_NOT_FOUND", `there is no provider ${providerId}`);
 				held.set(providerId, nowMs);
+			},
+			/** Of those that are connected, anywhere, and take jobs. */
+			async jobTakers(ids: readonly string[]): Promise<ReadonlyMap<string, JobTaker>> {
+				const rows = await database.read<{ id: string; jobAddress: string; jobOffer: Json }>(
+					`SELECT id, job_address, job_offer FROM providers
+					WHERE id = ANY ($1) AND connected_to IS NOT NULL AND job_offer IS NOT NULL`,
+					[list("ids", ids, MOST_ASKED).map((id) => hex("a provider's id", id, 64))],
+				);
+				return new Map(rows.map(({ id, jobAddress, jobOffer }) => [id, { address: jobAddress, offer: jobOffer }]));
 			},
 			/** Only if this process still holds it. */
 			async disconnect(providerId: string, { nowMs }: { readonly nowMs: number }): Promise<void> {

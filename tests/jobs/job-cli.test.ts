@@ -5,7 +5,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fetchBlob, nameBlob } from "../../src/api/blob-transfer.ts";
+import { createApiClient } from "../../src/api/create-client.ts";
+import type { JobResult } from "../../src/api/types.ts";
+import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
+import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import { createSigner } from "../../src/protocol/probe/signer.ts";
 import { openStage, type Stage } from "./job-stage.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-job-cli-"));
@@ -160,11 +166,66 @@ test("handed in, it is drawn, run twice, compared, paid; the files are those of 
 	await refused(67, /there is no job 'abcdef' \[JOB_UNKNOWN\]/, "status", "abcdef");
 });
 
-test("a result whose job file has changed is written as plain arrays; one that is not the claimed is refused", async () => {
+test("a result that is not the claimed one is refused, whatever was changed of it", async () => {
+	const client = createApiClient({
+		baseUrl: stage.validator.url,
+		signer: createSigner(hexToBytes(readFileSync(join(scratch, "customer.key"), "utf8").trim(), 32)!),
+	});
+	const { rows } = JSON.parse((await market("list", "--json")).out);
+	const job = await client.getJob({ params: { id: rows[0].id } });
+	const right = await client.getJobResult({ params: { id: job.id } });
+	const io = { cwd: scratch, env: { ...process.env, ASSAY_HOME: scratch } };
+	/** Made up by a validator that lies. */
+	const blobs = new Map<string, Uint8Array>();
+	const lying = (result: JobResult): typeof client => ({
+		...client,
+		getJobResult: async () => result,
+		getJobBlob: async (request, options) => blobs.get(request.params.root) ?? client.getJobBlob(request, options),
+	});
+	const take = (result: JobResult, of = job) => takeResult(lying(result), of, io, "wrong.run");
+	const refuse = (what: RegExp, result: JobResult, of = job) =>
+		assert.rejects(take(result, of), (error: Error & { code?: string }) => {
+			assert.equal(error.code, "JOB_RESULT_WRONG", String(error));
+			assert.match(error.message, what);
+			return true;
+		});
+	assert.equal((await take(right)).claim, right.parts[0]!.claim);
+	const [part] = right.parts;
+	const [tensor, ...others] = right.state;
+	const other = "ab".repeat(32);
+	// Blobs that are there, of the right length, and other ones.
+	const states = await fetchBlob(client, part!.states, { job: job.id });
+	const listed = async (bytes: Uint8Array) => {
+		const { blob } = await nameBlob({ bytes });
+		blobs.set(blob.root, bytes);
+		return { ...right, parts: [{ ...part!, states: blob }] };
+	};
+	const flipped = (at: number) => states.map((byte, i) => (i === at ? byte ^ 1 : byte));
+	await refuse(/begin where the one before ended/, await listed(flipped(0)));
+	await refuse(/the last state/, await listed(flipped(states.length - 1)));
+	await refuse(/the claim/, await listed(flipped(40)));
+	await refuse(/the list of states/, await listed(states.subarray(32)));
+	await refuse(/the last state/, { ...right, state: [{ ...tensor!, root: other }, ...others] });
+	await refuse(/its state tensors/, { ...right, state: others });
+	await refuse(/0 of 1 parts/, { ...right, parts: [] });
+	await refuse(/the claim/, { ...right, parts: [{ ...part!, claim: other }] });
+	const [recorded] = job.record.parts;
+	const record = { ...job.record, parts: [{ ...recorded!, claim: other }] };
+	await refuse(/the claim/, right, { ...job, record });
+	const terms = { ...job.offer.terms, program: other };
+	await refuse(/the program/, right, { ...job, offer: { ...job.offer, terms } });
+	assert.deepEqual(readdirSync(join(scratch, "wrong.run")).includes("claim.json"), true, "of the right one");
+});
+
+test("a result whose job file has changed is written as plain arrays; one that was removed is said to be", async () => {
 	const { rows } = JSON.parse((await market("list", "--json")).out);
 	rmSync(join(scratch, "jobs"), { recursive: true, force: true });
 	const run = await market("result", rows[0].id, "--out", "plain.run");
 	assert.equal(run.code, 0, run.err);
 	assert.match(run.out, /plain arrays were written/);
 	assert.ok(names("plain.run").some((name) => name.startsWith("state/")));
+	// What a sweep does a week after the end of a job.
+	for (const holder of ["job", "audit"])
+		rmSync(join(stage.data.path, "blobs", "holders", `${holder}-${rows[0].id}`), { recursive: true, force: true });
+	await refused(69, /\[JOB_RESULT_EXPIRED\]\n {2}\S/, "result", rows[0].id, "--out", "late.run");
 });

@@ -54,19 +54,20 @@ for (const hasChain of [false, true])
 		});
 
 		// One more network path of the same would cost seconds and find nothing else.
-		test("sampled: windows are drawn after the claim, auditors begin at its states", { skip: !hasChain }, async () => {
-			const { id } = await submit(stage, { method: { name: "sampled", count: 1 }, salt: salt(2), segments: 7 });
-			const job = await jobOver(stage.customer, id);
-			const [part] = job.record.parts;
-			assert.equal(part!.state, "paid");
-			assert.ok(part!.isChecked);
-			assert.deepEqual(
-				part!.audits.map(({ agrees }) => agrees),
-				[true, true, true],
-			);
-			assert.deepEqual([part!.audits[0]!.first, part!.audits.at(-1)!.first], [0, 7]);
-			assert.ok(part!.audits.every(({ auditor }) => auditor !== null && auditor !== part!.provider));
-		});
+		if (hasChain)
+			test("sampled: windows are drawn after the claim, auditors begin at its states", async () => {
+				const { id } = await submit(stage, { method: { name: "sampled", count: 1 }, salt: salt(2), segments: 7 });
+				const job = await jobOver(stage.customer, id);
+				const [part] = job.record.parts;
+				assert.equal(part!.state, "paid");
+				assert.ok(part!.isChecked);
+				assert.deepEqual(
+					part!.audits.map(({ agrees }) => agrees),
+					[true, true, true],
+				);
+				assert.deepEqual([part!.audits[0]!.first, part!.audits.at(-1)!.first], [0, 7]);
+				assert.ok(part!.audits.every(({ auditor }) => auditor !== null && auditor !== part!.provider));
+			});
 
 		test("whoever falls silent loses the part, and another finishes it with the same result", async () => {
 			const other = await submit(stage, { method: { name: "redundant", count: 2 }, salt: salt(3) });

@@ -36,8 +36,10 @@ export interface WorkerOptions {
 	readonly at?: (place: Place, offer: PartOffer) => Promise<void> | void;
 	/** Changes what an honest worker would compute, from this segment on (of the whole job). */
 	readonly lieFrom?: (offer: PartOffer) => number | null;
-	/** False: takes no note of offers. */
+	/** Takes no note of offers. */
 	readonly isDeaf?: boolean;
+	/** Answers no question about what it claimed. */
+	readonly isSilent?: () => boolean;
 }
 export type Place = "offered" | "accepted" | "segment" | "ran" | "stored" | "claimed" | "answered";
 
@@ -92,6 +94,7 @@ export async function startToyWorker(o: WorkerOptions) {
 			},
 			async ask({ job, part, attempt, question }) {
 				const asked = readQuestion(question);
+				if (o.isSilent?.()) throw new AssayError("PROVIDER_BUSY", "it is busy, it says");
 				const ran = done.get(nameOf({ job, part, attempt, audit: asked.audit }));
 				if (ran === undefined || asked.kind !== "state")
 					throw new AssayError("NO_ANSWER", "a toy answers no such thing");

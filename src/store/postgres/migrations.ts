@@ -15,6 +15,7 @@ import { callsBeforeRental } from "./migrations/009-calls-before-rental.ts";
 import { openings } from "./migrations/010-openings.ts";
 import { jobs } from "./migrations/011-jobs.ts";
 import { jobAnswers } from "./migrations/012-job-answers.ts";
+import { jobTakers } from "./migrations/013-job-takers.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 10, name: "openings", sql: openings },
 	{ number: 11, name: "jobs", sql: jobs },
 	{ number: 12, name: "job-answers", sql: jobAnswers },
+	{ number: 13, name: "job-takers", sql: jobTakers },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

@@ -163,12 +163,12 @@ export class AgentPool {
 			return connection.close({ closeCode: 4003, code: "AGENT_CROWDED" });
 		}
 		const nowMs = env.nowMs();
-		const { name, pricePerHourMicros, rentable, ssh } = offer;
+		const { name, pricePerHourMicros, rentable, ssh, jobs } = offer;
 		const { created, provider } = await store.providers.register(
 			{ id, link: "agent", target: "", name, pricePerHourMicros, rentable, ssh: ssh !== null, claim },
 			{ nowMs, actor: id },
 		);
-		await store.connections.connect(id, { nowMs });
+		await store.connections.connect(id, { nowMs, jobs: jobs && { address, offer: jobs } });
 		if (connection.isClosed) {
 			await store.connections.disconnect(id, { nowMs: env.nowMs() });
 			return;

@@ -1,9 +1,10 @@
 // Asks a provider a question of the agent link wherever that link is held: here directly, at another process
-// by events of the store. Answers hold access to hosts, so these events are for validators only (event-hub.ts
-// does not show them to anyone).
+// by events of the store, in pieces, since events are small. Answers hold access to hosts, so these events are
+// for validators only (event-hub.ts does not show them to anyone).
 
 import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
 import type { CallReply, CallRequest, PlainCall } from "../../engine/agent/agent-calls.ts";
+import { BoundedMap } from "../../platform/bounded-map.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
@@ -25,18 +26,57 @@ const ANSWER_EVENT = "internal.answer";
 /** How long a question to another process's agent waits: a container image may have to be pulled there. */
 const ANSWER_WITHIN_MS = 330_000;
 
+/** Of base64 in one event: all of it stays below the store's 4 KiB. */
+const PIECE_CHARS = 3000;
+/** Messages that come in pieces at this moment; one that was cut off is forgotten for newer ones. */
+const MOST_JOINING = 1000;
+
+interface Piece {
+	readonly at: number;
+	readonly of: number;
+	readonly text: string;
+}
+
+function* piecesOf(value: unknown): Iterable<Piece> {
+	const text = Buffer.from(JSON.stringify(value)).toString("base64");
+	const of = Math.ceil(text.length / PIECE_CHARS);
+	for (let at = 0; at < of; at++) yield { at, of, text: text.slice(at * PIECE_CHARS, (at + 1) * PIECE_CHARS) };
+}
+
+/** Puts pieces together; they come in order, since one process tells them one after the other. */
+function createJoin() {
+	const begun = new BoundedMap<string, readonly string[]>(MOST_JOINING);
+	/** Undefined: more is to come, or a piece was lost. */
+	return (name: string, { at, of, text }: Piece): unknown => {
+		const pieces = at === 0 ? [text] : [...(begun.get(name) ?? []), text];
+		begun.delete(name);
+		if (pieces.length !== at + 1) return undefined;
+		if (pieces.length === of) return JSON.parse(Buffer.from(pieces.join(""), "base64").toString());
+		begun.set(name, pieces);
+		return undefined;
+	};
+}
+
 export function createAgentAsker(context: ValidatorContext) {
 	const { hub, env, store, agents } = context;
 	const waiting = new Map<string, (answer: Answer) => void>();
+	const join = createJoin();
 
 	const unlisten = hub.listen(({ kind, subject, providerId, detail }) => {
-		if (kind === ANSWER_EVENT) waiting.get(subject)?.(detail as unknown as Answer);
-		else if (kind === ASK_EVENT && providerId !== null) {
-			const agent = agents.get(providerId);
-			// Not our own question: it would have been asked directly.
-			if (agent !== undefined && !waiting.has(subject)) void reply(subject, agent, detail as unknown as Question);
-		}
+		if (kind !== ANSWER_EVENT && kind !== ASK_EVENT) return;
+		const isAnswer = kind === ANSWER_EVENT;
+		const agent = providerId === null ? undefined : agents.get(providerId);
+		// Another's question, of an agent that is held here; our own would have been asked directly.
+		if (isAnswer ? !waiting.has(subject) : agent === undefined || waiting.has(subject)) return;
+		const said = join(`${kind} ${subject}`, detail as unknown as Piece);
+		if (said === undefined) return;
+		if (isAnswer) waiting.get(subject)!(said as Answer);
+		else void reply(subject, agent!, said as Question);
 	});
+
+	function tell(kind: string, subject: string, providerId: string | null, value: Question | Answer): void {
+		for (const piece of piecesOf(value)) hub.tell({ kind, subject, providerId, detail: piece as unknown as Json });
+	}
 
 	async function reply(id: string, agent: AgentConnection, { name, request }: Question): Promise<void> {
 		let answer: Answer;
@@ -46,7 +86,7 @@ export function createAgentAsker(context: ValidatorContext) {
 			const known = error instanceof AssayError;
 			answer = { ok: false, code: known ? error.code : "RENTAL_FAILED", detail: known ? error.message : "failed" };
 		}
-		hub.tell({ kind: ANSWER_EVENT, subject: id, providerId: null, detail: answer as unknown as Json });
+		tell(ANSWER_EVENT, id, null, answer);
 	}
 
 	async function askElsewhere(providerId: string, question: Question): Promise<Json> {
@@ -60,7 +100,7 @@ export function createAgentAsker(context: ValidatorContext) {
 		const detail = "no answer came from the process that holds the agent link";
 		const cancel = env.after(ANSWER_WITHIN_MS, () => resolve({ ok: false, code: "AGENT_SILENT", detail }));
 		waiting.set(id, resolve);
-		hub.tell({ kind: ASK_EVENT, subject: id, providerId, detail: question as unknown as Json });
+		tell(ASK_EVENT, id, providerId, question);
 		const answer = await promise;
 		cancel();
 		waiting.delete(id);

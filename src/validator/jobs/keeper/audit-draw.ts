@@ -6,7 +6,7 @@ import { goOnDrawing } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
 
-/** Hosts that may run the part, free or not as `limits` says. */
+/** Hosts that may run the part. */
 export async function hostsFor(
 	{ hosts, works, config }: JobContext,
 	job: Job,
@@ -24,8 +24,8 @@ export async function hostsFor(
 }
 
 /**
- * The first that was drawn and audits nothing else of the part. Where windows outnumber hosts one gets several; runs of the whole part are of different
- * hosts. Nobody is asked again that was silent or lied. Null: nobody is left; "wait": not drawn yet.
+ * The first that was drawn and audits nothing else of the part; whoever is at work only where nobody else is left. Where windows outnumber hosts one gets
+ * several; runs of the whole part are of different hosts. Nobody is asked again that was silent or lied. Null: nobody is left; "wait": not drawn yet.
  */
 export async function nextAuditor(
 	context: JobContext,
@@ -36,7 +36,8 @@ export async function nextAuditor(
 	const place = { part: part.part, attempt: part.attempt, role: 1 } as const;
 	const drawn = await goOnDrawing(context, job, place, {
 		list: async () => {
-			const all = await context.hosts.all();
+			// The list is for as long as the part is verified: whoever is at work now comes free.
+			const all = (await context.hosts.all()).map((host) => ({ ...host, isFree: !host.isRented }));
 			const own = all.find(({ provider }) => provider === part.provider);
 			const others = all.filter(
 				({ owner, network, provider }) =>
@@ -50,7 +51,10 @@ export async function nextAuditor(
 	const tried = new Set(audits.flatMap((audit) => audit.tried));
 	const times = (one: string): number => audits.filter(({ auditor }) => auditor === one).length;
 	const able = drawn.drawn.filter((one) => !tried.has(one));
-	const least = able.toSorted((one, other) => times(one) - times(other))[0];
+	const busy = new Set((await context.store.jobs.busyProviders()).map(({ provider }) => provider));
+	const least = able.toSorted(
+		(one, other) => times(one) - times(other) || Number(busy.has(one)) - Number(busy.has(other)),
+	)[0];
 	const isShared = job.offer.terms.method.name === "sampled";
 	return least === undefined || (times(least) > 0 && !isShared) ? null : least;
 }

@@ -22,10 +22,6 @@ export async function claimAtHand(context: JobContext, job: Job, number: number)
 	const body = await claimBody(context, part);
 	const { count } = partRange(job.offer.terms, number);
 	const { begin } = await beginOf(context, job, number);
-	// One that goes on before its last part was checked has a beginning that only this job's later part needs.
-	if (begin !== null)
-		for (const blob of [...begin.state, ...begin.results])
-			await context.blobs.share(auditHolder(job.id), blob, jobHolder(job.id));
 	return {
 		...{ job: job.id, spec: job.spec, part: number, attempt: part.attempt, provider: part.provider!, begin },
 		account: await drawnAccount(context, job, part),
@@ -33,6 +29,18 @@ export async function claimAtHand(context: JobContext, job: Job, number: number)
 		claim: claimOf(job.offer, number, body),
 		states: await readStates(context.blobs, auditHolder(job.id), body.states, count + 1),
 	};
+}
+
+/**
+ * Whether auditors may read what a part begins with. A provider goes on with its next part before its last one is checked; as long as that one's claim is
+ * kept from auditors, the next part is not run again either.
+ */
+export async function isBeginOpen(context: JobContext, job: Job, number: number): Promise<boolean> {
+	const before = job.record.parts[number - 1];
+	if (before === undefined || before.state !== "claimed" || before.isChecked) return true;
+	const { begin } = await beginOf(context, job, number);
+	const open = new Set((await context.blobs.held(jobHolder(job.id))).map(({ root, size }) => `${root}/${size}`));
+	return [...begin!.state, ...begin!.results].every(({ root, size }) => open.has(`${root}/${size}`));
 }
 
 /** Everybody who has to do with the job may read what was claimed: nobody has to compute it blind any more. Safe to repeat. */

@@ -8,6 +8,7 @@ import { drawWeightPpm, type Reputation, reputationOf, type WorkRow } from "../.
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobMethod } from "../../../protocol/network/job.ts";
+import type { JobTaker } from "../../../store/connections.ts";
 import type { ProviderQuery } from "../../../store/provider-query.ts";
 import type { Provider } from "../../../store/providers.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
@@ -17,13 +18,14 @@ import type { JobChain } from "./job-chain.ts";
 export interface KnownHost extends JobHost {
 	/** Sends assign and claim, holds the deposit; null: works without a chain only. */
 	readonly account: Hex | null;
+	readonly isRented: boolean;
 	readonly reputation: Reputation;
 	readonly weightPpm: number;
 	readonly limits: Pick<JobsOffer, "mostBondMicros" | "minutes" | "methods">;
 }
 
 type Figures = Awaited<ReturnType<ValidatorContext["store"]["providers"]["figures"]>>;
-type Means = Pick<ValidatorContext, "store" | "env" | "config" | "agents"> & { readonly jobChain: JobChain | null };
+type Means = Pick<ValidatorContext, "store" | "env" | "config"> & { readonly jobChain: JobChain | null };
 
 const PAGE = 500;
 /** Figures and deposits are read again after that; whoever is free is asked each time. */
@@ -107,14 +109,16 @@ function createHostFacts({ store, env, jobChain }: Means) {
 }
 
 export function createJobHosts(means: Means) {
-	const { store, env, config, agents } = means;
+	const { store, env, config } = means;
 	const { provenOf, bondOf, accountOf } = createHostFacts(means);
 
-	async function hostOf(provider: Provider, rows: readonly WorkRow[]): Promise<KnownHost | null> {
-		const { id, rentalId, reliabilityPpm } = provider;
-		const agent = agents.get(id);
-		const jobs = agent?.offer.jobs ?? null;
-		if (agent === undefined || agent.isClosed || jobs === null) return null;
+	async function hostOf(
+		{ id, rentalId, reliabilityPpm }: Provider,
+		taker: JobTaker,
+		rows: readonly WorkRow[],
+	): Promise<KnownHost | null> {
+		// As the agent link's codec read it, here or at another process.
+		const jobs = taker.offer as unknown as JobsOffer;
 		const proven = await provenOf(id);
 		if (proven === null) return null;
 		const account = await accountOf(id, jobs);
@@ -122,8 +126,8 @@ export function createJobHosts(means: Means) {
 		if (reputation.isBarred) return null;
 		return {
 			...{ provider: id, account, owner: account ?? id, reliabilityPpm, reputation },
-			network: networkOf(agent.address, id, config.jobs.isLoopbackApart),
-			isFree: rentalId === null,
+			network: networkOf(taker.address, id, config.jobs.isLoopbackApart),
+			...{ isFree: rentalId === null, isRented: rentalId !== null },
 			pricePerHourMicros: jobs.pricePerHourMicros,
 			freeBondMicros: Math.min(await bondOf(account), jobs.mostBondMicros),
 			...proven,
@@ -142,12 +146,13 @@ export function createJobHosts(means: Means) {
 		let cursor: string | undefined;
 		do {
 			const page = await store.providers.list({ ...filter, limit: PAGE, ...(cursor && { cursor }) });
-			const taking = page.rows.filter(({ id }) => (agents.get(id)?.offer.jobs ?? null) !== null);
-			const rows = new Map<string, WorkRow[]>(taking.map(({ id }) => [id, []]));
+			const takers = await store.connections.jobTakers(page.rows.map(({ id }) => id));
+			const rows = new Map<string, WorkRow[]>([...takers.keys()].map((id) => [id, []]));
 			for (const row of await store.jobs.partsOf([...rows.keys()])) rows.get(row.provider)!.push(row);
-			for (const provider of taking) {
-				const host = await hostOf(provider, rows.get(provider.id)!);
-				if (host !== null) hosts.push(host);
+			for (const provider of page.rows) {
+				const taker = takers.get(provider.id);
+				const host = taker && (await hostOf(provider, taker, rows.get(provider.id)!));
+				if (host) hosts.push(host);
 			}
 			cursor = page.cursor ?? undefined;
 		} while (cursor !== undefined);

@@ -82,24 +82,21 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 	if (drawn === null || drawn === "nobody") return false;
 	// One at a time: two jobs must not be given to one host.
 	return mutex.run("jobs/offer", async () => {
+		const passed: { readonly provider: string; readonly why: string }[] = [];
+		const offerTo = async (provider: string, over = passed) => {
+			const asked = { nowMs: env.nowMs(), passed: over };
+			await changeJob(context, job, transitions.offered(job.record, part.part, provider, asked, config.params));
+			return true;
+		};
 		const busy = new Set((await store.jobs.busyProviders()).map(({ provider }) => provider));
 		const there = new Set((await hosts.all()).map(({ provider }) => provider));
-		const passed: { readonly provider: string; readonly why: string }[] = [];
 		for (const provider of drawn.drawn) {
 			const why = busy.has(provider) ? "busy" : there.has(provider) ? null : "away";
-			if (why !== null) passed.push({ provider, why });
-			else {
-				const nowMs = env.nowMs();
-				await changeJob(
-					context,
-					job,
-					transitions.offered(job.record, part.part, provider, { nowMs, passed }, config.params),
-				);
-				return true;
-			}
+			if (why === null) return offerTo(provider);
+			passed.push({ provider, why });
 		}
-		// Everyone is at work or away: whoever comes back first in the order of the draw gets it.
-		return false;
+		// Somebody is at work: whoever comes free first in the order of the draw gets it. If all have gone, others are drawn once the first was silent.
+		return passed.some(({ why }) => why === "busy") ? false : offerTo(drawn.drawn[0]!, []);
 	});
 }
 

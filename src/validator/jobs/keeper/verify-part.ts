@@ -13,7 +13,7 @@ import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
 import { METHODS } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { nextAuditor } from "./audit-draw.ts";
-import { claimAtHand, releaseClaim } from "./claim-at-hand.ts";
+import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
 import { goOnDrawing, knownDraw } from "./draw-part.ts";
 import { PER_MICRO } from "./job-chain.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
@@ -48,6 +48,7 @@ export async function verifyPart(context: JobContext, job: Job, number: number):
 	const part = job.record.parts[number]!;
 	const { method } = job.offer.terms;
 	const segments = partRange(job.offer.terms, number).count;
+	if (!(await isBeginOpen(context, job, number))) return false;
 	const isRedundant = method.name === "redundant";
 	/** What is run again, and whether, is drawn once the claim is there. */
 	const isFresh = part.state === "claimed" && (isRedundant || part.audits.length === 0);

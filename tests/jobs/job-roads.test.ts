@@ -1,0 +1,218 @@
+// Roads of jobs that are seldom driven: several parts with a death in between, a claimant that withholds its answers, audits by chance, what a customer takes
+// back, and two validator processes of which one keeps the jobs and the other holds the links. Without a chain, but for the deep tier.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createApiClient } from "../../src/api/create-client.ts";
+import { read } from "../../src/chain/contracts/contracts.ts";
+import { partRange } from "../../src/market/jobs/job-rules.ts";
+import { isDeep } from "../fuzz.test-kit.ts";
+import { eventually, signerOf, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
+import { CUSTOMER, jobOver, kindsOf, openStage, prepare, QUICK, type Stage, submit } from "./job-stage.test-kit.ts";
+import { prove, startToyWorker, type ToyWorker } from "./toy-worker.test-kit.ts";
+
+const salt = (n: number): string => n.toString(16).padStart(64, "0");
+const OPTIMISTIC = { name: "optimistic", count: 0 } as const;
+const REDUNDANT = { name: "redundant", count: 2 } as const;
+/** Nothing lapses that the test does not want to. */
+const PATIENT = { jobAcceptMs: 600_000, jobLeastWorkMs: 600_000, jobWindowMs: 3_600_000 };
+const refuses = (code: string, act: Promise<unknown>) =>
+	assert.rejects(act, (error: Error & { code?: string }) => {
+		assert.equal(error.code, code, String(error));
+		return true;
+	});
+
+for (const hasChain of isDeep ? [false, true] : [false])
+	describe(hasChain ? "several parts, on the embedded chain" : "several parts", () => {
+		let stage: Stage;
+		const workers: ToyWorker[] = [];
+		/** The job whose second part is to be left half-way, once. */
+		let doomed: string | null = null;
+		let dead: string | null = null;
+		/** Holds whoever runs a segment of this job, or only its auditors, until they are let go. */
+		let held: { readonly id: string; readonly isAudit: boolean; readonly go: Promise<unknown> } | null = null;
+		before(async () => {
+			stage = await openStage({
+				hasChain,
+				params: { ...PATIENT, jobBeatMs: 5000, jobBeatMisses: 4, jobPartMs: 60_000, jobAuditPpm: 1_000_000 },
+			});
+			for (const n of [1, 2, 3, 4]) {
+				const worker: ToyWorker = await stage.worker(n, {
+					// Two segments of six take a minute and more at this speed, by what was proven.
+					...{ int8: 3600, pricePerHourMicros: 36_000_000 },
+					async at(place, { id, part, audit }) {
+						if (place === "segment" && id === held?.id && held.isAudit === (audit !== null)) await held.go;
+						if (place !== "segment" || id !== doomed || part !== 1 || audit !== null || dead !== null) return;
+						dead = worker.id;
+						throw new Error("died");
+					},
+				});
+				workers.push(worker);
+			}
+		});
+		after(() => stage.close());
+
+		test("each begins with the end of the one before, whoever made it; a death in between changes nothing", async () => {
+			const body = await prepare(stage, { method: REDUNDANT, salt: salt(1) });
+			const { id } = body.offer;
+			assert.equal(body.offer.terms.parts, 3);
+			const part = async (n: number) => (await stage.customer.getJob({ params: { id } })).record.parts[n]!;
+			// Nobody is asked to run the second part again while what it begins with is kept from auditors.
+			const { promise: go, resolve: letGo } = Promise.withResolvers<void>();
+			held = { id, isAudit: true, go };
+			const first = await stage.customer.submitJob({ body: body as never });
+			await eventually(async () => (await part(1)).state === "claimed");
+			letGo();
+			const whole = await jobOver(stage.customer, first.id);
+			const { state, parts } = await stage.customer.getJobResult({ params: { id: first.id } });
+			const second = await submit(stage, { method: REDUNDANT, salt: salt(2) });
+			doomed = second.id;
+			const job = await jobOver(stage.customer, second.id);
+			for (const { record } of [whole, job])
+				assert.deepEqual(
+					record.parts.map((part) => [part.state, part.isChecked]),
+					Array(3).fill(["paid", true]),
+				);
+			const [, killed] = job.record.parts;
+			assert.deepEqual([killed!.excluded, killed!.attempt], [[dead], 2]);
+			assert.notEqual(killed!.provider, dead);
+			const again = await stage.customer.getJobResult({ params: { id: second.id } });
+			assert.deepEqual(again.state, state);
+			assert.deepEqual(
+				again.parts.map(({ states }) => states),
+				parts.map(({ states }) => states),
+			);
+			const given = job.record.parts.map(({ part }) => partRange(job.offer.terms, part));
+			assert.deepEqual(
+				given.map(({ first: from, count }) => [from, count]),
+				[
+					[0, 2],
+					[2, 2],
+					[4, 2],
+				],
+			);
+			if (hasChain)
+				for (const part of [0, 1, 2])
+					assert.equal(
+						(await read(stage.chain!.contracts, "jobEscrow", "partOf", BigInt(`0x${second.id}`), part)).state,
+						4,
+					);
+		});
+
+		// On the chain it is the customer's transaction: tests/jobs/job-cli.test.ts.
+		if (!hasChain)
+			test("what nobody has is taken back; what somebody works at goes on and is paid", async () => {
+				const { promise, resolve: letGo } = Promise.withResolvers<void>();
+				const body = await prepare(stage, { method: OPTIMISTIC, salt: salt(3) });
+				const { id } = body.offer;
+				held = { id, isAudit: false, go: promise };
+				await stage.customer.submitJob({ body: body as never });
+				await eventually(async () => {
+					const { record } = await stage.customer.getJob({ params: { id } });
+					assert.ok(["open", "assigned", "running"].includes(record.parts[0]!.state), "it was held");
+					return record.parts[0]!.state === "running";
+				});
+				const cut = await stage.customer.cancelJob({ params: { id } });
+				assert.deepEqual(
+					cut.record.parts.map((part) => part.state),
+					["running", "refunded", "refunded"],
+				);
+				assert.equal((await stage.customer.cancelJob({ params: { id } })).isOver, false, "said twice");
+				letGo();
+				const job = await jobOver(stage.customer, id);
+				assert.deepEqual(
+					job.record.parts.map((part) => part.state),
+					["paid", "refunded", "refunded"],
+				);
+			});
+
+		test("optimistic: what chance chooses is run again whole, and checked", async () => {
+			const { id } = await submit(stage, { method: OPTIMISTIC, salt: salt(4) });
+			const job = await jobOver(stage.customer, id);
+			for (const { audits, isChecked, state, provider } of job.record.parts) {
+				assert.deepEqual(
+					audits.map(({ first, count, agrees }) => [first, count, agrees]),
+					[[0, 2, true]],
+				);
+				assert.notEqual(audits[0]!.auditor, provider);
+				assert.deepEqual([isChecked, state], [true, "paid"]);
+			}
+		});
+
+		if (!hasChain)
+			test("before anybody has it all of a job is taken back, and afterwards there is nothing to cancel", async () => {
+				const body = await prepare(stage, { method: REDUNDANT, salt: salt(5) });
+				for (const worker of workers) await worker.close();
+				await eventually(async () => {
+					const { rows } = await stage.validator.client.listProviders({ query: { connected: true } });
+					return rows.length === 0;
+				});
+				const { id } = await stage.customer.submitJob({ body: body as never });
+				const stranger = createApiClient({ baseUrl: stage.validator.url, signer: signerOf(77) });
+				await refuses("JOB_UNKNOWN", stranger.cancelJob({ params: { id } }));
+				const { isOver, record } = await stage.customer.cancelJob({ params: { id } });
+				assert.deepEqual([isOver, record.parts.every(({ state }) => state === "refunded")], [true, true]);
+				const kinds = await kindsOf(stage.customer, id);
+				assert.deepEqual(kinds.filter((kind) => kind === "refunded").length, 3);
+			});
+	});
+
+test("whoever withholds what it claimed loses the part, and another finishes it", async () => {
+	const silent = new Set<string>();
+	const stage = await openStage({
+		hasChain: false,
+		params: { ...PATIENT, jobBeatMs: 600_000, jobSilenceMs: 500 },
+	});
+	try {
+		for (const n of [1, 2, 3]) {
+			const worker: ToyWorker = await stage.worker(n, {
+				isSilent: () => silent.has(worker.id),
+				at(place) {
+					// The first that claims; its answers to questions come never.
+					if (place === "claimed" && silent.size === 0) silent.add(worker.id);
+				},
+			});
+		}
+		const { id } = await submit(stage, { method: { name: "sampled", count: 1 }, salt: salt(6), segments: 7 });
+		const kinds = await kindsOf(stage.customer, id);
+		assert.ok(kinds.includes("convicted"), kinds.join(" "));
+		const [part] = (await jobOver(stage.customer, id)).record.parts;
+		assert.deepEqual([part!.state, part!.isChecked, part!.excluded], ["paid", true, [...silent]]);
+		assert.ok(!silent.has(part!.provider!));
+		const rows = await stage.validator.store.jobs.partsOf([...silent]);
+		assert.deepEqual(
+			rows.map(({ outcome }) => outcome),
+			["convicted"],
+		);
+	} finally {
+		await stage.close();
+	}
+});
+
+test("two processes, one database, one door for blobs: hosts of both are drawn and asked", async () => {
+	const params = { ...PATIENT, jobBeatMs: 600_000 };
+	const stage = await openStage({ hasChain: false, params });
+	const other: ToyValidator = await startToyValidator({
+		...{ dataDir: stage.data.path, blobs: stage.validator.url, probes: false, params: { ...QUICK, ...params } },
+		jobs: { isLoopbackApart: true },
+	});
+	const workers: ToyWorker[] = [];
+	try {
+		for (const [n, { url, store }] of [stage.validator, other, other].entries()) {
+			const worker = await startToyWorker({ url, signer: signerOf(110 + n) });
+			workers.push(worker);
+			await eventually(async () => (await store.providers.get(worker.id))?.connectedTo === store.process);
+			await prove(store, worker.id);
+		}
+		// Windows in the middle: auditors of one process begin at states that a claimant of the other is asked for.
+		const customer = createApiClient({ baseUrl: other.url, signer: CUSTOMER });
+		const { id } = await submit({ chain: null, customer }, { method: { name: "sampled", count: 2 }, salt: salt(7) });
+		const { state, isChecked, provider, audits } = (await jobOver(customer, id)).record.parts[0]!;
+		assert.deepEqual([state, isChecked], ["paid", true]);
+		const asked = new Set([provider!, ...audits.map(({ auditor }) => auditor!)]);
+		assert.deepEqual([...asked].sort(), workers.map(({ id }) => id).sort());
+	} finally {
+		for (const worker of workers) await worker.close();
+		await other.stop();
+		await stage.close();
+	}
+});
