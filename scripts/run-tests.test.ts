@@ -18,8 +18,10 @@ function testFile(name: string, text: string): Task {
 
 test("what fails, what tests nothing, what never ends, what is killed and what cannot start are all failures; what passes is counted", async () => {
 	const printed: string[] = [];
-	const { failed, counts } = await runTasks(
+	const busy = "const until = process.cpuUsage().user + 4e5; while (process.cpuUsage().user < until);";
+	const { failed, counts, coreSeconds } = await runTasks(
 		[
+			testFile("busy.mjs", `test("one", () => { ${busy} });`),
 			testFile("passes.mjs", 'test("one", (t) => t.diagnostic("seed 7")); test("two", () => {});'),
 			testFile("fails.mjs", 'test("one", () => {}); test("two", () => { throw new Error("broken"); });'),
 			testFile("tests-nothing.mjs", ""),
@@ -42,10 +44,14 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 			"unknown (ENOENT)",
 		],
 	);
-	assert.deepEqual(counts, { tests: 4, pass: 3, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
-	assert.equal(printed.length, 8);
+	assert.deepEqual(counts, { tests: 5, pass: 4, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
+	assert.equal(printed.length, 9);
 	const passes = printed.find((text) => text.includes("passes.mjs"))!;
 	assert.match(passes, /ℹ seed 7\n/);
+	assert.match(passes, /^== passes\.mjs, [\d.]+ s, [\d.]+ s of a core\n/);
+	// Of two that end at the same moment one may be given what both took.
+	const coreS = Object.values(coreSeconds).reduce((sum, one) => sum + one, 0);
+	assert.ok(coreS >= 0.4, JSON.stringify(coreSeconds));
 	assert.doesNotMatch(passes, /ℹ tests/);
 	assert.match(printed.find((text) => text.includes("fails.mjs"))!, /broken/);
 });

@@ -33,6 +33,8 @@ export interface Outcome {
 	readonly failed: readonly string[];
 	readonly counts: Readonly<Record<(typeof COUNTS)[number], number>>;
 	readonly seconds: Readonly<Record<string, number>>;
+	/** Of a core, the processes that it waited for too: what a task costs, however busy the machine was. */
+	readonly coreSeconds: Readonly<Record<string, number>>;
 }
 
 const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as const;
@@ -46,10 +48,13 @@ const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
 /** More than twice as many as two cores: most of the tests wait for half of their time. */
 const AT_ONCE = 5;
+/** How many of the tasks that took most of a core's time are named at the end. */
+const DEAREST = 20;
 const DEEP_SCALE = 25;
 const DEEP_LIMIT_MS = 3_600_000;
-/** Whole workloads run in these: pure, and no matter of a minute. */
-const WORKLOADS = /^src\/work\/(imports|inference|models|render|simulate|workloads)\//;
+/** Whole workloads, all sample files, all pairs of cards, days of a schedule: pure, and no matter of a minute. */
+const NOT_IN_A_MINUTE =
+	/^(src\/work\/(imports|inference|models|render|simulate|workloads)\/|vectors\/|src\/verify\/hardware\/identify\/rules\.|src\/market\/schedule\/turns\.)/;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
 
 /** `print` gets the whole output of one task at a time. */
@@ -62,6 +67,7 @@ export async function runTasks(
 	const failed: string[] = [];
 	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
 	const seconds: Record<string, number> = {};
+	const coreSeconds: Record<string, number> = {};
 	const mayStart = (task: Task): boolean => {
 		if ([...running.keys()].some(({ isAlone }) => isAlone)) return false;
 		if (task.isAlone) return running.size === 0 && waiting.every(({ isAlone }) => isAlone);
@@ -71,7 +77,7 @@ export async function runTasks(
 	};
 	const start = async (task: Task): Promise<void> => {
 		const startedAtMs = performance.now();
-		const { output, ending } = await outputOf(task, options.cwd);
+		const { output, ending, coreS } = await outputOf(task, options.cwd);
 		const took = Math.round((performance.now() - startedAtMs) / 100) / 10;
 		let wrong = ending;
 		if (task.isTestFile) {
@@ -81,9 +87,12 @@ export async function runTasks(
 		}
 		if (wrong !== null) failed.push(`${task.name} (${wrong})`);
 		seconds[task.name] = took;
+		coreSeconds[task.name] = coreS;
 		// Of a file that passed, the counts are in the last lines of the whole run.
 		const shown = wrong === null && task.isTestFile ? output.replace(SUMMARY, "") : output;
-		options.print(`== ${task.name}, ${took} s${wrong === null ? "" : `: FAILED, ${wrong}`}\n${shown}`);
+		options.print(
+			`== ${task.name}, ${took} s, ${coreS} s of a core${wrong === null ? "" : `: FAILED, ${wrong}`}\n${shown}`,
+		);
 	};
 	for (;;) {
 		for (let next = waiting.find(mayStart); next !== undefined; next = waiting.find(mayStart)) {
@@ -97,22 +106,36 @@ export async function runTasks(
 		if (running.size === 0) break;
 		await Promise.race(running.values());
 	}
-	return { failed, counts, seconds };
+	return { failed, counts, seconds, coreSeconds };
 }
 
 const children = new Set<ChildProcess>();
+
+let countedS = 0;
+/** Seconds of a core of the children that ended since the last call. 0 where there is no such file. */
+function endedCoreS(): number {
+	try {
+		const [, , , , , , , , , , , , , user, system] = readFileSync("/proc/self/stat", "utf8").split(") ")[1]!.split(" ");
+		const before = countedS;
+		countedS = (Number(user) + Number(system)) / 100;
+		return Math.round(10 * (countedS - before)) / 10;
+	} catch {
+		return 0;
+	}
+}
 
 /** `ending`: null, or how else than well it ended. */
 function outputOf(
 	{ command: [program, ...rest], limitMs = LIMIT_MS, isTestFile }: Task,
 	cwd: string,
-): Promise<{ output: string; ending: string | null }> {
+): Promise<{ output: string; ending: string | null; coreS: number }> {
 	return new Promise((resolve) => {
 		// Under Node's own runner the report would be meant for it.
 		const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 		const child = spawn(program, rest, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 		children.add(child);
 		let output = "";
+		let coreS = 0;
 		let isAsked = false;
 		for (const stream of [child.stdout, child.stderr])
 			stream.setEncoding("utf8").on("data", (text) => {
@@ -122,7 +145,7 @@ function outputOf(
 		const end = (ending: string | null) => {
 			clearTimeout(limit);
 			children.delete(child);
-			resolve({ output, ending });
+			resolve({ output, ending, coreS });
 		};
 		const kill = () => {
 			child.kill("SIGKILL");
@@ -133,6 +156,9 @@ function outputOf(
 			isAsked = isTestFile === true && child.kill("SIGUSR2");
 			limit = setTimeout(kill, isAsked ? LAST_WORDS_MS : 0);
 		}, limitMs);
+		child.on("exit", () => {
+			coreS = endedCoreS();
+		});
 		child.on("error", (error) => end(error.message));
 		child.on("close", (code, signal) => end(code === 0 ? null : (signal ?? `exit ${code}`)));
 	});
@@ -238,7 +264,9 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	const files = testFiles(cwd);
 	const [tier] = words;
 	if (tier === "check") {
-		const quick = files.filter(({ name, isPure }) => isPure && !name.startsWith("contracts/") && !WORKLOADS.test(name));
+		const quick = files.filter(
+			({ name, isPure }) => isPure && !name.startsWith("contracts/") && !NOT_IN_A_MINUTE.test(name),
+		);
 		return { tasks: [...STATIC, ...quick], scale: 0.1 };
 	}
 	if (tier === "test") return { tasks: [...ENGINE, ...STATIC, ...files], scale: 1 };
@@ -281,6 +309,9 @@ if (import.meta.main) {
 	const startedAtMs = performance.now();
 	const outcome = await runTasks(tasks, { cwd, print: (text) => process.stdout.write(text) });
 	for (const count of COUNTS) console.log(`ℹ ${count} ${outcome.counts[count]}`);
+	const dearest = Object.entries(outcome.coreSeconds).sort(([, a], [, b]) => b - a);
+	for (const [name, coreS] of dearest.slice(0, DEAREST)) console.log(`ℹ ${coreS} s of a core: ${name}`);
+	console.log(`ℹ ${Math.round(dearest.reduce((sum, [, coreS]) => sum + coreS, 0))} s of a core in all`);
 	console.log(`ℹ duration ${((performance.now() - startedAtMs) / 1000).toFixed(0)} s`);
 	if (words[0] === "deep") console.log(`ℹ results in ${keepResult(cwd, outcome, scale)}`);
 	if (tasks.length === 0) console.log("FAILED: no test has such a name");
