@@ -5,7 +5,7 @@ import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync 
 import { RunReplay, type RunToReplay } from "../../engine/client/replay-run.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex, bytesToUtf8, concatBytes, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, bytesToUtf8, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { hex, object, orNull, pattern, type Typed } from "../../protocol/bytes/shape.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -20,10 +20,9 @@ import {
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { StateRoots } from "../../verify/optimistic/answers.ts";
 import { traceQuestion, transcriptQuestion } from "../../verify/optimistic/fraud/fraud-proof.ts";
-import { answerLength, leafAnswer, rootsAnswer } from "../../verify/optimistic/questions.ts";
+import { answerLength, answerTo, rootsAnswer } from "../../verify/optimistic/questions.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
-import { encodeTranscript } from "../../work/trace/transcript.ts";
 
 export interface Answering {
 	/** `kept` has the part's first segment, unless that is 0; `rootsBefore` is the journal's, of every segment. */
@@ -164,7 +163,7 @@ class Answers {
 			const name = transcriptQuestion(segment, { step, op }, element, path);
 			return this.firstWord(name, async () => {
 				await this.mustStand(segment);
-				return encodeTranscript(await this.replay.transcript({ segment, step, op }, element, path));
+				return answerTo(this.replay, question);
 			});
 		}
 		return { bytes: await this.plain(question), signature: null };
@@ -175,12 +174,7 @@ class Answers {
 		if (question.kind === "roots") return rootsAnswer(this.rootsBefore(segment));
 		if (question.kind === "state") return rootsAnswer(await this.upload(segment));
 		await this.mustStand(segment);
-		if (question.kind === "nodes")
-			return concatBytes(...(await this.replay.traceNodes(segment, question.level, question.index)));
-		const { step, op } = question;
-		if (question.kind === "op") return leafAnswer(await this.replay.traceLeaf({ segment, step, op }));
-		const { bytes, path } = await this.replay.leaf({ segment, step, op }, question.of ?? "output", question.leaf);
-		return concatBytes(bytes, ...path);
+		return answerTo(this.replay, question);
 	}
 
 	private async firstWord(question: Hex, compute: () => Promise<Uint8Array>) {

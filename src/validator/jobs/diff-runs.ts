@@ -1,5 +1,5 @@
 // Two runs of one job that differ, docs/jobs.md §6: which one is false, by one's own engine, and the fraud file that shows it. The search itself is
-// verify/optimistic/narrow.ts; who answers for the accused is the caller's affair.
+// verify/optimistic/next-question.ts; who answers for the accused is the caller's affair.
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
@@ -7,7 +7,8 @@ import { codes } from "../../protocol/codes.ts";
 import type { Answers } from "../../verify/optimistic/answers.ts";
 import type { ValidFraud } from "../../verify/optimistic/fraud/fraud-verdict.ts";
 import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
-import { firstOtherSegment, narrow } from "../../verify/optimistic/narrow.ts";
+import { narrow } from "../../verify/optimistic/next-question.ts";
+import { firstOtherSegment } from "../../verify/optimistic/search.ts";
 import { firstState, resultRootOf, stateHashOf } from "../../work/trace/commitments.ts";
 import { answersOf, type OpenedRun, replayOf } from "./open-run.ts";
 

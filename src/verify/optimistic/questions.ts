@@ -3,14 +3,14 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { pathLength } from "../../protocol/hash/merkle.ts";
-import type { JobQuestion } from "../../protocol/network/job-question.ts";
+import { type JobQuestion, questionText } from "../../protocol/network/job-question.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Op, Program } from "../../work/program/shapes.ts";
 import { type JobClaim, stateHashOf, type TraceLeaf } from "../../work/trace/commitments.ts";
 import type { ShownLeaf } from "../../work/trace/judge.ts";
 import { spanLength, spanOf, transcriptLength } from "../../work/trace/layout.ts";
 import { LEAF_BYTES, leafCount, rootOfLeaf } from "../../work/trace/tensor-tree.ts";
-import { decodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
+import { decodeTranscript, encodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import {
 	type Answers,
 	AskedTrace,
@@ -104,7 +104,7 @@ export class RemoteAnswers implements Answers {
 	readonly states: readonly Uint8Array[];
 	failed: string | null = null;
 	private readonly program: Program;
-	private readonly audit: number | null;
+	readonly audit: number | null;
 	private readonly send: Ask;
 	private readonly known = new Map<string, Promise<Uint8Array>>();
 	private readonly traces = new Map<number, Promise<AskedTrace>>();
@@ -131,9 +131,17 @@ export class RemoteAnswers implements Answers {
 		}
 	}
 
-	private async ask(asked: WithoutUsual<JobQuestion>): Promise<Uint8Array> {
-		const question = { ...asked, audit: this.audit, page: 0 } as JobQuestion;
-		const name = JSON.stringify(question);
+	private ask(asked: WithoutUsual<JobQuestion>): Promise<Uint8Array> {
+		return this.bytes({ ...asked, audit: this.audit, page: 0 } as JobQuestion);
+	}
+
+	/** The whole answer as it was told, asked for once; its length is right. */
+	answer(question: JobQuestion): Promise<Uint8Array> {
+		return this.held(() => this.bytes(question));
+	}
+
+	private async bytes(question: JobQuestion): Promise<Uint8Array> {
+		const name = questionText(question);
 		const found = this.known.get(name);
 		if (found !== undefined) return found;
 		const { first, segments } = this.claim;
@@ -141,7 +149,7 @@ export class RemoteAnswers implements Answers {
 		// A question of ours that makes no sense would be our own mistake.
 		if (length === null) throw new RangeError(`there is nothing to ask: ${name}`);
 		const sent = this.send(question).then((bytes) => {
-			if (bytes.length !== length) throw noAnswer(`${bytes.length} bytes came for ${asked.kind}, not ${length}`);
+			if (bytes.length !== length) throw noAnswer(`${bytes.length} bytes came for ${question.kind}, not ${length}`);
 			return bytes;
 		});
 		this.known.set(name, sent);
@@ -231,5 +239,27 @@ export class RemoteAnswers implements Answers {
 
 /** Roots as they are told: state, then results. */
 export const rootsAnswer = ({ state, results }: StateRoots): Uint8Array => concatBytes(...state, ...results);
-/** A trace leaf as it is told. */
-export const leafAnswer = ({ inputs, output }: TraceLeaf): Uint8Array => concatBytes(...inputs, output);
+
+/** The bytes that answer a question, by somebody's run; whether it is one about that run, the caller knows. */
+export async function answerTo(run: Omit<Answers, "claim" | "states">, question: JobQuestion): Promise<Uint8Array> {
+	const { segment } = question;
+	switch (question.kind) {
+		case "state":
+		case "roots":
+			return rootsAnswer(await run.stateRoots(segment));
+		case "trace":
+			return run.traceRoot(segment);
+		case "nodes":
+			return concatBytes(...(await run.traceNodes(segment, question.level, question.index)));
+		case "op": {
+			const { inputs, output } = await run.traceLeaf(question);
+			return concatBytes(...inputs, output);
+		}
+		case "leaf": {
+			const { bytes, path } = await run.leaf(question, question.of ?? "output", question.leaf);
+			return concatBytes(bytes, ...path);
+		}
+		case "transcript":
+			return encodeTranscript(await run.transcript(question, question.element, question.path));
+	}
+}

@@ -12,7 +12,7 @@ import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 import type { Store } from "../../../store/open-store.ts";
 import type { StateRoots } from "../../../verify/optimistic/answers.ts";
-import type { JobAtHand } from "../../../verify/optimistic/narrow.ts";
+import type { JobAtHand } from "../../../verify/optimistic/search.ts";
 import { bytesOf, elementCount } from "../../../work/operators/tensor-type.ts";
 import { orThrow } from "../../../work/program/fault.ts";
 import { openProgram } from "../../../work/program/open-program.ts";

@@ -3,10 +3,12 @@
 // Who does not answer, or answers what does not fit its own words, loses as well, but by no proof: no chain convicts for silence yet.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
+import type { JobQuestion } from "../../../protocol/network/job-question.ts";
 import type { Answers } from "../../../verify/optimistic/answers.ts";
 import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
-import { firstOtherSegment, type JobAtHand, narrowSegment } from "../../../verify/optimistic/narrow.ts";
+import { interrogate } from "../../../verify/optimistic/next-question.ts";
 import { RemoteAnswers } from "../../../verify/optimistic/questions.ts";
+import { firstOtherSegment, type JobAtHand } from "../../../verify/optimistic/search.ts";
 import { claimHash, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
 import { askParty, TwoWords } from "./ask-party.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand } from "./claim-at-hand.ts";
@@ -79,8 +81,11 @@ class Dispute {
 	/** Whether what `accused` says of a segment contradicts itself, as `own` leads the search. */
 	async judge(own: Answers, accused: RemoteAnswers, segment: number): Promise<Found> {
 		try {
-			const file = await narrowSegment(this.job, own, accused, segment);
-			if (file === null) return INNOCENT;
+			const ask = (question: JobQuestion) => accused.answer(question);
+			const end = await interrogate({ job: this.job, answers: own, segment }, accused, ask);
+			if (end.move === "rest") return INNOCENT;
+			if (end.move === "misfit") return { isFalse: true, file: null, why: end.why };
+			const { file } = end;
 			const verdict = verifyFraud(file, { claim: bytesToHex(claimHash(accused.claim)) });
 			if (verdict.status !== "valid") return { ...INNOCENT, why: `${verdict.code}: ${verdict.detail}` };
 			return { isFalse: true, file, why: `${verdict.kind} in segment ${verdict.segment}` };

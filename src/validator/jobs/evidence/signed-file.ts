@@ -4,7 +4,7 @@ import { signFraudFile } from "../../../verify/optimistic/fraud/fraud-file.ts";
 import { answersOfFile, elementProof, twoWordsProof } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { ProgramParts } from "../../../verify/optimistic/fraud/show-parts.ts";
-import type { JobAtHand } from "../../../verify/optimistic/narrow.ts";
+import type { JobAtHand } from "../../../verify/optimistic/search.ts";
 import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
 
 type Means = Pick<EvidenceMeans, "answers" | "chain">;

@@ -14,7 +14,7 @@ import { answersOf, openRun, replayOf } from "../../../validator/jobs/open-run.t
 import { readElement } from "../../../work/operators/tensor-type.ts";
 import { leafOf, tensorTree } from "../../../work/trace/tensor-tree.ts";
 import type { Answers } from "../answers.ts";
-import { narrow, narrowSegment } from "../narrow.ts";
+import { narrow } from "../next-question.ts";
 import { decodeFraudFile, makeFraudFile, signFraudFile } from "./fraud-file.ts";
 import { answersOfFile } from "./fraud-proof.ts";
 
@@ -74,7 +74,7 @@ async function made(scratch: string): Promise<Map<string, Uint8Array>> {
 	) => {
 		const liar = await side({ segment: SEGMENT, ...cheat });
 		const accused = { ...liar.answers, ...lie?.(liar.answers) };
-		const file = await narrowSegment(liar.run, honest.answers, accused, SEGMENT);
+		const file = await narrow(liar.run, honest.answers, accused, SEGMENT);
 		if (file === null) throw new Error(`${name}: nothing was found`);
 		files.set(name, file);
 	};

@@ -1,6 +1,6 @@
 // From two claims about one job to one contradiction, docs/jobs.md §6: first segment, first trace leaf, first tensor leaf, one element, one number of
 // its transcript. One side is the accuser's own run; the other answers for itself, and every answer is held against what it committed to.
-// Pure: questions go out through `Answers`. What it ends with is a fraud file; judge-fraud.ts says whether it convicts.
+// Pure: questions go out through `Answers`. What it ends with is a fraud file; judge-fraud.ts says whether it convicts. Others call nextQuestion.
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { pathLength } from "../../protocol/hash/merkle.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
@@ -45,7 +45,7 @@ async function rootsOf({ program }: JobAtHand, answers: Answers, segment: number
 }
 
 /** Both must be claims about the same segments of the same job. Null: nothing separates them. Throws NO_ANSWER. */
-export async function narrow(job: JobAtHand, own: Answers, accused: Answers): Promise<Uint8Array | null> {
+export async function searchClaim(job: JobAtHand, own: Answers, accused: Answers): Promise<Uint8Array | null> {
 	const parts = new ProgramParts(job.program);
 	const { claim } = accused;
 	const index = firstOtherSegment(own.states, accused.states);
@@ -56,11 +56,11 @@ export async function narrow(job: JobAtHand, own: Answers, accused: Answers): Pr
 		return parts.file(claim, last - 1, null, { kind: "result", state }, []);
 	}
 	if (index < 0) return falseStart(job, parts, accused);
-	return narrowSegment(job, own, accused, claim.first + index);
+	return searchSegment(job, own, accused, claim.first + index);
 }
 
 /** One segment that both begin in the same state. Null: not even its trace differs, nor what it ends in. Throws NO_ANSWER. */
-export async function narrowSegment(
+export async function searchSegment(
 	job: JobAtHand,
 	own: Answers,
 	accused: Answers,
