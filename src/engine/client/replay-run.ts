@@ -3,15 +3,15 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
-import { merkleLevels } from "../../protocol/hash/merkle.ts";
+import { climb, leafHash, merkleLevels } from "../../protocol/hash/merkle.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import type { Op, Program, TensorKind } from "../../work/program/shapes.ts";
 import { type TraceLeaf, traceLeafHash } from "../../work/trace/commitments.ts";
 import { lazyTensor, settle } from "../../work/trace/lazy-tensor.ts";
-import { type Origin, operandOrigins } from "../../work/trace/origins.ts";
-import { zeroRoot } from "../../work/trace/tensor-tree.ts";
+import { type Origin, operandOrigins, writerOf } from "../../work/trace/origins.ts";
+import { leafCount, zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import { loadTensor, type ReadBlob } from "./load-tensor.ts";
 import type { LeafPlace, OpenWorkSession, OpPlace, SegmentDone, ShownLeaf, WorkSession } from "./work-session.ts";
@@ -34,8 +34,10 @@ export interface Roots {
 	readonly results: readonly Uint8Array[];
 }
 
-/** Levels of the trace's tree that one answer goes down. */
+/** Levels of a tree that one answer goes down. */
 const LEVELS = 5;
+/** What is said where no op writes a tensor. */
+const NO_WRITER = 0xffff_ffff;
 
 interface Traced {
 	readonly segment: number;
@@ -225,6 +227,27 @@ export class RunReplay {
 
 	async leaf(place: OpPlace, of: number | "output", leaf: number): Promise<ShownLeaf> {
 		return (await this.ask(place, [{ of, leaf }]))[0]!;
+	}
+
+	/** From a leaf under every second node: its path tells the other one. */
+	async outputNodes(place: OpPlace, level: number, index: number): Promise<readonly Uint8Array[]> {
+		const { dims, type } = this.opAt(place).output;
+		const count = leafCount(elementCount(dims) * bytesOf(type));
+		const down = Math.min(LEVELS, level);
+		const height = level - down;
+		const first = index * 2 ** down;
+		const end = Math.min(first + 2 ** down, Math.ceil(count / 2 ** height));
+		const places: LeafPlace[] = [];
+		for (let at = first; at < end; at += 2) places.push({ of: "output", leaf: at * 2 ** height });
+		return (await this.ask(place, places)).flatMap(({ bytes, path }, i) => {
+			const { node, beside } = climb(leafHash(bytes), places[i]!.leaf, count, path, height);
+			return beside === null ? [node] : [node, beside];
+		});
+	}
+
+	async writer(segment: number, tensor: number): Promise<number> {
+		const found = writerOf(this.run.program, segment === 0 ? "init" : "step", tensor);
+		return found < 0 ? NO_WRITER : found;
 	}
 
 	private opAt({ segment, op }: OpPlace): Op {

@@ -48,6 +48,24 @@ export function rootFromPath(
 	return found;
 }
 
+/** Some levels up from a leaf: the node there, and its neighbour; null: it has none. The path is one of the tree. */
+export function climb(
+	hash: Uint8Array,
+	index: number,
+	count: number,
+	path: readonly Uint8Array[],
+	levels: number,
+): { readonly node: Uint8Array; readonly beside: Uint8Array | null } {
+	let [node, at, width, used] = [hash, index, count, 0];
+	for (let level = 0; ; level++) {
+		const beside = at === width - 1 && width % 2 === 1 ? null : path[used++]!;
+		if (level === levels) return { node, beside };
+		if (beside !== null) node = at % 2 === 0 ? nodeHash(node, beside) : nodeHash(beside, node);
+		at = Math.floor(at / 2);
+		width = Math.ceil(width / 2);
+	}
+}
+
 /** All levels, leaf hashes first. A verifier never needs a whole tree. */
 export function merkleLevels(leafHashes: readonly Uint8Array[], node = nodeHash): readonly (readonly Uint8Array[])[] {
 	if (leafHashes.length === 0) throw new RangeError("a tree has at least one leaf");

@@ -22,10 +22,14 @@ const shape = variants("kind", {
 	nodes: object({ kind: oneOf("nodes"), ...about, level: int(0, 64), index: int(0, Number.MAX_SAFE_INTEGER) }),
 	/** A leaf of that tree: roots of all operands, root of the output. */
 	op: object({ kind: oneOf("op"), ...place }),
+	/** Up to 32 nodes of the tree of what the op gave, five levels below one. */
+	tree: object({ kind: oneOf("tree"), ...place, level: int(0, 64), index: int(0, Number.MAX_SAFE_INTEGER) }),
 	/** 1,024 bytes of what the op gave (`of` null) or read, and their path. */
 	leaf: object({ kind: oneOf("leaf"), ...place, of: orNull(int(0, 7)), leaf: int(0, U32) }),
 	/** Of an element; with a path, of that span of its turns. A first word. */
 	transcript: object({ kind: oneOf("transcript"), ...place, element: int(0, 2 ** 40), path }),
+	/** Which op of the segment's phase writes a state, scratch or result tensor: its number, 2³² − 1: none. A first word. */
+	writer: object({ kind: oneOf("writer"), ...about, tensor: int(0, 0xffff) }),
 });
 export type JobQuestion = Typed<typeof shape>;
 

@@ -19,7 +19,7 @@ import {
 } from "../../protocol/network/job-question.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { StateRoots } from "../../verify/optimistic/answers.ts";
-import { traceQuestion, transcriptQuestion } from "../../verify/optimistic/fraud/fraud-proof.ts";
+import { traceQuestion, transcriptQuestion, writerQuestion } from "../../verify/optimistic/fraud/fraud-proof.ts";
 import { answerLength, answerTo, rootsAnswer } from "../../verify/optimistic/questions.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
@@ -166,10 +166,14 @@ class Answers {
 				return answerTo(this.replay, question);
 			});
 		}
+		if (question.kind === "writer") {
+			const name = writerQuestion(question.segment === 0 ? "init" : "step", question.tensor);
+			return this.firstWord(name, () => answerTo(this.replay, question));
+		}
 		return { bytes: await this.plain(question), signature: null };
 	}
 
-	private async plain(question: Exclude<JobQuestion, Of<"trace" | "transcript">>): Promise<Uint8Array> {
+	private async plain(question: Exclude<JobQuestion, Of<"trace" | "transcript" | "writer">>): Promise<Uint8Array> {
 		const { segment } = question;
 		if (question.kind === "roots") return rootsAnswer(this.rootsBefore(segment));
 		if (question.kind === "state") return rootsAnswer(await this.upload(segment));

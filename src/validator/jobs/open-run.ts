@@ -105,8 +105,10 @@ export function answersOf(run: OpenedRun, replay: RunReplay, roots: "journal" | 
 		traceRoot: (segment) => replay.traceRoot(segment),
 		traceNodes: (segment, level, index) => replay.traceNodes(segment, level, index),
 		traceLeaf: (place) => replay.traceLeaf(place),
+		outputNodes: (place, level, index) => replay.outputNodes(place, level, index),
 		leaf: (place, of, leaf) => replay.leaf(place, of, leaf),
 		transcript: (place, element, path) => replay.transcript(place, element, path),
+		writer: (segment, tensor) => replay.writer(segment, tensor),
 	};
 }
 

@@ -57,9 +57,7 @@ export async function nextQuestion(own: OwnSide, accused: Accused): Promise<Move
 	});
 	try {
 		const file =
-			segment === null
-				? await searchClaim(job, answers, known)
-				: await searchSegment(job, answers, known, segment);
+			segment === null ? await searchClaim(job, answers, known) : await searchSegment(job, answers, known, segment);
 		return file === null ? { move: "rest" } : { move: "prove", file };
 	} catch (error) {
 		if (error instanceof Unasked) return { move: "ask", question: error.question };
@@ -86,6 +84,8 @@ function remembered(own: Answers): Answers {
 		traceRoot: (segment) => once(`trace ${segment}`, () => own.traceRoot(segment)),
 		traceNodes: (...of) => once(`nodes ${of.join()}`, () => own.traceNodes(...of)),
 		traceLeaf: (place) => once(`op ${at(place)}`, () => own.traceLeaf(place)),
+		outputNodes: (place, ...of) => once(`tree ${at(place)} ${of.join()}`, () => own.outputNodes(place, ...of)),
+		writer: (segment, tensor) => own.writer(segment, tensor),
 		leaf: (place, of, leaf) => once(`leaf ${at(place)} ${of} ${leaf}`, () => own.leaf(place, of, leaf)),
 		transcript: (place, element, path) =>
 			once(`words ${at(place)} ${element} ${path.join()}`, () => own.transcript(place, element, path)),

@@ -2,6 +2,7 @@
 // held against what that one committed to. Pure: questions go out through `ask`.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
+import { packed } from "../../protocol/chain/hex.ts";
 import { pathLength } from "../../protocol/hash/merkle.ts";
 import { type JobQuestion, questionText } from "../../protocol/network/job-question.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
@@ -13,9 +14,12 @@ import { LEAF_BYTES, leafCount, rootOfLeaf } from "../../work/trace/tensor-tree.
 import { decodeTranscript, encodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import {
 	type Answers,
-	AskedTrace,
-	LEVELS,
+	type AskedTree,
+	askedLeaf,
+	askedOutput,
+	askedTrace,
 	noAnswer,
+	nodesBelow,
 	type OpPlace,
 	phaseOf,
 	type StateRoots,
@@ -56,15 +60,14 @@ export function answerLength(part: AskedPart, question: JobQuestion): number | n
 			return 32 * (kept(program, "state") + kept(program, "result"));
 		case "trace":
 			return 32;
-		case "nodes": {
-			const count = traceLeaves(program, segment);
-			const { level, index } = question;
-			if (level < 1 || level > Math.ceil(Math.log2(Math.max(1, count)))) return null;
-			const down = Math.min(LEVELS, level);
-			const wanted = Math.min(2 ** down, Math.ceil(count / 2 ** (level - down)) - index * 2 ** down);
-			return wanted < 1 ? null : 32 * wanted;
+		case "nodes":
+			return nodesLength(traceLeaves(program, segment), question);
+		case "writer": {
+			const kind = program.tensors[question.tensor]?.kind;
+			return kind === "state" || kind === "scratch" || kind === "result" ? WRITER_BYTES : null;
 		}
 		case "op":
+		case "tree":
 		case "leaf":
 		case "transcript": {
 			const op = opAt(part, question);
@@ -73,8 +76,25 @@ export function answerLength(part: AskedPart, question: JobQuestion): number | n
 	}
 }
 
-function opAnswerLength(op: Op, question: Extract<JobQuestion, { kind: "op" | "leaf" | "transcript" }>): number | null {
+/** An op's number. */
+const WRITER_BYTES = 4;
+
+/** Of nodes below one in a tree of so many leaves. */
+function nodesLength(
+	count: number,
+	{ level, index }: { readonly level: number; readonly index: number },
+): number | null {
+	if (level < 1 || level > Math.ceil(Math.log2(Math.max(1, count)))) return null;
+	const wanted = nodesBelow(count, level, index);
+	return wanted < 1 ? null : 32 * wanted;
+}
+
+function opAnswerLength(
+	op: Op,
+	question: Extract<JobQuestion, { kind: "op" | "tree" | "leaf" | "transcript" }>,
+): number | null {
 	if (question.kind === "op") return 32 * (op.operands.length + 1);
+	if (question.kind === "tree") return nodesLength(leafCount(operandBytes(op, null)!), question);
 	if (question.kind === "leaf") {
 		const bytes = operandBytes(op, question.of);
 		if (bytes === null || question.leaf >= leafCount(bytes)) return null;
@@ -107,7 +127,8 @@ export class RemoteAnswers implements Answers {
 	readonly audit: number | null;
 	private readonly send: Ask;
 	private readonly known = new Map<string, Promise<Uint8Array>>();
-	private readonly traces = new Map<number, Promise<AskedTrace>>();
+	private readonly traces = new Map<number, Promise<AskedTree>>();
+	private readonly outputs = new Map<string, Promise<AskedTree>>();
 
 	constructor(
 		program: Program,
@@ -182,12 +203,14 @@ export class RemoteAnswers implements Answers {
 	}
 
 	traceNodes(segment: number, level: number, index: number): Promise<readonly Uint8Array[]> {
-		return this.held(async () => (await this.trace(segment)).below(level, index));
+		return this.held(async () => (await this.traceTree(segment)).below(level, index));
 	}
 
 	/** As they were said, whether the tree has them or not. */
-	private said(): Pick<Answers, "traceNodes" | "traceLeaf"> {
+	private said(): Pick<Answers, "traceNodes" | "traceLeaf" | "outputNodes"> {
 		return {
+			outputNodes: async ({ segment, step, op }, level, index) =>
+				cut(await this.ask({ kind: "tree", segment, step, op, level, index })),
 			traceNodes: async (segment, level, index) => cut(await this.ask({ kind: "nodes", segment, level, index })),
 			traceLeaf: async ({ segment, step, op }) => {
 				const all = cut(await this.ask({ kind: "op", segment, step, op }));
@@ -196,9 +219,10 @@ export class RemoteAnswers implements Answers {
 		};
 	}
 
-	private trace(segment: number): Promise<AskedTrace> {
+	/** Of one segment. */
+	traceTree(segment: number): Promise<AskedTree> {
 		const made = async () =>
-			new AskedTrace(this.said(), segment, await this.traceRoot(segment), traceLeaves(this.program, segment));
+			askedTrace(this.said(), segment, await this.traceRoot(segment), traceLeaves(this.program, segment));
 		const found = this.traces.get(segment) ?? made();
 		this.traces.set(segment, found);
 		return found;
@@ -207,8 +231,32 @@ export class RemoteAnswers implements Answers {
 	traceLeaf(place: OpPlace): Promise<TraceLeaf> {
 		return this.held(async () => {
 			const ops = this.program[phaseOf(place.segment)];
-			const trace = await this.trace(place.segment);
-			return trace.leaf(place, place.step * ops.length + place.op, ops[place.op]!.operands.length);
+			const trace = await this.traceTree(place.segment);
+			const index = place.step * ops.length + place.op;
+			return askedLeaf(this.said(), trace, place, index, ops[place.op]!.operands.length);
+		});
+	}
+
+	/** Of what an op gave. */
+	outputTree(place: OpPlace): Promise<AskedTree> {
+		const name = `${place.segment} ${place.step} ${place.op}`;
+		const made = async () => {
+			const count = leafCount(operandBytes(opAt({ program: this.program }, place)!, null)!);
+			return askedOutput(this.said(), place, (await this.traceLeaf(place)).output, count);
+		};
+		const found = this.outputs.get(name) ?? made();
+		this.outputs.set(name, found);
+		return found;
+	}
+
+	outputNodes(place: OpPlace, level: number, index: number): Promise<readonly Uint8Array[]> {
+		return this.held(async () => (await this.outputTree(place)).below(level, index));
+	}
+
+	writer(segment: number, tensor: number): Promise<number> {
+		return this.held(async () => {
+			const said = await this.ask({ kind: "writer", segment, tensor });
+			return new DataView(said.buffer, said.byteOffset).getUint32(0);
 		});
 	}
 
@@ -255,6 +303,10 @@ export async function answerTo(run: Omit<Answers, "claim" | "states">, question:
 			const { inputs, output } = await run.traceLeaf(question);
 			return concatBytes(...inputs, output);
 		}
+		case "tree":
+			return concatBytes(...(await run.outputNodes(question, question.level, question.index)));
+		case "writer":
+			return packed(await run.writer(segment, question.tensor), WRITER_BYTES);
 		case "leaf": {
 			const { bytes, path } = await run.leaf(question, question.of ?? "output", question.leaf);
 			return concatBytes(bytes, ...path);

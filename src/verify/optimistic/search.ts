@@ -2,7 +2,6 @@
 // its transcript. One side is the accuser's own run; the other answers for itself, and every answer is held against what it committed to.
 // Pure: questions go out through `Answers`. What it ends with is a fraud file; judge-fraud.ts says whether it convicts. Others call nextQuestion.
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
-import { pathLength } from "../../protocol/hash/merkle.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Op, Program } from "../../work/program/shapes.ts";
@@ -14,7 +13,19 @@ import { lazily, lazyTensor, settle } from "../../work/trace/lazy-tensor.ts";
 import { endOrigin, type Origin, operandOrigins } from "../../work/trace/origins.ts";
 import { leafCount, rootOfLeaf, zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { encodeTranscript, type Transcript } from "../../work/trace/transcript.ts";
-import { type Answers, AskedTrace, noAnswer, type OpPlace, phaseOf, type StateRoots, stepsOf } from "./answers.ts";
+import {
+	type Answers,
+	type AskedTree,
+	askedLeaf,
+	askedOutput,
+	askedTrace,
+	NO_WRITER,
+	noAnswer,
+	type OpPlace,
+	phaseOf,
+	type StateRoots,
+	stepsOf,
+} from "./answers.ts";
 import type { ElementShown, OriginShown } from "./fraud/fraud-file.ts";
 import { hexes, ProgramParts, traceShown } from "./fraud/show-parts.ts";
 
@@ -69,19 +80,20 @@ export async function searchSegment(
 	const parts = new ProgramParts(job.program);
 	const ops = job.program[phaseOf(segment)].length;
 	const count = stepsOf(job.program, segment) * ops;
-	if (count === 0) return falseEnd(job, parts, own, accused, segment, null);
+	const after = ({ states, claim }: Answers) => states[segment + 1 - claim.first]!;
+	const isSameEnd = equalBytes(after(own), after(accused));
+	if (count === 0) return isSameEnd ? null : falseEnd(job, parts, own, accused, segment, null);
 	const root = await accused.traceRoot(segment);
 	if (root.length !== 32) throw noAnswer("no root of a trace came");
-	const trace = new AskedTrace(accused, segment, root, count);
+	const trace = askedTrace(accused, segment, root, count);
 	const ownRoot = await own.traceRoot(segment);
 	if (equalBytes(ownRoot, root)) {
-		const after = ({ states, claim }: Answers) => states[segment + 1 - claim.first]!;
-		return equalBytes(after(own), after(accused)) ? null : falseEnd(job, parts, own, accused, segment, trace);
+		return isSameEnd ? null : falseEnd(job, parts, own, accused, segment, trace);
 	}
-	const at = await trace.firstOther(new AskedTrace(own, segment, ownRoot, count));
+	const at = await trace.firstOther(askedTrace(own, segment, ownRoot, count));
 	const place = { segment, step: Math.floor(at / ops), op: at % ops };
 	const op = job.program[phaseOf(segment)][place.op]!;
-	const leaf = await trace.leaf(place, at, op.operands.length);
+	const leaf = await askedLeaf(accused, trace, place, at, op.operands.length);
 	const path = await trace.path(at);
 	const search: Search = { job, parts, own, accused, trace, place, op, leaf, shown: traceShown(leaf, path) };
 	const mine = await own.traceLeaf(place);
@@ -94,7 +106,7 @@ interface Search {
 	readonly parts: ProgramParts;
 	readonly own: Answers;
 	readonly accused: Answers;
-	readonly trace: AskedTrace;
+	readonly trace: AskedTree;
 	readonly place: OpPlace;
 	readonly op: Op;
 	/** The accused's. */
@@ -127,7 +139,7 @@ async function falseEnd(
 	own: Answers,
 	accused: Answers,
 	segment: number,
-	trace: AskedTrace | null,
+	trace: AskedTree | null,
 ): Promise<Uint8Array> {
 	const [said, right] = [await rootsOf(job, accused, segment + 1), await rootsOf(job, own, segment + 1)];
 	const state = parts.state(accused, segment + 1, said);
@@ -147,6 +159,8 @@ async function falseEnd(
 			const fault = { kind: "end", of: which, state, root, origin: { from: "op", leaf, writer } } as const;
 			return parts.file(accused.claim, segment, trace.root, fault, [written]);
 		}
+		const lie = await falseWriter(parts, accused, segment, tensor);
+		if (lie !== null) return lie;
 		const before = await rootsOf(job, own, segment);
 		const origin: OriginShown = {
 			...{ from: "state", whole: true, state: parts.state(accused, segment, before) },
@@ -155,6 +169,21 @@ async function falseEnd(
 		return parts.file(accused.claim, segment, null, { kind: "end", of: which, state, root, origin }, [parts.bytes]);
 	}
 	throw noAnswer(`S_${segment + 1} differs in no tensor`);
+}
+
+/** No op writes the tensor; who says that one does is convicted by the program. Null: it says so, too. */
+async function falseWriter(
+	parts: ProgramParts,
+	accused: Answers,
+	segment: number,
+	tensor: number,
+): Promise<Uint8Array | null> {
+	const said = await accused.writer(segment, tensor);
+	if (said === NO_WRITER) return null;
+	const phase = phaseOf(segment);
+	const named = said < parts.program[phase].length ? parts.op(phase, said) : null;
+	const fault = { kind: "writer", tensor, said, op: named?.shown ?? null } as const;
+	return parts.file(accused.claim, segment, null, fault, named === null ? [] : [named.leaf]);
 }
 
 /** Where an operand's root must come from, with what shows it; all of it agrees with one's own. */
@@ -192,6 +221,10 @@ async function falseWire(search: Search, operand: number): Promise<Uint8Array> {
 	const { parts, accused, place, trace, shown } = search;
 	const { shown: op, leaf } = parts.op(phaseOf(place.segment), place.op);
 	const { origin, attached } = await shownOrigin(search, operand);
+	if ("whole" in origin && origin.whole) {
+		const lie = await falseWriter(parts, accused, place.segment, search.op.operands[operand]!.index);
+		if (lie !== null) return lie;
+	}
 	const fault = { kind: "wire", op, leaf: shown, operand, origin } as const;
 	return parts.file(accused.claim, place.segment, trace.root, fault, [leaf, ...attached]);
 }
@@ -200,26 +233,14 @@ async function falseWire(search: Search, operand: number): Promise<Uint8Array> {
 async function otherLeaf({ own, accused, place, op, leaf }: Search): Promise<{ number: number; shown: ShownLeaf }> {
 	const byteLength = elementCount(op.output.dims) * bytesOf(op.output.type);
 	const count = leafCount(byteLength);
-	for (let number = 0; ; ) {
-		const shown = await accused.leaf(place, "output", number);
-		const found = rootOfLeaf(shown.bytes, number, byteLength, shown.path);
-		if (found === null || !equalBytes(found, leaf.output)) throw noAnswer(`leaf ${number} is not in the op's output`);
-		const mine = await own.leaf(place, "output", number);
-		if (!equalBytes(shown.bytes, mine.bytes)) return { number, shown };
-		// The lowest neighbour on the way up that differs holds the next leaf to look at: its first one.
-		let next: number | null = null;
-		let used = 0;
-		for (let level = 0, at = number, width = count; width > 1 && next === null; level++) {
-			if (!(at === width - 1 && width % 2 === 1)) {
-				if (!equalBytes(shown.path[used]!, mine.path[used]!)) next = (at ^ 1) * 2 ** level;
-				used += 1;
-			}
-			at = Math.floor(at / 2);
-			width = Math.ceil(width / 2);
-		}
-		if (next === null || mine.path.length !== pathLength(number, count)) throw noAnswer("the outputs differ nowhere");
-		number = next;
-	}
+	const theirs = askedOutput(accused, place, leaf.output, count);
+	const mine = askedOutput(own, place, (await own.traceLeaf(place)).output, count);
+	const number = await theirs.firstOther(mine);
+	const { bytes } = await accused.leaf(place, "output", number);
+	const shown = { bytes, path: await theirs.path(number) };
+	const found = rootOfLeaf(bytes, number, byteLength, shown.path);
+	if (found === null || !equalBytes(found, leaf.output)) throw noAnswer(`leaf ${number} is not in the op's output`);
+	return { number, shown };
 }
 
 async function falseElement(search: Search): Promise<Uint8Array> {

@@ -11,7 +11,8 @@ export type Origin =
 	/** The program's constant or the job's input. */
 	| { readonly from: "given"; readonly tensor: number };
 
-const writerOf = (program: Program, phase: Phase, tensor: number): number =>
+/** Number of the op of a phase that writes a tensor; −1: none. */
+export const writerOf = (program: Program, phase: Phase, tensor: number): number =>
 	program[phase].findIndex(({ target }) => target === tensor);
 
 export function operandOrigins(program: Program, phase: Phase, step: number, op: number): Origin[] {

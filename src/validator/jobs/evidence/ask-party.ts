@@ -9,7 +9,12 @@ import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { ANSWER_PAGE_BYTES, type JobQuestion, questionText } from "../../../protocol/network/job-question.ts";
 import type { FirstWord } from "../../../store/jobs/job-answers.ts";
 import { noAnswer } from "../../../verify/optimistic/answers.ts";
-import { ANSWER_TYPE, traceQuestion, transcriptQuestion } from "../../../verify/optimistic/fraud/fraud-proof.ts";
+import {
+	ANSWER_TYPE,
+	traceQuestion,
+	transcriptQuestion,
+	writerQuestion,
+} from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { type Ask, answerLength } from "../../../verify/optimistic/questions.ts";
 import type { Program } from "../../../work/program/shapes.ts";
 import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
@@ -27,6 +32,8 @@ export class TwoWords extends Error {
 /** Of those that bind for ever; null for others. */
 export function firstWordQuestion(question: JobQuestion): string | null {
 	if (question.kind === "trace") return traceQuestion(question.segment).slice(2);
+	if (question.kind === "writer")
+		return writerQuestion(question.segment === 0 ? "init" : "step", question.tensor).slice(2);
 	if (question.kind !== "transcript") return null;
 	const { segment, step, op, element, path } = question;
 	return transcriptQuestion(segment, { step, op }, element, path).slice(2);

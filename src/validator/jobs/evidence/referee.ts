@@ -115,8 +115,10 @@ async function byOwnEngine(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAt
 			traceRoot: (segment) => replay.traceRoot(segment),
 			traceNodes: (segment, level, index) => replay.traceNodes(segment, level, index),
 			traceLeaf: (place) => replay.traceLeaf(place),
+			outputNodes: (place, level, index) => replay.outputNodes(place, level, index),
 			leaf: (place, of, leaf) => replay.leaf(place, of, leaf),
 			transcript: (place, element, path) => replay.transcript(place, element, path),
+			writer: (segment, tensor) => replay.writer(segment, tensor),
 		};
 		const accuse = async (said: readonly Uint8Array[], accused: RemoteAnswers | null): Promise<Found> => {
 			const index = firstOtherSegment(states, said);

@@ -102,6 +102,8 @@ const fault = variants("kind", {
 	end: object({ kind: oneOf("end"), of: oneOf("state", "result"), state: stateShown, root: rootShown, origin }),
 	start: object({ kind: oneOf("start"), of: oneOf("state", "result"), state: stateShown, root: rootShown, path }),
 	result: object({ kind: oneOf("result"), state: stateShown }),
+	/** The word about who writes a tensor in the segment's phase: an op's number, 2³² − 1 for none. The op that shows it; null: there is none of that number. */
+	writer: object({ kind: oneOf("writer"), tensor: int(0, LIMITS.tensors), said: int(0, U32), op: orNull(opShown) }),
 	/** Hashes of two answers to one question (docs/chain.md §12), both signed. */
 	words: object({ kind: oneOf("words"), question: hex(32), answers: pair(hex(32)) }),
 });

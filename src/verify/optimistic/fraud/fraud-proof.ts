@@ -5,8 +5,10 @@ import { type Hex, packed, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { sumShapeFault } from "../../../work/program/check-sums.ts";
 import { decodeOp } from "../../../work/program/decode.ts";
+import type { Phase } from "../../../work/program/shapes.ts";
 import { chunkEnds } from "../../../work/trace/layout.ts";
-import { decodeFraudFile, type ElementShown, type FraudBody, type TraceShown } from "./fraud-file.ts";
+import { NO_WRITER } from "../answers.ts";
+import { decodeFraudFile, type ElementShown, type FaultShown, type FraudBody, type TraceShown } from "./fraud-file.ts";
 
 const QUESTION = 7;
 const hex = (text: string): Hex => `0x${text}`;
@@ -34,6 +36,25 @@ export const transcriptQuestion = (
 	return toHex(keccak(Uint8Array.of(QUESTION, 1), ...place, ...path.map((part) => packed(BigInt(part), 2))));
 };
 
+/** Which op of a phase writes a tensor. */
+export const writerQuestion = (phase: Phase, tensor: number): Hex =>
+	toHex(keccak(Uint8Array.of(QUESTION, 2, phase === "init" ? 0 : 1), packed(tensor, 2)));
+
+const phaseOf = (segment: number): Phase => (segment === 0 ? "init" : "step");
+
+const writerSaid = (segment: number, tensor: number, op: number): AnswerSaid => ({
+	question: writerQuestion(phaseOf(segment), tensor),
+	answerHash: toHex(keccak(packed(op, 4))),
+});
+
+/** The tensor of which a file shows by the whole program that nothing writes it; on the chain the accused's word shows it. */
+function unwritten(fault: FaultShown, attachments: readonly Uint8Array[]): number | null {
+	if ((fault.kind !== "wire" && fault.kind !== "end") || !("whole" in fault.origin) || !fault.origin.whole) return null;
+	if (fault.kind === "end") return fault.root.tensor;
+	const decoded = attachments[0] === undefined ? null : decodeOp(attachments[0]);
+	return decoded?.ok ? (decoded.value.op.operands[fault.operand]?.index ?? null) : null;
+}
+
 /** One first word: the question, and the hash of what was answered. */
 export interface AnswerSaid {
 	readonly question: Hex;
@@ -60,9 +81,12 @@ export function answersOf(
 ): readonly AnswerSaid[] {
 	if (fault.kind === "words")
 		return fault.answers.map((answer) => ({ question: hex(fault.question), answerHash: hex(answer) }));
-	if (trace === null) return [];
+	if (fault.kind === "writer") return [writerSaid(segment, fault.tensor, fault.said)];
+	const tensor = unwritten(fault, attachments);
+	const none = tensor === null ? [] : [writerSaid(segment, tensor, NO_WRITER)];
+	if (trace === null) return none;
 	const told = { question: traceQuestion(segment), answerHash: toHex(keccak(hexToBytes(trace)!)) };
-	if (fault.kind !== "element") return [told];
+	if (fault.kind !== "element") return [told, ...none];
 	const transcripts = wordsOf(fault, attachments)?.transcripts ?? [];
 	return [
 		told,

@@ -20,7 +20,7 @@ export interface ValidFraud {
 	/** Of a false wire. */
 	readonly operand: number | null;
 	readonly tensor: number | null;
-	/** value, filling, chunk, load, turn, end; or where the root should come from: op, constant, input, state, zero; answers: two to one question. */
+	/** value, filling, chunk, load, turn, end; or where the root should come from: op, constant, input, state, zero; program: the op that was named; answers: two to one question. */
 	readonly shows: string;
 	/** A number, or a root as hex. */
 	readonly said: string;
@@ -39,6 +39,7 @@ export const FRAUD_SHOWS: Readonly<Record<ValidFraud["kind"], string>> = {
 	end: "the state after a segment is not what its ops gave",
 	start: "the run did not begin with zeros",
 	result: "the claimed result is not that of the last state",
+	writer: "what was said of the op that writes a tensor is not so",
 	words: "two different answers were given to one question",
 };
 

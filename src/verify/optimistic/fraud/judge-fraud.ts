@@ -10,6 +10,7 @@ import type { Op } from "../../../work/program/shapes.ts";
 import { type Contradiction, judgeElement, type Nothing, type ShownLeaf } from "../../../work/trace/judge.ts";
 import { LEAF_BYTES } from "../../../work/trace/tensor-tree.ts";
 import { decodeTranscript, type Transcript } from "../../../work/trace/transcript.ts";
+import { NO_WRITER } from "../answers.ts";
 import { decodeFraudFile, type ElementShown, type FaultShown } from "./fraud-file.ts";
 import { bytesOfHex, Shown } from "./fraud-parts.ts";
 import { ANSWER_TYPE, answersOf } from "./fraud-proof.ts";
@@ -54,13 +55,14 @@ function judge(file: Uint8Array, expect: FraudExpectations): FraudVerdict {
 	shown.attached.mustEnd();
 	if (found.said === found.right) throw new Unproven("FRAUD_AGREES", "fault", "what is shown agrees");
 	const isByTrace = fault.kind === "element" || fault.kind === "wire" || found.shows === "op";
+	const isByWord = isByTrace || fault.kind === "writer";
 	if (!isByTrace && body.trace !== null) throw new Unproven("FRAUD_TRACE", "trace", "is not needed");
-	const unsigned = { code: "ANSWERS_UNSIGNED", detail: "trace and transcript are the word of whoever made the file" };
+	const unsigned = { code: "ANSWERS_UNSIGNED", detail: "what was answered is the word of whoever made the file" };
 	const signer = signerOfAnswers(shown, attachments);
 	return {
 		...{ status: "valid", accused: body.accused, kind: fault.kind, segment: body.segment },
 		...{ ...found, signer },
-		findings: isByTrace && signer === null ? [unsigned] : [],
+		findings: isByWord && signer === null ? [unsigned] : [],
 	};
 }
 
@@ -94,6 +96,7 @@ function rootFault(shown: Shown): Found {
 	if (fault.kind === "start") return { ...NOWHERE, ...judgeStart(shown, fault) };
 	if (fault.kind === "result") return { ...NOWHERE, ...judgeResult(shown, fault) };
 	if (fault.kind === "words") return twoWords(shown, fault);
+	if (fault.kind === "writer") return falseWriter(shown, fault);
 	throw new Unproven("FRAUD_PLACE", "fault.kind", "not known here");
 }
 
@@ -104,6 +107,23 @@ function twoWords({ body, claim }: Shown, { answers }: Extract<FaultShown, { kin
 	if (body.segment !== claim.first) throw new Unproven("FRAUD_PLACE", "segment", "must be the claim's first");
 	return { ...NOWHERE, shows: "answers", said: answers[0]!, right: answers[1]! };
 }
+
+/** The op that was named does not write the tensor, or one that was not named does. */
+function falseWriter(shown: Shown, { tensor, said, op }: Extract<FaultShown, { kind: "writer" }>): Found {
+	const where = { ...NOWHERE, phase: shown.phase, tensor, shows: "program", said: writerText(said) };
+	if (op === null) {
+		if (said < shown.ops || said === NO_WRITER) throw new Unproven("FRAUD_PLACE", "fault.op", "must show the op");
+		return { ...where, right: writerText(NO_WRITER) };
+	}
+	const { target, operator } = shown.op(op, "fault.op");
+	if (said !== NO_WRITER && said !== op.number)
+		throw new Unproven("FRAUD_PLACE", "fault.op", "not the op that was named");
+	const right = target === tensor ? op.number : NO_WRITER;
+	// Another op than a named one: who writes the tensor, if any does, is not shown.
+	return { ...where, op: op.number, operator, right: said === right ? writerText(said) : `not ${writerText(said)}` };
+}
+
+const writerText = (op: number): string => (op === NO_WRITER ? "no op" : `op ${op}`);
 
 function transcriptOf(shown: Shown): Transcript {
 	const found = decodeTranscript(shown.attached.take("a transcript"));
