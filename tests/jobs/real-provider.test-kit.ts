@@ -16,7 +16,7 @@ import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { createProvider, type Provider } from "../../src/provider/create-provider.ts";
 import type { JobLimits } from "../../src/provider/jobs/check-offer.ts";
 import { openHostJobs } from "../../src/provider/jobs/host-jobs.ts";
-import type { AskedPart } from "../../src/provider/jobs/job-desk.ts";
+import type { AskedPart, Beat } from "../../src/provider/jobs/job-desk.ts";
 import { openJobDesk } from "../../src/provider/jobs/job-desk.ts";
 import { jobEngines, type StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
 import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
@@ -31,16 +31,22 @@ interface RealProviderOptions {
 	readonly chain?: { readonly contracts: Contracts; readonly account: ChainAccount } | null;
 	readonly limits?: Partial<JobLimits>;
 	readonly onEvent: (event: ProviderEvent) => void;
+	/** After the validator has taken it. */
+	readonly onBeat?: (beat: Beat) => void;
 	/** It works with this instead of the engine, which then only says what the machine is. */
 	readonly startEngine?: StartJobEngine;
 }
+
+const DIE_AT_WORK = "die at work";
 
 export interface RealProvider {
 	readonly events: readonly ProviderEvent[];
 	/** News of parts, in order. */
 	readonly news: readonly (AskedPart & { readonly state: string; readonly detail: string })[];
-	/** Its process is gone from one moment to the next. */
-	kill(): Promise<void>;
+	/** From when this resolves on: once the validator has heard of work that was begun, its process is gone from one moment to the next. */
+	dieAtWork(): Promise<void>;
+	/** When its process is gone. */
+	readonly ended: Promise<unknown>;
 	close(): Promise<void>;
 }
 
@@ -64,17 +70,21 @@ export async function startRealProvider(told: Told): Promise<RealProvider> {
 		events.push(event);
 		if (process.env.ASSAY_TEST_NEWS) console.log(told.signer, line.slice(0, 300));
 	});
-	const end = async (signal: "SIGTERM" | "SIGKILL") => {
-		child.kill(signal);
-		await ended;
-	};
 	return {
 		events,
 		get news() {
 			return events.flatMap((event) => (event.kind === "job" ? [event] : []));
 		},
-		kill: () => end("SIGKILL"),
-		close: () => end("SIGTERM"),
+		ended,
+		async dieAtWork() {
+			const heard = once(child, "message");
+			child.send(DIE_AT_WORK);
+			await heard;
+		},
+		async close() {
+			child.kill("SIGTERM");
+			await ended;
+		},
 	};
 }
 
@@ -102,13 +112,26 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 						...{ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes },
 						device: claim.devices.findIndex(({ kind }) => kind === "cpu"),
 					}),
-				deskOf: (url, validatorKey) => openJobDesk({ url, validatorKey, signer: o.signer, nowMs, randomBytes }),
+				deskOf: (url, validatorKey) => {
+					const desk = openJobDesk({ url, validatorKey, signer: o.signer, nowMs, randomBytes });
+					const beat: typeof desk.beat = async (asked, said) => {
+						const reply = await desk.beat(asked, said);
+						o.onBeat?.(said);
+						return reply;
+					};
+					return { ...desk, beat };
+				},
 			}),
 	});
 }
 
 if (process.argv[1] === import.meta.filename) {
 	const { url, dataFolder, signer, chain } = JSON.parse(process.argv[2]!) as Told;
+	let isDoomed = false;
+	process.on("message", (word) => {
+		isDoomed ||= word === DIE_AT_WORK;
+		process.send!(word);
+	});
 	const provider = await openRealProvider({
 		...{ url, dataFolder, signer: signerOf(signer) },
 		chain: chain && {
@@ -119,6 +142,9 @@ if (process.argv[1] === import.meta.filename) {
 			},
 		},
 		onEvent: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),
+		onBeat({ done }) {
+			if (isDoomed && done > 0) process.kill(process.pid, "SIGKILL");
+		},
 	});
 	// Also when the test was killed.
 	process.once("disconnect", () => process.exit(1));

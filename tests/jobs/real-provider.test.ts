@@ -77,20 +77,20 @@ for (const hasChain of isDeep ? [false, true] : [true])
 		});
 
 		test("killed while it works, and started again, the same provider ends what it began", async () => {
+			for (const one of running) await one.dieAtWork();
 			const { id } = await submit(stage, {
-				...{ method: { name: "redundant", count: 2 }, segments: 6000, salt: "7c".repeat(32) },
+				...{ method: { name: "redundant", count: 2 }, segments: 3000, salt: "7c".repeat(32) },
 			});
-			const part = () => stage.customer.getJob({ params: { id } }).then(({ record }) => record.parts[0]!);
-			const provider = await eventually(async () => {
-				const { done, state, provider: one } = await part();
-				assert.ok(["open", "assigned", "running"].includes(state), `too late to kill it: ${state}`);
-				return state === "running" && done > 0 && one;
-			});
-			const n = [1, 2, 3].find((one) => signerOf(200 + one).key === provider)!;
-			const before = running[n - 1]!;
-			await before.kill();
+			const over = jobOver(stage.customer, id);
+			const n = await Promise.race([
+				...running.map(({ ended }, index) => ended.then(() => index + 1)),
+				over.then(() => assert.fail("it was done before its first sign")),
+			]);
+			const { record } = await stage.customer.getJob({ params: { id } });
+			assert.equal(record.parts[0]!.provider, signerOf(200 + n).key);
+			assert.ok(record.parts[0]!.done > 0);
 			running[n - 1] = await start(n);
-			const job = await jobOver(stage.customer, id);
+			const job = await over;
 			const { state, attempt, isChecked } = job.record.parts[0]!;
 			assert.deepEqual([state, attempt, isChecked], ["paid", 1, true]);
 			const told = running[n - 1]!.news.filter((one) => one.job === id).map((one) => one.state);
