@@ -30,6 +30,7 @@ export type PartOffer = z.output<typeof job.partOffer>;
 export type PartReply = z.output<typeof job.partReply>;
 export type PartBeat = z.output<typeof job.beatBody>;
 export type PartClaim = z.output<typeof job.claimBody>;
+export type ClaimOfJob = z.output<typeof jobClaim.jobClaim>;
 export type ClaimCase = z.output<typeof jobClaim.claimCase>;
 export type ClaimReply = z.output<typeof job.claimReply>;
 export type Network = z.output<typeof network.network>;

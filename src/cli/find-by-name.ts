@@ -1,6 +1,6 @@
 // From what a person types to the one thing it means: a whole id, the beginning of one, or a provider's name.
 import type { ApiClient } from "../api/create-client.ts";
-import type { Job, ProviderSummary, Rental } from "../api/types.ts";
+import type { ClaimOfJob, Job, ProviderSummary, Rental } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { shown } from "./print/table.ts";
 
@@ -42,6 +42,17 @@ export async function findJob(client: ApiClient, text: string): Promise<Job> {
 	return client.getJob({ params: { id: found.id } });
 }
 
+export async function findClaim(client: ApiClient, text: string): Promise<ClaimOfJob> {
+	if (/^[0-9a-f]{64}$/.test(text)) return client.getClaim({ params: { hash: text } });
+	const found: ClaimOfJob[] = [];
+	let seen = 0;
+	for await (const row of client.rows("listClaims", { query: { limit: 500 } })) {
+		if (row.hash.startsWith(text)) found.push(row);
+		if (++seen >= NEWEST) break;
+	}
+	return only("claim", text, found, "assay dispute list", ({ hash, state }) => `${hash.slice(0, 16)} (${state})`);
+}
+
 export async function findToken(client: ApiClient, text: string): Promise<{ readonly id: string }> {
 	if (/^[0-9a-f]{16}$/.test(text)) return { id: text };
 	const rows = await beginning(client.rows("listTokens", { query: { limit: 500 } }), text);
@@ -60,7 +71,7 @@ async function beginning<T extends { readonly id: string }>(rows: AsyncIterable<
 
 /** The one row that was found. `list` is the command that shows all. */
 function only<T>(
-	what: "provider" | "probe" | "rental" | "job" | "token",
+	what: "provider" | "probe" | "rental" | "job" | "claim" | "token",
 	text: string,
 	rows: readonly T[],
 	list: string,

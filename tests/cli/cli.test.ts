@@ -57,6 +57,8 @@ test("help names every command and goes to standard output", () => {
 		"claim",
 		"audit",
 		"accuse",
+		"watch",
+		"dispute",
 		"tokens",
 		"provide",
 		"validate",

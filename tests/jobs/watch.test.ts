@@ -9,6 +9,9 @@ import { createApiClient } from "../../src/api/create-client.ts";
 import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
 import { readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
+import type { Command } from "../../src/cli/command.ts";
+import { disputeCommand } from "../../src/cli/commands/dispute.ts";
+import { watchCommand } from "../../src/cli/commands/watch.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
@@ -71,14 +74,31 @@ async function startLiar(): Promise<void> {
 	await prove(validator.store, LIAR.signer.key);
 }
 
-async function openWatcher(name: string, o: { readonly isDry?: boolean; readonly gasADay?: number } = {}) {
+/** As somebody types it on this machine: the customer's key and the watcher's folder are made on first use. */
+async function assay(command: Command, ...args: string[]): Promise<{ readonly out: string; readonly code: number }> {
+	let out = "";
+	const keep = (text: string): boolean => {
+		out += text;
+		return true;
+	};
+	const stream = { isTTY: false, columns: 80, write: keep };
+	const io = {
+		...{ out: stream as never, err: stream as never, env: { ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" } },
+		...{ cwd: scratch, interrupted: new AbortController().signal },
+	};
+	const where = ["--api", stage.validator.url, "--data", stage.data.path];
+	const code = await command.run([...args, ...where], io);
+	return { out, code };
+}
+
+async function openWatcher(name: string, o: { readonly gasADay?: number } = {}) {
 	const events: WatchEvent[] = [];
 	const folder = join(scratch, name);
 	const book = await openWatchBook(join(folder, "watched.jsonl"), Date.now);
 	const chain = await openWatchChain(stage.chain!.contracts, WATCHER.account, { gasADay: o.gasADay ?? 5e6, book });
 	const watcher = createWatcher({
 		...{ api: createApiClient({ baseUrl: stage.validator.url, signer: WATCHER.signer }), chain, folder, book },
-		...{ engine: ownEngine(engine, realEnvironment()), policy: { jobs: "all", sharePpm: 0 }, isDry: o.isDry ?? false },
+		...{ engine: ownEngine(engine, realEnvironment()), policy: { jobs: "all", sharePpm: 0 }, isDry: false },
 		...{ secret: new Uint8Array(32), nowMs: Date.now, sleep: async () => {}, onEvent: (event) => events.push(event) },
 	});
 	const states = () => events.map(({ state }) => state);
@@ -89,7 +109,6 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 	await startLiar();
 	const { contracts } = stage.chain!;
 	const { id } = await submit(stage, { method: { name: "optimistic", count: 0 } });
-	const dry = await openWatcher("dry", { isDry: true });
 	const poor = await openWatcher("poor", { gasADay: 1000 });
 	const { watcher, folder, states, events } = await openWatcher("watcher");
 	const convicted = () => readEvents(contracts, "jobEscrow", "Convicted", { job: BigInt(`0x${id}`) });
@@ -99,8 +118,27 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 		return found.rows.some(({ ends }) => ends !== null) || (await convicted()).length > 0;
 	});
 	if ((await convicted()).length === 0) {
-		await dry.watcher.round();
-		assert.deepEqual(dry.states(), ["checking", "false"], JSON.stringify(dry.events));
+		const dry = await assay(watchCommand, "--once", "--dry-run", "--json");
+		const told = dry.out
+			.trim()
+			.split("\n")
+			.map((line) => JSON.parse(line) as WatchEvent);
+		assert.deepEqual(
+			told.map(({ state }) => state),
+			["checking", "false"],
+			dry.out,
+		);
+		const kept = join(scratch, "home", "watch", "frauds");
+		const found = await assay(disputeCommand, "prove", join(kept, readdirSync(kept)[0]!), "--dry-run");
+		assert.match(found.out, /FRAUD PROVEN[\s\S]*segment 4, step 1[\s\S]*nothing was sent/);
+		const begins = told[0]!.claim.slice(0, 12);
+		assert.match((await assay(disputeCommand, "list")).out, new RegExp(`${begins}  claimed[\\s\\S]*no fraud files`));
+		assert.match(
+			(await assay(disputeCommand, "show", begins)).out,
+			/segments {2}0 to 5, optimistic[\s\S]*on chain {2}claimed by/,
+		);
+		const answer = await assay(disputeCommand, "ask", begins, '{"kind":"trace","segment":4}');
+		assert.match(answer.out, /^answer {4}[0-9a-f]{64}\nsignature [0-9a-f]{130}\n$/);
 		await poor.watcher.round();
 		assert.deepEqual(poor.states(), ["checking", "false", "trouble"]);
 		assert.match(poor.events.at(-1)!.detail, /WATCH_BUDGET/);

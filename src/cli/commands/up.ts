@@ -205,7 +205,9 @@ async function live(network: LiveUp): Promise<number> {
 	const { values, io, url, running, closing, say, paint } = network;
 	const { createApiClient } = await import("../../api/create-client.ts");
 	const client = createApiClient({ baseUrl: url, retries: 10 });
-	const tell = (event: object) => values.json && io.out.write(`${JSON.stringify(event)}\n`);
+	// Parameters of the contracts are bigint.
+	const plain = (_: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
+	const tell = (event: object) => values.json && io.out.write(`${JSON.stringify(event, plain)}\n`);
 	const { resolve: end, promise: ended, reject: fail } = Promise.withResolvers<number>();
 	ended.catch(() => {}); // awaited below; until then a rejection must not look unhandled
 	io.interrupted.addEventListener("abort", () => end(0), { once: true });
@@ -240,6 +242,10 @@ async function live(network: LiveUp): Promise<number> {
 		const isAwaited = values["until-scored"] || values["until-claimable"];
 		closing.push(await offerMachine(network, report, isAwaited ? fail : () => {}));
 		if (network.providers > 1 && !isAwaited) closing.push(startWorkers(network, client, report));
+		const stopWatcher = isAwaited
+			? null
+			: await (await import("../up/up-watcher.ts")).startUpWatcher(network, report, tell);
+		if (stopWatcher !== null) closing.push(stopWatcher);
 		// A quick probe measures too little to prove memory: made again, it would be no better.
 		const isWhole = network.isEmbedded && !isAwaited && !values.quick;
 		if (isWhole) closing.push(await watchProofs(network, createApiClient, report));

@@ -56,7 +56,7 @@ export async function openJobPayer(
 					hint: `The node is of chain ${client.chainId}, whose JobEscrow is ${addresses.jobEscrow}. Name another with --rpc.`,
 				});
 			const amount = jobCost(terms);
-			if (isTrial) await fill(actor, amount, chainFolder(dataDirOf(values, io)));
+			if (isTrial) await fillTrial(actor, amount, chainFolder(dataDirOf(values, io)));
 			await requireFunds(actor, { tokens: amount, gas: GAS.register });
 			await sendCall(client, actor.account, approveJobsCall(contracts, amount));
 			await sendCall(client, actor.account, fundJobCall(contracts, terms));
@@ -74,8 +74,8 @@ async function trialAccount(io: CliIo): Promise<ChainAccount> {
 	return accountOf(`0x${bytesToHex(secret)}`);
 }
 
-/** What is missing, from the treasury of the embedded chain; nothing where its key is not there. */
-async function fill({ contracts, account }: ChainActor, amount: bigint, folder: string): Promise<void> {
+/** What is missing, coins for gas and so many tokens, from the treasury of the embedded chain; nothing where its key is not there. */
+export async function fillTrial({ contracts, account }: ChainActor, amount: bigint, folder: string): Promise<void> {
 	const treasurer = await treasurerOf({ folder, isEmbedded: true }).catch(() => null);
 	if (treasurer === null) return;
 	const { client } = contracts;

@@ -22,10 +22,11 @@ export function requireOwner(caller: Caller, key: string): void {
 }
 
 /**
- * Whether a caller may read what a job holds. Nobody is drawn to run an optimistic job again, so whoever wants to must be able to: its inputs, and its claims
- * once they are released, are for everyone with a key.
+ * Whether a caller may read what a job holds. Nobody is drawn to run an optimistic job again, so whoever wants to must be able to: once somebody claimed a
+ * part of it, its inputs are for everyone with a key, and so are its claims as they are released.
  */
 export function mayReadJob({ customer, record }: Pick<JobSummary, "customer" | "record">, caller: Caller): boolean {
-	if (isAdmin(caller) || customer === actorOf(caller) || record.terms.method.name === "optimistic") return true;
+	if (isAdmin(caller) || customer === actorOf(caller)) return true;
+	if (record.terms.method.name === "optimistic" && record.parts.some(({ claim }) => claim !== null)) return true;
 	return caller.key !== null && isParty(record, caller.key);
 }
