@@ -17,5 +17,6 @@ test("each cheater ends as it must, a stranger finishes the job, and nobody hone
 	const providers = isDeep ? NETWORK_CHEATS.filter(({ party }) => party === "provider") : FEW;
 	assert.ok(tried.length >= providers.length + CUSTOMER_CHEATS.length);
 	assert.ok(report.jobs.some(({ states }) => states.every((state) => state === "paid")));
+	assert.ok(report.passedOn > 0, "who audited a claim that fell is paid by its accuser");
 	for (const { name, ended, gain } of tried) if (ended === "convicted") assert.ok(gain < 0, `${name} kept its bond`);
 });

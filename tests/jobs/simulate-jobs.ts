@@ -3,11 +3,13 @@
 // after, in tokens. Page: docs/jobs.md §9; the command: npm run simulate -- --jobs N.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "../../src/api/types.ts";
+import { readEvents } from "../../src/chain/contracts/contracts.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { JobMethod } from "../../src/protocol/network/job.ts";
 import { type Customer, submit, toyJob, upload } from "./customer.ts";
 import { CUSTOMER_CHEATS } from "./customer-cheats.ts";
 import { NETWORK_CHEATS, type NetworkCheat } from "./job-cheats.ts";
-import { type JobMarket, type MarketParty, openJobMarket, UNIT } from "./job-market.ts";
+import { type Handlers, type JobMarket, type MarketParty, openJobMarket, UNIT } from "./job-market.ts";
 
 export interface SimulateJobs {
 	/** Jobs that are handed in. */
@@ -31,6 +33,8 @@ export interface PartyReport {
 export interface JobsReport {
 	readonly jobs: readonly { readonly states: readonly string[]; readonly attempts: number }[];
 	readonly parties: readonly PartyReport[];
+	/** Tokens that the accuser gave on to those who had audited what fell. */
+	readonly passedOn: number;
 	/** Cheaters that ended otherwise than they must. */
 	readonly missed: readonly string[];
 	/** Honest parties that lost tokens, or were convicted. */
@@ -78,6 +82,22 @@ const isSettled = ({ record }: Job, stuck: ReadonlySet<string>): boolean =>
 			state === "paid" || state === "refunded" || (state === "claimed" && !isChecked && stuck.has(provider!)),
 	);
 
+/** A provider that cheats audits nothing: what it earned as an honest auditor would hide what its lie brings. */
+function cheatOnly(cheat: NetworkCheat): NetworkCheat {
+	if (cheat.party === "auditor") return cheat;
+	return {
+		...cheat,
+		handlers: (honest) => {
+			const own = cheat.handlers?.(honest) ?? honest;
+			const job: Handlers["job"] = async (asked) => {
+				if (asked.audit !== null) throw new AssayError("JOB_DECLINED", "it audits nothing");
+				await own.job!(asked);
+			};
+			return { ...own, job };
+		},
+	};
+}
+
 export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 	const say = o.onProgress ?? (() => {});
 	const began = performance.now();
@@ -86,7 +106,7 @@ export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 	try {
 		const cast: Cast[] = [];
 		const join = async (name: string, cheat: NetworkCheat | null, isAuditor: boolean) => {
-			const party = await market.provide(name, { isAuditor, ...(cheat && { cheat }) });
+			const party = await market.provide(name, { isAuditor, ...(cheat && { cheat: cheatOnly(cheat) }) });
 			cast.push({ party, cheat, before: await market.worth(party.account.address) });
 		};
 		for (const cheat of cheats) await join(cheat.name, cheat, cheat.party === "auditor");
@@ -161,6 +181,14 @@ async function allTried(
 	});
 }
 
+async function passedOn({ contracts, validatorAccount }: JobMarket, cast: readonly Cast[]): Promise<bigint> {
+	const accounts = new Set(cast.map(({ party }) => party.account.address.toLowerCase()));
+	const moved = await readEvents(contracts, "token", "Transfer", { from: validatorAccount });
+	return moved
+		.filter(({ args }) => accounts.has(args.to.toLowerCase()))
+		.reduce((sum, { args }) => sum + args.value, 0n);
+}
+
 async function reportOf(
 	market: JobMarket,
 	jobs: readonly Job[],
@@ -205,6 +233,7 @@ async function reportOf(
 			states: record.parts.map(({ state }) => state),
 			attempts: Math.max(...record.parts.map(({ attempt }) => attempt)),
 		})),
+		passedOn: tokens(await passedOn(market, cast)),
 		...{ parties, missed, wronged, seconds: rest.seconds, ok: missed.length === 0 && wronged.length === 0 },
 	};
 }

@@ -146,6 +146,7 @@ const jobPart = z.object({
 	claimedAtMs: count,
 	assignedAtMs: count,
 	isChecked: z.boolean(),
+	isDisputed: z.boolean(),
 	audits: z.array(jobAudit),
 	excluded: z.array(providerId),
 });

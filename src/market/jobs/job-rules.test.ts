@@ -7,6 +7,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { JobPart, JobRecord, JobTerms } from "../../protocol/network/job.ts";
 import { DEFAULT_PARAMS as P } from "../params.ts";
 import * as rules from "./job-rules.ts";
+import { nextSteps } from "./next-steps.ts";
 
 const TERMS: JobTerms = {
 	...{ customer: "c", program: "p", inputs: "i", method: { name: "sampled", count: 3 }, segments: 10, parts: 3 },
@@ -98,6 +99,19 @@ test("parts begin where a checked one ends, or after one's own; money goes in or
 	refuses(() => rules.settle(other, 1, 1e6), /part before it is not paid/);
 	const inOrder = rules.settle(rules.settle(other, 0, 1e6), 1, 1e6);
 	assert.deepEqual([inOrder.parts[0]!.state, inOrder.parts[1]!.state], ["paid", "paid"]);
+});
+
+test("what is disputed is never checked, nobody goes on from it, and its window still ends", () => {
+	refuses(() => rules.dispute(ran(job(), 0, "a", 0), 0), /it is running/);
+	const disputed = rules.dispute(claimed(job(), 0, "a", 0), 0);
+	refuses(() => rules.markChecked(disputed, 0, 0), /it is disputed/);
+	for (const provider of ["a", "b"]) refuses(() => rules.offer(disputed, 1, provider, 0, P), /not checked/);
+	const steps = (of: JobRecord) => nextSteps(of, 0, P).filter(({ kind }) => kind === "draw");
+	assert.deepEqual(steps(disputed), []);
+	assert.deepEqual(steps(claimed(job(), 0, "a", 0)), [{ kind: "draw", part: 1, only: "a" }]);
+	assert.equal(rules.settle(disputed, 0, TERMS.windowMs + 1).parts[0]!.state, "paid");
+	const again = rules.offer(rules.convict(disputed, 0), 0, "b", 0, P);
+	assert.equal(again.parts[0]!.isDisputed, false, "of the next one nothing is said");
 });
 
 test("a conviction takes what the same provider built on it, and nothing of another's", () => {

@@ -10,7 +10,7 @@ import type { Params } from "../params.ts";
 function newPart(part: number): JobPart {
 	return {
 		...{ part, attempt: 0, state: "open", provider: null, base: 0, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
-		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, audits: [], excluded: [] },
+		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [], excluded: [] },
 	};
 }
 
@@ -44,7 +44,7 @@ function mayBegin({ parts }: JobRecord, part: number, provider: string): boolean
 	const before = parts[part - 1];
 	if (before === undefined) return part === 0;
 	if (before.state === "paid") return true;
-	return before.state === "claimed" && (before.isChecked || before.provider === provider);
+	return before.state === "claimed" && !before.isDisputed && (before.isChecked || before.provider === provider);
 }
 
 /** The claim that the part was built on is there still, paid or not. Attempts only grow: what fell never stands again. */
@@ -178,9 +178,17 @@ export function markChecked(job: JobRecord, number: number, nowMs: number): JobR
 	const part = job.parts[number]!;
 	mustBe(part, "check", "claimed");
 	if (part.isChecked) throw stateBad(part, "check", "it was checked before");
+	if (part.isDisputed) throw stateBad(part, "check", "it is disputed");
 	if (nowMs > part.untilMs) throw stateBad(part, "check", "its window has ended");
 	const untilMs = Math.min(part.untilMs, nowMs + job.terms.checkedMs);
 	return withPart(job, { ...part, isChecked: true, untilMs });
+}
+
+/** Found false, or silent: whatever is said of it later, nobody here calls it checked. */
+export function dispute(job: JobRecord, number: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "dispute", "claimed");
+	return withPart(job, { ...part, isDisputed: true });
 }
 
 /** After the window, in order. */

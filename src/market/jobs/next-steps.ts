@@ -20,7 +20,7 @@ export type JobStep =
 function beginner({ parts }: JobRecord, { part, excluded }: JobPart): "anyone" | "nobody" | { readonly only: string } {
 	const before = parts[part - 1];
 	if (before === undefined || before.state === "paid") return "anyone";
-	if (before.state !== "claimed") return "nobody";
+	if (before.state !== "claimed" || before.isDisputed) return "nobody";
 	if (before.isChecked) return "anyone";
 	const { provider } = before;
 	return provider === null || excluded.includes(provider) ? "nobody" : { only: provider };

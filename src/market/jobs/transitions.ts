@@ -184,7 +184,7 @@ export function disputed(
 ): Transition {
 	const part = job.parts[at]!;
 	return {
-		record: job,
+		record: rules.dispute(job, at),
 		events: [tell(part, "disputed", { fraud, isProvable, why: why.slice(0, 500) })],
 		outcomes: says(part, fraud === null ? "lost" : "convicted", job.terms),
 	};

@@ -55,6 +55,8 @@ export interface ScoreInput {
 	readonly reliabilityPpm: number | null;
 	/** Oldest first. May be empty when `reliabilityPpm` already has them in it; with it, each probe is a term of the explanation. */
 	readonly history: readonly PastProbe[];
+	/** The part of a job for which it was convicted in the last `jobConvictionMs`; null or absent: none. */
+	readonly convicted?: string | null;
 	/** The last roll calls, excused ones left out: presence.ts. Null: a network without roll calls. */
 	readonly presence: Presence | null;
 	/** UUIDs that count for another provider: what `creditUuids` gives for this one. */

@@ -6,7 +6,7 @@ import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import { createParams, DEFAULT_PARAMS, SN27_SCORES_PPM } from "../params.ts";
 import type { Term } from "./explanation.ts";
 import { mismatchesOf, recompute } from "./recompute.ts";
-import { nextReliabilityPpm, nextUptimePpm } from "./reliability.ts";
+import { convictionOf, type JobWork, nextReliabilityPpm, nextUptimePpm, workAsProbes } from "./reliability.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
 import { CARDS, EVIDENCE, inputOf, measuredH200, NOW_MS, past, proofOf, SCORED } from "./scored-host.test-kit.ts";
@@ -307,6 +307,29 @@ test("reliability: weighted by age, reached at both ends, and a new name is wort
 	assert.equal(nextReliabilityPpm(kept, "nothing", P), 1_000_000);
 	assert.equal(score(proof, { reliabilityPpm: 7_000_000 }), 1_000_000, "nobody is more than reliable");
 	assert.equal(score(proof, { reliabilityPpm: Number.NaN }), 0);
+});
+
+test("work: a checked part counts like a valid probe, one an interval; a conviction makes it worth nothing for its time", () => {
+	const row = (outcome: JobWork["outcome"], intervals: number, part = 0): JobWork => ({
+		...{ outcome, atMs: 1000 + intervals * P.intervalMs, job: "ab".repeat(32), part, attempt: 1 },
+	});
+	const rows = [row("checked", 0.5), row("checked", 1, 1), row("paid", 1.5), row("checked", 1.9, 2)];
+	const names = (sinceMs: number | null, untilMs = 1e15, of: readonly JobWork[] = rows) =>
+		workAsProbes(of, { sinceMs, untilMs }, P).map(({ evidence }) => evidence.slice(-3));
+	assert.deepEqual(names(1000), ["1/1"], "the first came too soon, the third too soon after the second");
+	assert.deepEqual(names(1000 - P.intervalMs), ["0/1", "2/1"]);
+	assert.deepEqual(names(1000, 1000 + 0.9 * P.intervalMs), [], "not yet");
+	assert.deepEqual(names(null), [], "never after a probe that failed");
+	assert.deepEqual(names(1000, 1e15, [row("paid", 3), row("lost", 4), row("convicted", 5)]), []);
+	const all = workAsProbes(rows, { sinceMs: 1000, untilMs: 1e15 }, P);
+	const proof = proofOf({ cards: Array<string>(8).fill("full card"), share: 1 });
+	assert.equal(score(proof, { reliabilityPpm: null, history: [...past("success"), ...all] }), 595_000);
+	const [atMs, bad] = [row("convicted", 2).atMs, [...rows, row("convicted", 2, 3), row("checked", 9)]];
+	assert.equal(convictionOf(rows, atMs, P), null);
+	assert.equal(convictionOf(bad, atMs + P.jobConvictionMs, P), null, "its time is over");
+	const convicted = convictionOf(bad, atMs + P.jobConvictionMs - 1, P);
+	assert.equal(convicted, `job:${"ab".repeat(32)}/3/1`);
+	assert.equal(score(proof, { reliabilityPpm: 1_000_000, convicted }), 0);
 });
 
 test("uptime: an inconclusive probe lowers it, a false answer is still an answer, our own death is not theirs", () => {

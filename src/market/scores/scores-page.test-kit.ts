@@ -90,7 +90,7 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
   between a call and the end of the epoch. Without roll calls the factor is 1.
 - **Age**: a proof older than \`maxAgeMs\`, time in which the provider was rented through the escrow not counted, scores 0; \`maxRentedAgeMs\` is the end in any case. On a network without roll calls nobody knows what a rental burned, and all time counts.
 - **reliability** r moves by \`reliabilityStepPpm\` of what is left towards 1 with each success and towards 0 with each failure (rounded towards where it goes, so that both are reached), from
-  \`reliabilityStartPpm\`. What a probe counts for is in schedule.md §1; inconclusive ones leave it.
+  \`reliabilityStartPpm\`. What a probe counts for is in schedule.md §1; inconclusive ones leave it. A checked part of a job counts like a success, a conviction makes r 0 for \`jobConvictionMs\`: docs/jobs.md §11.
 - **presence**: of the network's last \`rollCallWindow\` roll calls (docs/roll-call.md), n, the provider answered a in time and rightly. Calls from which it was excused are left out; calls in which it was
   paused, removed or not yet registered are not: else one card could answer under a new key each time, while the keys before pause and keep their record. The lower bound of the share a ÷ n by Wilson with z = 1, divided by
   that of a full record, so that who answers ${P.rollCallWindow} of ${P.rollCallWindow} has 1: (2a + 1 − √((4a(n − a) + n) ÷ n)) ÷ 2(n + 1) × ${P.rollCallWindow + 1} ÷ ${P.rollCallWindow}. No call yet: 0. N keys on one card share its answers, and the bounds

@@ -68,6 +68,8 @@ export interface JobPart {
 	readonly claimedAtMs: number;
 	readonly assignedAtMs: number;
 	readonly isChecked: boolean;
+	/** Found false, or its claimant fell silent, and no chain has decided: it is never checked, and its provider gets no work as long as it stands. */
+	readonly isDisputed: boolean;
 	readonly audits: readonly JobAudit[];
 	/** Providers that had it and lost or lied. */
 	readonly excluded: readonly string[];

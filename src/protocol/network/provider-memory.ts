@@ -40,7 +40,7 @@ export interface FigureSeries {
 
 /** One past probe as it was counted. */
 export interface PastProbe {
-	/** SHA-256 of its file, or its id where there is none. */
+	/** SHA-256 of its file, or its id where there is none; of a checked part of a job its name. */
 	readonly evidence: string;
 	readonly counts: "success" | "failure" | "nothing";
 }

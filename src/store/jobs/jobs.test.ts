@@ -28,7 +28,7 @@ const spec: JobSpec = {
 function partOf(part: number, over: Partial<JobPart> = {}): JobPart {
 	return {
 		...{ part, attempt: 0, state: "open", provider: null, base: 0, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
-		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, audits: [], excluded: [] },
+		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [], excluded: [] },
 		...over,
 	};
 }
@@ -204,6 +204,26 @@ onBothServers((server) => {
 		assert.ok((await store.jobs.openIds()).includes(job.id));
 		await put({ state: "paid", provider: host }, { state: "paid", provider: other });
 		assert.ok(!(await store.jobs.openIds()).includes(job.id));
+	});
+
+	test("whose claim is disputed: who lost or was convicted of what stands claimed still, and nobody else", async () => {
+		const { job } = await create("disputed");
+		const [liar, silent, honest] = [idOf("liar"), idOf("silent"), idOf("honest")];
+		const disputed = async () => (await store.jobs.disputedProviders()).filter((one) => ours.includes(one));
+		const ours = [liar, silent, honest];
+		const put = (version: number, parts: Partial<JobPart>[], outcomes: JobChange["outcomes"] = []) =>
+			store.jobs.change({ id: job.id, version, record: recordOf(job.id, ...parts), atMs: 20, outcomes });
+		const row = (provider: string, part: number, outcome: "lost" | "convicted" | "checked", attempt = 1) => ({
+			...{ provider, part, attempt, outcome, valueMicros: 0 },
+		});
+		const claimed = ours.map((provider) => ({ state: "claimed", provider, attempt: 1 }) as const);
+		const rows = [row(liar, 0, "convicted"), row(silent, 1, "lost"), row(honest, 2, "checked")];
+		await put(1, claimed, [...rows, row(honest, 0, "lost", 1), row(honest, 2, "lost", 0)]);
+		assert.deepEqual(await disputed(), [liar, silent].toSorted());
+		await put(2, [{ state: "open", attempt: 1 }, claimed[1]!, claimed[2]!]);
+		assert.deepEqual(await disputed(), [silent], "a proof decided");
+		await put(3, [{ state: "paid" }, { ...claimed[1]!, state: "paid" }, { state: "paid" }]);
+		assert.deepEqual(await disputed(), [], "its window ended");
 	});
 
 	test("events come in order, page by page, with metrics; listeners hear of those that were written", async () => {

@@ -95,6 +95,15 @@ function jobsUnderWay({ database }: StoreContext) {
 				UNION ALL SELECT unnest(auditors), job, part, 'auditor' FROM job_parts WHERE auditors <> '{}' ORDER BY 1, 2, 3, 4`,
 			),
 
+		/** Whose claims are disputed and stand still: lost or convicted by its row, claimed by its part. */
+		async disputedProviders(): Promise<readonly string[]> {
+			const rows = await database.read<{ readonly provider: string }>(
+				`SELECT DISTINCT p.provider FROM jobs j JOIN job_parts p ON p.job = j.id JOIN job_outcomes o USING (job, part, attempt, provider)
+				WHERE NOT j.is_over AND p.state = 'claimed' AND o.outcome IN ('lost', 'convicted') ORDER BY 1`,
+			);
+			return rows.map(({ provider }) => provider);
+		},
+
 		/** Jobs that ended before `beforeMs` and whose blobs are held still; oldest first. */
 		async uncleared({ beforeMs, limit }: { readonly beforeMs: number; readonly limit: number }) {
 			const rows = await database.read<{ readonly id: string }>(

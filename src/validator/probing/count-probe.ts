@@ -11,7 +11,7 @@ import {
 } from "../../market/schedule/provider-memory.ts";
 import { nextProbe } from "../../market/schedule/schedule.ts";
 import type { Outcome } from "../../market/schedule/schedule-state.ts";
-import { nextReliabilityPpm, nextUptimePpm } from "../../market/scores/reliability.ts";
+import { type JobWork, nextReliabilityPpm, nextUptimePpm, workAsProbes } from "../../market/scores/reliability.ts";
 import type { KeptTogether } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
@@ -44,7 +44,9 @@ export async function countProbe(
 		const provider = await context.store.providers.recall(ended.providerId);
 		if (provider === null) return { counted: false, latest: false };
 		const random01 = context.env.random();
-		return context.store.probes.finish({ ...finishOf(context, provider, ended, random01), nowMs: context.env.nowMs() });
+		const work = await context.store.jobs.partsOf([ended.providerId]);
+		const finish = finishOf(context, provider, ended, { random01, work });
+		return context.store.probes.finish({ ...finish, nowMs: context.env.nowMs() });
 	});
 	if (!result.counted) return result;
 	const { verdict, probeId, providerId } = ended;
@@ -79,7 +81,7 @@ function finishOf(
 	context: Pick<ValidatorContext, "config" | "signer">,
 	provider: RememberedProvider,
 	ended: EndedProbe,
-	random01: number,
+	{ random01, work }: { readonly random01: number; readonly work: readonly JobWork[] },
 ): FinishProbe {
 	const { verdict, evidence, claim, startedAtMs, finishedAtMs } = ended;
 	const { params } = context.config;
@@ -95,6 +97,10 @@ function finishOf(
 	const { state, counts } = nextProbe(scheduleStateOf(provider), outcome, params, random01);
 	const isNew = provider.lastProbeAtMs === null;
 	let memory = rememberState(provider.memory, state);
+	// Work since the last probe first: it came before this one.
+	const sinceMs = provider.lastVerdict === "valid" ? provider.lastProbeAtMs : null;
+	const counted = workAsProbes(work, { sinceMs, untilMs: startedAtMs }, params);
+	for (const one of counted) memory = rememberCounted(memory, one, params);
 	memory = rememberCounted(memory, { evidence: evidence?.sha256 ?? ended.probeId, counts }, params);
 	if (ended.together !== null) memory = { ...memory, together: ended.together };
 	if (isValid && claim !== null && evidence !== null)
@@ -124,7 +130,10 @@ function finishOf(
 			nextProbeAtMs: state.nextProbeAtMs ?? startedAtMs + params.intervalMs,
 			failures: state.failures,
 			retries: state.retried,
-			reliabilityPpm: nextReliabilityPpm(isNew ? null : provider.reliabilityPpm, counts, params),
+			reliabilityPpm: [...counted.map((one) => one.counts), counts].reduce(
+				(before: number | null, one) => nextReliabilityPpm(before, one, params),
+				isNew ? null : provider.reliabilityPpm,
+			)!,
 			uptimePpm: nextUptimePpm(isNew ? null : provider.uptimePpm, verdict.status, params),
 			memory,
 		},

@@ -62,10 +62,13 @@ function rentedOf(root: Term): ScoreInput["rented"] {
 	return burned === undefined ? NEVER_RENTED : { calls: rented?.weights?.[1] ?? 0, paidPpm: burned.value };
 }
 
-/** The reliability term names every probe that counted, and what there was before. */
-function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history"> {
+/** The reliability term names every probe and part that counted, and what there was before; or the part that it was convicted for. */
+function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history" | "convicted"> {
 	const reliability = termsIn(root).find(({ name }) => name === "reliability");
 	if (reliability === undefined) return { reliabilityPpm: null, history: [] };
+	const [convicted] = reliability.from;
+	if (reliability.rule === "given" && typeof convicted === "string")
+		return { reliabilityPpm: null, history: [], convicted };
 	const [start, , ...counted] = termsIn(reliability);
 	return {
 		reliabilityPpm: start?.name === "before" ? start.value : null,

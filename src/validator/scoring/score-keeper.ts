@@ -6,6 +6,7 @@ import { scheduleStateOf } from "../../market/schedule/provider-memory.ts";
 import type { SuspectView } from "../../market/schedule/schedule-state.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
 import type { Explanation } from "../../market/scores/explanation.ts";
+import { convictionOf, workAsProbes } from "../../market/scores/reliability.ts";
 import { NEVER_RENTED, type Proof, type ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
@@ -82,6 +83,8 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 	async function inputOf(provider: RememberedProvider): Promise<Omit<ScoreInput, "presence" | "rented">> {
 		const { id: providerId, memory } = provider;
 		const nowMs = env.nowMs();
+		const rows = await store.jobs.partsOf([providerId]);
+		const sinceMs = provider.lastVerdict === "valid" ? provider.lastProbeAtMs : null;
 		return {
 			providerId,
 			nowMs,
@@ -89,7 +92,8 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			proof: await proofOf(provider),
 			rentedMs: await rentedMs(x, provider, nowMs),
 			reliabilityPpm: memory.reliabilityBeforePpm,
-			history: memory.recent,
+			history: [...memory.recent, ...workAsProbes(rows, { sinceMs, untilMs: nowMs }, config.params)],
+			convicted: convictionOf(rows, nowMs, config.params),
 			creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
 		};
 	}

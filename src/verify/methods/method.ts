@@ -53,7 +53,9 @@ export function settleAudits({ part }: PartView): readonly MethodAction[] {
 		if (audit.agrees === null) return [{ kind: "compare", at }];
 		return audit.agrees ? [] : [{ kind: "referee", at }];
 	});
-	if (actions.length > 0) return actions;
+	// Every answer that is there is compared first: who said the truth of a claim that falls is paid for it.
+	if (actions.length > 0)
+		return actions.toSorted((a, b) => Number(b.kind === "compare") - Number(a.kind === "compare"));
 	return part.audits.every(({ agrees }) => agrees === true) ? [{ kind: "check" }] : [];
 }
 

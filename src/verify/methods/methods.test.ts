@@ -18,7 +18,15 @@ const PART: JobPart = {
 		lastBeatMs: 0,
 		done: 100,
 	},
-	...{ claim: "ab".repeat(32), claimedAtMs: 1, assignedAtMs: 0, isChecked: false, audits: [], excluded: [] },
+	...{
+		claim: "ab".repeat(32),
+		claimedAtMs: 1,
+		assignedAtMs: 0,
+		isChecked: false,
+		isDisputed: false,
+		audits: [],
+		excluded: [],
+	},
 };
 const view = (method: JobMethod, more: Partial<JobPart> = {}, isTooFast = false): PartView => ({
 	part: { ...PART, ...more },
@@ -80,6 +88,8 @@ test("one that differs goes to the referee, however many agree", () => {
 		const audits = [audit(0, 100), audit(0, 100), audit(0, 100), audit(0, 10, false)];
 		assert.deepEqual(METHODS[method.name].next(view(method, { audits }), draws), [{ kind: "referee", at: 3 }]);
 		assert.equal(METHODS[method.name].judge(view(method, { audits })).isChecked, false);
+		const [first] = METHODS[method.name].next(view(method, { audits: [...audits, audit(0, 10, null)] }), draws);
+		assert.deepEqual(first, { kind: "compare", at: 4 }, "what came is compared first");
 	}
 });
 

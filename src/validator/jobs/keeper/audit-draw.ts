@@ -50,7 +50,9 @@ export async function nextAuditor(
 	if (drawn === "nobody") return null;
 	const tried = new Set(audits.flatMap((audit) => audit.tried));
 	const times = (one: string): number => audits.filter(({ auditor }) => auditor === one).length;
-	const able = drawn.drawn.filter((one) => !tried.has(one));
+	// Who is away, or disputed or convicted since the draw, is passed over.
+	const there = new Set((await context.hosts.all()).map(({ provider }) => provider));
+	const able = drawn.drawn.filter((one) => !tried.has(one) && there.has(one));
 	const busy = new Set((await context.store.jobs.busyProviders()).map(({ provider }) => provider));
 	const least = able.toSorted(
 		(one, other) => times(one) - times(other) || Number(busy.has(one)) - Number(busy.has(other)),

@@ -11,7 +11,7 @@ export async function cancelJob(context: JobContext, id: string): Promise<Job> {
 	const { jobChain, env } = context;
 	const before = (await loadJob(context, id))!;
 	if (before.offer.escrow !== null && jobChain !== null) {
-		while (await followChain(context, jobChain, (await loadJob(context, id))!));
+		while (await followChain(context, jobChain, (await loadJob(context, id))!, { maySend: true }));
 		const job = (await loadJob(context, id))!;
 		if (job.record.parts.some(({ state }) => state === "open"))
 			throw tooLate(

@@ -9,6 +9,7 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import type { JobClaimRow } from "../../../store/jobs/job-rows.ts";
+import { payForConviction } from "./audit-pay.ts";
 import { knownDraw } from "./draw-part.ts";
 import { type ChainJob, type JobChain, restOf } from "./job-chain.ts";
 import { changeJob, type Job, type JobContext } from "./job-context.ts";
@@ -63,14 +64,17 @@ async function newsOf(
 	}
 }
 
-/** Fees and rests, before the record is over: nobody looks at it afterwards. */
-async function shareRest(chain: JobChain, { offer }: Job, record: JobRecord, whole: ChainJob): Promise<void> {
-	const terms = escrowTermsOf(offer)!;
-	if (isOver(record) && restOf(terms, whole) > 0n) await chain.share(terms);
-}
+/** Whether fees and rests wait, and the record is about to be over: nobody looks at it afterwards. */
+const hasRest = ({ offer }: Job, record: JobRecord, whole: ChainJob): boolean =>
+	isOver(record) && restOf(escrowTermsOf(offer)!, whole) > 0n;
 
-/** True: the record changed; look again. */
-export async function followChain(context: JobContext, chain: JobChain, job: Job): Promise<boolean> {
+/** True: the record changed; look again. `maySend`: false where another process may be the one that sends; what needs it waits for that one. */
+export async function followChain(
+	context: JobContext,
+	chain: JobChain,
+	job: Job,
+	{ maySend }: { readonly maySend: boolean },
+): Promise<boolean> {
 	const id = BigInt(`0x${job.id}`);
 	const whole = await chain.job(id);
 	for (const part of job.record.parts) {
@@ -80,7 +84,12 @@ export async function followChain(context: JobContext, chain: JobChain, job: Job
 		const found = await chain.part(id, part.part);
 		const news = await newsOf(context, chain, job, part, { isCancelled: part.part >= whole.end, found });
 		if (news === null) continue;
-		await shareRest(chain, job, news.record, whole);
+		const isFallen = part.state === "claimed" && news.record.parts[part.part]!.state === "open";
+		const isLast = hasRest(job, news.record, whole);
+		if (!maySend && (isFallen || isLast)) return false;
+		const account = isFallen ? await drawnAccount(context, job, part) : null;
+		if (account !== null) await payForConviction(context, chain, job, part, account);
+		if (isLast) await chain.share(escrowTermsOf(job.offer)!);
 		await changeJob(context, job, news);
 		return true;
 	}

@@ -1,6 +1,6 @@
 // The job market's side of the chain: what the escrow says of a job, what this validator signs, what it sends. The chain is asked, nobody's word is taken;
 // what is sent is journalled, and looked up on chain before it is sent again. docs/chain.md §11.
-import { type Contracts, callOf, read, readPending } from "../../../chain/contracts/contracts.ts";
+import { type Contracts, callOf, read, readEvents, readPending } from "../../../chain/contracts/contracts.ts";
 import {
 	type AttemptOf,
 	type JobPart as ChainPart,
@@ -132,11 +132,60 @@ export function createJobChain({
 				return touched === end;
 			});
 		},
+		...accuserSide(home, send),
 		/** Fees to the validators, what auditors left to the customer. */
 		async share(terms: EscrowTerms): Promise<void> {
 			const id = jobIdOf(terms);
 			await send(`${id.toString(16)}/share`, callOf(contracts, "jobEscrow", "share", terms), async () => {
 				return restOf(terms, await job(id)) === 0n;
+			});
+		},
+	};
+}
+
+type Send = (id: string, call: Call, isDone: () => Promise<boolean>) => Promise<unknown>;
+
+/** What came of our accusations, and what we pay on. */
+function accuserSide({ contracts, account }: Pick<ChainHome, "contracts" | "account">, send: Send) {
+	/** Of the contract's making, and so asked for once. */
+	let costs: Promise<number> | null = null;
+	async function accuserCosts(): Promise<number> {
+		costs ??= read(contracts, "jobEscrow", "params").then((params) => Number(params.accuserCosts / PER_MICRO));
+		return costs.catch((error: unknown) => {
+			costs = null;
+			throw error;
+		});
+	}
+	return {
+		/** What the escrow gives to an accuser before the bond is shared, in micro-units. */
+		accuserCosts,
+		/** How a claim fell by a proof; null: it did not. `quarter`: what its accuser has of the bond beyond its costs. */
+		async conviction(id: bigint, number: number, provider: Hex) {
+			const all = await readEvents(contracts, "jobEscrow", "Convicted", { job: id, part: number, provider });
+			const found = all.at(-1);
+			if (found === undefined) return null;
+			const { accuser, toAccuser, toCustomer } = found.args;
+			const quarter = toCustomer < toAccuser ? toCustomer : toAccuser;
+			return { accuser: accuser.toLowerCase() as Hex, quarter, block: Number(found.blockNumber) };
+		},
+		/**
+		 * Tokens of our own, once. A transfer has no place that says what it was for: the tag behind its arguments, which no token reads, makes it ours among
+		 * those since that block.
+		 */
+		async pay(name: string, to: Hex, amount: bigint, { tag, since }: { readonly tag: Hex; readonly since: number }) {
+			const owed = () => read(contracts, "jobEscrow", "owedTo", account.address);
+			const isShort = (await read(contracts, "token", "balanceOf", account.address)) < amount;
+			if (isShort && (await owed()) > 0n)
+				await send(`${name}/collect`, callOf(contracts, "jobEscrow", "collect", account.address), async () => {
+					return (await owed()) === 0n;
+				});
+			const { to: token, data } = callOf(contracts, "token", "transfer", to, amount);
+			const call: Call = { to: token, data: `${data!}${tag.slice(2)}` };
+			await send(name, call, async () => {
+				const moved = await readEvents(contracts, "token", "Transfer", { from: account.address, to }, since);
+				for (const { transactionHash } of moved)
+					if ((await contracts.client.viem.getTransaction({ hash: transactionHash! })).input === call.data) return true;
+				return false;
 			});
 		},
 	};

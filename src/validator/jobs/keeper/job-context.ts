@@ -30,6 +30,8 @@ export interface JobContext extends ValidatorContext {
 	readonly auditBegins: AuditBegins;
 	/** Aborted when the validator stops. */
 	readonly stopping: AbortSignal;
+	/** Its work or a conviction says something new of this provider. */
+	readonly scoreAgain: (provider: string) => Promise<void>;
 	/** Looks at this job soon. */
 	readonly wakeJob: (id: string) => void;
 }
@@ -58,7 +60,7 @@ export async function loadJob({ store }: Pick<JobContext, "store">, id: string):
 }
 
 type More = Pick<JobChange, "draws" | "claims" | "fraud">;
-type ChangeContext = Pick<JobContext, "store" | "env" | "wakeJob" | "metrics">;
+type ChangeContext = Pick<JobContext, "store" | "env" | "wakeJob" | "metrics" | "scoreAgain">;
 
 /** What became of a claim, as its row says it; null: as it was. */
 function claimState(before: JobPart, after: JobPart): JobClaimRow["state"] | null {
@@ -95,7 +97,10 @@ export async function changeJob(
 		events: ends ? [...events, { kind: "over", part: null, detail: {} }] : events,
 	});
 	wakeJob(job.id);
-	if (changed !== null) for (const { kind } of events) metrics.jobs.inc({ to: kind });
+	if (changed === null) return null;
+	for (const { kind } of events) metrics.jobs.inc({ to: kind });
+	for (const { provider, outcome } of outcomes)
+		if (outcome === "checked" || outcome === "convicted") await context.scoreAgain(provider);
 	return changed;
 }
 

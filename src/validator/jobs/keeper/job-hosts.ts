@@ -115,7 +115,7 @@ export function createJobHosts(means: Means) {
 	async function hostOf(
 		{ id, rentalId, reliabilityPpm }: Provider,
 		taker: JobTaker,
-		rows: readonly WorkRow[],
+		{ rows, disputed }: { readonly rows: readonly WorkRow[]; readonly disputed: ReadonlySet<string> },
 	): Promise<KnownHost | null> {
 		// As the agent link's codec read it, here or at another process.
 		const jobs = taker.offer as unknown as JobsOffer;
@@ -123,7 +123,7 @@ export function createJobHosts(means: Means) {
 		if (proven === null) return null;
 		const account = await accountOf(id, jobs);
 		const reputation = reputationOf(rows, env.nowMs(), config.params);
-		if (reputation.isBarred) return null;
+		if (reputation.isBarred || disputed.has(id)) return null;
 		return {
 			...{ provider: id, account, owner: account ?? id, reliabilityPpm, reputation },
 			network: networkOf(taker.address, id, config.jobs.isLoopbackApart),
@@ -143,6 +143,7 @@ export function createJobHosts(means: Means) {
 			provenSinceMs: Math.max(0, env.nowMs() - config.params.maxAgeMs),
 		};
 		const hosts: KnownHost[] = [];
+		const disputed = new Set(await store.jobs.disputedProviders());
 		let cursor: string | undefined;
 		do {
 			const page = await store.providers.list({ ...filter, limit: PAGE, ...(cursor && { cursor }) });
@@ -151,7 +152,7 @@ export function createJobHosts(means: Means) {
 			for (const row of await store.jobs.partsOf([...rows.keys()])) rows.get(row.provider)!.push(row);
 			for (const provider of page.rows) {
 				const taker = takers.get(provider.id);
-				const host = taker && (await hostOf(provider, taker, rows.get(provider.id)!));
+				const host = taker && (await hostOf(provider, taker, { rows: rows.get(provider.id)!, disputed }));
 				if (host) hosts.push(host);
 			}
 			cursor = page.cursor ?? undefined;

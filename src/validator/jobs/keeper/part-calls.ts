@@ -42,7 +42,7 @@ async function lookAtChain(context: JobContext, id: string): Promise<void> {
 	if (jobChain === null) return;
 	for (let left = 10; left > 0; left--) {
 		const job = await mustFindJob(context, id);
-		if (job.offer.escrow === null || !(await followChain(context, jobChain, job))) return;
+		if (job.offer.escrow === null || !(await followChain(context, jobChain, job, { maySend: false }))) return;
 	}
 }
 

@@ -26,8 +26,11 @@ export interface JobAsk {
 }
 
 const wholeSeconds = (ms: number): number => 1000 * Math.ceil(ms / 1000);
-/** What a conviction costs its accuser in gas, in micro-units of the token; nobody knows the price of gas in tokens, so it is a setting. */
-const NO_GAS = 0;
+/** What a conviction costs its accuser, in micro-units: the escrow's setting, which has its margin in it. Nobody else knows the price of gas in tokens. */
+async function gasMicros({ jobChain, config }: JobContext): Promise<number> {
+	if (jobChain === null) return 0;
+	return Math.ceil(((await jobChain.accuserCosts()) * 1_000_000) / config.params.jobGasMarginPpm);
+}
 
 function mustBeMethod({ name, count }: JobMethod): void {
 	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0] }[name]!;
@@ -52,7 +55,8 @@ export async function askQuote(
 	const nowMs = env.nowMs();
 	const input: QuoteInput = {
 		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },
-		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, gasMicros: NO_GAS, nowMs },
+		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
+		gasMicros: await gasMicros(context),
 	};
 	const { totalMicros, estimatedMs, hosts: count, tenthFound, ...quoted } = quoteJob(input, all, config.params);
 	const terms: JobTerms = {

@@ -6,9 +6,10 @@ import { sleep } from "../../../platform/abortable.ts";
 import { makeFolder } from "../../../platform/durable-file.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { AgentAsker } from "../../agents/ask-agent.ts";
+import type { ScoreKeeper } from "../../scoring/score-keeper.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import { openChainMemory } from "../../settlement/memory.ts";
-import type { ValidatorContext } from "../../validator-context.ts";
+import { failure, type ValidatorContext } from "../../validator-context.ts";
 import type { EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { createEvidence } from "../evidence/evidence.ts";
 import { ownEngine } from "../evidence/own-engine.ts";
@@ -40,7 +41,15 @@ export interface Jobs {
 
 export async function createJobs(
 	base: ValidatorContext,
-	{ asker, chain }: { readonly asker: AgentAsker; readonly chain: JobsOnChain | null },
+	{
+		asker,
+		chain,
+		scores,
+	}: {
+		readonly asker: AgentAsker;
+		readonly chain: JobsOnChain | null;
+		readonly scores: Pick<ScoreKeeper, "score">;
+	},
 ): Promise<Jobs> {
 	const { config, env, blobs, store } = base;
 	const stopping = new AbortController();
@@ -65,6 +74,7 @@ export async function createJobs(
 		nudges: createNudges(),
 		ownRuns: createTries(env.nowMs, config.params.jobSilenceMs),
 		auditBegins: createAuditBegins(() => context),
+		scoreAgain: async (id) => void (await scores.score(id).catch(failure(base, "score"))),
 		wakeJob: (id) => watch?.wake(id),
 	};
 	return {

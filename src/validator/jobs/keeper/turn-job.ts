@@ -26,7 +26,7 @@ export async function turnJob(context: JobContext, id: string): Promise<void> {
 async function turnOnce(context: JobContext, job: Job): Promise<boolean> {
 	const { jobChain, env, config } = context;
 	const chain = job.offer.escrow === null ? null : jobChain;
-	if (chain !== null && (await followChain(context, chain, job))) return true;
+	if (chain !== null && (await followChain(context, chain, job, { maySend: true }))) return true;
 	for (const step of nextSteps(job.record, env.nowMs(), config.params)) if (await take(context, job, step)) return true;
 	return false;
 }

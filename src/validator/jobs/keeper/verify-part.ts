@@ -2,7 +2,7 @@
 // The method says what is next (verify/methods); this carries it out, one transition at a time. docs/jobs.md §9.
 
 import { drawWindows, isAuditedByChance } from "../../../market/jobs/draw.ts";
-import { auditChancePpm, auditMicros, isTooFast } from "../../../market/jobs/economics.ts";
+import { auditChancePpm, isTooFast } from "../../../market/jobs/economics.ts";
 import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
@@ -13,9 +13,9 @@ import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
 import { METHODS } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { nextAuditor } from "./audit-draw.ts";
+import { checkedPay } from "./audit-pay.ts";
 import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
 import { goOnDrawing, knownDraw } from "./draw-part.ts";
-import { PER_MICRO } from "./job-chain.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
@@ -46,6 +46,8 @@ async function chanceOfAudit(context: JobContext, { offer }: Job, part: JobPart)
 /** True: something was done, look again. False: wait. */
 export async function verifyPart(context: JobContext, job: Job, number: number): Promise<boolean> {
 	const part = job.record.parts[number]!;
+	// Its claimant was silent: what it says later makes its claim no better.
+	if (part.isDisputed && !part.audits.some(({ agrees }) => agrees === false)) return false;
 	const { method } = job.offer.terms;
 	const segments = partRange(job.offer.terms, number).count;
 	if (!(await isBeginOpen(context, job, number))) return false;
@@ -74,7 +76,7 @@ export async function verifyPart(context: JobContext, job: Job, number: number):
 	for (const action of actions) {
 		if (action.kind === "compare") return compare(context, job, part, action.at);
 		if (action.kind === "referee") return rule(context, job, part, action.at);
-		if (action.kind === "check") return check(context, job, part);
+		if (action.kind === "check") return !part.isDisputed && check(context, job, part);
 	}
 	// Nothing is run again: nobody has to be kept from copying.
 	if (isFresh && part.audits.length === 0 && actions.length === 0) await releaseClaim(context, job, number);
@@ -182,7 +184,7 @@ async function hasBegin({ auditBegins, ownRuns }: JobContext, job: Job, part: Jo
 async function withheld(context: JobContext, job: Job, part: JobPart, why: string): Promise<boolean> {
 	const { ownRuns } = context;
 	const name = silenceOf(job, part);
-	if (!ownRuns.mayTry(name)) return false;
+	if (part.isDisputed || !ownRuns.mayTry(name)) return false;
 	if (!ownRuns.isGivenUp(name)) {
 		ownRuns.failed(name);
 		return false;
@@ -228,9 +230,10 @@ async function rule(context: JobContext, job: Job, part: JobPart, at: number): P
 		ownRuns.failed(name);
 		return withheld(context, job, part, why);
 	}
+	const liars = ruling.verdict === "both" && auditor !== null ? [auditor] : [];
 	const fraud = {
 		...{ hash: bytesToHex(sha256Of(file)), claim: part.claim!, job: job.id, part: part.part, attempt: part.attempt },
-		...{ accused: part.provider!, atMs: env.nowMs(), body: asJson({ why, isProvable }), file },
+		...{ accused: part.provider!, atMs: env.nowMs(), body: asJson({ why, isProvable, liars }), file },
 	};
 	if (job.offer.escrow === null) {
 		await changeJob(context, job, transitions.convicted(job.record, part.part), { fraud });
@@ -247,25 +250,6 @@ async function rule(context: JobContext, job: Job, part: JobPart, at: number): P
 	return true;
 }
 
-/** What those who audited it get: the work's price and a fifth, of the segments that they ran. */
-async function auditPay(context: JobContext, job: Job, part: JobPart) {
-	const { config } = context;
-	const { terms } = job.offer;
-	const segments = partRange(terms, part.part).count;
-	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 1 });
-	const pays = new Map<string, bigint>();
-	let left = BigInt(terms.auditMicros) * PER_MICRO;
-	for (const { auditor, count } of part.audits) {
-		const account = auditor === null ? undefined : draw?.accounts[auditor];
-		if (account === undefined) continue;
-		const wanted = BigInt(auditMicros(terms.priceMicros, count, segments, config.params)) * PER_MICRO;
-		const pay = wanted < left ? wanted : left;
-		left -= pay;
-		if (pay > 0n) pays.set(account, (pays.get(account) ?? 0n) + pay);
-	}
-	return [...pays].map(([account, pay]) => ({ auditor: account as `0x${string}`, pay }));
-}
-
 async function check(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
 	const { jobChain, env, store } = context;
 	await releaseClaim(context, job, part.part);
@@ -279,7 +263,7 @@ async function check(context: JobContext, job: Job, part: JobPart): Promise<bool
 	const id = BigInt(`0x${job.id}`);
 	const found = await jobChain.part(id, part.part);
 	if (found.state !== "claimed") return true;
-	const audits = await auditPay(context, job, part);
+	const audits = await checkedPay(context, job, part);
 	const attempt = { job: id, part: part.part, attempt: found.attempt };
 	await jobChain.check(terms, attempt, { claim: `0x${part.claim!}`, last: `0x${last}`, audits });
 	// The record follows the chain.

@@ -1,0 +1,76 @@
+// What those who audited a part get: the work's price and a fifth, of the segments that they ran. Of a checked part by the escrow, from the customer's audit
+// budget. Of a convicted one by its accuser, this validator, from its quarter of the bond: the escrow pays auditors for what was checked alone.
+import { auditMicros } from "../../../market/jobs/economics.ts";
+import { partRange } from "../../../market/jobs/job-rules.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
+import { knownDraw } from "./draw-part.ts";
+import { type JobChain, PER_MICRO } from "./job-chain.ts";
+import type { Job, JobContext } from "./job-context.ts";
+
+export interface AuditPay {
+	readonly auditor: Hex;
+	readonly pay: bigint;
+}
+
+/** For these audits, to the accounts that the draw had, until `most` is spent. */
+async function payFor(
+	context: JobContext,
+	job: Job,
+	part: JobPart,
+	{ audits, most }: { readonly audits: readonly JobAudit[]; readonly most: bigint },
+): Promise<AuditPay[]> {
+	const { terms } = job.offer;
+	const segments = partRange(terms, part.part).count;
+	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 1 });
+	const pays = new Map<Hex, bigint>();
+	let left = most;
+	for (const { auditor, count } of audits) {
+		const account = auditor === null ? undefined : draw?.accounts[auditor];
+		if (account === undefined) continue;
+		const wanted = BigInt(auditMicros(terms.priceMicros, count, segments, context.config.params)) * PER_MICRO;
+		const pay = wanted < left ? wanted : left;
+		left -= pay;
+		if (pay > 0n) pays.set(account, (pays.get(account) ?? 0n) + pay);
+	}
+	return [...pays].map(([auditor, pay]) => ({ auditor, pay }));
+}
+
+/** Of a part whose audits all agree. */
+export const checkedPay = (context: JobContext, job: Job, part: JobPart): Promise<AuditPay[]> =>
+	payFor(context, job, part, { audits: part.audits, most: BigInt(job.offer.terms.auditMicros) * PER_MICRO });
+
+/** Who was found to have lied beside the claimant gets nothing. */
+async function liarsOf({ store }: JobContext, { id }: Job, { part, attempt }: JobPart): Promise<ReadonlySet<string>> {
+	const { rows } = await store.jobs.frauds({ job: id });
+	const own = rows.filter((row) => row.part === part && row.attempt === attempt);
+	return new Set(own.flatMap(({ body }) => (body as { readonly liars?: readonly string[] }).liars ?? []));
+}
+
+/**
+ * Pays everybody whose answer was held against a claim that fell by our proof, before the record forgets them. Told twice it pays once. What cannot be paid is
+ * said in the log: a job must not stand still for it.
+ */
+export async function payForConviction(
+	context: JobContext,
+	chain: JobChain,
+	job: Job,
+	part: JobPart,
+	/** The claimant's. */
+	account: Hex,
+): Promise<void> {
+	const fallen = await chain.conviction(BigInt(`0x${job.id}`), part.part, account);
+	if (fallen === null || fallen.accuser !== chain.account) return;
+	const liars = await liarsOf(context, job, part);
+	const audits = part.audits.filter(({ agrees, auditor }) => agrees !== null && !liars.has(auditor ?? ""));
+	for (const { auditor, pay } of await payFor(context, job, part, { audits, most: fallen.quarter })) {
+		const name = `${job.id}/${part.part}/${part.attempt}/auditor/${auditor}`;
+		try {
+			await chain.pay(name, auditor, pay, { tag: `0x${part.claim!}`, since: fallen.block });
+		} catch (error) {
+			if (!(error instanceof AssayError) || error.code === "CHAIN_UNREACHABLE") throw error;
+			context.log.error({ job: job.id, part: part.part, auditor, err: error }, "jobs: an auditor was not paid");
+		}
+	}
+}
