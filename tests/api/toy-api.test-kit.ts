@@ -168,6 +168,7 @@ export const chain: Chain = {
 		jobEscrow: accountOf("8"),
 		disputes: accountOf("9"),
 		judge: accountOf("b"),
+		wireJudge: accountOf("d"),
 		deployedAtBlock: 1,
 	},
 	token: { symbol: "ASSAY", decimals: 18 },

@@ -6,33 +6,80 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {IJobEscrow} from "../jobs/IJobEscrow.sol";
 import {JobTerms} from "../jobs/JobTerms.sol";
 import {Announcements} from "../slashing/Announcements.sol";
+import {GameBook} from "./GameBook.sol";
 import {IDisputes} from "./IDisputes.sol";
+import {ISegmentVerifier} from "./ISegmentVerifier.sol";
 import {Judge} from "./Judge.sol";
+import {QuestionJudge} from "./QuestionJudge.sol";
+import {Questions} from "./Questions.sol";
+import {Shown} from "./Shown.sol";
+import {WireJudge} from "./WireJudge.sol";
 
-/// Has the escrow convict a claim whose provider signed a contradiction. Anyone may bring a proof; no role, no vote and no owner
-/// can bring anything else. Who said it, and who accuses, is found here; whether it is one, by the Judge. Holds no tokens.
-/// Immutable. Not here: the game that makes a silent provider speak.
+/// Has the escrow convict a claim whose provider contradicts itself or is silent. Anyone may bring a proof or ask; no role, no vote and no
+/// owner can bring anything else. Who said it, who asks and who accuses is found here; what a proof shows, by the judges; clocks and
+/// deposits are GameBook. Holds coins, the deposits of games, and no tokens. Immutable.
 contract Disputes is IDisputes, Announcements, EIP712 {
+    using GameBook for GameBook.State;
     using JobTerms for IJobEscrow.Terms;
 
     bytes32 private constant ANSWER_TYPE = keccak256("Answer(bytes32 claim,bytes32 question,bytes32 answerHash)");
 
     IJobEscrow public immutable escrow;
     Judge public immutable judge;
+    WireJudge public immutable wireJudge;
+    uint32 private immutable QUESTION_SECONDS;
+    uint32 private immutable TRACE_SECONDS;
+    uint32 private immutable REPLY_SECONDS;
+    uint32 private immutable EXTRA_SECONDS;
+    uint32 private immutable GAME_SECONDS;
+    uint96 private immutable GAS_PRICE;
+    /// Of zk proofs. Written once, by the constructor.
+    ISegmentVerifier[] private _verifiers;
 
-    constructor(IJobEscrow escrow_, Judge judge_) EIP712("assay", "1") {
+    // INVARIANT: coins held ≥ Σ over games that are not paid: deposits of answered questions, and of the one that is open.
+    GameBook.State private _state;
+
+    constructor(IJobEscrow escrow_, Judge judge_, WireJudge wireJudge_, ISegmentVerifier[] memory verifiers_, Params memory params_)
+        EIP712("assay", "1")
+    {
         // A call to an account without code would succeed, and convict everybody.
-        if (address(judge_).code.length == 0) revert JudgeMissing();
-        (escrow, judge) = (escrow_, judge_);
+        if (address(judge_).code.length == 0 || address(wireJudge_).code.length == 0) revert JudgeMissing();
+        for (uint256 i = 0; i < verifiers_.length; i++) {
+            if (address(verifiers_[i]).code.length == 0) revert JudgeMissing();
+        }
+        // An honest accuser asks fifteen questions and waits for each as long as it may take.
+        uint256 longest = uint256(params_.traceSeconds) + 15 * uint256(params_.questionSeconds) + params_.extraSeconds;
+        if (
+            params_.questionSeconds == 0 || params_.traceSeconds == 0 || params_.replySeconds == 0 || params_.gasPrice == 0
+                || params_.gameSeconds < longest || params_.gameSeconds > 30 days
+        ) revert ParamsInvalid();
+        (escrow, judge, wireJudge, _verifiers) = (escrow_, judge_, wireJudge_, verifiers_);
+        (QUESTION_SECONDS, TRACE_SECONDS, REPLY_SECONDS) =
+            (params_.questionSeconds, params_.traceSeconds, params_.replySeconds);
+        (EXTRA_SECONDS, GAME_SECONDS, GAS_PRICE) = (params_.extraSeconds, params_.gameSeconds, params_.gasPrice);
     }
 
+    // ---- Proofs
+
     function prove(bytes32 salt, Case calldata accused, ElementFault calldata fault) external {
-        (bytes32 claim, address provider) = accusedOf(accused);
-        bytes32 answer = keccak256(abi.encode(accused.trace));
-        mustBeAnswer(claim, provider, traceQuestion(accused.segment), answer, accused.traceSignature);
-        mustBeSaid(accused, fault, claim, provider);
-        mustBeFalse(Judge.judgeElement.selector);
-        convict(salt, accused, claim, provider);
+        Accused memory of_ = accusedOf(accused);
+        mustHaveTrace(of_, accused);
+        mustBeSaid(accused, fault, of_);
+        mustBeFalse(address(judge), Judge.judgeElement.selector);
+        convict(salt, accused, of_);
+    }
+
+    function proveWire(bytes32 salt, Case calldata accused, WireFault calldata fault) external {
+        Accused memory of_ = accusedOf(accused);
+        bool isOperand = fault.wire == Wire.Operand;
+        bool isUnwritten = fault.origin == Origin.State || fault.origin == Origin.Zero;
+        if (fault.wire != Wire.Writer && (isOperand || fault.origin == Origin.Op)) mustHaveTrace(of_, accused);
+        if (fault.wire == Wire.Writer || (isUnwritten && !(isOperand && fault.leaf.step == 0))) {
+            bytes32 said = keccak256(abi.encodePacked(fault.said));
+            mustBeAnswer(of_, writerQuestion(accused.segment == 0 ? 0 : 1, fault.root.tensor), said, fault.signature);
+        }
+        mustBeFalse(address(wireJudge), WireJudge.judgeWire.selector);
+        convict(salt, accused, of_);
     }
 
     function proveTwoWords(
@@ -42,10 +89,151 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         bytes32[2] calldata answers,
         bytes[2] calldata signatures
     ) external {
-        (bytes32 claim, address provider) = accusedOf(accused);
-        for (uint256 i = 0; i < 2; i++) mustBeAnswer(claim, provider, question, answers[i], signatures[i]);
+        Accused memory of_ = accusedOf(accused);
+        for (uint256 i = 0; i < 2; i++) mustBeAnswer(of_, question, answers[i], signatures[i]);
         if (answers[0] == answers[1]) revert NothingShown();
-        convict(salt, accused, claim, provider);
+        convict(salt, accused, of_);
+    }
+
+    function proveSegment(
+        bytes32 salt,
+        Case calldata accused,
+        uint256 verifier,
+        bytes32[2] calldata states,
+        bytes32[][2] calldata paths,
+        bytes32 end,
+        bytes calldata proof
+    ) external {
+        Accused memory of_ = accusedOf(accused);
+        Shown.headOf(accused);
+        for (uint64 i = 0; i < 2; i++) Shown.mustBeListed(accused, accused.segment + i, states[i], paths[i]);
+        if (verifier >= _verifiers.length) revert ProofInvalid();
+        IJobEscrow.Terms calldata terms = accused.terms;
+        if (!_verifiers[verifier].verifySegment(terms.program, terms.inputs, accused.segment, states[0], end, proof)) {
+            revert ProofInvalid();
+        }
+        if (end != states[1]) return convict(salt, accused, of_);
+        _state.cleared[of_.book][accused.segment] = true;
+        emit Cleared(of_.book, accused.segment);
+    }
+
+    // ---- Games
+
+    function open(uint256 job, uint32 part, bytes calldata question) external payable returns (bytes32 book) {
+        IJobEscrow.Part memory one = escrow.partOf(job, part);
+        if (one.state != IJobEscrow.PartState.Claimed || block.timestamp > one.time) revert NotOpen();
+        book = bookNumber(job, part, one.attempt, one.provider);
+        uint40 until = _state.open(params(), book, msg.sender);
+        emit Opened(book, one.provider, msg.sender, job, part, one.attempt, until);
+        ask(book, question);
+    }
+
+    function ask(bytes32 book, bytes calldata question) public payable {
+        uint8 kind = Questions.kindOf(question);
+        uint256 deposit = Questions.gasOf(question, kind) * GAS_PRICE;
+        if (msg.value != deposit) revert DepositWrong(deposit);
+        if (Questions.isWord(kind) && _state.words[book][Questions.wordQuestion(question, kind)] != 0) revert AlreadyAnswered();
+        uint40 deadline = _state.ask(params(), book, msg.sender, keccak256(question), kind == Questions.TRACE);
+        emit Asked(book, msg.sender, deadline, question);
+    }
+
+    function answer(
+        uint256 job,
+        uint32 part,
+        uint16 attempt,
+        address accuser,
+        bytes calldata question,
+        bytes calldata answer_
+    ) external {
+        reply(bookNumber(job, part, attempt, msg.sender), accuser, question, answer_);
+    }
+
+    function answerMany(Reply[] calldata replies) external {
+        for (uint256 i = 0; i < replies.length; i++) {
+            Reply calldata one = replies[i];
+            reply(bookNumber(one.job, one.part, one.attempt, msg.sender), one.accuser, one.question, one.answer);
+        }
+    }
+
+    /// The provider's number is in the book's, so nobody else can answer.
+    function reply(bytes32 book, address accuser, bytes calldata question, bytes calldata answer_) private {
+        uint8 kind = Questions.kindOf(question);
+        bytes32 hash = keccak256(question);
+        _state.answer(params(), book, accuser, hash, Questions.gasOf(question, kind) * GAS_PRICE);
+        bytes32 said = Questions.mustAnswer(question, kind, answer_);
+        if (Questions.isWord(kind)) _state.say(book, Questions.wordQuestion(question, kind), said);
+        emit Answered(book, accuser, hash, answer_);
+    }
+
+    function timeout(Case calldata accused, address accuser, bytes calldata question, Basis calldata) external {
+        Accused memory of_ = accusedOf(accused);
+        _state.mustBeSilent(of_.book, accuser, keccak256(question));
+        uint8 kind = Questions.kindOf(question);
+        (bool isOfOne, uint64 segment) = Questions.segmentOf(question, kind);
+        if (isOfOne && _state.cleared[of_.book][segment]) revert NothingShown();
+        // What lies below a trace is asked of a trace that the provider gave.
+        if (isOfOne && kind >= Questions.NODES) mustHaveTrace(of_, accused);
+        mustBeFalse(address(wireJudge), QuestionJudge.judgeQuestion.selector);
+        emit Silent(of_.claim, of_.provider, accuser, question);
+        convictFor(accuser, accused, of_);
+    }
+
+    function close(bytes32 book, address accuser) external {
+        _state.close(params(), book, accuser);
+        emit Closed(book, accuser);
+    }
+
+    function collect(Sitting calldata sitting, address accuser, bytes calldata question) external {
+        bytes32 book = bookOf(sitting);
+        IJobEscrow.Part memory one = escrow.partOf(sitting.job, sitting.part);
+        bool isCurrent = one.attempt == sitting.attempt;
+        if (isCurrent && one.state == IJobEscrow.PartState.Claimed) revert NotFinal();
+        bool isSettled = isCurrent && one.state == IJobEscrow.PartState.Settled;
+        uint256 deposit = question.length == 0 ? 0 : depositFor(question);
+        uint256 amount = _state.pay(book, accuser, keccak256(question), deposit);
+        address to = isSettled ? sitting.provider : accuser;
+        emit Paid(book, accuser, to, amount);
+        (bool isPaid,) = to.call{value: amount}("");
+        if (!isPaid) revert PaymentFailed();
+    }
+
+    // ---- Views
+
+    function params() public view returns (Params memory) {
+        return Params(QUESTION_SECONDS, TRACE_SECONDS, REPLY_SECONDS, EXTRA_SECONDS, GAME_SECONDS, GAS_PRICE);
+    }
+
+    function verifiers() external view returns (ISegmentVerifier[] memory) {
+        return _verifiers;
+    }
+
+    function bookOf(Sitting calldata sitting) public pure returns (bytes32) {
+        return bookNumber(sitting.job, sitting.part, sitting.attempt, sitting.provider);
+    }
+
+    function isHeld(uint256 job, uint32 part, uint16 attempt, address provider) external view returns (bool) {
+        return _state.isHeld(bookNumber(job, part, attempt, provider));
+    }
+
+    function booked(bytes32 book) external view returns (Book memory) {
+        return _state.books[book];
+    }
+
+    function gameOf(bytes32 book, address accuser) external view returns (Game memory, Asking memory) {
+        GameBook.Entry storage entry = _state.games[book][accuser];
+        return (entry.game, entry.asking);
+    }
+
+    function wordOf(bytes32 book, bytes32 question) external view returns (bytes32) {
+        return _state.words[book][question];
+    }
+
+    function isCleared(bytes32 book, uint64 segment) external view returns (bool) {
+        return _state.cleared[book][segment];
+    }
+
+    function depositFor(bytes calldata question) public view returns (uint256) {
+        return Questions.gasOf(question, Questions.kindOf(question)) * GAS_PRICE;
     }
 
     function answerDigest(bytes32 claim, bytes32 question, bytes32 answerHash) public view returns (bytes32) {
@@ -53,7 +241,11 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     }
 
     function traceQuestion(uint64 segment) public pure returns (bytes32) {
-        return keccak256(abi.encodePacked(bytes1(0x07), uint8(0), segment));
+        return keccak256(abi.encodePacked(bytes1(0x07), Questions.TRACE, segment));
+    }
+
+    function writerQuestion(uint8 phase, uint16 tensor) public pure returns (bytes32) {
+        return keccak256(abi.encodePacked(bytes1(0x07), Questions.WRITER, phase, tensor));
     }
 
     function transcriptQuestion(uint64 segment, uint32 step, uint32 op, uint64 element, uint16[] calldata turns)
@@ -64,50 +256,73 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         return spanQuestion(segment, step, op, element, turns, turns.length);
     }
 
-    /// The judge gets the very bytes that were sent here, and reverts unless they show a contradiction.
-    function mustBeFalse(bytes4 judgement) private view {
-        (bool isShown, bytes memory why) = address(judge).staticcall(bytes.concat(judgement, msg.data[4:]));
+    // ---- Who said it
+
+    /// The claim that a case is about, whose it is, and its book.
+    struct Accused {
+        bytes32 claim;
+        address provider;
+        bytes32 book;
+    }
+
+    /// The escrow holds the rest against what was claimed.
+    function accusedOf(Case calldata accused) private view returns (Accused memory of_) {
+        uint256 job = accused.terms.idOf();
+        IJobEscrow.Part memory one = escrow.partOf(job, accused.part);
+        of_.claim = accused.terms.claimHash(address(escrow), accused.part, accused.segmentRoot, accused.resultRoot);
+        of_.provider = one.provider;
+        of_.book = bookNumber(job, accused.part, one.attempt, one.provider);
+    }
+
+    function bookNumber(uint256 job, uint32 part, uint16 attempt, address provider) private pure returns (bytes32) {
+        return keccak256(abi.encode(job, part, attempt, provider));
+    }
+
+    /// The judge gets the very bytes that were sent here, and reverts unless they show something.
+    function mustBeFalse(address by, bytes4 judgement) private view {
+        (bool isShown, bytes memory why) = by.staticcall(bytes.concat(judgement, msg.data[4:]));
         if (isShown) return;
         assembly ("memory-safe") {
             revert(add(why, 32), mload(why))
         }
     }
 
-    /// The claim that the case is about, and whose it is. The escrow holds the rest against what was claimed.
-    function accusedOf(Case calldata accused) private view returns (bytes32 claim, address provider) {
-        claim = accused.terms.claimHash(address(escrow), accused.part, accused.segmentRoot, accused.resultRoot);
-        provider = escrow.partOf(accused.terms.idOf(), accused.part).provider;
+    /// The evidence is all that the caller sent after selector and salt: whoever copies it announced nothing.
+    function convict(bytes32 salt, Case calldata accused, Accused memory of_) private {
+        bytes32 evidence = keccak256(msg.data[36:]);
+        emit Proven(of_.claim, of_.provider, msg.sender, evidence);
+        convictFor(accuserOf(evidence, salt), accused, of_);
     }
 
-    /// The evidence is all that the caller sent after selector and salt: whoever copies it announced nothing.
-    function convict(bytes32 salt, Case calldata accused, bytes32 claim, address provider) private {
-        bytes32 evidence = keccak256(msg.data[36:]);
-        emit Proven(claim, provider, msg.sender, evidence);
-        escrow.convict(accused.terms, accused.part, claim, accused.last, accuserOf(evidence, salt));
+    function convictFor(address accuser, Case calldata accused, Accused memory of_) private {
+        escrow.convict(accused.terms, accused.part, of_.claim, accused.last, accuser);
+    }
+
+    function mustHaveTrace(Accused memory of_, Case calldata accused) private view {
+        mustBeAnswer(of_, traceQuestion(accused.segment), keccak256(abi.encode(accused.trace)), accused.traceSignature);
     }
 
     /// Every transcript is the provider's word.
-    function mustBeSaid(Case calldata accused, ElementFault calldata fault, bytes32 claim, address provider) private view {
+    function mustBeSaid(Case calldata accused, ElementFault calldata fault, Accused memory of_) private view {
         uint256 count = fault.words.transcripts.length;
         if (fault.signatures.length != count || count > fault.words.turns.length + 1) revert AnswerUnsigned();
         for (uint256 i = 0; i < count; i++) {
             bytes32 question = spanQuestion(
                 accused.segment, fault.leaf.step, fault.leaf.op, fault.words.element, fault.words.turns, i
             );
-            mustBeAnswer(claim, provider, question, keccak256(fault.words.transcripts[i]), fault.signatures[i]);
+            mustBeAnswer(of_, question, keccak256(fault.words.transcripts[i]), fault.signatures[i]);
         }
     }
 
-    function mustBeAnswer(
-        bytes32 claim,
-        address provider,
-        bytes32 question,
-        bytes32 answerHash,
-        bytes calldata signature
-    ) private view {
+    /// It is signed; without a signature, it was said here.
+    function mustBeAnswer(Accused memory of_, bytes32 question, bytes32 answerHash, bytes calldata signature) private view {
+        if (signature.length == 0) {
+            if (_state.words[of_.book][question] != answerHash) revert AnswerUnsigned();
+            return;
+        }
         (address signer, ECDSA.RecoverError err,) =
-            ECDSA.tryRecoverCalldata(answerDigest(claim, question, answerHash), signature);
-        if (err != ECDSA.RecoverError.NoError || signer != provider) revert AnswerUnsigned();
+            ECDSA.tryRecoverCalldata(answerDigest(of_.claim, question, answerHash), signature);
+        if (err != ECDSA.RecoverError.NoError || signer != of_.provider) revert AnswerUnsigned();
     }
 
     function spanQuestion(
@@ -118,7 +333,7 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         uint16[] calldata turns,
         uint256 depth
     ) private pure returns (bytes32) {
-        bytes memory place = abi.encodePacked(bytes1(0x07), uint8(1), segment, step, op, element);
+        bytes memory place = abi.encodePacked(bytes1(0x07), Questions.TRANSCRIPT, segment, step, op, element);
         for (uint256 i = 0; i < depth; i++) place = abi.encodePacked(place, turns[i]);
         return keccak256(place);
     }

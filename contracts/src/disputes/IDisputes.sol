@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-import {IJobEscrow} from "../jobs/IJobEscrow.sol";
+import {IClaimHolder, IJobEscrow} from "../jobs/IJobEscrow.sol";
 import {Transcripts} from "./Transcripts.sol";
 
 /// Convicts a claim of a job by a contradiction in its provider's own words, or by its silence. docs/chain.md §12.
@@ -12,7 +12,7 @@ import {Transcripts} from "./Transcripts.sol";
 /// A *game* is one accuser against one attempt at a part. The accuser asks one question at a time, with a deposit for the gas of its
 /// answer; the provider answers within the question's time, or `timeout` convicts it. What a question says of the program and of
 /// trees is not checked when it is asked: `timeout` shows it, so nobody need answer what is not so.
-interface IDisputes {
+interface IDisputes is IClaimHolder {
     struct Params {
         /// To answer; to answer with a trace.
         uint32 questionSeconds;
@@ -189,8 +189,9 @@ interface IDisputes {
     struct Basis {
         OpShown op;
         TraceShown leaf;
-        TensorShown tensor;
         bytes32[] path;
+        /// Leaves of all tensors of the program, one after the other. Of a question for the roots in S.
+        bytes[] tensors;
     }
 
     /// An answer of `answerMany`.
@@ -309,14 +310,12 @@ interface IDisputes {
     function timeout(Case calldata accused, address accuser, bytes calldata question, Basis calldata basis) external;
     /// By anyone: a game that is over, so that it holds the claim no longer.
     function close(bytes32 book, address accuser) external;
-    /// By anyone, once the claim is paid or dead: the deposits of a game.
-    function collect(Sitting calldata sitting, address accuser) external;
+    /// By anyone, once the claim is paid or dead: the deposits of a game. `question` is the one that was never answered, if there is one.
+    function collect(Sitting calldata sitting, address accuser, bytes calldata question) external;
 
     function escrow() external view returns (IJobEscrow);
     function params() external view returns (Params memory);
     function bookOf(Sitting calldata sitting) external pure returns (bytes32);
-    /// Whether games hold the claim: the escrow does not pay it.
-    function isHeld(Sitting calldata sitting) external view returns (bool);
     function booked(bytes32 book) external view returns (Book memory);
     function gameOf(bytes32 book, address accuser) external view returns (Game memory, Asking memory);
     /// Hash of the answer that was given here; 0: none.

@@ -9,6 +9,11 @@ library OpLeaf {
     uint8 internal constant MAP = 1;
     uint8 internal constant REDUCE = 2;
     uint8 internal constant SCATTER_ADD = 3;
+    /// Sources of operands; 4 is scratch.
+    uint8 internal constant FROM_OP = 0;
+    uint8 internal constant FROM_CONSTANT = 1;
+    uint8 internal constant FROM_INPUT = 2;
+    uint8 internal constant FROM_STATE = 3;
 
     struct Tensor {
         /// Of an element.

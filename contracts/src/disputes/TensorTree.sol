@@ -16,6 +16,17 @@ library TensorTree {
         return (tensor.count * tensor.size + LEAF_BYTES - 1) / LEAF_BYTES;
     }
 
+    /// Root of so many leaves of zeros.
+    function zeroRoot(uint256 leaves) internal pure returns (bytes32 last) {
+        bytes32 full = sha256(abi.encodePacked(TaggedTree.LEAF_TAG, TaggedTree.LEAF_TAG, new bytes(LEAF_BYTES)));
+        last = full;
+        for (uint256 width = leaves; width > 1; width = (width + 1) >> 1) {
+            // The last one may stand for less than a full one, and goes up alone where it has no neighbour.
+            if (width & 1 == 0) last = TaggedTree.nodeHash(full, last);
+            full = TaggedTree.nodeHash(full, full);
+        }
+    }
+
     /// It is leaf number `index` of the tensor with this root.
     function mustBeShown(
         bytes calldata leaf,

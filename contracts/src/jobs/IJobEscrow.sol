@@ -3,6 +3,11 @@ pragma solidity 0.8.37;
 
 import {IPullPayments} from "../payments/IPullPayments.sol";
 
+/// Who may ask that a claim is not paid yet: Disputes, while a game about it goes on.
+interface IClaimHolder {
+    function isHeld(uint256 job, uint32 part, uint16 attempt, address provider) external view returns (bool);
+}
+
 /// Jobs whose parts are paid when their claims stood undisputed: docs/chain.md §11, docs/work.md §7. A job's number is
 /// the hash of its terms, so every call brings the terms and the chain keeps a slot of them.
 interface IJobEscrow is IPullPayments {
@@ -205,6 +210,8 @@ interface IJobEscrow is IPullPayments {
     error AmountZero();
     /// @notice Thrown when less is free than that.
     error DepositTooSmall(uint256 free, uint256 wanted);
+    /// @notice Thrown when a dispute about the claim goes on.
+    error Held(uint32 part);
     /// @notice Thrown when no fees and no rest wait.
     error NothingToShare(uint256 job);
 
@@ -232,7 +239,7 @@ interface IJobEscrow is IPullPayments {
         Audit[] calldata audits,
         bytes[] calldata signatures
     ) external;
-    /// By anyone after the window: parts in order.
+    /// By anyone after the window, while no dispute holds the claim: parts in order.
     function settle(Terms calldata terms, uint32 part) external;
     /// By anyone: what is late, or was built on a claim that fell, is open again; what is open, and can be assigned no more,
     /// is the customer's again. The customer need not wait for the latter.

@@ -9,7 +9,7 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {PullPayments} from "../payments/PullPayments.sol";
 import {KeccakTree} from "../trees/KeccakTree.sol";
 import {DepositBook} from "./DepositBook.sol";
-import {IJobEscrow} from "./IJobEscrow.sol";
+import {IClaimHolder, IJobEscrow} from "./IJobEscrow.sol";
 import {JobTerms} from "./JobTerms.sol";
 import {PartBook} from "./PartBook.sol";
 
@@ -33,7 +33,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
     );
     bytes32 private constant AUDIT_TYPE = keccak256("Audit(address auditor,uint128 pay)");
 
-    /// The only one who convicts.
+    /// The only one who convicts, and who may hold a payment while a game goes on.
     address public immutable disputes;
     uint32 private immutable WITHDRAW_SECONDS;
     uint128 private immutable ACCUSER_COSTS;
@@ -172,6 +172,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         (bool standing, bool isSettled) = _book.isBaseStanding(job, part, one);
         if (standing && !isSettled) revert NotInOrder(part);
         if (!standing && !one.isAlone) revert BuiltOnFallen(part);
+        if (IClaimHolder(disputes).isHeld(job, part, one.attempt, one.provider)) revert Held(part);
         stored.state = PartState.Settled;
         Job storage entry = _book.jobs[job];
         (entry.unshared, entry.unspent) =

@@ -47,4 +47,37 @@ library KeccakTree {
             mstore(0x40, free)
         }
     }
+
+    /// Root of a tree over nodes of one level, 32 bytes each.
+    function fold(bytes calldata nodes) internal pure returns (bytes32 root) {
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            let width := shr(5, nodes.length)
+            calldatacopy(free, nodes.offset, nodes.length)
+            mstore8(0x00, 0x01)
+            for {} gt(width, 1) {} {
+                let pairs := shr(1, width)
+                for { let i := 0 } lt(i, pairs) { i := add(i, 1) } {
+                    mcopy(0x01, add(free, shl(6, i)), 0x40)
+                    mstore(add(free, shl(5, i)), keccak256(0x00, 0x41))
+                }
+                if and(width, 1) { mcopy(add(free, shl(5, pairs)), add(free, shl(6, pairs)), 0x20) }
+                width := shr(1, add(width, 1))
+            }
+            root := mload(free)
+            mstore(0x40, free)
+        }
+    }
+
+    /// Root of a tree over these leaf hashes; 0 of none. Overwrites them.
+    function rootOf(bytes32[] memory level) internal pure returns (bytes32) {
+        uint256 width = level.length;
+        if (width == 0) return 0;
+        while (width > 1) {
+            for (uint256 i = 0; i < width / 2; i++) level[i] = node(level[2 * i], level[2 * i + 1]);
+            if (width % 2 == 1) level[width / 2] = level[width - 1];
+            width = (width + 1) / 2;
+        }
+        return level[0];
+    }
 }

@@ -3,9 +3,13 @@ pragma solidity 0.8.37;
 
 /// Tagged SHA-256 and its trees, docs/hardware-proof.md §1: what engines commit to. By the precompile.
 library TaggedTree {
-    bytes32 internal constant LEAF_TAG = sha256("assay/leaf/1");
-    bytes32 internal constant NODE_TAG = sha256("assay/node/1");
-    bytes32 internal constant SEED_TAG = sha256("assay/seed/1");
+    // SHA-256 of assay/leaf/1, assay/node/1, assay/seed/1. As numbers: the compiler would call the precompile for each use.
+    bytes32 internal constant LEAF_TAG = 0x93e5a7619ab5baaf692f787cf577ad900da1c519a3de3c6c11638406f33cc210;
+    bytes32 internal constant NODE_TAG = 0xb617a34075911851b6aa1587337e4c59333eb4e6483dff12fb6316b6bf19e758;
+    bytes32 internal constant SEED_TAG = 0x001a048a60afe48158ef9619ac3ea329c7db35bf482c687ddd1ad4fe802b9399;
+
+    /// @notice Thrown when the precompile gave nothing: too little gas was sent along.
+    error HashFailed();
 
     function leafHash(bytes calldata leaf) internal pure returns (bytes32) {
         return sha256(abi.encodePacked(LEAF_TAG, LEAF_TAG, leaf));
@@ -22,20 +26,95 @@ library TaggedTree {
         returns (bool possible, bytes32 root)
     {
         if (index >= count) return (false, 0);
+        function(bytes32, bytes32) internal pure returns (bytes32) hashed = pureNode(node);
+        uint256 length = path.length;
         uint256 used = 0;
         root = hash;
-        for (uint256 width = count; width > 1; width = (width + 1) >> 1) {
-            if ((index | 1) < width) {
-                if (used == path.length) return (false, 0);
-                bytes32 sibling = path[used++];
-                root = (index & 1) == 0 ? nodeHash(root, sibling) : nodeHash(sibling, root);
+        // Every proof pays for this loop: bounds are checked by hand, once a level.
+        unchecked {
+            for (uint256 width = count; width > 1; width = (width + 1) >> 1) {
+                if ((index | 1) < width) {
+                    if (used == length) return (false, 0);
+                    bytes32 sibling;
+                    assembly ("memory-safe") {
+                        sibling := calldataload(add(path.offset, shl(5, used)))
+                    }
+                    used++;
+                    root = (index & 1) == 0 ? hashed(root, sibling) : hashed(sibling, root);
+                }
+                index >>= 1;
             }
-            index >>= 1;
         }
-        return (used == path.length, root);
+        return (used == length, root);
     }
 
     function nodeHash(bytes32 left, bytes32 right) internal pure returns (bytes32) {
-        return sha256(abi.encodePacked(NODE_TAG, NODE_TAG, left, right));
+        return pureNode(node)(left, right);
+    }
+
+    /// Root of a tree over nodes of one level, 32 bytes each.
+    function fold(bytes calldata nodes) internal pure returns (bytes32) {
+        return pureFold(folded)(nodes);
+    }
+
+    // The precompile reads nothing but what it is given: whoever calls it is pure, which the compiler does not know.
+
+    function pureNode(function(bytes32, bytes32) internal view returns (bytes32) one)
+        private
+        pure
+        returns (function(bytes32, bytes32) internal pure returns (bytes32) same)
+    {
+        assembly ("memory-safe") {
+            same := one
+        }
+    }
+
+    function pureFold(function(bytes calldata) internal view returns (bytes32) one)
+        private
+        pure
+        returns (function(bytes calldata) internal pure returns (bytes32) same)
+    {
+        assembly ("memory-safe") {
+            same := one
+        }
+    }
+
+    function node(bytes32 left, bytes32 right) private view returns (bytes32 hash) {
+        bool isHashed;
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            mstore(free, NODE_TAG)
+            mstore(add(free, 0x20), NODE_TAG)
+            mstore(add(free, 0x40), left)
+            mstore(add(free, 0x60), right)
+            isHashed := staticcall(gas(), 2, free, 0x80, 0x00, 0x20)
+            isHashed := and(isHashed, eq(returndatasize(), 0x20))
+            hash := mload(0x00)
+        }
+        if (!isHashed) revert HashFailed();
+    }
+
+    function folded(bytes calldata nodes) private view returns (bytes32 root) {
+        bool isHashed = true;
+        assembly ("memory-safe") {
+            let pair := mload(0x40)
+            let free := add(pair, 0x80)
+            let width := shr(5, nodes.length)
+            mstore(pair, NODE_TAG)
+            mstore(add(pair, 0x20), NODE_TAG)
+            calldatacopy(free, nodes.offset, nodes.length)
+            for {} gt(width, 1) {} {
+                let pairs := shr(1, width)
+                for { let i := 0 } lt(i, pairs) { i := add(i, 1) } {
+                    mcopy(add(pair, 0x40), add(free, shl(6, i)), 0x40)
+                    let isOne := staticcall(gas(), 2, pair, 0x80, add(free, shl(5, i)), 0x20)
+                    isHashed := and(isHashed, and(isOne, eq(returndatasize(), 0x20)))
+                }
+                if and(width, 1) { mcopy(add(free, shl(5, pairs)), add(free, shl(6, pairs)), 0x20) }
+                width := shr(1, add(width, 1))
+            }
+            root := mload(free)
+        }
+        if (!isHashed) revert HashFailed();
     }
 }

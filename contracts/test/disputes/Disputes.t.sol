@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-import {Disputes} from "../../src/disputes/Disputes.sol";
 import {IDisputes} from "../../src/disputes/IDisputes.sol";
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
-import {JobKit} from "../jobs/JobKit.sol";
+import {DisputeKit} from "./DisputeKit.sol";
 
 /// Who said it, and who accuses. The judge is a toy that finds what it is told to; the real one is Judge.t.sol.
-contract DisputesTest is JobKit {
-    uint256 private constant KEY = 0xB0B;
-    ToyJudge private toy;
-    Disputes private disputes;
-    address private liar;
-    bytes32 private claimed;
-    IDisputes.Case private accused;
+contract DisputesTest is DisputeKit {
     IDisputes.ElementFault private fault;
 
     function setUp() public {
-        toy = new ToyJudge();
-        deployJobs(vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 2));
-        disputes = Disputes(deployCode("Disputes", abi.encode(escrow, toy)));
-        liar = vm.addr(KEY);
-        enrich(liar);
-        vm.prank(liar);
-        escrow.deposit(BOND);
-        fund();
-        work(0, liar);
-        (IJobEscrow.Claim memory made, bytes32 hash, bytes32 last) = claimFor(0, "", "");
-        claimed = hash;
-        accused.terms = terms;
-        (accused.segmentRoot, accused.resultRoot, accused.last) = (made.segmentRoot, made.resultRoot, last);
+        deployDisputes();
         (accused.segment, accused.trace) = (2, "trace");
         accused.traceSignature = answer(KEY, disputes.traceQuestion(2), keccak256(abi.encode(bytes32("trace"))));
         (fault.leaf.step, fault.leaf.op, fault.words.element) = (3, 4, 5);
@@ -40,10 +21,6 @@ contract DisputesTest is JobKit {
         path[0] = 7;
         say("span", path);
         say("turn", fault.words.turns);
-    }
-
-    function answer(uint256 key, bytes32 question, bytes32 hash) private view returns (bytes memory) {
-        return signed(key, disputes.answerDigest(claimed, question, hash));
     }
 
     function say(bytes memory transcript, uint16[] memory path) private {
@@ -153,7 +130,9 @@ contract DisputesTest is JobKit {
         refuse(IDisputes.NothingShown.selector);
         mustBeIn(0, IJobEscrow.PartState.Claimed);
         vm.expectRevert(IDisputes.JudgeMissing.selector);
-        deployCode("Disputes", abi.encode(escrow, address(0x1234)));
+        deployCode("Disputes", abi.encode(escrow, address(0x1234), toy, new address[](0), clocks()));
+        vm.expectRevert(IDisputes.JudgeMissing.selector);
+        deployCode("Disputes", abi.encode(escrow, toy, address(0x1234), new address[](0), clocks()));
     }
 
     function test_twoAnswersToOneQuestion() public {
@@ -171,18 +150,5 @@ contract DisputesTest is JobKit {
         both[1] = answer(KEY, question, "no");
         disputes.proveTwoWords("salt", accused, question, answers, both);
         mustBeIn(0, IJobEscrow.PartState.Open);
-    }
-}
-
-/// Agrees with every accuser, until it is told not to.
-contract ToyJudge {
-    bool private isStrict;
-
-    function refuse() external {
-        isStrict = true;
-    }
-
-    fallback() external {
-        if (isStrict) revert IDisputes.NothingShown();
     }
 }

@@ -30,9 +30,15 @@ abstract contract JobKit is Cheats {
     uint256[3] internal keys = [uint256(0xA1), 0xA2, 0xA3];
     IJobEscrow.Terms internal terms;
     uint256 internal job;
+    bool internal held;
 
     function newToken() internal virtual returns (AssayToken) {
         return AssayToken(deployCode("AssayToken", abi.encode(1e30)));
+    }
+
+    /// What the escrow asks this contract.
+    function isHeld(uint256, uint32, uint16, address) external view virtual returns (bool) {
+        return held;
     }
 
     function deployEscrow(IJobEscrow.Params memory params) internal returns (JobEscrow) {

@@ -71,6 +71,7 @@ export const chain = z.object({
 		jobEscrow: account,
 		disputes: account,
 		judge: account,
+		wireJudge: account,
 		deployedAtBlock: count,
 	}),
 	token: z.object({ symbol: said, decimals: count }),

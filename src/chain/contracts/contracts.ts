@@ -25,6 +25,7 @@ import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
+import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { RpcRefusal } from "../node/rpc.ts";
 import type { Call } from "../sending/sign.ts";
@@ -41,6 +42,7 @@ export interface ContractAddresses {
 	readonly jobEscrow: Hex;
 	readonly disputes: Hex;
 	readonly judge: Hex;
+	readonly wireJudge: Hex;
 	/** Events are read from here on. */
 	readonly deployedAtBlock: number;
 }
@@ -96,6 +98,7 @@ const ABIS = {
 	jobEscrow: jobEscrowAbi,
 	disputes: disputesAbi,
 	judge: judgeAbi,
+	wireJudge: wireJudgeAbi,
 } as const;
 
 type Abis = typeof ABIS;

@@ -28,6 +28,7 @@ export interface Schedule {
 	/** Anything else of the Scoreboard's. */
 	readonly epochs?: Partial<EpochParams>;
 	readonly rollCalls?: Partial<RollCallParams>;
+	readonly disputes?: Partial<DisputeParams>;
 }
 
 const HOUR = 3600;
@@ -47,8 +48,30 @@ const ROLL_CALLS: RollCallParams = {
 	leastDeposit: UNIT / 1000n,
 };
 
-/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, Judge, JobEscrow. */
-const DEPLOYED_BEFORE_DISPUTES = 8n;
+/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, Judge, WireJudge, JobEscrow. */
+const DEPLOYED_BEFORE_DISPUTES = 9n;
+
+/** Clocks and deposits of disputes, docs/chain.md §12. */
+interface DisputeParams {
+	readonly questionSeconds: number;
+	readonly traceSeconds: number;
+	readonly replySeconds: number;
+	readonly extraSeconds: number;
+	readonly gameSeconds: number;
+	readonly gasPrice: bigint;
+}
+
+const GWEI = 10n ** 9n;
+const DISPUTES: DisputeParams = {
+	...{ questionSeconds: HOUR / 2, traceSeconds: HOUR, replySeconds: 12 * HOUR, extraSeconds: 12 * HOUR },
+	// A fee cap of 20, and a third more.
+	...{ gameSeconds: 36 * HOUR, gasPrice: 26n * GWEI },
+};
+/** Where things are tried out. */
+const TRIAL_DISPUTES: DisputeParams = {
+	...{ questionSeconds: 120, traceSeconds: 240, replySeconds: 1200, extraSeconds: 1200, gameSeconds: 2 * HOUR },
+	gasPrice: 26n * GWEI,
+};
 
 /** With a new AssayToken, whose whole supply the deployer gets. */
 export async function deployContracts(
@@ -116,7 +139,8 @@ export async function deployContracts(
 	const rentalEscrow = await put(
 		encodeDeployData({ abi: rentalEscrowAbi, bytecode: code.rentalEscrowCode, args: [token, escrow] }),
 	);
-	const jobs = await deployJobs(put, predicted, token, from);
+	const clocks = { ...(schedule.windowSeconds === undefined ? DISPUTES : TRIAL_DISPUTES), ...schedule.disputes };
+	const jobs = await deployJobs(put, predicted, token, from, clocks);
 	const addresses = {
 		chainId: client.chainId,
 		token,
@@ -135,16 +159,21 @@ export async function deployContracts(
 type Put = (data: Hex) => Promise<{ readonly address: Hex }>;
 
 /** Escrow and disputes name each other; `predicted` counts from the nonce after the token's. */
-async function deployJobs(put: Put, predicted: (more: bigint) => Hex, token: Hex, owner: Hex) {
+async function deployJobs(put: Put, predicted: (more: bigint) => Hex, token: Hex, owner: Hex, clocks: DisputeParams) {
 	const code = await import("../abi/creation-code.ts");
 	const { address: judge } = await put(code.judgeCode);
+	const { address: wireJudge } = await put(code.wireJudgeCode);
 	const params = { withdrawSeconds: DAY, accuserCosts: UNIT / 10n };
 	const args = [token, owner, predicted(DEPLOYED_BEFORE_DISPUTES), params] as const;
 	const { address: jobEscrow } = await put(encodeDeployData({ abi: jobEscrowAbi, bytecode: code.jobEscrowCode, args }));
 	const { address: disputes } = await put(
-		encodeDeployData({ abi: disputesAbi, bytecode: code.disputesCode, args: [jobEscrow, judge] }),
+		encodeDeployData({
+			...{ abi: disputesAbi, bytecode: code.disputesCode },
+			// No verifiers of zk proofs yet.
+			args: [jobEscrow, judge, wireJudge, [], clocks],
+		}),
 	);
-	return { jobEscrow, disputes, judge };
+	return { jobEscrow, disputes, judge, wireJudge };
 }
 
 /**

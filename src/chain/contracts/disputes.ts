@@ -1,4 +1,5 @@
-// Disputes.sol and Judge.sol: the answers that a provider signs about its claim, and the proof that convicts by them. docs/chain.md §12.
+// Disputes.sol and its judges: the answers that a provider signs about its claim, and the proofs that convict by them. docs/chain.md §12. The
+// game that makes a silent provider speak is dispute-games.ts.
 import { type ContractFunctionArgs, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from "viem";
 import type { disputesAbi } from "../abi/disputes-abi.ts";
 import type { Call, ChainAccount } from "../sending/sign.ts";
@@ -9,6 +10,7 @@ type Addressed = Pick<Contracts, "addresses">;
 /** The accused claim, and what binds the answers to it. */
 export type AccusedCase = ContractFunctionArgs<typeof disputesAbi, "nonpayable", "prove">[1];
 export type ElementFault = ContractFunctionArgs<typeof disputesAbi, "nonpayable", "prove">[2];
+export type WireFault = ContractFunctionArgs<typeof disputesAbi, "nonpayable", "proveWire">[2];
 
 /** The accused's word: hash of the answer to a question about one of its claims. */
 export interface Answer {
@@ -42,7 +44,11 @@ export const signAnswer = (
 export const proveCall = (contracts: Addressed, salt: Hex, accused: AccusedCase, fault: ElementFault): Call =>
 	callOf(contracts, "disputes", "prove", salt, accused, fault);
 
-/** Two different answers to one question, both signed by the provider. */
+/** A root that is not that of its origin, or a false word about a tensor's writer. */
+export const proveWireCall = (contracts: Addressed, salt: Hex, accused: AccusedCase, fault: WireFault): Call =>
+	callOf(contracts, "disputes", "proveWire", salt, accused, fault);
+
+/** Two different answers to one question, each signed by the provider, or said on the chain (an empty signature). */
 export const proveTwoWordsCall = (
 	contracts: Addressed,
 	salt: Hex,
@@ -77,5 +83,15 @@ export async function judgeOnChain(
 	fault: ElementFault,
 ): Promise<{ readonly said: bigint; readonly right: bigint }> {
 	const [said, right] = await read(contracts, "judge", "judgeElement", `0x${"0".repeat(64)}`, accused, fault);
+	return { said, right };
+}
+
+/** The same of a false wire: the root said and the right one. */
+export async function judgeWireOnChain(
+	contracts: Contracts,
+	accused: AccusedCase,
+	fault: WireFault,
+): Promise<{ readonly said: Hex; readonly right: Hex }> {
+	const [said, right] = await read(contracts, "wireJudge", "judgeWire", `0x${"0".repeat(64)}`, accused, fault);
 	return { said, right };
 }

@@ -11,6 +11,7 @@ import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
+import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
 import { RpcRefusal } from "../node/rpc.ts";
 
 /** What a contract or node said, as CHAIN_REFUSED. */
@@ -40,6 +41,7 @@ const EVERY_ERROR = [
 	...jobEscrowAbi,
 	...disputesAbi,
 	...judgeAbi,
+	...wireJudgeAbi,
 ].filter(({ type }) => type === "error");
 
 function revertOf({ data: given }: RpcRefusal) {

@@ -65,6 +65,7 @@ export async function readGlance(
 			jobEscrow: lower(addresses.jobEscrow),
 			disputes: lower(addresses.disputes),
 			judge: lower(addresses.judge),
+			wireJudge: lower(addresses.wireJudge),
 			deployedAtBlock: addresses.deployedAtBlock,
 		},
 		token: { symbol: chainConstants.symbol, decimals: chainConstants.decimals },
