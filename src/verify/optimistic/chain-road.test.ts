@@ -129,6 +129,17 @@ async function isTrue(answers: Answers, question: ChainQuestion, answer: Uint8Ar
 	return question.kind !== "nodes" || question.tree !== "segments";
 }
 
+test("a provider names the writer of every tensor in both phases, whichever segments its part has", async () => {
+	const { answers } = mixed.run(null);
+	const part = { program: mixed.program, first: 2, states: answers.states.slice(2) };
+	const ask = () => Promise.reject(new Error("nobody need be asked"));
+	for (const phase of [0, 1])
+		for (const tensor of [...mixed.program.tensors.keys(), 99]) {
+			const answer = await chainAnswer(part, ask, { kind: "writer", phase, tensor });
+			assert.equal(answer?.length, tensor === 99 ? undefined : 4);
+		}
+});
+
 test("first words have one name on both roads", () => {
 	const named = (question: ChainQuestion) => `0x${bytesToHex(wordQuestion(question)!)}`;
 	assert.equal(named({ kind: "trace", segment: 7, count: 9 }), traceQuestion(7));

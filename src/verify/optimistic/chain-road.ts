@@ -1,6 +1,7 @@
 // The silent road, docs/disputes.md: a question that nobody answered off chain, as the chain asks it; what was answered there, as answers of the same
 // search; and what an honest provider answers there. So a dispute may change roads at any level, and back. Pure; who sends what is the caller's affair.
 import { concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
+import { packed } from "../../protocol/chain/hex.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { leafHash, merkleLevels, nodeHash } from "../../protocol/hash/merkle.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
@@ -8,8 +9,9 @@ import type { JobQuestion } from "../../protocol/network/job-question.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Op, Program, TensorKind } from "../../work/program/shapes.ts";
 import { traceLeafHash } from "../../work/trace/commitments.ts";
+import { writerOf } from "../../work/trace/origins.ts";
 import { LEAF_BYTES, leafCount } from "../../work/trace/tensor-tree.ts";
-import { LEVELS, nodesBelow, type OpPlace, phaseOf, stepsOf } from "./answers.ts";
+import { LEVELS, NO_WRITER, nodesBelow, type OpPlace, phaseOf, stepsOf } from "./answers.ts";
 import { type Accused, questionKey } from "./next-question.ts";
 import { type Ask, answerLength, RemoteAnswers } from "./questions.ts";
 
@@ -189,6 +191,7 @@ export interface ClaimedPart {
 export async function chainAnswer(part: ClaimedPart, ask: Ask, question: ChainQuestion): Promise<Uint8Array | null> {
 	const { program, first, states } = part;
 	if (question.kind === "nodes" && question.tree === "segments") return segmentNodes(part, question);
+	if (question.kind === "writer") return writerAnswer(program, question);
 	const asked = askedOffChain(part, question);
 	if (asked === null) return null;
 	const said = (one: Unsaid): Promise<Uint8Array> | null => {
@@ -223,19 +226,25 @@ export async function chainAnswer(part: ClaimedPart, ask: Ask, question: ChainQu
 			return equalBytes(leafHash(leaf), question.hash) ? leaf : null;
 		}
 		case "roots":
-		case "writer":
 			return bytes;
 	}
 }
 
+/** It follows from the program, whatever the part's segments are: silence about any of its tensors convicts. */
+function writerAnswer(
+	program: Program,
+	{ phase, tensor }: Extract<ChainQuestion, { kind: "writer" }>,
+): Uint8Array | null {
+	if (phase > 1 || tensor >= program.tensors.length) return null;
+	const found = writerOf(program, phase === 0 ? "init" : "step", tensor);
+	return packed(found < 0 ? NO_WRITER : found, 4);
+}
+
 /** What the question asks for off chain; null: what it says of the program is not so. */
-function askedOffChain({ program, first, states }: ClaimedPart, question: ChainQuestion): Unsaid | null {
-	if (question.kind === "writer") {
-		const segment = question.phase === 0 ? 0 : Math.max(1, first);
-		// Of a part that has no segment of that phase nobody can show anything.
-		if (question.phase > 1 || segment < first || segment > first + states.length - 2) return null;
-		return { kind: "writer", segment, tensor: question.tensor };
-	}
+function askedOffChain(
+	{ program, first, states }: ClaimedPart,
+	question: Exclude<ChainQuestion, { kind: "writer" }>,
+): Unsaid | null {
 	const { segment } = question;
 	switch (question.kind) {
 		case "trace":
