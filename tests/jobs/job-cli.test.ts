@@ -8,11 +8,14 @@ import { after, before, test } from "node:test";
 import { fetchBlob, nameBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import type { JobResult } from "../../src/api/types.ts";
+import { read } from "../../src/chain/contracts/contracts.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { createSigner } from "../../src/protocol/probe/signer.ts";
-import { openStage, type Stage } from "./job-stage.test-kit.ts";
+import { eventually } from "../validator/toy-agent.test-kit.ts";
+import { openStage, PAYER, prepare, type Stage } from "./job-stage.test-kit.ts";
+import type { ToyWorker } from "./toy-worker.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-job-cli-"));
 const JOB = {
@@ -20,6 +23,7 @@ const JOB = {
 	...{ method: "redundant:2", mostPrice: 5, seed: `0x${"07".repeat(32)}` },
 };
 let stage: Stage;
+const workers: ToyWorker[] = [];
 
 before(async () => {
 	stage = await openStage({ hasChain: true });
@@ -74,7 +78,7 @@ test("what is wrong with the job itself is said before anything is sent", async 
 
 test("nobody fits where nobody is; with workers there is a price, and limits of the customer's", async () => {
 	await refused(69, /no provider that proved anything \[JOB_NO_PROVIDER\]\n {2}Ask for less/, "quote", "life.json");
-	for (const n of [1, 2, 3]) await stage.worker(n);
+	for (const n of [1, 2, 3]) workers.push(await stage.worker(n));
 	const quoted = await market("quote", "life.json", "--json");
 	assert.equal(quoted.code, 0, quoted.err);
 	const { offer, totalMicros } = JSON.parse(quoted.out);
@@ -136,6 +140,9 @@ test("handed in, it is drawn, run twice, compared, paid; the files are those of 
 	for (const word of ["funded by 0x", "drawn", "runs on", "claimed", "checked", "paid"])
 		assert.ok(run.err.includes(word), word);
 	assert.match(run.out, /^DONE/);
+	// What nobody earned has come back by itself.
+	const [, payer] = /funded by (0x[0-9a-fA-F]{40})/.exec(run.err)!;
+	assert.equal(await read(stage.chain!.contracts, "jobEscrow", "owedTo", payer as `0x${string}`), 0n);
 	const here = await assay("run", "life.json", "--out", "here.run");
 	assert.equal(here.code, 0, here.err);
 	assert.ok(names("here.run").includes("picture.png"));
@@ -228,4 +235,27 @@ test("a result whose job file has changed is written as plain arrays; one that w
 	for (const holder of ["job", "audit"])
 		rmSync(join(stage.data.path, "blobs", "holders", `${holder}-${rows[0].id}`), { recursive: true, force: true });
 	await refused(69, /\[JOB_RESULT_EXPIRED\]\n {2}\S/, "result", rows[0].id, "--out", "late.run");
+});
+
+test("cancelled before anybody has it, a job costs nothing but gas", async () => {
+	const { contracts } = stage.chain!;
+	const balance = () => read(contracts, "token", "balanceOf", PAYER.address);
+	const before = await balance();
+	const body = await prepare(stage, { method: { name: "redundant", count: 2 } });
+	assert.ok((await balance()) < before);
+	for (const worker of workers) await worker.close();
+	await eventually(async () => {
+		const { rows } = await stage.validator.client.listProviders({ query: { connected: true } });
+		return rows.length === 0;
+	});
+	const { id } = await stage.customer.submitJob({ body: body as never });
+	writeFileSync(join(scratch, "other-customer.key"), "5a".repeat(32), { mode: 0o600 });
+	writeFileSync(join(scratch, "payer.key"), "c1".repeat(32), { mode: 0o600 });
+	const keys = ["--key", "other-customer.key", "--key-file", "payer.key"];
+	const run = await market("cancel", id, ...keys);
+	assert.equal(run.code, 0, run.err);
+	assert.match(run.err, /tokens came back to 0x/);
+	assert.match(run.out, /refunded/);
+	assert.equal(await balance(), before);
+	await refused(75, /\[JOB_STATE\]\n {2}\S/, "result", id, ...keys);
 });

@@ -17,15 +17,24 @@ import { readKeyOption } from "../chain/chain-key.ts";
 import type { ChainValues } from "../chain/chain-options.ts";
 import { openCustomerChain, ownersDoor } from "../chain/customer-chain.ts";
 import type { ChainActor } from "../chain/provider-chain.ts";
-import { GAS, requireFunds } from "../chain/require-funds.ts";
+import { GAS, requireFunds, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
 
 export type PayerValues = ChainValues & { readonly "key-file"?: string | undefined };
 
 export interface JobPayer {
 	readonly actor: ChainActor;
-	/** Approves and funds. Throws CHAIN_FUNDS, CHAIN_MISSING. */
+	/** Approves and funds, with what earlier jobs left first. Throws CHAIN_FUNDS, CHAIN_MISSING. */
 	fund(terms: JobTerms, escrow: { readonly chainId: number; readonly contract: string }): Promise<void>;
+}
+
+/** What jobs did not spend, from the escrow to the account that paid. Throws CHAIN_FUNDS without gas. */
+export async function collectRest({ contracts, account }: ChainActor): Promise<bigint> {
+	const owed = await read(contracts, "jobEscrow", "owedTo", account.address);
+	if (owed === 0n) return 0n;
+	await requireGas(contracts.client, account, GAS.small);
+	await sendCall(contracts.client, account, callOf(contracts, "jobEscrow", "collect", account.address));
+	return owed;
 }
 
 /** Coins of a trial account: gas for years. */
@@ -56,6 +65,7 @@ export async function openJobPayer(
 					hint: `The node is of chain ${client.chainId}, whose JobEscrow is ${addresses.jobEscrow}. Name another with --rpc.`,
 				});
 			const amount = jobCost(terms);
+			await collectRest(actor);
 			if (isTrial) await fillTrial(actor, amount, chainFolder(dataDirOf(values, io)));
 			await requireFunds(actor, { tokens: amount, gas: GAS.register });
 			await sendCall(client, actor.account, approveJobsCall(contracts, amount));

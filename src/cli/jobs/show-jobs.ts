@@ -5,6 +5,7 @@ import { cancelJobCall } from "../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { type apiOptions, askApi } from "../api-connection.ts";
+import { GAS, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
 import { findJob } from "../find-by-name.ts";
 import type { Values } from "../options.ts";
@@ -12,7 +13,8 @@ import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, type watchOptions } from "../print/show-or-watch.ts";
 import { table } from "../print/table.ts";
-import { openJobPayer, type PayerValues } from "./job-account.ts";
+import { formatTokens } from "../print/tokens.ts";
+import { collectRest, openJobPayer, type PayerValues } from "./job-account.ts";
 import { eventLine, jobText, listColumns } from "./job-lines.ts";
 import { takenText } from "./submit-job.ts";
 import { takeResult } from "./take-result.ts";
@@ -73,14 +75,16 @@ export async function fetchResult(
 	return printResult(values, io, taken, (paint) => takenText(taken, paint));
 }
 
-/** On chain first: the validator only looks at what the escrow says. */
+/** On chain first: the validator only looks at what the escrow says. What it gives back is paid out at once. */
 async function cancelOnChain(job: Job, values: PayerValues, io: CliIo, client: ApiClient): Promise<void> {
 	// Too late, or nothing to do there: the validator says so.
 	if (job.offer.escrow === null || !job.record.parts.some(({ state }) => state === "open")) return;
 	const payer = await openJobPayer(values, io, client);
 	if (payer === null) return;
 	const { contracts, account } = payer.actor;
+	await requireGas(contracts.client, account, 2n * GAS.small);
 	await sendCall(contracts.client, account, cancelJobCall(contracts, jobTermsFromText(job.offer.escrow!.terms)));
+	io.err.write(`  ${formatTokens(await collectRest(payer.actor))} tokens came back to ${account.address}\n`);
 }
 
 export async function cancelJob(values: ReadValues & PayerValues, io: CliIo, id: string): Promise<number> {

@@ -20,10 +20,11 @@ import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { createStatusLine } from "../print/status-line.ts";
 import { plural } from "../print/table.ts";
+import { formatTokens } from "../print/tokens.ts";
 import type { UpFile } from "../up/up-file.ts";
 import { checkOffer, formatMicros, totalMicros } from "./check-offer.ts";
 import { followJob, previewFiles } from "./follow-job.ts";
-import { type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
+import { collectRest, type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
 import { jobText, quoteLines } from "./job-lines.ts";
 import { type OrderValues, type PreparedJob, prepareJob } from "./prepare-job.ts";
@@ -150,7 +151,7 @@ export async function submitJobFile(file: string, values: SubmitValues, io: CliI
 		const submitted = await handIn(client, { spec: job.spec as QuoteBody["spec"], offer });
 		io.err.write(`  job ${submitted.id}\n`);
 		if (values.detach) return printResult(values, io, submitted, (p) => jobText(submitted, p));
-		return follow(client, job, submitted, values, io, paint);
+		return follow(client, quoted, submitted, values, io, paint);
 	});
 }
 
@@ -170,7 +171,7 @@ async function handIn(api: ApiClient, body: Parameters<ApiClient["submitJob"]>[0
 
 async function follow(
 	api: ApiClient,
-	{ workload }: PreparedJob,
+	{ job: { workload }, payer }: Quoted,
 	{ id, spec }: Job,
 	values: SubmitValues,
 	io: CliIo,
@@ -191,6 +192,7 @@ async function follow(
 		io.err.write(`  the job goes on: assay job status ${id.slice(0, 12)}, assay job result ${id.slice(0, 12)}\n`);
 		return exitCodes.interrupted.code;
 	}
+	if (payer !== null) await tellRest(payer, io);
 	const job = await api.getJob({ params: { id } });
 	if (job.record.parts.some(({ state }) => state !== "paid")) {
 		printResult(values, io, job, (p) => jobText(job, p));
@@ -198,6 +200,17 @@ async function follow(
 	}
 	const taken = await takeResult(api, job, io, values.out);
 	return printResult(values, io, { ...job, result: taken }, () => takenText(taken, paint));
+}
+
+/** The result does not wait for it: without gas it stays the account's until the next job. */
+async function tellRest({ actor }: JobPayer, io: CliIo): Promise<void> {
+	try {
+		const rest = await collectRest(actor);
+		if (rest > 0n) io.err.write(`  not spent: ${formatTokens(rest)} tokens came back\n`);
+	} catch (error) {
+		if (!(error instanceof AssayError)) throw error;
+		io.err.write(`  what was not spent stays with the escrow for now: ${error.message}\n`);
+	}
 }
 
 export function takenText(
