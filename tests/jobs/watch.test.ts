@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
+import { askCall, openGameCall, readGame, readWord } from "../../src/chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../src/chain/contracts/job-escrow.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import type { Command } from "../../src/cli/command.ts";
 import { disputeCommand } from "../../src/cli/commands/dispute.ts";
@@ -15,12 +17,18 @@ import { watchCommand } from "../../src/cli/commands/watch.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
+import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
+import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
+import { type ChainQuestion, encodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
+import { questionText } from "../../src/protocol/network/job-question.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
 import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
 import { ownEngine } from "../../src/validator/jobs/evidence/own-engine.ts";
 import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
 import { openWatchChain } from "../../src/validator/jobs/watch/watch-chain.ts";
 import { createWatcher, type WatchEvent } from "../../src/validator/jobs/watch/watcher.ts";
+import { traceQuestion } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
@@ -40,6 +48,7 @@ const WATCHER = { signer: signerOf(222), account: accountOf(`0x${"d9".repeat(32)
 let stage: Stage;
 let engine: { readonly command: string; readonly args: readonly string[] };
 const providers: Provider[] = [];
+const liarNews: string[] = [];
 before(async () => {
 	engine = { command: (await findEngine(hostPlatform())).path, args: [] };
 	// Nothing here waits for a time to be over: windows are longer than any test.
@@ -65,7 +74,8 @@ async function startLiar(): Promise<void> {
 	const close = async () => {};
 	providers.push(
 		await openRealProvider({
-			...{ url: validator.url, signer: LIAR.signer, dataFolder: join(scratch, "liar"), onEvent: () => {} },
+			...{ url: validator.url, signer: LIAR.signer, dataFolder: join(scratch, "liar") },
+			onEvent: (event) => event.kind === "job" && liarNews.push(event.detail),
 			chain: { contracts: chain!.contracts, account: LIAR.account },
 			startEngine: async ({ storePath }) => ({ open: toyOpener(storePath, LIE), device: 0, allow() {}, close }),
 		}),
@@ -105,6 +115,33 @@ async function openWatcher(name: string, o: { readonly gasADay?: number } = {}) 
 	return { watcher, folder, events, states };
 }
 
+/** Whoever is asked on chain answers there by itself, what it would say off chain; what is none of its claim it leaves alone. */
+async function answersOnChain(id: string): Promise<void> {
+	const { contracts } = stage.chain!;
+	const { client } = contracts;
+	const job = BigInt(`0x${id}`);
+	const { attempt, provider } = await readJobPart(contracts, job, 0);
+	const sitting = { job, part: 0, attempt, provider };
+	const count = program.k * program.step.length;
+	const bytesOf = (question: ChainQuestion) => toHex(encodeChainQuestion(question));
+	const asked = bytesOf({ kind: "trace", segment: 4, count });
+	await sendCall(client, WATCHER.account, await openGameCall(contracts, { job, part: 0 }, asked));
+	const game = (accuser: Hex) => readGame(contracts, sitting, accuser);
+	await eventually(async () => (await game(WATCHER.account.address)).deadlineS === null);
+	const word = await readWord(contracts, sitting, traceQuestion(4));
+	const { hash } = (await stage.customer.listClaims({ query: { job: id, limit: 1 } })).rows[0]!;
+	const body = { question: questionText({ kind: "trace", segment: 4, audit: null, page: 0 }) };
+	const said = await stage.customer.askClaim({ params: { hash }, body });
+	assert.equal(word, toHex(keccak(hexToBytes(said.answer)!)), "one answer by both roads");
+	// The next one is about a trace of another size: silence to it convicts nobody.
+	await sendCall(
+		client,
+		WATCHER.account,
+		await askCall(contracts, sitting, bytesOf({ kind: "trace", segment: 3, count: count + 1 })),
+	);
+	await eventually(async () => liarNews.some((one) => /none of this claim/.test(one)));
+}
+
 test("a lie in one number of an optimistic job is found, proven on chain and paid for; the part is open again", async () => {
 	await startLiar();
 	const { contracts } = stage.chain!;
@@ -118,6 +155,7 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 		return found.rows.some(({ ends }) => ends !== null) || (await convicted()).length > 0;
 	});
 	if ((await convicted()).length === 0) {
+		await answersOnChain(id);
 		const dry = await assay(watchCommand, "--once", "--dry-run", "--json");
 		const told = dry.out
 			.trim()

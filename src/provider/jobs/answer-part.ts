@@ -7,6 +7,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { codes } from "../../protocol/codes.ts";
+import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readRunFolder } from "../../store/runs/run-folder.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram } from "../../work/program/open-program.ts";
@@ -59,7 +60,7 @@ export class PartAnswers {
 	async answer(question: string): Promise<Said> {
 		this.cancelIdle();
 		this.asking += 1;
-		const said = this.answerNow(question).finally(() => {
+		const said = this.withAnswerer((answerer) => answerer.answer(question)).finally(() => {
 			this.asking -= 1;
 			if (this.asking === 0) this.cancelIdle = this.means.after(this.means.idleMs ?? IDLE_MS, () => void this.rest());
 		});
@@ -69,10 +70,22 @@ export class PartAnswers {
 		throw new AssayError("PROVIDER_BUSY", "the answer takes longer; ask again", { hint: codes.PROVIDER_BUSY.hint });
 	}
 
-	private async answerNow(question: string): Promise<Said> {
+	/** However long it takes: whoever waits is a clock on chain. Null: nobody need answer it. Throws the same. */
+	async answerOnChain(question: ChainQuestion): Promise<Uint8Array | null> {
+		this.cancelIdle();
+		this.asking += 1;
+		try {
+			return await this.withAnswerer((answerer) => answerer.answerOnChain(question));
+		} finally {
+			this.asking -= 1;
+			if (this.asking === 0) this.cancelIdle = this.means.after(this.means.idleMs ?? IDLE_MS, () => void this.rest());
+		}
+	}
+
+	private async withAnswerer<T>(act: (answerer: Answerer) => Promise<T>): Promise<T> {
 		this.answerer ??= this.open();
 		try {
-			return await (await this.answerer).answer(question);
+			return await act(await this.answerer);
 		} catch (error) {
 			// An engine that died or never came is no reason to fail the next question.
 			if (!(error instanceof AssayError && KEEPS_ENGINE.has(error.code))) await this.rest();

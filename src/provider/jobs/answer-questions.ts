@@ -10,6 +10,7 @@ import { hex, object, orNull, pattern, type Typed } from "../../protocol/bytes/s
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { codes } from "../../protocol/codes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import {
 	ANSWER_PAGE_BYTES,
 	type JobQuestion,
@@ -19,6 +20,7 @@ import {
 } from "../../protocol/network/job-question.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { StateRoots } from "../../verify/optimistic/answers.ts";
+import { chainAnswer } from "../../verify/optimistic/chain-road.ts";
 import { traceQuestion, transcriptQuestion, writerQuestion } from "../../verify/optimistic/fraud/fraud-proof.ts";
 import { answerLength, answerTo, rootsAnswer } from "../../verify/optimistic/questions.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
@@ -44,6 +46,8 @@ export interface Answering {
 export interface Answerer {
 	/** Throws JOB_QUESTION, RUN_UNSTEADY, and what an engine says. */
 	answer(question: string): Promise<SaidAnswer>;
+	/** What is answered on chain; null: the question is none about this claim, and nobody need answer it. Throws the same. */
+	answerOnChain(question: ChainQuestion): Promise<Uint8Array | null>;
 	/** Gives the engine's session back; the next question opens another. */
 	close(): Promise<void>;
 }
@@ -151,6 +155,12 @@ class Answers {
 		return { answer: bytesToHex(bytes.subarray(from, from + ANSWER_PAGE_BYTES)), signature };
 	}
 
+	answerOnChain(question: ChainQuestion): Promise<Uint8Array | null> {
+		const { first, states, run } = this.of;
+		const ask = async (asked: JobQuestion) => (await this.whole(asked)).bytes;
+		return this.inTurn(() => chainAnswer({ program: run.program, first, states }, ask, question));
+	}
+
 	private async whole(
 		question: JobQuestion,
 	): Promise<{ readonly bytes: Uint8Array; readonly signature: string | null }> {
@@ -246,5 +256,9 @@ class Answers {
 /** Throws RUN_DAMAGED for a book that nobody wrote so. */
 export function createAnswerer(of: Answering): Answerer {
 	const answers = new Answers(of);
-	return { answer: (question) => answers.answer(question), close: () => answers.close() };
+	return {
+		answer: (question) => answers.answer(question),
+		answerOnChain: (question) => answers.answerOnChain(question),
+		close: () => answers.close(),
+	};
 }

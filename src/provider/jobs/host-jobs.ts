@@ -6,12 +6,15 @@ import { type After, isInTime, sleep } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
 import { codes } from "../../protocol/codes.ts";
+import { decodeChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readQuestion } from "../../protocol/network/job-question.ts";
 import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
 import { PartAnswers } from "./answer-part.ts";
 import { blobsOf, checkOffer, declined, type JobLimits } from "./check-offer.ts";
-import type { JobChain } from "./job-chain.ts";
+import type { ChainReply, JobChain } from "./job-chain.ts";
 import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { StartJobEngine } from "./job-engine.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
@@ -32,6 +35,8 @@ export interface HostJobsOptions {
 	readonly answers?: { readonly idleMs?: number; readonly answerMs?: number };
 }
 
+/** Answers in one transaction: a block takes some thirty million gas, an answer some hundred thousand. */
+const REPLIES_AT_ONCE = 16;
 const SWEEP_MS = 30_000;
 /** A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator, and some at once. */
 const OFFERS = { perS: 60 / 3600, burst: 30 };
@@ -80,6 +85,8 @@ class Jobs {
 	private readonly entries = new Map<string, PartEntry>();
 	private readonly answers = new Map<string, PartAnswers>();
 	private readonly stuck = new Set<string>();
+	/** Questions on chain that are not about what was claimed. */
+	private readonly ignored = new Set<string>();
 	private readonly buckets = new Map<string, TokenBucket>();
 	/** The part that is fetched, run or handed in now. */
 	private current: { readonly name: string; work: PartWork | null; done: Promise<void> } | null = null;
@@ -228,18 +235,31 @@ class Jobs {
 		if (entry?.page.state !== "claimed")
 			throw new AssayError("JOB_STATE", "this provider has no claim there", { hint: codes.JOB_STATE.hint });
 		if ((await this.book.alarm()) !== null) throw new AssayError("RUN_UNSTEADY", "its hardware gave different results");
-		let answers = this.answers.get(name);
-		if (answers === undefined) {
-			const { url, validatorKey } = entry.page;
-			const { chain, startEngine, hold, after } = this.options;
-			// Whoever does not answer may lose its bond: that waits for no rental.
-			const anyway = () => hold({ evenIfRented: true });
-			const means = { chain, startEngine, hold: anyway, after, onTrouble: (error: unknown) => this.trouble(error) };
-			answers = new PartAnswers({ ...means, ...this.options.answers }, this.options.deskOf(url, validatorKey), entry);
-			this.answers.set(name, answers);
-		}
+		return this.alarming(entry, (answers) => answers.answer(question));
+	}
+
+	private answersOf(entry: PartEntry): PartAnswers {
+		const found = this.answers.get(entry.name);
+		if (found !== undefined) return found;
+		const { url, validatorKey } = entry.page;
+		const { chain, startEngine, hold, after } = this.options;
+		// Whoever does not answer may lose its bond: that waits for no rental.
+		const anyway = () => hold({ evenIfRented: true });
+		const means = { chain, startEngine, hold: anyway, after, onTrouble: (error: unknown) => this.trouble(error) };
+		const answers = new PartAnswers(
+			{ ...means, ...this.options.answers },
+			this.options.deskOf(url, validatorKey),
+			entry,
+		);
+		this.answers.set(entry.name, answers);
+		return answers;
+	}
+
+	/** A machine that does not give again what it claimed answers nothing more until its owner has looked. */
+	private async alarming<T>(entry: PartEntry, act: (answers: PartAnswers) => Promise<T>): Promise<T> {
+		const { name } = entry;
 		try {
-			return await answers.answer(question);
+			return await act(this.answersOf(entry));
 		} catch (error) {
 			if (error instanceof AssayError && error.code === "RUN_UNSTEADY") {
 				await this.book.raiseAlarm(`${name}: ${error.message}`);
@@ -247,6 +267,33 @@ class Jobs {
 			}
 			throw error;
 		}
+	}
+
+	/** Whatever is asked on chain about a claim is answered there: silence would convict an honest provider too. */
+	private async answerGames(entry: PartEntry): Promise<void> {
+		const { chain } = this.options;
+		const { offer, claim } = entry.page;
+		const attempt = offer.assignment?.attempt;
+		if (chain === null || claim === null || attempt === undefined) return;
+		const { id, part } = offer;
+		const replies: ChainReply[] = [];
+		const open = await chain.questions(id, part, attempt);
+		for (const { accuser, question, deadlineS } of open) {
+			const name = `${entry.name} ${accuser} ${question}`;
+			if (this.ignored.has(name)) continue;
+			const read = decodeChainQuestion(hexToBytes(question.slice(2)) ?? new Uint8Array());
+			const answer = read && (await this.alarming(entry, (answers) => answers.answerOnChain(read)));
+			const until = new Date(1000 * deadlineS).toISOString();
+			if (answer === null) {
+				this.ignored.add(name);
+				this.means.tell(askedOf(offer), "asked", `${accuser} asks on chain what is none of this claim: not answered`);
+				continue;
+			}
+			this.means.tell(askedOf(offer), "asked", `${accuser} asks on chain: ${read!.kind}; answered before ${until}`);
+			replies.push({ accuser, question, answer: toHex(answer) });
+		}
+		for (let i = 0; i < replies.length; i += REPLIES_AT_ONCE)
+			await chain.answer(id, part, attempt, replies.slice(i, i + REPLIES_AT_ONCE));
 	}
 
 	/** What is final is over; what has been over for a while goes. */
@@ -262,13 +309,24 @@ class Jobs {
 			}
 			if (state !== "claimed") continue;
 			const end = await this.endOf(entry).catch(() => null);
-			if (end === null) continue;
+			if (end === null) {
+				// One that cannot be answered now is tried again with the next sweep; its owner is told.
+				await this.answerGames(entry).catch((error) => this.trouble(error));
+				continue;
+			}
+			if (end === "settled") await this.collectDeposits(entry).catch((error) => this.trouble(error));
 			await this.answers.get(entry.name)?.close();
 			this.answers.delete(entry.name);
 			const page = { ...entry.page, state: "over" as const, atMs: nowMs() };
 			this.entries.set(entry.name, await this.book.write(askedOf(offer), page));
 			this.means.tell(askedOf(offer), "over", end);
 		}
+	}
+
+	private async collectDeposits({ page: { offer, claim } }: PartEntry): Promise<void> {
+		const attempt = offer.assignment?.attempt;
+		if (claim !== null && attempt !== undefined)
+			await this.options.chain?.collectDeposits(offer.id, offer.part, attempt);
 	}
 
 	/** How a claim ended; null: it may still be asked about. */

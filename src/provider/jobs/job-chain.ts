@@ -24,6 +24,19 @@ export interface ClaimShown {
 	readonly previous: Hex;
 }
 
+/** A question in somebody's game against a claim, docs/chain.md §12. Silence convicts. */
+interface ChainAsked {
+	readonly accuser: Hex;
+	/** src/protocol/network/chain-question.ts reads it. */
+	readonly question: Hex;
+	/** Last second to answer. */
+	readonly deadlineS: number;
+}
+
+export interface ChainReply extends Pick<ChainAsked, "accuser" | "question"> {
+	readonly answer: Hex;
+}
+
 export interface JobChain extends OwnChain {
 	/** 130 hex digits: the account works for this provider. */
 	readonly consent: string;
@@ -34,6 +47,12 @@ export interface JobChain extends OwnChain {
 	/** Locks the bond. Throws CHAIN_REFUSED. */
 	assign(terms: EscrowTermsText, assignment: NonNullable<PartOffer["assignment"]>): Promise<void>;
 	claim(terms: EscrowTermsText, part: number, claim: ClaimShown, signatures: readonly string[]): Promise<void>;
+	/** What is asked on chain about one of this account's claims and waits for its answer; `attempt` is the escrow's. */
+	questions(job: string, part: number, attempt: number): Promise<readonly ChainAsked[]>;
+	/** In one transaction. Throws CHAIN_…. */
+	answer(job: string, part: number, attempt: number, replies: readonly ChainReply[]): Promise<void>;
+	/** Deposits of questions about a claim that is paid: they are the provider's. */
+	collectDeposits(job: string, part: number, attempt: number): Promise<void>;
 	/** The word of the account on an answer about a claim. */
 	signAnswer(claim: Hex, answer: { readonly question: Hex; readonly answerHash: Hex }): Promise<Hex>;
 }

@@ -1,5 +1,14 @@
 // A provider's acts on chain for jobs, over the contracts of its network and with its own key.
 import { type Contracts, read } from "../../chain/contracts/contracts.ts";
+import {
+	answerQuestionsCall,
+	bookOf,
+	collectDepositsCall,
+	readBook,
+	readGame,
+	readGames,
+	type Sitting,
+} from "../../chain/contracts/dispute-games.ts";
 import { signAnswer } from "../../chain/contracts/disputes.ts";
 import { signJobConsent } from "../../chain/contracts/job-account.ts";
 import {
@@ -30,6 +39,9 @@ export async function openJobChain(
 	const numberOf = (job: string) => BigInt(`0x${job}`);
 	const part = (job: string, number: number) => readJobPart(contracts, numberOf(job), number);
 	const idOf: JobChain["idOf"] = (terms) => jobIdOf(jobTermsFromText(terms)).toString(16).padStart(64, "0");
+	const sittingOf = (job: string, number: number, attempt: number): Sitting => ({
+		...{ job: numberOf(job), part: number, attempt, provider: account.address },
+	});
 	return {
 		...{ chainId: addresses.chainId, escrow: addresses.jobEscrow.toLowerCase(), account: own, idOf, part },
 		consent: await signJobConsent(account, providerKey),
@@ -57,6 +69,31 @@ export async function openJobChain(
 			if (found.provider !== own || found.state !== "assigned") return;
 			const call = claimPartCall(contracts, jobTermsFromText(text), number, claim as ShownClaim, signatures as Hex[]);
 			await sendCall(client, account, call);
+		},
+		async questions(job, number, attempt) {
+			const sitting = sittingOf(job, number, attempt);
+			// One slot tells whether anybody plays: events are read only then.
+			if ((await readBook(contracts, sitting)).open === 0) return [];
+			const games = await readGames(contracts, { book: bookOf(sitting) });
+			return games.flatMap(({ accuser, rounds }) => {
+				const last = rounds.at(-1);
+				return last === undefined || last.answer !== null ? [] : [{ accuser, ...last }];
+			});
+		},
+		async answer(job, number, attempt, replies) {
+			const sitting = sittingOf(job, number, attempt);
+			const all = replies.map((reply) => ({ sitting, ...reply }));
+			await sendCall(client, account, answerQuestionsCall(contracts, all));
+		},
+		async collectDeposits(job, number, attempt) {
+			const sitting = sittingOf(job, number, attempt);
+			if ((await readBook(contracts, sitting)).games === 0) return;
+			for (const { accuser, rounds } of await readGames(contracts, { book: bookOf(sitting) })) {
+				if ((await readGame(contracts, sitting, accuser)).isPaid) continue;
+				const last = rounds.at(-1);
+				const unanswered = last === undefined || last.answer !== null ? null : last.question;
+				await sendCall(client, account, collectDepositsCall(contracts, sitting, accuser, unanswered));
+			}
 		},
 		signAnswer: (claim, answer) => signAnswer(account, contracts, { claim, ...answer }),
 	};

@@ -37,7 +37,7 @@ export interface PartMeans {
 	readonly onTrouble: (error: unknown) => void;
 }
 
-export type PartNews = "taken" | "running" | "claimed" | "answered" | "declined" | "lost" | "over";
+export type PartNews = "taken" | "running" | "claimed" | "answered" | "asked" | "declined" | "lost" | "over";
 
 /** An engine that died is started again; one that dies each time is not. */
 const MOST_STARTS = 5;
