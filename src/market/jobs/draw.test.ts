@@ -75,21 +75,28 @@ test("a validator that changes list, secret, block or choice afterwards is named
 	assert.equal(drawFault({ ...record, drawn: [...LIST, LIST[0]!].map(({ provider }) => provider) }, said), "drawn");
 });
 
-test("windows: the first and the last always, others without two of one, the last one shorter", () => {
+test("windows: the first and the last always, others without two of one, the last one never of one segment", () => {
 	for (const [segments, perWindow, count, windows] of [
 		[100, 10, 3, 5],
 		[101, 10, 3, 5],
 		[100, 10, 50, 10],
 		[10, 10, 3, 1],
 		[5, 10, 3, 1],
-		[11, 10, 3, 2],
+		[11, 10, 3, 1],
+		[12, 10, 3, 2],
+		[8, 1, 3, 5],
+		[2, 1, 3, 1],
+		[1, 1, 3, 1],
 	] as const) {
 		const drawn = drawWindows(seedOf(segments), segments, perWindow, count);
 		assert.equal(drawn.length, windows);
 		assert.equal(drawn[0]!.first, 0);
 		assert.equal(drawn.at(-1)!.first + drawn.at(-1)!.count, segments);
 		assert.equal(new Set(drawn.map(({ first }) => first)).size, windows);
-		assert.ok(drawn.every(({ first, count: one }) => first % perWindow === 0 && one >= 1 && one <= perWindow));
+		assert.ok(drawn.every(({ first }) => first % perWindow === 0));
+		assert.ok(drawn.slice(0, -1).every(({ count: one }) => one === perWindow));
+		const last = drawn.at(-1)!.count;
+		assert.ok(last <= perWindow + 1 && (last > 1 || segments === 1), "the chain tells the last state itself");
 	}
 });
 

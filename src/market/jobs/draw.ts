@@ -134,14 +134,20 @@ export interface Window {
 /**
  * Windows of a part that are run again: the first, the last, and `count` others, drawn after the claim. So who skips a share f of the others is found
  * with at least 1 − (1 − f)^count. `perWindow`: segments from one kept state to the next.
+ *
+ * ATTACK: the chain tells everybody the last state of a claim. Whoever is given the state before a last window of one segment would have nothing to run: so
+ * that one is run with the window before it.
  */
 export function drawWindows(seed: Uint8Array, segments: number, perWindow: number, count: number): Window[] {
-	const windows = Math.ceil(segments / perWindow);
+	const all = Math.ceil(segments / perWindow);
+	const isLastShort = all > 1 && segments - (all - 1) * perWindow === 1;
+	const windows = isLastShort ? all - 1 : all;
 	const chosen = new Set([0, windows - 1]);
 	const middle = Array.from({ length: Math.max(0, windows - 2) }, (_, i) => i + 1);
 	for (let turn = 0; turn < count && middle.length > 0; turn++)
 		chosen.add(middle.splice(below(seed, turn, middle.length), 1)[0]!);
 	return [...chosen]
 		.sort((a, b) => a - b)
-		.map((i) => ({ first: i * perWindow, count: Math.min(perWindow, segments - i * perWindow) }));
+		.map((i) => i * perWindow)
+		.map((first, at, { length }) => ({ first, count: at === length - 1 ? segments - first : perWindow }));
 }

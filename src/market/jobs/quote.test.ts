@@ -59,7 +59,7 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.deepEqual([quote.parts, quote.estimatedMs, quote.hosts], [3, 134 * 9000, 3]);
 	assert.equal(quote.priceMicros, 134 * 9000);
 	assert.equal(quote.feeMicros, Math.floor(quote.priceMicros / 50));
-	assert.equal(quote.auditMicros, Math.ceil((134 * 9000 * 72 * 12) / 1340));
+	assert.equal(quote.auditMicros, Math.ceil((134 * 9000 * 73 * 12) / 1340));
 	assert.equal(quote.totalMicros, 3 * (quote.priceMicros + quote.feeMicros + quote.auditMicros));
 	assert.equal(quote.workMs, Math.ceil(quote.estimatedMs / 0.7));
 	// Each further part needs the time of the one before, twice.

@@ -54,7 +54,8 @@ function auditedSegments({ name, count }: JobMethod, segments: number, perWindow
 	if (name === "redundant") return count * segments;
 	// A random audit takes the whole part; its price is held back for every part, and most of it goes back.
 	if (name === "optimistic") return segments;
-	return Math.min(segments, (count + 2) * perWindow);
+	// One more than the windows: a short last one is run with the one before it.
+	return Math.min(segments, (count + 2) * perWindow + 1);
 }
 
 /** Throws JOB_NO_PROVIDER, JOB_PRICE. */
