@@ -9,6 +9,8 @@ export function canonicalXml(apex: XmlElement, without: XmlElement | null = null
 	return out.join("");
 }
 
+const NONE: readonly [string, string][] = [];
+
 function write(
 	element: XmlElement,
 	rendered: ReadonlyMap<string, string>,
@@ -17,9 +19,12 @@ function write(
 	out: string[],
 ): void {
 	const name = element.prefix === "" ? element.local : `${element.prefix}:${element.local}`;
-	const fresh = [...namespaces]
-		.filter(([prefix, uri]) => (rendered.get(prefix) ?? (prefix === "" ? "" : null)) !== uri)
-		.sort(([a], [b]) => byCodePoint(a, b));
+	const fresh =
+		namespaces.size === 0
+			? NONE
+			: [...namespaces]
+					.filter(([prefix, uri]) => (rendered.get(prefix) ?? (prefix === "" ? "" : null)) !== uri)
+					.sort(([a], [b]) => byCodePoint(a, b));
 	out.push("<", name);
 	for (const [prefix, uri] of fresh)
 		out.push(prefix === "" ? " xmlns" : ` xmlns:${prefix}`, '="', escapedValue(uri), '"');
@@ -49,11 +54,15 @@ const VALUE_ESCAPES: Readonly<Record<string, string>> = {
 
 const escapedValue = (value: string): string => value.replace(/[&<"\t\n\r]/g, (c) => VALUE_ESCAPES[c]!);
 
-/** JavaScript compares UTF-16 units; canonical XML compares code points. */
+/** JavaScript compares UTF-16 units, canonical XML code points: surrogates come last there. */
 function byCodePoint(a: string, b: string): number {
 	if (a === b) return 0;
-	const [left, right] = [[...a], [...b]];
-	for (let i = 0; i < left.length && i < right.length; i++)
-		if (left[i] !== right[i]) return left[i]!.codePointAt(0)! - right[i]!.codePointAt(0)!;
-	return left.length - right.length;
+	const length = Math.min(a.length, b.length);
+	for (let i = 0; i < length; i++) {
+		const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)];
+		if (left !== right) return rankOf(left) - rankOf(right);
+	}
+	return a.length - b.length;
 }
+
+const rankOf = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);

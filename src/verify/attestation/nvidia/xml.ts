@@ -29,7 +29,9 @@ interface Open extends Omit<XmlElement, "children"> {
 const MOST_CHARS = 512 * 1024;
 const MOST_ELEMENTS = 20_000;
 const MOST_DEPTH = 32;
-const MOST_ATTRIBUTES = 4_096;
+const MOST_ATTRIBUTES = 256;
+/** In scope at once: every element that declares one copies them. */
+const MOST_NAMESPACES = 32;
 const NAME = /[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?/y;
 const SPACE = /[ \t\n]*/y;
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
@@ -135,17 +137,21 @@ class XmlParser {
 			declared.set(prefix, value);
 		}
 		const scope = declared.size === 0 ? outer : new Map([...outer, ...declared]);
+		if (scope.size > MOST_NAMESPACES) this.#wrong("more namespaces than any manifest has");
 		const resolve = (full: string, isAttribute: boolean) => {
-			const [first, second] = full.split(":");
-			const [prefix, local] = second === undefined ? ["", first!] : [first!, second];
+			const colon = full.indexOf(":");
+			const [prefix, local] = colon < 0 ? ["", full] : [full.slice(0, colon), full.slice(colon + 1)];
 			const uri = prefix === "" && isAttribute ? "" : (scope.get(prefix) ?? (prefix === "" ? "" : null));
 			return uri === null ? this.#wrong(`prefix ${prefix} is not declared`) : { prefix, local, uri };
 		};
-		const attributes = [...raw]
-			.filter(([attribute]) => attribute !== "xmlns" && !attribute.startsWith("xmlns:"))
-			.map(([attribute, value]) => ({ ...resolve(attribute, true), value }));
-		const expanded = new Set(attributes.map(({ uri, local }) => `${uri} ${local}`));
-		if (expanded.size !== attributes.length) this.#wrong("an attribute twice by two prefixes");
+		const attributes: XmlAttribute[] = [];
+		for (const [attribute, value] of raw)
+			if (attribute !== "xmlns" && !attribute.startsWith("xmlns:")) {
+				const { prefix, local, uri } = resolve(attribute, true);
+				attributes.push({ prefix, local, uri, value });
+			}
+		const named = attributes.filter(({ uri }) => uri !== "").map(({ uri, local }) => `${uri} ${local}`);
+		if (new Set(named).size !== named.length) this.#wrong("an attribute twice by two prefixes");
 		return { name, ...resolve(name, false), attributes, declared, scope, children: [] };
 	}
 
