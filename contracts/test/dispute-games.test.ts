@@ -324,7 +324,7 @@ test("20 false accusers, in a deep run 100: every question is answered, the clai
 
 test("gas is what contracts/gas.json says, and within its limits", () => {
 	checkGas("games", gas);
-	assert.ok(gas.gameSilent! <= 1_300_000, `${gas.gameSilent}`);
-	assert.ok(gas.gameEverything! <= 1_900_000, `${gas.gameEverything}`);
+	assert.ok(gas.gameSilent! <= 1_200_000, `${gas.gameSilent}`);
+	assert.ok(gas.gameEverything! <= 1_800_000, `${gas.gameEverything}`);
 	assert.ok(gas.gameTimeout! <= 350_000, `${gas.gameTimeout}`);
 });

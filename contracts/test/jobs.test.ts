@@ -319,7 +319,7 @@ test("only what the provider signed of this claim convicts, and only whoever ann
 test("gas is what contracts/gas.json says, and within its limits", () => {
 	const least = { jobFund: 180_000, jobAssign: 90_000, jobClaim: 120_000, jobClaimLargest: 120_000, jobSettle: 90_000 };
 	const proofs = ["proveMatmul", "proveMap", "proveReduce", "proveScatterAdd", "proveTwoWords"];
-	for (const [act, limit] of [...Object.entries(least), ...proofs.map((one) => [one, 500_000] as const)])
+	for (const [act, limit] of [...Object.entries(least), ...proofs.map((one) => [one, 350_000] as const)])
 		assert.ok(gas[act]! <= limit, `${act}: ${gas[act]} above ${limit}`);
 	checkGas("jobs", gas);
 });

@@ -11,16 +11,16 @@ import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mixedSample, mlpSample, numbersFrom, type Sample } from "../../src/work/builder/samples.test-kit.ts";
 import { CODE_OF } from "../../src/work/operators/instruction.ts";
-import type { Elements } from "../../src/work/operators/tensor-type.ts";
+import { createElements, type Elements, elementCount } from "../../src/work/operators/tensor-type.ts";
 import { orThrow } from "../../src/work/program/fault.ts";
 import { sealProgram } from "../../src/work/program/open-program.ts";
 import { createMachine } from "../../src/work/program/run-program.ts";
 import type { MapOp, Op } from "../../src/work/program/shapes.ts";
 import { accuse, ownTensor } from "../../src/work/trace/accuse.ts";
 import { type Contradiction, judgeElement, type Words } from "../../src/work/trace/judge.ts";
-import { chunkEnds } from "../../src/work/trace/layout.ts";
+import { chunkEnds, rowsOf, type SumOp } from "../../src/work/trace/layout.ts";
 import { traceSegment } from "../../src/work/trace/run-trace.ts";
-import { tensorTree } from "../../src/work/trace/tensor-tree.ts";
+import { leafOf, tensorTree } from "../../src/work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript } from "../../src/work/trace/transcript.ts";
 import { scaled } from "../../tests/fuzz.test-kit.ts";
 import { type Asked, caseOf } from "./disputes.test-kit.ts";
@@ -202,6 +202,49 @@ test("lies in every operator of real runs: both judges find the same, and neithe
 			}
 	for (const kind of ["matmul chunk", "reduce chunk", "scatter_add chunk", "map end", "map turn", "map load before"])
 		assert.ok(kinds.has(kind), `${kind}: ${[...kinds.keys()]}`);
+});
+
+test("sums over packed lanes, at the ends of their types and of words: both judges find the same", async () => {
+	const draw = numbersFrom(77);
+	let tried = 0;
+	for (const type of ["i8", "i16", "i32"] as const)
+		for (const k of [1, 31, 32, 33, 700, 1100]) {
+			const ends = { i8: [-128, 127], i16: [-32_768, 32_767], i32: [-(2 ** 20), 2 ** 20] }[type];
+			const filled = () => {
+				const elements = createElements(type, 2 * k) as Exclude<Elements, BigInt64Array>;
+				// The first row at an end of its type, the other one drawn.
+				for (let i = 0; i < 2 * k; i++) elements[i] = i < k ? ends[0]! : [...ends, 0, draw(255) - 128][draw(4)]!;
+				return elements;
+			};
+			const output = { type: "i64", dims: [1, 2, 2], lo: -(2n ** 63n), hi: 2n ** 63n - 1n } as const;
+			const operand = { source: "input", index: 0, type, dims: [1, 2, k] } as const;
+			const op: Op = { operator: "matmul", output, target: null, operands: [operand, operand] };
+			const rows = { operator: "reduce", reduction: "argmin", output: { ...output, dims: [2] }, target: null } as const;
+			const least: Op = { ...rows, operands: [{ ...operand, dims: [2, k] }] };
+			for (const one of [op, least]) {
+				const elements = one.operands.map(filled);
+				const trees = elements.map(tensorTree);
+				const inputs = trees.map(({ root }) => root);
+				const element = elementCount(one.output.dims) - 1 - (tried % 2);
+				const asked = { ...{ op: one, segment: 1, step: 0, k: 1, seed: SEED }, inputs, output: SEED, element };
+				const honest = createTranscript(one, element, { segment: 1, step: 0, k: 1, key: philoxKey(SEED) }, elements);
+				const cuts = chunkEnds(one as Op & SumOp, element);
+				for (let chunk = 0; chunk + 1 < cuts.length; chunk++) {
+					const leaves = rowsOf(one as Op & SumOp, element).rows.map(({ operand: at, base }) => {
+						const { leaf } = leafOf(base + cuts[chunk]!, type);
+						return { bytes: trees[at]!.leaf(leaf), path: trees[at]!.path(leaf) };
+					});
+					const shown: Contradiction = { kind: "chunk", chunk, leaves };
+					assert.ok(!(await mustAgree(asked, { transcript: honest }, shown, `${type} ${k}`)));
+					const size = (honest.length - 1) / Math.max(1, cuts.length - 2);
+					const place = chunk + 2 === cuts.length ? 0 : 1 + chunk * size;
+					const words = { transcript: honest.with(place, honest[place]! + 1n) };
+					assert.ok(await mustAgree(asked, words, shown, `${type} ${k}, false`));
+					tried += 1;
+				}
+			}
+		}
+	assert.ok(tried >= 36, `${tried}`);
 });
 
 interface InstructionRow {

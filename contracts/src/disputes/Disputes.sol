@@ -269,7 +269,7 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     function accusedOf(Case calldata accused) private view returns (Accused memory of_) {
         uint256 job = accused.terms.idOf();
         IJobEscrow.Part memory one = escrow.partOf(job, accused.part);
-        of_.claim = accused.terms.claimHash(address(escrow), accused.part, accused.segmentRoot, accused.resultRoot);
+        of_.claim = accused.terms.claimHash(address(escrow), job, accused.part, accused.segmentRoot, accused.resultRoot);
         of_.provider = one.provider;
         of_.book = bookNumber(job, accused.part, one.attempt, one.provider);
     }

@@ -160,11 +160,19 @@ library SumJudge {
         (uint256 size, uint256 indexSize) = (op.operands[0].size, op.operands[1].size);
         uint256 count = chunk.to - chunk.from;
         (uint256 x, uint256 index) = (chunk.at_[0], chunk.at_[1]);
+        // Bytes of the wanted index as the calldata has them: what does not fit the type is nowhere.
+        uint256 bits = 8 * indexSize;
+        uint256 mirrored = 0;
+        for (uint256 i = 0; i < indexSize; i++) mirrored |= (uint256(wanted) >> (8 * i) & 0xff) << (bits - 8 - 8 * i);
+        if (wanted < 0 || uint256(wanted) >> (bits - 1) != 0) return 0;
         unchecked {
             for (uint256 i = 0; i < count; i++) {
-                if (TensorTree.read(index + i * indexSize, indexSize) == wanted) {
-                    sum += TensorTree.read(x + i * size, size);
+                uint256 found;
+                assembly ("memory-safe") {
+                    found := shr(sub(256, bits), calldataload(index))
+                    index := add(index, indexSize)
                 }
+                if (found == mirrored) sum += TensorTree.read(x + i * size, size);
             }
         }
     }
@@ -175,25 +183,18 @@ library SumJudge {
         pure
         returns (int256[2] memory)
     {
-        (uint256 at_, uint256 size, uint256 to) = (chunk.at_[0], op.operands[0].size, chunk.to);
+        (uint256 at_, uint256 size, uint256 count) = (chunk.at_[0], op.operands[0].size, chunk.to - chunk.from);
         if (op.reduction == 0) {
-            unchecked {
-                for (uint256 i = chunk.from; i < to; i++) (running[0], at_) = (running[0] + TensorTree.read(at_, size), at_ + size);
-            }
+            running[0] += TensorTree.total(at_, size, count);
             return running;
         }
-        // The smallest is the largest of the negated. The lowest index wins, so only a better one replaces.
-        int256 sign = op.reduction & 1 == 1 ? int256(1) : int256(-1);
+        // The lowest index wins, so only a better one replaces.
+        bool isLeast = op.reduction & 1 == 0;
         bool isIndex = op.reduction >= 3;
-        (int256 best, int256 index) = (sign * running[isIndex ? 1 : 0], running[0]);
-        if (chunk.number == 0) best = type(int256).min;
-        unchecked {
-            for (uint256 i = chunk.from; i < to; i++) {
-                int256 value = sign * TensorTree.read(at_, size);
-                at_ += size;
-                if (value > best) (best, index) = (value, int256(i));
-            }
-        }
-        return isIndex ? [index, sign * best] : [sign * best, int256(0)];
+        int256 best = running[isIndex ? 1 : 0];
+        if (chunk.number == 0) best = isLeast ? type(int256).max : type(int256).min;
+        (int256 found, uint256 index) = TensorTree.most(at_, size, count, isLeast, best);
+        if (!isIndex) return [found, int256(0)];
+        return [index < count ? int256(chunk.from + index) : running[0], found];
     }
 }

@@ -75,20 +75,159 @@ library TensorTree {
 
     /// Σ a·b of `count` elements from two places of the calldata. No sum of 2²⁰ products of 64 bits leaves 256.
     function dot(uint256 a, uint256 sizeA, uint256 b, uint256 sizeB, uint256 count) internal pure returns (int256 sum) {
-        if (sizeA == 1 && sizeB == 1) {
-            assembly ("memory-safe") {
-                for { let end := add(a, count) } lt(a, end) { a := add(a, 1) } {
-                    sum := add(
-                        sum,
-                        mul(signextend(0, byte(0, calldataload(a))), signextend(0, byte(0, calldataload(b))))
-                    )
-                    b := add(b, 1)
-                }
-            }
-            return sum;
+        uint256 done = 0;
+        if (sizeA == sizeB && sizeA <= 2) {
+            uint256 words = count * sizeA / 32;
+            sum = sizeA == 1 ? dot8(a, b, words) : dot16(a, b, words);
+            done = words * 32 / sizeA;
         }
         unchecked {
-            for (uint256 i = 0; i < count; i++) sum += read(a + i * sizeA, sizeA) * read(b + i * sizeB, sizeB);
+            a += done * sizeA;
+            b += done * sizeB;
+            for (uint256 i = done; i < count; i++) {
+                sum += read(a, sizeA) * read(b, sizeB);
+                (a, b) = (a + sizeA, b + sizeB);
+            }
+        }
+    }
+
+    // Eight products at a time: with x = 2³² a word of eight bytes is a polynomial, and of the product of one with the other's mirror
+    // image the coefficient of x⁷ is Σ a·b. What lies below cannot reach it, what lies above leaves the word. Bytes are made positive
+    // by 128, and what that adds is taken off: Σ a·b = Σ a'·b' − 128·Σ(a' + b') + 128²·n.
+
+    function dot8(uint256 a, uint256 b, uint256 words) private pure returns (int256 sum) {
+        assembly ("memory-safe") {
+            let mask := 0x000000ff000000ff000000ff000000ff000000ff000000ff000000ff000000ff
+            let plain := 0
+            for { let end := add(a, shl(5, words)) } lt(a, end) { a := add(a, 32) } {
+                let x := xor(calldataload(a), 0x8080808080808080808080808080808080808080808080808080808080808080)
+                let y := xor(calldataload(b), 0x8080808080808080808080808080808080808080808080808080808080808080)
+                b := add(b, 32)
+                // The lanes of y in the other order.
+                y := or(shr(128, y), shl(128, y))
+                y := or(
+                    and(shr(64, y), 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff),
+                    shl(64, and(y, 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff))
+                )
+                y := or(
+                    and(shr(32, y), 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff),
+                    shl(32, and(y, 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff))
+                )
+                let all := 0
+                for { let i := 0 } lt(i, 32) { i := add(i, 8) } {
+                    let p := and(shr(i, x), mask)
+                    let q := and(shr(i, y), mask)
+                    sum := add(sum, shr(224, mul(p, q)))
+                    all := add(all, add(p, q))
+                }
+                plain := add(plain, shr(224, mul(all, 0x0000000100000001000000010000000100000001000000010000000100000001)))
+            }
+            sum := sub(add(sum, mul(words, 524288)), shl(7, plain))
+        }
+    }
+
+    /// The same with x = 2⁶⁴, four at a time, and 2¹⁵ for 128.
+    function dot16(uint256 a, uint256 b, uint256 words) private pure returns (int256 sum) {
+        assembly ("memory-safe") {
+            // Little-endian in the calldata; the highest bit is turned.
+            function swapped(place) -> x {
+                x := calldataload(place)
+                let low := 0x00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff
+                x := xor(
+                    or(and(shr(8, x), low), shl(8, and(x, low))),
+                    0x8000800080008000800080008000800080008000800080008000800080008000
+                )
+            }
+            let mask := 0x000000000000ffff000000000000ffff000000000000ffff000000000000ffff
+            let plain := 0
+            for { let end := add(a, shl(5, words)) } lt(a, end) { a := add(a, 32) } {
+                let x := swapped(a)
+                let y := swapped(b)
+                b := add(b, 32)
+                y := or(shr(128, y), shl(128, y))
+                y := or(
+                    and(shr(64, y), 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff),
+                    shl(64, and(y, 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff))
+                )
+                let all := 0
+                for { let i := 0 } lt(i, 64) { i := add(i, 16) } {
+                    let p := and(shr(i, x), mask)
+                    let q := and(shr(i, y), mask)
+                    sum := add(sum, shr(192, mul(p, q)))
+                    all := add(all, add(p, q))
+                }
+                plain := add(plain, shr(192, mul(all, 0x0000000000000001000000000000000100000000000000010000000000000001)))
+            }
+            sum := sub(add(sum, mul(words, 17179869184)), shl(15, plain))
+        }
+    }
+
+    /// Largest of `count` elements from a place of the calldata, and the first index that has it; smallest with `isLeast`. Only what is
+    /// above `best` counts.
+    function most(uint256 from, uint256 size, uint256 count, bool isLeast, int256 best)
+        internal
+        pure
+        returns (int256 found, uint256 index)
+    {
+        index = count;
+        assembly ("memory-safe") {
+            function half(word, i) -> v {
+                v := or(or(byte(i, word), shl(8, byte(add(i, 1), word))),
+                    or(shl(16, byte(add(i, 2), word)), shl(24, byte(add(i, 3), word))))
+            }
+            // The smallest is the largest of the turned ones: ~x = −x − 1.
+            let turned := sub(0, isLeast)
+            found := xor(best, turned)
+            let i := 0
+            // A leaf has a thousand of these.
+            if eq(size, 1) {
+                for {} lt(i, count) { i := add(i, 1) } {
+                    let value := xor(signextend(0, byte(0, calldataload(add(from, i)))), turned)
+                    if sgt(value, found) {
+                        found := value
+                        index := i
+                    }
+                }
+            }
+            for {} lt(i, count) { i := add(i, 1) } {
+                let word := calldataload(from)
+                from := add(from, size)
+                let value
+                switch size
+                case 2 { value := signextend(1, or(byte(0, word), shl(8, byte(1, word)))) }
+                case 4 { value := signextend(3, half(word, 0)) }
+                default { value := signextend(7, or(half(word, 0), shl(32, half(word, 4)))) }
+                value := xor(value, turned)
+                if sgt(value, found) {
+                    found := value
+                    index := i
+                }
+            }
+            found := xor(found, turned)
+        }
+    }
+
+    /// Σ of `count` elements from a place of the calldata.
+    function total(uint256 from, uint256 size, uint256 count) internal pure returns (int256 sum) {
+        assembly ("memory-safe") {
+            function half(word, i) -> v {
+                v := or(or(byte(i, word), shl(8, byte(add(i, 1), word))),
+                    or(shl(16, byte(add(i, 2), word)), shl(24, byte(add(i, 3), word))))
+            }
+            let i := 0
+            if eq(size, 1) {
+                for {} lt(i, count) { i := add(i, 1) } {
+                    sum := add(sum, signextend(0, byte(0, calldataload(add(from, i)))))
+                }
+            }
+            for {} lt(i, count) { i := add(i, 1) } {
+                let word := calldataload(from)
+                from := add(from, size)
+                switch size
+                case 2 { sum := add(sum, signextend(1, or(byte(0, word), shl(8, byte(1, word))))) }
+                case 4 { sum := add(sum, signextend(3, half(word, 0))) }
+                default { sum := add(sum, signextend(7, or(half(word, 0), shl(32, half(word, 4))))) }
+            }
         }
     }
 }

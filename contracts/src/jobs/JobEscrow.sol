@@ -129,7 +129,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         if (_book.isFallen(job, part, one)) revert BuiltOnFallen(part);
         mustBeginWhereItMust(terms, job, part, one.base, claimed);
         bytes32 last = lastOf(terms, part, claimed);
-        bytes32 hash = terms.claimHash(address(this), part, claimed.segmentRoot, claimed.resultRoot);
+        bytes32 hash = terms.claimHash(address(this), job, part, claimed.segmentRoot, claimed.resultRoot);
         mustBeSigned(terms, keccak256(abi.encode(STORED_TYPE, job, part, one.attempt, hash)), signatures);
         one.state = PartState.Claimed;
         one.time = uint40(block.timestamp + terms.windowSeconds);

@@ -49,16 +49,17 @@ library JobTerms {
         if (count > each) count = each;
     }
 
-    /// docs/work.md §7.
+    /// docs/work.md §7. `job` is the number of these terms.
     function claimHash(
         IJobEscrow.Terms calldata terms,
         address escrow,
+        uint256 job,
         uint32 part,
         bytes32 segmentRoot,
         bytes32 resultRoot
     ) internal view returns (bytes32) {
         (uint64 first, uint64 count) = rangeOf(terms, part);
-        bytes memory place = abi.encodePacked(bytes1(0x06), block.chainid, escrow, idOf(terms), part);
+        bytes memory place = abi.encodePacked(bytes1(0x06), block.chainid, escrow, job, part);
         return keccak256(
             abi.encodePacked(place, terms.program, terms.inputs, first, count, segmentRoot, resultRoot)
         );
