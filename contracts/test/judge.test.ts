@@ -3,12 +3,19 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { type AccusedCase, type ElementFault, judgeOnChain } from "../../src/chain/contracts/disputes.ts";
+import {
+	type AccusedCase,
+	type ElementFault,
+	judgeOnChain,
+	judgeWireOnChain,
+} from "../../src/chain/contracts/disputes.ts";
 import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { philoxKey } from "../../src/protocol/hash/philox.ts";
 import { vectorRows } from "../../src/protocol/vectors.test-kit.ts";
+import { decodeFraudFile } from "../../src/verify/optimistic/fraud/fraud-file.ts";
 import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.test-kit.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
+import { wireProof } from "../../src/verify/optimistic/fraud/wire-proof.ts";
 import { mixedSample, mlpSample, numbersFrom, type Sample } from "../../src/work/builder/samples.test-kit.ts";
 import { CODE_OF } from "../../src/work/operators/instruction.ts";
 import { createElements, type Elements, elementCount } from "../../src/work/operators/tensor-type.ts";
@@ -23,7 +30,7 @@ import { traceSegment } from "../../src/work/trace/run-trace.ts";
 import { leafOf, tensorTree } from "../../src/work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript } from "../../src/work/trace/transcript.ts";
 import { scaled } from "../../tests/fuzz.test-kit.ts";
-import { type Asked, caseOf } from "./disputes.test-kit.ts";
+import { type Asked, caseOf, NO_TERMS } from "./disputes.test-kit.ts";
 import { askedOf, judgeVectors } from "./judge-vectors.test-kit.ts";
 import { openTestNetwork, type TestNetwork } from "./network.test-kit.ts";
 
@@ -97,6 +104,82 @@ test("a changed fraud file convicts on the chain when it convicts here, and by n
 	}
 	assert.ok(fields.size >= 20, [...fields].join());
 });
+
+/** What the chain's judge of wires finds in a file; null: the file is of another kind. */
+async function wireOnChain(file: Uint8Array): Promise<string | null> {
+	const proof = wireProof(file);
+	if (proof === null) return null;
+	const { program, inputs } = proof.claim;
+	const decoded = decodeFraudFile(file);
+	assert.ok(decoded.ok);
+	const { claim } = decoded.evidence.envelope.body;
+	// Of the job's parts only the first is asked about: it has the claim's segments.
+	const terms = { ...NO_TERMS, program, inputs, segments: BigInt(claim.segments), seed: seedIn(file) };
+	try {
+		const found = await judgeWireOnChain(network.contracts, { ...proof.accused, terms, last: inputs }, proof.fault);
+		return `${found.said} ${found.right}`;
+	} catch (error) {
+		const refused = refusedBecause(error);
+		if (refused === null) throw error;
+		return refused;
+	}
+}
+
+const NO_SEED = `0x${"00".repeat(32)}` as const;
+/** Files of inputs show the seed. */
+function seedIn(file: Uint8Array): `0x${string}` {
+	const decoded = decodeFraudFile(file);
+	const fault = decoded.ok ? decoded.evidence.envelope.body.fault : null;
+	return fault?.kind === "wire" && fault.origin.from === "input" ? `0x${fault.origin.seed}` : NO_SEED;
+}
+
+test("golden files of false wires and ends convict on the chain by the same roots, and honest ones show nothing", async () => {
+	const seen = new Set<string>();
+	for (const row of vectorRows<FraudRow>("work-fraud")) {
+		const file = new Uint8Array(Buffer.from(row.file, "base64"));
+		const found = await wireOnChain(file);
+		if (found === null) continue;
+		const wanted = row.code === "" ? `0x${row.said} 0x${row.right}` : "NothingShown";
+		assert.equal(found, wanted, row.name);
+		seen.add(row.kind);
+	}
+	assert.deepEqual([...seen].sort(), ["end", "wire"]);
+});
+
+test("a changed file of a false wire or end convicts on the chain when it convicts here, and by nothing else", async () => {
+	let every = 0;
+	let tried = 0;
+	for (const row of vectorRows<FraudRow>("work-fraud")) {
+		if (row.code !== "" || (row.kind !== "wire" && row.kind !== "end")) continue;
+		for (const { field, file } of tamperedFrauds(new Uint8Array(Buffer.from(row.file, "base64")))) {
+			// The claim itself is the escrow's; containers are not sent, and the chain has a word in place of the whole program.
+			if (/^(accused|claim|format|version|attachments\[\]|one attachment)|whole|seed|state.segment/.test(field))
+				continue;
+			if (every++ % Math.max(1, 5 / scaled(1)) !== 0 || isWholeAttached(file, field)) continue;
+			const here = verifyFraud(file);
+			// The chain does not look at a trace that it does not need.
+			if (here.status === "invalid" && here.detail === "is not needed") continue;
+			const there = await wireOnChain(file);
+			tried += 1;
+			if (there === null) assert.equal(here.status, "invalid", `${row.name}, ${field}`);
+			else
+				assert.equal(
+					there.startsWith("0x"),
+					here.status === "valid",
+					`${row.name}, ${field}: ${there} ${JSON.stringify(here)}`,
+				);
+		}
+	}
+	assert.ok(tried > 40, `${tried}`);
+});
+
+/** The attachment that is changed is the whole program. */
+function isWholeAttached(file: Uint8Array, field: string): boolean {
+	const decoded = decodeFraudFile(file);
+	if (!decoded.ok || !field.includes("attachment")) return false;
+	const { fault } = decoded.evidence.envelope.body;
+	return "origin" in fault && "whole" in fault.origin && fault.origin.whole;
+}
 
 const SEED = Uint8Array.from({ length: 32 }, (_, i) => 200 - i);
 

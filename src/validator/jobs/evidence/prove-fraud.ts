@@ -7,6 +7,7 @@ import {
 	isProofAnnounced,
 	proveCall,
 	proveTwoWordsCall,
+	proveWireCall,
 } from "../../../chain/contracts/disputes.ts";
 import { type JobTerms, jobIdOf, readJobPart } from "../../../chain/contracts/job-escrow.ts";
 import { announcementSalt } from "../../../chain/sending/announce.ts";
@@ -14,6 +15,7 @@ import type { Call } from "../../../chain/sending/sign.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { elementProof, twoWordsProof } from "../../../verify/optimistic/fraud/fraud-proof.ts";
+import { wireProof } from "../../../verify/optimistic/fraud/wire-proof.ts";
 import type { ClaimAtHand, EvidenceChain } from "./claim-at-hand.ts";
 import { isProvable } from "./signed-file.ts";
 
@@ -26,6 +28,8 @@ function proofOf({ contracts }: EvidenceChain, at: ClaimAtHand, terms: JobTerms,
 		const accused: AccusedCase = { ...element.accused, terms, last, traceSignature };
 		return proveCall(contracts, salt, accused, { ...element.fault, signatures });
 	}
+	const wire = wireProof(file);
+	if (wire !== null) return proveWireCall(contracts, salt, { ...wire.accused, terms, last }, wire.fault);
 	const words = twoWordsProof(file);
 	return words && proveTwoWordsCall(contracts, salt, { ...words.accused, terms, last }, words);
 }

@@ -4,6 +4,7 @@ import { signFraudFile } from "../../../verify/optimistic/fraud/fraud-file.ts";
 import { answersOfFile, elementProof, twoWordsProof } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { ProgramParts } from "../../../verify/optimistic/fraud/show-parts.ts";
+import { wireProof } from "../../../verify/optimistic/fraud/wire-proof.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
 import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
 
@@ -12,7 +13,11 @@ type Means = Pick<EvidenceMeans, "answers" | "chain">;
 /** The chain convicts by it, as far as its judge goes today. */
 export const isProvable = (file: Uint8Array): boolean => {
 	const verdict = verifyFraud(file);
-	return verdict.status === "valid" && verdict.signer !== null && (elementProof(file) ?? twoWordsProof(file)) !== null;
+	return (
+		verdict.status === "valid" &&
+		verdict.signer !== null &&
+		(elementProof(file) ?? wireProof(file) ?? twoWordsProof(file)) !== null
+	);
 };
 
 /** The file with the signatures that its claimant gave with its answers; as it is where there is no chain, or nothing to sign. */

@@ -48,7 +48,7 @@ const writerSaid = (segment: number, tensor: number, op: number): AnswerSaid => 
 });
 
 /** The tensor of which a file shows by the whole program that nothing writes it; on the chain the accused's word shows it. */
-function unwritten(fault: FaultShown, attachments: readonly Uint8Array[]): number | null {
+export function unwrittenTensor(fault: FaultShown, attachments: readonly Uint8Array[]): number | null {
 	if ((fault.kind !== "wire" && fault.kind !== "end") || !("whole" in fault.origin) || !fault.origin.whole) return null;
 	if (fault.kind === "end") return fault.root.tensor;
 	const decoded = attachments[0] === undefined ? null : decodeOp(attachments[0]);
@@ -82,7 +82,7 @@ export function answersOf(
 	if (fault.kind === "words")
 		return fault.answers.map((answer) => ({ question: hex(fault.question), answerHash: hex(answer) }));
 	if (fault.kind === "writer") return [writerSaid(segment, fault.tensor, fault.said)];
-	const tensor = unwritten(fault, attachments);
+	const tensor = unwrittenTensor(fault, attachments);
 	const none = tensor === null ? [] : [writerSaid(segment, tensor, NO_WRITER)];
 	if (trace === null) return none;
 	const told = { question: traceQuestion(segment), answerHash: toHex(keccak(hexToBytes(trace)!)) };
@@ -141,14 +141,20 @@ export function elementProof(file: Uint8Array) {
 			shown: shownOf(fault, opLeaf, leaves),
 		},
 		answers,
-		...signaturesIn(body),
+		...signaturesIn(body, transcripts.length),
 	};
 }
 
-/** As `prove` takes them: the first apart from the others. Empty where the file has none. */
-function signaturesIn({ signed }: FraudBody): { readonly traceSignature: Hex; readonly signatures: readonly Hex[] } {
+/** As `prove` takes them: the first apart from those of so many transcripts. Empty where the file has none: then the words on the chain count. */
+function signaturesIn(
+	{ signed }: FraudBody,
+	transcripts: number,
+): { readonly traceSignature: Hex; readonly signatures: readonly Hex[] } {
 	const [trace, ...others] = (signed?.signatures ?? []).map(hex);
-	return { traceSignature: trace ?? "0x", signatures: others };
+	return {
+		traceSignature: trace ?? "0x",
+		signatures: Array.from({ length: transcripts }, (_, i): Hex => others[i] ?? "0x"),
+	};
 }
 
 /** The arguments of `proveTwoWords` that a file of two answers gives, without terms; null for any other file. */
