@@ -53,6 +53,8 @@ test("real files are recognised and judged together", { skip: samplesMissing }, 
 	const cpu = await assay("verify", ...snp, join(SAMPLES, "roots/amd-genoa.pem"), "--at", "2026-06-01T00:00:00Z");
 	assert.equal(cpu.code, 0, cpu.out);
 	assert.match(cpu.out, /^VALID {2}SNP report, level genuine\n/);
+	const low = await assay("verify", ...snp, join(SAMPLES, "roots/amd-genoa.pem"), "--require", "measured");
+	assert.equal(low.code, 2, "a report of a CPU alone shows no measured firmware");
 	const shown = await assay("show", files[0]!);
 	assert.match(shown.out, /^device report \(unchecked\)\n {2}device {9}gpu\n/);
 });

@@ -12,7 +12,7 @@ import { type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
 import { verifyManifest } from "./nvidia/verify-manifest.ts";
 import { verifyDeviceSet } from "./nvidia/verify-set.ts";
 import type { AttestationSettings } from "./settings.ts";
-import { type AttestationVerdict, hear, refuse } from "./verdict.ts";
+import { type AttestationVerdict, hear, type Level, refuse } from "./verdict.ts";
 
 export interface FilesQuestion {
 	readonly require: "genuine" | "measured" | null;
@@ -34,6 +34,20 @@ const SUBJECTS: readonly FileKind[] = [
 ];
 
 export function verifyFiles(
+	files: readonly Uint8Array[],
+	question: FilesQuestion,
+	settings: AttestationSettings,
+): FilesVerdict {
+	const verdict = verifyTogether(files, question, settings);
+	const isBelow = question.require !== null && LEVELS.indexOf(verdict.level) < LEVELS.indexOf(question.require);
+	if (verdict.status !== "valid" || !isBelow) return verdict;
+	const detail = `the files show level ${verdict.level}, not ${question.require}`;
+	return { ...verdict, status: "inconclusive", code: "COLLATERAL_MISSING", where: "files", detail };
+}
+
+const LEVELS: readonly Level[] = ["none", "genuine", "measured", "hosted"];
+
+function verifyTogether(
 	files: readonly Uint8Array[],
 	question: FilesQuestion,
 	settings: AttestationSettings,

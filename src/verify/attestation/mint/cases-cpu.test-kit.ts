@@ -99,6 +99,10 @@ const quoteCases = (): MintedCase[] => [
 	tdx("two certificates", "ATTEST_CHAIN", (plan) => {
 		plan.editChain = ([pck, ca]) => [pck!, ca!];
 	}),
+	tdx("no authority between", "ATTEST_CHAIN", (plan) => {
+		plan.pck = { issuer: intelRoot };
+		plan.editChain = ([pck, , root]) => [pck!, root!];
+	}),
 	tdx("a certificate of the root itself", "ATTEST_CHAIN", (plan) => {
 		plan.editChain = ([pck, , root]) => [pck!, root!, root!];
 	}),
@@ -137,6 +141,13 @@ const quoteCases = (): MintedCase[] => [
 			mintQuote(quotePlan()),
 			{ ask: "signed", reportData: null, collateral: null },
 			{ ...settings, policy: { ...DEFAULT_POLICY, guests: ["00".repeat(48)] } },
+		),
+	),
+	minted("tdx: an enclave in debug mode, no collateral", "QE_WRONG", undefined, (settings) =>
+		verifyQuote(
+			mintQuote({ ...quotePlan(), qeFlags: 0x13 }),
+			{ ask: "signed", reportData: null, collateral: null },
+			settings,
 		),
 	),
 	minted("tdx: no collateral", "COLLATERAL_MISSING", undefined, (settings) =>
