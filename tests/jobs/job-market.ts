@@ -70,9 +70,9 @@ export interface JobMarket {
 	close(): Promise<void>;
 }
 
-/** Times of seconds instead of hours; who is honest keeps them also on a busy machine. */
+/** Times of seconds instead of hours, and enough of them for honest ones on a busy machine: who loses a part does not get it again. */
 const PARAMS = {
-	...{ jobAcceptMs: 15_000, jobBeatMs: 1500, jobBeatMisses: 6, jobLeastWorkMs: 12_000, jobStartMs: 900_000 },
+	...{ jobAcceptMs: 60_000, jobBeatMs: 1500, jobBeatMisses: 8, jobLeastWorkMs: 20_000, jobStartMs: 900_000 },
 	...{ jobCheckedMs: 1000, jobWindowMs: 600_000 },
 };
 

@@ -45,6 +45,7 @@ test("open, assigned, running, claimed, paid", () => {
 	refuses(() => rules.offer(next, 0, "b", 5, P), /it is assigned/);
 	refuses(() => rules.claim(next, 0, CLAIM, 5), /it is assigned/);
 	next = rules.accept(next, 0, 10);
+	refuses(() => rules.accept(next, 0, 10), /it is running/);
 	refuses(() => rules.decline(next, 0), /it is running/);
 	next = rules.beat(next, 0, 3, 20);
 	for (const done of [2, 5, 3.5, Number.NaN]) refuses(() => rules.beat(next, 0, done, 20), /segments were done/);
@@ -110,6 +111,8 @@ test("what is disputed is never checked, nobody goes on from it, and its window 
 	assert.deepEqual(steps(disputed), []);
 	assert.deepEqual(steps(claimed(job(), 0, "a", 0)), [{ kind: "draw", part: 1, only: "a" }]);
 	assert.equal(rules.settle(disputed, 0, TERMS.windowMs + 1).parts[0]!.state, "paid");
+	const paid = rules.settle(claimed(job(), 0, "a", 0), 0, TERMS.windowMs + 1);
+	assert.equal(rules.offer(paid, 1, "b", TERMS.windowMs + 1, P).parts[1]!.state, "assigned", "what was paid stands");
 	const again = rules.offer(rules.convict(disputed, 0), 0, "b", 0, P);
 	assert.equal(again.parts[0]!.isDisputed, false, "of the next one nothing is said");
 });
@@ -153,6 +156,8 @@ test("the customer takes back what nobody has; anyone, what nobody can get any m
 });
 
 test("audits: asked once, answered once, compared once", () => {
+	refuses(() => rules.addAudits(job(), 0, []), /it is open/);
+	refuses(() => rules.replaceAudit(job(), 0, 0, { auditor: "z", untilMs: 1 }), /it is open/);
 	const ask = { auditor: "b", first: 0, count: 4, untilMs: 0, tried: [], answer: null, agrees: null };
 	const asked = rules.addAudits(claimed(job(), 0, "a", 0), 0, [ask]);
 	refuses(() => rules.compareAudit(asked, 0, 0, true), /nothing to compare/);
