@@ -201,3 +201,22 @@ test("what is no receipt says so, and another program is another program", () =>
 	assert.equal(codeOf(good, { program: "cd".repeat(32) }), RECEIPT_PROGRAM);
 	assert.equal(codeOf(good, { program }), "VERIFIER_UNKNOWN");
 });
+
+test("SP1: a proof of another length, of another version, of a program that failed or under other keys is refused as that", () => {
+	const current = SP1_GROTH16.find((one) => one.vkRoot !== null)!;
+	const other = SP1_GROTH16.find((one) => one.version !== current.version)!;
+	const word = (value: string) => value.padStart(64, "0");
+	const codeOf = (head: readonly string[], version = current.version) => {
+		const proof = `${current.verifierHash.slice(0, 8)}${head.join("")}${"00".repeat(256)}`;
+		const verdict = verifyReceipt(
+			utf8ToBytes(JSON.stringify({ proof, vkey: "0b".repeat(32), publicValues: "", version })),
+		);
+		return verdict.status === "invalid" && verdict.code;
+	};
+	const head = [word("0"), word(current.vkRoot!), word("0")];
+	assert.equal(codeOf(head.slice(1)), "PROOF_FORM");
+	assert.equal(codeOf(head, other.version), "VERIFIER_OTHER");
+	assert.equal(codeOf(head.with(0, word("1"))), "PROOF_EXIT");
+	assert.equal(codeOf(head.with(1, word("1"))), "PROOF_WRONG");
+	assert.equal(codeOf(head), "PROOF_WRONG", "no point is at zero");
+});
