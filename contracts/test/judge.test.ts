@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { read } from "../../src/chain/contracts/contracts.ts";
 import {
 	type AccusedCase,
 	type ElementFault,
@@ -10,12 +11,20 @@ import {
 	judgeWireOnChain,
 } from "../../src/chain/contracts/disputes.ts";
 import { refusedBecause } from "../../src/chain/sending/refusal.ts";
+import { toHex } from "../../src/protocol/chain/hex.ts";
 import { philoxKey } from "../../src/protocol/hash/philox.ts";
+import { encodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
 import { vectorRows } from "../../src/protocol/vectors.test-kit.ts";
+import { chainQuestionOf } from "../../src/verify/optimistic/chain-road.ts";
 import { decodeFraudFile } from "../../src/verify/optimistic/fraud/fraud-file.ts";
 import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.test-kit.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
+import { ProgramParts } from "../../src/verify/optimistic/fraud/show-parts.ts";
 import { wireProof } from "../../src/verify/optimistic/fraud/wire-proof.ts";
+import { type Lie, runInMemory } from "../../src/verify/optimistic/liars.test-kit.ts";
+import { nextQuestion, questionKey } from "../../src/verify/optimistic/next-question.ts";
+import { questionBasis } from "../../src/verify/optimistic/question-basis.ts";
+import { answerTo } from "../../src/verify/optimistic/questions.ts";
 import { mixedSample, mlpSample, numbersFrom, type Sample } from "../../src/work/builder/samples.test-kit.ts";
 import { CODE_OF } from "../../src/work/operators/instruction.ts";
 import { createElements, type Elements, elementCount } from "../../src/work/operators/tensor-type.ts";
@@ -180,6 +189,57 @@ function isWholeAttached(file: Uint8Array, field: string): boolean {
 	const { fault } = decoded.evidence.envelope.body;
 	return "origin" in fault && "whole" in fault.origin && fault.origin.whole;
 }
+
+test("every question that a dispute asks on the chain is shown to have an answer, and no other is", async () => {
+	const { program, given } = mixedSample();
+	const checked = orThrow(sealProgram(program));
+	const run = (lie: Lie | null) => runInMemory(checked, given, SEED, 3, lie)!;
+	const { job, answers } = run(null);
+	const kinds = new Set<string>();
+	for (const lie of [
+		{ kind: "element", segment: 2, step: 1, op: 0, element: 3 },
+		{ kind: "state", of: "state", segment: 1, at: 1 },
+	] as const satisfies readonly Lie[]) {
+		const { answers: liar } = run(lie);
+		const parts = new ProgramParts(program).file(
+			liar.claim,
+			2,
+			null,
+			{ kind: "writer", tensor: 0, said: 0, op: null },
+			[],
+		);
+		const { accused: fields, claim } = wireProof(parts)!;
+		const terms = { ...NO_TERMS, program: claim.program, inputs: claim.inputs, segments: 3n, seed: toHex(SEED) };
+		const said = new Map<string, Uint8Array>();
+		for (;;) {
+			const accused = { ...liar, audit: null, said };
+			const next = await nextQuestion({ job, answers, segment: null }, accused);
+			if (next.move !== "ask") break;
+			const question = await chainQuestionOf(program, accused, next.question);
+			const segment = BigInt(next.question.segment);
+			const traceOf = said.get(questionKey({ kind: "trace", audit: null, page: 0, segment: lie.segment }));
+			const trace = traceOf === undefined ? fields.trace : toHex(traceOf);
+			const basis = await questionBasis(program, accused, question);
+			const judged = (bytes: Uint8Array) =>
+				read(
+					network.contracts,
+					"wireJudge",
+					"judgeQuestion",
+					{ ...fields, terms, last: terms.seed, segment, trace },
+					network.contracts.addresses.disputes,
+					toHex(bytes),
+					basis,
+				);
+			const bytes = encodeChainQuestion(question);
+			await judged(bytes);
+			// Its last byte is of a count, a hash or a tensor's number.
+			await assert.rejects(judged(bytes.map((byte, i) => (i === bytes.length - 1 ? byte ^ 0x80 : byte))));
+			kinds.add(question.kind);
+			said.set(questionKey(next.question), await answerTo(liar, next.question));
+		}
+	}
+	assert.deepEqual([...kinds].sort(), ["leaf", "nodes", "op", "roots", "trace", "transcript", "writer"]);
+});
 
 const SEED = Uint8Array.from({ length: 32 }, (_, i) => 200 - i);
 

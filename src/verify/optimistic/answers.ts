@@ -109,13 +109,15 @@ export class AskedTree {
 	}
 
 	/** From a leaf to the root. */
-	async path(index: number): Promise<Uint8Array[]> {
+	path(index: number): Promise<Uint8Array[]> {
+		return this.pathFrom(0, index);
+	}
+
+	/** From any node to the root. */
+	async pathFrom(from: number, index: number): Promise<Uint8Array[]> {
 		const path: Uint8Array[] = [];
-		for (let level = this.depth; level > 0; level -= Math.min(LEVELS, level)) {
-			const down = Math.min(LEVELS, level);
-			if (!this.known.has(`${level - down}:${index >> (level - down)}`)) await this.below(level, index >> level);
-		}
-		for (let level = 0, at = index; level < this.depth; level++, at >>= 1) {
+		await this.node(from, index);
+		for (let level = from, at = index; level < this.depth; level++, at >>= 1) {
 			const sibling = this.known.get(`${level}:${at ^ 1}`);
 			if (sibling !== undefined) path.push(sibling);
 		}
@@ -124,8 +126,11 @@ export class AskedTree {
 
 	/** Any node; level 0: a leaf's hash. */
 	async node(level: number, index: number): Promise<Uint8Array> {
-		for (let from = this.depth; from > level && !this.known.has(`${level}:${index}`); from -= LEVELS)
-			await this.below(from, Math.floor(index / 2 ** (from - level)));
+		const isKnown = (at: number) => this.known.has(`${at}:${Math.floor(index / 2 ** (at - level))}`);
+		for (let from = this.depth; from > level && !isKnown(level); from -= LEVELS) {
+			const next = Math.max(0, from - LEVELS);
+			if (next < level || !isKnown(next)) await this.below(from, Math.floor(index / 2 ** (from - level)));
+		}
 		return this.known.get(`${level}:${index}`)!;
 	}
 }

@@ -27,7 +27,7 @@ const cut = (bytes: Uint8Array): Uint8Array[] =>
 const placeOf = ({ segment, step, op }: OpPlace): OpPlace => ({ segment, step, op });
 
 /** What the accused said, held against its own words. All that a question builds on was asked before it. */
-const knownOf = (program: Program, accused: Accused): RemoteAnswers =>
+export const knownOf = (program: Program, accused: Accused): RemoteAnswers =>
 	new RemoteAnswers(program, accused, async (question) => {
 		const found = accused.said.get(questionKey(question));
 		if (found === undefined) throw new RangeError(`nobody has answered ${questionKey(question)}`);
