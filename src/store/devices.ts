@@ -31,6 +31,13 @@ export function createDeviceStore({ database }: StoreContext) {
 			);
 		},
 
+		/** Of many at once. */
+		kindsOf: (providerIds: readonly string[]) =>
+			database.read<Pick<Device, "providerId" | "device" | "kind">>(
+				"SELECT provider_id, device, kind FROM devices WHERE provider_id = ANY ($1)",
+				[list("providers", providerIds, 100_000).map((id) => hex("a provider's id", id, 64))],
+			),
+
 		/** The other active providers that showed one of these UUIDs; empty UUIDs never count. */
 		async othersWith(providerId: string, uuids: readonly string[]): Promise<readonly string[]> {
 			const searched = list("uuids", uuids, 256).map((uuid) => hostileText(uuid, 200));

@@ -65,7 +65,7 @@ export interface RememberedProvider extends Provider {
 	readonly memory: ProviderMemory;
 }
 
-interface CurrentFigure {
+export interface CurrentFigure {
 	readonly device: number;
 	readonly name: string;
 	readonly value: number;
@@ -239,6 +239,13 @@ export function createProviderStore(context: StoreContext) {
 				[providerId(id)],
 			);
 		},
+
+		/** Those of these names, of many at once. */
+		figuresOf: (ids: readonly string[], names: readonly string[]) =>
+			database.read<Pick<CurrentFigure, "device" | "name" | "value"> & { readonly providerId: string }>(
+				"SELECT provider_id, device, name, value FROM figures WHERE provider_id = ANY ($1) AND name = ANY ($2)",
+				[list("providers", ids, 100_000).map(providerId), list("names", names, 100)],
+			),
 
 		async setState(id: string, state: ProviderState, { nowMs, actor }: By): Promise<void> {
 			oneOf("a provider's state", state, STATES);

@@ -28,7 +28,8 @@ import {
 	startToyValidator,
 	type ToyValidator,
 } from "../validator/toy-agent.test-kit.ts";
-import { endow, prove, startToyWorker, type ToyWorker, type WorkerOptions } from "./toy-worker.test-kit.ts";
+import { prove } from "./prove-host.test-kit.ts";
+import { endow, startToyWorker, type ToyWorker, type WorkerOptions } from "./toy-worker.test-kit.ts";
 
 const UNIT = 10n ** 18n;
 export const CUSTOMER = signerOf(90);

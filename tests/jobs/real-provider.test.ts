@@ -10,8 +10,9 @@ import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
 import { jobOver, openStage, type Stage, submit } from "./job-stage.test-kit.ts";
+import { prove } from "./prove-host.test-kit.ts";
 import { type RealProvider, startRealProvider } from "./real-provider.test-kit.ts";
-import { endow, prove } from "./toy-worker.test-kit.ts";
+import { endow } from "./toy-worker.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-real-provider-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));

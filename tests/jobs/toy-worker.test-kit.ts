@@ -1,7 +1,7 @@
 // Toy providers of jobs, for tests of the market: real agent links, real routes, real blobs and chain; the work itself is done by src/work's own machine, in
 // memory. Each can be told to misbehave at one place. Not here: the provider that owners run (src/provider/jobs).
-import { fetchBlob, uploadBlob } from "../../src/api/blob-transfer.ts";
-import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
+import { uploadBlob } from "../../src/api/blob-transfer.ts";
+import { createApiClient } from "../../src/api/create-client.ts";
 import type { PartOffer } from "../../src/api/types.ts";
 import { type Contracts, callOf } from "../../src/chain/contracts/contracts.ts";
 import { signJobConsent } from "../../src/chain/contracts/job-account.ts";
@@ -10,62 +10,28 @@ import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import type { ChainAccount } from "../../src/chain/sending/sign.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import { bytesToHex, concatBytes, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes } from "../../src/protocol/bytes/bytes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
 import { readQuestion } from "../../src/protocol/network/job-question.ts";
-import type { BlobName } from "../../src/protocol/network/job-spec.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
-import type { Store } from "../../src/store/open-store.ts";
-import { figure, gpu, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
 import { rootsAnswer } from "../../src/verify/optimistic/questions.ts";
-import { bytesToElements, type Elements, elementCount, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
-import { orThrow } from "../../src/work/program/fault.ts";
-import { openProgram } from "../../src/work/program/open-program.ts";
-import { createMachine, type Machine } from "../../src/work/program/run-program.ts";
 import type { TensorKind } from "../../src/work/program/shapes.ts";
-import { numbered, resultRootOf, rootsTree, segmentTree, stateHashOf } from "../../src/work/trace/commitments.ts";
-import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
+import { numbered, resultRootOf, rootsTree, segmentTree } from "../../src/work/trace/commitments.ts";
 import { startToyAgent } from "../validator/toy-agent.test-kit.ts";
+import { MEMORY } from "./prove-host.test-kit.ts";
+import { claimBody, type Ran, type RunOptions, rootsOf, run } from "./toy-part.test-kit.ts";
 
-export interface WorkerOptions {
+export interface WorkerOptions extends RunOptions {
 	readonly url: string;
 	readonly signer: Signer;
 	readonly chain?: { readonly contracts: Contracts; readonly account: ChainAccount };
 	readonly pricePerHourMicros?: number;
-	/** Called at each place; whatever it throws ends the part there. */
-	readonly at?: (place: Place, offer: PartOffer) => Promise<void> | void;
-	/** Changes what an honest worker would compute, from this segment on (of the whole job). */
-	readonly lieFrom?: (offer: PartOffer) => number | null;
 	/** Takes no note of offers. */
 	readonly isDeaf?: boolean;
 	/** Answers no question about what it claimed. */
 	readonly isSilent?: () => boolean;
 }
-export type Place = "offered" | "accepted" | "segment" | "ran" | "stored" | "claimed" | "answered";
-
-/** What one part or audit came to. */
-interface Ran {
-	readonly states: Uint8Array[];
-	/** Bytes of state and result tensors before each segment of the part, and after the last. */
-	readonly kept: { readonly state: Uint8Array[]; readonly results: Uint8Array[] }[];
-	readonly machine: Machine;
-}
-
 export type ToyWorker = Awaited<ReturnType<typeof startToyWorker>>;
-
-const MEMORY = 2 ** 30;
-
-/** Figures of a host whose speed makes a toy job cost something. */
-export async function prove(store: Store, provider: string, { nowMs = Date.now(), int8 = 1e9 } = {}): Promise<void> {
-	await probeByHand(store, provider, `proof of ${provider}`, {
-		...{ startedAtMs: nowMs - 1000, finishedAtMs: nowMs, devices: [gpu(0)] },
-		figures: [
-			figure(0, "memory.resident", MEMORY, "B"),
-			figure(0, "gemm.int8", int8),
-			figure(0, "memory.bandwidth", 1e9, "B/s"),
-		],
-	});
-}
 
 export async function startToyWorker(o: WorkerOptions) {
 	const client = createApiClient({ baseUrl: o.url, signer: o.signer });
@@ -143,99 +109,6 @@ export async function startToyWorker(o: WorkerOptions) {
 	}
 
 	return { agent, client, id: o.signer.key, errors, tasks, done, close: () => agent.close() };
-}
-
-/** Of tensors' bytes. */
-function rootsOf(
-	tensors: readonly { readonly type: Parameters<typeof bytesToElements>[1]; readonly dims: readonly number[] }[],
-	all: readonly Uint8Array[],
-) {
-	return all.map((bytes, i) => tensorRoot(bytesToElements(bytes, tensors[i]!.type, elementCount(tensors[i]!.dims))!));
-}
-
-async function fetchElements(
-	client: ApiClient,
-	offer: PartOffer,
-	tensor: { type: never; dims: readonly number[] },
-	blob: BlobName,
-): Promise<Elements> {
-	// What only this provider holds is its own.
-	const bytes = await fetchBlob(client, blob, { job: offer.id }).catch(() => fetchBlob(client, blob, {}));
-	return bytesToElements(bytes, tensor.type, elementCount(tensor.dims))!;
-}
-
-async function run(client: ApiClient, offer: PartOffer, o: WorkerOptions): Promise<Ran> {
-	const { spec, first, count } = offer;
-	const checked = orThrow(openProgram(await fetchBlob(client, spec.program, { job: offer.id })));
-	const { tensors } = checked.program;
-	const given: Record<string, Elements> = {};
-	for (const { tensor, root, size } of spec.given)
-		given[tensors[tensor]!.name] = await fetchElements(client, offer, tensors[tensor] as never, { root, size });
-	const machine = createMachine(checked, hexToBytes(spec.seed, 32)!, given);
-	const numbers = (kind: TensorKind) => tensors.flatMap((one, i) => (one.kind === kind ? [i] : []));
-	if (offer.begin !== null) {
-		const state = new Map<number, Elements>();
-		for (const [kind, blobs] of [["state", offer.begin.state] as const, ["result", offer.begin.results] as const])
-			for (const [i, tensor] of numbers(kind).entries())
-				state.set(tensor, await fetchElements(client, offer, tensors[tensor] as never, blobs[i]!));
-		machine.restore(first, state);
-	}
-	const bytesOfKind = (kind: TensorKind) => numbers(kind).map((tensor) => elementsToBytes(machine.tensors[tensor]!));
-	const rootsOfKind = (kind: TensorKind) => numbers(kind).map((tensor) => tensorRoot(machine.tensors[tensor]!));
-	const states: Uint8Array[] = [];
-	const kept: Ran["kept"] = [];
-	const keep = (before: number) => {
-		states.push(stateHashOf(checked.program, before, rootsOfKind("state"), rootsOfKind("result")));
-		kept.push({ state: bytesOfKind("state"), results: bytesOfKind("result") });
-	};
-	keep(first);
-	const lieFrom = o.lieFrom?.(offer) ?? null;
-	for (let segment = first; segment < first + count; segment++) {
-		machine.runSegment();
-		if (lieFrom !== null && segment >= lieFrom) lie(machine, numbers("state")[0]!);
-		keep(segment + 1);
-		await o.at?.("segment", offer);
-		if (offer.audit === null) {
-			const body = {
-				attempt: offer.attempt,
-				done: segment + 1 - first,
-				metrics: [{ step: segment, values: [segment] }],
-				previews: [],
-			};
-			const { go } = await client.beatPart({ params: { id: offer.id, part: offer.part }, body });
-			if (!go) throw new Error("told to stop");
-		}
-	}
-	return { states, kept, machine };
-}
-
-/** One number is another; the program goes on from there. */
-function lie(machine: Machine, tensor: number): void {
-	const elements = machine.tensors[tensor]!;
-	const { lo, hi } = machine.checked.program.tensors[tensor]!;
-	const now = BigInt(elements[0]!);
-	const told = now < hi ? now + 1n : now - 1n < lo ? now : now - 1n;
-	if (elements instanceof BigInt64Array) elements[0] = told;
-	else elements[0] = Number(told);
-}
-
-async function claimBody(client: ApiClient, attempt: number, states: BlobName, { states: list, kept, machine }: Ran) {
-	const { program } = machine.checked;
-	const last = kept.at(-1)!;
-	const put = async (all: readonly Uint8Array[]) => {
-		const names: BlobName[] = [];
-		for (const bytes of all) names.push(await uploadBlob(client, { bytes }));
-		return names;
-	};
-	const results = rootsOf(
-		program.tensors.filter(({ kind }) => kind === "result"),
-		last.results,
-	);
-	return {
-		...{ attempt, states, state: await put(last.state), results: await put(last.results) },
-		segmentRoot: bytesToHex(segmentTree(list).root),
-		resultRoot: bytesToHex(resultRootOf(program, results)),
-	};
 }
 
 async function assign({ contracts, account }: NonNullable<WorkerOptions["chain"]>, offer: PartOffer): Promise<void> {

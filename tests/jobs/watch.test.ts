@@ -33,8 +33,9 @@ import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
 import { openStage, type Stage, submit } from "./job-stage.test-kit.ts";
+import { prove } from "./prove-host.test-kit.ts";
 import { openRealProvider } from "./real-provider.test-kit.ts";
-import { endow, prove } from "./toy-worker.test-kit.ts";
+import { endow } from "./toy-worker.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-watch-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));

@@ -40,7 +40,7 @@ const CUTS_IN_TEN = 3;
 const LEASE_MS = 1500;
 const NOTE_WAIT_MS = 2000;
 
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
 	let count = 0;
 	return () => {
 		const digest = createHash("sha256").update(`crash ${seed} ${count++}`).digest();

@@ -4,7 +4,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
-import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
+import type { JobsOffer } from "../../src/engine/agent/agent-messages.ts";
+import { type AgentHandlers, dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
 import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
 import type { Semaphore } from "../../src/platform/semaphore.ts";
@@ -73,6 +74,8 @@ export interface SimulatedProviderOptions {
 	readonly bounds?: Partial<AgentBounds>;
 	readonly onConnected?: () => void;
 	readonly onProbe?: () => void;
+	/** Takes jobs, with handlers of its own for them; else none. */
+	readonly jobs?: { readonly offer: JobsOffer; readonly handlers: Partial<AgentHandlers> };
 }
 
 const FIRST_PAUSE_MS = 100;
@@ -91,8 +94,15 @@ export async function runSimulatedProvider(o: SimulatedProviderOptions): Promise
 				signer,
 				trust: () => {},
 				claim: () => claimOf(o.kind.host, signer.key),
-				offer: { name: `toy ${o.number}`, pricePerHourMicros: 1_000_000, rentable: false, ssh: null, jobs: null },
+				offer: {
+					name: `toy ${o.number}`,
+					pricePerHourMicros: 1_000_000,
+					rentable: false,
+					ssh: null,
+					jobs: o.jobs?.offer ?? null,
+				},
 				handlers: {
+					...o.jobs?.handlers,
 					async open() {
 						const giveBack = o.kind.outOfTurn ? () => {} : await o.turn.acquire();
 						o.onProbe?.();

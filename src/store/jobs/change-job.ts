@@ -38,9 +38,11 @@ export interface JobChange {
 	/** Guard: the version that it was decided from. */
 	readonly version: number;
 	readonly record: JobRecord;
+	/** The record of that version: parts that say the same in both are not written. Without it all of them are looked at. */
+	readonly before?: JobRecord;
 	readonly atMs: number;
 	readonly events?: readonly NewJobEvent[];
-	/** A list that was written before stays: only `body` may change. */
+	/** A list that was written before stays: of `body` only the fields that are given change. */
 	readonly draws?: readonly JobDraw[];
 	/** By hash: one that is known is written over, by its own attempt or by a later one that honestly came to the same. */
 	readonly claims?: readonly JobClaimRow[];
@@ -71,8 +73,15 @@ const owing = ({ state, audits }: JobPart): readonly string[] =>
 		? audits.flatMap(({ auditor, answer }) => (auditor === null || answer !== null ? [] : [auditor]))
 		: [];
 
+/** Whether both are one row of the projection. */
+function isSameRow(a: JobPart, b: JobPart | undefined): boolean {
+	if (b === undefined || a.state !== b.state || a.provider !== b.provider) return false;
+	return a.attempt === b.attempt && a.untilMs === b.untilMs && owing(a).join(" ") === owing(b).join(" ");
+}
+
 /** Rows that say the same are not written. */
 async function putParts(sql: Sql, job: string, parts: readonly JobPart[]): Promise<void> {
+	if (parts.length === 0) return;
 	await sql.write(
 		`INSERT INTO job_parts AS p (job, part, state, provider, attempt, until_ms, auditors)
 		SELECT $1, n.part, n.state, n.provider, n.attempt, n.until_ms, coalesce(string_to_array(nullif(n.auditors, ''), ' '), '{}')
@@ -107,13 +116,16 @@ async function putEvents(
 ): Promise<void> {
 	for (const { kind, part = null, detail = {} } of list("events", events, MOST_ROWS)) {
 		const name = text("an event's kind", kind, 80);
-		const [row] = await sql.query<{ readonly serial: number }>(
-			"INSERT INTO job_events (job, at_ms, kind, part, detail) VALUES ($1, $2, $3, $4, $5) RETURNING serial",
-			[job, integer("atMs", atMs), name, part === null ? null : integer("a part", part), hostileJson("detail", detail)],
-		);
-		const told = { providerId: null, detail: { serial: row!.serial, part } };
+		const told = { providerId: null, detail: { serial: 0, part } };
 		const event = { kind: `job.${name}`, subject: job, atMs, detail: told };
-		await sql.write("SELECT pg_notify($1, $2)", [channel, json("an event", { kind: "event", event })]);
+		await sql.query(
+			`INSERT INTO job_events (job, at_ms, kind, part, detail) VALUES ($1, $2, $3, $4, $5)
+			RETURNING pg_notify($6, jsonb_set($7::jsonb, '{event,detail,detail,serial}', to_jsonb(serial))::text)`,
+			[
+				...[job, integer("atMs", atMs), name, part === null ? null : integer("a part", part)],
+				...[hostileJson("detail", detail), channel, json("an event", { kind: "event", event })],
+			],
+		);
 	}
 }
 
@@ -121,7 +133,7 @@ async function putDraws(sql: Sql, job: string, draws: readonly JobDraw[]): Promi
 	for (const { part, attempt, role, turn, listHash, body } of list("draws", draws, MOST_ROWS)) {
 		const written = await sql.write(
 			`INSERT INTO job_draws AS d (job, part, attempt, role, turn, list_hash, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = excluded.body WHERE d.list_hash = excluded.list_hash`,
+			ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = d.body || excluded.body WHERE d.list_hash = excluded.list_hash`,
 			[
 				...[job, ...place(part, attempt), integer("a role", role, 0, 2), integer("a turn", turn)],
 				...[id("a list's hash", listHash), json("a draw", body, LARGE_CHARS)],
@@ -194,7 +206,12 @@ export async function changeJob(context: StoreContext, change: JobChange): Promi
 			values,
 		);
 		if (row === undefined) return null;
-		await putParts(sql, job, change.record.parts);
+		const { before, record } = change;
+		await putParts(
+			sql,
+			job,
+			record.parts.filter((part) => !isSameRow(part, before?.parts[part.part])),
+		);
 		await putDraws(sql, job, change.draws ?? []);
 		await putClaims(sql, job, change.claims ?? []);
 		await putOutcomes(sql, change);

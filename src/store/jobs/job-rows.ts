@@ -84,14 +84,6 @@ export interface JobOutcome {
 	readonly atMs: number;
 }
 
-/** Who works now. */
-export interface BusyProvider {
-	readonly provider: string;
-	readonly job: string;
-	readonly part: number;
-	readonly role: "provider" | "auditor";
-}
-
 export const SUMMARY = "id, customer, title, kind, record, version, is_over, created_at_ms, ended_at_ms, is_cleared";
 export const DRAW = "part, attempt, role, turn, list_hash, body";
 export const CLAIM = "hash, job, part, attempt, provider, state, at_ms, body";

@@ -7,7 +7,6 @@ import type { StoreContext } from "../context.ts";
 import { type Query, readPage } from "../page.ts";
 import { changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
 import {
-	type BusyProvider,
 	CLAIM,
 	DRAW,
 	FRAUD,
@@ -81,19 +80,21 @@ function lifeOfJobs(context: StoreContext) {
 /** What a keeper goes by. */
 function jobsUnderWay({ database }: StoreContext) {
 	return {
-		/** All that are not over. */
-		open: () => database.read<JobSummary>(`SELECT ${SUMMARY} FROM jobs WHERE NOT is_over ORDER BY id`),
+		/** Of all that are not over. */
 		async openIds(): Promise<readonly string[]> {
 			const rows = await database.read<{ readonly id: string }>("SELECT id FROM jobs WHERE NOT is_over ORDER BY id");
 			return rows.map((row) => row.id);
 		},
 
 		/** Everyone that has a part to run, or owes the answer of an audit. */
-		busyProviders: () =>
-			database.read<BusyProvider>(
-				`SELECT provider, job, part, 'provider' AS role FROM job_parts WHERE state IN ('assigned', 'running')
-				UNION ALL SELECT unnest(auditors), job, part, 'auditor' FROM job_parts WHERE auditors <> '{}' ORDER BY 1, 2, 3, 4`,
-			),
+		async busyProviders(): Promise<ReadonlySet<string>> {
+			// One text: asked at every draw, and a row for each of thousands would be dear.
+			const [row] = await database.read<{ readonly ids: string | null }>(
+				`SELECT string_agg(n.provider, ' ') AS ids FROM (SELECT provider FROM job_parts WHERE state IN ('assigned', 'running')
+					UNION SELECT unnest(auditors) FROM job_parts WHERE auditors <> '{}') n`,
+			);
+			return new Set(row?.ids?.split(" ") ?? []);
+		},
 
 		/** Whose claims are disputed and stand still: lost or convicted by its row, claimed by its part. */
 		async disputedProviders(): Promise<readonly string[]> {
@@ -133,6 +134,25 @@ function publicRows({ database }: StoreContext) {
 			database.read<JobDraw>(`SELECT ${DRAW} FROM job_draws WHERE job = $1 ORDER BY part, attempt, role, turn`, [
 				id("a job's id", job),
 			]),
+		/** One of them; what `without` names is left out of its body once that has a block. */
+		async draw(
+			job: string,
+			{ part, attempt, role }: Pick<JobDraw, "part" | "attempt" | "role">,
+			{ without = [] }: { readonly without?: readonly string[] } = {},
+		): Promise<JobDraw | null> {
+			const rows = await database.read<JobDraw>(
+				`SELECT part, attempt, role, turn, list_hash, CASE WHEN body->>'block' IS NULL THEN body ELSE body - $5::text[] END AS body
+				FROM job_draws WHERE job = $1 AND part = $2 AND attempt = $3 AND role = $4 ORDER BY turn LIMIT 1`,
+				[
+					id("a job's id", job),
+					integer("a part", part),
+					integer("an attempt", attempt),
+					role,
+					list("names", without, 10),
+				],
+			);
+			return rows[0] ?? null;
+		},
 
 		async claim(hash: string): Promise<JobClaimRow | null> {
 			const rows = await database.read<JobClaimRow>(`SELECT ${CLAIM} FROM job_claims WHERE hash = $1`, [
@@ -172,6 +192,15 @@ function publicRows({ database }: StoreContext) {
 				query,
 			),
 
+		/** The newest row of each of these providers that has any: when it is another, there is something new. */
+		async lastOutcomes(providers: readonly string[]): Promise<ReadonlyMap<string, number>> {
+			const rows = await database.read<{ readonly provider: string; readonly serial: number }>(
+				`SELECT n.provider, o.serial FROM unnest($1::text[]) AS n (provider),
+					LATERAL (SELECT serial FROM job_outcomes WHERE provider = n.provider ORDER BY serial DESC LIMIT 1) o`,
+				[list("providers", providers, 100_000).map((one) => id("a provider's id", one))],
+			);
+			return new Map(rows.map(({ provider, serial }) => [provider, serial]));
+		},
 		/** What came of the newest parts of these providers, oldest first: their reputations. */
 		partsOf: (providers: readonly string[], { limit = 1000 }: { readonly limit?: number } = {}) =>
 			database.read<JobOutcome>(

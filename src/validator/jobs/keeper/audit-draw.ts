@@ -51,9 +51,9 @@ export async function nextAuditor(
 	const tried = new Set(audits.flatMap((audit) => audit.tried));
 	const times = (one: string): number => audits.filter(({ auditor }) => auditor === one).length;
 	// Who is away, or disputed or convicted since the draw, is passed over.
-	const there = new Set((await context.hosts.all()).map(({ provider }) => provider));
+	const there = await context.hosts.there();
 	const able = drawn.drawn.filter((one) => !tried.has(one) && there.has(one));
-	const busy = new Set((await context.store.jobs.busyProviders()).map(({ provider }) => provider));
+	const busy = await context.store.jobs.busyProviders();
 	const least = able.toSorted(
 		(one, other) => times(one) - times(other) || Number(busy.has(one)) - Number(busy.has(other)),
 	)[0];

@@ -19,7 +19,10 @@ export interface DrawBody {
 	readonly accounts: Readonly<Record<string, Hex>>;
 }
 
-export interface Drawn extends DrawBody {
+/** Lists may be long: `whole` has one, others do without. */
+type WithoutList = Omit<DrawBody, "list">;
+
+export interface Drawn extends WithoutList {
 	readonly seed: Uint8Array;
 	readonly listHash: string;
 	readonly block: string;
@@ -35,9 +38,14 @@ const tell = ({ part, attempt, role }: Place, kind: string, detail: object): Tol
 
 type Place = Pick<DrawFor, "part" | "attempt" | "role">;
 
-async function findDraw({ store }: JobContext, job: string, { part, attempt, role }: Place): Promise<JobDraw | null> {
-	const draws = await store.jobs.draws(job);
-	return draws.find((one) => one.part === part && one.attempt === attempt && one.role === role) ?? null;
+/** Without its list once somebody is drawn. */
+const findDraw = ({ store }: JobContext, job: string, place: Place): Promise<JobDraw | null> =>
+	store.jobs.draw(job, place, { without: ["list"] });
+
+/** The list of a draw. */
+export async function listOf({ store }: JobContext, job: string, place: Place): Promise<readonly Candidate[]> {
+	const row = await store.jobs.draw(job, place);
+	return (row?.body as unknown as DrawBody | undefined)?.list ?? [];
 }
 
 const seedOf = (context: JobContext, job: Job, place: Place, hash: string, block: string): Uint8Array =>
@@ -46,7 +54,7 @@ const seedOf = (context: JobContext, job: Job, place: Place, hash: string, block
 /** A draw that was finished before. */
 export async function knownDraw(context: JobContext, job: Job, place: Place): Promise<Drawn | null> {
 	const row = await findDraw(context, job.id, place);
-	const body = row?.body as unknown as DrawBody | undefined;
+	const body = row?.body as unknown as WithoutList | undefined;
 	if (row === null || body === undefined || body.block === null) return null;
 	const { block } = body;
 	return { ...body, block, listHash: row.listHash, seed: seedOf(context, job, place, row.listHash, block) };
@@ -93,7 +101,11 @@ export async function goOnDrawing(
 	if (block === null) return null;
 	const seed = seedOf(context, job, place, known.listHash, block);
 	const drawn = drawFrom(body.list, seed, Math.min(body.list.length, MOST_DRAWN));
-	const done = { ...body, block, drawn };
+	// Of the others nobody needs them any more.
+	const accounts = Object.fromEntries(
+		drawn.flatMap((one) => (body.accounts[one] === undefined ? [] : [[one, body.accounts[one]]])),
+	);
+	const done = { block, drawn, accounts };
 	const told = tell(place, "drawn", { block, drawn: drawn.slice(0, MOST_TOLD) });
 	const draws = [{ ...place, turn: 0, listHash: known.listHash, body: asJson(done) }];
 	// Whoever goes on reads the job again: its version is another now.

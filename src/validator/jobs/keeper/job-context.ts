@@ -81,6 +81,9 @@ async function changedClaims({ store }: ChangeContext, before: JobRecord, after:
 	return rows;
 }
 
+/** Signs of life: whatever they tell, there is nothing to do about them. */
+export const isBeat = (kind: string): boolean => ["metrics", "preview", "progress"].includes(kind);
+
 /** One transition, one transaction. Null: somebody was quicker, and nothing was written. */
 export async function changeJob(
 	context: ChangeContext,
@@ -91,12 +94,12 @@ export async function changeJob(
 	const { store, env, wakeJob, metrics } = context;
 	const ends = isOver(record) && !isOver(job.record);
 	const changed = await store.jobs.change({
-		...{ id: job.id, version: job.version, record, atMs: env.nowMs(), outcomes },
+		...{ id: job.id, version: job.version, record, before: job.record, atMs: env.nowMs(), outcomes },
 		...more,
 		claims: more.claims ?? (await changedClaims(context, job.record, record)),
 		events: ends ? [...events, { kind: "over", part: null, detail: {} }] : events,
 	});
-	wakeJob(job.id);
+	if (!events.every(({ kind }) => isBeat(kind))) wakeJob(job.id);
 	if (changed === null) return null;
 	for (const { kind } of events) metrics.jobs.inc({ to: kind });
 	for (const { provider, outcome } of outcomes)
@@ -114,8 +117,26 @@ export async function changeUntilDone(
 	id: string,
 	decide: (job: Job) => Promise<(Transition & More) | null>,
 ): Promise<Job> {
+	return changeLoaded(context, id, () => loadJob(context, id), decide);
+}
+
+/** The same for what needs neither spec nor offer, which may be large. */
+export async function changeSummary(
+	context: ChangeContext,
+	id: string,
+	decide: (job: JobSummary) => Promise<(Transition & More) | null>,
+): Promise<JobSummary> {
+	return changeLoaded(context, id, () => context.store.jobs.summary(id), decide);
+}
+
+async function changeLoaded<Loaded extends JobSummary>(
+	context: ChangeContext,
+	id: string,
+	load: () => Promise<Loaded | null>,
+	decide: (job: Loaded) => Promise<(Transition & More) | null>,
+): Promise<Loaded> {
 	for (let left = MOST_TRIES; ; left--) {
-		const job = await loadJob(context, id);
+		const job = await load();
 		if (job === null) throw new AssayError("JOB_UNKNOWN", `there is no job ${id} of this caller`);
 		const wanted = await decide(job);
 		if (wanted === null) return job;

@@ -4,13 +4,13 @@ import { isJobConsent } from "../../../chain/contracts/job-account.ts";
 import type { JobsOffer } from "../../../engine/agent/agent-messages.ts";
 import type { Candidate } from "../../../market/jobs/draw.ts";
 import type { JobHost } from "../../../market/jobs/fitting-hosts.ts";
-import { drawWeightPpm, type Reputation, reputationOf, type WorkRow } from "../../../market/jobs/reputation.ts";
+import { drawWeightPpm, type Reputation, reputationOf } from "../../../market/jobs/reputation.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobMethod } from "../../../protocol/network/job.ts";
 import type { JobTaker } from "../../../store/connections.ts";
 import type { ProviderQuery } from "../../../store/provider-query.ts";
-import type { Provider } from "../../../store/providers.ts";
+import type { CurrentFigure, Provider } from "../../../store/providers.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 import type { JobChain } from "./job-chain.ts";
 
@@ -24,14 +24,19 @@ export interface KnownHost extends JobHost {
 	readonly limits: Pick<JobsOffer, "mostBondMicros" | "minutes" | "methods">;
 }
 
-type Figures = Awaited<ReturnType<ValidatorContext["store"]["providers"]["figures"]>>;
+type Figures = readonly Pick<CurrentFigure, "device" | "name" | "value">[];
 type Means = Pick<ValidatorContext, "store" | "env" | "config"> & { readonly jobChain: JobChain | null };
 
 const PAGE = 500;
-/** Figures and deposits are read again after that; whoever is free is asked each time. */
+/** Deposits are read again after that; whoever is free is asked each time. */
 const REMEMBERED_MS = 10_000;
-const MOST_REMEMBERED = 10_000;
+/** Figures and reputations are read again when there are new ones, and after that in any case. */
+const LONG_REMEMBERED_MS = 600_000;
+const MOST_REMEMBERED = 100_000;
+/** Hosts are looked at again after that, or after so long for each. */
 const SEEN_MS = 1000;
+const MS_A_HOST = 2;
+const FIGURES = ["memory.resident", "gemm.int8", "memory.bandwidth"];
 
 /** The device that works: the fastest GPU, else the fastest CPU. Each figure of it is proven. */
 function provenDevice(figures: Figures, devices: readonly { readonly device: number; readonly kind: string }[]) {
@@ -70,20 +75,43 @@ function networkOf(address: string, provider: string, isLoopbackApart: boolean):
 export type JobHosts = ReturnType<typeof createJobHosts>;
 
 /** What is read of a host, remembered for some seconds: proven figures, deposits, consents. */
-function createHostFacts({ store, env, jobChain }: Means) {
-	const facts = new BoundedMap<string, { readonly atMs: number; readonly found: ReturnType<typeof provenDevice> }>(
-		MOST_REMEMBERED,
-	);
+function createHostFacts({ store, env, config, jobChain }: Means) {
+	const facts = new BoundedMap<string, Remembered<ReturnType<typeof provenDevice>>>(MOST_REMEMBERED);
+	const reputations = new BoundedMap<string, Remembered<Reputation>>(MOST_REMEMBERED);
 	const bonds = new BoundedMap<Hex, { readonly atMs: number; readonly micros: number }>(MOST_REMEMBERED);
 	const consents = new BoundedMap<string, boolean>(MOST_REMEMBERED);
 
-	async function provenOf(id: string) {
-		const known = facts.get(id);
-		if (known !== undefined && env.nowMs() - known.atMs < REMEMBERED_MS) return known.found;
-		const [figures, devices] = await Promise.all([store.providers.figures(id), store.devices.ofProvider(id)]);
-		const found = provenDevice(figures, devices);
-		facts.set(id, { atMs: env.nowMs(), found });
-		return found;
+	/** Those whose mark is another than the one that is known. */
+	function changed<T>(known: ReadonlyMap<string, Remembered<T>>, marks: ReadonlyMap<string, number>): string[] {
+		const sinceMs = env.nowMs() - LONG_REMEMBERED_MS;
+		return [...marks].flatMap(([id, mark]) => {
+			const one = known.get(id);
+			return one !== undefined && one.mark === mark && one.atMs > sinceMs ? [] : [id];
+		});
+	}
+
+	/** `marks`: when each was last found valid. */
+	async function readProven(marks: ReadonlyMap<string, number>): Promise<void> {
+		const ids = changed(facts, marks);
+		if (ids.length === 0) return;
+		const [figures, devices] = await Promise.all([store.providers.figuresOf(ids, FIGURES), store.devices.kindsOf(ids)]);
+		const [figuresOf, devicesOf] = [Map.groupBy(figures, byProvider), Map.groupBy(devices, byProvider)];
+		for (const id of ids) {
+			const found = provenDevice(figuresOf.get(id) ?? [], devicesOf.get(id) ?? []);
+			facts.set(id, { mark: marks.get(id)!, atMs: env.nowMs(), found });
+		}
+	}
+
+	async function readReputations(providers: readonly string[]): Promise<void> {
+		const newest = await store.jobs.lastOutcomes(providers);
+		const marks = new Map(providers.map((id) => [id, newest.get(id) ?? 0]));
+		const ids = changed(reputations, marks);
+		if (ids.length === 0) return;
+		const rows = Map.groupBy(await store.jobs.partsOf(ids), ({ provider }) => provider);
+		for (const id of ids) {
+			const found = reputationOf(rows.get(id) ?? [], env.nowMs(), config.params);
+			reputations.set(id, { mark: marks.get(id)!, atMs: env.nowMs(), found });
+		}
 	}
 
 	async function bondOf(account: Hex | null): Promise<number> {
@@ -105,31 +133,38 @@ function createHostFacts({ store, env, jobChain }: Means) {
 		return known ? `0x${account}` : null;
 	}
 
-	return { provenOf, bondOf, accountOf };
+	return {
+		...{ readProven, readReputations, bondOf, accountOf },
+		/** Once they were read. */
+		provenOf: (id: string) => facts.get(id)?.found ?? null,
+		reputationOf: (id: string): Reputation | undefined => reputations.get(id)?.found,
+	};
 }
+
+/** `mark`: what it was read for; another one says that there is something new. */
+interface Remembered<T> {
+	readonly mark: number;
+	readonly atMs: number;
+	readonly found: T;
+}
+const byProvider = ({ providerId }: { readonly providerId: string }): string => providerId;
 
 export function createJobHosts(means: Means) {
 	const { store, env, config } = means;
-	const { provenOf, bondOf, accountOf } = createHostFacts(means);
+	const facts = createHostFacts(means);
 
-	async function hostOf(
-		{ id, rentalId, reliabilityPpm }: Provider,
-		taker: JobTaker,
-		{ rows, disputed }: { readonly rows: readonly WorkRow[]; readonly disputed: ReadonlySet<string> },
-	): Promise<KnownHost | null> {
+	async function hostOf({ id, rentalId, reliabilityPpm }: Provider, taker: JobTaker): Promise<KnownHost | null> {
 		// As the agent link's codec read it, here or at another process.
 		const jobs = taker.offer as unknown as JobsOffer;
-		const proven = await provenOf(id);
-		if (proven === null) return null;
-		const account = await accountOf(id, jobs);
-		const reputation = reputationOf(rows, env.nowMs(), config.params);
-		if (reputation.isBarred || disputed.has(id)) return null;
+		const [proven, reputation] = [facts.provenOf(id), facts.reputationOf(id)];
+		if (proven === null || reputation === undefined || reputation.isBarred) return null;
+		const account = await facts.accountOf(id, jobs);
 		return {
 			...{ provider: id, account, owner: account ?? id, reliabilityPpm, reputation },
 			network: networkOf(taker.address, id, config.jobs.isLoopbackApart),
 			...{ isFree: rentalId === null, isRented: rentalId !== null },
 			pricePerHourMicros: jobs.pricePerHourMicros,
-			freeBondMicros: Math.min(await bondOf(account), jobs.mostBondMicros),
+			freeBondMicros: Math.min(await facts.bondOf(account), jobs.mostBondMicros),
 			...proven,
 			memoryBytes: Math.min(proven.memoryBytes, jobs.memoryBytes),
 			weightPpm: drawWeightPpm(reputation, config.params),
@@ -148,36 +183,47 @@ export function createJobHosts(means: Means) {
 		do {
 			const page = await store.providers.list({ ...filter, limit: PAGE, ...(cursor && { cursor }) });
 			const takers = await store.connections.jobTakers(page.rows.map(({ id }) => id));
-			const rows = new Map<string, WorkRow[]>([...takers.keys()].map((id) => [id, []]));
-			for (const row of await store.jobs.partsOf([...rows.keys()])) rows.get(row.provider)!.push(row);
-			for (const provider of page.rows) {
-				const taker = takers.get(provider.id);
-				const host = taker && (await hostOf(provider, taker, { rows: rows.get(provider.id)!, disputed }));
-				if (host) hosts.push(host);
+			const taking = page.rows.filter(({ id }) => takers.has(id) && !disputed.has(id));
+			await facts.readProven(new Map(taking.map(({ id, lastValidAtMs }) => [id, lastValidAtMs ?? 0])));
+			await facts.readReputations(taking.map(({ id }) => id));
+			for (const provider of taking) {
+				const host = await hostOf(provider, takers.get(provider.id)!);
+				if (host !== null) hosts.push(host);
 			}
 			cursor = page.cursor ?? undefined;
 		} while (cursor !== undefined);
-		return hosts;
+		return hosts.sort((a, b) => (a.provider < b.provider ? -1 : 1));
 	}
 
 	let seen: { readonly atMs: number; readonly hosts: Promise<readonly KnownHost[]> } | null = null;
-	/** As they were a second ago, but for who is at work: that is asked each time. */
-	async function all(): Promise<readonly KnownHost[]> {
+	let restMs = SEEN_MS;
+	/** As they were a moment ago, but for who is at work. */
+	function recent(): Promise<readonly KnownHost[]> {
 		const nowMs = env.nowMs();
-		if (seen === null || nowMs - seen.atMs >= SEEN_MS) {
+		if (seen === null || nowMs - seen.atMs >= restMs) {
 			const hosts = look();
 			seen = { atMs: nowMs, hosts };
-			hosts.catch(() => {
-				seen = null;
-			});
+			hosts.then(
+				({ length }) => {
+					restMs = Math.max(SEEN_MS, MS_A_HOST * length);
+				},
+				() => {
+					seen = null;
+				},
+			);
 		}
-		const hosts = await seen.hosts;
-		const busy = new Set((await store.jobs.busyProviders()).map(({ provider }) => provider));
-		return hosts.map((host) => ({ ...host, isFree: host.isFree && !busy.has(host.provider) }));
+		return seen.hosts;
 	}
 
 	return {
-		all,
+		/** As they were a moment ago; who is at work is asked each time. */
+		async all(): Promise<readonly KnownHost[]> {
+			const hosts = await recent();
+			const busy = await store.jobs.busyProviders();
+			return hosts.map((host) => ({ ...host, isFree: host.isFree && !busy.has(host.provider) }));
+		},
+		/** Names of all, at work or not. */
+		there: async (): Promise<ReadonlySet<string>> => new Set((await recent()).map(({ provider }) => provider)),
 		/** Its owner allows work that is verified so, and takes so long. */
 		allows: ({ limits }: KnownHost, method: JobMethod, workMs: number): boolean =>
 			limits.methods.includes(method.name) && workMs <= limits.minutes * 60_000,

@@ -6,7 +6,7 @@ import type { JobPart } from "../../../protocol/network/job.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import { auditHolder, jobHolder } from "../blobs/blob-holders.ts";
 import { followChain, storedClaims } from "./follow-chain.ts";
-import { asJson, changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
+import { asJson, changeSummary, changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
 import { beginOf } from "./part-offer.ts";
 import { checkClaim, claimHashOf, keepClaim, type PostedClaim, readStates } from "./take-claim.ts";
 
@@ -27,7 +27,7 @@ export async function mustFindJob(context: Pick<JobContext, "store">, id: string
 }
 
 /** The part, if this provider has this attempt of it. Of others a job is unknown: its name must tell nothing. */
-function mustHave(job: Job, { part: number, attempt, provider }: PartWord): JobPart {
+function mustHave(job: Pick<Job, "id" | "record">, { part: number, attempt, provider }: PartWord): JobPart {
 	const part = job.record.parts[number];
 	if (part === undefined || (part.provider !== provider && !part.excluded.includes(provider)))
 		throw new AssayError("JOB_UNKNOWN", `there is no job ${job.id} of this caller`);
@@ -86,25 +86,15 @@ const LEAST_BEAT_MS = 500;
 
 /** False: it is somebody else's by now. */
 export async function beatPart(context: JobContext, word: PartWord, beat: Beat): Promise<boolean> {
-	const { env, blobs, works } = context;
-	const before = await mustFindJob(context, word.job);
-	const held = before.record.parts[word.part];
-	if (held === undefined || held.provider !== word.provider || held.attempt !== word.attempt) {
-		if (held?.excluded.includes(word.provider) || held?.provider === word.provider) return false;
-		mustHave(before, word);
-	}
-	if (beat.previews.length > 0) {
-		const { state, results } = await works.ofJob(before);
-		const sizes = new Map([...state, ...results].map(({ tensor, size }) => [tensor, size]));
-		for (const { tensor, root, size } of beat.previews) {
-			if (!before.spec.previews.includes(tensor) || sizes.get(tensor) !== size)
-				throw new AssayError("JOB_CLAIM", `tensor ${tensor} is not one that the job shows`);
-			await blobs.share(word.provider, { root, size }, jobHolder(word.job));
+	const { env } = context;
+	if (beat.previews.length > 0) await sharePreviews(context, word, beat);
+	const job = await changeSummary(context, word.job, async (found) => {
+		const part = found.record.parts[word.part];
+		if (part?.provider !== word.provider || part.attempt !== word.attempt) {
+			if (part?.provider !== word.provider && !part?.excluded.includes(word.provider)) mustHave(found, word);
+			return null;
 		}
-	}
-	const job = await changeUntilDone(context, word.job, async (found) => {
-		const part = found.record.parts[word.part]!;
-		if (part.provider !== word.provider || part.attempt !== word.attempt || part.state !== "running") return null;
+		if (part.state !== "running") return null;
 		const nowMs = env.nowMs();
 		// One that was killed goes on from what it saved, which may be less than it told.
 		const done = Math.max(beat.done, part.done);
@@ -114,6 +104,21 @@ export async function beatPart(context: JobContext, word: PartWord, beat: Beat):
 	});
 	const part = job.record.parts[word.part]!;
 	return part.provider === word.provider && part.attempt === word.attempt && part.state === "running";
+}
+
+/** Whoever has a part may show how far it is. */
+async function sharePreviews(context: JobContext, word: PartWord, { previews }: Beat): Promise<void> {
+	const { blobs, works } = context;
+	const job = await mustFindJob(context, word.job);
+	const part = job.record.parts[word.part];
+	if (part?.provider !== word.provider || part.attempt !== word.attempt) return;
+	const { state, results } = await works.ofJob(job);
+	const sizes = new Map([...state, ...results].map(({ tensor, size }) => [tensor, size]));
+	for (const { tensor, root, size } of previews) {
+		if (!job.spec.previews.includes(tensor) || sizes.get(tensor) !== size)
+			throw new AssayError("JOB_CLAIM", `tensor ${tensor} is not one that the job shows`);
+		await blobs.share(word.provider, { root, size }, jobHolder(word.job));
+	}
 }
 
 export interface ClaimTaken {

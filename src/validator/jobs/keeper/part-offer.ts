@@ -6,7 +6,7 @@ import type { JobPart } from "../../../protocol/network/job.ts";
 import { drawHash } from "../../../protocol/network/job-offer.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { JobClaimRow } from "../../../store/jobs/job-rows.ts";
-import { type Drawn, knownDraw } from "./draw-part.ts";
+import { type Drawn, knownDraw, listOf } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import type { ClaimBody } from "./take-claim.ts";
@@ -36,8 +36,12 @@ export async function beginOf(context: JobContext, job: Job, number: number): Pr
 }
 
 /** What the assignment names of its draw. */
-const drawNamed = ({ list, listHash, block, drawn }: Drawn, job: string, { part, attempt }: JobPart): Hex =>
-	`0x${drawHash({ for: { job, part, attempt, role: 0 }, list, listHash, block, drawn })}`;
+async function drawNamed(context: JobContext, draw: Drawn, job: string, { part, attempt }: JobPart): Promise<Hex> {
+	const { listHash, block, drawn } = draw;
+	const place = { part, attempt, role: 0 } as const;
+	const list = await listOf(context, job, place);
+	return `0x${drawHash({ for: { job, ...place }, list, listHash, block, drawn })}`;
+}
 
 /** Null without a chain, and once it was taken. */
 async function assignmentOf(context: JobContext, job: Job, part: JobPart) {
@@ -52,7 +56,7 @@ async function assignmentOf(context: JobContext, job: Job, part: JobPart) {
 	if (found.state !== "untouched" && found.state !== "open") return null;
 	const assignment = {
 		...{ part: part.part, attempt: found.attempt + 1, until: BigInt(Math.floor(part.untilMs / 1000)) },
-		draw: drawNamed(draw, job.id, part),
+		draw: await drawNamed(context, draw, job.id, part),
 	};
 	const signatures = [await jobChain.signAssignment(terms, provider, assignment)];
 	return { ...assignment, until: `${assignment.until}`, provider, signatures };

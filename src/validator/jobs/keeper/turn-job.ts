@@ -14,12 +14,16 @@ import { verifyPart } from "./verify-part.ts";
 
 /** More transitions than a job makes at one moment, unless something turns in a circle. */
 const MOST_TURNS = 200;
+/** Where fewer hosts are free, those that work at something else are drawn from too. */
+const ENOUGH_FREE = 8;
 
-export async function turnJob(context: JobContext, id: string): Promise<void> {
-	for (let left = MOST_TURNS; left > 0; left--) {
+/** Gives it as it is when there is nothing to do but wait; null: it is over. One that has the version `seen` is left alone. */
+export async function turnJob(context: JobContext, id: string, seen: number | null = null): Promise<Job | null> {
+	for (let left = MOST_TURNS; ; left--) {
 		const job = await loadJob(context, id);
-		if (job === null || job.isOver || !(await turnOnce(context, job))) return;
-		if (context.stopping.aborted) return;
+		if (job === null || job.isOver) return null;
+		if (job.version === seen || left === 0 || context.stopping.aborted) return job;
+		if (!(await turnOnce(context, job))) return job;
 	}
 }
 
@@ -75,8 +79,13 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 	const drawn = await goOnDrawing(context, job, place, {
 		list: async () => {
 			const { bondMicros } = job.offer.terms;
-			const able = await hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros });
-			return only === null ? able : able.filter(({ provider }) => provider === only);
+			const limits = { excluded: new Set(part.excluded), bondMicros };
+			const able = await hostsFor(context, job, part.part, limits);
+			if (only !== null) return able.filter(({ provider }) => provider === only);
+			if (able.length >= ENOUGH_FREE) return able;
+			// The list binds: one with a single host that was free at this moment would make the part wait for it among all others.
+			const all = (await hosts.all()).map((host) => ({ ...host, isFree: !host.isRented }));
+			return hostsFor(context, job, part.part, limits, all);
 		},
 	});
 	if (drawn === null || drawn === "nobody") return false;
@@ -88,8 +97,8 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 			await changeJob(context, job, transitions.offered(job.record, part.part, provider, asked, config.params));
 			return true;
 		};
-		const busy = new Set((await store.jobs.busyProviders()).map(({ provider }) => provider));
-		const there = new Set((await hosts.all()).map(({ provider }) => provider));
+		const busy = await store.jobs.busyProviders();
+		const there = await hosts.there();
 		for (const provider of drawn.drawn) {
 			const why = busy.has(provider) ? "busy" : there.has(provider) ? null : "away";
 			if (why === null) return offerTo(provider);

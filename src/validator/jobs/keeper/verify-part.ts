@@ -255,7 +255,10 @@ async function check(context: JobContext, job: Job, part: JobPart): Promise<bool
 	await releaseClaim(context, job, part.part);
 	const terms = escrowTermsOf(job.offer);
 	if (terms === null || jobChain === null) {
-		await changeJob(context, job, transitions.checked(job.record, part.part, env.nowMs()));
+		const nowMs = env.nowMs();
+		// Its window ended while it was looked at: the next look pays it.
+		if (nowMs > part.untilMs) return false;
+		await changeJob(context, job, transitions.checked(job.record, part.part, nowMs));
 		return true;
 	}
 	const row = await store.jobs.claim(part.claim!);

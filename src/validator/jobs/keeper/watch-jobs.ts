@@ -4,15 +4,28 @@ import { nextLookMs } from "../../../market/jobs/next-steps.ts";
 import { repeat } from "../../../platform/repeat.ts";
 import { createSemaphore } from "../../../platform/semaphore.ts";
 import { failure } from "../../validator-context.ts";
-import type { JobContext } from "./job-context.ts";
+import { isBeat, type JobContext } from "./job-context.ts";
 import { turnJob } from "./turn-job.ts";
 
 const LEASE = "jobs";
 const WATCH_EVERY_MS = 200;
-const LOOK_AT_ALL_EVERY_MS = 1000;
-/** Nobody tells us of a new block, a host that came free, or an agent that dialled in. */
+const LIST_EVERY_MS = 1000;
+/** Nobody tells us of a new block, a host that came free, or an agent that dialled in: each is looked at that often, or all of them at this pace. */
 const LOOK_AT_LEAST_EVERY_MS = 2000;
+const MS_A_JOB = 10;
+/** Beside those that somebody spoke of: after a restart all are due at once, and others wait for the database too. */
+const MOST_A_WATCH = 64;
 const AT_ONCE = 32;
+
+/** What was found at the last look at a job. */
+interface Look {
+	readonly atMs: number;
+	/** When time alone changes what is to be done. */
+	readonly dueMs: number;
+	/** Of the record that there was nothing to do about but wait; null: not known. */
+	readonly version: number | null;
+}
+const NEVER: Look = { atMs: 0, dueMs: Number.POSITIVE_INFINITY, version: null };
 
 export function startJobWatch(
 	context: JobContext,
@@ -23,18 +36,27 @@ export function startJobWatch(
 	const slots = createSemaphore(AT_ONCE);
 	const running = new Set<string>();
 	const woken = new Set<string>();
-	/** When each was looked at last. */
-	const looked = new Map<string, number>();
+	/** Of every open job, the one that was looked at longest ago first. */
+	const looks = new Map<string, Look>();
 	const turns = new Set<Promise<void>>();
 	const onError = failure(context, "jobs");
 
-	async function turn(id: string): Promise<void> {
+	/** `seen`: a job that has this version still is left alone. */
+	async function turn(id: string, seen: number | null): Promise<void> {
 		running.add(id);
 		const release = await slots.acquire();
 		try {
 			woken.delete(id);
-			looked.set(id, env.nowMs());
-			if (!context.stopping.aborted) await turnJob(context, id);
+			const look: Look = { ...NEVER, atMs: env.nowMs() };
+			looks.delete(id);
+			looks.set(id, look);
+			if (context.stopping.aborted) return;
+			const job = await turnJob(context, id, seen);
+			if (job === null) looks.delete(id);
+			else {
+				const { record, version } = job;
+				looks.set(id, { ...look, version, dueMs: nextLookMs(record, config.params) ?? Number.POSITIVE_INFINITY });
+			}
 		} catch (error) {
 			if (!context.stopping.aborted) onError(error);
 		} finally {
@@ -43,43 +65,50 @@ export function startJobWatch(
 		}
 	}
 
-	function begin(id: string): void {
+	function begin(id: string, seen: number | null): void {
 		if (running.has(id)) return;
-		const turned = turn(id);
+		const turned = turn(id, seen);
 		turns.add(turned);
 		void turned.finally(() => turns.delete(turned));
 	}
 
 	const unlisten = hub.listen(({ kind, subject }) => {
-		if (kind.startsWith("job.")) woken.add(subject);
+		if (kind.startsWith("job.") && !isBeat(kind.slice("job.".length))) woken.add(subject);
 	});
 	let isKeeper = false;
-	let lookedAllMs = 0;
+	let listedMs = 0;
 	/** Whether this process keeps the jobs; the store renews what it holds, and a lost one is seen at the next look. */
 	const mayKeep = async (): Promise<boolean> =>
 		(await store.leases.acquire(LEASE)) && (chainLease === null || (await store.leases.acquire(chainLease)));
 
-	async function lookAtAll(nowMs: number): Promise<void> {
+	async function list(): Promise<void> {
 		isKeeper = await mayKeep();
-		if (!isKeeper) return;
-		const open = await store.jobs.open();
-		const ids = new Set(open.map(({ id }) => id));
-		for (const id of looked.keys()) if (!ids.has(id)) looked.delete(id);
-		for (const id of woken) if (!ids.has(id)) woken.delete(id);
-		for (const { id, record } of open) {
-			const lookedMs = looked.get(id) ?? 0;
-			const dueMs = nextLookMs(record, config.params) ?? Number.POSITIVE_INFINITY;
-			const isDue = (dueMs <= nowMs && lookedMs < dueMs) || nowMs - lookedMs >= LOOK_AT_LEAST_EVERY_MS;
-			if (isDue || woken.has(id)) begin(id);
+		const open = new Set(isKeeper ? await store.jobs.openIds() : []);
+		for (const id of looks.keys()) if (!open.has(id)) looks.delete(id);
+		for (const id of woken) if (!open.has(id)) woken.delete(id);
+		for (const id of open) if (!looks.has(id)) looks.set(id, NEVER);
+	}
+
+	function dueAt(nowMs: number): string[] {
+		const restMs = Math.max(LOOK_AT_LEAST_EVERY_MS, MS_A_JOB * looks.size);
+		const due: string[] = [];
+		for (const [id, { atMs, dueMs }] of looks) {
+			if (due.length >= MOST_A_WATCH) break;
+			const isDue = (dueMs <= nowMs && atMs < dueMs) || nowMs - atMs >= restMs;
+			if (isDue && !running.has(id)) due.push(id);
 		}
+		return due;
 	}
 
 	const watching = repeat({ everyMs: WATCH_EVERY_MS, after: env.after, onError }, async () => {
 		const nowMs = env.nowMs();
-		if (nowMs - lookedAllMs >= LOOK_AT_ALL_EVERY_MS) {
-			lookedAllMs = nowMs;
-			await lookAtAll(nowMs);
-		} else if (isKeeper) for (const id of woken) begin(id);
+		if (nowMs - listedMs >= LIST_EVERY_MS) {
+			listedMs = nowMs;
+			await list();
+		}
+		if (!isKeeper) return;
+		for (const id of woken) begin(id, looks.get(id)?.version ?? null);
+		for (const id of dueAt(nowMs)) begin(id, null);
 	});
 	return {
 		wake: (id) => void woken.add(id),
