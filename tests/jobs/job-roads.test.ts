@@ -8,7 +8,8 @@ import { partRange } from "../../src/market/jobs/job-rules.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
 import { CUSTOMER, jobOver, kindsOf, openStage, prepare, QUICK, type Stage, submit } from "./job-stage.test-kit.ts";
-import { prove, startToyWorker, type ToyWorker } from "./toy-worker.test-kit.ts";
+import { prove } from "./prove-host.test-kit.ts";
+import { startToyWorker, type ToyWorker } from "./toy-worker.test-kit.ts";
 
 const salt = (n: number): string => n.toString(16).padStart(64, "0");
 const OPTIMISTIC = { name: "optimistic", count: 0 } as const;
