@@ -79,7 +79,15 @@ const recordOf = (id: string, state: JobPart["state"]): JobRecord => ({
 	parts: [
 		{
 			...{ part: 0, attempt: 1, state, provider: null, base: 0, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
-			...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [], excluded: [] },
+			...{
+				claim: null,
+				claimedAtMs: 0,
+				assignedAtMs: 0,
+				isChecked: false,
+				isDisputed: false,
+				audits: [],
+				excluded: [],
+			},
 		},
 	],
 });
