@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import type { JobPart, JobRecord, JobTerms } from "../../protocol/network/job.ts";
+import type { JobAudit, JobPart, JobRecord, JobTerms } from "../../protocol/network/job.ts";
 import { DEFAULT_PARAMS as P } from "../params.ts";
 import * as rules from "./job-rules.ts";
 import { nextSteps } from "./next-steps.ts";
@@ -158,6 +158,12 @@ test("the customer takes back what nobody has; anyone, what nobody can get any m
 test("audits: asked once, answered once, compared once", () => {
 	refuses(() => rules.addAudits(job(), 0, []), /it is open/);
 	refuses(() => rules.replaceAudit(job(), 0, 0, { auditor: "z", untilMs: 1 }), /it is open/);
+	refuses(() => rules.answerAudit(job(), 0, 0, CLAIM), /it is open/);
+	refuses(() => rules.compareAudit(ran(job(), 0, "a", 0), 0, 0, true), /it is running/);
+	refuses(() => rules.markChecked(ran(job(), 0, "a", 0), 0, 0), /it is running/);
+	const audit: JobAudit = { auditor: "z", first: 0, count: 1, untilMs: 9, tried: [], answer: CLAIM, agrees: null };
+	refuses(() => rules.hurryAudit(rules.addAudits(claimed(job(), 0, "a", 0), 0, [audit]), 0, 0), /nobody owes it/);
+	refuses(() => rules.hurryAudit(claimed(job(), 0, "a", 0), 0, 0), /nobody owes it/);
 	const ask = { auditor: "b", first: 0, count: 4, untilMs: 0, tried: [], answer: null, agrees: null };
 	const asked = rules.addAudits(claimed(job(), 0, "a", 0), 0, [ask]);
 	refuses(() => rules.compareAudit(asked, 0, 0, true), /nothing to compare/);
