@@ -210,3 +210,13 @@ test("the model check can fail: with a game too short for its levels the liar is
 	const setting = { isProviderHonest: false, isAccuserHonest: true, depth: 2, params: short };
 	assert.ok(search(setting, () => {}).ends.has("paid"));
 });
+
+test("a question whose silence could not be told before the game lets go of the claim is not taken", () => {
+	const params = paramsOf(1);
+	const book = openGame(params, EMPTY_BOOK, "a", 0);
+	assert.ok(isMoved(book));
+	const patient = { ...params, replySeconds: 9 };
+	const last = params.gameSeconds - 2 * params.questionSeconds;
+	assert.ok(isMoved(askGame(patient, book, "a", "true", false, last)));
+	assert.equal(askGame(patient, book, "a", "true", false, last + 1), "GameState");
+});
