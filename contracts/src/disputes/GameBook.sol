@@ -51,7 +51,8 @@ library GameBook {
         if (game.opened == 0) revert IDisputes.GameUnknown();
         uint8 asks = entry.asking.asks;
         if (asks != game.answers) revert IDisputes.QuestionState();
-        if (game.isClosed || asks == MOST_QUESTIONS || isOver(params, game)) revert IDisputes.GameState();
+        // What is deposited after its deposits were paid would be nobody's.
+        if (game.isClosed || game.isPaid || asks == MOST_QUESTIONS || isOver(params, game)) revert IDisputes.GameState();
         uint256 extra = state.books[book].games / FLOOD;
         uint256 left = (params.extraSeconds - game.extra) / params.questionSeconds;
         if (extra > left) extra = left;

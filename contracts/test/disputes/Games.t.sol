@@ -423,6 +423,19 @@ contract GamesTest is DisputeKit {
         }
     }
 
+    /// Who has its deposits again asks no more: the coins would stay here for ever.
+    function test_aPaidGameTakesNoMoreDeposits() public {
+        open(ACCUSER, trace);
+        open(STRANGER, trace);
+        reply(ACCUSER, trace, nodes);
+        later(1 hours + 1);
+        disputes.timeout(accused, STRANGER, trace, noBasis);
+        disputes.collect(sitting(), ACCUSER, "");
+        bytes memory question = askTranscript(5, 1);
+        refuseMove(IDisputes.GameState.selector);
+        ask(ACCUSER, question);
+    }
+
     function test_attack_accusedAccusesItself() public {
         uint256 had = liar.balance;
         open(liar, trace);
