@@ -169,7 +169,7 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 		);
 		const kept = join(scratch, "home", "watch", "frauds");
 		const found = await assay(disputeCommand, "prove", join(kept, readdirSync(kept)[0]!), "--dry-run");
-		assert.match(found.out, /FRAUD PROVEN[\s\S]*segment 4, step 1[\s\S]*nothing was sent/);
+		assert.match(found.out, /FRAUD PROVEN[\s\S]*segment 4\n {2}step {4}1\n[\s\S]*nothing was sent/);
 		const begins = told[0]!.claim.slice(0, 12);
 		assert.match((await assay(disputeCommand, "list")).out, new RegExp(`${begins}  claimed[\\s\\S]*no fraud files`));
 		assert.match(
