@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
 import { askCall, openGameCall, readGame, readWord } from "../../src/chain/contracts/dispute-games.ts";
@@ -17,6 +18,7 @@ import { watchCommand } from "../../src/cli/commands/watch.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
@@ -32,7 +34,7 @@ import { traceQuestion } from "../../src/verify/optimistic/fraud/fraud-proof.ts"
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
-import { openStage, type Stage, submit } from "./job-stage.test-kit.ts";
+import { type Order, openStage, type Stage, submit } from "./job-stage.test-kit.ts";
 import { prove } from "./prove-host.test-kit.ts";
 import { openRealProvider } from "./real-provider.test-kit.ts";
 import { endow } from "./toy-worker.test-kit.ts";
@@ -43,7 +45,8 @@ const UNIT = 10n ** 18n;
 const { program } = mlpSample();
 /** One number of one op in one of two steps of segment 4. */
 const LIE: Cheat = { segment: 4, step: 1, op: program.step.length - 1, element: 3 };
-const LIAR = { signer: signerOf(221), account: accountOf(`0x${"d8".repeat(32)}`) };
+const LIAR = { name: "liar", signer: signerOf(221), account: accountOf(`0x${"d8".repeat(32)}`) };
+const SILENT = { name: "silent", signer: signerOf(223), account: accountOf(`0x${"da".repeat(32)}`) };
 const WATCHER = { signer: signerOf(222), account: accountOf(`0x${"d9".repeat(32)}`) };
 
 let stage: Stage;
@@ -69,20 +72,20 @@ after(async () => {
 	await stage.close();
 });
 
-async function startLiar(): Promise<void> {
+async function startLiar({ signer, account, name }: typeof LIAR): Promise<void> {
 	const { chain, validator } = stage;
-	await endow(chain!.contracts, chain!.treasurer, LIAR.account, 0n, 1000n * UNIT);
+	await endow(chain!.contracts, chain!.treasurer, account, 0n, 1000n * UNIT);
 	const close = async () => {};
 	providers.push(
 		await openRealProvider({
-			...{ url: validator.url, signer: LIAR.signer, dataFolder: join(scratch, "liar") },
+			...{ url: validator.url, signer, dataFolder: join(scratch, name) },
 			onEvent: (event) => event.kind === "job" && liarNews.push(event.detail),
-			chain: { contracts: chain!.contracts, account: LIAR.account },
+			chain: { contracts: chain!.contracts, account },
 			startEngine: async ({ storePath }) => ({ open: toyOpener(storePath, LIE), device: 0, allow() {}, close }),
 		}),
 	);
-	await eventually(async () => (await validator.store.providers.get(LIAR.signer.key))?.connectedTo != null);
-	await prove(validator.store, LIAR.signer.key);
+	await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo != null);
+	await prove(validator.store, signer.key);
 }
 
 /** As somebody types it on this machine: the customer's key and the watcher's folder are made on first use. */
@@ -102,15 +105,32 @@ async function assay(command: Command, ...args: string[]): Promise<{ readonly ou
 	return { out, code };
 }
 
-async function openWatcher(name: string, o: { readonly gasADay?: number } = {}) {
+/** A validator may know of a new host a moment later. */
+const submitSoon = (order: Order) =>
+	eventually(() =>
+		submit(stage, order).catch((error: unknown) => {
+			if (error instanceof AssayError && error.code === "JOB_NO_PROVIDER") return null;
+			throw error;
+		}),
+	);
+
+async function openWatcher(name: string, o: { readonly gasADay?: number; readonly isRelayed?: boolean } = {}) {
 	const events: WatchEvent[] = [];
 	const folder = join(scratch, name);
 	const book = await openWatchBook(join(folder, "watched.jsonl"), Date.now);
 	const chain = await openWatchChain(stage.chain!.contracts, WATCHER.account, { gasADay: o.gasADay ?? 5e6, book });
+	const client = createApiClient({ baseUrl: stage.validator.url, signer: WATCHER.signer });
+	const askClaim = () => Promise.reject(new AssayError("NO_ANSWER", "nobody relays it"));
+	const api = o.isRelayed === false ? { ...client, askClaim } : client;
 	const watcher = createWatcher({
-		...{ api: createApiClient({ baseUrl: stage.validator.url, signer: WATCHER.signer }), chain, folder, book },
+		...{ api, chain, folder, book, ...(o.isRelayed === false && { patienceMs: 0 }) },
 		...{ engine: ownEngine(engine, realEnvironment()), policy: { jobs: "all", sharePpm: 0 }, isDry: false },
-		...{ secret: new Uint8Array(32), nowMs: Date.now, sleep: async () => {}, onEvent: (event) => events.push(event) },
+		...{
+			secret: new Uint8Array(32),
+			nowMs: Date.now,
+			sleep: async (ms) => void (await sleep(Math.min(ms, 100))),
+			onEvent: (event) => events.push(event),
+		},
 	});
 	const states = () => events.map(({ state }) => state);
 	return { watcher, folder, events, states };
@@ -144,9 +164,9 @@ async function answersOnChain(id: string): Promise<void> {
 }
 
 test("a lie in one number of an optimistic job is found, proven on chain and paid for; the part is open again", async () => {
-	await startLiar();
+	await startLiar(LIAR);
 	const { contracts } = stage.chain!;
-	const { id } = await submit(stage, { method: { name: "optimistic", count: 0 } });
+	const { id } = await submitSoon({ method: { name: "optimistic", count: 0 } });
 	const poor = await openWatcher("poor", { gasADay: 1000 });
 	const { watcher, folder, states, events } = await openWatcher("watcher");
 	const convicted = () => readEvents(contracts, "jobEscrow", "Convicted", { job: BigInt(`0x${id}`) });
@@ -202,4 +222,23 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 		return found.record.parts[0]!.excluded.length > 0 && found;
 	});
 	assert.deepEqual(job.record.parts[0]!.excluded, [LIAR.signer.key]);
+});
+
+test("one that is silent off chain is asked on chain down to the number, and convicted by the words that it said there", async () => {
+	await startLiar(SILENT);
+	const { contracts } = stage.chain!;
+	const { id } = await submitSoon({ method: { name: "optimistic", count: 0 }, salt: "6b".repeat(32) });
+	const convicted = () => readEvents(contracts, "jobEscrow", "Convicted", { job: BigInt(`0x${id}`) });
+	await eventually(async () => {
+		const found = await stage.customer.listClaims({ query: { job: id, limit: 10 } });
+		return found.rows.some(({ ends }) => ends !== null) || (await convicted()).length > 0;
+	});
+	if ((await convicted()).length > 0) return;
+	const { watcher, states, events } = await openWatcher("unheard", { isRelayed: false, gasADay: 2e7 });
+	await watcher.round();
+	const told = states();
+	assert.deepEqual([...new Set(told)], ["checking", "asked", "false", "proven"], JSON.stringify(events));
+	assert.ok(told.length < 20, "some questions, not many");
+	const [one] = await convicted();
+	assert.equal(one!.args.accuser, WATCHER.account.address);
 });

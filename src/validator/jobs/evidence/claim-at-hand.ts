@@ -12,6 +12,7 @@ import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 import type { Store } from "../../../store/open-store.ts";
 import type { StateRoots } from "../../../verify/optimistic/answers.ts";
+import type { Ask } from "../../../verify/optimistic/questions.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
 import { bytesOf, elementCount } from "../../../work/operators/tensor-type.ts";
 import { orThrow } from "../../../work/program/fault.ts";
@@ -66,6 +67,8 @@ export interface EvidenceMeans {
 	readonly nowMs: () => number;
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly chain: EvidenceChain | null;
+	/** Another way to a claimant that does not answer; absent: none. */
+	readonly road?: (claim: ClaimAtHand, program: Program, ask: Ask) => Ask;
 }
 
 export interface EvidenceChain {

@@ -20,12 +20,19 @@ import type { ClaimAtHand, EvidenceChain } from "./claim-at-hand.ts";
 import { isProvable } from "./signed-file.ts";
 
 /** The transaction that convicts; null for a file that the chain does not judge. */
-function proofOf({ contracts }: EvidenceChain, at: ClaimAtHand, terms: JobTerms, salt: Hex, file: Uint8Array) {
+function proofOf(
+	{ contracts }: EvidenceChain,
+	at: ClaimAtHand,
+	terms: JobTerms,
+	salt: Hex,
+	file: Uint8Array,
+	spoken: readonly Hex[] | null,
+) {
 	const last = toHex(at.states.at(-1)!);
 	const element = elementProof(file);
 	if (element !== null) {
-		const { traceSignature, signatures } = element;
-		const accused: AccusedCase = { ...element.accused, terms, last, traceSignature };
+		const [traceSignature, ...signatures] = spoken ?? [element.traceSignature, ...element.signatures];
+		const accused: AccusedCase = { ...element.accused, terms, last, traceSignature: traceSignature ?? "0x" };
 		return proveCall(contracts, salt, accused, { ...element.fault, signatures });
 	}
 	const wire = wireProof(file);
@@ -44,11 +51,13 @@ export async function proveFraud(
 	chain: EvidenceChain | null,
 	at: ClaimAtHand,
 	file: Uint8Array,
+	/** What binds its words, where that is not its own signatures: spoken-words.ts. */
+	spoken: readonly Hex[] | null = null,
 ): Promise<{ readonly transaction: Hex } | null> {
 	const terms = at.escrow;
-	if (chain === null || terms === null || !isProvable(file)) return null;
+	if (chain === null || terms === null || (spoken === null && !isProvable(file))) return null;
 	const salt = announcementSalt(chain.secret, toHex(keccak(file)));
-	const proof: Call | null = proofOf(chain, at, terms, salt, file);
+	const proof: Call | null = proofOf(chain, at, terms, salt, file, spoken);
 	if (proof === null || !(await isClaimed(chain, at, terms))) return null;
 	const hash = announcementOf(chain.account, proof, salt);
 	if (!(await isProofAnnounced(chain.contracts, hash))) await chain.send(announceProofCall(chain.contracts, hash));

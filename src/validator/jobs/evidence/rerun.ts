@@ -40,7 +40,8 @@ export type Rerun =
 export function claimantOf(means: EvidenceMeans, at: ClaimAtHand, { program }: JobAtHand): RemoteAnswers {
 	const { claim, states, provider } = at;
 	const { first, segments } = claim;
-	const ask = askParty(means, at, program, { provider, audit: null, first, segments });
+	const plain = askParty(means, at, program, { provider, audit: null, first, segments });
+	const ask = means.road?.(at, program, plain) ?? plain;
 	return new RemoteAnswers(program, { claim, states, audit: null }, ask);
 }
 

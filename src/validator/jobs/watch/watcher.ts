@@ -6,16 +6,18 @@ import { writeDurably } from "../../../platform/durable-file.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
-import type { ClaimAtHand, EvidenceMeans } from "../evidence/claim-at-hand.ts";
+import type { ClaimAtHand, EvidenceChain, EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { memoryAnswers } from "../evidence/memory-answers.ts";
 import type { OwnEngine } from "../evidence/own-engine.ts";
 import { proveFraud } from "../evidence/prove-fraud.ts";
+import { spokenWords } from "../evidence/spoken-words.ts";
 import { createTries } from "../keeper/tries.ts";
 import { openJobBlobs } from "./job-blobs.ts";
 import { openClaim } from "./open-claim.ts";
+import { SilenceConvicted, silentRoad } from "./silent-road.ts";
 import type { WatchBook } from "./watch-book.ts";
 import type { WatchChain } from "./watch-chain.ts";
-import { watchClaim } from "./watch-claim.ts";
+import { type Watched, watchClaim } from "./watch-claim.ts";
 
 interface WatchPolicy {
 	/** `mine`: of this customer's jobs. `share`: of all, one in so many. */
@@ -29,7 +31,17 @@ export interface WatchEvent {
 	readonly claim: string;
 	readonly job: string;
 	readonly part: number;
-	readonly state: "checking" | "right" | "unable" | "unsteady" | "false" | "silent" | "proven" | "over" | "trouble";
+	readonly state:
+		| "checking"
+		| "right"
+		| "unable"
+		| "unsteady"
+		| "false"
+		| "asked"
+		| "silent"
+		| "proven"
+		| "over"
+		| "trouble";
 	readonly detail: string;
 }
 
@@ -66,11 +78,35 @@ interface Found {
 	readonly atMs: number;
 }
 
+type Tell = (found: Found, state: WatchEvent["state"], detail?: string) => void;
+
+/** On chain, once it is silent off chain. */
+const roadOf =
+	(o: WatcherOptions, chain: EvidenceChain, found: Found, tell: Tell): NonNullable<EvidenceMeans["road"]> =>
+	(at, program, ask) => {
+		const onAsked = ({ kind }: { readonly kind: string }) => tell(found, "asked", `on chain: ${kind}`);
+		const everyMs = o.askEveryMs ?? ASK_EVERY_MS;
+		return silentRoad({ chain, sleep: o.sleep, everyMs, onAsked }, at, program, ask);
+	};
+
+const meansFor = (
+	o: WatcherOptions,
+	claim: ClaimAtHand,
+	found: Found,
+	{ blobs, tell }: { readonly blobs: EvidenceMeans["blobs"]; readonly tell: Tell },
+): EvidenceMeans => ({
+	...{ blobs, scratch: join(o.folder, "scratch"), engine: o.engine, answers: memoryAnswers() },
+	ask: (_, question) => o.api.askClaim({ params: { hash: found.hash }, body: { question } }),
+	...{ patienceMs: o.patienceMs ?? PATIENCE_MS, askEveryMs: o.askEveryMs ?? ASK_EVERY_MS },
+	...{ nowMs: o.nowMs, sleep: o.sleep, chain: claim.account === null ? null : (o.chain?.evidence ?? null) },
+	...(o.chain !== null && !o.isDry && { road: roadOf(o, o.chain.evidence, found, tell) }),
+});
+
 export function createWatcher(o: WatcherOptions) {
 	const tries = createTries(o.nowMs, Number.POSITIVE_INFINITY);
 	const counts = new Map<WatchEvent["state"], number>();
 
-	const tell = ({ hash, job, part }: Found, state: WatchEvent["state"], detail = "") => {
+	const tell: Tell = ({ hash, job, part }, state, detail = "") => {
 		counts.set(state, (counts.get(state) ?? 0) + 1);
 		o.onEvent({ kind: "claim", claim: hash, job, part, state, detail });
 	};
@@ -96,20 +132,13 @@ export function createWatcher(o: WatcherOptions) {
 		return found.sort((a, b) => a.atMs - b.atMs);
 	}
 
-	const meansFor = (claim: ClaimAtHand, hash: string, blobs: EvidenceMeans["blobs"]): EvidenceMeans => ({
-		...{ blobs, scratch: join(o.folder, "scratch"), engine: o.engine, answers: memoryAnswers() },
-		ask: (_, question) => o.api.askClaim({ params: { hash }, body: { question } }),
-		...{ patienceMs: o.patienceMs ?? PATIENCE_MS, askEveryMs: o.askEveryMs ?? ASK_EVERY_MS },
-		...{ nowMs: o.nowMs, sleep: o.sleep, chain: claim.account === null ? null : (o.chain?.evidence ?? null) },
-	});
-
 	async function look(found: Found): Promise<void> {
 		const { hash, job } = found;
 		const at = await openClaim(o.api, hash, o.chain?.evidence.contracts ?? null);
 		const blobs = openJobBlobs(o.api, job, join(o.folder, "scratch", `job-${job}`));
 		try {
 			tell(found, "checking");
-			const means = meansFor(at, hash, blobs);
+			const means = meansFor(o, at, found, { blobs, tell });
 			const watched = await watchClaim(means, at);
 			if (watched.kind === "right" || watched.kind === "unsteady") {
 				await o.book.keep(hash, watched.kind);
@@ -119,7 +148,12 @@ export function createWatcher(o: WatcherOptions) {
 				tries.failed(hash);
 				return tell(found, "unable", watched.why);
 			}
-			await accuse(found, at, watched.segment, watched);
+			await accuse(found, at, means, watched);
+		} catch (error) {
+			if (!(error instanceof SilenceConvicted)) throw error;
+			await o.book.keep(hash, "proven");
+			tell(found, "proven", `by silence: ${error.transaction}`);
+			await o.chain?.collect();
 		} finally {
 			await blobs.remove();
 		}
@@ -128,8 +162,8 @@ export function createWatcher(o: WatcherOptions) {
 	async function accuse(
 		found: Found,
 		at: ClaimAtHand,
-		segment: number,
-		{ file, isProvable, why }: { readonly file: Uint8Array | null; readonly isProvable: boolean; readonly why: string },
+		means: EvidenceMeans,
+		{ segment, file, isProvable, why }: Extract<Watched, { kind: "false" }>,
 	): Promise<void> {
 		const { hash } = found;
 		tries.failed(hash);
@@ -137,8 +171,10 @@ export function createWatcher(o: WatcherOptions) {
 		const path = join(o.folder, "frauds", `${bytesToHex(sha256Of(file))}.fraud`);
 		await writeDurably(path, file);
 		tell(found, "false", `${why}; ${path}`);
-		if (o.isDry || o.chain === null || !isProvable) return;
-		const proof = await proveFraud(o.chain.evidence, at, file);
+		if (o.isDry || o.chain === null) return;
+		const spoken = isProvable ? null : await spokenWords(means, at, file);
+		if (!isProvable && spoken === null) return;
+		const proof = await proveFraud(o.chain.evidence, at, file, spoken);
 		await o.book.keep(hash, proof === null ? "over" : "proven");
 		tell(found, proof === null ? "over" : "proven", proof?.transaction ?? "it stands no more");
 		if (proof !== null) await o.chain.collect();

@@ -1,0 +1,158 @@
+// The silent road of docs/disputes.md: what a claimant does not answer off chain it is asked on chain, with a deposit, and every later question too. What
+// anybody was answered there counts. Silence past the clock convicts. Nothing is kept: after a crash the chain has all of it.
+import {
+	askCall,
+	bookOf,
+	openGameCall,
+	readGame,
+	readGames,
+	type Sitting,
+	timeoutCall,
+} from "../../../chain/contracts/dispute-games.ts";
+import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
+import { keccakLeaf, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
+import {
+	type ChainQuestion,
+	decodeChainQuestion,
+	encodeChainQuestion,
+} from "../../../protocol/network/chain-question.ts";
+import type { JobQuestion } from "../../../protocol/network/job-question.ts";
+import { chainQuestionOf, withChainAnswers } from "../../../verify/optimistic/chain-road.ts";
+import { type Accused, questionKey } from "../../../verify/optimistic/next-question.ts";
+import type { Ask } from "../../../verify/optimistic/questions.ts";
+import { encodeHead, encodeLeaves } from "../../../work/program/encode.ts";
+import type { Program } from "../../../work/program/shapes.ts";
+import type { ClaimAtHand, EvidenceChain } from "../evidence/claim-at-hand.ts";
+
+/** Thrown: the claimant was silent past its clock, and the chain convicted it. */
+export class SilenceConvicted extends Error {
+	readonly transaction: Hex;
+
+	constructor(transaction: Hex) {
+		super("it was silent past its clock");
+		this.transaction = transaction;
+	}
+}
+
+interface Road {
+	readonly chain: EvidenceChain;
+	readonly sleep: (ms: number) => Promise<void>;
+	readonly everyMs: number;
+	readonly onAsked: (question: ChainQuestion) => void;
+}
+
+const isNoAnswer = (error: unknown): boolean => error instanceof AssayError && error.code === "NO_ANSWER";
+const ZERO: Hex = `0x${"00".repeat(32)}`;
+const NO_BASIS = {
+	op: { number: 0, leaf: "0x", path: [] },
+	leaf: { step: 0, op: 0, inputs: [], output: ZERO, path: [] },
+	...{ path: [], tensors: [] },
+} as const;
+
+class Game {
+	private readonly road: Road;
+	private readonly at: ClaimAtHand;
+	private readonly program: Program;
+	readonly said = new Map<string, Uint8Array>();
+
+	constructor(road: Road, at: ClaimAtHand, program: Program) {
+		this.road = road;
+		this.at = at;
+		this.program = program;
+	}
+
+	private get accused(): Accused {
+		return { claim: this.at.claim, states: this.at.states, audit: null, said: this.said };
+	}
+
+	/** What is known of the claimant's words, with those on chain. */
+	private async hear(sitting: Sitting) {
+		const games = await readGames(this.road.chain.contracts, { book: bookOf(sitting) });
+		const answers = games.flatMap(({ rounds }) =>
+			rounds.flatMap(({ question, answer }) => {
+				const read = decodeChainQuestion(hexToBytes(question.slice(2)) ?? new Uint8Array());
+				return read === null || answer === null ? [] : [{ question: read, answer: hexToBytes(answer.slice(2))! }];
+			}),
+		);
+		for (const [key, bytes] of (await withChainAnswers(this.program, this.accused, answers)).said)
+			this.said.set(key, bytes);
+		const { account } = this.road.chain;
+		return games.find(({ accuser }) => accuser.toLowerCase() === account.toLowerCase()) ?? null;
+	}
+
+	async ask(question: JobQuestion): Promise<Uint8Array> {
+		const { contracts, send } = this.road.chain;
+		const job = this.at.claim.job;
+		const { part } = this.at;
+		const { attempt, provider } = await readJobPart(contracts, job, part);
+		const sitting: Sitting = { job, part, attempt, provider };
+		for (;;) {
+			const own = await this.hear(sitting);
+			const found = this.said.get(questionKey(question));
+			if (found !== undefined) return found;
+			const asked = await chainQuestionOf(this.program, this.accused, question);
+			const bytes = toHex(encodeChainQuestion(asked));
+			const last = own?.rounds.at(-1);
+			// A question that an earlier process asked is waited for first.
+			if (last === undefined || last.answer !== null) {
+				this.road.onAsked(asked);
+				await send(
+					own === null ? await openGameCall(contracts, { job, part }, bytes) : await askCall(contracts, sitting, bytes),
+				);
+			}
+			await this.wait(sitting, last === undefined || last.answer !== null ? bytes : last.question);
+		}
+	}
+
+	/** Until it is answered; past its clock the claimant is convicted. Throws SilenceConvicted. */
+	private async wait(sitting: Sitting, question: Hex): Promise<void> {
+		const { contracts, account, send } = this.road.chain;
+		for (;;) {
+			const { deadlineS } = await readGame(contracts, sitting, account);
+			if (deadlineS === null) return;
+			const { timestamp } = await contracts.client.viem.getBlock();
+			if (Number(timestamp) > deadlineS) {
+				const call = timeoutCall(contracts, this.caseOf(question), { accuser: account, question }, NO_BASIS as never);
+				throw new SilenceConvicted(await send(call));
+			}
+			await this.road.sleep(this.road.everyMs);
+		}
+	}
+
+	private caseOf(question: Hex) {
+		const { at, program } = this;
+		const { tensors, ops } = encodeLeaves(program);
+		const read = decodeChainQuestion(hexToBytes(question.slice(2))!)!;
+		const segment = "segment" in read ? read.segment : at.claim.first;
+		const rootOf = (leaves: readonly Uint8Array[]) => toHex(keccakTree(leaves.map(keccakLeaf)).root);
+		return {
+			...{ terms: at.escrow!, part: at.part, last: toHex(at.states.at(-1)!), segment: BigInt(segment) },
+			...{ segmentRoot: toHex(at.claim.segmentRoot), resultRoot: toHex(at.claim.resultRoot) },
+			...{ head: toHex(encodeHead(program)), tensors: rootOf(tensors), ops: rootOf(ops) },
+			...{ trace: ZERO, traceSignature: "0x" as Hex },
+		};
+	}
+}
+
+/** `ask` until it fails; from then on the chain. */
+export function silentRoad(road: Road, at: ClaimAtHand, program: Program, ask: Ask): Ask {
+	const game = new Game(road, at, program);
+	let isSilent = false;
+	return async (question) => {
+		// Bytes of states are never asked on chain.
+		if (question.kind === "state") return ask(question);
+		if (!isSilent)
+			try {
+				const bytes = await ask(question);
+				game.said.set(questionKey(question), bytes);
+				return bytes;
+			} catch (error) {
+				if (!isNoAnswer(error)) throw error;
+				isSilent = true;
+			}
+		return game.ask(question);
+	};
+}
