@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { answerQuestionsCall, readGames } from "../../src/chain/contracts/dispute-games.ts";
 import { signAnswer } from "../../src/chain/contracts/disputes.ts";
 import {
 	approveJobsCall,
@@ -23,9 +24,11 @@ import {
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
 import { convict, newJob } from "../../src/market/jobs/job-rules.ts";
-import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
+import { bytesToHex, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { fromHex, type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
+import { decodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
 import {
 	type JobQuestion,
 	questionText,
@@ -43,6 +46,8 @@ import {
 	runnerOf,
 	toyNetwork,
 } from "../../src/validator/jobs/evidence/toy-claim.test-kit.ts";
+import { SilenceConvicted, silentRoad } from "../../src/validator/jobs/watch/silent-road.ts";
+import { chainAnswer } from "../../src/verify/optimistic/chain-road.ts";
 import { traceQuestion } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mixedSample, mlpSample } from "../../src/work/builder/samples.test-kit.ts";
@@ -67,7 +72,7 @@ before(async () => {
 	const { contracts, send, provider, treasurer } = network;
 	await send(treasurer, callOf(contracts, "token", "transfer", provider.address, 1000n * UNIT));
 	for (const account of [treasurer, provider]) await send(account, approveJobsCall(contracts, 10n ** 30n));
-	await send(provider, callOf(contracts, "jobEscrow", "deposit", 200n * UNIT));
+	await send(provider, callOf(contracts, "jobEscrow", "deposit", 800n * UNIT));
 	for (const name of ["mixed", "mlp"] as const) honest[name] = await runnerOf(scratch, SAMPLES[name], LAST);
 });
 after(async () => {
@@ -247,6 +252,77 @@ test("without its signature, by another's, or in silence nobody is convicted on 
 	// What is nobody's answer is thrown: asked again later.
 	const one = await accused(liar, "silent", {}, silent);
 	await assert.rejects(one.evidence.referee({ claim: one.at, audit: one.audit }), /never/);
+});
+
+/** It signs so many answers off chain, gives so many on the chain, and is silent then. */
+async function fallSilent(liar: Runner, salt: string, { signed, onChain }: { signed: number; onChain: number }) {
+	const { contracts, validators, provider, send, wait } = network;
+	const silent = new AssayError("NO_ANSWER", "it does not answer");
+	let [offChain, given] = [signed, onChain];
+	let honestly: (text: string) => Promise<SaidAnswer> = () => Promise.reject(silent);
+	const kinds: string[] = [];
+	const road: EvidenceMeans["road"] = (at, program, ask) => {
+		const words = async (question: JobQuestion) => hexToBytes((await honestly(questionText(question))).answer)!;
+		const part = { program, first: at.claim.first, states: at.states };
+		/** Time passes, or it answers what was asked last. */
+		const sleep = async () => {
+			const { job } = at.claim;
+			const [game] = (await readGames(contracts, { accuser: accuser.address })).filter(
+				(one) => one.sitting.job === job,
+			);
+			const { question } = game!.rounds.at(-1)!;
+			const answer =
+				given-- > 0 ? await chainAnswer(part, words, decodeChainQuestion(hexToBytes(question.slice(2))!)!) : null;
+			if (answer === null) wait(7200);
+			else
+				await send(
+					provider,
+					answerQuestionsCall(contracts, [
+						{ sitting: game!.sitting, accuser: game!.accuser, question, answer: toHex(answer) },
+					]),
+				);
+		};
+		const { answers, chain } = one.net.means;
+		const onAsked = ({ kind }: { readonly kind: string }) => void kinds.push(kind);
+		return silentRoad({ chain: chain!, answers, sleep, everyMs: 0, onAsked }, at, program, ask);
+	};
+	const accuser = validators[0]!;
+	const wrap: Wrap = (answer) => (text) => {
+		honestly = answer;
+		return offChain-- > 0 ? answer(text) : Promise.reject(silent);
+	};
+	const one = await accused(liar, salt, { road, patienceMs: 0 }, wrap);
+	// From the beginning, as a watcher does: no state is asked for.
+	const audit = { ...one.audit, first: 0, count: 3, states: honest.mixed.run.states.slice(0, 4) };
+	const ended = await one.evidence
+		.referee({ claim: one.at, audit })
+		.then(({ isProvable }) => `asked to the end, ${isProvable}`)
+		.catch((error: unknown) => {
+			if (!(error instanceof SilenceConvicted)) throw error;
+			return "silent";
+		});
+	return { ended, kinds, state: (await partOf(one.terms)).state };
+}
+
+test("attack: silence at any level, after any number of answers on either road, convicts", async () => {
+	const { liar } = await liarIn("map");
+	/** Answers signed, answers on chain, then silence: what it was asked on chain. */
+	const ways = {
+		"0 0": "trace",
+		"0 1": "trace op",
+		"0 2": "trace op leaf",
+		"0 3": "trace op leaf transcript",
+		"1 0": "nodes",
+		"1 1": "nodes op",
+		"2 0": "op",
+		"3 1": "leaf transcript",
+		"4 0": "transcript",
+	};
+	for (const [way, asked] of Object.entries(ways)) {
+		const [signed, onChain] = way.split(" ").map(Number) as [number, number];
+		const { ended, kinds, state } = await fallSilent(liar, `silent ${way}`, { signed, onChain });
+		assert.deepEqual([ended, kinds.join(" "), state], ["silent", asked, "open"], way);
+	}
 });
 
 test("an honest claim is not convicted by a lying auditor, nor by any file that was made against another", async () => {

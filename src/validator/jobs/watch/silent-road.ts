@@ -10,22 +10,25 @@ import {
 	timeoutCall,
 } from "../../../chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
+import type { Call } from "../../../chain/sending/sign.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
-import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
-import { keccakLeaf, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
+import { keccak, keccakLeaf, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
 import {
 	type ChainQuestion,
 	decodeChainQuestion,
 	encodeChainQuestion,
 } from "../../../protocol/network/chain-question.ts";
 import type { JobQuestion } from "../../../protocol/network/job-question.ts";
-import { chainQuestionOf, withChainAnswers } from "../../../verify/optimistic/chain-road.ts";
+import { chainQuestionOf, knownOf, withChainAnswers } from "../../../verify/optimistic/chain-road.ts";
+import { traceQuestion } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { type Accused, questionKey } from "../../../verify/optimistic/next-question.ts";
+import { questionBasis } from "../../../verify/optimistic/question-basis.ts";
 import type { Ask } from "../../../verify/optimistic/questions.ts";
 import { encodeHead, encodeLeaves } from "../../../work/program/encode.ts";
 import type { Program } from "../../../work/program/shapes.ts";
-import type { ClaimAtHand, EvidenceChain } from "../evidence/claim-at-hand.ts";
+import { type ClaimAtHand, type EvidenceChain, type EvidenceMeans, hashOfClaim } from "../evidence/claim-at-hand.ts";
 
 /** Thrown: the claimant was silent past its clock, and the chain convicted it. */
 export class SilenceConvicted extends Error {
@@ -39,6 +42,8 @@ export class SilenceConvicted extends Error {
 
 interface Road {
 	readonly chain: EvidenceChain;
+	/** Words that were signed off chain. */
+	readonly answers: EvidenceMeans["answers"];
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly everyMs: number;
 	readonly onAsked: (question: ChainQuestion) => void;
@@ -46,12 +51,6 @@ interface Road {
 
 const isNoAnswer = (error: unknown): boolean => error instanceof AssayError && error.code === "NO_ANSWER";
 const ZERO: Hex = `0x${"00".repeat(32)}`;
-const NO_BASIS = {
-	op: { number: 0, leaf: "0x", path: [] },
-	leaf: { step: 0, op: 0, inputs: [], output: ZERO, path: [] },
-	...{ path: [], tensors: [] },
-} as const;
-
 class Game {
 	private readonly road: Road;
 	private readonly at: ClaimAtHand;
@@ -114,26 +113,38 @@ class Game {
 			const { deadlineS } = await readGame(contracts, sitting, account);
 			if (deadlineS === null) return;
 			const { timestamp } = await contracts.client.viem.getBlock();
-			if (Number(timestamp) > deadlineS) {
-				const call = timeoutCall(contracts, this.caseOf(question), { accuser: account, question }, NO_BASIS as never);
-				throw new SilenceConvicted(await send(call));
-			}
+			if (Number(timestamp) > deadlineS) throw new SilenceConvicted(await send(await this.silenceCall(question)));
 			await this.road.sleep(this.road.everyMs);
 		}
 	}
 
-	private caseOf(question: Hex) {
-		const { at, program } = this;
+	private async silenceCall(question: Hex): Promise<Call> {
+		const { at, program, accused } = this;
+		const { contracts, account } = this.road.chain;
 		const { tensors, ops } = encodeLeaves(program);
-		const read = decodeChainQuestion(hexToBytes(question.slice(2))!)!;
-		const segment = "segment" in read ? read.segment : at.claim.first;
+		const asked = decodeChainQuestion(hexToBytes(question.slice(2))!)!;
+		const segment = "segment" in asked ? asked.segment : at.claim.first;
 		const rootOf = (leaves: readonly Uint8Array[]) => toHex(keccakTree(leaves.map(keccakLeaf)).root);
-		return {
+		const shown = {
 			...{ terms: at.escrow!, part: at.part, last: toHex(at.states.at(-1)!), segment: BigInt(segment) },
 			...{ segmentRoot: toHex(at.claim.segmentRoot), resultRoot: toHex(at.claim.resultRoot) },
 			...{ head: toHex(encodeHead(program)), tensors: rootOf(tensors), ops: rootOf(ops) },
-			...{ trace: ZERO, traceSignature: "0x" as Hex },
+			...(await this.traceWord(segment)),
 		};
+		const basis = await questionBasis(program, accused, asked);
+		return timeoutCall(contracts, shown, { accuser: account, question }, basis);
+	}
+
+	/** What lies below a trace is asked of one that it gave: signed, or on the chain (no signature). */
+	private async traceWord(segment: number): Promise<{ readonly trace: Hex; readonly traceSignature: Hex }> {
+		const trace = await knownOf(this.program, this.accused)
+			.traceRoot(segment)
+			.catch(() => null);
+		if (trace === null) return { trace: ZERO, traceSignature: "0x" };
+		const told = await this.road.answers.of(hashOfClaim(this.at), traceQuestion(segment).slice(2));
+		const answerHash = bytesToHex(keccak(trace));
+		const signature = told.find((one) => one.answerHash === answerHash)?.signature ?? "";
+		return { trace: toHex(trace), traceSignature: `0x${signature}` };
 	}
 }
 

@@ -82,11 +82,16 @@ type Tell = (found: Found, state: WatchEvent["state"], detail?: string) => void;
 
 /** On chain, once it is silent off chain. */
 const roadOf =
-	(o: WatcherOptions, chain: EvidenceChain, found: Found, tell: Tell): NonNullable<EvidenceMeans["road"]> =>
+	(
+		o: WatcherOptions,
+		{ chain, answers }: { readonly chain: EvidenceChain; readonly answers: EvidenceMeans["answers"] },
+		found: Found,
+		tell: Tell,
+	): NonNullable<EvidenceMeans["road"]> =>
 	(at, program, ask) => {
 		const onAsked = ({ kind }: { readonly kind: string }) => tell(found, "asked", `on chain: ${kind}`);
 		const everyMs = o.askEveryMs ?? ASK_EVERY_MS;
-		return silentRoad({ chain, sleep: o.sleep, everyMs, onAsked }, at, program, ask);
+		return silentRoad({ chain, answers, sleep: o.sleep, everyMs, onAsked }, at, program, ask);
 	};
 
 const meansFor = (
@@ -94,13 +99,16 @@ const meansFor = (
 	claim: ClaimAtHand,
 	found: Found,
 	{ blobs, tell }: { readonly blobs: EvidenceMeans["blobs"]; readonly tell: Tell },
-): EvidenceMeans => ({
-	...{ blobs, scratch: join(o.folder, "scratch"), engine: o.engine, answers: memoryAnswers() },
-	ask: (_, question) => o.api.askClaim({ params: { hash: found.hash }, body: { question } }),
-	...{ patienceMs: o.patienceMs ?? PATIENCE_MS, askEveryMs: o.askEveryMs ?? ASK_EVERY_MS },
-	...{ nowMs: o.nowMs, sleep: o.sleep, chain: claim.account === null ? null : (o.chain?.evidence ?? null) },
-	...(o.chain !== null && !o.isDry && { road: roadOf(o, o.chain.evidence, found, tell) }),
-});
+): EvidenceMeans => {
+	const answers = memoryAnswers();
+	return {
+		...{ blobs, scratch: join(o.folder, "scratch"), engine: o.engine, answers },
+		ask: (_, question) => o.api.askClaim({ params: { hash: found.hash }, body: { question } }),
+		...{ patienceMs: o.patienceMs ?? PATIENCE_MS, askEveryMs: o.askEveryMs ?? ASK_EVERY_MS },
+		...{ nowMs: o.nowMs, sleep: o.sleep, chain: claim.account === null ? null : (o.chain?.evidence ?? null) },
+		...(o.chain !== null && !o.isDry && { road: roadOf(o, { chain: o.chain.evidence, answers }, found, tell) }),
+	};
+};
 
 export function createWatcher(o: WatcherOptions) {
 	const tries = createTries(o.nowMs, Number.POSITIVE_INFINITY);
@@ -153,7 +161,7 @@ export function createWatcher(o: WatcherOptions) {
 			if (!(error instanceof SilenceConvicted)) throw error;
 			await o.book.keep(hash, "proven");
 			tell(found, "proven", `by silence: ${error.transaction}`);
-			await o.chain?.collect();
+			await o.chain?.collect(at);
 		} finally {
 			await blobs.remove();
 		}
@@ -177,7 +185,7 @@ export function createWatcher(o: WatcherOptions) {
 		const proof = await proveFraud(o.chain.evidence, at, file, spoken);
 		await o.book.keep(hash, proof === null ? "over" : "proven");
 		tell(found, proof === null ? "over" : "proven", proof?.transaction ?? "it stands no more");
-		if (proof !== null) await o.chain.collect();
+		if (proof !== null) await o.chain.collect(at);
 	}
 
 	return {
