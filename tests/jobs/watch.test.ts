@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
-import { askCall, openGameCall, readGame, readWord } from "../../src/chain/contracts/dispute-games.ts";
+import { askCall, openGameCall, readGame, readGames, readWord } from "../../src/chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
@@ -239,6 +239,9 @@ test("one that is silent off chain is asked on chain down to the number, and con
 	const told = states();
 	assert.deepEqual([...new Set(told)], ["checking", "asked", "false", "proven"], JSON.stringify(events));
 	assert.ok(told.length < 20, "some questions, not many");
+	const games = await readGames(contracts, { accuser: WATCHER.account.address });
+	const { sitting, accuser } = games.find((game) => game.sitting.job === BigInt(`0x${id}`))!;
+	assert.equal((await readGame(contracts, sitting, accuser)).isPaid, true, "its deposits came back");
 	const [one] = await convicted();
 	assert.equal(one!.args.accuser, WATCHER.account.address);
 });
