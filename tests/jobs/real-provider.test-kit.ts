@@ -38,6 +38,7 @@ interface RealProviderOptions {
 }
 
 const DIE_AT_WORK = "die at work";
+const LIVE_ON = "live on";
 
 export interface RealProvider {
 	readonly events: readonly ProviderEvent[];
@@ -45,6 +46,8 @@ export interface RealProvider {
 	readonly news: readonly (AskedPart & { readonly state: string; readonly detail: string })[];
 	/** From when this resolves on: once the validator has heard of work that was begun, its process is gone from one moment to the next. */
 	dieAtWork(): Promise<void>;
+	/** Takes that back. */
+	liveOn(): Promise<void>;
 	/** When its process is gone. */
 	readonly ended: Promise<unknown>;
 	close(): Promise<void>;
@@ -65,6 +68,11 @@ export async function startRealProvider(told: Told): Promise<RealProvider> {
 	});
 	const events: ProviderEvent[] = [];
 	const ended = once(child, "exit");
+	const tell = async (word: string) => {
+		const heard = once(child, "message");
+		child.send(word);
+		await heard;
+	};
 	createInterface({ input: child.stdout! }).on("line", (line) => {
 		const event = JSON.parse(line) as ProviderEvent;
 		events.push(event);
@@ -76,11 +84,8 @@ export async function startRealProvider(told: Told): Promise<RealProvider> {
 			return events.flatMap((event) => (event.kind === "job" ? [event] : []));
 		},
 		ended,
-		async dieAtWork() {
-			const heard = once(child, "message");
-			child.send(DIE_AT_WORK);
-			await heard;
-		},
+		dieAtWork: () => tell(DIE_AT_WORK),
+		liveOn: () => tell(LIVE_ON),
 		async close() {
 			child.kill("SIGTERM");
 			await ended;
@@ -129,7 +134,7 @@ if (process.argv[1] === import.meta.filename) {
 	const { url, dataFolder, signer, chain } = JSON.parse(process.argv[2]!) as Told;
 	let isDoomed = false;
 	process.on("message", (word) => {
-		isDoomed ||= word === DIE_AT_WORK;
+		isDoomed = word === DIE_AT_WORK;
 		process.send!(word);
 	});
 	const provider = await openRealProvider({

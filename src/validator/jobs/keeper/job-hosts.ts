@@ -95,7 +95,7 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		const ids = changed(facts, marks);
 		if (ids.length === 0) return;
 		const [figures, devices] = await Promise.all([store.providers.figuresOf(ids, FIGURES), store.devices.kindsOf(ids)]);
-		const [figuresOf, devicesOf] = [Map.groupBy(figures, byProvider), Map.groupBy(devices, byProvider)];
+		const [figuresOf, devicesOf] = [groupsOf(figures, byProvider), groupsOf(devices, byProvider)];
 		for (const id of ids) {
 			const found = provenDevice(figuresOf.get(id) ?? [], devicesOf.get(id) ?? []);
 			facts.set(id, { mark: marks.get(id)!, atMs: env.nowMs(), found });
@@ -107,7 +107,7 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		const marks = new Map(providers.map((id) => [id, newest.get(id) ?? 0]));
 		const ids = changed(reputations, marks);
 		if (ids.length === 0) return;
-		const rows = Map.groupBy(await store.jobs.partsOf(ids), ({ provider }) => provider);
+		const rows = groupsOf(await store.jobs.partsOf(ids), ({ provider }) => provider);
 		for (const id of ids) {
 			const found = reputationOf(rows.get(id) ?? [], env.nowMs(), config.params);
 			reputations.set(id, { mark: marks.get(id)!, atMs: env.nowMs(), found });
@@ -146,6 +146,17 @@ interface Remembered<T> {
 	readonly mark: number;
 	readonly atMs: number;
 	readonly found: T;
+}
+
+/** Map.groupBy, which Node 20 has not. */
+function groupsOf<Row>(rows: readonly Row[], providerOf: (row: Row) => string): ReadonlyMap<string, readonly Row[]> {
+	const groups = new Map<string, Row[]>();
+	for (const row of rows) {
+		const group = groups.get(providerOf(row));
+		if (group === undefined) groups.set(providerOf(row), [row]);
+		else group.push(row);
+	}
+	return groups;
 }
 const byProvider = ({ providerId }: { readonly providerId: string }): string => providerId;
 
