@@ -31,13 +31,22 @@ function bytesOf(size: number, salt = 1): Uint8Array {
 }
 
 /** Jobs by id: whose, and by whom. */
-async function serve(jobs: Record<string, { customer: string; provider: string }> = {}, limits = BLOB_LIMITS) {
+interface ToyJob {
+	readonly customer: string;
+	readonly provider: string;
+	readonly method?: string;
+	readonly claim?: string;
+}
+
+async function serve(jobs: Record<string, ToyJob> = {}, limits = BLOB_LIMITS) {
 	const blobs = await openBlobStore(fresh("blobs"), limits);
 	const summary = async (id: string) => {
 		const job = jobs[id];
 		if (job === undefined) return null;
-		const part = { provider: job.provider, excluded: [], audits: [{ auditor: "a".repeat(64) }] };
-		return { customer: job.customer, record: { parts: [part] } } as unknown as JobSummary;
+		const { method = "sampled", claim = null } = job;
+		const part = { provider: job.provider, claim, excluded: [], audits: [{ auditor: "a".repeat(64) }] };
+		const record = { terms: { method: { name: method, count: 0 } }, parts: [part] };
+		return { customer: job.customer, record } as unknown as JobSummary;
 	};
 	const store = { jobs: { summary } } as never;
 	const api = await startToyApi({ handlers: { ...toyHandlers, ...blobHandlers({ store, blobs }) } });
@@ -160,21 +169,27 @@ test("what the server refuses is told at once; what passes is waited for; a file
 
 test("each its own; a job's are for its customer and its providers, and unknown to everybody else", async () => {
 	const [customer, provider] = [signerOf("customer").key, signerOf("provider").key];
-	const [mine, theirs, none] = ["1", "2", "3"].map((digit) => digit.repeat(64)) as [string, string, string];
+	const [mine, theirs, none, unclaimed, open] = ["1", "2", "3", "4", "5"].map((digit) => digit.repeat(64)) as [
+		...[string, string, string, string, string],
+	];
 	const stranger = "9".repeat(64);
+	const optimistic = { customer: stranger, provider: stranger, method: "optimistic" };
 	const { api, blobs, clientOf } = await serve({
 		[mine]: { customer, provider },
-		[theirs]: { customer: stranger, provider: stranger },
+		[theirs]: { customer: stranger, provider: stranger, claim: none },
+		[unclaimed]: optimistic,
+		[open]: { ...optimistic, claim: none },
 	});
 	const bytes = bytesOf(5000);
 	const client = clientOf("customer");
 	const [blob, second] = (await uploadBlobs(client, [{ bytes }, { bytes: bytesOf(100, 3) }])) as [BlobName, BlobName];
 	await assert.rejects(fetchBlob(clientOf("provider"), blob), code("BLOB_UNKNOWN"));
 	await assert.rejects(fetchBlob(client, blob, { job: mine }), code("BLOB_UNKNOWN"), "the job does not hold it yet");
-	for (const job of [mine, theirs]) await blobs.share(customer, blob, jobHolder(job));
+	for (const job of [mine, theirs, unclaimed, open]) await blobs.share(customer, blob, jobHolder(job));
 	for (const role of ["customer", "provider", "admin"] as const)
 		assert.deepEqual(await fetchBlob(clientOf(role), blob, { job: mine }), bytes);
-	for (const job of [theirs, none])
+	assert.deepEqual(await fetchBlob(clientOf("provider"), blob, { job: open }), bytes, "anyone may run it again");
+	for (const job of [theirs, none, unclaimed])
 		for (const role of ["customer", "provider"] as const)
 			await assert.rejects(fetchBlob(clientOf(role), blob, { job }), code("JOB_UNKNOWN"));
 	await assert.rejects(fetchBlob(client, second, { job: mine }), code("BLOB_UNKNOWN"));
