@@ -114,6 +114,12 @@ test("an engine that was killed while it saved leaves whole blobs, and the next 
 	assert.deepEqual(await third.root(0), roots[0]);
 });
 
+/** Whether none of its threads runs any more: a signal takes effect a moment after it was sent. */
+const isStopped = (pid: number): boolean =>
+	readdirSync(`/proc/${pid}/task`).every((thread) =>
+		/\) [Tt] /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8")),
+	);
+
 test("what another engine is writing is not swept", async (t) => {
 	const store = makeStore(t);
 	const first = await startEngine(["--store", store]);
@@ -128,7 +134,13 @@ test("what another engine is writing is not swept", async (t) => {
 			isSaved = true;
 		});
 		while (!isSaved && unfinished(store).length === 0) await new Promise((resolve) => setImmediate(resolve));
-		if (!isSaved) process.kill(first.pid, "SIGSTOP");
+		if (isSaved) continue;
+		process.kill(first.pid, "SIGSTOP");
+		while (!isStopped(first.pid)) await new Promise((resolve) => setImmediate(resolve));
+		if (unfinished(store).length > 0) break;
+		// It was done before it stopped.
+		process.kill(first.pid, "SIGCONT");
+		await saving;
 	}
 	const writing = unfinished(store);
 	const second = await startEngine(["--store", store]);
