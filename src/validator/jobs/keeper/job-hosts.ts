@@ -217,6 +217,8 @@ export function createJobHosts(means: Means) {
 			hosts.then(
 				({ length }) => {
 					restMs = Math.max(SEEN_MS, MS_A_HOST * length);
+					// Nobody is quickly looked for: the first that comes is seen at once.
+					if (length === 0) seen = null;
 				},
 				() => {
 					seen = null;
