@@ -8,7 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
-import { answerQuestionsCall, readGames } from "../../src/chain/contracts/dispute-games.ts";
+import {
+	answerQuestionsCall,
+	askCall,
+	openGameCall,
+	readGames,
+	type Sitting,
+} from "../../src/chain/contracts/dispute-games.ts";
 import { signAnswer } from "../../src/chain/contracts/disputes.ts";
 import {
 	approveJobsCall,
@@ -25,10 +31,14 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
 import { convict, newJob } from "../../src/market/jobs/job-rules.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import { bytesToHex, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { fromHex, type Hex, toHex } from "../../src/protocol/chain/hex.ts";
-import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
-import { decodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
+import { keccak, keccakNode } from "../../src/protocol/hash/keccak-tree.ts";
+import {
+	type ChainQuestion,
+	decodeChainQuestion,
+	encodeChainQuestion,
+} from "../../src/protocol/network/chain-question.ts";
 import {
 	type JobQuestion,
 	questionText,
@@ -254,8 +264,28 @@ test("without its signature, by another's, or in silence nobody is convicted on 
 	await assert.rejects(one.evidence.referee({ claim: one.at, audit: one.audit }), /never/);
 });
 
+type Poison = (sitting: Sitting) => readonly { readonly question: ChainQuestion; readonly answer: Uint8Array }[];
+
+/** By a friend's questions, before anybody else asks: answers that the chain takes, and that lead nowhere. */
+async function poison(sitting: Sitting, answers: ReturnType<Poison>): Promise<void> {
+	const { contracts, send, provider, treasurer } = network;
+	for (const [i, { question, answer }] of answers.entries()) {
+		const asked = toHex(encodeChainQuestion(question));
+		await send(
+			treasurer,
+			i === 0 ? await openGameCall(contracts, sitting, asked) : await askCall(contracts, sitting, asked),
+		);
+		const reply = { sitting, accuser: treasurer.address, question: asked, answer: toHex(answer) };
+		await send(provider, answerQuestionsCall(contracts, [reply]));
+	}
+}
+
 /** It signs so many answers off chain, gives so many on the chain, and is silent then. */
-async function fallSilent(liar: Runner, salt: string, { signed, onChain }: { signed: number; onChain: number }) {
+async function fallSilent(
+	liar: Runner,
+	salt: string,
+	{ signed, onChain, poisoned }: { signed: number; onChain: number; poisoned?: Poison },
+) {
 	const { contracts, validators, provider, send, wait } = network;
 	const silent = new AssayError("NO_ANSWER", "it does not answer");
 	let [offChain, given] = [signed, onChain];
@@ -292,6 +322,10 @@ async function fallSilent(liar: Runner, salt: string, { signed, onChain }: { sig
 		return offChain-- > 0 ? answer(text) : Promise.reject(silent);
 	};
 	const one = await accused(liar, salt, { road, patienceMs: 0 }, wrap);
+	if (poisoned !== undefined) {
+		const sitting = { job: one.at.claim.job, part: 0, attempt: 1, provider: provider.address };
+		await poison(sitting, poisoned(sitting));
+	}
 	// From the beginning, as a watcher does: no state is asked for.
 	const audit = { ...one.audit, first: 0, count: 3, states: honest.mixed.run.states.slice(0, 4) };
 	const ended = await one.evidence
@@ -322,6 +356,46 @@ test("attack: silence at any level, after any number of answers on either road, 
 		const [signed, onChain] = way.split(" ").map(Number) as [number, number];
 		const { ended, kinds, state } = await fallSilent(liar, `silent ${way}`, { signed, onChain });
 		assert.deepEqual([ended, kinds.join(" "), state], ["silent", asked, "open"], way);
+	}
+});
+
+test("attack: a liar's friend asks first, and the liar answers with what leads nowhere: nobody is kept from asking rightly", async () => {
+	const { liar, cheat } = await liarIn("map");
+	const { program } = SAMPLES.mixed;
+	const place = { segment: cheat.segment, step: cheat.step, op: cheat.op };
+	const numbers = (n: number) => new Uint8Array(8 * n).fill(9);
+	const nowhere = [new Uint8Array(32).fill(3), new Uint8Array(32).fill(4)];
+	const count = program.k * program.step.length;
+	const ways: readonly [asked: string, signed: number, poisoned: Poison][] = [
+		// Trace, nodes, op and leaf are signed; the transcript has a length that no transcript of it has.
+		[
+			...(["transcript", 4] as const),
+			() => [
+				{
+					question: { kind: "transcript", ...place, element: cheat.element, turns: [], numbers: 1 },
+					answer: numbers(1),
+				},
+			],
+		],
+		["trace", 0, () => [{ question: { kind: "trace", segment: cheat.segment, count: 1 }, answer: nowhere[0]! }]],
+		// Nodes under one that is in no tree of its own.
+		[
+			...(["nodes op leaf", 1] as const),
+			() => [
+				{
+					question: {
+						...{ kind: "nodes", tree: "trace", segment: cheat.segment, step: 0, op: 0, height: 1, index: 0, count },
+						node: keccakNode(nowhere[0]!, nowhere[1]!),
+					},
+					answer: concatBytes(...nowhere),
+				},
+			],
+		],
+	];
+	for (const [asked, signed, poisoned] of ways) {
+		const onChain = asked.split(" ").length - 1;
+		const { ended, kinds, state } = await fallSilent(liar, `poisoned ${asked}`, { signed, onChain, poisoned });
+		assert.deepEqual([ended, kinds.join(" "), state], ["silent", asked, "open"]);
 	}
 });
 

@@ -132,7 +132,6 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         uint8 kind = Questions.kindOf(question);
         uint256 deposit = Questions.gasOf(question, kind) * GAS_PRICE;
         if (msg.value != deposit) revert DepositWrong(deposit);
-        if (Questions.isWord(kind) && _state.words[book][Questions.wordQuestion(question, kind)] != 0) revert AlreadyAnswered();
         uint40 deadline = _state.ask(params(), book, msg.sender, keccak256(question), kind == Questions.TRACE);
         emit Asked(book, msg.sender, deadline, question);
     }

@@ -251,9 +251,7 @@ interface IDisputes is IClaimHolder {
     error QuestionState();
     /// @notice Thrown when the bytes are no question, or what the question says of the program or a tree is not so.
     error QuestionInvalid();
-    /// @notice Thrown when a word was given before.
-    error AlreadyAnswered();
-    /// @notice Thrown when the answer is not what the question asks for.
+    /// @notice Thrown when the answer is not what the question asks for, or another than was given before.
     error AnswerInvalid();
     /// @notice Thrown when it is too late to answer, or too early to time out.
     error WrongTime(uint256 deadline);

@@ -132,8 +132,28 @@ contract GamesTest is DisputeKit {
         reply(ACCUSER, trace, nodes);
         refuse(IDisputes.QuestionState.selector);
         reply(ACCUSER, trace, nodes);
-        refuseMove(IDisputes.AlreadyAnswered.selector);
+        // Asked for again, it is said again, and nothing else.
         ask(ACCUSER, trace);
+        bytes memory others = someNodes(nodes.length / 32, "others");
+        refuse(IDisputes.AnswerInvalid.selector);
+        reply(ACCUSER, trace, others);
+        reply(ACCUSER, trace, nodes);
+    }
+
+    /// A liar asks itself for a word with a count that is nobody's, and says it: the right question is open all the same, and has no answer.
+    function test_attack_aWordThatFitsNoRightQuestion() public {
+        bytes memory other = askTrace(2, 1);
+        open(STRANGER, other);
+        reply(STRANGER, other, abi.encodePacked(bytes32("nowhere")));
+        open(ACCUSER, trace);
+        refuse(IDisputes.AnswerInvalid.selector);
+        reply(ACCUSER, trace, nodes);
+        bytes memory short = askTranscript(5, 1);
+        ask(STRANGER, short);
+        reply(STRANGER, short, new bytes(8));
+        vm.warp(deadlineOf(ACCUSER) + 1);
+        disputes.timeout(accused, ACCUSER, trace, noBasis);
+        assertEq(uint8(escrow.partOf(job, 0).state), uint8(IJobEscrow.PartState.Open));
     }
 
     function test_whatIsNoQuestion() public {

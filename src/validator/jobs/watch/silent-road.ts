@@ -21,6 +21,7 @@ import {
 	encodeChainQuestion,
 } from "../../../protocol/network/chain-question.ts";
 import type { JobQuestion } from "../../../protocol/network/job-question.ts";
+import { noAnswer } from "../../../verify/optimistic/answers.ts";
 import { chainQuestionOf, knownOf, withChainAnswers } from "../../../verify/optimistic/chain-road.ts";
 import { traceQuestion } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { type Accused, questionKey } from "../../../verify/optimistic/next-question.ts";
@@ -67,19 +68,16 @@ class Game {
 		return { claim: this.at.claim, states: this.at.states, audit: null, said: this.said };
 	}
 
-	/** What is known of the claimant's words, with those on chain. */
+	/** Everything that anybody asked about this attempt and that was answered, and one's own game. */
 	private async hear(sitting: Sitting) {
 		const games = await readGames(this.road.chain.contracts, { book: bookOf(sitting) });
-		const answers = games.flatMap(({ rounds }) =>
-			rounds.flatMap(({ question, answer }) => {
-				const read = decodeChainQuestion(hexToBytes(question.slice(2)) ?? new Uint8Array());
-				return read === null || answer === null ? [] : [{ question: read, answer: hexToBytes(answer.slice(2))! }];
-			}),
-		);
-		for (const [key, bytes] of (await withChainAnswers(this.program, this.accused, answers)).said)
-			this.said.set(key, bytes);
+		const rounds = games.flatMap((game) => game.rounds);
 		const { account } = this.road.chain;
-		return games.find(({ accuser }) => accuser.toLowerCase() === account.toLowerCase()) ?? null;
+		const own = games.find(({ accuser }) => accuser.toLowerCase() === account.toLowerCase()) ?? null;
+		return {
+			own,
+			answers: new Map(rounds.flatMap(({ question, answer }) => (answer === null ? [] : [[question, answer]]))),
+		};
 	}
 
 	async ask(question: JobQuestion): Promise<Uint8Array> {
@@ -89,11 +87,13 @@ class Game {
 		const { attempt, provider } = await readJobPart(contracts, job, part);
 		const sitting: Sitting = { job, part, attempt, provider };
 		for (;;) {
-			const own = await this.hear(sitting);
-			const found = this.said.get(questionKey(question));
-			if (found !== undefined) return found;
+			const known = this.said.get(questionKey(question));
+			if (known !== undefined) return known;
+			const { own, answers } = await this.hear(sitting);
 			const asked = await chainQuestionOf(this.program, this.accused, question);
 			const bytes = toHex(encodeChainQuestion(asked));
+			const answer = answers.get(bytes);
+			if (answer !== undefined) return this.take(question, asked, answer);
 			const last = own?.rounds.at(-1);
 			// A question that an earlier process asked is waited for first.
 			if (last === undefined || last.answer !== null) {
@@ -104,6 +104,19 @@ class Game {
 			}
 			await this.wait(sitting, last === undefined || last.answer !== null ? bytes : last.question);
 		}
+	}
+
+	/**
+	 * The answer to this very question: the chain has checked that it is one. A claimant may ask itself anything and answer that, about nodes that are
+	 * nowhere in its trees: such answers are to other questions and count for nothing.
+	 */
+	private async take(question: JobQuestion, asked: ChainQuestion, answer: Hex): Promise<Uint8Array> {
+		const heard = [{ question: asked, answer: hexToBytes(answer.slice(2))! }];
+		for (const [key, bytes] of (await withChainAnswers(this.program, this.accused, heard)).said)
+			this.said.set(key, bytes);
+		const found = this.said.get(questionKey(question));
+		if (found === undefined) throw noAnswer("what was answered on chain is no answer to what was asked");
+		return found;
 	}
 
 	/** Until it is answered; past its clock the claimant is convicted. Throws SilenceConvicted. */
