@@ -19,7 +19,7 @@ function testFile(name: string, text: string): Task {
 test("what fails, what tests nothing, what never ends, what is killed and what cannot start are all failures; what passes is counted", async () => {
 	const printed: string[] = [];
 	const busy = "const until = process.cpuUsage().user + 4e5; while (process.cpuUsage().user < until);";
-	const { failed, counts, coreSeconds } = await runTasks(
+	const { failed, lastWords, counts, coreSeconds } = await runTasks(
 		[
 			testFile("busy.mjs", `test("one", () => { ${busy} });`),
 			testFile("passes.mjs", 'test("one", (t) => t.diagnostic("seed 7")); test("two", () => {});'),
@@ -44,6 +44,8 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 			"unknown (ENOENT)",
 		],
 	);
+	assert.equal(lastWords.length, failed.length);
+	assert.match(lastWords.find((one) => one.startsWith("fails.mjs"))!, /broken/);
 	assert.deepEqual(counts, { tests: 5, pass: 4, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
 	assert.equal(printed.length, 9);
 	const passes = printed.find((text) => text.includes("passes.mjs"))!;

@@ -31,6 +31,8 @@ export interface Task {
 
 export interface Outcome {
 	readonly failed: readonly string[];
+	/** The last words of each that failed, again: the end of a long log is what people see first. */
+	readonly lastWords: readonly string[];
 	readonly counts: Readonly<Record<(typeof COUNTS)[number], number>>;
 	readonly seconds: Readonly<Record<string, number>>;
 	/** Of a core, the processes that it waited for too: what a task costs, however busy the machine was. */
@@ -50,6 +52,8 @@ const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url
 const AT_ONCE = 5;
 /** How many of the tasks that took most of a core's time are named at the end. */
 const DEAREST = 20;
+/** Of each task that failed, told once more at the end. */
+const LAST_LINES = 25;
 const DEEP_SCALE = 25;
 const DEEP_LIMIT_MS = 3_600_000;
 /** Whole workloads, all sample files, all pairs of cards, days of a schedule: pure, and no matter of a minute. */
@@ -65,6 +69,7 @@ export async function runTasks(
 	const waiting = [...tasks];
 	const running = new Map<Task, Promise<void>>();
 	const failed: string[] = [];
+	const lastWords: string[] = [];
 	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
 	const seconds: Record<string, number> = {};
 	const coreSeconds: Record<string, number> = {};
@@ -85,7 +90,11 @@ export async function runTasks(
 				counts[count] += Number(new RegExp(`^ℹ ${count} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
 			if (wrong === null && !/^ℹ tests [1-9]/m.test(output)) wrong = "no test in it";
 		}
-		if (wrong !== null) failed.push(`${task.name} (${wrong})`);
+		if (wrong !== null) {
+			failed.push(`${task.name} (${wrong})`);
+			const lines = output.replace(SUMMARY, "").trimEnd().split("\n").slice(-LAST_LINES);
+			lastWords.push(`${task.name} (${wrong})\n${lines.map((line) => `  ${line.slice(0, 300)}\n`).join("")}`);
+		}
 		seconds[task.name] = took;
 		coreSeconds[task.name] = coreS;
 		// Of a file that passed, the counts are in the last lines of the whole run.
@@ -106,7 +115,7 @@ export async function runTasks(
 		if (running.size === 0) break;
 		await Promise.race(running.values());
 	}
-	return { failed, counts, seconds, coreSeconds };
+	return { failed, lastWords, counts, seconds, coreSeconds };
 }
 
 const children = new Set<ChildProcess>();
@@ -323,6 +332,7 @@ if (import.meta.main) {
 	console.log(`ℹ duration ${((performance.now() - startedAtMs) / 1000).toFixed(0)} s`);
 	if (words[0] === "deep") console.log(`ℹ results in ${keepResult(cwd, outcome, scale)}`);
 	if (tasks.length === 0) console.log("FAILED: no test has such a name");
+	for (const one of outcome.lastWords) console.log(`LAST LINES of ${one}`);
 	for (const one of outcome.failed) console.log(`FAILED ${one}`);
 	process.exitCode = outcome.failed.length > 0 || tasks.length === 0 ? 1 : 0;
 }

@@ -246,9 +246,7 @@ async function live(network: LiveUp): Promise<number> {
 			? null
 			: await (await import("../up/up-watcher.ts")).startUpWatcher(network, report, tell);
 		if (stopWatcher !== null) closing.push(stopWatcher);
-		// A quick probe measures too little to prove memory: made again, it would be no better.
-		const isWhole = network.isEmbedded && !isAwaited && !values.quick;
-		if (isWhole) closing.push(await watchProofs(network, createApiClient, report));
+		if (network.isEmbedded) closing.push(await watchProofs(network, createApiClient, report));
 	}
 	const stopLooking = watchRewards(running, (final) => {
 		tell({ kind: "rewards", ...final, claimable: String(final.claimable) });
@@ -262,14 +260,16 @@ async function live(network: LiveUp): Promise<number> {
 }
 
 async function watchProofs(
-	{ url, running }: LiveUp,
+	{ url, running, values }: LiveUp,
 	create: typeof import("../../api/create-client.ts").createApiClient,
 	report: UpReport,
 ): Promise<() => Promise<void>> {
 	const token = (await readFile(running.adminTokenFile, "utf8")).trim();
-	return probeAgain(create({ baseUrl: url, token }), (name) =>
-		report.line(`probe     of ${shown(name)} is made again: it was too busy to prove its memory`),
-	);
+	return probeAgain(create({ baseUrl: url, token }), {
+		// A quick probe measures too little to prove memory: made again, it would be no better. Who waits for a score needs none.
+		isMemoryWanted: !values.quick && !values["until-scored"] && !values["until-claimable"],
+		onAsked: (name, why) => report.line(`probe     of ${shown(name)} is made again: ${why}`),
+	});
 }
 
 /** What an earlier run left, if anything; gives the provider with the best score. */

@@ -36,9 +36,43 @@ test("hosts that proved no memory are probed again, one at a time, once for each
 		}),
 		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
 	};
-	const stop = probeAgain(client as never, () => {}, 1);
+	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: true, nowMs: () => 1, everyMs: 1 });
 	await enough;
 	await stop();
 	assert.deepEqual([asked.filter((id) => id === "busy").length, asked.filter((id) => id === "stuck").length], [6, 1]);
 	assert.deepEqual([...new Set(asked)].sort(), ["busy", "stuck"]);
+});
+
+test("a host that answers no roll call is probed again, once some have come since its last probe", async () => {
+	const asked: string[] = [];
+	const why: Readonly<Record<string, string>> = {
+		late: "no roll call was answered",
+		fresh: "no roll call was answered",
+		early: "no roll call has come yet",
+	};
+	const rows = [
+		provider("there"),
+		provider("late"),
+		provider("fresh", { lastProbeAtMs: 70_001 }),
+		provider("early"),
+		provider("wrong", { lastVerdict: "invalid" }),
+	];
+	const { promise: enough, resolve } = Promise.withResolvers<void>();
+	let looks = 0;
+	const client = {
+		network: async () => ({ probes: { running: 0 } }),
+		listProviders: async () => {
+			if (++looks > 5) resolve();
+			return { rows };
+		},
+		getProvider: async () => assert.fail("memory is not asked for"),
+		getProviderScore: async ({ params: { id } }: { params: { id: string } }) => ({ terms: { why: why[id] ?? null } }),
+		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
+	};
+	const stop = probeAgain(client as never, {
+		...{ onAsked: () => {}, isMemoryWanted: false, nowMs: () => 100_000, everyMs: 1 },
+	});
+	await enough;
+	await stop();
+	assert.deepEqual(asked, ["late"]);
 });

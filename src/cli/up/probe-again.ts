@@ -1,23 +1,43 @@
-// A CPU that was busy while it was probed proves no memory, and a host without that figure gets no jobs. On the machine of `assay up` such a probe is made
-// again soon, one at a time, a few times: a user who waits is better served than by the schedule's hour. Nothing is taken for proven that was not.
+// A CPU that was busy while it was probed proves no memory, and a host without that figure gets no jobs. One that was idle while it was probed, and is busy
+// since, is late for every roll call: more is asked of it than it can do now. On the machine of `assay up` both are probed again soon, one at a time, a few
+// times: a user who waits is better served than by the schedule's hour. Nothing is taken for proven that was not.
 import type { ApiClient } from "../../api/create-client.ts";
+import { NO_CALL_ANSWERED } from "../../market/scores/score-provider.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 
 const LOOK_EVERY_MS = 5000;
 /** Of one provider. */
 const MOST_TRIES = 6;
+/** Some roll calls have come by then. */
+const CALLS_MS = 30_000;
 
-type Asking = Pick<ApiClient, "network" | "listProviders" | "getProvider" | "askProbe">;
+type Asking = Pick<ApiClient, "network" | "listProviders" | "getProvider" | "getProviderScore" | "askProbe">;
+
+export interface ProbeAgain {
+	readonly onAsked: (name: string, why: string) => void;
+	/** False: of quick probes, which never prove memory. */
+	readonly isMemoryWanted: boolean;
+	readonly nowMs?: () => number;
+	readonly everyMs?: number;
+}
 
 /** Gives the function that stops it. `client` may ask for probes. */
 export function probeAgain(
 	client: Asking,
-	onAsked: (name: string) => void,
-	everyMs = LOOK_EVERY_MS,
+	{ onAsked, isMemoryWanted, nowMs = Date.now, everyMs = LOOK_EVERY_MS }: ProbeAgain,
 ): () => Promise<void> {
 	const stopping = new AbortController();
 	const tries = new Map<string, { count: number; probedAtMs: number }>();
+	const whyAgain = async (id: string, probedAtMs: number): Promise<string | null> => {
+		if (isMemoryWanted) {
+			const { figures } = await client.getProvider({ params: { id } });
+			if (figures.every((one) => one.name !== "memory.bandwidth")) return "it was too busy to prove its memory";
+		}
+		if (nowMs() - probedAtMs < CALLS_MS) return null;
+		const { terms } = await client.getProviderScore({ params: { id } });
+		return terms.why === NO_CALL_ANSWERED ? "it is slower than it was, and late for roll calls" : null;
+	};
 	const look = async (): Promise<void> => {
 		// One at a time: two at once would be busy with each other.
 		if ((await client.network()).probes.running > 0) return;
@@ -27,11 +47,11 @@ export function probeAgain(
 			const known = tries.get(id) ?? { count: 0, probedAtMs: 0 };
 			// Asked for and not made yet, or often enough.
 			if (known.probedAtMs === lastProbeAtMs || known.count >= MOST_TRIES) continue;
-			const { figures } = await client.getProvider({ params: { id } });
-			if (figures.some((one) => one.name === "memory.bandwidth")) continue;
+			const why = await whyAgain(id, lastProbeAtMs);
+			if (why === null) continue;
 			tries.set(id, { count: known.count + 1, probedAtMs: lastProbeAtMs });
-			await client.askProbe({ params: { id }, body: { why: "it proved no memory" } });
-			onAsked(name);
+			await client.askProbe({ params: { id }, body: { why } });
+			onAsked(name, why);
 			return;
 		}
 	};

@@ -41,10 +41,11 @@ export function scoreProvider(input: ScoreInput, params: Params): Explanation {
 
 /** Of a proof that counts, but for the roll call that is still to come. */
 export const NO_CALL_YET = "no roll call has come yet";
+export const NO_CALL_ANSWERED = "no roll call was answered";
 
 function whyNothing({ presence }: ScoreInput): string {
 	if (presence?.counted === 0) return NO_CALL_YET;
-	return presence?.answered === 0 ? "no roll call was answered" : "no GPU was proven to be worth anything";
+	return presence?.answered === 0 ? NO_CALL_ANSWERED : "no GPU was proven to be worth anything";
 }
 
 /** Time in which a provider was rented, and so not probed, does not age its proof; but not for ever. */
