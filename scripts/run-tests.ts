@@ -43,8 +43,8 @@ const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as cons
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
 /** Far above what it takes, also on a busy machine: it only ends what hangs. Of a file of tests: by its usual time. */
 const LIMIT_MS = 900_000;
-const LEAST_LIMIT_S = 240;
-const TIMES_USUAL = 4;
+const LEAST_LIMIT_S = 600;
+const TIMES_USUAL = 6;
 /** How long a file that hangs may take to say what in it still runs. */
 const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));

@@ -10,7 +10,7 @@ test("groups are filled field by field; parameters go to market's table", () => 
 		probe: { quick: true },
 		params: { intervalMs: 60_000 },
 	});
-	assert.deepEqual(config.listen, { host: "127.0.0.1", port: 0 });
+	assert.deepEqual(config.listen, { host: "127.0.0.1", port: 0, orNext: 0 });
 	assert.deepEqual([config.probe.quick, config.probe.totalMs], [true, 900_000]);
 	assert.deepEqual([config.params.intervalMs, config.params.retries], [60_000, 5]);
 	assert.equal(createValidatorConfig({ dataDir: "d", name: undefined }).name, "validator");

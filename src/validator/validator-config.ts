@@ -75,7 +75,8 @@ const DEFAULTS = {
 	schema: "assay",
 	/** Where blobs of jobs lie: a folder, or the URL of the process of this validator that has them; null: in `dataDir`. */
 	blobs: null as string | null,
-	listen: { host: "127.0.0.1", port: 7373 },
+	/** `orNext`: how many ports after it may be taken instead, where another program has it. */
+	listen: { host: "127.0.0.1", port: 7373, orNext: 0 },
 	/** Shown to whoever asks for the network. */
 	name: "validator",
 	/** The 32 bytes of the Ed25519 seed; null: kept in `dataDir`/validator.key, made at the first start. */
@@ -150,6 +151,7 @@ export interface ValidatorSettings extends Omit<Loose<Defaults>, keyof Groups>, 
 /** Whole numbers, from … to. */
 const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> = {
 	"listen.port": [0, 65535],
+	"listen.orNext": [0, 1000],
 	concurrency: [1, 256],
 	waiting: [0, 512],
 	othersPercent: [1, 100],

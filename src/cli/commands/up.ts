@@ -21,7 +21,6 @@ import { postgresHint } from "../postgres-hint.ts";
 import { paintFor } from "../print/paint.ts";
 import { formatScore, plural, shown } from "../print/table.ts";
 import { requireNode } from "../require-node.ts";
-import { freePort } from "../up/local-provider.ts";
 import { type Live, offerMachine, startWorkers } from "../up/offer-machine.ts";
 import { probeAgain } from "../up/probe-again.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards } from "../up/up-chain.ts";
@@ -79,7 +78,6 @@ same data.`,
 		try {
 			const say = (text: string): void => void (values.json || io.out.write(`${text}\n`));
 			const paint = paintFor(io.out, io.env);
-			const port = values.port ?? (await freePort(values.host, DEFAULT_PORT));
 			const databaseUrl = values.database ?? (io.env.DATABASE_URL || undefined);
 			say(`${paint.strong("assay")} starts a network in ${dataDir}`);
 			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, external");
@@ -94,7 +92,11 @@ same data.`,
 				databaseUrl,
 				params: isEmbedded ? { ...TRIAL_JOBS, ...(isTrial && TRIAL_SCORES), ...params } : params,
 				probe: { quick: values.quick },
-				listen: { host: values.host, port },
+				listen: {
+					host: values.host,
+					port: values.port ?? DEFAULT_PORT,
+					orNext: values.port === undefined ? MORE_PORTS : 0,
+				},
 				engine,
 				// Its providers are all on this machine, and stand for hosts of different owners.
 				jobs: { isLoopbackApart: isEmbedded },
@@ -129,6 +131,8 @@ same data.`,
 	},
 });
 
+/** After the default one, where networks of this machine have it already. */
+const MORE_PORTS = 99;
 /** For a trial network; on a real chain a host without a GPU is worth nothing (docs/scores.md). */
 const TRIAL_SCORES = { hostOnlyPpm: 10_000 };
 /** Two that run the same, and one for when one of them is gone. */

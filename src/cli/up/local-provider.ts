@@ -136,10 +136,10 @@ function parseEvent(line: string): { readonly kind: string } | null {
 }
 
 /** The first free port from `first` on. Another program may still take it in between: then listening says so. */
-export async function freePort(host: string, first: number): Promise<number> {
+async function freePort(host: string, first: number): Promise<number> {
 	for (let port = first; port < first + 100; port++) if (await isFree(host, port)) return port;
 	throw new AssayError("LISTEN_FAILED", `no port from ${first} to ${first + 99} is free on ${host}`, {
-		hint: "Name one with --port.",
+		hint: "It is for SSH of rentals: --no-rent does without.",
 	});
 }
 

@@ -78,14 +78,16 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 	});
 }
 
-/** Throws AssayError LISTEN_FAILED. */
-export async function listen(api: ApiServer, at: ValidatorConfig["listen"]): Promise<string> {
+/** At the port, or at one of the `orNext` after it that no other program has taken. Throws AssayError LISTEN_FAILED. */
+export async function listen(api: Pick<ApiServer, "listen">, at: ValidatorConfig["listen"]): Promise<string> {
+	const { host, port, orNext } = at;
 	try {
-		return await api.listen(at);
+		return await api.listen({ host, port });
 	} catch (cause) {
 		const { code } = cause as NodeJS.ErrnoException;
+		if (code === "EADDRINUSE" && orNext > 0) return listen(api, { host, port: port + 1, orNext: orNext - 1 });
 		if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw cause;
-		throw new AssayError("LISTEN_FAILED", `${at.host}:${at.port} cannot be listened on (${code})`, {
+		throw new AssayError("LISTEN_FAILED", `${host}:${port} cannot be listened on (${code})`, {
 			hint: "Another program uses the port, or it is not yours to use: choose another.",
 			cause,
 		});
