@@ -46,12 +46,18 @@ export const NO_TERMS: JobTerms = {
 const KINDS = ["value", "filling", "chunk", "load", "turn", "end"];
 const SECTIONS = ["before", "body", "after"];
 
-/** `ops` in the phase, of which the asked one is the last but one. */
-export function caseOf(asked: Asked, words: Words, shown: Contradiction, ops = 3, terms: JobTerms = NO_TERMS) {
+/** `ops` in the phase, of which the asked one is the last but one. Its leaf may be any bytes. */
+export function caseOf(
+	asked: Asked & { readonly opLeaf?: Uint8Array },
+	words: Words,
+	shown: Contradiction,
+	ops = 3,
+	terms: JobTerms = NO_TERMS,
+) {
 	const { op, segment, step, k, seed } = asked;
 	const isInit = segment === 0;
 	const number = ops > 1 ? ops - 2 : 0;
-	const opLeaf = encodeOp(op, isInit ? "init" : "step");
+	const opLeaf = asked.opLeaf ?? encodeOp(op, isInit ? "init" : "step");
 	const head = concatBytes(
 		MAGIC,
 		...[packed(1, 2), packed(k, 4), packed(0, 2)],

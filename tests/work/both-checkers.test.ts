@@ -8,7 +8,6 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { hostPlatform } from "../../src/engine/builds.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
-import { createElements, type Elements } from "../../src/work/operators/tensor-type.ts";
 import { decodeProgram } from "../../src/work/program/decode.ts";
 import { encodeProgram } from "../../src/work/program/encode.ts";
 import { openProgram } from "../../src/work/program/open-program.ts";
@@ -17,10 +16,17 @@ import { createMachine } from "../../src/work/program/run-program.ts";
 import { PHASES, type Program } from "../../src/work/program/shapes.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { programBytes } from "../../vectors/naive-work.ts";
-import { type Draw, givenOf, mutateProgram, quickNumbers, randomProgram, seedOf } from "../../vectors/work-programs.ts";
+import { type Draw, mutateProgram, quickNumbers, randomProgram, seedOf } from "../../vectors/work-programs.ts";
 import { isDeep, scaled, seed as testSeed } from "../fuzz.test-kit.ts";
 import { declaredProgram, rewired, sectionProgram } from "./changed-programs.test-kit.ts";
-import { instructionProgram, isRunnable, modeBytes, placeProgram, sumProgram } from "./near-bounds.test-kit.ts";
+import {
+	givenTo,
+	instructionProgram,
+	isRunnable,
+	modeBytes,
+	placeProgram,
+	sumProgram,
+} from "./near-bounds.test-kit.ts";
 
 const SEED = seedOf("both checkers");
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -157,35 +163,12 @@ test("4,000 programs of one instruction, right or wrong by one: both checkers kn
 	assert.ok(seen.get("right")! > 0.2 * scaled(4000) && seen.get("PROGRAM_OUTPUT")! > 0.2 * scaled(4000), shares);
 });
 
-/** Elements by the rule of vectors/README.md. */
-function givenTo(program: Program): Record<string, Elements> {
-	const kinds = program.tensors.map(({ kind }) => (kind === "constant" ? 0 : kind === "input" ? 1 : 2));
-	const naive = program.tensors.map(({ dims, lo, hi }, i) => ({
-		kind: kinds[i]!,
-		dims: [...dims],
-		lo,
-		hi,
-		type: 0,
-		name: "",
-	}));
-	const given = givenOf({ k: 1, tensors: naive, init: [], step: [] }, SEED);
-	return Object.fromEntries(
-		[...given].map(([i, values]) => {
-			const { name, type } = program.tensors[i]!;
-			const elements = createElements(type, values.length);
-			for (const [e, value] of values.entries())
-				elements[e] = elements instanceof BigInt64Array ? value : (Number(value) as never);
-			return [name, elements];
-		}),
-	);
-}
-
 /** What the engine prints of a run, from the plain reference. */
 function rootsOf(bytes: Uint8Array): string {
 	const opened = openProgram(bytes);
 	if (!opened.ok) return opened.fault.message;
 	const { program } = opened.value;
-	const given = givenTo(program);
+	const given = givenTo(program, SEED);
 	// A changed declaration gives other elements: a constant's root is then theirs.
 	const tensors = program.tensors.map((t) => (t.root === null ? t : { ...t, root: tensorRoot(given[t.name]!) }));
 	const machine = createMachine({ ...opened.value, program: { ...program, tensors } }, SEED, given);

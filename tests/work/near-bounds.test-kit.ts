@@ -4,6 +4,8 @@
 
 import { EDGES, INSTRUCTIONS, type Instruction, type Place } from "../../src/work/operators/instruction.ts";
 import {
+	createElements,
+	type Elements,
 	I64,
 	type Interval,
 	intervalOf,
@@ -16,7 +18,7 @@ import { checkProgram, countersOf } from "../../src/work/program/check-program.t
 import { encodeProgram } from "../../src/work/program/encode.ts";
 import type { Carried, Code, MapOp, Op, Operand, Program, ReduceOp, Tensor } from "../../src/work/program/shapes.ts";
 import { REDUCTIONS } from "../../src/work/program/shapes.ts";
-import type { Draw } from "../../vectors/work-programs.ts";
+import { type Draw, givenOf } from "../../vectors/work-programs.ts";
 
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -313,4 +315,20 @@ export function isRunnable(candidate: Program): boolean {
 	];
 	const small = sizes.every(({ dims }) => dims.reduce((count, dim) => count * dim, 1) <= 4000);
 	return small && candidate.k <= 3 && checkProgram(candidate).ok;
+}
+
+/** Elements of inputs and constants by the rule of vectors/README.md. */
+export function givenTo({ tensors }: Program, seed: Uint8Array): Record<string, Elements> {
+	const kinds = tensors.map(({ kind }) => (kind === "constant" ? 0 : kind === "input" ? 1 : 2));
+	const naive = tensors.map(({ dims, lo, hi }, i) => ({ kind: kinds[i]!, dims: [...dims], lo, hi, type: 0, name: "" }));
+	const given = givenOf({ k: 1, tensors: naive, init: [], step: [] }, seed);
+	return Object.fromEntries(
+		[...given].map(([i, values]) => {
+			const { name, type } = tensors[i]!;
+			const elements = createElements(type, values.length);
+			for (const [e, value] of values.entries())
+				elements[e] = elements instanceof BigInt64Array ? value : (Number(value) as never);
+			return [name, elements];
+		}),
+	);
 }
