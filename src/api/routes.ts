@@ -296,6 +296,10 @@ export const routes = {
 		},
 	),
 
+	listJobHosts: read("/v1/job-hosts", "Hosts that take jobs: what they proved, what their owners ask and allow", {
+		...{ query: job.jobHostsQuery, reply: page(job.jobHost) },
+		problems: ["CURSOR_BAD"],
+	}),
 	quoteJob: write("/v1/jobs/quote", "What a job would cost: an offer that the validator signs and does not keep", {
 		...{ role: "customer", cost: 5, waitsFor: "chain", body: job.quoteBody, reply: job.quote },
 		problems: ["JOB_SPEC", "JOB_INPUTS", "JOB_ACCOUNT", "JOB_NO_PROVIDER", "JOB_PRICE", "PROGRAM_OVERFLOW"],

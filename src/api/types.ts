@@ -23,6 +23,7 @@ export type ChainTransaction = z.output<typeof chain.chainTransaction>;
 export type ChainAccountView = z.output<typeof chain.chainAccount>;
 export type Job = z.output<typeof job.job>;
 export type JobSummary = z.output<typeof job.jobSummary>;
+export type JobHostView = z.output<typeof job.jobHost>;
 export type JobQuote = z.output<typeof job.quote>;
 export type JobResult = z.output<typeof job.jobResult>;
 export type JobDraws = z.output<typeof job.jobDraws>;

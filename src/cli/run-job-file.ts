@@ -17,6 +17,7 @@ import type { CliIo } from "./command.ts";
 import { readInput } from "./evidence-file.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type engineOptions, startJobEngine } from "./job-engine.ts";
+import { type HostValues, hostLines, planOnHosts } from "./jobs/plan-on-hosts.ts";
 import type { Values } from "./options.ts";
 import { formatDuration } from "./print/format.ts";
 import { type Paint, paintFor } from "./print/paint.ts";
@@ -124,7 +125,7 @@ export async function runJobFile(file: string, values: Asked, io: CliIo): Promis
 /** `assay job plan FILE`: read, built and checked as `run` would, without an engine. */
 export async function planJobFile(
 	file: string,
-	values: Pick<Asked, "steps" | "json"> & { readonly card: string | undefined },
+	values: Pick<Asked, "steps" | "json"> & HostValues & { readonly card: string | undefined },
 	io: CliIo,
 ): Promise<number> {
 	const { json } = parsedJob(resolve(io.cwd, file), values.steps);
@@ -132,7 +133,8 @@ export async function planJobFile(
 	const bytes = encodeProgram(program);
 	const [cost, guess] = [programCost(program), guessFor(program, values.card, segments * program.k)];
 	const all = { root: bytesToHex(programRoot(program)), size: bytes.length, segments, k: program.k, ...cost };
-	return printResult(values, io, { ...all, ...(guess !== null && { guess }) }, (paint) =>
+	const hosts = await planOnHosts(program, segments, values, io);
+	return printResult(values, io, { ...all, ...(guess !== null && { guess }), ...(hosts && { hosts }) }, (paint) =>
 		[
 			`${paint.strong(file)}  ${segments} segments, ${segments * program.k} steps of its program`,
 			...costLines(program, cost, bytes.length, guess),
@@ -142,6 +144,7 @@ export async function planJobFile(
 					.map(({ name }) => name)
 					.join(", ") || "its results"
 			}${files.length > 6 ? ", …" : ""}`,
+			...(hosts === null ? [] : hostLines(hosts, paint)),
 			"",
 		].join("\n"),
 	);

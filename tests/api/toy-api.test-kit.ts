@@ -523,6 +523,15 @@ export const toyHandlers: Handlers = {
 	listBlobs: () => ({ rows: [toyBlob], cursor: null }),
 	releaseBlob: () => toyBlob,
 	shareBlob: () => toyBlob,
+	listJobHosts: () => ({
+		rows: [
+			{
+				...{ provider: provider.id, isFree: true, pricePerHourMicros: 1, reliabilityPpm: 2, freeBondMicros: 3 },
+				...{ memoryBytes: 4, int8OpsPerS: 5, bytesPerS: 6, mostWorkMs: 7, methods: ["sampled" as const] },
+			},
+		],
+		cursor: null,
+	}),
 	quoteJob: () => ({ offer: toyOffer, totalMicros: 3, estimatedMs: 4, hosts: 5, tenthFoundPpm: 6 }),
 	submitJob: () => toyJob,
 	listJobs: () => ({
@@ -643,6 +652,7 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	releaseBlob: byBlob,
 	shareBlob: { ...byBlob, query: { ...byBlob.query, holder: "ann", to: "job-1" } },
 	getJobBlob: { params: { id: hex("a", 64), root: EVIDENCE }, query: byBlob.query },
+	listJobHosts: { query: { limit: 1 } },
 	quoteJob: { body: { spec: toySpec, mostMicros: null, account: null, salt: EVIDENCE } },
 	submitJob: { body: { spec: toySpec, offer: toyOffer } },
 	listJobs: { query: { open: true } },

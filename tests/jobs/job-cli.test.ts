@@ -64,7 +64,7 @@ test("what is wrong with the job itself is said before anything is sent", async 
 	await refused(69, /kind must be one of .*\[JOB_FIELD\]/s, "quote", job("kind.json", { kind: "weather" }));
 	const model = { workload: "infer", model: "nowhere/", prompts: { text: "nobody.txt" }, output: "text" };
 	writeFileSync(join(scratch, "model.json"), JSON.stringify({ ...model, seed: JOB.seed }));
-	await refused(69, /\[MODEL_CONFIG\]\n {2}Give the model/, "quote", "model.json");
+	await refused(69, /no config\.json in nowhere\/ \[MODEL_CONFIG\]\n {2}Give the model/, "quote", "model.json");
 	const overflow = `program k 1\nstate x i64[1] ${-(2n ** 63n)}..${2n ** 63n - 1n}\ninit\nstep
 %0 = map(x i64[1]) i64[1] ${-(2n ** 63n)}..${2n ** 63n - 1n} -> x {\n  r0 = load 0 [i0]\n  r1 = add r0 r0\n}\n`;
 	writeFileSync(join(scratch, "overflow.txt"), overflow);
@@ -77,13 +77,33 @@ test("what is wrong with the job itself is said before anything is sent", async 
 });
 
 test("nobody fits where nobody is; with workers there is a price, and limits of the customer's", async () => {
-	await refused(69, /no provider that proved anything \[JOB_NO_PROVIDER\]\n {2}Ask for less/, "quote", "life.json");
+	await refused(
+		69,
+		/no provider that takes jobs and proved its speed \[JOB_NO_PROVIDER\]\n {2}Try later/,
+		"quote",
+		"life.json",
+	);
 	for (const n of [1, 2, 3]) workers.push(await stage.worker(n));
 	const quoted = await market("quote", "life.json", "--json");
 	assert.equal(quoted.code, 0, quoted.err);
 	const { offer, totalMicros } = JSON.parse(quoted.out);
 	assert.deepEqual([offer.terms.method, offer.terms.parts], [{ name: "redundant", count: 2 }, 1]);
 	assert.ok(totalMicros > 0);
+	// What each host would take, before anything is uploaded.
+	const planned = await market("plan", "life.json", "--host", "all");
+	assert.equal(planned.code, 0, planned.err);
+	assert.equal(planned.out.match(/ fits$/gm)?.length, 3, planned.out);
+	const plan = JSON.parse((await market("plan", "life.json", "--host", workers[0]!.id.slice(0, 10), "--json")).out);
+	assert.deepEqual(
+		plan.hosts.map(({ provider, miss }: { provider: string; miss: null }) => [provider, miss]),
+		[[workers[0]!.id, null]],
+	);
+	assert.ok(plan.hosts[0].leastMs > 0 && plan.hosts[0].costMicros <= offer.terms.priceMicros);
+	await refused(
+		69,
+		/redundant:5 needs 5 providers, and 3 fit: there are no others.* \[JOB_NO_PROVIDER\]\n {2}\S/,
+		...["quote", "life.json", "--method", "redundant:5"],
+	);
 	await refused(69, /\[JOB_PRICE\]\n {2}Allow more/, "quote", "life.json", "--most-price", "0.0000011");
 	await refused(
 		69,

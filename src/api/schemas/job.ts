@@ -107,6 +107,19 @@ const jobOffer = z.strictObject({
 		.describe("The validator's, of the tagged hash assay/job-offer/1 of the rest as canonical JSON"),
 });
 
+export const jobHostsQuery = z.strictObject({ ...paging });
+export const jobHost = z.object({
+	provider: providerId,
+	isFree: z.boolean(),
+	pricePerHourMicros: micros.describe("The least that an hour of work must bring, by proven speed"),
+	reliabilityPpm: ppm,
+	freeBondMicros: micros.describe("What it can lock for a part now"),
+	memoryBytes: count.describe("Proven, and allowed by its owner; 0: none was proven"),
+	int8OpsPerS: count,
+	bytesPerS: count,
+	mostWorkMs: count.describe("Longest time limit of a part"),
+	methods: z.array(jobMethod.shape.name),
+});
 export const quoteBody = z.strictObject({
 	spec: jobSpec,
 	mostMicros: micros.nullable().describe("Of the whole job; null: no limit"),

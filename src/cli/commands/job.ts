@@ -31,6 +31,10 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		again: flag("check: run segments again, also of generated text, which is checked by prefill otherwise"),
 		seed: text("HEX", "check: draw with this seed instead of fresh randomness", { shape: hexKey }),
 		...cardOption,
+		host: text(
+			"ID",
+			"plan: also time and cost on this host of the network, a name or the beginning of its number; `all`: on each that takes jobs",
+		),
 		...engineOptions,
 		...group("work for strangers", {
 			method: text(
@@ -69,7 +73,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		},
 		plan: {
 			takes: "FILE",
-			does: "what it would compute and cost, without running it; with --card, a guess of its time",
+			does: "what it would compute and cost, without running it; with --card or --host, its time and cost there",
 			async run(values, io, file = "") {
 				return (await import("../run-job-file.ts")).planJobFile(file, values, io);
 			},

@@ -69,6 +69,7 @@ export async function openModelFolder(folder: string): Promise<LocalModel> {
 	};
 	try {
 		const model = await openModel({
+			name: folder,
 			text: (name) => smallFile(join(folder, name)),
 			part: (name) => {
 				parts.push(partFile(join(folder, name), name));

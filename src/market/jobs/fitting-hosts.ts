@@ -1,5 +1,6 @@
 // Who may be drawn for a part: by figures that were proven, never by what a host says. docs/jobs.md §10. And, where nobody may, which limit was in
 // the way and by how much. Pure.
+import type { JobMethod } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
 
 /** A host as the network knows it. Speeds and bytes are proven figures. */
@@ -16,6 +17,9 @@ export interface JobHost {
 	readonly memoryBytes: number;
 	readonly int8OpsPerS: number;
 	readonly bytesPerS: number;
+	/** Its owner's limits; absent: none. */
+	readonly mostWorkMs?: number;
+	readonly methods?: readonly JobMethod["name"][];
 }
 
 /** What a part takes: from the engine's PLAN and the program's cost. */
@@ -28,10 +32,13 @@ export interface PartWork {
 }
 
 export interface JobLimits {
-	readonly workMs: number;
+	/** Null, here and below: not known yet, so nobody misses it. */
+	readonly workMs: number | null;
 	/** For a part. */
-	readonly priceMicros: number;
+	readonly priceMicros: number | null;
 	readonly bondMicros: number;
+	/** Absent: whichever. */
+	readonly method?: JobMethod["name"];
 	readonly excluded: ReadonlySet<string>;
 }
 
@@ -45,8 +52,8 @@ export function costMicros(work: PartWork, host: JobHost): number {
 	return Math.ceil((leastMs(work, host) * host.pricePerHourMicros) / 3_600_000);
 }
 
-type Limit = "memory" | "time" | "price" | "reliability" | "bond";
-type Unfit = "busy" | "excluded" | "owner" | Limit;
+type Limit = "method" | "memory" | "speed" | "minutes" | "time" | "price" | "reliability" | "bond";
+type Unfit = "busy" | "excluded" | Limit;
 
 /** The limit that a host misses, and what it has of what is wanted; null: it fits. */
 export interface Miss {
@@ -60,14 +67,19 @@ const miss = (why: Unfit, has: number, wants: number): Miss => ({ why, has, want
 export function missOf(
 	host: JobHost,
 	work: PartWork,
-	{ workMs, priceMicros, bondMicros, excluded }: JobLimits,
+	{ workMs, priceMicros, bondMicros, excluded, method }: JobLimits,
 	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
 ): Miss | null {
+	const { mostWorkMs = Number.MAX_SAFE_INTEGER, methods } = host;
 	if (excluded.has(host.provider)) return miss("excluded", 1, 0);
+	if (method !== undefined && methods?.includes(method) === false) return miss("method", 0, 1);
 	if (host.memoryBytes < work.peakBytes) return miss("memory", host.memoryBytes, work.peakBytes);
-	const most = Math.floor((workMs * params.jobTimePpm) / 1_000_000);
+	if (host.int8OpsPerS <= 0 || host.bytesPerS <= 0) return miss("speed", 0, 1);
+	if (workMs !== null && workMs > mostWorkMs) return miss("minutes", mostWorkMs, workMs);
+	const most = workMs === null ? Number.MAX_SAFE_INTEGER : Math.floor((workMs * params.jobTimePpm) / 1_000_000);
 	if (leastMs(work, host) > most) return miss("time", leastMs(work, host), most);
-	if (costMicros(work, host) > priceMicros) return miss("price", costMicros(work, host), priceMicros);
+	if (priceMicros !== null && costMicros(work, host) > priceMicros)
+		return miss("price", costMicros(work, host), priceMicros);
 	if (host.reliabilityPpm < params.jobReliabilityPpm)
 		return miss("reliability", host.reliabilityPpm, params.jobReliabilityPpm);
 	if (host.freeBondMicros < bondMicros) return miss("bond", host.freeBondMicros, bondMicros);
@@ -75,12 +87,12 @@ export function missOf(
 }
 
 /** Those that fit, ascending by name; of one owner, and of one network, the first alone. */
-export function fittingHosts(
-	hosts: readonly JobHost[],
+export function fittingHosts<Host extends JobHost>(
+	hosts: readonly Host[],
 	work: PartWork,
 	limits: JobLimits,
 	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
-): JobHost[] {
+): Host[] {
 	const seen = new Set<string>();
 	return [...hosts]
 		.sort((a, b) => (a.provider < b.provider ? -1 : 1))
@@ -103,6 +115,7 @@ export function nearestMiss(
 	const misses = hosts
 		.map((host) => ({ provider: host.provider, found: missOf(host, work, limits, params) }))
 		.flatMap(({ provider, found }) => (found === null ? [] : [{ provider, ...found }]))
-		.sort((a, b) => gap(a) - gap(b));
+		// The price is made of what the others ask: whoever is merely dearer tells a customer nothing.
+		.sort((a, b) => Number(a.why === "price") - Number(b.why === "price") || gap(a) - gap(b));
 	return misses[0] ?? null;
 }

@@ -34,7 +34,10 @@ test("each limit keeps out who misses it, and says by how much", () => {
 	assert.equal(why({ freeBondMicros: 99 })!.why, "bond");
 	assert.equal(why({ isFree: false })!.why, "busy");
 	assert.equal(why({}, { excluded: new Set([host(1).provider]) })!.why, "excluded");
-	assert.equal(why({ int8OpsPerS: 0 })!.why, "time", "a host that proved no speed");
+	assert.equal(why({ int8OpsPerS: 0 })!.why, "speed", "a host that proved no speed");
+	assert.deepEqual(why({ mostWorkMs: 99_999 }), { why: "minutes", has: 99_999, wants: 100_000 });
+	assert.equal(missOf(host(1, { methods: ["sampled"] }), WORK, { ...LIMITS, method: "redundant" }, P)!.why, "method");
+	assert.equal(missOf(host(1, { methods: ["sampled"] }), WORK, { ...LIMITS, method: "sampled" }, P), null);
 	const near = nearestMiss([host(1, { memoryBytes: 1e9 }), host(2, { memoryBytes: 9e9 })], WORK, LIMITS, P);
 	assert.deepEqual(near, { provider: host(2).provider, why: "memory", has: 9e9, wants: 10e9 });
 });
@@ -82,15 +85,33 @@ test("no host, no host with the memory, too dear: refused with what is missing",
 			() => quoteJob({ ...INPUT, ...input }, hosts, P),
 			(error) => error instanceof AssayError && error.code === code && words.test(error.message) && error.hint !== "",
 		);
-	refused({}, [], "JOB_NO_PROVIDER", /no provider that proved anything/);
-	refused(
-		{ peakBytes: 100e9 },
-		HOSTS,
-		"JOB_NO_PROVIDER",
-		/has 80000000000 bytes of proven memory, the job wants 100000000000/,
+	const none = (hosts: readonly JobHost[], words: RegExp, input: Partial<QuoteInput> = {}) =>
+		refused(input, hosts, "JOB_NO_PROVIDER", words);
+	const all = (more: Partial<JobHost>) => HOSTS.slice(0, 4).map((one) => ({ ...one, ...more }));
+	none([], /no provider that takes jobs and proved its speed/);
+	none(HOSTS, /74\.5 GiB of memory, and the job takes 93\.1 GiB: 18\.6 GiB too little/, { peakBytes: 100e9 });
+	none(all({ memoryBytes: 0 }), /proved no memory \(its last probe has no figure memory\.resident\).* 9\.31 GiB/);
+	none(all({ int8OpsPerS: 0 }), /proved no speed/);
+	none(all({ methods: ["optimistic"] }), /takes no jobs that are checked by sampled/);
+	none(all({ mostWorkMs: 60_000 }), /takes parts of at most 60 s, and this one may take 29 min: 28 min too long/);
+	none(all({ reliabilityPpm: 400_000 }), /reliability of 40\.0 %, and 50\.0 % is the least/);
+	none(
+		all({ freeBondMicros: 1_000_000 }),
+		/can lock 1 tokens, and the bond is 3\.\d+ tokens: 2\.\d+ tokens too little/,
 	);
-	refused({ method: { name: "redundant", count: 5 } }, HOSTS, "JOB_NO_PROVIDER", /memory/);
-	refused({ mostMicros: 10 }, HOSTS, "JOB_PRICE", /10 are allowed/);
+	// Four fit, and five are asked for; then one owner has them all.
+	const five = { method: { name: "redundant", count: 5 } } as const;
+	none(HOSTS, /redundant:5 needs 5 providers, and 4 fit: the nearest other, 0+, .*memory/, five);
+	const two = { method: { name: "redundant", count: 2 } } as const;
+	none(
+		all({ owner: "one", memoryBytes: 80e9 }),
+		/needs 2 providers, and 1 fit: there are no others, or they are of the same/,
+		two,
+	);
+	// Whoever runs it a second time locks nothing.
+	const poor = HOSTS.map((one, i) => ({ ...one, freeBondMicros: i === 0 ? 1e12 : 0 }));
+	assert.equal(quoteJob({ ...INPUT, ...two }, poor, P).hosts, 1);
+	refused({ mostMicros: 10 }, HOSTS, "JOB_PRICE", /0\.00001 tokens are allowed: [\d.]+ tokens more/);
 });
 
 test("reputation: from rows alone; a conviction bars, work weighs a fifth at most", () => {

@@ -1,10 +1,22 @@
 // What a job will cost and how long it will take, before anybody is asked: docs/jobs.md §9. From the work (the engine's PLAN and the program's
 // cost), the hosts that proved enough, and the method. Everything that may be spent is in it: what is not spent goes back. Pure.
 import { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
 import { auditMicros, bondMicros, chanceOfSkip, feeMicros } from "./economics.ts";
-import { costMicros, type JobHost, leastMs, type Miss, nearestMiss, type PartWork } from "./fitting-hosts.ts";
+import {
+	costMicros,
+	fittingHosts,
+	type JobHost,
+	type JobLimits,
+	leastMs,
+	type Miss,
+	missOf,
+	nearestMiss,
+	type PartWork,
+} from "./fitting-hosts.ts";
+import { missText, tokensText } from "./miss-text.ts";
 
 export interface QuoteInput {
 	/** Of the whole job, segment 0 counted. */
@@ -32,21 +44,29 @@ export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
 	readonly tenthFound: number;
 };
 
-const NAMES: Readonly<Record<Miss["why"], string>> = {
-	...{ memory: "bytes of proven memory", time: "ms at its proven speed", price: "micro-units for a part" },
-	...{ reliability: "ppm of reliability", bond: "micro-units of free deposit" },
-	...{ busy: "free hosts", excluded: "", owner: "" },
-};
-
-function nobody(found: (Miss & { readonly provider: string }) | null): AssayError {
+/** `fit`: how many do. */
+function nobody({ name, count }: JobMethod, fit: number, found: ReturnType<typeof nearestMiss>): AssayError {
+	const start = fit === 0 ? "no provider fits" : `${name}:${count} needs ${count} providers, and ${fit} fit`;
 	const detail =
-		found === null
-			? "the network has no provider that proved anything"
-			: `the nearest one has ${found.has} ${NAMES[found.why]}, the job wants ${found.wants}`;
-	return new AssayError("JOB_NO_PROVIDER", `no provider fits: ${detail}`, {
-		hint: "Ask for less memory or more time, allow a higher price, or try later.",
-	});
+		found !== null
+			? `the nearest ${fit === 0 ? "one" : "other"}, ${found.provider.slice(0, 12)}, ${missText(found, name)}`
+			: fit === 0
+				? "the network has no provider that takes jobs and proved its speed"
+				: "there are no others, or they are of the same owners or networks";
+	const hint = found === null ? HINTS.none : HINTS[found.why];
+	return new AssayError("JOB_NO_PROVIDER", `${start}: ${detail}`, { hint: hint ?? codes.JOB_NO_PROVIDER.hint });
 }
+
+const HINTS: Readonly<Partial<Record<Miss["why"] | "none", string>>> = {
+	none: "Try later: a provider is proven some minutes after it came.",
+	method: "Choose another --method.",
+	memory:
+		"Make the job smaller (batch, model), or try later: a host that was busy when it was probed proves more next time.",
+	speed: "Try later: it is probed again.",
+	minutes: "Make the job shorter, or choose another time.",
+	bond: "Choose another --method (sampled asks for the smallest bond), or make the job shorter.",
+	reliability: "Try later: reliability grows with every valid probe.",
+};
 
 /** Segments that auditors run again of a part, at most. */
 function auditedSegments({ name, count }: JobMethod, segments: number, perWindow: number): number {
@@ -58,32 +78,39 @@ function auditedSegments({ name, count }: JobMethod, segments: number, perWindow
 	return Math.min(segments, (count + 2) * perWindow + 1);
 }
 
-/** Throws JOB_NO_PROVIDER, JOB_PRICE. */
+function mustFit(method: JobMethod, fit: number, needed: number, miss: ReturnType<typeof nearestMiss>): void {
+	if (fit < needed) throw nobody(method, fit, miss);
+}
+
+/** Those that fit, cheapest first; of one owner, and of one network, the cheapest alone. */
+function cheapestOfEach(
+	hosts: readonly JobHost[],
+	work: PartWork,
+	limits: JobLimits,
+	params: Params,
+): readonly JobHost[] {
+	const seen = new Set<string>();
+	return hosts
+		.filter((host) => missOf(host, work, limits, params) === null)
+		.sort((a, b) => costMicros(work, a) - costMicros(work, b))
+		.filter(({ owner, network }) => {
+			const keys = [`owner ${owner}`, `network ${network}`];
+			const isNew = !keys.some((key) => seen.has(key));
+			if (isNew) for (const key of keys) seen.add(key);
+			return isNew;
+		});
+}
+
+/** `hosts` at work count as free: the job waits for them. Throws JOB_NO_PROVIDER, JOB_PRICE. */
 export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: Params): JobQuote {
 	const { segments, method, mostMicros, nowMs } = input;
 	const whole: PartWork = { peakBytes: input.peakBytes, ops: input.ops * segments, bytes: input.bytes * segments };
-	const able = hosts.filter(
-		({ memoryBytes, reliabilityPpm }) => memoryBytes >= input.peakBytes && reliabilityPpm >= params.jobReliabilityPpm,
-	);
-	const noLimit = {
-		workMs: Number.MAX_SAFE_INTEGER,
-		priceMicros: Number.MAX_SAFE_INTEGER,
-		bondMicros: 0,
-		excluded: new Set<string>(),
-	};
 	const needed = method.name === "redundant" ? method.count : 1;
-	if (able.length < needed)
-		throw nobody(
-			nearestMiss(
-				hosts.filter((host) => !able.includes(host)),
-				whole,
-				noLimit,
-				params,
-			),
-		);
+	const open = { workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>(), method: method.name };
+	const able = cheapestOfEach(hosts, whole, open, params);
+	mustFit(method, able.length, needed, nearestMiss(hosts, whole, open, params));
 	// By the dearest of the cheaper half, and at least three of them: enough to draw from, and nobody alone sets the price.
-	const byCost = [...able].sort((a, b) => costMicros(whole, a) - costMicros(whole, b));
-	const offered = byCost.slice(0, Math.min(able.length, Math.max(needed, 3, Math.ceil(able.length / 2))));
+	const offered = able.slice(0, Math.max(needed, 3, Math.ceil(able.length / 2)));
 	const slowestMs = Math.max(...offered.map((host) => leastMs(whole, host)));
 	const parts = Math.max(1, Math.min(segments, Math.ceil(slowestMs / params.jobPartMs)));
 	const each = Math.ceil(segments / parts);
@@ -96,24 +123,34 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	const count = Math.ceil(segments / each);
 	const totalMicros = count * (priceMicros + fee + audit);
 	if (mostMicros !== null && totalMicros > mostMicros)
-		throw new AssayError("JOB_PRICE", `the job would cost ${totalMicros} micro-units, ${mostMicros} are allowed`, {
-			hint: "Allow more, or choose a cheaper method.",
-		});
-	const isOptimistic = method.name === "optimistic";
+		throw new AssayError(
+			"JOB_PRICE",
+			`the job would cost ${tokensText(totalMicros)}, ${tokensText(mostMicros)} are allowed: ${tokensText(totalMicros - mostMicros)} more`,
+			{
+				hint: codes.JOB_PRICE.hint,
+			},
+		);
 	const workMs = Math.max(params.jobLeastWorkMs, Math.ceil((estimatedMs * 1_000_000) / params.jobTimePpm));
+	const bond = bondMicros(
+		method,
+		{ rewardMicros: priceMicros, auditMicros: audit, gasMicros: input.gasMicros, convictions: 0 },
+		params,
+	);
+	// As the draw will look for them. Whoever runs it a second time locks nothing.
+	const limits = { ...open, workMs, priceMicros, bondMicros: bond };
+	const drawn = fittingHosts(hosts, work, limits, params).length;
+	mustFit(method, drawn, 1, nearestMiss(hosts, work, limits, params));
+	const runners = { ...limits, bondMicros: 0 };
+	mustFit(method, fittingHosts(hosts, work, runners, params).length, needed, nearestMiss(hosts, work, runners, params));
 	return {
 		...{ method, segments, parts: count, priceMicros, feeMicros: fee, auditMicros: audit, totalMicros, estimatedMs },
-		bondMicros: bondMicros(
-			method,
-			{ rewardMicros: priceMicros, auditMicros: audit, gasMicros: input.gasMicros, convictions: 0 },
-			params,
-		),
+		bondMicros: bond,
 		// The escrow assigns no part later: each further one needs the time of the one before, twice, since somebody may fail.
 		startByMs: nowMs + params.jobStartMs + 2 * (count - 1) * workMs,
 		workMs,
-		windowMs: isOptimistic ? params.jobWindowMs : Math.max(params.jobCheckedMs, params.jobWindowMs),
+		windowMs: method.name === "optimistic" ? params.jobWindowMs : Math.max(params.jobCheckedMs, params.jobWindowMs),
 		checkedMs: params.jobCheckedMs,
-		hosts: offered.length,
+		hosts: drawn,
 		tenthFound: chanceOfSkip(method, 0.1, params.jobAuditPpm),
 	};
 }

@@ -2,7 +2,7 @@
 // is validator/jobs/keeper's; here is who may see what. Of others a job is unknown, not forbidden: its name must tell nothing.
 import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
-import type { JobSummary } from "../../api/types.ts";
+import type { JobHostView, JobSummary } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
 import type { JobOffer } from "../../protocol/network/job-offer.ts";
@@ -11,6 +11,7 @@ import { callerHolder } from "../jobs/blobs/blob-holders.ts";
 import { cancelJob } from "../jobs/keeper/cancel-job.ts";
 import type { DrawBody } from "../jobs/keeper/draw-part.ts";
 import type { Job, JobContext } from "../jobs/keeper/job-context.ts";
+import type { KnownHost } from "../jobs/keeper/job-hosts.ts";
 import { secretOfJob } from "../jobs/keeper/job-offers.ts";
 import { jobResult } from "../jobs/keeper/job-result.ts";
 import * as calls from "../jobs/keeper/part-calls.ts";
@@ -37,6 +38,13 @@ function summaryOf({ id, customer, title, kind, record, isOver, createdAtMs }: J
 	};
 }
 
+const hostView = (host: KnownHost): JobHostView => ({
+	...{ provider: host.provider, isFree: host.isFree, pricePerHourMicros: host.pricePerHourMicros },
+	...{ reliabilityPpm: host.reliabilityPpm, freeBondMicros: host.freeBondMicros, memoryBytes: host.memoryBytes },
+	...{ int8OpsPerS: host.int8OpsPerS, bytesPerS: host.bytesPerS, mostWorkMs: host.mostWorkMs },
+	methods: [...host.methods],
+});
+
 function providerOf({ key }: Caller): string {
 	if (key === null) throw new AssayError("CALLER_OTHER", "a provider speaks for itself", { hint: "Sign the request." });
 	return key;
@@ -58,6 +66,11 @@ export function jobHandlers(context: JobContext) {
 	const reply = ({ state, untilMs }: JobPart) => ({ state, untilMs });
 
 	return {
+		async listJobHosts({ query: { cursor = "", limit } }) {
+			const later = (await context.hosts.all()).filter(({ provider }) => provider > cursor);
+			const rows = later.slice(0, limit).map(hostView);
+			return { rows, cursor: later.length > limit ? rows.at(-1)!.provider : null };
+		},
 		quoteJob: ({ body, caller }) =>
 			askQuote(context, { ...body, customer: actorOf(caller), holder: callerHolder(caller) }),
 		async submitJob({ body, caller }) {

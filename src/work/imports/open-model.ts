@@ -12,6 +12,8 @@ const MOST_JSON = 16 * 2 ** 20;
 
 /** Files by their names inside the folder. */
 export interface ModelFolder {
+	/** As it was named, for messages. */
+	readonly name: string;
 	/** The whole of a small file; null when there is none. */
 	text(name: string): Promise<Uint8Array | null> | Uint8Array | null;
 	/** Throws when there is none. */
@@ -36,7 +38,7 @@ function parsed(name: string, code: "MODEL_CONFIG" | "MODEL_SHARDS", bytes: Uint
 export async function openModel(folder: ModelFolder): Promise<OpenedModel> {
 	const bytes = await folder.text("config.json");
 	if (bytes === null)
-		throw new AssayError("MODEL_CONFIG", "there is no config.json", {
+		throw new AssayError("MODEL_CONFIG", `there is no config.json in ${folder.name.slice(0, 200)}`, {
 			hint: "Give the model's folder, with config.json and its safetensors files.",
 		});
 	const config = parsed("config.json", "MODEL_CONFIG", bytes);
@@ -53,6 +55,7 @@ export function jobModel(
 ): Promise<OpenedModel> {
 	const at = (name: string) => `${path.replace(/\/+$/, "")}/${name}`;
 	return openModel({
+		name: path,
 		async text(name) {
 			try {
 				return await files(at(name));

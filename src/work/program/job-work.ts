@@ -78,15 +78,24 @@ function mustFit(program: Program, spec: JobSpec): void {
 		if (!["state", "result"].includes(tensors[tensor]?.kind ?? "")) throw wrong(`tensor ${tensor} cannot be shown`);
 }
 
+/** What a segment takes of any host; no host needs less. */
+export function segmentWork(program: Program): Pick<JobWork, "ops" | "bytes" | "peakBytes"> {
+	const { productsAStep, termsAStep, instructionsAStep, writtenAStep, peakBytes } = programCost(program);
+	const kept = [...sized(program, "state"), ...sized(program, "result")].reduce((sum, { size }) => sum + size, 0);
+	return {
+		ops: program.k * (2 * productsAStep + OPS_PER_INSTRUCTION * (termsAStep + instructionsAStep)),
+		bytes: kept + Math.ceil(FUSED * program.k * writtenAStep),
+		peakBytes,
+	};
+}
+
 /** Throws the program's own fault, or JOB_SPEC. */
 export function openJobWork(spec: JobSpec, bytes: Uint8Array): JobWork {
 	const { program } = orThrow(openProgram(bytes));
 	mustFit(program, spec);
-	const cost = programCost(program);
 	const inputs = spec.given.filter(({ tensor }) => program.tensors[tensor]!.kind === "input");
 	const [state, results] = [sized(program, "state"), sized(program, "result")];
 	const kept = [...state, ...results].reduce((sum, { size }) => sum + size, 0);
-	const { productsAStep, termsAStep, instructionsAStep, writtenAStep } = cost;
 	return {
 		...{ program, root: bytesToHex(programRoot(program)), start: bytesToHex(firstState(program)), state, results },
 		inputs: bytesToHex(
@@ -96,9 +105,7 @@ export function openJobWork(spec: JobSpec, bytes: Uint8Array): JobWork {
 				inputs.map(({ root }) => hexToBytes(root, 32)!),
 			),
 		),
-		ops: program.k * (2 * productsAStep + OPS_PER_INSTRUCTION * (termsAStep + instructionsAStep)),
-		bytes: kept + Math.ceil(FUSED * program.k * writtenAStep),
-		peakBytes: cost.peakBytes,
+		...segmentWork(program),
 		perWindow: perWindowOf(spec.segments, kept),
 	};
 }

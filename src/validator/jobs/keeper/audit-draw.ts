@@ -17,10 +17,13 @@ export async function hostsFor(
 	const { terms } = job.offer;
 	const { count } = partRange(terms, number);
 	const { ops, bytes, peakBytes } = await works.ofJob(job);
-	const all = (known ?? (await hosts.all())).filter((host) => hosts.allows(host, terms.method, terms.workMs));
-	const limits = { workMs: terms.workMs, priceMicros: terms.priceMicros, bondMicros, excluded };
+	const all = known ?? (await hosts.all());
+	const limits = {
+		...{ workMs: terms.workMs, priceMicros: terms.priceMicros, bondMicros, excluded },
+		method: terms.method.name,
+	};
 	const work = { peakBytes, ops: ops * count, bytes: bytes * count };
-	return fittingHosts(all, work, limits, config.params) as KnownHost[];
+	return fittingHosts(all, work, limits, config.params);
 }
 
 /**

@@ -78,10 +78,11 @@ export function createJobChain({
 			readPending(contracts, "jobEscrow", "commitmentOf", id, number, attempt),
 		/** Seconds, as a transaction of now would see them. */
 		nowS: () => (isEmbedded ? Promise.resolve(ownS()) : readChainTime(client, ownS())),
-		freeBondMicros: async (of: Hex): Promise<number> => {
-			const { free } = await readJobDeposit(contracts, of);
-			const micros = free / PER_MICRO;
-			return micros > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(micros);
+		/** What the account has not locked, and all that it may lock again. */
+		bondOf: async (of: Hex): Promise<{ readonly freeMicros: number; readonly wholeMicros: number }> => {
+			const { free, locked } = await readJobDeposit(contracts, of);
+			const micros = (units: bigint) => Math.min(Number(units / PER_MICRO), Number.MAX_SAFE_INTEGER);
+			return { freeMicros: micros(free), wholeMicros: micros(free + locked) };
 		},
 		newestBlock: async (): Promise<number> => Number(await client.viem.getBlockNumber()),
 		/** The hash of a block, 64 hex digits, once it is deep enough to stay; null: not yet. */

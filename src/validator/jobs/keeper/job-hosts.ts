@@ -7,7 +7,6 @@ import type { JobHost } from "../../../market/jobs/fitting-hosts.ts";
 import { drawWeightPpm, type Reputation, reputationOf } from "../../../market/jobs/reputation.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
-import type { JobMethod } from "../../../protocol/network/job.ts";
 import type { JobTaker } from "../../../store/connections.ts";
 import type { ProviderQuery } from "../../../store/provider-query.ts";
 import type { CurrentFigure, Provider } from "../../../store/providers.ts";
@@ -21,7 +20,10 @@ export interface KnownHost extends JobHost {
 	readonly isRented: boolean;
 	readonly reputation: Reputation;
 	readonly weightPpm: number;
-	readonly limits: Pick<JobsOffer, "mostBondMicros" | "minutes" | "methods">;
+	/** What it can lock once nothing of it is locked. */
+	readonly depositMicros: number;
+	readonly mostWorkMs: number;
+	readonly methods: JobsOffer["methods"];
 }
 
 type Figures = readonly Pick<CurrentFigure, "device" | "name" | "value">[];
@@ -78,7 +80,7 @@ export type JobHosts = ReturnType<typeof createJobHosts>;
 function createHostFacts({ store, env, config, jobChain }: Means) {
 	const facts = new BoundedMap<string, Remembered<ReturnType<typeof provenDevice>>>(MOST_REMEMBERED);
 	const reputations = new BoundedMap<string, Remembered<Reputation>>(MOST_REMEMBERED);
-	const bonds = new BoundedMap<Hex, { readonly atMs: number; readonly micros: number }>(MOST_REMEMBERED);
+	const bonds = new BoundedMap<Hex, Bond & { readonly atMs: number }>(MOST_REMEMBERED);
 	const consents = new BoundedMap<string, boolean>(MOST_REMEMBERED);
 
 	/** Those whose mark is another than the one that is known. */
@@ -114,14 +116,14 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		}
 	}
 
-	async function bondOf(account: Hex | null): Promise<number> {
-		if (jobChain === null) return Number.MAX_SAFE_INTEGER;
-		if (account === null) return 0;
+	async function bondOf(account: Hex | null): Promise<Bond> {
+		if (jobChain === null) return { freeMicros: Number.MAX_SAFE_INTEGER, wholeMicros: Number.MAX_SAFE_INTEGER };
+		if (account === null) return { freeMicros: 0, wholeMicros: 0 };
 		const known = bonds.get(account);
-		if (known !== undefined && env.nowMs() - known.atMs < REMEMBERED_MS) return known.micros;
-		const micros = await jobChain.freeBondMicros(account);
-		bonds.set(account, { atMs: env.nowMs(), micros });
-		return micros;
+		if (known !== undefined && env.nowMs() - known.atMs < REMEMBERED_MS) return known;
+		const bond = { ...(await jobChain.bondOf(account)), atMs: env.nowMs() };
+		bonds.set(account, bond);
+		return bond;
 	}
 
 	/** ATTACK: whoever could name another's account would keep that one out of the draw. */
@@ -139,6 +141,12 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		provenOf: (id: string) => facts.get(id)?.found ?? null,
 		reputationOf: (id: string): Reputation | undefined => reputations.get(id)?.found,
 	};
+}
+
+/** Of a deposit: what is not locked, and all but what leaves. */
+interface Bond {
+	readonly freeMicros: number;
+	readonly wholeMicros: number;
 }
 
 /** `mark`: what it was read for; another one says that there is something new. */
@@ -170,16 +178,18 @@ export function createJobHosts(means: Means) {
 		const [proven, reputation] = [facts.provenOf(id), facts.reputationOf(id)];
 		if (proven === null || reputation === undefined || reputation.isBarred) return null;
 		const account = await facts.accountOf(id, jobs);
+		const { freeMicros, wholeMicros } = await facts.bondOf(account);
 		return {
 			...{ provider: id, account, owner: account ?? id, reliabilityPpm, reputation },
 			network: networkOf(taker.address, id, config.jobs.isLoopbackApart),
 			...{ isFree: rentalId === null, isRented: rentalId !== null },
 			pricePerHourMicros: jobs.pricePerHourMicros,
-			freeBondMicros: Math.min(await facts.bondOf(account), jobs.mostBondMicros),
+			freeBondMicros: Math.min(freeMicros, jobs.mostBondMicros),
+			depositMicros: Math.min(wholeMicros, jobs.mostBondMicros),
 			...proven,
 			memoryBytes: Math.min(proven.memoryBytes, jobs.memoryBytes),
 			weightPpm: drawWeightPpm(reputation, config.params),
-			limits: jobs,
+			...{ mostWorkMs: jobs.minutes * 60_000, methods: jobs.methods },
 		};
 	}
 
@@ -237,9 +247,6 @@ export function createJobHosts(means: Means) {
 		},
 		/** Names of all, at work or not. */
 		there: async (): Promise<ReadonlySet<string>> => new Set((await recent()).map(({ provider }) => provider)),
-		/** Its owner allows work that is verified so, and takes so long. */
-		allows: ({ limits }: KnownHost, method: JobMethod, workMs: number): boolean =>
-			limits.methods.includes(method.name) && workMs <= limits.minutes * 60_000,
 		candidates: (hosts: readonly KnownHost[]): Candidate[] =>
 			hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm })),
 	};

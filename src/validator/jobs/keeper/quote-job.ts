@@ -51,7 +51,8 @@ export async function askQuote(
 			jobChain === null ? "this validator has no chain" : "name who will fund the job",
 		);
 	const work = await works.open(spec, ask.holder);
-	const all = (await hosts.all()).filter((host) => hosts.allows(host, spec.method, 0));
+	// The job may wait for whoever is at work, and for what is locked meanwhile.
+	const all = (await hosts.all()).map((host) => ({ ...host, isFree: true, freeBondMicros: host.depositMicros }));
 	const nowMs = env.nowMs();
 	const input: QuoteInput = {
 		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },

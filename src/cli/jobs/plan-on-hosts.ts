@@ -1,0 +1,96 @@
+// `assay job plan FILE --host ID|all`: what the job would take and cost on hosts of a network, by their proven figures and their owners' prices. Nothing is
+// uploaded and nobody is asked for anything but the list of hosts. Page: docs/jobs.md §13.
+import type { ApiClient } from "../../api/create-client.ts";
+import type { JobHostView } from "../../api/types.ts";
+import { costMicros, leastMs, type Miss, missOf } from "../../market/jobs/fitting-hosts.ts";
+import { missText } from "../../market/jobs/miss-text.ts";
+import { DEFAULT_PARAMS } from "../../market/params.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { formatBytes, wholeSpan } from "../../protocol/format-number.ts";
+import type { JobMethod } from "../../protocol/network/job.ts";
+import { segmentWork } from "../../work/program/job-work.ts";
+import type { Program } from "../../work/program/shapes.ts";
+import { parseMethod } from "../../work/workloads/read-order.ts";
+import { type apiOptions, openApi } from "../api-connection.ts";
+import type { CliIo } from "../command.ts";
+import { findProvider } from "../find-by-name.ts";
+import type { Values } from "../options.ts";
+import type { Paint } from "../print/paint.ts";
+import { type Column, left, right, shortId, table } from "../print/table.ts";
+import { formatMicros } from "./check-offer.ts";
+
+export type HostValues = Partial<Values<typeof apiOptions>> & {
+	readonly host: string | undefined;
+	readonly method: string | undefined;
+};
+
+interface HostPlan extends JobHostView {
+	/** Of the whole job, by proven speed and nothing in its way. */
+	readonly leastMs: number;
+	/** The work alone, at its owner's price: no fee, no checks. */
+	readonly costMicros: number;
+	/** Null: it fits. */
+	readonly miss: Miss | null;
+	readonly method: JobMethod["name"] | null;
+}
+
+const MOST_HOSTS = 5000;
+
+/** Null: nobody asked. Throws PROVIDER_UNKNOWN. */
+export async function planOnHosts(
+	program: Program,
+	segments: number,
+	values: HostValues,
+	io: CliIo,
+): Promise<readonly HostPlan[] | null> {
+	const { host: wanted } = values;
+	if (wanted === undefined) return null;
+	const method = values.method === undefined ? null : parseMethod(values.method).name;
+	const { ops, bytes, peakBytes } = segmentWork(program);
+	// With segment 0, which writes the first state.
+	const work = { peakBytes, ops: ops * (segments + 1), bytes: bytes * (segments + 1) };
+	const open = { workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>() };
+	const limits = { ...open, ...(method !== null && { method }) };
+	const api = await openApi(values, io, "customer");
+	return api.ask(async (client) =>
+		(await hostsNamed(client, wanted))
+			.map((host) => ({
+				...{ ...host, leastMs: leastMs(work, asHost(host)), costMicros: costMicros(work, asHost(host)), method },
+				miss: missOf(asHost(host), work, limits, DEFAULT_PARAMS),
+			}))
+			.sort((a, b) => a.costMicros - b.costMicros),
+	);
+}
+
+/** Whose it is counts only where several are chosen. */
+const asHost = (host: JobHostView) => ({ ...host, owner: host.provider, network: host.provider });
+
+async function hostsNamed(client: ApiClient, wanted: string): Promise<readonly JobHostView[]> {
+	const only = wanted === "all" ? null : (await findProvider(client, wanted)).id;
+	const found: JobHostView[] = [];
+	for await (const host of client.rows("listJobHosts", { query: { limit: 500 } })) {
+		if (only === null || host.provider === only) found.push(host);
+		if (found.length >= MOST_HOSTS) break;
+	}
+	if (only !== null && found.length === 0)
+		throw new AssayError("PROVIDER_UNKNOWN", `${shortId(only)} takes no jobs now, or has proven no speed`, {
+			hint: "`assay job plan FILE --host all` lists those that take jobs.",
+		});
+	return found;
+}
+
+const columns: readonly Column<HostPlan>[] = [
+	left("host", ({ provider }) => shortId(provider)),
+	right("at least", ({ leastMs: ms }) => (ms < 1000 ? `${ms} ms` : wholeSpan(ms))),
+	right("work costs", ({ costMicros: micros }) => formatMicros(micros)),
+	right("an hour", ({ pricePerHourMicros: micros }) => formatMicros(micros)),
+	right("memory", ({ memoryBytes }) => (memoryBytes === 0 ? "none proven" : formatBytes(memoryBytes))),
+	left("", ({ miss, method }) => (miss === null ? "fits" : missText(miss, method ?? "sampled"))),
+];
+
+export function hostLines(hosts: readonly HostPlan[], paint: Paint): string[] {
+	return [
+		table(columns, hosts, paint, "no host of this network takes jobs and has proven its speed"),
+		paint.dim("  by proven speed with nothing in its way; a quote adds the fee, and what checks may cost"),
+	];
+}

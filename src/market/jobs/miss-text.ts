@@ -1,0 +1,39 @@
+// Which limit of a job a host misses, and by how much, in words: for the customer that is told why nobody fits, and for lists of hosts. Pure.
+import { formatBytes, formatPercent, wholeSpan } from "../../protocol/format-number.ts";
+import type { JobMethod } from "../../protocol/network/job.ts";
+import type { Miss } from "./fitting-hosts.ts";
+
+const MICROS = 1_000_000;
+/** 1840000 → "1.84 tokens" */
+export const tokensText = (micros: number): string => `${(micros / MICROS).toFixed(6).replace(/\.?0+$/, "")} tokens`;
+
+/** Small times are told in full: "3 s" twice would say nothing. */
+const spanText = (ms: number): string => (ms < 90_000 ? `${ms / 1000} s` : wholeSpan(ms));
+
+/** What follows "the host": "proved 1.00 GiB of memory, and the job takes 2.00 GiB: 1.00 GiB too little". */
+export function missText({ why, has, wants }: Miss, method: JobMethod["name"]): string {
+	switch (why) {
+		case "method":
+			return `takes no jobs that are checked by ${method}`;
+		case "memory":
+			return has === 0
+				? `proved no memory (its last probe has no figure memory.resident), and the job takes ${formatBytes(wants)}`
+				: `proved or allows ${formatBytes(has)} of memory, and the job takes ${formatBytes(wants)}: ${formatBytes(wants - has)} too little`;
+		case "speed":
+			return "proved no speed (its last probe lacks the figure gemm.int8 or memory.bandwidth)";
+		case "minutes":
+			return `takes parts of at most ${spanText(has)}, and this one may take ${spanText(wants)}: ${spanText(wants - has)} too long`;
+		case "time":
+			return `takes ${spanText(has)} at its proven speed, and ${spanText(wants)} are left for it: ${spanText(has - wants)} too long`;
+		case "price":
+			return `costs ${tokensText(has)} for a part, and ${tokensText(wants)} are paid: ${tokensText(has - wants)} too dear`;
+		case "reliability":
+			return `has a reliability of ${formatPercent(has / MICROS)}, and ${formatPercent(wants / MICROS)} is the least`;
+		case "bond":
+			return `can lock ${tokensText(has)}, and the bond is ${tokensText(wants)}: ${tokensText(wants - has)} too little`;
+		case "busy":
+			return "is at work";
+		case "excluded":
+			return "had this part before";
+	}
+}
