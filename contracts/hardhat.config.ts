@@ -57,7 +57,9 @@ export default defineConfig({
 	},
 	test: {
 		solidity: {
-			fsPermissions: { readFile: ["contracts/vectors/chain.json", "contracts/vectors/judge.json"] },
+			fsPermissions: {
+				readFile: ["contracts/vectors/chain.json", "contracts/vectors/judge.json", "contracts/vectors/receipts.json"],
+			},
 			fuzz: { runs: scaled(256), seed: `0x${seed.toString(16)}` },
 			invariant: { runs: scaled(21), depth: 250, failOnRevert: false },
 		},

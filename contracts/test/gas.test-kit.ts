@@ -86,6 +86,7 @@ const ACTS = {
 		"rentalWithdraw",
 		"rollCallCommit",
 	],
+	receipts: ["receiptRisc0", "receiptSp1", "receiptSp1V6"],
 } as const;
 type Part = keyof typeof ACTS;
 

@@ -5,10 +5,13 @@ import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { bigOf, POINTS } from "./bn254.ts";
 import { GROTH16_BYTES, verifyGroth16 } from "./groth16.ts";
 import { RISC0_KEY, RISC0_RELEASES } from "./risc0-releases.ts";
-import { invalid, type Receipt, type ReceiptVerdict, releaseFindings } from "./verdict.ts";
+import { invalid, type Receipt, type ReceiptVerdict, type ReleaseStatus, releaseFindings } from "./verdict.ts";
 
 /** 2.0: GHSA-g3qg-6746-3mg9. 2.1: GHSA-f6rc-24x4-ppxp. */
 const RETIRED: readonly string[] = ["2.0", "2.1"];
+/** null: a state of the code between two releases. */
+export const risc0Status = (release: string | null): ReleaseStatus =>
+	release === null ? "unreleased" : RETIRED.includes(release) ? "retired" : "current";
 /** Digest of the state in which a program has halted. */
 const HALTED = "a3acc27117418996340b84e5a90f3ef4c49d22c79e44aad822ec9c313e1eb8e2";
 const ZEROS = new Uint8Array(32);
@@ -51,9 +54,8 @@ export function verifyRisc0({ proof, program, values }: Receipt): ReceiptVerdict
 	if (found === "false")
 		return invalid("PROOF_WRONG", "it does not prove this journal of this image under this release");
 	const name = release.release ?? `a state of ${release.since}`;
-	const status = release.release === null ? "unreleased" : RETIRED.includes(release.release) ? "retired" : "current";
 	return {
 		...{ status: "valid", system: "risc0-groth16", release: `RISC Zero ${name}`, program, values },
-		findings: releaseFindings(status, `RISC Zero ${name}`),
+		findings: releaseFindings(risc0Status(release.release), `RISC Zero ${name}`),
 	};
 }

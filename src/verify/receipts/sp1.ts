@@ -6,10 +6,11 @@ import { GROTH16_BYTES, verifyGroth16 } from "./groth16.ts";
 import { PLONK_BYTES, verifyPlonk } from "./plonk.ts";
 import { SP1_GROTH16, type Sp1Verifier } from "./sp1-groth16-keys.ts";
 import { IGNITION, SP1_PLONK } from "./sp1-plonk-keys.ts";
-import { invalid, type Receipt, type ReceiptVerdict, releaseFindings } from "./verdict.ts";
+import { invalid, type Receipt, type ReceiptVerdict, type ReleaseStatus, releaseFindings } from "./verdict.ts";
 
 /** Up to 3, and 6.0: CVE-2026-40323. */
-const isRetired = (version: string): boolean => /^v([0-3]\.|6\.0\.)/.test(version);
+export const sp1Status = (version: string): ReleaseStatus =>
+	/^v([0-3]\.|6\.0\.)/.test(version) ? "retired" : "current";
 const selectorOf = ({ verifierHash }: Sp1Verifier): string => verifierHash.slice(0, 8);
 
 /** By its selector; what no version has is taken for the other kind. */
@@ -55,6 +56,6 @@ export function verifySp1({ system, proof, program, values, version }: Receipt):
 	const release = `SP1 ${verifier.version}`;
 	return {
 		...{ status: "valid", system, release, program, values },
-		findings: releaseFindings(isRetired(verifier.version) ? "retired" : "current", release),
+		findings: releaseFindings(sp1Status(verifier.version), release),
 	};
 }

@@ -30,8 +30,10 @@ export type ReceiptVerdict =
 
 export const invalid = (code: Code, detail: string): ReceiptVerdict => ({ status: "invalid", code, detail });
 
+export type ReleaseStatus = "current" | "retired" | "unreleased";
+
 /** A retired release proves nothing against whoever knows its fault; one that never came out was promised by nobody. */
-export function releaseFindings(status: "current" | "retired" | "unreleased", release: string): Finding[] {
+export function releaseFindings(status: ReleaseStatus, release: string): Finding[] {
 	if (status === "current") return [];
 	if (status === "retired")
 		return [{ code: "RELEASE_RETIRED", detail: `${release} was retired by its makers: false proofs may pass` }];
