@@ -10,12 +10,11 @@ import { wholeSpan } from "../../protocol/format-number.ts";
 import { type JobOffer, jobSpecHash } from "../../protocol/network/job-offer.ts";
 import { programRoot } from "../../work/program/open-program.ts";
 import { firstState, inputsHashOf } from "../../work/trace/commitments.ts";
-import { formatTokens } from "../print/tokens.ts";
+import { formatMicros } from "../print/tokens.ts";
 import type { PreparedJob } from "./prepare-job.ts";
 
 /** Of the token's smallest unit. */
 const MICRO = 10n ** 12n;
-export const formatMicros = (micros: number): string => formatTokens(BigInt(micros) * MICRO);
 
 function otherOffer(what: string): AssayError {
 	return new AssayError("JOB_OFFER", `the validator offers another job: ${what}`, {

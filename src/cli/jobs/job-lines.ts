@@ -5,7 +5,8 @@ import { formatPercent, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
 import type { Paint } from "../print/paint.ts";
 import { type Column, formatAgo, left, plural, right, shortId, shown, table } from "../print/table.ts";
-import { formatMicros, totalMicros } from "./check-offer.ts";
+import { formatMicros } from "../print/tokens.ts";
+import { totalMicros } from "./check-offer.ts";
 
 const methodText = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
 

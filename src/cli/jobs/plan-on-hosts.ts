@@ -17,7 +17,7 @@ import { findProvider } from "../find-by-name.ts";
 import type { Values } from "../options.ts";
 import type { Paint } from "../print/paint.ts";
 import { type Column, left, right, shortId, table } from "../print/table.ts";
-import { formatMicros } from "./check-offer.ts";
+import { formatMicros } from "../print/tokens.ts";
 
 export type HostValues = Partial<Values<typeof apiOptions>> & {
 	readonly host: string | undefined;

@@ -11,6 +11,9 @@ export function formatTokens(amount: bigint): string {
 	return `${amount / UNIT}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** Of millionths, as validators reckon. */
+export const formatMicros = (micros: number): string => formatTokens(BigInt(micros) * (UNIT / 1_000_000n));
+
 export function parseTokens(given: string): bigint {
 	const found = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(given);
 	const amount = found === null ? 0n : BigInt(found[1]!) * UNIT + BigInt((found[2] ?? "").padEnd(18, "0"));
