@@ -1,6 +1,6 @@
 // Files that a user names: an evidence file to read, bounded, and whatever a command leaves on disk. Errors say
 // what to give instead. Looks at nothing inside.
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from "node:fs";
 import { AssayError } from "../protocol/assay-error.ts";
 
 /** The largest file worth reading; a default probe of an H200 leaves about 2 MB. */
@@ -12,12 +12,30 @@ export const readEvidence = (path: string): Uint8Array =>
 /** A file of at most so many bytes. Throws FILE_UNREADABLE with the hint. */
 export function readInput(path: string, mostBytes: number, hint: string): Uint8Array {
 	try {
-		const { size } = statSync(path);
-		if (size > mostBytes) throw new Error(`it has ${size} bytes, at most ${mostBytes} are read`);
-		return readFileSync(path);
+		const file = openSync(path, "r");
+		try {
+			return readBounded(file, mostBytes);
+		} finally {
+			closeSync(file);
+		}
 	} catch (cause) {
 		const message = `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`;
 		throw new AssayError("FILE_UNREADABLE", message, { hint, cause });
+	}
+}
+
+/** Pipes and devices say that they have no bytes, and some never end: what is read is counted. */
+function readBounded(file: number, mostBytes: number): Uint8Array {
+	const { size } = fstatSync(file);
+	if (size > mostBytes) throw new Error(`it has ${size} bytes, at most ${mostBytes} are read`);
+	let held = Buffer.alloc(Math.min(Math.max(size, 64 * 1024), mostBytes) + 1);
+	let length = 0;
+	for (;;) {
+		const read = readSync(file, held, length, held.length - length, null);
+		length += read;
+		if (length > mostBytes) throw new Error(`it goes on after ${mostBytes} bytes, no more are read`);
+		if (read === 0) return held.subarray(0, length);
+		if (length === held.length) held = Buffer.concat([held, Buffer.alloc(Math.min(length, mostBytes + 1 - length))]);
 	}
 }
 

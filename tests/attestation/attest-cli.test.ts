@@ -1,6 +1,6 @@
 // `assay attest verify | show` as people call it: kinds by content, exit codes, JSON.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -30,6 +30,34 @@ test("a file of no known kind is invalid, one that is not there unreadable, a wr
 	assert.equal((await assay("verify", strange, "--at", "yesterday")).code, 64);
 	assert.equal((await assay("verify", strange, "--nonce", "xyz")).code, 64);
 	assert.match((await assay("show", strange)).out, /^unknown \(unchecked\)\n/);
+});
+
+test("files that are longer than anything, or never end, are not read", async () => {
+	const long = join(scratch, "long.bin");
+	writeFileSync(long, "");
+	truncateSync(long, 2 ** 30);
+	for (const path of [long, "/dev/zero"])
+		for (const verb of ["verify", "show"]) {
+			const run = await assay(verb, path);
+			assert.equal(run.code, 66, run.out);
+			assert.match(run.err, /at most 8388608 are read|goes on after 8388608 bytes/);
+		}
+});
+
+test("in 2036 the same files, judged at their time, give the same verdict", { skip: samplesMissing }, async (t) => {
+	const gpu = join(SAMPLES, "nvidia/gpu/h100-550.90.07");
+	const rims = ["NV_GPU_DRIVER_GH100_550.90.07", "NV_GPU_VBIOS_1010_0200_882_96009F0001"];
+	const files = [...["report.bin", "chain.pem"].map((one) => join(gpu, one))];
+	const all = [...files, ...rims.map((one) => join(SAMPLES, `nvidia/rim/${one}.xml`))];
+	const judge = async () => {
+		const run = await assay("verify", ...all, "--at", "2025-08-21T12:00:00Z", "--json");
+		return { code: run.code, ...JSON.parse(run.out), verifyUs: 0 };
+	};
+	t.mock.method(globalThis, "fetch", () => assert.fail("a request was made"));
+	const now = await judge();
+	assert.equal(now.level, "measured");
+	t.mock.timers.enable({ apis: ["Date"], now: Date.parse("2036-01-01T00:00:00Z") });
+	assert.deepEqual(await judge(), now);
 });
 
 test("real files are recognised and judged together", { skip: samplesMissing }, async () => {

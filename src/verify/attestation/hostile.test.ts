@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { concatBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
-import { pem } from "./mint/der-writer.test-kit.ts";
+import { keyOf, type MintKey, mintCertificate, name, pem } from "./mint/der-writer.test-kit.ts";
 import { chainOf, gpuPlan, manifestPlan, mintDevice, mintManifest } from "./mint/mint-nvidia.test-kit.ts";
-import { mintedSettings } from "./mint/minted-rounds.test-kit.ts";
+import { mintedRounds, mintedSettings } from "./mint/minted-rounds.test-kit.ts";
 import { readSdkJson } from "./nvidia/sdk-json.ts";
 import { verifyDevice } from "./nvidia/verify-device.ts";
 import { verifyManifest } from "./nvidia/verify-manifest.ts";
@@ -29,6 +29,37 @@ test("reports and chains of any length", () => {
 		verifyDevice({ ...device, chain: utf8ToBytes(pem(...circle)) }, question, settings).code,
 		"ATTEST_CHAIN",
 	);
+});
+
+test("1 GiB where a report, a quote or a list is due", () => {
+	const huge = new Uint8Array(2 ** 30);
+	const ask = { require: null, nonce: null };
+	for (const { name, files } of mintedRounds(nodeSignatures))
+		for (const [i, file] of files.entries()) {
+			// The first bytes say what it is; the file ends long after any of its kind.
+			huge.set(file);
+			const { status, code } = verifyFiles(files.with(i, huge), ask, settings);
+			huge.fill(0, 0, file.length);
+			assert.equal(status, "invalid", `${name}, file ${i}: ${code}`);
+			assert.notEqual(code, "INTERNAL", `${name}, file ${i}`);
+		}
+});
+
+test("certificates that vouch for each other, and for themselves", () => {
+	const [a, b] = [keyOf("a"), keyOf("b")];
+	const named = (CN: string) => name({ CN, serialNumber: undefined });
+	const of = (CN: string, key: MintKey, issuer: { name: Uint8Array; key: MintKey }) =>
+		mintCertificate({ CN, key, issuer, isCa: true });
+	const [first, second] = [of("a", a, { name: named("b"), key: b }), of("b", b, { name: named("a"), key: a })];
+	const self = of("a", a, { name: named("a"), key: a });
+	for (const chain of [
+		[first, second, first, second, first],
+		[self, self, self, self, self],
+	])
+		assert.equal(
+			verifyDevice({ ...device, chain: utf8ToBytes(pem(...chain)) }, question, settings).code,
+			"ATTEST_CHAIN",
+		);
 });
 
 test("more devices and more collateral than anybody has", () => {

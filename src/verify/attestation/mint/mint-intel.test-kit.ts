@@ -205,9 +205,11 @@ export interface CollateralPlan {
 	id: string;
 	qeId: string;
 	fmspc: string;
+	pceId: string;
 	from: string;
 	until: string;
 	version: number;
+	qeVersion: number;
 	levels: Level[];
 	moduleId: string;
 	moduleSigner: string;
@@ -215,6 +217,7 @@ export interface CollateralPlan {
 	qeLevels: { isvsvn: number; status: string }[];
 	qeSigner: Uint8Array;
 	signerName: string;
+	signerUntil: string;
 	signer: MintKey | null;
 	rootCrl: Partial<CrlPlan>;
 	pckCrl: Partial<CrlPlan>;
@@ -227,9 +230,11 @@ export function collateralPlan(tee: "sgx" | "tdx" = "tdx"): CollateralPlan {
 		id: tee === "sgx" ? "SGX" : "TDX",
 		qeId: tee === "sgx" ? "QE" : "TD_QE",
 		fmspc: FMSPC,
+		pceId: "0000",
 		from: "2025-06-01T00:00:00Z",
 		until: "2025-07-01T00:00:00Z",
 		version: 3,
+		qeVersion: 2,
 		levels: [
 			{ status: "UpToDate", components: new Array(16).fill(7), tdx: [5, 0, 6, ...new Array(13).fill(0)], pceSvn: 11 },
 			{ status: "OutOfDate", components: new Array(16).fill(5), tdx: [3, 0, 5, ...new Array(13).fill(0)], pceSvn: 10 },
@@ -247,6 +252,7 @@ export function collateralPlan(tee: "sgx" | "tdx" = "tdx"): CollateralPlan {
 		],
 		qeSigner: QE_SIGNER,
 		signerName: "Intel SGX TCB Signing",
+		signerUntil: "20991231235959Z",
 		signer: null,
 		rootCrl: {},
 		pckCrl: {},
@@ -262,6 +268,7 @@ export function mintCollateral(plan: CollateralPlan): Uint8Array {
 		key: keyOf("tcb signing", "p256"),
 		issuer: issuedBy(intelRoot),
 		serial: TCB_SIGNING_SERIAL,
+		until: plan.signerUntil,
 	});
 	const chain = pem(signing, intelRoot);
 	const levels = (list: readonly { isvsvn: number; status: string }[]) =>
@@ -274,7 +281,7 @@ export function mintCollateral(plan: CollateralPlan): Uint8Array {
 		version: plan.version,
 		...times,
 		fmspc: plan.fmspc,
-		pceId: "0000",
+		pceId: plan.pceId,
 		tdxModule: module,
 		tdxModuleIdentities: [{ id: plan.moduleId, ...module, tcbLevels: levels(plan.moduleLevels) }],
 		tcbLevels: plan.levels.map(({ status, components, tdx, pceSvn }) => ({
@@ -289,7 +296,7 @@ export function mintCollateral(plan: CollateralPlan): Uint8Array {
 	});
 	const identity = JSON.stringify({
 		id: plan.qeId,
-		version: 2,
+		version: plan.qeVersion,
 		...times,
 		miscselect: "00000000",
 		miscselectMask: "ffffffff",

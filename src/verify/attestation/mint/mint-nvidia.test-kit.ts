@@ -275,7 +275,11 @@ export interface OcspPlan {
 	from: string;
 	until: string;
 	/** Who answers: a delegate of the issuer, unless told otherwise. */
-	delegate: { issuer?: Minted; purposes?: string; until?: string } | null;
+	delegate: { issuer?: Minted; purposes?: string | null; from?: string; until?: string } | null;
+	/** Leaves the delegate's certificate out. */
+	isBare: boolean;
+	/** When the answer was made, if not at once. */
+	producedAt: string | null;
 	signer: MintKey | null;
 	nonce: Uint8Array | null;
 	status: number;
@@ -288,6 +292,8 @@ export const ocspPlan = (certificate: Minted, issuer: Minted): OcspPlan => ({
 	from: "20250620000000Z",
 	until: "20250621000000Z",
 	delegate: {},
+	isBare: false,
+	producedAt: null,
 	signer: null,
 	nonce: null,
 	status: 0,
@@ -305,8 +311,12 @@ export function mintOcsp(plan: OcspPlan): Uint8Array {
 					CN: "Mint Responder",
 					key,
 					issuer: issuedBy(plan.delegate.issuer ?? issuer),
+					from: plan.delegate.from ?? "20200101000000Z",
 					until: plan.delegate.until ?? "20990101000000Z",
-					extensions: [{ oid: "2.5.29.37", value: seq(oid(plan.delegate.purposes ?? "1.3.6.1.5.5.7.3.9")) }],
+					extensions:
+						plan.delegate.purposes === null
+							? []
+							: [{ oid: "2.5.29.37", value: seq(oid(plan.delegate.purposes ?? "1.3.6.1.5.5.7.3.9")) }],
 				});
 	const responder = delegate === null ? issuer.key : key;
 	const id = seq(
@@ -318,9 +328,10 @@ export function mintOcsp(plan: OcspPlan): Uint8Array {
 	const nonce =
 		plan.nonce === null ? [] : [tlv(0xa1, seq(seq(oid("1.3.6.1.5.5.7.48.1.2"), octets(octets(plan.nonce)))))];
 	const single = seq(id, STATES[plan.state], moment(plan.from), tlv(0xa0, moment(plan.until)));
-	const data = seq(tlv(0xa2, octets(sha1(responder.point))), moment(plan.from), seq(single), ...nonce);
+	const madeAt = moment(plan.producedAt ?? plan.from);
+	const data = seq(tlv(0xa2, octets(sha1(responder.point))), madeAt, seq(single), ...nonce);
 	const signer = plan.signer ?? responder;
-	const held = delegate === null ? [] : [tlv(0xa0, seq(delegate.der))];
+	const held = delegate === null || plan.isBare ? [] : [tlv(0xa0, seq(delegate.der))];
 	const basic = seq(data, seq(oid("1.2.840.10045.4.3.3")), bits(derSignature(signer, data)), ...held);
 	const answer = seq(oid("1.3.6.1.5.5.7.48.1.1"), octets(basic));
 	return seq(tlv(0x0a, Uint8Array.of(plan.status)), tlv(0xa0, answer));
