@@ -93,7 +93,7 @@ function* anyone(world: World, { params }: Setting): Generator<World> {
 		const closed = closeGame(params, world.book, accuser, world.now);
 		if (isMoved(closed) && world.claim === "open") yield { ...world, book: closed };
 		if (world.claim === "open") continue;
-		const paid = payGame(world.book, accuser, DEPOSIT);
+		const paid = payGame(world.book, accuser, world.book.games.get(accuser)?.question ?? "", DEPOSIT);
 		if (typeof paid === "string") continue;
 		const { book, amount } = paid;
 		const to = world.claim === "paid" ? { provider: world.provider + amount } : { accusers: world.accusers + amount };

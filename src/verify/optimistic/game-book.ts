@@ -80,7 +80,8 @@ export function askGame(
 	const game = book.games.get(accuser);
 	if (game === undefined) return "GameUnknown";
 	if (isAsked(game)) return "QuestionState";
-	if (game.isClosed || game.asks === MOST_QUESTIONS || isOver(params, game, now)) return "GameState";
+	// What is deposited after its deposits were paid would be nobody's.
+	if (game.isClosed || game.isPaid || game.asks === MOST_QUESTIONS || isOver(params, game, now)) return "GameState";
 	const left = Math.floor((params.extraSeconds - game.extra) / params.questionSeconds);
 	const askedExtra = Math.min(Math.floor(book.count / FLOOD), left);
 	const time = isTrace ? params.traceSeconds : params.questionSeconds;
@@ -125,15 +126,17 @@ export function closeGame(params: GameParams, book: GameBook, accuser: string, n
 /** The escrow does not pay the claim. */
 export const isHeld = ({ open, heldUntil }: GameBook, now: number): boolean => open > 0 && now <= heldUntil;
 
-/** All deposits of a game, once; `deposit` is that of the question that is open, if one is. */
+/** All deposits of a game, once; `deposit` is that of `question`, if it is open. */
 export function payGame(
 	book: GameBook,
 	accuser: string,
+	question: string,
 	deposit: number,
 ): { readonly book: GameBook; readonly amount: number } | GameRefusal {
 	const game = book.games.get(accuser);
 	if (game === undefined) return "GameUnknown";
 	if (game.isPaid) return "GameState";
+	if (isAsked(game) && game.question !== question) return "QuestionState";
 	const amount = game.deposits + (isAsked(game) ? deposit : 0);
 	return { book: withGame(book, accuser, { ...game, isPaid: true }), amount };
 }
