@@ -42,13 +42,15 @@ export interface JobLimits {
 	readonly excluded: ReadonlySet<string>;
 }
 
+type Speed = Pick<JobHost, "int8OpsPerS" | "bytesPerS">;
+
 /** By its proven speed and nothing in its way; no host is faster than that. */
-export function leastMs({ ops, bytes }: PartWork, { int8OpsPerS, bytesPerS }: JobHost): number {
+export function leastMs({ ops, bytes }: PartWork, { int8OpsPerS, bytesPerS }: Speed): number {
 	return Math.ceil(1000 * Math.max(ops / Math.max(1, int8OpsPerS), bytes / Math.max(1, bytesPerS)));
 }
 
 /** What the part costs there, at the host's own price. */
-export function costMicros(work: PartWork, host: JobHost): number {
+export function costMicros(work: PartWork, host: Speed & Pick<JobHost, "pricePerHourMicros">): number {
 	return Math.ceil((leastMs(work, host) * host.pricePerHourMicros) / 3_600_000);
 }
 

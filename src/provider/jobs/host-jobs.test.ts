@@ -11,6 +11,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
 import { mlpSample } from "../../work/builder/samples.test-kit.ts";
+import { segmentWork } from "../../work/program/job-work.ts";
 import { readClaim } from "../../work/runs/claim-file.ts";
 import type { ProviderEvent } from "../provider-event.ts";
 import type { JobLimits } from "./check-offer.ts";
@@ -258,6 +259,30 @@ test("a state at the start that folds to another hash, or whose bytes are others
 	await host.nudge({ part: 1, attempt: 2 });
 	await host.until((event) => event.attempt === 2 && event.state === "declined");
 	assert.equal(desk.said.filter((what) => what === "accept").length, 1);
+});
+
+test("below the owner's price an hour, by what is proven of the host, nothing is taken", async () => {
+	const [desk, dear, fair] = [await deskOf(), newFolder(), newFolder()];
+	// What the whole job costs at 1 micro-unit a millisecond, and the price of it.
+	const { ops } = segmentWork(desk.workload.program);
+	const count = desk.terms.segments;
+	desk.speed = { int8OpsPerS: (ops * count) / 10, bytesPerS: 1e18 };
+	const limits = (pricePerHourMicros: number) => ({ limits: { ...LIMITS, pricePerHourMicros } });
+	// 10 s of work at 1,000 micro-units: 360,000 an hour. A tenth is let pass.
+	{
+		await using host = await startHost(dear, desk, limits(410_000));
+		await host.nudge();
+		assert.match((await host.until(isState("declined"))).detail, /it brings 1000 micro-units, 10\d\d is the least/);
+		desk.speed = null;
+		await host.nudge({ attempt: 2 });
+		const again = await host.until(({ state, attempt }) => state === "declined" && attempt === 2);
+		assert.match(again.detail, /nothing is proven of this host/);
+		assert.ok(!desk.said.includes("accept"));
+	}
+	desk.speed = { int8OpsPerS: (ops * count) / 10, bytesPerS: 1e18 };
+	await using host = await startHost(fair, desk, limits(390_000));
+	await host.nudge();
+	await host.until(isState("claimed"));
 });
 
 test("a plan beyond the owner's memory is declined before anything is locked", async () => {

@@ -3,6 +3,7 @@
 import { downloadBlob, uploadBlob } from "../../api/blob-transfer.ts";
 import { createApiClient } from "../../api/create-client.ts";
 import type { ClaimReply, PartBeat, PartClaim, PartOffer, PartReply } from "../../api/types.ts";
+import { provenDevice } from "../../market/jobs/proven-device.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 
@@ -20,6 +21,8 @@ export interface AskedPart {
 	readonly audit: number | null;
 }
 
+export type ProvenSpeed = Pick<NonNullable<ReturnType<typeof provenDevice>>, "int8OpsPerS" | "bytesPerS">;
+
 /** All throw AssayError: JOB_STATE when it is not this provider's any more. */
 export interface JobDesk {
 	offer(asked: AskedPart, signal?: AbortSignal): Promise<PartOffer>;
@@ -28,6 +31,8 @@ export interface JobDesk {
 	beat(asked: AskedPart, beat: Beat): Promise<{ readonly go: boolean }>;
 	claim(asked: AskedPart, claim: ClaimedPart): Promise<ClaimReply>;
 	answerAudit(asked: AskedPart, states: BlobName): Promise<void>;
+	/** What the validator tells everybody that this provider has proven; null: nothing. */
+	proven(): Promise<ProvenSpeed | null>;
 	/** A blob of the job into a file, which is whole and right when it resolves. */
 	download(job: string, blob: BlobName, path: string, signal: AbortSignal): Promise<void>;
 	/** Held by this provider afterwards. */
@@ -65,6 +70,10 @@ export function openJobDesk({ url, validatorKey, ...more }: DeskOptions): JobDes
 		async answerAudit(asked, states) {
 			const params = { ...at(asked), at: asked.audit! };
 			await api.answerAudit({ params, body: { attempt: asked.attempt, states } });
+		},
+		async proven() {
+			const { figures, devices } = await api.getProvider({ params: { id: more.signer.key } });
+			return provenDevice(figures, devices);
 		},
 		download: (job, blob, path, signal) => downloadBlob(api, blob, path, { job, signal }),
 		upload: (from, signal) => uploadBlob(api, from, { signal }),

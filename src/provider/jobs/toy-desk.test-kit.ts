@@ -11,7 +11,7 @@ import { rootBytes } from "../../work/runs/journal.ts";
 import { claimHash, firstState, inputsHashOf, stateHashOf } from "../../work/trace/commitments.ts";
 import { specOfWorkload } from "../../work/workloads/spec-of-workload.ts";
 import type { Workload } from "../../work/workloads/workload.ts";
-import type { AskedPart, Beat, ClaimedPart, JobDesk, PartOffer } from "./job-desk.ts";
+import type { AskedPart, Beat, ClaimedPart, JobDesk, PartOffer, ProvenSpeed } from "./job-desk.ts";
 
 export async function blobRoot(bytes: Uint8Array): Promise<Uint8Array> {
 	const roots: Uint8Array[] = [];
@@ -39,6 +39,7 @@ export class ToyDesk implements JobDesk {
 	/** Throws instead of an answer, by the name of the question. */
 	readonly failing = new Map<string, () => AssayError | null>();
 	nowMs = () => Date.now();
+	speed: ProvenSpeed | null = { int8OpsPerS: 1e6, bytesPerS: 1e9 };
 
 	private constructor(workload: Workload, spec: PartOffer["spec"], parts: number) {
 		this.workload = workload;
@@ -124,6 +125,10 @@ export class ToyDesk implements JobDesk {
 
 	async answerAudit(asked: AskedPart, states: BlobName): Promise<void> {
 		this.hear("audit", asked, states);
+	}
+
+	async proven() {
+		return this.speed;
 	}
 
 	async download(job: string, { root, size }: BlobName, path: string, signal: AbortSignal): Promise<void> {

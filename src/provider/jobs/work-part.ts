@@ -3,11 +3,13 @@
 
 import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type { WorkPlan, WorkSession } from "../../engine/client/work-session.ts";
+import { costMicros } from "../../market/jobs/fitting-hosts.ts";
 import { type After, sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { openRunFolder, type RunWriter } from "../../store/runs/run-folder.ts";
 import { elementCount } from "../../work/operators/tensor-type.ts";
+import { segmentWork } from "../../work/program/job-work.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { readJournal } from "../../work/runs/journal.ts";
 import type { WorkloadMetric } from "../../work/workloads/workload.ts";
@@ -229,6 +231,7 @@ export class PartWork {
 		engine.allow(plan.peakBytes);
 		if (this.page.state !== "assigning") return;
 		if (asked.audit !== null) return this.become("running");
+		await this.mustPay();
 		if (chain !== null && offer.escrow !== null && offer.assignment !== null) {
 			const free = await chain.freeBondMicros();
 			const mine = await chain.part(asked.job, asked.part);
@@ -243,6 +246,22 @@ export class PartWork {
 		const { untilMs } = await this.accepted();
 		await this.become("running", { untilMs });
 		tell(asked, "running", "");
+	}
+
+	/** By the same figures and the same rule as a validator that quotes honestly. */
+	private async mustPay(): Promise<void> {
+		const { pricePerHourMicros } = this.means.limits;
+		if (pricePerHourMicros === 0) return;
+		const speed = await this.desk.proven();
+		if (speed === null) throw declined("the validator says that nothing is proven of this host");
+		const { count, terms } = this.offer;
+		const { ops, bytes, peakBytes } = segmentWork(this.program!);
+		const work = { peakBytes, ops: ops * count, bytes: bytes * count };
+		const least = costMicros(work, { ...speed, pricePerHourMicros }) * (1 - FIGURES_DIFFER);
+		if (terms.priceMicros < least)
+			throw declined(
+				`it brings ${terms.priceMicros} micro-units, ${Math.ceil(least)} is the least at the owner's price an hour`,
+			);
 	}
 
 	/** With a bond locked, a validator that cannot be reached for a moment is asked again. */
@@ -301,6 +320,8 @@ export class PartWork {
 	}
 }
 
+/** From one probe to the next: who was drawn by the last one's figures did not lie. */
+const FIGURES_DIFFER = 0.1;
 /** After its time a claim may still be on its way. */
 const GRACE_MS = 5 * 60_000;
 /** Trying again cannot help. */

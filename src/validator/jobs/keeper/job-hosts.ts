@@ -4,12 +4,13 @@ import { isJobConsent } from "../../../chain/contracts/job-account.ts";
 import type { JobsOffer } from "../../../engine/agent/agent-messages.ts";
 import type { Candidate } from "../../../market/jobs/draw.ts";
 import type { JobHost } from "../../../market/jobs/fitting-hosts.ts";
+import { provenDevice } from "../../../market/jobs/proven-device.ts";
 import { drawWeightPpm, type Reputation, reputationOf } from "../../../market/jobs/reputation.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobTaker } from "../../../store/connections.ts";
 import type { ProviderQuery } from "../../../store/provider-query.ts";
-import type { CurrentFigure, Provider } from "../../../store/providers.ts";
+import type { Provider } from "../../../store/providers.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 import type { JobChain } from "./job-chain.ts";
 
@@ -26,7 +27,6 @@ export interface KnownHost extends JobHost {
 	readonly methods: JobsOffer["methods"];
 }
 
-type Figures = readonly Pick<CurrentFigure, "device" | "name" | "value">[];
 type Means = Pick<ValidatorContext, "store" | "env" | "config"> & { readonly jobChain: JobChain | null };
 
 const PAGE = 500;
@@ -39,25 +39,6 @@ const MOST_REMEMBERED = 100_000;
 const SEEN_MS = 1000;
 const MS_A_HOST = 2;
 const FIGURES = ["memory.resident", "gemm.int8", "memory.bandwidth"];
-
-/** The device that works: the fastest GPU, else the fastest CPU. Each figure of it is proven. */
-function provenDevice(figures: Figures, devices: readonly { readonly device: number; readonly kind: string }[]) {
-	const least = (device: number, name: string): number => {
-		const values = figures.filter((one) => one.device === device && one.name === name).map(({ value }) => value);
-		return values.length === 0 ? 0 : Math.min(...values);
-	};
-	const facts = (kind: string) =>
-		devices
-			.filter((one) => one.kind === kind)
-			.map(({ device }) => ({
-				memoryBytes: least(device, "memory.resident"),
-				int8OpsPerS: least(device, "gemm.int8"),
-				bytesPerS: least(device, "memory.bandwidth"),
-			}))
-			.filter(({ int8OpsPerS, bytesPerS }) => int8OpsPerS > 0 && bytesPerS > 0)
-			.sort((a, b) => b.int8OpsPerS - a.int8OpsPerS);
-	return facts("gpu")[0] ?? facts("cpu")[0] ?? null;
-}
 
 /** /24 of IPv4, /48 of IPv6. Loopback may count apart: several hosts of one trial machine. */
 function networkOf(address: string, provider: string, isLoopbackApart: boolean): string {
