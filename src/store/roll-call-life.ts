@@ -26,7 +26,8 @@ async function roster({ database }: StoreContext): Promise<readonly RollCallHost
 	return await database.read<RollCallHost>(
 		`SELECT p.id, p.connected_to, p.rental_id, EXISTS (SELECT 1 FROM probes r WHERE r.provider_id = p.id AND r.state = 'running') AS is_probed,
 			NOT EXISTS (SELECT 1 FROM roll_call_answers a JOIN roll_calls c USING (${ID})
-				WHERE a.provider_id = p.id AND a.state <> 'excused' AND c.state = 'done') AS is_new,
+				WHERE a.provider_id = p.id AND c.state = 'done' AND (a.state = 'answered'
+					OR a.state <> 'excused' AND c.called_at_ms >= f.proven_at_ms)) AS is_new,
 			f.proven_at_ms, f.evidence, f.figures, d.devices
 		FROM providers p
 		JOIN LATERAL (SELECT max(at_ms)::bigint AS proven_at_ms, max(evidence_sha256) AS evidence, jsonb_agg(jsonb_build_object(

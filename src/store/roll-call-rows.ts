@@ -71,9 +71,9 @@ export interface RollCallHost {
 	readonly rentalId: string | null;
 	/** A probe of this validator runs there. */
 	readonly isProbed: boolean;
-	/** No call has counted for it yet. */
+	/** It has answered no call yet, and none has counted for it since its proof. */
 	readonly isNew: boolean;
-	/** When the proof behind the figures began. */
+	/** When the proof behind the figures was made. */
 	readonly provenAtMs: number;
 	readonly devices: readonly { readonly device: number; readonly kind: "gpu" | "cpu" | "disk" }[];
 	readonly figures: readonly Figure[];

@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, ProviderSummary, Score } from "../../api/types.ts";
 import { findEngine, hostPlatform, isCheckout, packageRoot } from "../../engine/builds.ts";
-import { NO_CALL_YET } from "../../market/scores/score-provider.ts";
+import { NO_CALL_ANSWERED, NO_CALL_YET } from "../../market/scores/score-provider.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { RunningValidator, Validator } from "../../validator/create-validator.ts";
@@ -218,8 +218,9 @@ async function live(network: LiveUp): Promise<number> {
 	if (io.interrupted.aborted) return 0;
 	const scored = (score: Score) => {
 		tell({ kind: "score", ...score });
-		// A provider that has proven nothing has a score too: 0. So has one whose first roll call is still to come.
-		if (values["until-scored"] && score.terms.evidence !== null && score.terms.why !== NO_CALL_YET) end(0);
+		// A provider that has proven nothing has a score too: 0. So has one whose first answer to a roll call is still to come.
+		const { evidence, why } = score.terms;
+		if (values["until-scored"] && evidence !== null && why !== NO_CALL_YET && why !== NO_CALL_ANSWERED) end(0);
 	};
 	const { key, adminTokenFile } = running;
 	const chain = running.chain === null ? null : { ...running.chain, url: withoutLogin(running.chain.url) };

@@ -34,26 +34,29 @@ test("hosts that proved no memory are probed again, one at a time, once for each
 		getProvider: async ({ params: { id } }: { params: { id: string } }) => ({
 			figures: id === "proven" ? [{ name: "memory.bandwidth" }] : [{ name: "gemm.int8" }],
 		}),
+		getProviderScore: async () => ({ terms: { why: null } }),
 		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
 	};
-	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: true, nowMs: () => 1, everyMs: 1 });
+	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: true, everyMs: 1 });
 	await enough;
 	await stop();
 	assert.deepEqual([asked.filter((id) => id === "busy").length, asked.filter((id) => id === "stuck").length], [6, 1]);
 	assert.deepEqual([...new Set(asked)].sort(), ["busy", "stuck"]);
 });
 
-test("a host that answers no roll call is probed again, once some have come since its last probe", async () => {
+test("a host that answers no roll call is probed again, once one has come since its last probe", async () => {
 	const asked: string[] = [];
 	const why: Readonly<Record<string, string>> = {
 		late: "no roll call was answered",
 		fresh: "no roll call was answered",
+		excused: "no roll call was answered",
 		early: "no roll call has come yet",
 	};
 	const rows = [
 		provider("there"),
 		provider("late"),
 		provider("fresh", { lastProbeAtMs: 70_001 }),
+		provider("excused"),
 		provider("early"),
 		provider("wrong", { lastVerdict: "invalid" }),
 	];
@@ -67,11 +70,12 @@ test("a host that answers no roll call is probed again, once some have come sinc
 		},
 		getProvider: async () => assert.fail("memory is not asked for"),
 		getProviderScore: async ({ params: { id } }: { params: { id: string } }) => ({ terms: { why: why[id] ?? null } }),
+		listProviderRollCalls: async ({ params: { id } }: { params: { id: string } }) => ({
+			rows: [{ atMs: 70_000, state: id === "excused" ? "excused" : "late" }],
+		}),
 		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
 	};
-	const stop = probeAgain(client as never, {
-		...{ onAsked: () => {}, isMemoryWanted: false, nowMs: () => 100_000, everyMs: 1 },
-	});
+	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: false, everyMs: 1 });
 	await enough;
 	await stop();
 	assert.deepEqual(asked, ["late"]);

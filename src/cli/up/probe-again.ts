@@ -9,23 +9,23 @@ import { AssayError } from "../../protocol/assay-error.ts";
 const LOOK_EVERY_MS = 5000;
 /** Of one provider. */
 const MOST_TRIES = 6;
-/** Some roll calls have come by then. */
-const CALLS_MS = 30_000;
 
-type Asking = Pick<ApiClient, "network" | "listProviders" | "getProvider" | "getProviderScore" | "askProbe">;
+type Asking = Pick<
+	ApiClient,
+	"network" | "listProviders" | "getProvider" | "getProviderScore" | "listProviderRollCalls" | "askProbe"
+>;
 
 export interface ProbeAgain {
 	readonly onAsked: (name: string, why: string) => void;
 	/** False: of quick probes, which never prove memory. */
 	readonly isMemoryWanted: boolean;
-	readonly nowMs?: () => number;
 	readonly everyMs?: number;
 }
 
 /** Gives the function that stops it. `client` may ask for probes. */
 export function probeAgain(
 	client: Asking,
-	{ onAsked, isMemoryWanted, nowMs = Date.now, everyMs = LOOK_EVERY_MS }: ProbeAgain,
+	{ onAsked, isMemoryWanted, everyMs = LOOK_EVERY_MS }: ProbeAgain,
 ): () => Promise<void> {
 	const stopping = new AbortController();
 	const tries = new Map<string, { count: number; probedAtMs: number }>();
@@ -34,9 +34,12 @@ export function probeAgain(
 			const { figures } = await client.getProvider({ params: { id } });
 			if (figures.every((one) => one.name !== "memory.bandwidth")) return "it was too busy to prove its memory";
 		}
-		if (nowMs() - probedAtMs < CALLS_MS) return null;
 		const { terms } = await client.getProviderScore({ params: { id } });
-		return terms.why === NO_CALL_ANSWERED ? "it is slower than it was, and late for roll calls" : null;
+		if (terms.why !== NO_CALL_ANSWERED) return null;
+		// A call since that probe: the calls before were for what it had proven until then.
+		const [newest] = (await client.listProviderRollCalls({ params: { id }, query: { limit: 1 } })).rows;
+		const isLate = newest !== undefined && newest.atMs >= probedAtMs && newest.state !== "excused";
+		return isLate ? "it is slower than it was, and late for roll calls" : null;
 	};
 	const look = async (): Promise<void> => {
 		// One at a time: two at once would be busy with each other.
