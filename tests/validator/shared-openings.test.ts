@@ -19,9 +19,16 @@ import { realEnvironment } from "../../src/platform/environment.ts";
 import { bytesToHex, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
+import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import { signedRound, TOY_DRAND } from "../../src/protocol/roll-call/drand.test-kit.ts";
-import { NO_ACCOUNT, type RollSpec, rollAnswerHash, rollLeaf } from "../../src/protocol/roll-call/roll-call.ts";
-import { decodeRollCallFile, roundAtS } from "../../src/protocol/roll-call/roll-file.ts";
+import {
+	isRollCall,
+	NO_ACCOUNT,
+	type RollSpec,
+	rollAnswerHash,
+	rollLeaf,
+} from "../../src/protocol/roll-call/roll-call.ts";
+import { type DrandRound, decodeRollCallFile, roundAtS } from "../../src/protocol/roll-call/roll-file.ts";
 import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { readChainFacts } from "../../src/verify/roll-call/read-chain-facts.ts";
 import { verifyRollCall } from "../../src/verify/roll-call/verify-roll-call.ts";
@@ -39,10 +46,11 @@ import {
 
 const env = realEnvironment();
 const UNIT = 10n ** 18n;
-const WINDOW_S = 10;
-/** Some ten seconds from call to call; a call takes about as long. */
-const EVERY = 6;
-const DRAND = { ...TOY_DRAND, genesisS: Math.floor(Date.now() / 1000) - 10, periodS: 2 };
+/** Deadline and window are long enough for a machine that does much else; a call takes as long as its window. */
+const DEADLINE_MS = 8000;
+const WINDOW_S = 14;
+const EVERY = 2;
+const DRAND = { ...TOY_DRAND, genesisS: Math.floor(Date.now() / 1000) - 10, periodS: 4 };
 const HOST = signerOf(51);
 const CLAIM = toyClaimOf("GPU-shared");
 const [dataA, dataB] = [makeDataDir(), makeDataDir()];
@@ -50,51 +58,72 @@ let [a, b]: ToyValidator[] = [];
 let contracts: Contracts;
 const closing: (() => unknown)[] = [];
 
+/** While this is set, a round that would call comes to the relay only when the next one is there: too late to call. */
+let isQuiet = true;
+/** While this is set, no round after it comes to the relay: nothing is drawn. */
+let last = Number.POSITIVE_INFINITY;
+/** Which validators were given a round as it came. */
+const given = new Map<number, Set<string>>();
+const signed = new Map<number, DrandRound>();
+function roundOf(round: number): DrandRound {
+	if (!signed.has(round)) signed.set(round, signedRound(round));
+	return signed.get(round)!;
+}
+const calls = (round: number) => isRollCall(sha256Of(hexToBytes(roundOf(round).signature)!), EVERY);
+const isDue = (round: number) => 1000 * roundAtS(DRAND, round) <= Date.now();
+
 /** Gives a round when its time has come, and not before. */
 const relay = createServer((request, response) => {
-	const round = Number(/^\/public\/(\d+)$/.exec(request.url ?? "")?.[1]);
-	const isThere = round > 0 && 1000 * roundAtS(DRAND, round) <= Date.now();
-	response.writeHead(isThere ? 200 : 404).end(isThere ? JSON.stringify(signedRound(round)) : "");
+	const [, who = "", number] = /^\/([ab])\/public\/(\d+)$/.exec(request.url ?? "") ?? [];
+	const round = Number(number);
+	const isHeldBack = isQuiet && !isDue(round + 1) && calls(round);
+	const isThere = round > 0 && round <= last && isDue(round) && !isHeldBack;
+	if (isThere && !isDue(round + 1)) given.set(round, (given.get(round) ?? new Set()).add(who));
+	response.writeHead(isThere ? 200 : 404).end(isThere ? JSON.stringify(roundOf(round)) : "");
 });
 
-const settings = (chain: object) => ({
-	params: { rollCallLeastMs: 3000, maxAgeMs: 36_000_000 },
+const settings = (who: "a" | "b", chain: object) => ({
+	params: { rollCallLeastMs: DEADLINE_MS, maxAgeMs: 36_000_000 },
 	chain: { epochSeconds: 3600, ...chain },
 	rollCalls: {
 		...{ openMs: 60_000, restMs: 0, drandNetwork: DRAND },
-		drandUrl: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`,
+		drandUrl: `http://127.0.0.1:${(relay.address() as AddressInfo).port}/${who}`,
 	},
 	probe: { busyMs: 0 },
 });
 const startB = (port = 0) =>
 	startToyValidator({
-		...settings({ rpcUrl: a!.chain!.url, contracts: contracts.addresses, confirmations: 1 }),
+		...settings("b", { rpcUrl: a!.chain!.url, contracts: contracts.addresses, confirmations: 1 }),
 		...{ dataDir: dataB.path, listen: { port } },
 	});
 
+/** Of an answer: enough for the little that was proven. */
+const ROUNDS = 10;
+/** Of each call: the one answer, and how often it was made again to be opened. */
+const answers = new Map<number, Promise<RollCallReply>>();
+const opens = new Map<number, number>();
 /** Slow when it is probed: it has proven little, and little is asked of it. */
 const SLOW: Cheat = {
-	async request(_, __, { kind }) {
-		if (kind === "gemm") await new Promise((resolve) => setTimeout(resolve, 1500));
+	async request(_, __, ask) {
+		if (ask.kind !== "gemm") return false;
+		if (ask.rounds !== ROUNDS) await new Promise((resolve) => setTimeout(resolve, 1500));
+		else {
+			const newest = [...answers.keys()].at(-1)!;
+			opens.set(newest, (opens.get(newest) ?? 0) + 1);
+		}
 		return false;
 	},
 };
-/** Of each call: the one answer, and how often the engine was asked for since. */
-const answers = new Map<number, Promise<RollCallReply>>();
-const opens = new Map<number, number>();
-let newest: number | null = null;
 
 async function answer({ chainId, contract, call, beta0 }: RollCallRequest): Promise<RollCallReply> {
 	const id = { chainId, contract: `0x${contract}`, call };
 	const host = { key: HOST.key, account: NO_ACCOUNT };
 	const seed = hexToBytes(beta0, 32)!;
-	const spec: RollSpec = { device: 0, m: 128, n: 512, k: 128, rounds: 3, keep: 3 };
+	const spec: RollSpec = { device: 0, m: 128, n: 512, k: 128, rounds: ROUNDS, keep: ROUNDS };
 	const { clockUs, randomBytes } = env;
 	const client = await createEngineClient(createToyLink(CLAIM), { clockUs, readyDeadlineMs: 5000, randomBytes });
 	const rolled = await runRollAnswer(client, 1, { beta0: seed, host, spec }, { deadlineMs: 20_000 });
 	await client.close();
-	newest = call;
-	opens.set(call, 0);
 	const signature = bytesToHex(HOST.sign(rollAnswerHash(id, seed, [rollLeaf(host, rolled.answer)])));
 	return { account: null, answers: [rolled.answer], accountSignatures: null, signature };
 }
@@ -102,10 +131,7 @@ async function answer({ chainId, contract, call, beta0 }: RollCallRequest): Prom
 const dial = ({ url }: ToyValidator) =>
 	startToyAgent({
 		...{ url, signer: HOST, claim: CLAIM },
-		openLink: async () => {
-			if (newest !== null) opens.set(newest, opens.get(newest)! + 1);
-			return createToyLink(CLAIM, newest === null ? SLOW : {});
-		},
+		openLink: async () => createToyLink(CLAIM, SLOW),
 		handlers: {
 			call(request) {
 				const known = answers.get(request.call) ?? answer(request);
@@ -134,7 +160,7 @@ async function stakeB(): Promise<void> {
 before(async () => {
 	await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
 	const rollCalls = { every: EVERY, windowSeconds: WINDOW_S, isDrand: true };
-	a = await startToyValidator({ dataDir: dataA.path, ...settings({ rollCalls }) });
+	a = await startToyValidator({ dataDir: dataA.path, ...settings("a", { rollCalls }) });
 	const addresses = (await readContracts(join(chainFolder(dataA.path), "contracts.json")))!;
 	contracts = {
 		addresses,
@@ -155,12 +181,52 @@ after(async () => {
 
 const callsOf = async ({ store }: ToyValidator) =>
 	(await store.rollCalls.history(HOST.key)).rows.filter(({ state }) => state === "answered");
-/** A call that both have seen through, after another. */
-const sharedCall = (from = 0) =>
+let newestSeen = 0;
+/**
+ * A round that calls, given to both as it came, when neither had anything else to do. Who is given one alone sees it through first.
+ * `isHeld`: no round comes after it until `last` is set free.
+ */
+async function callBoth({ isHeld = false } = {}): Promise<number> {
+	for (;;) {
+		last = Number.POSITIVE_INFINITY;
+		for (const { store } of [a!, b!])
+			await eventually(
+				async () => (await store.rollCalls.roster()).length === 1 && !(await store.rollCalls.isOpen({ sinceMs: 0 })),
+			);
+		isQuiet = false;
+		const seen = await eventually(async () => [...given.keys()].find((round) => round > newestSeen && calls(round)));
+		newestSeen = seen;
+		if (isHeld) last = seen;
+		await eventually(async () => given.get(seen)!.size === 2 || isDue(seen + 1));
+		isQuiet = true;
+		if (given.get(seen)!.size === 2) return seen;
+	}
+}
+/** "none": it saw the round too late to take part. */
+const rowOf = ({ store }: ToyValidator, call: number, states: readonly string[]) =>
 	eventually(async () => {
-		const [ofA, ofB] = [await callsOf(a!), await callsOf(b!)];
-		return ofA.map(({ call }) => call).find((call) => call > from && ofB.some((one) => one.call === call));
+		const found = (await store.rollCalls.list({ limit: 100 })).rows.find((one) => one.call === call);
+		if (found === undefined) return isDue(call + 4) && ("none" as const);
+		return states.includes(found.state) && found;
 	});
+/** A call that the host answered to both in time, and that both have seen through. */
+async function sharedCall(): Promise<number> {
+	for (;;) {
+		const call = await callBoth();
+		for (const validator of [a!, b!]) await rowOf(validator, call, ["done", "void"]);
+		const ends = await Promise.all([a!, b!].map(callsOf));
+		if (ends.every((rows) => rows.some((one) => one.call === call))) return call;
+	}
+}
+/** A call that both are committed to, with the host's answer, and that nothing can be drawn for yet. */
+async function heldCall(): Promise<number> {
+	for (;;) {
+		const call = await callBoth({ isHeld: true });
+		const rows = [];
+		for (const validator of [a!, b!]) rows.push(await rowOf(validator, call, ["committed", "void"]));
+		if (rows.every((row) => row !== "none" && row.state === "committed" && row.leaves === 1)) return call;
+	}
+}
 const fileOf = async (validator: ToyValidator, call: number) => {
 	const { files } = (await callsOf(validator)).find((one) => one.call === call)!;
 	return await validator.store.evidence.get(files[0]!.sha256);
@@ -192,22 +258,18 @@ test("a round of drand calls both validators; the host opens once, and each has 
 
 test("a validator that was down after its commitment takes the call up, with what the other has opened", async () => {
 	const { port } = new URL(b!.url);
-	const row = await eventually(async () => {
-		const [own] = (await b!.store.rollCalls.list({ limit: 1 })).rows;
-		const [theirs] = (await a!.store.rollCalls.list({ limit: 1 })).rows;
-		const isBoth = own?.state === "committed" && theirs?.state === "committed" && theirs.call === own.call;
-		return isBoth && own.leaves === 1 && theirs.leaves === 1 ? own : null;
-	});
+	const call = await heldCall();
 	await b!.stop();
 	// The host does not come back to this validator.
 	await closing.pop()!();
 	b = await startB(Number(port));
+	last = Number.POSITIVE_INFINITY;
 	const taken = await eventually(async () => {
-		const found = await b!.store.rollCalls.get(row.call);
+		const found = await b!.store.rollCalls.get(call);
 		return found?.state === "done" || found?.state === "void" ? found : null;
 	});
-	const told = JSON.stringify([await a!.store.rollCalls.known(row), await b.store.rollCalls.known(row)]);
+	const told = JSON.stringify([await a!.store.rollCalls.known(taken), await b.store.rollCalls.known(taken)]);
 	assert.deepEqual([taken.state, taken.hosts], ["done", 1], told);
-	assert.ok(decodeRollCallFile(await fileOf(b, row.call)).ok);
-	assert.equal(opens.get(row.call), 1);
+	assert.ok(decodeRollCallFile(await fileOf(b, call)).ok);
+	assert.equal(opens.get(call), 1);
 });
