@@ -112,6 +112,7 @@ test("whatever was changed afterwards is named", () => {
 	/** A draw that is right in itself, of a list made up later. */
 	const seed = drawSeed({ job: id, part: 0, attempt: 1, role: 0 }, other.listHash, secret, first!.block!);
 	const redrawn = { ...other, drawn: drawFrom(fewer, seed, 9) };
+	const listed = (all: PublicDraw["list"]) => ({ list: all, listHash: listHash(all) });
 	const cases: readonly [string, DrawFinding["what"], PublicDraws, Partial<DrawBounds>?][] = [
 		["a host less on the list", "list", withDraw(0, { list: fewer })],
 		[
@@ -156,6 +157,13 @@ test("whatever was changed afterwards is named", () => {
 		["a window less", "windows", withPart({ audits: windows.slice(0, -1) })],
 		["no draw of the provider", "missing", { ...of, draws: of.draws.slice(1) }],
 		["no draw of windows", "missing", { ...of, draws: of.draws.filter(({ role }) => role !== 2) }],
+		["no draw of auditors", "missing", { ...of, draws: of.draws.filter(({ role }) => role !== 1) }],
+		["a host twice on the list", "list", withDraw(0, listed([first!.list[0]!, ...first!.list]))],
+		["a host without weight", "list", withDraw(0, listed(first!.list.map((one) => ({ ...one, weightPpm: 0 }))))],
+		["a weight beyond all", "list", withDraw(0, listed(first!.list.map((one) => ({ ...one, weightPpm: 2 ** 31 }))))],
+		["a draw for nothing", "drawn", withDraw(0, { role: 3 })],
+		["a block that is no hash", "block", withDraw(0, { block: "what" })],
+		["no number of a block, and nobody looks", "block", withDraw(0, { afterBlock: null }), { blocks: null }],
 		["a block where there is no chain", "block", of, { isOnChain: false, assigned: null }],
 		["an assignment by another draw", "assignment", of, { assigned: new Map([[0, [name(1)]]]) }],
 	];
@@ -166,6 +174,14 @@ test("whatever was changed afterwards is named", () => {
 			`${what}: ${JSON.stringify(found.changed)}`,
 		);
 	}
+	// What is not drawn yet, and what nobody has or audits, is nobody's fault.
+	const early = { ...of, draws: of.draws.map((one) => ({ ...one, block: null, drawn: [] })) };
+	const untaken = of.parts.map((one) => ({ ...one, state: "open" as const, provider: null, audits: [] }));
+	assert.deepEqual(auditDraws({ ...early, parts: untaken }, { ...bounds, assigned: null }).changed, []);
+	assert.deepEqual(auditDraws({ ...of, draws: [], parts: untaken }, { ...bounds, assigned: null }).changed, []);
+	const unchecked = auditDraws(withPart({ audits: [] }), bounds);
+	assert.deepEqual(unchecked.changed, []);
+	assert.ok(unchecked.notes.some((note) => note.includes("part 0 was paid without evidence")));
 	// What is run again whole is more than was drawn.
 	const whole = withPart({ audits: [{ ...windows[0]!, first: 0, count: SEGMENTS / 2 }] });
 	assert.deepEqual(auditDraws(whole, bounds).changed, []);

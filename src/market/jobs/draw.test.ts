@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { u32 } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
-import { type Candidate, drawFault, drawFrom, drawWindows, NO_BLOCK, recordDraw, secretCommitment } from "./draw.ts";
+import {
+	type Candidate,
+	drawFault,
+	drawFrom,
+	drawWindows,
+	listHash,
+	NO_BLOCK,
+	recordDraw,
+	secretCommitment,
+} from "./draw.ts";
 
 const hex = (n: number) => n.toString(16).padStart(64, "0");
 const LIST: readonly Candidate[] = Array.from({ length: 12 }, (_, i) => ({
@@ -52,6 +61,25 @@ test("each is drawn by its weight", () => {
 		const share = weightPpm / 3_000_000;
 		assert.ok(Math.abs(counts.get(provider)! - draws * share) < 4 * Math.sqrt(draws * share * (1 - share)));
 	}
+});
+
+test("the smallest weights too: each of two is drawn first by some seed, and none is passed over", () => {
+	const list = [1, 2].map((n) => ({ provider: hex(n), weightPpm: 1 }));
+	const first = new Set(Array.from({ length: 40 }, (_, i) => drawFrom(list, seedOf(i), 1)[0]));
+	assert.equal(first.size, 2);
+});
+
+test("a list is of names and weights, each name once: any other is the validator's fault", () => {
+	const [one] = LIST;
+	const said = { secretCommitment: secretCommitment(SECRET), block: BLOCK };
+	const faultOf = (list: readonly Candidate[]) => {
+		const record = recordDraw(FOR, list, { secret: SECRET, block: BLOCK }, 1);
+		return drawFault(record, { ...said, listHash: record.listHash });
+	};
+	assert.equal(faultOf([{ ...one!, weightPpm: 1 }]), null);
+	assert.equal(faultOf([{ ...one!, weightPpm: 2 ** 31 }]), "list");
+	assert.equal(faultOf([one!, one!]), "list", "twice is two chances");
+	assert.throws(() => listHash([{ provider: "ab", weightPpm: 1 }]), RangeError);
 });
 
 test("a validator that changes list, secret, block or choice afterwards is named by what it changed", () => {

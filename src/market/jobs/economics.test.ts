@@ -23,11 +23,12 @@ test("a skipped tenth is found with 81 % by 16 drawn windows; by two providers f
 	assert.ok(Math.abs(chanceOfSkip(SAMPLED, 0.1, P.jobAuditPpm) - 0.815) < 0.001);
 	assert.equal(chanceOfSkip(REDUNDANT, 0.1, P.jobAuditPpm), 1);
 	assert.equal(chanceOfSkip(OPTIMISTIC, 0.1, P.jobAuditPpm), 0.1);
-	assert.equal(chanceOfSkip(SAMPLED, 0, P.jobAuditPpm), 0);
+	for (const method of [SAMPLED, REDUNDANT, OPTIMISTIC]) assert.equal(chanceOfSkip(method, 0, P.jobAuditPpm), 0);
 	assert.equal(chanceOfSkip({ name: "sampled", count: 0 }, 0.5, P.jobAuditPpm), 0);
 	assert.equal(chanceOfOne(SAMPLED, 5, 400, P.jobAuditPpm), 0.2);
 	assert.equal(chanceOfOne(SAMPLED, 50, 400, P.jobAuditPpm), 1);
 	assert.equal(chanceOfOne(REDUNDANT, 5, 400, P.jobAuditPpm), 1);
+	assert.equal(chanceOfOne(OPTIMISTIC, 5, 400, P.jobAuditPpm), 0.1);
 });
 
 test("whoever skips a share of the work never gains by it, whatever the share, the price and the method", () => {

@@ -48,6 +48,7 @@ test("open, assigned, running, claimed, paid", () => {
 	refuses(() => rules.accept(next, 0, 10), /it is running/);
 	refuses(() => rules.decline(next, 0), /it is running/);
 	next = rules.beat(next, 0, 3, 20);
+	for (const done of [3, 4]) assert.equal(rules.beat(next, 0, done, 20).parts[0]!.done, done);
 	for (const done of [2, 5, 3.5, Number.NaN]) refuses(() => rules.beat(next, 0, done, 20), /segments were done/);
 	next = rules.claim(next, 0, CLAIM, 10 + TERMS.workMs);
 	assert.equal(next.parts[0]!.done, 4);
@@ -78,6 +79,8 @@ test("what is late: an offer, a start, a claim, a sign of life; another gets it,
 	refuses(() => rules.offer(again, 0, "a", 0, P), /had it before/);
 	assert.equal(rules.offer(again, 0, "b", 0, P).parts[0]!.attempt, 2);
 	refuses(() => rules.offer(job(), 0, "a", TERMS.startByMs + 1, P), /time to start is over/);
+	assert.equal(rules.offer(job(), 0, "a", TERMS.startByMs, P).parts[0]!.state, "assigned", "the last moment counts");
+	assert.equal(rules.accept(offered, 0, P.jobAcceptMs).parts[0]!.state, "running", "here too");
 	const running = ran(job(), 0, "a", 0);
 	refuses(() => rules.claim(running, 0, CLAIM, TERMS.workMs + 1), /time is over/);
 	assert.equal(rules.lapse(running.parts[0]!, 3 * P.jobBeatMs, P), null);
@@ -131,6 +134,9 @@ test("a conviction takes what the same provider built on it, and nothing of anot
 	// A record in which only the first has fallen yet.
 	const half = { ...own, parts: own.parts.with(0, fallen.parts[0]!) };
 	refuses(() => rules.settle(half, 1, 1e6), /what it was built on fell/);
+	const atWork = ran(claimed(job(), 0, "a", 0), 1, "a", 0);
+	const below = { ...atWork, parts: atWork.parts.with(0, fallen.parts[0]!) };
+	refuses(() => rules.claim(below, 1, CLAIM, 5), /what it was built on fell/);
 	const other = rules.convict(claimed(checked(), 1, "b", 0), 0);
 	assert.deepEqual(
 		other.parts.map(({ state }) => state),
@@ -173,6 +179,11 @@ test("audits: asked once, answered once, compared once", () => {
 	const compared = rules.compareAudit(answered, 0, 0, false);
 	assert.equal(compared.parts[0]!.audits[0]!.agrees, false);
 	refuses(() => rules.compareAudit(compared, 0, 0, true), /nothing to compare/);
+	const another = { auditor: "d", untilMs: 5 };
+	assert.deepEqual(rules.replaceAudit(compared, 0, 0, another).parts[0]!.audits[0]!.tried, ["b"]);
+	const agreed = rules.compareAudit(answered, 0, 0, true);
+	refuses(() => rules.replaceAudit(agreed, 0, 0, another), /nobody is to be replaced/);
+	refuses(() => rules.replaceAudit(asked, 0, 1, another), /nobody is to be replaced/);
 });
 
 /** Everything that anybody may try, in some order, at times that only grow. */

@@ -42,6 +42,18 @@ test("each limit keeps out who misses it, and says by how much", () => {
 	assert.deepEqual(near, { provider: host(2).provider, why: "memory", has: 9e9, wants: 10e9 });
 });
 
+test("who has just what is wanted fits", () => {
+	const just = host(1, {
+		memoryBytes: 10e9,
+		reliabilityPpm: P.jobReliabilityPpm,
+		freeBondMicros: 100,
+		mostWorkMs: 1e5,
+	});
+	const limits = { ...LIMITS, priceMicros: 60_000 };
+	assert.equal(missOf(just, { ...WORK, ops: 60e12 }, limits, P), null);
+	assert.equal(missOf(just, { ...WORK, ops: 70e12 }, { ...limits, priceMicros: 70_000 }, P), null, "0.7 of its time");
+});
+
 test("one owner, and one network, stands once on the list", () => {
 	const hosts = [host(3), host(1, { owner: "same" }), host(2, { owner: "same" }), host(4, { network: "10.0.3.0/24" })];
 	assert.deepEqual(

@@ -1,0 +1,65 @@
+// What is told of each transition, and what it says of a provider: who lost a part, who only was silent, what fell with a conviction.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JobRecord, JobTerms } from "../../protocol/network/job.ts";
+import { DEFAULT_PARAMS as P } from "../params.ts";
+import * as rules from "./job-rules.ts";
+import * as transitions from "./transitions.ts";
+
+const TERMS: JobTerms = {
+	...{ customer: "c", program: "p", inputs: "i", method: { name: "sampled", count: 3 }, segments: 10, parts: 3 },
+	...{ priceMicros: 100, feeMicros: 2, auditMicros: 30, bondMicros: 50 },
+	...{ startByMs: 1e6, workMs: 600_000, windowMs: 100_000, checkedMs: 10_000 },
+};
+const job = (): JobRecord => rules.newJob("j", TERMS);
+const offered = () => rules.offer(job(), 0, "a", 0, P);
+const ran = (from: JobRecord, part: number) => rules.accept(rules.offer(from, part, "a", 0, P), part, 0);
+const claimed = (from: JobRecord, part: number) => rules.claim(ran(from, part), part, "ab".repeat(32), 0);
+const kinds = ({ events }: transitions.Transition) => events.map(({ kind, part }) => `${kind} ${part}`);
+const outcome = ({ outcomes }: transitions.Transition) =>
+	outcomes?.map(({ provider, part, attempt, outcome: one, valueMicros }) => [
+		provider,
+		part,
+		attempt,
+		one,
+		valueMicros,
+	]);
+
+test("who was silent declined; who ran and is late or lost has lost a part", () => {
+	const silent = transitions.reopened(offered(), 0, P.jobAcceptMs + 1, P);
+	assert.deepEqual(outcome(silent), [["a", 0, 1, "declined", 100]]);
+	const lost = transitions.reopened(ran(job(), 0), 0, P.jobBeatMs * P.jobBeatMisses + 1, P);
+	assert.deepEqual(outcome(lost), [["a", 0, 1, "lost", 100]]);
+	const late = transitions.reopened(rules.beat(ran(job(), 0), 0, 1, TERMS.workMs), 0, TERMS.workMs + 1, P);
+	assert.deepEqual(outcome(late), [["a", 0, 1, "late", 100]]);
+	assert.deepEqual(kinds(late), ["reopened 0"]);
+	assert.deepEqual(outcome(transitions.declined(offered(), 0, "busy")), [["a", 0, 1, "declined", 100]]);
+});
+
+test("a conviction is told with every part that fell with it, and no other", () => {
+	const two = claimed(claimed(job(), 0), 1);
+	assert.deepEqual(kinds(transitions.convicted(two, 0)), ["convicted 0", "reopened 1"]);
+	assert.deepEqual(kinds(transitions.convicted(two, 1)), ["convicted 1"]);
+	assert.deepEqual(kinds(transitions.convicted(claimed(job(), 0), 0)), ["convicted 0"]);
+	assert.deepEqual(outcome(transitions.convicted(two, 0)), [["a", 0, 1, "convicted", 100]]);
+});
+
+test("a dispute counts as a conviction with a fraud file, and as a lost part without one", () => {
+	const at = claimed(job(), 0);
+	const said = (fraud: string | null) =>
+		outcome(transitions.disputed(at, 0, { fraud, isProvable: fraud !== null, why: "" }));
+	assert.deepEqual(said("ff".repeat(32)), [["a", 0, 1, "convicted", 100]]);
+	assert.deepEqual(said(null), [["a", 0, 1, "lost", 100]]);
+});
+
+test("what is checked and paid is its provider's; a beat tells only what is new", () => {
+	const checked = transitions.checked(claimed(job(), 0), 0, 5);
+	assert.deepEqual(outcome(checked), [["a", 0, 1, "checked", 100]]);
+	const paid = transitions.settled(checked.record, 0, 1e6);
+	assert.deepEqual(outcome(paid), [["a", 0, 1, "paid", 100]]);
+	const beat = (done: number, metrics: readonly object[] = []) =>
+		kinds(transitions.beaten(ran(job(), 0), 0, { done, nowMs: 1, metrics, previews: [] }));
+	assert.deepEqual(beat(0), []);
+	assert.deepEqual(beat(2), ["progress 0"]);
+	assert.deepEqual(beat(0, [{}]), ["metrics 0"]);
+});
