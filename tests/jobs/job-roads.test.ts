@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { read } from "../../src/chain/contracts/contracts.ts";
+import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { partRange } from "../../src/market/jobs/job-rules.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
@@ -124,6 +125,12 @@ for (const hasChain of isDeep ? [false, true] : [false])
 					job.record.parts.map((part) => part.state),
 					["paid", "refunded", "refunded"],
 				);
+				// What was paid can be fetched, and is what a run had after so many segments; less than that is refused.
+				const io = { cwd: stage.data.path, env: { ...process.env, ASSAY_HOME: stage.data.path } };
+				const taken = await takeResult(stage.customer, job, io, "part.run");
+				assert.deepEqual([taken.parts, taken.ofParts, taken.claim], [1, 3, job.record.parts[0]!.claim]);
+				const paid = { ...job.record, parts: job.record.parts.map((part) => ({ ...part, state: "paid" as const })) };
+				await refuses("JOB_RESULT_WRONG", takeResult(stage.customer, { ...job, record: paid }, io, "part.run"));
 			});
 
 		test("optimistic: what chance chooses is run again whole, and checked", async () => {

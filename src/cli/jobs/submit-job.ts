@@ -194,12 +194,14 @@ async function follow(
 	}
 	if (payer !== null) await tellRest(payer, io);
 	const job = await api.getJob({ params: { id } });
-	if (job.record.parts.some(({ state }) => state !== "paid")) {
+	const isWhole = job.record.parts.every(({ state }) => state === "paid");
+	if (job.record.parts[0]!.state !== "paid") {
 		printResult(values, io, job, (p) => jobText(job, p));
 		return exitCodes.unavailable.code;
 	}
 	const taken = await takeResult(api, job, io, values.out);
-	return printResult(values, io, { ...job, result: taken }, () => takenText(taken, paint));
+	printResult(values, io, { ...job, result: taken }, () => takenText(taken, paint));
+	return isWhole ? 0 : exitCodes.unavailable.code;
 }
 
 /** The result does not wait for it: without gas it stays the account's until the next job. */
@@ -214,12 +216,14 @@ async function tellRest({ actor }: JobPayer, io: CliIo): Promise<void> {
 }
 
 export function takenText(
-	{ folder, files, claim, state, isWhole }: Awaited<ReturnType<typeof takeResult>>,
+	{ folder, files, claim, state, isWhole, parts, ofParts }: Awaited<ReturnType<typeof takeResult>>,
 	paint: Paint,
 ): string {
 	const made = files.filter((name) => !["job.json", "states.bin", "claim.json"].includes(name));
+	const word = parts === ofParts ? paint.good(paint.strong("DONE")) : paint.unsure(paint.strong("PARTLY DONE"));
 	return [
-		`${paint.good(paint.strong("DONE"))}  ${made.slice(0, 4).join(", ")}${made.length > 4 ? `, … (${made.length} files)` : ""}`,
+		`${word}  ${made.slice(0, 4).join(", ")}${made.length > 4 ? `, … (${made.length} files)` : ""}`,
+		...(parts === ofParts ? [] : [`  ${parts} of ${ofParts} parts were paid; the others were given back`]),
 		`  folder  ${folder}`,
 		`  claim   ${claim}`,
 		`  state   ${state}`,

@@ -36,6 +36,9 @@ export interface TakenResult {
 	readonly claim: string;
 	/** The tree over the last state of the job: the same on every machine. */
 	readonly state: string;
+	/** Of the job's parts, so many: the others were given back. */
+	readonly parts: number;
+	readonly ofParts: number;
 	/** False: the job file is not here or has changed, so only plain arrays were written. */
 	readonly isWhole: boolean;
 }
@@ -74,7 +77,18 @@ export async function takeResult(
 	await write("states.bin", concatBytes(...states));
 	await write("claim.json", claimText(claim, hexToBytes(spec.seed, 32)!));
 	const hash = bytesToHex(claimHash(claim));
-	return { folder, files, claim: hash, state: bytesToHex(states.at(-1)!), isWhole: workload !== null };
+	const { parts } = result;
+	return {
+		...{ folder, files, claim: hash, state: bytesToHex(states.at(-1)!), isWhole: workload !== null },
+		...{ parts: parts.length, ofParts: job.offer.terms.parts },
+	};
+}
+
+/** All parts in order, or those before the first that was given back. */
+function mustBeWhole({ parts }: JobResult, { parts: recorded }: Job["record"]): void {
+	const isWhole = parts.length === recorded.length || recorded[parts.length]?.state === "refunded";
+	if (parts.length === 0 || !isWhole) throw wrong(`${parts.length} of ${recorded.length} parts`);
+	if (parts.some(({ part }, i) => part !== i)) throw wrong("its parts are not in order");
 }
 
 /** The last part's claim and its states, after every part's list was held against the one before. */
@@ -86,7 +100,7 @@ async function checkedClaim(
 ): Promise<{ readonly claim: JobClaim; readonly states: readonly Uint8Array[] }> {
 	const { terms, escrow } = offer;
 	if (bytesToHex(programRoot(program)) !== terms.program) throw wrong("the program");
-	if (result.parts.length !== terms.parts) throw wrong(`${result.parts.length} of ${terms.parts} parts`);
+	mustBeWhole(result, record);
 	let end = firstState(program);
 	let states: Uint8Array[] = [];
 	for (const { part, states: blob } of result.parts) {
@@ -107,12 +121,12 @@ async function checkedClaim(
 		if (named.length !== wanted.length || named.some(({ tensor }, i) => tensor !== wanted[i]))
 			throw wrong(`its ${kind} tensors`);
 	}
-	if (!equalBytes(stateHashOf(program, terms.segments, state, results), end)) throw wrong("the last state");
+	const { part, claim: said } = result.parts.at(-1)!;
+	const { first, count } = partRange(terms, part);
+	if (!equalBytes(stateHashOf(program, first + count, state, results), end)) throw wrong("the last state");
 	const inputs = spec.given
 		.filter(({ tensor }) => program.tensors[tensor]?.kind === "input")
 		.map(({ root }) => hexToBytes(root, 32)!);
-	const { part, claim: said } = result.parts.at(-1)!;
-	const { first, count } = partRange(terms, part);
 	const claim: JobClaim = {
 		chainId: BigInt(escrow?.chainId ?? 0),
 		escrow: escrow === null ? new Uint8Array(20) : hexToBytes(escrow.contract.slice(2).toLowerCase(), 20)!,

@@ -1,4 +1,5 @@
-// What a job gave: the claims of its parts, and the tensors that the last of them ends with. The customer has it as soon as nobody must compute it blind.
+// What a job gave: the claims of its parts, and the tensors that the last of them ends with. The customer has it as soon as nobody must compute it blind. Of a
+// job that was given back from some part on, it is what the parts before that one gave.
 import type { JobResult } from "../../../api/types.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { releaseClaim } from "./claim-at-hand.ts";
@@ -24,9 +25,10 @@ export async function jobResult(context: JobContext, job: Job): Promise<JobResul
 	const parts: { part: number; claim: string; states: ClaimBody["states"] }[] = [];
 	let last: ClaimBody | null = null;
 	for (const { part, claim, state } of job.record.parts) {
+		if (state === "refunded" && last !== null) break;
 		if (claim === null || !(await isShown(context, job, part))) {
-			const what = state === "refunded" ? "was refunded" : "is not there yet";
-			throw new AssayError("JOB_STATE", `part ${part} ${what}`, { hint: "Look at the job's state." });
+			const what = state === "refunded" ? "was given back, and none before it was done" : "is not there yet";
+			throw new AssayError("JOB_STATE", `part ${part + 1} ${what}`, { hint: "Look at the job's state." });
 		}
 		last = (await store.jobs.claim(claim))!.body as unknown as ClaimBody;
 		await releaseClaim(context, job, part).catch((error: unknown) => {
