@@ -29,6 +29,7 @@ import {
 	rollLeaf,
 } from "../../src/protocol/roll-call/roll-call.ts";
 import { type DrandRound, decodeRollCallFile, roundAtS } from "../../src/protocol/roll-call/roll-file.ts";
+import type { RollCallRow } from "../../src/store/roll-calls.ts";
 import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { readChainFacts } from "../../src/verify/roll-call/read-chain-facts.ts";
 import { verifyRollCall } from "../../src/verify/roll-call/verify-roll-call.ts";
@@ -204,9 +205,9 @@ async function callBoth({ isHeld = false } = {}): Promise<number> {
 }
 /** "none": it saw the round too late to take part. */
 const rowOf = ({ store }: ToyValidator, call: number, states: readonly string[]) =>
-	eventually(async () => {
+	eventually(async (): Promise<RollCallRow | "none" | false> => {
 		const found = (await store.rollCalls.list({ limit: 100 })).rows.find((one) => one.call === call);
-		if (found === undefined) return isDue(call + 4) && ("none" as const);
+		if (found === undefined) return isDue(call + 4) && "none";
 		return states.includes(found.state) && found;
 	});
 /** A call that the host answered to both in time, and that both have seen through. */
@@ -222,7 +223,7 @@ async function sharedCall(): Promise<number> {
 async function heldCall(): Promise<number> {
 	for (;;) {
 		const call = await callBoth({ isHeld: true });
-		const rows = [];
+		const rows: (RollCallRow | "none")[] = [];
 		for (const validator of [a!, b!]) rows.push(await rowOf(validator, call, ["committed", "void"]));
 		if (rows.every((row) => row !== "none" && row.state === "committed" && row.leaves === 1)) return call;
 	}
