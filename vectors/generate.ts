@@ -6,6 +6,7 @@ import { chaseRows, hopRows } from "./chase-rows.ts";
 import { fmaRoundRows, fmaRows, recurrenceRows } from "./fma-rows.ts";
 import { frameRows } from "./frame-rows.ts";
 import { fraudRows } from "./fraud-rows.ts";
+import { mercuryRows } from "./mercury-rows.ts";
 import {
 	type Bytes,
 	drawer,
@@ -323,6 +324,7 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"work-refused.json": refusedRows(),
 		"work-claims.json": claimRows(),
 		"work-fraud.json": fraudRows(),
+		"zk-mercury.json": mercuryRows(),
 	};
 	return new Map(
 		Object.entries(files).map(([name, rows]) => [

@@ -15,6 +15,7 @@ const VERIFIER = "The verifier that wrote this file is at fault or lying; probe 
 
 const MADE_UP = "Do not trust this file: what it says of the chain or of the host is made up.";
 const NOT_PROVEN = "The receipt proves nothing. Ask its prover for a true one.";
+const FETCH_POWERS = "Fetch the file again; docs/zk.md names where it lies and its SHA-256.";
 const UNMEANT = "Ask for the file that you mean.";
 
 const UNTRUSTED = "Do not trust this device: ask for a fresh report and quote of the same host.";
@@ -67,6 +68,18 @@ export const codes = {
 	RELEASE_UNRELEASED: finding(
 		"The proof is by a state of the proof system that never came out as a release.",
 		"Ask for a proof by a released version; no job and no contract takes this one.",
+	),
+
+	// Powers of tau, over which proofs of training are made
+	SRS_FORM: invalid("A file of powers has another length, count or spelling than it must have.", FETCH_POWERS),
+	SRS_WRONG: invalid("The points of the file are not powers of the ceremony's τ.", FETCH_POWERS),
+	SRS_UNKNOWN: invalid(
+		"The powers are those of no known ceremony.",
+		"Ask for a proof over powers that docs/zk.md lists.",
+	),
+	SRS_DEV: invalid(
+		"The proof is over powers of a known τ: anybody can prove anything over them.",
+		"Ask for a proof over a ceremony's powers; powers of a known τ are for tests.",
 	),
 
 	// Who signed it, and for whom

@@ -1,6 +1,18 @@
 // Groth16 over BN254: is e(A, B) = e(alpha, beta) · e(inputs, gamma) · e(C, delta)? Strict in form: anybody can write a true proof anew (A and B
 // negated, or re-randomised), so a proof is no name for what it proves. Never count receipts by their bytes.
-import { type G1, type G2, g1Of, g2Of, isOne, knownG1, knownG2, type NoPoint, R, times, wordsOf } from "./bn254.ts";
+import {
+	type G1,
+	type G2,
+	g1Of,
+	g2Of,
+	isOne,
+	knownG1,
+	knownG2,
+	type NoPoint,
+	R,
+	times,
+	wordsOf,
+} from "../../protocol/maths/bn254.ts";
 
 /** A, B, C. */
 export const GROTH16_BYTES = 256;

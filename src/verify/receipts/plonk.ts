@@ -16,7 +16,7 @@ import {
 	R,
 	times,
 	wordsOf,
-} from "./bn254.ts";
+} from "../../protocol/maths/bn254.ts";
 
 export const PLONK_BYTES = 864;
 

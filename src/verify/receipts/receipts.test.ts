@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { bn254 } from "@noble/curves/bn254.js";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
-import { bytesOf, type G1, type G2, g1Of, g2Of, R } from "./bn254.ts";
+import { bytesOf, type G1, type G2, g1Of, g2Of, R } from "../../protocol/maths/bn254.ts";
 import { verifyGroth16 } from "./groth16.ts";
 import { structDigest } from "./risc0.ts";
 import { RISC0_KEY, RISC0_RELEASES } from "./risc0-releases.ts";

@@ -2,7 +2,7 @@
 // receipt would prove nothing.
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
-import { bigOf, POINTS } from "./bn254.ts";
+import { bigOf, POINTS } from "../../protocol/maths/bn254.ts";
 import { GROTH16_BYTES, verifyGroth16 } from "./groth16.ts";
 import { RISC0_KEY, RISC0_RELEASES } from "./risc0-releases.ts";
 import { invalid, type Receipt, type ReceiptVerdict, type ReleaseStatus, releaseFindings } from "./verdict.ts";

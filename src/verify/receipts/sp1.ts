@@ -1,7 +1,7 @@
 // SP1's Groth16 and PLONK receipts: selector, from version 6 on exit code, root of the recursion keys and a nonce, then gnark's proof.
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
-import { bigOf, POINTS, wordsOf } from "./bn254.ts";
+import { bigOf, POINTS, wordsOf } from "../../protocol/maths/bn254.ts";
 import { GROTH16_BYTES, verifyGroth16 } from "./groth16.ts";
 import { PLONK_BYTES, verifyPlonk } from "./plonk.ts";
 import { SP1_GROTH16, type Sp1Verifier } from "./sp1-groth16-keys.ts";

@@ -1,4 +1,4 @@
-// Points and pairings of BN254 as the proofs of others write them: 32 bytes a number, big-endian, one spelling only. The arithmetic is @noble/curves'.
+// Points and pairings of BN254 as proofs write them: 32 bytes a number, big-endian, one spelling only. The arithmetic is @noble/curves'.
 import { bn254 } from "@noble/curves/bn254.js";
 
 export type G1 = typeof bn254.G1.Point.BASE;
@@ -80,4 +80,5 @@ export function times(point: G1, scalar: bigint): G1 {
 	return reduced === 0n || point.is0() ? bn254.G1.Point.ZERO : point.multiplyUnsafe(reduced);
 }
 
+export const G1_ONE: G1 = bn254.G1.Point.BASE;
 export const G2_ONE: G2 = bn254.G2.Point.BASE;
