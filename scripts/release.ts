@@ -1,6 +1,7 @@
 // Makes the package that runs without compilers and without a registry: build/release/assay-<version>.tgz.
-//   node scripts/release.ts [--engines FOLDER] [--out FOLDER]
+//   node scripts/release.ts [--engines FOLDER] [--collateral FILE] [--out FOLDER]
 //     --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise engine/build.sh brings both up to date
+//     --collateral FILE a bundle of vendors' files, made by `assay attest update`; it goes along as the snapshot to judge by
 //     --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
 // In it: dist/ (the CLI with all that it depends on; dist/web, the dashboard), prebuilt/<platform>/assay-engine, bin/assay.mjs,
 // README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, and the
@@ -23,6 +24,7 @@ import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { decodeBundle } from "../src/verify/attestation/collateral/bundle.ts";
 import { ensureBuilt } from "./build-web.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -51,15 +53,20 @@ function fail(code: number, text: string): never {
 	process.exit(code);
 }
 
-function readOptions(): { readonly engines: string | null; readonly out: string } {
+function readOptions(): { readonly engines: string | null; readonly collateral: string | null; readonly out: string } {
 	try {
-		const { values } = parseArgs({ options: { engines: { type: "string" }, out: { type: "string" } } });
+		const type = "string" as const;
+		const { values } = parseArgs({ options: { engines: { type }, collateral: { type }, out: { type } } });
 		return {
 			engines: values.engines === undefined ? null : resolve(values.engines),
+			collateral: values.collateral === undefined ? null : resolve(values.collateral),
 			out: resolve(values.out ?? join(root, "build/release")),
 		};
 	} catch (error) {
-		return fail(64, `${(error as Error).message}\nusage: node scripts/release.ts [--engines FOLDER] [--out FOLDER]`);
+		return fail(
+			64,
+			`${(error as Error).message}\nusage: node scripts/release.ts [--engines FOLDER] [--collateral FILE] [--out FOLDER]`,
+		);
 	}
 }
 
@@ -152,11 +159,22 @@ function writeLicences(stage: string, inputs: readonly string[]): void {
 	writeFileSync(join(stage, "THIRD-PARTY-LICENSES.txt"), notices.join("\n\n"));
 }
 
-const { engines, out } = readOptions();
+/** Read by src/cli/attest-collateral.ts, whose code lies in the same folder. */
+function takeCollateral(given: string | null, stage: string): void {
+	if (given === null) return;
+	const decoded = existsSync(given) ? decodeBundle(new Uint8Array(readFileSync(given))) : null;
+	if (decoded === null) fail(66, `there is no ${given}`);
+	if (!decoded.ok) fail(65, `${given} is no bundle of vendors' files: ${decoded.detail}`);
+	cpSync(given, join(stage, "dist/collateral.assay"));
+	say(`${decoded.bundle.items.length} vendors' files go along`);
+}
+
+const { engines, collateral, out } = readOptions();
 const stage = join(out, "assay-package");
 // What lies there afterwards is of this run.
 for (const old of [stage, ...globSync(join(out, "assay-*.tgz"))]) rmSync(old, { recursive: true, force: true });
 mkdirSync(join(stage, "dist"), { recursive: true });
+takeCollateral(collateral, stage);
 const deviceCode = takeEngines(engines, stage);
 const inputs = await packCli(stage);
 await ensureBuilt(join(stage, "dist/web"));

@@ -18,6 +18,9 @@ export const defaultDataDir = (env: CliIo["env"]): string => join(home(env), "ne
  */
 export const defaultProviderDir = (env: CliIo["env"]): string => join(home(env), "provider");
 
+/** Where vendors' files are kept for `assay attest`. */
+export const defaultAttestDir = (env: CliIo["env"]): string => join(home(env), "attest");
+
 function home(env: CliIo["env"]): string {
 	if (env.ASSAY_HOME) return env.ASSAY_HOME;
 	const data = env.XDG_DATA_HOME?.startsWith("/") ? env.XDG_DATA_HOME : join(homedir(), ".local", "share");

@@ -16,7 +16,13 @@ async function assay(...args: string[]): Promise<{ code: number; out: string; er
 	const stream = (name: "out" | "err") =>
 		({ write: (words: string) => (written[name] += words), isTTY: false }) as unknown as NodeJS.WriteStream;
 	const interrupted = new AbortController().signal;
-	const io: CliIo = { out: stream("out"), err: stream("err"), env: { NO_COLOR: "1" }, cwd: scratch, interrupted };
+	const io: CliIo = {
+		out: stream("out"),
+		err: stream("err"),
+		env: { NO_COLOR: "1", ASSAY_HOME: scratch },
+		cwd: scratch,
+		interrupted,
+	};
 	return { code: await runCommand(["attest", ...args], io), ...written };
 }
 

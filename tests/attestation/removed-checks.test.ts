@@ -1,7 +1,9 @@
 // Each check of the verifier, removed alone, changes what a named case gives: most make it pass; behind the others stands another check,
 // or there is nothing to go on with. A check that no case needs fails this test. The deep tier prints the whole list.
 import assert from "node:assert/strict";
+import { globSync } from "node:fs";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
 import type { MintedCase } from "../../src/verify/attestation/mint/minted-case.test-kit.ts";
 import type { AttestationVerdict } from "../../src/verify/attestation/verdict.ts";
@@ -15,10 +17,16 @@ const { cpuCases } = await import(`${mint}/cases-cpu.test-kit.ts`);
 const { x509Readers } = await import(`${mint}/reader-cases-x509.test-kit.ts`);
 const { nvidiaReaders } = await import(`${mint}/reader-cases-nvidia.test-kit.ts`);
 const { cpuReaders } = await import(`${mint}/reader-cases-cpu.test-kit.ts`);
+const { collateralReaders } = await import(`${mint}/reader-cases-collateral.test-kit.ts`);
 const { mintedSettings } = await import(`${mint}/minted-rounds.test-kit.ts`);
 const { rememberSignatures } = await import("../../src/verify/attestation/x509/signature.ts");
 
-const readers: readonly MintedCase[] = [...x509Readers(), ...nvidiaReaders(), ...cpuReaders()];
+// Every other module of the verifier too: its checks are on the list.
+const house = new URL("../../src/verify/attestation/", import.meta.url);
+for (const file of globSync("**/*.ts", { cwd: fileURLToPath(house), exclude: (name) => name.includes(".test") }))
+	await import(new URL(file, house).href);
+
+const readers: readonly MintedCase[] = [...x509Readers(), ...nvidiaReaders(), ...cpuReaders(), ...collateralReaders()];
 const all: readonly MintedCase[] = [...nvidiaCases(), ...cpuCases(), ...readers];
 const verify = rememberSignatures(nodeSignatures);
 

@@ -1,15 +1,19 @@
-// `assay attest verify FILE… | show FILE`: attestation evidence of GPUs and CPUs, docs/attestation.md. Reads the named files and nothing else.
+// `assay attest verify FILE… | show FILE | update`: attestation evidence of GPUs and CPUs, docs/attestation.md. Reads the named files and
+// the bundle of vendors' files, asks nobody.
+import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
-import { DEFAULT_POLICY, VENDOR_ROOTS } from "../../verify/attestation/settings.ts";
+import { type AttestationSettings, DEFAULT_POLICY, VENDOR_ROOTS } from "../../verify/attestation/settings.ts";
 import { showFile } from "../../verify/attestation/show-file.ts";
 import { verifyFiles } from "../../verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../verify/attestation/x509/signature.ts";
+import { loadBundle, updateBundle } from "../attest-collateral.ts";
 import { type CliIo, command } from "../command.ts";
+import { defaultAttestDir } from "../data-folder.ts";
 import { readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { choice, flag, list, text, usageError } from "../options.ts";
-import { attestationLines, shownLines } from "../print/attestation-lines.ts";
+import { attestationLines, shownLines, updateLines } from "../print/attestation-lines.ts";
 import { printResult } from "../print/print-result.ts";
 
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -22,6 +26,7 @@ interface Asked {
 	readonly at?: string | undefined;
 	readonly nonce?: string | undefined;
 	readonly collateral?: readonly string[] | undefined;
+	readonly from?: string | undefined;
 	readonly require?: "genuine" | "measured" | undefined;
 	readonly json: boolean;
 }
@@ -32,17 +37,21 @@ export const attestCommand = command({
 SNP reports, Azure's vTPM evidence, dstack's JSON. What it needs beside it (certificates, manifests, OCSP answers, Intel's collateral, event
 logs) is recognised by content and may be given in any order; certificates follow the order of the reports they belong to.
 
+What is missing is looked for in the bundle of vendors' files, which \`update\` fills from a folder: each file gets in by its vendor's
+signature, and nothing is replaced by something older. No request is made.
+
 Without --require a report is judged as far as the files go. Only the vendors' own roots are trusted.`,
 	options: {
 		at: text("TIME", "judge at this time, e.g. 2026-06-01T00:00:00Z (default: now)"),
 		nonce: text("HEX", "refuse evidence that answers another nonce (quotes: report data)", {
 			shape: { pattern: /^([0-9a-f]{2}){1,64}$/, is: "lower-case hex, at most 64 bytes" },
 		}),
-		collateral: list("FILE", "another file to judge by"),
+		collateral: list("FILE", "another file to judge by, also a bundle"),
+		from: text("DIR", "update: the folder with vendors' files, or with bundles"),
 		require: choice("LEVEL", ["genuine", "measured"] as const, "the level that must be shown"),
 		json: flag("print as JSON"),
 	},
-	exits: { 0: "valid", 1: "invalid", 2: "inconclusive", 66: "unreadable file" },
+	exits: { 0: "valid", 1: "invalid; update: a vendor's file was refused", 2: "inconclusive", 66: "unreadable file" },
 	verbs: {
 		verify: {
 			takes: "FILE…",
@@ -58,19 +67,38 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 				return exitCodes[shown.status].code;
 			},
 		},
+		update: {
+			needs: "--from DIR",
+			does: "puts vendors' files into the bundle that `verify` judges by",
+			run: async (values, io) => update(values, io),
+		},
 	},
 });
 
-function verify(paths: readonly string[], asked: Asked, io: CliIo): number {
+const settingsAt = (atMs: number): AttestationSettings => ({
+	roots: VENDOR_ROOTS,
+	atMs,
+	policy: DEFAULT_POLICY,
+	verify: rememberSignatures(nodeSignatures),
+});
+
+async function update(asked: Asked, io: CliIo): Promise<number> {
+	if (asked.from === undefined) throw usageError("attest update needs --from DIR");
+	const result = await updateBundle(defaultAttestDir(io.env), resolve(io.cwd, asked.from), settingsAt(Date.now()));
+	printResult(asked, io, result, (paint) => `${updateLines(result, paint).join("\n")}\n`);
+	return result.refused.length > 0 ? exitCodes.invalid.code : 0;
+}
+
+async function verify(paths: readonly string[], asked: Asked, io: CliIo): Promise<number> {
 	const atMs = asked.at === undefined ? Date.now() : Date.parse(asked.at);
 	if (Number.isNaN(atMs)) throw usageError(`--at takes a time like 2026-06-01T00:00:00Z, not '${asked.at}'`);
 	const names = [...paths, ...(asked.collateral ?? [])];
 	if (names.length > MOST_FILES) throw usageError(`at most ${MOST_FILES} files are judged together`);
-	const files = names.map(read);
+	const bundle = await loadBundle(defaultAttestDir(io.env));
+	const files = [...names.map(read), ...(bundle === null ? [] : [bundle])];
 	const nonce = asked.nonce === undefined ? null : new Uint8Array(Buffer.from(asked.nonce, "hex"));
-	const settings = { roots: VENDOR_ROOTS, atMs, policy: DEFAULT_POLICY, verify: rememberSignatures(nodeSignatures) };
 	const { clockUs } = realEnvironment();
-	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settings);
+	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settingsAt(atMs));
 	const report = { ...verdict, files: names, at: new Date(atMs).toISOString(), verifyUs: clockUs() };
 	printResult(asked, io, report, (paint) => `${attestationLines(report, paint).join("\n")}\n`);
 	return exitCodes[verdict.status].code;

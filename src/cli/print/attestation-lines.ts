@@ -47,3 +47,22 @@ export function shownLines(
 	const trouble = shown.code === null ? [] : [`  ${paint.bad(shown.code)}: ${safeText(shown.detail)}`];
 	return [`${shown.kind} (unchecked)`, ...trouble, ...factLines(shown.facts as Record<string, unknown>)];
 }
+
+export function updateLines(
+	result: {
+		readonly items: number;
+		readonly madeAt: string;
+		readonly counts: Readonly<Record<string, number>>;
+		readonly refused: readonly { readonly file: string; readonly code: string; readonly detail: string }[];
+	},
+	paint: Paint,
+): string[] {
+	const changes = Object.entries(result.counts).filter(([, count]) => count > 0);
+	return [
+		`${paint.strong(String(result.items))} vendors' files in the bundle of ${result.madeAt}`,
+		...changes.map(([change, count]) => `  ${change.padEnd(12)} ${count}`),
+		...result.refused.map(
+			({ file, code, detail }) => `  ${paint.bad("refused")}  ${safeText(file)}: ${code}, ${safeText(detail)}`,
+		),
+	];
+}

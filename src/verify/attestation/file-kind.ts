@@ -14,6 +14,7 @@ export type FileKind =
 	| "revocation list"
 	| "Intel collateral"
 	| "event log"
+	| "collateral bundle"
 	| "unknown";
 
 /** Names of fields that tell kinds of JSON apart. */
@@ -28,6 +29,7 @@ const MOST_TEXT = 2 * 1024 * 1024;
 
 export function kindOfFile(bytes: Uint8Array): FileKind {
 	if (bytes.length < 16) return "unknown";
+	if (bytesToUtf8(bytes.subarray(0, 8)) === "ASSAYEV1") return "collateral bundle";
 	if (bytes[0] === 0x11 && bytes[1] === 0xe0) return "device report";
 	if (bytes[0] === 0x30) return derKind(bytes);
 	if (bytes.length === 1184 && readU32(bytes, 0) <= 5) return "SNP report";

@@ -1,6 +1,7 @@
 // What a file says, before anybody judged it: nothing in here was checked.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { certificatesIn, dayOf } from "./bytes.ts";
+import { readBundle } from "./collateral/bundle.ts";
 import { readCcel, replay } from "./events/event-log.ts";
 import { type FileKind, kindOfFile } from "./file-kind.ts";
 import { readQuote } from "./intel/quote.ts";
@@ -48,6 +49,11 @@ function sayings(kind: FileKind, bytes: Uint8Array): Record<string, unknown> {
 		}
 		case "event log":
 			return { rtmr: replay(readCcel(bytes)).map(bytesToHex) };
+		case "collateral bundle": {
+			const { madeAtS, key, items } = readBundle(bytes, "bundle");
+			const files = items.map(({ kind: of, id, validUntilS }) => `${of} ${id} until ${dayOf(validUntilS * 1000)}`);
+			return { made: dayOf(madeAtS * 1000), by: key, items: items.length, files };
+		}
 		default:
 			return {};
 	}

@@ -2,6 +2,8 @@
 // dstack's evidence, a manifest) and what it needs beside it (certificates, manifests, OCSP answers, lists, collateral).
 import { verifySnp } from "./amd/verify-snp.ts";
 import { verifyAzure } from "./azure/verify-azure.ts";
+import { type CollateralItem, readBundle } from "./collateral/bundle.ts";
+import { chooseItems } from "./collateral/choose-items.ts";
 import { verifyCcel, verifyDstack } from "./events/verify-events.ts";
 import { type FileKind, kindOfFile } from "./file-kind.ts";
 import { verifyQuote } from "./intel/verify-quote.ts";
@@ -58,6 +60,11 @@ function verifyTogether(
 		subject: "unknown",
 		...hear(() => refuse("ATTEST_FORM", "files", detail)),
 	});
+	const bundles = of("collateral bundle");
+	if (bundles.length > 0) {
+		const rest = files.filter((_, i) => kinds[i] !== "collateral bundle");
+		return verifyByBundles(rest, bundles, question, settings);
+	}
 	const strange = kinds.indexOf("unknown");
 	if (strange >= 0) return failed(`file ${strange + 1} is of no known kind`);
 	const found = new Set(kinds.filter((kind) => SUBJECTS.includes(kind)));
@@ -68,6 +75,32 @@ function verifyTogether(
 	const one = files.filter((_, i) => kinds[i] === subject || (subject === undefined && kinds[i] === "manifest"));
 	if (one.length !== 1) return failed("there must be one report, quote or manifest to judge");
 	return { subject: subject ?? "manifest", ...verifyOne(subject, one[0]!, of, question, settings) };
+}
+
+/** With the files of the bundles that belong to what is judged. */
+function verifyByBundles(
+	files: readonly Uint8Array[],
+	bundles: readonly Uint8Array[],
+	question: FilesQuestion,
+	settings: AttestationSettings,
+): FilesVerdict {
+	let items: CollateralItem[] = [];
+	const opened = hear(() => {
+		items = bundles.flatMap((file) => readBundle(file, "bundle").items);
+		return "none";
+	});
+	if (opened.status !== "valid") return { subject: "collateral bundle", ...opened };
+	const of: Of = (kind) => files.filter((file) => kindOfFile(file) === kind);
+	let devices: DeviceEvidence[] = [];
+	// What cannot be read is refused in the hearing that follows.
+	hear(() => {
+		devices = devicesOf(of);
+		return "none";
+	});
+	const [quotes, snpReports] = [of("quote"), of("SNP report")];
+	const certificates = devices.length > 0 ? devices.map(({ chain }) => chain) : of("certificates");
+	const needing = { reports: devices.map(({ report }) => report), quotes, snpReports, certificates };
+	return verifyTogether([...files, ...chooseItems(needing, items, settings)], question, settings);
 }
 
 type Of = (kind: FileKind) => Uint8Array[];

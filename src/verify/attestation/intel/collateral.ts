@@ -29,15 +29,36 @@ export function readIntelCollateral(
 	const fields = new JsonFields(parseJson(bytes, "COLLATERAL_WRONG", "collateral"), "COLLATERAL_WRONG", "collateral");
 	const tcb = signedText(hearing, fields, "tcb_info", settings);
 	const qe = signedText(hearing, fields, "qe_identity", settings);
-	checkRevocation(hearing, fields, pckChain, [tcb.chain, qe.chain], settings);
+	const [pck, ...authorities] = pckChain;
+	checkLists(hearing, fields, authorities, [pck!], [tcb.chain, qe.chain], settings);
 	return { tcbInfo: tcb.text, qeIdentity: qe.text, isCurrent: tcb.isCurrent && qe.isCurrent };
 }
 
-function chainOf(fields: JsonFields, name: string, settings: AttestationSettings): Certificate[] {
+/** The same without a quote: the lists are checked by the authorities that come with them. */
+export function readIntelAlone(
+	hearing: Hearing,
+	bytes: Uint8Array,
+	settings: AttestationSettings,
+): { readonly tcbInfo: JsonFields; readonly issuedMs: number; readonly nextMs: number } {
+	const fields = new JsonFields(parseJson(bytes, "COLLATERAL_WRONG", "collateral"), "COLLATERAL_WRONG", "collateral");
+	const tcb = signedText(hearing, fields, "tcb_info", settings);
+	const qe = signedText(hearing, fields, "qe_identity", settings);
+	const [authority, root] = chainOf(fields, "pck_crl_issuer_chain", settings, "authority");
+	checkLists(hearing, fields, [authority!, root ?? authority!], [], [tcb.chain, qe.chain], settings);
+	const { text: tcbInfo, issuedMs } = tcb;
+	return { tcbInfo, issuedMs, nextMs: Math.min(tcb.nextMs, qe.nextMs) };
+}
+
+function chainOf(
+	fields: JsonFields,
+	name: string,
+	settings: AttestationSettings,
+	first: "leaf" | "authority" = "leaf",
+): Certificate[] {
 	const where = `collateral.${name}`;
 	return refusingAs("COLLATERAL_WRONG", where, () => {
 		const chain = pemToDers(fields.text(name), where).map((der, i) => readCertificate(der, `${where}[${i}]`));
-		checkLinks(chain, settings.roots.intel, settings.verify, "COLLATERAL_WRONG", where);
+		checkLinks(chain, settings.roots.intel, settings.verify, "COLLATERAL_WRONG", where, first);
 		return chain;
 	});
 }
@@ -59,20 +80,21 @@ function signedText(hearing: Hearing, fields: JsonFields, name: string, settings
 	const { atMs, policy } = settings;
 	const isCurrent = atMs <= nextMs! && atMs + policy.leadMs >= issuedMs! && outsideValidity(chain, atMs) < 0;
 	if (!isCurrent) hearing.doubtful("COLLATERAL_STALE", where, "it does not hold at this time");
-	return { text, chain, isCurrent };
+	return { text, chain, isCurrent, issuedMs: issuedMs!, nextMs: nextMs! };
 }
 
-function checkRevocation(
+/** Lists of the authority that certifies platforms, and of the root. */
+function checkLists(
 	hearing: Hearing,
 	fields: JsonFields,
-	pckChain: readonly Certificate[],
+	[authority, root]: readonly Certificate[],
+	platforms: readonly Certificate[],
 	signers: readonly (readonly Certificate[])[],
 	settings: AttestationSettings,
 ): void {
-	const [pck, authority, root] = pckChain;
 	const listOf = (name: string) =>
 		readCrl(anyHexToBytes(fields.text(name)) ?? wrong(`collateral.${name}`, "not hex"), `collateral.${name}`);
 	const authorities = [authority!, ...signers.map((chain) => chain[0]!)];
 	checkCrl(hearing, listOf("root_ca_crl"), root!, authorities, settings, "collateral.root_ca_crl");
-	checkCrl(hearing, listOf("pck_crl"), authority!, [pck!], settings, "collateral.pck_crl");
+	checkCrl(hearing, listOf("pck_crl"), authority!, platforms, settings, "collateral.pck_crl");
 }

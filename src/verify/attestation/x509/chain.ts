@@ -19,14 +19,19 @@ const UNDERSTOOD = new Set([
 	"2.23.133.5.4.1.1", // firmware id, Blackwell
 ]);
 
-/** Links, authorities, path lengths and the pinned root. Not here: whether they hold at a moment, outsideValidity. */
+/**
+ * Links, authorities, path lengths and the pinned root. Not here: whether they hold at a moment, outsideValidity. `first`: what the first
+ * certificate is; authorities alone are what vendors publish.
+ */
 export function checkLinks(
 	chain: readonly Certificate[],
 	roots: readonly string[],
 	verify: VerifySignature,
 	code: Code,
 	where: string,
+	first: "leaf" | "authority" = "leaf",
 ): void {
+	const leaves = first === "leaf" ? 1 : 0;
 	const root = chain.at(-1);
 	if (root === undefined || !roots.includes(fingerprintOf(root)))
 		refuse(code, `${where}[${chain.length - 1}]`, "the last certificate is not a pinned root");
@@ -34,12 +39,12 @@ export function checkLinks(
 		const at = `${where}[${i}]`;
 		for (const [oid, { isCritical }] of certificate.extensions)
 			if (isCritical && !UNDERSTOOD.has(oid)) refuse(code, at, `critical extension ${oid} is not understood`);
-		if (i === 0 && certificate.isCa) refuse(code, at, "the leaf is an authority");
-		if (i > 0) {
+		if (i < leaves && certificate.isCa) refuse(code, at, "the leaf is an authority");
+		if (i >= leaves) {
 			if (!certificate.isCa) refuse(code, at, "an issuer is no authority");
 			if (certificate.keyUsage !== null && (certificate.keyUsage & KEY_USAGE.certSign) === 0)
 				refuse(code, at, "an issuer may not sign certificates");
-			if (certificate.pathLength !== null && certificate.pathLength < i - 1)
+			if (certificate.pathLength !== null && certificate.pathLength < i - leaves)
 				refuse(code, at, "more authorities below than allowed");
 		}
 		const issuer = chain[i + 1];

@@ -109,17 +109,13 @@ function readSingle(single: Der, where: string): SingleAnswer {
 const hashBy = (name: string, bytes: Uint8Array): Uint8Array =>
 	name === "sha1" ? sha1(bytes) : name === "sha256" ? sha256(bytes) : sha384(bytes);
 
+/** Whether the answer is about a certificate of this issuer. */
+export const isAboutIssuer = ({ hash, nameHash, keyHash }: SingleAnswer, issuer: Certificate): boolean =>
+	equalBytes(nameHash, hashBy(hash, issuer.subject)) && equalBytes(keyHash, hashBy(hash, issuer.keyBits));
+
 /** The part of an answer that is about this certificate. */
-export function answerAbout(answer: OcspAnswer, certificate: Certificate, issuer: Certificate): SingleAnswer | null {
-	return (
-		answer.answers.find(
-			({ hash, nameHash, keyHash, serial }) =>
-				serial === certificate.serial &&
-				equalBytes(nameHash, hashBy(hash, issuer.subject)) &&
-				equalBytes(keyHash, hashBy(hash, issuer.keyBits)),
-		) ?? null
-	);
-}
+export const answerAbout = (answer: OcspAnswer, certificate: Certificate, issuer: Certificate): SingleAnswer | null =>
+	answer.answers.find((one) => one.serial === certificate.serial && isAboutIssuer(one, issuer)) ?? null;
 
 /** The key that may answer for this issuer: a certificate it issued for that purpose, or its own. */
 function responderOf(
@@ -144,6 +140,22 @@ function responderOf(
 	return delegated;
 }
 
+/** The responder, which this issuer delegated and which signed the answer. */
+export function checkResponder(
+	answer: OcspAnswer,
+	issuer: Certificate,
+	settings: AttestationSettings,
+	where: string,
+): Certificate {
+	const responder = refusingAs("COLLATERAL_WRONG", where, () => responderOf(answer, issuer, settings, where));
+	if (!isSignedBy(answer, responder.key, settings.verify)) wrong(where, "the responder did not sign this answer");
+	return responder;
+}
+
+/** Until when an answer holds, whatever it says itself. */
+export const holdsUntilMs = (about: SingleAnswer, { policy }: AttestationSettings): number =>
+	Math.min(about.nextUpdateMs ?? Number.POSITIVE_INFINITY, about.thisUpdateMs + policy.ocspHoldsMs);
+
 /** Checks one answer about one certificate whose chain is known to be good. Gives what it tells. */
 export function checkOcsp(
 	hearing: Hearing,
@@ -154,13 +166,15 @@ export function checkOcsp(
 	where: string,
 ): { readonly responder: string; readonly nonce: string | null } {
 	const about = answerAbout(answer, certificate, issuer) ?? wrong(where, "the answer is about another certificate");
-	const responder = refusingAs("COLLATERAL_WRONG", where, () => responderOf(answer, issuer, settings, where));
-	if (!isSignedBy(answer, responder.key, settings.verify)) wrong(where, "the responder did not sign this answer");
+	const responder = checkResponder(answer, issuer, settings, where);
 	if (about.state === "revoked")
 		refuse("CERTIFICATE_REVOKED", where, "the issuer revoked this certificate or put it on hold");
 	const { atMs, policy } = settings;
-	const untilMs = Math.min(about.nextUpdateMs ?? Number.POSITIVE_INFINITY, about.thisUpdateMs + policy.ocspHoldsMs);
-	if (atMs > untilMs || atMs + policy.leadMs < about.thisUpdateMs || answer.producedAtMs < about.thisUpdateMs)
+	if (
+		atMs > holdsUntilMs(about, settings) ||
+		atMs + policy.leadMs < about.thisUpdateMs ||
+		answer.producedAtMs < about.thisUpdateMs
+	)
 		hearing.doubtful("COLLATERAL_STALE", where, "the OCSP answer does not hold at this time");
 	else if (atMs < responder.notBeforeMs - policy.leadMs || atMs > responder.notAfterMs)
 		hearing.doubtful("COLLATERAL_STALE", where, "the responder's certificate does not hold at this time");

@@ -1,0 +1,141 @@
+// The vendors' files that `assay attest` judges by: one bundle in its folder, made from files that somebody brought. Each file gets in by its
+// vendor's signature, and only forwards in time. A release may bring a snapshot, which counts until there is a bundle.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readIfPresent, writeDurably } from "../platform/durable-file.ts";
+import { realEnvironment } from "../platform/environment.ts";
+import { lockFolder } from "../platform/folder-lock.ts";
+import { loadKeyFile } from "../platform/key-file.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import {
+	type Bundle,
+	type CollateralItem,
+	decodeBundle,
+	encodeBundle,
+} from "../verify/attestation/collateral/bundle.ts";
+import { type Change, mergeItem } from "../verify/attestation/collateral/merge-items.ts";
+import { isCollateral, issuersIn, readItem } from "../verify/attestation/collateral/read-item.ts";
+import { kindOfFile } from "../verify/attestation/file-kind.ts";
+import type { AttestationSettings } from "../verify/attestation/settings.ts";
+import { makeDataDir } from "./data-folder.ts";
+import { readInput } from "./evidence-file.ts";
+
+const MOST_FILES = 4096;
+const MOST_FILE_BYTES = 8 * 1024 * 1024;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const bundlePath = (folder: string): string => join(folder, "collateral.assay");
+/** Beside the program in a release; in a checkout there is none. */
+const snapshotPath = fileURLToPath(new URL("./collateral.assay", import.meta.url));
+
+/** The bundle of the folder, else the release's snapshot, else null. */
+export async function loadBundle(folder: string): Promise<Uint8Array | null> {
+	const file = (await readIfPresent(bundlePath(folder))) ?? (await readIfPresent(snapshotPath));
+	return file === null ? null : new Uint8Array(file);
+}
+
+interface Brought {
+	readonly path: string;
+	readonly bytes: Uint8Array;
+}
+
+/** Files below a folder, by name; links are not followed. Throws FILE_UNREADABLE. */
+function filesBelow(folder: string): Brought[] {
+	const hint =
+		"Give a folder with vendors' files: manifests, OCSP answers, lists, Intel's collateral, AMD's chains, bundles.";
+	const failed = (detail: string, cause?: unknown) =>
+		new AssayError("FILE_UNREADABLE", `cannot read ${folder}: ${detail}`, { hint, cause });
+	let names: string[] = [];
+	try {
+		const found = readdirSync(folder, { recursive: true, withFileTypes: true });
+		names = found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
+	} catch (cause) {
+		throw failed((cause as Error).message, cause);
+	}
+	if (names.length > MOST_FILES) throw failed(`${names.length} files; at most ${MOST_FILES} are read`);
+	let left = MOST_BYTES;
+	return names.sort().map((path) => {
+		const bytes = new Uint8Array(readInput(path, Math.min(left, MOST_FILE_BYTES), hint));
+		left -= bytes.length;
+		return { path, bytes };
+	});
+}
+
+export interface UpdateResult {
+	readonly items: number;
+	readonly madeAt: string;
+	/** Files by what became of them. */
+	readonly counts: Readonly<Record<Change | "refused" | "passed over", number>>;
+	/** Vendors' files that did not get in, with the reason. */
+	readonly refused: readonly { readonly file: string; readonly code: string; readonly detail: string }[];
+}
+
+/** Bundles among the files bring what they hold. */
+function opened(brought: readonly Brought[]): Brought[] {
+	return brought.flatMap((one) => {
+		const decoded = kindOfFile(one.bytes) === "collateral bundle" ? decodeBundle(one.bytes) : null;
+		if (!decoded?.ok) return [one];
+		return decoded.bundle.items.map(({ id, bytes }) => ({ path: `${one.path}: ${id}`, bytes }));
+	});
+}
+
+function oldBundle(file: Uint8Array | null, folder: string): Pick<Bundle, "items" | "madeAtS"> {
+	if (file === null) return { items: [], madeAtS: 0 };
+	const decoded = decodeBundle(file);
+	if (decoded.ok) return decoded.bundle;
+	const hint = "Move the file away; the next update makes a new one.";
+	throw new AssayError("FILE_UNREADABLE", `${bundlePath(folder)} is no bundle: ${decoded.detail}`, { hint });
+}
+
+/** Puts the vendors' files below `from` into the folder's bundle. */
+export async function updateBundle(folder: string, from: string, settings: AttestationSettings): Promise<UpdateResult> {
+	const files = opened(filesBelow(from));
+	await makeDataDir(folder);
+	const lock = await lockFolder(folder);
+	if (lock === null)
+		throw new AssayError("FILE_UNWRITABLE", `another update of ${folder} is under way`, { hint: "Wait for its end." });
+	try {
+		const old = oldBundle(await loadBundle(folder), folder);
+		const merged = mergeAll(old.items, files, settings);
+		const madeAtS = Math.max(old.madeAtS, Math.floor(settings.atMs / 1000));
+		if (merged.counts.new + merged.counts.renewed > 0) {
+			const { randomBytes } = realEnvironment();
+			const path = join(folder, "collateral.key");
+			const elsewhere = "Set ASSAY_HOME to";
+			const signer = await loadKeyFile({ path, name: "the key of the collateral", elsewhere, randomBytes });
+			await writeDurably(bundlePath(folder), encodeBundle(merged.items, madeAtS, signer));
+		}
+		const { items, ...told } = merged;
+		return { items: items.length, madeAt: new Date(madeAtS * 1000).toISOString(), ...told };
+	} finally {
+		await lock.release();
+	}
+}
+
+function mergeAll(before: readonly CollateralItem[], files: readonly Brought[], settings: AttestationSettings) {
+	const issuers = issuersIn(
+		[...files, ...before].map(({ bytes }) => bytes),
+		settings,
+	);
+	const counts = { new: 0, renewed: 0, same: 0, older: 0, full: 0, refused: 0, "passed over": 0 };
+	const refused: { file: string; code: string; detail: string }[] = [];
+	let items = before;
+	for (const { path, bytes } of files) {
+		if (!isCollateral(bytes)) {
+			counts["passed over"] += 1;
+			continue;
+		}
+		const { item, verdict } = readItem(bytes, issuers, settings);
+		if (item === null) {
+			counts.refused += 1;
+			refused.push({ file: path, code: verdict.code ?? "", detail: verdict.detail });
+			continue;
+		}
+		const fetchedAtS = Math.floor(settings.atMs / 1000);
+		const merged = mergeItem(items, { ...item, fetchedAtS, source: path.slice(-500), bytes });
+		items = merged.items;
+		counts[merged.change] += 1;
+	}
+	return { items, counts, refused };
+}

@@ -1,0 +1,93 @@
+// Which files of a bundle does this evidence need? Only what holds at the moment: stale files would turn what is genuine into a doubt. An
+// answer that says revoked counts for ever, because the verifier reads it before its date. Chosen by what nobody has checked yet: the
+// verifier checks all of it, and a wrong choice can only be refused.
+import { equalBytes } from "../../../protocol/bytes/bytes.ts";
+import { certificatesIn } from "../bytes.ts";
+import { platformTcb } from "../intel/pck.ts";
+import { readQuote } from "../intel/quote.ts";
+import { gpuFields, identityOf, kindOfDevice, switchFields } from "../nvidia/device-facts.ts";
+import { readManifest } from "../nvidia/manifest.ts";
+import { readSpdmReport } from "../nvidia/spdm-report.ts";
+import type { AttestationSettings } from "../settings.ts";
+import { hear } from "../verdict.ts";
+import { type Certificate, readCertificate } from "../x509/certificate.ts";
+import { answerAbout, readOcsp } from "../x509/ocsp.ts";
+import type { CollateralItem } from "./bundle.ts";
+import { intelId, manifestId, nameOf } from "./read-item.ts";
+
+/** Of each kind: as many as the verifier takes. */
+const MOST_CHOSEN = 16;
+
+/** What is judged, as it came. `certificates`: chains of devices, or the leaf of an SNP report. */
+export interface Needing {
+	readonly reports: readonly Uint8Array[];
+	readonly quotes: readonly Uint8Array[];
+	readonly snpReports: readonly Uint8Array[];
+	readonly certificates: readonly Uint8Array[];
+}
+
+export function chooseItems(
+	needing: Needing,
+	items: readonly CollateralItem[],
+	settings: AttestationSettings,
+): Uint8Array[] {
+	let chosen: CollateralItem[] = [];
+	hear((hearing) => {
+		const { reports, quotes, snpReports, certificates } = needing;
+		const { atMs, policy } = settings;
+		const holds = ({ validFromS, validUntilS }: CollateralItem) =>
+			atMs + policy.leadMs >= validFromS * 1000 && atMs <= validUntilS * 1000;
+		const current = (kind: CollateralItem["kind"], ids: readonly string[]) =>
+			items.filter((one) => one.kind === kind && ids.includes(one.id) && holds(one));
+		if (reports.length === 1 && certificates.length === 1) {
+			const chain = chainIn(certificates[0]!);
+			const manifests = current("manifest", manifestIds(reports[0]!, chain));
+			const chains = manifests.map(({ bytes }) => readManifest(hearing, bytes, settings, "bundle").chain);
+			const answers = items.filter(
+				(one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, [chain.slice(1), ...chains], holds(one)),
+			);
+			chosen = [...manifests.slice(0, MOST_CHOSEN), ...answers.slice(0, MOST_CHOSEN)];
+		}
+		if (quotes.length === 1) chosen = current("Intel collateral", [platformId(quotes[0]!)]).slice(0, 1);
+		if (snpReports.length === 1 && certificates.length === 1) {
+			const [leaf] = chainIn(certificates[0]!);
+			const chains = items.filter((one) => one.kind === "certificates" && isSubject(one.bytes, leaf!));
+			const root = chains[0] === undefined ? null : chainIn(chains[0].bytes).at(-1)!;
+			chosen = [...chains.slice(0, 1), ...(root === null ? [] : current("revocation list", [nameOf(root)]))];
+		}
+		return "none";
+	});
+	return chosen.map(({ bytes }) => bytes);
+}
+
+const chainIn = (file: Uint8Array): Certificate[] =>
+	certificatesIn(file, "file").map((der, i) => readCertificate(der, `file[${i}]`));
+
+function manifestIds(file: Uint8Array, chain: readonly Certificate[]): string[] {
+	const report = readSpdmReport(file, "report");
+	if (kindOfDevice(report) === "switch") {
+		const { pdi } = identityOf(chain[1]!, "switch", "chain");
+		return [manifestId("LS10", switchFields(report, pdi, "report").bios)];
+	}
+	const { chip, driver, vbios } = gpuFields(report, chain[1]!, "report");
+	return [driver, vbios].map((version) => manifestId(chip, version));
+}
+
+function platformId(file: Uint8Array): string {
+	const { report, certificates } = readQuote(file);
+	return intelId(report.tee, platformTcb(readCertificate(certificates[0]!, "quote")).fmspc);
+}
+
+/** Of a certificate in one of the chains, and either current or a revocation. */
+function isAboutOne(file: Uint8Array, chains: readonly (readonly Certificate[])[], holds: boolean): boolean {
+	const answer = readOcsp(file, "bundle");
+	return chains.some((chain) =>
+		chain.slice(0, -1).some((certificate, i) => {
+			const about = answerAbout(answer, certificate, chain[i + 1]!);
+			return about !== null && (holds || about.state === "revoked");
+		}),
+	);
+}
+
+/** Whether the first of these authorities has the name of the leaf's issuer. */
+const isSubject = (file: Uint8Array, leaf: Certificate): boolean => equalBytes(chainIn(file)[0]!.subject, leaf.issuer);

@@ -1,0 +1,142 @@
+// Bundles of vendors' files: what gets in, what replaces what, and that evidence judged by a bundle gets the verdict that it gets by
+// the files themselves.
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { CliIo } from "../../src/cli/command.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
+import { nodeSignatures } from "../../src/platform/node-signatures.ts";
+import { createSigner } from "../../src/protocol/probe/signer.ts";
+import { type CollateralItem, decodeBundle, encodeBundle } from "../../src/verify/attestation/collateral/bundle.ts";
+import { mergeItem } from "../../src/verify/attestation/collateral/merge-items.ts";
+import { isCollateral, issuersIn, readItem } from "../../src/verify/attestation/collateral/read-item.ts";
+import { mintCrl } from "../../src/verify/attestation/mint/der-writer.test-kit.ts";
+import { arkOf } from "../../src/verify/attestation/mint/mint-amd.test-kit.ts";
+import { collateralPlan, mintCollateral } from "../../src/verify/attestation/mint/mint-intel.test-kit.ts";
+import { mintedRounds, mintedSettings } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
+import { verifyFiles } from "../../src/verify/attestation/verify-files.ts";
+import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
+import { SAMPLES, samplesMissing } from "./real-cases.test-kit.ts";
+
+const verify = rememberSignatures(nodeSignatures);
+const settings = mintedSettings("2025-06-20T12:00:00Z", verify);
+const signer = createSigner(new Uint8Array(32).fill(7));
+const ask = { require: null, nonce: null };
+const scratch = mkdtempSync(join(tmpdir(), "assay-collateral-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+function itemsOf(files: readonly Uint8Array[]): readonly CollateralItem[] {
+	let items: readonly CollateralItem[] = [];
+	const issuers = issuersIn(files, settings);
+	for (const bytes of files.filter(isCollateral)) {
+		const { item, verdict } = readItem(bytes, issuers, settings);
+		assert.ok(item, `${verdict.code}: ${verdict.detail}`);
+		({ items } = mergeItem(items, { ...item, fetchedAtS: 1, source: "test", bytes }));
+	}
+	return items;
+}
+
+test("evidence judged by a bundle gets the verdict of the files themselves", () => {
+	const rounds = mintedRounds(verify);
+	const everything = [...rounds.flatMap(({ files }) => files), mintCrl({ issuer: arkOf("Turin") })];
+	const items = itemsOf(everything);
+	const kinds = new Set(items.map(({ kind }) => kind));
+	assert.equal(kinds.size, 5, [...kinds].join(", "));
+	const bundle = encodeBundle(items, 2, signer);
+	for (const { name, files } of rounds.filter((one) => one.name !== "azure")) {
+		const bare = name === "snp" ? files.slice(0, 2) : files.filter((file) => !isCollateral(file));
+		assert.ok(bare.length < files.length, name);
+		const whole = name === "snp" ? [...files, everything.at(-1)!] : files;
+		assert.deepEqual(verifyFiles([...bare, bundle], ask, settings), verifyFiles(whole, ask, settings), name);
+		// Years later nothing in it holds: it is as if it were not there.
+		const later = { ...settings, atMs: Date.parse("2030-01-01T00:00:00Z") };
+		if (name !== "snp")
+			assert.deepEqual(verifyFiles([...bare, bundle], ask, later), verifyFiles(bare, ask, later), `${name}, later`);
+	}
+});
+
+test("a bundle is its maker's, byte by byte", () => {
+	const [gpu] = mintedRounds(verify);
+	const bundle = encodeBundle(itemsOf(gpu!.files), 2, signer);
+	assert.ok(decodeBundle(bundle).ok);
+	for (let at = 0; at < bundle.length; at += 211)
+		assert.equal(decodeBundle(bundle.with(at, bundle[at]! ^ 1)).ok, false, `byte ${at}`);
+	assert.equal(decodeBundle(Uint8Array.from([...bundle, 0])).ok, false);
+	const weak = encodeBundle([], 2, { key: `01${"00".repeat(31)}`, sign: () => new Uint8Array(64) });
+	assert.equal(decodeBundle(weak).ok, false, "a key that is everybody's");
+});
+
+test("nothing is replaced by what is older, and a higher evaluation wins over a later date", () => {
+	const of = (from: string) => itemsOf([mintCollateral({ ...collateralPlan(), from })])[0]!;
+	const [early, late] = [of("2025-06-01T00:00:00Z"), of("2025-06-10T00:00:00Z")];
+	assert.deepEqual([early.rank, early.id], [17, "tdx 00906ed50000"]);
+	assert.equal(mergeItem([late], early).change, "older");
+	assert.equal(mergeItem([late], late).change, "same");
+	const renewed = mergeItem([{ ...early, fetchedAtS: 9 }], late);
+	assert.deepEqual([renewed.change, renewed.items.length, renewed.items[0]!.fetchedAtS], ["renewed", 1, 9]);
+	assert.equal(mergeItem([{ ...early, rank: 18 }], late).change, "older");
+	assert.equal(mergeItem([late], { ...early, rank: 18 }).change, "renewed");
+});
+
+test("what its vendor did not sign does not get in", () => {
+	const files = mintedRounds(verify).flatMap((one) => one.files);
+	const issuers = issuersIn(files, settings);
+	for (const bytes of files.filter(isCollateral)) {
+		const at = bytes.length - 200;
+		const { item, verdict } = readItem(bytes.with(at, bytes[at]! ^ 1), issuers, settings);
+		assert.equal(item, null);
+		assert.equal(verdict.status, "invalid");
+	}
+	const answer = files.find((file) => file[0] === 0x30 && isCollateral(file))!;
+	assert.equal(readItem(answer, [], settings).verdict.code, "COLLATERAL_OTHER");
+});
+
+async function assay(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+	const written = { out: "", err: "" };
+	const stream = (name: "out" | "err") =>
+		({ write: (words: string) => (written[name] += words), isTTY: false }) as unknown as NodeJS.WriteStream;
+	const env = { NO_COLOR: "1", ASSAY_HOME: join(scratch, "home") };
+	const io: CliIo = {
+		out: stream("out"),
+		err: stream("err"),
+		env,
+		cwd: scratch,
+		interrupted: new AbortController().signal,
+	};
+	return { code: await runCommand(["attest", ...args], io), ...written };
+}
+
+test("assay attest update needs a folder, and passes over what is no vendor's file", async () => {
+	assert.equal((await assay("update")).code, 64);
+	assert.equal((await assay("update", "--from", join(scratch, "gone"))).code, 66);
+	mkdirSync(join(scratch, "strange"));
+	writeFileSync(join(scratch, "strange/words.txt"), "this is not a vendor's file");
+	writeFileSync(join(scratch, "strange/forged.xml"), "<SoftwareIdentity/>");
+	const run = await assay("update", "--from", "strange", "--json");
+	assert.equal(run.code, 1, run.err);
+	const { items, counts, refused } = JSON.parse(run.out);
+	assert.deepEqual([items, counts["passed over"], counts.refused, refused[0].code], [0, 1, 1, "RIM_WRONG"]);
+});
+
+test("real files: brought once, then judged by; never backwards", { skip: samplesMissing }, async () => {
+	const intel = join(SAMPLES, "intel/collateral");
+	cpSync(join(SAMPLES, "nvidia/rim"), join(scratch, "new"), { recursive: true });
+	cpSync(join(intel, "tdx-90c06f000000-2026-03.json"), join(scratch, "new/tcb.json"));
+	const first = JSON.parse((await assay("update", "--from", "new", "--json")).out);
+	assert.ok(first.counts.new > 5, JSON.stringify(first.counts));
+	const path = join(scratch, "home/attest/collateral.assay");
+	const before = readFileSync(path);
+	cpSync(join(intel, "tdx-90c06f000000-2025-06.json"), join(scratch, "old/tcb.json"));
+	const second = JSON.parse((await assay("update", "--from", "old", "--json")).out);
+	assert.deepEqual([second.counts.older, second.counts.new + second.counts.renewed], [1, 0]);
+	assert.deepEqual(readFileSync(path), before, "nothing changed, nothing is written");
+	const gpu = ["report.bin", "chain.pem"].map((name) => join(SAMPLES, "nvidia/gpu/h100-550.90.07", name));
+	const run = await assay("verify", ...gpu, "--at", "2025-08-21T12:00:00Z", "--json");
+	assert.equal(run.code, 0, run.out);
+	assert.deepEqual([JSON.parse(run.out).level, JSON.parse(run.out).facts.measurements], ["measured", 32]);
+	// The same bundle in another hand: given by name, or brought into another folder.
+	const shown = await assay("show", path);
+	assert.match(shown.out, /^collateral bundle \(unchecked\)\n/);
+});
