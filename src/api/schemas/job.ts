@@ -43,6 +43,7 @@ export const jobSpec = z.strictObject({
 	metrics: z.array(z.strictObject({ tensor: text(64), label: text(40), unit: text(16), scale: text(32) })).max(32),
 	previews: z.array(tensorNumber).max(8),
 	method: jobMethod,
+	generation: blobName.optional().describe("Of generated text: generation.json, docs/inference.md §10"),
 });
 
 export const jobTerms = z.strictObject({

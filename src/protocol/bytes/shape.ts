@@ -83,6 +83,19 @@ export function object<F extends Fields>(fields: F): Shape<TypedFields<F>> {
 	};
 }
 
+/** The same keys, and this one or not. */
+export function withOption<T, const N extends string, V>(
+	shape: Shape<T>,
+	name: N,
+	option: Shape<V>,
+): Shape<T & { readonly [K in N]?: V | undefined }> {
+	return (value, where) => {
+		if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return shape(value, where);
+		const { [name]: held, ...rest } = value as Record<string, unknown>;
+		return option(held, join(where, name)) ?? shape(rest, where);
+	};
+}
+
 /** Objects told apart by the text of one field. */
 export function variants<F extends Fields>(field: string, shapes: F): Shape<Typed<F[keyof F]>> {
 	return (value, where) => {

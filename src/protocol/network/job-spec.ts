@@ -1,6 +1,6 @@
 // What a job computes, as its customer hands it in: the program and everything that it is given, named by their trees. docs/jobs.md §13. A shape only: whether
 // the program is sound, and what it costs, is found out from the program itself. Nothing in it is taken on its word.
-import { hex, int, list, object, oneOf, type Typed, text } from "../bytes/shape.ts";
+import { hex, int, list, object, oneOf, type Typed, text, withOption } from "../bytes/shape.ts";
 
 /** Bytes by the root of their tree and their count, docs/jobs.md §12. */
 const blob = object({ root: hex(32), size: int(1, 2 ** 35) });
@@ -10,7 +10,7 @@ const MOST_TENSORS = 4096;
 
 const jobMethod = object({ name: oneOf("redundant", "sampled", "optimistic"), count: int(0, 64) });
 
-export const jobSpec = object({
+const required = object({
 	...{ format: oneOf("assay-job"), version: oneOf(1) },
 	/** For people; `kind` is that of the job file. */
 	...{ title: text(100), kind: text(32) },
@@ -27,4 +27,6 @@ export const jobSpec = object({
 	previews: list(int(0, 0xffff), 8),
 	method: jobMethod,
 });
+/** `generation`: of generated text, what the program was made of (docs/inference.md §10): whoever checks by prefill builds both programs from it. */
+export const jobSpec = withOption(required, "generation", blob);
 export type JobSpec = Typed<typeof jobSpec>;

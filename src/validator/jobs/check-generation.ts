@@ -61,12 +61,16 @@ const refused = (
 	message: string,
 ): AssayError => new AssayError(code, message, { hint: codes[code].hint });
 
+/** Throws CLAIM_ROOT where the program of this root does not generate so. */
+export function mustGenerate(of: Generation, program: Uint8Array): void {
+	if (!equalBytes(programRoot(generateProgram(of).program), program))
+		throw refused("CLAIM_ROOT", "generation.json is not of the claim's program");
+}
+
 /** What was generated, if the claim's program is the one that generates so. Throws CLAIM_MALFORMED, CLAIM_ROOT. */
 function generationOf(run: OpenedRun, file: Uint8Array): Generation {
 	const of = readGeneration(file);
-	const { program } = generateProgram(of);
-	if (!equalBytes(programRoot(program), run.claim.program))
-		throw refused("CLAIM_ROOT", "generation.json is not of the claim's program");
+	mustGenerate(of, run.claim.program);
 	if (run.claim.segments !== of.sequences / of.batch + 1)
 		throw refused("CLAIM_MALFORMED", "the claim has another number of batches than its program");
 	return of;
@@ -90,9 +94,13 @@ async function saidTokens(run: OpenedRun): Promise<Int32Array> {
 	return tokens;
 }
 
+export interface PrefillMeans extends Pick<CheckGeneration, "open" | "device"> {
+	readonly run: Pick<OpenedRun, "program" | "seed" | "inputRoots" | "readBlob">;
+}
+
 /** A session of the prefill program, with the claim's own inputs and these tokens; segment 0 has run. */
-async function beginPrefill(
-	{ run, open, device }: CheckGeneration,
+export async function beginPrefill(
+	{ run, open, device }: PrefillMeans,
 	program: Program,
 	tokens: Int32Array,
 ): Promise<WorkSession> {
@@ -112,6 +120,33 @@ async function beginPrefill(
 		await session.release().catch(() => {});
 		throw error;
 	}
+}
+
+interface Noise {
+	readonly bytes: Uint8Array;
+	readonly root: Uint8Array;
+}
+
+/** Of the seed, as segment 0 gave it; null: nothing is drawn. */
+export async function noiseOf(session: WorkSession, program: Program, of: Generation): Promise<Noise | null> {
+	const draws = numberOf(program, "draws");
+	if (draws < 0) return null;
+	return { bytes: await session.fetch(draws, 0, 8 * of.sequences * of.fresh), root: await session.root(draws) };
+}
+
+/** What each place of a batch should hold, given all that was said before it. */
+export async function rightTokens(
+	session: WorkSession,
+	program: Program,
+	of: Generation,
+	noise: Noise | null,
+	batch: number,
+): Promise<Int32Array> {
+	const row = of.batch * of.fresh;
+	if (noise !== null) await session.write(numberOf(program, "draws"), noise.bytes);
+	await session.run({ first: batch + 1, count: 1 });
+	const bytes = await session.fetch(numberOf(program, "right"), 0, 4 * row);
+	return bytesToElements(bytes, "i32", row) as Int32Array;
 }
 
 /** The first S that is not what the tokens give: batches so far, zeros after. `draws`: root of the noise; null: there is none. */
@@ -157,17 +192,13 @@ export async function checkGeneration(asked: CheckGeneration): Promise<CheckedGe
 	const checked: number[] = [];
 	let wrong: WrongToken | null = null;
 	try {
-		const draws = numberOf(program, "draws");
-		const noise = draws < 0 ? null : await session.fetch(draws, 0, 8 * of.sequences * of.fresh);
-		const wrongSegment = firstFalseState(run, of, tokens, draws < 0 ? null : await session.root(draws));
+		const noise = await noiseOf(session, program, of);
+		const wrongSegment = firstFalseState(run, of, tokens, noise?.root ?? null);
 		const chosen = wrongSegment === null ? drawnBatches(count, batches, draw) : [];
 		for (const [i, batch] of chosen.entries()) {
 			if (wrong !== null || signal?.aborted === true) break;
 			onBatch?.(batch, i, chosen.length);
-			if (noise !== null) await session.write(draws, noise);
-			await session.run({ first: batch + 1, count: 1 });
-			const bytes = await session.fetch(numberOf(program, "right"), 0, 4 * row);
-			const right = bytesToElements(bytes, "i32", row) as Int32Array;
+			const right = await rightTokens(session, program, of, noise, batch);
 			checked.push(batch);
 			const at = right.findIndex((token, place) => token !== tokens[batch * row + place]);
 			if (at >= 0)

@@ -7,7 +7,8 @@ import { codes } from "../../protocol/codes.ts";
 import { real } from "../workloads/job-fields.ts";
 import type { Generation } from "./generate-program.ts";
 
-const MOST_BYTES = 65_536;
+export const GENERATION_FILE = "generation.json";
+export const MOST_BYTES = 65_536;
 
 const isTrue = oneOf(true, false);
 const architecture = object({

@@ -1,11 +1,14 @@
 // The order in a job file, and the spec that strangers get: what it names is what runs, and nothing of the job file else.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { jobSpec } from "../../protocol/network/job-spec.ts";
+import { generateProgram } from "../inference/generate-program.ts";
+import { readGeneration } from "../inference/generation-file.ts";
 import { bytesToElements } from "../operators/tensor-type.ts";
-import { openProgram } from "../program/open-program.ts";
+import { openProgram, programRoot } from "../program/open-program.ts";
 import { tensorRoot } from "../trace/tensor-tree.ts";
 import { buildWorkload } from "./build-workload.ts";
 import { readJob } from "./read-job.ts";
@@ -14,9 +17,14 @@ import { specOfWorkload } from "./spec-of-workload.ts";
 
 const SAMPLES = new URL("../../../samples/", import.meta.url);
 const rootOf = async (bytes: Uint8Array) => tensorRoot(bytesToElements(bytes, "i8", bytes.length)!);
+function readSample(file: string): Uint8Array {
+	const at = new URL(file, SAMPLES);
+	if (!existsSync(at)) throw new AssayError("FILE_UNREADABLE", file);
+	return readFileSync(at);
+}
 const sample = async (name: string, change: object = {}) => {
 	const json = JSON.parse(readFileSync(new URL(name, SAMPLES), "utf8")) as { readonly workload: string };
-	const workload = await buildWorkload(readJob({ ...json, ...change }), (file) => readFileSync(new URL(file, SAMPLES)));
+	const workload = await buildWorkload(readJob({ ...json, ...change }), readSample);
 	const made = await specOfWorkload(workload, {
 		...{ title: name, kind: json.workload, method: parseMethod("sampled:3"), rootOf },
 	});
@@ -42,6 +50,17 @@ test("methods are read, and others are refused by name", () => {
 	for (const method of wrong) assert.throws(() => parseMethod(method), { code: "JOB_FIELD", message: /^method must/ });
 	for (const change of [{ method: 2 }, { mostPrice: 0 }, { mostPrice: "1" }, { mostMinutes: -1 }, { mostMinutes: 1e7 }])
 		assert.throws(() => readOrder(change), { code: "JOB_FIELD", message: new RegExp(`^${Object.keys(change)[0]} `) });
+});
+
+test("of generated text, and of nothing else, a spec names what its program was made of", async () => {
+	const { spec, blobs, workload } = await sample("generate.json");
+	assert.equal(jobSpec(spec, ""), null);
+	const named = blobs.find(({ root }) => root === spec.generation!.root)!;
+	assert.equal(named.size, spec.generation!.size);
+	const { program } = generateProgram(readGeneration(named.bytes()));
+	assert.deepEqual(programRoot(program), programRoot(workload.program));
+	assert.equal(jobSpec({ ...spec, generation: { ...spec.generation, more: 1 } }, "")?.where, "generation");
+	assert.ok(!("generation" in (await sample("embed.json")).spec));
 });
 
 test("a spec names the program and everything that it is given, by the roots that the engine knows", async () => {

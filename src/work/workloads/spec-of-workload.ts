@@ -3,6 +3,7 @@
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
 import type { BlobName, JobSpec } from "../../protocol/network/job-spec.ts";
+import { GENERATION_FILE } from "../inference/generation-file.ts";
 import { createElements, elementCount, elementsToBytes } from "../operators/tensor-type.ts";
 import { encodeProgram } from "../program/encode.ts";
 import type { Workload, WorkloadMetric } from "./workload.ts";
@@ -50,11 +51,15 @@ function previewTensors({ program, files }: Workload): number[] {
 	);
 }
 
+function noTensor(): never {
+	throw new Error("it is made of no tensor");
+}
+
 export async function specOfWorkload(
 	workload: Workload,
 	{ title, kind, method, rootOf }: SpecOptions,
 ): Promise<{ readonly spec: JobSpec; readonly blobs: readonly SpecBlob[] }> {
-	const { program, given, seed, segments, metrics } = workload;
+	const { program, given, seed, segments, metrics, files } = workload;
 	const blobs = new Map<string, SpecBlob>();
 	const add = async (bytes: () => Uint8Array): Promise<BlobName> => {
 		const held = bytes();
@@ -69,6 +74,9 @@ export async function specOfWorkload(
 		if (of === "constant" || of === "input")
 			tensors.push({ tensor, ...(await add(() => elementsToBytes(given[name]!))) });
 	const previews = previewTensors(workload);
+	const described = files.find(({ name, tensors: of }) => name === GENERATION_FILE && of.length === 0);
+	const generation = described && (await described.make(noTensor));
+	const generated = generation && (await add(() => generation));
 	return {
 		spec: {
 			...{ format: "assay-job", version: 1, title, kind, program: file, seed: bytesToHex(seed), given: tensors },
@@ -83,6 +91,7 @@ export async function specOfWorkload(
 			// Of more than that nothing is shown before the end: a preview is made of all its tensors.
 			previews: previews.length > MOST_PREVIEWS ? [] : previews,
 			method,
+			...(generated && { generation: generated }),
 		},
 		blobs: [...blobs.values()],
 	};

@@ -43,6 +43,8 @@ export interface ClaimAtHand {
 	readonly states: readonly Uint8Array[];
 	/** The end of the part before, which the job holds; null in part 0. */
 	readonly begin: StateBlobs | null;
+	/** The state that it ends with, and who holds it; absent: nobody here. */
+	readonly end?: StateBlobs & { readonly holder: string };
 }
 
 /** Who is asked. */

@@ -4,10 +4,11 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { SaidAnswer } from "../../../protocol/network/job-question.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand, type StateBlobs } from "./claim-at-hand.ts";
+import type { PartWindow } from "./own-run.ts";
 import { proveFraud } from "./prove-fraud.ts";
 import { type AuditAtHand, type Ruling, referee } from "./referee.ts";
 import { relay } from "./relay.ts";
-import { type PartWindow, type Rerun, rerun, stateOf } from "./rerun.ts";
+import { type Rerun, rerun, stateOf } from "./rerun.ts";
 
 export interface Evidence {
 	/**

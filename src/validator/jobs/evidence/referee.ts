@@ -12,7 +12,8 @@ import { firstOtherSegment, type JobAtHand } from "../../../verify/optimistic/se
 import { claimHash, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
 import { askParty, TwoWords } from "./ask-party.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand } from "./claim-at-hand.ts";
-import { claimantOf, ownStates, type PartWindow, Unable, WITHHELD, withOwnReplay } from "./rerun.ts";
+import { type PartWindow, Unable } from "./own-run.ts";
+import { claimantOf, ownStates, WITHHELD, withOwnReplay } from "./rerun.ts";
 import { isProvable, signedFile, twoWordsFile } from "./signed-file.ts";
 
 /** What somebody computed of a window, blind. */

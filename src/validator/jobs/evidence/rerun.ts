@@ -1,15 +1,11 @@
 // The state before a segment of a claim, from whoever claimed it; and a window run again on the validator's own engine from there. docs/jobs.md §14.
 // What is loaded is what the claim's S commits to: a state that folds to another S is none.
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { RunReplay } from "../../../engine/client/replay-run.ts";
-import { makeFolder } from "../../../platform/durable-file.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { noAnswer } from "../../../verify/optimistic/answers.ts";
 import { RemoteAnswers } from "../../../verify/optimistic/questions.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
-import { peakBytes } from "../../../work/program/peak-bytes.ts";
 import { stateHashOf } from "../../../work/trace/commitments.ts";
 import { askParty, TwoWords } from "./ask-party.ts";
 import {
@@ -21,12 +17,8 @@ import {
 	type StateBlobs,
 	stateBlobs,
 } from "./claim-at-hand.ts";
-
-/** Segments of a part, counted from its own first. */
-export interface PartWindow {
-	readonly first: number;
-	readonly count: number;
-}
+import { givenOf, mustBeSmall, type PartWindow, Unable, withOwnEngine } from "./own-run.ts";
+import { statesByPrefill } from "./prefill-window.ts";
 
 export type Rerun =
 	/** S before the window, and after each of its segments. */
@@ -75,9 +67,6 @@ interface OwnReplay {
 	readonly replay: RunReplay;
 }
 
-/** Thrown inside: this validator cannot run it. */
-export class Unable extends Error {}
-
 /** One's own engine with all that a window needs in its store, gone when `act` ends. Throws Unable, NO_ANSWER, what engines throw. */
 export async function withOwnReplay<T>(
 	means: EvidenceMeans,
@@ -86,51 +75,19 @@ export async function withOwnReplay<T>(
 	mostMs: number,
 	act: (own: OwnReplay) => Promise<T>,
 ): Promise<T> {
-	const { engine, blobs, scratch } = means;
-	if (engine === null) throw new Unable("this validator has no engine of its own");
+	if (means.engine === null) throw new Unable("this validator has no engine of its own");
 	const job = await jobAtHand(means, at);
-	const { program } = job;
-	const peak = peakBytes(program);
-	if (peak > engine.mostBytes) throw new Unable(`the program takes ${peak} bytes, ${engine.mostBytes} are allowed`);
+	mustBeSmall(means, job.program);
 	const first = at.claim.first + window.first;
 	const begin = first === 0 ? null : await stateOf(means, at, job, first);
-	await makeFolder(scratch);
-	const folder = await mkdtemp(join(scratch, "rerun-"));
-	let timer: NodeJS.Timeout | undefined;
-	try {
-		const given = at.spec.given.map(({ root, size }) => ({ root, size }));
-		for (const blob of [...given, ...(begin?.state ?? []), ...(begin?.results ?? [])]) {
-			const path = join(folder, blob.root);
-			await blobs.linkTo(holderOfJob(at.job), blob, path);
-			// An engine started by root goes on as a user of its own. All folders above are this validator's alone.
-			await chmod(path, 0o644);
-		}
-		const started = await engine.start(folder);
-		try {
-			const replay = new RunReplay(
-				{
-					...job,
-					kept: first === 0 ? [] : [first],
-					readBlob: (root) => readFile(join(folder, root)).catch(() => null),
-					rootsBefore: () => rootsOfBlobs(begin!),
-				},
-				started.open,
-				started.device,
-			);
-			const late = new Promise<never>((_, reject) => {
-				timer = setTimeout(() => reject(new Unable(`it takes longer than ${mostMs} ms`)), mostMs);
-			});
-			// Who waits no longer closes the engine: what it still says is heard by nobody.
-			const acting = act({ job, first, replay });
-			acting.catch(() => {});
-			return await Promise.race([acting, late]);
-		} finally {
-			await started.close();
-		}
-	} finally {
-		clearTimeout(timer);
-		await rm(folder, { recursive: true, force: true });
-	}
+	const holder = holderOfJob(at.job);
+	const kept = [...(begin?.state ?? []), ...(begin?.results ?? [])].map((blob) => ({ ...blob, holder }));
+	return withOwnEngine(means, [...givenOf(at), ...kept], mostMs, ({ open, device, readBlob }) => {
+		const run = {
+			...{ ...job, kept: first === 0 ? [] : [first], readBlob, rootsBefore: () => rootsOfBlobs(begin!) },
+		};
+		return act({ job, first, replay: new RunReplay(run, open, device) });
+	});
 }
 
 /** A state outside of its declared interval, that no run can have led to, is as good as none. */
@@ -139,6 +96,8 @@ export const WITHHELD: ReadonlySet<string> = new Set(["NO_ANSWER", "TENSOR_RANGE
 export async function rerun(means: EvidenceMeans, at: ClaimAtHand, window: PartWindow): Promise<Rerun> {
 	try {
 		const mostMs = means.engine?.mostMs ?? 0;
+		const prefilled = await statesByPrefill(means, at, window, mostMs);
+		if (prefilled !== null) return { kind: "ran", states: prefilled };
 		const states = await withOwnReplay(means, at, window, mostMs, (own) => ownStates(own, at, window.count));
 		return { kind: "ran", states };
 	} catch (error) {

@@ -27,6 +27,7 @@ export async function claimAtHand(context: JobContext, job: Job, number: number)
 		account: await drawnAccount(context, job, part),
 		escrow: escrowTermsOf(job.offer),
 		claim: claimOf(job.offer, number, body),
+		end: { state: body.state, results: body.results, holder: auditHolder(job.id) },
 		states: await readStates(context.blobs, auditHolder(job.id), body.states, count + 1),
 	};
 }

@@ -86,7 +86,7 @@ async function takeBlobs(
 	spec: JobSpec,
 ): Promise<void> {
 	const absent: string[] = [];
-	for (const { root, size } of [spec.program, ...spec.given])
+	for (const { root, size } of [spec.program, ...spec.given, ...(spec.generation ? [spec.generation] : [])])
 		await blobs.share(holder, { root, size }, jobHolder(id)).catch((error: unknown) => {
 			if (!(error instanceof AssayError) || error.code !== "BLOB_UNKNOWN") throw error;
 			absent.push(root);

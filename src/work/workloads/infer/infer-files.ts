@@ -2,7 +2,7 @@
 import { utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { writeNpy } from "../../formats/write-npy.ts";
 import type { Generation } from "../../inference/generate-program.ts";
-import { generationText } from "../../inference/generation-file.ts";
+import { GENERATION_FILE, generationText } from "../../inference/generation-file.ts";
 import type { ScoreProgram } from "../../inference/score-program.ts";
 import { type Elements, elementCount, elementsToBytes } from "../../operators/tensor-type.ts";
 import type { WorkloadFile } from "../workload.ts";
@@ -37,7 +37,7 @@ export function textFiles(of: Generation, prompts: readonly (readonly number[])[
 			writeNpy("i32", [prompts.length, fresh], elementsToBytes(tokens.subarray(0, prompts.length * fresh) as Elements)),
 		),
 		file("preview.txt", true, (tokens) => utf8ToBytes(preview(tokens).join(""))),
-		{ name: "generation.json", tensors: [], isPreview: false, make: () => utf8ToBytes(generationText(of)) },
+		{ name: GENERATION_FILE, tensors: [], isPreview: false, make: () => utf8ToBytes(generationText(of)) },
 	];
 }
 
