@@ -63,5 +63,6 @@ export async function startUpWatcher(
 	return async () => {
 		stopping.abort();
 		await looking.stop();
+		await watcher.settle();
 	};
 }

@@ -43,6 +43,7 @@ export async function openWatcher(o: Watching) {
 		engine: { ...ownEngine(o.engine, env), mostMs: 60_000 * o.mostMinutes },
 		secret: sha256Of(utf8ToBytes(await draws.signMessage({ message: "assay/watcher-draw/1" }))),
 		sleep: async (ms) => void (await sleep(ms, o.signal)),
+		signal: o.signal,
 	});
 	return { ...watcher, gasSpent: () => book.gasSpent() };
 }

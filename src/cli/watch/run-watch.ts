@@ -103,7 +103,7 @@ export async function runWatch(values: WatchValues, io: CliIo): Promise<number> 
 		const ended = new Promise<void>((done) => signal.addEventListener("abort", () => done(), { once: true }));
 		while (!signal.aborted) {
 			// A claim may take minutes: whoever presses Ctrl-C does not wait for it.
-			await Promise.race([ended, round(watcher, signal, io)]);
+			await Promise.race([ended, round(watcher, signal, io, values.once)]);
 			if (values.metrics !== undefined) await writeDurably(resolve(io.cwd, values.metrics), metricsText(watcher));
 			if (values.once) break;
 			await sleep(1000 * values.every, signal);
@@ -113,9 +113,10 @@ export async function runWatch(values: WatchValues, io: CliIo): Promise<number> 
 }
 
 /** A validator that is away for a while is asked again. */
-async function round(watcher: Watcher, signal: AbortSignal, io: CliIo): Promise<void> {
+async function round(watcher: Watcher, signal: AbortSignal, io: CliIo, isLast: boolean): Promise<void> {
 	try {
 		await watcher.round(signal);
+		if (isLast) await watcher.settle();
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
 		if (!signal.aborted) io.err.write(`assay: ${error.message} [${error.code}]\n`);

@@ -71,6 +71,8 @@ export interface EvidenceMeans {
 	readonly chain: EvidenceChain | null;
 	/** Another way to a claimant that does not answer; absent: none. */
 	readonly road?: (claim: ClaimAtHand, program: Program, ask: Ask) => Ask;
+	/** Answers by that road may take hours: called before each wait. Whoever holds an engine adds how to let go of its memory. */
+	readonly beforeWaits?: Set<() => Promise<void>>;
 }
 
 export interface EvidenceChain {

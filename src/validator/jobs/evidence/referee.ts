@@ -46,6 +46,8 @@ interface Found {
 const INNOCENT: Found = { isFalse: false, file: null, why: "" };
 /** Replays, and questions to both: each has its own patience. */
 const REFEREE_MS = 3_600_000;
+/** On chain a claimant may take half an hour for each answer, and a game 36 hours: docs/chain.md §12. */
+const GAME_MS = 48 * 3_600_000;
 
 /** Its words, as a claim about the window alone: nobody is bound by it but in this search. */
 const windowClaim = ({ claim }: ClaimAtHand, { first, count, states }: AuditAtHand): JobClaim => ({
@@ -102,7 +104,9 @@ class Dispute {
 
 /** With one's own run of the window: whoever's states are others than one's own is accused, each where it first differs. */
 async function byOwnEngine(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand): Promise<[Found, Found]> {
-	return withOwnReplay(means, at, audit, REFEREE_MS, async (own) => {
+	const mostMs = means.road === undefined ? REFEREE_MS : REFEREE_MS + GAME_MS;
+	return withOwnReplay(means, at, audit, mostMs, async (own) => {
+		means.beforeWaits?.add(() => own.replay.close());
 		const dispute = new Dispute(means, at, audit, own.job);
 		const states = await ownStates(own, at, audit.count);
 		// What this engine does not give twice it accuses nobody of.

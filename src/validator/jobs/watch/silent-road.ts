@@ -47,6 +47,8 @@ interface Road {
 	readonly answers: EvidenceMeans["answers"];
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly everyMs: number;
+	/** Before each wait for an answer. */
+	readonly onWait?: () => Promise<void>;
 	readonly onAsked: (question: ChainQuestion) => void;
 }
 
@@ -122,6 +124,7 @@ class Game {
 	/** Until it is answered; past its clock the claimant is convicted. Throws SilenceConvicted. */
 	private async wait(sitting: Sitting, question: Hex): Promise<void> {
 		const { contracts, account, send } = this.road.chain;
+		await this.road.onWait?.();
 		for (;;) {
 			const { deadlineS } = await readGame(contracts, sitting, account);
 			if (deadlineS === null) return;

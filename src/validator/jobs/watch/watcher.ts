@@ -6,6 +6,7 @@ import { writeDurably } from "../../../platform/durable-file.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
+import { readQuestion } from "../../../protocol/network/job-question.ts";
 import type { ClaimAtHand, EvidenceChain, EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { memoryAnswers } from "../evidence/memory-answers.ts";
 import type { OwnEngine } from "../evidence/own-engine.ts";
@@ -60,6 +61,8 @@ export interface WatcherOptions {
 	readonly nowMs: () => number;
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly onEvent: (event: WatchEvent) => void;
+	/** Ends waiting. */
+	readonly signal?: AbortSignal;
 	/** How long one that does not answer is asked again, and how often. */
 	readonly patienceMs?: number;
 	readonly askEveryMs?: number;
@@ -68,6 +71,8 @@ export interface WatcherOptions {
 const PATIENCE_MS = 600_000;
 const ASK_EVERY_MS = 5000;
 const PPM = 1_000_000;
+/** Claimants that are asked at once; each keeps an idle process of the engine. */
+const MOST_ACCUSED = 32;
 /** A claim stands, and may be convicted, in these states. */
 const STANDING = ["claimed", "checked"] as const;
 
@@ -83,124 +88,176 @@ type Tell = (found: Found, state: WatchEvent["state"], detail?: string) => void;
 /** On chain, once it is silent off chain. */
 const roadOf =
 	(
-		o: WatcherOptions,
-		{ chain, answers }: { readonly chain: EvidenceChain; readonly answers: EvidenceMeans["answers"] },
+		means: Pick<EvidenceMeans, "answers" | "sleep" | "askEveryMs" | "beforeWaits">,
+		chain: EvidenceChain,
 		found: Found,
 		tell: Tell,
 	): NonNullable<EvidenceMeans["road"]> =>
 	(at, program, ask) => {
+		const { answers, sleep, askEveryMs: everyMs } = means;
 		const onAsked = ({ kind }: { readonly kind: string }) => tell(found, "asked", `on chain: ${kind}`);
-		const everyMs = o.askEveryMs ?? ASK_EVERY_MS;
-		return silentRoad({ chain, answers, sleep: o.sleep, everyMs, onAsked }, at, program, ask);
+		const onWait = async () => {
+			for (const rest of means.beforeWaits ?? []) await rest();
+		};
+		return silentRoad({ chain, answers, sleep, everyMs, onWait, onAsked }, at, program, ask);
 	};
 
 const meansFor = (
 	o: WatcherOptions,
 	claim: ClaimAtHand,
 	found: Found,
-	{ blobs, tell }: { readonly blobs: EvidenceMeans["blobs"]; readonly tell: Tell },
+	{ blobs, tell, onAsking }: { readonly blobs: EvidenceMeans["blobs"]; readonly tell: Tell; onAsking(): void },
 ): EvidenceMeans => {
-	const answers = memoryAnswers();
-	return {
-		...{ blobs, scratch: join(o.folder, "scratch"), engine: o.engine, answers },
-		ask: (_, question) => o.api.askClaim({ params: { hash: found.hash }, body: { question } }),
-		...{ patienceMs: o.patienceMs ?? PATIENCE_MS, askEveryMs: o.askEveryMs ?? ASK_EVERY_MS },
-		...{ nowMs: o.nowMs, sleep: o.sleep, chain: claim.account === null ? null : (o.chain?.evidence ?? null) },
-		...(o.chain !== null && !o.isDry && { road: roadOf(o, { chain: o.chain.evidence, answers }, found, tell) }),
+	const sleep = async (ms: number) => {
+		await o.sleep(ms);
+		if (o.signal?.aborted) throw new Stopped();
 	};
+	const means = {
+		...{ blobs, scratch: join(o.folder, "scratch"), engine: o.engine, answers: memoryAnswers(), sleep },
+		ask: ((_, question) => {
+			// A state is asked for before anything is run.
+			if (readQuestion(question).kind !== "state") onAsking();
+			return o.api.askClaim({ params: { hash: found.hash }, body: { question } });
+		}) satisfies EvidenceMeans["ask"],
+		...{ patienceMs: o.patienceMs ?? PATIENCE_MS, askEveryMs: o.askEveryMs ?? ASK_EVERY_MS },
+		...{ nowMs: o.nowMs, chain: claim.account === null ? null : (o.chain?.evidence ?? null) },
+		beforeWaits: new Set<() => Promise<void>>(),
+	};
+	if (o.chain === null || o.isDry) return means;
+	return { ...means, road: roadOf(means, o.chain.evidence, found, tell) };
 };
+
+/** The watcher is being stopped: what it waited for is left to the next one. */
+class Stopped extends Error {}
+
+const isDrawn = ({ policy, secret }: WatcherOptions, hash: string): boolean => {
+	if (policy.jobs !== "share") return true;
+	const drawn = sha256Of(new Uint8Array([...secret, ...hexToBytes(hash, 32)!]));
+	return (new DataView(drawn.buffer, drawn.byteOffset).getUint32(0) * PPM) / 2 ** 32 < policy.sharePpm;
+};
+
+/** Claims that stand and that nobody has to compute blind any more, the oldest first: their windows end first. */
+async function dueClaims(o: WatcherOptions, mayLook: (hash: string) => boolean): Promise<Found[]> {
+	const own = o.policy.jobs === "mine" ? new Set<string>() : null;
+	if (own !== null)
+		for await (const { id } of o.api.rows("listJobs", { query: { open: true, limit: 500 } })) own.add(id);
+	const found: Found[] = [];
+	for (const state of STANDING)
+		for await (const row of o.api.rows("listClaims", { query: { state, limit: 500 } })) {
+			const { hash, job, part, atMs, ends } = row;
+			const isWanted = ends !== null && o.book.verdictOf(hash) === null && mayLook(hash);
+			if (isWanted && isDrawn(o, hash) && (own === null || own.has(job))) found.push({ hash, job, part, atMs });
+		}
+	return found.sort((a, b) => a.atMs - b.atMs);
+}
+
+interface Watching {
+	readonly o: WatcherOptions;
+	readonly tries: ReturnType<typeof createTries>;
+	readonly tell: Tell;
+}
+
+/** Until nothing is left to do about it; `onAsking` when the claimant is asked for the first time. */
+async function look({ o, tries, tell }: Watching, found: Found, onAsking: () => void): Promise<void> {
+	const { hash, job } = found;
+	const at = await openClaim(o.api, hash, o.chain?.evidence.contracts ?? null);
+	const blobs = openJobBlobs(o.api, job, join(o.folder, "scratch", `job-${job}`));
+	try {
+		tell(found, "checking");
+		const means = meansFor(o, at, found, { blobs, tell, onAsking });
+		const watched = await watchClaim(means, at);
+		if (watched.kind === "right" || watched.kind === "unsteady") {
+			await o.book.keep(hash, watched.kind);
+			return tell(found, watched.kind, watched.kind === "right" ? "" : watched.why);
+		}
+		if (watched.kind === "unable") {
+			tries.failed(hash);
+			return tell(found, "unable", watched.why);
+		}
+		await accuse({ o, tries, tell }, found, at, means, watched);
+	} catch (error) {
+		if (!(error instanceof SilenceConvicted)) throw error;
+		await o.book.keep(hash, "proven");
+		tell(found, "proven", `by silence: ${error.transaction}`);
+		await o.chain?.collect(at);
+	} finally {
+		await blobs.remove();
+	}
+}
+
+async function accuse(
+	{ o, tries, tell }: Watching,
+	found: Found,
+	at: ClaimAtHand,
+	means: EvidenceMeans,
+	{ segment, file, isProvable, why }: Extract<Watched, { kind: "false" }>,
+): Promise<void> {
+	const { hash } = found;
+	tries.failed(hash);
+	if (file === null) return tell(found, "silent", `segment ${segment} ends elsewhere; ${why}`);
+	const path = join(o.folder, "frauds", `${bytesToHex(sha256Of(file))}.fraud`);
+	await writeDurably(path, file);
+	tell(found, "false", `${why}; ${path}`);
+	if (o.isDry || o.chain === null) return;
+	const spoken = isProvable ? null : await spokenWords(means, at, file);
+	if (!isProvable && spoken === null) return;
+	const proof = await proveFraud(o.chain.evidence, at, file, spoken);
+	await o.book.keep(hash, proof === null ? "over" : "proven");
+	tell(found, proof === null ? "over" : "proven", proof?.transaction ?? "it stands no more");
+	if (proof !== null) await o.chain.collect(at);
+}
 
 export function createWatcher(o: WatcherOptions) {
 	const tries = createTries(o.nowMs, Number.POSITIVE_INFINITY);
 	const counts = new Map<WatchEvent["state"], number>();
+	/** Claims whose claimants are being asked: on chain that takes hours, and the other claims do not wait. */
+	const accusing = new Map<string, Promise<void>>();
+	let failure: { readonly error: unknown } | null = null;
 
 	const tell: Tell = ({ hash, job, part }, state, detail = "") => {
 		counts.set(state, (counts.get(state) ?? 0) + 1);
 		o.onEvent({ kind: "claim", claim: hash, job, part, state, detail });
 	};
 
-	const isDrawn = (hash: string): boolean => {
-		if (o.policy.jobs !== "share") return true;
-		const drawn = sha256Of(new Uint8Array([...o.secret, ...hexToBytes(hash, 32)!]));
-		return (new DataView(drawn.buffer, drawn.byteOffset).getUint32(0) * PPM) / 2 ** 32 < o.policy.sharePpm;
-	};
-
-	/** Claims that stand and that nobody has to compute blind any more, the oldest first: their windows end first. */
-	async function due(): Promise<Found[]> {
-		const own = o.policy.jobs === "mine" ? new Set<string>() : null;
-		if (own !== null)
-			for await (const { id } of o.api.rows("listJobs", { query: { open: true, limit: 500 } })) own.add(id);
-		const found: Found[] = [];
-		for (const state of STANDING)
-			for await (const row of o.api.rows("listClaims", { query: { state, limit: 500 } })) {
-				const { hash, job, part, atMs, ends } = row;
-				const isWanted = ends !== null && o.book.verdictOf(hash) === null && tries.mayTry(hash);
-				if (isWanted && isDrawn(hash) && (own === null || own.has(job))) found.push({ hash, job, part, atMs });
-			}
-		return found.sort((a, b) => a.atMs - b.atMs);
-	}
-
-	async function look(found: Found): Promise<void> {
-		const { hash, job } = found;
-		const at = await openClaim(o.api, hash, o.chain?.evidence.contracts ?? null);
-		const blobs = openJobBlobs(o.api, job, join(o.folder, "scratch", `job-${job}`));
+	/** Troubles of one are told and leave the others alone. */
+	async function lookSafely(found: Found, onAsking: () => void): Promise<void> {
 		try {
-			tell(found, "checking");
-			const means = meansFor(o, at, found, { blobs, tell });
-			const watched = await watchClaim(means, at);
-			if (watched.kind === "right" || watched.kind === "unsteady") {
-				await o.book.keep(hash, watched.kind);
-				return tell(found, watched.kind, watched.kind === "right" ? "" : watched.why);
-			}
-			if (watched.kind === "unable") {
-				tries.failed(hash);
-				return tell(found, "unable", watched.why);
-			}
-			await accuse(found, at, means, watched);
+			await look({ o, tries, tell }, found, onAsking);
 		} catch (error) {
-			if (!(error instanceof SilenceConvicted)) throw error;
-			await o.book.keep(hash, "proven");
-			tell(found, "proven", `by silence: ${error.transaction}`);
-			await o.chain?.collect(at);
+			if (error instanceof Stopped) return;
+			if (!(error instanceof AssayError)) failure ??= { error };
+			else {
+				tries.failed(found.hash);
+				tell(found, "trouble", `${error.code}: ${error.message}`);
+			}
 		} finally {
-			await blobs.remove();
+			accusing.delete(found.hash);
 		}
 	}
 
-	async function accuse(
-		found: Found,
-		at: ClaimAtHand,
-		means: EvidenceMeans,
-		{ segment, file, isProvable, why }: Extract<Watched, { kind: "false" }>,
-	): Promise<void> {
-		const { hash } = found;
-		tries.failed(hash);
-		if (file === null) return tell(found, "silent", `segment ${segment} ends elsewhere; ${why}`);
-		const path = join(o.folder, "frauds", `${bytesToHex(sha256Of(file))}.fraud`);
-		await writeDurably(path, file);
-		tell(found, "false", `${why}; ${path}`);
-		if (o.isDry || o.chain === null) return;
-		const spoken = isProvable ? null : await spokenWords(means, at, file);
-		if (!isProvable && spoken === null) return;
-		const proof = await proveFraud(o.chain.evidence, at, file, spoken);
-		await o.book.keep(hash, proof === null ? "over" : "proven");
-		tell(found, proof === null ? "over" : "proven", proof?.transaction ?? "it stands no more");
-		if (proof !== null) await o.chain.collect(at);
-	}
+	const mustBeWell = () => {
+		if (failure !== null) throw failure.error;
+	};
 
 	return {
-		/** Once over all claims. Troubles of one are told and leave the others alone. */
+		/** Once over all claims; those whose claimants are asked now are gone on with meanwhile. */
 		async round(signal?: AbortSignal): Promise<void> {
-			for (const found of await due()) {
+			for (const found of await dueClaims(o, (hash) => !accusing.has(hash) && tries.mayTry(hash))) {
 				if (signal?.aborted) return;
-				try {
-					await look(found);
-				} catch (error) {
-					if (!(error instanceof AssayError)) throw error;
-					tries.failed(found.hash);
-					tell(found, "trouble", `${error.code}: ${error.message}`);
-				}
+				while (accusing.size >= MOST_ACCUSED) await Promise.race(accusing.values());
+				const { promise: asking, resolve } = Promise.withResolvers<void>();
+				const looking = lookSafely(found, () => {
+					accusing.set(found.hash, looking);
+					resolve();
+				});
+				await Promise.race([looking, asking]);
+				mustBeWell();
 			}
+		},
+		/** Until nobody is asked any more. */
+		async settle(): Promise<void> {
+			while (accusing.size > 0) await Promise.all(accusing.values());
+			mustBeWell();
 		},
 		/** How often each state was told, since the start. */
 		counts: (): ReadonlyMap<WatchEvent["state"], number> => counts,
