@@ -801,6 +801,10 @@ export const codes = {
 		"Clamp the operand.",
 	),
 	PROGRAM_OUTPUT: error("An output could lie outside its declared interval.", "Clamp it, or declare a wider interval."),
+	PROGRAM_UNPROVABLE: error(
+		"No proof can be made of runs of this program.",
+		"docs/zk.md says which programs can be proven; any other has the other methods.",
+	),
 	TENSOR_SIZE: error(
 		"Elements for a tensor are missing, or of another type or count.",
 		"Give what the program declares.",
