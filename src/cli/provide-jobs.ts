@@ -29,6 +29,11 @@ export const jobOptions = group("jobs", {
 		"METHOD",
 		"take only jobs that are checked like this: redundant, sampled or optimistic (default: all)",
 	),
+	"job-gas": whole(
+		"GAS",
+		"gas of answers on chain in 24 hours (default: no limit; a question without an answer costs the bond)",
+		[0, 1e12],
+	),
 	"job-device": whole(
 		"N",
 		"the device that works, as assay devices numbers them (default: the first GPU, else the CPU)",
@@ -62,6 +67,7 @@ function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim
 	if (wrong !== undefined) throw usageError(`--job-method takes ${METHODS.join(", ")}, not '${wrong}'`);
 	const gigabytes = (given: number) => Math.floor(given * 1e9);
 	const [price, bond, memory] = [values["job-price"], values["job-bond"], values["job-memory"]];
+	const answerGas = values["job-gas"];
 	return {
 		memoryBytes: memory === undefined ? devices[device]!.memoryBytes || host.ramBytes : gigabytes(memory),
 		diskBytes: gigabytes(values["job-disk"]),
@@ -70,6 +76,7 @@ function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim
 		leastMicros: Math.round(values["job-least"] * MICROS),
 		mostBondMicros: bond === undefined ? Number.MAX_SAFE_INTEGER : Math.round(bond * MICROS),
 		methods: methods as JobLimits["methods"],
+		...(answerGas !== undefined && { answerGas }),
 	};
 }
 

@@ -477,6 +477,10 @@ export const codes = {
 		"The provider does not take this part of a job.",
 		"Another one is drawn. Owners say what they take: `assay provide --jobs` and docs/provider.md.",
 	),
+	JOB_UNANSWERED: error(
+		"A question on chain about a claim of this provider gets no answer.",
+		"Silence costs the bond. Allow more gas with --job-gas, and see that the account has coins and the host an engine.",
+	),
 	CLAIM_UNKNOWN: error("There is no such claim.", "`GET /v1/claims` lists them."),
 	WATCH_BUDGET: error(
 		"A watcher would spend more gas than it may in a day.",

@@ -29,6 +29,8 @@ export interface JobLimits {
 	/** The most that is locked for a part. */
 	readonly mostBondMicros: number;
 	readonly methods: readonly JobMethod["name"][];
+	/** What answers on chain may take in 24 hours; absent: whatever they take. */
+	readonly answerGas?: number;
 }
 
 /** The chain that this provider works on. */
@@ -154,6 +156,17 @@ function checkChain(
 	if (assignment === null) throw declined("nobody signed that it is assigned to this provider");
 	must(assignment.part === part && assignment.provider.toLowerCase() === chain.account, "it is assigned to another");
 	must(1000 * Number(assignment.until) > nowMs, "the assignment has run out");
+}
+
+/** A trace is asked for when the state before the segment has to be computed first, and all that ops give is hashed. */
+const TRACE_TAKES = 4;
+
+/** Before anything is locked: an answer on chain with a segment's trace must come before its clock. Throws JOB_DECLINED. */
+export function mustTraceInTime(segmentMs: number, traceMs: number): void {
+	must(
+		TRACE_TAKES * segmentMs <= traceMs,
+		`a segment takes ${segmentMs} ms here, and an answer about one on chain must come within ${traceMs} ms`,
+	);
 }
 
 /** When the program's bytes are there. Throws JOB_DECLINED, PROGRAM_…. */

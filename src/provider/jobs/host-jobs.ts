@@ -6,15 +6,14 @@ import { type After, isInTime, sleep } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { toHex } from "../../protocol/chain/hex.ts";
 import { codes } from "../../protocol/codes.ts";
-import { decodeChainQuestion } from "../../protocol/network/chain-question.ts";
+import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readQuestion } from "../../protocol/network/job-question.ts";
 import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
+import { GameAnswers } from "./answer-games.ts";
 import { PartAnswers } from "./answer-part.ts";
 import { blobsOf, checkOffer, declined, type JobLimits } from "./check-offer.ts";
-import type { ChainReply, JobChain } from "./job-chain.ts";
+import type { JobChain } from "./job-chain.ts";
 import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { StartJobEngine } from "./job-engine.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
@@ -35,8 +34,6 @@ export interface HostJobsOptions {
 	readonly answers?: { readonly idleMs?: number; readonly answerMs?: number };
 }
 
-/** Answers in one transaction: a block takes some thirty million gas, an answer some hundred thousand. */
-const REPLIES_AT_ONCE = 16;
 const SWEEP_MS = 30_000;
 /** A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator, and some at once. */
 const OFFERS = { perS: 60 / 3600, burst: 30 };
@@ -85,8 +82,7 @@ class Jobs {
 	private readonly entries = new Map<string, PartEntry>();
 	private readonly answers = new Map<string, PartAnswers>();
 	private readonly stuck = new Set<string>();
-	/** Questions on chain that are not about what was claimed. */
-	private readonly ignored = new Set<string>();
+	private readonly games: GameAnswers | null;
 	private readonly buckets = new Map<string, TokenBucket>();
 	/** The part that is fetched, run or handed in now. */
 	private current: { readonly name: string; work: PartWork | null; done: Promise<void> } | null = null;
@@ -96,6 +92,8 @@ class Jobs {
 		const { chain, limits, startEngine, hold, after, nowMs, onEvent } = options;
 		this.options = options;
 		this.book = book;
+		this.games =
+			chain && new GameAnswers({ chain, nowMs, mostGas: limits.answerGas, onTrouble: (e) => this.trouble(e) });
 		this.means = {
 			...{ book, chain, limits, startEngine, hold: () => hold(), after, nowMs },
 			onEntry: (entry) => void this.entries.set(entry.name, entry),
@@ -271,29 +269,12 @@ class Jobs {
 
 	/** Whatever is asked on chain about a claim is answered there: silence would convict an honest provider too. */
 	private async answerGames(entry: PartEntry): Promise<void> {
-		const { chain } = this.options;
 		const { offer, claim } = entry.page;
 		const attempt = offer.assignment?.attempt;
-		if (chain === null || claim === null || attempt === undefined) return;
-		const { id, part } = offer;
-		const replies: ChainReply[] = [];
-		const open = await chain.questions(id, part, attempt);
-		for (const { accuser, question, deadlineS } of open) {
-			const name = `${entry.name} ${accuser} ${question}`;
-			if (this.ignored.has(name)) continue;
-			const read = decodeChainQuestion(hexToBytes(question.slice(2)) ?? new Uint8Array());
-			const answer = read && (await this.alarming(entry, (answers) => answers.answerOnChain(read)));
-			const until = new Date(1000 * deadlineS).toISOString();
-			if (answer === null) {
-				this.ignored.add(name);
-				this.means.tell(askedOf(offer), "asked", `${accuser} asks on chain what is none of this claim: not answered`);
-				continue;
-			}
-			this.means.tell(askedOf(offer), "asked", `${accuser} asks on chain: ${read!.kind}; answered before ${until}`);
-			replies.push({ accuser, question, answer: toHex(answer) });
-		}
-		for (let i = 0; i < replies.length; i += REPLIES_AT_ONCE)
-			await chain.answer(id, part, attempt, replies.slice(i, i + REPLIES_AT_ONCE));
+		if (this.games === null || claim === null || attempt === undefined) return;
+		const about = { name: entry.name, job: offer.id, part: offer.part, attempt };
+		const answerTo = (question: ChainQuestion) => this.alarming(entry, (answers) => answers.answerOnChain(question));
+		await this.games.answer(about, answerTo, (detail) => this.means.tell(askedOf(offer), "asked", detail));
 	}
 
 	/** What is final is over; what has been over for a while goes. */

@@ -31,6 +31,8 @@ interface ChainAsked {
 	readonly question: Hex;
 	/** Last second to answer. */
 	readonly deadlineS: number;
+	/** The chain takes its answer no more. */
+	readonly isLate: boolean;
 }
 
 export interface ChainReply extends Pick<ChainAsked, "accuser" | "question"> {
@@ -41,6 +43,8 @@ export interface JobChain extends OwnChain {
 	/** 130 hex digits: the account works for this provider. */
 	readonly consent: string;
 	freeBondMicros(): Promise<number>;
+	/** How long an answer on chain with a segment's trace may take. */
+	traceMs(): Promise<number>;
 	part(job: string, part: number): Promise<ChainPart>;
 	/** False: another claim stands for the part before, so that a claim which begins at `start` would not be taken. */
 	isEndOfPartBefore(job: string, part: number, previous: string, start: string): Promise<boolean>;
@@ -49,8 +53,8 @@ export interface JobChain extends OwnChain {
 	claim(terms: EscrowTermsText, part: number, claim: ClaimShown, signatures: readonly string[]): Promise<void>;
 	/** What is asked on chain about one of this account's claims and waits for its answer; `attempt` is the escrow's. */
 	questions(job: string, part: number, attempt: number): Promise<readonly ChainAsked[]>;
-	/** In one transaction. Throws CHAIN_…. */
-	answer(job: string, part: number, attempt: number, replies: readonly ChainReply[]): Promise<void>;
+	/** In one transaction; the gas that it took. Throws CHAIN_…. */
+	answer(job: string, part: number, attempt: number, replies: readonly ChainReply[]): Promise<number>;
 	/** Deposits of questions about a claim that is paid: they are the provider's. */
 	collectDeposits(job: string, part: number, attempt: number): Promise<void>;
 	/** The word of the account on an answer about a claim. */

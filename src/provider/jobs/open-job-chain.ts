@@ -5,6 +5,7 @@ import {
 	bookOf,
 	collectDepositsCall,
 	readBook,
+	readDisputeParams,
 	readGame,
 	readGames,
 	type Sitting,
@@ -49,6 +50,7 @@ export async function openJobChain(
 			const { free } = await readJobDeposit(contracts, account.address);
 			return Number(free / PER_MICRO);
 		},
+		traceMs: async () => 1000 * (await readDisputeParams(contracts)).traceSeconds,
 		async isEndOfPartBefore(job, number, previous, start) {
 			const { base, state, attempt } = await read(contracts, "jobEscrow", "partOf", numberOf(job), number);
 			const before = await read(contracts, "jobEscrow", "partOf", numberOf(job), number - 1);
@@ -75,15 +77,17 @@ export async function openJobChain(
 			// One slot tells whether anybody plays: events are read only then.
 			if ((await readBook(contracts, sitting)).open === 0) return [];
 			const games = await readGames(contracts, { book: bookOf(sitting) });
+			// The chain's clock, not this machine's.
+			const nowS = Number((await client.viem.getBlock()).timestamp);
 			return games.flatMap(({ accuser, rounds }) => {
 				const last = rounds.at(-1);
-				return last === undefined || last.answer !== null ? [] : [{ accuser, ...last }];
+				return last === undefined || last.answer !== null ? [] : [{ accuser, ...last, isLate: nowS > last.deadlineS }];
 			});
 		},
 		async answer(job, number, attempt, replies) {
 			const sitting = sittingOf(job, number, attempt);
 			const all = replies.map((reply) => ({ sitting, ...reply }));
-			await sendCall(client, account, answerQuestionsCall(contracts, all));
+			return Number((await sendCall(client, account, answerQuestionsCall(contracts, all))).gasUsed);
 		},
 		async collectDeposits(job, number, attempt) {
 			const sitting = sittingOf(job, number, attempt);

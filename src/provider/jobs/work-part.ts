@@ -3,7 +3,7 @@
 
 import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type { WorkPlan, WorkSession } from "../../engine/client/work-session.ts";
-import { costMicros } from "../../market/jobs/fitting-hosts.ts";
+import { costMicros, leastMs } from "../../market/jobs/fitting-hosts.ts";
 import { type After, sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
@@ -14,7 +14,7 @@ import type { Program } from "../../work/program/shapes.ts";
 import { readJournal } from "../../work/runs/journal.ts";
 import type { WorkloadMetric } from "../../work/workloads/workload.ts";
 import { type Beats, createBeats } from "./beat-part.ts";
-import { declined, type JobLimits } from "./check-offer.ts";
+import { declined, type JobLimits, mustTraceInTime } from "./check-offer.ts";
 import { handInAudit, handInClaim } from "./claim-part.ts";
 import { fetchPart } from "./fetch-part.ts";
 import type { JobChain } from "./job-chain.ts";
@@ -232,6 +232,7 @@ export class PartWork {
 		if (this.page.state !== "assigning") return;
 		if (asked.audit !== null) return this.become("running");
 		await this.mustPay();
+		await this.mustAnswerInTime();
 		if (chain !== null && offer.escrow !== null && offer.assignment !== null) {
 			const free = await chain.freeBondMicros();
 			const mine = await chain.part(asked.job, asked.part);
@@ -262,6 +263,15 @@ export class PartWork {
 			throw declined(
 				`it brings ${terms.priceMicros} micro-units, ${Math.ceil(least)} is the least at the owner's price an hour`,
 			);
+	}
+
+	/** Whoever asks on chain for the trace of a segment gets it before the clock, or this provider loses its bond. */
+	private async mustAnswerInTime(): Promise<void> {
+		const { chain } = this.means;
+		if (chain === null || this.offer.escrow === null) return;
+		const speed = await this.desk.proven().catch(() => null);
+		if (speed === null) return;
+		mustTraceInTime(leastMs(segmentWork(this.program!), speed), await chain.traceMs());
 	}
 
 	/** With a bond locked, a validator that cannot be reached for a moment is asked again. */

@@ -1,0 +1,106 @@
+// What a provider does about questions on chain: those whose time ends first come first, one that the chain does not take keeps it from no other, and its owner
+// is told of every question that stays without an answer.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { type Hex, toHex } from "../../protocol/chain/hex.ts";
+import { type ChainQuestion, encodeChainQuestion } from "../../protocol/network/chain-question.ts";
+import { GameAnswers } from "./answer-games.ts";
+import { mustTraceInTime } from "./check-offer.ts";
+import type { ChainReply } from "./job-chain.ts";
+
+const ABOUT = { name: "part", job: "ab", part: 0, attempt: 1 };
+const bytesOf = (question: ChainQuestion): Hex => toHex(encodeChainQuestion(question));
+const accuserOf = (number: number): Hex => `0x${number.toString(16).padStart(40, "0")}`;
+const GAS = 100_000;
+
+function open(mostGas?: number) {
+	const troubles: string[] = [];
+	const told: string[] = [];
+	const sent: string[][] = [];
+	const stage = {
+		nowMs: 0,
+		/** Accuser, segment asked for, last second; late where that is over. */
+		asked: [] as [number, number, number][],
+		refused: new Set<number>(),
+		troubles,
+		told,
+		sent,
+		look: () =>
+			games.answer(
+				ABOUT,
+				// Nothing of segment 9 was claimed.
+				async (question) => ("segment" in question && question.segment === 9 ? null : Uint8Array.of(7)),
+				(detail) => told.push(detail),
+			),
+	};
+	const games = new GameAnswers({
+		mostGas,
+		nowMs: () => stage.nowMs,
+		onTrouble: (error) => troubles.push(`${(error as AssayError).code} ${(error as Error).message}`),
+		chain: {
+			questions: async () =>
+				stage.asked.map(([accuser, segment, deadlineS]) => ({
+					...{ accuser: accuserOf(accuser), question: bytesOf({ kind: "trace", segment, count: 3 }), deadlineS },
+					isLate: stage.nowMs > 1000 * deadlineS,
+				})),
+			answer: async (_job, _part, _attempt, replies: readonly ChainReply[]) => {
+				const numbers = replies.map(({ accuser }) => Number(accuser));
+				if (numbers.some((one) => stage.refused.has(one))) throw new AssayError("CHAIN_REFUSED", "AnswerInvalid");
+				sent.push(numbers.map(String));
+				return GAS * replies.length;
+			},
+		},
+	});
+	return stage;
+}
+
+test("what ends first is answered first; what is too late or none of the claim keeps nobody waiting, and is told once", async () => {
+	const stage = open();
+	stage.nowMs = 50_000;
+	stage.asked = [
+		[1, 3, 900],
+		[2, 9, 60],
+		[3, 4, 49],
+		[4, 4, 100],
+	];
+	await stage.look();
+	await stage.look();
+	assert.deepEqual(stage.sent, [
+		["4", "1"],
+		["4", "1"],
+	]);
+	assert.deepEqual(stage.troubles, [`JOB_UNANSWERED it is too late for an answer to ${accuserOf(3)} on chain`]);
+	assert.equal(stage.told.filter((one) => /none of this claim/.test(one)).length, 1);
+});
+
+test("one answer that the chain does not take keeps it from no other", async () => {
+	const stage = open();
+	stage.asked = Array.from({ length: 20 }, (_, i) => [i + 1, 1, 1000 + i]);
+	stage.refused.add(3);
+	await stage.look();
+	assert.deepEqual(
+		stage.sent.flat(),
+		Array.from({ length: 20 }, (_, i) => `${i + 1}`).filter((one) => one !== "3"),
+	);
+	assert.deepEqual(stage.troubles, ["CHAIN_REFUSED AnswerInvalid"]);
+});
+
+test("beyond the owner's gas nothing is sent, and the owner is told; the next day it goes on", async () => {
+	const stage = open(16 * GAS);
+	stage.asked = Array.from({ length: 20 }, (_, i) => [i + 1, 1, 1_000_000 + i]);
+	await stage.look();
+	assert.equal(stage.sent.flat().length, 16, "the first sixteen");
+	assert.match(stage.troubles.join(), /JOB_UNANSWERED 4 questions on chain wait: 1600000 gas/);
+	stage.asked = stage.asked.slice(16);
+	await stage.look();
+	assert.equal(stage.sent.flat().length, 16);
+	stage.nowMs = 86_400_001;
+	await stage.look();
+	assert.equal(stage.sent.flat().length, 20);
+});
+
+test("a part whose segments take more than a quarter of a trace's clock is declined", () => {
+	mustTraceInTime(900_000, 3_600_000);
+	assert.throws(() => mustTraceInTime(900_001, 3_600_000), { code: "JOB_DECLINED", message: /900001 ms here/ });
+});

@@ -1,0 +1,102 @@
+// Answers on chain to whoever asks there about a claim, docs/chain.md §12: every question that is about the claim is answered before its clock, those whose
+// time ends first before the others, within what its owner allows. Silence costs the bond, so whatever stays without an answer is told.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
+import { codes } from "../../protocol/codes.ts";
+import { type ChainQuestion, decodeChainQuestion } from "../../protocol/network/chain-question.ts";
+import type { ChainReply, JobChain } from "./job-chain.ts";
+
+interface GameMeans {
+	readonly chain: Pick<JobChain, "questions" | "answer">;
+	readonly nowMs: () => number;
+	/** In 24 hours; absent: whatever it takes. Counted since this process began. */
+	readonly mostGas: number | undefined;
+	readonly onTrouble: (error: unknown) => void;
+}
+
+interface ClaimAsked {
+	/** Of the part's entry. */
+	readonly name: string;
+	readonly job: string;
+	readonly part: number;
+	/** The escrow's. */
+	readonly attempt: number;
+}
+
+/** Answers in one transaction: a block takes some thirty million gas, an answer some hundred thousand. */
+const REPLIES_AT_ONCE = 16;
+const DAY_MS = 86_400_000;
+
+const unanswered = (why: string): AssayError =>
+	new AssayError("JOB_UNANSWERED", why, { hint: codes.JOB_UNANSWERED.hint });
+
+export class GameAnswers {
+	private readonly means: GameMeans;
+	/** Questions that are none of a claim, and those that were told to be late. */
+	private readonly ignored = new Set<string>();
+	private readonly late = new Set<string>();
+	private spent: { readonly atMs: number; readonly gas: number }[] = [];
+
+	constructor(means: GameMeans) {
+		this.means = means;
+	}
+
+	/** `answerTo`: null where it is not about the claim. Throws what it and the chain throw. */
+	async answer(
+		about: ClaimAsked,
+		answerTo: (question: ChainQuestion) => Promise<Uint8Array | null>,
+		tell: (detail: string) => void,
+	): Promise<void> {
+		const { chain, onTrouble } = this.means;
+		const replies: ChainReply[] = [];
+		const open = [...(await chain.questions(about.job, about.part, about.attempt))];
+		for (const { accuser, question, deadlineS, isLate } of open.sort((a, b) => a.deadlineS - b.deadlineS)) {
+			const name = `${about.name} ${accuser} ${question}`;
+			if (this.ignored.has(name)) continue;
+			// The chain would take none of those that are sent with it.
+			if (isLate) {
+				if (!this.late.has(name)) onTrouble(unanswered(`it is too late for an answer to ${accuser} on chain`));
+				this.late.add(name);
+				continue;
+			}
+			const read = decodeChainQuestion(hexToBytes(question.slice(2)) ?? new Uint8Array());
+			const answer = read && (await answerTo(read));
+			if (answer === null) {
+				this.ignored.add(name);
+				tell(`${accuser} asks on chain what is none of this claim: not answered`);
+				continue;
+			}
+			const until = new Date(1000 * deadlineS).toISOString();
+			tell(`${accuser} asks on chain: ${read!.kind}; answered before ${until}`);
+			replies.push({ accuser, question, answer: toHex(answer) });
+		}
+		for (let i = 0; i < replies.length; i += REPLIES_AT_ONCE) {
+			if (!this.mayGoOn(replies.length - i)) return;
+			await this.send(about, replies.slice(i, i + REPLIES_AT_ONCE));
+		}
+	}
+
+	private mayGoOn(waiting: number): boolean {
+		const { nowMs, mostGas = Number.POSITIVE_INFINITY, onTrouble } = this.means;
+		this.spent = this.spent.filter(({ atMs }) => atMs > nowMs() - DAY_MS);
+		const spent = this.spent.reduce((sum, { gas }) => sum + gas, 0);
+		if (spent < mostGas) return true;
+		const why = `${waiting} questions on chain wait: ${spent} gas were spent in 24 hours, ${mostGas} are allowed`;
+		onTrouble(unanswered(why));
+		return false;
+	}
+
+	private async send({ job, part, attempt }: ClaimAsked, replies: readonly ChainReply[]): Promise<void> {
+		const { chain, nowMs, onTrouble } = this.means;
+		const send = async (some: readonly ChainReply[]) =>
+			void this.spent.push({ gas: await chain.answer(job, part, attempt, some), atMs: nowMs() });
+		try {
+			await send(replies);
+		} catch (error) {
+			if (replies.length === 1 || !(error instanceof AssayError && error.code === "CHAIN_REFUSED")) throw error;
+			// One that the chain does not take must not keep it from the others.
+			for (const one of replies) await send([one]).catch(onTrouble);
+		}
+	}
+}
