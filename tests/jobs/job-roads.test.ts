@@ -66,8 +66,9 @@ for (const hasChain of isDeep ? [false, true] : [false])
 			letGo();
 			const whole = await jobOver(stage.customer, first.id);
 			const { state, parts } = await stage.customer.getJobResult({ params: { id: first.id } });
-			const second = await submit(stage, { method: REDUNDANT, salt: salt(2) });
-			doomed = second.id;
+			const next = await prepare(stage, { method: REDUNDANT, salt: salt(2) });
+			doomed = next.offer.id;
+			const second = await stage.customer.submitJob({ body: next as never });
 			const job = await jobOver(stage.customer, second.id);
 			for (const { record } of [whole, job])
 				assert.deepEqual(

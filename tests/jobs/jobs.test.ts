@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { JobResult } from "../../src/api/types.ts";
 import { read } from "../../src/chain/contracts/contracts.ts";
-import { jobOver, kindsOf, openStage, type Stage, submit } from "./job-stage.test-kit.ts";
+import { jobOver, kindsOf, openStage, prepare, type Stage, submit } from "./job-stage.test-kit.ts";
 import type { ToyWorker } from "./toy-worker.test-kit.ts";
 
 const salt = (n: number): string => n.toString(16).padStart(64, "0");
@@ -13,23 +13,23 @@ for (const hasChain of [false, true])
 	describe(hasChain ? "on the embedded chain" : "without a chain", () => {
 		let stage: Stage;
 		const workers: ToyWorker[] = [];
-		/** The one that is to die, at its second segment. */
+		/** The job whose first provider is to die, at its second segment. */
 		let doomed: string | null = null;
 		let dead: string | null = null;
 		let whole: JobResult["state"] = [];
 		before(async () => {
 			stage = await openStage({ hasChain, params: { jobAuditPpm: 1_000_000 } });
 			// One may fall silent, and by chance one more than the method's two runs it.
-			for (const n of [1, 2, 3, 4])
-				workers.push(
-					await stage.worker(n, {
-						at(place, offer) {
-							if (place !== "segment" || offer.id !== doomed || offer.audit !== null || dead !== null) return;
-							dead = offer.id;
-							throw new Error("died");
-						},
-					}),
-				);
+			for (const n of [1, 2, 3, 4]) {
+				const worker: ToyWorker = await stage.worker(n, {
+					at(place, offer) {
+						if (place !== "segment" || offer.id !== doomed || offer.audit !== null || dead !== null) return;
+						dead = worker.id;
+						throw new Error("died");
+					},
+				});
+				workers.push(worker);
+			}
 		});
 		after(() => stage.close());
 
@@ -71,19 +71,21 @@ for (const hasChain of [false, true])
 			});
 
 		test("whoever falls silent loses the part, and another finishes it with the same result", async () => {
-			const other = await submit(stage, { method: { name: "redundant", count: 2 }, salt: salt(3) });
-			doomed = other.id;
-			const job = await jobOver(stage.customer, other.id);
+			const body = await prepare(stage, { method: { name: "redundant", count: 2 }, salt: salt(3) });
+			const { id } = body.offer;
+			doomed = id;
+			await stage.customer.submitJob({ body: body as never });
+			const job = await jobOver(stage.customer, id);
 			const [part] = job.record.parts;
 			assert.equal(part!.state, "paid");
-			assert.equal(dead, other.id);
-			assert.equal(part!.excluded.length, 1);
-			assert.ok(!part!.excluded.includes(part!.provider!));
-			const { state } = await stage.customer.getJobResult({ params: { id: other.id } });
+			assert.deepEqual(part!.excluded, [dead]);
+			assert.notEqual(part!.provider, dead);
+			const { state } = await stage.customer.getJobResult({ params: { id } });
 			assert.deepEqual(state, whole);
-			const [lost] = await stage.validator.store.jobs
-				.partsOf([part!.excluded[0]!])
-				.then((rows) => rows.filter((row) => row.outcome === "lost"));
-			assert.equal(lost?.job, other.id);
+			const rows = await stage.validator.store.jobs.partsOf([dead!]);
+			assert.deepEqual(
+				rows.filter(({ outcome }) => outcome === "lost").map(({ job: lost }) => lost),
+				[id],
+			);
 		});
 	});
