@@ -35,13 +35,13 @@ export async function loadBundle(folder: string): Promise<Uint8Array | null> {
 	return file === null ? null : new Uint8Array(file);
 }
 
-interface Brought {
+export interface Brought {
 	readonly path: string;
 	readonly bytes: Uint8Array;
 }
 
-/** Files below a folder, by name; links are not followed. Throws FILE_UNREADABLE. */
-function filesBelow(folder: string): Brought[] {
+/** Files below a folder, by name; links are not followed. Bundles bring what they hold. Throws FILE_UNREADABLE. */
+export function filesBelow(folder: string): Brought[] {
 	const hint =
 		"Give a folder with vendors' files: manifests, OCSP answers, lists, Intel's collateral, AMD's chains, bundles.";
 	const failed = (detail: string, cause?: unknown) =>
@@ -55,11 +55,12 @@ function filesBelow(folder: string): Brought[] {
 	}
 	if (names.length > MOST_FILES) throw failed(`${names.length} files; at most ${MOST_FILES} are read`);
 	let left = MOST_BYTES;
-	return names.sort().map((path) => {
+	const brought = names.sort().map((path) => {
 		const bytes = new Uint8Array(readInput(path, Math.min(left, MOST_FILE_BYTES), hint));
 		left -= bytes.length;
 		return { path, bytes };
 	});
+	return opened(brought);
 }
 
 export interface UpdateResult {
@@ -68,10 +69,9 @@ export interface UpdateResult {
 	/** Files by what became of them. */
 	readonly counts: Readonly<Record<Change | "refused" | "passed over", number>>;
 	/** Vendors' files that did not get in, with the reason. */
-	readonly refused: readonly { readonly file: string; readonly code: string; readonly detail: string }[];
+	readonly refused: readonly Refused[];
 }
 
-/** Bundles among the files bring what they hold. */
 function opened(brought: readonly Brought[]): Brought[] {
 	return brought.flatMap((one) => {
 		const decoded = kindOfFile(one.bytes) === "collateral bundle" ? decodeBundle(one.bytes) : null;
@@ -88,16 +88,24 @@ function oldBundle(file: Uint8Array | null, folder: string): Pick<Bundle, "items
 	throw new AssayError("FILE_UNREADABLE", `${bundlePath(folder)} is no bundle: ${decoded.detail}`, { hint });
 }
 
-/** Puts the vendors' files below `from` into the folder's bundle. */
-export async function updateBundle(folder: string, from: string, settings: AttestationSettings): Promise<UpdateResult> {
-	const files = opened(filesBelow(from));
+/**
+ * Puts vendors' files into the folder's bundle. `bring` is called twice and told what is at hand: the second time it may ask about what the
+ * first time brought. `chains`: evidence whose certificates issued some of it.
+ */
+export async function updateBundle(
+	folder: string,
+	bring: (items: readonly CollateralItem[]) => readonly Brought[] | Promise<readonly Brought[]>,
+	chains: readonly Uint8Array[],
+	settings: AttestationSettings,
+): Promise<UpdateResult> {
 	await makeDataDir(folder);
 	const lock = await lockFolder(folder);
 	if (lock === null)
 		throw new AssayError("FILE_UNWRITABLE", `another update of ${folder} is under way`, { hint: "Wait for its end." });
 	try {
 		const old = oldBundle(await loadBundle(folder), folder);
-		const merged = mergeAll(old.items, files, settings);
+		const merged = { items: old.items, counts: noChanges(), refused: [] as Refused[] };
+		for (let pass = 0; pass < 2; pass++) mergeInto(merged, await bring(merged.items), chains, settings);
 		const madeAtS = Math.max(old.madeAtS, Math.floor(settings.atMs / 1000));
 		if (merged.counts.new + merged.counts.renewed > 0) {
 			const { randomBytes } = realEnvironment();
@@ -113,14 +121,18 @@ export async function updateBundle(folder: string, from: string, settings: Attes
 	}
 }
 
-function mergeAll(before: readonly CollateralItem[], files: readonly Brought[], settings: AttestationSettings) {
-	const issuers = issuersIn(
-		[...files, ...before].map(({ bytes }) => bytes),
-		settings,
-	);
-	const counts = { new: 0, renewed: 0, same: 0, older: 0, full: 0, refused: 0, "passed over": 0 };
-	const refused: { file: string; code: string; detail: string }[] = [];
-	let items = before;
+const noChanges = () => ({ new: 0, renewed: 0, same: 0, older: 0, full: 0, refused: 0, "passed over": 0 });
+type Refused = { readonly file: string; readonly code: string; readonly detail: string };
+
+function mergeInto(
+	merged: { items: readonly CollateralItem[]; counts: ReturnType<typeof noChanges>; refused: Refused[] },
+	files: readonly Brought[],
+	chains: readonly Uint8Array[],
+	settings: AttestationSettings,
+): void {
+	const pool = [...files.map(({ bytes }) => bytes), ...merged.items.map(({ bytes }) => bytes), ...chains];
+	const issuers = files.length === 0 ? [] : issuersIn(pool, settings);
+	const { counts, refused } = merged;
 	for (const { path, bytes } of files) {
 		if (!isCollateral(bytes)) {
 			counts["passed over"] += 1;
@@ -133,9 +145,8 @@ function mergeAll(before: readonly CollateralItem[], files: readonly Brought[], 
 			continue;
 		}
 		const fetchedAtS = Math.floor(settings.atMs / 1000);
-		const merged = mergeItem(items, { ...item, fetchedAtS, source: path.slice(-500), bytes });
-		items = merged.items;
-		counts[merged.change] += 1;
+		const { items, change } = mergeItem(merged.items, { ...item, fetchedAtS, source: path.slice(-500), bytes });
+		merged.items = items;
+		counts[change] += 1;
 	}
-	return { items, counts, refused };
 }

@@ -110,6 +110,7 @@ async function assay(...args: string[]): Promise<{ code: number; out: string; er
 
 test("assay attest update needs a folder, and passes over what is no vendor's file", async () => {
 	assert.equal((await assay("update")).code, 64);
+	assert.equal((await assay("update", "report.bin", "--from", "strange")).code, 64);
 	assert.equal((await assay("update", "--from", join(scratch, "gone"))).code, 66);
 	mkdirSync(join(scratch, "strange"));
 	writeFileSync(join(scratch, "strange/words.txt"), "this is not a vendor's file");

@@ -1,5 +1,5 @@
 // `assay attest verify FILE… | show FILE | update`: attestation evidence of GPUs and CPUs, docs/attestation.md. Reads the named files and
-// the bundle of vendors' files, asks nobody.
+// the bundle of vendors' files; only `update FILE…` asks anybody.
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
@@ -7,7 +7,9 @@ import { type AttestationSettings, DEFAULT_POLICY, VENDOR_ROOTS } from "../../ve
 import { showFile } from "../../verify/attestation/show-file.ts";
 import { verifyFiles } from "../../verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../verify/attestation/x509/signature.ts";
-import { loadBundle, updateBundle } from "../attest-collateral.ts";
+import { loadBundle, type UpdateResult } from "../attest-collateral.ts";
+import { VENDOR_SOURCES } from "../attest-sources.ts";
+import { type FetchResult, updateFromFolder, updateFromVendors } from "../attest-update.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultAttestDir } from "../data-folder.ts";
 import { readInput } from "../evidence-file.ts";
@@ -37,8 +39,9 @@ export const attestCommand = command({
 SNP reports, Azure's vTPM evidence, dstack's JSON. What it needs beside it (certificates, manifests, OCSP answers, Intel's collateral, event
 logs) is recognised by content and may be given in any order; certificates follow the order of the reports they belong to.
 
-What is missing is looked for in the bundle of vendors' files, which \`update\` fills from a folder: each file gets in by its vendor's
-signature, and nothing is replaced by something older. No request is made.
+What is missing is looked for in the bundle of vendors' files. \`update FILE…\` fills it with what this evidence needs, from the vendors'
+services; \`update --from DIR\` takes the files of a folder, without network. Each file gets in by its vendor's signature, and nothing is
+replaced by something older. \`verify\` makes no request.
 
 Without --require a report is judged as far as the files go. Only the vendors' own roots are trusted.`,
 	options: {
@@ -51,7 +54,12 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 		require: choice("LEVEL", ["genuine", "measured"] as const, "the level that must be shown"),
 		json: flag("print as JSON"),
 	},
-	exits: { 0: "valid", 1: "invalid; update: a vendor's file was refused", 2: "inconclusive", 66: "unreadable file" },
+	exits: {
+		0: "valid",
+		1: "invalid; update: a vendor's file was refused",
+		2: "inconclusive; update: a vendor was not reached",
+		66: "unreadable file",
+	},
 	verbs: {
 		verify: {
 			takes: "FILE…",
@@ -68,9 +76,9 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 			},
 		},
 		update: {
-			needs: "--from DIR",
+			takes: "[FILE…]",
 			does: "puts vendors' files into the bundle that `verify` judges by",
-			run: async (values, io) => update(values, io),
+			run: async (values, io, ...paths) => update(paths, values, io),
 		},
 	},
 });
@@ -82,20 +90,31 @@ const settingsAt = (atMs: number): AttestationSettings => ({
 	verify: rememberSignatures(nodeSignatures),
 });
 
-async function update(asked: Asked, io: CliIo): Promise<number> {
-	if (asked.from === undefined) throw usageError("attest update needs --from DIR");
-	const result = await updateBundle(defaultAttestDir(io.env), resolve(io.cwd, asked.from), settingsAt(Date.now()));
+async function update(paths: readonly string[], asked: Asked, io: CliIo): Promise<number> {
+	const { from } = asked;
+	if ((from === undefined) === (paths.length === 0))
+		throw usageError("attest update takes either evidence to ask the vendors for, or --from DIR");
+	const [folder, settings] = [defaultAttestDir(io.env), settingsAt(Date.now())];
+	const result: UpdateResult & Partial<FetchResult> =
+		from === undefined
+			? await updateFromVendors(folder, readAll(paths), settings, VENDOR_SOURCES, io.interrupted)
+			: await updateFromFolder(folder, resolve(io.cwd, from), settings);
 	printResult(asked, io, result, (paint) => `${updateLines(result, paint).join("\n")}\n`);
-	return result.refused.length > 0 ? exitCodes.invalid.code : 0;
+	if (result.refused.length > 0) return exitCodes.invalid.code;
+	return (result.failed?.length ?? 0) > 0 ? exitCodes.inconclusive.code : 0;
+}
+
+function readAll(names: readonly string[]): Uint8Array[] {
+	if (names.length > MOST_FILES) throw usageError(`at most ${MOST_FILES} files are judged together`);
+	return names.map(read);
 }
 
 async function verify(paths: readonly string[], asked: Asked, io: CliIo): Promise<number> {
 	const atMs = asked.at === undefined ? Date.now() : Date.parse(asked.at);
 	if (Number.isNaN(atMs)) throw usageError(`--at takes a time like 2026-06-01T00:00:00Z, not '${asked.at}'`);
 	const names = [...paths, ...(asked.collateral ?? [])];
-	if (names.length > MOST_FILES) throw usageError(`at most ${MOST_FILES} files are judged together`);
 	const bundle = await loadBundle(defaultAttestDir(io.env));
-	const files = [...names.map(read), ...(bundle === null ? [] : [bundle])];
+	const files = [...readAll(names), ...(bundle === null ? [] : [bundle])];
 	const nonce = asked.nonce === undefined ? null : new Uint8Array(Buffer.from(asked.nonce, "hex"));
 	const { clockUs } = realEnvironment();
 	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settingsAt(atMs));

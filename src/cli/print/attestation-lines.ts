@@ -54,15 +54,19 @@ export function updateLines(
 		readonly madeAt: string;
 		readonly counts: Readonly<Record<string, number>>;
 		readonly refused: readonly { readonly file: string; readonly code: string; readonly detail: string }[];
+		readonly atHand?: number;
+		readonly failed?: readonly { readonly url: string; readonly detail: string }[];
 	},
 	paint: Paint,
 ): string[] {
-	const changes = Object.entries(result.counts).filter(([, count]) => count > 0);
+	const { atHand = 0, failed = [] } = result;
+	const changes = Object.entries({ ...result.counts, "at hand": atHand }).filter(([, count]) => count > 0);
 	return [
 		`${paint.strong(String(result.items))} vendors' files in the bundle of ${result.madeAt}`,
 		...changes.map(([change, count]) => `  ${change.padEnd(12)} ${count}`),
 		...result.refused.map(
 			({ file, code, detail }) => `  ${paint.bad("refused")}  ${safeText(file)}: ${code}, ${safeText(detail)}`,
 		),
+		...failed.map(({ url, detail }) => `  ${paint.unsure("not fetched")}  ${url}: ${safeText(detail)}`),
 	];
 }

@@ -117,7 +117,7 @@ function listItem(bytes: Uint8Array, issuers: readonly Certificate[], settings: 
 
 export const manifestId = (product: string, version: string): string => `${product} ${version}`.toUpperCase();
 export const intelId = (tee: string, fmspc: string): string => `${tee} ${fmspc}`.toLowerCase();
-const answerId = (serial: string, issuer: Certificate): string => `${fingerprintOf(issuer)} ${serial}`;
+export const answerId = (serial: string, issuer: Certificate): string => `${fingerprintOf(issuer)} ${serial}`;
 export const nameOf = ({ subject }: Certificate): string => readName(subject, "file").CN ?? bytesToHex(subject);
 
 const seconds = (fromMs: number, untilMs: number) => ({
