@@ -1,7 +1,11 @@
 // Customers that cheat, one function each: every one is refused by a code, and costs nobody anything. Each gives what it came to.
-import { nameBlob } from "../../src/api/blob-transfer.ts";
+import { nameBlob, uploadBlob } from "../../src/api/blob-transfer.ts";
+import { cancelJobCall, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
+import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { JobSpec } from "../../src/protocol/network/job-spec.ts";
+import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { type Customer, quote, submit, type toyJob, upload } from "./customer.ts";
 import type { JobMarket } from "./job-market.ts";
 
@@ -25,6 +29,7 @@ const codeOf = async (act: Promise<unknown>): Promise<string> => {
 };
 
 const QUOTES = 50;
+const NO_PROGRAM = new Uint8Array(2000).fill(7);
 
 /** In this order: some rely on what was uploaded before. */
 export const CUSTOMER_CHEATS: readonly {
@@ -58,6 +63,34 @@ export const CUSTOMER_CHEATS: readonly {
 	{
 		...{ name: "an overflowing spec", ends: "JOB_SPEC" },
 		act: ({ customer, job }) => codeOf(quote(customer, { ...job.spec, given: job.spec.given.slice(1) } as JobSpec)),
+	},
+	{
+		...{ name: "a program that is none", ends: "PROGRAM_MALFORMED" },
+		async act({ customer, job }) {
+			const { blob } = await nameBlob({ bytes: NO_PROGRAM });
+			await uploadBlob(customer.client, { bytes: NO_PROGRAM });
+			return codeOf(quote(customer, { ...job.spec, program: blob } as JobSpec));
+		},
+	},
+	{
+		// Nobody but an engine reads them: whoever is drawn declines, and locks nothing.
+		...{ name: "inputs outside their intervals", ends: "declined" },
+		async act({ market, customer, job }) {
+			const [first, ...others] = job.spec.given;
+			const bytes = new Uint8Array(first!.size).fill(127);
+			const { root } = await uploadBlob(customer.client, { bytes });
+			const spec = { ...job.spec, given: [{ ...first!, root }, ...others] } as JobSpec;
+			const id = await submit(market, customer, spec);
+			const part = await eventually(async () => {
+				const { record } = await customer.client.getJob({ params: { id } });
+				return record.parts[0]!.excluded.length > 0 && record.parts[0]!;
+			});
+			const { state } = await readJobPart(market.contracts, BigInt(`0x${id}`), 0);
+			const { offer } = await customer.client.getJobDraws({ params: { id } });
+			const cancel = cancelJobCall(market.contracts, jobTermsFromText(offer.escrow!.terms));
+			await sendCall(market.contracts.client, customer.account, cancel);
+			return part.claim === null && state === "untouched" ? "declined" : "taken";
+		},
 	},
 	{
 		...{ name: "a job without funds", ends: "JOB_UNFUNDED" },

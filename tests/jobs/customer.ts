@@ -25,8 +25,8 @@ async function rootOf(bytes: Uint8Array): Promise<Uint8Array> {
 	return foldPieces(roots);
 }
 
-export async function toyJob(method: JobMethod, title = "toy") {
-	const workload = toyWorkload(mlpSample(), TOY_SEGMENTS - 1);
+export async function toyJob(method: JobMethod, { title = "toy", segments = TOY_SEGMENTS } = {}) {
+	const workload = toyWorkload(mlpSample(), segments - 1);
 	return specOfWorkload(workload, { title, kind: "program", method, rootOf });
 }
 
@@ -47,12 +47,18 @@ export async function quote({ client, account }: Customer, spec: JobSpec) {
 	});
 }
 
-/** The job's name. */
-export async function submit({ contracts }: JobMarket, customer: Customer, spec: JobSpec): Promise<string> {
+/** The job's name. `onFunded` is told what it may cost at most. */
+export async function submit(
+	{ contracts }: JobMarket,
+	customer: Customer,
+	spec: JobSpec,
+	onFunded: (most: bigint) => void = () => {},
+): Promise<string> {
 	const { offer } = await quote(customer, spec);
 	const terms = jobTermsFromText(offer.escrow!.terms);
 	await sendCall(contracts.client, customer.account, approveJobsCall(contracts, jobCost(terms)));
 	await sendCall(contracts.client, customer.account, fundJobCall(contracts, terms));
+	onFunded(jobCost(terms));
 	await customer.client.submitJob({ body: { spec: spec as never, offer } });
 	return offer.id;
 }

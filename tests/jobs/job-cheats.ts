@@ -1,18 +1,15 @@
 // The cheaters of jobs in a network, one function each: a provider as owners run it, with one thing replaced. What each ends as: docs/jobs.md §9, §14.
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { nameBlob } from "../../src/api/blob-transfer.ts";
-import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
-import type { WorkSession } from "../../src/engine/client/work-session.ts";
+import { fetchBlob, nameBlob } from "../../src/api/blob-transfer.ts";
+import type { ApiClient } from "../../src/api/create-client.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import type { JobMethod } from "../../src/protocol/network/job.ts";
+import { questionText } from "../../src/protocol/network/job-question.ts";
 import type { AskedPart, ClaimReply, JobDesk } from "../../src/provider/jobs/job-desk.ts";
-import type { JobEngine, StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
-import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
-import { claimText, readClaim } from "../../src/work/runs/claim-file.ts";
-import { segmentTree } from "../../src/work/trace/commitments.ts";
 import { TOY_SEGMENTS } from "./customer.ts";
+import * as lies from "./job-lies.ts";
 import type { Handlers, JobCheat } from "./job-market.ts";
 
 export interface NetworkCheat extends JobCheat {
@@ -25,84 +22,42 @@ export interface NetworkCheat extends JobCheat {
 	 * that is replaced.
 	 */
 	readonly ends: "convicted" | "lost" | "unchecked" | "unpaid";
+	/** Takes jobs of this method only; by default what is sampled. */
+	readonly method?: JobMethod["name"];
+	/** That it is found out; 1 unless given. Else it is paid. */
+	readonly chance?: number;
+	/** Does some work as it must, and is paid for that. */
+	readonly mayEarn?: true;
 }
-
-type At = Parameters<StartJobEngine>[0];
-const isAudit = ({ storePath }: At): boolean => /-audit\d+\/store$/.test(storePath);
-
-/** Lies in one element, and stands by it in all that it says. */
-const lying =
-	(cheat: Cheat, inAudits = false) =>
-	(honest: JobEngine, at: At): JobEngine =>
-		isAudit(at) === inAudits ? { ...honest, open: toyOpener(at.storePath, cheat) } : honest;
-
-/** Every session is another's. */
-const otherSession =
-	(change: (session: WorkSession) => WorkSession) =>
-	(honest: JobEngine, at: At): JobEngine =>
-		isAudit(at) ? honest : { ...honest, open: async (work) => change(await honest.open(work)) };
-
-/** The list of states is another than what was run, from the end of the run on. */
-const otherStates =
-	(change: (states: Uint8Array[]) => void) =>
-	(honest: JobEngine, at: At): JobEngine => {
-		if (isAudit(at)) return honest;
-		const folder = dirname(at.storePath);
-		const [claimPath, statesPath] = [join(folder, "claim.json"), join(folder, "states.bin")];
-		return {
-			...honest,
-			async close() {
-				await honest.close();
-				let run: ReturnType<typeof readClaim>;
-				try {
-					run = readClaim(readFileSync(claimPath), readFileSync(statesPath));
-				} catch {
-					return; // Not run to its end, or changed before.
-				}
-				const states = run.states.map((state) => Uint8Array.from(state));
-				change(states);
-				const claim = { ...run.claim, segmentRoot: segmentTree(states).root };
-				writeFileSync(statesPath, Buffer.concat(states));
-				writeFileSync(claimPath, claimText(claim, run.seed));
-			},
-		};
-	};
-
-const never = (signal?: AbortSignal): Promise<never> =>
-	new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason), { once: true }));
-
-/** Runs nothing, for as long as it is let. */
-const idle = otherSession((session) => proxy(session, { run: ({ signal }) => never(signal) }));
-
-/** Methods of classes stay bound to their own. */
-function proxy<T extends object>(of: T, over: Partial<T>): T {
-	return new Proxy(of, {
-		get(target, name) {
-			const changed = over[name as keyof T];
-			if (changed !== undefined) return changed;
-			const value = target[name as keyof T];
-			return typeof value === "function" ? value.bind(target) : value;
-		},
-	});
-}
-
-const flipped = (bytes: Uint8Array): Uint8Array => bytes.map((byte, i) => (i === 0 ? byte ^ 1 : byte));
-
-/** Runs and answers with another seed than the job's. */
-const otherSeed = (honest: JobEngine): JobEngine => ({
-	...honest,
-	async open(work) {
-		const session = await honest.open({ ...work, seed: flipped(work.seed) });
-		return proxy(session, { seed: (seed) => session.seed(flipped(seed)) });
-	},
-});
 
 const LAST = TOY_SEGMENTS - 1;
+const MIDDLE = { segment: 3, step: 0, op: 0, element: 3 } as const;
+/** Windows are of one segment; the first is run again for sure, and the last with the one before it; of the others one is drawn. */
+const ONE_OF_MIDDLE = 1 / (TOY_SEGMENTS - 3);
+
+/** Works as it must, but at parts of more segments than these: those it takes, and lets lie. */
+function dropsAbove(most: number): JobCheat {
+	const dear = new Set<string>();
+	const isDear = ({ job, audit }: AskedPart): boolean => audit === null && dear.has(job);
+	return {
+		desk: (honest) => ({
+			...honest,
+			async offer(asked, signal) {
+				const offer = await honest.offer(asked, signal);
+				if (offer.count > most) dear.add(asked.job);
+				return offer;
+			},
+			beat: async (asked, beat) => (isDear(asked) ? { go: true } : honest.beat(asked, beat)),
+			claim: async (asked, claim) => (isDear(asked) ? noReply(asked) : honest.claim(asked, claim)),
+		}),
+	};
+}
+
 const noReply = (asked: AskedPart): Promise<ClaimReply> => {
 	throw new AssayError("API_UNREACHABLE", `nothing is handed in for ${asked.job}`);
 };
 
-/** One part and no more: a claim that nobody can judge would hold up every job that its provider gets. */
+/** One part and no more: a claim that nobody can judge would hold up every job that its provider gets, and one try is one try. */
 const onceOnly = (honest: Handlers): Handlers => {
 	let taken: string | null = null;
 	return {
@@ -116,18 +71,55 @@ const onceOnly = (honest: Handlers): Handlers => {
 	};
 };
 
+/** Who ran nothing knows the state before its window, and nothing else. */
+const echoed = (right: Uint8Array): Uint8Array =>
+	Buffer.concat(Array.from({ length: right.length / 32 }, () => right.subarray(0, 32)));
+
+/** What the claim says, from whoever tells it; null: nobody does. */
+async function copied(api: ApiClient, job: string, right: Uint8Array): Promise<Uint8Array | null> {
+	const { rows } = await api.listClaims({ query: { job, limit: 1 } });
+	const [claim] = rows;
+	if (claim === undefined) return null;
+	if (claim.ends !== null) {
+		const states = Buffer.from(await fetchBlob(api, claim.ends.states, { job }));
+		const at = states.indexOf(right.subarray(0, 32));
+		return states.subarray(at, at + right.length);
+	}
+	const question = questionText({ kind: "roots", segment: 1, audit: null, page: 0 });
+	const told = await api.askClaim({ params: { hash: claim.hash }, body: { question } }).catch(() => null);
+	return told === null ? null : right;
+}
+
 export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	{
 		...{ name: "forges the last segment", party: "provider", ends: "convicted" },
-		engine: lying({ segment: LAST, step: 0, op: 0, element: 3 }),
+		engine: lies.lying({ segment: LAST, step: 0, op: 0, element: 3 }),
 	},
 	{
 		...{ name: "other seed", party: "provider", ends: "convicted" },
-		engine: (honest, at) => (isAudit(at) ? honest : otherSeed(honest)),
+		engine: lies.otherSeed,
+	},
+	{ name: "skips steps", party: "provider", ends: "convicted", engine: lies.lying(lies.skipSteps) },
+	{ name: "smaller batch", party: "provider", ends: "convicted", engine: lies.lying(lies.smallerBatch) },
+	{ name: "cheaper model", party: "provider", ends: "convicted", engine: lies.lying(lies.cheaperModel) },
+	{ name: "stale weights", party: "provider", ends: "convicted", engine: lies.lying(lies.staleWeights) },
+	{ name: "other data", party: "provider", ends: "convicted", engine: lies.otherData },
+	{ name: "other program", party: "provider", ends: "convicted", engine: lies.otherProgram },
+	{
+		...{ name: "forges one segment", party: "provider", ends: "convicted", chance: ONE_OF_MIDDLE },
+		...{ handlers: onceOnly, engine: lies.lying(MIDDLE) },
+	},
+	{
+		...{ name: "forges one segment, redundant", party: "provider", ends: "convicted", method: "redundant" },
+		engine: lies.lying(MIDDLE),
+	},
+	{
+		...{ name: "drops expensive jobs", party: "provider", ends: "lost", mayEarn: true },
+		...dropsAbove(TOY_SEGMENTS),
 	},
 	{
 		...{ name: "lies and says nothing", party: "provider", ends: "unchecked" },
-		engine: lying({ segment: LAST, step: 0, op: 0, element: 3 }),
+		engine: lies.lying({ segment: LAST, step: 0, op: 0, element: 3 }),
 		handlers: (honest) => ({
 			...onceOnly(honest),
 			ask: async () => {
@@ -137,13 +129,13 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	},
 	{
 		...{ name: "claims without running", party: "provider", ends: "unchecked", handlers: onceOnly },
-		engine: otherStates((states) => {
+		engine: lies.otherStates((states) => {
 			for (const state of states.slice(1, -1)) state[5]! ^= 1;
 		}),
 	},
 	{
 		...{ name: "begins at another state", party: "provider", ends: "lost" },
-		engine: otherStates(([first]) => {
+		engine: lies.otherStates(([first]) => {
 			first![5]! ^= 1;
 		}),
 	},
@@ -158,13 +150,13 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 			async upload(from, signal) {
 				const { root } = (await nameBlob(from)).blob;
 				const bytes = "bytes" in from ? from.bytes : readFileSync(from.path);
-				const sent = await honest.upload({ bytes: flipped(bytes) }, signal);
+				const sent = await honest.upload({ bytes: lies.flipped(bytes) }, signal);
 				return { root, size: sent.size };
 			},
 		}),
 	},
 	{
-		...{ name: "beats without work", party: "provider", ends: "lost", engine: idle },
+		...{ name: "beats without work", party: "provider", ends: "lost", engine: lies.idle },
 		desk: (honest) => {
 			let done = 0;
 			const more = () => Math.min(TOY_SEGMENTS, ++done);
@@ -172,7 +164,7 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 		},
 	},
 	{
-		...{ name: "drops what it took", party: "provider", ends: "lost", engine: idle },
+		...{ name: "drops what it took", party: "provider", ends: "lost", engine: lies.idle },
 		desk: (honest) => ({ ...honest, beat: async () => ({ go: true }) }),
 	},
 	{
@@ -193,7 +185,7 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 		...{ name: "answers for another job", party: "provider", ends: "lost" },
 		desk: (honest) => ({
 			...honest,
-			claim: (asked, claim) => honest.claim({ ...asked, job: bytesToHex(flipped(hexToBytes(asked.job)!)) }, claim),
+			claim: (asked, claim) => honest.claim({ ...asked, job: bytesToHex(lies.flipped(hexToBytes(asked.job)!)) }, claim),
 		}),
 	},
 	{
@@ -202,7 +194,7 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	},
 	{
 		...{ name: "auditor that accuses", party: "auditor", ends: "unpaid" },
-		engine: (honest, at) => (isAudit(at) ? otherSeed(honest) : honest),
+		engine: lies.lying(lies.spoiled, true),
 	},
 	{
 		...{ name: "auditor that echoes", party: "auditor", ends: "unpaid" },
@@ -210,11 +202,26 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 			...honest,
 			async upload(from, signal) {
 				if (!("bytes" in from)) return honest.upload(from, signal);
-				// It knows the state before its window, and nothing else.
-				const [first, count] = [from.bytes.subarray(0, 32), from.bytes.length / 32];
-				return honest.upload({ bytes: Buffer.concat(Array.from({ length: count }, () => first)) }, signal);
+				return honest.upload({ bytes: echoed(from.bytes) }, signal);
 			},
 		}),
+	},
+	{
+		...{ name: "auditor that copies", party: "auditor", ends: "unpaid" },
+		desk: (honest, api) => {
+			let right: Uint8Array | null = null;
+			return {
+				...honest,
+				upload(from, signal) {
+					if ("bytes" in from) right = from.bytes;
+					return honest.upload(from, signal);
+				},
+				async answerAudit(asked) {
+					const bytes = (await copied(api, asked.job, right!)) ?? echoed(right!);
+					await honest.answerAudit(asked, await honest.upload({ bytes }, AbortSignal.timeout(60_000)));
+				},
+			};
+		},
 	},
 	{
 		...{ name: "auditor that is silent", party: "auditor", ends: "unpaid" },

@@ -2,7 +2,7 @@
 // (src/provider/jobs), on real agent links, with src/work's own machine in the place of an engine. A cheater is such a provider with one thing replaced.
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import { createApiClient } from "../../src/api/create-client.ts";
+import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
 import { type Contracts, callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
@@ -10,6 +10,7 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
+import type { JobMethod } from "../../src/protocol/network/job.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { openHostJobs } from "../../src/provider/jobs/host-jobs.ts";
 import type { JobChain } from "../../src/provider/jobs/job-chain.ts";
@@ -40,7 +41,8 @@ export type Handlers = ReturnType<Awaited<ReturnType<typeof openHostJobs>>["hand
 
 /** What a cheater replaces; everything else is as owners run it. */
 export interface JobCheat {
-	readonly desk?: (honest: JobDesk) => JobDesk;
+	/** `api`: what it may ask of the validator beside, with its own key. */
+	readonly desk?: (honest: JobDesk, api: ApiClient) => JobDesk;
 	readonly chain?: (honest: JobChain) => JobChain;
 	readonly engine?: (honest: JobEngine, at: Parameters<StartJobEngine>[0]) => JobEngine;
 	readonly handlers?: (honest: Handlers) => Handlers;
@@ -58,13 +60,18 @@ export interface JobMarket {
 	readonly contracts: Contracts;
 	readonly validatorAccount: `0x${string}`;
 	/** A provider. Auditors have no deposit, and so no part of their own. */
-	provide(name: string, o?: { readonly cheat?: JobCheat; readonly isAuditor?: boolean }): Promise<MarketParty>;
+	provide(
+		name: string,
+		o?: { readonly cheat?: JobCheat; readonly isAuditor?: boolean; readonly methods?: readonly JobMethod["name"][] },
+	): Promise<MarketParty>;
 	/** Tokens, gas and a client that signs. */
 	customer(
 		name: string,
 	): Promise<{ readonly account: ChainAccount; readonly client: ReturnType<typeof createApiClient> }>;
 	/** Tokens that are somebody's, wherever they lie: its own, deposits, what it is owed. */
 	worth(account: `0x${string}`): Promise<bigint>;
+	/** Gas of all transactions so far, by the account that sent them, in lower case. */
+	gasSpent(): Promise<ReadonlyMap<string, bigint>>;
 	/** What went wrong where nobody was asked. */
 	readonly troubles: string[];
 	close(): Promise<void>;
@@ -73,8 +80,10 @@ export interface JobMarket {
 /** Times of seconds instead of hours, and enough of them for honest ones on a busy machine: who loses a part does not get it again. */
 const PARAMS = {
 	...{ jobAcceptMs: 60_000, jobBeatMs: 1500, jobBeatMisses: 8, jobLeastWorkMs: 20_000, jobStartMs: 900_000 },
-	...{ jobCheckedMs: 1000, jobWindowMs: 600_000 },
+	// A claim that nobody can judge is given up after a minute, and waits for its window longer than any simulation takes.
+	...{ jobCheckedMs: 1000, jobWindowMs: 12 * 3_600_000, jobSilenceMs: 60_000 },
 };
+const METHODS = ["redundant", "sampled", "optimistic"] as const;
 
 export async function openJobMarket(): Promise<JobMarket> {
 	const data = makeDataDir();
@@ -105,7 +114,7 @@ export async function openJobMarket(): Promise<JobMarket> {
 	const market: JobMarket = {
 		...{ validator, contracts, troubles },
 		validatorAccount: validator.chain!.account as `0x${string}`,
-		async provide(name, { cheat = {}, isAuditor = false } = {}) {
+		async provide(name, { cheat = {}, isAuditor = false, methods = METHODS } = {}) {
 			const [signer, account] = [signerNamed(name), accountNamed(name)];
 			await endow(account, isAuditor ? 0n : DEPOSIT);
 			const chain = await openJobChain(contracts, account, signer.key);
@@ -113,11 +122,7 @@ export async function openJobMarket(): Promise<JobMarket> {
 				dataFolder: mkdtempSync(join(data.path, "provider-")),
 				limits: {
 					...{ memoryBytes: 2 ** 30, diskBytes: 2 ** 30, minutes: 60, pricePerHourMicros: 3_600_000_000 },
-					...{
-						leastMicros: 0,
-						mostBondMicros: Number.MAX_SAFE_INTEGER,
-						methods: ["redundant", "sampled", "optimistic"],
-					},
+					...{ leastMicros: 0, mostBondMicros: Number.MAX_SAFE_INTEGER, methods },
 				},
 				chain: cheat.chain?.(chain) ?? chain,
 				startEngine: async (at) => {
@@ -128,7 +133,7 @@ export async function openJobMarket(): Promise<JobMarket> {
 				hold: async () => () => {},
 				deskOf: (url, validatorKey) => {
 					const desk = openJobDesk({ url, validatorKey, signer, nowMs: env.nowMs, randomBytes: env.randomBytes });
-					return cheat.desk?.(desk) ?? desk;
+					return cheat.desk?.(desk, createApiClient({ baseUrl: validator.url, signer })) ?? desk;
 				},
 				...{ after: env.after, nowMs: env.nowMs, beatMs: 400 },
 				onEvent: (event) => void (event.kind === "trouble" && troubles.push(`${name}: ${event.code} ${event.detail}`)),
@@ -139,11 +144,12 @@ export async function openJobMarket(): Promise<JobMarket> {
 				handlers: cheat.handlers?.(honest) ?? honest,
 			});
 			await prove(validator, signer.key);
+			let closing: Promise<void> | null = null;
 			const party = {
 				...{ name, id: signer.key, account },
-				async close() {
-					await agent.close();
-					await jobs.stop();
+				close: () => {
+					closing ??= agent.close().then(() => jobs.stop());
+					return closing;
 				},
 			};
 			parties.push(party);
@@ -158,6 +164,18 @@ export async function openJobMarket(): Promise<JobMarket> {
 			const { free, locked, leaving } = await read(contracts, "jobEscrow", "depositOf", account);
 			const owed = await read(contracts, "jobEscrow", "owedTo", account);
 			return (await read(contracts, "token", "balanceOf", account)) + owed + free + locked + leaving;
+		},
+		async gasSpent() {
+			const spent = new Map<string, bigint>();
+			const newest = await client.viem.getBlockNumber();
+			for (let blockNumber = 0n; blockNumber <= newest; blockNumber++) {
+				const { transactions } = await client.viem.getBlock({ blockNumber });
+				for (const hash of transactions) {
+					const { from, gasUsed } = await client.viem.getTransactionReceipt({ hash });
+					spent.set(from.toLowerCase(), (spent.get(from.toLowerCase()) ?? 0n) + gasUsed);
+				}
+			}
+			return spent;
 		},
 		async close() {
 			await Promise.all(parties.map((party) => party.close().catch(() => {})));

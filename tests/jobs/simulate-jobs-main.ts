@@ -1,22 +1,31 @@
-// What `npm run simulate -- --jobs N` prints: cheaters on paper (as many tries of each as were asked for), then all of them once in a network of N jobs.
+// What `npm run simulate -- --jobs N` prints: cheaters on paper (as many tries of each as were asked for), then all of them, once in every round, in a network
+// with N jobs in flight.
 import { type Campaign, campaignOf } from "./paper-campaign.ts";
 import { PAPER_CHEATS } from "./paper-cheats.ts";
-import { type JobsReport, type PartyReport, simulateJobs } from "./simulate-jobs.ts";
+import { type JobsReport, type KindReport, type PartyReport, simulateJobs } from "./simulate-jobs.ts";
 
 interface Asked {
 	readonly jobs: number;
+	readonly rounds: number;
+	/** By their names; null: all. */
+	readonly cheats: readonly string[] | null;
 	readonly tries: number;
 	readonly seed: number;
 	readonly isJson: boolean;
 }
 
 /** True: all is as the page says. */
-export async function simulateJobMarket({ jobs, tries, seed, isJson }: Asked): Promise<boolean> {
+export async function simulateJobMarket({ jobs, rounds, cheats, tries, seed, isJson }: Asked): Promise<boolean> {
 	const paper = PAPER_CHEATS.map((cheat) => {
 		console.error(`on paper: ${cheat.name}`);
 		return campaignOf(cheat, { tries, seed });
 	});
-	const network = await simulateJobs({ jobs, onProgress: (line) => console.error(line) });
+	const network = await simulateJobs({
+		jobs,
+		rounds,
+		...(cheats && { cheats }),
+		onProgress: (line) => console.error(line),
+	});
 	const off = paper.filter(({ sigmas, wronged }) => Math.abs(sigmas) > 3 || wronged.length > 0);
 	const ok = off.length === 0 && network.ok;
 	console.log(isJson ? JSON.stringify({ paper, network, ok }, null, "\t") : tableOf(paper, network, ok));
@@ -36,20 +45,33 @@ function paperLine({ name, tries, caught, chance, sigmas, falsePaid, ...money }:
 	return `  ${name.padEnd(34)}${found}${said}${sigmas.toFixed(1).padStart(6)}${String(falsePaid).padStart(7)}${sums.join("")}${wrong}`;
 }
 
-function partyLine({ name, ended, gain, outcomes }: PartyReport): string {
-	const counts = [...Map.groupBy(outcomes, (one) => one)].map(([one, all]) => `${one} ×${all.length}`);
-	return `  ${name.padEnd(30)}${(ended ?? "").padEnd(12)}${gain.toFixed(5).padStart(12)}  ${counts.join(", ")}`;
+const counted = (all: readonly string[]): string =>
+	[...Map.groupBy(all, (one) => one)].map(([one, same]) => `${one} ×${same.length}`).join(", ");
+
+function kindLine({ kind, ends, tries, caught, chance, sigmas, gain }: KindReport): string {
+	const found = `${caught} of ${tries}`.padStart(12);
+	const said = `${(100 * chance).toFixed(1)} %`.padStart(9);
+	return `  ${kind.padEnd(30)}${ends.padEnd(11)}${found}${said}${sigmas.toFixed(1).padStart(6)}${gain.toFixed(5).padStart(12)}`;
+}
+
+function partyLine({ name, ended, gain, gas, outcomes }: PartyReport): string {
+	const spent = `${(gas / 1e6).toFixed(2)} M`.padStart(10);
+	return `  ${name.padEnd(50)}${(ended ?? "").padEnd(18)}${gain.toFixed(5).padStart(12)}${spent}  ${counted(outcomes)}`;
 }
 
 function tableOf(paper: readonly Campaign[], network: JobsReport, ok: boolean): string {
 	const head = "found  formula     σ  false      gain   honest  customer validator   burned";
-	const { parties, jobs, missed, wronged, seconds } = network;
+	const { parties, kinds, jobs, missed, wronged, seconds } = network;
+	const told = parties.filter(({ kind }) => kind === null);
 	return [
 		`on paper, ${paper[0]?.tries ?? 0} tries of each; tokens a job, gas and work taken off`,
 		`  ${"".padEnd(36)}${head}`,
 		...paper.map(paperLine),
-		`in a network: ${jobs.length} jobs, ${jobs.reduce((sum, { attempts }) => sum + attempts, 0)} attempts in ${seconds.toFixed(0)} s; tokens before and after`,
-		...parties.map(partyLine),
+		`in a network: ${jobs.length} jobs, ${jobs.reduce((sum, { attempts }) => sum + attempts, 0)} attempts in ${seconds.toFixed(0)} s`,
+		`  ${"cheater".padEnd(30)}${"ends".padEnd(11)}${"caught".padStart(12)}  formula     σ  tokens a try`,
+		...kinds.map(kindLine),
+		"  everybody else, with tokens and gas of all jobs",
+		...told.map(partyLine),
 		`ended otherwise than they must: ${missed.length}${missed.map((one) => `\n  ${one}`).join("")}`,
 		`honest ones that lost: ${wronged.length}${wronged.map((one) => `\n  ${one}`).join("")}`,
 		ok ? "OK: every cheater ended as it must, nobody honest lost anything" : "NOT OK",

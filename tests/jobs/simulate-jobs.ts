@@ -1,19 +1,21 @@
 // Jobs among strangers, simulated: every cheater of job-cheats.ts among honest providers before a real validator and the embedded chain. Each cheater is
-// drawn once at least: honest ones that can lock a bond come when all that cheat had their try. Says how each ended, and what everybody had before and
-// after, in tokens. Page: docs/jobs.md §9; the command: npm run simulate -- --jobs N.
+// drawn once at least, in every round under a new name: honest ones that can lock a bond come when all that cheat had their try. Says how each ended, and
+// what everybody had before and after, in tokens and gas. Page: docs/jobs.md §9; the command: npm run simulate -- --jobs N --rounds R.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "../../src/api/types.ts";
 import { readEvents } from "../../src/chain/contracts/contracts.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import type { JobMethod } from "../../src/protocol/network/job.ts";
-import { type Customer, submit, toyJob, upload } from "./customer.ts";
+import { type Customer, submit, TOY_SEGMENTS, toyJob, upload } from "./customer.ts";
 import { CUSTOMER_CHEATS } from "./customer-cheats.ts";
 import { NETWORK_CHEATS, type NetworkCheat } from "./job-cheats.ts";
 import { type Handlers, type JobMarket, type MarketParty, openJobMarket, UNIT } from "./job-market.ts";
+import { tryValidators } from "./validator-cheats.ts";
 
 export interface SimulateJobs {
-	/** Jobs that are handed in. */
+	/** Jobs in flight: as long as somebody has not had its try, a new one is handed in for each that ended or stands still. */
 	readonly jobs: number;
+	/** How often every cheater comes; 1 unless given. */
+	readonly rounds?: number;
 	/** Default: all. */
 	readonly cheats?: readonly string[];
 	readonly onProgress?: (line: string) => void;
@@ -21,6 +23,8 @@ export interface SimulateJobs {
 
 export interface PartyReport {
 	readonly name: string;
+	/** Of a cheater: what it does. */
+	readonly kind: string | null;
 	readonly isHonest: boolean;
 	/** Its parts and audits, by how they ended. */
 	readonly outcomes: readonly string[];
@@ -28,16 +32,31 @@ export interface PartyReport {
 	readonly ended: string | null;
 	/** Tokens; what it has now less what it had. */
 	readonly gain: number;
+	/** Of all its transactions. */
+	readonly gas: number;
+}
+
+/** One kind of cheater over all rounds. */
+export interface KindReport {
+	readonly kind: string;
+	readonly ends: string;
+	readonly tries: number;
+	readonly caught: number;
+	readonly chance: number;
+	readonly sigmas: number;
+	/** Tokens a try. */
+	readonly gain: number;
 }
 
 export interface JobsReport {
 	readonly jobs: readonly { readonly states: readonly string[]; readonly attempts: number }[];
 	readonly parties: readonly PartyReport[];
+	readonly kinds: readonly KindReport[];
 	/** Tokens that the accuser gave on to those who had audited what fell. */
 	readonly passedOn: number;
 	/** Cheaters that ended otherwise than they must. */
 	readonly missed: readonly string[];
-	/** Honest parties that lost tokens, or were convicted. */
+	/** Honest parties that were convicted or have less than before, gas taken off; the customer: less than by what it was quoted, beside the gas of funding. */
 	readonly wronged: readonly string[];
 	readonly seconds: number;
 	readonly ok: boolean;
@@ -47,7 +66,18 @@ const AUDITORS = 4;
 /** All cheaters one after the other take minutes: only what hangs takes longer. */
 const LIMIT_MS = 1_200_000;
 const LOOK_MS = 200;
-const METHOD: JobMethod = { name: "sampled", count: 1 };
+/** What a transaction costs, as on paper: a thousandth of a token for a million gas. */
+const TOKENS_A_GAS = 1e-9;
+
+type JobKind = "small" | "large" | "redundant";
+const KINDS = {
+	small: () => toyJob({ name: "sampled", count: 1 }),
+	large: () => toyJob({ name: "sampled", count: 1 }, { segments: 2 * TOY_SEGMENTS }),
+	redundant: () => toyJob({ name: "redundant", count: 2 }),
+} as const;
+/** The kind of job in which a cheater can do what it does. */
+const kindFor = ({ method, mayEarn }: NetworkCheat): JobKind =>
+	method === "redundant" ? "redundant" : mayEarn ? "large" : "small";
 
 interface Cast {
 	readonly party: MarketParty;
@@ -69,18 +99,13 @@ async function endOf({ validator }: JobMarket, jobs: readonly Job[], { party, ch
 		outcomes.push("unchecked");
 	const ended = (): string | null => {
 		if (cheat?.party === "auditor") return outcomes.includes("replaced") ? "unpaid" : null;
+		const isLost = outcomes.some((one) => one === "lost" || one === "late" || one === "silent");
+		if (cheat?.mayEarn) return isLost ? "lost" : null;
 		for (const end of ["paid", "convicted", "unchecked"]) if (outcomes.includes(end)) return end;
-		return outcomes.some((one) => one === "lost" || one === "late" || one === "silent") ? "lost" : null;
+		return isLost ? "lost" : null;
 	};
 	return { outcomes, ended: cheat === null ? null : ended() };
 }
-
-/** Whether every part is over, or held up by a claim that nobody can convict and nobody checks. */
-const isSettled = ({ record }: Job, stuck: ReadonlySet<string>): boolean =>
-	record.parts.every(
-		({ state, provider, isChecked }) =>
-			state === "paid" || state === "refunded" || (state === "claimed" && !isChecked && stuck.has(provider!)),
-	);
 
 /** A provider that cheats audits nothing: what it earned as an honest auditor would hide what its lie brings. */
 function cheatOnly(cheat: NetworkCheat): NetworkCheat {
@@ -98,37 +123,149 @@ function cheatOnly(cheat: NetworkCheat): NetworkCheat {
 	};
 }
 
+class Simulation {
+	readonly market: JobMarket;
+	readonly cast: Cast[] = [];
+	readonly ids: string[] = [];
+	/** What the customer may have to pay at most. */
+	quoted = 0n;
+	readonly customer: Customer;
+	private readonly made = new Map<JobKind, Awaited<ReturnType<typeof toyJob>>>();
+	private readonly kinds = new Map<string, JobKind>();
+	private readonly over = new Map<string, Job>();
+	private readonly gone = new Set<Cast>();
+
+	constructor(market: JobMarket, customer: Customer) {
+		this.market = market;
+		this.customer = customer;
+	}
+
+	async join(name: string, cheat: NetworkCheat | null, isAuditor: boolean): Promise<void> {
+		const methods = cheat?.party === "provider" ? { methods: [cheat.method ?? "sampled"] as const } : {};
+		const party = await this.market.provide(name, { isAuditor, ...methods, ...(cheat && { cheat: cheatOnly(cheat) }) });
+		this.cast.push({ party, cheat, before: await this.market.worth(party.account.address) });
+	}
+
+	async jobOf(kind: JobKind) {
+		const known = this.made.get(kind) ?? (await KINDS[kind]());
+		if (!this.made.has(kind)) await upload(this.customer, known);
+		this.made.set(kind, known);
+		return known;
+	}
+
+	async handIn(kind: JobKind): Promise<void> {
+		const { spec } = await this.jobOf(kind);
+		const id = await submit(this.market, this.customer, spec, (most) => {
+			this.quoted += most;
+		});
+		this.ids.push(id);
+		this.kinds.set(id, kind);
+	}
+
+	async jobs(): Promise<Job[]> {
+		const all: Job[] = [];
+		for (const id of this.ids) {
+			const job = this.over.get(id) ?? (await this.customer.client.getJob({ params: { id } }));
+			if (job.isOver) this.over.set(id, job);
+			all.push(job);
+		}
+		return all;
+	}
+
+	/** Held up by a claim that nobody can convict and nobody checks. */
+	isStuck({ record }: Job): boolean {
+		const stuck = this.cast.filter(({ cheat }) => cheat?.ends === "unchecked").map(({ party }) => party.id);
+		return record.parts.some(
+			({ state, provider, isChecked }) => state === "claimed" && !isChecked && stuck.includes(provider!),
+		);
+	}
+
+	/** Those that had no part yet, or not one in which they cheat. */
+	async untried(jobs: readonly Job[]): Promise<Cast[]> {
+		const parts = jobs.flatMap(({ record }) => record.parts);
+		const left: Cast[] = [];
+		for (const one of this.cast) {
+			if (one.cheat?.party !== "provider" || this.gone.has(one)) continue;
+			const rows = await this.market.validator.store.jobs.partsOf([one.party.id]);
+			const had = one.cheat.mayEarn
+				? rows.some(({ outcome }) => outcome === "lost" || outcome === "late")
+				: rows.some(({ outcome }) => outcome !== "declined") ||
+					parts.some(
+						({ provider, state }) => provider === one.party.id && (state === "running" || state === "claimed"),
+					);
+			if (!had) left.push(one);
+		}
+		return left;
+	}
+
+	/** Who was paid, lost its part or was convicted has nothing more to say: with it gone fewer are asked for audits that they will not do. */
+	async retire(): Promise<void> {
+		const jobs = await this.jobs();
+		for (const one of this.cast) {
+			if (one.cheat?.party !== "provider" || this.gone.has(one)) continue;
+			const { ended } = await endOf(this.market, jobs, one);
+			if (ended === null || ended === "unchecked") continue;
+			this.gone.add(one);
+			await one.party.close();
+		}
+	}
+
+	/** Until each provider that cheats had a part. There is always a job for those that had none. */
+	async allTried(most: number, say: (line: string) => void): Promise<void> {
+		let last = "";
+		await until(async () => {
+			const all = await this.jobs();
+			const left = await this.untried(all);
+			const live = all.filter((job) => !job.isOver && !this.isStuck(job));
+			const states = live.map(({ record }) =>
+				record.parts.map(({ state, attempt }) => `${state} ${attempt}`).join(" "),
+			);
+			const names = left.map(({ party }) => party.name);
+			const now = `${all.length} jobs, at work: ${states.join(", ")}; not tried yet: ${names.join(", ") || "nobody"}`;
+			if (now !== last) say(now);
+			last = now;
+			const wanted = new Set(left.map(({ cheat }) => kindFor(cheat!)));
+			const missing = [...wanted].filter((kind) => !live.some(({ id }) => this.kinds.get(id) === kind));
+			for (const kind of missing) await this.handIn(kind);
+			for (let i = live.length + missing.length; i < most && left.length > 0; i++)
+				await this.handIn(kindFor(left[i % left.length]!.cheat!));
+			return left.length === 0;
+		});
+	}
+}
+
 export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 	const say = o.onProgress ?? (() => {});
 	const began = performance.now();
+	const took = () => (performance.now() - began) / 1000;
 	const cheats = NETWORK_CHEATS.filter(({ name }) => o.cheats?.includes(name) ?? true);
 	const market = await openJobMarket();
 	try {
-		const cast: Cast[] = [];
-		const join = async (name: string, cheat: NetworkCheat | null, isAuditor: boolean) => {
-			const party = await market.provide(name, { isAuditor, ...(cheat && { cheat: cheatOnly(cheat) }) });
-			cast.push({ party, cheat, before: await market.worth(party.account.address) });
-		};
-		for (const cheat of cheats) await join(cheat.name, cheat, cheat.party === "auditor");
-		for (let i = 0; i < AUDITORS; i++) await join(`honest auditor ${i + 1}`, null, true);
 		const customer = await market.customer("customer");
+		const simulation = new Simulation(market, customer);
+		for (let i = 0; i < AUDITORS; i++) await simulation.join(`honest auditor ${i + 1}`, null, true);
 		const paid = { customer: await market.worth(customer.account.address), validator: 0n };
 		paid.validator = await market.worth(market.validatorAccount);
-		const job = await toyJob(METHOD);
-		await upload(customer, job);
-		const ids: string[] = [];
-		for (let i = 0; i < o.jobs; i++) ids.push(await submit(market, customer, job.spec));
-		say(`${cast.length} providers, ${ids.length} jobs after ${((performance.now() - began) / 1000).toFixed(0)} s`);
-		await allTried(customer, ids, cast, say);
-		await join("honest provider", null, false);
-		const stuck = new Set(cast.flatMap(({ cheat, party }) => (cheat?.ends === "unchecked" ? [party.id] : [])));
+		for (let round = 1; round <= (o.rounds ?? 1); round++) {
+			for (const cheat of cheats)
+				await simulation.join(round === 1 ? cheat.name : `${cheat.name} ${round}`, cheat, cheat.party === "auditor");
+			say(`round ${round}: ${simulation.cast.length} providers after ${took().toFixed(0)} s`);
+			await simulation.allTried(o.jobs, say);
+			await simulation.retire();
+		}
+		await simulation.join("honest provider", null, false);
+		say(`an honest provider came after ${took().toFixed(0)} s`);
 		const jobs = await until(async () => {
-			const all = await Promise.all(ids.map((id) => customer.client.getJob({ params: { id } })));
-			return all.every((one) => isSettled(one, stuck)) && all;
+			await simulation.retire();
+			const all = await simulation.jobs();
+			return all.every((job) => job.isOver || simulation.isStuck(job)) && all;
 		});
-		const strangers = await tryCustomers(market, job);
-		const seconds = (performance.now() - began) / 1000;
-		return await reportOf(market, jobs, cast, { customer, paid, strangers, seconds });
+		say(`all jobs are over after ${took().toFixed(0)} s`);
+		const strangers = [
+			...(await tryCustomers(market, await simulation.jobOf("small"))),
+			...(await tryDraws(simulation, jobs)),
+		];
+		return await reportOf(simulation, jobs, { paid, strangers, seconds: took() });
 	} catch (error) {
 		say(`failed: ${error}`);
 		throw error;
@@ -138,13 +275,33 @@ export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 	}
 }
 
+/** The validator as it is, and as it would be if it changed what it had published. */
+async function tryDraws({ market, customer }: Simulation, jobs: readonly Job[]): Promise<(PartyReport & Wanted)[]> {
+	const paid = jobs.find(({ isOver, record }) => isOver && record.parts.every(({ state }) => state === "paid"));
+	if (paid === undefined) return [];
+	return (await tryValidators(customer, market.contracts, paid.id)).map(({ name, ends, ended }) => ({
+		...{ name: `validator: ${name}`, kind: null, isHonest: false, outcomes: [], ended, ends, gain: 0, gas: 0 },
+	}));
+}
+
+interface Wanted {
+	/** What it must come to. */
+	readonly ends: string;
+}
+
 /** Somebody who tries everything, and pays for the one job that it hands in. */
-async function tryCustomers(market: JobMarket, job: Awaited<ReturnType<typeof toyJob>>): Promise<PartyReport[]> {
+async function tryCustomers(
+	market: JobMarket,
+	job: Awaited<ReturnType<typeof toyJob>>,
+): Promise<(PartyReport & Wanted)[]> {
 	const customer = await market.customer("customer that cheats");
-	const tried: PartyReport[] = [];
-	for (const { name, act } of CUSTOMER_CHEATS) {
+	const tried: (PartyReport & Wanted)[] = [];
+	for (const { name, ends, act } of CUSTOMER_CHEATS) {
 		const ended = await act({ market, customer, job });
-		tried.push({ name: `customer: ${name}`, isHonest: false, outcomes: [], ended, gain: 0 });
+		tried.push({
+			name: `customer: ${name}`,
+			...{ kind: null, isHonest: false, outcomes: [], ended, ends, gain: 0, gas: 0 },
+		});
 	}
 	return tried;
 }
@@ -157,30 +314,6 @@ async function until<T>(ask: () => Promise<T | false>): Promise<T> {
 	throw new Error("the simulation does not end");
 }
 
-/** Until each provider that cheats had a part. */
-async function allTried(
-	{ client }: Customer,
-	ids: readonly string[],
-	cast: readonly Cast[],
-	say: (line: string) => void,
-): Promise<void> {
-	const providers = cast.filter(({ cheat }) => cheat?.party === "provider").map(({ party }) => party);
-	let last = "";
-	await until(async () => {
-		const all = await Promise.all(ids.map((id) => client.getJob({ params: { id } })));
-		const parts = all.flatMap(({ record }) => record.parts);
-		const had = new Set(
-			parts.flatMap(({ provider, excluded }) => [...excluded, ...(provider === null ? [] : [provider])]),
-		);
-		const left = providers.filter(({ id }) => !had.has(id));
-		const states = all.map(({ record }) => record.parts.map(({ state, attempt }) => `${state} ${attempt}`).join(" "));
-		const now = `jobs: ${states.join(", ")}; not drawn yet: ${left.map(({ name }) => name).join(", ") || "nobody"}`;
-		if (now !== last) say(now);
-		last = now;
-		return left.length === 0;
-	});
-}
-
 async function passedOn({ contracts, validatorAccount }: JobMarket, cast: readonly Cast[]): Promise<bigint> {
 	const accounts = new Set(cast.map(({ party }) => party.account.address.toLowerCase()));
 	const moved = await readEvents(contracts, "token", "Transfer", { from: validatorAccount });
@@ -189,51 +322,90 @@ async function passedOn({ contracts, validatorAccount }: JobMarket, cast: readon
 		.reduce((sum, { args }) => sum + args.value, 0n);
 }
 
-async function reportOf(
-	market: JobMarket,
-	jobs: readonly Job[],
+/** How often each kind was found out, against what docs/jobs.md §9 says. Who had no try counts in nothing. */
+function kindsOf(cast: readonly Cast[], parties: readonly PartyReport[]): KindReport[] {
+	const cheats = new Map(cast.flatMap(({ cheat }) => (cheat === null ? [] : [[cheat.name, cheat] as const])));
+	return [...cheats].map(([kind, { ends, chance = 1 }]) => {
+		const tried = parties.filter((one) => one.kind === kind && one.ended !== null);
+		const caught = tried.filter(({ ended }) => ended === ends).length;
+		const off = caught - chance * tried.length;
+		const sigma = Math.sqrt(tried.length * chance * (1 - chance));
+		return {
+			...{ kind, ends, tries: tried.length, caught, chance },
+			sigmas: off === 0 ? 0 : sigma === 0 ? Number.POSITIVE_INFINITY : off / sigma,
+			gain: tried.reduce((sum, one) => sum + one.gain, 0) / Math.max(1, tried.length),
+		};
+	});
+}
+
+/** Cheaters that ended otherwise than they must: auditors are drawn or not, and one without a try was missed by nobody. */
+function missedOf(
 	cast: readonly Cast[],
+	parties: readonly PartyReport[],
+	strangers: readonly (PartyReport & Wanted)[],
+	kinds: readonly KindReport[],
+): string[] {
+	const cheats = new Map(cast.map(({ party, cheat }) => [party.name, cheat]));
+	const wanted = new Map(strangers.map(({ name, ends }) => [name, ends]));
+	const isMissed = ({ name, isHonest, ended, gain }: PartyReport): boolean => {
+		if (isHonest) return false;
+		const cheat = cheats.get(name);
+		if (cheat == null) return ended !== wanted.get(name);
+		if (ended === null) return cheat.party !== "auditor";
+		if (ended === "convicted" && gain >= 0) return true;
+		// Whether it is found out is left to chance: its kind is looked at as a whole.
+		if ((cheat.chance ?? 1) < 1 && ended === "paid") return false;
+		return ended !== cheat.ends || (gain > 0 && !cheat.mayEarn);
+	};
+	return [
+		...parties.filter(isMissed).map(({ name, ended, gain }) => `${name}: ${ended ?? "no try"}, ${gain} tokens`),
+		...kinds
+			.filter(({ sigmas }) => Math.abs(sigmas) > 3)
+			.map(({ kind, caught, tries, sigmas }) => `${kind}: ${caught} of ${tries}, ${sigmas.toFixed(1)} σ off`),
+	];
+}
+
+async function reportOf(
+	{ market, cast, customer, quoted }: Simulation,
+	jobs: readonly Job[],
 	rest: {
-		readonly customer: Customer;
 		readonly paid: { customer: bigint; validator: bigint };
-		readonly strangers: readonly PartyReport[];
+		readonly strangers: readonly (PartyReport & Wanted)[];
 		readonly seconds: number;
 	},
 ): Promise<JobsReport> {
 	const tokens = (units: bigint): number => Number(units) / Number(UNIT);
+	const spent = await market.gasSpent();
+	const gasOf = (account: string): number => Number(spent.get(account.toLowerCase()) ?? 0n);
 	const parties: PartyReport[] = [];
 	for (const one of cast) {
-		const gain = tokens((await market.worth(one.party.account.address)) - one.before);
-		parties.push({ name: one.party.name, isHonest: one.cheat === null, gain, ...(await endOf(market, jobs, one)) });
+		const { name, account } = one.party;
+		const gain = tokens((await market.worth(account.address)) - one.before);
+		const who = { name, kind: one.cheat?.name ?? null, isHonest: one.cheat === null };
+		parties.push({ ...who, gain, gas: gasOf(account.address), ...(await endOf(market, jobs, one)) });
 	}
 	const others = [
-		["customer", tokens((await market.worth(rest.customer.account.address)) - rest.paid.customer)],
-		["validator", tokens((await market.worth(market.validatorAccount)) - rest.paid.validator)],
+		["customer", customer.account.address, rest.paid.customer],
+		["validator", market.validatorAccount, rest.paid.validator],
 	] as const;
-	for (const [name, gain] of others) parties.push({ name, isHonest: true, outcomes: [], ended: null, gain });
+	for (const [name, account, before] of others) {
+		const gain = tokens((await market.worth(account)) - before);
+		parties.push({ ...{ name, kind: null, isHonest: true, outcomes: [], ended: null, gain, gas: gasOf(account) } });
+	}
 	parties.push(...rest.strangers);
-	const wanted = new Map<string, string | undefined>([
-		...cast.map(({ party, cheat }) => [party.name, cheat?.ends] as const),
-		...CUSTOMER_CHEATS.map(({ name, ends }) => [`customer: ${name}`, ends] as const),
-	]);
-	// Auditors are drawn or not: one without a try was missed by nobody.
-	const isIdle = ({ name, ended }: PartyReport): boolean => ended === null && wanted.get(name) === "unpaid";
-	const missed = parties
-		.filter((one) => !one.isHonest && !isIdle(one) && (one.ended !== wanted.get(one.name) || one.gain > 0))
-		.map(({ name, ended, gain }) => `${name}: ${ended ?? "no try"}, ${gain} tokens`);
+	const kinds = kindsOf(cast, parties);
+	const missed = missedOf(cast, parties, rest.strangers, kinds);
+	const net = ({ name, gain, gas }: PartyReport): number =>
+		name === "customer" ? gain + tokens(quoted) : gain - gas * TOKENS_A_GAS;
 	const wronged = parties
-		.filter(({ name, isHonest, gain, outcomes }) => {
-			if (!isHonest) return false;
-			// An auditor that is replaced because the claimant gives no state to begin with loses nothing by it.
-			return outcomes.includes("convicted") || (name !== "customer" && gain < 0);
-		})
-		.map(({ name, gain, outcomes }) => `${name}: ${gain} tokens, ${outcomes.join(", ")}`);
+		.filter((one) => one.isHonest && (one.outcomes.includes("convicted") || net(one) < 0))
+		.map((one) => `${one.name}: ${net(one)} tokens with gas, ${one.outcomes.join(", ")}`);
 	return {
 		jobs: jobs.map(({ record }) => ({
 			states: record.parts.map(({ state }) => state),
 			attempts: Math.max(...record.parts.map(({ attempt }) => attempt)),
 		})),
 		passedOn: tokens(await passedOn(market, cast)),
-		...{ parties, missed, wronged, seconds: rest.seconds, ok: missed.length === 0 && wronged.length === 0 },
+		...{ parties, kinds, missed, wronged, seconds: rest.seconds, ok: missed.length === 0 && wronged.length === 0 },
 	};
 }

@@ -1,5 +1,5 @@
 // A session of src/work's own machine, for tests of whoever runs, checks and disputes jobs: the same interface and the same refusals as
-// the engine's, without an engine. With `cheat` it lies in one element and goes on from there, in all it says: roots, metrics and leaves.
+// the engine's, without an engine. With `cheat` it lies in one element, or as a function says, and goes on from there, in all it says: roots, metrics, leaves.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -36,8 +36,11 @@ export interface Cheat extends OpPlace {
 	readonly value?: bigint;
 }
 
+/** Changes what an op gave, in its own array; later ops read it so. */
+export type Distort = (segment: number, run: Run) => void;
+
 export interface ToyWork {
-	readonly cheat?: Cheat | undefined;
+	readonly cheat?: Cheat | Distort | undefined;
 	/** By root as hex: what LOAD reads and SAVE writes. Sessions that share it share a disk. */
 	readonly store?: Map<string, Uint8Array>;
 }
@@ -60,7 +63,7 @@ class ToySession implements WorkSession {
 	readonly plan: WorkPlan;
 	private readonly checked: CheckedProgram;
 	private ofJob: Uint8Array;
-	private readonly cheat: Cheat | undefined;
+	private readonly cheat: Cheat | Distort | undefined;
 	private readonly store: Map<string, Uint8Array>;
 	private readonly bytes: Uint8Array[];
 	/** How far each tensor was filled since it last changed by itself. */
@@ -273,7 +276,8 @@ class ToySession implements WorkSession {
 		const segment = machine.next;
 		machine.runSegment((run) => {
 			// The output is the op's own array: what is changed here, later ops read.
-			if (cheat?.segment === segment && cheat.step === run.step && cheat.op === run.number)
+			if (typeof cheat === "function") cheat(segment, run);
+			else if (cheat?.segment === segment && cheat.step === run.step && cheat.op === run.number)
 				lie(run.op, run.output, cheat);
 			see(run);
 		});

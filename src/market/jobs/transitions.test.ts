@@ -40,6 +40,7 @@ test("a conviction is told with every part that fell with it, and no other", () 
 	const two = claimed(claimed(job(), 0), 1);
 	assert.deepEqual(kinds(transitions.convicted(two, 0)), ["convicted 0", "reopened 1"]);
 	assert.deepEqual(kinds(transitions.convicted(two, 1)), ["convicted 1"]);
+	assert.deepEqual(kinds(transitions.convicted(claimed(two, 2), 0)), ["convicted 0", "reopened 1", "reopened 2"]);
 	assert.deepEqual(kinds(transitions.convicted(claimed(job(), 0), 0)), ["convicted 0"]);
 	assert.deepEqual(outcome(transitions.convicted(two, 0)), [["a", 0, 1, "convicted", 100]]);
 });

@@ -2,7 +2,7 @@
 // (FOLDER SEGMENTS) it is a process that a test can kill.
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Cheat, toyWork } from "../../engine/client/toy-work-session.test-kit.ts";
+import { type Cheat, type Distort, toyWork } from "../../engine/client/toy-work-session.test-kit.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { openRunFolder } from "../../store/runs/run-folder.ts";
 import { mixedSample, mlpSample, type Sample } from "../../work/builder/samples.test-kit.ts";
@@ -48,7 +48,7 @@ class FolderStore extends Map<string, Uint8Array> {
 }
 
 /** Sessions with a folder's store. */
-export const toyOpener = (storePath: string, cheat?: Cheat): OpenWorkSession =>
+export const toyOpener = (storePath: string, cheat?: Cheat | Distort): OpenWorkSession =>
 	toyWork({ cheat, store: new FolderStore(storePath) });
 
 export function toyWorkload({ program, given }: Sample, segments: number): Workload {

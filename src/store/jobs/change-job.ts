@@ -67,9 +67,9 @@ function recordJson(job: string, record: JobRecord): string {
 	return json("a record", record, LARGE_CHARS);
 }
 
-/** Those that must still answer for this part; the validator itself is nobody's host. */
-const owing = ({ state, audits }: JobPart): readonly string[] =>
-	["assigned", "running", "claimed"].includes(state)
+/** Those that must still answer for this part; the validator itself is nobody's host. Of a claim that is disputed nobody is asked any more. */
+const owing = ({ state, audits, isDisputed }: JobPart): readonly string[] =>
+	["assigned", "running", "claimed"].includes(state) && !isDisputed
 		? audits.flatMap(({ auditor, answer }) => (auditor === null || answer !== null ? [] : [auditor]))
 		: [];
 

@@ -198,6 +198,11 @@ onBothServers((server) => {
 			{ state: "running", provider: other, attempt: 1 },
 		);
 		assert.deepEqual(await busy(), ["other", "a"]);
+		await put(
+			{ state: "claimed", provider: host, attempt: 1, audits, isDisputed: true },
+			{ state: "running", provider: other, attempt: 1 },
+		);
+		assert.deepEqual(await busy(), ["other"], "of a disputed claim nobody is asked any more");
 		await put({ state: "paid", provider: host, audits }, { state: "claimed", provider: other });
 		assert.deepEqual(await busy(), [], "an answer to what is paid is nobody's any more");
 		assert.ok((await store.jobs.openIds()).includes(job.id));

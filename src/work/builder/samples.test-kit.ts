@@ -37,8 +37,8 @@ export function drawn(type: TensorType, dims: readonly number[], lo: number, hi:
 
 export const MLP = { batch: 8, rows: 40, inputs: 12, hidden: 16, outputs: 4, k: 2 } as const;
 
-/** Two links, relu, squared error, SGD without rounding of the weights; batches go round the data. */
-export function mlpSample(): Sample {
+/** Two links, relu, squared error, SGD without rounding of the weights; batches go round the data. `shift`: another one is another program, of the same shapes. */
+export function mlpSample(shift = 10): Sample {
 	const { batch, rows, inputs, hidden, outputs, k } = MLP;
 	const b = buildProgram({ k });
 	const data = b.tensor("input", "data", "i8", [rows, inputs], -100, 100);
@@ -76,7 +76,7 @@ export function mlpSample(): Sample {
 	const z1 = s.matmul(x, w1);
 	const h = s.map([batch, hidden], (i, j) =>
 		at(z1, i, j)
-			.rsh(10)
+			.rsh(shift)
 			.clamp(0, 2 ** 12),
 	);
 	const z2 = s.matmul(h, w2);

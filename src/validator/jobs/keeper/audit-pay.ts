@@ -5,9 +5,12 @@ import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
+import { auditHolder } from "../blobs/blob-holders.ts";
+import { claimAtHand } from "./claim-at-hand.ts";
 import { knownDraw } from "./draw-part.ts";
 import { type JobChain, PER_MICRO } from "./job-chain.ts";
 import type { Job, JobContext } from "./job-context.ts";
+import { readStates } from "./take-claim.ts";
 
 export interface AuditPay {
 	readonly auditor: Hex;
@@ -42,10 +45,37 @@ export const checkedPay = (context: JobContext, job: Job, part: JobPart): Promis
 	payFor(context, job, part, { audits: part.audits, most: BigInt(job.offer.terms.auditMicros) * PER_MICRO });
 
 /** Who was found to have lied beside the claimant gets nothing. */
-async function liarsOf({ store }: JobContext, { id }: Job, { part, attempt }: JobPart): Promise<ReadonlySet<string>> {
-	const { rows } = await store.jobs.frauds({ job: id });
-	const own = rows.filter((row) => row.part === part && row.attempt === attempt);
-	return new Set(own.flatMap(({ body }) => (body as { readonly liars?: readonly string[] }).liars ?? []));
+async function liarsOf(context: JobContext, job: Job, part: JobPart): Promise<ReadonlySet<string>> {
+	const { rows } = await context.store.jobs.frauds({ job: job.id });
+	const own = rows.filter((row) => row.part === part.part && row.attempt === part.attempt);
+	const known = own.flatMap(({ body }) => (body as { readonly liars?: readonly string[] }).liars ?? []);
+	return new Set([...known, ...(await unruledLiars(context, job, part))]);
+}
+
+/**
+ * ATTACK: a claim falls by one answer, and an auditor that ran nothing would hope to be paid beside it. So where several differ from the claim, each is ruled on:
+ * now that it has fallen, since a silent one must not keep it from falling.
+ */
+async function unruledLiars(context: JobContext, job: Job, { part, audits }: JobPart): Promise<string[]> {
+	const differing = [...audits.entries()].filter(([, { auditor, agrees }]) => auditor !== null && agrees === false);
+	// The only one is the one that it fell by.
+	if (differing.length < 2) return [];
+	const claim = await claimAtHand(context, job, part);
+	const lied = await Promise.all(
+		differing.map(async ([at, { auditor, first, count, answer }]) => {
+			try {
+				const name = { root: answer!, size: 32 * (count + 1) };
+				const states = await readStates(context.blobs, auditHolder(job.id), name, count + 1);
+				const { verdict } = await context.evidence.referee({ claim, audit: { at, auditor, first, count, states } });
+				return verdict === "auditor" || verdict === "both";
+			} catch (error) {
+				// Whoever cannot be ruled on is not found to have lied.
+				context.log.info({ job: job.id, part, audit: at, err: error }, "jobs: an audit was not ruled on");
+				return false;
+			}
+		}),
+	);
+	return differing.flatMap(([, { auditor }], i) => (lied[i] ? [auditor!] : []));
 }
 
 /**

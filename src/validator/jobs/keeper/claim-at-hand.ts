@@ -5,7 +5,7 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import { auditHolder, jobHolder } from "../blobs/blob-holders.ts";
 import type { ClaimAtHand } from "../evidence/claim-at-hand.ts";
-import { drawnAccount } from "./follow-chain.ts";
+import { drawnAccount } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { beginOf } from "./part-offer.ts";

@@ -3,6 +3,7 @@
 import { type Candidate, type DrawFor, drawFrom, drawSeed, listHash, NO_BLOCK } from "../../../market/jobs/draw.ts";
 import type { Told } from "../../../market/jobs/transitions.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
+import type { JobPart } from "../../../protocol/network/job.ts";
 import type { JobDraw } from "../../../store/jobs/job-rows.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { secretOfJob } from "./job-offers.ts";
@@ -58,6 +59,13 @@ export async function knownDraw(context: JobContext, job: Job, place: Place): Pr
 	if (row === null || body === undefined || body.block === null) return null;
 	const { block } = body;
 	return { ...body, block, listHash: row.listHash, seed: seedOf(context, job, place, row.listHash, block) };
+}
+
+/** The account that was drawn for a part's attempt, as the draw had it. */
+export async function drawnAccount(context: JobContext, job: Job, part: JobPart): Promise<Hex | null> {
+	if (part.provider === null || part.attempt === 0) return null;
+	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 0 });
+	return draw?.accounts[part.provider] ?? null;
 }
 
 /**

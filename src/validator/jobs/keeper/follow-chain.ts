@@ -6,22 +6,14 @@ import { isOver } from "../../../market/jobs/job-rules.ts";
 import type { Transition } from "../../../market/jobs/transitions.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
-import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import type { JobClaimRow } from "../../../store/jobs/job-rows.ts";
 import { payForConviction } from "./audit-pay.ts";
-import { knownDraw } from "./draw-part.ts";
+import { drawnAccount } from "./draw-part.ts";
 import { type ChainJob, type JobChain, restOf } from "./job-chain.ts";
 import { changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import type { ClaimBody } from "./take-claim.ts";
-
-/** The account that was drawn for a part's attempt, as the draw had it. */
-export async function drawnAccount(context: JobContext, job: Job, part: JobPart): Promise<Hex | null> {
-	if (part.provider === null || part.attempt === 0) return null;
-	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 0 });
-	return draw?.accounts[part.provider] ?? null;
-}
 
 /** Claims of this attempt that were stored, newest first. */
 export async function storedClaims({ store }: JobContext, job: string, part: JobPart): Promise<readonly JobClaimRow[]> {

@@ -105,10 +105,11 @@ async function beginAudits(
 
 /** Has audits run that nobody has answered yet, and asks others where somebody does not. */
 async function goOnAuditing(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
-	let isChanged = false;
+	let isChanged: boolean | "wait" = false;
 	const asked = new Set<string>();
 	for (const [at, audit] of part.audits.entries()) {
-		if (audit.answer !== null || isChanged) continue;
+		if (isChanged !== false) break;
+		if (audit.answer !== null) continue;
 		if (audit.auditor === null) {
 			if (part.state === "claimed") isChanged = await runOurselves(context, job, part, at);
 			continue;
@@ -121,22 +122,25 @@ async function goOnAuditing(context: JobContext, job: Job, part: JobPart): Promi
 		if (asked.has(audit.auditor)) continue;
 		asked.add(audit.auditor);
 		if (audit.first > 0 && !(await hasBegin(context, job, part, at))) {
-			isChanged = await withheld(context, job, part, "no auditor gets the state that it would begin with");
+			isChanged = await withheld(context, job, part, NO_BEGIN);
 			continue;
 		}
 		const word = { job: job.id, part: part.part, attempt: part.attempt, audit: at };
 		if ((await nudge(context, audit.auditor, word)) === "declined")
 			isChanged = await replace(context, job, part, at, "declined");
 	}
-	return isChanged;
+	return isChanged === true;
 }
 
-async function replace(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<boolean> {
+/** "wait": the draw goes on when the job is looked at again, and nobody else is asked before. */
+type Replaced = boolean | "wait";
+
+async function replace(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<Replaced> {
 	const audit = part.audits[at]!;
 	const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
 	const others = part.audits.with(at, { ...audit, auditor: null, tried });
 	const auditor = await nextAuditor(context, job, part, others);
-	if (auditor === "wait") return false;
+	if (auditor === "wait") return auditor;
 	// Nobody is left: the validator tries, and where it cannot, the window runs its full length.
 	if (auditor === null && audit.auditor === null) return false;
 	const by = { auditor, untilMs: auditUntilMs(context, job) };
@@ -144,7 +148,7 @@ async function replace(context: JobContext, job: Job, part: JobPart, at: number,
 	return true;
 }
 
-async function runOurselves(context: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
+async function runOurselves(context: JobContext, job: Job, part: JobPart, at: number): Promise<Replaced> {
 	const { evidence, blobs, log, ownRuns } = context;
 	const { first, count } = part.audits[at]!;
 	const name = `${job.id}/${part.part}/${part.attempt}/${at}`;
@@ -158,11 +162,22 @@ async function runOurselves(context: JobContext, job: Job, part: JobPart, at: nu
 		return true;
 	}
 	log.info({ job: job.id, part: part.part, audit: at, why: ran.why }, `jobs: ${ran.kind}`);
-	if (ran.kind === "unable") return replace(context, job, part, at, ran.why);
+	if (ran.kind === "unable") return drawAuditor(context, job, part, at, ran.why);
 	ownRuns.failed(name);
 	return withheld(context, job, part, ran.why);
 }
 
+/**
+ * ATTACK: a claimant that gives no state would keep one host for every window from other work, for as long as it is waited for. So nobody is drawn before the
+ * state is there.
+ */
+async function drawAuditor(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<Replaced> {
+	if (part.audits[at]!.first > 0 && !(await hasBegin(context, job, part, at)))
+		return withheld(context, job, part, NO_BEGIN);
+	return replace(context, job, part, at, why);
+}
+
+const NO_BEGIN = "no auditor gets the state that it would begin with";
 const silenceOf = ({ id }: Job, { part, attempt }: JobPart): string => `${id}/${part}/${attempt}/silence`;
 
 /** Whether the claimant gave the state that a drawn auditor begins with. */
@@ -223,7 +238,8 @@ async function rule(context: JobContext, job: Job, part: JobPart, at: number): P
 	const lied = ruling.verdict === "provider" || ruling.verdict === "both";
 	if (!lied) {
 		ownRuns.failed(name);
-		return replace(context, job, part, at, ruling.verdict === "auditor" ? "it lied" : ruling.why.slice(0, 200));
+		const why = ruling.verdict === "auditor" ? "it lied" : ruling.why.slice(0, 200);
+		return (await replace(context, job, part, at, why)) === true;
 	}
 	const { file, isProvable, why } = ruling;
 	if (file === null) {
