@@ -2,6 +2,7 @@
 // committed ones are what this makes. Deterministic: every "random" value below comes from SHA-256 of a label.
 // Each file is a list of flat objects (strings and numbers only) that a few lines of C++ can read; see README.md.
 import { writeFileSync } from "node:fs";
+import { bn254Rows } from "./bn254-rows.ts";
 import { chaseRows, hopRows } from "./chase-rows.ts";
 import { fmaRoundRows, fmaRows, recurrenceRows } from "./fma-rows.ts";
 import { frameRows } from "./frame-rows.ts";
@@ -325,6 +326,7 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"work-claims.json": claimRows(),
 		"work-fraud.json": fraudRows(),
 		"zk-mercury.json": mercuryRows(),
+		"bn254.json": bn254Rows(),
 	};
 	return new Map(
 		Object.entries(files).map(([name, rows]) => [

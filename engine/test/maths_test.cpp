@@ -1,6 +1,7 @@
 // core/ and the host's hashes and trees: known answers, the vectors that TypeScript reads too, fast against
 // reference.
 // Usage: maths_test FOLDER_OF_VECTORS
+#include "bn254_checks.hpp"
 #include "check.hpp"
 #include "core/chase.hpp"
 #include "core/recurrence.hpp"
@@ -245,6 +246,7 @@ int main(int argc, char** argv) {
   try {
     if (argc < 2) throw std::runtime_error("usage: maths_test FOLDER_OF_VECTORS");
     test_vectors(argv[1]);
+    test_bn254(argv[1]);
   } catch (const std::exception& e) {
     check(false, e.what());
   }

@@ -1,0 +1,195 @@
+// BN254: the scalars, the coordinates, and the points of its first group, y² = x³ + 3. Numbers are kept in Montgomery's form,
+// four words of 64 bits, always below the order, so that equal numbers are equal words. Portable for host and device; not in
+// constant time: nothing here is a secret.
+#pragma once
+#include "portable.hpp"
+
+namespace assay::inline ASSAY_CORE {
+
+__extension__ typedef unsigned __int128 u128;
+
+// `square`: 2^512 mod the order. `inverse`: -1/order mod 2^64.
+struct ScalarOrder {
+  static constexpr uint64_t order[4] = {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029};
+  static constexpr uint64_t square[4] = {0x1bb8e645ae216da7, 0x53fe3ab1e35c59e3, 0x8c49833d53bb8085, 0x0216d0b17f4e44a5};
+  static constexpr uint64_t inverse = 0xc2e1f593efffffff;
+};
+struct CoordinateOrder {
+  static constexpr uint64_t order[4] = {0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d, 0x30644e72e131a029};
+  static constexpr uint64_t square[4] = {0xf32cfc5b538afa89, 0xb5e71911d44501fb, 0x47ab1eff0a417ff6, 0x06d89f71cab8351f};
+  static constexpr uint64_t inverse = 0x87d20782e4866389;
+};
+
+template <typename Order>
+struct Field {
+  uint64_t w[4];
+
+  ASSAY_HD bool operator==(const Field& other) const {
+    return ((w[0] ^ other.w[0]) | (w[1] ^ other.w[1]) | (w[2] ^ other.w[2]) | (w[3] ^ other.w[3])) == 0;
+  }
+  ASSAY_HD bool is_zero() const { return (w[0] | w[1] | w[2] | w[3]) == 0; }
+
+  // Takes the order away if the number, with a carry above it, is not below it.
+  ASSAY_HD static Field reduced(const uint64_t n[4], uint64_t carry) {
+    Field less;
+    uint64_t borrow = 0;
+    for (int i = 0; i < 4; ++i) {
+      const u128 d = static_cast<u128>(n[i]) - Order::order[i] - borrow;
+      less.w[i] = static_cast<uint64_t>(d);
+      borrow = static_cast<uint64_t>(d >> 64) & 1;
+    }
+    if (carry != 0 || borrow == 0) return less;
+    return {{n[0], n[1], n[2], n[3]}};
+  }
+
+  ASSAY_HD Field operator+(const Field& other) const {
+    uint64_t sum[4], carry = 0;
+    for (int i = 0; i < 4; ++i) {
+      const u128 s = static_cast<u128>(w[i]) + other.w[i] + carry;
+      sum[i] = static_cast<uint64_t>(s);
+      carry = static_cast<uint64_t>(s >> 64);
+    }
+    return reduced(sum, carry);
+  }
+
+  ASSAY_HD Field operator-(const Field& other) const {
+    Field d;
+    uint64_t borrow = 0;
+    for (int i = 0; i < 4; ++i) {
+      const u128 one = static_cast<u128>(w[i]) - other.w[i] - borrow;
+      d.w[i] = static_cast<uint64_t>(one);
+      borrow = static_cast<uint64_t>(one >> 64) & 1;
+    }
+    if (borrow == 0) return d;
+    uint64_t carry = 0;
+    for (int i = 0; i < 4; ++i) {
+      const u128 s = static_cast<u128>(d.w[i]) + Order::order[i] + carry;
+      d.w[i] = static_cast<uint64_t>(s);
+      carry = static_cast<uint64_t>(s >> 64);
+    }
+    return d;
+  }
+
+  // Montgomery's product, a word at a time. The order has two free bits, so no sum overflows five words.
+  ASSAY_HD Field operator*(const Field& other) const {
+    uint64_t t[5] = {};
+    for (int i = 0; i < 4; ++i) {
+      uint64_t carry = 0;
+      for (int j = 0; j < 4; ++j) {
+        const u128 p = static_cast<u128>(w[j]) * other.w[i] + t[j] + carry;
+        t[j] = static_cast<uint64_t>(p);
+        carry = static_cast<uint64_t>(p >> 64);
+      }
+      t[4] += carry;
+      const uint64_t m = t[0] * Order::inverse;
+      u128 p = static_cast<u128>(m) * Order::order[0] + t[0];
+      carry = static_cast<uint64_t>(p >> 64);
+      for (int j = 1; j < 4; ++j) {
+        p = static_cast<u128>(m) * Order::order[j] + t[j] + carry;
+        t[j - 1] = static_cast<uint64_t>(p);
+        carry = static_cast<uint64_t>(p >> 64);
+      }
+      p = static_cast<u128>(t[4]) + carry;
+      t[3] = static_cast<uint64_t>(p);
+      t[4] = static_cast<uint64_t>(p >> 64);
+    }
+    return reduced(t, t[4]);
+  }
+
+  ASSAY_HD static Field zero() { return {{0, 0, 0, 0}}; }
+  ASSAY_HD static Field of(uint64_t n) { return Field{{n, 0, 0, 0}} * squared_radix(); }
+  ASSAY_HD static Field one() { return of(1); }
+
+  // 32 bytes, big-endian. False: not below the order; one number has one spelling.
+  ASSAY_HD static bool from_bytes(const uint8_t* bytes, Field& out) {
+    Field plain;
+    for (int i = 0; i < 4; ++i) {
+      plain.w[i] = 0;
+      for (int j = 0; j < 8; ++j) plain.w[i] = plain.w[i] << 8 | bytes[8 * (3 - i) + j];
+    }
+    if (!(reduced(plain.w, 0) == plain)) return false;
+    out = plain * squared_radix();
+    return true;
+  }
+
+  // The number itself, lowest word first.
+  ASSAY_HD Field plain() const { return *this * Field{{1, 0, 0, 0}}; }
+
+  ASSAY_HD void to_bytes(uint8_t* bytes) const {
+    const Field number = plain();
+    for (int i = 0; i < 32; ++i) bytes[i] = static_cast<uint8_t>(number.w[3 - i / 8] >> (56 - 8 * (i % 8)));
+  }
+
+  // By Fermat; 0 for 0.
+  ASSAY_HD Field inverted() const {
+    Field result = one();
+    for (int bit = 253; bit >= 0; --bit) {
+      result = result * result;
+      // The order minus 2: both orders end in 01 or 47, so that nothing is borrowed beyond the lowest word.
+      const uint64_t word = Order::order[bit / 64] - (bit < 64 ? 2 : 0);
+      if ((word >> (bit % 64) & 1) != 0) result = result * *this;
+    }
+    return result;
+  }
+
+ private:
+  ASSAY_HD static Field squared_radix() { return {{Order::square[0], Order::square[1], Order::square[2], Order::square[3]}}; }
+};
+
+using Fr = Field<ScalarOrder>;
+using Fp = Field<CoordinateOrder>;
+
+// x = 0, y = 0 is the point at infinity: the curve has no such point.
+struct G1Affine {
+  Fp x, y;
+  ASSAY_HD bool is_infinity() const { return x.is_zero() && y.is_zero(); }
+  ASSAY_HD bool is_on_curve() const { return is_infinity() || y * y == x * x * x + Fp::of(3); }
+  ASSAY_HD G1Affine operator-() const { return {x, Fp::zero() - y}; }
+  ASSAY_HD bool operator==(const G1Affine& other) const { return x == other.x && y == other.y; }
+};
+
+// x / zz, y / zzz with zz³ = zzz²: sums without divisions. zz = 0 is the point at infinity.
+struct G1 {
+  Fp x, y, zz, zzz;
+
+  ASSAY_HD static G1 infinity() { return {Fp::zero(), Fp::zero(), Fp::zero(), Fp::zero()}; }
+  ASSAY_HD static G1 of(const G1Affine& p) { return p.is_infinity() ? infinity() : G1{p.x, p.y, Fp::one(), Fp::one()}; }
+  ASSAY_HD bool is_infinity() const { return zz.is_zero(); }
+
+  ASSAY_HD G1 doubled() const {
+    // No point of the curve has y = 0.
+    const Fp u = y + y, v = u * u, w = u * v, s = x * v, squared = x * x;
+    const Fp m = squared + squared + squared, x3 = m * m - s - s;
+    return {x3, m * (s - x3) - w * y, v * zz, w * zzz};
+  }
+
+  ASSAY_HD G1 operator+(const G1& other) const {
+    if (is_infinity()) return other;
+    if (other.is_infinity()) return *this;
+    const Fp u1 = x * other.zz, s1 = y * other.zzz;
+    return summed(u1, other.x * zz - u1, s1, other.y * zzz - s1, zz * other.zz, zzz * other.zzz);
+  }
+
+  ASSAY_HD G1 operator+(const G1Affine& other) const {
+    if (other.is_infinity()) return *this;
+    if (is_infinity()) return of(other);
+    return summed(x, other.x * zz - x, y, other.y * zzz - y, zz, zzz);
+  }
+
+  ASSAY_HD G1Affine affine() const {
+    if (is_infinity()) return {Fp::zero(), Fp::zero()};
+    // 1/zzz gives 1/zz: (zz/zzz)² = 1/zz.
+    const Fp back = zzz.inverted(), root = back * zz;
+    return {x * root * root, y * back};
+  }
+
+ private:
+  // p and r: by how much both points differ, brought to one denominator.
+  ASSAY_HD G1 summed(const Fp& u, const Fp& p, const Fp& s, const Fp& r, const Fp& both2, const Fp& both3) const {
+    if (p.is_zero()) return r.is_zero() ? doubled() : infinity();
+    const Fp pp = p * p, ppp = p * pp, q = u * pp, x3 = r * r - ppp - q - q;
+    return {x3, r * (q - x3) - s * ppp, both2 * pp, both3 * ppp};
+  }
+};
+
+}  // namespace assay::ASSAY_CORE
