@@ -14,7 +14,7 @@ import type { Op } from "../../src/work/program/shapes.ts";
 import { stateHashFrom, traceLeafHash } from "../../src/work/trace/commitments.ts";
 
 export const digest = (text: string): Uint8Array => new Uint8Array(createHash("sha256").update(text).digest());
-const DOWN = 5;
+const DOWN = 4;
 
 /** A tree over `count` leaves of which these are known. */
 export class DrawnTree {
@@ -99,6 +99,8 @@ interface Size {
 const ZERO = toHex(new Uint8Array(32));
 const NO_STATE = { states: ZERO, results: ZERO, path: [] };
 const NO_ROOT = { tensor: 0, root: ZERO, index: 0, count: 0, path: [] };
+const cut = (all: Uint8Array): Uint8Array[] =>
+	Array.from({ length: all.length / 32 }, (_, i) => all.subarray(32 * i, 32 * (i + 1)));
 const hexes = (all: readonly Uint8Array[]): Hex[] => all.map(toHex);
 
 /** `isListWithheld`: the list of states is asked for, too. */
@@ -157,16 +159,35 @@ export function drawnClaim(size: Size, terms: JobTerms, isListWithheld: boolean)
 	};
 	const place = concatBytes(packed(segment, 8), packed(step, 4), packed(number, 4));
 	const question = (...parts: readonly Uint8Array[]) => toHex(concatBytes(Uint8Array.of(7), ...parts));
-	/** The way down a tree, from this height on. */
-	const down = (name: string, tree: DrawnTree, kind: number, leaf: number, from: number, where: Uint8Array) => {
+	/** As the asker has the nodes under this one: those that lead to the leaf are others. */
+	const hint = (tree: DrawnTree, leaf: number, height: number) => {
+		const low = Math.max(0, height - DOWN);
+		const index = Math.floor(leaf / 2 ** height);
+		const bytes = new Uint8Array(33);
+		bytes[0] = 11;
+		for (const [i, node] of cut(tree.under(height, index)).entries()) bytes.set(node.subarray(11, 13), 1 + 2 * i);
+		bytes[1 + 2 * (Math.floor(leaf / 2 ** low) - index * 2 ** (height - low))]! ^= 1;
+		return bytes;
+	};
+	/** Nodes under one above the leaf, and under the one of them above it; or the leaf's bytes. */
+	const twice = (tree: DrawnTree, leaf: number, height: number, bytes: Uint8Array) => {
+		const low = Math.max(0, height - DOWN);
+		const next = low > 0 ? tree.under(low, Math.floor(leaf / 2 ** low)) : bytes;
+		return concatBytes(tree.under(height, Math.floor(leaf / 2 ** height)), next);
+	};
+	const NO_BYTES = new Uint8Array(0);
+	/** The way down a tree, from this height on. With bytes: to those of the leaf. */
+	const down = (
+		...[name, tree, kind, leaf, from, where, bytes]: [string, DrawnTree, number, number, number, Uint8Array, Uint8Array]
+	) => {
 		const rounds: Round[] = [];
-		for (let height = from; height > 0; height = Math.max(0, height - DOWN)) {
+		for (let height = from; height > 0; height -= 2 * DOWN) {
 			const index = Math.floor(leaf / 2 ** height);
 			const node = [packed(height, 1), packed(index, 8), packed(tree.count, 8), tree.node(height, index)];
 			rounds.push({
 				name: `${name} ${height}`,
-				question: question(Uint8Array.of(3, kind), where, ...node),
-				answer: toHex(tree.under(height, index)),
+				question: question(Uint8Array.of(3, kind), where, ...node, hint(tree, leaf, height)),
+				answer: toHex(twice(tree, leaf, height, bytes)),
 				basis: { ...none, path: hexes(tree.path(index, height)), ...(kind === 2 && { op: opShown, leaf: leafShown }) },
 			});
 		}
@@ -174,31 +195,22 @@ export function drawnClaim(size: Size, terms: JobTerms, isListWithheld: boolean)
 	};
 	const nowhere = concatBytes(packed(segment, 8), packed(0, 8));
 	const rounds: Round[] = [
-		...(isListWithheld ? down("list", list, 0, segment, list.height, nowhere) : []),
+		...(isListWithheld ? down("list", list, 0, segment, list.height, nowhere, NO_BYTES) : []),
 		{
-			...{ name: "trace", basis: none, answer: toHex(trace.under(trace.height, 0)) },
-			question: question(Uint8Array.of(0), packed(segment, 8), packed(k * ops, 8)),
+			...{ name: "trace", basis: none, answer: toHex(twice(trace, at, trace.height, NO_BYTES)) },
+			question: question(...[Uint8Array.of(0), packed(segment, 8), packed(k * ops, 8), hint(trace, at, trace.height)]),
 		},
-		...down("trace", trace, 1, at, trace.height - DOWN, nowhere),
+		...down("trace", trace, 1, at, trace.height - 2 * DOWN, nowhere, NO_BYTES),
 		{
 			name: "op",
 			question: question(
 				...[Uint8Array.of(4), place, packed(op.operands.length, 1), packed(size.outputLeaves, 8)],
-				traceLeafHash(traced),
+				...[traceLeafHash(traced), hint(output, leafNumber, output.height)],
 			),
-			answer: toHex(concatBytes(...traced.inputs, output.under(output.height, 0))),
+			answer: toHex(concatBytes(...traced.inputs, twice(output, leafNumber, output.height, outputLeaf))),
 			basis: { ...none, op: opShown, path: leafShown.path },
 		},
-		...down("tensor", output, 2, leafNumber, output.height - DOWN, place),
-		{
-			name: "leaf",
-			question: question(
-				...[Uint8Array.of(5), place, packed(leafNumber, 8), packed(size.outputLeaves, 8)],
-				leafHash(outputLeaf),
-			),
-			answer: toHex(outputLeaf),
-			basis: { ...none, op: opShown, leaf: leafShown, path: hexes(output.path(leafNumber)) },
-		},
+		...down("tensor", output, 2, leafNumber, output.height - 2 * DOWN, place, outputLeaf),
 		{
 			name: "transcript",
 			question: question(...[Uint8Array.of(1), place, packed(element, 8), packed(size.transcript.length / 8, 4)]),
@@ -206,9 +218,20 @@ export function drawnClaim(size: Size, terms: JobTerms, isListWithheld: boolean)
 			basis: { ...none, op: opShown },
 		},
 	];
+	/** It comes with the nodes above it, and can be asked for alone. */
+	const leafRound: Round = {
+		name: "leaf",
+		question: question(
+			...[Uint8Array.of(5), place, packed(leafNumber, 8), packed(size.outputLeaves, 8)],
+			leafHash(outputLeaf),
+		),
+		answer: toHex(outputLeaf),
+		basis: { ...none, op: opShown, leaf: leafShown, path: hexes(output.path(leafNumber)) },
+	};
 	return {
 		accused,
 		rounds,
+		leafRound,
 		/** Operand 0 is not the job's input. */
 		wire: {
 			...{ wire: 0, origin: 2, operand: 0, op: opShown, leaf: leafShown, inputs: toHex(inputTree) },

@@ -49,6 +49,7 @@ const ACTS = {
 		"jobFund",
 		"jobSettle",
 		"jobShare",
+		"judgeProduct16",
 		"proveMap",
 		"proveMatmul",
 		"proveReduce",

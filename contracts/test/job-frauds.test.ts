@@ -340,17 +340,18 @@ async function fallSilent(
 
 test("attack: silence at any level, after any number of answers on either road, convicts", async () => {
 	const { liar } = await liarIn("map");
-	/** Answers signed, answers on chain, then silence: what it was asked on chain. */
+	/** Answers signed, answers on chain, then silence: what it was asked on chain. There one answer goes down two levels, or to the leaf. */
 	const ways = {
 		"0 0": "trace",
 		"0 1": "trace op",
-		"0 2": "trace op leaf",
-		"0 3": "trace op leaf transcript",
+		"0 2": "trace op transcript",
 		"1 0": "nodes",
 		"1 1": "nodes op",
-		"2 0": "op",
-		"3 1": "leaf transcript",
-		"4 0": "transcript",
+		"2 0": "nodes",
+		"3 1": "op transcript",
+		"4 0": "leaf",
+		"4 1": "leaf transcript",
+		"5 0": "transcript",
 	};
 	for (const [way, asked] of Object.entries(ways)) {
 		const [signed, onChain] = way.split(" ").map(Number) as [number, number];
@@ -367,9 +368,9 @@ test("attack: a liar's friend asks first, and the liar answers with what leads n
 	const nowhere = [new Uint8Array(32).fill(3), new Uint8Array(32).fill(4)];
 	const count = program.k * program.step.length;
 	const ways: readonly [asked: string, signed: number, poisoned: Poison][] = [
-		// Trace, nodes, op and leaf are signed; the transcript has a length that no transcript of it has.
+		// Trace, nodes twice, op and leaf are signed; the transcript has a length that no transcript of it has.
 		[
-			...(["transcript", 4] as const),
+			...(["transcript", 5] as const),
 			() => [
 				{
 					question: { kind: "transcript", ...place, element: cheat.element, turns: [], numbers: 1 },
@@ -380,7 +381,7 @@ test("attack: a liar's friend asks first, and the liar answers with what leads n
 		["trace", 0, () => [{ question: { kind: "trace", segment: cheat.segment, count: 1 }, answer: nowhere[0]! }]],
 		// Nodes under one that is in no tree of its own.
 		[
-			...(["nodes op leaf", 1] as const),
+			...(["nodes op transcript", 1] as const),
 			() => [
 				{
 					question: {

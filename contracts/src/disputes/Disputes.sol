@@ -159,8 +159,11 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         uint8 kind = Questions.kindOf(question);
         bytes32 hash = keccak256(question);
         _state.answer(params(), book, accuser, hash, Questions.gasOf(question, kind) * GAS_PRICE);
-        bytes32 said = Questions.mustAnswer(question, kind, answer_);
-        if (Questions.isWord(kind)) _state.say(book, Questions.wordQuestion(question, kind), said);
+        bool isNumbers = kind == Questions.TRANSCRIPT || kind == Questions.WRITER;
+        bytes32 said = isNumbers
+            ? Questions.mustBeNumbers(question, kind, answer_)
+            : wireJudge.judgeAnswer(question, answer_);
+        if (isNumbers || kind == Questions.TRACE) _state.say(book, Questions.wordQuestion(question, kind), said);
         emit Answered(book, accuser, hash, answer_);
     }
 
@@ -279,10 +282,14 @@ contract Disputes is IDisputes, Announcements, EIP712 {
 
     /// The judge gets the very bytes that were sent here, and reverts unless they show something.
     function mustBeFalse(address by, bytes4 judgement) private view {
-        (bool isShown, bytes memory why) = by.staticcall(bytes.concat(judgement, msg.data[4:]));
-        if (isShown) return;
         assembly ("memory-safe") {
-            revert(add(why, 32), mload(why))
+            let free := mload(0x40)
+            mstore(free, judgement)
+            calldatacopy(add(free, 4), 4, sub(calldatasize(), 4))
+            if iszero(staticcall(gas(), by, free, calldatasize(), 0, 0)) {
+                returndatacopy(free, 0, returndatasize())
+                revert(free, returndatasize())
+            }
         }
     }
 

@@ -166,13 +166,14 @@ library SumJudge {
         for (uint256 i = 0; i < indexSize; i++) mirrored |= (uint256(wanted) >> (8 * i) & 0xff) << (bits - 8 - 8 * i);
         if (wanted < 0 || uint256(wanted) >> (bits - 1) != 0) return 0;
         unchecked {
-            for (uint256 i = 0; i < count; i++) {
+            bits = 256 - bits;
+            for (uint256 end = index + count * indexSize; index < end; index += indexSize) {
                 uint256 found;
                 assembly ("memory-safe") {
-                    found := shr(sub(256, bits), calldataload(index))
-                    index := add(index, indexSize)
+                    found := shr(bits, calldataload(index))
                 }
-                if (found == mirrored) sum += TensorTree.read(x + i * size, size);
+                if (found == mirrored) sum += TensorTree.read(x, size);
+                x += size;
             }
         }
     }

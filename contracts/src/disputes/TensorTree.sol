@@ -93,16 +93,25 @@ library TensorTree {
 
     // Eight products at a time: with x = 2³² a word of eight bytes is a polynomial, and of the product of one with the other's mirror
     // image the coefficient of x⁷ is Σ a·b. What lies below cannot reach it, what lies above leaves the word. Bytes are made positive
-    // by 128, and what that adds is taken off: Σ a·b = Σ a'·b' − 128·Σ(a' + b') + 128²·n.
+    // by 128, and what that adds is taken off: Σ a·b = Σ a'·b' − 128·Σ(a' + b') + 128²·n. Products and sums of all words of a leaf fit
+    // into their lanes, 32 · 32 · 255² < 2³² and 32 · 4 · 255 < 2¹⁶, so they are taken out once, at the end.
+
+    // In variables where they are used in loops: the compiler reads what it finds often from its code, which costs more.
+    uint256 private constant BYTES = 0x00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff;
+    uint256 private constant SHORTS = 0x0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff;
+    /// One in each of eight lanes.
+    uint256 private constant ONES = 0x0000000100000001000000010000000100000001000000010000000100000001;
 
     function dot8(uint256 a, uint256 b, uint256 words) private pure returns (int256 sum) {
         assembly ("memory-safe") {
             let mask := 0x000000ff000000ff000000ff000000ff000000ff000000ff000000ff000000ff
+            let low := BYTES
             let plain := 0
             for { let end := add(a, shl(5, words)) } lt(a, end) { a := add(a, 32) } {
                 let x := xor(calldataload(a), 0x8080808080808080808080808080808080808080808080808080808080808080)
                 let y := xor(calldataload(b), 0x8080808080808080808080808080808080808080808080808080808080808080)
                 b := add(b, 32)
+                plain := add(add(plain, add(and(x, low), and(shr(8, x), low))), add(and(y, low), and(shr(8, y), low)))
                 // The lanes of y in the other order.
                 y := or(shr(128, y), shl(128, y))
                 y := or(
@@ -113,52 +122,61 @@ library TensorTree {
                     and(shr(32, y), 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff),
                     shl(32, and(y, 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff))
                 )
-                let all := 0
-                for { let i := 0 } lt(i, 32) { i := add(i, 8) } {
-                    let p := and(shr(i, x), mask)
-                    let q := and(shr(i, y), mask)
-                    sum := add(sum, shr(224, mul(p, q)))
-                    all := add(all, add(p, q))
-                }
-                plain := add(plain, shr(224, mul(all, 0x0000000100000001000000010000000100000001000000010000000100000001)))
+                sum := add(
+                    add(
+                        add(sum, mul(and(x, mask), and(y, mask))),
+                        mul(and(shr(8, x), mask), and(shr(8, y), mask))
+                    ),
+                    add(
+                        mul(and(shr(16, x), mask), and(shr(16, y), mask)),
+                        mul(and(shr(24, x), mask), and(shr(24, y), mask))
+                    )
+                )
             }
-            sum := sub(add(sum, mul(words, 524288)), shl(7, plain))
+            plain := shr(224, mul(add(and(plain, SHORTS), and(shr(16, plain), SHORTS)), ONES))
+            sum := sub(add(shr(224, sum), mul(words, 524288)), shl(7, plain))
         }
     }
 
-    /// The same with x = 2⁶⁴, four at a time, and 2¹⁵ for 128.
+    /// The same with x = 2⁶⁴, four at a time, and 2¹⁵ for 128: 32 · 16 · 2³² < 2⁶⁴, 32 · 4 · 2¹⁶ < 2³².
     function dot16(uint256 a, uint256 b, uint256 words) private pure returns (int256 sum) {
         assembly ("memory-safe") {
-            // Little-endian in the calldata; the highest bit is turned.
-            function swapped(place) -> x {
-                x := calldataload(place)
-                let low := 0x00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff
+            let mask := 0x000000000000ffff000000000000ffff000000000000ffff000000000000ffff
+            let low := BYTES
+            let plain := 0
+            for { let end := add(a, shl(5, words)) } lt(a, end) { a := add(a, 32) } {
+                // Little-endian in the calldata; the highest bit is turned.
+                let x := calldataload(a)
                 x := xor(
                     or(and(shr(8, x), low), shl(8, and(x, low))),
                     0x8000800080008000800080008000800080008000800080008000800080008000
                 )
-            }
-            let mask := 0x000000000000ffff000000000000ffff000000000000ffff000000000000ffff
-            let plain := 0
-            for { let end := add(a, shl(5, words)) } lt(a, end) { a := add(a, 32) } {
-                let x := swapped(a)
-                let y := swapped(b)
+                let y := calldataload(b)
+                y := xor(
+                    or(and(shr(8, y), low), shl(8, and(y, low))),
+                    0x8000800080008000800080008000800080008000800080008000800080008000
+                )
                 b := add(b, 32)
+                plain := add(plain, add(and(x, SHORTS), and(shr(16, x), SHORTS)))
+                plain := add(plain, add(and(y, SHORTS), and(shr(16, y), SHORTS)))
                 y := or(shr(128, y), shl(128, y))
                 y := or(
                     and(shr(64, y), 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff),
                     shl(64, and(y, 0x0000000000000000ffffffffffffffff0000000000000000ffffffffffffffff))
                 )
-                let all := 0
-                for { let i := 0 } lt(i, 64) { i := add(i, 16) } {
-                    let p := and(shr(i, x), mask)
-                    let q := and(shr(i, y), mask)
-                    sum := add(sum, shr(192, mul(p, q)))
-                    all := add(all, add(p, q))
-                }
-                plain := add(plain, shr(192, mul(all, 0x0000000000000001000000000000000100000000000000010000000000000001)))
+                sum := add(
+                    add(
+                        add(sum, mul(and(x, mask), and(y, mask))),
+                        mul(and(shr(16, x), mask), and(shr(16, y), mask))
+                    ),
+                    add(
+                        mul(and(shr(32, x), mask), and(shr(32, y), mask)),
+                        mul(and(shr(48, x), mask), and(shr(48, y), mask))
+                    )
+                )
             }
-            sum := sub(add(sum, mul(words, 17179869184)), shl(15, plain))
+            plain := shr(224, mul(plain, ONES))
+            sum := sub(add(shr(192, sum), mul(words, 17179869184)), shl(15, plain))
         }
     }
 
@@ -179,8 +197,35 @@ library TensorTree {
             let turned := sub(0, isLeast)
             found := xor(best, turned)
             let i := 0
-            // A leaf has a thousand of these.
+            // A leaf has a thousand of these: words are looked into where a byte of them is above what was found, that is where a lane
+            // of byte + 127 − found reaches 256.
             if eq(size, 1) {
+                let above := 0
+                let low := BYTES
+                for { let next := 1 } iszero(gt(add(i, 32), count)) { i := add(i, 32) } {
+                    if next {
+                        above := sub(127, found)
+                        if slt(found, sub(0, 128)) { above := 256 }
+                        if sgt(found, 127) { above := 0 }
+                        above := mul(above, 0x0001000100010001000100010001000100010001000100010001000100010001)
+                        next := 0
+                    }
+                    let word := xor(calldataload(add(from, i)), turned)
+                    let positive := xor(word, 0x8080808080808080808080808080808080808080808080808080808080808080)
+                    if and(
+                        or(add(and(positive, low), above), add(and(shr(8, positive), low), above)),
+                        0x0100010001000100010001000100010001000100010001000100010001000100
+                    ) {
+                        for { let j := 0 } lt(j, 32) { j := add(j, 1) } {
+                            let value := signextend(0, byte(j, word))
+                            if sgt(value, found) {
+                                found := value
+                                index := add(i, j)
+                            }
+                        }
+                        next := 1
+                    }
+                }
                 for {} lt(i, count) { i := add(i, 1) } {
                     let value := xor(signextend(0, byte(0, calldataload(add(from, i)))), turned)
                     if sgt(value, found) {
@@ -216,6 +261,14 @@ library TensorTree {
             }
             let i := 0
             if eq(size, 1) {
+                // As in dot8: made positive by 128, in lanes.
+                let low := BYTES
+                for {} iszero(gt(add(i, 32), count)) { i := add(i, 32) } {
+                    let word := xor(calldataload(add(from, i)), 0x8080808080808080808080808080808080808080808080808080808080808080)
+                    sum := add(sum, add(and(word, low), and(shr(8, word), low)))
+                }
+                sum := shr(224, mul(add(and(sum, SHORTS), and(shr(16, sum), SHORTS)), ONES))
+                sum := sub(sum, shl(7, i))
                 for {} lt(i, count) { i := add(i, 1) } {
                     sum := add(sum, signextend(0, byte(0, calldataload(add(from, i)))))
                 }

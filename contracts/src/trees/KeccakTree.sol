@@ -13,25 +13,31 @@ library KeccakTree {
         returns (bool possible, bytes32 root)
     {
         if (index >= count) return (false, 0);
-        uint256 length = path.length;
-        uint256 used = 0;
-        root = hash;
-        // Every claim pays for this loop: bounds are checked by hand, once a level.
-        unchecked {
-            for (uint256 width = count; width > 1; width = (width + 1) >> 1) {
-                if ((index | 1) < width) {
-                    if (used == length) return (false, 0);
-                    bytes32 sibling;
-                    assembly ("memory-safe") {
-                        sibling := calldataload(add(path.offset, shl(5, used)))
+        // Every claim pays for this loop: bounds are checked by hand, once a level. Bytes 0x00 … 0x41 as in `node`.
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            let at_ := path.offset
+            let end := add(at_, shl(5, path.length))
+            mstore8(0x00, 0x01)
+            root := hash
+            possible := 1
+            for { let width := count } gt(width, 1) { width := shr(1, add(width, 1)) } {
+                if lt(or(index, 1), width) {
+                    if eq(at_, end) {
+                        possible := 0
+                        break
                     }
-                    used++;
-                    root = (index & 1) == 0 ? node(root, sibling) : node(sibling, root);
+                    let side := shl(5, and(index, 1))
+                    mstore(add(0x01, side), root)
+                    mstore(sub(0x21, side), calldataload(at_))
+                    at_ := add(at_, 0x20)
+                    root := keccak256(0x00, 0x41)
                 }
-                index >>= 1;
+                index := shr(1, index)
             }
+            possible := and(possible, eq(at_, end))
+            mstore(0x40, free)
         }
-        return (used == length, root);
     }
 
     /// keccak256(0x01 ‖ left ‖ right), in scratch memory.

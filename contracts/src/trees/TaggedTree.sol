@@ -26,26 +26,7 @@ library TaggedTree {
         returns (bool possible, bytes32 root)
     {
         if (index >= count) return (false, 0);
-        function(bytes32, bytes32) internal pure returns (bytes32) hashed = pureNode(node);
-        uint256 length = path.length;
-        uint256 used = 0;
-        root = hash;
-        // Every proof pays for this loop: bounds are checked by hand, once a level.
-        unchecked {
-            for (uint256 width = count; width > 1; width = (width + 1) >> 1) {
-                if ((index | 1) < width) {
-                    if (used == length) return (false, 0);
-                    bytes32 sibling;
-                    assembly ("memory-safe") {
-                        sibling := calldataload(add(path.offset, shl(5, used)))
-                    }
-                    used++;
-                    root = (index & 1) == 0 ? hashed(root, sibling) : hashed(sibling, root);
-                }
-                index >>= 1;
-            }
-        }
-        return (used == length, root);
+        return purePath(climbed)(hash, index, count, path);
     }
 
     function nodeHash(bytes32 left, bytes32 right) internal pure returns (bytes32) {
@@ -63,6 +44,16 @@ library TaggedTree {
         private
         pure
         returns (function(bytes32, bytes32) internal pure returns (bytes32) same)
+    {
+        assembly ("memory-safe") {
+            same := one
+        }
+    }
+
+    function purePath(function(bytes32, uint256, uint256, bytes32[] calldata) internal view returns (bool, bytes32) one)
+        private
+        pure
+        returns (function(bytes32, uint256, uint256, bytes32[] calldata) internal pure returns (bool, bytes32) same)
     {
         assembly ("memory-safe") {
             same := one
@@ -90,6 +81,42 @@ library TaggedTree {
             isHashed := staticcall(gas(), 2, free, 0x80, 0x00, 0x20)
             isHashed := and(isHashed, eq(returndatasize(), 0x20))
             hash := mload(0x00)
+        }
+        if (!isHashed) revert HashFailed();
+    }
+
+    /// Every proof pays for this loop: bounds are checked by hand, once a level.
+    function climbed(bytes32 hash, uint256 index, uint256 count, bytes32[] calldata path)
+        private
+        view
+        returns (bool possible, bytes32 root)
+    {
+        bool isHashed = true;
+        assembly ("memory-safe") {
+            let pair := mload(0x40)
+            let at_ := path.offset
+            let end := add(at_, shl(5, path.length))
+            mstore(pair, NODE_TAG)
+            mstore(add(pair, 0x20), NODE_TAG)
+            root := hash
+            possible := 1
+            for { let width := count } gt(width, 1) { width := shr(1, add(width, 1)) } {
+                if lt(or(index, 1), width) {
+                    if eq(at_, end) {
+                        possible := 0
+                        break
+                    }
+                    let side := shl(5, and(index, 1))
+                    mstore(add(add(pair, 0x40), side), root)
+                    mstore(sub(add(pair, 0x60), side), calldataload(at_))
+                    at_ := add(at_, 0x20)
+                    let isOne := staticcall(gas(), 2, pair, 0x80, 0x00, 0x20)
+                    isHashed := and(isHashed, and(isOne, eq(returndatasize(), 0x20)))
+                    root := mload(0x00)
+                }
+                index := shr(1, index)
+            }
+            possible := and(possible, eq(at_, end))
         }
         if (!isHashed) revert HashFailed();
     }

@@ -9,7 +9,7 @@ import {DisputeKit} from "./DisputeKit.sol";
 /// a question is contracts/test/dispute-games.test.ts.
 contract GamesTest is DisputeKit {
     bytes private trace = askTrace(2, 100);
-    bytes private nodes = someNodes(25, "trace");
+    bytes private nodes = someNodes(13, "trace");
 
     function setUp() public {
         deployDisputes();
@@ -78,8 +78,8 @@ contract GamesTest is DisputeKit {
 
     function test_anAnswerMustBeWhatTheQuestionAsksFor() public {
         open(ACCUSER, trace);
-        for (uint256 count = 24; count < 27; count++) {
-            if (count == 25) continue;
+        for (uint256 count = 12; count < 15; count++) {
+            if (count == 13) continue;
             bytes memory others = someNodes(count, "trace");
             refuse(IDisputes.AnswerInvalid.selector);
             reply(ACCUSER, trace, others);
@@ -99,14 +99,14 @@ contract GamesTest is DisputeKit {
     }
 
     function test_nodesOfEitherTree() public {
-        bytes memory all = someNodes(32, "children");
+        bytes memory all = someNodes(16, "children");
         bytes32[2] memory roots = [keccakRoot(all), taggedRoot(all)];
         open(ACCUSER, trace);
         reply(ACCUSER, trace, nodes);
         for (uint8 tree = 0; tree < 3; tree++) {
             bytes memory question = askNodes(tree, 7, 1, 255, roots[tree == 2 ? 1 : 0]);
             ask(ACCUSER, question);
-            bytes memory others = someNodes(32, "others");
+            bytes memory others = someNodes(16, "others");
             refuse(IDisputes.AnswerInvalid.selector);
             reply(ACCUSER, question, others);
             reply(ACCUSER, question, all);
@@ -174,12 +174,94 @@ contract GamesTest is DisputeKit {
 
     function test_depositsAreExact() public {
         uint256 deposit = disputes.depositFor(trace);
-        assertEq(deposit, 1_000_000);
+        assertEq(deposit, 850_000);
         for (uint256 i = 0; i < 2; i++) {
             vm.expectRevert(abi.encodeWithSelector(IDisputes.DepositWrong.selector, deposit));
             vm.prank(ACCUSER);
             disputes.open{value: deposit - 1 + 2 * i}(job, 0, trace);
         }
+    }
+
+    /// As an asker has nodes: all the same up to one of them.
+    function hintOf(bytes memory all, uint256 place, uint256 other) private pure returns (bytes memory hint) {
+        hint = abi.encodePacked(uint8(place));
+        for (uint256 i = 0; i < 16; i++) {
+            uint256 node = 32 * i < all.length ? uint256(wordAt(all, 32 * i)) << (8 * place) >> 240 : 0;
+            hint = abi.encodePacked(hint, uint16(i == other ? node ^ 1 : node));
+        }
+    }
+
+    /// 13 nodes at height 3 under the root of 100 leaves; node 5 has eight leaves below it, the last one has four.
+    function test_byAHintAnAnswerGoesOnUnderTheFirstNodeThatDiffers() public {
+        for (uint8 tree = 1; tree < 3; tree++) {
+            (bytes memory eight, bytes memory four) = (someNodes(8, "eight"), someNodes(4, "four"));
+            bytes memory all = someNodes(13, "children");
+            bytes32[2] memory under = tree == 1
+                ? [keccakRoot(eight), keccakRoot(four)]
+                : [taggedRoot(eight), taggedRoot(four)];
+            for (uint256 i = 0; i < 32; i++) (all[32 * 5 + i], all[32 * 12 + i]) = (under[0][i], under[1][i]);
+            bytes32 root = tree == 1 ? keccakRoot(all) : taggedRoot(all);
+            bytes memory question = bytes.concat(askNodes(tree, 7, 0, 100, root), hintOf(all, 30, 5));
+            tree == 1 ? open(ACCUSER, question) : ask(ACCUSER, question);
+            bytes[3] memory wrong = [all, bytes.concat(all, four), bytes.concat(all, someNodes(8, "others"))];
+            for (uint256 i = 0; i < 3; i++) {
+                refuse(IDisputes.AnswerInvalid.selector);
+                reply(ACCUSER, question, wrong[i]);
+            }
+            reply(ACCUSER, question, bytes.concat(all, eight));
+            // None differs: the last one. What differs later than another counts for nothing.
+            question = bytes.concat(askNodes(tree, 7, 0, 100, root), hintOf(all, 0, 99));
+            ask(ACCUSER, question);
+            refuse(IDisputes.AnswerInvalid.selector);
+            reply(ACCUSER, question, bytes.concat(all, eight));
+            reply(ACCUSER, question, bytes.concat(all, four));
+        }
+        // Without a hint it goes on nowhere.
+        bytes memory plain = askNodes(1, 2, 0, 4, keccakRoot(someNodes(4, "four")));
+        ask(ACCUSER, plain);
+        refuse(IDisputes.AnswerInvalid.selector);
+        reply(ACCUSER, plain, someNodes(8, "four"));
+        reply(ACCUSER, plain, someNodes(4, "four"));
+        // Nor below the leaves of a trace; below a tensor's are its bytes.
+        bytes memory hinted = bytes.concat(plain, hintOf(someNodes(4, "four"), 1, 2));
+        ask(ACCUSER, hinted);
+        refuse(IDisputes.AnswerInvalid.selector);
+        reply(ACCUSER, hinted, someNodes(36, "four"));
+        reply(ACCUSER, hinted, someNodes(4, "four"));
+    }
+
+    function test_byAHintTheBytesOfALeafComeWithItsHash() public {
+        bytes32 tag = sha256("assay/leaf/1");
+        bytes memory leaves = someNodes(4, "leaves");
+        bytes memory data = new bytes(1024);
+        data[7] = 0x09;
+        bytes32 hash = sha256(bytes.concat(tag, tag, data));
+        for (uint256 i = 0; i < 32; i++) leaves[32 * 2 + i] = hash[i];
+        bytes memory inputs = someNodes(1, "inputs");
+        bytes32 leaf = keccak256(bytes.concat(hex"000000000300000004", inputs, taggedRoot(leaves)));
+        bytes memory question = bytes.concat(
+            abi.encodePacked(hex"0704", uint64(2), uint32(3), uint32(4), uint8(1), uint64(4), leaf), hintOf(leaves, 4, 2)
+        );
+        open(ACCUSER, question);
+        bytes[3] memory wrong = [
+            bytes.concat(inputs, leaves),
+            bytes.concat(inputs, leaves, new bytes(1024)),
+            bytes.concat(inputs, leaves, data, hex"00")
+        ];
+        for (uint256 i = 0; i < 3; i++) {
+            refuse(IDisputes.AnswerInvalid.selector);
+            reply(ACCUSER, question, wrong[i]);
+        }
+        reply(ACCUSER, question, bytes.concat(inputs, leaves, data));
+        // Of a word only the root is kept: the same with and without a hint.
+        bytes memory hinted = bytes.concat(trace, hintOf(nodes, 3, 0));
+        ask(ACCUSER, hinted);
+        bytes memory below = someNodes(8, "below");
+        for (uint256 i = 0; i < 32; i++) nodes[i] = keccakRoot(below)[i];
+        reply(ACCUSER, hinted, bytes.concat(nodes, below));
+        assertEq(disputes.wordOf(book, disputes.traceQuestion(2)), keccak256(abi.encode(keccakRoot(nodes))));
+        ask(ACCUSER, trace);
+        reply(ACCUSER, trace, nodes);
     }
 
     function test_rootsOfAState() public {
@@ -200,7 +282,7 @@ contract GamesTest is DisputeKit {
 
     function test_anOpAndItsOutput() public {
         bytes memory inputs = someNodes(2, "inputs");
-        bytes memory output = someNodes(25, "output");
+        bytes memory output = someNodes(13, "output");
         bytes32 leaf = keccak256(bytes.concat(hex"000000000300000004", inputs, taggedRoot(output)));
         bytes memory question = abi.encodePacked(hex"0704", uint64(2), uint32(3), uint32(4), uint8(2), uint64(100), leaf);
         open(ACCUSER, question);
@@ -421,7 +503,7 @@ contract GamesTest is DisputeKit {
         open(STRANGER, trace);
         reply(ACCUSER, trace, nodes);
         // Both asked; both are answered, with the same word.
-        bytes memory others = someNodes(25, "others");
+        bytes memory others = someNodes(13, "others");
         refuse(IDisputes.AnswerInvalid.selector);
         reply(STRANGER, trace, others);
         reply(STRANGER, trace, nodes);
@@ -517,23 +599,23 @@ contract GamesTest is DisputeKit {
 
     /// A level is never taken for another: as many nodes as lie there, no more and no fewer.
     function test_attack_leafAndNodeConfusion() public {
-        bytes memory all = someNodes(32, "children");
-        bytes memory sixteen;
-        for (uint256 i = 0; i < 16; i++) {
+        bytes memory all = someNodes(16, "children");
+        bytes memory eight;
+        for (uint256 i = 0; i < 8; i++) {
             bytes32 node = keccak256(bytes.concat(hex"01", wordAt(all, 64 * i), wordAt(all, 64 * i + 32)));
-            sixteen = bytes.concat(sixteen, node);
+            eight = bytes.concat(eight, node);
         }
-        assertEq(keccakRoot(sixteen), keccakRoot(all));
-        bytes memory question = askNodes(1, 5, 0, 32, keccakRoot(all));
+        assertEq(keccakRoot(eight), keccakRoot(all));
+        bytes memory question = askNodes(1, 4, 0, 16, keccakRoot(all));
         open(ACCUSER, question);
         refuse(IDisputes.AnswerInvalid.selector);
-        reply(ACCUSER, question, sixteen);
+        reply(ACCUSER, question, eight);
         // Nor one hash for the other.
         bytes memory itself = abi.encodePacked(keccakRoot(all));
         refuse(IDisputes.AnswerInvalid.selector);
         reply(ACCUSER, question, itself);
         reply(ACCUSER, question, all);
-        question = askNodes(2, 5, 0, 32, keccakRoot(all));
+        question = askNodes(2, 4, 0, 16, keccakRoot(all));
         ask(ACCUSER, question);
         refuse(IDisputes.AnswerInvalid.selector);
         reply(ACCUSER, question, all);
@@ -541,8 +623,8 @@ contract GamesTest is DisputeKit {
 
     /// However little gas is sent along, a false answer is none.
     function test_attack_gasStarvedPrecompile() public {
-        bytes memory all = someNodes(32, "children");
-        bytes memory question = askNodes(2, 5, 0, 32, taggedRoot(someNodes(32, "others")));
+        bytes memory all = someNodes(16, "children");
+        bytes memory question = askNodes(2, 4, 0, 16, taggedRoot(someNodes(16, "others")));
         open(ACCUSER, question);
         bytes memory call = abi.encodeCall(disputes.answer, (job, 0, 1, ACCUSER, question, all));
         for (uint256 gas_ = 20_000; gas_ < 90_000; gas_ += 500) {
@@ -576,7 +658,7 @@ contract GamesTest is DisputeKit {
 
     /// What lies below a trace convicts only if the provider gave that trace.
     function test_attack_nodesOfATraceThatNobodyGave() public {
-        bytes memory question = askNodes(1, 5, 0, 32, "node");
+        bytes memory question = askNodes(1, 4, 0, 16, "node");
         open(ACCUSER, question);
         later(2 hours);
         refuse(IDisputes.AnswerUnsigned.selector);

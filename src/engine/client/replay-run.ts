@@ -35,7 +35,7 @@ export interface Roots {
 }
 
 /** Levels of a tree that one answer goes down. */
-const LEVELS = 5;
+const LEVELS = 4;
 /** What is said where no op writes a tensor. */
 const NO_WRITER = 0xffff_ffff;
 

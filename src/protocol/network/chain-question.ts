@@ -12,9 +12,15 @@ interface Place {
 
 const CHAIN_TREES = ["segments", "trace", "output"] as const;
 
+/** u8 place ‖ for each of up to 16 nodes two bytes from there on, as the asker has it. What it is for: src/verify/optimistic/chain-hint.ts. */
+export const HINT_BYTES = 33;
+interface Hinted {
+	readonly hint?: Uint8Array;
+}
+
 export type ChainQuestion =
-	/** The nodes five levels below the root of a segment's trace of so many leaves. A first word: the root. */
-	| { readonly kind: "trace"; readonly segment: number; readonly count: number }
+	/** The nodes four levels below the root of a segment's trace of so many leaves. A first word: the root. */
+	| ({ readonly kind: "trace"; readonly segment: number; readonly count: number } & Hinted)
 	/** So many numbers. A first word. */
 	| ({
 			readonly kind: "transcript";
@@ -24,7 +30,7 @@ export type ChainQuestion =
 	  } & Place)
 	/** Which op of a phase (0: init) writes a tensor. A first word. */
 	| { readonly kind: "writer"; readonly phase: number; readonly tensor: number }
-	/** The nodes five levels below one, down to height 0. Step and op are 0 but for an op's output. */
+	/** The nodes four levels below one, down to height 0. Step and op are 0 but for an op's output. */
 	| ({
 			readonly kind: "nodes";
 			readonly tree: (typeof CHAIN_TREES)[number];
@@ -32,9 +38,11 @@ export type ChainQuestion =
 			readonly index: number;
 			readonly count: number;
 			readonly node: Uint8Array;
-	  } & Place)
-	/** Roots of the operands, then nodes five levels below the output's root; that of a trace leaf. */
-	| ({ readonly kind: "op"; readonly operands: number; readonly leaves: number; readonly hash: Uint8Array } & Place)
+	  } & Place &
+			Hinted)
+	/** Roots of the operands, then nodes four levels below the output's root; that of a trace leaf. */
+	| ({ readonly kind: "op"; readonly operands: number; readonly leaves: number; readonly hash: Uint8Array } & Place &
+			Hinted)
 	/** 1,024 bytes of an op's output. */
 	| ({ readonly kind: "leaf"; readonly index: number; readonly count: number; readonly hash: Uint8Array } & Place)
 	/** Roots of these tensors, which fold to S of the segment. */
@@ -47,14 +55,18 @@ export type ChainQuestion =
 	  };
 
 const QUESTION = 7;
+/** Of a trace only the segment is in the word's name. */
+const TRACE_WORD_BYTES = 10;
 const KINDS = ["trace", "transcript", "writer", "nodes", "op", "leaf", "roots"] as const;
 
 const placed = ({ segment, step, op }: Place): Uint8Array[] => [packed(segment, 8), packed(step, 4), packed(op, 4)];
 
+const hintIn = ({ hint }: Hinted): Uint8Array[] => (hint === undefined ? [] : [hint]);
+
 function fieldsOf(question: ChainQuestion): Uint8Array[] {
 	switch (question.kind) {
 		case "trace":
-			return [packed(question.segment, 8), packed(question.count, 8)];
+			return [packed(question.segment, 8), packed(question.count, 8), ...hintIn(question)];
 		case "transcript": {
 			const turns = question.turns.map((turn) => packed(turn, 2));
 			return [...placed(question), packed(question.element, 8), ...turns, packed(question.numbers, 4)];
@@ -64,10 +76,14 @@ function fieldsOf(question: ChainQuestion): Uint8Array[] {
 		case "nodes": {
 			const { tree, height, index, count, node } = question;
 			const of = packed(CHAIN_TREES.indexOf(tree), 1);
-			return [of, ...placed(question), packed(height, 1), packed(index, 8), packed(count, 8), node];
+			const where = [...placed(question), packed(height, 1), packed(index, 8), packed(count, 8)];
+			return [of, ...where, node, ...hintIn(question)];
 		}
 		case "op":
-			return [...placed(question), packed(question.operands, 1), packed(question.leaves, 8), question.hash];
+			return [
+				...[...placed(question), packed(question.operands, 1), packed(question.leaves, 8), question.hash],
+				...hintIn(question),
+			];
 		case "leaf":
 			return [...placed(question), packed(question.index, 8), packed(question.count, 8), question.hash];
 		case "roots": {
@@ -116,6 +132,11 @@ class Fields {
 		return Array.from({ length: count }, () => this.number(2));
 	}
 
+	/** At the end of the question, if there is one. */
+	hint(): Hinted {
+		return this.left === HINT_BYTES ? { hint: this.take(HINT_BYTES) } : {};
+	}
+
 	place(): Place {
 		return { segment: this.number(8), step: this.number(4), op: this.number(4) };
 	}
@@ -124,7 +145,7 @@ class Fields {
 function read(kind: (typeof KINDS)[number], fields: Fields): ChainQuestion {
 	switch (kind) {
 		case "trace":
-			return { kind, segment: fields.number(8), count: fields.number(8) };
+			return { kind, segment: fields.number(8), count: fields.number(8), ...fields.hint() };
 		case "transcript": {
 			const place = { ...fields.place(), element: fields.number(8) };
 			const turns = fields.numbers(Math.max(0, Math.floor((fields.left - 4) / 2)));
@@ -136,10 +157,13 @@ function read(kind: (typeof KINDS)[number], fields: Fields): ChainQuestion {
 			const tree = CHAIN_TREES[fields.number(1)];
 			if (tree === undefined) throw new RangeError("there is no such tree");
 			const place = { ...fields.place(), height: fields.number(1) };
-			return { kind, tree, ...place, index: fields.number(8), count: fields.number(8), node: fields.take(32) };
+			const [index, count, node] = [fields.number(8), fields.number(8), fields.take(32)];
+			return { kind, tree, ...place, index, count, node, ...fields.hint() };
 		}
-		case "op":
-			return { kind, ...fields.place(), operands: fields.number(1), leaves: fields.number(8), hash: fields.take(32) };
+		case "op": {
+			const of = { ...fields.place(), operands: fields.number(1), leaves: fields.number(8) };
+			return { kind, ...of, hash: fields.take(32), ...fields.hint() };
+		}
 		case "leaf":
 			return { kind, ...fields.place(), index: fields.number(8), count: fields.number(8), hash: fields.take(32) };
 		case "roots": {
@@ -167,6 +191,6 @@ export function decodeChainQuestion(bytes: Uint8Array): ChainQuestion | null {
 export function wordQuestion(question: ChainQuestion): Uint8Array | null {
 	const bytes = encodeChainQuestion(question);
 	if (question.kind === "writer") return keccak(bytes);
-	if (question.kind === "trace") return keccak(bytes.subarray(0, -8));
+	if (question.kind === "trace") return keccak(bytes.subarray(0, TRACE_WORD_BYTES));
 	return question.kind === "transcript" ? keccak(bytes.subarray(0, -4)) : null;
 }

@@ -18,11 +18,11 @@ const shape = variants("kind", {
 	roots: object({ kind: oneOf("roots"), ...about }),
 	/** Root of the segment's trace. A first word. */
 	trace: object({ kind: oneOf("trace"), ...about }),
-	/** Up to 32 nodes of that tree, five levels below one. */
+	/** Up to 16 nodes of that tree, four levels below one. */
 	nodes: object({ kind: oneOf("nodes"), ...about, level: int(0, 64), index: int(0, Number.MAX_SAFE_INTEGER) }),
 	/** A leaf of that tree: roots of all operands, root of the output. */
 	op: object({ kind: oneOf("op"), ...place }),
-	/** Up to 32 nodes of the tree of what the op gave, five levels below one. */
+	/** Up to 16 nodes of the tree of what the op gave, four levels below one. */
 	tree: object({ kind: oneOf("tree"), ...place, level: int(0, 64), index: int(0, Number.MAX_SAFE_INTEGER) }),
 	/** 1,024 bytes of what the op gave (`of` null) or read, and their path. */
 	leaf: object({ kind: oneOf("leaf"), ...place, of: orNull(int(0, 7)), leaf: int(0, U32) }),

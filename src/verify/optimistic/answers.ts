@@ -23,7 +23,7 @@ export interface StateRoots {
 }
 
 /** Levels of a tree that one answer goes down. */
-export const LEVELS = 5;
+export const LEVELS = 4;
 
 export interface Answers {
 	readonly claim: JobClaim;
@@ -32,7 +32,7 @@ export interface Answers {
 	/** What S_segment commits to. */
 	stateRoots(segment: number): Promise<StateRoots>;
 	traceRoot(segment: number): Promise<Uint8Array>;
-	/** The up to 32 nodes that lie five levels below one (or on level 0, that of the leaf hashes). */
+	/** The up to 16 nodes that lie four levels below one (or on level 0, that of the leaf hashes). */
 	traceNodes(segment: number, level: number, index: number): Promise<readonly Uint8Array[]>;
 	traceLeaf(place: OpPlace): Promise<TraceLeaf>;
 	/** The same of the tree of what the op gives. */
@@ -52,10 +52,13 @@ export function noAnswer(what: string): AssayError {
 	return new AssayError("NO_ANSWER", what, { hint: codes.NO_ANSWER.hint });
 }
 
+/** Levels of a tree above its leaves. */
+export const depthOf = (count: number): number => Math.ceil(Math.log2(Math.max(1, count)));
+
 export const phaseOf = (segment: number): Phase => (segment === 0 ? "init" : "step");
 export const stepsOf = ({ k }: Program, segment: number): number => (segment === 0 ? 1 : k);
 
-/** Where nodes of a tree come from: the up to 32 that lie five levels below one, or on level 0. */
+/** Where nodes of a tree come from: the up to 16 that lie four levels below one, or on level 0. */
 type BringNodes = (level: number, index: number) => Promise<readonly Uint8Array[]>;
 
 /** A tree of the accused's, as far as it was asked for; everything in it leads to its root. */
@@ -74,7 +77,7 @@ export class AskedTree {
 		this.count = count;
 		this.bring = bring;
 		this.hash = hash;
-		this.depth = Math.ceil(Math.log2(Math.max(1, count)));
+		this.depth = depthOf(count);
 		this.known.set(`${this.depth}:0`, root);
 	}
 
@@ -135,7 +138,7 @@ export class AskedTree {
 	}
 }
 
-/** How many nodes an answer has that goes five levels down from one; below 1: there is no such node. */
+/** How many nodes an answer has that goes four levels down from one; below 1: there is no such node. */
 export function nodesBelow(count: number, level: number, index: number): number {
 	const down = Math.min(LEVELS, level);
 	return Math.min(2 ** down, Math.ceil(count / 2 ** (level - down)) - index * 2 ** down);

@@ -13,7 +13,8 @@ import type { JobQuestion } from "../../protocol/network/job-question.ts";
 import { mixedSample, mlpSample, numbersFrom, type Sample } from "../../work/builder/samples.test-kit.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { sealProgram } from "../../work/program/open-program.ts";
-import type { Answers } from "./answers.ts";
+import { type Answers, depthOf, nodesBelow } from "./answers.ts";
+import { plainOf, withHint, withoutHint } from "./chain-hint.ts";
 import { type ChainAnswer, chainAnswer, chainQuestionOf, withChainAnswers } from "./chain-road.ts";
 import { traceQuestion, transcriptQuestion, writerQuestion } from "./fraud/fraud-proof.ts";
 import { verifyFraud } from "./fraud/judge-fraud.ts";
@@ -38,7 +39,12 @@ type Runner = ReturnType<typeof runner>;
 const [mixed, mlp] = [runner(mixedSample()), runner(mlpSample())];
 
 /** By its own word; `isOnChain` says which road each question takes. */
-async function play({ program, run }: Runner, lie: Lie, isOnChain: (question: JobQuestion) => boolean) {
+async function play(
+	{ program, run }: Runner,
+	lie: Lie,
+	isOnChain: (question: JobQuestion) => boolean,
+	isHinted: (asked: number) => boolean = (asked) => asked % 2 === 1,
+) {
 	const { job, answers } = run(null);
 	const { answers: liar } = run(lie);
 	const segment = isSameClaim(answers, liar) && "segment" in lie ? lie.segment : null;
@@ -58,7 +64,9 @@ async function play({ program, run }: Runner, lie: Lie, isOnChain: (question: Jo
 			told.set(questionKey(question), await answerTo(liar, question));
 			continue;
 		}
-		const asked = decodeChainQuestion(encodeChainQuestion(await chainQuestionOf(program, accused, question)))!;
+		const plain = await chainQuestionOf(program, accused, question);
+		const hinted = !isHinted(kinds.length) ? plain : await withHint(plain, answers, (7 * kinds.length) % 31);
+		const asked = decodeChainQuestion(encodeChainQuestion(hinted))!;
 		const answer = await chainAnswer(part, (one) => answerTo(liar, one), asked);
 		assert.ok(answer !== null, JSON.stringify(question));
 		chain.push({ question: asked, answer });
@@ -91,7 +99,15 @@ for (const [name, of, lie] of LIES)
 async function askedQuestions(): Promise<{ of: Runner; lie: Lie; question: ChainQuestion }[]> {
 	const all: { of: Runner; lie: Lie; question: ChainQuestion }[] = [];
 	for (const [, of, lie] of LIES)
-		for (const { question } of (await play(of, lie, () => true)).chain) all.push({ of, lie, question });
+		for (const hints of [false, true]) {
+			const { chain } = await play(
+				of,
+				lie,
+				() => true,
+				() => hints,
+			);
+			for (const { question } of chain) all.push({ of, lie, question });
+		}
 	return all;
 }
 
@@ -123,7 +139,9 @@ test("a question whose bytes are changed is another claim's: no provider need an
 /** What is answered leads to what the question names. */
 async function isTrue(answers: Answers, question: ChainQuestion, answer: Uint8Array): Promise<boolean> {
 	if (question.kind === "transcript") return answer.length === 8 * question.numbers;
-	if (question.kind === "trace") return answer.length === 32 * Math.min(32, question.count);
+	if (question.kind === "trace" && question.hint === undefined)
+		return answer.length === 32 * nodesBelow(question.count, depthOf(question.count), 0);
+	if (question.kind === "trace") return answer.length > 32;
 	if (question.kind === "writer") return answer.length === 4;
 	if (question.kind === "roots") return bytesToHex(answers.states[question.segment]!) === bytesToHex(question.state);
 	return question.kind !== "nodes" || question.tree !== "segments";
@@ -140,9 +158,35 @@ test("a provider names the writer of every tensor in both phases, whichever segm
 		}
 });
 
+test("by a hint an answer goes on where the two differ, and says nothing else than answers without it", async () => {
+	const [, of, lie] = LIES[2]!;
+	const { answers } = of.run(null);
+	const liar = of.run(lie).answers;
+	const part = { program: of.program, first: 0, states: liar.states };
+	const ask = (question: JobQuestion) => answerTo(liar, question);
+	let [more, leaves] = [0, 0];
+	for (const { question } of (await play(of, lie, () => true)).chain) {
+		const plain = plainOf(question);
+		const hinted = await withHint(plain, answers, 9);
+		const answer = (await chainAnswer(part, ask, hinted))!;
+		const told = withoutHint(hinted, answer);
+		assert.deepEqual(told[0], { question: plain, answer: await chainAnswer(part, ask, plain) });
+		for (const { question: one, answer: said } of told.slice(1)) {
+			assert.deepEqual(await chainAnswer(part, ask, one), said);
+			more += 1;
+			if (one.kind === "leaf") leaves += 1;
+			// Where it goes on is where the accuser's own run differs.
+			const own = { ...part, states: answers.states };
+			assert.equal(await chainAnswer(own, (asked) => answerTo(answers, asked), one), null);
+		}
+	}
+	assert.ok(more > 0 && leaves > 0, `${more} ${leaves}`);
+});
+
 test("first words have one name on both roads", () => {
 	const named = (question: ChainQuestion) => `0x${bytesToHex(wordQuestion(question)!)}`;
 	assert.equal(named({ kind: "trace", segment: 7, count: 9 }), traceQuestion(7));
+	assert.equal(named({ kind: "trace", segment: 7, count: 9, hint: new Uint8Array(33) }), traceQuestion(7));
 	const place = { segment: 7, step: 3, op: 2 };
 	const transcript = { kind: "transcript", ...place, element: 11, turns: [4, 0], numbers: 5 } as const;
 	assert.equal(named(transcript), transcriptQuestion(7, { step: 3, op: 2 }, 11, [4, 0]));

@@ -11,13 +11,13 @@ import type { Op, Program, TensorKind } from "../../work/program/shapes.ts";
 import { traceLeafHash } from "../../work/trace/commitments.ts";
 import { writerOf } from "../../work/trace/origins.ts";
 import { LEAF_BYTES, leafCount } from "../../work/trace/tensor-tree.ts";
-import { LEVELS, NO_WRITER, nodesBelow, type OpPlace, phaseOf, stepsOf } from "./answers.ts";
+import { depthOf, LEVELS, NO_WRITER, nodesBelow, type OpPlace, phaseOf, stepsOf } from "./answers.ts";
+import { answerWithHint, withoutHint } from "./chain-hint.ts";
 import { type Accused, questionKey } from "./next-question.ts";
 import { type Ask, answerLength, RemoteAnswers } from "./questions.ts";
 
 const traceCount = (program: Program, segment: number): number =>
 	stepsOf(program, segment) * program[phaseOf(segment)].length;
-const depthOf = (count: number): number => Math.ceil(Math.log2(Math.max(1, count)));
 const opAt = (program: Program, { segment, op }: OpPlace): Op | undefined => program[phaseOf(segment)][op];
 const outputLeaves = ({ output }: Op): number => leafCount(elementCount(output.dims) * bytesOf(output.type));
 const numbersOf = ({ tensors }: Program, kind: TensorKind): number[] =>
@@ -103,8 +103,9 @@ export interface ChainAnswer {
 export async function withChainAnswers(
 	program: Program,
 	accused: Accused,
-	answers: readonly ChainAnswer[],
+	hinted: readonly ChainAnswer[],
 ): Promise<Accused> {
+	const answers = hinted.flatMap(({ question, answer }) => withoutHint(question, answer));
 	const said = new Map(accused.said);
 	const { audit } = accused;
 	const hear = (question: JobQuestion, bytes: Uint8Array) => {
@@ -188,7 +189,10 @@ export interface ClaimedPart {
  * A provider's answer on the chain, from its own answers off chain (`ask`, which keeps first words). Null: the question is not one about this claim, so
  * no silence convicts, and its deposit is won. Throws what `ask` throws.
  */
-export async function chainAnswer(part: ClaimedPart, ask: Ask, question: ChainQuestion): Promise<Uint8Array | null> {
+export const chainAnswer = (part: ClaimedPart, ask: Ask, question: ChainQuestion): Promise<Uint8Array | null> =>
+	answerWithHint(question, (plain) => plainAnswer(part, ask, plain));
+
+async function plainAnswer(part: ClaimedPart, ask: Ask, question: ChainQuestion): Promise<Uint8Array | null> {
 	const { program, first, states } = part;
 	if (question.kind === "nodes" && question.tree === "segments") return segmentNodes(part, question);
 	if (question.kind === "writer") return writerAnswer(program, question);

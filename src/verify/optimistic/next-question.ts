@@ -103,7 +103,7 @@ export async function interrogate(
 	for (;;) {
 		const next = await nextQuestion({ ...own, answers }, { ...accused, said });
 		if (next.move !== "ask") return next;
-		said.set(questionKey(next.question), await ask(next.question));
+		said.set(questionKey(next.question), await ask(next.question, answers));
 	}
 }
 

@@ -107,8 +107,8 @@ function opAnswerLength(
 	return op.operator !== "map" || span === null ? null : 8 * spanLength(op, span.turns);
 }
 
-/** The whole answer; throws NO_ANSWER where none came. Its length is checked here. */
-export type Ask = (question: JobQuestion) => Promise<Uint8Array>;
+/** The whole answer; throws NO_ANSWER where none came. Its length is checked here. `own`: what the asker has itself, for roads that look at it. */
+export type Ask = (question: JobQuestion, own?: Answers) => Promise<Uint8Array>;
 
 const cut = (bytes: Uint8Array, from = 0): Uint8Array[] =>
 	Array.from({ length: (bytes.length - from) / 32 }, (_, i) => bytes.slice(from + 32 * i, from + 32 * (i + 1)));
@@ -157,11 +157,11 @@ export class RemoteAnswers implements Answers {
 	}
 
 	/** The whole answer as it was told, asked for once; its length is right. */
-	answer(question: JobQuestion): Promise<Uint8Array> {
-		return this.held(() => this.bytes(question));
+	answer(question: JobQuestion, own?: Answers): Promise<Uint8Array> {
+		return this.held(() => this.bytes(question, own));
 	}
 
-	private async bytes(question: JobQuestion): Promise<Uint8Array> {
+	private async bytes(question: JobQuestion, own?: Answers): Promise<Uint8Array> {
 		const name = questionText(question);
 		const found = this.known.get(name);
 		if (found !== undefined) return found;
@@ -169,7 +169,7 @@ export class RemoteAnswers implements Answers {
 		const length = answerLength({ program: this.program, first, segments }, question);
 		// A question of ours that makes no sense would be our own mistake.
 		if (length === null) throw new RangeError(`there is nothing to ask: ${name}`);
-		const sent = this.send(question).then((bytes) => {
+		const sent = this.send(question, own).then((bytes) => {
 			if (bytes.length !== length) throw noAnswer(`${bytes.length} bytes came for ${question.kind}, not ${length}`);
 			return bytes;
 		});

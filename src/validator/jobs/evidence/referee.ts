@@ -3,11 +3,10 @@
 // Who does not answer, or answers what does not fit its own words, loses as well, but by no proof: no chain convicts for silence yet.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
-import type { JobQuestion } from "../../../protocol/network/job-question.ts";
 import type { Answers } from "../../../verify/optimistic/answers.ts";
 import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { interrogate } from "../../../verify/optimistic/next-question.ts";
-import { RemoteAnswers } from "../../../verify/optimistic/questions.ts";
+import { type Ask, RemoteAnswers } from "../../../verify/optimistic/questions.ts";
 import { firstOtherSegment, type JobAtHand } from "../../../verify/optimistic/search.ts";
 import { claimHash, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
 import { askParty, TwoWords } from "./ask-party.ts";
@@ -84,7 +83,7 @@ class Dispute {
 	/** Whether what `accused` says of a segment contradicts itself, as `own` leads the search. */
 	async judge(own: Answers, accused: RemoteAnswers, segment: number): Promise<Found> {
 		try {
-			const ask = (question: JobQuestion) => accused.answer(question);
+			const ask: Ask = (question, mine) => accused.answer(question, mine);
 			const end = await interrogate({ job: this.job, answers: own, segment }, accused, ask);
 			if (end.move === "rest") return INNOCENT;
 			if (end.move === "misfit") return { isFalse: true, file: null, why: end.why };

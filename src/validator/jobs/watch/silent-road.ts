@@ -21,8 +21,9 @@ import {
 	encodeChainQuestion,
 } from "../../../protocol/network/chain-question.ts";
 import type { JobQuestion } from "../../../protocol/network/job-question.ts";
-import { noAnswer } from "../../../verify/optimistic/answers.ts";
-import { chainQuestionOf, knownOf, withChainAnswers } from "../../../verify/optimistic/chain-road.ts";
+import { type Answers, noAnswer } from "../../../verify/optimistic/answers.ts";
+import { plainOf, withHint } from "../../../verify/optimistic/chain-hint.ts";
+import { type ChainAnswer, chainQuestionOf, knownOf, withChainAnswers } from "../../../verify/optimistic/chain-road.ts";
 import { traceQuestion } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { type Accused, questionKey } from "../../../verify/optimistic/next-question.ts";
 import { questionBasis } from "../../../verify/optimistic/question-basis.ts";
@@ -70,19 +71,28 @@ class Game {
 		return { claim: this.at.claim, states: this.at.states, audit: null, said: this.said };
 	}
 
-	/** Everything that anybody asked about this attempt and that was answered, and one's own game. */
+	/** Nobody knew it when the claim was made, and another process of this watcher finds the same. */
+	private hintPlace(question: ChainQuestion): number {
+		return keccak(this.road.chain.secret, encodeChainQuestion(question))[0]! % 31;
+	}
+
+	/** Everything that anybody asked about this attempt and that was answered, by the question without its hint, and one's own game. */
 	private async hear(sitting: Sitting) {
 		const games = await readGames(this.road.chain.contracts, { book: bookOf(sitting) });
 		const rounds = games.flatMap((game) => game.rounds);
 		const { account } = this.road.chain;
 		const own = games.find(({ accuser }) => accuser.toLowerCase() === account.toLowerCase()) ?? null;
-		return {
-			own,
-			answers: new Map(rounds.flatMap(({ question, answer }) => (answer === null ? [] : [[question, answer]]))),
-		};
+		const answers = new Map<Hex, ChainAnswer>();
+		for (const round of rounds) {
+			const question = decodeChainQuestion(hexToBytes(round.question.slice(2))!);
+			if (round.answer === null || question === null) continue;
+			const heard = { question, answer: hexToBytes(round.answer.slice(2))! };
+			answers.set(toHex(encodeChainQuestion(plainOf(question))), heard);
+		}
+		return { own, answers };
 	}
 
-	async ask(question: JobQuestion): Promise<Uint8Array> {
+	async ask(question: JobQuestion, mine: Answers | null): Promise<Uint8Array> {
 		const { contracts, send } = this.road.chain;
 		const job = this.at.claim.job;
 		const { part } = this.at;
@@ -92,11 +102,12 @@ class Game {
 			const known = this.said.get(questionKey(question));
 			if (known !== undefined) return known;
 			const { own, answers } = await this.hear(sitting);
-			const asked = await chainQuestionOf(this.program, this.accused, question);
-			const bytes = toHex(encodeChainQuestion(asked));
-			const answer = answers.get(bytes);
-			if (answer !== undefined) return this.take(question, asked, answer);
+			const plain = await chainQuestionOf(this.program, this.accused, question);
+			const answer = answers.get(toHex(encodeChainQuestion(plain)));
+			if (answer !== undefined) return this.take(question, answer);
 			const last = own?.rounds.at(-1);
+			const asked = mine === null ? plain : await withHint(plain, mine, this.hintPlace(plain));
+			const bytes = toHex(encodeChainQuestion(asked));
 			// A question that an earlier process asked is waited for first.
 			if (last === undefined || last.answer !== null) {
 				this.road.onAsked(asked);
@@ -112,9 +123,8 @@ class Game {
 	 * The answer to this very question: the chain has checked that it is one. A claimant may ask itself anything and answer that, about nodes that are
 	 * nowhere in its trees: such answers are to other questions and count for nothing.
 	 */
-	private async take(question: JobQuestion, asked: ChainQuestion, answer: Hex): Promise<Uint8Array> {
-		const heard = [{ question: asked, answer: hexToBytes(answer.slice(2))! }];
-		for (const [key, bytes] of (await withChainAnswers(this.program, this.accused, heard)).said)
+	private async take(question: JobQuestion, heard: ChainAnswer): Promise<Uint8Array> {
+		for (const [key, bytes] of (await withChainAnswers(this.program, this.accused, [heard])).said)
 			this.said.set(key, bytes);
 		const found = this.said.get(questionKey(question));
 		if (found === undefined) throw noAnswer("what was answered on chain is no answer to what was asked");
@@ -168,7 +178,7 @@ class Game {
 export function silentRoad(road: Road, at: ClaimAtHand, program: Program, ask: Ask): Ask {
 	const game = new Game(road, at, program);
 	let isSilent = false;
-	return async (question) => {
+	return async (question, own) => {
 		// Bytes of states are never asked on chain.
 		if (question.kind === "state") return ask(question);
 		if (!isSilent)
@@ -180,6 +190,6 @@ export function silentRoad(road: Road, at: ClaimAtHand, program: Program, ask: A
 				if (!isNoAnswer(error)) throw error;
 				isSilent = true;
 			}
-		return game.ask(question);
+		return game.ask(question, own ?? null);
 	};
 }
