@@ -29,7 +29,8 @@ interface Asked {
 	readonly nonce?: string | undefined;
 	readonly collateral?: readonly string[] | undefined;
 	readonly from?: string | undefined;
-	readonly require?: "genuine" | "measured" | undefined;
+	readonly guest?: readonly string[] | undefined;
+	readonly require?: "genuine" | "measured" | "hosted" | undefined;
 	readonly json: boolean;
 }
 
@@ -43,6 +44,9 @@ What is missing is looked for in the bundle of vendors' files. \`update FILE…\
 services; \`update --from DIR\` takes the files of a folder, without network. Each file gets in by its vendor's signature, and nothing is
 replaced by something older. \`verify\` makes no request.
 
+Reports of devices together with a quote or SNP report are one round: the guest's report data must be the reports' nonce and a hash of all
+reports. With --guest, its measurement must be allowed, and the level is hosted.
+
 Without --require a report is judged as far as the files go. Only the vendors' own roots are trusted.`,
 	options: {
 		at: text("TIME", "judge at this time, e.g. 2026-06-01T00:00:00Z (default: now)"),
@@ -51,7 +55,11 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 		}),
 		collateral: list("FILE", "another file to judge by, also a bundle"),
 		from: text("DIR", "update: the folder with vendors' files, or with bundles"),
-		require: choice("LEVEL", ["genuine", "measured"] as const, "the level that must be shown"),
+		guest: list("HEX", "a guest's measurement that is allowed (MRTD, MRENCLAVE, SNP measurement)", {
+			pattern: /^([0-9a-f]{64}|[0-9a-f]{96})$/,
+			is: "32 or 48 bytes of lower-case hex",
+		}),
+		require: choice("LEVEL", ["genuine", "measured", "hosted"] as const, "the level that must be shown"),
 		json: flag("print as JSON"),
 	},
 	exits: {
@@ -83,10 +91,10 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 	},
 });
 
-const settingsAt = (atMs: number): AttestationSettings => ({
+const settingsAt = (atMs: number, guests: readonly string[] | null = null): AttestationSettings => ({
 	roots: VENDOR_ROOTS,
 	atMs,
-	policy: DEFAULT_POLICY,
+	policy: { ...DEFAULT_POLICY, guests },
 	verify: rememberSignatures(nodeSignatures),
 });
 
@@ -117,7 +125,7 @@ async function verify(paths: readonly string[], asked: Asked, io: CliIo): Promis
 	const files = [...readAll(names), ...(bundle === null ? [] : [bundle])];
 	const nonce = asked.nonce === undefined ? null : new Uint8Array(Buffer.from(asked.nonce, "hex"));
 	const { clockUs } = realEnvironment();
-	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settingsAt(atMs));
+	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settingsAt(atMs, asked.guest ?? null));
 	const report = { ...verdict, files: names, at: new Date(atMs).toISOString(), verifyUs: clockUs() };
 	printResult(asked, io, report, (paint) => `${attestationLines(report, paint).join("\n")}\n`);
 	return exitCodes[verdict.status].code;

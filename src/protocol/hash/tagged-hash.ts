@@ -34,7 +34,8 @@ export type Tag =
 	| "assay/job-spec/1"
 	| "assay/job-terms/1"
 	| "assay/job-drawn/1"
-	| "assay/collateral/1";
+	| "assay/collateral/1"
+	| "assay/attest-set/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

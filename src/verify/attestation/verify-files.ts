@@ -15,15 +15,16 @@ import { verifyManifest } from "./nvidia/verify-manifest.ts";
 import { verifyDeviceSet } from "./nvidia/verify-set.ts";
 import type { AttestationSettings } from "./settings.ts";
 import { type AttestationVerdict, hear, type Level, refuse } from "./verdict.ts";
+import { joinGuest } from "./verify-hosted.ts";
 
 export interface FilesQuestion {
-	readonly require: "genuine" | "measured" | null;
+	readonly require: Exclude<Level, "none"> | null;
 	readonly nonce: Uint8Array | null;
 }
 
 export interface FilesVerdict extends AttestationVerdict {
 	/** What was judged. */
-	readonly subject: FileKind | "round of devices";
+	readonly subject: FileKind | "round of devices" | "hosted devices";
 }
 
 const SUBJECTS: readonly FileKind[] = [
@@ -68,8 +69,10 @@ function verifyTogether(
 	const strange = kinds.indexOf("unknown");
 	if (strange >= 0) return failed(`file ${strange + 1} is of no known kind`);
 	const found = new Set(kinds.filter((kind) => SUBJECTS.includes(kind)));
-	const isRound = [...found].every((kind) => kind === "device report" || kind === "device list");
-	if (found.size > 1 && !isRound) return failed(`several things to judge: ${[...found].join(", ")}`);
+	const others = [...found].filter((kind) => kind !== "device report" && kind !== "device list");
+	const hasGuest = others.length === 1 && (others[0] === "quote" || others[0] === "SNP report");
+	if (hasGuest && found.size > 1 && of(others[0]!).length === 1) return verifyHosted(of, question, settings);
+	if (found.size > 1 && others.length > 0) return failed(`several things to judge: ${[...found].join(", ")}`);
 	const subject = [...found][0];
 	if (subject === "device report" || subject === "device list") return verifyDevices(of, question, settings);
 	const one = files.filter((_, i) => kinds[i] === subject || (subject === undefined && kinds[i] === "manifest"));
@@ -94,7 +97,8 @@ function verifyByBundles(
 	let devices: DeviceEvidence[] = [];
 	// What cannot be read is refused in the hearing that follows.
 	hear(() => {
-		devices = devicesOf(of);
+		const chains = of("certificates").slice(0, of("device report").length);
+		devices = devicesOf((kind) => (kind === "certificates" ? chains : of(kind)));
 		return "none";
 	});
 	const [quotes, snpReports] = [of("quote"), of("SNP report")];
@@ -117,7 +121,7 @@ function verifyOne(
 	switch (subject) {
 		case "quote": {
 			const [log] = of("event log");
-			const ask = collateral !== null || require === "measured" ? "tcb" : "signed";
+			const ask = collateral !== null || (require ?? "genuine") !== "genuine" ? "tcb" : "signed";
 			const verdict = verifyQuote(file, { ask, reportData: nonce, collateral }, settings);
 			if (log === undefined || verdict.status === "invalid") return verdict;
 			const events = verifyCcel(file, log, settings);
@@ -139,6 +143,22 @@ function verifyOne(
 		default:
 			return verifyManifest(file, settings);
 	}
+}
+
+/** Devices and the guest that asked them. Certificates: the devices' chains, then those of an SNP report. */
+function verifyHosted(of: Of, question: FilesQuestion, settings: AttestationSettings): FilesVerdict {
+	const chains = of("certificates");
+	const count = of("device report").length;
+	const without: Of = (kind) => (kind === "certificates" ? chains.slice(0, count) : of(kind));
+	const reports = verifyDevices(without, question, settings);
+	if (reports.status === "invalid") return reports;
+	const [quote, snp] = [of("quote")[0], of("SNP report")[0]];
+	const guestFiles: Of = (kind) => (kind === "certificates" ? chains.slice(count) : of(kind));
+	const judgeGuest = (reportData: Uint8Array) => {
+		const asked = { require: null, nonce: reportData };
+		return verifyOne(quote === undefined ? "SNP report" : "quote", (quote ?? snp)!, guestFiles, asked, settings);
+	};
+	return { subject: "hosted devices", ...joinGuest(devicesOf(without), reports, judgeGuest, settings) };
 }
 
 /** Reports with their chains, in the order in which both came; lists bring their own. */
@@ -166,7 +186,8 @@ function verifyDevices(of: Of, { require, nonce }: FilesQuestion, settings: Atte
 		const verdict = verifyDeviceSet(() => devices, nonce, settings);
 		return { subject: "round of devices", ...verdict };
 	}
-	const ask = require ?? (manifests.length > 0 ? "measured" : "genuine");
+	const isMeasured = require === null ? manifests.length > 0 : require !== "genuine";
+	const ask = isMeasured ? "measured" : "genuine";
 	const verdict = verifyDevice(devices[0]!, { ask, nonce, chip: null, manifests, ocsp }, settings);
 	return { subject: "device report", ...verdict };
 }

@@ -31,7 +31,7 @@ export function chooseItems(
 	items: readonly CollateralItem[],
 	settings: AttestationSettings,
 ): Uint8Array[] {
-	let chosen: CollateralItem[] = [];
+	const chosen: CollateralItem[] = [];
 	hear((hearing) => {
 		const { reports, quotes, snpReports, certificates } = needing;
 		const { atMs, policy } = settings;
@@ -46,14 +46,14 @@ export function chooseItems(
 			const answers = items.filter(
 				(one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, [chain.slice(1), ...chains], holds(one)),
 			);
-			chosen = [...manifests.slice(0, MOST_CHOSEN), ...answers.slice(0, MOST_CHOSEN)];
+			chosen.push(...manifests.slice(0, MOST_CHOSEN), ...answers.slice(0, MOST_CHOSEN));
 		}
-		if (quotes.length === 1) chosen = current("Intel collateral", [platformId(quotes[0]!)]).slice(0, 1);
-		if (snpReports.length === 1 && certificates.length === 1) {
+		if (quotes.length === 1) chosen.push(...current("Intel collateral", [platformId(quotes[0]!)]).slice(0, 1));
+		if (reports.length === 0 && snpReports.length === 1 && certificates.length === 1) {
 			const [leaf] = chainIn(certificates[0]!);
 			const chains = items.filter((one) => one.kind === "certificates" && isSubject(one.bytes, leaf!));
 			const root = chains[0] === undefined ? null : chainIn(chains[0].bytes).at(-1)!;
-			chosen = [...chains.slice(0, 1), ...(root === null ? [] : current("revocation list", [nameOf(root)]))];
+			chosen.push(...chains.slice(0, 1), ...(root === null ? [] : current("revocation list", [nameOf(root)])));
 		}
 		return "none";
 	});
