@@ -190,6 +190,18 @@ test("everything withheld: a list of 2¹⁷ segments, a trace of 2¹⁵ leaves, 
 	gas.gameTensorNodes = costs.get("tensor 12")![1];
 });
 
+test("without hints, too, an answer costs less than its deposit", async () => {
+	const { sitting, rounds, leafRound } = await claimed("plain", 2 ** 10, 512, 512, false);
+	const plain = rounds
+		.filter(({ name }) => name !== "transcript")
+		.map((round) => {
+			const [inputs, below] = [round.name === "op" ? 2 : 0, round.name === "tensor 2" ? 4 : 16];
+			const answer = round.answer.slice(0, 2 + 64 * (inputs + below)) as Hex;
+			return { ...round, question: round.question.slice(0, -2 * HINT_BYTES) as Hex, answer };
+		});
+	for (const [i, round] of [...plain, leafRound].entries()) await play(sitting, round, i === 0);
+});
+
 test("attack: withheld at each level. Every question of the way down could be answered, and none that is not so", async () => {
 	const { contracts } = network;
 	const { accused, rounds, leafRound } = await claimed("each level", 2 ** 10, 512, 512, true);

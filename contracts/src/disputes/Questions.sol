@@ -76,13 +76,13 @@ library Questions {
 
     /// What answering costs its sender, measured, with room: contracts/gas.json.
     function gasOf(bytes calldata question, uint8 kind) internal pure returns (uint256) {
-        if (kind == TRACE) return question.length == TRACE_BYTES ? 85_000 : 115_000;
+        if (kind == TRACE) return question.length == TRACE_BYTES ? 100_000 : 120_000;
         if (kind == TRANSCRIPT) return 65_000 + 8 * 60 * number(question, question.length - 4, 4);
         if (kind == WRITER) return 65_000;
-        if (kind == NODES) return question.length == NODES_BYTES ? 70_000 : 110_000;
-        if (kind == OP) return (question.length == OP_BYTES ? 70_000 : 120_000) + 32 * 60 * number(question, 18, 1);
-        if (kind == LEAF) return 80_000;
-        return 50_000 + (32 * 60 + 2 * 60 + 500) * rootsOf(question);
+        if (kind == NODES) return question.length == NODES_BYTES ? 80_000 : 115_000;
+        if (kind == OP) return (question.length == OP_BYTES ? 85_000 : 125_000) + 32 * 60 * number(question, 18, 1);
+        if (kind == LEAF) return 85_000;
+        return 60_000 + (32 * 60 + 2 * 60 + 500) * rootsOf(question);
     }
 
     /// Tensors of state and of results together.

@@ -174,7 +174,7 @@ contract GamesTest is DisputeKit {
 
     function test_depositsAreExact() public {
         uint256 deposit = disputes.depositFor(trace);
-        assertEq(deposit, 850_000);
+        assertEq(deposit, 1_000_000);
         for (uint256 i = 0; i < 2; i++) {
             vm.expectRevert(abi.encodeWithSelector(IDisputes.DepositWrong.selector, deposit));
             vm.prank(ACCUSER);
