@@ -98,6 +98,12 @@ test("nobody fits where nobody is; with workers there is a price, and limits of 
 		plan.hosts.map(({ provider, miss }: { provider: string; miss: null }) => [provider, miss]),
 		[[workers[0]!.id, null]],
 	);
+	const page = async (query: string) => (await fetch(`${stage.validator.url}/v1/job-hosts?${query}`)).json();
+	const first = (await page("limit=2")) as { rows: { provider: string }[]; cursor: string | null };
+	const rest = (await page(`limit=2&cursor=${first.cursor}`)) as typeof first;
+	const listed = [...first.rows, ...rest.rows].map(({ provider }) => provider);
+	assert.deepEqual([listed, rest.cursor], [workers.map(({ id }) => id).sort(), null]);
+	assert.equal(((await page("cursor=zz")) as { code: string }).code, "CURSOR_BAD");
 	assert.ok(plan.hosts[0].leastMs > 0 && plan.hosts[0].costMicros <= offer.terms.priceMicros);
 	await refused(
 		69,

@@ -78,8 +78,8 @@ function auditedSegments({ name, count }: JobMethod, segments: number, perWindow
 	return Math.min(segments, (count + 2) * perWindow + 1);
 }
 
-function mustFit(method: JobMethod, fit: number, needed: number, miss: ReturnType<typeof nearestMiss>): void {
-	if (fit < needed) throw nobody(method, fit, miss);
+function mustFit(method: JobMethod, fit: number, needed: number, miss: () => ReturnType<typeof nearestMiss>): void {
+	if (fit < needed) throw nobody(method, fit, miss());
 }
 
 /** Those that fit, cheapest first; of one owner, and of one network, the cheapest alone. */
@@ -108,7 +108,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	const needed = method.name === "redundant" ? method.count : 1;
 	const open = { workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>(), method: method.name };
 	const able = cheapestOfEach(hosts, whole, open, params);
-	mustFit(method, able.length, needed, nearestMiss(hosts, whole, open, params));
+	mustFit(method, able.length, needed, () => nearestMiss(hosts, whole, open, params));
 	// By the dearest of the cheaper half, and at least three of them: enough to draw from, and nobody alone sets the price.
 	const offered = able.slice(0, Math.max(needed, 3, Math.ceil(able.length / 2)));
 	const slowestMs = Math.max(...offered.map((host) => leastMs(whole, host)));
@@ -139,9 +139,11 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	// As the draw will look for them. Whoever runs it a second time locks nothing.
 	const limits = { ...open, workMs, priceMicros, bondMicros: bond };
 	const drawn = fittingHosts(hosts, work, limits, params).length;
-	mustFit(method, drawn, 1, nearestMiss(hosts, work, limits, params));
+	mustFit(method, drawn, 1, () => nearestMiss(hosts, work, limits, params));
 	const runners = { ...limits, bondMicros: 0 };
-	mustFit(method, fittingHosts(hosts, work, runners, params).length, needed, nearestMiss(hosts, work, runners, params));
+	mustFit(method, fittingHosts(hosts, work, runners, params).length, needed, () =>
+		nearestMiss(hosts, work, runners, params),
+	);
 	return {
 		...{ method, segments, parts: count, priceMicros, feeMicros: fee, auditMicros: audit, totalMicros, estimatedMs },
 		bondMicros: bond,

@@ -67,6 +67,7 @@ export function jobHandlers(context: JobContext) {
 
 	return {
 		async listJobHosts({ query: { cursor = "", limit } }) {
+			if (!/^([0-9a-f]{64})?$/.test(cursor)) throw new AssayError("CURSOR_BAD", "this is not a cursor of this list");
 			const later = (await context.hosts.all()).filter(({ provider }) => provider > cursor);
 			const rows = later.slice(0, limit).map(hostView);
 			return { rows, cursor: later.length > limit ? rows.at(-1)!.provider : null };

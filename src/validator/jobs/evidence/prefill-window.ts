@@ -3,7 +3,8 @@
 // description, the tokens, one of them), nothing comes out, and the window is run again as any other: a lie is proven by that, never by prefill.
 //
 // Only the validator does this. An auditor would have to be given the tokens, and one that is lazy would have its answer in them.
-import { equalBytes } from "../../../protocol/bytes/bytes.ts";
+import { BoundedMap } from "../../../platform/bounded-map.ts";
+import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
 import { type Generation, placesOf, prefillProgram } from "../../../work/inference/generate-program.ts";
@@ -41,18 +42,39 @@ function isOfProgram(of: Generation, { tensors, k, step }: Program): boolean {
 	);
 }
 
+interface Built {
+	readonly of: Generation;
+	readonly prefill: Program;
+}
+
 /** Null: it describes another program, or none. */
-async function described(
+function build(description: Uint8Array, root: Uint8Array, program: Program): Built | null {
+	try {
+		const of = readGeneration(description);
+		if (!isOfProgram(of, program)) return null;
+		mustGenerate(of, root);
+		return { of, prefill: orThrow(sealProgram(prefillProgram(of).program)).program };
+	} catch {
+		return null;
+	}
+}
+
+/** By the names of what they are made of: a large model's take a second, and every window needs them. */
+const built = new BoundedMap<string, Built | null>(4);
+
+async function builtOf(
 	{ blobs }: EvidenceMeans,
 	{ job, claim }: ClaimAtHand,
 	{ program }: JobAtHand,
 	blob: BlobName,
-): Promise<Generation | null> {
+): Promise<Built | null> {
 	if (blob.size > MOST_BYTES) return null;
-	const of = readGeneration(await blobs.read(holderOfJob(job), blob, 0, blob.size));
-	if (!isOfProgram(of, program)) return null;
-	mustGenerate(of, claim.program);
-	return of;
+	const name = `${bytesToHex(claim.program)}/${blob.root}/${blob.size}`;
+	const known = built.get(name);
+	if (known !== undefined) return known;
+	const made = build(await blobs.read(holderOfJob(job), blob, 0, blob.size), claim.program, program);
+	built.set(name, made);
+	return made;
 }
 
 /** Of the whole job, as the claim ends; null where they are too many, or nobody here has them. */
@@ -96,9 +118,9 @@ export async function statesByPrefill(
 	if (generation === undefined || means.engine === null) return null;
 	try {
 		const job = await jobAtHand(means, at);
-		const of = await described(means, at, job, generation);
-		const tokens = of && (await saidTokens(means, at, job));
-		return of && tokens && (await prefill(means, at, job, { of, tokens, window, mostMs }));
+		const made = await builtOf(means, at, job, generation);
+		const tokens = made && (await saidTokens(means, at, job));
+		return made && tokens && (await prefill(means, at, job, { ...made, tokens, window, mostMs }));
 	} catch {
 		// A wrong description, an engine that cannot: the window is run again as any other.
 		return null;
@@ -111,17 +133,16 @@ async function prefill(
 	job: JobAtHand,
 	{
 		of,
+		prefill: program,
 		tokens,
 		window,
 		mostMs,
-	}: {
-		readonly of: Generation;
+	}: Built & {
 		readonly tokens: Int32Array;
 		readonly window: PartWindow;
 		readonly mostMs: number;
 	},
 ): Promise<Uint8Array[] | null> {
-	const { program } = orThrow(sealProgram(prefillProgram(of).program));
 	mustBeSmall(means, program);
 	const first = at.claim.first + window.first;
 	const row = of.batch * of.fresh;
