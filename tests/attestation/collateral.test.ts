@@ -68,6 +68,20 @@ test("a bundle is its maker's, byte by byte", () => {
 	assert.equal(decodeBundle(weak).ok, false, "a key that is everybody's");
 });
 
+test("a bundle that names one file a thousand times costs no more", () => {
+	const [gpu] = mintedRounds(verify);
+	const items = itemsOf(gpu!.files);
+	const stuffed = encodeBundle(Array.from({ length: 200 }, () => items).flat(), 2, signer);
+	const read: string[] = [];
+	const counting = {
+		...settings,
+		verify: (...args: Parameters<typeof verify>) => !!read.push(args[0]) && verify(...args),
+	};
+	const verdict = verifyFiles([...gpu!.files.slice(0, 2), stuffed], ask, counting);
+	assert.equal(verdict.status, "valid", verdict.detail);
+	assert.ok(read.length < 400, `${read.length} signatures`);
+});
+
 test("nothing is replaced by what is older, and a higher evaluation wins over a later date", () => {
 	const of = (from: string) => itemsOf([mintCollateral({ ...collateralPlan(), from })])[0]!;
 	const [early, late] = [of("2025-06-01T00:00:00Z"), of("2025-06-10T00:00:00Z")];

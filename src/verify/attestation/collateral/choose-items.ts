@@ -41,12 +41,13 @@ export function chooseItems(
 			items.filter((one) => one.kind === kind && ids.includes(one.id) && holds(one));
 		if (reports.length === 1 && certificates.length === 1) {
 			const chain = chainIn(certificates[0]!);
-			const manifests = current("manifest", manifestIds(reports[0]!, chain));
+			// Bounded before they are read: a stranger's bundle may name one version a thousand times.
+			const manifests = current("manifest", manifestIds(reports[0]!, chain)).slice(0, MOST_CHOSEN);
 			const chains = manifests.map(({ bytes }) => readManifest(hearing, bytes, settings, "bundle").chain);
 			const answers = items.filter(
 				(one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, [chain.slice(1), ...chains], holds(one)),
 			);
-			chosen.push(...manifests.slice(0, MOST_CHOSEN), ...answers.slice(0, MOST_CHOSEN));
+			chosen.push(...manifests, ...answers.slice(0, MOST_CHOSEN));
 		}
 		if (quotes.length === 1) chosen.push(...current("Intel collateral", [platformId(quotes[0]!)]).slice(0, 1));
 		if (reports.length === 0 && snpReports.length === 1 && certificates.length === 1) {

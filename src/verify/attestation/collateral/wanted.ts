@@ -29,6 +29,9 @@ export type Wanted = { readonly item: Pick<CollateralItem, "kind" | "id"> } & (
 	  }
 );
 
+/** Issues of the versions that one device names. */
+const MOST_MANIFESTS = 16;
+
 /** `items`: what is at hand; manifests among it are asked about too. */
 export function wantedBy(
 	files: readonly Uint8Array[],
@@ -69,12 +72,12 @@ function deviceWants(
 	const chain = chainIn(file);
 	const rims = rimWants(report, chain);
 	const wanted: Wanted[] = [...rims, ...answerWants(chain.slice(1))];
-	for (const { kind, id, bytes } of items)
-		if (kind === "manifest" && rims.some(({ item }) => item.id === id))
-			hear((hearing) => {
-				wanted.push(...answerWants(readManifest(hearing, bytes, settings, "bundle").chain));
-				return "none";
-			});
+	const manifests = items.filter(({ kind, id }) => kind === "manifest" && rims.some(({ item }) => item.id === id));
+	for (const { bytes } of manifests.slice(0, MOST_MANIFESTS))
+		hear((hearing) => {
+			wanted.push(...answerWants(readManifest(hearing, bytes, settings, "bundle").chain));
+			return "none";
+		});
 	return wanted;
 }
 
