@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "../../src/api/types.ts";
 import { readEvents } from "../../src/chain/contracts/contracts.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
+import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { type Customer, submit, TOY_SEGMENTS, toyJob, upload } from "./customer.ts";
 import { CUSTOMER_CHEATS } from "./customer-cheats.ts";
 import { NETWORK_CHEATS, type NetworkCheat } from "./job-cheats.ts";
@@ -155,9 +156,16 @@ class Simulation {
 
 	async handIn(kind: JobKind): Promise<void> {
 		const { spec } = await this.jobOf(kind);
-		const id = await submit(this.market, this.customer, spec, (most) => {
+		const funded = (most: bigint) => {
 			this.quoted += most;
-		});
+		};
+		// A validator may know of a new host a moment later.
+		const id = await eventually(() =>
+			submit(this.market, this.customer, spec, funded).catch((error: unknown) => {
+				if (error instanceof AssayError && error.code === "JOB_NO_PROVIDER") return null;
+				throw error;
+			}),
+		);
 		this.ids.push(id);
 		this.kinds.set(id, kind);
 	}
