@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { type After, isInTime, orAbort, realAfter, sleep, untilAborted } from "./abortable.ts";
+import { type After, isInTime, orAbort, realAfter, sleep, sleepOrThrow, untilAborted } from "./abortable.ts";
 
 /** A clock that is turned by hand. */
 function handClock(): { readonly after: After; readonly turn: () => void; readonly size: () => number } {
@@ -63,6 +63,16 @@ test("a promise gives its own outcome unless the abort comes first", async () =>
 	await until;
 	await untilAborted(controller.signal);
 	await assert.rejects(orAbort(Promise.resolve(9), controller.signal), /enough/, "aborted before");
+	assert.equal(listeners(controller.signal), 0);
+});
+
+test("a rest before another try ends the tries when it is aborted", async () => {
+	const controller = new AbortController();
+	await sleepOrThrow(1, controller.signal);
+	const resting = sleepOrThrow(3_600_000, controller.signal);
+	controller.abort(new Error("stopping"));
+	await assert.rejects(resting, /stopping/);
+	await assert.rejects(sleepOrThrow(1, controller.signal), /stopping/, "aborted before");
 	assert.equal(listeners(controller.signal), 0);
 });
 

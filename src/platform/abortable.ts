@@ -26,6 +26,11 @@ export function sleep(ms: number, signal?: AbortSignal, after = realAfter): Prom
 	});
 }
 
+/** Rejects with the signal's reason when it is aborted before the time is over: whoever tries again after a rest stops then, instead of trying without one. */
+export async function sleepOrThrow(ms: number, signal: AbortSignal, after = realAfter): Promise<void> {
+	if (!(await sleep(ms, signal, after))) throw signal.reason;
+}
+
 /** True when the promise was fulfilled within `ms`. Rejects when it is rejected in that time. */
 export async function isInTime(promise: Promise<unknown>, ms: number, after = realAfter): Promise<boolean> {
 	let cancel = () => {};

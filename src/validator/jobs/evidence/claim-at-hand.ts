@@ -67,6 +67,7 @@ export interface EvidenceMeans {
 	readonly patienceMs: number;
 	readonly askEveryMs: number;
 	readonly nowMs: () => number;
+	/** Between two tries. Rejects once this process is being stopped. */
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly chain: EvidenceChain | null;
 	/** Another way to a claimant that does not answer; absent: none. */

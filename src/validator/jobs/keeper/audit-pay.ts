@@ -69,6 +69,7 @@ async function unruledLiars(context: JobContext, job: Job, { part, audits }: Job
 				const { verdict } = await context.evidence.referee({ claim, audit: { at, auditor, first, count, states } });
 				return verdict === "auditor" || verdict === "both";
 			} catch (error) {
+				if (!(error instanceof AssayError)) throw error;
 				// Whoever cannot be ruled on is not found to have lied.
 				context.log.info({ job: job.id, part, audit: at, err: error }, "jobs: an audit was not ruled on");
 				return false;

@@ -2,7 +2,7 @@
 // process; the loop runs in one of them at a time.
 import { join } from "node:path";
 import { sendCall } from "../../../chain/sending/send-call.ts";
-import { sleep } from "../../../platform/abortable.ts";
+import { sleepOrThrow } from "../../../platform/abortable.ts";
 import { makeFolder } from "../../../platform/durable-file.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { AgentAsker } from "../../agents/ask-agent.ts";
@@ -61,7 +61,7 @@ export async function createJobs(
 		engine: config.engine === null ? null : ownEngine(config.engine, env),
 		ask: async ({ provider, ...about }, question) => await asker.ask(provider, "ask", { ...about, question }),
 		...{ patienceMs: Math.min(PATIENCE_MS, config.params.jobSilenceMs), askEveryMs: ASK_EVERY_MS },
-		sleep: async (ms) => void (await sleep(ms, stopping.signal)),
+		sleep: (ms) => sleepOrThrow(ms, stopping.signal),
 		chain: chain === null ? null : evidenceChain(chain),
 	};
 	let watch: ReturnType<typeof startJobWatch> | null = null;
