@@ -31,7 +31,7 @@ const SEED = seedOf("three judges");
 const ELEMENTS = isDeep ? 100_000 : scaled(300);
 const CHANGES = isDeep ? 100_000 : scaled(1000);
 /** Elements of one program. */
-const A_PROGRAM = isDeep ? 40 : 12;
+const A_PROGRAM = isDeep ? 40 : 25;
 const CHANGES_A_CASE = 5;
 const drawing = (text: string): Draw => quickNumbers(isDeep ? `${text} ${testSeed}` : text);
 

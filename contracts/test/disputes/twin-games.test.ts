@@ -29,9 +29,9 @@ import { isDeep, scaled, seed as testSeed } from "../../../tests/fuzz.test-kit.t
 import { type Draw, quickNumbers } from "../../../vectors/work-programs.ts";
 import { NO_TERMS } from "../disputes.test-kit.ts";
 
-const GAMES = isDeep ? 100_000 : scaled(60);
+const GAMES = isDeep ? 100_000 : scaled(40);
 /** Claims of one chain, and rounds: in each every account moves once in every claim, or not. */
-const CLAIMS = isDeep ? 150 : 20;
+const CLAIMS = isDeep ? 150 : 12;
 const ROUNDS = 14;
 /** More than a flood's sixteen. */
 const ACCUSERS = 18;
