@@ -61,8 +61,8 @@ const ACTOR =
 const escrowOf = (provider: Hex): string =>
 	`60003560e01c63${toFunctionSelector("partOf(uint256,uint32)").slice(2)}146017576024356004355500` +
 	`5b73${provider.slice(2).toLowerCase()}6000526001602052600435548060081c60605260ff1660805260e06000f3`;
-/** Agrees with everything. */
-const JUDGE = "00";
+/** Agrees with everything; every trace has the root 1. */
+const JUDGE = "600160005260206000f3";
 const createOf = (code: string): Hex =>
 	`0x60${(code.length / 2).toString(16).padStart(2, "0")}80600b6000396000f3${code}`;
 const [CLAIMED, SETTLED, REFUNDED] = [3, 4, 5];
@@ -85,15 +85,12 @@ interface Question {
 }
 
 /** Of a trace of one leaf, or of a tensor's writer. */
-const questionOf = (isTrace: boolean, number: number): Question =>
+const questionOf = (isTrace: boolean, number: number, deposits: Ground["deposits"]): Question =>
 	isTrace
-		? {
-				bytes: `0x0700${word(number).slice(-16)}${word(1).slice(-16)}`,
-				isTrace,
-				answer: `0x${"5a".repeat(32)}`,
-				deposit: 100_000,
-			}
-		: { bytes: `0x070201${word(number).slice(-4)}`, isTrace, answer: "0x00000007", deposit: 65_000 };
+		? { bytes: traceOf(number), isTrace, answer: `0x${"5a".repeat(32)}`, deposit: deposits.trace }
+		: { bytes: writerOf(number), isTrace, answer: "0x00000007", deposit: deposits.writer };
+const traceOf = (segment: number): Hex => `0x0700${word(segment).slice(-16)}${word(1).slice(-16)}`;
+const writerOf = (tensor: number): Hex => `0x070201${word(tensor).slice(-4)}`;
 
 interface Claim {
 	readonly terms: typeof NO_TERMS;
@@ -160,6 +157,13 @@ async function openGround() {
 	const judge = await put(createOf(JUDGE));
 	const args = [escrow, judge, judge, [], { ...PARAMS, gasPrice: 1n }] as const;
 	const disputes = await put(encodeDeployData({ abi: disputesAbi, bytecode: disputesCode, args }));
+	const depositFor = async (question: Hex): Promise<number> =>
+		Number(
+			await client.viem.readContract({
+				...{ address: disputes, abi: disputesAbi, functionName: "depositFor", args: [question] },
+			}),
+		);
+	const deposits = { trace: await depositFor(traceOf(0)), writer: await depositFor(writerOf(0)) };
 	/** What each move came to: a refusal, or the word that came back. */
 	const play = async (actor: number, moves: readonly Move[], target = disputes): Promise<string[]> => {
 		let data = `0x${word(BigInt(target))}`;
@@ -182,7 +186,7 @@ async function openGround() {
 			}),
 			escrow,
 		);
-	return { clock, client, actors, disputes, provider, play, tell };
+	return { deposits, clock, client, actors, disputes, provider, play, tell };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
@@ -205,7 +209,9 @@ class Player {
 	/** One that was asked in this claim, mostly that of the game. */
 	private known(claim: Claim, accuser: string): Question {
 		const current = claim.asked.get(claim.twin.games.get(accuser)?.question ?? "");
-		return current !== undefined && this.draw(10) > 0 ? current : questionOf(this.draw(2) === 0, this.draw(3));
+		return current !== undefined && this.draw(10) > 0
+			? current
+			: questionOf(this.draw(2) === 0, this.draw(3), this.ground.deposits);
 	}
 
 	/** Null: it does nothing here. */
@@ -261,7 +267,7 @@ class Player {
 
 	private ask(claim: Claim): Move {
 		const accuser = `${this.actor}`;
-		const question = questionOf(this.draw(3) === 0, this.draw(3));
+		const question = questionOf(this.draw(3) === 0, this.draw(3), this.ground.deposits);
 		const isWrong = this.draw(20) === 0;
 		const value = question.deposit + (isWrong ? 1 : 0);
 		const isFirst = !claim.twin.games.has(accuser) ? this.draw(12) > 0 : this.draw(12) === 0;
@@ -283,8 +289,9 @@ class Player {
 		// Mostly somebody who waits for one.
 		const waiting = [...claim.twin.games].flatMap(([name, game]) => (isAsked(game) ? [name] : []));
 		const accuser = waiting.length > 0 && this.draw(8) > 0 ? this.pick(waiting) : `${this.draw(claim.accusers)}`;
-		const { bytes, answer, deposit } = this.known(claim, accuser);
-		const isWrong = this.draw(16) === 0;
+		const { bytes, answer, deposit, isTrace } = this.known(claim, accuser);
+		// Traces are the judge's, which agrees.
+		const isWrong = this.draw(16) === 0 && !isTrace;
 		const said = isWrong ? `${answer}00` : answer;
 		const data = encode("answer", [claim.job, 0, 1, this.ground.actors[Number(accuser)], bytes, said]);
 		const answered = answerGame(PARAMS, claim.twin, accuser, bytes, deposit, this.now);
