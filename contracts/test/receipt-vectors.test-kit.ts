@@ -6,6 +6,9 @@ import { bn254 } from "@noble/curves/bn254.js";
 import { encodeFunctionData, toFunctionSelector } from "viem";
 import { receiptsAbi } from "../../src/chain/abi/receipts-abi.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
+import { RISC0_RELEASES } from "../../src/verify/receipts/risc0-releases.ts";
+import { SP1_GROTH16 } from "../../src/verify/receipts/sp1-groth16-keys.ts";
+import { SP1_PLONK } from "../../src/verify/receipts/sp1-plonk-keys.ts";
 
 /** As files have them: members of docs/receipts.md §1. */
 export interface ReceiptFile {
@@ -123,6 +126,7 @@ function* changesOfSp1(
 	const { proof, program } = receipt;
 	yield ["a program by the order more", { program: `0x${word(BigInt(program) + R)}` }, "NumberTooLarge"];
 	yield ["a program that is the order", { program: `0x${word(R)}` }, "NumberTooLarge"];
+	yield ["an unknown selector alone", { proof: "0x12345678" }, "VerifierUnknown"];
 	yield ["SP1's other kind of proof", { proof: `0x54bdcae3${proof.slice(10)}` }, "VerifierOther"];
 	if (proof.length !== 2 + 2 * 356) return;
 	const head = (at: number, value: bigint) => ({
@@ -134,6 +138,23 @@ function* changesOfSp1(
 	yield ["other recursion keys", head(1, 1n), "RecursionRootOther"];
 	yield ["another nonce", head(2, nonce + 1n), "ProofFalse"];
 	yield ["a nonce by the order more", head(2, nonce + R), "NumberTooLarge"];
+}
+
+/** A proof of zeros under each selector: a known release comes as far as its points. */
+function everyRelease(receipt: ChainReceipt): readonly ReceiptRow[] {
+	const zeros = word(0n).repeat(8);
+	const row = (system: number, selector: string, head: string, wanted: ErrorName): ReceiptRow => ({
+		what: `zeros under ${selector}`,
+		receipt: { ...receipt, system, proof: `0x${selector}${head}${zeros}` },
+		wanted,
+	});
+	return [
+		...Object.keys(RISC0_RELEASES).map((selector) => row(0, selector, "", "PointNowhere")),
+		...SP1_GROTH16.map(({ verifierHash, vkRoot }) =>
+			row(1, verifierHash.slice(0, 8), vkRoot === null ? "" : word(0n) + vkRoot + word(0n), "PointNowhere"),
+		),
+		...SP1_PLONK.map(({ verifierHash }) => row(1, verifierHash.slice(0, 8), "", "VerifierOther")),
+	];
 }
 
 export function receiptRows(): readonly ReceiptRow[] {
@@ -160,7 +181,7 @@ export function receiptRows(): readonly ReceiptRow[] {
 		["a proof of SP1 for RISC Zero", { ...sp1!, system: 0 }, "VerifierUnknown"],
 		["a seal of RISC Zero for SP1", { ...current!, system: 1 }, "VerifierUnknown"],
 	];
-	return [...rows, ...others.map(([what, receipt, wanted]) => ({ what, receipt, wanted }))];
+	return [...rows, ...others.map(([what, receipt, wanted]) => ({ what, receipt, wanted })), ...everyRelease(sp1!)];
 }
 
 const errorSelector = (name: string): Hex => {
