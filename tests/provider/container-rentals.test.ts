@@ -142,7 +142,7 @@ test("N14: a container goes at its time with the provider dead, and not before",
 	// From here on nobody calls the maker: what waits does it alone.
 	await maker.setEnd({ name: NAME, publicKey, untilMs: Date.now() + 500 });
 	for (let i = 0; removals() === before; i++) {
-		assert.ok(i < 600, "the container outlives its rental");
+		assert.ok(i < 3000, "the container outlives its rental");
 		await sleep(100);
 	}
 	assert.deepEqual(calls().at(-1), ["rm", "--force", "--volumes", NAME]);
