@@ -96,7 +96,10 @@ test("N5: a validator that holds the engine again and again does not keep an hon
 			for (let probe = 0; probe < 3; probe++) {
 				const [before, untilMs] = [holds, Date.now() + 300_000];
 				while (holds === before && holds < probe + 1) {
-					assert.ok(Date.now() < untilMs, `the hostile one had the engine ${holds} times, and not again for five minutes`);
+					assert.ok(
+						Date.now() < untilMs,
+						`the hostile one had the engine ${holds} times, and not again for five minutes`,
+					);
 					await new Promise((resolve) => setTimeout(resolve, 5));
 				}
 				const client = await openWhenFree(honest);
