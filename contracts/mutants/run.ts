@@ -74,7 +74,7 @@ function test(folder: string, files: readonly string[]): Promise<string | null> 
 		const args = ["--config", "contracts/hardhat.config.ts", "test", "solidity", ...files];
 		const env = {
 			...process.env,
-			ASSAY_FUZZ: "0.1",
+			ASSAY_FUZZ: "0.4",
 			ASSAY_SEED: "1",
 			HARDHAT_DISABLE_TELEMETRY_PROMPT: "true",
 			NO_COLOR: "1",
