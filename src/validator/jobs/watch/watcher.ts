@@ -224,7 +224,8 @@ export function createWatcher(o: WatcherOptions) {
 		try {
 			await look({ o, tries, tell }, found, onAsking);
 		} catch (error) {
-			if (error instanceof Stopped) return;
+			// Whatever is closed meanwhile is nobody's trouble.
+			if (error instanceof Stopped || o.signal?.aborted) return;
 			if (!(error instanceof AssayError)) failure ??= { error };
 			else {
 				tries.failed(found.hash);
