@@ -10,6 +10,8 @@ export interface Sources {
 	readonly intel: string;
 	readonly intelRootList: string;
 	readonly amd: string;
+	/** Each answer must be whole within this time. */
+	readonly withinMs: number;
 }
 
 export const VENDOR_SOURCES: Sources = {
@@ -18,10 +20,10 @@ export const VENDOR_SOURCES: Sources = {
 	intel: "https://api.trustedservices.intel.com",
 	intelRootList: "https://certificates.trustedservices.intel.com/IntelSGXRootCA.der",
 	amd: "https://kdsintf.amd.com",
+	withinMs: 20_000,
 };
 
 const MOST_BYTES = 1024 * 1024;
-const WITHIN_MS = 20_000;
 /** Of one update: eight GPUs and four switches need less than half of it. */
 const MOST_ASKED = 128;
 
@@ -59,8 +61,10 @@ function urlOf(one: Wanted, { rim, ocsp, intel, amd }: Sources): string {
 	}
 }
 
-async function ask(url: string, signal: AbortSignal, post?: { readonly type: string; readonly bytes: Uint8Array }) {
-	const answer = await askBounded(new URL(url), { mostBytes: MOST_BYTES, withinMs: WITHIN_MS, signal, post });
+type Post = { readonly type: string; readonly bytes: Uint8Array };
+
+async function ask(url: string, { withinMs }: Sources, signal: AbortSignal, post?: Post) {
+	const answer = await askBounded(new URL(url), { mostBytes: MOST_BYTES, withinMs, signal, post });
 	if (answer === null) throw new Error("there is none, or it is larger than 1 MiB");
 	return answer;
 }
@@ -68,7 +72,7 @@ async function ask(url: string, signal: AbortSignal, post?: { readonly type: str
 async function fetchOne(one: Wanted, url: string, sources: Sources, signal: AbortSignal): Promise<Uint8Array> {
 	if (one.from === "intel") return fetchIntel(one, url, sources, signal);
 	const post = one.from === "ocsp" ? { type: "application/ocsp-request", bytes: one.request } : undefined;
-	const { body } = await ask(url, signal, post);
+	const { body } = await ask(url, sources, signal, post);
 	if (one.from !== "rim") return new Uint8Array(body);
 	const { rim } = JSON.parse(body.toString()) as { rim?: unknown };
 	if (typeof rim !== "string") throw new Error("the answer holds no manifest");
@@ -79,15 +83,16 @@ async function fetchOne(one: Wanted, url: string, sources: Sources, signal: Abor
 async function fetchIntel(
 	{ tee, ca }: Extract<Wanted, { from: "intel" }>,
 	tcbUrl: string,
-	{ intel, intelRootList }: Sources,
+	sources: Sources,
 	signal: AbortSignal,
 ): Promise<Uint8Array> {
+	const { intel, intelRootList } = sources;
 	const at = `${intel}/${tee}/certification/v4`;
 	const [tcb, qe, list, rootList] = [
-		await ask(tcbUrl, signal),
-		await ask(`${at}/qe/identity`, signal),
-		await ask(`${intel}/sgx/certification/v4/pckcrl?ca=${ca}&encoding=der`, signal),
-		await ask(intelRootList, signal),
+		await ask(tcbUrl, sources, signal),
+		await ask(`${at}/qe/identity`, sources, signal),
+		await ask(`${intel}/sgx/certification/v4/pckcrl?ca=${ca}&encoding=der`, sources, signal),
+		await ask(intelRootList, sources, signal),
 	];
 	const [tcbInfo, identity] = [signedText(tcb.body, "tcbInfo"), signedText(qe.body, "enclaveIdentity")];
 	const chain = (headers: Headers, name: string) => decodeURIComponent(headers.get(name) ?? "");

@@ -105,9 +105,11 @@ after(() => {
 	}
 	rmSync(scratch, { recursive: true, force: true });
 });
+/** Slow machines have time: nothing here is about speed. */
+const withinMs = 300_000;
 const sourcesAt = (one: typeof server): Sources => {
 	const at = `http://127.0.0.1:${(one.address() as AddressInfo).port}`;
-	return { rim: at, ocsp: `${at}/ocsp`, intel: at, intelRootList: `${at}/root.der`, amd: at };
+	return { rim: at, ocsp: `${at}/ocsp`, intel: at, intelRootList: `${at}/root.der`, amd: at, withinMs };
 };
 
 /** The evidence of a round alone. */
@@ -152,7 +154,14 @@ test("hostile services, and none at all, change nothing", async () => {
 		assert.equal(result.items, 0);
 		assert.equal(result.failed.length + result.counts.refused + result.counts["passed over"], result.asked);
 	}
-	const gone = { rim: "http://127.0.0.1:9", ocsp: "http://127.0.0.1:9", intel: "", intelRootList: "", amd: "" };
+	const gone = {
+		rim: "http://127.0.0.1:9",
+		ocsp: "http://127.0.0.1:9",
+		intel: "",
+		intelRootList: "",
+		amd: "",
+		withinMs,
+	};
 	const none = await updateFromVendors(folder, bare("gpu"), settings, gone, never);
 	assert.deepEqual([none.items, none.failed.length], [0, none.asked]);
 	assert.equal(await loadBundle(folder), null);
