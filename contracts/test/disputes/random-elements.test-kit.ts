@@ -165,6 +165,8 @@ export function judgedHere({ asked, words, shown }: Case): JudgeFound {
 	const isInTurn = shown.kind === "turn" || (shown.kind === "load" && shown.section === "body");
 	if ((words.path ?? []).length > 0 !== isInTurn) return { refused: "words" };
 	const { element, segment, step, k, seed, inputs, output } = asked;
+	// Nothing is said of a filling, and so of no element.
+	if (shown.kind === "filling" && element > 0) return { refused: "words" };
 	const judged = judgeElement(
 		{ op, element, moment: { segment, step, k, key: philoxKey(seed) }, inputs, output },
 		words,
