@@ -93,7 +93,7 @@ async function copied(api: ApiClient, job: string, right: Uint8Array): Promise<U
 export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 	{
 		...{ name: "forges the last segment", party: "provider", ends: "convicted" },
-		engine: lies.lying({ segment: LAST, step: 0, op: 0, element: 3 }),
+		engine: lies.lying(lies.lastOf(TOY_SEGMENTS)),
 	},
 	{
 		...{ name: "other seed", party: "provider", ends: "convicted" },

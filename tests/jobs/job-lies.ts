@@ -39,6 +39,12 @@ export const staleWeights: Distort = (segment, run) => {
 export const smallerBatch: Distort = (segment, { number, output }) => {
 	if (segment > 0 && number <= 1) output.copyWithin(output.length / 2, 0, output.length / 2);
 };
+/** Only the last segment of a job of so many, or of twice as many. */
+export const lastOf =
+	(segments: number): Distort =>
+	(segment, run) => {
+		if (segment % segments === segments - 1) smallerBatch(segment, run);
+	};
 /** Products of few bits: what is left out must be more than the program itself rounds away. */
 export const cheaperModel: Distort = (_, { op, output }) => {
 	if (op.operator !== "matmul") return;

@@ -355,12 +355,14 @@ function missedOf(
 ): string[] {
 	const cheats = new Map(cast.map(({ party, cheat }) => [party.name, cheat]));
 	const wanted = new Map(strangers.map(({ name, ends }) => [name, ends]));
-	const isMissed = ({ name, isHonest, ended, gain }: PartyReport): boolean => {
+	const isMissed = ({ name, isHonest, ended, outcomes, gain }: PartyReport): boolean => {
 		if (isHonest) return false;
 		const cheat = cheats.get(name);
 		if (cheat == null) return ended !== wanted.get(name);
 		if (ended === null) return cheat.party !== "auditor";
 		if (ended === "convicted" && gain >= 0) return true;
+		// Where the claim was false in the same window, a validator without an engine cannot tell that its auditor lied too: it pays it, of the bond that fell.
+		if (cheat.party === "auditor") return ended !== cheat.ends || outcomes.includes("agreed");
 		// Whether it is found out is left to chance: its kind is looked at as a whole.
 		if ((cheat.chance ?? 1) < 1 && ended === "paid") return false;
 		return ended !== cheat.ends || (gain > 0 && !cheat.mayEarn);
