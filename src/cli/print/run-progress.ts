@@ -37,8 +37,9 @@ export function createRunProgress(
 	let newest = "";
 	const speed = () => (1000 * fresh) / Math.max(1, nowMs() - started);
 	const tail = () => {
-		const left = fresh < 2 ? "" : `, ${wholeSpan((1000 * (steps - last)) / speed())} left`;
-		return `${threeDigits(speed())} steps/s${left}`;
+		// The first step may be why this was begun: no time has passed by then.
+		if (fresh < 2) return "";
+		return `  ${threeDigits(speed())} steps/s, ${wholeSpan((1000 * (steps - last)) / speed())} left`;
 	};
 	const onMetrics = (step: number, values: readonly number[], isRepeated: boolean): void => {
 		fresh += 1;
@@ -52,13 +53,13 @@ export function createRunProgress(
 		if (stream.isTTY === true) {
 			if (now - drawnMs < UPDATE_EVERY_MS && !isLast) return;
 			drawnMs = now;
-			update(`  step ${last}/${steps}  ${newest}  ${sparkline(curve, CURVE_WIDTH)}  ${tail()}`);
+			update(`  step ${last}/${steps}  ${newest}  ${sparkline(curve, CURVE_WIDTH)}${tail()}`);
 			return;
 		}
 		const isDue = last % Math.max(1, Math.ceil(steps / PLAIN_LINES)) === 0 || fresh === 1;
 		if (!isLast && !(isDue && now - drawnMs >= PLAIN_EVERY_MS)) return;
 		drawnMs = now;
-		print(`  step ${last}/${steps}  ${newest}  ${tail()}`);
+		print(`  step ${last}/${steps}  ${newest}${tail()}`);
 	};
 	return {
 		print,

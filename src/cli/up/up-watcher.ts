@@ -51,7 +51,7 @@ export async function startUpWatcher(
 		signal: stopping.signal,
 		onEvent(event) {
 			tell(event);
-			if (event.state !== "checking") report.line(`watcher   ${watchLine(event, paint)}`);
+			if (event.state !== "checking" && event.state !== "closed") report.line(`watcher   ${watchLine(event, paint)}`);
 		},
 	});
 	say(paint.dim("watcher   optimistic jobs are run again here; whoever lied loses its bond"));

@@ -5,7 +5,7 @@ import { shortId, shown } from "../print/table.ts";
 
 const STYLES: Readonly<Record<WatchEvent["state"], keyof Pick<Paint, "good" | "bad" | "unsure" | "dim">>> = {
 	...{ checking: "dim", right: "good", unable: "unsure", unsteady: "unsure", false: "bad", silent: "bad" },
-	...{ asked: "unsure", proven: "good", over: "dim", trouble: "unsure" },
+	...{ asked: "unsure", proven: "good", over: "dim", closed: "dim", trouble: "unsure" },
 };
 
 export function watchLine({ claim, job, part, state, detail }: WatchEvent, paint: Paint): string {

@@ -42,6 +42,7 @@ export interface WatchEvent {
 		| "silent"
 		| "proven"
 		| "over"
+		| "closed"
 		| "trouble";
 	readonly detail: string;
 }
@@ -212,6 +213,8 @@ export function createWatcher(o: WatcherOptions) {
 	const counts = new Map<WatchEvent["state"], number>();
 	/** Claims whose claimants are being asked: on chain that takes hours, and the other claims do not wait. */
 	const accusing = new Map<string, Promise<void>>();
+	/** Jobs of other methods are for their parties alone: told once. A validator may say so of any job, so each is asked for again. */
+	const closed = new Set<string>();
 	let failure: { readonly error: unknown } | null = null;
 
 	const tell: Tell = ({ hash, job, part }, state, detail = "") => {
@@ -229,7 +232,12 @@ export function createWatcher(o: WatcherOptions) {
 			if (!(error instanceof AssayError)) failure ??= { error };
 			else {
 				tries.failed(found.hash);
-				tell(found, "trouble", `${error.code}: ${error.message}`);
+				const isClosed = error.code === "CALLER_OTHER";
+				if (!isClosed) tell(found, "trouble", `${error.code}: ${error.message}`);
+				else if (!closed.has(found.hash)) {
+					closed.add(found.hash);
+					tell(found, "closed", error.message);
+				}
 			}
 		} finally {
 			accusing.delete(found.hash);
