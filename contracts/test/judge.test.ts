@@ -262,6 +262,7 @@ async function mustAgree(asked: Asked, words: Words, shown: Contradiction, what:
 test("sums over packed lanes, at the ends of their types and of words: both judges find the same", async () => {
 	const draw = numbersFrom(77);
 	let tried = 0;
+	let longs = 0;
 	for (const type of ["i8", "i16", "i32"] as const)
 		for (const k of [1, 31, 32, 33, 700, 1100]) {
 			const ends = { i8: [-128, 127], i16: [-32_768, 32_767], i32: [-(2 ** 20), 2 ** 20] }[type];
@@ -296,10 +297,16 @@ test("sums over packed lanes, at the ends of their types and of words: both judg
 					const words = { transcript: honest.with(place, honest[place]! + 1n) };
 					assert.ok(await mustAgree(asked, words, shown, `${type} ${k}, false`));
 					tried += 1;
+					if (one.operator !== "reduce" || chunk === 0) continue;
+					// An index that no row has, and one beside it: a double knows both as the same.
+					const before = honest.with(place === 0 ? honest.length - 2 : place - 2, 2n ** 53n + 1n);
+					const long = { transcript: before.with(place, 2n ** 53n) };
+					assert.ok(await mustAgree(asked, long, shown, `${type} ${k}, an index of 64 bits`));
+					longs += 1;
 				}
 			}
 		}
-	assert.ok(tried >= 36, `${tried}`);
+	assert.ok(tried >= 36 && longs > 0, `${tried}, ${longs}`);
 });
 
 interface InstructionRow {

@@ -43,7 +43,8 @@ before(async () => {
 	judgeAll = await openBatchJudge(network);
 	const link = await createLocalLink({
 		command: (await findEngine(hostPlatform())).path,
-		args: ["--no-disk", "--work", "--threads", "1"],
+		// A deep run on a busy machine may leave it alone for longer than the two minutes after which it would go.
+		args: ["--no-disk", "--work", "--threads", "1", "--idle-s", "86400"],
 		env: process.env,
 	});
 	engine = await createEngineClient(link, {

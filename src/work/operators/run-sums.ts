@@ -51,19 +51,19 @@ export function runMatmul(op: MatmulOp, intervals: readonly Interval[], [a, b]: 
 	return output;
 }
 
-/** Running result over elements; `index` counts for argmax and argmin. */
+/** Running result over elements; `index` counts for argmax and argmin, and may be any 64-bit number where somebody else said it. */
 export interface Running {
 	readonly value: bigint;
-	readonly index: number;
+	readonly index: bigint;
 }
 
 /** One element more. The lowest index wins, so only a better one replaces. */
 export function reduceOne(reduction: Reduction, running: Running | null, value: bigint, index: number): Running {
-	if (running === null) return { value, index };
-	if (reduction === "sum") return { value: running.value + value, index: 0 };
+	if (running === null) return { value, index: BigInt(index) };
+	if (reduction === "sum") return { value: running.value + value, index: 0n };
 	const isMax = reduction === "max" || reduction === "argmax";
 	const isBetter = isMax ? value > running.value : value < running.value;
-	return isBetter ? { value, index } : running;
+	return isBetter ? { value, index: BigInt(index) } : running;
 }
 
 export const isArg = (reduction: Reduction): boolean => reduction === "argmax" || reduction === "argmin";

@@ -131,8 +131,8 @@ function judgeChunk(
 }
 
 function runningOf(op: SumOp, numbers: Transcript): Running {
-	if (op.operator === "reduce" && isArg(op.reduction)) return { index: Number(numbers[0]), value: numbers[1]! };
-	return { index: 0, value: numbers[0]! };
+	if (op.operator === "reduce" && isArg(op.reduction)) return { index: numbers[0]!, value: numbers[1]! };
+	return { index: 0n, value: numbers[0]! };
 }
 
 /** A map's transcript, taken apart. */

@@ -37,8 +37,8 @@ export function goOn(
 		if (op.operator === "reduce") now = reduceOne(op.reduction, now, read(0, k), k);
 		else {
 			const sum = now?.value ?? 0n;
-			if (op.operator === "matmul") now = { value: sum + read(0, k) * read(1, k), index: 0 };
-			else now = { value: read(1, k) === wanted ? sum + read(0, k) : sum, index: 0 };
+			if (op.operator === "matmul") now = { value: sum + read(0, k) * read(1, k), index: 0n };
+			else now = { value: read(1, k) === wanted ? sum + read(0, k) : sum, index: 0n };
 		}
 	}
 	return now!;
@@ -46,12 +46,12 @@ export function goOn(
 
 /** The numbers of a running result at a cut. */
 export function runningNumbers(op: SumOp, { value, index }: Running): bigint[] {
-	return op.operator === "reduce" && isArg(op.reduction) ? [BigInt(index), value] : [value];
+	return op.operator === "reduce" && isArg(op.reduction) ? [index, value] : [value];
 }
 
 /** The element that a finished sum gives. */
 export function finalNumber(op: SumOp, { value, index }: Running): bigint {
-	return op.operator === "reduce" && isArg(op.reduction) ? BigInt(index) : value;
+	return op.operator === "reduce" && isArg(op.reduction) ? index : value;
 }
 
 function sumTranscript(op: SumOp, element: number, inputs: readonly Operand[]): bigint[] {
