@@ -44,6 +44,9 @@ const CPP: Partial<Record<FieldType, readonly [type: string, start: string]>> = 
 	pieceBytes: ["std::vector<uint8_t>", ""],
 	metricBytes: ["std::vector<uint8_t>", ""],
 	rootBytes: ["std::vector<uint8_t>", ""],
+	reportBytes: ["std::vector<uint8_t>", ""],
+	attestWhat: ["uint8_t", " = 0"],
+	reportPart: ["uint8_t", " = 0"],
 };
 
 const snake = (name: string) => name.replace("MHz", "Mhz").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -103,7 +106,7 @@ export function frameHeader(): string {
 		`constexpr uint16_t kProtocolVersion = ${PROTOCOL_VERSION};`,
 		`constexpr uint32_t kFrameOverhead = ${MIN_LENGTH};  // kind and id, counted by \`length\``,
 		`constexpr uint32_t kMaxFrameToEngine = ${MAX_LENGTH_TO_ENGINE};  // of \`length\``,
-		`constexpr uint32_t kMaxPlaces = ${MAX_PLACES}, kMaxPieceBytes = ${REST.pieceBytes.max}, kMaxClaimBytes = ${REST.claimText.max}, kMaxErrorBytes = ${REST.messageText.max};`,
+		`constexpr uint32_t kMaxPlaces = ${MAX_PLACES}, kMaxPieceBytes = ${REST.pieceBytes.max}, kMaxClaimBytes = ${REST.claimText.max}, kMaxErrorBytes = ${REST.messageText.max}, kMaxReportBytes = ${REST.reportBytes.max};`,
 		`constexpr char kMagic[] = "${MAGIC}";`,
 		`constexpr const char* kPrecisionNames[] = {${PRECISIONS.map((name) => `"${name}"`).join(", ")}};`,
 		"",

@@ -106,6 +106,8 @@ const toEngine: readonly Good[] = [
 		places([0, 7], [255, 2 ** 32 - 1]),
 	],
 	[0x15, "seed", u32("session", 13), hash("seed")],
+	[0x16, "attest", u8("what", 0), fixed("000000"), hash("nonce"), hash("set")],
+	[0x16, "attest", u8("what", 1), fixed("000000"), hash("nonce"), hash("set")],
 ];
 const toVerifier: readonly Good[] = [
 	[0x80, "ready", magic, u16("version", 3), text("engineVersion", "0.1.0+é")],
@@ -132,6 +134,7 @@ const toVerifier: readonly Good[] = [
 	[0x8a, "segment", u32("segment", 77), u8("saved", 1), raw("roots", hex(label("a")) + hex(label("b")))],
 	[0x8a, "segment", u32("segment", 0), u8("saved", 0), raw("roots", "")],
 	[0x8b, "bytes", raw("bytes", "00")],
+	[0x8c, "report", u16("index", 258), u8("part", 5), fixed("00"), raw("bytes", "00ff")],
 	[0xff, "error", u16("code", 4), text("message", "no room")],
 	[0xff, "error", u16("code", 10), text("message", "")],
 ];
@@ -162,7 +165,7 @@ function sizes(list: readonly Good[], names: readonly string[]): Bad[] {
 
 const badToEngine: readonly Bad[] = [
 	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read", "chase"]),
-	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask", "seed"]),
+	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask", "seed", "attest"]),
 	["program, nothing after the seed", 0x0c, payloadOf(toEngine, "program").slice(0, -8)],
 	["tensor, no bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -4)],
 	["tensor, an offset of seven bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -6)],
@@ -178,7 +181,8 @@ const badToEngine: readonly Bad[] = [
 	["open, more places than said", 0x05, withByte(toEngine, "open", 8, "01")],
 	["open, fewer places than said", 0x05, withByte(toEngine, "open", 8, "03")],
 	["unknown kind 0", 0x00, ""],
-	["unknown kind 22", 0x16, ""],
+	["attest, last reserved byte", 0x16, withByte(toEngine, "attest", 3, "01")],
+	["unknown kind 23", 0x17, ""],
 	["unknown kind 119", 0x77, "00"],
 	["a reply as a request", 0x82, payloadOf(toVerifier, "root")],
 ];
@@ -188,6 +192,7 @@ const valuesToEngine: readonly Bad[] = [
 	["fma, a precision of gemm", 0x04, withByte(toEngine, "fma", 6, "04")],
 	["fma, precision 8", 0x04, withByte(toEngine, "fma", 6, "08")],
 	["open of another thing", 0x05, withByte(toEngine, "open", 4, "05")],
+	["attest of another thing", 0x16, withByte(toEngine, "attest", 0, "02")],
 	["open of nothing", 0x05, "09000000" + "00000000" + "00000000"],
 ];
 const badToVerifier: readonly Bad[] = [
@@ -207,7 +212,11 @@ const badToVerifier: readonly Bad[] = [
 	["error without a code", 0xff, "04"],
 	["error, a message of 1025 bytes", 0xff, `0400${"20".repeat(1025)}`],
 	["error, a message that is not UTF-8", 0xff, "0400c3"],
-	["unknown kind 140", 0x8c, ""],
+	["report without bytes", 0x8c, payloadOf(toVerifier, "report").slice(0, -4)],
+	["report of more than 64 KiB", 0x8c, `${payloadOf(toVerifier, "report")}${"00".repeat(65536)}`],
+	["report, a part that is not known", 0x8c, withByte(toVerifier, "report", 2, "06")],
+	["report, reserved byte", 0x8c, withByte(toVerifier, "report", 3, "01")],
+	["unknown kind 141", 0x8d, ""],
 	["a request as a reply", 0x01, "0300"],
 ];
 

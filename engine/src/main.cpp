@@ -35,6 +35,7 @@ void print_help() {
       "  --work        run programs (docs/work.md) for whoever sends them\n"
       "  --store DIR   the same, with blobs read from this folder and saved there\n"
       "  --no-work     run none, whatever else is said: for whoever lends its engine to strangers\n"
+      "  --toy-tsm DIR  ask a folder that plays the kernel's configfs-tsm for quotes, and mark them as a toy's: for tests\n"
       "  --no-sandbox  keep the rights it was started with: for debuggers and sanitizers\n"
       "  --sandbox-check  print what the sandbox holds on this host and exit\n"
       "  --version     print the version and exit\n"
@@ -62,7 +63,7 @@ bool parse_number(const char* text, unsigned low, unsigned high, unsigned& out) 
 
 int main(int argc, char** argv) {
   assay::DeviceOptions options;
-  std::string disk_directory, store_directory;  // empty: search; none
+  std::string disk_directory, store_directory, toy_tsm;  // empty: search; none; the kernel's
   assay::WorkSettings work;
   uint64_t disk_writes = UINT64_MAX;
   bool with_disk = true, with_sandbox = kSandboxByDefault, checks_sandbox = false, no_work = false;
@@ -86,7 +87,11 @@ int main(int argc, char** argv) {
       good = path != nullptr && *path != 0;
       if (good) disk_directory = path;
     } else if (!strcmp(flag, "--disk-writes")) good = parse_bytes(argv[++i], disk_writes);
-    else if (!strcmp(flag, "--store")) {
+    else if (!strcmp(flag, "--toy-tsm")) {
+      const char* path = argv[++i];
+      good = path != nullptr && *path != 0;
+      if (good) toy_tsm = path;
+    } else if (!strcmp(flag, "--store")) {
       const char* path = argv[++i];
       good = work.is_allowed = path != nullptr && *path != 0;
       if (good) store_directory = path;
@@ -110,6 +115,7 @@ int main(int argc, char** argv) {
     std::string why;
     if (with_disk) options.disk = assay::open_disk_room(disk_directory, disk_writes, why);
     if (with_disk && !options.disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
+    assay::GuestDoor guest(toy_tsm);
     // Before anything of a validator's is read, and before the first thread.
     const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox(store) : assay::Sandbox{};
     if (!sandbox.missing.empty()) fprintf(stderr, "assay-engine: %s\n", sandbox.missing.c_str());
@@ -119,7 +125,7 @@ int main(int argc, char** argv) {
     if (out_fd < 0) return 0;  // stdout is closed: nobody to answer
     dup2(STDERR_FILENO, STDOUT_FILENO);
     assay::Server server(STDIN_FILENO, out_fd, idle_s, [&] { return assay::find_devices(options); },
-                         [&](assay::Server& to, const assay::Frame& frame) { assay::run_command(to, frame, work); });
+                         [&](assay::Server& to, const assay::Frame& frame) { assay::run_command(to, frame, work, guest); });
     const int code = server.run();
     // Whoever keeps a budget of the disk's wear reads this: the last line.
     if (options.disk && options.disk->written() > 0)

@@ -296,6 +296,7 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::fetch: return check_good_frame<FetchRequest>(frame, row);
     case Kind::trace: return check_good_frame<TraceRequest>(frame, row);
     case Kind::ask: return check_good_frame<AskRequest>(frame, row);
+    case Kind::attest: return check_good_frame<AttestRequest>(frame, row);
     case Kind::ready: return check_good_frame<ReadyReply>(frame, row);
     case Kind::claim: return check_good_frame<ClaimReply>(frame, row);
     case Kind::root: return check_good_frame<RootReply>(frame, row);
@@ -308,6 +309,7 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::metric: return check_good_frame<MetricReply>(frame, row);
     case Kind::segment: return check_good_frame<SegmentReply>(frame, row);
     case Kind::bytes: return check_good_frame<BytesReply>(frame, row);
+    case Kind::report: return check_good_frame<ReportReply>(frame, row);
     case Kind::error: return check_good_frame<ErrorReply>(frame, row);
   }
   check(false, "frames.json " + row.text("name") + ": a kind of its own");

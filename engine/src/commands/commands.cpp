@@ -39,7 +39,7 @@ void run(void (*command)(Server&, uint32_t, const Asked&), Server& server, const
 
 }  // namespace
 
-void run_command(Server& server, const Frame& frame, const WorkSettings& work) {
+void run_command(Server& server, const Frame& frame, const WorkSettings& work, GuestDoor& guest) {
   switch (static_cast<Kind>(frame.kind)) {
     case Kind::hello: return run(hello_command, server, frame);
     case Kind::ping: return run(ping_command, server, frame);
@@ -66,6 +66,11 @@ void run_command(Server& server, const Frame& frame, const WorkSettings& work) {
     case Kind::fetch: return run(fetch_command, server, frame);
     case Kind::trace: return run(trace_command, server, frame);
     case Kind::ask: return run(ask_command, server, frame);
+    case Kind::attest: {
+      const auto asked = read_payload<AttestRequest>(frame.payload);
+      server.check_id(frame.id);
+      return attest_command(server, frame.id, asked, guest);
+    }
     default: throw EngineError(ErrorCode::bad_frame, "unknown kind " + std::to_string(frame.kind));
   }
 }

@@ -188,7 +188,10 @@ void Server::submit_reading(uint32_t id, uint32_t device) {
     return final_of(ReadingReply{reading.core_mhz, reading.memory_mhz, reading.power_mw, reading.temperature_c,
                                  reading.throttle_reasons});
   };
-  auto request = std::make_shared<Request>(id, run);
+  submit_aside(std::make_shared<Request>(id, run));
+}
+
+void Server::submit_aside(const std::shared_ptr<Request>& request) {
   request->leaves_queue = false;
   const std::lock_guard lock(mutex_);
   queue(request, *readings_);

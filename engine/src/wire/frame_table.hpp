@@ -14,7 +14,7 @@ namespace assay {
 constexpr uint16_t kProtocolVersion = 3;
 constexpr uint32_t kFrameOverhead = 5;  // kind and id, counted by `length`
 constexpr uint32_t kMaxFrameToEngine = 1048640;  // of `length`
-constexpr uint32_t kMaxPlaces = 4096, kMaxPieceBytes = 1048576, kMaxClaimBytes = 65536, kMaxErrorBytes = 1024;
+constexpr uint32_t kMaxPlaces = 4096, kMaxPieceBytes = 1048576, kMaxClaimBytes = 65536, kMaxErrorBytes = 1024, kMaxReportBytes = 65536;
 constexpr char kMagic[] = "assay-engine";
 constexpr const char* kPrecisionNames[] = {"int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"};
 
@@ -40,6 +40,7 @@ enum class Kind : uint8_t {
   trace = 0x13,
   ask = 0x14,
   seed = 0x15,
+  attest = 0x16,
   ready = 0x80,
   claim = 0x81,
   root = 0x82,
@@ -52,6 +53,7 @@ enum class Kind : uint8_t {
   metric = 0x89,
   segment = 0x8A,
   bytes = 0x8B,
+  report = 0x8C,
   error = 0xFF,
 };
 
@@ -268,6 +270,14 @@ struct SeedRequest {
   static void visit(auto& self, auto& to) { to(self.session, self.seed); }
 };
 
+struct AttestRequest {
+  static constexpr Kind kKind = Kind::attest;
+  static constexpr char kFields[] = "what nonce set";
+  uint8_t what = 0;
+  Hash nonce{}, set{};
+  static void visit(auto& self, auto& to) { to(self.what, Zeros{3}, self.nonce, self.set); }
+};
+
 struct ReadyReply {
   static constexpr Kind kKind = Kind::ready;
   static constexpr char kFields[] = "version engineVersion";
@@ -360,6 +370,15 @@ struct BytesReply {
   static constexpr char kFields[] = "bytes";
   std::vector<uint8_t> bytes;
   static void visit(auto& self, auto& to) { to(Rest{self.bytes, 1, 1048576}); }
+};
+
+struct ReportReply {
+  static constexpr Kind kKind = Kind::report;
+  static constexpr char kFields[] = "index part bytes";
+  uint16_t index = 0;
+  uint8_t part = 0;
+  std::vector<uint8_t> bytes;
+  static void visit(auto& self, auto& to) { to(self.index, self.part, Zeros{1}, Rest{self.bytes, 1, 65536}); }
 };
 
 struct ErrorReply {

@@ -1,21 +1,24 @@
-// `assay attest verify FILE… | show FILE | update`: attestation evidence of GPUs and CPUs, docs/attestation.md. Reads the named files and
-// the bundle of vendors' files; only `update FILE…` asks anybody.
+// `assay attest collect [TARGET] | verify FILE… | show FILE | update`: attestation evidence of GPUs and CPUs, docs/attestation.md. `verify`
+// and `show` read the named files and the bundle of vendors' files; `update FILE…` asks the vendors, `collect` a host.
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
+import { tagged } from "../../protocol/hash/tagged-hash.ts";
 import { type AttestationSettings, DEFAULT_POLICY, VENDOR_ROOTS } from "../../verify/attestation/settings.ts";
 import { showFile } from "../../verify/attestation/show-file.ts";
 import { verifyFiles } from "../../verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../verify/attestation/x509/signature.ts";
 import { loadBundle, type UpdateResult } from "../attest-collateral.ts";
+import { collectFrom } from "../attest-collect.ts";
 import { VENDOR_SOURCES } from "../attest-sources.ts";
 import { type FetchResult, updateFromFolder, updateFromVendors } from "../attest-update.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultAttestDir } from "../data-folder.ts";
 import { readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { choice, flag, list, text, usageError } from "../options.ts";
-import { attestationLines, shownLines, updateLines } from "../print/attestation-lines.ts";
+import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
+import { choice, flag, list, text, usageError, type Values } from "../options.ts";
+import { attestationLines, collectedLines, shownLines, updateLines } from "../print/attestation-lines.ts";
 import { printResult } from "../print/print-result.ts";
 
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -28,6 +31,8 @@ interface Asked {
 	readonly at?: string | undefined;
 	readonly nonce?: string | undefined;
 	readonly collateral?: readonly string[] | undefined;
+	readonly bind?: string | undefined;
+	readonly out?: string | undefined;
 	readonly from?: string | undefined;
 	readonly guest?: readonly string[] | undefined;
 	readonly require?: "genuine" | "measured" | "hosted" | undefined;
@@ -39,6 +44,9 @@ export const attestCommand = command({
 	about: `Judges attestation evidence offline: reports of NVIDIA GPUs and switches (raw, or in the JSON of NVIDIA's SDK), SGX and TDX quotes, AMD
 SNP reports, Azure's vTPM evidence, dstack's JSON. What it needs beside it (certificates, manifests, OCSP answers, Intel's collateral, event
 logs) is recognised by content and may be given in any order; certificates follow the order of the reports they belong to.
+
+\`collect\` asks a host's GPUs and, in a confidential guest, its CPU, and leaves one file for each report, chain and quote. A host that has
+none says why; that is no fault of it. ${TARGET_HELP}
 
 What is missing is looked for in the bundle of vendors' files. \`update FILE…\` fills it with what this evidence needs, from the vendors'
 services; \`update --from DIR\` takes the files of a folder, without network. Each file gets in by its vendor's signature, and nothing is
@@ -54,6 +62,8 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 			shape: { pattern: /^([0-9a-f]{2}){1,64}$/, is: "lower-case hex, at most 64 bytes" },
 		}),
 		collateral: list("FILE", "another file to judge by, also a bundle"),
+		bind: text("FILE", "collect: the nonce is the hash of this file's bytes, which say what the reports are for"),
+		out: text("DIR", "collect: where the files go (default: attestation in this folder)"),
 		from: text("DIR", "update: the folder with vendors' files, or with bundles"),
 		guest: list("HEX", "a guest's measurement that is allowed (MRTD, MRENCLAVE, SNP measurement)", {
 			pattern: /^([0-9a-f]{64}|[0-9a-f]{96})$/,
@@ -61,14 +71,22 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 		}),
 		require: choice("LEVEL", ["genuine", "measured", "hosted"] as const, "the level that must be shown"),
 		json: flag("print as JSON"),
+		...linkOptions,
 	},
 	exits: {
-		0: "valid",
+		0: "valid; collect: there is a report or a quote",
 		1: "invalid; update: a vendor's file was refused",
-		2: "inconclusive; update: a vendor was not reached",
+		2: "inconclusive; update: a vendor was not reached; collect: the host has none",
 		66: "unreadable file",
+		69: "unreachable",
+		74: "file not writable",
 	},
 	verbs: {
+		collect: {
+			takes: "[TARGET]",
+			does: "asks a host for its reports and its quote",
+			run: async (values, io, named = "local") => collect(named, values, io),
+		},
 		verify: {
 			takes: "FILE…",
 			does: "is it genuine, current and what was asked for?",
@@ -90,6 +108,23 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 		},
 	},
 });
+
+async function collect(named: string, asked: Asked & Values<typeof linkOptions>, io: CliIo): Promise<number> {
+	const { nonce, bind } = asked;
+	if (nonce !== undefined && bind !== undefined) throw usageError("attest collect takes either --nonce or --bind");
+	if (nonce !== undefined && nonce.length !== 64) throw usageError("a nonce to collect with has 32 bytes");
+	const target = openTarget(named, asked, io);
+	const chosen =
+		nonce !== undefined
+			? new Uint8Array(Buffer.from(nonce, "hex"))
+			: bind === undefined
+				? realEnvironment().randomBytes(32)
+				: tagged("assay/attest-bind/1", read(resolve(io.cwd, bind)));
+	const folder = resolve(io.cwd, asked.out ?? "attestation");
+	const collected = { target: target.name, ...(await collectFrom(await target.open(), chosen, folder)) };
+	printResult(asked, io, collected, (paint) => `${collectedLines(collected, paint).join("\n")}\n`);
+	return collected.files.length > 0 ? 0 : exitCodes.inconclusive.code;
+}
 
 const settingsAt = (atMs: number, guests: readonly string[] | null = null): AttestationSettings => ({
 	roots: VENDOR_ROOTS,

@@ -2,6 +2,7 @@
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { FilesVerdict } from "../../verify/attestation/verify-files.ts";
+import type { Collected } from "../attest-collect.ts";
 import { formatDuration } from "./format.ts";
 import type { Paint } from "./paint.ts";
 
@@ -37,6 +38,22 @@ export function attestationLines(
 		...findings.map((one) => `  ${paint.unsure("note")}  ${one.code}: ${safeText(one.detail)}`),
 		"",
 		paint.dim(`  judged at ${verdict.at} in ${formatDuration(verdict.verifyUs)}`),
+	];
+}
+
+export function collectedLines(
+	{ nonce, files, says }: Collected & { readonly target: string },
+	paint: Paint,
+): string[] {
+	return [
+		files.length === 0
+			? `${paint.unsure(paint.strong("NOTHING"))}  this host gave no report and no quote`
+			: `${paint.good(paint.strong("COLLECTED"))}  ${files.length} files, nonce ${nonce}`,
+		...files.map((file) => `  ${file}`),
+		...says.map((why) => `  ${paint.unsure("none")}  ${safeText(why)}`),
+		...(files.length === 0
+			? []
+			: ["", paint.dim(`  check them: assay attest verify ${files.join(" ")} --nonce ${nonce}`)]),
 	];
 }
 

@@ -10,6 +10,7 @@ import type { HostClaim, Reading } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
 import type { Link } from "../links/link.ts";
 import {
+	type AttestRequest,
 	type ChaseRequest,
 	type CopyRequest,
 	type FmaRequest,
@@ -21,7 +22,16 @@ import {
 	type StreamRequest,
 } from "../wire/frame-table.ts";
 import { Conversation, type Outcome, violation } from "./conversation.ts";
-import type { Answer, Ending, EngineClientOptions, OpenAnswer, RunOptions, Within } from "./engine-answers.ts";
+import type {
+	Answer,
+	AttestAnswer,
+	Ending,
+	EngineClientOptions,
+	OpenAnswer,
+	ReportRecord,
+	RunOptions,
+	Within,
+} from "./engine-answers.ts";
 import { openWorkSession } from "./open-work-session.ts";
 import { parseClaim } from "./parse-claim.ts";
 import { printable } from "./printable.ts";
@@ -37,6 +47,9 @@ const PING_BYTES = 16;
 const DEFAULT_KEEP_ALIVE_MS = 30_000;
 /** A link on which an echo takes longer than this is of no use for timing anything. */
 const KEEP_ALIVE_DEADLINE_MS = 60_000;
+/** 64 devices with a report and a chain each, of 13 KiB together; a guest has three parts. */
+const MAX_REPORT_PARTS = 128;
+const MAX_REPORT_BYTES = 2 << 20;
 /** Names of work sessions: far above those that a probe chooses. */
 const FIRST_WORK_SESSION = 2 ** 31;
 const COMPLETE: Ending = { end: "complete", code: null, detail: "" };
@@ -159,6 +172,24 @@ export class EngineClient {
 		const asked = { kind: "opening", count, toRecord } as const;
 		const { ending, sentAtUs, endedAtUs, records } = await this.askMany({ kind: "open", ...request }, asked, options);
 		return { ...ending, sentAtUs, receivedAtUs: endedAtUs, openings: records };
+	}
+
+	/** Reports of the devices, or a quote of the guest. Never throws; an engine of before ATTEST refuses. */
+	async attest(request: AttestRequest, { deadlineMs }: Within): Promise<AttestAnswer> {
+		const parts: ReportRecord[] = [];
+		let bytes = 0;
+		const handler = (reply: Reply): Ending | null => {
+			if (reply.kind === "done") return doneEnding(reply, parts.length);
+			if (reply.kind !== "report") throw violation(`${reply.kind} in answer to ATTEST`);
+			const { kind: _, ...part } = reply;
+			bytes += part.bytes.length;
+			if (parts.length >= MAX_REPORT_PARTS || bytes > MAX_REPORT_BYTES)
+				throw violation("more reports than a host has devices", "LINK_FLOOD");
+			parts.push(part);
+			return null;
+		};
+		const { ending, ...times } = await this.talk.ask({ kind: "attest", ...request }, handler, { deadlineMs });
+		return { ...ending, ...times, parts };
 	}
 
 	/** Never throws; the ending tells whether the engine agreed. */

@@ -3,6 +3,7 @@
 // exception: it is evidence.
 import type { End } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
+import type { ReportPart } from "../wire/frame-table.ts";
 
 /** As on the wire: the path in one piece, whatever its length. */
 export interface OpeningRecord {
@@ -33,6 +34,20 @@ export interface OpenAnswer extends Ending {
 	readonly sentAtUs: number;
 	readonly receivedAtUs: number;
 	readonly openings: readonly OpeningRecord[];
+}
+
+/** Signed reports as they came: verify/ judges them. */
+export interface AttestAnswer extends Ending {
+	readonly sentAtUs: number;
+	readonly endedAtUs: number;
+	readonly parts: readonly ReportRecord[];
+}
+
+/** `index`: of the device as NVML counts; of a guest 0. Part `nothing` is a text that says why. */
+export interface ReportRecord {
+	readonly index: number;
+	readonly part: ReportPart;
+	readonly bytes: Uint8Array;
 }
 
 export interface Within {

@@ -18,6 +18,11 @@ export const MAX_PLACES = 4096;
 /** What OPEN opens, by its number. */
 export const WHATS = ["leaves", "digests", "copied-digests", "labels", "hops"] as const;
 
+/** Whom ATTEST asks, by its number: the GPUs and switches, or the CPU of a confidential guest. */
+export const ATTEST_WHATS = ["devices", "guest"] as const;
+/** What a REPORT holds. `nothing`: a text that says why there is none. */
+export const REPORT_PARTS = ["nothing", "report", "chain", "quote", "certificates", "provider"] as const;
+
 export const ERROR_CODE = {
 	bad_frame: 1,
 	bad_request: 2,
@@ -50,6 +55,7 @@ export const REST = {
 	metricBytes: { is: "bytes", min: 1, max: 8 << 10 },
 	/** 32 bytes each. */
 	rootBytes: { is: "bytes", min: 0, max: 128 << 10 },
+	reportBytes: { is: "bytes", min: 1, max: 64 << 10 },
 } as const;
 
 /**
@@ -79,6 +85,9 @@ export interface FieldValues {
 	pieceBytes: Uint8Array;
 	metricBytes: Uint8Array;
 	rootBytes: Uint8Array;
+	reportBytes: Uint8Array;
+	attestWhat: AttestWhat;
+	reportPart: ReportPart;
 }
 export type FieldType = keyof FieldValues | "magic" | "zeros1" | "zeros2" | "zeros3";
 
@@ -179,6 +188,11 @@ export const REQUESTS = {
 		says: "OPENING × count in the order asked, DONE",
 	},
 	seed: { kind: 0x15, fields: { session: "u32", seed: "hash" }, says: "DONE" },
+	attest: {
+		kind: 0x16,
+		fields: { what: "attestWhat", reserved: "zeros3", nonce: "hash", set: "hash" },
+		says: "REPORT for each part, DONE",
+	},
 } as const satisfies Record<string, FrameShape>;
 
 export const REPLIES = {
@@ -230,6 +244,11 @@ export const REPLIES = {
 		says: "after it: roots of all state tensors, then of all results, in the order of the program",
 	},
 	bytes: { kind: 0x8b, fields: { bytes: "pieceBytes" }, says: "the next ones, in order" },
+	report: {
+		kind: 0x8c,
+		fields: { index: "u16", part: "reportPart", reserved: "zeros1", bytes: "reportBytes" },
+		says: "`index` of the device as NVML counts; of a guest 0",
+	},
 	error: { kind: 0xff, fields: { code: "u16", message: "messageText" }, says: "ends the request" },
 } as const satisfies Record<string, FrameShape>;
 
@@ -257,6 +276,10 @@ export type StreamRequest = Values<typeof REQUESTS.stream.fields>;
 export type CopyRequest = Values<typeof REQUESTS.copy.fields>;
 export type ChaseRequest = Values<typeof REQUESTS.chase.fields>;
 export type OpenRequest = Values<typeof REQUESTS.open.fields>;
+/** `nonce`: what every device signs; a guest signs both. */
+export type AttestRequest = Values<typeof REQUESTS.attest.fields>;
+export type AttestWhat = (typeof ATTEST_WHATS)[number];
+export type ReportPart = (typeof REPORT_PARTS)[number];
 export type OpenWhat = (typeof WHATS)[number];
 export interface Place {
 	readonly round: number;

@@ -9,12 +9,14 @@ import { PRECISIONS } from "../../protocol/maths/precision.ts";
 import type { Frame } from "./frame-fields.ts";
 import { FrameReader } from "./frame-reader.ts";
 import {
+	ATTEST_WHATS,
 	type FieldType,
 	KIND,
 	MAX_LENGTH_TO_ENGINE,
 	MAX_LENGTH_TO_VERIFIER,
 	type Place,
 	REPLIES,
+	REPORT_PARTS,
 	REQUESTS,
 	REST,
 	type Reply,
@@ -80,6 +82,7 @@ const requests: Request[] = [
 	{ kind: "save", session: 9 },
 	{ kind: "fetch", session: 9, tensor: 3, offset: 2 ** 40, length: 2 ** 33 + 7 },
 	{ kind: "trace", session: 9, segment: 17 },
+	{ kind: "attest", what: "guest", nonce: bytes(32), set: bytes(32) },
 	{ kind: "ask", session: 9, segment: 17, step: 3, op: 65_534, places: [{ round: 255, index: 2 ** 32 - 1 }] },
 ];
 const replies: Reply[] = [
@@ -97,6 +100,7 @@ const replies: Reply[] = [
 	{ kind: "segment", segment: 2 ** 31 - 1, saved: true, roots: bytes(96) },
 	{ kind: "segment", segment: 0, saved: false, roots: bytes(0) },
 	{ kind: "bytes", bytes: bytes(5000) },
+	{ kind: "report", index: 65_535, part: "chain", bytes: bytes(300) },
 	{ kind: "error", code: 4, message: "no room" },
 ];
 
@@ -152,6 +156,8 @@ function fieldsText(value: Request | Reply): string {
 		if (field === undefined) return [];
 		if (type === "gemmPrecision" || type === "fmaPrecision") return `${name}=${PRECISIONS.indexOf(field as never)}`;
 		if (type === "what") return `${name}=${WHATS.indexOf(field as never)}`;
+		if (type === "attestWhat") return `${name}=${ATTEST_WHATS.indexOf(field as never)}`;
+		if (type === "reportPart") return `${name}=${REPORT_PARTS.indexOf(field as never)}`;
 		if (field instanceof Uint8Array) return `${name}=${hexOf(field)}`;
 		if (typeof field === "string") return `${name}=${hexOf(Buffer.from(field))}`;
 		if (Array.isArray(field)) return `${name}=${(field as Place[]).map((p) => `${p.round}:${p.index}`).join(",")}`;

@@ -6,6 +6,7 @@ import { utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { FMA_PRECISIONS, GEMM_PRECISIONS } from "../../protocol/maths/precision.ts";
 import { badFrame, FieldReader, FieldWriter, type Frame } from "./frame-fields.ts";
 import {
+	ATTEST_WHATS,
 	type FieldType,
 	type FieldValues,
 	HASH_BYTES,
@@ -14,6 +15,7 @@ import {
 	MAX_PLACES,
 	type Place,
 	REPLIES,
+	REPORT_PARTS,
 	REQUESTS,
 	REST,
 	type Reply,
@@ -170,6 +172,9 @@ const CODECS: { readonly [T in FieldType]: Codec<T extends keyof FieldValues ? F
 	pieceBytes: bytes(REST.pieceBytes),
 	metricBytes: bytes(REST.metricBytes),
 	rootBytes: bytes(REST.rootBytes),
+	reportBytes: bytes(REST.reportBytes),
+	attestWhat: word(ATTEST_WHATS, "what"),
+	reportPart: word(REPORT_PARTS, "part"),
 	magic: {
 		write: (to) => to.raw(magic),
 		read(from) {

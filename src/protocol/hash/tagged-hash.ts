@@ -35,7 +35,10 @@ export type Tag =
 	| "assay/job-terms/1"
 	| "assay/job-drawn/1"
 	| "assay/collateral/1"
-	| "assay/attest-set/1";
+	| "assay/attest-set/1"
+	| "assay/attest-roots/1"
+	| "assay/attest-bind/1"
+	| "assay/device-key/1";
 
 type Sha256 = ReturnType<typeof sha256.create>;
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
+import { setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex, concatBytes } from "../../protocol/bytes/bytes.ts";
 import type { Finding } from "../../protocol/probe/verdict.ts";
 import { mintSnp, snpPlan } from "./mint/mint-amd.test-kit.ts";
@@ -11,7 +12,7 @@ import { gpuPlan, manifestPlan, mintDevice, mintManifest, NONCE } from "./mint/m
 import { mintedSettings } from "./mint/minted-rounds.test-kit.ts";
 import type { AttestationSettings } from "./settings.ts";
 import { verifyFiles } from "./verify-files.ts";
-import { joinGuest, setOf } from "./verify-hosted.ts";
+import { joinGuest } from "./verify-hosted.ts";
 import { rememberSignatures } from "./x509/signature.ts";
 
 const settings = mintedSettings("2025-06-20T12:00:00Z", rememberSignatures(nodeSignatures));

@@ -1,14 +1,10 @@
 // Reports of devices and a CPU's quote of one round, docs/attestation.md: the quote's report data is the reports' nonce and then the set, a
 // hash of all reports and chains in their order. So one guest asked for exactly these reports.
-import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { sha256Of, tagged } from "../../protocol/hash/tagged-hash.ts";
+import { reportDataOf, setOf } from "../../protocol/attest/binding.ts";
+import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { DeviceEvidence } from "./nvidia/verify-device.ts";
 import type { AttestationPolicy, AttestationSettings } from "./settings.ts";
 import type { AttestationVerdict, Level } from "./verdict.ts";
-
-/** Names these reports, in this order. */
-export const setOf = (devices: readonly Pick<DeviceEvidence, "report" | "chain">[]): Uint8Array =>
-	tagged("assay/attest-set/1", ...devices.flatMap(({ report, chain }) => [sha256Of(report), sha256Of(chain)]));
 
 /** `judgeGuest` judges the quote or SNP report, which must have this report data. The first fault of either counts, the devices' first. */
 export function joinGuest(
@@ -19,7 +15,7 @@ export function joinGuest(
 ): AttestationVerdict {
 	if (reports.status === "invalid") return reports;
 	const nonce = hexToBytes(reports.facts.nonce as string, 32)!;
-	const guest = judgeGuest(concatBytes(nonce, setOf(devices)));
+	const guest = judgeGuest(reportDataOf(nonce, setOf(devices)));
 	const findings = [...reports.findings, ...guest.findings].filter(
 		(one, i, all) => one.code !== "RELAYABLE" && all.findIndex(({ code }) => code === one.code) === i,
 	);

@@ -1,0 +1,95 @@
+// A host whose GPUs and CPU attest under roots of our own: a toy NVML library, built here, and a folder that plays the kernel's configfs-tsm.
+// The engine is the real one.
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { concatBytes, u32, utf8ToBytes } from "../../../src/protocol/bytes/bytes.ts";
+import { keyOf, pem } from "../../../src/verify/attestation/mint/der-writer.test-kit.ts";
+import { mintQuote, quotePlan } from "../../../src/verify/attestation/mint/mint-intel.test-kit.ts";
+import {
+	chainOf,
+	type GpuPlan,
+	gpuPlan,
+	reportBody,
+} from "../../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
+
+const SOURCE = fileURLToPath(new URL("./toy-nvml.cpp", import.meta.url));
+const FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"];
+
+export interface ToyCard {
+	readonly card: string;
+	readonly pdi: string;
+	/** What NVML answers instead of a report. */
+	readonly answer?: number;
+}
+
+export const toyCard = (number: number): ToyCard => ({
+	card: `toy card ${number}`,
+	pdi: `${(number + 1).toString(16).padStart(2, "0")}aabbccddeeff00`,
+});
+
+function entryOf({ card, pdi, answer = 0 }: ToyCard): Uint8Array {
+	const plan: GpuPlan = { ...gpuPlan(), card, pdi };
+	const sized = (bytes: Uint8Array) => concatBytes(u32(bytes.length), bytes);
+	const chain = utf8ToBytes(pem(...chainOf(plan)));
+	return concatBytes(u32(answer), sized(reportBody(plan)), sized(chain), keyOf(`${card} leaf`).secret);
+}
+
+export interface ToyHost {
+	/** For the engine's environment: where its NVML is found. */
+	readonly env: Readonly<Record<string, string>>;
+	/** For its arguments. */
+	readonly tsm: string;
+	/** Other cards from the next engine on. */
+	setCards(cards: readonly ToyCard[]): Promise<void>;
+	/** Every entry of the toy kernel is answered until this is called. */
+	close(): Promise<void>;
+}
+
+/** Throws when there is no g++, as the engine's own build does. */
+export async function createToyHost(cards: readonly ToyCard[]): Promise<ToyHost> {
+	const folder = await mkdtemp(join(tmpdir(), "assay-toy-host-"));
+	// An engine that is started as root becomes another user.
+	await chmod(folder, 0o755);
+	const tsm = join(folder, "tsm");
+	await mkdir(tsm);
+	await promisify(execFile)("g++", [...FLAGS, SOURCE, "-o", join(folder, "libnvidia-ml.so.1")]);
+	const setCards = async (these: readonly ToyCard[]) => {
+		const bytes = concatBytes(u32(these.length), ...these.map(entryOf));
+		await writeFile(join(folder, "toy-nvml.bin"), bytes);
+	};
+	await setCards(cards);
+	let isOpen = true;
+	const kernel = playKernel(tsm, () => isOpen);
+	return {
+		env: { LD_LIBRARY_PATH: folder },
+		tsm,
+		setCards,
+		async close() {
+			isOpen = false;
+			await kernel;
+			await rm(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+/** Answers each entry once its 64 bytes are there; what is removed meanwhile is nobody's. */
+async function playKernel(tsm: string, isOpen: () => boolean): Promise<void> {
+	const answered = new Set<string>();
+	while (isOpen()) {
+		for (const name of await readdir(tsm)) {
+			const entry = join(tsm, name);
+			const data = answered.has(name) ? null : await readFile(join(entry, "inblob")).catch(() => null);
+			if (data?.length !== 64) continue;
+			answered.add(name);
+			await writeFile(join(entry, "provider"), "tdx_guest\n");
+			await writeFile(join(entry, "generation"), "1\n");
+			await writeFile(join(entry, "outblob.new"), mintQuote({ ...quotePlan(), reportData: new Uint8Array(data) }));
+			await rename(join(entry, "outblob.new"), join(entry, "outblob"));
+		}
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+}
