@@ -1,6 +1,7 @@
 // H_tag(x) = SHA256(SHA256(tag) ‖ SHA256(tag) ‖ x), docs/hardware-proof.md §1.
-// The doubled tag fills exactly one SHA-256 block, so the state after it is computed once a tag and cloned from then on.
+// The doubled tag fills exactly one SHA-256 block, so the state after it is computed once a tag and begun with from then on.
 import { sha256 } from "@noble/hashes/sha2.js";
+import { type Midstate, type Sha256Program, startSha256Program } from "./sha256-program.ts";
 
 export type Tag =
 	| "assay/leaf/1"
@@ -40,26 +41,51 @@ export type Tag =
 	| "assay/attest-bind/1"
 	| "assay/device-key/1";
 
-type Sha256 = ReturnType<typeof sha256.create>;
+type Hash = (parts: readonly Uint8Array[]) => Uint8Array;
 
-const midstates = new Map<Tag, Sha256>();
+/** Null: plain JavaScript, which a page's policy cannot forbid. */
+let program: Sha256Program | null = null;
+const hashes = new Map<Tag, Hash>();
 
-function midstate(tag: Tag): Sha256 {
-	let state = midstates.get(tag);
-	if (state === undefined) {
-		const digest = sha256(new TextEncoder().encode(tag));
-		state = sha256.create().update(digest).update(digest);
-		midstates.set(tag, state);
-	}
-	return state;
+/** From now on by WebAssembly, where that runs. Whoever calls it knows that no policy forbids it: a refusal would be told as a fault of the page. */
+export function quickenHashes(): void {
+	if (program !== null) return;
+	program = startSha256Program();
+	hashes.clear();
+}
+
+function hashOf(tag: Tag): Hash {
+	const known = hashes.get(tag);
+	if (known !== undefined) return known;
+	const hash = program === null ? plainHash(tag) : programHash(program, tag);
+	hashes.set(tag, hash);
+	return hash;
+}
+
+/** Exported for the test that holds the two together. */
+export function plainHash(tag: Tag): Hash {
+	const digest = sha256(new TextEncoder().encode(tag));
+	const midstate = sha256.create().update(digest).update(digest);
+	return (parts) => {
+		const state = midstate.clone();
+		for (const part of parts) state.update(part);
+		return state.digest();
+	};
+}
+
+function programHash(started: Sha256Program, tag: Tag): Hash {
+	const digest = sha256(new TextEncoder().encode(tag));
+	const block = new Uint8Array(64);
+	block.set(digest);
+	block.set(digest, 32);
+	const midstate: Midstate = started.midstate(block);
+	return (parts) => started.hash(parts, midstate);
 }
 
 export function tagged(tag: Tag, ...parts: readonly Uint8Array[]): Uint8Array {
-	const state = midstate(tag).clone();
-	for (const part of parts) state.update(part);
-	return state.digest();
+	return hashOf(tag)(parts);
 }
 
 export function sha256Of(bytes: Uint8Array): Uint8Array {
-	return sha256(bytes);
+	return program?.hash([bytes]) ?? sha256(bytes);
 }

@@ -1,5 +1,6 @@
 // Starts the WebAssembly program of row-program.wat: the inner loops in which a verifier spends most of its time.
 // gemm-element.ts falls back to plain JavaScript where it cannot run; tests hold the two together.
+import { quickenHashes } from "../hash/tagged-hash.ts";
 import { ROW_PROGRAM_CODE } from "./row-program-code.ts";
 
 /** The longest row that the program's memory holds. As long as any row may be. */
@@ -21,7 +22,10 @@ let compiled: WebAssembly.Module | null | undefined;
 export function startRowProgram(): RowProgram | null {
 	try {
 		if (compiled === null) return null;
-		compiled ??= new WebAssembly.Module(rowProgramBytes());
+		if (compiled === undefined) {
+			compiled = new WebAssembly.Module(rowProgramBytes());
+			quickenHashes(); // who checks products checks paths too
+		}
 		return new WebAssembly.Instance(compiled).exports as unknown as RowProgram;
 	} catch {
 		compiled = null;

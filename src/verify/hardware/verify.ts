@@ -2,7 +2,7 @@
 // validator, CLI and browser. Bad evidence is a value, never an exception. Cheap checks come first; seeds and
 // places are derived anew from the secret, so that nothing in the file can choose them. Page:
 // docs/hardware-proof.md.
-import { createRowScratch } from "../../protocol/maths/gemm-element.ts";
+import { createRowScratch, type RowScratch } from "../../protocol/maths/gemm-element.ts";
 import { isOverKept } from "../../protocol/probe/challenge-shape.ts";
 import type { Evidence, EvidenceBody } from "../../protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
@@ -80,6 +80,7 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 		onCheck(name, where);
 		return check();
 	};
+	const scratch = createRowScratch(); // before anything is hashed: from here on that is quick
 	onCheck("container", "");
 	const decoded = decodeEvidence(file);
 	if (!decoded.ok) return { status: "invalid", code: decoded.code, where: decoded.where, detail: decoded.detail };
@@ -110,7 +111,7 @@ function judge(file: Uint8Array, expect: Expectations, onCheck: OnCheck, onOpeni
 		told("streams", "", () => checkStreamedAreCommitted(answers)),
 		told("figures", "", () => checkFigures(answers, body)),
 		told("residency", "", () => checkResidency(answers, body.claim) ?? checkOneMemory(answers, body)),
-		() => checkContents(answers, body, onCheck, onOpening),
+		() => checkContents(answers, body, scratch, onCheck, onOpening),
 		told("fills", "", () => checkFills(answers, body.claim)),
 	);
 	if (found !== null) return invalid(found);
@@ -180,10 +181,10 @@ function checkStreamedAreCommitted(answers: readonly Answered[]): Fault | null {
 function checkContents(
 	answers: readonly Answered[],
 	body: EvidenceBody,
+	scratch: RowScratch,
 	onCheck: OnCheck,
 	onOpening: OnOpening,
 ): Fault | null {
-	const scratch = createRowScratch();
 	const seeds = probeSeeds(body, answers);
 	for (const answer of answers) {
 		// Of a cut one not all has come that could be checked, and it proves nothing.
