@@ -43,6 +43,7 @@ const phase = ({ reads, hostCalls, rssBytes, seconds, validatorCpuS, ...rest }: 
 });
 
 const postgresBefore = postgresCpuS();
+let postgresS = 0;
 const { steady, disturbed, audit, hostErrors, ...report } = await runLoad({
 	...{ jobs: Number(values.jobs), hosts: Number(values.hosts), hostProcesses: Number(values.processes) },
 	...{
@@ -52,12 +53,16 @@ const { steady, disturbed, audit, hostErrors, ...report } = await runLoad({
 	},
 	...{ seed: Number(values.seed ?? randomInt(2 ** 31)), steadyMs: 1000 * Number(values.steady) },
 	...{ workMs: [least, most], beatMs: 1000 * Number(values.beat), method, readsPerS: Number(values.reads) },
-	onProgress: (line) => console.error(line),
+	onProgress: (line) => {
+		console.error(line);
+		// The server ends with the run.
+		postgresS = postgresCpuS() - postgresBefore;
+	},
 });
 const result = {
 	...{ jobsInFlight: Number(values.jobs), hosts: Number(values.hosts), validatorProcesses: Number(values.validators) },
 	...{ method, workS: [least / 1000, most / 1000], beatS: Number(values.beat), ...report },
-	...{ steady: phase(steady), disturbed: phase(disturbed), postgresCpuS: Math.round(postgresCpuS() - postgresBefore) },
+	...{ steady: phase(steady), disturbed: phase(disturbed), postgresCpuS: Math.round(postgresS) },
 	...{ audit: { ...audit, wrong: audit.wrong.slice(0, 50), wrongs: audit.wrong.length } },
 	hostErrors: Object.fromEntries([...Map.groupBy(hostErrors, (one) => one)].map(([one, all]) => [one, all.length])),
 };

@@ -40,6 +40,7 @@ const PLATFORM = [
 	"repeat",
 	"semaphore",
 	"steady-clock",
+	"thread-file",
 	"token-bucket",
 ];
 const floors: Readonly<Record<string, Room>> = {

@@ -123,12 +123,18 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 
 	const files = filesBelow(installed);
 	const allowed =
-		/^(package\.json|README\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|part-[A-Z0-9]+)\.mjs|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
+		/^(package\.json|README\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|prefill-thread|part-[A-Z0-9]+)\.mjs|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
 	assert.deepEqual(
 		files.filter((file) => !allowed.test(file)),
 		[],
 	);
-	for (const file of ["README.md", "docs/cli.md", "THIRD-PARTY-LICENSES.txt", "dist/verifier-thread.mjs"])
+	for (const file of [
+		"README.md",
+		"docs/cli.md",
+		"THIRD-PARTY-LICENSES.txt",
+		"dist/verifier-thread.mjs",
+		"dist/prefill-thread.mjs",
+	])
 		assert.ok(files.includes(file), file);
 	const licences = readFileSync(join(installed, "THIRD-PARTY-LICENSES.txt"), "utf8");
 	for (const name of ["@noble/curves", "fastify", "pg", "pino", "prom-client", "ws", "zod"])

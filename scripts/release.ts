@@ -107,13 +107,17 @@ function takeEngines(given: string | null, stage: string): string {
 
 /**
  * The CLI: its first part, and parts that are loaded when a command needs them. Not minified: a stack trace in a report should be
- * readable. The verifier's thread is a program of its own, found by its name. pg-native is what pg uses when somebody has
+ * readable. Threads are programs of their own, found by their names. pg-native is what pg uses when somebody has
  * installed it; nobody has. Returns the sources that went in.
  */
 async function packCli(stage: string): Promise<string[]> {
 	const { metafile } = await build({
 		absWorkingDir: root,
-		entryPoints: { assay: "src/cli/main.ts", "verifier-thread": "src/validator/probing/verifier-thread.ts" },
+		entryPoints: {
+			assay: "src/cli/main.ts",
+			"verifier-thread": "src/validator/probing/verifier-thread.ts",
+			"prefill-thread": "src/validator/jobs/evidence/prefill-thread.ts",
+		},
 		bundle: true,
 		splitting: true,
 		platform: "node",

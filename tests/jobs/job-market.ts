@@ -8,8 +8,10 @@ import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
+import type { ParamOverrides } from "../../src/market/params.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
+import { toHex } from "../../src/protocol/chain/hex.ts";
 import type { JobMethod } from "../../src/protocol/network/job.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { openHostJobs } from "../../src/provider/jobs/host-jobs.ts";
@@ -19,7 +21,7 @@ import type { JobEngine, StartJobEngine } from "../../src/provider/jobs/job-engi
 import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
 import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
 import { figure, gpu, idOf, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
-import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
+import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import {
 	eventually,
 	makeDataDir,
@@ -59,6 +61,8 @@ export interface JobMarket {
 	readonly validator: ToyValidator;
 	readonly contracts: Contracts;
 	readonly validatorAccount: `0x${string}`;
+	/** For a validator that cheats. */
+	validatorKey(): Promise<ChainAccount>;
 	/** A provider. Auditors have no deposit, and so no part of their own. */
 	provide(
 		name: string,
@@ -85,10 +89,10 @@ const PARAMS = {
 };
 const METHODS = ["redundant", "sampled", "optimistic"] as const;
 
-export async function openJobMarket(): Promise<JobMarket> {
+export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarket> {
 	const data = makeDataDir();
 	const validator = await startToyValidator({
-		...{ dataDir: data.path, probes: false, params: PARAMS, chain: { epochSeconds: 3600 } },
+		...{ dataDir: data.path, probes: false, params: { ...PARAMS, ...over }, chain: { epochSeconds: 3600 } },
 		...{ jobs: { isLoopbackApart: true }, rollCalls: { isOn: false } },
 	});
 	const folder = chainFolder(data.path);
@@ -114,6 +118,7 @@ export async function openJobMarket(): Promise<JobMarket> {
 	const market: JobMarket = {
 		...{ validator, contracts, troubles },
 		validatorAccount: validator.chain!.account as `0x${string}`,
+		validatorKey: async () => accountOf(toHex(await loadChainKey(folder, "account", env.randomBytes))),
 		async provide(name, { cheat = {}, isAuditor = false, methods = METHODS } = {}) {
 			const [signer, account] = [signerNamed(name), accountNamed(name)];
 			await endow(account, isAuditor ? 0n : DEPOSIT);

@@ -1,5 +1,6 @@
 // What `npm run simulate -- --jobs N` prints: cheaters on paper (as many tries of each as were asked for), then all of them, once in every round, in a network
-// with N jobs in flight.
+// with N jobs in flight, then those who cheat together.
+import { type CoalitionReport, tryCoalitions } from "./coalitions.ts";
 import { type Campaign, campaignOf } from "./paper-campaign.ts";
 import { PAPER_CHEATS } from "./paper-cheats.ts";
 import { type JobsReport, type KindReport, type PartyReport, simulateJobs } from "./simulate-jobs.ts";
@@ -26,9 +27,11 @@ export async function simulateJobMarket({ jobs, rounds, cheats, tries, seed, isJ
 		...(cheats && { cheats }),
 		onProgress: (line) => console.error(line),
 	});
+	const together = cheats ? [] : await tryCoalitions({ tries: rounds, onProgress: (line) => console.error(line) });
 	const off = paper.filter(({ sigmas, wronged }) => Math.abs(sigmas) > 3 || wronged.length > 0);
-	const ok = off.length === 0 && network.ok;
-	console.log(isJson ? JSON.stringify({ paper, network, ok }, null, "\t") : tableOf(paper, network, ok));
+	const ok = off.length === 0 && network.ok && together.every(({ wrong }) => wrong.length === 0);
+	const found = { paper, network, together, ok };
+	console.log(isJson ? JSON.stringify(found, null, "\t") : tableOf(found));
 	return ok;
 }
 
@@ -59,7 +62,21 @@ function partyLine({ name, ended, gain, gas, outcomes }: PartyReport): string {
 	return `  ${name.padEnd(50)}${(ended ?? "").padEnd(18)}${gain.toFixed(5).padStart(12)}${spent}  ${counted(outcomes)}`;
 }
 
-function tableOf(paper: readonly Campaign[], network: JobsReport, ok: boolean): string {
+function togetherLine({ name, ended, tries, chance, sigmas, gain, customer, others, wrong }: CoalitionReport): string {
+	const found = `${tries - (ended.paid ?? 0)} of ${tries}`.padStart(12);
+	const said = `${(100 * chance).toFixed(1)} %`.padStart(9);
+	const sums = [gain, customer, others].map((one) => one.toFixed(5).padStart(12)).join("");
+	return `  ${name.padEnd(54)}${found}${said}${sigmas.toFixed(1).padStart(6)}${sums}${wrong.map((one) => `  WRONG: ${one}`).join("")}`;
+}
+
+interface Found {
+	readonly paper: readonly Campaign[];
+	readonly network: JobsReport;
+	readonly together: readonly CoalitionReport[];
+	readonly ok: boolean;
+}
+
+function tableOf({ paper, network, together, ok }: Found): string {
 	const head = "found  formula     σ  false      gain   honest  customer validator   burned";
 	const { parties, kinds, jobs, missed, wronged, seconds } = network;
 	const told = parties.filter(({ kind }) => kind === null);
@@ -72,6 +89,8 @@ function tableOf(paper: readonly Campaign[], network: JobsReport, ok: boolean): 
 		...kinds.map(kindLine),
 		"  everybody else, with tokens and gas of all jobs",
 		...told.map(partyLine),
+		"  those who cheat together, tokens a try: their own, their customer's, of auditors and validator",
+		...together.map(togetherLine),
 		`ended otherwise than they must: ${missed.length}${missed.map((one) => `\n  ${one}`).join("")}`,
 		`honest ones that lost: ${wronged.length}${wronged.map((one) => `\n  ${one}`).join("")}`,
 		ok ? "OK: every cheater ended as it must, nobody honest lost anything" : "NOT OK",

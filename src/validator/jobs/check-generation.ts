@@ -101,10 +101,10 @@ export interface PrefillMeans extends Pick<CheckGeneration, "open" | "device"> {
 /** A session of the prefill program, with the claim's own inputs and these tokens; segment 0 has run. */
 export async function beginPrefill(
 	{ run, open, device }: PrefillMeans,
-	program: Program,
+	{ program, bytes }: { readonly program: Program; readonly bytes: Uint8Array },
 	tokens: Int32Array,
 ): Promise<WorkSession> {
-	const session = await open({ device, program: encodeProgram(program), seed: run.seed });
+	const session = await open({ device, program: bytes, seed: run.seed });
 	try {
 		const roots = new Map<string, Uint8Array>();
 		const inputs = run.program.tensors.filter(({ kind }) => kind === "input");
@@ -186,7 +186,7 @@ export async function checkGeneration(asked: CheckGeneration): Promise<CheckedGe
 	const of = generationOf(run, file);
 	const tokens = await saidTokens(run);
 	const { program } = orThrow(sealProgram(prefillProgram(of).program));
-	const session = await beginPrefill(asked, program, tokens);
+	const session = await beginPrefill(asked, { program, bytes: encodeProgram(program) }, tokens);
 	const count = of.sequences / of.batch;
 	const row = of.batch * of.fresh;
 	const checked: number[] = [];

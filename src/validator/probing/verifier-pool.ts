@@ -1,9 +1,8 @@
 // verifyEvidence and verifyRollCall on threads of their own, so that the thread with the sockets and the API never computes for
 // longer than a frame takes. The judgement itself is verify/hardware; here are only threads, a queue and what
 // happens when a thread dies.
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { threadFile } from "../../platform/thread-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { RollVerdict } from "../../protocol/roll-call/roll-verdict.ts";
@@ -71,7 +70,7 @@ export class VerifierPool {
 
 	constructor(options: VerifierPoolOptions) {
 		this.options = options;
-		this.file = options.file ?? threadFile();
+		this.file = options.file ?? threadFile("verifier-thread", import.meta.url);
 	}
 
 	/** Files that wait or are being judged. */
@@ -162,10 +161,4 @@ const judgeHere = (judged: Judged): Verdict | RollVerdict =>
 
 function died(message: string): AssayError {
 	return new AssayError("VERIFIER_DIED", message);
-}
-
-/** Beside this file, as TypeScript or packed. Null: nowhere, then this thread judges. */
-function threadFile(): URL | null {
-	const found = ["./verifier-thread.ts", "./verifier-thread.mjs"].map((name) => new URL(name, import.meta.url));
-	return found.find((url) => existsSync(fileURLToPath(url))) ?? null;
 }

@@ -314,11 +314,13 @@ async function disturb(stage: Stage, o: LoadOptions, killed: LoadReport["killed"
 		await sleep(2 * o.killEveryMs * random());
 		stage.customers.mustGoOn();
 		const share = random();
-		const kind = (["validators", "hosts", "cuts"] as const)[(first + left) % 3]!;
+		const kind = (["validators", "hosts", "cuts"] as const)[(first + o.kills - left) % 3]!;
 		if (kind === "cuts") {
+			// One that starts has nothing to be cut.
+			await Promise.all(stage.validators.map((place) => place.ready()));
 			const { rows } = await stage.network.sql.query(
 				"SELECT count(pg_terminate_backend(pid)) AS cut FROM pg_stat_activity WHERE application_name LIKE 'assay/%' AND random() <= $1",
-				[share],
+				[Math.max(share, 0.2)],
 			);
 			killed.connections += Number(rows[0].cut);
 		} else {

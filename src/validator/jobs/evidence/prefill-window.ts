@@ -3,19 +3,19 @@
 // description, the tokens, one of them), nothing comes out, and the window is run again as any other: a lie is proven by that, never by prefill.
 //
 // Only the validator does this. An auditor would have to be given the tokens, and one that is lazy would have its answer in them.
+import { setImmediate } from "node:timers/promises";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
-import { type Generation, placesOf, prefillProgram } from "../../../work/inference/generate-program.ts";
+import { type Generation, placesOf } from "../../../work/inference/generate-program.ts";
 import { MOST_BYTES, readGeneration } from "../../../work/inference/generation-file.ts";
 import { bytesToElements } from "../../../work/operators/tensor-type.ts";
-import { orThrow } from "../../../work/program/fault.ts";
-import { sealProgram } from "../../../work/program/open-program.ts";
 import type { Program } from "../../../work/program/shapes.ts";
 import { firstState, stateHashOf } from "../../../work/trace/commitments.ts";
 import { tensorRoot } from "../../../work/trace/tensor-tree.ts";
-import { beginPrefill, mustGenerate, noiseOf, rightTokens } from "../check-generation.ts";
+import { beginPrefill, noiseOf, rightTokens } from "../check-generation.ts";
+import { type BuiltPrefill, buildPrefill } from "./build-prefill.ts";
 import { type ClaimAtHand, type EvidenceMeans, holderOfJob, jobAtHand } from "./claim-at-hand.ts";
 import { givenOf, mustBeSmall, type PartWindow, withOwnEngine } from "./own-run.ts";
 
@@ -42,25 +42,19 @@ function isOfProgram(of: Generation, { tensors, k, step }: Program): boolean {
 	);
 }
 
-interface Built {
+interface Built extends BuiltPrefill {
 	readonly of: Generation;
-	readonly prefill: Program;
 }
 
 /** Null: it describes another program, or none. */
-function build(description: Uint8Array, root: Uint8Array, program: Program): Built | null {
-	try {
-		const of = readGeneration(description);
-		if (!isOfProgram(of, program)) return null;
-		mustGenerate(of, root);
-		return { of, prefill: orThrow(sealProgram(prefillProgram(of).program)).program };
-	} catch {
-		return null;
-	}
+async function build(description: Uint8Array, root: Uint8Array, program: Program): Promise<Built | null> {
+	const of = readGeneration(description);
+	const made = isOfProgram(of, program) ? await buildPrefill({ of, root }) : null;
+	return made && { ...made, of };
 }
 
-/** By the names of what they are made of: a large model's take a second, and every window needs them. */
-const built = new BoundedMap<string, Built | null>(4);
+/** By the names of what they are made of: a large model's take a second, and every window needs them. Also those that are being built. */
+const built = new BoundedMap<string, Promise<Built | null>>(4);
 
 async function builtOf(
 	{ blobs }: EvidenceMeans,
@@ -72,7 +66,8 @@ async function builtOf(
 	const name = `${bytesToHex(claim.program)}/${blob.root}/${blob.size}`;
 	const known = built.get(name);
 	if (known !== undefined) return known;
-	const made = build(await blobs.read(holderOfJob(job), blob, 0, blob.size), claim.program, program);
+	const description = await blobs.read(holderOfJob(job), blob, 0, blob.size);
+	const made = build(description, claim.program, program).catch(() => null);
 	built.set(name, made);
 	return made;
 }
@@ -88,23 +83,29 @@ async function saidTokens({ blobs }: EvidenceMeans, { end }: ClaimAtHand, { prog
 }
 
 /** S before the window and after each of its segments, if these are the tokens: those of batches that are done, zeros after. */
-function statesOf(
+async function statesOf(
 	program: Program,
 	of: Generation,
 	tokens: Int32Array,
 	noise: Uint8Array | null,
 	{ first, count }: PartWindow,
-): Uint8Array[] {
+): Promise<Uint8Array[]> {
 	const row = of.batch * of.fresh;
 	const names = program.tensors.filter(({ kind }) => kind === "state").map(({ name }) => name);
-	return Array.from({ length: count + 1 }, (_, i) => {
-		const segment = first + i;
-		if (segment === 0) return firstState(program);
+	const states: Uint8Array[] = [];
+	for (let segment = first; segment <= first + count; segment++) {
+		if (segment === 0) {
+			states.push(firstState(program));
+			continue;
+		}
 		const soFar = new Int32Array(tokens.length);
 		soFar.set(tokens.subarray(0, (segment - 1) * row));
 		const roots = names.map((name) => (name === "tokens" ? tensorRoot(soFar) : noise!));
-		return stateHashOf(program, segment, roots, []);
-	});
+		states.push(stateHashOf(program, segment, roots, []));
+		// Many tokens take their time to hash, and others want an answer.
+		await setImmediate();
+	}
+	return states;
 }
 
 /** Null: not generated text, or something does not fit. */
@@ -133,7 +134,8 @@ async function prefill(
 	job: JobAtHand,
 	{
 		of,
-		prefill: program,
+		program,
+		bytes,
 		tokens,
 		window,
 		mostMs,
@@ -147,10 +149,10 @@ async function prefill(
 	const first = at.claim.first + window.first;
 	const row = of.batch * of.fresh;
 	return withOwnEngine(means, givenOf(at), mostMs, async ({ open, device, readBlob }) => {
-		const session = await beginPrefill({ run: { ...job, readBlob }, open, device }, program, tokens);
+		const session = await beginPrefill({ run: { ...job, readBlob }, open, device }, { program, bytes }, tokens);
 		try {
 			const noise = await noiseOf(session, program, of);
-			const states = statesOf(job.program, of, tokens, noise?.root ?? null, { first, count: window.count });
+			const states = await statesOf(job.program, of, tokens, noise?.root ?? null, { first, count: window.count });
 			// What came before the window is what the claim says, or these are not the window's tokens.
 			if (!equalBytes(states[0]!, at.states[window.first]!)) return null;
 			for (let segment = Math.max(1, first); segment < first + window.count; segment++) {

@@ -69,8 +69,8 @@ export async function drawnAccount(context: JobContext, job: Job, part: JobPart)
 }
 
 /**
- * Goes on with this draw: everyone on the list, in the order in which they are drawn. Null: the block is not there yet, or the job was changed: look
- * again. `list` is asked once, for the publication; an empty one of role 0 or 1 publishes nothing.
+ * Goes on with this draw: everyone on the list, in the order in which they are drawn. Null: the block or the hosts are not there yet, or the job was changed:
+ * look again. `list` is asked once, for the publication; an empty one of role 0 or 1 publishes nothing.
  */
 export async function goOnDrawing(
 	context: JobContext,
@@ -83,6 +83,7 @@ export async function goOnDrawing(
 	const { jobChain, env } = context;
 	const known = await findDraw(context, job.id, place);
 	if (known === null) {
+		if (place.role !== 2 && (await context.hosts.areGathering())) return null;
 		const hosts = [...(await of.list())].sort((a, b) => (a.provider < b.provider ? -1 : 1));
 		if (hosts.length === 0 && place.role !== 2) return "nobody";
 		const list = hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm }));

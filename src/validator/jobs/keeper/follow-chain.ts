@@ -9,6 +9,7 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import type { JobClaimRow } from "../../../store/jobs/job-rows.ts";
 import { payForConviction } from "./audit-pay.ts";
+import { releaseClaim } from "./claim-at-hand.ts";
 import { drawnAccount } from "./draw-part.ts";
 import { type ChainJob, type JobChain, restOf } from "./job-chain.ts";
 import { changeJob, type Job, type JobContext } from "./job-context.ts";
@@ -82,6 +83,8 @@ export async function followChain(
 		const account = isFallen ? await drawnAccount(context, job, part) : null;
 		if (account !== null) await payForConviction(context, chain, job, part, account);
 		if (isLast) await chain.share(escrowTermsOf(job.offer)!);
+		// Whoever had it checked on chain: nobody is kept from copying any more, and everybody may look for what is false in it until it is paid.
+		if (!part.isChecked && news.record.parts[part.part]!.isChecked) await releaseClaim(context, job, part.part);
 		await changeJob(context, job, news);
 		return true;
 	}

@@ -38,6 +38,10 @@ const MOST_REMEMBERED = 100_000;
 /** Hosts are looked at again after that, or after so long for each. */
 const SEEN_MS = 1000;
 const MS_A_HOST = 2;
+/** Within that after a start hosts dial in again, one by one. */
+const GATHER_MS = 15_000;
+/** Somebody is always away: of so many, one. */
+const ONE_AWAY_OF = 4;
 const FIGURES = ["memory.resident", "gemm.int8", "memory.bandwidth"];
 
 /** /24 of IPv4, /48 of IPv6. Loopback may count apart: several hosts of one trial machine. */
@@ -149,6 +153,34 @@ function groupsOf<Row>(rows: readonly Row[], providerOf: (row: Row) => string): 
 }
 const byProvider = ({ providerId }: { readonly providerId: string }): string => providerId;
 
+const provenHosts = ({ env, config }: Means, connected: boolean): ProviderQuery => ({
+	...({ state: "active", link: "agent", connected, lastVerdict: "valid" } as const),
+	provenSinceMs: Math.max(0, env.nowMs() - config.params.maxAgeMs),
+});
+
+/**
+ * Whether hosts are still to dial in again after a restart. A list binds: one of the first few that came would make every part wait for those, among
+ * thousands that are free.
+ */
+function gathering(means: Means): () => Promise<boolean> {
+	const { store, env } = means;
+	const startedMs = env.nowMs();
+	const count = async (connected: boolean) =>
+		(await store.providers.list({ ...provenHosts(means, connected), limit: PAGE })).rows.length;
+	let isOver = false;
+	let last = { atMs: 0, found: Promise.resolve(true) };
+	return async () => {
+		const nowMs = env.nowMs();
+		if (isOver || nowMs - startedMs >= GATHER_MS) return false;
+		if (nowMs - last.atMs >= SEEN_MS) {
+			const found = count(false).then(async (away) => ONE_AWAY_OF * away > (await count(true)));
+			last = { atMs: nowMs, found };
+		}
+		isOver = !(await last.found);
+		return !isOver;
+	};
+}
+
 export function createJobHosts(means: Means) {
 	const { store, env, config } = means;
 	const facts = createHostFacts(means);
@@ -175,10 +207,7 @@ export function createJobHosts(means: Means) {
 	}
 
 	async function look(): Promise<readonly KnownHost[]> {
-		const filter: ProviderQuery = {
-			...({ state: "active", link: "agent", connected: true, lastVerdict: "valid" } as const),
-			provenSinceMs: Math.max(0, env.nowMs() - config.params.maxAgeMs),
-		};
+		const filter = provenHosts(means, true);
 		const hosts: KnownHost[] = [];
 		const disputed = new Set(await store.jobs.disputedProviders());
 		let cursor: string | undefined;
@@ -228,6 +257,7 @@ export function createJobHosts(means: Means) {
 		},
 		/** Names of all, at work or not. */
 		there: async (): Promise<ReadonlySet<string>> => new Set((await recent()).map(({ provider }) => provider)),
+		areGathering: gathering(means),
 		candidates: (hosts: readonly KnownHost[]): Candidate[] =>
 			hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm })),
 	};
