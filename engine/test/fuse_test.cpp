@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < cases; ++i) {
     const CheckedProgram checked = check_program(chains.next());
     const MemoryPlan plan = plan_memory(checked.program);
-    for (const FuseOptions& options : {FuseOptions{true, true, true, true, 0}, FuseOptions{true, false, true, true, 0}, FuseOptions{true, true, true, false, 0}, FuseOptions{false, false, true, false, 0}, FuseOptions{true, false, false, false, 0}}) {
+    for (const FuseOptions& options : {FuseOptions{true, true, true, true, 0, true}, FuseOptions{true, false, true, true, 0}, FuseOptions{true, true, true, false, 0}, FuseOptions{false, false, true, false, 0}, FuseOptions{true, false, false, false, 0}}) {
       const FusedPhase fused = fuse(checked, Phase::step, plan, options);
       Walk(checked, plan, fused, "chain " + std::to_string(i)).go();
       for (const Group& group : fused.groups)

@@ -21,19 +21,19 @@ struct Room {
   uint8_t* at() { return reinterpret_cast<uint8_t*>((reinterpret_cast<uint64_t>(bytes.data()) + kGap - 1) / kGap * kGap); }
 };
 
-KernelPlan plan_of(const Op& op, const std::vector<Interval>& intervals) {
+KernelPlan plan_of(const Op& op, const std::vector<Interval>& intervals, bool uses_reals = false) {
   const auto count = static_cast<uint32_t>(op.operands.size());
   KernelOp one{&op, &intervals, false, {}, static_cast<int>(count), -1, {}};
   for (uint32_t i = 0; i < count; ++i) one.from.push_back({-1, i});
-  return {{one}, count + 1, element_count(op.dims), 0};
+  return {{one}, count + 1, element_count(op.dims), 0, std::nullopt, uses_reals};
 }
 
 struct Seen {
-  int lines = 0, outside = 0, rests = 0, arms = 0;
+  int lines = 0, outside = 0, rests = 0, arms = 0, reals = 0, wide = 0;
 };
 
-void compare(RandomPrograms& random, const std::string& name, Seen& seen) {
-  const CheckedProgram checked = check_program(random.map(40));
+void compare(RandomPrograms& random, const Program& given_program, bool uses_reals, const std::string& name, Seen& seen) {
+  const CheckedProgram checked = check_program(given_program);
   const Program& program = checked.program;
   const Op& op = program.step[0];
   const Moment moment{3, program.k - 1, program.k, {7, 11}};
@@ -52,7 +52,8 @@ void compare(RandomPrograms& random, const std::string& name, Seen& seen) {
   std::vector<uint64_t> parameters{reinterpret_cast<uint64_t>(words)};
   std::vector<PtxMachine::Stretch> memory{{reinterpret_cast<uint8_t*>(words), sizeof words}};
   for (Room& room : rooms) parameters.push_back(reinterpret_cast<uint64_t>(room.at())), memory.push_back({room.at(), room.size});
-  const KernelText kernel = kernel_ptx(plan_of(op, checked.step_registers[0]), "NAME");
+  const KernelText kernel = kernel_ptx(plan_of(op, checked.step_registers[0], uses_reals), "NAME");
+  seen.reals += kernel.ptx.find("fma.rm") != std::string::npos;
   try {
     PtxMachine(kernel.ptx).run(kernel.blocks, kernel.threads, parameters, memory);
     check(std::memcmp(rooms.back().at(), right.at(), right.size) == 0, name + " gives the same bits");
@@ -63,6 +64,57 @@ void compare(RandomPrograms& random, const std::string& name, Seen& seen) {
   seen.outside += kernel.ptx.find("ld.global", kernel.ptx.find("@!%p")) != std::string::npos;
   seen.rests += kernel.ptx.find("setp.lt.and") != std::string::npos;
   seen.arms += !lazy_arms(op.code, checked.step_registers[0]).empty();
+}
+
+// Code on wide numbers as models have it: products brought to scale, sums, ends, sizes; whatever the checker takes.
+Program wide_map(RandomPrograms& random) {
+  Program program;
+  const auto elements = static_cast<uint32_t>(4 * (1 + random.below(12)));
+  Op op{Operator::map, Type::i64, {elements}, RandomPrograms::full(Type::i64), std::nullopt, {}, Reduction::sum, {}};
+  for (uint16_t i = 0; i < 4; ++i) {
+    const Type type = i < 2 ? Type::i64 : Type::i32;
+    const int64_t end = int64_t{1} << (i < 2 ? 30 + random.below(24) : 3 + random.below(28));
+    program.tensors.push_back({TensorKind::input, type, {elements}, {random.chance(4) ? 0 : -end, end}, "in" + std::to_string(i), {}});
+    op.operands.push_back({Source::input, i, type, {elements}});
+    Instruction& load = op.code.before.emplace_back();
+    load.code = Code::load, load.operand = static_cast<uint8_t>(i);
+    load.place = {{Edge::inside, std::nullopt, 0, {{0, 1}}}};
+  }
+  if (program.tensors[2].interval.hi > int64_t{1} << 30) program.tensors[2].interval.hi = int64_t{1} << 30;
+  if (program.tensors[3].interval.hi > int64_t{1} << 30) program.tensors[3].interval.hi = int64_t{1} << 30;
+  auto& code = op.code.before;
+  const auto reg = [&] { return static_cast<uint8_t>(random.chance(2) ? code.size() - 1 - random.below(std::min<size_t>(3, code.size())) : random.below(code.size())); };
+  const auto put = [&](Code what, uint8_t a, uint8_t b = 0, uint8_t c = 0, uint8_t bits = 0, int64_t value = 0) {
+    code.push_back({what, a, b, c, 0, 0, bits, 0, value, {}});
+    return static_cast<uint8_t>(code.size() - 1);
+  };
+  const auto grown = [&] {
+    static constexpr Code kCodes[] = {Code::mul, Code::mul, Code::rshv, Code::rshv, Code::rshv, Code::rsh, Code::shr, Code::add, Code::sub, Code::neg,
+                                      Code::abs, Code::min, Code::max, Code::clamp, Code::clamp, Code::clamp, Code::bitlen, Code::select, Code::lt, Code::shl};
+    const Code what = kCodes[random.below(std::size(kCodes))];
+    uint8_t a = reg(), b = reg(), c = reg();
+    const int64_t end = int64_t{1} << random.below(50), low = -static_cast<int64_t>(random.below(31)), high = static_cast<int64_t>(random.below(63));
+    if (what == Code::rshv) b = put(Code::clamp, reg(), put(Code::constant, 0, 0, 0, 0, low), put(Code::constant, 0, 0, 0, 0, high));
+    if (what == Code::clamp && !random.chance(8)) b = put(Code::constant, 0, 0, 0, 0, random.chance(3) ? -5 : -end + (random.chance(2) ? 1 : 0)), c = put(Code::constant, 0, 0, 0, 0, end - (random.chance(2) ? 1 : 0));
+    if (what == Code::mul && random.chance(3)) b = put(Code::constant, 0, 0, 0, 0, 1 + static_cast<int64_t>(random.below(1 << 24)));
+    put(what, a, b, c, static_cast<uint8_t>(1 + random.below(40)));
+  };
+  for (int tries = 0; tries < 40 && code.size() < 60; ++tries) {
+    const size_t before = code.size();
+    grown();
+    program.step = {op};
+    try {
+      check_program(program);
+    } catch (const Fault&) {
+      code.resize(before);
+    }
+  }
+  program.step = {op};
+  const Interval found = check_program(program).step_registers[0].back();
+  program.step[0].interval = found;
+  program.step[0].target = 4;
+  program.tensors.push_back({TensorKind::result, Type::i64, {elements}, found, "result", {}});
+  return program;
 }
 
 // A state that changes at the step's own place along `axis`: made there alone and in place, it is what the whole map gives.
@@ -117,9 +169,16 @@ int main(int argc, char** argv) {
   const int cases = argc > 1 ? std::atoi(argv[1]) : 300;
   RandomPrograms random(5);
   Seen seen;
-  for (int i = 0; i < cases; ++i) compare(random, "map " + std::to_string(i), seen);
+  for (int i = 0; i < cases; ++i) {
+    const Program program = random.map(40);
+    for (const bool uses_reals : {false, true}) compare(random, program, uses_reals, "map " + std::to_string(i), seen);
+    const Program wide = wide_map(random);
+    const int before = seen.reals;
+    for (const bool uses_reals : {true, false}) compare(random, wide, uses_reals, "wide map " + std::to_string(i), seen);
+    seen.wide += seen.reals > before;
+  }
   for (uint8_t axis = 1; axis < 3; ++axis)
     for (uint32_t step = 0; step < 8; ++step) compare_at_step(random, axis, step);
-  check(seen.lines > cases / 20 && seen.outside > cases / 20 && seen.rests > cases / 40 && seen.arms > cases / 40, "all kinds of code were among them");
+  check(seen.lines > cases / 20 && seen.outside > cases / 20 && seen.rests > cases / 40 && seen.arms > cases / 40 && seen.wide > cases / 3, "all kinds of code were among them");
   return assay_test::report();
 }

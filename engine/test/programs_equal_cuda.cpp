@@ -113,9 +113,9 @@ int main(int argc, char** argv) {
   CpuWork cpu(pool);
   for (const auto& device : found.devices) {
     const auto context = static_cast<cuda::CudaDevice&>(*device).shared_context();
-    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), on_sums(context, {.few_tiles = true}), thick(context, {.thin = false}), plain(context, {.tensor_cores = false}),
+    cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), on_sums(context, {.few_tiles = true}), thick(context, {.thin = false}), plain(context, {.tensor_cores = false}), integers(context, {.reals = false}),
         by_warps(context, {.warpgroups = false}), interpreted(context, {.warpgroups = false, .interprets = true});
-    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &on_sums, &thick, &plain, &by_warps, &interpreted};
+    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &on_sums, &thick, &plain, &integers, &by_warps, &interpreted};
     RandomPrograms random(2);
     try {
       for (uint64_t i = 0; i < cases; ++i) {

@@ -2,6 +2,7 @@
 // what kernel_ptx.cpp writes, and no threads that wait for each other (sums over rows).
 #pragma once
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -45,9 +46,9 @@ class PtxMachine {
     bool is_signed() const { return kind == 's'; }
   };
   enum class Kind : uint8_t {
-    ld, st, mov, cvt, sqrt, bra, ret, add, sub, mul, mad, div, rem, min, max, neg, abs, and_, or_, xor_, shl, shr, shf, clz, prmt, selp, setp
+    ld, st, mov, cvt, sqrt, bra, ret, add, sub, mul, mad, div, rem, min, max, neg, abs, and_, or_, xor_, shl, shr, shf, clz, prmt, selp, setp, fma, copysign
   };
-  enum class How : uint8_t { none, wide, hi, param, eq, ne, lt, le, gt, ge };
+  enum class How : uint8_t { none, wide, hi, param, eq, ne, lt, le, gt, ge, rm };
   struct Instruction {
     Kind kind{};
     How how{};
@@ -70,13 +71,14 @@ class PtxMachine {
   }
   static Kind kind_of(const std::string& text) {
     static const std::vector<std::string> names{"ld",  "st",  "mov", "cvt", "sqrt", "bra", "ret", "add", "sub", "mul", "mad",  "div",  "rem", "min",
-                                                "max", "neg", "abs", "and", "or",   "xor", "shl", "shr", "shf", "clz", "prmt", "selp", "setp"};
+                                                "max", "neg", "abs", "and", "or",   "xor", "shl", "shr", "shf", "clz", "prmt", "selp", "setp",
+                                                "fma", "copysign"};
     const auto found = std::ranges::find(names, text);
     if (found == names.end()) throw std::runtime_error("no such instruction: " + text);
     return static_cast<Kind>(found - names.begin());
   }
   static How how_of(const std::string& text) {
-    static const std::vector<std::string> names{"", "wide", "hi", "param", "eq", "ne", "lt", "le", "gt", "ge"};
+    static const std::vector<std::string> names{"", "wide", "hi", "param", "eq", "ne", "lt", "le", "gt", "ge", "rm"};
     const auto found = std::ranges::find(names, text);
     return found == names.end() ? How::none : static_cast<How>(found - names.begin());
   }
@@ -86,7 +88,9 @@ class PtxMachine {
   }
   Argument argument(const std::string& text) {
     if (text[0] == '%') return {registers_.insert({text, static_cast<int>(registers_.size())}).first->second, 0, 0};
+    if (text.starts_with("0d")) return {-1, std::stoull(text.substr(2), nullptr, 16), 0};
     if (text[0] == '-') return {-1, static_cast<uint64_t>(-static_cast<int64_t>(std::stoull(text.substr(1), nullptr, 0))), 0};
+    if (text.empty()) throw std::runtime_error("an operand without a name");
     return {-1, std::stoull(text, nullptr, 0), 0};
   }
   static std::string without(std::string text, const std::string& what) {
@@ -156,7 +160,7 @@ class PtxMachine {
   uint64_t get(const Argument& of, const Type& type) const { return narrowed(of.reg < 0 ? of.value : values_[of.reg], type); }
   double real(const Argument& of) const {
     double x;
-    std::memcpy(&x, &values_[of.reg], 8);
+    std::memcpy(&x, of.reg < 0 ? &of.value : &values_[of.reg], 8);
     return x;
   }
   void set(const Argument& of, uint64_t value) { values_[of.reg] = value; }
@@ -216,7 +220,27 @@ class PtxMachine {
     else if (one.from.kind == 'f') set(one.out[0], static_cast<uint64_t>(static_cast<int64_t>(real(one.in[0]))));
     else set(one.out[0], narrowed(get(one.in[0], one.from), one.type));
   }
+  // Doubles, to the nearest or downwards.
+  void compute_real(const Instruction& one) {
+    const volatile double a = real(one.in[0]), b = one.in.size() > 1 ? real(one.in[1]) : 0, c = one.kind == Kind::fma ? real(one.in[2]) : 0;
+    if (one.kind == Kind::setp)
+      return set(one.out[0], uint64_t{one.how == How::gt ? a > b : one.how == How::lt ? a < b : throw std::runtime_error("no such comparison")});
+    if (one.kind == Kind::selp) return set(one.out[0], get(one.in[2], {}) != 0 ? a : b);
+    if (one.kind == Kind::neg) return set(one.out[0], -a);
+    if (one.kind == Kind::abs) return set(one.out[0], std::fabs(a));
+    if (one.kind == Kind::copysign) return set(one.out[0], std::copysign(b, a));
+    std::fesetround(one.how == How::rm ? FE_DOWNWARD : FE_TONEAREST);
+    volatile double out = 0;
+    if (one.kind == Kind::fma) out = std::fma(a, b, c);
+    else if (one.kind == Kind::add) out = a + b;
+    else if (one.kind == Kind::sub) out = a - b;
+    else if (one.kind == Kind::mul) out = a * b;
+    std::fesetround(FE_TONEAREST);
+    if (std::isnan(out)) throw std::runtime_error("no such instruction on doubles, or no number");
+    set(one.out[0], static_cast<double>(out));
+  }
   void compute(const Instruction& one) {
+    if (one.type.kind == 'f') return compute_real(one);
     const Type& type = one.type;
     const Type& of = one.how == How::wide ? one.from : type;
     const uint64_t a = get(one.in[0], of), b = one.in.size() > 1 ? get(one.in[1], of) : 0, c = one.in.size() > 2 ? get(one.in[2], one.kind == Kind::mad ? type : of) : 0;

@@ -82,6 +82,9 @@ inline RandomChains::Made RandomChains::map(Dims dims, const std::vector<std::pa
     return put(Code::clamp, x, low, high);
   };
   uint8_t value = 0;
+  // Some with numbers that fit no 32 bits.
+  const bool is_wide = chance(3);
+  const int64_t end = int64_t{1} << (is_wide ? 42 : 28);
   for (size_t i = 0; i < reads.size(); ++i) {
     const auto& [from, axes] = reads[i];
     op.operands.push_back(from.from);
@@ -91,13 +94,22 @@ inline RandomChains::Made RandomChains::map(Dims dims, const std::vector<std::pa
     for (const uint8_t axis : axes) load.place.push_back({Edge::inside, std::nullopt, 0, {{axis, 1}}});
     while (load.place.size() < from.from.dims.size()) load.place.push_back({Edge::inside, std::nullopt, 0, {}});
     code.push_back(std::move(load));
-    const uint8_t x = clamped(last(), -(int64_t{1} << 28), int64_t{1} << 28);
+    const uint8_t x = clamped(last(), -end, end);
     if (i == 0) value = x;
     else {
-      const Code with[] = {Code::add, Code::sub, Code::mul, Code::min, Code::max, Code::xor_};
-      value = put(with[below(6)], value, x);
+      const Code with[] = {Code::add, Code::sub, Code::min, Code::max, Code::xor_, Code::mul};
+      value = put(with[below(is_wide ? 5 : 6)], value, x);
     }
-    value = clamped(value, -(int64_t{1} << 28), int64_t{1} << 28);
+    value = clamped(value, -end, end);
+    // By a factor and back, as products are brought to scale.
+    if (is_wide && chance(2)) {
+      const uint8_t factor = clamped(x, -40000, 40000), by = clamped(x, static_cast<int64_t>(below(5)) - 3, 3 + static_cast<int64_t>(below(40)));
+      uint8_t scaled = put(Code::mul, chance(2) ? value : factor, chance(2) ? factor : put(Code::constant, 0, 0, 0, 0, 12345));
+      scaled = chance(3) ? put(Code::rsh, scaled, 0, 0, static_cast<uint8_t>(1 + below(30))) : put(Code::rshv, scaled, by);
+      if (chance(2)) scaled = put(chance(2) ? Code::add : Code::sub, scaled, x);
+      value = clamped(scaled, -end, end);
+      if (chance(3)) value = put(Code::sub, put(Code::abs, value), put(Code::bitlen, value));
+    }
   }
   if (chance(3)) value = put(Code::rsh, value, 0, 0, static_cast<uint8_t>(1 + below(12)));
   if (chance(6)) {

@@ -14,8 +14,9 @@ struct WorkOptions {
   bool interprets = false;   // maps are interpreted, as where the driver compiles none; then every op runs for itself
   bool fuses = true;         // else every op runs for itself
   bool on_sums = true;       // else no map runs on a product's sums before they are stored
-  bool few_tiles = false;    // maps also run on products too small to gain by it
+  bool few_tiles = false;    // maps also run on products too small to gain by it, and doubles where they are few
   bool graphs = true;        // else every kernel is launched for itself
+  bool reals = true;         // else wide integers stay integers also where the card is as fast with doubles
 };
 
 class CudaWork : public work::WorkKernels {

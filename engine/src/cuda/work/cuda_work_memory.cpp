@@ -57,7 +57,9 @@ uint64_t room_for(const WorkOptions& options, const CheckedProgram& checked) {
 
 FuseOptions fuse_options(const Context& context, const WorkOptions& options) {
   const bool on_sums = options.on_sums && options.warpgroups && *limb_text() != 0;
-  return {options.tensor_cores, options.thin, options.fuses, on_sums, options.few_tiles ? 0 : 4 * context.units()};
+  // Hopper's data-centre cards: as many units for doubles as for integers. Others have a few.
+  const bool reals = options.reals && options.fuses && context.compute() == 90;
+  return {options.tensor_cores, options.thin, options.fuses, on_sums, options.few_tiles ? 0 : 4 * context.units(), reals, options.few_tiles ? 0u : 1u << 19};
 }
 
 }  // namespace

@@ -182,6 +182,7 @@ Group Placing::kernel_group(const std::vector<uint32_t>& ops, uint32_t width) {
     }
     group.kernel.ops.push_back(std::move(one));
   }
+  group.kernel.uses_reals = options_.uses_reals && group.kernel.count >= options_.fewest_reals;
   // In place, with all of it as it was a step before.
   const bool is_in_place = ops.size() == 1 && options_.fuses && phase_ == Phase::step && !values_[ops[0]].planes && !values_[ops[0]].in_arena;
   if (is_in_place) group.kernel.step_axis = step_axis(ops_[ops[0]], program_.k);

@@ -57,6 +57,8 @@ struct FuseOptions {
   bool fuses = true;  // false: every op for itself, with all it gives stored
   bool on_sums = false;      // maps run on products' sums
   uint64_t fewest_tiles = 0;  // that such a product has
+  bool uses_reals = false;    // wide integers may be doubles on the way (real_arithmetic.cpp)
+  uint64_t fewest_reals = 0;  // elements of a kernel where they are: of few, each is waited for, and a double takes longer
 };
 FusedPhase fuse(const work::CheckedProgram& checked, work::Phase phase, const work::MemoryPlan& plan, const FuseOptions& options);
 

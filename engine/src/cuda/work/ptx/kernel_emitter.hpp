@@ -8,7 +8,7 @@ constexpr uint32_t kMapThreads = 256;  // of a kernel without rows
 
 class KernelEmitter : MapEmitter {
  public:
-  explicit KernelEmitter(const KernelPlan& plan) : plan_(plan), is_wide_(plan.count > INT32_MAX), frames_of_(plan.ops.size()) {}
+  explicit KernelEmitter(const KernelPlan& plan) : plan_(plan), is_wide_(plan.count > INT32_MAX), frames_of_(plan.ops.size()) { uses_reals_ = plan.uses_reals; }
   KernelText entry(const std::string& name);
   // The code that takes two neighbouring sums of a product, the plan's first op.
   std::string on_pair(const std::string& name);
@@ -30,7 +30,8 @@ class KernelEmitter : MapEmitter {
   void run_op(size_t number, Frames& frames, size_t chunk, bool neighbours);
   void run_all(Frames start, bool neighbours);
   void run_row_op(size_t number);
-  Value start_of(const KernelOp& one);
+  bool adds_reals(const KernelOp& one) const;
+  Value start_of(const KernelOp& one, bool is_real);
   Value joined(const KernelOp& one, const Value& sum, const Value& x);
   void add_up(size_t number, size_t chunk, Value& sum);
   void finish_sum(size_t number, Value sum);

@@ -33,6 +33,7 @@ struct KernelPlan {
   uint32_t width = 0;  // elements of a row; 0: no op is by row
   // Its one op changes what lies at the step's own place along this axis, and leaves the rest of its target as it is.
   std::optional<uint32_t> step_axis{};
+  bool uses_reals = false;  // real_arithmetic.cpp
 };
 
 // Rows up to this long stay in registers, so a map may follow a reduction of its own row.

@@ -246,7 +246,7 @@ std::vector<Value> MapEmitter::load_line(const Instruction& one, const std::stri
 Value MapEmitter::load(const Instruction& one, bool is_wide) {
   const Operand& operand = map_->op.operands[one.operand];
   const Input& input = map_->inputs[one.operand];
-  if (input.made != nullptr) return as(is_wide, (*input.made)[input.made->size() == 1 ? 0 : at_].values.back());
+  if (input.made != nullptr) return kept_as(is_wide, (*input.made)[input.made->size() == 1 ? 0 : at_].values.back());
   const std::string key = load_key(one);
   if (const auto found = loaded_.find(key); found != loaded_.end()) return as(is_wide, found->second);
   uint32_t in_line = 0;

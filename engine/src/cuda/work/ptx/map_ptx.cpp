@@ -78,9 +78,11 @@ Value MapEmitter::number(int64_t value, bool is_wide) {
 }
 
 Value MapEmitter::as(bool is_wide, const Value& x) {
+  if (x.name.empty()) return integer_of(is_wide, x);
   if (x.is_wide == is_wide) return x;
-  const Value out = fresh(is_wide);
+  Value out = fresh(is_wide);
   line(is_wide ? "cvt.s64.s32 " : "cvt.u32.u64 ", out.name, ", ", x.name);
+  out.real = x.real, out.raw = x.raw;
   return out;
 }
 
@@ -97,7 +99,7 @@ std::string MapEmitter::address(const std::string& base, const Value& index, uin
 }
 
 std::string MapEmitter::declarations() const {
-  return "\t.reg .b32 %r<" + std::to_string(r_ + 1) + ">;\n\t.reg .b64 %d<" + std::to_string(d_ + 1) + ">;\n\t.reg .f64 %f<1>;\n\t.reg .pred %p<" +
+  return "\t.reg .b32 %r<" + std::to_string(r_ + 1) + ">;\n\t.reg .b64 %d<" + std::to_string(d_ + 1) + ">;\n\t.reg .f64 %f<" + std::to_string(f_) + ">;\n\t.reg .pred %p<" +
          std::to_string(p_ + 1) + ">;\n";
 }
 
@@ -111,7 +113,10 @@ Value MapEmitter::run(const Instruction& one, uint32_t number_) {
     case Code::step: return as(is_wide, {"%step", false});
     case Code::turn: return as(is_wide, frame().turn);
     case Code::rand: return as(is_wide, random(one));
-    default: return as(is_wide, arithmetic(one, is_wide));
+    default:
+      if (const auto real = uses_reals_ ? real_arithmetic(one, number_) : std::nullopt) return real->is_loose ? *real : kept_as(is_wide, *real);
+      want_integers(one);
+      return as(is_wide, arithmetic(one, is_wide));
   }
 }
 

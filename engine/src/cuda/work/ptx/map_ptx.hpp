@@ -14,10 +14,13 @@ namespace assay::cuda {
 
 inline bool fits_32(const work::Interval& x) { return x.lo >= -(int64_t{1} << 31) && x.hi < (int64_t{1} << 31); }
 
-// A value in a PTX register: %r… (32 bits) or %d… (64 bits), both signed.
+// A value in a PTX register: %r… (32 bits) or %d… (64 bits), both signed; or a whole number as a double, %f… (real_arithmetic.cpp), then
+// perhaps without a name. `is_loose`: see there.
 struct Value {
-  std::string name;
+  std::string name{};
   bool is_wide = false;
+  std::string real{}, raw{};
+  bool is_loose = false;
 };
 
 // One element of a map that is being made. A thread makes several at once.
@@ -55,6 +58,7 @@ class MapEmitter {
   void place_label(const std::string& name) { text_ += name + ":\n"; }
   std::string r() { return "%r" + std::to_string(r_++); }
   std::string d() { return "%d" + std::to_string(d_++); }
+  std::string f() { return "%f" + std::to_string(f_++); }
   std::string p() { return "%p" + std::to_string(p_++); }
   // Not "L" + …: GCC 12 sees an overflow there that cannot be (its bug 105651).
   std::string label() { return std::string("L").append(std::to_string(labels_++)); }
@@ -62,6 +66,7 @@ class MapEmitter {
   Value number(int64_t value, bool is_wide);
   static const char* s(bool is_wide) { return is_wide ? ".s64 " : ".s32 "; }
   static const char* b(bool is_wide) { return is_wide ? ".b64 " : ".b32 "; }
+  // As a whole number of so many bits.
   Value as(bool is_wide, const Value& x);
   Value two(const char* op, const char* type, bool is_wide, const Value& a, const std::string& b);
   Value signed_two(const char* op, bool is_wide, const Value& a, const Value& b) {
@@ -76,6 +81,9 @@ class MapEmitter {
   void forget_loads() { loaded_.clear(); }
   // All elements of `frames`; the last value of each is the output's.
   void run(const MapToEmit& map, std::vector<Frame>& frames);
+
+ protected:
+  bool uses_reals_ = false;
 
  private:
   void run_section(const std::vector<work::Instruction>& section, std::vector<Frame>& frames);
@@ -97,6 +105,26 @@ class MapEmitter {
   Value clamp(const Value& x, const Value& lo, const Value& hi, bool is_wide);
   Value carry(const work::Carried& one, uint32_t from);
   std::string changed(const std::vector<Value>& carried, const std::vector<Value>& next);
+
+  // ---- whole numbers as doubles: real_arithmetic.cpp
+  Value kept_as(bool is_wide, const Value& x) { return is_wide && x.name.empty() ? x : as(is_wide, x); }
+  Value integer_of(bool is_wide, const Value& x);
+  void want_integers(const work::Instruction& one);
+  std::optional<Value> real_arithmetic(const work::Instruction& one, uint32_t number);
+  std::optional<Value> real_shift(const work::Instruction& one, uint32_t number);
+  std::optional<Value> real_sum(const work::Instruction& one, uint32_t number);
+  std::optional<Value> real_choice(const work::Instruction& one);
+  Value real_clamp(const work::Instruction& one);
+  Value real_end(const Value& x, const char* beyond, const std::string& end);
+  Value real_digits(const Value& x);
+  bool has_real(uint32_t reg) const { return reg < frame().values.size() && !frame().values[reg].real.empty(); }
+  bool can_be_real(uint8_t reg) const;
+  bool can_shift(const work::Instruction& one, uint32_t number) const;
+  bool may_be_loose(uint32_t number, int depth) const;
+  bool waits_for_shift(uint32_t number) const;
+  std::vector<uint8_t> factors_of(uint8_t reg) const;
+  std::string real_of(uint8_t reg);
+  std::string scaled(uint8_t reg, uint32_t bits);
 
   // ---- loads: map_loads.cpp
   using Wide = __int128;
@@ -120,7 +148,7 @@ class MapEmitter {
   Address address_of(const work::Instruction& one, const std::string& base, std::string& outside);
 
   std::string text_;
-  uint32_t r_ = 0, d_ = 0, p_ = 0, labels_ = 0;
+  uint32_t r_ = 0, d_ = 0, f_ = 1, p_ = 0, labels_ = 0;  // %f0 is root's
   // What is being made.
   const MapToEmit* map_ = nullptr;
   std::vector<Frame>* frames_ = nullptr;

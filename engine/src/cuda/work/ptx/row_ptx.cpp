@@ -26,6 +26,8 @@ RowShape row_shape(uint32_t width, uint64_t rows) {
   return {threads, (fours + threads - 1) / threads, false};
 }
 
+const std::string& in_register(const Value& sum) { return sum.real.empty() ? sum.name : sum.real; }
+
 }  // namespace
 
 Value KernelEmitter::row_index(const Value& column) {
@@ -61,9 +63,23 @@ void KernelEmitter::begin_row(uint32_t threads) {
   line("@", done, " bra DONE");
 }
 
-Value KernelEmitter::start_of(const KernelOp& one) {
+// What it reduces is there as doubles, and all sums of it would be exact.
+bool KernelEmitter::adds_reals(const KernelOp& one) const {
+  const bool is_sum = one.op->reduction == Reduction::sum;
+  const int64_t most = int64_t{1} << (is_sum ? 53 : 50);
+  const Interval& of = one.op->interval;
+  return uses_reals_ && is_wide_sum(one) && of.lo >= -most && of.hi <= most && !frames_of_[one.from[0].op][0][0].values.back().real.empty();
+}
+
+Value KernelEmitter::start_of(const KernelOp& one, bool is_real) {
   const Reduction reduction = one.op->reduction;
   const bool wide = is_wide_sum(one);
+  if (is_real) {
+    const int64_t start = reduction == Reduction::sum ? 0 : reduction == Reduction::max ? one.op->interval.lo : one.op->interval.hi;
+    const Value out{"", true, f()};
+    line("cvt.rn.f64.s64 ", out.real, ", ", std::to_string(start));
+    return out;
+  }
   if (reduction == Reduction::sum) return number(0, wide);
   // No element is beyond the ends of the output's interval.
   return number(reduction == Reduction::max ? one.op->interval.lo : one.op->interval.hi, wide);
@@ -71,6 +87,16 @@ Value KernelEmitter::start_of(const KernelOp& one) {
 
 Value KernelEmitter::joined(const KernelOp& one, const Value& sum, const Value& x) {
   const Reduction reduction = one.op->reduction;
+  if (!sum.real.empty()) {
+    Value out{"", true, f()};
+    if (reduction == Reduction::sum) line("add.f64 ", out.real, ", ", sum.real, ", ", x.real);
+    else {
+      const std::string is = p();
+      line(reduction == Reduction::max ? "setp.gt.f64 " : "setp.lt.f64 ", is, ", ", x.real, ", ", sum.real);
+      line("selp.f64 ", out.real, ", ", x.real, ", ", sum.real, ", ", is);
+    }
+    return out;
+  }
   return signed_two(reduction == Reduction::sum ? "add" : reduction == Reduction::max ? "max" : "min", sum.is_wide, sum, x);
 }
 
@@ -79,7 +105,7 @@ void KernelEmitter::add_up(size_t number, size_t chunk, Value& sum) {
   const KernelOp& one = plan_.ops[number];
   for (const Frame& frame : frames_of_[one.from[0].op][chunk]) {
     const Value next = joined(one, sum, frame.values.back());
-    line("mov", b(sum.is_wide), sum.name, ", ", next.name);
+    line("mov", b(sum.is_wide), in_register(sum), ", ", in_register(next));
   }
 }
 
@@ -88,13 +114,13 @@ void KernelEmitter::finish_sum(size_t number, Value sum) {
   const KernelOp& one = plan_.ops[number];
   for (uint32_t far = std::min(32u, row_threads_) / 2; far > 0; far /= 2) {
     const std::string distance = std::to_string(far);
-    const Value other = fresh(sum.is_wide);
+    const Value other = sum.real.empty() ? fresh(sum.is_wide) : Value{"", true, f()};
     if (sum.is_wide) {
       const std::string low = r(), high = r(), low2 = r(), high2 = r();
-      line("mov.b64 {", low, ", ", high, "}, ", sum.name);
+      line("mov.b64 {", low, ", ", high, "}, ", in_register(sum));
       line("shfl.sync.bfly.b32 ", low2, ", ", low, ", ", distance, ", 31, -1");
       line("shfl.sync.bfly.b32 ", high2, ", ", high, ", ", distance, ", 31, -1");
-      line("mov.b64 ", other.name, ", {", low2, ", ", high2, "}");
+      line("mov.b64 ", in_register(other), ", {", low2, ", ", high2, "}");
     } else line("shfl.sync.bfly.b32 ", other.name, ", ", sum.name, ", ", distance, ", 31, -1");
     sum = joined(one, sum, other);
   }
@@ -107,18 +133,23 @@ void KernelEmitter::finish_sum(size_t number, Value sum) {
     const std::string to = r();
     line("mov.u32 ", to, ", ", base);
     line("add.u32 ", to, ", ", to, ", ", at);
-    line("@!", other, " st.shared", b(sum.is_wide), "[", to, "], ", sum.name);
+    line("@!", other, " st.shared", b(sum.is_wide), "[", to, "], ", in_register(sum));
     line("bar.sync 0");
     const std::string from = r();
     line("mov.u32 ", from, ", ", base);
     for (uint32_t warp = 0; warp < row_threads_ / 32; ++warp) {
-      const Value part = fresh(sum.is_wide);
-      line("ld.shared", b(sum.is_wide), part.name, ", [", from, "+", std::to_string(8 * warp), "]");
+      const Value part = sum.real.empty() ? fresh(sum.is_wide) : Value{"", true, f()};
+      line("ld.shared", b(sum.is_wide), in_register(part), ", [", from, "+", std::to_string(8 * warp), "]");
       sum = warp == 0 ? part : joined(one, sum, part);
     }
   }
   Frames frames(1);
   frames[0].index = {"%row", false};
+  if (!sum.real.empty()) {
+    // Too wide perhaps for what makes it an integer elsewhere.
+    sum.name = d();
+    line("cvt.rni.s64.f64 ", sum.name, ", ", sum.real);
+  }
   frames[0].values.push_back(as(!fits_32(one.op->interval), sum));
   frames_of_[number] = {frames};
   if (one.elements < 0) return;
@@ -154,7 +185,7 @@ void KernelEmitter::kept_rows() {
   for (size_t i = 0; i < plan_.ops.size(); ++i) {
     const KernelOp& one = plan_.ops[i];
     if (one.op->op == Operator::reduce) {
-      Value sum = start_of(one);
+      Value sum = start_of(one, adds_reals(one));
       in_chunks([&](uint32_t chunk) { add_up(i, chunk, sum); });
       finish_sum(i, sum);
     } else if (one.is_row) run_row_op(i);
@@ -204,7 +235,7 @@ void KernelEmitter::streamed_rows() {
   const std::string width = std::to_string(plan_.width), column = r(), top = label(), rest = label(), end = label(), out = p();
   std::vector<Value> sums(plan_.ops.size());
   for (size_t i = 0; i < plan_.ops.size(); ++i)
-    if (plan_.ops[i].op->op == Operator::reduce) sums[i] = start_of(plan_.ops[i]);
+    if (plan_.ops[i].op->op == Operator::reduce) sums[i] = start_of(plan_.ops[i], false);
   line(fours ? "shl.b32 " : "add.u32 ", column, ", %lane, ", fours ? "2" : "0");
   const std::string step = std::to_string(4 * row_threads_);
   place_label(top);
