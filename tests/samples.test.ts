@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { toyWork } from "../src/engine/client/toy-work-session.test-kit.ts";
+import { jobSpec } from "../src/protocol/network/job-spec.ts";
 import { peakBytes as countedBytes } from "../src/work/program/peak-bytes.ts";
+import { specOfWorkload } from "../src/work/workloads/spec-of-workload.ts";
 import { isDeep } from "./fuzz.test-kit.ts";
 import { cpuEngine, runOn, sampleClaims, sampleNames, sampleWorkload } from "./samples.test-kit.ts";
 
@@ -29,6 +31,15 @@ for (const [name, known] of Object.entries(claims))
 			const hasProducts = work.program.step.some(({ operator }) => operator === "matmul");
 			assert.ok(hasProducts ? room > 0 && room < peakBytes / 2 : room === 0, `${room} of ${peakBytes}`);
 		});
+
+test("every sample can be handed to strangers: its spec is one", async () => {
+	for (const name of sampleNames()) {
+		const work = await sampleWorkload(name, claims[name]?.steps);
+		const of = { title: name, kind: "sample", method: { name: "optimistic", count: 0 } } as const;
+		const { spec } = await specOfWorkload(work, { ...of, rootOf: async () => new Uint8Array(32) });
+		assert.equal(jobSpec(spec, ""), null, name);
+	}
+});
 
 test("another seed or length is another claim", async () => {
 	const work = await sampleWorkload("pricing.json", 1);

@@ -21,6 +21,7 @@ import { chainFolder, readContracts, treasurerOf } from "../../src/validator/set
 import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
 import { mlpSample, type Sample } from "../../src/work/builder/samples.test-kit.ts";
 import { specOfWorkload } from "../../src/work/workloads/spec-of-workload.ts";
+import type { Workload } from "../../src/work/workloads/workload.ts";
 import {
 	eventually,
 	makeDataDir,
@@ -105,12 +106,14 @@ export interface Order {
 	readonly sample?: Sample;
 	/** Beside segment 0. */
 	readonly segments?: number;
+	/** In place of a sample. */
+	readonly workload?: Workload;
 	readonly salt?: string;
 	readonly mostMicros?: number | null;
 }
 
-export async function specOf({ method, sample = mlpSample(), segments = 5 }: Order) {
-	return specOfWorkload(toyWorkload(sample, segments), {
+export async function specOf({ method, sample = mlpSample(), segments = 5, workload }: Order) {
+	return specOfWorkload(workload ?? toyWorkload(sample, segments), {
 		...{ title: "a toy job", kind: "program", method },
 		rootOf: async (bytes) => hexToBytes((await nameBlob({ bytes })).blob.root, 32)!,
 	});

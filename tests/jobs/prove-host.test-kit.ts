@@ -5,13 +5,17 @@ import { figure, gpu, probeByHand } from "../../src/store/sample-rows.test-kit.t
 export const MEMORY = 2 ** 30;
 
 /** Figures of a host whose speed makes a toy job cost something. */
-export async function prove(store: Store, provider: string, { nowMs = Date.now(), int8 = 1e9 } = {}): Promise<void> {
+export async function prove(
+	store: Store,
+	provider: string,
+	{ nowMs = Date.now(), int8 = 1e9, bytesPerS = 1e9 } = {},
+): Promise<void> {
 	await probeByHand(store, provider, `proof of ${provider}`, {
 		...{ startedAtMs: nowMs - 1000, finishedAtMs: nowMs, devices: [gpu(0)] },
 		figures: [
 			figure(0, "memory.resident", MEMORY, "B"),
 			figure(0, "gemm.int8", int8),
-			figure(0, "memory.bandwidth", 1e9, "B/s"),
+			figure(0, "memory.bandwidth", bytesPerS, "B/s"),
 		],
 	});
 }

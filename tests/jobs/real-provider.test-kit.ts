@@ -33,6 +33,8 @@ interface RealProviderOptions {
 	readonly onEvent: (event: ProviderEvent) => void;
 	/** After the validator has taken it. */
 	readonly onBeat?: (beat: Beat) => void;
+	/** Instead of our own build. */
+	readonly engine?: { readonly command: string; readonly args: readonly string[] };
 	/** It works with this instead of the engine, which then only says what the machine is. */
 	readonly startEngine?: StartJobEngine;
 }
@@ -95,7 +97,7 @@ export async function startRealProvider(told: Told): Promise<RealProvider> {
 
 export async function openRealProvider(o: RealProviderOptions): Promise<Provider> {
 	const { clockUs, nowMs, randomBytes } = realEnvironment();
-	const engine = { command: (await findEngine(hostPlatform())).path, args: [] };
+	const engine = o.engine ?? { command: (await findEngine(hostPlatform())).path, args: [] };
 	const { onEvent } = o;
 	const limits: JobLimits = {
 		...{ memoryBytes: 4e9, diskBytes: 4e9, minutes: 600, pricePerHourMicros: 1_000_000, leastMicros: 0 },

@@ -16,7 +16,7 @@ import type { Command } from "../../src/cli/command.ts";
 import { disputeCommand } from "../../src/cli/commands/dispute.ts";
 import { watchCommand } from "../../src/cli/commands/watch.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
-import type { Cheat } from "../../src/engine/client/toy-work-session.test-kit.ts";
+import { lyingEngine } from "../../src/engine/lying-engine.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
@@ -25,6 +25,7 @@ import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
 import { type ChainQuestion, encodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
 import { questionText } from "../../src/protocol/network/job-question.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
+import type { StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
 import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
 import { ownEngine } from "../../src/validator/jobs/evidence/own-engine.ts";
 import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
@@ -44,7 +45,7 @@ after(() => rmSync(scratch, { recursive: true, force: true }));
 const UNIT = 10n ** 18n;
 const { program } = mlpSample();
 /** One number of one op in one of two steps of segment 4. */
-const LIE: Cheat = { segment: 4, step: 1, op: program.step.length - 1, element: 3 };
+const LIE = { segment: 4, step: 1, op: program.step.length - 1, element: 3 };
 const LIAR = { name: "liar", signer: signerOf(221), account: accountOf(`0x${"d8".repeat(32)}`) };
 const SILENT = { name: "silent", signer: signerOf(223), account: accountOf(`0x${"da".repeat(32)}`) };
 const WATCHER = { signer: signerOf(222), account: accountOf(`0x${"d9".repeat(32)}`) };
@@ -72,16 +73,20 @@ after(async () => {
 	await stage.close();
 });
 
+/** The same lie without an engine: its answers cost little. */
+const startToy: StartJobEngine = async ({ storePath }) => ({
+	...{ open: toyOpener(storePath, LIE), device: 0, allow() {}, close: async () => {} },
+});
+
 async function startLiar({ signer, account, name }: typeof LIAR): Promise<void> {
 	const { chain, validator } = stage;
 	await endow(chain!.contracts, chain!.treasurer, account, 0n, 1000n * UNIT);
-	const close = async () => {};
 	providers.push(
 		await openRealProvider({
 			...{ url: validator.url, signer, dataFolder: join(scratch, name) },
+			...(name === "liar" ? { engine: lyingEngine(engine.command, LIE) } : { startEngine: startToy }),
 			onEvent: (event) => event.kind === "job" && liarNews.push(event.detail),
 			chain: { contracts: chain!.contracts, account },
-			startEngine: async ({ storePath }) => ({ open: toyOpener(storePath, LIE), device: 0, allow() {}, close }),
 		}),
 	);
 	await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo != null);

@@ -67,7 +67,7 @@ export const mlpModel: TrainModel<Typed<typeof shape>> = {
 		const weights = parameters.map(({ name, w }) => ({ name, tensor: name, first: 0, dims: w.dims, scale }));
 		// Squared error: half of Σ d² at 2^24, a row.
 		const metrics = [
-			isExact ? lossMetric(2 ** 25, batch, "squared error a row") : lossMetric(2 ** SCALE.loss, batch, "nats a row"),
+			isExact ? lossMetric(2 ** 25, batch, "sq. error a row") : lossMetric(2 ** SCALE.loss, batch, "nats a row"),
 		];
 		return { program, given, metrics, files: [weightsFile(weights)] };
 	},
