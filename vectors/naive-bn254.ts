@@ -6,7 +6,10 @@ export const R = 218882428718392752222464057452572750885483644004160343436982041
 /** Of the coordinates. */
 export const P = 21888242871839275222246405745257275088696311157297823662689037894645226208583n;
 
-export const mod = (value: bigint, order: bigint = R): bigint => ((value % order) + order) % order;
+export function mod(value: bigint, order: bigint = R): bigint {
+	const rest = value % order;
+	return rest < 0n ? rest + order : rest;
+}
 
 export function power(base: bigint, exponent: bigint, order: bigint = R): bigint {
 	let result = 1n;
@@ -15,7 +18,28 @@ export function power(base: bigint, exponent: bigint, order: bigint = R): bigint
 	return result;
 }
 
-export const inverse = (value: bigint, order: bigint = R): bigint => power(value, order - 2n, order);
+/** By Euclid's algorithm; 0 of 0. */
+export function inverse(value: bigint, order: bigint = R): bigint {
+	let [a, b, x, y] = [mod(value, order), order, 1n, 0n];
+	while (a > 1n) {
+		const q = b / a;
+		[a, b, x, y] = [b - q * a, a, y - q * x, x];
+	}
+	return a === 0n ? 0n : mod(x, order);
+}
+
+/** All of them by one; none is 0. */
+export function inverses(list: readonly bigint[]): bigint[] {
+	const products = [1n];
+	for (const one of list) products.push(mod(products.at(-1)! * one));
+	let back = inverse(products.at(-1)!);
+	const result = new Array<bigint>(list.length);
+	for (let i = list.length - 1; i >= 0; i--) {
+		result[i] = mod(back * products[i]!);
+		back = mod(back * list[i]!);
+	}
+	return result;
+}
 
 /** Null: the point at infinity. */
 export type Point = readonly [x: bigint, y: bigint] | null;

@@ -15,6 +15,8 @@ const VERIFIER = "The verifier that wrote this file is at fault or lying; probe 
 
 const MADE_UP = "Do not trust this file: what it says of the chain or of the host is made up.";
 const NOT_PROVEN = "The receipt proves nothing. Ask its prover for a true one.";
+const NOT_TRAINED = "The proof proves nothing. Ask its prover for a true one, and do not pay for this.";
+const OTHER_BYTES = "Give the bytes that the proof is about, or refuse the proof: it is not about yours.";
 const FETCH_POWERS = "Fetch the file again; docs/zk.md names where it lies and its SHA-256.";
 const UNMEANT = "Ask for the file that you mean.";
 
@@ -81,6 +83,21 @@ export const codes = {
 		"The proof is over powers of a known τ: anybody can prove anything over them.",
 		"Ask for a proof over a ceremony's powers; powers of a known τ are for tests.",
 	),
+
+	// Proofs of training
+	PROOF_STATEMENT: invalid("What the proof is about is no segment of this program.", UNMEANT),
+	PROOF_LOOKUPS: invalid(
+		"A value of the proven run left its range, or was not rounded as the program rounds.",
+		NOT_TRAINED,
+	),
+	PROOF_PRODUCTS: invalid("A sum of the proven run is not the product that the program forms.", NOT_TRAINED),
+	PROOF_WEIGHTS: invalid("The weights did not change by what the program's steps take away.", NOT_TRAINED),
+	PROOF_CLAIMS: invalid("The proof says of its columns what was not committed.", NOT_TRAINED),
+	PROOF_OPENING: invalid("The proof's commitments do not open to what it says.", NOT_TRAINED),
+	PROOF_DATA: invalid("The proof is about other data than the bytes at hand.", OTHER_BYTES),
+	PROOF_INITIAL: invalid("The proof is about other weights at its start than the bytes at hand.", OTHER_BYTES),
+	PROOF_RESULT: invalid("The proof is about other weights at its end than the bytes at hand.", OTHER_BYTES),
+	PROOF_CHAIN: invalid("A segment does not go on where the one before it ended.", "Ask for the proofs between."),
 
 	// Who signed it, and for whom
 	SIGNATURE_WRONG: invalid("The signature does not belong to this content.", FORGED),

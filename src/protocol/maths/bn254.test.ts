@@ -6,7 +6,7 @@ import { bn254 } from "@noble/curves/bn254.js";
 import { bytesToHex } from "../bytes/bytes.ts";
 import { keccak } from "../hash/keccak-tree.ts";
 import { fromHex, vectorRows } from "../vectors.test-kit.ts";
-import { bytesOf, type G1, g1Of, times, wordsOf } from "./bn254.ts";
+import { bytesOf, type G1, g1Of, g2Of, times, wordsOf } from "./bn254.ts";
 
 type Bn254Row = Readonly<Record<string, string>>;
 const ROWS = vectorRows<Bn254Row>("bn254");
@@ -42,4 +42,16 @@ test("sums of points, one by one and by buckets", () => {
 test("keccak256", () => {
 	for (const { a, sum } of ROWS.filter(({ kind }) => kind === "keccak"))
 		assert.equal(bytesToHex(keccak(fromHex(a!))), sum);
+});
+
+test("whatever is no point is said to be none", () => {
+	for (const [x, y] of [
+		[1n, 0n],
+		[0n, 1n],
+		[1n, 1n],
+	] as const)
+		assert.equal(g1Of(x, y), "nowhere");
+	assert.equal(g1Of(1n, bn254.fields.Fp.ORDER), "spelling");
+	assert.equal(g2Of(1n, 1n, 0n, 0n), "nowhere");
+	assert.equal((g1Of(0n, 0n) as G1).is0(), true);
 });

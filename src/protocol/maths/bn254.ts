@@ -37,20 +37,20 @@ export const POINTS: Readonly<Record<NoPoint, string>> = {
 /** 0, 0 is the point at infinity, as the EVM writes it. */
 export function g1Of(x: bigint, y: bigint): G1 | NoPoint {
 	if (x >= P || y >= P) return "spelling";
-	return checked(knownG1(x, y));
+	return checked(() => knownG1(x, y));
 }
 
 /** As g1Of; imaginary parts first, and only points of the right subgroup. */
 export function g2Of(xi: bigint, xr: bigint, yi: bigint, yr: bigint): G2 | NoPoint {
 	if ([xi, xr, yi, yr].some((one) => one >= P)) return "spelling";
-	return checked(knownG2(xi, xr, yi, yr));
+	return checked(() => knownG2(xi, xr, yi, yr));
 }
 
-function checked<Point extends G1 | G2>(point: Point): Point | NoPoint {
-	if (point.is0()) return point;
+function checked<Point extends G1 | G2>(make: () => Point): Point | NoPoint {
 	try {
-		// Of the curve and of the subgroup.
-		point.assertValidity();
+		const point = make();
+		// Of the curve and of the subgroup. Where y is 0, no point can even be made.
+		if (!point.is0()) point.assertValidity();
 		return point;
 	} catch {
 		return "nowhere";

@@ -15,6 +15,7 @@ import {
 	times,
 	wordsOf,
 } from "../../protocol/maths/bn254.ts";
+import { mod, power } from "./scalars.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** h; q, g; S, D; g(ζ), g(1/ζ), h(ζ), h(1/ζ), h(α), S(1/ζ); quotients at ζ, 1/ζ, α. */
@@ -30,14 +31,6 @@ export interface OpeningClaim {
 	/** c scalars, c even; the first belongs to the highest bit of an index. */
 	readonly point: readonly bigint[];
 	readonly value: bigint;
-}
-
-const mod = (value: bigint): bigint => ((value % R) + R) % R;
-
-function power(base: bigint, exponent: bigint): bigint {
-	let result = 1n;
-	for (let b = base, e = exponent; e > 0n; e >>= 1n, b = (b * b) % R) if (e & 1n) result = (result * b) % R;
-	return result;
 }
 
 /** Σ eq(u,i)·x^i, as a product over the bits of i. */

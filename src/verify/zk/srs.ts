@@ -133,7 +133,10 @@ const ignitionTau = (): G2 => knownG2(...IGNITION_TAU);
 
 /** τ of the powers that are made on the spot: whoever reads this line can prove anything over them. */
 const DEV_TAU = bigOf(keccak(utf8ToBytes("assay/zk/dev"))) % R;
-const DEV_ID = "dev";
+export const DEV_ID = "dev";
+
+/** Of the first `count` of Ignition's powers; null where nobody has written it down. */
+export const ignitionId = (count: number): string | null => IGNITION_IDS.get(count) ?? null;
 
 /** τ in the second group for the powers that a statement names: Ignition's by their id, `dev` only for whoever asks for it. */
 export function tauOf(id: string, { isDevAllowed }: { readonly isDevAllowed: boolean }): G2 | SrsFault {

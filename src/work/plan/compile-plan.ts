@@ -1,6 +1,8 @@
-// From a program of the zk profile to what a proof of one of its segments is about: links, tables, columns with the place of each block, lookups. docs/zk.md §4.
-// Whoever verifies compiles the plan again from the program. Not here: proving, and the sums that tie columns to each other.
-import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+// From a program of the zk profile to what a proof of one of its segments is about: links, tables, and where each block of values stands among the
+// commitments. docs/zk.md §4. Whoever verifies compiles the plan again from the program. Not here: the checks between columns (verify/zk).
+import { bytesToHex, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
+import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import { bytesOf } from "../../protocol/maths/bn254.ts";
 import { programRoot } from "../program/open-program.ts";
 import type { Program } from "../program/shapes.ts";
 import { type ExactMlp, readExactMlp, type Unprovable, unprovable } from "./provable.ts";
@@ -13,172 +15,214 @@ interface PlanLink {
 	readonly outputBits: number;
 }
 
-/** range: 0 … 2^bits - 1. signed: ±(2^(bits-1) - 1). relu: (h, max(h, 0), h > 0) for h of `signed`. */
-interface PlanTable {
-	readonly name: string;
+/** range: 0 … 2^bits - 1. signed: ±(2^(bits-1) - 1), the last row 0 again. relu: (h, max(h, 0), h > 0) for h of `signed`. */
+export interface PlanTable {
 	readonly kind: "range" | "signed" | "relu";
 	readonly bits: number;
 }
 
-/** A power of two of values, at a multiple of their number. */
-interface PlanBlock {
-	/** Number of the link, or of the table. */
-	readonly of: number;
-	readonly at: number;
-	readonly bits: number;
-}
+/** In the order in which they stand. The first four are of the statement; `helpers` are committed after the challenges that they need. */
+const GROUPS = ["features", "labels", "before", "after", "values", "helpers"] as const;
+export type GroupName = (typeof GROUPS)[number];
 
-interface PlanColumn {
-	readonly name: ColumnName | "multiplicity" | "tableHelper";
-	/** Of a value; 254: a scalar. */
-	readonly width: number;
-	readonly blocks: readonly PlanBlock[];
-}
-type ColumnName =
+export type ColumnName =
+	| "features"
+	| "labels"
+	| "before"
+	| "after"
 	| "h"
 	| "a"
 	| "m"
 	| "d"
 	| "low"
 	| "lowBack"
+	| "limb0"
+	| "limb1"
+	| "multiplicity"
 	| "helper"
 	| "helperBack"
-	| "weightLow"
-	| "weightHigh"
+	| "biasHelper"
 	| "weightHelper"
-	| "biasHelper";
+	| "tableHelper";
 
-/** Helper = Σ 1/(α - fingerprint) over the terms, at each place of the link's blocks. */
-interface PlanLookup {
-	readonly helper: ColumnName;
-	readonly link: number;
-	readonly terms: readonly { readonly table: number; readonly of: string }[];
+/** A power of two of values, at a multiple of their number. */
+export interface PlanBlock {
+	readonly column: ColumnName;
+	/** Number of the link, or of the table. */
+	readonly of: number;
+	readonly at: number;
+	readonly bits: number;
 }
 
-export interface ZkPlan {
+interface PlanGroup {
+	readonly name: GroupName;
+	/** Chunks of 2^chunkBits values; one commitment each. */
+	readonly firstChunk: number;
+	readonly chunks: number;
+	/** Of the group with zeros up to a power of two. */
+	readonly bits: number;
+}
+
+/** What a program's numbers are like. Every program of the profile has these; tests prove smaller ones. */
+export interface Widths {
+	/** Bits of h and of d. */
+	readonly h: number;
+	readonly d: number;
+	/** Activations stand at 2^activation, gradients at 2^gradient. */
+	readonly activation: number;
+	readonly gradient: number;
+	/** Of a weight at the segment's end plus 2^(their sum - 1). */
+	readonly limbs: readonly [number, number, number];
+}
+
+export interface ZkPlan extends Widths {
 	readonly programRoot: string;
 	readonly steps: number;
 	readonly batch: number;
+	/** Of steps, and of the batch. */
+	readonly stepBits: number;
+	readonly batchBits: number;
 	/** 2^rowBits rows; the order is `cube`. */
 	readonly rowBits: number;
 	readonly epochs: number;
-	/** s: products lose so many bits. */
+	/** s: products lose so many bits; the lower `lowBits` of what is lost are committed. */
 	readonly scale: number;
+	readonly lowBits: number;
 	readonly links: readonly PlanLink[];
 	readonly tables: readonly PlanTable[];
-	readonly columns: readonly PlanColumn[];
-	readonly lookups: readonly PlanLookup[];
-	/** 2^chunkBits values a commitment. */
+	readonly groups: readonly PlanGroup[];
+	readonly blocks: readonly PlanBlock[];
 	readonly chunkBits: number;
-	readonly chunks: number;
-	/** Weights lie within ±2^weightBits at a segment's end, so that none leaves i32 within it. */
-	readonly weightBits: number;
+	/** All groups together have 2^bits values. */
+	readonly bits: number;
 }
 
-/** Of h and d, docs/training.md §6; of the lower part of a remainder, and of a weight. */
-const WIDTH = { h: 12, d: 14, low: 16, scalar: 254 } as const;
-/** Two limbs; a weight plus 2^30 has 31 bits. */
+/** docs/training.md §6. */
+const EXACT: Widths = { h: 12, d: 14, activation: 8, gradient: 12, limbs: [11, 10, 10] };
+/** Weights at a segment's end plus 2^30 have 31 bits; i32 leaves room for what they move by within it. */
 const WEIGHT_BITS = 30;
 const MOST_CHUNK_BITS = 24;
-/** Tables of the high parts of remainders stay small beside the columns. */
-const MOST_HIGH_BITS = 20;
+/** Halves of what rounding loses: tables stay small beside the columns. */
+const MOST_SCALE = 36;
+
 const bitsFor = (n: number): number => Math.ceil(Math.log2(n));
 
-export function compilePlan(program: Program): ZkPlan | Unprovable {
+/** `chunkBits`: as many powers as are known; even. Without it, all values have one commitment, up to 2^24 of them. */
+export function compilePlan(program: Program, chunkBits?: number): ZkPlan | Unprovable {
 	const mlp = readExactMlp(program);
 	if ("code" in mlp) return mlp;
-	if (mlp.scale > WIDTH.low + MOST_HIGH_BITS)
-		return unprovable(`products lose ${mlp.scale} bits: at most ${WIDTH.low + MOST_HIGH_BITS} can be proven`);
+	if (mlp.scale > MOST_SCALE) return unprovable(`products lose ${mlp.scale} bits: at most ${MOST_SCALE} can be proven`);
 	// What a weight may move by within a segment: rows, times the largest activation, times the largest gradient.
-	const moved = mlp.steps * mlp.batch * 2 ** (WIDTH.h - 1 + WIDTH.d - 1);
-	if (moved > 2 ** (WEIGHT_BITS - 1))
+	const most = 2 ** (WEIGHT_BITS - 1) / 2 ** (EXACT.h + EXACT.d - 2);
+	if (mlp.steps * mlp.batch > most)
 		return unprovable(
-			`${mlp.steps * mlp.batch} rows a segment: weights of 32 bits could leave their range within it; at most ${2 ** (WEIGHT_BITS - 1) / 2 ** (WIDTH.h + WIDTH.d - 2)} can be proven`,
+			`${mlp.steps * mlp.batch} rows a segment: weights of 32 bits could leave their range within it; at most ${most} can be proven`,
 		);
+	return planOf(mlp, bytesToHex(programRoot(program)), EXACT, chunkBits);
+}
+
+/** For compilePlan, and for tests of smaller numbers. */
+export function planOf(mlp: ExactMlp, root: string, widths: Widths, chunkBits?: number): ZkPlan {
 	const links = mlp.sizes.slice(1).map((outputs, i) => {
 		const inputs = mlp.sizes[i]!;
 		return { inputs, outputs, inputBits: bitsFor(inputs), outputBits: bitsFor(outputs) };
 	});
-	const tables = tablesOf(mlp);
-	const { columns, total } = columnsOf(mlp, links, tables);
-	const totalBits = bitsFor(total);
-	const chunkBits = Math.min(MOST_CHUNK_BITS, totalBits + (totalBits % 2));
+	const lowBits = Math.ceil(mlp.scale / 2);
+	const tables = tablesOf(mlp.scale, lowBits, widths);
+	const sizes = {
+		...{ steps: mlp.steps, batch: mlp.batch, stepBits: Math.log2(mlp.steps), batchBits: Math.log2(mlp.batch) },
+		...{ rowBits: Math.log2(mlp.rows), epochs: mlp.epochs, scale: mlp.scale, lowBits },
+	};
+	const wanted = wantedBlocks(sizes, links, tables);
+	const largest = Math.max(...GROUPS.map((name) => bitsFor(totalOf(wanted[name]))));
+	const c = chunkBits ?? Math.max(2, Math.min(MOST_CHUNK_BITS, largest + (largest % 2)));
+	return { programRoot: root, ...widths, ...sizes, links, tables, ...placed(wanted, c), chunkBits: c };
+}
+
+/** One range for each width, narrowest first. */
+function tablesOf(scale: number, lowBits: number, { h, d, limbs }: Widths): readonly PlanTable[] {
+	const ranges = [...new Set([lowBits, scale - lowBits, ...limbs])].toSorted((a, b) => a - b);
+	return [
+		...ranges.map((bits) => ({ kind: "range", bits }) as const),
+		{ kind: "relu", bits: h },
+		{ kind: "signed", bits: h },
+		{ kind: "signed", bits: d },
+	];
+}
+
+type Wanted = Omit<PlanBlock, "at">;
+
+function wantedBlocks(
+	{ stepBits, batchBits, rowBits }: Pick<ZkPlan, "stepBits" | "batchBits" | "rowBits">,
+	links: readonly PlanLink[],
+	tables: readonly PlanTable[],
+): Readonly<Record<GroupName, readonly Wanted[]>> {
+	const places = stepBits + batchBits;
+	const units = links.map(({ outputBits }) => places + outputBits);
+	// The last link has neither relu nor a rounded gradient.
+	const inner = units.slice(0, -1);
+	const weights = links.map(({ inputBits, outputBits }) => inputBits + outputBits);
+	const perTable = tables.map(({ bits }) => bits);
+	const all = (column: ColumnName, sizes: readonly number[]) => sizes.map((bits, of) => ({ column, of, bits }));
 	return {
-		programRoot: bytesToHex(programRoot(program)),
-		...{ steps: mlp.steps, batch: mlp.batch, rowBits: Math.log2(mlp.rows), epochs: mlp.epochs, scale: mlp.scale },
-		...{ links, tables, columns, lookups: lookupsOf(links, tables) },
-		...{ chunkBits, chunks: Math.ceil(total / 2 ** chunkBits), weightBits: WEIGHT_BITS },
+		features: all("features", [rowBits + links[0]!.inputBits]),
+		labels: all("labels", [rowBits + links.at(-1)!.outputBits]),
+		before: all("before", weights),
+		after: all("after", weights),
+		values: [
+			...all("h", units),
+			...all("a", inner),
+			...all("m", inner),
+			...all("d", units),
+			...all("low", units),
+			...all("lowBack", inner),
+			...all("limb0", weights),
+			...all("limb1", weights),
+			...all("multiplicity", perTable),
+		],
+		helpers: [
+			...all("helper", units),
+			...all("helperBack", units),
+			// One value a row: what enters the next link in its last column has 2^activation more, and must not reach the clamp.
+			...all(
+				"biasHelper",
+				inner.map(() => places),
+			),
+			...all("weightHelper", weights),
+			...all("tableHelper", perTable),
+		],
 	};
 }
 
-function tablesOf({ scale }: ExactMlp): readonly PlanTable[] {
-	return [
-		{ name: "low", kind: "range", bits: WIDTH.low },
-		{ name: "high", kind: "range", bits: scale - WIDTH.low },
-		{ name: "weightHigh", kind: "range", bits: WEIGHT_BITS + 1 - WIDTH.low },
-		{ name: "relu", kind: "relu", bits: WIDTH.h },
-		{ name: "h", kind: "signed", bits: WIDTH.h },
-		{ name: "d", kind: "signed", bits: WIDTH.d },
-	];
+const totalOf = (blocks: readonly Wanted[]): number => blocks.reduce((sum, { bits }) => sum + 2 ** bits, 0);
+
+/** Largest blocks first, so that each stands at a multiple of its size; groups at a multiple of theirs. */
+function placed(wanted: Readonly<Record<GroupName, readonly Wanted[]>>, c: number) {
+	const groups: PlanGroup[] = [];
+	const blocks: PlanBlock[] = [];
+	let end = 0;
+	for (const name of GROUPS) {
+		const chunks = Math.ceil(totalOf(wanted[name]) / 2 ** c);
+		const bits = c + bitsFor(chunks);
+		let at = Math.ceil(end / 2 ** bits) * 2 ** bits;
+		groups.push({ name, firstChunk: at / 2 ** c, chunks, bits });
+		end = at + chunks * 2 ** c;
+		for (const one of wanted[name].toSorted((a, b) => b.bits - a.bits)) {
+			blocks.push({ ...one, at });
+			at += 2 ** one.bits;
+		}
+	}
+	return { groups, blocks, bits: bitsFor(end) };
 }
 
-/** Largest blocks first, so that each lies at a multiple of its size. */
-function columnsOf(mlp: ExactMlp, links: readonly PlanLink[], tables: readonly PlanTable[]) {
-	const rowBits = Math.log2(mlp.steps * mlp.batch);
-	const every = links.map((link, of) => ({ of, bits: rowBits + link.outputBits }));
-	// The last link has neither relu nor a rounded gradient.
-	const inner = every.slice(0, -1);
-	const weights = links.map(({ inputBits, outputBits }, of) => ({ of, bits: inputBits + outputBits }));
-	const perTable = tables.map(({ bits }, of) => ({ of, bits }));
-	// One value a row: what enters the next link in its last column has 2^8 more, and must not reach the clamp.
-	const biases = inner.map(({ of }) => ({ of, bits: rowBits }));
-	const wanted: readonly (readonly [PlanColumn["name"], number, readonly Omit<PlanBlock, "at">[]])[] = [
-		["h", WIDTH.h, every],
-		["a", WIDTH.h, inner],
-		["m", 1, inner],
-		["d", WIDTH.d, every],
-		["low", WIDTH.low, every],
-		["lowBack", WIDTH.low, inner],
-		["helper", WIDTH.scalar, every],
-		["helperBack", WIDTH.scalar, every],
-		["weightLow", WIDTH.low, weights],
-		["weightHigh", WEIGHT_BITS + 1 - WIDTH.low, weights],
-		["weightHelper", WIDTH.scalar, weights],
-		["biasHelper", WIDTH.scalar, biases],
-		["multiplicity", 32, perTable],
-		["tableHelper", WIDTH.scalar, perTable],
-	];
-	const all = wanted.flatMap(([name, , blocks]) => blocks.map((block) => ({ name, ...block })));
-	let total = 0;
-	const placed = all
-		.toSorted((a, b) => b.bits - a.bits)
-		.map(({ name, of, bits }) => {
-			const at = total;
-			total += 2 ** bits;
-			return { name, of, at, bits };
-		});
-	const columns = wanted.map(([name, width]) => ({
-		...{ name, width },
-		blocks: placed.filter((one) => one.name === name).map(({ of, at, bits }) => ({ of, at, bits })),
-	}));
-	return { columns, total };
-}
-
-/** Every committed or virtual value that must lie in a range, with its table. Virtual ones are the high parts of remainders. */
-function lookupsOf(links: readonly PlanLink[], tables: readonly PlanTable[]): readonly PlanLookup[] {
-	const term = (table: string, of: string) => ({ table: tables.findIndex((one) => one.name === table), of });
-	return links.flatMap((_, link) => {
-		const isLast = link === links.length - 1;
-		const forth = [term("low", "low"), term("high", "high"), isLast ? term("h", "h") : term("relu", "h, a, m")];
-		const back = [...(isLast ? [] : [term("low", "lowBack"), term("high", "highBack")]), term("d", "d")];
-		const weight = [term("low", "weightLow"), term("weightHigh", "weightHigh")];
-		return [
-			{ helper: "helper" as const, link, terms: forth },
-			{ helper: "helperBack" as const, link, terms: back },
-			{ helper: "weightHelper" as const, link, terms: weight },
-			...(isLast
-				? []
-				: [{ helper: "biasHelper" as const, link, terms: [term("h", "a in the last column, plus 2^8")] }]),
-		];
-	});
+/** All else of a plan follows from these numbers. */
+export function planHash(plan: ZkPlan): Uint8Array {
+	const { steps, batch, rowBits, epochs, scale, h, d, activation, gradient, limbs, chunkBits, links } = plan;
+	const numbers = [steps, batch, rowBits, epochs, scale, h, d, activation, gradient, ...limbs, chunkBits];
+	const sizes = [links.length, links[0]!.inputs, ...links.map(({ outputs }) => outputs)];
+	return keccak(
+		utf8ToBytes("assay/zk/plan/1"),
+		hexToBytes(plan.programRoot)!,
+		...[...numbers, ...sizes].map((one) => bytesOf(BigInt(one))),
+	);
 }

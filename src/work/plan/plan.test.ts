@@ -27,35 +27,36 @@ const refused = (program: Program) => {
 test("the plan of a small MLP", () => {
 	const plan = compilePlan(exact()) as ZkPlan;
 	assert.deepEqual(
-		[plan.steps, plan.batch, plan.rowBits, plan.epochs, plan.scale, plan.chunkBits, plan.chunks],
-		[4, 8, 6, 8, 27, 18, 1],
+		[plan.steps, plan.batch, plan.rowBits, plan.epochs, plan.scale, plan.lowBits, plan.chunkBits],
+		[4, 8, 6, 8, 27, 14, 16],
 	);
 	assert.deepEqual(plan.links, [
 		{ inputs: 6, outputs: 5, inputBits: 3, outputBits: 3 },
 		{ inputs: 5, outputs: 3, inputBits: 3, outputBits: 2 },
 	]);
-	const bits = Object.fromEntries(plan.columns.map(({ name, blocks }) => [name, blocks.map((one) => one.bits)]));
-	assert.deepEqual([bits.h, bits.a, bits.d, bits.weightLow, bits.biasHelper], [[8, 7], [8], [8, 7], [6, 5], [5]]);
-	// Blocks lie side by side, each at a multiple of its size.
-	const blocks = plan.columns.flatMap((one) => one.blocks).toSorted((a, b) => a.at - b.at);
-	let end = 0;
-	for (const { at, bits: size } of blocks) {
-		assert.equal(at, end);
-		assert.equal(at % 2 ** size, 0);
-		end += 2 ** size;
-	}
-	assert.ok(end <= plan.chunks * 2 ** plan.chunkBits);
-	// No helper has more terms than a sum of degree 6 allows, and each of them has its table.
-	for (const { terms } of plan.lookups)
-		assert.ok(terms.length <= 3 && terms.every(({ table }) => plan.tables[table] !== undefined));
-	assert.equal(
-		plan.tables.reduce(
-			(bitsOfRemainder, one) => bitsOfRemainder + (one.name === "low" || one.name === "high" ? one.bits : 0),
-			0,
-		),
-		plan.scale,
-	);
+	const bits = (column: string) => plan.blocks.filter((one) => one.column === column).map((one) => one.bits);
+	assert.deepEqual(["h", "a", "d", "limb0", "biasHelper"].map(bits), [[8, 7], [8], [8, 7], [6, 5], [5]]);
+	for (const c of [undefined, 8, 14]) placesFit(compilePlan(exact(), c) as ZkPlan);
 });
+
+/** No two blocks overlap, each stands at a multiple of its size and inside its group, and each group at a multiple of its own. */
+function placesFit({ blocks, groups, chunkBits, bits }: ZkPlan): void {
+	let end = 0;
+	for (const group of groups) {
+		const at = group.firstChunk * 2 ** chunkBits;
+		assert.ok(at >= end && at % 2 ** group.bits === 0);
+		end = at + group.chunks * 2 ** chunkBits;
+		const own = blocks.filter((one) => one.at >= at && one.at < end).toSorted((a, b) => a.at - b.at);
+		let next = at;
+		for (const block of own) {
+			assert.equal(block.at, next);
+			assert.equal(block.at % 2 ** block.bits, 0);
+			next += 2 ** block.bits;
+		}
+		assert.ok(next <= end && own.length > 0);
+	}
+	assert.ok(end <= 2 ** bits);
+}
 
 test("a program from its bytes has the same plan, another program another one", () => {
 	const program = exact();

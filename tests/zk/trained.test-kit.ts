@@ -1,0 +1,107 @@
+// A small MLP by exact SGD, trained on the reference machine, and what a proof of one of its segments is made of.
+
+import { exactMlpProgram } from "../../src/work/models/exact-mlp.ts";
+import { Trial } from "../../src/work/models/training.test-kit.ts";
+import type { Elements } from "../../src/work/operators/tensor-type.ts";
+import { compilePlan, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
+import { DEV_TAU, mod, type Point, timesGenerator } from "../../vectors/naive-bn254.ts";
+import { leftRange, runSegment, type Shape } from "../../vectors/naive-plan.ts";
+import { SegmentProver } from "../../vectors/naive-segment.ts";
+
+export const SIZES = [4, 4, 2] as const;
+const BATCH = 2;
+const STEPS = 2;
+const ROWS = 8;
+const SHIFT = 4;
+/** One whose first weights keep all values in their ranges. */
+const SEED = new Uint8Array(32).fill(1);
+
+/** Two classes; a feature tells which. */
+const features = Int16Array.from({ length: ROWS * SIZES[0] }, (_, i) => {
+	const isFirst = i % SIZES[0] === 0;
+	return isFirst ? (Math.floor(i / SIZES[0]) % 3 === 0 ? 600 : -600) : 40 * (i % 11) - 200;
+});
+const labels = Int16Array.from({ length: ROWS }, (_, row) => (features[SIZES[0] * row]! > 0 ? 1 : 0));
+
+export function trained(segments: number) {
+	const model = exactMlpProgram(SIZES, { batch: BATCH, steps: 16, k: STEPS, seed: SEED, order: "cube" }, SHIFT, {
+		features,
+		labels,
+	});
+	const trial = new Trial(model, SEED);
+	const weights = (): Elements[] => model.parameters.map(({ name }) => trial.tensor(name).slice());
+	const states = [{ hash: trial.stateHash(), weights: weights() }];
+	for (let i = 0; i < segments; i++) {
+		trial.machine.runSegment();
+		states.push({ hash: trial.stateHash(), weights: weights() });
+	}
+	return { program: model.program, features, labels, states };
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+
+/** Segment 1 is the first with steps. */
+export function proveTrained(
+	run: ReturnType<typeof trained>,
+	segment: number,
+	chunkBits: number,
+	{ id, commit }: { readonly id: string; readonly commit: (poly: readonly bigint[]) => Point },
+	poison: Partial<Record<"features" | "labels", readonly [number, number]>> = {},
+) {
+	const plan = compilePlan(run.program, chunkBits) as ZkPlan;
+	const { h, d, activation, gradient, limbs, scale, epochs } = plan;
+	const shape: Shape = {
+		...{
+			sizes: SIZES,
+			batch: BATCH,
+			steps: STEPS,
+			rows: ROWS,
+			epochs,
+			scale,
+			h,
+			d,
+			activation,
+			gradient,
+			limbs,
+			chunkBits,
+		},
+		root: Buffer.from(plan.programRoot, "hex"),
+	};
+	const [before, after] = [run.states[segment - 1]!, run.states[segment]!];
+	const changed = <T extends Int16Array>(list: T, change: readonly [number, number] | undefined): number[] =>
+		change === undefined ? [...list] : [...list].with(change[0], change[1]);
+	const pixels = changed(run.features, poison.features);
+	const entering = (row: number, k: number) => {
+		const whole = ((pixels[row * SIZES[0] + k]! + 4) >> 3) + (k === SIZES[0] - 1 ? 256 : 0);
+		return BigInt(Math.min(2047, Math.max(-2047, whole)));
+	};
+	const start = {
+		features: Array.from({ length: ROWS }, (_, row) => Array.from({ length: SIZES[0] }, (_, k) => entering(row, k))),
+		labels: changed(run.labels, poison.labels),
+		weights: before.weights.map((flat, l) =>
+			Array.from({ length: SIZES[l + 1]! }, (_, i) =>
+				[...(flat as Int32Array).subarray(i * SIZES[l]!, (i + 1) * SIZES[l]!)].map(BigInt),
+			),
+		),
+		...{ seed: SEED, firstStep: (segment - 1) * STEPS },
+	};
+	const left = leftRange(shape, runSegment(shape, start));
+	if (left !== null) throw new Error(`no proof: ${left} left its range`);
+	const prover = new SegmentProver(shape, start, commit);
+	const told = {
+		chainId: "0",
+		job: "0",
+		srs: id,
+		features: hex(tensorRoot(run.features)),
+		labels: hex(tensorRoot(run.labels)),
+	};
+	return { plan, ...prover.prove({ ...told, stateBefore: before.hash, stateAfter: after.hash }) };
+}
+
+/** Whoever knows τ commits without a single power of it. */
+export const dev = {
+	id: "dev",
+	commit: (poly: readonly bigint[]): Point =>
+		timesGenerator(poly.reduceRight((sum, one) => mod(sum * DEV_TAU + one), 0n)),
+};

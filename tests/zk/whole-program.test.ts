@@ -1,0 +1,108 @@
+// A small MLP is trained by its program, two of its segments are proven, and the proofs verified as anybody would: over Ignition's powers where they lie beside the checkout,
+// else over powers of a known τ. Then bytes that are not those of the proof.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { pippenger } from "@noble/curves/abstract/curve.js";
+import { bn254 } from "@noble/curves/bn254.js";
+import { encodeProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
+import { type Powers, readIgnition } from "../../src/verify/zk/srs.ts";
+import { gapBetween } from "../../src/verify/zk/statement.ts";
+import type { Elements } from "../../src/work/operators/tensor-type.ts";
+import type { Point } from "../../vectors/naive-bn254.ts";
+import { isDeep } from "../fuzz.test-kit.ts";
+import { dev, proveTrained, trained } from "./trained.test-kit.ts";
+
+const CHUNK_BITS = 10;
+const beside = fileURLToPath(new URL("../../../shared", import.meta.url));
+const FILE = join(process.env.ASSAY_SHARED ?? beside, "srs/ignition-bn254-2p15.bin");
+
+/** Commitments by the powers themselves. */
+function ignition() {
+	const powers = readIgnition(new Uint8Array(readFileSync(FILE)), 2 ** CHUNK_BITS) as Powers;
+	const commit = (poly: readonly bigint[]): Point => {
+		const used = [...poly.entries()].filter(([, one]) => one !== 0n);
+		if (used.length === 0) return null;
+		const sum = pippenger(
+			bn254.G1.Point,
+			used.map(([i]) => powers.points[i]!),
+			used.map(([, one]) => one),
+		);
+		if (sum.is0()) return null;
+		const { x, y } = sum.toAffine();
+		return [x, y];
+	};
+	return { id: powers.id, commit };
+}
+
+const run = trained(2);
+const powers = existsSync(FILE) ? ignition() : dev;
+const isDevAllowed = powers.id === "dev";
+const proofs = [1, 2].map((segment) => proveTrained(run, segment, CHUNK_BITS, powers));
+const files = proofs.map((one) => encodeProofFile(run.program, CHUNK_BITS, one));
+const codeOf = (verdict: ProofVerdict) => (verdict.status === "valid" ? "valid" : verdict.code);
+
+interface Held {
+	readonly features?: Elements;
+	readonly labels?: Elements;
+	readonly before?: readonly Elements[];
+	readonly after?: readonly Elements[];
+}
+const verified = (segment: number, { features, labels, before, after }: Held = {}) =>
+	verifyProofFile(files[segment - 1]!, { isDevAllowed }, () => ({
+		data: { features: features ?? run.features, labels: labels ?? run.labels },
+		before: before ?? run.states[segment - 1]!.weights,
+		after: after ?? run.states[segment]!.weights,
+	}));
+
+test(`two segments, proven over ${isDevAllowed ? "powers of a known τ: no powers beside the checkout" : "Ignition's powers"}`, () => {
+	for (const segment of [1, 2]) {
+		const verdict = verified(segment);
+		assert.equal(codeOf(verdict), "valid");
+		assert.deepEqual(verdict.status === "valid" && verdict.bound, ["data", "before", "after"]);
+	}
+	assert.equal(gapBetween(proofs[0]!.statement, proofs[1]!.statement), null);
+	assert.ok(proofs[0]!.proof.length < 16_000, `${proofs[0]!.proof.length} bytes`);
+});
+
+test("a proof under a changed statement is refused", () => {
+	const [first, second] = proofs as [(typeof proofs)[0], (typeof proofs)[0]];
+	const changes = [{ stateAfter: "00".repeat(32) }, { features: "00".repeat(32) }, { job: "1" }, { firstStep: 4 }];
+	for (const change of changes) {
+		const file = encodeProofFile(run.program, CHUNK_BITS, { ...first, statement: { ...first.statement, ...change } });
+		assert.notEqual(codeOf(verifyProofFile(file, { isDevAllowed })), "valid", JSON.stringify(change));
+	}
+	const replayed = encodeProofFile(run.program, CHUNK_BITS, { statement: second.statement, proof: first.proof });
+	assert.notEqual(codeOf(verifyProofFile(replayed, { isDevAllowed })), "valid");
+	const odd = encodeProofFile(run.program, 11, first);
+	assert.equal(codeOf(verifyProofFile(odd, { isDevAllowed })), "PROOF_FORM");
+	assert.equal(codeOf(verifyProofFile(encodeProofFile(run.program, 14, first), { isDevAllowed })), "PROOF_STATEMENT");
+	assert.equal(codeOf(verifyProofFile(files[0]!.subarray(1), { isDevAllowed })), "FILE_NOT_EVIDENCE");
+});
+
+test("bytes with one changed number are not those of the proof", () => {
+	const one = (list: Elements, i: number) => {
+		const changed = list.slice();
+		changed[i] = Number(changed[i]) ^ 1;
+		return changed;
+	};
+	const { weights } = run.states[0]!;
+	const [before, after] = [weights.with(1, one(weights[1]!, 3)), run.states[1]!.weights.with(0, one(weights[0]!, 5))];
+	assert.equal(codeOf(verified(1, { features: one(run.features, 9) })), "PROOF_DATA");
+	assert.equal(codeOf(verified(1, { labels: one(run.labels, 7) })), "PROOF_DATA");
+	assert.equal(codeOf(verified(1, { before })), "PROOF_INITIAL");
+	assert.equal(codeOf(verified(1, { after })), "PROOF_RESULT");
+});
+
+test("commitments to other data than the roots of the statement are found from the bytes", () => {
+	// A row that this segment never sees is bound too.
+	const poisoned = [{ features: [30, 777] }, { labels: [7, 1 - run.labels[7]!] }] as const;
+	for (const poison of isDeep ? poisoned : poisoned.slice(0, 1)) {
+		const file = encodeProofFile(run.program, CHUNK_BITS, proveTrained(run, 1, CHUNK_BITS, dev, poison));
+		assert.equal(codeOf(verifyProofFile(file, { isDevAllowed: true })), "valid", "without bytes nobody can tell");
+		const verdict = verifyProofFile(file, { isDevAllowed: true }, () => ({ data: run }));
+		assert.equal(codeOf(verdict), "PROOF_DATA");
+	}
+});
