@@ -188,114 +188,148 @@ export interface RunCheat {
 
 const rounded = (sum: bigint, scale: bigint): bigint => (sum + (1n << (scale - 1n))) >> scale;
 
-export function runSegment(shape: Shape, start: Start, cheat: RunCheat = {}): Run {
-	const { sizes, batch, steps } = shape;
-	const links = sizes.length - 1;
-	const scale = BigInt(shape.scale);
-	const size = sizes.map((n) => 2 ** log(n));
-	const epoch = Math.floor((start.firstStep * batch) / shape.rows);
-	const { places, mask } = cubeOrder(start.seed, epoch, log(shape.rows));
-	const row = (place: number): number => {
-		const x = start.firstStep * batch - epoch * shape.rows + place;
-		const own = places.reduce((sum, from, j) => sum + (((x >> from) & 1) ^ ((mask >> j) & 1)) * 2 ** j, 0);
-		return cheat.row?.(own) ?? own;
-	};
-	const columns = new Map<string, bigint[]>();
-	const column = (name: string, length: number): bigint[] => {
-		if (!columns.has(name)) columns.set(name, new Array<bigint>(length).fill(0n));
-		return columns.get(name)!;
-	};
-	const spread = (list: readonly (readonly bigint[])[], width: number, length: number): bigint[] => {
-		const flat = new Array<bigint>(length).fill(0n);
-		for (const [i, one] of list.entries()) for (const [j, value] of one.entries()) flat[i * width + j] = value;
-		return flat;
-	};
-	columns.set("features 0", spread(start.features, size[0]!, shape.rows * size[0]!));
-	const classes = start.labels.map((label) =>
-		Array.from({ length: sizes[links]! }, (_, i) => (i === label ? 1n << BigInt(shape.activation) : 0n)),
-	);
-	columns.set("labels 0", spread(classes, size[links]!, shape.rows * size[links]!));
-	const now = start.weights.map((one, l) => spread(one, size[l]!, size[l + 1]! * size[l]!));
-	for (const [l, one] of now.entries()) columns.set(`before ${l}`, [...one]);
-	const count = steps * batch;
-	const z = now.map((_, l) => new Array<bigint>(count * size[l + 1]!).fill(0n));
-	const q = now.map((_, l) => new Array<bigint>(count * size[l + 1]!).fill(0n));
-	const entering = now.map((_, l) => new Array<bigint>(count * size[l]!).fill(0n));
-	const weights: bigint[][][] = now.map(() => []);
-	const round = cheat.round ?? ((sum: bigint, by: bigint) => rounded(sum, by));
-	for (let t = 0; t < steps; t++) {
-		const at = { from: t * batch, to: (t + 1) * batch };
-		for (const [l, one] of now.entries()) weights[l]!.push([...one]);
-		const seen = (l: number): readonly bigint[] => weights[l]![cheat.isStale ? Math.max(0, t - 1) : t]!;
-		for (let l = 0; l < links; l++) forth(l, at, seen(l));
-		for (let l = links - 1; l >= 0; l--) back(l, at, l === links - 1 ? [] : seen(l + 1));
-		for (let l = 0; l < links; l++) change(l, at);
-	}
-	if (cheat.isStale)
-		for (const list of weights) list.splice(0, steps, ...list.map((_, t) => list[Math.max(0, t - 1)]!));
-	for (const [l, one] of now.entries()) columns.set(`after ${l}`, one);
-	return { columns, z, q, weights, entering, row };
+interface Span {
+	/** Places of one step, among all of the segment. */
+	readonly from: number;
+	readonly to: number;
+}
 
-	function forth(l: number, { from, to }: { from: number; to: number }, own: readonly bigint[]): void {
-		const [n, k] = [size[l + 1]!, size[l]!];
-		const h = column(`h ${l}`, count * n);
-		const isLast = l === links - 1;
+class Runner {
+	readonly columns = new Map<string, bigint[]>();
+	readonly entering: bigint[][];
+	readonly z: bigint[][];
+	readonly q: bigint[][];
+	readonly now: bigint[][];
+	readonly size: readonly number[];
+	readonly row: (place: number) => number;
+	private readonly shape: Shape;
+	private readonly cheat: RunCheat;
+	private readonly links: number;
+
+	constructor(shape: Shape, start: Start, cheat: RunCheat) {
+		[this.shape, this.cheat, this.links] = [shape, cheat, shape.sizes.length - 1];
+		this.size = shape.sizes.map((n) => 2 ** log(n));
+		this.row = (place) => {
+			const own = rowOf(shape, start, place);
+			return cheat.row?.(own) ?? own;
+		};
+		const [first, last] = [this.size[0]!, this.size[this.links]!];
+		this.columns.set("features 0", spread(start.features, first, shape.rows * first));
+		const classes = start.labels.map((label) =>
+			Array.from({ length: shape.sizes[this.links]! }, (_, i) => (i === label ? 1n << BigInt(shape.activation) : 0n)),
+		);
+		this.columns.set("labels 0", spread(classes, last, shape.rows * last));
+		this.now = start.weights.map((one, l) => spread(one, this.size[l]!, this.size[l + 1]! * this.size[l]!));
+		for (const [l, one] of this.now.entries()) this.columns.set(`before ${l}`, [...one]);
+		const zeros = (width: number) => new Array<bigint>(shape.steps * shape.batch * width).fill(0n);
+		this.z = this.now.map((_, l) => zeros(this.size[l + 1]!));
+		this.q = this.now.map((_, l) => zeros(this.size[l + 1]!));
+		this.entering = this.now.map((_, l) => zeros(this.size[l]!));
+		for (let l = 0; l < this.links; l++)
+			for (const name of l === this.links - 1 ? ["h", "d"] : ["h", "d", "a", "m"])
+				this.columns.set(`${name} ${l}`, zeros(this.size[l + 1]!));
+	}
+
+	private round(sum: bigint, use: "z" | "q"): bigint {
+		const scale = BigInt(this.shape.scale);
+		return this.cheat.round?.(sum, scale, use) ?? rounded(sum, scale);
+	}
+
+	forth(l: number, { from, to }: Span, weights: readonly bigint[]): void {
+		const { shape, cheat, columns, entering } = this;
+		const [n, k] = [this.size[l + 1]!, this.size[l]!];
+		const bias = cheat.bias ?? 1n << BigInt(shape.activation);
 		for (let p = from; p < to; p++) {
-			for (let x = 0; x < k; x++) {
-				const bias = x === sizes[l]! - 1 ? (cheat.bias ?? 1n << BigInt(shape.activation)) : 0n;
+			for (let x = 0; x < k; x++)
 				entering[l]![p * k + x] =
-					l === 0 ? columns.get("features 0")![row(p) * k + x]! : columns.get(`a ${l - 1}`)![p * k + x]! + bias;
-			}
+					l === 0
+						? columns.get("features 0")![this.row(p) * k + x]!
+						: columns.get(`a ${l - 1}`)![p * k + x]! + (x === shape.sizes[l]! - 1 ? bias : 0n);
 			const seen = cheat.operand?.(`z ${l}`, entering[l]!) ?? entering[l]!;
 			for (let i = 0; i < n; i++) {
 				let sum = 0n;
-				for (let x = 0; x < k; x++) sum += seen[p * k + x]! * own[i * k + x]!;
+				for (let x = 0; x < k; x++) sum += seen[p * k + x]! * weights[i * k + x]!;
 				sum = cheat.sum?.(`z ${l}`, sum) ?? sum;
-				z[l]![p * n + i] = sum;
-				h[p * n + i] = round(sum, scale, "z");
-				if (isLast) continue;
-				const value = h[p * n + i]!;
-				const unit = cheat.relu?.(value) ?? { a: value > 0n ? value : 0n, m: value > 0n ? 1n : 0n };
-				column(`a ${l}`, count * n)[p * n + i] = unit.a;
-				column(`m ${l}`, count * n)[p * n + i] = unit.m;
+				this.z[l]![p * n + i] = sum;
+				const h = this.round(sum, "z");
+				columns.get(`h ${l}`)![p * n + i] = h;
+				if (l === this.links - 1) continue;
+				const { a, m } = cheat.relu?.(h) ?? { a: h > 0n ? h : 0n, m: h > 0n ? 1n : 0n };
+				columns.get(`a ${l}`)![p * n + i] = a;
+				columns.get(`m ${l}`)![p * n + i] = m;
 			}
 		}
 	}
 
-	function back(l: number, { from, to }: { from: number; to: number }, weightsOfNext: readonly bigint[]): void {
-		const n = size[l + 1]!;
-		const d = column(`d ${l}`, count * n);
+	/** `weights`: of the next link. */
+	back(l: number, { from, to }: Span, weights: readonly bigint[]): void {
+		const { shape, cheat, columns } = this;
+		const n = this.size[l + 1]!;
+		const d = columns.get(`d ${l}`)!;
 		const up = BigInt(shape.gradient - shape.activation);
 		for (let p = from; p < to; p++)
 			for (let i = 0; i < n; i++) {
-				if (l === links - 1) {
-					const [h, y] = [columns.get(`h ${l}`)![p * n + i]!, columns.get("labels 0")![row(p) * n + i]!];
+				if (l === this.links - 1) {
+					const [h, y] = [columns.get(`h ${l}`)![p * n + i]!, columns.get("labels 0")![this.row(p) * n + i]!];
 					d[p * n + i] = cheat.loss?.(h, y) ?? (h - y) << up;
 					continue;
 				}
-				const next = size[l + 2]!;
+				const next = this.size[l + 2]!;
 				const gradients = columns.get(`d ${l + 1}`)!;
 				const seen = cheat.operand?.(`q ${l}`, gradients) ?? gradients;
 				let sum = 0n;
-				for (let j = 0; j < next; j++) sum += seen[p * next + j]! * weightsOfNext[j * n + i]!;
+				for (let j = 0; j < next; j++) sum += seen[p * next + j]! * weights[j * n + i]!;
 				sum = cheat.sum?.(`q ${l}`, sum) ?? sum;
-				q[l]![p * n + i] = sum;
-				const own = columns.get(`m ${l}`)![p * n + i] === 0n ? 0n : round(sum, scale, "q");
+				this.q[l]![p * n + i] = sum;
+				const own = columns.get(`m ${l}`)![p * n + i] === 0n ? 0n : this.round(sum, "q");
 				d[p * n + i] = cheat.gradient?.(own) ?? own;
 			}
 	}
 
-	function change(l: number, { from, to }: { from: number; to: number }): void {
-		const [n, k] = [size[l + 1]!, size[l]!];
-		const own = { entering: entering[l]!, d: columns.get(`d ${l}`)! };
-		const by = cheat.changed?.(l, own.entering, own.d) ?? own;
+	change(l: number, { from, to }: Span): void {
+		const [n, k] = [this.size[l + 1]!, this.size[l]!];
+		const own = { entering: this.entering[l]!, d: this.columns.get(`d ${l}`)! };
+		const by = this.cheat.changed?.(l, own.entering, own.d) ?? own;
 		for (let p = from; p < to; p++)
 			for (let i = 0; i < n; i++)
 				for (let x = 0; x < k; x++) {
 					const change = by.entering[p * k + x]! * by.d[p * n + i]!;
-					now[l]![i * k + x]! -= cheat.taken?.(change) ?? change;
+					this.now[l]![i * k + x]! -= this.cheat.taken?.(change) ?? change;
 				}
 	}
+}
+
+function spread(list: readonly (readonly bigint[])[], width: number, length: number): bigint[] {
+	const flat = new Array<bigint>(length).fill(0n);
+	for (const [i, one] of list.entries()) for (const [j, value] of one.entries()) flat[i * width + j] = value;
+	return flat;
+}
+
+/** Which row stands at a place of the segment. */
+function rowOf({ batch, rows }: Shape, { seed, firstStep }: Start, place: number): number {
+	const epoch = Math.floor((firstStep * batch) / rows);
+	const { places, mask } = cubeOrder(seed, epoch, log(rows));
+	const x = firstStep * batch - epoch * rows + place;
+	return places.reduce((sum, from, j) => sum + (((x >> from) & 1) ^ ((mask >> j) & 1)) * 2 ** j, 0);
+}
+
+export function runSegment(shape: Shape, start: Start, cheat: RunCheat = {}): Run {
+	const runner = new Runner(shape, start, cheat);
+	const { columns, z, q, entering, row, now } = runner;
+	const links = shape.sizes.length - 1;
+	const weights: bigint[][][] = now.map(() => []);
+	for (let t = 0; t < shape.steps; t++) {
+		const at = { from: t * shape.batch, to: (t + 1) * shape.batch };
+		for (const [l, one] of now.entries()) weights[l]!.push([...one]);
+		const seen = (l: number): readonly bigint[] => weights[l]![cheat.isStale ? Math.max(0, t - 1) : t]!;
+		for (let l = 0; l < links; l++) runner.forth(l, at, seen(l));
+		for (let l = links - 1; l >= 0; l--) runner.back(l, at, l === links - 1 ? [] : seen(l + 1));
+		for (let l = 0; l < links; l++) runner.change(l, at);
+	}
+	if (cheat.isStale)
+		for (const list of weights) list.splice(0, shape.steps, ...list.map((_, t) => list[Math.max(0, t - 1)]!));
+	for (const [l, one] of now.entries()) columns.set(`after ${l}`, one);
+	return { columns, z, q, weights, entering, row };
 }
 
 /** low, lowBack and limbs of a run that is done. */

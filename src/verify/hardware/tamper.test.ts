@@ -188,7 +188,7 @@ test("attachments swapped, shared or unused", () => {
 test("no code of the verdict kinds is left untried by the tests of verifiers", async () => {
 	const { globSync, readFileSync } = await import("node:fs");
 	const cwd = fileURLToPath(new URL("../../..", import.meta.url));
-	const texts = globSync("{src/verify,tests/attestation}/**/*.{test,test-kit}.ts", { cwd })
+	const texts = globSync("{src/verify,tests/attestation,tests/zk}/**/*.{test,test-kit}.ts", { cwd })
 		.map((name) => readFileSync(`${cwd}/${name}`, "utf8"))
 		.join("\n");
 	const exempt = ["INTERNAL", "ABORTED"]; // never reached; given by the probe
