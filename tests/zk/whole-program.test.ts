@@ -1,16 +1,18 @@
 // A small MLP is trained by its program, two of its segments are proven, and the proofs verified as anybody would: over Ignition's powers where they lie beside the checkout,
 // else over powers of a known τ. Then bytes that are not those of the proof.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
+import { runCommand } from "../../src/cli/run-command.ts";
 import { encodeProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { type Powers, readIgnition } from "../../src/verify/zk/srs.ts";
 import { gapBetween } from "../../src/verify/zk/statement.ts";
-import type { Elements } from "../../src/work/operators/tensor-type.ts";
+import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import type { Point } from "../../vectors/naive-bn254.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { dev, proveTrained, trained } from "./trained.test-kit.ts";
@@ -106,3 +108,42 @@ test("commitments to other data than the roots of the statement are found from t
 		assert.equal(codeOf(verdict), "PROOF_DATA");
 	}
 });
+
+test("assay verify: what is shown, with and without bytes", async () => {
+	const scratch = mkdtempSync(join(tmpdir(), "assay-zk-"));
+	try {
+		const file = (name: string, ...parts: readonly Uint8Array[]) => {
+			writeFileSync(join(scratch, name), Buffer.concat(parts));
+			return join(scratch, name);
+		};
+		const bytes = (...list: readonly Elements[]) => list.map(elementsToBytes);
+		const proof = file("segment.proof", files[0]!);
+		const data = file("data", ...bytes(run.features, run.labels));
+		const [first, last] = run.states.map(({ weights }, i) => file(`state ${i}`, ...bytes(...weights)));
+		const dev = isDevAllowed ? ["--dev"] : [];
+		const bound = await assay("verify", proof, "--data", data, "--initial", first!, "--result", last!, ...dev);
+		assert.equal(bound.code, 0, bound.out + bound.err);
+		assert.match(bound.out, /VALID {2}steps 0 to 1 .*data and weights at hand are those of the proof/s);
+		assert.equal(/SRS_DEV/.test(bound.out), isDevAllowed);
+		const alone = await assay("verify", proof, ...dev);
+		assert.equal(alone.code, 0);
+		assert.match(alone.out, /not shown without --data, --initial, --result/);
+		const swapped = await assay("verify", proof, "--initial", last!, ...dev, "--json");
+		assert.equal(swapped.code, 1);
+		assert.equal(JSON.parse(swapped.out).code, "PROOF_INITIAL");
+		assert.match((await assay("verify", proof, "--result", data, ...dev)).err, /TENSOR_SIZE/);
+		assert.match((await assay("verify", "vectors/h200.assay", "--dev")).err, /--dev is for proofs of training/);
+		if (isDevAllowed) assert.match((await assay("verify", proof)).out, /INVALID {2}SRS_DEV/);
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+});
+
+async function assay(...args: string[]) {
+	const said = { out: "", err: "" };
+	const stream = (name: "out" | "err") =>
+		({ write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+	const cwd = fileURLToPath(new URL("../..", import.meta.url));
+	const io = { out: stream("out"), err: stream("err"), env: {}, cwd, interrupted: new AbortController().signal };
+	return { code: await runCommand(args, io), ...said };
+}

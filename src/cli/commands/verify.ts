@@ -23,7 +23,8 @@ export const verifyCommand = command({
 	name: "verify",
 	about: `Checks every signature, hash, path, time and spot check of an evidence file, and derives its figures again. Of a fraud file (assay job
 diff writes them) it judges the contradiction; valid means that the claim it accuses is convicted. Of a receipt of RISC Zero or SP1 (JSON,
-docs/receipts.md) it checks the proof.`,
+docs/receipts.md) it checks the proof. Of a proof of training (docs/zk.md) it checks the proof, and with --data, --initial and --result
+whether it is about your bytes: without these nobody knows whose commitments it is about.`,
 	takes: "FILE",
 	options: {
 		signer: list("KEY", "accept only this verifier's key", hexKey),
@@ -34,6 +35,10 @@ docs/receipts.md) it checks the proof.`,
 		host: text("KEY", "accept only this host's answer to a roll call", { shape: hexKey }),
 		claim: text("HASH", "accept only a fraud file that accuses this claim", { shape: hexKey }),
 		program: text("ID", "accept only a receipt of this image id or vkey", { shape: hexKey }),
+		data: text("FILE", "compare a proof of training with these features and labels"),
+		initial: text("FILE", "compare a proof of training with these weights before its first step"),
+		result: text("FILE", "compare a proof of training with these weights after its last step"),
+		dev: flag("accept a proof of training over powers of a known τ, which proves nothing; for tests"),
 		json: flag("print the verdict as JSON"),
 	},
 	exits: { 0: "valid", 1: "invalid", 2: "inconclusive", 66: "unreadable file", 69: "no answer of the node" },
@@ -41,6 +46,12 @@ docs/receipts.md) it checks the proof.`,
 	async run(values, io, path = "") {
 		const file = readEvidence(path);
 		const maxAge = values["max-age"];
+		if (formatOf(file) === "assay-zk") {
+			const { verifyTrainingProof } = await import("../verify-proof-file.ts");
+			return verifyTrainingProof(file, path, values, io);
+		}
+		const forProofs = (["data", "initial", "result"] as const).find((name) => values[name] !== undefined);
+		if (forProofs !== undefined || values.dev) throw usageError(`--${forProofs ?? "dev"} is for proofs of training`);
 		if (formatOf(file) === "assay-fraud") return verifyFraudFile(file, path, values, io);
 		if (values.claim !== undefined) throw usageError("--claim is for fraud files");
 		if (isReceipt(file)) return verifyReceiptFile(file, path, values, io);

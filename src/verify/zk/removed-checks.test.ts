@@ -404,6 +404,6 @@ test("every claim and every term of the verifier is on the list", () => {
 	assert.deepEqual(missing, ["\treturn sum === claim ? ends : null;", "\t\trun.claim(column, link, at, value);"]);
 });
 
-// Every other one, unless there is time.
+// Every third one, unless there is time.
 for (const [i, [name, [removed, cheat, code]]] of Object.entries(CASES).entries())
-	if (isDeep || i % 2 === 0) test(name, () => needs(removed, cheat, code));
+	if (isDeep || i % 3 === 0) test(name, () => needs(removed, cheat, code));
