@@ -181,7 +181,8 @@ mkdirSync(join(stage, "dist"), { recursive: true });
 takeCollateral(collateral, stage);
 const deviceCode = takeEngines(engines, stage);
 const inputs = await packCli(stage);
-await ensureBuilt(join(stage, "dist/web"));
+await ensureBuilt();
+cpSync(join(root, "build/web"), join(stage, "dist/web"), { recursive: true });
 for (const path of ["bin/assay.mjs", "README.md", "docs", ...globSync("vectors/*.assay", { cwd: root })])
 	cpSync(join(root, path), join(stage, path), { recursive: true });
 writeManifest(stage);

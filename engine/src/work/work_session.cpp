@@ -6,7 +6,7 @@
 namespace assay::work {
 namespace {
 
-constexpr uint64_t kPieceBytes = 1 << 20;
+constexpr uint64_t kSentBytes = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& why) { throw EngineError(ErrorCode::bad_request, why); }
 
@@ -150,7 +150,7 @@ void WorkSession::fetch(uint32_t tensor, uint64_t offset, uint64_t length, const
   if (length == 0 || offset > whole || length > whole - offset)
     throw EngineError(ErrorCode::tensor_size, std::to_string(length) + " bytes from " + std::to_string(offset) + " on, of " + std::to_string(whole));
   for (uint64_t done = 0; done < length;) {
-    std::vector<uint8_t> piece(std::min(kPieceBytes, length - done));
+    std::vector<uint8_t> piece(std::min(kSentBytes, length - done));
     runner_->read(tensor, offset + done, piece);
     done += piece.size();
     give(std::move(piece));
