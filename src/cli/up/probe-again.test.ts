@@ -1,6 +1,7 @@
 // Which probes are asked for again, and which are not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { probeAgain } from "./probe-again.ts";
 
 const provider = (id: string, more: object = {}) => ({
@@ -37,10 +38,16 @@ test("hosts that proved no memory are probed again, one at a time, once for each
 		getProviderScore: async () => ({ terms: { why: null } }),
 		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
 	};
-	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: true, everyMs: 1 });
+	let nowMs = 1_000_000;
+	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: true, everyMs: 1, nowMs: () => nowMs });
 	await enough;
+	const count = (name: string) => asked.filter((id) => id === name).length;
+	assert.deepEqual([count("busy"), count("stuck")], [6, 1]);
+	// After a rest, once more.
+	nowMs += 300_000;
+	for (const until = looks + 20; looks < until; ) await sleep(1);
 	await stop();
-	assert.deepEqual([asked.filter((id) => id === "busy").length, asked.filter((id) => id === "stuck").length], [6, 1]);
+	assert.deepEqual([count("busy"), count("stuck")], [7, 1]);
 	assert.deepEqual([...new Set(asked)].sort(), ["busy", "stuck"]);
 });
 

@@ -1,14 +1,15 @@
 // A CPU that was busy while it was probed proves no memory, and a host without that figure gets no jobs. One that was idle while it was probed, and is busy
 // since, is late for every roll call: more is asked of it than it can do now. On the machine of `assay up` both are probed again soon, one at a time, a few
-// times: a user who waits is better served than by the schedule's hour. Nothing is taken for proven that was not.
+// times, then seldom: a user who waits is better served than by the schedule's hour. Nothing is taken for proven that was not.
 import type { ApiClient } from "../../api/create-client.ts";
 import { NO_CALL_ANSWERED } from "../../market/scores/score-provider.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 
 const LOOK_EVERY_MS = 5000;
-/** Of one provider. */
+/** Of one provider, one after the other; then each after a rest: a machine that was busy for long comes free some time. */
 const MOST_TRIES = 6;
+const REST_MS = 300_000;
 
 type Asking = Pick<
 	ApiClient,
@@ -20,15 +21,16 @@ export interface ProbeAgain {
 	/** False: of quick probes, which never prove memory. */
 	readonly isMemoryWanted: boolean;
 	readonly everyMs?: number;
+	readonly nowMs?: () => number;
 }
 
 /** Gives the function that stops it. `client` may ask for probes. */
 export function probeAgain(
 	client: Asking,
-	{ onAsked, isMemoryWanted, everyMs = LOOK_EVERY_MS }: ProbeAgain,
+	{ onAsked, isMemoryWanted, everyMs = LOOK_EVERY_MS, nowMs = Date.now }: ProbeAgain,
 ): () => Promise<void> {
 	const stopping = new AbortController();
-	const tries = new Map<string, { count: number; probedAtMs: number }>();
+	const tries = new Map<string, { count: number; probedAtMs: number; askedAtMs: number }>();
 	const whyAgain = async (id: string, probedAtMs: number): Promise<string | null> => {
 		if (isMemoryWanted) {
 			const { figures } = await client.getProvider({ params: { id } });
@@ -47,12 +49,13 @@ export function probeAgain(
 		const { rows } = await client.listProviders({ query: { limit: 100 } });
 		for (const { id, name, connected, lastVerdict, lastProbeAtMs } of rows) {
 			if (!connected || lastVerdict !== "valid" || lastProbeAtMs === null) continue;
-			const known = tries.get(id) ?? { count: 0, probedAtMs: 0 };
-			// Asked for and not made yet, or often enough.
-			if (known.probedAtMs === lastProbeAtMs || known.count >= MOST_TRIES) continue;
+			const known = tries.get(id) ?? { count: 0, probedAtMs: 0, askedAtMs: 0 };
+			const isResting = known.count >= MOST_TRIES && nowMs() - known.askedAtMs < REST_MS;
+			// Asked for and not made yet, or often enough for now.
+			if (known.probedAtMs === lastProbeAtMs || isResting) continue;
 			const why = await whyAgain(id, lastProbeAtMs);
 			if (why === null) continue;
-			tries.set(id, { count: known.count + 1, probedAtMs: lastProbeAtMs });
+			tries.set(id, { count: known.count + 1, probedAtMs: lastProbeAtMs, askedAtMs: nowMs() });
 			await client.askProbe({ params: { id }, body: { why } });
 			onAsked(name, why);
 			return;
