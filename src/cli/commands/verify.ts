@@ -47,7 +47,7 @@ whether it is about your bytes: without these nobody knows whose commitments it 
 		const file = readEvidence(path);
 		const maxAge = values["max-age"];
 		if (formatOf(file) === "assay-zk") {
-			const { verifyTrainingProof } = await import("../verify-proof-file.ts");
+			const { verifyTrainingProof } = await import("../verify/verify-proof-file.ts");
 			return verifyTrainingProof(file, path, values, io);
 		}
 		const forProofs = (["data", "initial", "result"] as const).find((name) => values[name] !== undefined);
@@ -59,7 +59,7 @@ whether it is about your bytes: without these nobody knows whose commitments it 
 		if (values.chain !== undefined || formatOf(file) === "assay-roll-call") {
 			if (values.signer !== undefined || values.probe !== undefined)
 				throw usageError("--signer and --probe are for files of probes; a roll call's has --roll-call and --host");
-			const { verifyRollCallFile } = await import("../verify-roll-call-file.ts");
+			const { verifyRollCallFile } = await import("../verify/verify-roll-call-file.ts");
 			const notBeforeS = maxAge === undefined ? undefined : Date.now() / 1000 - maxAge * 86_400;
 			return verifyRollCallFile(file, path, { ...values, contract: values["roll-call"], notBeforeS }, io);
 		}

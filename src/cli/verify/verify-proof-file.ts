@@ -1,17 +1,17 @@
 // `assay verify PROOF`: a proof of a segment of training, docs/zk.md, and whether bytes at hand are those that it is about. Not here: the check itself (src/verify/zk/).
-import { realEnvironment } from "../platform/environment.ts";
-import { AssayError } from "../protocol/assay-error.ts";
-import { codes } from "../protocol/codes.ts";
-import type { HeldBytes } from "../verify/zk/bind-bytes.ts";
-import { type ProofVerdict, verifyProofFile } from "../verify/zk/proof-file.ts";
-import { bytesOf, bytesToElements, type Elements, elementCount } from "../work/operators/tensor-type.ts";
-import type { Program, Tensor } from "../work/program/shapes.ts";
-import type { CliIo } from "./command.ts";
-import { readInput } from "./evidence-file.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { formatDuration } from "./print/format.ts";
-import type { Paint } from "./print/paint.ts";
-import { printResult } from "./print/print-result.ts";
+import { realEnvironment } from "../../platform/environment.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
+import type { HeldBytes } from "../../verify/zk/bind-bytes.ts";
+import { type ProofVerdict, verifyProofFile } from "../../verify/zk/proof-file.ts";
+import { bytesOf, bytesToElements, type Elements, elementCount } from "../../work/operators/tensor-type.ts";
+import type { Program, Tensor } from "../../work/program/shapes.ts";
+import type { CliIo } from "../command.ts";
+import { readInput } from "../evidence-file.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { formatDuration } from "../print/format.ts";
+import type { Paint } from "../print/paint.ts";
+import { printResult } from "../print/print-result.ts";
 
 export interface ProofOptions {
 	readonly data?: string | undefined;

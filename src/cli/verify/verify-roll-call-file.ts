@@ -1,17 +1,17 @@
 // `assay verify` for the file of a roll call: asks the node that was named, if one was, and prints the verdict. The chain's client is loaded
 // only then.
-import { realEnvironment } from "../platform/environment.ts";
-import { AssayError } from "../protocol/assay-error.ts";
-import { decodeRollCallFile, type RollCallBody } from "../protocol/roll-call/roll-file.ts";
-import type { ChainFacts, RollExpectations } from "../verify/roll-call/chain-facts.ts";
-import { readChainFacts } from "../verify/roll-call/read-chain-facts.ts";
-import { verifyRollCall } from "../verify/roll-call/verify-roll-call.ts";
-import type { CliIo } from "./command.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { usageError } from "./options.ts";
-import { formatDuration } from "./print/format.ts";
-import { printResult } from "./print/print-result.ts";
-import { rollCallLines } from "./print/roll-call-lines.ts";
+import { realEnvironment } from "../../platform/environment.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { decodeRollCallFile, type RollCallBody } from "../../protocol/roll-call/roll-file.ts";
+import type { ChainFacts, RollExpectations } from "../../verify/roll-call/chain-facts.ts";
+import { readChainFacts } from "../../verify/roll-call/read-chain-facts.ts";
+import { verifyRollCall } from "../../verify/roll-call/verify-roll-call.ts";
+import type { CliIo } from "../command.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { usageError } from "../options.ts";
+import { formatDuration } from "../print/format.ts";
+import { printResult } from "../print/print-result.ts";
+import { rollCallLines } from "../print/roll-call-lines.ts";
 
 interface Asked {
 	readonly chain?: string | undefined;
@@ -44,7 +44,7 @@ const NODE_PATIENCE_MS = 10_000;
 
 async function askNode(url: string, body: RollCallBody): Promise<ChainFacts> {
 	if (!/^https?:\/\//.test(url)) throw usageError(`--chain takes a URL with http:// or https://, not '${url}'`);
-	const { httpRpc, withRetries } = await import("../chain/node/http-rpc.ts");
+	const { httpRpc, withRetries } = await import("../../chain/node/http-rpc.ts");
 	const rpc = withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS });
 	try {
 		return await readChainFacts(rpc, body);
