@@ -109,7 +109,7 @@ export function layoutOf(shape: Shape): { groups: Group[]; blocks: Map<string, B
 		const bits = c + log(chunks);
 		const start = Math.ceil(end / 2 ** bits) * 2 ** bits;
 		groups.push({ name, first: start / 2 ** c, chunks, bits });
-		end = start + chunks * 2 ** c;
+		end = start + 2 ** bits;
 		let at = start;
 		for (const [block, own] of [...list].sort(([, a], [, b]) => b - a)) {
 			blocks.set(block, { name: block, at, bits: own });

@@ -2,8 +2,9 @@
 // them. Each cheater is honest in all else. Numbers are small, so that tables are; the plan of a whole program is in tests/zk.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { scaled } from "../../../tests/fuzz.test-kit.ts";
+import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { inverse, mod, R, word } from "../../../vectors/naive-bn254.ts";
+import { valueAt } from "../../../vectors/naive-mercury.ts";
 import type { Shape } from "../../../vectors/naive-plan.ts";
 import { statementHash as naiveHash, type SegmentCheat } from "../../../vectors/naive-segment.ts";
 import { numbers } from "../../../vectors/rows.ts";
@@ -40,6 +41,20 @@ test("honest segments of random shapes are valid, and as long as the plan says",
 		assert.deepEqual(Buffer.from(statementHash(proven.statement)), Buffer.from(naiveHash(proven.statement)));
 		assert.equal(proven.proof.length, proofSizes(proven.plan).bytes);
 		assert.equal(codeOf(proven), "valid", JSON.stringify({ sizes, batch, steps }));
+	}
+});
+
+test("what is said of the bytes is about one group alone, also where it has no power of two of chunks", () => {
+	const shape = shapeOf({ sizes: [8, 4, 4], batch: 1, steps: 1, chunkBits: 4 });
+	const proven = prove(shape, startOf(shape, "uneven"));
+	assert.equal(proven.plan.groups[2]!.chunks, 3);
+	const found = verdict(proven);
+	assert.equal(found.status, "valid");
+	if (found.status !== "valid") return;
+	for (const [i, name] of [[2, "before"] as const, [3, "after"] as const]) {
+		const list = [...proven.prover.columns.get(`${name} 0`)!, ...proven.prover.columns.get(`${name} 1`)!];
+		const padded = [...list.map((one) => mod(one)), ...new Array<bigint>(64 - list.length).fill(0n)];
+		assert.equal(found.bytes.values[i], valueAt(padded, found.bytes.point.slice(-6)), name);
 	}
 });
 
@@ -223,6 +238,17 @@ test("every scalar that is sent counts", () => {
 		};
 		assert.equal(cheated({ sent }), code, `message ${kind}`);
 	}
+});
+
+test("one changed bit anywhere: never valid, never an exception", () => {
+	fc.assert(
+		fc.property(fc.nat(8 * HONEST.proof.length - 1), (bit) => {
+			const changed = Uint8Array.from(HONEST.proof);
+			changed[bit >> 3]! ^= 1 << (bit & 7);
+			assert.notEqual(codeOf(HONEST, { proof: changed }), "valid");
+		}),
+		{ numRuns: scaled(20) },
+	);
 });
 
 test("another length or spelling is refused as that", () => {

@@ -206,7 +206,8 @@ function placed(wanted: Readonly<Record<GroupName, readonly Wanted[]>>, c: numbe
 		const bits = c + bitsFor(chunks);
 		let at = Math.ceil(end / 2 ** bits) * 2 ** bits;
 		groups.push({ name, firstChunk: at / 2 ** c, chunks, bits });
-		end = at + chunks * 2 ** c;
+		// Also what no chunk of the group has: a claim about a whole group is about zeros there.
+		end = at + 2 ** bits;
 		for (const one of wanted[name].toSorted((a, b) => b.bits - a.bits)) {
 			blocks.push({ ...one, at });
 			at += 2 ** one.bits;

@@ -36,7 +36,17 @@ test("the plan of a small MLP", () => {
 	]);
 	const bits = (column: string) => plan.blocks.filter((one) => one.column === column).map((one) => one.bits);
 	assert.deepEqual(["h", "a", "d", "limb0", "biasHelper"].map(bits), [[8, 7], [8], [8, 7], [6, 5], [5]]);
-	for (const c of [undefined, 8, 14]) placesFit(compilePlan(exact(), c) as ZkPlan);
+	for (const c of [undefined, 4, 8, 14]) placesFit(compilePlan(exact(), c) as ZkPlan);
+	// Weights of three chunks, which take the room of four.
+	const uneven = compilePlan(exact({}, [8, 4, 4]), 4) as ZkPlan;
+	assert.deepEqual(
+		uneven.groups.slice(2, 4).map(({ chunks, bits: size }) => [chunks, size]),
+		[
+			[3, 6],
+			[3, 6],
+		],
+	);
+	placesFit(uneven);
 });
 
 /** No two blocks overlap, each stands at a multiple of its size and inside its group, and each group at a multiple of its own. */
@@ -45,7 +55,7 @@ function placesFit({ blocks, groups, chunkBits, bits }: ZkPlan): void {
 	for (const group of groups) {
 		const at = group.firstChunk * 2 ** chunkBits;
 		assert.ok(at >= end && at % 2 ** group.bits === 0);
-		end = at + group.chunks * 2 ** chunkBits;
+		end = at + 2 ** group.bits;
 		const own = blocks.filter((one) => one.at >= at && one.at < end).toSorted((a, b) => a.at - b.at);
 		let next = at;
 		for (const block of own) {
@@ -53,7 +63,7 @@ function placesFit({ blocks, groups, chunkBits, bits }: ZkPlan): void {
 			assert.equal(block.at % 2 ** block.bits, 0);
 			next += 2 ** block.bits;
 		}
-		assert.ok(next <= end && own.length > 0);
+		assert.ok(next <= at + group.chunks * 2 ** chunkBits && own.length > 0);
 	}
 	assert.ok(end <= 2 ** bits);
 }
