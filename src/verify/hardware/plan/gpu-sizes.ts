@@ -91,20 +91,30 @@ export function precisionSpec(
 	return { kind: "gemm", device, precision, ...shape, rounds, keep: Math.min(rounds, room), samples };
 }
 
-/**
- * 2²⁰ lanes are several full waves of the largest cards (H200: 132 × 2048 threads). 8192 steps: the verifier runs a sampled lane again
- * step by step, and 64 lanes of 8192 emulated fp64 fmas are about 0.1 s of JavaScript.
- */
+/** Of a warm-up, and of a card that would take long for more: 2²⁰ lanes are several full waves of the largest cards. */
 export const GPU_FMA = { lanes: 2 ** 20, steps: 8192 } as const;
 
 /**
- * Lanes of one round on a GPU: about 10 ms of work, at most 2²⁴ (128 MiB of fp64). A round's launches, tree and root cost some
- * 0.15 ms on an H200: at 2²⁰ lanes that was a third of the time, and the figure showed 43 of 60 Tflop/s.
+ * A round's launches, tree and root cost some 0.15 ms on an H200 (twice that beside busy cores): a round lasts fifty times as long. More steps of a lane cost a card
+ * no hashing, but the verifier runs a sampled lane again step by step (POLICY.workNs): 64 lanes of any of these take 0.02 to 0.04 s.
  */
-function gpuFmaLanes(opsPerS: number): number {
-	let lanes: number = GPU_FMA.lanes;
-	while (lanes < 2 ** 24 && opsOfRound({ kind: "fma", lanes, steps: GPU_FMA.steps }) < 0.01 * opsPerS) lanes *= 2;
-	return lanes;
+const ROUND_S = 0.015;
+const MAX_STEPS: Readonly<Record<FmaPrecision, number>> = { fp32: 32768, fp64: 8192, int32: 16384 };
+/**
+ * Lanes in whole waves, so that no multiprocessor waits for others at the end. A block of the engine's has 1,024 lanes, and 8 of them (6 on
+ * GeForce cards, 4 on Turing) run side by side on a multiprocessor: 24 fit all.
+ */
+const WAVE_LANES = 24 * 1024;
+const MAX_LANES = 2 ** 24;
+
+function gpuFmaSize(units: number, precision: FmaPrecision, opsPerS: number): { lanes: number; steps: number } {
+	const wave = WAVE_LANES * units;
+	const wanted = (ROUND_S * opsPerS) / 2;
+	let { steps }: { steps: number } = GPU_FMA;
+	if (units < 1 || wave > MAX_LANES || wave * steps > wanted) return GPU_FMA;
+	while (steps < MAX_STEPS[precision] && 2 * steps * wave <= wanted) steps *= 2;
+	const waves = Math.floor(Math.min(wanted / steps, MAX_LANES) / wave);
+	return { lanes: waves * wave, steps };
 }
 
 export function fmaSpec(
@@ -122,9 +132,9 @@ export function gpuFmaSpec(
 	device: number,
 	precision: FmaPrecision,
 	samples: number,
-	size: { readonly budgetS: number; readonly opsPerS: number },
+	size: { readonly units: number; readonly budgetS: number; readonly opsPerS: number },
 ): FmaSpec {
-	return fmaSpec(device, precision, samples, { ...size, lanes: gpuFmaLanes(size.opsPerS), steps: GPU_FMA.steps });
+	return fmaSpec(device, precision, samples, { ...size, ...gpuFmaSize(size.units, precision, size.opsPerS) });
 }
 
 /**

@@ -84,7 +84,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		release: releasePhase("cpu"),
 		alone: alonePhases("cpu", "int8", budgets),
 		scalarWarmUps: scalarWarmUps(budgets),
-		scalars: scalarPhases("cpu", budgets, (device, precision, opsPerS, besideS) => {
+		scalars: scalarPhases("cpu", budgets, ({ device }, precision, opsPerS, besideS) => {
 			const size = { ...CPU_FMA, budgetS: lastingS(budgets.cpuFmaS, besideS), opsPerS };
 			return fmaSpec(device, precision, Math.ceil(samples / 2), size);
 		}),

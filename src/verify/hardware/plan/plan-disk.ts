@@ -85,7 +85,8 @@ export function diskPhases(
 			name: "disk trial",
 			step: (seen) => {
 				const disk = diskOf(seen);
-				if (disk === null) return null;
+				const isDone = seen.warmUps.some(({ run }) => run.kind === "copy");
+				if (disk === null || isDone) return null;
 				const { device, source } = disk;
 				const newest = Math.min(source.spec.keep, Math.ceil(TRIAL_BYTES / roundBytes(source.spec)));
 				return warm([

@@ -40,7 +40,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				seen,
 				gpusWith(seen, precision).map((device) =>
 					precisionSpec(device, claimOf(seen, device), precision, samples, {
-						budgetS: budgets.precisionS,
+						budgetS: budgets.precisionS[precision],
 						opsPerS: filledAt(seen, device),
 					}),
 				),
@@ -55,8 +55,8 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		products: budgets.precisions.map((precision) => ({ precision, phase: ofPrecision(precision) })),
 		alone: alonePhases("gpu", "fp16", budgets),
 		scalarWarmUps: scalarWarmUps(budgets),
-		scalars: scalarPhases("gpu", budgets, (device, precision, opsPerS) =>
-			gpuFmaSpec(device, precision, Math.ceil(samples / 2), { budgetS: budgets.gpuFmaS, opsPerS }),
+		scalars: scalarPhases("gpu", budgets, ({ device, units }, precision, opsPerS) =>
+			gpuFmaSpec(device, precision, Math.ceil(samples / 2), { units, budgetS: budgets.gpuFmaS, opsPerS }),
 		),
 		sustained: sustainedPhase("gpu", options, 30_000),
 	};
@@ -149,6 +149,17 @@ function memoryPhases(budgets: Budgets, samples: number) {
 	return { fill, fillSmaller, streamTrial, stream };
 }
 
+/** Small rounds show two thirds of an H200's speed. */
+const LARGE_ROUNDS_FASTER = 1.5;
+/** In the size of the run that counts: its speed is then known, and the card has room for its lanes. */
+function asAsked(seen: Seen, run: WarmUp): WarmUp {
+	if (run.kind !== "fma") return run;
+	const opsPerS = LARGE_ROUNDS_FASTER * speedOf(seen, run.device, run.precision).opsPerS;
+	const { units } = claimOf(seen, run.device);
+	const { lanes, steps } = gpuFmaSpec(run.device, run.precision, 1, { units, budgetS: 0, opsPerS });
+	return lanes * steps > run.lanes * run.steps ? { ...run, lanes, steps, rounds: 2 } : run;
+}
+
 function scalarWarmUps({ fma }: Budgets): Phase[] {
 	const runs = (seen: Seen) =>
 		fma.flatMap((precision) =>
@@ -156,6 +167,9 @@ function scalarWarmUps({ fma }: Budgets): Phase[] {
 		);
 	return [
 		{ name: "gpu fma warm-up", step: (seen) => warm(runs(seen)) },
-		{ name: "gpu fma warm-up, longer", step: (seen) => warm(longerRuns(seen, devicesOf(seen, "gpu"), "fma")) },
+		{
+			name: "gpu fma warm-up, longer",
+			step: (seen) => warm(longerRuns(seen, devicesOf(seen, "gpu"), "fma").map((run) => asAsked(seen, run))),
+		},
 	];
 }

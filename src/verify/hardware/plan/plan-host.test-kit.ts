@@ -60,7 +60,7 @@ export const OPTIONS: PlanOptions = { quick: false, sustainMs: 0, samples: null 
 export function play(
 	host: Host,
 	options: PlanOptions = OPTIONS,
-): { stages: Stage[]; dropped: Stage[]; seconds: number } {
+): { stages: Stage[]; dropped: Stage[]; trials: (readonly WarmUp[])[]; seconds: number } {
 	const plan = planProbe(options);
 	const steps: string[] = [];
 	const warmUps: WarmUpSeen[] = [];
@@ -68,15 +68,17 @@ export function play(
 	const tooBig: ChallengeSpec[] = [];
 	const stages: Stage[] = [];
 	const dropped: Stage[] = [];
+	const trials: (readonly WarmUp[])[] = [];
 	let seconds = 0;
 	const rate = (d: number, kind: "gemm" | "fma") => host.opsPerS[d]! / (kind === "gemm" ? 1 : 10);
 	for (let guard = 0; guard < 300; guard++) {
 		const seen: Seen = { claim: host.claim, rttUs: 200, steps, warmUps, challenges, tooBig };
 		const step = plan(seen);
-		if (step.act === "finish") return { stages, dropped, seconds };
+		if (step.act === "finish") return { stages, dropped, trials, seconds };
 		assert.equal(steps.includes(step.name), false, `${step.name} twice`);
 		steps.push(step.name);
 		const warmUp = (runs: readonly WarmUp[]) => {
+			trials.push(runs);
 			for (const run of runs) {
 				if (run.kind === "stream" || run.kind === "copy") {
 					const holder = challenges[run.of]!.spec.device;

@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HostClaim } from "../../../protocol/probe/evidence.ts";
+import { POLICY } from "../policy.ts";
+import { gpuFmaSpec } from "./gpu-sizes.ts";
 import {
 	assertLegal,
 	claimOf,
@@ -157,6 +159,42 @@ test("sustained runs come last, on the cards if there are any, in rounds of 50 t
 		play(H200).stages.some((stage) => stage.stopAfterMs !== undefined),
 		false,
 	);
+});
+
+test("lanes of a large card are whole waves in rounds of 5 to 15 ms, of a slow one few", () => {
+	for (const [precision, opsPerS] of [
+		["fp32", 60e12],
+		["fp64", 30e12],
+		["int32", 30e12],
+	] as const) {
+		const spec = gpuFmaSpec(0, precision, 64, { units: 132, budgetS: 0.1, opsPerS });
+		assert.equal(spec.lanes % (132 * 8 * 1024), 0);
+		assert.equal(spec.lanes % (132 * 6 * 1024), 0);
+		const roundS = opsOfRound(spec) / opsPerS;
+		assert.ok(roundS > 0.005 && roundS <= 0.015, `${precision}: ${roundS} s`);
+		// What a verifier needs for its lanes, on a slow core.
+		assert.ok(64 * spec.steps * POLICY.workNs.step[precision] < 0.05e9);
+	}
+	for (const [units, opsPerS] of [
+		[0, 60e12],
+		[132, 1e10],
+		[1e9, 60e12],
+	] as const)
+		assert.equal(gpuFmaSpec(0, "fp64", 64, { units, budgetS: 0.1, opsPerS }).lanes, 2 ** 20);
+});
+
+test("beside cards the disk is tried while they are, elsewhere in its own turn", () => {
+	const disk = device("disk", 100 * GiB, []);
+	for (const [host, isBeside] of [
+		[H200, true],
+		[TWO_CORES, false],
+	] as const) {
+		const claim = claimOf(...host.claim.devices, disk);
+		const { trials } = play({ ...host, claim, opsPerS: [...host.opsPerS, 1] });
+		const copies = trials.filter((runs) => runs.some(({ kind }) => kind === "copy"));
+		const kinds = copies.map((runs) => runs.some((run) => claim.devices[run.device]!.kind !== "disk"));
+		assert.deepEqual(kinds, [isBeside]);
+	}
 });
 
 test("samples as asked for", () => {

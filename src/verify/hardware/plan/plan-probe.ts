@@ -10,7 +10,7 @@ import { reachPhases } from "./plan-chase.ts";
 import { cpuPhases } from "./plan-cpu.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { gpuPhases } from "./plan-gpu.ts";
-import { atOnce, type Phase, type PlanOptions } from "./plan-stage.ts";
+import { atOnce, besideCards, type Phase, type PlanOptions } from "./plan-stage.ts";
 import { trainingPhase } from "./plan-training.ts";
 import type { Plan } from "./probe-plan.ts";
 
@@ -26,7 +26,7 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		atOnce(gpu.warmUpLonger, cpu.warmUpLonger),
 		atOnce(gpu.fill, cpu.keep),
 		atOnce(gpu.fillSmaller, cpu.keepSmaller),
-		atOnce(gpu.streamTrial, cpu.streamTrial),
+		atOnce(gpu.streamTrial, besideCards(cpu.streamTrial, disk.trial)),
 		atOnce(gpu.stream, cpu.stream),
 		...[cpu.chase, ...reachPhases("cpu"), ...cpu.peers],
 		disk.trial,

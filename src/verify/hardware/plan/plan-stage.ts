@@ -112,6 +112,20 @@ export function atOnce(gpus: Phase, others: Phase): Phase & { readonly also: str
 	};
 }
 
+/** Two warm-ups as one where there are cards, whose probe shall be short; elsewhere the second is asked in its own turn, undisturbed. */
+export function besideCards(phase: Phase, other: Phase): Phase {
+	return {
+		name: phase.name,
+		step(seen, besideS) {
+			const first = phase.step(seen, besideS);
+			const second = devicesOf(seen, "gpu").length > 0 ? other.step(seen) : null;
+			return first?.act === "warm-up" && second?.act === "warm-up"
+				? { ...first, runs: [...first.runs, ...second.runs] }
+				: first;
+		},
+	};
+}
+
 function joined(a: StagePart, b: StagePart): StagePart {
 	const held = ({ hold, specs }: StagePart) => (hold === true ? specs.map(({ device }) => device) : (hold ?? []));
 	return {
@@ -169,12 +183,20 @@ export function releasePhase(kind: DeviceKind): Phase {
 export function scalarPhases(
 	kind: DeviceKind,
 	{ fma }: Budgets,
-	specOf: (device: number, precision: FmaPrecision, opsPerS: number, besideS: number | null) => FmaSpec,
+	specOf: (
+		of: { readonly device: number; readonly units: number },
+		precision: FmaPrecision,
+		opsPerS: number,
+		besideS: number | null,
+	) => FmaSpec,
 ): Phase[] {
 	return fma.map((precision) => ({
 		name: `${kind} fma ${precision}`,
 		step: (seen, besideS = null) => {
-			const toSpec = (device: number) => specOf(device, precision, speedOf(seen, device, precision).opsPerS, besideS);
+			const toSpec = (device: number) => {
+				const { units } = seen.claim.devices[device]!;
+				return specOf({ device, units }, precision, speedOf(seen, device, precision).opsPerS, besideS);
+			};
 			return stage(seen, devicesWith(seen, kind, precision).map(toSpec));
 		},
 	}));
