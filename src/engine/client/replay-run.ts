@@ -208,6 +208,11 @@ export class RunReplay {
 		return levels[level - down]?.slice(index * 2 ** down, (index + 1) * 2 ** down) ?? [];
 	}
 
+	/** All of them, in the order of steps and ops. */
+	async traceLeaves(segment: number): Promise<readonly TraceLeaf[]> {
+		return (await this.trace(segment)).leaves;
+	}
+
 	async traceLeaf({ segment, step, op }: OpPlace): Promise<TraceLeaf> {
 		const { leaves } = await this.trace(segment);
 		const found = leaves.find((leaf) => leaf.step === step && leaf.op === op);

@@ -158,17 +158,43 @@ test("rendering: one changed element of a walk over spheres or triangles, of a b
 	);
 });
 
-test("a late answer contradicts the claim: honest answers for a false state convict too", async () => {
+test("two folders and an honest engine: the op, the leaf and the element whose state is false; by the segment's end where the state is not kept", async () => {
 	const a = honest.get("mlp")!;
 	const { program } = mlpSample();
-	const b = await sideOf(mlpSample(), { segment: 2, step: 0, op: program.step.length - 1, element: 3 });
+	const last = program.step.length - 1;
+	const cheat = { segment: 2, step: program.k - 1, op: last, element: 3 };
+	const liarB = await sideOf(mlpSample(), cheat);
 	// The accused's machine is right again: its trace is, its state is not.
-	const { accused } = await diffRuns({ a, b: { ...b, open: toyOpener(b.run.storePath) }, device: 0 });
-	assert.equal(accused.length, 1);
-	const { verdict } = accused[0]!;
-	assert.ok(verdict !== null, accused[0]!.why);
-	assert.deepEqual([verdict.kind, verdict.segment, verdict.shows], ["end", 2, "op"]);
+	const b = { ...liarB, open: toyOpener(liarB.run.storePath) };
+	const convicted = async (side: Side) => {
+		const { segment, accused } = await diffRuns({ a, b: side, device: 0 });
+		assert.deepEqual([segment, accused.map((one) => one.side)], [2, ["b"]]);
+		const { verdict, file, why } = accused[0]!;
+		assert.ok(verdict !== null && file !== null, why);
+		assert.equal(verifyFraud(file, { claim: bytesToHex(b.run.hash) }).status, "valid");
+		return verdict;
+	};
+	const { kind, segment, step, op, element, shows } = await convicted(b);
+	assert.deepEqual({ kind, segment, step, op, element, shows }, { kind: "element", ...cheat, shows: "value" });
+	const without = { ...b, run: { ...b.run, kept: b.run.kept.filter((before) => before !== 3) } };
+	const end = await convicted(without);
+	assert.deepEqual([end.kind, end.segment, end.shows], ["end", 2, "op"]);
+	// The same where the store's file is not what its name says.
+	const damaged = { ...b, run: { ...b.run, readBlob: async () => new Uint8Array(8) } };
+	assert.equal((await convicted(damaged)).kind, "end");
+	// A lie before it: the first op whose tensor in the state is false, and its first false element.
+	const early = await sideOf(mlpSample(), { ...cheat, step: 0, op: 0 });
+	const found = await convictedElement(a, { ...early, open: toyOpener(early.run.storePath) });
+	assert.ok(program.step[found.op!]!.target !== null && found.step === program.k - 1);
+	assert.notEqual(found.said, found.right);
 });
+
+async function convictedElement(a: Side, b: Side) {
+	const { accused } = await diffRuns({ a, b, device: 0 });
+	const verdict = accused[0]?.verdict;
+	assert.ok(verdict?.kind === "element", accused[0]?.why);
+	return verdict;
+}
 
 test("the accused is whoever is wrong, not whoever comes second", async () => {
 	const a = honest.get("mlp")!;

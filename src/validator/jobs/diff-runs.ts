@@ -10,13 +10,14 @@ import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
 import { narrow } from "../../verify/optimistic/next-question.ts";
 import { firstOtherSegment } from "../../verify/optimistic/search.ts";
 import { firstState, resultRootOf, stateHashOf } from "../../work/trace/commitments.ts";
+import { folderAnswers } from "./folder-answers.ts";
 import { answersOf, type OpenedRun, replayOf } from "./open-run.ts";
 
 export interface Side {
 	readonly run: OpenedRun;
 	/** Sessions with that folder's store. */
 	readonly open: OpenWorkSession;
-	/** Who answers for it; none: its folder, and one's own engine. */
+	/** Who answers for it; none: its folder, and one's own engine (folder-answers.ts). */
 	readonly answers?: Answers;
 }
 
@@ -73,12 +74,12 @@ async function accuse(
 	side: Side,
 	name: "a" | "b",
 	own: Answers,
-	device: number,
+	{ device, segment }: { readonly device: number; readonly segment: number },
 ): Promise<Accused & { replayed: number }> {
 	const { run } = side;
 	const replay = replayOf(run, side.open, device);
 	try {
-		const accused = side.answers ?? answersOf(run, replay, "journal");
+		const accused = side.answers ?? (await folderAnswers(run, replay, segment));
 		const file = await narrow(run, own, accused);
 		if (file === null)
 			return { side: name, file, verdict: null, why: "nothing separates it", replayed: replay.replayed };
@@ -108,7 +109,7 @@ export async function diffRuns({ a, b, device }: DiffRuns): Promise<RunDiff> {
 			const upTo = { ...own, states: own.states.map((state, i) => (i <= segment + 1 ? state : side.run.states[i]!)) };
 			const isEqual = upTo.states.every((state, i) => equalBytes(state, side.run.states[i]!));
 			const hasResult = found !== null || equalBytes(upTo.claim.resultRoot, side.run.claim.resultRoot);
-			if (!(isEqual && hasResult)) accused.push(await accuse(side, name, upTo, device));
+			if (!(isEqual && hasResult)) accused.push(await accuse(side, name, upTo, { device, segment }));
 		}
 		const replayed = accused.reduce((sum, one) => sum + one.replayed, replay.replayed);
 		return { segment, accused, replayed };
