@@ -182,7 +182,9 @@ bool is_folder(const std::string& path) {
 GuestDoor::GuestDoor(const std::string& toy) {
   const bool has_any = !toy.empty() || is_folder(kTsm) || access(kSevGuest, F_OK) == 0;
   if (!has_any) {
-    why_none_ = std::string("neither ") + kTsm + " nor " + kSevGuest + " is there";
+    // Not by +: GCC 13 warns of bounds in its own std::string.
+    why_none_ = "neither ";
+    why_none_.append(kTsm).append(" nor ").append(kSevGuest).append(" is there");
     return;
   }
   int ask[2], answer[2];
