@@ -292,6 +292,13 @@ const SEEN = new Set<number>([KIND.program, KIND.seed, KIND.run, KIND.trace, KIN
 
 function main([engine = "", place = "", ...args]: readonly string[]): void {
 	const [segment = 1, step, op, element] = place.split(",", 4).map((one) => (one === "" ? undefined : Number(one)));
+	// Without a program there is nothing to lie in, and a probe measures time: the engine has the pipes for itself.
+	if (!args.includes("--store") && !args.includes("--work")) {
+		spawn(engine, args, { stdio: "inherit" }).on("exit", (code) => {
+			process.exitCode = code ?? 1;
+		});
+		return;
+	}
 	const child = spawn(engine, args, { stdio: ["pipe", "pipe", "inherit"] });
 	const liar = new LyingEngine(
 		{ segment, step, op, element, isFar: place.endsWith(",far") },

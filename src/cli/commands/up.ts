@@ -12,6 +12,7 @@ import { NO_CALL_ANSWERED, NO_CALL_YET } from "../../market/scores/score-provide
 import { AssayError } from "../../protocol/assay-error.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { RunningValidator, Validator } from "../../validator/create-validator.ts";
+import type { WatchEvent } from "../../validator/jobs/watch/watcher.ts";
 import { DEFAULT_PORT } from "../api-connection.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { type CliIo, command } from "../command.ts";
@@ -25,6 +26,7 @@ import { type Live, offerMachine, startWorkers } from "../up/offer-machine.ts";
 import { probeAgain } from "../up/probe-again.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards } from "../up/up-chain.ts";
 import { takeUpFile } from "../up/up-file.ts";
+import { followFrauds } from "../up/up-frauds.ts";
 import { createUpReport, type UpReport } from "../up/up-report.ts";
 import { accessSettings, loadValidator, logOption, readParams, validatorOptions } from "./validate.ts";
 
@@ -44,6 +46,9 @@ const options = {
 		"N",
 		"providers of this machine, each with a key and a folder of its own; they work at jobs, and a job that several run needs several (default: 3 on the embedded chain, else 1)",
 		[1, 16],
+	),
+	liar: flag(
+		"the first provider lies in one number of every job, to see it convicted; the others come then (embedded chain only)",
 	),
 	name: { ...name, help: "how this machine is listed (default: its host name)" },
 	price: number("AMOUNT", "price of an hour of it (default 0)", [0, 1e9]),
@@ -82,6 +87,8 @@ same data.`,
 			say(`${paint.strong("assay")} starts a network in ${dataDir}`);
 			say(databaseUrl === undefined ? "database  PostgreSQL, embedded" : "database  PostgreSQL, external");
 			const chain = await chainSettings(values, io, say);
+			const isLiarAlone = chain === null || chain.rpcUrl !== null || values["no-provider"];
+			if (values.liar && isLiarAlone) throw usageError("--liar needs the embedded chain and this machine's provider");
 			if (chain === null && values["until-claimable"]) throw usageError("--until-claimable needs a chain");
 			const isEmbedded = chain !== null && chain.rpcUrl === null;
 			const isTrial = isEmbedded && params.hostOnlyPpm === undefined;
@@ -90,7 +97,9 @@ same data.`,
 			const settings = {
 				dataDir,
 				databaseUrl,
-				params: isEmbedded ? { ...TRIAL_JOBS, ...(isTrial && TRIAL_SCORES), ...params } : params,
+				params: isEmbedded
+					? { ...TRIAL_JOBS, ...(values.liar && LIAR_JOBS), ...(isTrial && TRIAL_SCORES), ...params }
+					: params,
 				probe: { quick: values.quick },
 				listen: {
 					host: values.host,
@@ -145,6 +154,9 @@ const TRIAL_JOBS = {
 	jobCheckedMs: 5000,
 	jobSilenceMs: 60_000,
 };
+
+/** The watcher is to find the lie, not the validator's own audit. */
+const LIAR_JOBS = { jobAuditPpm: 10_000 };
 
 /** For this machine's providers, and for the validator's own re-runs of jobs. */
 async function ensureEngine(say: (text: string) => void) {
@@ -246,10 +258,16 @@ async function live(network: LiveUp): Promise<number> {
 	} else if (!values["no-provider"]) {
 		const isAwaited = values["until-scored"] || values["until-claimable"];
 		closing.push(await offerMachine(network, report, isAwaited ? fail : () => {}));
-		if (network.providers > 1 && !isAwaited) closing.push(startWorkers(network, client, report));
+		const frauds = values.liar ? followFrauds(client, network.dataDir, report) : null;
+		if (frauds !== null) closing.push(frauds.stop);
+		if (network.providers > 1 && !isAwaited) closing.push(startWorkers(network, client, report, frauds?.convicted));
+		const onClaim = (event: WatchEvent) => {
+			tell(event);
+			frauds?.seen(event);
+		};
 		const stopWatcher = isAwaited
 			? null
-			: await (await import("../up/up-watcher.ts")).startUpWatcher(network, report, tell);
+			: await (await import("../up/up-watcher.ts")).startUpWatcher(network, report, onClaim);
 		if (stopWatcher !== null) closing.push(stopWatcher);
 		if (network.isEmbedded) closing.push(await watchProofs(network, createApiClient, report));
 	}

@@ -30,6 +30,8 @@ export interface LocalProviderOptions {
 	readonly env: CliIo["env"];
 	/** The chain that its answers to roll calls stand for; null: none. */
 	readonly chain: { readonly rpc: string; readonly contracts: string } | null;
+	/** Instead of our own build. */
+	readonly engine?: { readonly command: string; readonly args: readonly string[] };
 	/** Offer it for rent, where that is possible. */
 	readonly rentable: boolean;
 	/** Tokens from which bonds of jobs are taken, and the least for an hour of work; null: it takes no jobs. */
@@ -87,6 +89,8 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 	if (jobs !== null)
 		args.push("--jobs", "--job-deposit", String(jobs.deposit), "--job-price", String(jobs.pricePerHour));
 	if (!options.rollCalls) args.push("--no-roll-calls");
+	if (options.engine !== undefined)
+		args.push("--engine", options.engine.command, ...options.engine.args.flatMap((one) => ["--engine-arg", one]));
 	if (options.chain !== null) args.push("--contracts", options.chain.contracts);
 	if (options.name !== undefined) args.push("--name", options.name);
 	if (options.pricePerHour !== undefined) args.push("--price", options.pricePerHour);

@@ -3,6 +3,8 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
+import { findEngine, hostPlatform } from "../../engine/builds.ts";
+import { lyingEngine } from "../../engine/lying-engine.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ProviderEvent } from "../../provider/provider-event.ts";
@@ -21,6 +23,7 @@ export interface Live {
 		readonly price: number | undefined;
 		readonly "disk-writes-per-day": number | undefined;
 		readonly "no-rent": boolean;
+		readonly liar: boolean;
 	};
 	readonly io: CliIo;
 	readonly dataDir: string;
@@ -43,8 +46,10 @@ export async function offerMachine(
 	const { values, dataDir, running, isEmbedded, say, paint } = network;
 	// Before its first probe: a provider with an account is asked for receipts, and is paid there.
 	const line = await registrationLine({ dataDir, running, isEmbedded });
+	const { path } = await findEngine(hostPlatform());
 	const provider: LocalProvider = await startLocalProvider({
 		...localOptions(network, report, 1),
+		...(values.liar && { engine: lyingEngine(path, { segment: 1 }) }),
 		rentable: !values["no-rent"],
 		onEnd: (said, againMs) => {
 			// Its last line has a code; a score of this machine will not come.
@@ -53,6 +58,12 @@ export async function offerMachine(
 			tellEnd(report, paint, "provider", said, againMs);
 		},
 	});
+	if (values.liar)
+		say(
+			paint.unsure(
+				"liar      its engine changes one number in the first segment of every job; others come once it is convicted",
+			),
+		);
 	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
 	if (line !== null) say(paint.dim(`          ${line}`));
 	return () => provider.stop();
@@ -99,11 +110,19 @@ function tellEnd(report: UpReport, paint: Paint, who: string, said: string, agai
 }
 
 /** The further providers, one after the other: each is probed while the others leave the machine alone. Gives the function that stops them. */
-export function startWorkers(network: Live, client: ApiClient, report: UpReport): () => Promise<void> {
+export function startWorkers(
+	network: Live,
+	client: ApiClient,
+	report: UpReport,
+	/** None is started before that. */
+	mayStart: Promise<void> = Promise.resolve(),
+): () => Promise<void> {
 	const { dataDir, running, isEmbedded, providers, paint } = network;
 	const stopping = new AbortController();
 	const started: LocalProvider[] = [];
+	const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
 	const work = async () => {
+		await Promise.race([mayStart, stopped]);
 		for (let number = 2; number <= providers; number++) {
 			const isReady = () => isProven(client, number - 1, isEmbedded);
 			if (!(await untilReady(isReady, stopping.signal))) return;
@@ -120,6 +139,7 @@ export function startWorkers(network: Live, client: ApiClient, report: UpReport)
 	});
 	return async () => {
 		stopping.abort();
+		stop();
 		await working;
 		await Promise.all(started.map((provider) => provider.stop()));
 	};
