@@ -1,6 +1,7 @@
 // The account of a watcher on its chain: what it sends stays within a budget of gas a day, and what convictions brought it is collected.
 import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
 import { collectDepositsCall, readGame, readGames } from "../../../chain/contracts/dispute-games.ts";
+import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";
 import type { Call, ChainAccount } from "../../../chain/sending/sign.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -8,13 +9,13 @@ import { utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
-import type { ClaimAtHand, EvidenceChain } from "../evidence/claim-at-hand.ts";
+import type { EvidenceChain } from "../evidence/claim-at-hand.ts";
 import type { WatchBook } from "./watch-book.ts";
 
 export interface WatchChain {
 	readonly evidence: EvidenceChain;
-	/** What is owed to this account for convictions, and the deposits of its game about this one. */
-	collect(claim: Pick<ClaimAtHand, "claim" | "part" | "account">): Promise<void>;
+	/** What is owed to this account for convictions, and the deposits of its games about claims that fell, by whomever and whenever. */
+	collect(): Promise<void>;
 }
 
 /** `gasADay`: what may be spent in 24 hours. */
@@ -45,13 +46,14 @@ export async function openWatchChain(
 	};
 	return {
 		evidence: { contracts, account: account.address as Hex, secret, send },
-		async collect({ claim: { job }, part, account: provider }) {
+		async collect() {
 			if ((await read(contracts, "jobEscrow", "owedTo", account.address)) > 0n)
 				await send(callOf(contracts, "jobEscrow", "collect", account.address));
 			for (const { sitting, accuser, rounds } of await readGames(contracts, { accuser: account.address })) {
-				const isOfIt = sitting.job === job && sitting.part === part;
-				if (!isOfIt || sitting.provider.toLowerCase() !== provider?.toLowerCase()) continue;
 				if ((await readGame(contracts, sitting, accuser)).isPaid) continue;
+				const { state, attempt } = await readJobPart(contracts, sitting.job, sitting.part);
+				// While the claim stands they lie there; of one that was paid they are its provider's.
+				if (attempt === sitting.attempt && (state === "claimed" || state === "settled")) continue;
 				const last = rounds.at(-1);
 				const unanswered = last === undefined || last.answer !== null ? null : last.question;
 				await send(collectDepositsCall(contracts, sitting, accuser, unanswered));

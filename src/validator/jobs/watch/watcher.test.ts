@@ -1,4 +1,5 @@
-// What a watcher says of claims that it may not see, and that it asks for them again. Whole watchers: tests/jobs/watch.test.ts.
+// What a watcher says of claims that it may not see, and that it asks for them again; that a new process collects what an earlier one left. Whole watchers:
+// tests/jobs/watch.test.ts; ones that are killed: tests/jobs/chaos.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -26,4 +27,23 @@ test("a job that is for its parties alone is told once, and asked for again: a v
 	for (let round = 0; round < 5; round++, nowMs += 3_600_000) await watcher.round();
 	assert.deepEqual(told, ["closed"]);
 	assert.equal(asked, 5);
+});
+
+test("what an earlier process was owed is collected by the next one: with its first round, again until it is taken, and never by a dry one", async () => {
+	const run = async (isDry: boolean) => {
+		let collected = 0;
+		const collect = async () => {
+			collected++;
+			if (collected === 1) throw new AssayError("CHAIN_FEES", "the chain asks too much");
+		};
+		const watcher = createWatcher({
+			...{ api: { async *rows() {} } as never, chain: { collect } as never, engine: {} as never },
+			...{ policy: { jobs: "all", sharePpm: 0 }, folder: "none", isDry, nowMs: () => 0, sleep: async () => {} },
+			...{ secret: new Uint8Array(32), book: {} as never, onEvent: () => {} },
+		});
+		for (let round = 0; round < 4; round++) await watcher.round();
+		return collected;
+	};
+	assert.equal(await run(false), 2);
+	assert.equal(await run(true), 0);
 });

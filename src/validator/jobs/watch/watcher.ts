@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { ApiClient } from "../../../api/create-client.ts";
 import { writeDurably } from "../../../platform/durable-file.ts";
+import { createMutex } from "../../../platform/keyed-mutex.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
@@ -156,10 +157,12 @@ interface Watching {
 	readonly o: WatcherOptions;
 	readonly tries: ReturnType<typeof createTries>;
 	readonly tell: Tell;
+	readonly collect: () => Promise<void>;
 }
 
 /** Until nothing is left to do about it; `onAsking` when the claimant is asked for the first time. */
-async function look({ o, tries, tell }: Watching, found: Found, onAsking: () => void): Promise<void> {
+async function look(watching: Watching, found: Found, onAsking: () => void): Promise<void> {
+	const { o, tries, tell, collect } = watching;
 	const { hash, job } = found;
 	const at = await openClaim(o.api, hash, o.chain?.evidence.contracts ?? null);
 	const blobs = openJobBlobs(o.api, job, join(o.folder, "scratch", `job-${job}`));
@@ -175,19 +178,19 @@ async function look({ o, tries, tell }: Watching, found: Found, onAsking: () => 
 			tries.failed(hash);
 			return tell(found, "unable", watched.why);
 		}
-		await accuse({ o, tries, tell }, found, at, means, watched);
+		await accuse(watching, found, at, means, watched);
 	} catch (error) {
 		if (!(error instanceof SilenceConvicted)) throw error;
 		await o.book.keep(hash, "proven");
 		tell(found, "proven", `by silence: ${error.transaction}`);
-		await o.chain?.collect(at);
+		await collect();
 	} finally {
 		await blobs.remove();
 	}
 }
 
 async function accuse(
-	{ o, tries, tell }: Watching,
+	{ o, tries, tell, collect }: Watching,
 	found: Found,
 	at: ClaimAtHand,
 	means: EvidenceMeans,
@@ -205,7 +208,7 @@ async function accuse(
 	const proof = await proveFraud(o.chain.evidence, at, file, spoken);
 	await o.book.keep(hash, proof === null ? "over" : "proven");
 	tell(found, proof === null ? "over" : "proven", proof?.transaction ?? "it stands no more");
-	if (proof !== null) await o.chain.collect(at);
+	await collect();
 }
 
 export function createWatcher(o: WatcherOptions) {
@@ -216,6 +219,15 @@ export function createWatcher(o: WatcherOptions) {
 	/** Jobs of other methods are for their parties alone: told once. A validator may say so of any job, so each is asked for again. */
 	const closed = new Set<string>();
 	let failure: { readonly error: unknown } | null = null;
+	// An earlier process may have been killed between a conviction and what it brought.
+	let isOwed = !o.isDry && o.chain !== null;
+	const collecting = createMutex();
+	const collect = async () => {
+		if (o.isDry || o.chain === null) return;
+		isOwed = true;
+		await collecting.run(o.chain.collect);
+		isOwed = false;
+	};
 
 	const tell: Tell = ({ hash, job, part }, state, detail = "") => {
 		counts.set(state, (counts.get(state) ?? 0) + 1);
@@ -225,7 +237,7 @@ export function createWatcher(o: WatcherOptions) {
 	/** Troubles of one are told and leave the others alone. */
 	async function lookSafely(found: Found, onAsking: () => void): Promise<void> {
 		try {
-			await look({ o, tries, tell }, found, onAsking);
+			await look({ o, tries, tell, collect }, found, onAsking);
 		} catch (error) {
 			// Whatever is closed meanwhile is nobody's trouble.
 			if (error instanceof Stopped || o.signal?.aborted) return;
@@ -244,6 +256,10 @@ export function createWatcher(o: WatcherOptions) {
 		}
 	}
 
+	const mustBeOurs = (error: unknown) => {
+		if (!(error instanceof AssayError)) throw error;
+	};
+
 	const mustBeWell = () => {
 		if (failure !== null) throw failure.error;
 	};
@@ -251,6 +267,8 @@ export function createWatcher(o: WatcherOptions) {
 	return {
 		/** Once over all claims; those whose claimants are asked now are gone on with meanwhile. */
 		async round(signal?: AbortSignal): Promise<void> {
+			// What the chain does not take now is tried with the next round: watching comes first.
+			if (isOwed) await collect().catch(mustBeOurs);
 			for (const found of await dueClaims(o, (hash) => !accusing.has(hash) && tries.mayTry(hash))) {
 				if (signal?.aborted) return;
 				while (accusing.size >= MOST_ACCUSED) await Promise.race(accusing.values());
