@@ -52,8 +52,13 @@ const ACTS = {
 		"judgeProduct16",
 		"proveMap",
 		"proveMatmul",
+		"proveMatmul16By32",
+		"proveMatmul32",
+		"proveMatmul8By16",
 		"proveReduce",
+		"proveReduce16",
 		"proveScatterAdd",
+		"proveScatterAdd8",
 		"proveTwoWords",
 	],
 	games: [

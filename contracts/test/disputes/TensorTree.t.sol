@@ -25,24 +25,42 @@ contract TensorTreeTest is Cheats {
     }
 
     function testFuzz_productsManyAtATime(uint256 seed, uint256 other) public view {
-        for (uint256 size = 1; size <= 2; size++) {
-            (uint256 from, uint256 count) = spanOf(seed, size);
-            (int256 many, int256 one) = sums.dot(leafOf(seed), leafOf(other), from * size, size, count);
+        bytes memory a = leafOf(seed);
+        bytes memory b = leafOf(other);
+        for (uint256 i = 0; i < 9; i++) {
+            (uint256 sizeA, uint256 sizeB) = (1 << (i % 3), 1 << (i / 3));
+            (uint256 from, uint256 count) = spanOf(seed, sizeA > sizeB ? sizeA : sizeB);
+            (int256 many, int256 one) = sums.dot(a, b, from, [sizeA, sizeB], count);
             assertTrue(many == one, "dot");
         }
     }
 
     function testFuzz_sumsAndExtremesManyAtATime(uint256 seed, int256 best) public view {
-        // What false words say of an earlier chunk may lie outside of the type.
-        if (seed % 5 < 3) best = int8(best);
-        if (seed % 5 == 4) best = seed % 2 == 0 ? type(int256).min : type(int256).max;
-        (uint256 from, uint256 count) = spanOf(seed >> 16, 1);
         bytes memory leaf = leafOf(seed);
-        (int256 many, int256 one) = sums.total(leaf, from, count);
-        assertTrue(many == one, "total");
-        for (uint256 i = 0; i < 2; i++) {
-            (int256[2] memory found, int256[2] memory right) = sums.most(leaf, from, count, i == 1, best);
-            assertTrue(found[0] == right[0] && found[1] == right[1], "most");
+        // What false words say of an earlier chunk may lie outside of the type.
+        if (seed % 5 == 4) best = seed % 2 == 0 ? type(int256).min : type(int256).max;
+        for (uint256 size = 1; size <= 8; size *= 2) {
+            int256 least = seed % 5 < 3 ? best >> (256 - 8 * size) : best;
+            (uint256 from, uint256 count) = spanOf(seed >> 16, size);
+            (int256 many, int256 one) = sums.total(leaf, from, size, count);
+            assertTrue(many == one, "total");
+            for (uint256 i = 0; i < 2; i++) {
+                (int256[2] memory found, int256[2] memory right) = sums.most(leaf, [from, size, count], i == 1, least);
+                assertTrue(found[0] == right[0] && found[1] == right[1], "most");
+            }
+        }
+    }
+
+    function testFuzz_pickedManyAtATime(uint256 seed, uint256 other) public view {
+        bytes memory index = leafOf(other);
+        // Few indexes, so that many are the wanted one; or any.
+        if (other % 8 > 4) {
+            for (uint256 i = 0; i < 1024; i++) index[i] = bytes1(uint8(index[i]) & 0x83);
+        }
+        for (uint256 wanted = 0; wanted < 3; wanted++) {
+            uint256 one = wanted == 2 ? (seed >> 40) % 128 : wanted;
+            (int256 many, int256 right) = sums.picked(leafOf(seed), index, (seed >> 16) % 33, one);
+            assertTrue(many == right, "picked");
         }
     }
 }
@@ -54,32 +72,54 @@ contract Sums {
         }
     }
 
-    function dot(bytes calldata a, bytes calldata b, uint256 from, uint256 size, uint256 count)
+    function dot(bytes calldata a, bytes calldata b, uint256 from, uint256[2] calldata sizes, uint256 count)
         external
         pure
         returns (int256 many, int256 one)
     {
-        (uint256 x, uint256 y) = (start(a, from), start(b, from));
-        many = TensorTree.dot(x, size, y, size, count);
-        for (uint256 i = 0; i < count; i++) one += TensorTree.read(x + i * size, size) * TensorTree.read(y + i * size, size);
+        (uint256 x, uint256 y) = (start(a, from * sizes[0]), start(b, from * sizes[1]));
+        many = TensorTree.dot(x, sizes[0], y, sizes[1], count);
+        for (uint256 i = 0; i < count; i++) {
+            one += TensorTree.read(x + i * sizes[0], sizes[0]) * TensorTree.read(y + i * sizes[1], sizes[1]);
+        }
     }
 
-    function total(bytes calldata leaf, uint256 from, uint256 count) external pure returns (int256 many, int256 one) {
-        many = TensorTree.total(start(leaf, from), 1, count);
-        for (uint256 i = 0; i < count; i++) one += TensorTree.read(start(leaf, from) + i, 1);
+    function total(bytes calldata leaf, uint256 from, uint256 size, uint256 count)
+        external
+        pure
+        returns (int256 many, int256 one)
+    {
+        uint256 x = start(leaf, from * size);
+        many = TensorTree.total(x, size, count);
+        for (uint256 i = 0; i < count; i++) one += TensorTree.read(x + i * size, size);
     }
 
-    function most(bytes calldata leaf, uint256 from, uint256 count, bool isLeast, int256 best)
+    /// `where`: from, size, count.
+    function most(bytes calldata leaf, uint256[3] calldata where, bool isLeast, int256 best)
         external
         pure
         returns (int256[2] memory found, int256[2] memory right)
     {
-        (int256 value, uint256 index) = TensorTree.most(start(leaf, from), 1, count, isLeast, best);
+        (uint256 size, uint256 count) = (where[1], where[2]);
+        uint256 x = start(leaf, where[0] * size);
+        (int256 value, uint256 index) = TensorTree.most(x, size, count, isLeast, best);
         found = [value, int256(index)];
         right = [best, int256(count)];
         for (uint256 i = 0; i < count; i++) {
-            value = TensorTree.read(start(leaf, from) + i, 1);
+            value = TensorTree.read(x + i * size, size);
             if (isLeast ? value < right[0] : value > right[0]) right = [value, int256(i)];
+        }
+    }
+
+    function picked(bytes calldata leaf, bytes calldata index, uint256 words, uint256 wanted)
+        external
+        pure
+        returns (int256 many, int256 one)
+    {
+        (uint256 x, uint256 y) = (start(leaf, 0), start(index, 0));
+        many = TensorTree.picked8(x, y, words, wanted);
+        for (uint256 i = 0; i < 32 * words; i++) {
+            if (TensorTree.read(y + i, 1) == int256(wanted)) one += TensorTree.read(x + i, 1);
         }
     }
 }

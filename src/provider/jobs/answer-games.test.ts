@@ -26,13 +26,19 @@ function open(mostGas?: number) {
 		troubles,
 		told,
 		sent,
-		look: () =>
-			games.answer(
+		look: async () => {
+			const send = await games.answer(
 				ABOUT,
 				// Nothing of segment 9 was claimed.
 				async (question) => ("segment" in question && question.segment === 9 ? null : Uint8Array.of(7)),
 				(detail) => told.push(detail),
-			),
+			);
+			// Whoever looks at several claims sends for all of them at once.
+			assert.equal(sent.length, stage.sentBefore);
+			await send();
+			stage.sentBefore = sent.length;
+		},
+		sentBefore: 0,
 	};
 	const games = new GameAnswers({
 		mostGas,

@@ -42,12 +42,15 @@ export class GameAnswers {
 		this.means = means;
 	}
 
-	/** `answerTo`: null where it is not about the claim. Throws what it and the chain throw. */
+	/**
+	 * `answerTo`: null where it is not about the claim. Gives what sends the answers: until they are deep enough in the chain minutes may pass, and the
+	 * clocks of other claims go on. Both throw what the chain throws.
+	 */
 	async answer(
 		about: ClaimAsked,
 		answerTo: (question: ChainQuestion) => Promise<Uint8Array | null>,
 		tell: (detail: string) => void,
-	): Promise<void> {
+	): Promise<() => Promise<void>> {
 		const { chain, onTrouble } = this.means;
 		const replies: ChainReply[] = [];
 		const open = [...(await chain.questions(about.job, about.part, about.attempt))];
@@ -71,10 +74,12 @@ export class GameAnswers {
 			tell(`${accuser} asks on chain: ${read!.kind}; answered before ${until}`);
 			replies.push({ accuser, question, answer: toHex(answer) });
 		}
-		for (let i = 0; i < replies.length; i += REPLIES_AT_ONCE) {
-			if (!this.mayGoOn(replies.length - i)) return;
-			await this.send(about, replies.slice(i, i + REPLIES_AT_ONCE));
-		}
+		return async () => {
+			for (let i = 0; i < replies.length; i += REPLIES_AT_ONCE) {
+				if (!this.mayGoOn(replies.length - i)) return;
+				await this.send(about, replies.slice(i, i + REPLIES_AT_ONCE));
+			}
+		};
 	}
 
 	private mayGoOn(waiting: number): boolean {

@@ -268,13 +268,13 @@ class Jobs {
 	}
 
 	/** Whatever is asked on chain about a claim is answered there: silence would convict an honest provider too. */
-	private async answerGames(entry: PartEntry): Promise<void> {
+	private async answerGames(entry: PartEntry): Promise<() => Promise<void>> {
 		const { offer, claim } = entry.page;
 		const attempt = offer.assignment?.attempt;
-		if (this.games === null || claim === null || attempt === undefined) return;
+		if (this.games === null || claim === null || attempt === undefined) return async () => {};
 		const about = { name: entry.name, job: offer.id, part: offer.part, attempt };
 		const answerTo = (question: ChainQuestion) => this.alarming(entry, (answers) => answers.answerOnChain(question));
-		await this.games.answer(about, answerTo, (detail) => this.means.tell(askedOf(offer), "asked", detail));
+		return this.games.answer(about, answerTo, (detail) => this.means.tell(askedOf(offer), "asked", detail));
 	}
 
 	/** What is final is over; what has been over for a while goes. */
@@ -282,6 +282,8 @@ class Jobs {
 		const { nowMs } = this.options;
 		this.stuck.clear();
 		if (this.current === null) this.begin(null);
+		// Of all claims at once: each waits until its answers are deep in the chain.
+		const sending: Promise<void>[] = [];
 		for (const entry of [...this.entries.values()]) {
 			const { state, atMs, offer } = entry.page;
 			if (state === "over" && nowMs() > atMs + OVER_MS) {
@@ -292,7 +294,8 @@ class Jobs {
 			const end = await this.endOf(entry).catch(() => null);
 			if (end === null) {
 				// One that cannot be answered now is tried again with the next sweep; its owner is told.
-				await this.answerGames(entry).catch((error) => this.trouble(error));
+				const send = await this.answerGames(entry).catch((error) => this.trouble(error));
+				if (send) sending.push(send().catch((error) => this.trouble(error)));
 				continue;
 			}
 			if (end === "settled") await this.collectDeposits(entry).catch((error) => this.trouble(error));
@@ -302,6 +305,7 @@ class Jobs {
 			this.entries.set(entry.name, await this.book.write(askedOf(offer), page));
 			this.means.tell(askedOf(offer), "over", end);
 		}
+		await Promise.all(sending);
 	}
 
 	private async collectDeposits({ page: { offer, claim } }: PartEntry): Promise<void> {

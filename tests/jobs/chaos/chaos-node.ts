@@ -92,7 +92,10 @@ async function openLine(to: number) {
 	const listen = (port: number) =>
 		new Promise<void>((resolve, reject) => {
 			server.once("error", reject);
-			server.listen(port, "127.0.0.1", resolve);
+			server.listen(port, "127.0.0.1", () => {
+				server.off("error", reject);
+				resolve();
+			});
 		});
 	const end = () =>
 		new Promise<void>((resolve) => {

@@ -26,12 +26,16 @@ async function provide(plan: ChaosPlan): Promise<void> {
 		claims.push({ about: { name: hash, job, part: 0, attempt: 1 }, answerer });
 	}
 	for (;;) {
+		const sending: Promise<void>[] = [];
+		const trouble = (error: unknown) => told(`${error}`);
 		for (const { about, answerer } of claims) {
 			const { state, attempt } = await chain.part(about.job, 0);
 			if (state !== "claimed" || attempt !== 1) continue;
 			const answerTo = (question: Parameters<typeof answerer.answerOnChain>[0]) => answerer.answerOnChain(question);
-			await games.answer(about, answerTo, told).catch((error: unknown) => told(`${error}`));
+			const send = await games.answer(about, answerTo, told).catch(trouble);
+			if (send) sending.push(send().catch(trouble));
 		}
+		await Promise.all(sending);
 		await sleep(EVERY_MS);
 	}
 }
