@@ -29,7 +29,7 @@ import { mlpSample } from "../../../src/work/builder/samples.test-kit.ts";
 import { rootBytes } from "../../../src/work/runs/journal.ts";
 import { claimHash, numbered, rootsTree, segmentTree } from "../../../src/work/trace/commitments.ts";
 
-export const UNIT = 10n ** 18n;
+const UNIT = 10n ** 18n;
 export const WATCHER = accountOf(`0x${"d9".repeat(32)}`);
 export const PROVIDER = accountOf(`0x${"b0".repeat(32)}`);
 export const FALSE_ACCUSER = accountOf(`0x${"fa".repeat(32)}`);
