@@ -64,6 +64,8 @@ type Draw = (below: number) => number;
 class Actors {
 	readonly counts = { watcher: 0, provider: 0 };
 	private readonly running = new Map<string, ChildProgram>();
+	/** Each has begun its work: on a busy machine that takes longer than most lives would last. */
+	private readonly begun = new Map<string, Promise<unknown>>();
 	private readonly plan: ChaosPlan;
 	private isOver = false;
 
@@ -75,11 +77,15 @@ class Actors {
 	private start(name: "watcher" | "provider"): void {
 		const child = startChild(`../jobs/chaos/chaos-${name}.ts`);
 		this.running.set(name, child);
-		child.ask("start", this.plan).catch(() => {});
+		this.begun.set(
+			name,
+			child.ask("start", this.plan).catch(() => {}),
+		);
 		void child.ended.then(() => this.isOver || this.start(name));
 	}
 
-	kill(name: "watcher" | "provider"): void {
+	async kill(name: "watcher" | "provider"): Promise<void> {
+		await this.begun.get(name);
 		this.counts[name] += 1;
 		this.running.get(name)!.kill("SIGKILL");
 	}
@@ -135,7 +141,7 @@ async function disturb(
 		const stands = await left();
 		if (stands > 0) done.whileClaimsStood += 1;
 		const which = draw(5);
-		if (which < 4) actors.kill(which < 2 ? "watcher" : "provider");
+		if (which < 4) await actors.kill(which < 2 ? "watcher" : "provider");
 		else {
 			done.cuts += 1;
 			await net.cut(200 + draw(3000));
@@ -231,7 +237,8 @@ export async function runDisputeChaos(options: ChaosOptions) {
 	const atMs = Date.now();
 	try {
 		const client = await createChainClient(net.rpc, { confirmations: 1, pollMs: 50 });
-		const schedule = { genesis: TOY_GENESIS_S, epochSeconds: 4320, windowSeconds: 432 };
+		// A real network's clocks: half an hour for an answer.
+		const schedule = { genesis: TOY_GENESIS_S, epochSeconds: 86_400 };
 		const own = await deployContracts(client, TREASURER, schedule);
 		await endow(own, lies + rights);
 		const runs = await makeRuns(folder, Math.min(lies, 5));
