@@ -1,10 +1,10 @@
 // Two hundred kills of watcher, provider and the line to their node during disputes, reorganisations of up to ten blocks, fees up to the cap and above.
-//   bash scripts/node.sh bench/dispute-chaos.ts [--kills 200] [--lies 30] [--rights 4] [--seed N]
+//   bash scripts/node.sh bench/disputes/chaos.ts [--kills 200] [--lies 30] [--rights 4] [--seed N]
 // Results: bench/results/network-dispute-chaos-….json. Exit code 1 when something is wrong.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { runDisputeChaos } from "../tests/jobs/chaos/dispute-chaos.ts";
-import { writeNetworkResult } from "./network-result.ts";
+import { runDisputeChaos } from "../../tests/jobs/chaos/dispute-chaos.ts";
+import { writeNetworkResult } from "../network-result.ts";
 
 const { values } = parseArgs({
 	options: {

@@ -1,26 +1,26 @@
 // A watcher of a thousand claims that looks at one in twenty: how long does it take, and does it accuse anybody who is right? The real watcher with the real engine, claims as a
 // validator shows them. One claim in a hundred is false; now and then the watcher's own engine errs once.
-//   bash scripts/node.sh bench/watch-share.ts [--claims 1000] [--share 0.05] [--err-every 7]
+//   bash scripts/node.sh bench/disputes/watch-share.ts [--claims 1000] [--share 0.05] [--err-every 7]
 // Results: bench/results/network-watch-share-….json. Exit code 1 when something is wrong.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { nameBlob } from "../src/api/blob-transfer.ts";
-import type { ApiClient } from "../src/api/create-client.ts";
-import { findEngine, hostPlatform } from "../src/engine/builds.ts";
-import { realEnvironment } from "../src/platform/environment.ts";
-import { AssayError } from "../src/protocol/assay-error.ts";
-import { bytesToHex, concatBytes } from "../src/protocol/bytes/bytes.ts";
-import { type OwnEngine, ownEngine } from "../src/validator/jobs/evidence/own-engine.ts";
-import type { Runner } from "../src/validator/jobs/evidence/toy-claim.test-kit.ts";
-import { openWatchBook } from "../src/validator/jobs/watch/watch-book.ts";
-import { createWatcher } from "../src/validator/jobs/watch/watcher.ts";
-import { rootBytes } from "../src/work/runs/journal.ts";
-import { claimHash, resultRootOf, segmentTree } from "../src/work/trace/commitments.ts";
-import { makeRuns, specWithBlobs } from "../tests/jobs/chaos/chaos-claims.ts";
-import { writeNetworkResult } from "./network-result.ts";
+import { nameBlob } from "../../src/api/blob-transfer.ts";
+import type { ApiClient } from "../../src/api/create-client.ts";
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { realEnvironment } from "../../src/platform/environment.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
+import { bytesToHex, concatBytes } from "../../src/protocol/bytes/bytes.ts";
+import { type OwnEngine, ownEngine } from "../../src/validator/jobs/evidence/own-engine.ts";
+import type { Runner } from "../../src/validator/jobs/evidence/toy-claim.test-kit.ts";
+import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
+import { createWatcher } from "../../src/validator/jobs/watch/watcher.ts";
+import { rootBytes } from "../../src/work/runs/journal.ts";
+import { claimHash, resultRootOf, segmentTree } from "../../src/work/trace/commitments.ts";
+import { makeRuns, specWithBlobs } from "../../tests/jobs/chaos/chaos-claims.ts";
+import { writeNetworkResult } from "../network-result.ts";
 
 const { values } = parseArgs({
 	options: {
@@ -76,7 +76,7 @@ const api = {
 } as unknown as ApiClient;
 
 const command = (await findEngine(hostPlatform())).path;
-const lying = fileURLToPath(new URL("../src/engine/lying-engine.ts", import.meta.url));
+const lying = fileURLToPath(new URL("../../src/engine/lying-engine.ts", import.meta.url));
 const good = ownEngine({ command, args: [] }, realEnvironment());
 const bad = ownEngine({ command: process.execPath, args: [lying, command, "3"] }, realEnvironment());
 let [starts, errs] = [0, 0];
