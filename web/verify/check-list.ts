@@ -17,6 +17,7 @@ const TITLES: Readonly<Record<CheckName, readonly [string, string]>> = {
 	residency: ["Residency", "bytes read faster than they could be made again"],
 	contents: ["Openings", "leaves against their roots, products against the seeds, entry by entry"],
 	fills: ["Fills", "memory filled as far as it was asked"],
+	attestation: ["Attestation", "signed reports of the devices: chain, signature, nonce, measurements"],
 	identity: ["Card", "figures against the profiles of known cards"],
 };
 

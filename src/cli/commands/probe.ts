@@ -9,12 +9,16 @@ import type { Figure } from "../../protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
 import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
+import { type CollateralItem, decodeBundle } from "../../verify/attestation/collateral/bundle.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
-import { command } from "../command.ts";
+import { loadBundle } from "../attest-collateral.ts";
+import { type CliIo, command } from "../command.ts";
+import { defaultAttestDir } from "../data-folder.ts";
 import { readEvidence, writeNamedFile } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
 import { flag, number, text, whole } from "../options.ts";
+import { probeAttestationLines } from "../print/attestation-lines.ts";
 import { type ComparedFigure, compareFigures, comparisonTable } from "../print/compare-figures.ts";
 import { formatDuration } from "../print/format.ts";
 import { createLiveProgress, silentProgress } from "../print/live-progress.ts";
@@ -40,6 +44,13 @@ function provenFigures(path: string): readonly Figure[] {
 	throw new AssayError("FILE_UNREADABLE", `${path} proves nothing: ${verdict.status}, ${verdict.code}`, {
 		hint: "Compare with a file that `assay verify` finds valid.",
 	});
+}
+
+/** Vendors' files of `assay attest update`; what is no bundle is none. */
+async function collateralAt(env: CliIo["env"]): Promise<readonly CollateralItem[]> {
+	const file = await loadBundle(defaultAttestDir(env));
+	const decoded = file === null ? null : decodeBundle(file);
+	return decoded?.ok ? decoded.bundle.items : [];
 }
 
 interface ProbeReport {
@@ -78,6 +89,7 @@ function reportText(report: ProbeReport, paint: Paint): string {
 			verdictTable(decoded.evidence.envelope.body, verdict, paint),
 			...(verdict.status === "valid" ? sustainedLines(decoded.evidence) : []),
 			...findingLines(verdict, paint),
+			...(verdict.status === "valid" ? probeAttestationLines(verdict.attestation, paint) : []),
 		);
 	const comparison = comparisonOf(report);
 	if (comparison !== null) lines.push("", comparisonTable(comparison, paint));
@@ -149,6 +161,7 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 			nowMs,
 			randomBytes,
 			onEvent: (event) => progress.show(event),
+			collateral: await collateralAt(io.env),
 			signal: io.interrupted,
 		}).finally(() => progress.end());
 

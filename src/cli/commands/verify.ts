@@ -1,6 +1,7 @@
 // `assay verify FILE`: is this evidence true? The same pure functions that the validator and the browser use.
 // Reads one file, trusts nothing in it, opens no connection but to the node that --chain names.
 import { realEnvironment } from "../../platform/environment.ts";
+import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import { formatOf } from "../../protocol/roll-call/roll-file.ts";
@@ -11,6 +12,7 @@ import { type CliIo, command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
 import { account, flag, hexKey, list, number, text, usageError } from "../options.ts";
+import { probeAttestationLines } from "../print/attestation-lines.ts";
 import { formatDuration } from "../print/format.ts";
 import { fraudLines } from "../print/fraud-lines.ts";
 import type { Paint } from "../print/paint.ts";
@@ -71,7 +73,7 @@ whether it is about your bytes: without these nobody knows whose commitments it 
 			...(maxAge === undefined ? {} : { notBeforeMs: Date.now() - maxAge * 86_400_000 }),
 		};
 		const { clockUs } = realEnvironment();
-		const verdict = verifyEvidence(file, expect);
+		const verdict = verifyEvidence(file, expect, undefined, undefined, nodeSignatures);
 		const tookUs = clockUs();
 		const report = { ...verdict, file: path, fileBytes: file.length, verifyUs: tookUs };
 		printResult(values, io, report, (paint) => {
@@ -132,5 +134,6 @@ function validLines(file: Uint8Array, verdict: Verdict, isPinned: boolean, paint
 		verdictTable(body, verdict, paint),
 		...sustainedLines(decoded.evidence),
 		...findingLines(verdict, paint),
+		...probeAttestationLines(verdict.attestation, paint),
 	];
 }

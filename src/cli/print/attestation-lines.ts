@@ -1,6 +1,7 @@
 // A verdict on attestation evidence, and what a file says, for people. Text from devices is made harmless.
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";
+import type { ProbeAttestation } from "../../protocol/probe/verdict.ts";
 import type { FilesVerdict } from "../../verify/attestation/verify-files.ts";
 import type { Collected } from "../attest-collect.ts";
 import { formatDuration } from "./format.ts";
@@ -38,6 +39,30 @@ export function attestationLines(
 		...findings.map((one) => `  ${paint.unsure("note")}  ${one.code}: ${safeText(one.detail)}`),
 		"",
 		paint.dim(`  judged at ${verdict.at} in ${formatDuration(verdict.verifyUs)}`),
+	];
+}
+
+/** What attestation adds to a probe; nothing for files of before. */
+export function probeAttestationLines(attestation: ProbeAttestation | undefined, paint: Paint): string[] {
+	if (attestation === undefined) return [];
+	const { level, shown, isSimulated, devices, guest, reasons, says } = attestation;
+	const head = isSimulated
+		? paint.unsure(`SIMULATED: ${shown} under roots of a mint, which counts for nothing`)
+		: level === "none"
+			? "none"
+			: paint.good(level);
+	return [
+		"",
+		`  attestation  ${head}`,
+		...devices.map(
+			({ kind, key, chip, driver, firmware, level: own }) =>
+				`    ${kind} ${safeText(chip)}, key ${key.slice(0, 16)}…, ${own}${driver === null ? "" : `, driver ${safeText(driver)}`}${firmware === null ? "" : `, firmware ${safeText(firmware)}`}`,
+		),
+		...(guest === null
+			? []
+			: [`    guest ${guest.tee}, measurement ${guest.measurement.slice(0, 16)}…, TCB ${guest.tcb ?? "not judged"}`]),
+		...reasons.map(({ code, detail }) => `    ${paint.unsure("note")}  ${code}: ${safeText(detail)}`),
+		...says.map((why) => paint.dim(`    none: ${safeText(why)}`)),
 	];
 }
 

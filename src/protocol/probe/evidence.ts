@@ -12,7 +12,10 @@ const MAX_TEXT = 256;
 export const MAX_CHALLENGES = 1024;
 /** An envelope of 2 MiB holds them; a probe reads less often when a run is long. */
 export const MAX_READINGS = 4096;
-const MAX_ATTACHMENTS = 3 * MAX_CHALLENGES;
+/** Before and after a run that lasts. */
+export const MAX_ROUNDS = 4;
+export const MAX_COLLATERAL = 64;
+const MAX_ATTACHMENTS = 3 * MAX_CHALLENGES + MAX_ROUNDS * (4 * MAX_DEVICES + 3 + MAX_COLLATERAL);
 /** Tries of one stage, the recorded one included. */
 const MAX_ATTEMPTS = 8;
 /** A stage has at least one challenge; the chain of a provider's nonces is this long (countersign.ts). */
@@ -199,6 +202,44 @@ const countersign = object({
 });
 export interface Countersign extends Typed<typeof countersign> {}
 
+/** `device`: as the driver counts. Report and chain are attachments. */
+const attested = object({ device: int(0, 0xffff), report: int(), chain: int() });
+export interface AttestedRecord extends Typed<typeof attested> {}
+
+/**
+ * One round of signed reports, docs/attestation.md. The nonce follows from the last roots of the first `after` challenges. All bytes are
+ * attachments after those of the challenges, in the order of the fields.
+ */
+const attestation = object({
+	after: int(0, MAX_CHALLENGES),
+	sentAtUs: int(),
+	receivedAtUs: int(),
+	end,
+	gpus: list(attested as Shape<AttestedRecord>, MAX_DEVICES),
+	switches: list(attested as Shape<AttestedRecord>, MAX_DEVICES),
+	/** `kind`: what the kernel calls it. */
+	cpu: orNull(object({ kind: words, quote: int(), certificates: orNull(int()), events: orNull(int()) })),
+	/** Vendors' files that it is judged by. */
+	collateral: list(
+		object({
+			kind: oneOf("manifest", "OCSP answer", "Intel collateral", "certificates", "revocation list"),
+			id: text(200, 1),
+			attachment: int(),
+		}),
+		MAX_COLLATERAL,
+	),
+	/** Why there is no report of a device, and no quote: the host's words. */
+	says: list(words, MAX_DEVICES + 2),
+});
+export interface AttestationRecord extends Typed<typeof attestation> {}
+
+/** Attachments of a round, in the order in which a file has them. */
+export const attachmentsOfRound = ({ gpus, switches, cpu, collateral }: AttestationRecord): number[] => [
+	...[...gpus, ...switches].flatMap(({ report, chain }) => [report, chain]),
+	...(cpu === null ? [] : [cpu.quote, cpu.certificates, cpu.events].filter((one) => one !== null)),
+	...collateral.map(({ attachment }) => attachment),
+];
+
 /** What a device said of itself at one moment of the probe. A claim: shown beside the curve of a sustained run, never judged. */
 const reading = object({
 	device: int(),
@@ -261,16 +302,24 @@ const bodyFields = {
 };
 /** In the order they came. */
 const readings = list(reading as Shape<Reading>, MAX_READINGS);
-const bodyOfVersion3 = object({
+const fieldsOfVersion3 = {
 	...bodyFields,
-	version: oneOf(3),
 	challenges: list(challenge as Shape<ChallengeRecord>, MAX_CHALLENGES),
 	readings,
 	/** In the order they were made. */
 	dropped: list(droppedTry as Shape<DroppedTry>, MAX_STAGES),
 	countersign: orNull(countersign as Shape<Countersign>),
+};
+/** Of a host whose engine answers ATTEST. */
+const bodyOfVersion4 = object({
+	...fieldsOfVersion3,
+	version: oneOf(4),
+	attestations: list(attestation as Shape<AttestationRecord>, MAX_ROUNDS),
 });
-/** By version. Older files are read as well: 2 has no attempts and no provider's word, 1 no readings, no `newest` and no disk. */
+/**
+ * By version. Older files are read as well: 3 has no attestations, 2 no attempts and no provider's word, 1 no readings, no `newest` and no
+ * disk.
+ */
 const bodies: Readonly<Record<number, Shape>> = {
 	1: object({
 		...bodyFields,
@@ -283,17 +332,19 @@ const bodies: Readonly<Record<number, Shape>> = {
 		challenges: list(object(challengeFields(specOfVersion2)), MAX_CHALLENGES),
 		readings,
 	}),
+	3: object({ ...fieldsOfVersion3, version: oneOf(3) }),
 };
 
-type Newest = Typed<typeof bodyOfVersion3>;
-export interface EvidenceBody extends Omit<Newest, "version" | "dropped" | "countersign"> {
-	readonly version: 1 | 2 | 3;
+type Newest = Typed<typeof bodyOfVersion4>;
+export interface EvidenceBody extends Omit<Newest, "version" | "dropped" | "countersign" | "attestations"> {
+	readonly version: 1 | 2 | 3 | 4;
+	readonly attestations?: Newest["attestations"];
 	readonly dropped?: Newest["dropped"];
 	readonly countersign?: Newest["countersign"];
 }
 const body: Shape<EvidenceBody> = (value, where) => {
 	const version = typeof value === "object" && value !== null ? (value as { version?: unknown }).version : null;
-	return ((typeof version === "number" && bodies[version]) || bodyOfVersion3)(value, where);
+	return ((typeof version === "number" && bodies[version]) || bodyOfVersion4)(value, where);
 };
 
 export const envelopeShape = object({

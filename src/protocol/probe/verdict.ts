@@ -53,6 +53,46 @@ export const WHO_COULD_LIE: Readonly<Record<Strength, string>> = {
 	public: "the work was done between two blocks of the chain; nobody could have made it up",
 };
 
+/** genuine: signed by a vendor's device. measured: and its firmware is the vendor's. none: not shown, or simulated roots. */
+export type AttestedLevel = "none" | "genuine" | "measured" | "hosted";
+
+/** A device that signed a report, docs/attestation.md. */
+export interface AttestedDevice {
+	readonly kind: "gpu" | "switch";
+	/** One per card for life. */
+	readonly key: string;
+	readonly chip: string;
+	readonly driver: string | null;
+	/** Of a GPU its VBIOS, of a switch its BIOS. */
+	readonly firmware: string | null;
+	readonly level: AttestedLevel;
+}
+
+/** The confidential guest whose CPU named the reports. */
+export interface AttestedGuest {
+	readonly tee: string;
+	readonly measurement: string;
+	/** As the vendor's list says; null: no list was at hand. */
+	readonly tcb: string | null;
+}
+
+/** What attestation adds to a valid probe. It replaces no figure. */
+export interface ProbeAttestation {
+	/** What counts: none under simulated roots. */
+	readonly level: AttestedLevel;
+	/** What would count if the roots were the vendors'. */
+	readonly shown: AttestedLevel;
+	readonly isSimulated: boolean;
+	readonly rounds: number;
+	/** Of the last round. */
+	readonly devices: readonly AttestedDevice[];
+	readonly guest: AttestedGuest | null;
+	/** Findings, and what is missing for a higher level. */
+	readonly reasons: readonly Finding[];
+	/** The host's words on what it has not got. */
+	readonly says: readonly string[];
+}
+
 export type VerdictStatus = Verdict["status"];
 
 export type Verdict =
@@ -67,6 +107,8 @@ export type Verdict =
 			/** The host's key, in a countersigned file. */
 			readonly host: string | null;
 			readonly probeId: string;
+			/** Absent in files of before version 4. */
+			readonly attestation?: ProbeAttestation;
 	  }
 	| { readonly status: "invalid"; readonly code: string; readonly where: string; readonly detail: string }
 	| { readonly status: "inconclusive"; readonly code: string; readonly where: string; readonly detail: string };

@@ -11,6 +11,7 @@ import type { EngineClient } from "../../engine/client/create-engine-client.ts";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
 import type { Link } from "../../engine/links/link.ts";
 import { orAbort } from "../../platform/abortable.ts";
+import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
@@ -19,10 +20,12 @@ import type { ChallengeSpec, DroppedTry, EvidenceBody, HostClaim, Reading } from
 import { type AnsweredChallenge, encodeEvidence, packChallenges } from "../../protocol/probe/evidence-codec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
+import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
 import { deriveFigures } from "../../verify/hardware/derive-figures.ts";
 import { planProbe } from "../../verify/hardware/plan/plan-probe.ts";
 import type { Plan, Seen, WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
+import { type AttestRounds, createAttestRounds } from "./attest-rounds.ts";
 import type { ProbeEvent } from "./probe-event.ts";
 import { createProviderWord } from "./provider-word.ts";
 import { releaseAll, runStage } from "./run-stage.ts";
@@ -75,6 +78,8 @@ export interface ProbeOptions {
 	readonly beforeStage?: (name: string) => Promise<void>;
 	/** Told between a stage's roots and its openings. */
 	readonly onCommitted?: OnCommitted;
+	/** Vendors' files that signed reports may be judged by; the ones that fit go into the evidence. */
+	readonly collateral?: readonly CollateralItem[];
 }
 
 export interface ProbeResult {
@@ -117,7 +122,10 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 		const word = countersigner
 			? createProviderWord(countersigner, { probeId, verifier: signer.key, claim: claimHash(claim) })
 			: null;
-		const answered = await carryOut(options, claim, median(rttUs), {
+		const probe = { id: probeId, startedAtMs, finishedAtUs: 0, target: options.target, verifier: signer.key };
+		const of = { probe, countersign: word?.countersign ?? null };
+		const attest = createAttestRounds({ client, of, collateral: options.collateral ?? [], verify: nodeSignatures });
+		const answered = await carryOut(options, claim, median(rttUs), attest, {
 			client,
 			secret,
 			beacon,
@@ -134,32 +142,22 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 			...(onCommitted === undefined ? {} : { onCommitted }),
 		});
 		signal?.throwIfAborted();
+		await attest.ask(answered);
+		signal?.throwIfAborted();
 		const finishedAtUs = clockUs();
 		// An engine takes a while to end and a card's memory to be given back: meanwhile the file is made and judged, which would keep
 		// the word from leaving.
 		void client.close();
 		await nextTurn();
 
-		const { challenges, attachments } = packChallenges(answered);
-		const { kind, engineSha256, hostKey, handshakeUs } = link;
-		const facts: Omit<EvidenceBody, "figures"> = {
-			format: "assay-evidence",
-			version: 3,
-			probe: { id: probeId, startedAtMs, finishedAtUs, target: options.target, verifier: signer.key },
-			beacon,
-			secret: bytesToHex(secret),
-			claim,
-			link: { kind, engineSha256, hostKey, handshakeUs: handshakeUs === null ? null : Math.floor(handshakeUs), rttUs },
-			challenges,
-			readings: [...readings].sort((a, b) => a.atUs - b.atUs),
-			dropped,
-			countersign: word?.countersign ?? null,
-		};
-		const body = { ...facts, figures: deriveFigures(facts, attachments) };
-		const evidence = encodeEvidence(body, attachments, signer);
+		const facts = { beacon, secret: bytesToHex(secret), claim, link: linkFacts(link, rttUs), readings, dropped };
+		const made = { ...of, probe: { ...of.probe, finishedAtUs }, ...facts };
+		const evidence = evidenceOf(made, answered, attest, signer);
 		onEvent({ kind: "checking", bytes: evidence.length });
 		const expect = { signers: [signer.key], probeId };
-		const verdict = options.verify ? await options.verify(evidence, expect) : verifyEvidence(evidence, expect);
+		const verdict = options.verify
+			? await options.verify(evidence, expect)
+			: verifyEvidence(evidence, expect, undefined, undefined, nodeSignatures);
 		return finish(verdict, evidence, claim);
 	} catch (error) {
 		if (signal?.aborted) {
@@ -174,6 +172,30 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 		signal?.removeEventListener("abort", abort);
 		await (client ?? link)?.close();
 	}
+}
+
+function linkFacts({ kind, engineSha256, hostKey, handshakeUs }: Link, rttUs: readonly number[]): EvidenceBody["link"] {
+	return { kind, engineSha256, hostKey, handshakeUs: handshakeUs === null ? null : Math.floor(handshakeUs), rttUs };
+}
+
+/** The whole file, signed. */
+function evidenceOf(
+	facts: Omit<EvidenceBody, "format" | "version" | "challenges" | "attestations" | "figures">,
+	answered: readonly AnsweredChallenge[],
+	attest: AttestRounds,
+	signer: Signer,
+): Uint8Array {
+	const { challenges, attachments } = packChallenges(answered);
+	const attestations = attest.pack(attachments);
+	const body: Omit<EvidenceBody, "figures"> = {
+		...facts,
+		format: "assay-evidence",
+		version: attestations === null ? 3 : 4,
+		challenges,
+		readings: [...facts.readings].sort((a, b) => a.atUs - b.atUs),
+		...(attestations && { attestations }),
+	};
+	return encodeEvidence({ ...body, figures: deriveFigures(body, attachments) }, attachments, signer);
 }
 
 /** A link that opens after the user has stopped is closed at once. */
@@ -193,6 +215,7 @@ async function carryOut(
 	options: ProbeOptions,
 	claim: HostClaim,
 	rttUs: number,
+	attest: AttestRounds,
 	context: StageContext,
 ): Promise<AnsweredChallenge[]> {
 	const { quick, sustainMs, training = false, samples = null } = options;
@@ -219,6 +242,8 @@ async function carryOut(
 			warmUps.push(...(await runWarmUps(context, step.runs)));
 		} else {
 			await options.beforeStage?.(step.name);
+			// A run that lasts has a round at both ends.
+			if (step.stopAfterMs !== undefined) await attest.ask(context.answered);
 			const result = await runStage(context, step, stage);
 			if (result.end === "broken") break;
 			if (result.end === "too-big") tooBig.push(...result.specs);

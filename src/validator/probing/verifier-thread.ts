@@ -1,6 +1,7 @@
 // One thread of the verifier pool: evidence in, verdict out, and before it how far the openings have been
 // checked, now and then. No state, no I/O; whoever holds the same bytes gets the same verdict.
 import { parentPort } from "node:worker_threads";
+import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { verifyRollCall } from "../../verify/roll-call/verify-roll-call.ts";
 import type { CheckedOpenings, VerifyReply, VerifyRequest } from "./verifier-pool.ts";
@@ -30,7 +31,7 @@ parentPort?.on("message", (request: VerifyRequest) => {
 		toldAtMs = atMs;
 		tell();
 	};
-	const verdict = verifyEvidence(evidence, expect, () => {}, isWatched ? onOpening : () => {});
+	const verdict = verifyEvidence(evidence, expect, () => {}, isWatched ? onOpening : () => {}, nodeSignatures);
 	tell();
 	say({ id, verdict });
 });

@@ -32,6 +32,21 @@ export const VENDOR_ROOTS: Roots = {
 	},
 };
 
+/**
+ * Of the mint that tests and simulated hosts use. Everybody can sign under them, so they show nothing: a verdict under them says SIMULATED_ROOTS
+ * and has level none. Known here so that such evidence is told from false evidence.
+ */
+export const MINT_ROOTS: Roots = {
+	nvidiaDevice: ["47afb356a94d783522d727b779bae80edcbbe9b2b59703d9365b0fe295cb76a1"],
+	nvidiaManifest: ["52a458bd3ccff1a8677b6f07cf045345ee396ec69ef4d9d83d5ebaa66647a4e6"],
+	intel: ["45c9e6fc84de7739cb887801713b3ec6482919e53ff8e8e29c83f0f0c765d047"],
+	amd: {
+		Milan: ["5bfcec3fde3033c1ea000a520f5f4a644f26fca1da5c369d2395d1dbb52d384d"],
+		Genoa: ["00607d94d7fb06135b7c198d0abc7b5863cbc7eb93e7d24e538ec8ad01277a35"],
+		Turin: ["d81abcebfc4c0b63dad5acbf15d4a04371e6a60cd228721d9801a86a451d1274"],
+	},
+};
+
 /** refuse: invalid. tell: valid with a finding. */
 type TcbAnswer = "accept" | "tell" | "refuse";
 

@@ -2,10 +2,9 @@
 // the order of that page. The first false thing ends the hearing; what is only missing or out of date is remembered and decides
 // if nothing was false. Nothing thrown in here leaves `hear`.
 import type { Code } from "../../protocol/codes.ts";
-import type { Finding } from "../../protocol/probe/verdict.ts";
+import type { AttestedLevel, Finding } from "../../protocol/probe/verdict.ts";
 
-/** genuine: signed by a vendor's device. measured: and its firmware is the vendor's. none: not shown, or simulated roots. */
-export type Level = "none" | "genuine" | "measured" | "hosted";
+export type Level = AttestedLevel;
 
 /** What was read out of the evidence. Only what a good signature covers gets in here. */
 type Facts = Readonly<Record<string, unknown>>;

@@ -104,7 +104,8 @@ function verifyByBundles(
 	const [quotes, snpReports] = [of("quote"), of("SNP report")];
 	const certificates = devices.length > 0 ? devices.map(({ chain }) => chain) : of("certificates");
 	const needing = { reports: devices.map(({ report }) => report), quotes, snpReports, certificates };
-	return verifyTogether([...files, ...chooseItems(needing, items, settings)], question, settings);
+	const chosen = chooseItems(needing, items, settings).map(({ bytes }) => bytes);
+	return verifyTogether([...files, ...chosen], question, settings);
 }
 
 type Of = (kind: FileKind) => Uint8Array[];

@@ -1,7 +1,12 @@
 // The attachments read as what they are: roots and openings of each challenge. A file may number its
 // attachments in one way only (each challenge's roots, then its opens), so that nothing can be swapped,
 // shared or smuggled in.
-import type { ChallengeRecord, EvidenceBody, OpenRecord } from "../../protocol/probe/evidence.ts";
+import {
+	attachmentsOfRound,
+	type ChallengeRecord,
+	type EvidenceBody,
+	type OpenRecord,
+} from "../../protocol/probe/evidence.ts";
 import { decodeOpenings, decodeRoots, type OpeningRecord, type RootRecord } from "../../protocol/probe/records.ts";
 import { withCommonTime } from "./common-time.ts";
 import { type Fault, fault } from "./fault.ts";
@@ -40,7 +45,7 @@ export type AnswersResult =
 	| { readonly ok: false; readonly fault: Fault };
 
 export function readAnswers(
-	body: Pick<EvidenceBody, "version" | "challenges" | "claim">,
+	body: Pick<EvidenceBody, "version" | "challenges" | "claim" | "attestations">,
 	attachments: readonly Uint8Array[],
 ): AnswersResult {
 	const wrong = (found: Fault): AnswersResult => ({ ok: false, fault: found });
@@ -65,8 +70,12 @@ export function readAnswers(
 		const ownUs = Math.max(0, (roots.records.at(-1)?.atUs ?? record.sentAtUs) - record.sentAtUs);
 		answers.push({ index, where, record, roots: roots.records, opens, ownUs, workUs: ownUs });
 	}
+	for (const [i, round] of (body.attestations ?? []).entries())
+		for (const attachment of attachmentsOfRound(round))
+			if (attachment !== next++ || next > attachments.length)
+				return wrong(fault("ATTACHMENT_ORDER", `attestations[${i}]`, `must have attachment ${next - 1} next`));
 	if (next !== attachments.length)
-		return wrong(fault("ATTACHMENT_ORDER", `attachments[${next}]`, "no challenge uses it"));
+		return wrong(fault("ATTACHMENT_ORDER", `attachments[${next}]`, "no challenge and no round uses it"));
 	// Files of before are read as they were meant when they were made.
 	return { ok: true, answers: body.version < 3 ? answers : withCommonTime(answers, body.claim) };
 }

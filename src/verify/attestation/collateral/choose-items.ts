@@ -30,7 +30,7 @@ export function chooseItems(
 	needing: Needing,
 	items: readonly CollateralItem[],
 	settings: AttestationSettings,
-): Uint8Array[] {
+): CollateralItem[] {
 	const chosen: CollateralItem[] = [];
 	hear((hearing) => {
 		const { reports, quotes, snpReports, certificates } = needing;
@@ -58,7 +58,7 @@ export function chooseItems(
 		}
 		return "none";
 	});
-	return chosen.map(({ bytes }) => bytes);
+	return chosen;
 }
 
 const chainIn = (file: Uint8Array): Certificate[] =>

@@ -1,0 +1,163 @@
+// Judges one round of a probe or job: reports of devices, the quote of the guest that asked them, and the vendors' files that came along, all
+// bound to one nonce. Each device shows a level of its own; the round shows the lowest. What is only missing or out of date lowers the level
+// and is told. First by the vendors' roots; evidence under the roots of our own mint is judged as well, and says SIMULATED_ROOTS.
+import { deviceKeyOf, reportDataOf, setOf } from "../../protocol/attest/binding.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import type { AttestedDevice, AttestedGuest, AttestedLevel, Finding } from "../../protocol/probe/verdict.ts";
+import { verifySnp } from "./amd/verify-snp.ts";
+import { certificatesIn } from "./bytes.ts";
+import type { CollateralEntry, CollateralItem } from "./collateral/bundle.ts";
+import { chooseItems } from "./collateral/choose-items.ts";
+import { kindOfFile } from "./file-kind.ts";
+import { verifyQuote } from "./intel/verify-quote.ts";
+import { type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
+import { verifyDeviceSet } from "./nvidia/verify-set.ts";
+import { type AttestationSettings, DEFAULT_POLICY, MINT_ROOTS, type Roots, VENDOR_ROOTS } from "./settings.ts";
+import type { AttestationVerdict } from "./verdict.ts";
+import { readCertificate } from "./x509/certificate.ts";
+import { rememberSignatures, type VerifySignature } from "./x509/signature.ts";
+
+export interface RoundEvidence {
+	/** GPUs, then switches, in the order of the set. */
+	readonly devices: readonly DeviceEvidence[];
+	readonly guest: { readonly quote: Uint8Array; readonly certificates: Uint8Array | null } | null;
+	readonly collateral: readonly (Pick<CollateralEntry, "kind" | "id"> & { readonly bytes: Uint8Array })[];
+}
+
+type Fault = Pick<AttestationVerdict, "code" | "where" | "detail">;
+
+export interface RoundVerdict {
+	/** What is false; null: nothing. */
+	readonly fault: Fault | null;
+	/** What is shown if the roots are the vendors'. */
+	readonly shown: AttestedLevel;
+	readonly isSimulated: boolean;
+	readonly devices: readonly AttestedDevice[];
+	readonly guest: AttestedGuest | null;
+	/** Findings, and what is missing for more. */
+	readonly reasons: readonly Finding[];
+}
+
+export interface RoundQuestion {
+	readonly bind: Uint8Array;
+	readonly atMs: number;
+	readonly verify: VerifySignature;
+}
+
+export function verifyRound(round: RoundEvidence, question: RoundQuestion): RoundVerdict {
+	const verify = rememberSignatures(question.verify);
+	const under = (roots: Roots) =>
+		judge(round, question.bind, { roots, atMs: question.atMs, policy: DEFAULT_POLICY, verify });
+	const real = under(VENDOR_ROOTS);
+	if (real.fault?.code !== "ATTEST_CHAIN") return real;
+	const simulated = under(MINT_ROOTS);
+	return simulated.fault?.code === "ATTEST_CHAIN" ? real : { ...simulated, isSimulated: true };
+}
+
+function judge(round: RoundEvidence, bind: Uint8Array, settings: AttestationSettings): RoundVerdict {
+	const reasons: Finding[] = [];
+	const note = (code: string | null, detail: string) => {
+		if (code !== null && !reasons.some((one) => one.code === code)) reasons.push({ code, detail });
+	};
+	const told = (verdict: AttestationVerdict): AttestationVerdict => {
+		for (const { code, detail } of verdict.findings) note(code, detail);
+		if (verdict.status === "inconclusive") note(verdict.code, verdict.detail);
+		return verdict;
+	};
+	const devices: AttestedDevice[] = [];
+	let guest: AttestedGuest | null = null;
+	const result = (fault: Fault | null): RoundVerdict => {
+		const levels = devices.map(({ level }) => level);
+		const shown = fault !== null || levels.length === 0 ? "none" : levels.includes("genuine") ? "genuine" : "measured";
+		// The reports are of the guest that asked: what a relay would need is an allowed guest, which no policy names yet.
+		const kept = guest === null ? reasons : reasons.filter(({ code }) => code !== "RELAYABLE");
+		return { fault, shown, isSimulated: false, devices, guest, reasons: kept };
+	};
+	if (round.devices.length > 0) {
+		const set = verifyDeviceSet(() => round.devices, bind, settings);
+		if (set.status === "invalid") return result(set);
+	}
+	for (const [i, evidence] of round.devices.entries()) {
+		const judged = judgeDevice(evidence, round, bind, settings);
+		if (told(judged.verdict).status === "invalid") return result(at(judged.verdict, `devices[${i}].`));
+		devices.push(judged.device);
+	}
+	if (round.guest !== null) {
+		const verdict = judgeGuest(round, reportDataOf(bind, setOf(round.devices)), settings);
+		if (told(verdict).status === "invalid") return result(at(verdict, "cpu."));
+		if (verdict.status === "valid") guest = guestOf(verdict.facts);
+	}
+	return result(null);
+}
+
+const at = ({ code, where, detail }: Fault, before: string): Fault => ({ code, where: `${before}${where}`, detail });
+
+/** As much as its manifests show. Not having them is no fault. */
+function judgeDevice(
+	evidence: DeviceEvidence,
+	{ collateral }: RoundEvidence,
+	bind: Uint8Array,
+	settings: AttestationSettings,
+): { readonly verdict: AttestationVerdict; readonly device: AttestedDevice } {
+	const { report, chain, kind } = evidence;
+	const needing = { reports: [report], quotes: [], snpReports: [], certificates: [chain] };
+	const chosen = chooseItems(needing, collateral.map(itemOf), settings);
+	const of = (wanted: CollateralEntry["kind"]) => chosen.filter((one) => one.kind === wanted).map(({ bytes }) => bytes);
+	const [manifests, ocsp] = [of("manifest"), of("OCSP answer")];
+	const ask = manifests.length > 0 ? "measured" : "genuine";
+	const verdict = verifyDevice(evidence, { ask, nonce: bind, chip: null, manifests, ocsp }, settings);
+	const { facts } = verdict;
+	const text = (name: string) => (typeof facts[name] === "string" ? (facts[name] as string) : null);
+	const device: AttestedDevice = {
+		kind,
+		key: verdict.status === "invalid" ? "" : keyOf(chain),
+		chip: text("chip") ?? "",
+		driver: text("driver"),
+		firmware: text("vbios") ?? text("bios"),
+		level: verdict.status === "valid" ? ask : "genuine",
+	};
+	return { verdict, device };
+}
+
+/** The files say themselves until when they hold, and the verifier asks them. */
+const itemOf = (one: RoundEvidence["collateral"][number]): CollateralItem => ({
+	...{ rank: 0, fetchedAtS: 0, validFromS: 0, validUntilS: Number.MAX_SAFE_INTEGER, source: "" },
+	...one,
+});
+
+/** Of a chain that was judged. */
+const keyOf = (chain: Uint8Array): string =>
+	bytesToHex(deviceKeyOf(readCertificate(certificatesIn(chain, "chain")[1]!, "chain[1]").spki));
+
+function judgeGuest(
+	{ guest, collateral }: RoundEvidence,
+	reportData: Uint8Array,
+	settings: AttestationSettings,
+): AttestationVerdict {
+	const { quote, certificates } = guest!;
+	const of = (kind: CollateralEntry["kind"]) => collateral.filter((one) => one.kind === kind).map(({ bytes }) => bytes);
+	if (kindOfFile(quote) !== "SNP report") {
+		const [file = null] = of("Intel collateral");
+		return verifyQuote(quote, { ask: file === null ? "signed" : "tcb", reportData, collateral: file }, settings);
+	}
+	const [leaf = null, chain = null] =
+		certificates === null ? of("certificates") : [certificates, ...of("certificates")];
+	const [crl = null] = of("revocation list");
+	if (leaf === null) return { ...NO_LEAF };
+	return verifySnp({ report: quote, leaf, chain, crl }, { product: null, reportData }, settings);
+}
+
+const NO_LEAF: AttestationVerdict = {
+	...{ status: "inconclusive", level: "none", code: "COLLATERAL_MISSING", where: "leaf", facts: {}, findings: [] },
+	detail: "the certificate of the chip (VCEK or VLEK) is not at hand",
+};
+
+function guestOf(facts: AttestationVerdict["facts"]): AttestedGuest {
+	const text = (...names: string[]) =>
+		names.map((name) => facts[name]).find((one) => typeof one === "string") as string;
+	return {
+		tee: text("tee") ?? "snp",
+		measurement: text("mrTd", "mrEnclave", "measurement") ?? "",
+		tcb: text("tcb") ?? null,
+	};
+}

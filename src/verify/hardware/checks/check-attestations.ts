@@ -1,0 +1,116 @@
+// Signed reports of a probe (docs/attestation.md): each round bound to the roots that were there when it was asked, every round of the same
+// devices. A false report makes the probe invalid; one that is missing, or whose collateral is, takes nothing away. The moment is the
+// probe's own: a file is judged in ten years as it is today.
+import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
+import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
+import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";
+import type { AttestedLevel, ProbeAttestation } from "../../../protocol/probe/verdict.ts";
+import { type RoundEvidence, type RoundVerdict, verifyRound } from "../../attestation/verify-round.ts";
+import type { VerifySignature } from "../../attestation/x509/signature.ts";
+import type { Answered } from "../answers.ts";
+import { type Fault, fault } from "../fault.ts";
+
+/** Null: a file of before. */
+export function judgeAttestations(
+	body: EvidenceBody,
+	answers: readonly Answered[],
+	attachments: readonly Uint8Array[],
+	verify: VerifySignature,
+): ProbeAttestation | Fault | null {
+	const { attestations } = body;
+	if (attestations === undefined) return null;
+	const rounds: RoundVerdict[] = [];
+	for (const [i, record] of attestations.entries()) {
+		const where = `attestations[${i}]`;
+		const found = checkOrder(record, attestations[i - 1], answers, body, where);
+		if (found !== null) return found;
+		if (record.gpus.length === 0 && record.switches.length === 0 && record.cpu === null) continue;
+		const bind = bindOfRound(body, answers, record.after);
+		const verdict = verifyRound(evidenceOf(record, attachments), { bind, atMs: body.probe.startedAtMs, verify });
+		if (verdict.fault !== null)
+			return fault(verdict.fault.code ?? "INTERNAL", `${where}.${verdict.fault.where}`, verdict.fault.detail);
+		const [first] = rounds;
+		if (first !== undefined && keysOf(first) !== keysOf(verdict))
+			return fault("DEVICE_OTHER", where, "other devices signed than in the first round");
+		rounds.push(verdict);
+	}
+	return summaryOf(rounds, attestations);
+}
+
+/** The nonce of a round: `after` challenges were answered when it was asked. */
+export function bindOfRound(
+	{ probe, countersign }: Pick<EvidenceBody, "probe" | "countersign">,
+	answers: readonly Pick<Answered, "roots">[],
+	after: number,
+): Uint8Array {
+	const lastRoots = answers.slice(0, after).flatMap(({ roots }) => roots.at(-1)?.root ?? []);
+	return bindOf({
+		kind: "probe",
+		id: probe.id,
+		provider: countersign?.key ?? null,
+		validator: probe.verifier,
+		chain: null,
+		contract: null,
+		commitment: bytesToHex(rootsCommitment(lastRoots)),
+	});
+}
+
+/** Rounds follow each other, and what they are bound to. */
+function checkOrder(
+	record: AttestationRecord,
+	before: AttestationRecord | undefined,
+	answers: readonly Answered[],
+	{ probe }: EvidenceBody,
+	where: string,
+): Fault | null {
+	const { after, sentAtUs, receivedAtUs } = record;
+	if (after > answers.length || (before !== undefined && after <= before.after))
+		return fault("ATTEST_FORM", `${where}.after`, "a round must follow more challenges than the one before it");
+	const lastUs = Math.max(0, ...answers.slice(0, after).map(({ roots }) => roots.at(-1)?.atUs ?? 0));
+	const nextUs = answers[after]?.record.sentAtUs ?? probe.finishedAtUs;
+	if (sentAtUs < lastUs || receivedAtUs < sentAtUs || receivedAtUs > nextUs)
+		return fault("TIME_ORDER", `${where}.sentAtUs`, "not between the challenges that it lies between");
+	return null;
+}
+
+function evidenceOf(record: AttestationRecord, attachments: readonly Uint8Array[]): RoundEvidence {
+	const { gpus, switches, cpu, collateral } = record;
+	const device = (kind: "gpu" | "switch") => (one: (typeof gpus)[number]) => ({
+		kind,
+		report: attachments[one.report]!,
+		chain: attachments[one.chain]!,
+	});
+	const certificates = cpu === null || cpu.certificates === null ? null : attachments[cpu.certificates]!;
+	return {
+		devices: [...gpus.map(device("gpu")), ...switches.map(device("switch"))],
+		guest: cpu === null ? null : { quote: attachments[cpu.quote]!, certificates },
+		collateral: collateral.map(({ kind, id, attachment }) => ({ kind, id, bytes: attachments[attachment]! })),
+	};
+}
+
+const keysOf = ({ devices }: RoundVerdict): string =>
+	devices
+		.map(({ key }) => key)
+		.sort()
+		.join();
+
+const LEVELS: readonly AttestedLevel[] = ["none", "genuine", "measured", "hosted"];
+
+/** The lowest level of all rounds; a round without a report shows nothing. */
+function summaryOf(rounds: readonly RoundVerdict[], asked: readonly AttestationRecord[]): ProbeAttestation {
+	const last = rounds.at(-1);
+	const levels = asked.length === rounds.length ? rounds.map(({ shown }) => shown) : [];
+	const shown = LEVELS.find((level) => levels.includes(level)) ?? "none";
+	const isSimulated = rounds.some((round) => round.isSimulated);
+	const reasons = rounds.flatMap((round) => round.reasons);
+	return {
+		level: isSimulated ? "none" : shown,
+		shown,
+		isSimulated,
+		rounds: rounds.length,
+		devices: last?.devices ?? [],
+		guest: last?.guest ?? null,
+		reasons: reasons.filter((one, i) => reasons.findIndex(({ code }) => code === one.code) === i),
+		says: asked.at(-1)?.says ?? [],
+	};
+}
