@@ -204,7 +204,7 @@ export interface Countersign extends Typed<typeof countersign> {}
 
 /** `device`: as the driver counts. Report and chain are attachments. */
 const attested = object({ device: int(0, 0xffff), report: int(), chain: int() });
-export interface AttestedRecord extends Typed<typeof attested> {}
+interface AttestedRecord extends Typed<typeof attested> {}
 
 /**
  * One round of signed reports, docs/attestation.md. The nonce follows from the last roots of the first `after` challenges. All bytes are
