@@ -298,6 +298,10 @@ export const codes = {
 		"Its owner may read guests with a changed memory module (BadRAM); ask for newer firmware.",
 	),
 	FIRMWARE_OLD: finding("The driver is older than the policy wishes.", "Ask the host to update its driver."),
+	ATTESTED: finding(
+		"Devices of this host signed reports that are bound to this probe; the detail says the level.",
+		"docs/attestation.md says what each level shows, and what a cheater still can.",
+	),
 	SIMULATED_ROOTS: finding(
 		"Roots other than the vendors' were trusted: this is a test and no evidence of any hardware.",
 		"Never count it.",

@@ -9,7 +9,7 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { nobleSignatures, type VerifySignature } from "../attestation/x509/signature.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
-import { judgeAttestations } from "./checks/check-attestations.ts";
+import { attestationFindings, judgeAttestations } from "./checks/check-attestations.ts";
 import { checkChase } from "./checks/check-chase.ts";
 import { checkClaims } from "./checks/check-claims.ts";
 import { checkCountersign, withoutWord } from "./checks/check-countersign.ts";
@@ -153,7 +153,11 @@ function judge(
 		identity: identitiesOf(judged),
 		confidence: answers.map(confidenceOf),
 		strength: body.countersign ? "countersigned" : "private",
-		findings: [...findingsOf(answers, body, body.figures), ...identityFindings(judged)],
+		findings: [
+			...findingsOf(answers, body, body.figures),
+			...identityFindings(judged),
+			...attestationFindings(attested),
+		],
 		signer: envelope.signature.key,
 		host: body.countersign?.key ?? null,
 		probeId: body.probe.id,

@@ -4,7 +4,7 @@
 import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";
-import type { AttestedLevel, ProbeAttestation } from "../../../protocol/probe/verdict.ts";
+import type { AttestedLevel, Finding, ProbeAttestation } from "../../../protocol/probe/verdict.ts";
 import { type RoundEvidence, type RoundVerdict, verifyRound } from "../../attestation/verify-round.ts";
 import type { VerifySignature } from "../../attestation/x509/signature.ts";
 import type { Answered } from "../answers.ts";
@@ -113,4 +113,15 @@ function summaryOf(rounds: readonly RoundVerdict[], asked: readonly AttestationR
 		reasons: reasons.filter((one, i) => reasons.findIndex(({ code }) => code === one.code) === i),
 		says: asked.at(-1)?.says ?? [],
 	};
+}
+
+/** For whoever reads findings alone: the level, or that it is simulated. */
+export function attestationFindings(attestation: ProbeAttestation | null): Finding[] {
+	if (attestation === null || attestation.devices.length === 0) return [];
+	const { shown, isSimulated, devices, guest } = attestation;
+	const keys = devices.map(({ chip, key }) => `${chip} ${key.slice(0, 16)}`).join(", ");
+	const detail = `level ${shown}: ${keys.slice(0, 400)}${guest === null ? "" : `; named by a guest (${guest.tee})`}`;
+	return isSimulated
+		? [{ code: "SIMULATED_ROOTS", detail: `simulated, counts for nothing: ${detail}` }]
+		: [{ code: "ATTESTED", detail }];
 }
