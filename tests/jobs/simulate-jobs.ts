@@ -124,6 +124,10 @@ function cheatOnly(cheat: NetworkCheat): NetworkCheat {
 	};
 }
 
+/** Who has gone answers for nothing: a claim of its that stands, true or not, would be given up for its silence. */
+const isAtWork = (jobs: readonly Job[], { id }: MarketParty): boolean =>
+	jobs.some(({ isOver, record }) => !isOver && record.parts.some(({ provider }) => provider === id));
+
 class Simulation {
 	readonly market: JobMarket;
 	readonly cast: Cast[] = [];
@@ -212,7 +216,7 @@ class Simulation {
 		for (const one of this.cast) {
 			if (one.cheat?.party !== "provider" || this.gone.has(one)) continue;
 			const { ended } = await endOf(this.market, jobs, one);
-			if (ended === null || ended === "unchecked") continue;
+			if (ended === null || ended === "unchecked" || isAtWork(jobs, one.party)) continue;
 			this.gone.add(one);
 			await one.party.close();
 		}
