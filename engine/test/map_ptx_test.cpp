@@ -99,9 +99,21 @@ Program wide_map(RandomPrograms& random) {
     if (what == Code::mul && random.chance(3)) b = put(Code::constant, 0, 0, 0, 0, 1 + static_cast<int64_t>(random.below(1 << 24)));
     put(what, a, b, c, static_cast<uint8_t>(1 + random.below(40)));
   };
-  for (int tries = 0; tries < 40 && code.size() < 60; ++tries) {
+  // A product brought to scale and ended, which is most of what models do; then it is what the map gives.
+  const auto scaled = [&] {
+    const int64_t low = -static_cast<int64_t>(random.below(20)), high = static_cast<int64_t>(random.below(63)), end = int64_t{1} << (8 + random.below(50));
+    const uint8_t factor = static_cast<uint8_t>(2 + random.below(2)), product = random.chance(4) ? static_cast<uint8_t>(random.below(2)) : put(Code::mul, static_cast<uint8_t>(random.below(4)), factor);
+    const uint8_t by = put(Code::clamp, factor, put(Code::constant, 0, 0, 0, 0, low), put(Code::constant, 0, 0, 0, 0, high));
+    uint8_t x = random.chance(4) ? put(Code::rsh, product, 0, 0, static_cast<uint8_t>(1 + random.below(40))) : put(Code::rshv, product, by);
+    if (random.chance(2)) x = put(random.chance(2) ? Code::add : Code::sub, x, static_cast<uint8_t>(random.below(4)));
+    if (random.chance(8)) x = put(Code::add, x, x);
+    if (!random.chance(8)) put(Code::clamp, x, put(Code::constant, 0, 0, 0, 0, -end + (random.chance(3) ? 1 : 0)), put(Code::constant, 0, 0, 0, 0, end));
+  };
+  const bool is_scaled = random.chance(2);
+  for (int tries = 0; tries < (is_scaled ? 4 : 40) && code.size() < 60; ++tries) {
     const size_t before = code.size();
-    grown();
+    if (is_scaled) scaled();
+    else grown();
     program.step = {op};
     try {
       check_program(program);
