@@ -154,7 +154,7 @@ test("a real engine whose answers are falsified is convicted; the files say so a
 		accused.map(({ side, why, verdict }) => [side, why, verdict?.kind, verdict?.segment, verdict?.element]),
 		[["b", "", "element", 3, 0]],
 	);
-	// By their folders alone: the liar's engine is right again, its claim is not.
+	// By their folders alone: the liar's engine is right again, its claim and the state that it kept are not.
 	const said = await assay(
 		"job",
 		"diff",
@@ -166,7 +166,8 @@ test("a real engine whose answers are falsified is convicted; the files say so a
 	);
 	assert.equal(said.code, 1, said.err);
 	const found = JSON.parse(said.out);
-	assert.deepEqual([found.segment, found.accused[0].side, found.accused[0].verdict.kind], [3, "b", "end"]);
+	const { side, verdict } = found.accused[0];
+	assert.deepEqual([found.segment, side, verdict.kind, verdict.element], [3, "b", "element", 0]);
 	const judged = await assay("verify", join(scratch, "liar.fraud"), "--claim", bytesToHex(liar.run.hash));
 	assert.equal(judged.code, 0);
 	assert.match(judged.out, /^FRAUD PROVEN/);

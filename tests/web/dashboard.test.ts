@@ -142,7 +142,7 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	const checks = page.getByRole("list", { name: "Checks" });
 	await verify.locator("[data-challenge='0']").getByText("✓ 4 openings checked").waitFor();
 	assert.equal(await verify.locator(".cells i.is-right").count(), 6);
-	assert.equal(await checks.locator(".check.is-passed").count(), 16);
+	assert.equal(await checks.locator(".check.is-passed").count(), 17);
 	await page.getByText("Leads to the committed root").waitFor();
 	await page.getByText("As a list, with whole hashes").click();
 	assert.match((await page.locator(".path-list li").last().textContent()) ?? "", /^Root: [0-9a-f]{64}$/);
