@@ -9,10 +9,13 @@ import { fileURLToPath } from "node:url";
 import { pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
 import { runCommand } from "../../src/cli/run-command.ts";
+import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
+import { bindBytes } from "../../src/verify/zk/bind-bytes.ts";
 import { encodeProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { type Powers, readIgnition } from "../../src/verify/zk/srs.ts";
 import { gapBetween } from "../../src/verify/zk/statement.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
+import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import type { Point } from "../../vectors/naive-bn254.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { dev, proveTrained, trained } from "./trained.test-kit.ts";
@@ -106,6 +109,19 @@ test("commitments to other data than the roots of the statement are found from t
 		assert.equal(codeOf(verifyProofFile(file, { isDevAllowed: true })), "valid", "without bytes nobody can tell");
 		const verdict = verifyProofFile(file, { isDevAllowed: true }, () => ({ data: run }));
 		assert.equal(codeOf(verdict), "PROOF_DATA");
+	}
+});
+
+test("labels that no run of the program takes are refused, whatever was committed", () => {
+	const [{ plan, statement }] = proofs as [(typeof proofs)[0]];
+	// The class of another row; places that are none.
+	for (const label of [2, -1, 32_767]) {
+		const labels = run.labels.with(7, label);
+		const of = { ...statement, labels: bytesToHex(tensorRoot(labels)) };
+		const claims = { point: Array<bigint>(plan.bits).fill(0n), values: [0n, 0n, 0n, 0n] };
+		const fault = bindBytes(run.program, plan, of, claims, { data: { features: run.features, labels } });
+		assert.equal(fault?.code, "PROOF_DATA");
+		assert.match(fault.detail, /labels is outside/);
 	}
 });
 

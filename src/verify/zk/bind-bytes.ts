@@ -3,7 +3,7 @@
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
 import { R } from "../../protocol/maths/bn254.ts";
-import type { Elements } from "../../work/operators/tensor-type.ts";
+import type { Elements, Interval } from "../../work/operators/tensor-type.ts";
 import type { GroupName, ZkPlan } from "../../work/plan/compile-plan.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
@@ -67,6 +67,10 @@ class PointSum {
 	}
 }
 
+/** A label outside the classes would stand for a class of another row, and no run of the program takes it. */
+const isOutside = ({ lo, hi }: Interval, elements: Elements): boolean =>
+	elements.some((one: number | bigint) => one < lo || one > hi);
+
 /** What enters the first link: features at 2^activation, the bias in the last column, clamped as the program clamps. */
 function enteringSum(plan: ZkPlan, sum: PointSum, features: Elements): void {
 	const { inputs, inputBits } = plan.links[0]!;
@@ -113,6 +117,9 @@ export function bindBytes(
 	const fault = (code: Code, detail: string): ByteFault => ({ code, detail });
 	if (data !== undefined) {
 		const { features, labels } = data;
+		for (const [name, elements] of Object.entries({ features, labels }))
+			if (isOutside(program.tensors.find((one) => one.name === name)!, elements))
+				return fault("PROOF_DATA", `a number of ${name} is outside what the program takes`);
 		if (rootOf(features) !== statement.features) return fault("PROOF_DATA", "the features have another root");
 		if (rootOf(labels) !== statement.labels) return fault("PROOF_DATA", "the labels have another root");
 		if (!isThere("features", (sum) => enteringSum(plan, sum, features)))
