@@ -1,7 +1,7 @@
 // What runs the tests must itself be seen to fail: else a broken file would pass in silence.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -30,6 +30,8 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 			testFile("killed.mjs", 'test("one", () => process.kill(process.pid, "SIGKILL"));'),
 			{ name: "unknown", command: [join(cwd, "no-such-program")] },
 			{ name: "plain", command: ["true"] },
+			{ name: "silent", command: ["true"], says: /^\d+ passed, 0 failed$/m },
+			{ name: "says so", command: ["echo", "3 passed, 0 failed"], says: /^\d+ passed, 0 failed$/m },
 		],
 		{ cwd, print: (text) => printed.push(text) },
 	);
@@ -40,6 +42,7 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 			"fails.mjs (exit 1)",
 			"killed.mjs (SIGKILL)",
 			"never-ends.mjs (not done after 1 s)",
+			"silent (it does not say /^\\d+ passed, 0 failed$/m)",
 			"tests-nothing.mjs (no test in it)",
 			"unknown (ENOENT)",
 		],
@@ -47,7 +50,7 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	assert.equal(lastWords.length, failed.length);
 	assert.match(lastWords.find((one) => one.startsWith("fails.mjs"))!, /broken/);
 	assert.deepEqual(counts, { tests: 5, pass: 4, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
-	assert.equal(printed.length, 9);
+	assert.equal(printed.length, 11);
 	const passes = printed.find((text) => text.includes("passes.mjs"))!;
 	assert.match(passes, /ℹ seed 7\n/);
 	assert.match(passes, /^== passes\.mjs, [\d.]+ s, [\d.]+ s of a core\n/);
@@ -129,16 +132,26 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 		.stdout.trim()
 		.split("\n");
 	// A clone has nothing else; a checkout that is being worked in may.
-	for (const name of ["engine", "types", ...tracked.filter((file) => file !== "")])
+	for (const name of ["types", ...tracked.filter((file) => file !== "")])
 		assert.equal(names.filter((one) => one === name).length, 1, name);
 	assert.equal(names.length, new Set(names).size);
+	// The others want a GPU, or are asked by tests here.
+	const programs = readdirSync(join(root, "engine/test"))
+		.filter((file) => /(_test|_fuzz)\.cpp$/.test(file))
+		.map((file) => file.replace(".cpp", ""));
+	assert.ok(programs.length >= 8);
+	for (const name of programs)
+		assert.ok(
+			names.some((one) => one.startsWith("engine: ") && one.includes(`/${name}`)),
+			name,
+		);
 	for (const name of LONGEST) assert.ok(names.includes(name), `${name} is no test file any more`);
 	const quick = tasksOf(root, ["check"]).tasks;
 	assert.ok(quick.every(({ isPure, isBuild }) => isPure && !isBuild));
 	assert.ok(quick.some(({ name }) => name === "src/verify/hardware/mutation.test.ts"));
 	const deep = tasksOf(root, ["deep"]).tasks.map(({ name }) => name);
 	for (const name of [
-		...["engine", "src/verify/hardware/mutation.test.ts", "tests/api/hostile.test.ts"],
+		...["engine and its tests, built", "src/verify/hardware/mutation.test.ts", "tests/api/hostile.test.ts"],
 		...["tests/validator/floods.test.ts", "bench/floods.ts", "bench/faults.ts"],
 	])
 		assert.ok(deep.includes(name), name);

@@ -11,6 +11,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { engineTasks } from "./engine-tests.ts";
 
 export interface Task {
 	readonly name: string;
@@ -25,6 +26,8 @@ export interface Task {
 	readonly after?: string;
 	/** It measures: nothing else runs beside it, and all others come first. */
 	readonly isAlone?: boolean;
+	/** What it must say besides its exit code. */
+	readonly says?: RegExp;
 	/** After so long it hangs, and is killed. */
 	readonly limitMs?: number;
 }
@@ -90,6 +93,7 @@ export async function runTasks(
 				counts[count] += Number(new RegExp(`^ℹ ${count} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
 			if (wrong === null && !/^ℹ tests [1-9]/m.test(output)) wrong = "no test in it";
 		}
+		if (wrong === null && task.says?.test(output) === false) wrong = `it does not say ${task.says}`;
 		if (wrong !== null) {
 			failed.push(`${task.name} (${wrong})`);
 			const lines = output.replace(SUMMARY, "").trimEnd().split("\n").slice(-LAST_LINES);
@@ -209,11 +213,6 @@ export function fileOfTests(name: string): Task {
 	};
 }
 
-const BUILD = "engine and its tests, built";
-const ENGINE: readonly Task[] = [
-	{ name: BUILD, command: ["bash", "engine/test/run.sh", "--build"], isBuild: true },
-	{ name: "engine", command: ["bash", "engine/test/run.sh", "--run"], after: BUILD },
-];
 /** One small fault at a time in the contracts: an hour on two cores. */
 const MUTANTS: Task = {
 	name: "mutants of the contracts",
@@ -286,14 +285,16 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 		);
 		return { tasks: [...STATIC, ...quick], scale: 0.1 };
 	}
-	if (tier === "test") return { tasks: [...ENGINE, ...STATIC, ...files], scale: 1 };
+	const scale = tier === "deep" ? DEEP_SCALE : 1;
+	const engine = engineTasks(cwd, Number(process.env.ASSAY_FUZZ ?? scale), tier === "deep" ? DEEP_LIMIT_MS : undefined);
+	if (tier === "test") return { tasks: [...engine, ...STATIC, ...files], scale };
 	if (tier === "deep") {
 		const chosen = files
 			.filter(({ name }) => isRandom(cwd, name) || isAttack(cwd, name))
 			.map((task) => ({ ...task, limitMs: DEEP_LIMIT_MS }));
-		return { tasks: [...ENGINE, MUTANTS, ...chosen, ...LOADS], scale: DEEP_SCALE };
+		return { tasks: [...engine, MUTANTS, ...chosen, ...LOADS], scale };
 	}
-	return { tasks: [...files, ...ENGINE].filter(({ name }) => words.some((part) => name.includes(part))), scale: 1 };
+	return { tasks: [...files, ...engine].filter(({ name }) => words.some((part) => name.includes(part))), scale };
 }
 
 /** What a deep run found, beside the other measurements. */

@@ -1,0 +1,51 @@
+// The engine's own tests as tasks of scripts/run-tests.ts: one build, then each program by itself. No GPU is needed (engine/test/gpu.sh
+// is for a machine with one). Maths and device run as built; frames, devices and fuzz against the engine under AddressSanitizer and UBSan.
+// Not here: how tasks are run (run-tests.ts), what is tested (engine/test/).
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Task } from "./run-tests.ts";
+
+const BUILD = "engine and its tests, built";
+// What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
+const BUILDS =
+	"engine/build.sh --tests && engine/build.sh --sanitize --test maths_test --test work_test --test work_verdicts";
+// A crash must be a crash, not an exit code that a test could take for one of the engine's own.
+// The search for leaks takes 4 s at each exit on arm64: it is done for two engines of the fuzzer, not for all.
+const SANITIZERS = ["UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1", "ASAN_OPTIONS=abort_on_error=1:detect_leaks="];
+
+/** `scale` multiplies the number of random cases: of each operator and type it is 10,000 in a deep run. */
+export function engineTasks(cwd: string, scale: number, limitMs?: number): Task[] {
+	const built = `build/engine/linux-${process.arch}`;
+	const checked = `${built}-sanitize`;
+	// Of a real file system: direct I/O is tested there.
+	const disk = (name: string): string => {
+		mkdirSync(join(cwd, "build/engine/disk", name), { recursive: true });
+		return `build/engine/disk/${name}`;
+	};
+	const cases = (count: number): string => String(Math.round(count * scale));
+	const half = cases(200);
+	const program = (words: readonly string[], findsLeaks = false): Task => ({
+		name: `engine: ${words.join(" ").replaceAll("build/engine/", "")}`,
+		command: ["env", SANITIZERS[0]!, `${SANITIZERS[1]}${findsLeaks ? 1 : 0}`, ...words],
+		after: BUILD,
+		says: /^\d+ passed, 0 failed$/m,
+		...(limitMs === undefined ? {} : { limitMs }),
+	});
+	return [
+		{ name: BUILD, command: ["bash", "-c", BUILDS], isBuild: true },
+		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, "1", "1000", "vectors"], true),
+		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, half, "1", "vectors"]),
+		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, half, String(Number(half) + 1), "vectors"]),
+		program([`${built}/devices_test`, `${checked}/assay-engine`, disk("checked")]),
+		program([`${built}/frames_test`, `${checked}/assay-engine`, "vectors"]),
+		program([`${built}/devices_test`, `${built}/assay-engine`, disk("plain")]),
+		program([`${built}/frames_test`, `${built}/assay-engine`, "vectors"]),
+		program([`${built}/cpu_device_test`, "vectors", disk("cpu")]),
+		program([`${built}/fuse_test`]),
+		program([`${built}/map_ptx_test`]),
+		program([`${checked}/maths_test`, "vectors"]),
+		program([`${checked}/work_test`, "vectors", cases(40)]),
+		program([`${built}/maths_test`, "vectors"]),
+		program([`${built}/work_test`, "vectors", cases(400)]),
+	];
+}
