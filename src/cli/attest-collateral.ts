@@ -1,7 +1,7 @@
 // The vendors' files that `assay attest` judges by: one bundle in its folder, made from files that somebody brought. Each file gets in by its
 // vendor's signature, and only forwards in time. A release may bring a snapshot, which counts until there is a bundle.
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readIfPresent, writeDurably } from "../platform/durable-file.ts";
 import { realEnvironment } from "../platform/environment.ts";
@@ -18,7 +18,8 @@ import { type Change, mergeItem } from "../verify/attestation/collateral/merge-i
 import { isCollateral, issuersIn, readItem } from "../verify/attestation/collateral/read-item.ts";
 import { kindOfFile } from "../verify/attestation/file-kind.ts";
 import type { AttestationSettings } from "../verify/attestation/settings.ts";
-import { makeDataDir } from "./data-folder.ts";
+import type { CliIo } from "./command.ts";
+import { defaultAttestDir, makeDataDir } from "./data-folder.ts";
 import { readInput } from "./evidence-file.ts";
 
 const MOST_FILES = 4096;
@@ -29,10 +30,26 @@ const bundlePath = (folder: string): string => join(folder, "collateral.assay");
 /** Beside the program in a release; in a checkout there is none. */
 const snapshotPath = fileURLToPath(new URL("./collateral.assay", import.meta.url));
 
-/** The bundle of the folder, else the release's snapshot, else null. */
+/** The bundle of the folder, else the release's snapshot. */
+const bundlePaths = (folder: string): readonly string[] => [bundlePath(folder), snapshotPath];
+
+/** Null: there is none. */
 export async function loadBundle(folder: string): Promise<Uint8Array | null> {
-	const file = (await readIfPresent(bundlePath(folder))) ?? (await readIfPresent(snapshotPath));
-	return file === null ? null : new Uint8Array(file);
+	for (const path of bundlePaths(folder)) {
+		const file = await readIfPresent(path);
+		if (file !== null) return new Uint8Array(file);
+	}
+	return null;
+}
+
+/** What a validator judges by: the one file that was named, which must be a bundle, or whatever is in the folder. Throws FILE_UNREADABLE. */
+export function collateralPaths(named: string | undefined, io: Pick<CliIo, "cwd" | "env">): readonly string[] {
+	if (named === undefined) return bundlePaths(defaultAttestDir(io.env));
+	const path = resolve(io.cwd, named);
+	const hint = "Give a bundle that `assay attest update` made.";
+	const decoded = decodeBundle(new Uint8Array(readInput(path, MOST_BYTES, hint)));
+	if (decoded.ok) return [path];
+	throw new AssayError("FILE_UNREADABLE", `${path} is no bundle: ${decoded.detail}`, { hint });
 }
 
 export interface Brought {

@@ -16,6 +16,7 @@ import { startHousekeeping } from "./housekeeping.ts";
 import { openBlobs } from "./jobs/blobs/open-blobs.ts";
 import { loadSigner } from "./probe/signer.ts";
 import { takeClaim } from "./probing/claim-changes.ts";
+import { createCollateral } from "./probing/collateral-file.ts";
 import { createProgressBudget } from "./probing/probe-progress.ts";
 import { type Scheduler, startScheduler } from "./probing/scheduler.ts";
 import { createSlots } from "./probing/slots.ts";
@@ -160,7 +161,8 @@ async function start(
 		const suspicion = new SuspicionWatch({ ...context, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);
 		const slots = createSlots(config);
-		scheduler = await startScheduler({ ...context, gate, pool, slots, mayTell, hold, scores, suspicion });
+		const collateral = createCollateral(config.collateral, log);
+		scheduler = await startScheduler({ ...context, gate, pool, slots, mayTell, hold, scores, suspicion, collateral });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.

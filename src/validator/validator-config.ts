@@ -116,6 +116,8 @@ const DEFAULTS = {
 	openLocalLink: null as (() => Promise<Link>) | null,
 	/** This validator's own engine for small re-runs of jobs, started with `--store FOLDER` after `args`; null: auditors run all of them. */
 	engine: null as { readonly command: string; readonly args: readonly string[] } | null,
+	/** Bundles of vendors' files that reports of devices are judged by; the first that is there counts. docs/attestation.md. */
+	collateral: [] as readonly string[],
 	/** `trustProxy`: our own proxies, whose X-Forwarded-For is believed; of agents' links too. */
 	api: { limits: {} as Partial<ApiLimits>, trustProxy: null as readonly string[] | null },
 	/** Progress events a second, all probes of this process together; what is above is not told. */

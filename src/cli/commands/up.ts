@@ -14,6 +14,7 @@ import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { RunningValidator, Validator } from "../../validator/create-validator.ts";
 import type { WatchEvent } from "../../validator/jobs/watch/watcher.ts";
 import { DEFAULT_PORT } from "../api-connection.ts";
+import { collateralPaths } from "../attest-collateral.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
@@ -110,6 +111,7 @@ same data.`,
 				// Its providers are all on this machine, and stand for hosts of different owners.
 				jobs: { isLoopbackApart: isEmbedded },
 				...accessSettings(values),
+				collateral: collateralPaths(values.collateral, io),
 				chain,
 			};
 			const validator = await loadValidator(settings, values.log, io);

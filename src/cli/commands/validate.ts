@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { untilAborted } from "../../platform/abortable.ts";
 import type { Validator } from "../../validator/create-validator.ts";
 import type { ValidatorSettings } from "../../validator/validator-config.ts";
+import { collateralPaths } from "../attest-collateral.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { nodeOptions } from "../chain/chain-options.ts";
 import { type CliIo, command } from "../command.ts";
@@ -29,6 +30,7 @@ export const validatorOptions = {
 	quick: flag("quick probes: they prove less"),
 	"trust-proxy": list("ADDRESS", "a proxy of yours, address or network, whose X-Forwarded-For is believed"),
 	"customer-tokens": flag("customers need a token of the admin (default: any key may rent)"),
+	collateral: text("FILE", "bundle that devices' reports are judged by (default: that of assay attest update)"),
 	param: list("NAME=VALUE", "a parameter of docs/scores.md, such as intervalMs=600000"),
 	...nodeOptions,
 	confirmations: {
@@ -86,6 +88,7 @@ they should then share the data folder too, or each has its own evidence; on oth
 			join: values.join,
 			blobs: blobsOf(values.blobs, io),
 			...accessSettings(values),
+			collateral: collateralPaths(values.collateral, io),
 			params: readParams(values.param ?? []),
 			rollCalls: { drandUrl: values.drand },
 			chain: rpcUrl !== null ? await externalChain(values, io, rpcUrl) : values.chain ? { rpcUrl } : null,

@@ -11,6 +11,7 @@ import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { DueProbe } from "../../store/queue/due-probes.ts";
+import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { untilFree } from "../agents/until-free.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
@@ -29,6 +30,8 @@ export interface ProbeContext extends ValidatorContext {
 	readonly pool: VerifierPool;
 	readonly slots: Slots;
 	readonly mayTell: MayTell;
+	/** Vendors' files that are at hand. */
+	readonly collateral: () => Promise<readonly CollateralItem[]>;
 	/** Null: without roll calls. */
 	readonly hold: ProbeHold | null;
 }
@@ -117,6 +120,7 @@ class ProviderProbe {
 			...(plan === null ? {} : { plan }),
 			...(beacon === null ? {} : { beacon }),
 			...(receipts ? { onCommitted: receipts.onCommitted } : {}),
+			collateral: await this.context.collateral(),
 			target: isAgent ? `agent:${provider.id}` : provider.target,
 			openLink: async () => {
 				this.link = await withDeadline(
