@@ -1,7 +1,9 @@
 // What a command is: a name, rows of options, and a function (or one for each verb) from values to an exit
 // code. One command a file. Commands write results to `out` and everything else (progress, errors) to `err`,
 // so that `--json` output stays clean.
+import { AssayError } from "../protocol/assay-error.ts";
 import { type Options, parseOptions, usageError, type Values } from "./options.ts";
+import { didYouMean } from "./print/closest-word.ts";
 
 export interface CliIo {
 	readonly out: NodeJS.WriteStream;
@@ -64,7 +66,9 @@ function chosen<O extends Options>(
 	const [first = "", ...rest] = positionals;
 	const names = Object.keys(verbs).filter(Boolean);
 	if (names.length > 0 && !Object.hasOwn(verbs, first))
-		throw usageError(`${name} takes ${names.join(", ")}${first === "" ? "" : `, not '${first}'`}`);
+		throw new AssayError("USAGE", `${name} takes ${names.join(", ")}${first === "" ? "" : `, not '${first}'`}`, {
+			hint: `${didYouMean(first, names)}See: assay ${name} --help`,
+		});
 	const [verb, given] = names.length > 0 ? [verbs[first]!, rest] : [verbs[""]!, positionals];
 	const words = (verb.takes ?? "").split(" ").filter(Boolean);
 	const missing = words.filter((word) => !word.startsWith("["))[given.length];

@@ -1,6 +1,6 @@
 // Files that a user names: an evidence file to read, bounded, and whatever a command leaves on disk. Errors say
 // what to give instead. Looks at nothing inside.
-import { closeSync, fstatSync, openSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from "node:fs";
 import { AssayError } from "../protocol/assay-error.ts";
 
 /** The largest file worth reading; a default probe of an H200 leaves about 2 MB. */
@@ -39,14 +39,28 @@ function readBounded(file: number, mostBytes: number): Uint8Array {
 	}
 }
 
+/** Before a long run: can its result be written there? Leaves no file. Throws FILE_UNWRITABLE. */
+export function requireWritable(path: string, option: string): void {
+	const isNew = !existsSync(path);
+	try {
+		closeSync(openSync(path, "a"));
+		if (isNew) unlinkSync(path);
+	} catch (cause) {
+		throw unwritable(path, option, cause);
+	}
+}
+
 /** `option` names the file. Throws FILE_UNWRITABLE. */
 export function writeNamedFile(path: string, content: Uint8Array | string, option: string): void {
 	try {
 		writeFileSync(path, content);
 	} catch (cause) {
-		throw new AssayError("FILE_UNWRITABLE", `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
-			hint: `Choose another file with ${option}.`,
-			cause,
-		});
+		throw unwritable(path, option, cause);
 	}
 }
+
+const unwritable = (path: string, option: string, cause: unknown): AssayError =>
+	new AssayError("FILE_UNWRITABLE", `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
+		hint: `Choose another file with ${option}.`,
+		cause,
+	});

@@ -22,7 +22,7 @@ export const linkOptions = group("connection to the host", {
 	engine: text("FILE", "run this engine on a local target instead of our own build"),
 });
 
-export const TARGET_HELP = "TARGET is local, which is the default, or ssh://user@host[:port].";
+export const TARGET_HELP = "TARGET is local, which is the default, user@host, or ssh://user@host[:port].";
 
 /** Reads a line from the terminal without showing it. */
 async function askPassword(io: CliIo, target: string): Promise<string> {

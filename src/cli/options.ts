@@ -3,6 +3,7 @@
 // Not here: the rows themselves, which stand beside the code that uses them.
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { AssayError } from "../protocol/assay-error.ts";
+import { closestWord } from "./print/closest-word.ts";
 
 /** Without a hint: run-command.ts names the command's help page. */
 export function usageError(message: string, cause?: unknown): AssayError {
@@ -128,6 +129,9 @@ function parsed(args: readonly string[], options: ParseArgsOptionsConfig) {
 	try {
 		return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
 	} catch (cause) {
-		throw usageError((cause as Error).message.split(". ")[0]!, cause);
+		const message = (cause as Error).message.split(". ")[0]!;
+		const [, unknown = ""] = /^Unknown option '--?([^']*)'/.exec(message) ?? [];
+		const meant = closestWord(unknown, Object.keys(options));
+		throw usageError(meant === null ? message : `${message}; did you mean --${meant}?`, cause);
 	}
 }

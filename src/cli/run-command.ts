@@ -9,6 +9,7 @@ import type { CliIo } from "./command.ts";
 import { type CommandName, loaders, summaries } from "./commands.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
 import { helpText } from "./help.ts";
+import { didYouMean } from "./print/closest-word.ts";
 
 function overview(): string {
 	const width = Math.max(...Object.keys(summaries).map((name) => name.length)) + 2;
@@ -19,7 +20,7 @@ function overview(): string {
 		"",
 		...Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(width)}${summary}`),
 		"",
-		"  assay COMMAND --help   full help for one command",
+		"  assay help COMMAND     full help for one command (or assay COMMAND --help)",
 		"  assay --version",
 		"",
 		`exit codes: ${Object.entries(exitCodes)
@@ -35,11 +36,13 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 		io.err.write(overview());
 		return exitCodes.usage.code;
 	}
-	if (name === "--help" || name === "-h" || name === "help") {
+	const isHelp = name === "--help" || name === "-h" || name === "help";
+	if (isHelp && rest[0] !== undefined) return dispatch([...rest, "--help"], io);
+	if (isHelp) {
 		io.out.write(overview());
 		return 0;
 	}
-	if (name === "--version") {
+	if (name === "--version" || name === "-v" || name === "version") {
 		const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
 			version: string;
 		};
@@ -48,7 +51,7 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 	}
 	if (!Object.hasOwn(loaders, name))
 		throw new AssayError("USAGE", `there is no command '${name}'`, {
-			hint: `Commands: ${Object.keys(loaders).join(", ")}. See: assay --help`,
+			hint: `${didYouMean(name, Object.keys(loaders))}Commands: ${Object.keys(loaders).join(", ")}. See: assay --help`,
 		});
 	const command = await loaders[name as CommandName]();
 	if (rest.includes("--help") || rest.includes("-h")) {

@@ -10,14 +10,17 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
 import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
 import { type CollateralItem, decodeBundle } from "../../verify/attestation/collateral/bundle.ts";
+import { notAsOrdered, type Order } from "../../verify/hardware/order.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { loadBundle } from "../attest-collateral.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultAttestDir } from "../data-folder.ts";
-import { readEvidence, writeNamedFile } from "../evidence-file.ts";
+import { readEvidence, requireWritable, writeNamedFile } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
 import { flag, number, text, whole } from "../options.ts";
+import { orderJson, orderLine } from "../order/order-lines.ts";
+import { orderOf, orderOptions } from "../order/order-options.ts";
 import { probeAttestationLines } from "../print/attestation-lines.ts";
 import { type ComparedFigure, compareFigures, comparisonTable } from "../print/compare-figures.ts";
 import { formatDuration } from "../print/format.ts";
@@ -60,6 +63,8 @@ interface ProbeReport {
 	readonly path: string | null;
 	/** The figures to compare with; null when not asked for. */
 	readonly before: readonly Figure[] | null;
+	/** null: nothing was ordered. */
+	readonly order: Order | null;
 	readonly tookUs: number;
 }
 
@@ -75,13 +80,22 @@ function reportJson(report: ProbeReport) {
 			? null
 			: { path, bytes: file.length, sha256: createHash("sha256").update(file).digest("hex") };
 	const comparison = comparisonOf(report);
-	return { target, verdict, evidence, claim, tookUs, ...(comparison && { comparison }) };
+	const { order } = report;
+	return {
+		...{ target, verdict, evidence, claim, tookUs },
+		...(order && { order: orderJson(order, verdict) }),
+		...(comparison && { comparison }),
+	};
 }
 
 function reportText(report: ProbeReport, paint: Paint): string {
 	const { target, path, tookUs } = report;
 	const { verdict, evidence } = report.result;
-	const lines = [verdictLine(verdict, paint, true), paint.dim(`  ${target}, in ${formatDuration(tookUs)}`)];
+	const lines = [
+		...(report.order === null ? [] : [orderLine(report.order, verdict, paint)]),
+		verdictLine(verdict, paint, true),
+		paint.dim(`  ${target}, in ${formatDuration(tookUs)}`),
+	];
 	const decoded = evidence === null ? null : decodeEvidence(evidence);
 	if (decoded?.ok === true)
 		lines.push(
@@ -121,11 +135,12 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 		compare: text("FILE", "show the figures beside those of an earlier evidence file"),
 		out: text("FILE", "where the evidence goes (default: HOST-TIME.assay in this folder)"),
 		json: flag("print verdict, claim and evidence path as JSON"),
+		...orderOptions,
 		...linkOptions,
 	},
 	exits: {
 		0: "valid",
-		1: "invalid",
+		1: "invalid, or not as ordered",
 		2: "inconclusive",
 		69: "unreachable",
 		74: "file not writable",
@@ -134,11 +149,13 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 	},
 
 	async run(values, io, named = "local") {
+		const order = orderOf(values);
 		const before = values.compare === undefined ? null : provenFigures(values.compare);
 		const target = openTarget(named, values, io, values.training ? ["--work"] : []);
 		const { clockUs, nowMs, randomBytes } = realEnvironment();
 		const signer = await loadSigner(signerPath(io.env), randomBytes);
-		const startedAtMs = nowMs();
+		const file = resolve(io.cwd, values.out ?? defaultOut(target.name, nowMs()));
+		requireWritable(file, "--out FILE");
 		const paint = paintFor(io.err, io.env);
 		const progress = values.json && io.err.isTTY !== true ? silentProgress : createLiveProgress(io.err, paint);
 		if (progress !== silentProgress)
@@ -165,12 +182,12 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 			signal: io.interrupted,
 		}).finally(() => progress.end());
 
-		const path = result.evidence === null ? null : resolve(io.cwd, values.out ?? defaultOut(target.name, startedAtMs));
+		const path = result.evidence === null ? null : file;
 		if (path !== null && result.evidence !== null) writeNamedFile(path, result.evidence, "--out FILE");
-		const exit = io.interrupted.aborted ? exitCodes.interrupted.code : verdictToExitCode(result.verdict);
-
-		const report: ProbeReport = { target: target.name, result, path, before, tookUs: clockUs() };
+		const report: ProbeReport = { target: target.name, result, path, before, order, tookUs: clockUs() };
 		printResult(values, io, reportJson(report), (paint) => reportText(report, paint));
-		return exit;
+		if (io.interrupted.aborted) return exitCodes.interrupted.code;
+		const isOther = result.verdict.status === "valid" && order !== null && notAsOrdered(order, result.verdict) !== null;
+		return isOther ? exitCodes.invalid.code : verdictToExitCode(result.verdict);
 	},
 });

@@ -5,6 +5,7 @@ import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import { formatOf } from "../../protocol/roll-call/roll-file.ts";
+import { notAsOrdered } from "../../verify/hardware/order.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
 import { isReceipt, verifyReceipt } from "../../verify/receipts/verify-receipt.ts";
@@ -12,6 +13,8 @@ import { type CliIo, command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
 import { account, flag, hexKey, list, number, text, usageError } from "../options.ts";
+import { orderJson, orderLine } from "../order/order-lines.ts";
+import { orderOf, orderOptions } from "../order/order-options.ts";
 import { probeAttestationLines } from "../print/attestation-lines.ts";
 import { formatDuration } from "../print/format.ts";
 import { fraudLines } from "../print/fraud-lines.ts";
@@ -42,12 +45,22 @@ whether it is about your bytes: without these nobody knows whose commitments it 
 		result: text("FILE", "compare a proof of training with these weights after its last step"),
 		dev: flag("accept a proof of training over powers of a known τ, which proves nothing; for tests"),
 		json: flag("print the verdict as JSON"),
+		...orderOptions,
 	},
-	exits: { 0: "valid", 1: "invalid", 2: "inconclusive", 66: "unreadable file", 69: "no answer of the node" },
+	exits: {
+		0: "valid",
+		1: "invalid, or not as ordered",
+		2: "inconclusive",
+		66: "unreadable file",
+		69: "no answer of the node",
+	},
 
 	async run(values, io, path = "") {
 		const file = readEvidence(path);
 		const maxAge = values["max-age"];
+		const order = orderOf(values);
+		const isOther = ["assay-zk", "assay-fraud", "assay-roll-call"].includes(formatOf(file) ?? "") || isReceipt(file);
+		if (order !== null && isOther) throw usageError("--expect and --min-… are for files of probes");
 		if (formatOf(file) === "assay-zk") {
 			const { verifyTrainingProof } = await import("../verify/verify-proof-file.ts");
 			return verifyTrainingProof(file, path, values, io);
@@ -75,13 +88,17 @@ whether it is about your bytes: without these nobody knows whose commitments it 
 		const { clockUs } = realEnvironment();
 		const verdict = verifyEvidence(file, expect, undefined, undefined, nodeSignatures);
 		const tookUs = clockUs();
-		const report = { ...verdict, file: path, fileBytes: file.length, verifyUs: tookUs };
+		const ordered = order === null ? {} : { order: orderJson(order, verdict) };
+		const report = { ...verdict, ...ordered, file: path, fileBytes: file.length, verifyUs: tookUs };
 		printResult(values, io, report, (paint) => {
 			const took = paint.dim(`  ${path}: ${file.length} bytes checked in ${formatDuration(tookUs)}`);
 			const isPinned = expect.signers !== undefined;
-			return [verdictLine(verdict, paint), ...validLines(file, verdict, isPinned, paint), "", took, ""].join("\n");
+			const head = order === null ? [] : [orderLine(order, verdict, paint)];
+			const lines = [...head, verdictLine(verdict, paint), ...validLines(file, verdict, isPinned, paint)];
+			return [...lines, "", took, ""].join("\n");
 		});
-		return verdictToExitCode(verdict);
+		const isWrongBox = verdict.status === "valid" && order !== null && notAsOrdered(order, verdict) !== null;
+		return isWrongBox ? exitCodes.invalid.code : verdictToExitCode(verdict);
 	},
 });
 

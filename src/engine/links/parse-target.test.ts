@@ -19,11 +19,35 @@ test("targets are read as written", () => {
 		assert.deepEqual(target, { kind: "ssh", user, host, port });
 		assert.equal(targetToText(target), text);
 	}
+	for (const [text] of good.filter(([, user]) => user !== null))
+		assert.deepEqual(parseTarget(text.slice("ssh://".length)), parseTarget(text), "for short");
 });
 
 test("anything else is refused, above all what ssh or a shell would obey", () => {
 	const bad = [
-		...["", "Local", "local ", " local", "localhost", "root@host", "http://host", "ssh:host", "SSH://host", "ssh://"],
+		...[
+			"",
+			"Local",
+			"local ",
+			" local",
+			"localhost",
+			"host",
+			"host:22",
+			"http://host",
+			"http://root@host",
+			"ssh:host",
+			"SSH://host",
+			"ssh://",
+		],
+		...[
+			"-oProxyCommand=id",
+			"-oProxyCommand=id@host",
+			"root@-oProxyCommand=id",
+			"root@host;id",
+			"@host",
+			"root@",
+			"a@b@c",
+		],
 		...["ssh://-oProxyCommand=id", "ssh://root@-oProxyCommand=id", "ssh://-l@host", "ssh://-host", "ssh://host-"],
 		...[
 			"ssh://ro ot@host",

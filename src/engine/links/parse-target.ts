@@ -1,4 +1,4 @@
-// Reads what to probe: `local` or `ssh://[user@]host[:port]`. Text only; nothing is looked up or opened here.
+// Reads what to probe: `local`, `ssh://[user@]host[:port]`, or `user@host[:port]` for short. Text only; nothing is looked up or opened here.
 // Strict because host and user become arguments of ssh: a host such as `-oProxyCommand=…` would be an option
 // to it.
 import { isIPv6 } from "node:net";
@@ -21,15 +21,18 @@ const PORT = /^[1-9][0-9]{0,4}$/;
 
 function bad(why: string): AssayError {
 	return new AssayError("TARGET_BAD", `the target cannot be read: ${why}`, {
-		hint: "Use `local` or `ssh://user@host:port`, an IPv6 address in brackets: `ssh://root@[2001:db8::1]:22`.",
+		hint: "Use `local`, `user@host` or `ssh://user@host:port`, an IPv6 address in brackets: `ssh://root@[2001:db8::1]:22`.",
 	});
 }
 
 /** Throws AssayError TARGET_BAD. */
 export function parseTarget(text: string): Target {
 	if (text === "local") return { kind: "local" };
-	if (!text.startsWith("ssh://")) throw bad("it is neither `local` nor an ssh:// address");
-	const authority = text.slice("ssh://".length);
+	const isWhole = text.startsWith("ssh://");
+	// `user@host`, as ssh itself takes it: nothing else has an @.
+	if (!isWhole && (text.includes("://") || !text.includes("@")))
+		throw bad("it is neither `local` nor an ssh:// address");
+	const authority = isWhole ? text.slice("ssh://".length) : text;
 	if (/[/?#]/.test(authority)) throw bad("there is no path behind a host");
 	const at = authority.lastIndexOf("@");
 	const user = at < 0 ? null : authority.slice(0, at);

@@ -1,0 +1,36 @@
+// Words of people for cards: whole names mean one card, parts mean all that have them, never a piece of a number.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { profilesMeant } from "./model-names.ts";
+import { PROFILES } from "./profiles.ts";
+
+const ids = (typed: string) => profilesMeant(typed).map(({ id }) => id);
+
+test("a part of a name means every card that has it", () => {
+	assert.deepEqual(ids("h100"), ["H100 PCIe", "H100 80GB HBM3", "H100 NVL"]);
+	assert.deepEqual(ids("A100"), ["A100-PCIE-40GB", "A100-SXM4-40GB", "A100 80GB PCIe", "A100-SXM4-80GB"]);
+	assert.deepEqual(ids("rtx pro 6000").length, 3);
+});
+
+test("a whole name means that card alone, however it is written", () => {
+	for (const typed of ["H200", "h200", "NVIDIA H200", "h200-sxm"]) assert.deepEqual(ids(typed), ["H200"], typed);
+	for (const typed of ["h100-sxm", "H100 SXM5", "NVIDIA H100 80GB HBM3"])
+		assert.deepEqual(ids(typed), ["H100 80GB HBM3"], typed);
+	for (const typed of ["4090 d", "RTX-4090-D", "geforce rtx 4090 d"])
+		assert.deepEqual(ids(typed), ["GeForce RTX 4090 D"], typed);
+	// One driver name for two memory sizes.
+	assert.deepEqual(ids("rtx-4090"), ["GeForce RTX 4090", "GeForce RTX 4090 48GB"]);
+	assert.deepEqual(ids("4090"), ids("rtx-4090"));
+	assert.deepEqual(ids("a10"), ["A10"]);
+	assert.deepEqual(ids("l4"), ["L4"]);
+});
+
+test("no number is cut, no word is begun in its middle, nothing means nothing", () => {
+	for (const typed of ["", "  ", "nvidia", "h10", "100", "00", "409", "x100", "100 80gb", "toaster", "("])
+		assert.deepEqual(ids(typed), [], typed);
+});
+
+test("every card is found by its id and by each of its names", () => {
+	for (const profile of PROFILES)
+		for (const name of [profile.id, ...profile.names]) assert.ok(profilesMeant(name).includes(profile), name);
+});

@@ -1,0 +1,56 @@
+// From what a person types ("h100", "RTX-4090", "NVIDIA H100 80GB HBM3") to the cards that are meant: one list for CLI, API and web.
+// Only for people's words. What a driver reports is compared whole (normalName), because there a longer name is another device.
+import type { Profile } from "./profile.ts";
+import { PROFILES } from "./profiles.ts";
+
+/** What people call a card whose driver says something else. */
+const ALSO_CALLED: Readonly<Record<string, readonly string[]>> = {
+	"H100 80GB HBM3": ["H100 SXM", "H100 SXM5"],
+	H800: ["H800 SXM", "H800 SXM5"],
+	H200: ["H200 SXM", "H200 SXM5"],
+	B200: ["B200 SXM", "B200 SXM6"],
+	"B300 SXM6 AC": ["B300", "B300 SXM"],
+	"A100-PCIE-40GB": ["A100 PCIe 40GB", "A100 40GB PCIe"],
+	"A100-SXM4-40GB": ["A100 SXM 40GB", "A100 40GB SXM"],
+	"A100 80GB PCIe": ["A100 PCIe 80GB"],
+	"A100-SXM4-80GB": ["A100 SXM 80GB", "A100 80GB SXM"],
+	"RTX 6000 Ada Generation": ["6000 Ada"],
+};
+/** Words that no two cards differ by. */
+const EMPTY_WORDS = new Set(["nvidia", "geforce", "tesla", "quadro", "gpu"]);
+
+const wordsOf = (text: string): string[] =>
+	text
+		.toLowerCase()
+		.split(/[^a-z0-9]+/)
+		.filter((word) => word !== "" && !EMPTY_WORDS.has(word));
+
+/** Without spaces, and where its words begin. */
+function squashed(text: string): { readonly text: string; readonly starts: ReadonlySet<number> } {
+	const words = wordsOf(text);
+	const starts = words.map((_, i) => words.slice(0, i).join("").length);
+	return { text: words.join(""), starts: new Set(starts) };
+}
+
+/** Each spelling of each card: a number alone ("4090") means the RTX of that number. */
+const SPELLINGS: readonly (readonly [Profile, ReturnType<typeof squashed>])[] = PROFILES.flatMap((profile) =>
+	[profile.id, ...profile.names, ...(ALSO_CALLED[profile.id] ?? [])]
+		.flatMap((name) => [name, ...(/rtx \d/i.test(name) ? [name.replace(/rtx /i, "")] : [])])
+		.map((name) => [profile, squashed(name)] as const),
+);
+
+/**
+ * The cards that are meant: those whose whole name it is, else all whose name has it from the beginning of a word on, no number cut in two.
+ * "h100" means every H100, "H200" that card and not the H200 NVL, "a10" no A100. None: nobody knows it.
+ */
+export function profilesMeant(typed: string): readonly Profile[] {
+	const { text } = squashed(typed);
+	if (text === "") return [];
+	const isPart = ({ text: name, starts }: ReturnType<typeof squashed>): boolean =>
+		[...starts].some(
+			(at) => name.startsWith(text, at) && !/^\d\d$/.test(name.slice(at + text.length - 1, at + text.length + 1)),
+		);
+	const whole = SPELLINGS.filter(([, name]) => name.text === text);
+	const found = whole.length > 0 ? whole : SPELLINGS.filter(([, name]) => isPart(name));
+	return [...new Set(found.map(([profile]) => profile))];
+}
