@@ -3,7 +3,16 @@
 // Not here: how tasks are run (run-tests.ts), what is tested (engine/test/).
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Task } from "./run-tests.ts";
+
+/** A task of run-tests.ts, as far as these need one. */
+interface EngineTask {
+	readonly name: string;
+	readonly command: readonly [string, ...string[]];
+	readonly isBuild?: boolean;
+	readonly after?: string;
+	readonly says?: RegExp;
+	readonly limitMs?: number;
+}
 
 const BUILD = "engine and its tests, built";
 // What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
@@ -14,7 +23,7 @@ const BUILDS =
 const SANITIZERS = ["UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1", "ASAN_OPTIONS=abort_on_error=1:detect_leaks="];
 
 /** `scale` multiplies the number of random cases: of each operator and type it is 10,000 in a deep run. */
-export function engineTasks(cwd: string, scale: number, limitMs?: number): Task[] {
+export function engineTasks(cwd: string, scale: number, limitMs?: number): EngineTask[] {
 	const built = `build/engine/linux-${process.arch}`;
 	const checked = `${built}-sanitize`;
 	// Of a real file system: direct I/O is tested there.
@@ -24,7 +33,7 @@ export function engineTasks(cwd: string, scale: number, limitMs?: number): Task[
 	};
 	const cases = (count: number): string => String(Math.round(count * scale));
 	const half = cases(200);
-	const program = (words: readonly string[], findsLeaks = false): Task => ({
+	const program = (words: readonly string[], findsLeaks = false): EngineTask => ({
 		name: `engine: ${words.join(" ").replaceAll("build/engine/", "")}`,
 		command: ["env", SANITIZERS[0]!, `${SANITIZERS[1]}${findsLeaks ? 1 : 0}`, ...words],
 		after: BUILD,

@@ -3,7 +3,7 @@
 import { flag, group, number, text, type Values, whole } from "./options.ts";
 
 export const filterOptions = group("filters", {
-	model: text("ID", "proven model, from docs/profiles.md: h100-sxm, rtx-4090, …"),
+	model: text("NAME", "proven model, in any spelling: h100 finds every H100, rtx-4090, …"),
 	"min-gpus": number("N", "at least N equal cards", [0, 64]),
 	"min-memory": number("GiB", "proven memory of each card, at least", [0, 1e6]),
 	"min-fp16": number("TFLOPS", "proven fp16 speed of each card, at least", [0, 9000]),

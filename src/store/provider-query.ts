@@ -3,7 +3,7 @@
 import type { ProviderState } from "../protocol/network/provider-memory.ts";
 import type { LinkKind } from "../protocol/probe/evidence.ts";
 import type { VerdictStatus } from "../protocol/probe/verdict.ts";
-import { integer, oneOf, text } from "./check-input.ts";
+import { integer, list, oneOf, text } from "./check-input.ts";
 import { type Condition, type Page, type Query, readPage } from "./page.ts";
 import type { Database } from "./postgres/database.ts";
 
@@ -15,8 +15,8 @@ interface ProviderFilter {
 	readonly rentable: boolean;
 	/** Substring of the name, or a prefix of the id. */
 	readonly q: string;
-	/** Proven profile id, exactly. With the minima below: one group of equal cards must satisfy all of them. */
-	readonly model: string;
+	/** Proven profiles, one of them exactly. With the minima below: one group of equal cards must satisfy all of them. */
+	readonly models: readonly string[];
 	readonly minDevices: number;
 	readonly minMemoryBytes: number;
 	readonly minFp16OpsPerS: number;
@@ -34,6 +34,7 @@ interface ProviderFilter {
 	readonly descending: boolean;
 }
 export type ProviderQuery = Query<ProviderFilter>;
+const MOST_MODELS = 200;
 
 /** `by` exactly as in the index of that order, else it is not used. */
 const ORDERS = {
@@ -60,8 +61,8 @@ export function listProviders<Row extends object>(
 	const { by, kind, ...order } = ORDERS[sort];
 	const descending = query.descending ?? order.descending;
 	const name = `providers/${sort}/${descending ? "down" : "up"}`;
-	const list = { name, columns, from: "providers p", by, id: "p.id", kind, descending };
-	return readPage<Row>(database, list, conditionsOf(query), query);
+	const page = { name, columns, from: "providers p", by, id: "p.id", kind, descending };
+	return readPage<Row>(database, page, conditionsOf(query), query);
 }
 
 function conditionsOf(query: ProviderQuery): readonly Condition[] {
@@ -72,9 +73,9 @@ function conditionsOf(query: ProviderQuery): readonly Condition[] {
 		const value = query[what];
 		return [`${sql} ?::bigint`, value === undefined ? undefined : integer(what, value)];
 	};
-	const words = (what: "q" | "model") => (query[what] === undefined ? undefined : text(what, query[what], 100));
+	const models = query.models && list("models", query.models, MOST_MODELS).map((model) => text("models", model, 100));
 	const ofOneGroup: readonly Condition[] = [
-		["h.model = ?", words("model")],
+		["h.model = ANY(?::text[])", models],
 		bound("h.count >=", "minDevices"),
 		bound("h.memory_bytes >=", "minMemoryBytes"),
 		bound("h.fp16_ops_per_s >=", "minFp16OpsPerS"),
@@ -87,7 +88,10 @@ function conditionsOf(query: ProviderQuery): readonly Condition[] {
 		["p.rentable = ?::boolean", query.rentable],
 		["(p.connected_to IS NOT NULL) = ?::boolean", query.connected],
 		["(p.rental_id IS NOT NULL) = ?::boolean", query.rented],
-		["(strpos(lower(p.name), lower(?::text)) > 0 OR starts_with(p.id, ?::text))", words("q") || undefined],
+		[
+			"(strpos(lower(p.name), lower(?::text)) > 0 OR starts_with(p.id, ?::text))",
+			(query.q && text("q", query.q, 100)) || undefined,
+		],
 		bound("p.price_per_hour_micros <=", "maxPriceMicros"),
 		bound("p.uptime_ppm >=", "minUptimePpm"),
 		bound("p.score_ppm >=", "minScorePpm"),

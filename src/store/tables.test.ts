@@ -209,7 +209,7 @@ onBothServers((server) => {
 		);
 		const steps = (values: number[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
 		const filters = fc.record({
-			model: fc.option(fc.constantFrom("h200", "l4", "b200", "'; --"), { nil: undefined }),
+			models: fc.option(fc.subarray(["h200", "l4", "b200", "'; --"]), { nil: undefined }),
 			minDevices: steps([1, 2, 3, 4]),
 			minMemoryBytes: steps([0, 120_000_000_000, 143_800_000_000]),
 			minFp16OpsPerS: steps([1, 600_000_000_000_000, 667_000_000_000_000]),
@@ -227,7 +227,7 @@ onBothServers((server) => {
 						.get(row.id)!
 						.some(
 							(held) =>
-								(filter.model === undefined || held.model === filter.model) &&
+								(filter.models?.includes(held.model) ?? true) &&
 								held.count >= (filter.minDevices ?? 0) &&
 								(held.figures["memory.resident"] ?? -1) >= (filter.minMemoryBytes ?? -1) &&
 								(held.figures["gemm.fp16"] ?? -1) >= (filter.minFp16OpsPerS ?? -1) &&

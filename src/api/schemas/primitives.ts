@@ -25,12 +25,12 @@ export const chainHex = (size: number, what: string) =>
 		.regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`))
 		.describe(`${what}, 0x and ${2 * size} lower-case hex digits`);
 
-/** A profile of docs/profiles.md. */
+/** A card in a person's words. */
 export const modelName = z
 	.string()
 	.regex(/^[A-Za-z0-9]+([ ._-][A-Za-z0-9]+)*$/)
 	.max(64)
-	.describe("A profile of docs/profiles.md");
+	.describe("A card of docs/profiles.md in any spelling; a part means all that have it: h100 finds every H100");
 
 /** Safe integers only: a number that JavaScript, SQL and JSON do not all read alike is refused. */
 export const count = z.int().min(0);

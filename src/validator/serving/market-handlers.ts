@@ -6,6 +6,7 @@ import type { Rental } from "../../protocol/network/rental.ts";
 import type { Rentals } from "../rentals/rentals.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin } from "./caller.ts";
+import { wantedCards } from "./wanted-cards.ts";
 
 export function marketHandlers(context: ValidatorContext, rentals: Rentals) {
 	const { store } = context;
@@ -19,7 +20,7 @@ export function marketHandlers(context: ValidatorContext, rentals: Rentals) {
 
 	return {
 		async listOffers({ query }) {
-			const page = await store.providers.list({ ...query, ...rentals.offerFilter() });
+			const page = await store.providers.list({ ...wantedCards(query), ...rentals.offerFilter() });
 			const holdings = await Promise.all(page.rows.map(({ id }) => store.providers.holdings(id)));
 			const offers = page.rows.map(({ id, lastValidAtMs, ...row }, i) => ({
 				...row,
@@ -34,7 +35,7 @@ export function marketHandlers(context: ValidatorContext, rentals: Rentals) {
 				customer: actorOf(caller),
 				actor: actorOf(caller),
 				providerId: body.providerId ?? null,
-				want: body.want ?? null,
+				want: body.want ? wantedCards(body.want) : null,
 				publicKey: body.publicKey,
 				durationMs: body.durationMs,
 				maxPriceMicros: body.maxPriceMicros ?? null,

@@ -10,6 +10,7 @@ import type { Offer, Provider } from "../../store/providers.ts";
 import { mayJoin } from "../agents/agent-pool.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf, isAdmin, requireOwner } from "./caller.ts";
+import { wantedCards } from "./wanted-cards.ts";
 
 interface ProviderActs {
 	readonly scoreAgain: (providerId: string) => Promise<void>;
@@ -26,7 +27,7 @@ export function providerHandlers(context: ValidatorContext, acts: ProviderActs) 
 function readHandlers({ store }: ValidatorContext) {
 	return {
 		async listProviders({ query }) {
-			const page = await store.providers.list(query);
+			const page = await store.providers.list(wantedCards(query));
 			return { ...page, rows: page.rows.map(summaryOf) };
 		},
 		getProvider: ({ params, caller }) => show(store, params.id, caller),
