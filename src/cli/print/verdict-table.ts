@@ -6,6 +6,7 @@ import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Confidence, Identity, Verdict } from "../../protocol/probe/verdict.ts";
 import type { ValidRollCall } from "../../protocol/roll-call/roll-verdict.ts";
+import { besideDataSheet } from "../../verify/hardware/identify/data-sheet.ts";
 import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { bestFigures, figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
@@ -41,6 +42,16 @@ function checksNote(figure: Figure, confidence: readonly Confidence[]): string {
 	return found === undefined ? "" : plural(found.samples, figure.name === "train.gpt" ? "step" : "spot check");
 }
 
+/** Is it good for this card? Only where the figures say which card it is. */
+function sheetNote(figure: Figure, identity: Identity | undefined): string {
+	const isNamed = identity?.state === "confirmed" || identity?.state === "consistent";
+	const beside = isNamed && identity.profile !== null ? besideDataSheet(identity.profile, figure) : null;
+	if (beside === null) return "";
+	const percent = (share: number): string => (100 * share).toFixed(0);
+	const { low, high } = beside.usual;
+	return `${percent(beside.share)} % of data sheet, usual ${percent(low)}–${percent(high)}${beside.isUsual ? "" : ": LOW"}`;
+}
+
 type Row = readonly [title: string, label: string, claimed: string, proven: string, note: string];
 
 /** What the figures say the card is, and how sure that is. */
@@ -68,12 +79,14 @@ function deviceRows(index: number, device: DeviceClaim, verdict: Verdict): Row[]
 	if (verdict.status !== "valid") return [[title, "model", device.name, "nothing", ""]];
 	const { confidence, identity, figures } = verdict;
 	const own = bestFigures(figures.filter((f) => f.device === index && !isPeerFigure(f)));
-	const [model, note] = modelCells(identity.find((i) => i.device === index));
+	const of = identity.find((i) => i.device === index);
+	const [model, note] = modelCells(of);
 	return [
 		[title, "model", device.name, own.length === 0 ? "nothing" : model, note],
 		...own.map((figure): Row => {
 			const { name } = figure;
-			return ["", figureLabel(name), claimedFor(device, name), formatFigure(figure), checksNote(figure, confidence)];
+			const notes = [checksNote(figure, confidence), sheetNote(figure, of)].filter(Boolean).join(", ");
+			return ["", figureLabel(name), claimedFor(device, name), formatFigure(figure), notes];
 		}),
 	];
 }
