@@ -6,12 +6,12 @@ import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Confidence, Identity, Verdict } from "../../protocol/probe/verdict.ts";
 import type { ValidRollCall } from "../../protocol/roll-call/roll-verdict.ts";
-import { besideDataSheet } from "../../verify/hardware/identify/data-sheet.ts";
 import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { bestFigures, figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { peerTables } from "./peer-table.ts";
+import { sheetNote } from "./sheet-note.ts";
 import { type Column, left, plural, table } from "./table.ts";
 
 /** `isOwn`: the reader asked the host itself, and takes nobody's word. */
@@ -40,16 +40,6 @@ function claimedFor(device: DeviceClaim, name: string): string {
 function checksNote(figure: Figure, confidence: readonly Confidence[]): string {
 	const found = confidence.find((c) => c.challenge === figure.challenge);
 	return found === undefined ? "" : plural(found.samples, figure.name === "train.gpt" ? "step" : "spot check");
-}
-
-/** Is it good for this card? Only where the figures say which card it is. */
-function sheetNote(figure: Figure, identity: Identity | undefined): string {
-	const isNamed = identity?.state === "confirmed" || identity?.state === "consistent";
-	const beside = isNamed && identity.profile !== null ? besideDataSheet(identity.profile, figure) : null;
-	if (beside === null) return "";
-	const percent = (share: number): string => (100 * share).toFixed(0);
-	const { low, high } = beside.usual;
-	return `${percent(beside.share)} % of data sheet, usual ${percent(low)}–${percent(high)}${beside.isUsual ? "" : ": LOW"}`;
 }
 
 type Row = readonly [title: string, label: string, claimed: string, proven: string, note: string];

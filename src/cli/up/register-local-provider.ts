@@ -12,7 +12,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { loadProviderAccount } from "../../provider/chain-account.ts";
 import { chainFolder, contractsPath, readContracts, treasurerOf } from "../../validator/settlement/home.ts";
 import type { ChainActor } from "../chain/provider-chain.ts";
-import { addStake } from "../commands/stake.ts";
+import { addStake } from "../commands/chain/stake.ts";
 import { loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { formatTokens } from "../print/tokens.ts";
 

@@ -2,27 +2,27 @@
 // transaction an account, however many epochs it is. Anyone may do so for anyone: the contract pays the account in
 // the leaf, to its payout address, and nobody else. Nothing lapses.
 import { join } from "node:path";
-import { read } from "../../chain/contracts/contracts.ts";
-import { claimCall, readClaimed } from "../../chain/contracts/rewards.ts";
-import { readFinal, readHead, readPosted, readSeats } from "../../chain/contracts/scoreboard.ts";
-import { refusedBecause } from "../../chain/sending/refusal.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
-import type { SortedTree } from "../../market/epochs/sorted-openings.ts";
-import { openRewards } from "../../market/epochs/weights.ts";
-import type { RewardLeaf, Weights } from "../../protocol/chain/epoch-shapes.ts";
-import { type Hex, toHex } from "../../protocol/chain/hex.ts";
-import { type AuditSource, archiveSource, peerSource } from "../../validator/audit/audit-source.ts";
-import { createLeafFetcher } from "../../validator/settlement/fetch-leaves.ts";
-import type { ChainHome } from "../../validator/settlement/home.ts";
-import { createReportArchive } from "../../validator/settlement/report-archive.ts";
-import { withChain } from "../chain/chain-connection.ts";
-import { chainOptions } from "../chain/chain-options.ts";
-import { command } from "../command.ts";
-import { flag, list, usageError } from "../options.ts";
-import type { Paint } from "../print/paint.ts";
-import { printResult } from "../print/print-result.ts";
-import { type Column, left, right, shortId, table } from "../print/table.ts";
-import { formatTokens } from "../print/tokens.ts";
+import { read } from "../../../chain/contracts/contracts.ts";
+import { claimCall, readClaimed } from "../../../chain/contracts/rewards.ts";
+import { readFinal, readHead, readPosted, readSeats } from "../../../chain/contracts/scoreboard.ts";
+import { refusedBecause } from "../../../chain/sending/refusal.ts";
+import { sendCall } from "../../../chain/sending/send-call.ts";
+import type { SortedTree } from "../../../market/epochs/sorted-openings.ts";
+import { openRewards } from "../../../market/epochs/weights.ts";
+import type { RewardLeaf, Weights } from "../../../protocol/chain/epoch-shapes.ts";
+import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
+import { type AuditSource, archiveSource, peerSource } from "../../../validator/audit/audit-source.ts";
+import { createLeafFetcher } from "../../../validator/settlement/fetch-leaves.ts";
+import type { ChainHome } from "../../../validator/settlement/home.ts";
+import { createReportArchive } from "../../../validator/settlement/report-archive.ts";
+import { withChain } from "../../chain/chain-connection.ts";
+import { chainOptions } from "../../chain/chain-options.ts";
+import { command } from "../../command.ts";
+import { flag, list, usageError } from "../../options.ts";
+import type { Paint } from "../../print/paint.ts";
+import { printResult } from "../../print/print-result.ts";
+import { type Column, left, right, shortId, table } from "../../print/table.ts";
+import { formatTokens } from "../../print/tokens.ts";
 
 interface Earned {
 	readonly account: Hex;

@@ -1,15 +1,15 @@
 // `assay deposit`: what this machine's provider locks bonds of jobs from (docs/chain.md §11), and how it gets it back, with what it earned.
-import { callOf, read } from "../../chain/contracts/contracts.ts";
-import { readJobDeposit } from "../../chain/contracts/job-escrow.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
-import { chainOptions, providerOptions } from "../chain/chain-options.ts";
-import { addJobDeposit } from "../chain/job-deposit.ts";
-import { type ChainActor, withProviderChain } from "../chain/provider-chain.ts";
-import { GAS, requireGas } from "../chain/require-funds.ts";
-import { command } from "../command.ts";
-import { account, flag, text, usageError } from "../options.ts";
-import { printResult } from "../print/print-result.ts";
-import { formatTokens, parseTokens } from "../print/tokens.ts";
+import { callOf, read } from "../../../chain/contracts/contracts.ts";
+import { readJobDeposit } from "../../../chain/contracts/job-escrow.ts";
+import { sendCall } from "../../../chain/sending/send-call.ts";
+import { chainOptions, providerOptions } from "../../chain/chain-options.ts";
+import { addJobDeposit } from "../../chain/job-deposit.ts";
+import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
+import { GAS, requireGas } from "../../chain/require-funds.ts";
+import { command } from "../../command.ts";
+import { account, flag, text, usageError } from "../../options.ts";
+import { printResult } from "../../print/print-result.ts";
+import { formatTokens, parseTokens } from "../../print/tokens.ts";
 
 const { network } = providerOptions;
 

@@ -2,26 +2,26 @@
 // first stake registers the account with its keys and lets the network's contracts take what they take. What a stake is
 // at risk for: docs/slashing.md.
 import { join } from "node:path";
-import { callOf, read } from "../../chain/contracts/contracts.ts";
-import { approveCall, ROLES, readAccount, registerCall } from "../../chain/contracts/registry.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
-import { realEnvironment } from "../../platform/environment.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
-import { signChainKey } from "../../protocol/chain/key-binding.ts";
-import type { Signer } from "../../protocol/probe/signer.ts";
-import { writeOwner } from "../../provider/chain-account.ts";
-import { loadSigner } from "../../validator/probe/signer.ts";
-import { asOwner, type OwnedAccount, ownerOptions, signerEntry } from "../chain/account-owner.ts";
-import { withChain } from "../chain/chain-connection.ts";
-import { chainOptions, providerOptions } from "../chain/chain-options.ts";
-import { type ChainActor, withProviderChain } from "../chain/provider-chain.ts";
-import { GAS, requireFunds, requireGas } from "../chain/require-funds.ts";
-import { command } from "../command.ts";
-import { flag, text, usageError } from "../options.ts";
-import { printResult } from "../print/print-result.ts";
-import { formatTokens, parseTokens } from "../print/tokens.ts";
+import { callOf, read } from "../../../chain/contracts/contracts.ts";
+import { approveCall, ROLES, readAccount, registerCall } from "../../../chain/contracts/registry.ts";
+import { sendCall } from "../../../chain/sending/send-call.ts";
+import type { ChainAccount } from "../../../chain/sending/sign.ts";
+import { realEnvironment } from "../../../platform/environment.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
+import { signChainKey } from "../../../protocol/chain/key-binding.ts";
+import type { Signer } from "../../../protocol/probe/signer.ts";
+import { writeOwner } from "../../../provider/chain-account.ts";
+import { loadSigner } from "../../../validator/probe/signer.ts";
+import { asOwner, type OwnedAccount, ownerOptions, signerEntry } from "../../chain/account-owner.ts";
+import { withChain } from "../../chain/chain-connection.ts";
+import { chainOptions, providerOptions } from "../../chain/chain-options.ts";
+import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
+import { GAS, requireFunds, requireGas } from "../../chain/require-funds.ts";
+import { command } from "../../command.ts";
+import { flag, text, usageError } from "../../options.ts";
+import { printResult } from "../../print/print-result.ts";
+import { formatTokens, parseTokens } from "../../print/tokens.ts";
 
 export const stakeCommand = command({
 	name: "stake",
