@@ -926,6 +926,10 @@ export const codes = {
 		"A tensor has a NaN, an infinity or a number that no weight has.",
 		"The message names tensor and element: train or convert the model again.",
 	),
+	FLEET_BAD: error(
+		"The file of a fleet cannot be read.",
+		"One target a line: `local`, `user@host` or `ssh://user@host:port`; `#` begins a comment.",
+	),
 	CARD_NAME_UNKNOWN: error(
 		"No card of that name is known.",
 		"docs/profiles.md lists the cards. Parts of a name are enough: h100 means every H100.",

@@ -1,24 +1,24 @@
 // `assay probe [TARGET]`: challenges a host, prints what it claimed beside what it proved, leaves the
 // evidence in a file. Not here: what is asked (validator/), what is true (verify/).
 import { createHash } from "node:crypto";
-import { resolve } from "node:path";
-import { realEnvironment } from "../../platform/environment.ts";
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
-import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
-import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
-import { type CollateralItem, decodeBundle } from "../../verify/attestation/collateral/bundle.ts";
+import type { ProbeEvent } from "../../validator/probe/probe-event.ts";
 import { notAsOrdered, type Order } from "../../verify/hardware/order.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
-import { loadBundle } from "../attest-collateral.ts";
 import { type CliIo, command } from "../command.ts";
-import { defaultAttestDir } from "../data-folder.ts";
-import { readEvidence, requireWritable, writeNamedFile } from "../evidence-file.ts";
+import { readEvidence, readInput } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
+import type { ProbeOne } from "../fleet/probe-fleet.ts";
+import { type Probed, probeTarget } from "../fleet/probe-target.ts";
+import { readFleet } from "../fleet/read-fleet.ts";
+import { runFleet } from "../fleet/run-fleet.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
-import { flag, number, text, whole } from "../options.ts";
+import { flag, number, text, usageError, whole } from "../options.ts";
 import { orderJson, orderLine } from "../order/order-lines.ts";
 import { orderOf, orderOptions } from "../order/order-options.ts";
 import { probeAttestationLines } from "../print/attestation-lines.ts";
@@ -29,6 +29,9 @@ import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
 import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
+import { cardsOf } from "../report/cards-of.ts";
+
+const MOST_FLEET_BYTES = 2 ** 20;
 
 function defaultOut(target: string, startedAtMs: number): string {
 	const host = target
@@ -49,23 +52,11 @@ function provenFigures(path: string): readonly Figure[] {
 	});
 }
 
-/** Vendors' files of `assay attest update`; what is no bundle is none. */
-async function collateralAt(env: CliIo["env"]): Promise<readonly CollateralItem[]> {
-	const file = await loadBundle(defaultAttestDir(env));
-	const decoded = file === null ? null : decodeBundle(file);
-	return decoded?.ok ? decoded.bundle.items : [];
-}
-
-interface ProbeReport {
-	readonly target: string;
-	readonly result: ProbeResult;
-	/** Where the evidence lies; null when there is none. */
-	readonly path: string | null;
+interface ProbeReport extends Probed {
 	/** The figures to compare with; null when not asked for. */
 	readonly before: readonly Figure[] | null;
 	/** null: nothing was ordered. */
 	readonly order: Order | null;
-	readonly tookUs: number;
 }
 
 function comparisonOf({ before, result: { verdict } }: ProbeReport): ComparedFigure[] | null {
@@ -116,6 +107,26 @@ function reportText(report: ProbeReport, paint: Paint): string {
 	return `${lines.join("\n")}\n`;
 }
 
+function exitOf({ result: { verdict } }: Probed, order: Order | null, io: CliIo): number {
+	if (io.interrupted.aborted) return exitCodes.interrupted.code;
+	const isOther = verdict.status === "valid" && order !== null && notAsOrdered(order, verdict) !== null;
+	return isOther ? exitCodes.invalid.code : verdictToExitCode(verdict);
+}
+
+/** Of a fleet's table. */
+function rowOf(probed: Probed, order: Order | null, io: CliIo): Awaited<ReturnType<ProbeOne>> {
+	const { path, tookUs } = probed;
+	const { verdict, claim } = probed.result;
+	const exit = exitOf(probed, order, io);
+	const rest = { evidence: path, tookUs, exit };
+	if (verdict.status !== "valid")
+		return { ...rest, status: verdict.status, cards: "", code: verdict.code, why: verdict.detail };
+	const reason = order === null ? null : notAsOrdered(order, verdict);
+	const cards = claim === null ? "" : cardsOf(claim, verdict);
+	if (reason === null) return { ...rest, status: "valid", cards, code: null, why: "" };
+	return { ...rest, status: "not as ordered", cards, code: null, why: reason };
+}
+
 export const probeCommand = command({
 	name: "probe",
 	about: `Starts the engine on the target, sends challenges to every device, times the answers with this machine's clock, and
@@ -133,7 +144,12 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 		training: flag("then train a small GPT as an exact program and report tokens a second"),
 		samples: whole("N", "spot checks per challenge (default 128, with --quick 32)", [1, 2048]),
 		compare: text("FILE", "show the figures beside those of an earlier evidence file"),
-		out: text("FILE", "where the evidence goes (default: HOST-TIME.assay in this folder)"),
+		out: text("FILE", "where the evidence goes (default: HOST-TIME.assay in this folder); with --fleet a folder"),
+		fleet: text(
+			"FILE",
+			"probe every target of this file, one a line: one table, one exit code; with --json one line a host",
+		),
+		"at-once": whole("N", "hosts of a fleet that are probed at the same time", [1, 256], 8),
 		json: flag("print verdict, claim and evidence path as JSON"),
 		...orderOptions,
 		...linkOptions,
@@ -148,46 +164,34 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 		130: "Ctrl-C",
 	},
 
-	async run(values, io, named = "local") {
+	async run(values, io, named) {
 		const order = orderOf(values);
 		const before = values.compare === undefined ? null : provenFigures(values.compare);
-		const target = openTarget(named, values, io, values.training ? ["--work"] : []);
-		const { clockUs, nowMs, randomBytes } = realEnvironment();
-		const signer = await loadSigner(signerPath(io.env), randomBytes);
-		const file = resolve(io.cwd, values.out ?? defaultOut(target.name, nowMs()));
-		requireWritable(file, "--out FILE");
+		const open = (name: string) => openTarget(name, values, io, values.training ? ["--work"] : []);
+		const timeMs = Date.now();
+		if (values.fleet !== undefined) {
+			if (named !== undefined) throw usageError("a target or --fleet, not both");
+			if (values["ask-password"] || before !== null)
+				throw usageError("--ask-password and --compare are for one target, not for a fleet");
+			const text = readInput(resolve(io.cwd, values.fleet), MOST_FLEET_BYTES, "One target a line.");
+			const folder = resolve(io.cwd, values.out ?? ".");
+			mkdirSync(folder, { recursive: true });
+			const probeOne: ProbeOne = async (name) => {
+				const file = join(folder, defaultOut(name, timeMs));
+				return rowOf(await probeTarget(open(name), file, values, io, () => {}), order, io);
+			};
+			return runFleet(readFleet(Buffer.from(text).toString()), probeOne, values, io);
+		}
+		const target = open(named ?? "local");
 		const paint = paintFor(io.err, io.env);
 		const progress = values.json && io.err.isTTY !== true ? silentProgress : createLiveProgress(io.err, paint);
 		if (progress !== silentProgress)
 			io.err.write(`${paint.strong("assay")} probes ${target.name}${values.quick ? " (quick probe)" : ""}\n`);
-
-		// Opened here and not by the probe: a host that we cannot reach or log in to is an error, not a verdict.
-		const link = await target.open().catch((error: unknown) => {
-			progress.end();
-			throw error;
-		});
-		const result = await runProbe({
-			openLink: async () => link,
-			target: target.name,
-			quick: values.quick,
-			sustainMs: Math.round((values.sustain ?? 0) * 60_000),
-			training: values.training,
-			...(values.samples === undefined ? {} : { samples: values.samples }),
-			signer,
-			clockUs,
-			nowMs,
-			randomBytes,
-			onEvent: (event) => progress.show(event),
-			collateral: await collateralAt(io.env),
-			signal: io.interrupted,
-		}).finally(() => progress.end());
-
-		const path = result.evidence === null ? null : file;
-		if (path !== null && result.evidence !== null) writeNamedFile(path, result.evidence, "--out FILE");
-		const report: ProbeReport = { target: target.name, result, path, before, order, tookUs: clockUs() };
+		const file = resolve(io.cwd, values.out ?? defaultOut(target.name, timeMs));
+		const onEvent = (event: ProbeEvent) => progress.show(event);
+		const probed = await probeTarget(target, file, values, io, onEvent).finally(() => progress.end());
+		const report: ProbeReport = { ...probed, before, order };
 		printResult(values, io, reportJson(report), (paint) => reportText(report, paint));
-		if (io.interrupted.aborted) return exitCodes.interrupted.code;
-		const isOther = result.verdict.status === "valid" && order !== null && notAsOrdered(order, result.verdict) !== null;
-		return isOther ? exitCodes.invalid.code : verdictToExitCode(result.verdict);
+		return exitOf(probed, order, io);
 	},
 });

@@ -1,0 +1,65 @@
+// One probe of one target, from the options of `assay probe` to its result and evidence file. Not here: what is printed.
+import { realEnvironment } from "../../platform/environment.ts";
+import type { ProbeEvent } from "../../validator/probe/probe-event.ts";
+import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
+import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
+import { type CollateralItem, decodeBundle } from "../../verify/attestation/collateral/bundle.ts";
+import { loadBundle } from "../attest-collateral.ts";
+import type { CliIo } from "../command.ts";
+import { defaultAttestDir } from "../data-folder.ts";
+import { requireWritable, writeNamedFile } from "../evidence-file.ts";
+import type { openTarget } from "../open-target.ts";
+
+export interface Probed {
+	readonly target: string;
+	readonly result: ProbeResult;
+	/** Where the evidence lies; null when there is none. */
+	readonly path: string | null;
+	readonly tookUs: number;
+}
+
+export interface ProbeValues {
+	readonly quick: boolean;
+	readonly sustain?: number | undefined;
+	readonly training: boolean;
+	readonly samples?: number | undefined;
+}
+
+/** `file` is tried before the probe begins. A host that cannot be reached or logged in to is an error, not a verdict. */
+export async function probeTarget(
+	target: ReturnType<typeof openTarget>,
+	file: string,
+	values: ProbeValues,
+	io: CliIo,
+	onEvent: (event: ProbeEvent) => void,
+): Promise<Probed> {
+	const { clockUs, nowMs, randomBytes } = realEnvironment();
+	const signer = await loadSigner(signerPath(io.env), randomBytes);
+	requireWritable(file, "--out");
+	const link = await target.open();
+	const result = await runProbe({
+		openLink: async () => link,
+		target: target.name,
+		quick: values.quick,
+		sustainMs: Math.round((values.sustain ?? 0) * 60_000),
+		training: values.training,
+		...(values.samples === undefined ? {} : { samples: values.samples }),
+		signer,
+		clockUs,
+		nowMs,
+		randomBytes,
+		onEvent,
+		collateral: await collateralAt(io.env),
+		signal: io.interrupted,
+	});
+	const path = result.evidence === null ? null : file;
+	if (path !== null && result.evidence !== null) writeNamedFile(path, result.evidence, "--out");
+	return { target: target.name, result, path, tookUs: clockUs() };
+}
+
+/** Vendors' files of `assay attest update`; what is no bundle is none. */
+async function collateralAt(env: CliIo["env"]): Promise<readonly CollateralItem[]> {
+	const file = await loadBundle(defaultAttestDir(env));
+	const decoded = file === null ? null : decodeBundle(file);
+	return decoded?.ok ? decoded.bundle.items : [];
+}
