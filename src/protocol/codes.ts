@@ -302,6 +302,10 @@ export const codes = {
 		"Devices of this host signed reports that are bound to this probe; the detail says the level.",
 		"docs/attestation.md says what each level shows, and what a cheater still can.",
 	),
+	DEVICE_ELSEWHERE: finding(
+		"A device that signed reports of this probe counts for another provider, which showed it first; this one's level is none.",
+		"One card counts for one provider. It is free when the other's probes no longer show it, or the other is removed.",
+	),
 	SIMULATED_ROOTS: finding(
 		"Roots other than the vendors' were trusted: this is a test and no evidence of any hardware.",
 		"Never count it.",

@@ -280,7 +280,11 @@ function providerHandlers(
 			return host.calls.answer(asked);
 		},
 	};
-	return { ...told(onEvent, handlers), signReceipts: receipts.sign };
+	return {
+		...told(onEvent, handlers),
+		signReceipts: receipts.sign,
+		verdict: ({ type: _, ...said }) => onEvent({ kind: "judged", ...said }),
+	};
 }
 
 type Handler = (asked: { readonly validatorKey: string }) => Promise<unknown>;

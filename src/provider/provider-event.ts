@@ -4,6 +4,7 @@ import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentEnd } from "../engine/agent/agent-socket.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
+import type { Finding, VerdictStatus } from "../protocol/probe/verdict.ts";
 import type { AskedPart } from "./jobs/job-desk.ts";
 import type { PartNews } from "./jobs/work-part.ts";
 
@@ -22,6 +23,15 @@ export type ProviderEvent =
 	  }
 	| { readonly kind: "opened"; readonly validatorKey: string; readonly probe: string; readonly limits: EngineLimits }
 	| { readonly kind: "closed"; readonly validatorKey: string; readonly probe: string; readonly killed: string | null }
+	/** How a validator judged a probe. */
+	| {
+			readonly kind: "judged";
+			readonly validatorKey: string;
+			readonly probe: string;
+			readonly status: VerdictStatus;
+			readonly code: string | null;
+			readonly findings: readonly Finding[];
+	  }
 	| { readonly kind: "refused"; readonly validatorKey: string; readonly code: string; readonly detail: string }
 	| { readonly kind: "changed"; readonly claim: HostClaim }
 	| { readonly kind: "rented"; readonly rental: string; readonly user: string; readonly untilMs: number }

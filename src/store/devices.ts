@@ -1,8 +1,9 @@
 // Devices of providers as the last valid probe found them, and who else shows the same GPU UUIDs. A UUID is a
-// claim: the same one twice is a doubt, not a proof (docs/schedule.md).
-import type { IdentityState } from "../protocol/probe/verdict.ts";
-import { hex, hostileText, list } from "./check-input.ts";
+// claim: the same one twice is a doubt, not a proof (docs/schedule.md). A device key is proven, and counts for one provider.
+import type { CountedAttestation, IdentityState, ProbeAttestation } from "../protocol/probe/verdict.ts";
+import { hex, hostileText, integer, list } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
+import type { Sql } from "./postgres/sql.ts";
 
 export interface DeviceRow {
 	readonly device: number;
@@ -48,5 +49,84 @@ export function createDeviceStore({ database }: StoreContext) {
 			);
 			return rows.map(({ id }) => id);
 		},
+	};
+}
+
+/** A round has 32 at most. */
+const MOST_DEVICES = 64;
+
+/** Milliseconds; a holder that is rented is not asked meanwhile. */
+export interface KeysHeld {
+	readonly freeMs: number;
+	readonly rentedMs: number;
+}
+
+interface ShownKeys {
+	readonly providerId: string;
+	readonly probeId: string;
+	readonly attestation: ProbeAttestation | null;
+	readonly atMs: number;
+	/** A key that its holder has not shown for so long is free. */
+	readonly held: KeysHeld;
+	/** False: a later probe was counted before; this one binds nothing. */
+	readonly isLatest: boolean;
+}
+
+/**
+ * For whom do these keys count? For the first who showed them, as long as its valid probes go on showing them. Part of the transaction that
+ * counts a valid probe. ATTACK: a report answers a nonce of this provider's own probe, so whoever binds a card had it at hand; one who only
+ * had it for a while (a customer of its owner) loses it with the first valid probe without it.
+ */
+export async function bindKeys(sql: Sql, schema: string, shown: ShownKeys): Promise<CountedAttestation | null> {
+	const { providerId, probeId, attestation, atMs, isLatest } = shown;
+	const simulated = attestation?.isSimulated ?? false;
+	const devices = list("attested devices", attestation?.devices ?? [], MOST_DEVICES);
+	const since = (heldMs: number) => Math.max(0, atMs - integer("how long keys are held", heldMs));
+	const keys = [...new Set(devices.map(({ key }) => hex("a device key", key, 64)))].sort();
+	const held = await sql.query("SELECT 1 FROM device_keys WHERE provider_id = $1 LIMIT 1", [providerId]);
+	if (keys.length === 0 && held.length === 0) return attestation && { ...attestation, elsewhere: [] };
+	// Two that swap cards would wait for each other.
+	await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/device-keys/${schema}`]);
+	if (isLatest) {
+		await sql.write("DELETE FROM device_keys WHERE provider_id = $1 AND NOT (key = ANY ($2) AND simulated = $3)", [
+			...[providerId, keys, simulated],
+		]);
+		await sql.write(
+			`INSERT INTO device_keys AS k (key, simulated, provider_id, probe_id, bound_at_ms, shown_at_ms)
+			SELECT unnest($1::text[]), $2, $3, $4, $5, $5 ON CONFLICT (key, simulated) DO UPDATE SET provider_id = excluded.provider_id,
+				probe_id = excluded.probe_id, shown_at_ms = excluded.shown_at_ms,
+				bound_at_ms = CASE WHEN k.provider_id = excluded.provider_id THEN k.bound_at_ms ELSE excluded.bound_at_ms END
+			WHERE k.provider_id = excluded.provider_id OR EXISTS (SELECT 1 FROM providers p WHERE p.id = k.provider_id
+				AND (p.state = 'removed' OR k.shown_at_ms < CASE WHEN p.rental_id IS NULL THEN $6::bigint ELSE $7::bigint END))`,
+			[keys, simulated, providerId, probeId, atMs, since(shown.held.freeMs), since(shown.held.rentedMs)],
+		);
+	}
+	if (attestation === null) return null;
+	const elsewhere = await sql.query<CountedAttestation["elsewhere"][number]>(
+		"SELECT key, provider_id FROM device_keys WHERE key = ANY ($1) AND simulated = $2 AND provider_id <> $3 ORDER BY key",
+		[keys, simulated, providerId],
+	);
+	return { ...attestation, level: elsewhere.length > 0 ? "none" : attestation.level, elsewhere };
+}
+
+/** What came from the host in it, cut to size: a long word must not keep a probe from being counted. */
+export function cutAttestation(shown: ProbeAttestation): ProbeAttestation {
+	const cut = (value: string | null, limit: number) => (value === null ? null : hostileText(value, limit));
+	const { devices, guest, reasons, says } = shown;
+	return {
+		...shown,
+		devices: devices.slice(0, MOST_DEVICES).map((one) => ({
+			...one,
+			chip: hostileText(one.chip, 64),
+			driver: cut(one.driver, 64),
+			firmware: cut(one.firmware, 64),
+		})),
+		guest: guest && {
+			tee: hostileText(guest.tee, 64),
+			measurement: hostileText(guest.measurement, 200),
+			tcb: cut(guest.tcb, 100),
+		},
+		reasons: reasons.slice(0, 64).map(({ code, detail }) => ({ code, detail: hostileText(detail, 500) })),
+		says: says.slice(0, 80).map((one) => hostileText(one, 300)),
 	};
 }

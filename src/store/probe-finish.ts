@@ -2,10 +2,16 @@
 // guarded by the row's state. Whoever comes second (a recovery beside a slow process) changes nothing.
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../protocol/probe/evidence.ts";
-import type { Finding, Strength, VerdictStatus } from "../protocol/probe/verdict.ts";
+import type {
+	CountedAttestation,
+	Finding,
+	ProbeAttestation,
+	Strength,
+	VerdictStatus,
+} from "../protocol/probe/verdict.ts";
 import { hex, hostileJson, hostileText, integer, list, oneOf } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import type { DeviceRow } from "./devices.ts";
+import { bindKeys, cutAttestation, type DeviceRow, type KeysHeld } from "./devices.ts";
 import { holdingsOf, UNKNOWN_MODEL } from "./holdings.ts";
 import { appendJournal } from "./journal.ts";
 import type { Sql } from "./postgres/sql.ts";
@@ -30,6 +36,11 @@ export interface FinishProbe {
 	readonly findings: readonly Finding[];
 	readonly devices: readonly DeviceRow[];
 	readonly claim: HostClaim | null;
+	/** Of a valid one: what its devices signed; null: nothing was asked. */
+	readonly attestation: ProbeAttestation | null;
+	readonly keysHeld: KeysHeld;
+	/** Words on devices that count for others. */
+	readonly elsewhereFindings: (attestation: CountedAttestation | null) => readonly Finding[];
 	/** Its new state, as market/schedule decided it. Not applied when a later probe was counted meanwhile. */
 	readonly provider: {
 		readonly nextProbeAtMs: number;
@@ -49,6 +60,8 @@ const CLOCKS_DIFFER_MS = 300_000;
 export interface FinishResult {
 	readonly counted: boolean;
 	readonly latest: boolean;
+	/** As it counts; absent: not a valid one, or nothing was asked. */
+	readonly attestation?: CountedAttestation;
 }
 
 interface ProbeRow {
@@ -76,11 +89,15 @@ export async function finishProbe({ database, schema }: StoreContext, finish: Fi
 		);
 		const last = provider?.lastProbeAtMs ?? 0;
 		const latest = last <= startedAtMs || last > (f.nowMs ?? Number.POSITIVE_INFINITY) + CLOCKS_DIFFER_MS;
-		await markDone(sql, f);
+		const isValid = f.verdict.status === "valid";
+		const { probeId, attestation: shown, keysHeld: held } = f;
+		const keys = { providerId, probeId, attestation: shown, atMs: startedAtMs, held, isLatest: latest };
+		const attestation = isValid ? await bindKeys(sql, schema, keys) : null;
+		await markDone(sql, { ...f, findings: [...f.findings, ...f.elsewhereFindings(attestation)] }, attestation);
 		await countHour(sql, f);
 		if (latest) {
 			await updateProvider(sql, probe, f);
-			if (f.verdict.status === "valid") await replaceProven(sql, providerId, f);
+			if (isValid) await replaceProven(sql, providerId, f, attestation);
 		}
 		// One that had been abandoned is not what its process works on by now.
 		if (probe.state === "running")
@@ -92,7 +109,7 @@ export async function finishProbe({ database, schema }: StoreContext, finish: Fi
 		const detail = { probe: f.probeId, verdict, code, evidence: f.evidence?.sha256 ?? null, latest };
 		const entry = { actor: f.actor, kind: "probe.done", subject: providerId, detail };
 		await appendJournal(sql, schema, entry, f.finishedAtMs);
-		return { counted: true, latest };
+		return { counted: true, latest, ...(attestation && { attestation }) };
 	});
 }
 
@@ -134,14 +151,15 @@ function checked(finish: FinishProbe): FinishProbe {
 		name: hostileText(figure.name, 64),
 		unit: hostileText(figure.unit, 16),
 	}));
-	return { ...finish, verdict, devices, figures };
+	const attestation = finish.attestation && cutAttestation(finish.attestation);
+	return { ...finish, verdict, devices, figures, attestation };
 }
 
-async function markDone(sql: Sql, f: FinishProbe): Promise<void> {
+async function markDone(sql: Sql, f: FinishProbe, attestation: CountedAttestation | null): Promise<void> {
 	const { status, code, where, detail } = f.verdict;
 	await sql.write(
 		`UPDATE probes SET state = 'done', finished_at_ms = $2, verdict = $3, code = $4, "where" = $5, detail = $6, evidence_sha256 = $7,
-			evidence_bytes = $8, figures = $9, findings = $10, devices = $11, strength = $12 WHERE id = $1`,
+			evidence_bytes = $8, figures = $9, findings = $10, devices = $11, strength = $12, attestation = $13 WHERE id = $1`,
 		[
 			f.probeId,
 			f.finishedAtMs,
@@ -155,6 +173,7 @@ async function markDone(sql: Sql, f: FinishProbe): Promise<void> {
 			hostileJson("findings", f.findings),
 			hostileJson("devices", f.devices),
 			f.strength,
+			attestation && hostileJson("an attestation", attestation),
 		],
 	);
 }
@@ -196,7 +215,12 @@ async function updateProvider(sql: Sql, { providerId, startedAtMs }: ProbeRow, f
 }
 
 /** Devices, figures and holdings are those of the last valid probe, wholly: a card that is gone is gone. */
-async function replaceProven(sql: Sql, providerId: string, f: FinishProbe): Promise<void> {
+async function replaceProven(
+	sql: Sql,
+	providerId: string,
+	f: FinishProbe,
+	attestation: CountedAttestation | null,
+): Promise<void> {
 	const at = f.finishedAtMs;
 	for (const table of ["devices", "figures", "holdings"])
 		await sql.write(`DELETE FROM ${table} WHERE provider_id = $1`, [providerId]);
@@ -223,8 +247,12 @@ async function replaceProven(sql: Sql, providerId: string, f: FinishProbe): Prom
 	const first = holdings[0];
 	const model = first && first.model !== UNKNOWN_MODEL ? first.model : null;
 	await sql.write(
-		"UPDATE providers SET model = $2, gpu_count = $3, memory_bytes = $4, fp16_ops_per_s = $5, memory_bytes_per_s = $6 WHERE id = $1",
-		[providerId, model, first?.count ?? 0, ...summary(first?.figures ?? {})],
+		`UPDATE providers SET model = $2, gpu_count = $3, memory_bytes = $4, fp16_ops_per_s = $5, memory_bytes_per_s = $6, attestation = $7
+		WHERE id = $1`,
+		[
+			...[providerId, model, first?.count ?? 0, ...summary(first?.figures ?? {})],
+			attestation && hostileJson("an attestation", attestation),
+		],
 	);
 }
 

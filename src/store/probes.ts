@@ -2,7 +2,7 @@
 // Page: docs/schedule.md §3.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";
-import type { Finding, Strength, VerdictStatus } from "../protocol/probe/verdict.ts";
+import type { CountedAttestation, Finding, Strength, VerdictStatus } from "../protocol/probe/verdict.ts";
 import { hex, integer, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import type { DeviceRow } from "./devices.ts";
@@ -36,6 +36,8 @@ export interface Probe {
 	readonly figures: readonly Figure[];
 	readonly findings: readonly Finding[];
 	readonly devices: readonly DeviceRow[];
+	/** Of a valid one whose host was asked for signed reports. */
+	readonly attestation: CountedAttestation | null;
 }
 
 interface NewProbe {
@@ -80,7 +82,7 @@ interface ProbeFilter extends Pick<Probe, "providerId" | "state"> {
 }
 
 const COLUMNS = `id, provider_id, validator, process, link, state, started_at_ms, finished_at_ms, verdict, code, "where", detail,
-	evidence_sha256, evidence_bytes, strength, figures, findings, devices`;
+	evidence_sha256, evidence_bytes, strength, figures, findings, devices, attestation`;
 
 /** Half-written files of a process that was killed; a running one needs seconds. */
 const DRAFT_AGE_MS = 3_600_000;

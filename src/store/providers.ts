@@ -4,7 +4,7 @@
 import { AssayError } from "../protocol/assay-error.ts";
 import type { ProviderMemory, ProviderState } from "../protocol/network/provider-memory.ts";
 import type { HostClaim, LinkKind } from "../protocol/probe/evidence.ts";
-import type { VerdictStatus } from "../protocol/probe/verdict.ts";
+import type { CountedAttestation, VerdictStatus } from "../protocol/probe/verdict.ts";
 import { hex, hostileJson, hostileText, integer, list, oneOf, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import type { Holding } from "./holdings.ts";
@@ -59,6 +59,8 @@ export interface Provider {
 	readonly memoryBytes: number | null;
 	readonly fp16OpsPerS: number | null;
 	readonly memoryBytesPerS: number | null;
+	/** Of the last valid probe too; null: nothing was asked. */
+	readonly attestation: CountedAttestation | null;
 }
 
 export interface RememberedProvider extends Provider {
@@ -91,7 +93,7 @@ interface By {
 const COLUMNS = `p.id, p.name, p.link, p.target, p.state, p.price_per_hour_micros, p.rentable, p.ssh, p.registered_at_ms,
 	p.connected_to, p.connected_at_ms, p.last_seen_at_ms, p.next_probe_at_ms, p.failures, p.retries, p.last_verdict, p.last_code,
 	p.last_probe_at_ms, p.last_valid_at_ms, p.reliability_ppm, p.uptime_ppm, p.probed_by, p.rental_id, p.score_ppm, p.model,
-	p.gpu_count, p.memory_bytes, p.fp16_ops_per_s, p.memory_bytes_per_s`;
+	p.gpu_count, p.memory_bytes, p.fp16_ops_per_s, p.memory_bytes_per_s, p.attestation`;
 
 const LINKS = ["agent", "ssh", "local"] as const;
 const STATES = ["active", "paused", "removed"] as const;

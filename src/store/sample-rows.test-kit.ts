@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";
+import type { ProbeAttestation } from "../protocol/probe/verdict.ts";
 import type { DeviceRow } from "./devices.ts";
 import type { Store } from "./open-store.ts";
 import type { FinishProbe } from "./probe-finish.ts";
@@ -44,6 +45,16 @@ export function cardFigures(device: number, scale = 1): readonly Figure[] {
 	];
 }
 
+/** Reports of these devices. */
+export function attestation(keys: readonly string[], over: Partial<ProbeAttestation> = {}): ProbeAttestation {
+	const card = { kind: "gpu", chip: "GH100", driver: "550.90", firmware: "96.00", level: "measured" } as const;
+	return {
+		...{ level: "measured", shown: "measured", isSimulated: false, rounds: 1, guest: null, reasons: [], says: [] },
+		devices: keys.map((key) => ({ ...card, key })),
+		...over,
+	};
+}
+
 export function memory(over: Partial<ProviderMemory> = {}): ProviderMemory {
 	return {
 		...{ why: "registered", lastStartedAtMs: null, validSinceWithheld: null, changeProbeAtMs: null, changedAtMs: null },
@@ -72,6 +83,10 @@ export function finishOf(probeId: string, over: Partial<FinishProbe> = {}): Fini
 		findings: [],
 		devices: [gpu(0)],
 		claim: null,
+		attestation: null,
+		keysHeld: { freeMs: 1000, rentedMs: 10_000 },
+		elsewhereFindings: (shown) =>
+			(shown?.elsewhere ?? []).map(({ key }) => ({ code: "DEVICE_ELSEWHERE", detail: key })),
 		provider: {
 			nextProbeAtMs: 100_000,
 			failures: 0,

@@ -6,9 +6,20 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { readBounded } from "../platform/bounded-fetch.ts";
 import type { AssayError } from "../protocol/assay-error.ts";
+import type { ProbeAttestation } from "../protocol/probe/verdict.ts";
 import type { Store } from "./open-store.ts";
 import { onBothServers } from "./postgres/servers.test-kit.ts";
-import { cardFigures, figure, finishOf, gpu, idOf, memory, probeByHand, register } from "./sample-rows.test-kit.ts";
+import {
+	attestation,
+	cardFigures,
+	figure,
+	finishOf,
+	gpu,
+	idOf,
+	memory,
+	probeByHand,
+	register,
+} from "./sample-rows.test-kit.ts";
 
 const code = (expected: string) => (error: unknown) => {
 	assert.equal((error as AssayError).code, expected, String(error));
@@ -144,6 +155,83 @@ onBothServers((server) => {
 		assert.deepEqual(await store.devices.othersWith(a, ["GPU-shared", ""]), [b]);
 		await store.providers.setState(b, "removed", by);
 		assert.deepEqual(await store.devices.othersWith(a, ["GPU-shared", ""]), []);
+	});
+
+	test("a device key counts for the first who showed it, until its probes no longer show it", async () => {
+		const [a, b, c] = await Promise.all(["key a", "key b", "key c"].map((name) => register(store, name)));
+		const [one, two] = [idOf("card 1"), idOf("card 2")];
+		const at = (startedAtMs: number, keys: readonly string[], more: Partial<ProbeAttestation> = {}) => ({
+			...{ startedAtMs, finishedAtMs: startedAtMs + 1, attestation: attestation(keys, more) },
+		});
+		let probes = 0;
+		const show = (id: string | undefined, over: Parameters<typeof probeByHand>[3]) =>
+			probeByHand(store, id!, `keys ${++probes}`, over);
+		const elsewhere = async (id: string | undefined) => {
+			const row = (await store.providers.get(id!))?.attestation ?? null;
+			return row && [row.level, ...row.elsewhere.map(({ key, providerId }) => [key, providerId])];
+		};
+		await show(a, at(4000, [one, two]));
+		assert.deepEqual(await elsewhere(a), ["measured"]);
+		const told = await show(b, at(4100, [two]));
+		assert.deepEqual([told.attestation?.level, told.attestation?.shown], ["none", "measured"]);
+		assert.deepEqual(await elsewhere(b), ["none", [two, a]]);
+		const [probe] = (await store.probes.list({ providerId: b! })).rows;
+		assert.deepEqual(probe?.findings, [{ code: "DEVICE_ELSEWHERE", detail: two }]);
+		assert.deepEqual(probe?.attestation, told.attestation);
+		// ATTACK: simulated reports, which anybody can sign, with the key of a real card. They take nothing and get nothing.
+		await show(c, at(4200, [one, idOf("card 3")], { isSimulated: true, level: "none" }));
+		assert.deepEqual(await elsewhere(c), ["none"]);
+		await show(a, at(4300, [one, two]));
+		assert.deepEqual(await elsewhere(a), ["measured"], "who holds it is not touched");
+		// What is counted late (its process died) binds nothing, and neither do probes that are not valid.
+		await show(a, at(3000, [idOf("card 3")]));
+		const verdict = { status: "invalid", code: "NONCE_WRONG", where: "x", detail: "x" } as const;
+		await show(b, { ...at(4400, [idOf("card 4")]), verdict });
+		await show(c, at(4500, [idOf("card 3"), idOf("card 4")]));
+		assert.deepEqual(await elsewhere(c), ["measured"]);
+		// A card that moved: free with the first valid probe of its holder without it.
+		await show(a, at(4600, [one]));
+		await show(b, at(4700, [two]));
+		assert.deepEqual(await elsewhere(b), ["measured"]);
+		await show(a, at(4800, [one, two]));
+		assert.deepEqual(await elsewhere(a), ["none", [two, b]]);
+		// A holder that is not seen any more: free after a while, later if it is rented, at once if it was removed.
+		await show(c, at(5700, [two]));
+		assert.deepEqual(await elsewhere(c), ["none", [two, b]]);
+		await show(c, at(5701, [two]));
+		assert.deepEqual(await elsewhere(c), ["measured"]);
+		const rental = {
+			...{ id: idOf("key rental", 32), providerId: c!, customer: "k", publicKey: "ssh-ed25519 A", devices: [0] },
+			...{ pricePerHourMicros: 9, reservedAtMs: 5702, untilMs: 9e12, escrow: null },
+		};
+		await store.rentals.reserve(rental, { actor: "c" });
+		await show(b, at(15_701, [two]));
+		assert.deepEqual(await elsewhere(b), ["none", [two, c]]);
+		await show(b, at(15_702, [two]));
+		assert.deepEqual(await elsewhere(b), ["measured"]);
+		await store.rentals.change({
+			...{ id: rental.id, atMs: 15_703, actor: "c", from: "reserved", to: "ended" },
+		});
+		await store.providers.setState(b!, "removed", by);
+		await show(a, at(15_703, [two]));
+		assert.deepEqual(await elsewhere(a), ["measured"]);
+		await show(a, { startedAtMs: 15_704 });
+		assert.equal(await elsewhere(a), null, "a host that has none any more says none");
+	});
+
+	test("long words of a host do not keep its reports from being counted", async () => {
+		const id = await register(store, "wordy");
+		const [device] = attestation([idOf("card 9")]).devices;
+		const word = "\u202e".repeat(60_000);
+		const devices = Array.from({ length: 32 }, (_, i) => {
+			return { ...device!, key: idOf(`card 9 ${i}`), chip: word, driver: word, firmware: word };
+		});
+		const guest = { tee: word, measurement: word, tcb: word };
+		const hostile = { devices, guest, says: [word], reasons: [{ code: "RELAYABLE", detail: word }] };
+		await probeByHand(store, id, "wordy", { attestation: attestation([], hostile) });
+		const row = (await store.providers.get(id))?.attestation;
+		assert.deepEqual([row?.devices.length, row?.devices[0]?.chip], [32, "\ufffd".repeat(64)]);
+		assert.ok(JSON.stringify(row).length < 20_000);
 	});
 
 	test("a probe needs the lease, counts once, and its evidence counts once", async () => {

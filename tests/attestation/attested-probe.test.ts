@@ -13,7 +13,7 @@ import { runProbe } from "../../src/validator/probe/run-probe.ts";
 import { manifestPlan, mintManifest } from "../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
 import { MINTED_ROOTS } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
 import { MINT_ROOTS } from "../../src/verify/attestation/settings.ts";
-import { attestationFindings } from "../../src/verify/hardware/checks/check-attestations.ts";
+import { attestationFindings, elsewhereFindings } from "../../src/verify/hardware/checks/check-attestations.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { SIGNER } from "../toy/probe-toy.ts";
@@ -101,6 +101,12 @@ test("both rounds are bound, of the same cards, named by the guest, and count fo
 	const [real] = attestationFindings({ ...attestation, isSimulated: false, shown: "measured" });
 	assert.deepEqual([real?.code, real?.detail.slice(0, 15)], ["ATTESTED", "level measured:"]);
 	assert.deepEqual(attestationFindings({ ...attestation, devices: [] }), []);
+	const { key } = attestation.devices[0]!;
+	const [relayed] = elsewhereFindings({ ...attestation, elsewhere: [{ key, providerId: "ab".repeat(32) }] });
+	assert.deepEqual(relayed, {
+		code: "DEVICE_ELSEWHERE",
+		detail: `simulated: counted already: ${key.slice(0, 16)} for ${"ab".repeat(32)}`,
+	});
 	assert.ok(!attestation.reasons.some(({ code }) => code === "RELAYABLE"));
 	assert.deepEqual(MINT_ROOTS, MINTED_ROOTS, "the verifier knows the mint's roots, and no others");
 });

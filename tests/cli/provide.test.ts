@@ -116,5 +116,18 @@ test("every event has its line, and none holds more than it should", () => {
 		eventLine({ kind: "closed", validatorKey: "aa".repeat(32), probe: "b", killed: "its 1 min were over" })!,
 		/killed/,
 	);
+	const judged = { kind: "judged", validatorKey: "aa".repeat(32), probe: "b", findings: [] } as const;
+	assert.match(
+		eventLine({ ...judged, status: "invalid", code: "NONCE_WRONG" })!,
+		/^probe b by a+…: invalid \[NONCE_WRONG\]$/,
+	);
+	const findings = [
+		{ code: "LOW_SAMPLES", detail: "few" },
+		{ code: "DEVICE_ELSEWHERE", detail: "counted already: k for p" },
+	];
+	assert.match(
+		eventLine({ ...judged, status: "valid", code: null, findings })!,
+		/: valid\n {2}counted already: k for p \[DEVICE_ELSEWHERE\]\n {2}One card counts for one provider/,
+	);
 	assert.match(eventLine({ kind: "rented", rental: "r", user: "u", untilMs: 0 })!, /until 1970-01-01 00:00:00 UTC/);
 });

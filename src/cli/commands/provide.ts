@@ -9,6 +9,7 @@ import { hostPlatform } from "../../engine/builds.ts";
 import { untilAborted } from "../../platform/abortable.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
+import { codes } from "../../protocol/codes.ts";
 import { loadProviderAccount } from "../../provider/chain-account.ts";
 import { createProvider, type Provider, type ProviderOptions } from "../../provider/create-provider.ts";
 import type { ProviderEvent } from "../../provider/provider-event.ts";
@@ -44,6 +45,8 @@ export function eventLine(event: ProviderEvent): string | null {
 			return `probe ${event.probe} by ${short(event.validatorKey)} begins`;
 		case "closed":
 			return `probe ${event.probe} is over${event.killed === null ? "" : `: the engine was killed, ${event.killed}`}`;
+		case "judged":
+			return judgedLine(event);
 		case "refused":
 			return `refused ${short(event.validatorKey)}: ${event.detail} [${event.code}]`;
 		case "changed":
@@ -63,6 +66,13 @@ export function eventLine(event: ProviderEvent): string | null {
 		case "trouble":
 			return `trouble: ${event.detail} [${event.code}]`;
 	}
+}
+
+/** With what takes something from this host. */
+function judgedLine({ probe, validatorKey, status, code, findings }: ProviderEvent & { readonly kind: "judged" }) {
+	const losses = findings.filter((one) => one.code === "DEVICE_ELSEWHERE");
+	const told = losses.map((one) => `\n  ${one.detail} [${one.code}]\n  ${codes.DEVICE_ELSEWHERE.hint}`);
+	return `probe ${probe} by ${short(validatorKey)}: ${status}${code === null ? "" : ` [${code}]`}${told.join("")}`;
 }
 
 function jobLine({ job, part, audit, state, detail }: ProviderEvent & { readonly kind: "job" }): string {

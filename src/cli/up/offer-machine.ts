@@ -98,6 +98,9 @@ function localOptions(
 		onEvent(event: ProviderEvent) {
 			// It works, or is called in another's place: nobody's trouble.
 			if (event.kind === "refused" && (event.code === "ROLL_CALL_OFF" || event.code === "PROVIDER_BUSY")) return;
+			if (event.kind === "judged")
+				for (const { code, detail } of event.findings)
+					if (code === "DEVICE_ELSEWHERE") report.line(paint.unsure(`provider  ${shown(detail, 300)} [${code}]`));
 			if (event.kind === "trouble" || event.kind === "unreached" || event.kind === "refused")
 				report.line(paint.unsure(`provider  ${shown(event.detail, 300)} [${event.code}]`));
 		},

@@ -13,7 +13,7 @@ import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
 import type { AnswerMessage, CallReply, CallRequest, OpenRequest, PlainCall } from "./agent-calls.ts";
 import { isAnswer } from "./agent-calls.ts";
 import { type AgentParties, createNonce, isProof, signProof } from "./agent-handshake.ts";
-import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice } from "./agent-messages.ts";
+import { AGENT_VERSION, type AgentMessage, type AgentOffer, type Notice, verdictNotice } from "./agent-messages.ts";
 import { type AgentEnd, AgentSocket, closeCodes } from "./agent-socket.ts";
 import { type ChannelLink, createChannelLink } from "./channel-link.ts";
 
@@ -119,6 +119,11 @@ export class AgentConnection {
 		// Its engine may have ended in the same breath.
 		if (!opened) throw new AssayError("LINK_CLOSED", "the provider's engine ended as soon as it was opened");
 		return opened.link;
+	}
+
+	/** How a probe of it was judged; nothing comes of it but a line in its log. */
+	tellVerdict(verdict: Parameters<typeof verdictNotice>[0]): void {
+		this.socket.send(verdictNotice(verdict));
 	}
 
 	/** Returns how to stop listening. */

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { CLAIM, OFFER } from "./agent.test-kit.ts";
-import { AGENT_VERSION, type AgentMessage, decodeMessage, errorToRefusal } from "./agent-messages.ts";
+import { AGENT_VERSION, type AgentMessage, decodeMessage, errorToRefusal, verdictNotice } from "./agent-messages.ts";
 
 const HEX = "ab".repeat(32);
 const RENTAL = "cd".repeat(16);
@@ -58,6 +58,11 @@ const provider: readonly AgentMessage[] = [
 const validator: readonly AgentMessage[] = [
 	{ type: "prove", key: HEX, nonce: HEX, signature: HEX + HEX },
 	{ type: "welcome", providerId: HEX },
+	{ type: "verdict", probe: RENTAL, status: "invalid", code: "ELEMENT_WRONG", findings: [] },
+	verdictNotice({
+		...{ probe: RENTAL, status: "valid", code: null },
+		findings: Array.from({ length: 20 }, () => ({ code: "DEVICE_ELSEWHERE", detail: "\0\u202e".repeat(900) })),
+	}),
 	{ type: "open", channel: 1, probe: RENTAL, limits: { memoryBytes: 1e9, minutes: 5 }, receipts: null },
 	{
 		type: "open",
@@ -99,11 +104,14 @@ for (const [name, decode, messages] of [
 						!(
 							(["engineSha256", "word", "account", "accountSignatures", "audit"].includes(field) ||
 								(field === "receipts" && message.type === "open") ||
+								(field === "code" && message.type === "verdict") ||
 								(field === "signature" && message.type === "answer")) &&
 							value === null
 						) &&
 						!(
-							["devices", "challenges", "receipts", "runs", "answers", "accountSignatures"].includes(field) &&
+							["devices", "challenges", "receipts", "runs", "answers", "accountSignatures", "findings"].includes(
+								field,
+							) &&
 							message.type !== "open" &&
 							Array.isArray(value) &&
 							value.length === 0

@@ -13,8 +13,8 @@ import type { AnswerMessage, AskMessage, SubjectField } from "./agent-calls.ts";
 import { agentCalls, bool, MAX_DETAIL_CHARS, port, sshHost, subjects } from "./agent-calls.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 
-/** 5: `job`, `ask` and `stop`, and what a provider takes of jobs in its offer. */
-export const AGENT_VERSION = 5;
+/** 6: `verdict`. */
+export const AGENT_VERSION = 6;
 /** Of one control message, as UTF-8. */
 export const MAX_CONTROL_BYTES = 64 << 10;
 /** Of one data message, without its channel. */
@@ -43,6 +43,9 @@ const offer = object({
 export type AgentOffer = Typed<typeof offer>;
 export type JobsOffer = Typed<typeof jobs>;
 
+const code = pattern(/^[A-Z][A-Z_]{1,62}[A-Z]$/, "must be a code");
+const MOST_FINDINGS = 16;
+
 /** The handshake, and what is told without being answered. */
 const notices = {
 	hello: { version: int(0, 0xffff), key: hex(32), nonce: hex(32) },
@@ -51,18 +54,30 @@ const notices = {
 	welcome: { providerId: hex(32) },
 	changed: { claim },
 	close: { channel: subjects.channel },
+	verdict: {
+		...{ probe: hex(16), status: oneOf("valid", "invalid", "inconclusive"), code: orNull(code) },
+		findings: list(object({ code, detail: text(MAX_DETAIL_CHARS) }), MOST_FINDINGS),
+	},
 } as const;
 type NoticeName = keyof typeof notices;
 type Notices = { [N in NoticeName]: { readonly type: N } & TypedFields<(typeof notices)[N]> };
 const SAID_BY: Readonly<Record<AgentSide, readonly NoticeName[]>> = {
 	provider: ["hello", "proof", "changed", "close"],
-	validator: ["prove", "welcome", "close"],
+	validator: ["prove", "welcome", "close", "verdict"],
 };
 
 export type Notice<N extends NoticeName = NoticeName> = Notices[N];
 export type AgentMessage = Notice | AskMessage | AnswerMessage;
 
-const code = pattern(/^[A-Z][A-Z_]{1,62}[A-Z]$/, "must be a code");
+/** What a provider is told of its probe, made to fit. */
+export const verdictNotice = ({ findings, ...said }: Omit<Notice<"verdict">, "type">): Notice<"verdict"> => ({
+	type: "verdict",
+	...said,
+	findings: findings.slice(0, MOST_FINDINGS).map((one) => ({
+		code: one.code,
+		detail: safeText(one.detail).slice(0, MAX_DETAIL_CHARS),
+	})),
+});
 
 function messageShape(type: string, fields: Fields): Shape {
 	return object({ type: oneOf(type), ...fields });

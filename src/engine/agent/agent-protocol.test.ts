@@ -49,6 +49,7 @@ const called = P({
 	accountSignatures: null,
 });
 const changed = P({ type: "changed", claim: CLAIM });
+const judged = V({ type: "verdict", probe: RENTAL, status: "valid", code: null, findings: [] });
 
 /** The state after all of it, or what was wrong. */
 function play(said: readonly Said[], from: AgentState = START): AgentState | string {
@@ -74,7 +75,7 @@ const fine: Readonly<Record<string, readonly Said[]>> = {
 	"an answer that crosses our close": [open(1), opened(1), sign(1), closeBy("validator", 1), signed(1)],
 	"an engine that ends before its receipts": [open(1), opened(1), sign(1), closeBy("provider", 1)],
 	"a roll call beside a probe": [open(1), opened(1), call, sign(1), called, signed(1)],
-	"rent, check, change": [rent, rented, check, checked, changed],
+	"rent, check, change": [rent, rented, check, checked, changed, judged],
 	"a refused rental": [rent, P({ type: "refused", rental: RENTAL, code: "PROVIDER_RENTED", detail: "" }), rent, rented],
 };
 for (const [name, said] of Object.entries(fine))
@@ -113,6 +114,7 @@ const wrong: Readonly<Record<string, readonly Said[]>> = {
 	"open by the provider": [["provider", open(1)[1]]],
 	"rent by the provider": [["provider", rent[1]]],
 	"changed by the validator": [["validator", changed[1]]],
+	"a verdict by the provider": [["provider", judged[1]]],
 	"opened by the validator": [open(1), ["validator", opened(1)[1]]],
 	"hello again": [handshake[0]!],
 	"welcome again": [handshake[3]!],

@@ -65,7 +65,8 @@ export function nextState(state: AgentState, from: AgentSide, message: AgentMess
 		return callOf(message.type).asker === from ? ask(state, message) : wrong(`${type} from the ${from}`);
 	if (isAnswer(message)) return answer(state, from, message);
 	if (message.type === "close") return close(state, from, message.channel);
-	return type === "changed" && from === "provider" ? to(state) : wrong(`${type} from the ${from} after the handshake`);
+	const isNews = (type === "changed" && from === "provider") || (type === "verdict" && from === "validator");
+	return isNews ? to(state) : wrong(`${type} from the ${from} after the handshake`);
 }
 
 /** Whether data of a channel fits by `from`; reads only, so that data costs nothing. */

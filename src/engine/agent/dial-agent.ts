@@ -46,6 +46,8 @@ export type AgentHandlers = {
 } & {
 	/** The link's engine is piped to the channel and closed when the channel or the connection ends. */
 	open(request: OpenRequest & ByValidator): Promise<Link>;
+	/** How a probe was judged: for the log. */
+	verdict?(verdict: Notice<"verdict"> & ByValidator): void;
 	/** Signs what the engine answered on a channel of this probe; what is left out or throws stays unsigned. */
 	signReceipts?(request: ReceiptsRequest): Promise<readonly SignedChallenge[]>;
 };
@@ -154,7 +156,9 @@ export class ValidatorConnection {
 			if (message.providerId !== this.options.signer.key)
 				throw new AssayError("AGENT_MESSAGE_BAD", "welcome for somebody else");
 			this.welcomed.resolve();
-		} else if (message.type === "close") void this.channels.get(message.channel)?.pipe.close();
+		} else if (message.type === "verdict")
+			this.options.handlers.verdict?.({ ...message, validatorKey: this.validatorKey });
+		else if (message.type === "close") void this.channels.get(message.channel)?.pipe.close();
 		else if (message.type === "open") void this.open(message);
 		else if (message.type === "sign") void answerAsk(this.socket, message, async () => this.signStage(message));
 		else if (isAsk(message)) void answerAsk(this.socket, message, () => this.runHandler(message));

@@ -60,6 +60,8 @@ export interface SuspectView {
 		readonly firstProvenAtMs: number | null;
 		readonly profile: string | null;
 	}[];
+	/** Of devices that signed under their vendors' roots. Nobody can utter another's; each is one card. */
+	readonly deviceKeys?: readonly string[];
 	/** GPU figures of valid probes, by device UUID and figure name, oldest first, the newest last. */
 	readonly series: readonly FigureSeries[];
 	/** Providers with whom this one passed a simultaneous probe since both claimed the UUIDs in question. */

@@ -53,6 +53,24 @@ test("one UUID on two providers: both at once; different ones: nobody", () => {
 	assert.deepEqual(groups(view("a", { uuids: [""] }), view("b", { uuids: [" "] })), [], "no UUID is no name");
 });
 
+test("one device key on two providers: both at once, under its own name, and worth what it was", () => {
+	const keyed = (id: string, keys: readonly string[], more: Sketch = {}) => ({ ...view(id, more), deviceKeys: keys });
+	const [a, b, c] = [keyed("a", ["k1", "k2"]), keyed("b", ["k2", "k2"]), keyed("c", ["k3"], { uuids: ["GPU-3"] })];
+	assert.deepEqual(suspectGroups([b, c, a], T0, P), [
+		{ providerIds: ["a", "b"], suspicion: { kind: "shared-key", sinceMs: T0, keys: ["k2"] } },
+	]);
+	// One group with those who share a UUID with them.
+	const d = keyed("d", ["k1"], { uuids: ["gpu-3"] });
+	const [all] = suspectGroups([a, b, c, d], T0, P);
+	assert.deepEqual(all, {
+		providerIds: ["a", "b", "c", "d"].sort((x, y) => ("cd".includes(x) ? 0 : 1) - ("cd".includes(y) ? 0 : 1)),
+		suspicion: { kind: "shared-key", sinceMs: T0, keys: ["k1", "k2"] },
+	});
+	assert.equal(creditUuids([a, b]).size, 0, "figures are nobody else's for it");
+	const cleared = [keyed("a", ["k2"], { clearedWith: ["b"] }), keyed("b", ["k2"], { clearedWith: ["a"] })];
+	assert.deepEqual(groups(...cleared), [], "who passed at once is not asked again");
+});
+
 test("suspects that are linked over several UUIDs make one group; separate ones stay apart", () => {
 	const chain = [
 		view("a", { uuids: ["1"] }),

@@ -1,4 +1,4 @@
-// Who may be sharing one card? The same GPU UUID on two providers, or figures that fell: all suspects are probed simultaneously, so that
+// Who may be sharing one card? The same GPU UUID or device key on two providers, or figures that fell: all suspects are probed simultaneously, so that
 // one card cannot answer for two. docs/schedule.md. A UUID is only a claim: anybody can utter another's. So suspicion accuses nobody, the
 // first who proved a UUID keeps its worth meanwhile (credit-uuids.ts), and nobody is probed out of turn more than once in `suspicionLimitMs`.
 
@@ -63,6 +63,18 @@ export function sharedUuids(views: readonly SuspectView[]): Map<string, SuspectV
 	);
 }
 
+/** The same of device keys. Two that pass at once still have one card between them that signs: the key goes on counting once. */
+function sharedKeys(views: readonly SuspectView[]): Map<string, SuspectView[]> {
+	const holders = new Map<string, SuspectView[]>();
+	for (const view of views)
+		for (const key of new Set(view.deviceKeys)) {
+			const of = holders.get(key);
+			if (of === undefined) holders.set(key, [view]);
+			else of.push(view);
+		}
+	return new Map([...holders].filter(([, of]) => of.length > 1).sort(([a], [b]) => compare(a, b)));
+}
+
 function compare<Value extends number | string>(a: Value, b: Value): number {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -75,32 +87,41 @@ export function isCleared(a: SuspectView, b: SuspectView): boolean {
 function sharedGroups(able: readonly SuspectView[], nowMs: number, params: Params): Together[] {
 	interface Group {
 		uuids: string[];
+		keys: string[];
 		members: string[];
 	}
 	// A thousand providers that all claim one UUID must not cost a million steps: the smaller group joins the larger one.
 	const groupOf = new Map<string, Group>();
-	for (const [uuid, holders] of sharedUuids(able)) {
+	const shared = [
+		...[...sharedUuids(able)].map(([uuid, holders]) => ({ uuids: [uuid], keys: [], holders })),
+		...[...sharedKeys(able)].map(([key, holders]) => ({ uuids: [], keys: [key], holders })),
+	];
+	for (const { uuids, keys, holders } of shared) {
 		const isDoubtful = holders.some((a, i) => holders.slice(i + 1).some((b) => !isCleared(a, b)));
 		if (!isDoubtful) continue;
-		let into: Group = { uuids: [uuid], members: [] };
+		let into: Group = { uuids, keys, members: [] };
 		for (const { providerId } of holders) {
-			const own = groupOf.get(providerId) ?? { uuids: [], members: [providerId] };
+			const own = groupOf.get(providerId) ?? { uuids: [], keys: [], members: [providerId] };
 			if (own === into) continue;
 			const [small, large] = own.members.length < into.members.length ? [own, into] : [into, own];
 			for (const member of small.members) groupOf.set(member, large);
 			for (const member of large.members.length === 1 ? large.members : []) groupOf.set(member, large);
 			large.members.push(...small.members);
 			large.uuids.push(...small.uuids);
+			large.keys.push(...small.keys);
 			into = large;
 		}
 	}
 	const groups = [...new Set(groupOf.values())];
 	const rank = new Map(able.map(({ providerId, gpus }) => [providerId, firstProvenMs(gpus)]));
-	return groups.map(({ uuids, members }) => ({
+	return groups.map(({ uuids, keys, members }) => ({
 		providerIds: members
 			.sort((a, b) => compare(rank.get(a)!, rank.get(b)!) || compare(a, b))
 			.slice(0, params.suspectsAtOnce),
-		suspicion: { kind: "shared-uuid", sinceMs: nowMs, uuids: uuids.sort() },
+		suspicion:
+			keys.length > 0
+				? { kind: "shared-key", sinceMs: nowMs, keys: keys.sort() }
+				: { kind: "shared-uuid", sinceMs: nowMs, uuids: uuids.sort() },
 	}));
 }
 

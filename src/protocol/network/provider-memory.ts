@@ -19,6 +19,8 @@ export type Why =
 
 export type Suspicion =
 	| { readonly kind: "shared-uuid"; readonly sinceMs: number; readonly uuids: readonly string[] }
+	/** Device keys of signed reports, docs/attestation.md. */
+	| { readonly kind: "shared-key"; readonly sinceMs: number; readonly keys: readonly string[] }
 	| { readonly kind: "fallen"; readonly sinceMs: number; readonly figures: readonly string[] };
 
 /** Where the score's inputs lie: figures and devices are in the probe's row, what that row does not hold is here. */

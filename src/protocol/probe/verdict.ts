@@ -93,6 +93,12 @@ export interface ProbeAttestation {
 	readonly says: readonly string[];
 }
 
+/** What a network makes of it: a device counts for one provider. */
+export interface CountedAttestation extends ProbeAttestation {
+	/** Devices that count for others, who showed them first; then the level is none. */
+	readonly elsewhere: readonly { readonly key: string; readonly providerId: string }[];
+}
+
 export type VerdictStatus = Verdict["status"];
 
 export type Verdict =

@@ -16,6 +16,7 @@ import { openings } from "./migrations/010-openings.ts";
 import { jobs } from "./migrations/011-jobs.ts";
 import { jobAnswers } from "./migrations/012-job-answers.ts";
 import { jobTakers } from "./migrations/013-job-takers.ts";
+import { deviceKeys } from "./migrations/014-device-keys.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 11, name: "jobs", sql: jobs },
 	{ number: 12, name: "job-answers", sql: jobAnswers },
 	{ number: 13, name: "job-takers", sql: jobTakers },
+	{ number: 14, name: "device-keys", sql: deviceKeys },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

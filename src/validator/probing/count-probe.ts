@@ -16,8 +16,9 @@ import type { KeptTogether } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { DeviceRow } from "../../store/devices.ts";
-import type { FinishProbe } from "../../store/probe-finish.ts";
+import type { FinishProbe, FinishResult } from "../../store/probe-finish.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
+import { elsewhereFindings } from "../../verify/hardware/checks/check-attestations.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
 export interface EndedProbe {
@@ -37,7 +38,7 @@ export interface EndedProbe {
 export async function countProbe(
 	context: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts" | "mutex">,
 	ended: EndedProbe,
-): Promise<{ readonly counted: boolean; readonly latest: boolean }> {
+): Promise<FinishResult> {
 	await noteFraud(context.receipts, ended);
 	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
 	const result = await context.mutex.run(ended.providerId, async () => {
@@ -124,6 +125,9 @@ function finishOf(
 		findings: isValid ? verdict.findings : [],
 		devices: isValid && claim !== null ? deviceRows(claim, verdict) : [],
 		claim,
+		attestation: (isValid && verdict.attestation) || null,
+		keysHeld: { freeMs: params.maxAgeMs, rentedMs: params.maxRentedAgeMs },
+		elsewhereFindings,
 		provider: {
 			// Never due by this rule (rented or paused meanwhile): the store keeps it out of the schedule whatever
 			// the date.

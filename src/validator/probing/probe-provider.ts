@@ -12,6 +12,7 @@ import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { DueProbe } from "../../store/queue/due-probes.ts";
 import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
+import { elsewhereFindings } from "../../verify/hardware/checks/check-attestations.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { untilFree } from "../agents/until-free.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
@@ -171,7 +172,11 @@ class ProviderProbe {
 		const window = this.stages.window();
 		const together = group && { group: group.id, status, code, startedAtMs, endedAtMs: finishedAtMs, window };
 		const ended = { probeId, providerId, startedAtMs, finishedAtMs, heldMs, verdict, evidence, claim, together };
-		const { counted, latest } = await countProbe(this.context, ended);
+		const { counted, latest, attestation } = await countProbe(this.context, ended);
+		if (counted) {
+			const findings = status === "valid" ? [...elsewhereFindings(attestation ?? null), ...verdict.findings] : [];
+			this.context.agents.get(providerId)?.tellVerdict({ probe: probeId, status, code, findings });
+		}
 		return counted ? { providerId, latest, group } : null;
 	}
 

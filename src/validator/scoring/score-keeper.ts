@@ -36,12 +36,15 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		};
 	}
 
-	/** The provider and all that showed one of its UUIDs, as market looks at them. */
+	/** The provider and all that showed one of its UUIDs, or have a device that signed for it, as market looks at them. */
 	async function viewsAround(provider: RememberedProvider): Promise<readonly SuspectView[]> {
 		const own = viewOf(provider);
 		const uuids = own.gpus.map(({ uuid }) => uuid);
-		if (uuids.length === 0) return [own];
-		const others = (await store.devices.othersWith(provider.id, uuids)).slice(0, MAX_AROUND);
+		const { elsewhere = [], isSimulated = true } = provider.attestation ?? {};
+		const holders = isSimulated ? [] : elsewhere.map(({ providerId }) => providerId);
+		if (uuids.length === 0 && holders.length === 0) return [own];
+		const same = (await store.devices.othersWith(provider.id, uuids)).slice(0, MAX_AROUND);
+		const others = [...new Set([...holders, ...same])];
 		return [own, ...(await store.providers.recallMany(others)).map(viewOf)];
 	}
 
@@ -52,6 +55,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		return {
 			providerId: provider.id,
 			state: scheduleStateOf(provider),
+			deviceKeys: keysOf(provider.attestation),
 			gpus: memory.firstProven.map(({ uuid, atMs }) => ({ uuid, firstProvenAtMs: atMs, profile: provider.model })),
 			series: memory.series,
 			clearedWith: memory.clearedWith.filter(({ atMs }) => atMs >= newestMs).map(({ providerId }) => providerId),
@@ -111,6 +115,10 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		return explanation;
 	}
 }
+
+/** Simulated ones are nobody's: anybody can mint them. */
+const keysOf = (attestation: RememberedProvider["attestation"]): readonly string[] =>
+	attestation === null || attestation.isSimulated ? [] : attestation.devices.map(({ key }) => key);
 
 /** As if there were no roll calls. */
 const UNCALLED = { presence: null, rented: NEVER_RENTED } as const;

@@ -4,7 +4,7 @@
 import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";
-import type { AttestedLevel, Finding, ProbeAttestation } from "../../../protocol/probe/verdict.ts";
+import type { AttestedLevel, CountedAttestation, Finding, ProbeAttestation } from "../../../protocol/probe/verdict.ts";
 import { type RoundEvidence, type RoundVerdict, verifyRound } from "../../attestation/verify-round.ts";
 import type { VerifySignature } from "../../attestation/x509/signature.ts";
 import type { Answered } from "../answers.ts";
@@ -124,4 +124,14 @@ export function attestationFindings(attestation: ProbeAttestation | null): Findi
 	return isSimulated
 		? [{ code: "SIMULATED_ROOTS", detail: `simulated, counts for nothing: ${detail}` }]
 		: [{ code: "ATTESTED", detail }];
+}
+
+/** The same of devices that count for others; `elsewhere` is what the store says. */
+export function elsewhereFindings(attestation: CountedAttestation | null): Finding[] {
+	const { elsewhere = [], isSimulated } = attestation ?? {};
+	if (elsewhere.length === 0) return [];
+	const some = elsewhere.slice(0, 4).map(({ key, providerId }) => `${key.slice(0, 16)} for ${providerId}`);
+	const more = elsewhere.length > some.length ? ` and ${elsewhere.length - some.length} more` : "";
+	const detail = `${isSimulated ? "simulated: " : ""}counted already: ${some.join(", ")}${more}`;
+	return [{ code: "DEVICE_ELSEWHERE", detail }];
 }
