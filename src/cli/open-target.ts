@@ -90,6 +90,7 @@ export function openTarget(
 					password: password || undefined,
 					connectTimeoutMs: values.timeout && 1000 * values.timeout,
 					engineArgs: args,
+					onNote: (text) => io.err.write(`  note: ${text}\n`),
 				},
 				engineFor,
 			);

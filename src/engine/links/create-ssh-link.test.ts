@@ -285,17 +285,33 @@ test("a forced command that prints garbage, floods, or closes at once", async ()
 	}
 });
 
-test("a greeting before the answers is passed over; in the engine's stream it is said", async () => {
+test("a greeting is passed over, before answers and before the engine's first frame, and said; a flood of it is refused", async () => {
 	const server = await startTestSshd({ extra: ['ForceCommand echo Hello; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"'] });
 	try {
-		const { link } = await open({}, polite, server);
+		const notes: string[] = [];
+		const { link } = await open({ onNote: (text) => notes.push(text) }, polite, server);
+		assert.equal((await createEngineClient(link, client)).version, "toy");
+		await link.close();
+		assert.equal(notes.length, 1);
+		assert.match(notes[0]!, /printed text before the engine began: Hello$/);
+	} finally {
+		await server.stop();
+	}
+	// Between our line and the engine nothing may come, and more than a greeting is none.
+	const flood = "head -c 200000 /dev/zero | tr \\\\0 x";
+	const extra = [
+		`ForceCommand case "$SSH_ORIGINAL_COMMAND" in *assay:engine*) ${flood};; esac; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"`,
+	];
+	const flooded = await startTestSshd({ extra });
+	try {
+		const { link } = await open({}, polite, flooded);
 		await assert.rejects(createEngineClient(link, client), (error: Error & { code?: string; hint?: string }) => {
 			assert.match(error.code ?? "", /^FRAME_/);
 			assert.match(error.hint ?? "", /login script/);
 			return true;
 		});
 	} finally {
-		await server.stop();
+		await flooded.stop();
 	}
 });
 

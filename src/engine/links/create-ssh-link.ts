@@ -12,6 +12,7 @@ import { pinnedHostKey } from "./known-hosts.ts";
 import type { Link } from "./link.ts";
 import { targetToText } from "./parse-target.ts";
 import { hashCommand, runCommand, uploadCommand } from "./remote-scripts.ts";
+import { skipGreeting } from "./skip-greeting.ts";
 import { openSshConnection, resolveTarget, type SshConnection } from "./ssh-connection.ts";
 import { remoteGarbage } from "./ssh-failure.ts";
 import { hostKeyAlias, type SshLinkOptions } from "./ssh-options.ts";
@@ -53,6 +54,9 @@ export async function createSshLink(
 		options.onStep?.("start");
 		const hostKey = await pinnedHostKey(options.knownHostsFile, hostKeyAlias(options.target));
 		const child = await connection.start(runCommand(build.sha256, options.engineArgs ?? []));
+		const greeting = await skipGreeting(child.stdout, options.stepTimeoutMs ?? DEFAULT_STEP_TIMEOUT_MS);
+		if (greeting !== "")
+			options.onNote?.(`${targetToText(options.target)} printed text before the engine began: ${greeting}`);
 		return createChildLink(child, {
 			kind: "ssh",
 			engineSha256: build.sha256,

@@ -3,6 +3,8 @@
 // and hold no single quote so that they can be quoted. Answers are lines that begin with `assay:`; other
 // lines (a login script's greeting) are passed over.
 
+import { ENGINE_BEGINS } from "./skip-greeting.ts";
+
 /** Exit codes of the upload (sysexits.h): the folder or file cannot be made; it cannot be written. */
 export const CANNOT_STORE: readonly (number | null)[] = [73, 74];
 const HEX_64 = /^[0-9a-f]{64}$/;
@@ -52,6 +54,7 @@ export function uploadCommand(sha256: string): string {
 	);
 }
 
+/** What a login script printed ends at our own line (skip-greeting.ts). */
 export function runCommand(sha256: string, args: readonly string[]): string {
-	return toCommand(`${prelude(sha256)}\nexec ${['"$f"', ...args].join(" ")}`);
+	return toCommand(`${prelude(sha256)}\necho ${ENGINE_BEGINS.trim()}\nexec ${['"$f"', ...args].join(" ")}`);
 }

@@ -22,6 +22,8 @@ export interface SshLinkOptions {
 	readonly clockUs: () => number;
 	/** What is being done, for a progress line. */
 	readonly onStep?: ((step: SshStep) => void) | undefined;
+	/** Something odd that does no harm. Holds words of the host, made harmless. */
+	readonly onNote?: ((text: string) => void) | undefined;
 }
 
 export type SshStep = "connect" | "hash" | "upload" | "start";
