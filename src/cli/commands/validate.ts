@@ -25,7 +25,9 @@ export function parseListen(given: string): { readonly host: string; readonly po
 /** Those that `assay up` and `assay validate` share. */
 export const validatorOptions = {
 	data: text("FOLDER", "where everything is stored (default: network in ASSAY_HOME, or ~/.local/share/assay/network)"),
-	database: text("URL", "any PostgreSQL server instead of an embedded one (or DATABASE_URL)"),
+	database: text("URL", "any PostgreSQL server instead of an embedded one (or DATABASE_URL)", {
+		shape: { pattern: /^postgres(ql)?:\/\/./, is: "the URL of a PostgreSQL server, postgres://user@host:port/name" },
+	}),
 	name: text("NAME", "how it is listed"),
 	quick: flag("quick probes: they prove less"),
 	"trust-proxy": list("ADDRESS", "a proxy of yours, address or network, whose X-Forwarded-For is believed"),

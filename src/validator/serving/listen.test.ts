@@ -38,3 +38,14 @@ test("a port that another program has is an error, unless the next ones will do"
 		second.close();
 	}
 });
+
+test("a name that is no address of this machine is refused with what to give", async () => {
+	const listenAt = (code: string) =>
+		listen(
+			{ listen: () => Promise.reject(Object.assign(new Error(code), { code })) },
+			{ host: "nonsense", port: 0, orNext: 9 },
+		);
+	for (const code of ["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"])
+		await assert.rejects(listenAt(code), (error) => error instanceof AssayError && /0\.0\.0\.0/.test(error.hint));
+	await assert.rejects(listenAt("EMFILE"), { code: "EMFILE" });
+});

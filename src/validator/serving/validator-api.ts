@@ -86,9 +86,12 @@ export async function listen(api: Pick<ApiServer, "listen">, at: ValidatorConfig
 	} catch (cause) {
 		const { code } = cause as NodeJS.ErrnoException;
 		if (code === "EADDRINUSE" && orNext > 0) return listen(api, { host, port: port + 1, orNext: orNext - 1 });
-		if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw cause;
+		const isName = code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "EADDRNOTAVAIL" || code === "EINVAL";
+		if (code !== "EADDRINUSE" && code !== "EACCES" && !isName) throw cause;
 		throw new AssayError("LISTEN_FAILED", `${host}:${port} cannot be listened on (${code})`, {
-			hint: "Another program uses the port, or it is not yours to use: choose another.",
+			hint: isName
+				? "Give an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them."
+				: "Another program uses the port, or it is not yours to use: choose another.",
 			cause,
 		});
 	}
