@@ -2,10 +2,10 @@
 // wants. Runs until stopped. Not here: what a validator may do (src/provider/), what goes over the wire
 // (src/engine/agent/). Page for owners: docs/provider.md.
 import { existsSync } from "node:fs";
-import { hostname, totalmem } from "node:os";
-import { join } from "node:path";
+import { homedir, hostname, totalmem } from "node:os";
+import { join, resolve } from "node:path";
 import { parseValidatorUrl } from "../../engine/agent/dial-agent.ts";
-import { hostPlatform } from "../../engine/builds.ts";
+import { hostPlatform, packageRoot } from "../../engine/builds.ts";
 import { untilAborted } from "../../platform/abortable.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
@@ -19,6 +19,7 @@ import { type CliIo, command } from "../command.ts";
 import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { engineOf } from "../open-target.ts";
 import { choice, flag, group, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
+import { argsOf, installUnit, unitText } from "../owner/systemd-unit.ts";
 import { plural } from "../print/table.ts";
 import { jobOptions, providerJobs } from "../provide-jobs.ts";
 
@@ -117,6 +118,7 @@ const options = {
 	"rental-memory": number("GB", "memory that a renter may use (default: nine tenths of it)", [0.1, 1e6]),
 	"rental-disk": number("GB", "disk that a renter may use (default: four fifths of what is free)", [0.1, 1e6]),
 	"end-rentals": flag("end all rentals on this host and exit"),
+	install: flag("write a systemd unit that runs this command at every start of the machine, and exit"),
 	"no-roll-calls": flag(
 		"answer no roll calls: for a second provider on one machine, which cannot answer twice; it has no score",
 	),
@@ -179,6 +181,7 @@ Ctrl-C or SIGTERM stops it in order. Rentals continue until their end, which com
 		77: "key unusable",
 	},
 	async run(values, io) {
+		if (values.install) return install(values, io);
 		const provider = await startProvider(values, io);
 		if (values["end-rentals"]) {
 			const count = provider.rentals.length;
@@ -198,6 +201,21 @@ Ctrl-C or SIGTERM stops it in order. Rentals continue until their end, which com
 		return 0;
 	},
 });
+
+/** As it was given, by this Node and this program. */
+async function install(values: Values<typeof options>, io: CliIo): Promise<number> {
+	if (values.validator === undefined) throw usageError("--validator is missing");
+	values.validator.forEach(parseValidatorUrl);
+	const folder = resolve(io.cwd, values.data ?? defaultProviderDir(io.env));
+	await makeDataDir(folder);
+	const program = [process.execPath, join(packageRoot(), "bin/assay.mjs"), "provide"];
+	const args = argsOf(options, { ...values, data: folder }, ["install"]);
+	const isRoot = process.getuid?.() === 0;
+	const unit = unitText([...program, ...args], { isRoot, folder, env: io.env });
+	const { path, next } = installUnit(unit, { isRoot, home: io.env.HOME ?? homedir() });
+	io.out.write(`${path} written. Next:\n${next.map((line) => `  ${line}\n`).join("")}`);
+	return 0;
+}
 
 async function startProvider(values: Values<typeof options>, io: CliIo): Promise<Provider> {
 	const validators = [...new Set((values.validator ?? []).map(parseValidatorUrl))];
