@@ -27,12 +27,8 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     IJobEscrow public immutable escrow;
     Judge public immutable judge;
     WireJudge public immutable wireJudge;
-    uint32 private immutable QUESTION_SECONDS;
-    uint32 private immutable TRACE_SECONDS;
-    uint32 private immutable REPLY_SECONDS;
-    uint32 private immutable EXTRA_SECONDS;
-    uint32 private immutable GAME_SECONDS;
-    uint96 private immutable GAS_PRICE;
+    /// Params, in one word.
+    uint256 private immutable CLOCKS;
     /// Of zk proofs. Written once, by the constructor.
     ISegmentVerifier[] private _verifiers;
 
@@ -54,9 +50,7 @@ contract Disputes is IDisputes, Announcements, EIP712 {
                 || params_.gameSeconds < longest || params_.gameSeconds > 30 days
         ) revert ParamsInvalid();
         (escrow, judge, wireJudge, _verifiers) = (escrow_, judge_, wireJudge_, verifiers_);
-        (QUESTION_SECONDS, TRACE_SECONDS, REPLY_SECONDS) =
-            (params_.questionSeconds, params_.traceSeconds, params_.replySeconds);
-        (EXTRA_SECONDS, GAME_SECONDS, GAS_PRICE) = (params_.extraSeconds, params_.gameSeconds, params_.gasPrice);
+        CLOCKS = GameBook.clocksOf(params_);
     }
 
     // ---- Proofs
@@ -123,16 +117,16 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         IJobEscrow.Part memory one = escrow.partOf(job, part);
         if (one.state != IJobEscrow.PartState.Claimed || block.timestamp > one.time) revert NotOpen();
         book = bookNumber(job, part, one.attempt, one.provider);
-        uint40 until = _state.open(params(), book, msg.sender);
+        uint40 until = _state.open(CLOCKS, book, msg.sender);
         emit Opened(book, one.provider, msg.sender, job, part, one.attempt, until);
         ask(book, question);
     }
 
     function ask(bytes32 book, bytes calldata question) public payable {
         uint8 kind = Questions.kindOf(question);
-        uint256 deposit = Questions.gasOf(question, kind) * GAS_PRICE;
+        uint256 deposit = depositOf(question, kind);
         if (msg.value != deposit) revert DepositWrong(deposit);
-        uint40 deadline = _state.ask(params(), book, msg.sender, keccak256(question), kind == Questions.TRACE);
+        uint40 deadline = _state.ask(CLOCKS, book, msg.sender, keccak256(question), kind == Questions.TRACE);
         emit Asked(book, msg.sender, deadline, question);
     }
 
@@ -158,12 +152,9 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     function reply(bytes32 book, address accuser, bytes calldata question, bytes calldata answer_) private {
         uint8 kind = Questions.kindOf(question);
         bytes32 hash = keccak256(question);
-        _state.answer(params(), book, accuser, hash, Questions.gasOf(question, kind) * GAS_PRICE);
-        bool isNumbers = kind == Questions.TRANSCRIPT || kind == Questions.WRITER;
-        bytes32 said = isNumbers
-            ? Questions.mustBeNumbers(question, kind, answer_)
-            : wireJudge.judgeAnswer(question, answer_);
-        if (isNumbers || kind == Questions.TRACE) _state.say(book, Questions.wordQuestion(question, kind), said);
+        _state.answer(CLOCKS, book, accuser, hash, depositOf(question, kind));
+        bytes32 said = Questions.mustAnswer(question, kind, answer_);
+        if (said != 0) _state.say(book, Questions.wordQuestion(question, kind), said);
         emit Answered(book, accuser, hash, answer_);
     }
 
@@ -181,7 +172,7 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     }
 
     function close(bytes32 book, address accuser) external {
-        _state.close(params(), book, accuser);
+        _state.close(CLOCKS, book, accuser);
         emit Closed(book, accuser);
     }
 
@@ -201,8 +192,8 @@ contract Disputes is IDisputes, Announcements, EIP712 {
 
     // ---- Views
 
-    function params() public view returns (Params memory) {
-        return Params(QUESTION_SECONDS, TRACE_SECONDS, REPLY_SECONDS, EXTRA_SECONDS, GAME_SECONDS, GAS_PRICE);
+    function params() external view returns (Params memory) {
+        return GameBook.paramsOf(CLOCKS);
     }
 
     function verifiers() external view returns (ISegmentVerifier[] memory) {
@@ -235,7 +226,11 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     }
 
     function depositFor(bytes calldata question) public view returns (uint256) {
-        return Questions.gasOf(question, Questions.kindOf(question)) * GAS_PRICE;
+        return depositOf(question, Questions.kindOf(question));
+    }
+
+    function depositOf(bytes calldata question, uint8 kind) private view returns (uint256) {
+        return Questions.gasOf(question, kind) * uint96(CLOCKS >> 160);
     }
 
     function answerDigest(bytes32 claim, bytes32 question, bytes32 answerHash) public view returns (bytes32) {
@@ -300,8 +295,22 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         convictFor(accuserOf(evidence, salt), accused, of_);
     }
 
+    /// escrow.convict(accused.terms, accused.part, of_.claim, accused.last, accuser), whose terms are not taken apart for it.
     function convictFor(address accuser, Case calldata accused, Accused memory of_) private {
-        escrow.convict(accused.terms, accused.part, of_.claim, accused.last, accuser);
+        bytes memory terms = accused.terms.encoded();
+        // What stands before the terms gives their place: after five words.
+        assembly ("memory-safe") {
+            mstore(add(terms, 0x20), accuser)
+        }
+        bytes memory head = abi.encodeWithSelector(
+            IJobEscrow.convict.selector, uint256(0xa0), accused.part, of_.claim, accused.last
+        );
+        (bool isDone, bytes memory why) = address(escrow).call(bytes.concat(head, terms));
+        if (!isDone) {
+            assembly ("memory-safe") {
+                revert(add(why, 0x20), mload(why))
+            }
+        }
     }
 
     function mustHaveTrace(Accused memory of_, Case calldata accused) private view {

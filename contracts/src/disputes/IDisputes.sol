@@ -52,7 +52,7 @@ interface IDisputes is IClaimHolder {
 
     /// In one slot. Open while `asks` is above the game's `answers`.
     struct Asking {
-        /// First 27 bytes of the question's hash.
+        /// First 27 bytes of keccak256(abi.encode(book, accuser, hash of the question)).
         bytes27 question;
         uint8 asks;
         /// Extra time, in units of `questionSeconds`.

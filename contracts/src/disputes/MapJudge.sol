@@ -6,13 +6,16 @@ import {OpLeaf} from "./OpLeaf.sol";
 import {TensorTree} from "./TensorTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Loads, turns and the end of a map, docs/work.md §9. The sections are run by MapMachine, from the transcript's own numbers.
+/// Loads, turns and the end of a map, docs/work.md §9. The sections are run by MapMachine, from the transcript's own numbers. Places
+/// are not checked for overflow: turns, carried values and loads are small (OpLeaf); the element and the path of turns are looked at before.
 library MapJudge {
     using MapMachine for MapMachine.Machine;
 
     function transcriptLength(OpLeaf.Code memory code) internal pure returns (uint256) {
-        (uint256 marks,) = Transcripts.partsOf(code.turns);
-        return 1 + code.loads[0] + marks * code.carried + code.loads[2];
+        unchecked {
+            (uint256 marks,) = Transcripts.partsOf(code.turns);
+            return 1 + code.loads[0] + marks * code.carried + code.loads[2];
+        }
     }
 
     function judgeMap(
@@ -41,17 +44,19 @@ library MapJudge {
         pure
         returns (MapMachine.Machine memory machine)
     {
-        machine.op = op;
-        machine.registers = new int256[](op.code.at_.length);
-        (machine.segment, machine.step, machine.seed) = (moment.segment, moment.step, moment.seed);
-        machine.globalStep = moment.segment == 0
-            ? 0xffffffff
-            : ((moment.segment - 1) * moment.k + moment.step) & 0xffffffff;
-        uint256[] memory dims = op.output.dims;
-        machine.coordinates = new uint256[](dims.length);
-        for (uint256 axis = dims.length; axis > 0; axis--) {
-            machine.coordinates[axis - 1] = element % dims[axis - 1];
-            element /= dims[axis - 1];
+        unchecked {
+            machine.op = op;
+            machine.registers = new int256[](op.code.at_.length);
+            (machine.segment, machine.step, machine.seed) = (moment.segment, moment.step, moment.seed);
+            machine.globalStep = moment.segment == 0
+                ? 0xffffffff
+                : ((moment.segment - 1) * moment.k + moment.step) & 0xffffffff;
+            uint256[] memory dims = op.output.dims;
+            machine.coordinates = new uint256[](dims.length);
+            for (uint256 axis = dims.length; axis > 0; axis--) {
+                machine.coordinates[axis - 1] = element % dims[axis - 1];
+                element /= dims[axis - 1];
+            }
         }
     }
 
@@ -91,21 +96,25 @@ library MapJudge {
         Transcripts.Words calldata words,
         Transcripts.Contradiction calldata shown
     ) private pure returns (int256, int256) {
-        bool isLoad = shown.kind == Transcripts.Kind.Load;
-        bytes calldata transcript = words.transcripts[0];
-        uint256 wordAt = Transcripts.start(transcript) + transcript.length - 8 * machine.op.code.loads[2];
-        if (machine.op.code.turns > 0) runAfter(machine, wordAt, isLoad ? shown.place : MapMachine.ALL);
-        if (isLoad) return judgeLoad(machine, inputs, shown, MapMachine.number(wordAt, shown.place));
-        Transcripts.mustShow(shown, 0);
-        return (Transcripts.number(transcript, 0), machine.registers[machine.registers.length - 1]);
+        unchecked {
+            bool isLoad = shown.kind == Transcripts.Kind.Load;
+            bytes calldata transcript = words.transcripts[0];
+            uint256 wordAt = Transcripts.start(transcript) + transcript.length - 8 * machine.op.code.loads[2];
+            if (machine.op.code.turns > 0) runAfter(machine, wordAt, isLoad ? shown.place : MapMachine.ALL);
+            if (isLoad) return judgeLoad(machine, inputs, shown, MapMachine.number(wordAt, shown.place));
+            Transcripts.mustShow(shown, 0);
+            return (Transcripts.number(transcript, 0), machine.registers[machine.registers.length - 1]);
+        }
     }
 
     /// The last carried values stand before the loads of `after`.
     function runAfter(MapMachine.Machine memory machine, uint256 wordAt, uint256 left) private pure {
-        OpLeaf.Code memory code = machine.op.code;
-        setCarried(machine, wordAt - 8 * code.carried);
-        uint256 from = code.before + code.carried + code.body;
-        machine.run(from, from + code.rest, wordAt, left);
+        unchecked {
+            OpLeaf.Code memory code = machine.op.code;
+            setCarried(machine, wordAt - 8 * code.carried);
+            uint256 from = code.before + code.carried + code.body;
+            machine.run(from, from + code.rest, wordAt, left);
+        }
     }
 
     /// One turn, and a load in it: from the carried values at its start to those at its end.
@@ -125,9 +134,11 @@ library MapJudge {
     }
 
     function runBody(MapMachine.Machine memory machine, uint256 wordAt, uint256 left) private pure {
-        OpLeaf.Code memory code = machine.op.code;
-        uint256 from = code.before + code.carried;
-        machine.run(from, from + code.body, wordAt, left);
+        unchecked {
+            OpLeaf.Code memory code = machine.op.code;
+            uint256 from = code.before + code.carried;
+            machine.run(from, from + code.body, wordAt, left);
+        }
     }
 
     /// The first carried value that is not what the turn makes of it.
@@ -146,22 +157,24 @@ library MapJudge {
 
     /// Goes down the path of turns to one turn, and sets the carried values at its start. Returns where those at its end are.
     function findTurn(MapMachine.Machine memory machine, Transcripts.Words calldata words) private pure returns (uint256 end) {
-        OpLeaf.Code memory code = machine.op.code;
-        (uint256 turns, uint256 from) = (code.turns, 0);
-        // Marks of the whole: all parts' ends, the last one is the end of all turns.
-        uint256 marks = Transcripts.start(words.transcripts[0]) + 8 + 8 * code.loads[0];
-        (uint256 count, uint256 each) = Transcripts.partsOf(turns);
-        end = marks + 8 * code.carried * (count - 1);
-        for (uint256 i = 0; i < words.turns.length; i++) {
-            uint256 part = words.turns[i];
-            if (part > 0) from = marks + 8 * code.carried * (part - 1);
-            if (part + 1 < count) end = marks + 8 * code.carried * part;
-            machine.turn += each * part;
-            turns = Transcripts.partOf(turns, part, i);
-            (count, each) = Transcripts.partsOf(turns);
-            marks = Transcripts.start(words.transcripts[i + 1]);
+        unchecked {
+            OpLeaf.Code memory code = machine.op.code;
+            (uint256 turns, uint256 from) = (code.turns, 0);
+            // Marks of the whole: all parts' ends, the last one is the end of all turns.
+            uint256 marks = Transcripts.start(words.transcripts[0]) + 8 + 8 * code.loads[0];
+            (uint256 count, uint256 each) = Transcripts.partsOf(turns);
+            end = marks + 8 * code.carried * (count - 1);
+            for (uint256 i = 0; i < words.turns.length; i++) {
+                uint256 part = words.turns[i];
+                if (part > 0) from = marks + 8 * code.carried * (part - 1);
+                if (part + 1 < count) end = marks + 8 * code.carried * part;
+                machine.turn += each * part;
+                turns = Transcripts.partOf(turns, part, i);
+                (count, each) = Transcripts.partsOf(turns);
+                marks = Transcripts.start(words.transcripts[i + 1]);
+            }
+            if (turns != 1) revert Transcripts.PlaceUnknown();
+            setCarried(machine, from);
         }
-        if (turns != 1) revert Transcripts.PlaceUnknown();
-        setCarried(machine, from);
     }
 }

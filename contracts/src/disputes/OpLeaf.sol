@@ -100,17 +100,19 @@ library OpLeaf {
     }
 
     function tensor(Reader memory reader) internal pure returns (Tensor memory read) {
-        read.size = 1 << below(take(reader, 1), 4);
-        uint256 rank = take(reader, 1);
-        must(rank >= 1 && rank <= 6);
-        read.dims = new uint256[](rank);
-        read.count = 1;
-        for (uint256 i = 0; i < rank; i++) {
-            uint256 dim = take(reader, 4);
-            must(dim >= 1 && dim < 2 ** 31);
-            read.dims[i] = dim;
-            read.count *= dim;
-            must(read.count <= 2 ** 40);
+        unchecked {
+            read.size = 1 << below(take(reader, 1), 4);
+            uint256 rank = take(reader, 1);
+            must(rank >= 1 && rank <= 6);
+            read.dims = new uint256[](rank);
+            read.count = 1;
+            for (uint256 i = 0; i < rank; i++) {
+                uint256 dim = take(reader, 4);
+                must(dim >= 1 && dim < 2 ** 31);
+                read.dims[i] = dim;
+                read.count *= dim;
+                must(read.count <= 2 ** 40);
+            }
         }
     }
 
@@ -124,30 +126,32 @@ library OpLeaf {
     }
 
     function readCode(Reader memory reader, Op memory op) private pure {
-        Code memory code = op.code;
-        code.turns = below(take(reader, 2), 4097);
-        code.carried = below(take(reader, 1), 17);
-        code.before = take(reader, 2);
-        code.body = take(reader, 2);
-        code.rest = take(reader, 2);
-        uint256 registers = code.before + code.carried + code.body + code.rest;
-        must(registers <= 256 && code.before > 0);
-        bool isRepeated = code.turns > 0;
-        must((code.carried > 0) == isRepeated && (code.body > 0) == isRepeated && (code.rest > 0) == isRepeated);
-        uint256 bodyFrom = code.before + code.carried;
-        code.carryAt = reader.at_;
-        for (uint256 i = 0; i < code.carried; i++) {
-            below(take(reader, 1), code.before);
-            below(take(reader, 1), bodyFrom + code.body);
-            take(reader, 16);
-        }
-        code.at_ = new uint256[](registers);
-        for (uint256 i = 0; i < registers; i++) {
-            if (i == code.before) i = bodyFrom;
-            if (i == registers) break;
-            code.at_[i] = reader.at_;
-            uint256 section = i < code.before ? 0 : i < bodyFrom + code.body ? 1 : 2;
-            readInstruction(reader, op, i, section);
+        unchecked {
+            Code memory code = op.code;
+            code.turns = below(take(reader, 2), 4097);
+            code.carried = below(take(reader, 1), 17);
+            code.before = take(reader, 2);
+            code.body = take(reader, 2);
+            code.rest = take(reader, 2);
+            uint256 registers = code.before + code.carried + code.body + code.rest;
+            must(registers <= 256 && code.before > 0);
+            bool isRepeated = code.turns > 0;
+            must((code.carried > 0) == isRepeated && (code.body > 0) == isRepeated && (code.rest > 0) == isRepeated);
+            uint256 bodyFrom = code.before + code.carried;
+            code.carryAt = reader.at_;
+            for (uint256 i = 0; i < code.carried; i++) {
+                below(take(reader, 1), code.before);
+                below(take(reader, 1), bodyFrom + code.body);
+                take(reader, 16);
+            }
+            code.at_ = new uint256[](registers);
+            for (uint256 i = 0; i < registers; i++) {
+                if (i == code.before) i = bodyFrom;
+                if (i == registers) break;
+                code.at_[i] = reader.at_;
+                uint256 section = i < code.before ? 0 : i < bodyFrom + code.body ? 1 : 2;
+                readInstruction(reader, op, i, section);
+            }
         }
     }
 
@@ -187,18 +191,20 @@ library OpLeaf {
     }
 
     function readPlace(Reader memory reader, Op memory op, uint256 number, uint256 section) private pure {
-        uint256 mode = below(take(reader, 1), 8);
-        if (mode >= 4) register(reader, op.code, number, section);
-        take(reader, 4);
-        uint256 terms = below(take(reader, 1), 10);
-        uint256 rank = op.output.dims.length;
-        uint256 least = 0;
-        for (uint256 i = 0; i < terms; i++) {
-            uint256 variable = take(reader, 1);
-            must(variable < rank || variable == 6 || variable == 7 || (variable == 8 && section == 1));
-            must(variable >= least);
-            least = variable + 1;
-            must(take(reader, 4) != 0);
+        unchecked {
+            uint256 mode = below(take(reader, 1), 8);
+            if (mode >= 4) register(reader, op.code, number, section);
+            take(reader, 4);
+            uint256 terms = below(take(reader, 1), 10);
+            uint256 rank = op.output.dims.length;
+            uint256 least = 0;
+            for (uint256 i = 0; i < terms; i++) {
+                uint256 variable = take(reader, 1);
+                must(variable < rank || variable == 6 || variable == 7 || (variable == 8 && section == 1));
+                must(variable >= least);
+                least = variable + 1;
+                must(take(reader, 4) != 0);
+            }
         }
     }
 }

@@ -20,12 +20,6 @@ import {Transcripts} from "./Transcripts.sol";
 abstract contract QuestionJudge {
     using JobTerms for IJobEscrow.Terms;
 
-    /// Reverts unless it is an answer to the question, whatever that says of a claim. Of a trace: the hash of the word. Not for transcripts
-    /// and writers, which are bound to nothing.
-    function judgeAnswer(bytes calldata question, bytes calldata answer) external pure returns (bytes32 said) {
-        return Questions.mustAnswer(question, Questions.kindOf(question), answer);
-    }
-
     /// Reverts unless it is a question that an honest claimant answers. That the case's trace is the provider's word is not found here.
     function judgeQuestion(IDisputes.Case calldata accused, address, bytes calldata question, IDisputes.Basis calldata basis)
         external

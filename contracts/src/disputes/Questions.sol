@@ -111,14 +111,12 @@ library Questions {
         while (1 << height < count) height++;
     }
 
-    /// Reverts unless it is an answer. Of a word that is numbers: the hash of what was said.
-    function mustBeNumbers(bytes calldata question, uint8 kind, bytes calldata answer) internal pure returns (bytes32) {
-        must(answer.length == (kind == WRITER ? 4 : 8 * number(question, question.length - 4, 4)));
-        return keccak256(answer);
-    }
-
-    /// Reverts unless it is an answer to a question for what lies in a tree. Of a trace: the hash of what was said.
+    /// Reverts unless it is an answer to the question, whatever that says of a claim. Of a word: the hash of what was said, else 0.
     function mustAnswer(bytes calldata question, uint8 kind, bytes calldata answer) internal pure returns (bytes32) {
+        if (kind == TRANSCRIPT || kind == WRITER) {
+            must(answer.length == (kind == WRITER ? 4 : 8 * number(question, question.length - 4, 4)));
+            return keccak256(answer);
+        }
         if (kind == TRACE) {
             uint256 count = number(question, 10, 8);
             return keccak256(abi.encode(rootUnder(Under(false, heightOf(count), 0, count), question[TRACE_BYTES:], answer)));

@@ -5,7 +5,8 @@ import {OpLeaf} from "./OpLeaf.sol";
 import {TensorTree} from "./TensorTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Chunks of matmul, reduce and scatter_add, docs/work.md §9: where a sum is cut, and whether it went on rightly over one chunk.
+/// Chunks of matmul, reduce and scatter_add, docs/work.md §9: where a sum is cut, and whether it went on rightly over one chunk. Places
+/// are not checked for overflow: no tensor has more than 2⁴⁰ elements (OpLeaf), and `mustFit` comes first.
 library SumJudge {
     /// Where the rows of an element begin: flat indexes in operands 0 and 1.
     struct Rows {
@@ -38,36 +39,40 @@ library SumJudge {
     }
 
     function rowsOf(OpLeaf.Op memory op, uint256 element) private pure returns (Rows memory rows) {
-        uint256[] memory x = op.operands[0].dims;
-        uint256[] memory out = op.output.dims;
-        rows.length = x[x.length - 1];
-        if (op.operator == OpLeaf.REDUCE) {
-            (rows.count, rows.base[0]) = (1, element * rows.length);
-            return rows;
+        unchecked {
+            uint256[] memory x = op.operands[0].dims;
+            uint256[] memory out = op.output.dims;
+            rows.length = x[x.length - 1];
+            if (op.operator == OpLeaf.REDUCE) {
+                (rows.count, rows.base[0]) = (1, element * rows.length);
+                return rows;
+            }
+            rows.count = 2;
+            if (op.operator == OpLeaf.SCATTER_ADD) {
+                rows.base[0] = element % out[1] * rows.length;
+                return rows;
+            }
+            uint256 batch = element / (out[1] * out[2]);
+            uint256 i = element / out[2] % out[1];
+            uint256 j = element % out[2];
+            rows.base[0] = (batch / (out[0] / x[0]) * out[1] + i) * rows.length;
+            rows.base[1] = (batch / (out[0] / op.operands[1].dims[0]) * out[2] + j) * rows.length;
         }
-        rows.count = 2;
-        if (op.operator == OpLeaf.SCATTER_ADD) {
-            rows.base[0] = element % out[1] * rows.length;
-            return rows;
-        }
-        uint256 batch = element / (out[1] * out[2]);
-        uint256 i = element / out[2] % out[1];
-        uint256 j = element % out[2];
-        rows.base[0] = (batch / (out[0] / x[0]) * out[1] + i) * rows.length;
-        rows.base[1] = (batch / (out[0] / op.operands[1].dims[0]) * out[2] + j) * rows.length;
     }
 
     /// Cuts at places 1 … `upTo`. Each row is cut where it begins a leaf; the shorter leaves are a multiple of the
     /// longer ones, so all cuts of the one row are cuts of the other, or none.
     function cutsUpTo(OpLeaf.Op memory op, Rows memory rows, uint256 upTo) private pure returns (uint256 cuts) {
-        uint256 per = TensorTree.LEAF_BYTES / op.operands[0].size;
-        cuts = (rows.base[0] + upTo) / per - rows.base[0] / per;
-        if (rows.count == 1) return cuts;
-        uint256 other = TensorTree.LEAF_BYTES / op.operands[1].size;
-        uint256 more = (rows.base[1] + upTo) / other - rows.base[1] / other;
-        uint256 least = per < other ? per : other;
-        if (rows.base[0] % least == rows.base[1] % least) return per < other ? cuts : more;
-        return cuts + more;
+        unchecked {
+            uint256 per = TensorTree.LEAF_BYTES / op.operands[0].size;
+            cuts = (rows.base[0] + upTo) / per - rows.base[0] / per;
+            if (rows.count == 1) return cuts;
+            uint256 other = TensorTree.LEAF_BYTES / op.operands[1].size;
+            uint256 more = (rows.base[1] + upTo) / other - rows.base[1] / other;
+            uint256 least = per < other ? per : other;
+            if (rows.base[0] % least == rows.base[1] % least) return per < other ? cuts : more;
+            return cuts + more;
+        }
     }
 
     /// Numbers at each cut.
@@ -76,8 +81,10 @@ library SumJudge {
     }
 
     function transcriptLength(OpLeaf.Op memory op, uint256 element) internal pure returns (uint256) {
-        Rows memory rows = rowsOf(op, element);
-        return 1 + cutsUpTo(op, rows, rows.length - 1) * numbersACut(op);
+        unchecked {
+            Rows memory rows = rowsOf(op, element);
+            return 1 + cutsUpTo(op, rows, rows.length - 1) * numbersACut(op);
+        }
     }
 
     /// One chunk of a sum.
@@ -97,24 +104,28 @@ library SumJudge {
         Transcripts.Words calldata words,
         Transcripts.Contradiction calldata shown
     ) internal pure returns (int256, int256) {
-        Rows memory rows = rowsOf(op, words.element);
-        Transcripts.mustShow(shown, rows.count);
-        Chunk memory chunk = chunkAt(op, rows, shown.place);
-        for (uint256 i = 0; i < rows.count; i++) {
-            (uint256 at_, uint256 count) = showRow(op.operands[i], shown, i, inputs[i], rows.base[i] + chunk.from);
-            chunk.at_[i] = at_;
-            if (chunk.from + count < chunk.to) chunk.to = chunk.from + count;
+        unchecked {
+            Rows memory rows = rowsOf(op, words.element);
+            Transcripts.mustShow(shown, rows.count);
+            Chunk memory chunk = chunkAt(op, rows, shown.place);
+            for (uint256 i = 0; i < rows.count; i++) {
+                (uint256 at_, uint256 count) = showRow(op.operands[i], shown, i, inputs[i], rows.base[i] + chunk.from);
+                chunk.at_[i] = at_;
+                if (chunk.from + count < chunk.to) chunk.to = chunk.from + count;
+            }
+            chunk.isLast = chunk.to == rows.length;
+            return compareChunk(op, words.transcripts[0], chunk, words.element);
         }
-        chunk.isLast = chunk.to == rows.length;
-        return compareChunk(op, words.transcripts[0], chunk, words.element);
     }
 
     /// It begins with a cut, or is the first.
     function chunkAt(OpLeaf.Op memory op, Rows memory rows, uint256 from) private pure returns (Chunk memory chunk) {
-        if (from >= rows.length) revert Transcripts.PlaceUnknown();
-        chunk.number = cutsUpTo(op, rows, from);
-        if (from > 0 && cutsUpTo(op, rows, from - 1) == chunk.number) revert Transcripts.PlaceUnknown();
-        (chunk.from, chunk.to) = (from, rows.length);
+        unchecked {
+            if (from >= rows.length) revert Transcripts.PlaceUnknown();
+            chunk.number = cutsUpTo(op, rows, from);
+            if (from > 0 && cutsUpTo(op, rows, from - 1) == chunk.number) revert Transcripts.PlaceUnknown();
+            (chunk.from, chunk.to) = (from, rows.length);
+        }
     }
 
     /// The leaf that has this element is shown: where the element lies, and how many are in the leaf from there on.
@@ -125,10 +136,12 @@ library SumJudge {
         bytes32 root,
         uint256 element
     ) private pure returns (uint256 at_, uint256 count) {
-        uint256 place = element * tensor.size;
-        TensorTree.mustBeShown(shown.leaves[row], shown.paths[row], place / TensorTree.LEAF_BYTES, tensor, root);
-        place %= TensorTree.LEAF_BYTES;
-        return (Transcripts.start(shown.leaves[row]) + place, (TensorTree.LEAF_BYTES - place) / tensor.size);
+        unchecked {
+            uint256 place = element * tensor.size;
+            TensorTree.mustBeShown(shown.leaves[row], shown.paths[row], place / TensorTree.LEAF_BYTES, tensor, root);
+            place %= TensorTree.LEAF_BYTES;
+            return (Transcripts.start(shown.leaves[row]) + place, (TensorTree.LEAF_BYTES - place) / tensor.size);
+        }
     }
 
     function compareChunk(OpLeaf.Op memory op, bytes calldata transcript, Chunk memory chunk, uint256 element)

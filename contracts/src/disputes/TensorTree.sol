@@ -13,7 +13,9 @@ library TensorTree {
     error LeafMismatch();
 
     function leafCount(OpLeaf.Tensor memory tensor) internal pure returns (uint256) {
-        return (tensor.count * tensor.size + LEAF_BYTES - 1) / LEAF_BYTES;
+        unchecked {
+            return (tensor.count * tensor.size + LEAF_BYTES - 1) / LEAF_BYTES;
+        }
     }
 
     /// Root of so many leaves of zeros.

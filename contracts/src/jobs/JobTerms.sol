@@ -12,8 +12,28 @@ library JobTerms {
     uint256 private constant MOST_WORK = 30 days;
     uint256 private constant MOST_WAIT = 365 days;
 
+    /// Words of terms before the list of validators, with the place of that list.
+    uint256 private constant HEAD_BYTES = 20 * 32;
+
     function idOf(IJobEscrow.Terms calldata terms) internal pure returns (uint256) {
-        return uint256(keccak256(abi.encode(terms)));
+        return uint256(keccak256(encoded(terms)));
+    }
+
+    /// abi.encode(terms), word by word as they came: a number that does not fit its type makes terms that nobody can fund.
+    function encoded(IJobEscrow.Terms calldata terms) internal pure returns (bytes memory all) {
+        address[] calldata validators = terms.validators;
+        assembly ("memory-safe") {
+            let size := shl(5, validators.length)
+            all := mload(0x40)
+            mstore(all, add(add(HEAD_BYTES, 0x40), size))
+            mstore(add(all, 0x20), 0x20)
+            calldatacopy(add(all, 0x40), terms, HEAD_BYTES)
+            mstore(add(all, add(HEAD_BYTES, 0x20)), HEAD_BYTES)
+            let list := add(all, add(HEAD_BYTES, 0x40))
+            mstore(list, validators.length)
+            calldatacopy(add(list, 0x20), validators.offset, size)
+            mstore(0x40, add(add(list, 0x20), size))
+        }
     }
 
     /// Whatever is accepted here can be carried out to its end: no sum leaves 128 bits, no part is empty, every state has a

@@ -12,7 +12,7 @@ library TaggedTree {
     error HashFailed();
 
     function leafHash(bytes calldata leaf) internal pure returns (bytes32) {
-        return sha256(abi.encodePacked(LEAF_TAG, LEAF_TAG, leaf));
+        return pureBytes(hashedLeaf)(leaf);
     }
 
     function nextSeed(bytes32 seed, bytes32 root) internal pure returns (bytes32) {
@@ -35,7 +35,7 @@ library TaggedTree {
 
     /// Root of a tree over nodes of one level, 32 bytes each.
     function fold(bytes calldata nodes) internal pure returns (bytes32) {
-        return pureFold(folded)(nodes);
+        return pureBytes(folded)(nodes);
     }
 
     // The precompile reads nothing but what it is given: whoever calls it is pure, which the compiler does not know.
@@ -60,7 +60,7 @@ library TaggedTree {
         }
     }
 
-    function pureFold(function(bytes calldata) internal view returns (bytes32) one)
+    function pureBytes(function(bytes calldata) internal view returns (bytes32) one)
         private
         pure
         returns (function(bytes calldata) internal pure returns (bytes32) same)
@@ -68,6 +68,20 @@ library TaggedTree {
         assembly ("memory-safe") {
             same := one
         }
+    }
+
+    function hashedLeaf(bytes calldata leaf) private view returns (bytes32 hash) {
+        bool isHashed;
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            mstore(free, LEAF_TAG)
+            mstore(add(free, 0x20), LEAF_TAG)
+            calldatacopy(add(free, 0x40), leaf.offset, leaf.length)
+            isHashed := staticcall(gas(), 2, free, add(leaf.length, 0x40), 0x00, 0x20)
+            isHashed := and(isHashed, eq(returndatasize(), 0x20))
+            hash := mload(0x00)
+        }
+        if (!isHashed) revert HashFailed();
     }
 
     function node(bytes32 left, bytes32 right) private view returns (bytes32 hash) {

@@ -3,7 +3,6 @@ pragma solidity 0.8.37;
 
 import {Disputes} from "../../src/disputes/Disputes.sol";
 import {IDisputes} from "../../src/disputes/IDisputes.sol";
-import {WireJudge} from "../../src/disputes/WireJudge.sol";
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {JobKit} from "../jobs/JobKit.sol";
 
@@ -25,7 +24,7 @@ abstract contract DisputeKit is JobKit {
     }
 
     function deployDisputes() internal {
-        toy = new ToyJudge(WireJudge(deployCode("WireJudge", "")));
+        toy = new ToyJudge();
         verifier = new ToyVerifier();
         deployJobs(vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 2));
         address[] memory verifiers = new address[](1);
@@ -169,18 +168,9 @@ abstract contract DisputeKit is JobKit {
     }
 }
 
-/// Agrees with every accuser, until it is told not to. Answers it leaves to the real one.
+/// Agrees with every accuser, until it is told not to.
 contract ToyJudge {
     bool private isStrict;
-    WireJudge private immutable REAL;
-
-    constructor(WireJudge real) {
-        REAL = real;
-    }
-
-    function judgeAnswer(bytes calldata question, bytes calldata answer) external view returns (bytes32) {
-        return REAL.judgeAnswer(question, answer);
-    }
 
     function refuse() external {
         isStrict = true;

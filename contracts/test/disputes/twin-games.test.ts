@@ -61,7 +61,7 @@ const ACTOR =
 const escrowOf = (provider: Hex): string =>
 	`60003560e01c63${toFunctionSelector("partOf(uint256,uint32)").slice(2)}146017576024356004355500` +
 	`5b73${provider.slice(2).toLowerCase()}6000526001602052600435548060081c60605260ff1660805260e06000f3`;
-/** Agrees with everything; every trace has the root 1. */
+/** Agrees with everything. */
 const JUDGE = "600160005260206000f3";
 const createOf = (code: string): Hex =>
 	`0x60${(code.length / 2).toString(16).padStart(2, "0")}80600b6000396000f3${code}`;
@@ -289,9 +289,8 @@ class Player {
 		// Mostly somebody who waits for one.
 		const waiting = [...claim.twin.games].flatMap(([name, game]) => (isAsked(game) ? [name] : []));
 		const accuser = waiting.length > 0 && this.draw(8) > 0 ? this.pick(waiting) : `${this.draw(claim.accusers)}`;
-		const { bytes, answer, deposit, isTrace } = this.known(claim, accuser);
-		// Traces are the judge's, which agrees.
-		const isWrong = this.draw(16) === 0 && !isTrace;
+		const { bytes, answer, deposit } = this.known(claim, accuser);
+		const isWrong = this.draw(16) === 0;
 		const said = isWrong ? `${answer}00` : answer;
 		const data = encode("answer", [claim.job, 0, 1, this.ground.actors[Number(accuser)], bytes, said]);
 		const answered = answerGame(PARAMS, claim.twin, accuser, bytes, deposit, this.now);
@@ -342,9 +341,12 @@ async function compareEnds(
 			const [kept, asking] = (await read("gameOf", [book, actors[Number(name)]])) as [object, { question: string }];
 			const wanted = { opened, since, answers, extra, deposits: BigInt(deposits), isClosed, isPaid };
 			assert.deepEqual(kept, wanted);
-			const hash = toHex(keccak(Uint8Array.from(Buffer.from(question.slice(2), "hex"))));
+			const hashOf = (hex: string) => toHex(keccak(Uint8Array.from(Buffer.from(hex, "hex"))));
+			const mark = hashOf(
+				`${book.slice(2)}${word(BigInt(actors[Number(name)]!))}${hashOf(question.slice(2)).slice(2)}`,
+			);
 			assert.deepEqual(asking, {
-				question: hash.slice(0, 2 + 54),
+				question: mark.slice(0, 2 + 54),
 				asks,
 				extra: askedExtra,
 				deadline: deadline - opened,

@@ -203,12 +203,12 @@ contract JobHandler is JobKit {
         bool isLie = keccak256(bytes(wayOf[attempt])) != keccak256(bytes(from(number)));
         if (!isLie) return;
         (bytes32 hash, bytes32 last) = nowClaimed(number);
-        uint256 before = token.balanceOf(DEAD);
+        uint256 before = escrow.owedTo(DEAD);
         escrow.convict(terms, number, hash, last, hasAccuser ? ACCUSER : address(0));
         if (wasPaid[attempt]) convictedHonestly++;
         wasConvicted[attempt] = true;
         lostBy[one.provider] += BOND;
-        burned += token.balanceOf(DEAD) - before;
+        burned += escrow.owedTo(DEAD) - before;
         earnedBy[CUSTOMER] += 975;
         if (hasAccuser) earnedBy[ACCUSER] += 1075;
         seen["convict"]++;

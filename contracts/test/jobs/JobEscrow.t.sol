@@ -428,7 +428,7 @@ contract JobEscrowTest is JobKit {
         // 100 of costs; of the other 3,901 a quarter each.
         assertEq(escrow.owedTo(ACCUSER), 1075);
         assertEq(escrow.owedTo(CUSTOMER), 975);
-        assertEq(token.balanceOf(DEAD), 1951);
+        assertEq(escrow.owedTo(DEAD), 1951);
         assertEq(escrow.depositOf(ANNA).locked, 0);
         assertEq(escrow.depositOf(ANNA).free, 2 * BOND);
         mustBeIn(0, IJobEscrow.PartState.Open);
@@ -450,7 +450,7 @@ contract JobEscrowTest is JobKit {
         later(10 * WINDOW);
         convict(0, "", "lie", address(0));
         assertEq(escrow.owedTo(CUSTOMER), 975);
-        assertEq(token.balanceOf(DEAD), 1951 + 1075);
+        assertEq(escrow.owedTo(DEAD), 1951 + 1075);
     }
 
     /// A bond that does not even cover the costs.
