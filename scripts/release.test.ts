@@ -123,7 +123,7 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 
 	const files = filesBelow(installed);
 	const allowed =
-		/^(package\.json|README\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|prefill-thread|part-[A-Z0-9]+)\.mjs|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
+		/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|prefill-thread|part-[A-Z0-9]+)\.mjs|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
 	assert.deepEqual(
 		files.filter((file) => !allowed.test(file)),
 		[],

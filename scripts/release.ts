@@ -183,7 +183,14 @@ const deviceCode = takeEngines(engines, stage);
 const inputs = await packCli(stage);
 await ensureBuilt();
 cpSync(join(root, "build/web"), join(stage, "dist/web"), { recursive: true });
-for (const path of ["bin/assay.mjs", "README.md", "docs", ...globSync("vectors/*.assay", { cwd: root })])
+for (const path of [
+	"bin/assay.mjs",
+	"README.md",
+	"LICENSE",
+	"CHANGELOG.md",
+	"docs",
+	...globSync("vectors/*.assay", { cwd: root }),
+])
 	cpSync(join(root, path), join(stage, path), { recursive: true });
 writeManifest(stage);
 writeLicences(stage, inputs);
