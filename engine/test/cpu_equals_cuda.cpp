@@ -1,8 +1,9 @@
 // Every operation of probe_kernels.hpp on the CPU backend and on every GPU, compared bit for bit; and, where
 // the CPU would take too long, products checked element by element from their seed. Follows
 // docs/hardware-proof.md; the CPU backend is the reference.
-// Usage: cpu_equals_cuda [--small] [--peers]
+// Usage: cpu_equals_cuda [--small | --tiny] [--peers]
 //   --small  few small shapes, for compute-sanitizer
+//   --tiny   one for each kernel, for its slower tools
 //   --peers  peers, readings and the full card alone
 // Exit code 0: all passed; 1: not; 77: no GPU.
 #include <chrono>
@@ -258,6 +259,18 @@ void check_chase(ProbeKernels& gpu, Kept& kept, const std::vector<uint32_t>& rin
   stopper.join();
 }
 
+// Each kernel of a precision once.
+void compare_tiny(ProbeKernels& cpu, cuda::CudaDevice& gpu, Precision p) {
+  if (!is_gemm_precision(p)) return compare_fma(cpu, gpu, {p, 256, 512});
+  compare_gemm(cpu, gpu, {p, 128, 512, 128}, 2);
+  if (!gpu.context().has_warpgroups()) return;
+  // More pairs of tiles than blocks: leaves are hashed beside the products.
+  if (p == Precision::int8) check_large(gpu, {p, 4224, 2048, 128}, 8);
+  gpu.use_warpgroups(false);
+  compare_gemm(cpu, gpu, {p, 128, 512, 128}, 2);
+  gpu.use_warpgroups(true);
+}
+
 void compare_products(ProbeKernels& cpu, cuda::CudaDevice& gpu, Precision p, bool small) {
   compare_gemm(cpu, gpu, {p, 128, 512, 128}, 1);
   compare_gemm(cpu, gpu, {p, 384, 1536, 640}, 2);
@@ -312,9 +325,10 @@ void check_full(cuda::CudaDevice& gpu) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool small = false, peers_only = false;
+  bool small = false, tiny = false, peers_only = false;
   for (int i = 1; i < argc; ++i) {
     small |= std::strcmp(argv[i], "--small") == 0;
+    tiny |= std::strcmp(argv[i], "--tiny") == 0;
     peers_only |= std::strcmp(argv[i], "--peers") == 0;
   }
   FoundDevices found = find_cuda_devices();
@@ -335,7 +349,8 @@ int main(int argc, char** argv) {
     try {
       for (const Precision p : claim.precisions) {
         if (peers_only) break;
-        if (is_gemm_precision(p)) {
+        if (tiny) compare_tiny(cpu, gpu, p);
+        else if (is_gemm_precision(p)) {
           compare_products(cpu, gpu, p, small);
           if (gpu.context().has_warpgroups()) {  // then the above ran on wgmma; now mma.sync on the same card
             // First more pairs of tiles than blocks, with tile rows odd and even: there leaves are hashed
@@ -356,6 +371,7 @@ int main(int argc, char** argv) {
         std::printf("%s: %u passed, %u failed so far\n", name(p).c_str(), passed, failed);
         std::fflush(stdout);
       }
+      if (tiny) continue;
       check_refusals(gpu);
       const PeerCheck peers{expect, expect_thrown, numbered};
       compare_peers(peers, cpu, gpu, small);

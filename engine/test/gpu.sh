@@ -17,9 +17,10 @@ CUDA_DISABLE_PTX_JIT=1 $built/programs_equal_cuda 40 2>&1 | tee "$out/no_compile
 command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer here: skipped" && exit $status; }
 compute-sanitizer --error-exitcode 9 $built/programs_equal_cuda 4 > "$out/programs_memcheck.log" 2>&1 || status=1
 echo "programs:" && tail -2 "$out/programs_memcheck.log"
-for tool in "memcheck --leak-check full" racecheck; do
-  # shellcheck disable=SC2086 # the tool comes with its own flags
-  compute-sanitizer --tool $tool --error-exitcode 9 $test --small > "$out/${tool%% *}.log" 2>&1 || status=1
-  echo "${tool%% *}:" && tail -4 "$out/${tool%% *}.log"
+compute-sanitizer --leak-check full --error-exitcode 9 $test --small > "$out/memcheck.log" 2>&1 || status=1
+echo "memcheck:" && tail -4 "$out/memcheck.log"
+for program in cpu_equals_cuda programs_equal_cuda; do
+  compute-sanitizer --tool racecheck --error-exitcode 9 $built/$program --tiny > "$out/racecheck_$program.log" 2>&1 || status=1
+  echo "racecheck:" && tail -2 "$out/racecheck_$program.log"
 done
 exit $status

@@ -2,7 +2,8 @@
 // reference (work_test.cpp). Then exact products beside what they are measured against.
 // Programs of many ops are run fused and recorded, fused, op by op, and on plain ALUs. FILE: bytes of programs, on random inputs; small
 // ones on the CPU too.
-// Usage: programs_equal_cuda [cases [FILE…]]     Exit code 0: all passed; 1: not; 77: no GPU.
+// Usage: programs_equal_cuda [cases [FILE…] | --tiny]     Exit code 0: all passed; 1: not; 77: no GPU.
+//   --tiny  every kernel on the smallest shapes, for compute-sanitizer
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -95,6 +96,21 @@ bool is_small(const Program& program) {
   return products * program.k < 1e9;
 }
 
+// A product of each pair of types, just large enough for tensor cores, so that each kernel runs.
+void compare_tiny(RandomPrograms& random, WorkKernels& cpu, std::span<WorkKernels* const> gpus) {
+  for (const Type a : {Type::i8, Type::i16, Type::i32})
+    for (const Type b : {Type::i8, Type::i16, Type::i32}) {
+      Program program = random.matmul(200, 200, a, b);
+      while (!cuda::wants_tensor_cores(program.step[0]) || cuda::is_thin(program.step[0])) program = random.matmul(200, 200, a, b);
+      compare(random, cpu, gpus, program, "tiny matmul");
+    }
+  for (int i = 0; i < 3; ++i) {
+    compare(random, cpu, gpus, random.map(200), "tiny map");
+    compare(random, cpu, gpus, random.reduce(i == 0 ? 1500 : 60), "tiny reduce");
+    compare(random, cpu, gpus, random.scatter(20), "tiny scatter_add");
+  }
+}
+
 std::vector<uint8_t> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -103,7 +119,8 @@ std::vector<uint8_t> read_file(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const uint64_t cases = argc > 1 ? std::stoull(argv[1]) : 500;
+  const bool is_tiny = argc > 1 && std::string(argv[1]) == "--tiny";
+  const uint64_t cases = is_tiny ? 0 : argc > 1 ? std::stoull(argv[1]) : 500, chained = is_tiny ? 3 : cases / 2;
   FoundDevices found = find_cuda_devices();
   if (found.devices.empty()) {
     printf("no GPU: %s\n", found.driver.why_none.c_str());
@@ -118,6 +135,7 @@ int main(int argc, char** argv) {
     WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &on_sums, &thick, &plain, &integers, &by_warps, &interpreted};
     RandomPrograms random(2);
     try {
+      if (is_tiny) compare_tiny(random, cpu, gpus);
       for (uint64_t i = 0; i < cases; ++i) {
         const std::string number = std::to_string(i);
         compare(random, cpu, gpus, random.map(4000), "map " + number);
@@ -127,6 +145,7 @@ int main(int argc, char** argv) {
       }
       // Sums that no 32 bits hold: K beyond a chunk.
       for (const uint32_t depth : {16384u, 16500u, 33000u, 70000u}) {
+        if (is_tiny) break;
         Program program = random.matmul(40, 2);
         for (size_t i = 0; i < 2; ++i) {
           program.step[0].operands[i].dims[2] = depth;
@@ -140,9 +159,10 @@ int main(int argc, char** argv) {
         compare(random, cpu, gpus, program, "matmul of depth " + std::to_string(depth));
       }
       // Few rows: read as they lie (thin_product.cu), with rows, columns and depth that fill no tile.
-      for (uint64_t i = 0; i < std::max<uint64_t>(40, cases / 4); ++i) {
-        Program program = random.matmul(i % 4 == 0 ? 700 : 64, 2);
-        const uint32_t depth = static_cast<uint32_t>(16 * (1 + random.below(i % 4 == 0 ? 100 : 20)));
+      for (uint64_t i = 0; i < (is_tiny ? 4 : std::max<uint64_t>(40, cases / 4)); ++i) {
+        const bool is_large = i % 4 == 0 && !is_tiny;
+        Program program = random.matmul(is_large ? 700 : 64, 2);
+        const uint32_t depth = static_cast<uint32_t>(16 * (1 + random.below(is_large ? 100 : 20)));
         for (size_t j = 0; j < 2; ++j) {
           const Type type = j == 1 && i % 2 == 0 ? Type::i8 : Type::i16;
           program.step[0].operands[j].dims[2] = program.tensors[j].dims[2] = depth;
@@ -156,7 +176,7 @@ int main(int argc, char** argv) {
         compare(random, cpu, gpus, program, "thin matmul " + std::to_string(i));
       }
       RandomChains chains(3);
-      for (uint64_t i = 0; i < cases / 2; ++i)
+      for (uint64_t i = 0; i < chained; ++i)
         compare_chains(chains.next(), &cpu, ways, [&](const Tensor& tensor) { return chains.elements(tensor); }, "chain " + std::to_string(i));
       for (int i = 2; i < argc; ++i) {
         const Program program = read_program(read_file(argv[i]));

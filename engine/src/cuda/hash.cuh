@@ -3,15 +3,16 @@
 // the host turns them into bytes. Levels lie one after the other from level 0; the root is the last node.
 //
 // What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor). A compression written
-// plainly puts 1281 of its 1397 instructions there, and ncu shows that pipe 95 % busy. So every addition goes
-// to the multiplier pipe beside it, as x·1 + y, with a 1 the compiler cannot see through: 1040 on the ALU,
-// 600 on the multipliers. Rotations and shifts stay: a multiplication that gives the upper word (IMAD.HI,
-// IMAD.WIDE) blocks both pipes for its two turns, and a shift by a double's fma (2^52 + x, times 2^-r, rounded
-// down) costs registers; both were measured on an H200 as a loss (0.84 to 0.90 instead of 0.91 TB/s). There the
-// ALU pipe is 93 % busy at 1965 MHz, and the card at its power limit. A leaf's 16 blocks and its padding are 17,280 instructions of that
-// pipe: 0.99 TB/s at 1980 MHz if no clock of it were lost, so 1.0 TB/s needs fewer of them, not a better order. Beside a product the tensor cores and
-// the card's power bind, not the ALU: there the plain compression, with fewer instructions, is the better one
-// (gemm_wgmma.cu).
+// plainly puts 1281 of its 1397 instructions there. So what can goes to the pipes of multiplications beside it:
+//   additions, as x·1 + y with a 1 the compiler cannot see through;
+//   turns of the message by 17, 19 and 18: the left part is a multiplication by a power of two, to which the right
+//   part is added; that is w >> 10, which is needed anyway and fits a float's 24 bits, shifted on as a product of floats.
+// That leaves 909 on the ALU, 731 on the integer multipliers, 131 products of floats: 0.978 TB/s on an H200 at
+// 1980 MHz instead of 0.916 with additions alone (1040 and 600). The ALU is 88 % busy there and 85 % of all turns
+// to issue are taken, so more of the same loses again: turns of the state as products too (0.970), all 64 rounds
+// in a loop of 16 (0.94), other sizes of blocks (0.93 to 0.98). A multiplication that gives the upper word (IMAD.HI,
+// IMAD.WIDE) blocks both pipes for its two turns. Beside a product the tensor cores and the card's power bind, not
+// the ALU: there the plain compression, with fewer instructions, is the better one (gemm_wgmma.cu).
 #pragma once
 #include "core/sha256.hpp"
 
@@ -55,9 +56,14 @@ __device__ __forceinline__ uint32_t one_in_register() {
   return (lane >> 5) + 1;
 }
 
+__device__ __forceinline__ uint32_t turned(uint32_t x, uint32_t by) { return __funnelshift_r(x, x, by); }
+
 struct PlainSums {
   __device__ __forceinline__ static uint32_t plus(uint32_t x, uint32_t y) { return x + y; }
   __device__ __forceinline__ static uint32_t plus_number(uint32_t x, uint32_t number, uint32_t) { return x + number; }
+  __device__ __forceinline__ static uint32_t first_sigma(uint32_t w) { return turned(w, 7) ^ turned(w, 18) ^ (w >> 3); }
+  __device__ __forceinline__ static uint32_t first_sigma(uint32_t w, uint32_t) { return first_sigma(w); }
+  __device__ __forceinline__ static uint32_t second_sigma(uint32_t w, uint32_t&) { return turned(w, 17) ^ turned(w, 19) ^ (w >> 10); }
 };
 
 #if __CUDA_ARCH__ < 1000
@@ -77,13 +83,33 @@ struct SpreadSums {
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(one), "r"(number));
     return sum;
   }
+  __device__ __forceinline__ static uint32_t first_sigma(uint32_t w) { return PlainSums::first_sigma(w); }
+  __device__ __forceinline__ static uint32_t first_sigma(uint32_t w, uint32_t top) { return turned(w, 7) ^ shifted_plus<14>(w, top) ^ (w >> 3); }
+  __device__ __forceinline__ static uint32_t second_sigma(uint32_t w, uint32_t& top) {
+    const uint32_t high = w >> 10;
+    top = lowered<8>(high);
+    return shifted_plus<15>(w, lowered<7>(high)) ^ shifted_plus<13>(w, lowered<9>(high)) ^ high;
+  }
+
+ private:
+  // x >> BY for x below 2^24: the bits of a float that is x times the least one above 0. A product rounded towards 0 shifts it.
+  template <uint32_t BY>
+  __device__ __forceinline__ static uint32_t lowered(uint32_t x) {
+    float product;
+    asm("mul.rz.f32 %0, %1, %2;" : "=f"(product) : "f"(__uint_as_float(x)), "f"(1.0f / (1u << BY)));
+    return __float_as_uint(product);
+  }
+  template <uint32_t BY>
+  __device__ __forceinline__ static uint32_t shifted_plus(uint32_t x, uint32_t y) {
+    uint32_t sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "n"(1u << BY), "r"(y));
+    return sum;
+  }
 };
 #else
 // From Blackwell on additions run on twice as many lanes as multiplications (data sheets; not measured).
 using SpreadSums = PlainSums;
 #endif
-
-__device__ __forceinline__ uint32_t turned(uint32_t x, uint32_t by) { return __funnelshift_r(x, x, by); }
 
 // One compression; equals sha256_compress of core/. FIXED: a padding block after BITS bits; `w` is not read.
 template <typename Sums, bool FIXED, uint32_t BITS>
@@ -91,6 +117,7 @@ __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], 
   constexpr RoundWords kWords = FIXED ? padding_words(BITS) : round_constants();
   uint32_t a = state.h[0], b = state.h[1], c = state.h[2], d = state.h[3];
   uint32_t e = state.h[4], f = state.h[5], g = state.h[6], h = state.h[7];
+  uint32_t tops[16];  // of words that had their second sigma: the upper 14 bits
 #pragma unroll
   for (int i = 0; i < 64; ++i) {
     uint32_t sum;
@@ -99,7 +126,7 @@ __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], 
     } else {
       if (i >= 16) {
         const uint32_t w15 = w[(i + 1) & 15], w2 = w[(i + 14) & 15];
-        const uint32_t s0 = turned(w15, 7) ^ turned(w15, 18) ^ (w15 >> 3), s1 = turned(w2, 17) ^ turned(w2, 19) ^ (w2 >> 10);
+        const uint32_t s0 = i < 29 ? Sums::first_sigma(w15) : Sums::first_sigma(w15, tops[(i + 1) & 15]), s1 = Sums::second_sigma(w2, tops[(i + 14) & 15]);
         w[i & 15] = Sums::plus(s1, Sums::plus(s0, Sums::plus(w[(i + 9) & 15], w[i & 15])));
       }
       sum = Sums::plus(h, Sums::plus_number(w[i & 15], kWords.w[i], one));

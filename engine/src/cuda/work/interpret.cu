@@ -153,6 +153,7 @@ extern "C" __global__ void __launch_bounds__(kInterpretThreads)
   const uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x, thread = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const MapHead& head = *reinterpret_cast<const MapHead*>(code);
   Machine machine{code, head, operands, moment, registers + thread, stride, {}, 0};
+  machine.reg(0) = 0;  // the first instruction reads it for nothing
   for (uint64_t i = thread; i < head.count; i += stride) {
     machine.find_coordinates(i);
     put(out, head.type, i, machine.run_all());
