@@ -92,6 +92,20 @@ const ACTS = {
 		"rentalWithdraw",
 		"rollCallCommit",
 	],
+	attestations: [
+		"attestCertifyOsaka",
+		"attestCertifyPrague",
+		"attestIdentifyOsaka",
+		"attestIdentifyPrague",
+		"attestInformOsaka",
+		"attestInformPrague",
+		"attestListOsaka",
+		"attestListPrague",
+		"attestRegisterOsaka",
+		"attestRegisterPrague",
+		"attestWarmOsaka",
+		"attestWarmPrague",
+	],
 	receipts: ["receiptRisc0", "receiptSp1", "receiptSp1V6"],
 } as const;
 type Part = keyof typeof ACTS;

@@ -17,7 +17,7 @@ import {
 import { announcementOf, deedOf } from "../../src/chain/contracts/slashing.ts";
 import { announceCall } from "../../src/chain/sending/announce.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
-import { DEVICE_SCHEMA } from "../../src/protocol/chain/device-commitment.ts";
+import { DEVICE_KEY_SCHEMA, DEVICE_SCHEMA } from "../../src/protocol/chain/device-commitment.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
 import { checkGas } from "./gas.test-kit.ts";
 import { openTestNetwork, type TestNetwork, UNIT } from "./network.test-kit.ts";
@@ -96,6 +96,13 @@ test("a device by statements of two of three validators, and what is none", asyn
 	await assert.rejects(send(owner, bind(signatures.slice(0, 1))), /TooFewSigners/);
 	gas.bindDevice = await send(owner, bind(signatures.slice(0, 2)));
 	assert.equal((await readDevice(contracts, said.device)).provider, owner.address.toLowerCase());
+	// A key is bound in the same way, under its own schema: the two never meet.
+	const keyed = { ...said, schema: DEVICE_KEY_SCHEMA };
+	assert.ok(!isDeviceSigned(addresses, sorted[0]!.address, keyed, signatures[0]!));
+	const byKey = await Promise.all(sorted.slice(0, 2).map((one) => signDevice(one, addresses, keyed)));
+	assert.equal((await readDevice(contracts, said.device, DEVICE_KEY_SCHEMA)).provider, null);
+	await send(owner, callOf(contracts, "registry", "bindDevice", statementOf(addresses, keyed), byKey));
+	assert.equal((await readDevice(contracts, said.device, DEVICE_KEY_SCHEMA)).provider, owner.address.toLowerCase());
 	gas.releaseDevice = await send(
 		owner,
 		callOf(contracts, "registry", "releaseDevice", addresses.scoreboard, DEVICE_SCHEMA, said.device),

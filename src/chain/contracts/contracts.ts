@@ -16,6 +16,7 @@ import {
 } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
+import { attestationsAbi } from "../abi/attestations-abi.ts";
 import { disputesAbi } from "../abi/disputes-abi.ts";
 import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
 import { judgeAbi } from "../abi/judge-abi.ts";
@@ -43,6 +44,7 @@ export interface ContractAddresses {
 	readonly disputes: Hex;
 	readonly judge: Hex;
 	readonly wireJudge: Hex;
+	readonly attestations: Hex;
 	/** Events are read from here on. */
 	readonly deployedAtBlock: number;
 }
@@ -99,6 +101,7 @@ const ABIS = {
 	disputes: disputesAbi,
 	judge: judgeAbi,
 	wireJudge: wireJudgeAbi,
+	attestations: attestationsAbi,
 } as const;
 
 type Abis = typeof ABIS;

@@ -3,7 +3,9 @@
 // cut short starts over: half a set is never used.
 import { encodeDeployData, getContractAddress, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { CurvePoint } from "../../protocol/chain/attested-parts.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
+import { attestationsAbi } from "../abi/attestations-abi.ts";
 import { disputesAbi } from "../abi/disputes-abi.ts";
 import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
@@ -141,6 +143,7 @@ export async function deployContracts(
 	);
 	const clocks = { ...(schedule.windowSeconds === undefined ? DISPUTES : TRIAL_DISPUTES), ...schedule.disputes };
 	const jobs = await deployJobs(put, predicted, token, from, clocks);
+	const attestations = await deployAttestations(put, INTEL_ROOT);
 	const addresses = {
 		chainId: client.chainId,
 		token,
@@ -151,6 +154,7 @@ export async function deployContracts(
 		rollCall: rollCall.address,
 		rentalEscrow: rentalEscrow.address,
 		...jobs,
+		attestations,
 		deployedAtBlock: registry.block,
 	};
 	return { client, addresses };
@@ -174,6 +178,27 @@ async function deployJobs(put: Put, predicted: (more: bigint) => Hex, token: Hex
 		}),
 	);
 	return { jobEscrow, disputes, judge, wireJudge };
+}
+
+/** Intel SGX Root CA: SHA-256 44a0196b…74d3, as src/verify/attestation pins it. */
+export const INTEL_ROOT = {
+	key: {
+		x: "0x0ba9c4c0c0c86193a3fe23d6b02cda10a8bbd4e88e48b4458561a36e705525f5",
+		y: "0x67918e2edc88e40d860bd0cc4ee26aacc988e505a953558c453f6b0904ae7394",
+	},
+	/** 2049-12-31T23:59:59Z */
+	until: 2_524_607_999,
+} as const;
+
+/** Everything that it takes goes back to this root; no setting has another. Tests of the contract bring their own. */
+export async function deployAttestations(
+	put: Put,
+	root: { readonly key: CurvePoint; readonly until: number },
+): Promise<Hex> {
+	const code = await import("../abi/creation-code.ts");
+	const { address: reader } = await put(code.intelReaderCode);
+	const args = [root.key, root.until, reader] as const;
+	return (await put(encodeDeployData({ abi: attestationsAbi, bytecode: code.attestationsCode, args }))).address;
 }
 
 /**

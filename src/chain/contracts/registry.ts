@@ -110,14 +110,16 @@ export interface DeviceStatement {
 	readonly provider: Hex;
 	readonly evidenceSha256: Hex;
 	readonly issuedAt: bigint;
+	/** What `device` is a name by; absent: by the UUID. */
+	readonly schema?: Hex;
 }
 
-/** As the contract has it: in this network, of devices by their UUID. */
+/** As the contract has it: in this network. */
 export const statementOf = ({ scoreboard }: ContractAddresses, statement: DeviceStatement) => ({
 	device: statement.device,
 	provider: statement.provider,
 	electorate: scoreboard,
-	schema: DEVICE_SCHEMA,
+	schema: statement.schema ?? DEVICE_SCHEMA,
 	evidenceSha256: statement.evidenceSha256,
 	issuedAt: statement.issuedAt,
 });
@@ -161,10 +163,14 @@ export interface DeviceBinding {
 	readonly until: number;
 }
 
-export async function readDevice(contracts: Contracts, device: Hex): Promise<DeviceBinding> {
+export async function readDevice(
+	contracts: Contracts,
+	device: Hex,
+	schema: Hex = DEVICE_SCHEMA,
+): Promise<DeviceBinding> {
 	// A binding ends by the clock, and the newest block may be old.
 	const { scoreboard } = contracts.addresses;
-	const [provider, until] = await readPending(contracts, "registry", "deviceOf", scoreboard, DEVICE_SCHEMA, device);
+	const [provider, until] = await readPending(contracts, "registry", "deviceOf", scoreboard, schema, device);
 	const isFree = BigInt(provider) === 0n;
 	return { device, provider: isFree ? null : (provider.toLowerCase() as Hex), until: Number(until) };
 }

@@ -12,9 +12,10 @@ export interface Genesis {
 	readonly timestamp: number;
 	/** The only account with a balance, in lower-case hex with 0x. */
 	readonly treasurer: string;
+	/** The rules of the EVM; absent: those of the first chains. */
+	readonly hardfork?: "Prague" | "Osaka";
 }
 
-const HARDFORK = "Prague";
 const GAS_LIMIT = 60_000_000n;
 const TREASURE_WEI = 10n ** 27n;
 
@@ -47,7 +48,7 @@ async function load(): Promise<{ readonly edr: Edr; readonly context: EdrContext
 	return { edr, context };
 }
 
-export async function createEdrProvider({ chainId, timestamp, treasurer }: Genesis): Promise<Rpc> {
+export async function createEdrProvider({ chainId, timestamp, treasurer, hardfork = "Prague" }: Genesis): Promise<Rpc> {
 	loaded ??= load();
 	const { edr, context } = await loaded;
 	const provider = await context.createProvider(
@@ -61,10 +62,10 @@ export async function createEdrProvider({ chainId, timestamp, treasurer }: Genes
 			coinbase: new Uint8Array(20),
 			defaultTransactionGasLimit: 16_000_000n,
 			genesisState: [
-				...edr.l1GenesisState(edr.l1HardforkFromString(HARDFORK)),
+				...edr.l1GenesisState(edr.l1HardforkFromString(hardfork)),
 				{ address: hexToBytes(treasurer.slice(2), 20) ?? new Uint8Array(20), balance: TREASURE_WEI },
 			],
-			hardfork: HARDFORK,
+			hardfork,
 			initialBaseFeePerGas: 1_000_000_000n,
 			initialParentBeaconBlockRoot: new Uint8Array(32),
 			minGasPrice: 0n,

@@ -104,3 +104,29 @@ test("what pays nothing for gas does not reach the journal", async () => {
 	assert.equal(lines(), before);
 	await chain.close();
 });
+
+test("a new chain has Osaka's rules; one that began before they were written down keeps Prague's", async () => {
+	// P-256 at 0x100: hash, r, s, x, y of a signature that is good (Wycheproof).
+	const signed =
+		"0xbb5a52f42f9c9261ed4361f59422a1e30036e7c32b270c8807a419feca6050230000000000000000000000000000000000000000000000000000000000000005" +
+		"0000000000000000000000000000000000000000000000000000000000000001a71af64de5126a4a4e02b7922d66ce9415ce88a4c9d25514d91082c8725ac957" +
+		"5d47723c8fbe580bb369fec9c2665d8e30a435b9932645482e7c9f11e872296b";
+	const other = mkdtempSync(join(tmpdir(), "assay-chain-"));
+	const genesis = { chainId: 7373, timestamp: 1_800_000_000, treasurer: treasurer.address.toLowerCase() };
+	const asked = async (): Promise<unknown> => {
+		const chain = await openEmbeddedChain({ folder: other, genesis, nowMs: () => nowMs });
+		try {
+			return await chain.rpc("eth_call", [{ to: `0x${"100".padStart(40, "0")}`, data: signed }, "latest"]);
+		} finally {
+			await chain.close();
+		}
+	};
+	try {
+		writeFileSync(join(other, "genesis.json"), JSON.stringify(genesis));
+		assert.equal(await asked(), "0x");
+		rmSync(other, { recursive: true });
+		assert.equal(await asked(), `0x${"1".padStart(64, "0")}`);
+	} finally {
+		rmSync(other, { recursive: true, force: true });
+	}
+});

@@ -219,8 +219,10 @@ async function mustPay(evm: Rpc, raw: string): Promise<void> {
 async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<Genesis> {
 	const kept = await readGenesis(folder);
 	if (kept !== null) return kept;
-	await writeDurably(genesisPath(folder), `${JSON.stringify(genesis)}\n`);
-	return genesis;
+	// A new chain has the newest rules; one that is kept has those that it began with.
+	const made: Genesis = { hardfork: "Osaka", ...genesis };
+	await writeDurably(genesisPath(folder), `${JSON.stringify(made)}\n`);
+	return made;
 }
 
 const genesisPath = (folder: string) => join(folder, "genesis.json");

@@ -2,6 +2,7 @@
 // of its error again.
 import { BaseError, decodeErrorResult, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { attestationsAbi } from "../abi/attestations-abi.ts";
 import { disputesAbi } from "../abi/disputes-abi.ts";
 import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
 import { judgeAbi } from "../abi/judge-abi.ts";
@@ -42,6 +43,7 @@ const EVERY_ERROR = [
 	...disputesAbi,
 	...judgeAbi,
 	...wireJudgeAbi,
+	...attestationsAbi,
 ].filter(({ type }) => type === "error");
 
 function revertOf({ data: given }: RpcRefusal) {

@@ -9,6 +9,8 @@ import { toHex } from "./hex.ts";
 const TAG = "assay/device/1";
 /** By which the Registry tells this way to name a device from others. */
 export const DEVICE_SCHEMA = toHex(keccak(utf8ToBytes(TAG)));
+/** The other way: by the key in the silicon, whose hash (assay/device-key/1) is the commitment itself. docs/attestation.md. */
+export const DEVICE_KEY_SCHEMA = toHex(keccak(utf8ToBytes("assay/device-key/1")));
 const MAX_CHARACTERS = 128;
 
 /** One spelling of a UUID: case and blanks do not make another device. Text of a provider: hostile. */

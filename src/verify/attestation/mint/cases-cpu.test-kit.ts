@@ -35,13 +35,24 @@ import { type MintedCase, minted } from "./minted-case.test-kit.ts";
 
 type ChangeQuote = (quote: QuotePlan, collateral: CollateralPlan) => void;
 
-const judged = (tee: "sgx" | "tdx", name: string, code: string | null, change: ChangeQuote, at?: string): MintedCase =>
-	minted(`${tee}: ${name}`, code, at, (settings) => {
+const judged = (
+	tee: "sgx" | "tdx",
+	name: string,
+	code: string | null,
+	change: ChangeQuote,
+	at?: string,
+): MintedCase => {
+	const evidence = () => {
 		const [plan, collateral] = [quotePlan(tee), collateralPlan(tee)];
 		change(plan, collateral);
-		const question = { ask: "tcb" as const, reportData: REPORT_DATA, collateral: mintCollateral(collateral) };
-		return verifyQuote(mintQuote(plan), question, settings);
+		return { quote: mintQuote(plan), collateral: mintCollateral(collateral) };
+	};
+	const one = minted(`${tee}: ${name}`, code, at, (settings) => {
+		const { quote, collateral } = evidence();
+		return verifyQuote(quote, { ask: "tcb", reportData: REPORT_DATA, collateral }, settings);
 	});
+	return { ...one, evidence };
+};
 
 const tdx = (name: string, code: string | null, change: ChangeQuote, at?: string): MintedCase =>
 	judged("tdx", name, code, change, at);

@@ -7,6 +7,8 @@ export interface MintedCase {
 	readonly code: string | null;
 	readonly at: string;
 	readonly judge: (settings: AttestationSettings) => AttestationVerdict;
+	/** Of quotes: what is judged, for those who judge it elsewhere. */
+	readonly evidence?: () => { readonly quote: Uint8Array; readonly collateral: Uint8Array };
 }
 
 /** Most are judged at noon of this day. */
