@@ -8,6 +8,7 @@ import { type JobsReport, type KindReport, type PartyReport, simulateJobs } from
 interface Asked {
 	readonly jobs: number;
 	readonly rounds: number;
+	readonly atOnce: number;
 	/** By their names; null: all. */
 	readonly cheats: readonly string[] | null;
 	readonly tries: number;
@@ -16,14 +17,21 @@ interface Asked {
 }
 
 /** True: all is as the page says. */
-export async function simulateJobMarket({ jobs, rounds, cheats, tries, seed, isJson }: Asked): Promise<boolean> {
-	const paper = PAPER_CHEATS.map((cheat) => {
+export async function simulateJobMarket({
+	jobs,
+	rounds,
+	atOnce,
+	cheats,
+	tries,
+	seed,
+	isJson,
+}: Asked): Promise<boolean> {
+	const paper = (tries === 0 ? [] : PAPER_CHEATS).map((cheat) => {
 		console.error(`on paper: ${cheat.name}`);
 		return campaignOf(cheat, { tries, seed });
 	});
 	const network = await simulateJobs({
-		jobs,
-		rounds,
+		...{ jobs, rounds, atOnce },
 		...(cheats && { cheats }),
 		onProgress: (line) => console.error(line),
 	});

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "../../src/api/types.ts";
 import { readEvents } from "../../src/chain/contracts/contracts.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
+import type { JobDesk } from "../../src/provider/jobs/job-desk.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { type Customer, submit, TOY_SEGMENTS, toyJob, upload } from "./customer.ts";
 import { CUSTOMER_CHEATS } from "./customer-cheats.ts";
@@ -17,6 +18,8 @@ export interface SimulateJobs {
 	readonly jobs: number;
 	/** How often every cheater comes; 1 unless given. */
 	readonly rounds?: number;
+	/** Rounds that come together; 1 unless given. They wait for their deadlines side by side. */
+	readonly atOnce?: number;
 	/** Default: all. */
 	readonly cheats?: readonly string[];
 	readonly onProgress?: (line: string) => void;
@@ -108,17 +111,26 @@ async function endOf({ validator }: JobMarket, jobs: readonly Job[], { party, ch
 	return { outcomes, ended: cheat === null ? null : ended() };
 }
 
-/** A provider that cheats audits nothing: what it earned as an honest auditor would hide what its lie brings. */
+/**
+ * A provider that cheats audits nothing: what it earned as an honest auditor would hide what its lie brings. It says so at once, like an owner whose limits
+ * an offer passes: another is asked without a wait.
+ */
 function cheatOnly(cheat: NetworkCheat): NetworkCheat {
 	if (cheat.party === "auditor") return cheat;
 	return {
 		...cheat,
+		desk: (honest, api) => {
+			const own = cheat.desk?.(honest, api) ?? honest;
+			const offer: JobDesk["offer"] = async (asked, signal) => {
+				if (asked.audit === null) return own.offer(asked, signal);
+				await honest.decline(asked, "it audits nothing");
+				throw new AssayError("JOB_DECLINED", "it audits nothing");
+			};
+			return { ...own, offer };
+		},
 		handlers: (honest) => {
 			const own = cheat.handlers?.(honest) ?? honest;
-			const job: Handlers["job"] = async (asked) => {
-				if (asked.audit !== null) throw new AssayError("JOB_DECLINED", "it audits nothing");
-				await own.job!(asked);
-			};
+			const job: Handlers["job"] = (asked) => (asked.audit === null ? own : honest).job!(asked);
 			return { ...own, job };
 		},
 	};
@@ -139,6 +151,7 @@ class Simulation {
 	private readonly kinds = new Map<string, JobKind>();
 	private readonly over = new Map<string, Job>();
 	private readonly gone = new Set<Cast>();
+	private readonly tried = new Set<Cast>();
 
 	constructor(market: JobMarket, customer: Customer) {
 		this.market = market;
@@ -197,7 +210,7 @@ class Simulation {
 		const parts = jobs.flatMap(({ record }) => record.parts);
 		const left: Cast[] = [];
 		for (const one of this.cast) {
-			if (one.cheat?.party !== "provider" || this.gone.has(one)) continue;
+			if (one.cheat?.party !== "provider" || this.gone.has(one) || this.tried.has(one)) continue;
 			const rows = await this.market.validator.store.jobs.partsOf([one.party.id]);
 			const had = one.cheat.mayEarn
 				? rows.some(({ outcome }) => outcome === "lost" || outcome === "late")
@@ -205,7 +218,8 @@ class Simulation {
 					parts.some(
 						({ provider, state }) => provider === one.party.id && (state === "running" || state === "claimed"),
 					);
-			if (!had) left.push(one);
+			if (had) this.tried.add(one);
+			else left.push(one);
 		}
 		return left;
 	}
@@ -258,10 +272,13 @@ export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 		for (let i = 0; i < AUDITORS; i++) await simulation.join(`honest auditor ${i + 1}`, null, true);
 		const paid = { customer: await market.worth(customer.account.address), validator: 0n };
 		paid.validator = await market.worth(market.validatorAccount);
-		for (let round = 1; round <= (o.rounds ?? 1); round++) {
-			for (const cheat of cheats)
-				await simulation.join(round === 1 ? cheat.name : `${cheat.name} ${round}`, cheat, cheat.party === "auditor");
-			say(`round ${round}: ${simulation.cast.length} providers after ${took().toFixed(0)} s`);
+		const { rounds = 1, atOnce = 1 } = o;
+		for (let first = 1; first <= rounds; first += atOnce) {
+			const last = Math.min(rounds, first + atOnce - 1);
+			for (let round = first; round <= last; round++)
+				for (const cheat of cheats)
+					await simulation.join(round === 1 ? cheat.name : `${cheat.name} ${round}`, cheat, cheat.party === "auditor");
+			say(`rounds to ${last}: ${simulation.cast.length} providers after ${took().toFixed(0)} s`);
 			await simulation.allTried(o.jobs, say);
 			await simulation.retire();
 		}

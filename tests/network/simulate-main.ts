@@ -1,5 +1,5 @@
 // npm run simulate [-- --providers 1000 --cheaters 0.3 --validators 1 --processes 2 --json]
-// npm run simulate -- --jobs 6 [--rounds 1 --cheat NAME --tries 1000 --seed 1 --json]: cheaters of jobs instead, on paper and in a network (tests/jobs/).
+// npm run simulate -- --jobs 6 [--rounds 1 --at-once 1 --cheat NAME --tries 1000 --seed 1 --json]: cheaters of jobs instead, on paper and in a network (tests/jobs/).
 // Exit code 0: every cheater was caught and no honest provider accused; 1: not so; 64: it was asked wrongly.
 import { parseArgs } from "node:util";
 import { simulateJobMarket } from "../jobs/simulate-jobs-main.ts";
@@ -24,6 +24,7 @@ const { values } = parseArgs({
 		json: { type: "boolean", default: false },
 		jobs: { type: "string" },
 		rounds: { type: "string", default: "1" },
+		"at-once": { type: "string", default: "1" },
 		cheat: { type: "string", multiple: true },
 		tries: { type: "string", default: "1000" },
 		seed: { type: "string", default: "1" },
@@ -33,8 +34,10 @@ if (values.jobs !== undefined) {
 	const isRight = await simulateJobMarket({
 		jobs: numberOf(values.jobs, "jobs", 1, 1000),
 		rounds: numberOf(values.rounds, "rounds", 1, 1000),
+		atOnce: numberOf(values["at-once"], "at-once", 1, 1000),
 		cheats: values.cheat ?? null,
-		tries: numberOf(values.tries, "tries", 1, 1_000_000),
+		// 0: none on paper.
+		tries: numberOf(values.tries, "tries", 0, 1_000_000),
 		seed: numberOf(values.seed, "seed", 0, 2 ** 31),
 		isJson: values.json,
 	});

@@ -1,5 +1,6 @@
 // Draws that anyone draws again: the same every time, by weight, without two of one; whatever a validator changes afterwards is named.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { u32 } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
@@ -7,7 +8,9 @@ import {
 	type Candidate,
 	drawFault,
 	drawFrom,
+	drawSeed,
 	drawWindows,
+	isAuditedByChance,
 	listHash,
 	NO_BLOCK,
 	recordDraw,
@@ -43,6 +46,52 @@ test("a draw is the same for everybody, and another for another part, attempt, r
 		LIST.map(({ provider }) => provider),
 	);
 	assert.deepEqual(drawFrom([], seedOf(1), 2), []);
+});
+
+/** docs/jobs.md §10 once more, by other means. */
+const h = (tag: string, ...parts: readonly Uint8Array[]): Buffer => {
+	const name = createHash("sha256").update(tag).digest();
+	return createHash("sha256")
+		.update(Buffer.concat([name, name, ...parts]))
+		.digest();
+};
+const bytes = (name: string) => Buffer.from(name, "hex");
+const pickOf = (seed: Uint8Array, turn: number, most: number): number =>
+	Number(h("assay/job-pick/1", seed, u32(turn)).readBigUInt64BE() % BigInt(most));
+
+test("list, seed and picks are the bytes that the page says", () => {
+	const list = LIST.map((one, i) => ({ ...one, weightPpm: 1_000_000 + i }));
+	const leaves = list.map(({ provider, weightPpm }) => Buffer.concat([bytes(provider), u32(weightPpm)]));
+	const hash = h("assay/job-list/1", u32(list.length), ...leaves).toString("hex");
+	assert.equal(listHash(list), hash);
+	const place = [bytes(FOR.job), u32(FOR.part), u32(FOR.attempt), u32(FOR.role)];
+	const seed = h("assay/job-draw/1", ...place, bytes(hash), bytes(SECRET), bytes(BLOCK));
+	assert.deepEqual(Buffer.from(drawSeed(FOR, hash, SECRET, BLOCK)), seed);
+	const left = [...list];
+	const drawn = drawFrom(list, seed, list.length).map((one, turn) => {
+		let at = pickOf(
+			seed,
+			turn,
+			left.reduce((sum, { weightPpm }) => sum + weightPpm, 0),
+		);
+		const i = left.findIndex(({ weightPpm }) => {
+			at -= weightPpm;
+			return at < 0;
+		});
+		assert.equal(one, left.splice(i, 1)[0]!.provider, `pick ${turn}`);
+		return one;
+	});
+	assert.equal(drawn.length, list.length);
+	// The turn that no window has, and a chance in ppm: never at 0, always at a million, and below the number that was drawn.
+	const chance = pickOf(seed, 0xffff_ffff, 1_000_000);
+	for (const [ppm, isAudited] of [
+		[0, false],
+		[chance, false],
+		[chance + 1, true],
+		[1_000_000, true],
+	] as const)
+		assert.equal(isAuditedByChance(seed, ppm), isAudited);
+	assert.equal(secretCommitment(SECRET), h("assay/job-secret/1", bytes(SECRET)).toString("hex"));
 });
 
 test("each is drawn by its weight", () => {

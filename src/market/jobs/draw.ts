@@ -1,7 +1,7 @@
 // Who works, who audits, and what is run again: drawn so that everybody can draw it once more, docs/jobs.md §10. The list of who may be drawn is
 // hashed and published first; the seed then holds a secret that the validator committed to before, and a block that came after. Whoever could
 // choose one of them did not know the others. Without a chain the block is 32 zeros: then the secret alone stands, and the record says so. Pure.
-import { bytesToHex, concatBytes, hexToBytes, u32 } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, hexToBytes, u32, writeU32 } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
 
 /** One that may be drawn, with what its reputation gives it: 1,000,000 is plain. */
@@ -54,8 +54,13 @@ function isProper(list: readonly Candidate[]): boolean {
 }
 
 export function listHash(list: readonly Candidate[]): string {
-	const leaves = list.map(({ provider, weightPpm }) => concatBytes(bytes32(provider), u32(weightPpm)));
-	return bytesToHex(tagged("assay/job-list/1", u32(list.length), ...leaves));
+	// Lists have thousands, and each job has two.
+	const leaves = new Uint8Array(36 * list.length);
+	for (const [i, { provider, weightPpm }] of list.entries()) {
+		leaves.set(bytes32(provider), 36 * i);
+		writeU32(leaves, 36 * i + 32, weightPpm);
+	}
+	return bytesToHex(tagged("assay/job-list/1", u32(list.length), leaves));
 }
 
 export function drawSeed(of: DrawFor, list: string, secret: string, block: string): Uint8Array {

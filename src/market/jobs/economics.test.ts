@@ -25,6 +25,7 @@ test("a skipped tenth is found with 81 % by 16 drawn windows; by two providers f
 	assert.equal(chanceOfSkip(OPTIMISTIC, 0.1, P.jobAuditPpm), 0.1);
 	for (const method of [SAMPLED, REDUNDANT, OPTIMISTIC]) assert.equal(chanceOfSkip(method, 0, P.jobAuditPpm), 0);
 	assert.equal(chanceOfSkip({ name: "sampled", count: 0 }, 0.5, P.jobAuditPpm), 0);
+	assert.equal(chanceOfSkip(SAMPLED, 1.5, P.jobAuditPpm), 1, "more than all is all");
 	assert.equal(chanceOfOne(SAMPLED, 5, 400, P.jobAuditPpm), 0.2);
 	assert.equal(chanceOfOne(SAMPLED, 50, 400, P.jobAuditPpm), 1);
 	assert.equal(chanceOfOne(REDUNDANT, 5, 400, P.jobAuditPpm), 1);
@@ -65,16 +66,26 @@ test("trust makes audits rarer, never so rare that a lie pays; a conviction doub
 	assert.equal(auditChancePpm(11, sums, P), 90_910);
 	assert.equal(auditChancePpm(1_000_000, sums, P), 83_334, "C / (B + R)");
 	assert.equal(auditChancePpm(0, { ...sums, bondMicros: 0, rewardMicros: 0 }, P), 1_000_000);
+	assert.equal(auditChancePpm(0, { costMicros: 1, rewardMicros: 1, bondMicros: 0 }, P), 1_000_000);
 	const input = { rewardMicros: 1000, auditMicros: 10, gasMicros: 0, convictions: 0 };
 	assert.equal(bondMicros(OPTIMISTIC, input, P), 9000, "p·(B + R) = R");
 	assert.equal(bondMicros(SAMPLED, input, P), 500);
 	assert.equal(bondMicros(SAMPLED, { ...input, auditMicros: 400 }, P), 1600);
 	assert.equal(bondMicros(SAMPLED, { ...input, gasMicros: 1001 }, P), 40 + 1202);
 	assert.equal(bondMicros(SAMPLED, { ...input, convictions: 2 }, P), 2000);
+	assert.equal(bondMicros(SAMPLED, { ...input, convictions: 9 }, P), 500 * 2 ** 8, "doubled eight times at most");
+	// To the unit, and in favour of whoever was harmed.
+	assert.equal(bondMicros(SAMPLED, { ...input, rewardMicros: 1001 }, P), 501);
+	assert.equal(bondMicros(SAMPLED, { ...input, rewardMicros: 1, auditMicros: 0 }, P), 1);
+	assert.equal(bondMicros(OPTIMISTIC, input, { ...P, jobAuditPpm: 300_000 }), 2334);
 });
 
 test("a convicted bond is shared to the unit: costs and a fifth first, a quarter each, the rest is burned", () => {
 	assert.deepEqual(convictedShares(1000, 100, P), { accuser: 120 + 220, customer: 220, burned: 440 });
+	assert.deepEqual(convictedShares(1003, 0, P), { accuser: 250, customer: 250, burned: 503 });
+	assert.deepEqual(convictedShares(1000, 101, P), { accuser: 122 + 219, customer: 219, burned: 440 });
+	const least = { jobGasMarginPpm: 1_000_001 };
+	assert.deepEqual(convictedShares(10, 1, least), { accuser: 2 + 2, customer: 2, burned: 4 }, "costs are rounded up");
 	fc.assert(
 		fc.property(fc.integer({ min: 0, max: 1e12 }), fc.integer({ min: 0, max: 1e12 }), (bond, costs) => {
 			const { accuser, customer, burned } = convictedShares(bond, costs, P);
@@ -88,7 +99,9 @@ test("a convicted bond is shared to the unit: costs and a fifth first, a quarter
 test("faster than proven, what audits and validators get", () => {
 	assert.equal(isTooFast(899, 1000, P), true);
 	assert.equal(isTooFast(900, 1000, P), false);
+	assert.equal(isTooFast(900, 1001, P), false, "in doubt it was not");
 	assert.equal(auditMicros(1000, 30, 100, P), 360);
 	assert.equal(auditMicros(1, 1, 100, P), 2, "rounded up: nobody audits for nothing");
 	assert.equal(feeMicros(1000, P), 20);
+	assert.equal(feeMicros(1049, P), 20, "rounded down");
 });

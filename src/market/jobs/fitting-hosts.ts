@@ -79,13 +79,25 @@ export function missOf(
 	if (host.int8OpsPerS <= 0 || host.bytesPerS <= 0) return miss("speed", 0, 1);
 	if (workMs !== null && workMs > mostWorkMs) return miss("minutes", mostWorkMs, workMs);
 	const most = workMs === null ? Number.MAX_SAFE_INTEGER : Math.floor((workMs * params.jobTimePpm) / 1_000_000);
-	if (leastMs(work, host) > most) return miss("time", leastMs(work, host), most);
+	const least = leastMs(work, host);
+	if (least > most) return miss("time", least, most);
 	if (priceMicros !== null && costMicros(work, host) > priceMicros)
 		return miss("price", costMicros(work, host), priceMicros);
 	if (host.reliabilityPpm < params.jobReliabilityPpm)
 		return miss("reliability", host.reliabilityPpm, params.jobReliabilityPpm);
 	if (host.freeBondMicros < bondMicros) return miss("bond", host.freeBondMicros, bondMicros);
 	return host.isFree ? null : miss("busy", 0, 1);
+}
+
+/** Says of each host in turn whether it is the first of its owner and of its network. */
+export function createFirsts(): (host: Pick<JobHost, "owner" | "network">) => boolean {
+	const [owners, networks] = [new Set<string>(), new Set<string>()];
+	return ({ owner, network }) => {
+		if (owners.has(owner) || networks.has(network)) return false;
+		owners.add(owner);
+		networks.add(network);
+		return true;
+	};
 }
 
 /** Those that fit, ascending by name; of one owner, and of one network, the first alone. */
@@ -95,15 +107,11 @@ export function fittingHosts<Host extends JobHost>(
 	limits: JobLimits,
 	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
 ): Host[] {
-	const seen = new Set<string>();
-	return [...hosts]
+	const isFirst = createFirsts();
+	return hosts
+		.filter((host) => missOf(host, work, limits, params) === null)
 		.sort((a, b) => (a.provider < b.provider ? -1 : 1))
-		.filter((host) => {
-			const keys = [`owner ${host.owner}`, `network ${host.network}`];
-			if (missOf(host, work, limits, params) !== null || keys.some((key) => seen.has(key))) return false;
-			for (const key of keys) seen.add(key);
-			return true;
-		});
+		.filter(isFirst);
 }
 
 /** Where nobody fits: the miss that is smallest by its share, of the host that comes nearest; null without hosts. */

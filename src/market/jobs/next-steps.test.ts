@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { JobPart, JobRecord, JobTerms } from "../../protocol/network/job.ts";
 import { DEFAULT_PARAMS as P } from "../params.ts";
 import { newJob } from "./job-rules.ts";
-import { nextLookMs, nextSteps } from "./next-steps.ts";
+import { isAtWork, nextLookMs, nextSteps } from "./next-steps.ts";
 
 const TERMS: JobTerms = {
 	...{ customer: "c", program: "p", inputs: "i", method: { name: "sampled", count: 3 }, segments: 10, parts: 2 },
@@ -82,4 +82,24 @@ test("the next look: a moment after the first thing that time alone changes; nev
 	assert.equal(look({ state: "running", untilMs: 1e9, lastBeatMs: 3 }), BEATS + 4);
 	assert.equal(look({ state: "claimed", untilMs: 60 }, { state: "assigned", untilMs: 50 }), 51);
 	assert.equal(look({ state: "paid", untilMs: 7 }, { state: "refunded", untilMs: 8 }), null);
+});
+
+test("at work: all that is left is the hosts' to do, and nobody has to be drawn or asked", () => {
+	const audit = { auditor: "b", first: 0, count: 1, untilMs: 1, tried: [], answer: null, agrees: null };
+	const running = { state: "running", provider: "a" } as const;
+	const is = (...parts: readonly Partial<JobPart>[]) => isAtWork(jobOf(...parts));
+	assert.equal(is(running), true);
+	assert.equal(is(running, {}), true, "the next part is nobody's before this one has its claim");
+	assert.equal(is({ state: "paid" }, running), true);
+	assert.equal(is({ state: "paid" }, {}), false, "somebody has to be drawn");
+	assert.equal(is({}), false);
+	assert.equal(is({ state: "assigned", provider: "a" }), false, "it is reminded");
+	assert.equal(is({ state: "claimed", provider: "a" }), false, "it is compared");
+	assert.equal(is({ ...running, audits: [audit] }), true);
+	assert.equal(is({ ...running, audits: [{ ...audit, auditor: null }] }), false);
+	const both = (...audits: (typeof audit)[]) => {
+		const job = jobOf({ ...running, audits });
+		return isAtWork({ ...job, terms: { ...job.terms, method: { name: "redundant", count: 2 } } });
+	};
+	assert.deepEqual([both(), both(audit)], [false, true], "the second one has to be drawn first");
 });

@@ -44,6 +44,18 @@ function stepsOf(job: JobRecord, part: JobPart, nowMs: number, params: Params): 
 	return part.isChecked ? [] : [{ kind: "verify", part: at }];
 }
 
+/** Whether all that is left to do now is the hosts': nobody has to be drawn, asked or compared before one of them says something. */
+export function isAtWork(job: JobRecord): boolean {
+	const { name, count } = job.terms.method;
+	const runners = name === "redundant" ? count - 1 : 0;
+	return job.parts.every((part) => {
+		if (part.state === "open") return beginner(job, part) === "nobody";
+		if (part.state === "assigned" || part.state === "claimed") return false;
+		if (part.state !== "running") return true;
+		return part.audits.length >= runners && part.audits.every(({ auditor }) => auditor !== null);
+	});
+}
+
 /** In the order of the parts: an earlier one is settled before a later one. */
 export function nextSteps(job: JobRecord, nowMs: number, params: Params): JobStep[] {
 	return job.parts.flatMap((part) => stepsOf(job, part, nowMs, params));

@@ -7,6 +7,7 @@ import type { Params } from "../params.ts";
 import { auditMicros, bondMicros, chanceOfSkip, feeMicros } from "./economics.ts";
 import {
 	costMicros,
+	createFirsts,
 	fittingHosts,
 	type JobHost,
 	type JobLimits,
@@ -89,16 +90,13 @@ function cheapestOfEach(
 	limits: JobLimits,
 	params: Params,
 ): readonly JobHost[] {
-	const seen = new Set<string>();
+	const isFirst = createFirsts();
 	return hosts
 		.filter((host) => missOf(host, work, limits, params) === null)
-		.sort((a, b) => costMicros(work, a) - costMicros(work, b))
-		.filter(({ owner, network }) => {
-			const keys = [`owner ${owner}`, `network ${network}`];
-			const isNew = !keys.some((key) => seen.has(key));
-			if (isNew) for (const key of keys) seen.add(key);
-			return isNew;
-		});
+		.map((host) => ({ host, cost: costMicros(work, host) }))
+		.sort((a, b) => a.cost - b.cost)
+		.map(({ host }) => host)
+		.filter(isFirst);
 }
 
 /** `hosts` at work count as free: the job waits for them. Throws JOB_NO_PROVIDER, JOB_PRICE. */

@@ -7,6 +7,7 @@ import type { JobSpec } from "../../protocol/network/job-spec.ts";
 import { hex, hostileJson, integer, json, list, oneOf, text } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import type { Sql } from "../postgres/sql.ts";
+import { packList } from "./draw-list.ts";
 import {
 	CLAIM,
 	CLAIM_STATES,
@@ -79,64 +80,66 @@ function isSameRow(a: JobPart, b: JobPart | undefined): boolean {
 	return a.attempt === b.attempt && a.untilMs === b.untilMs && owing(a).join(" ") === owing(b).join(" ");
 }
 
-/** Rows that say the same are not written. */
-async function putParts(sql: Sql, job: string, parts: readonly JobPart[]): Promise<void> {
-	if (parts.length === 0) return;
-	await sql.write(
-		`INSERT INTO job_parts AS p (job, part, state, provider, attempt, until_ms, auditors)
+/** Rows that say the same are not written. `from`: what must be there, before `unnest`; values from `$first` on, after the job's id as $1. */
+const partsStatement = (from: string, first: number): string => {
+	const at = (n: number) => `$${first + n}`;
+	return `INSERT INTO job_parts AS p (job, part, state, provider, attempt, until_ms, auditors)
 		SELECT $1, n.part, n.state, n.provider, n.attempt, n.until_ms, coalesce(string_to_array(nullif(n.auditors, ''), ' '), '{}')
-		FROM unnest($2::integer[], $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[])
+		FROM ${from} unnest(${at(0)}::integer[], ${at(1)}::text[], ${at(2)}::text[], ${at(3)}::integer[], ${at(4)}::bigint[], ${at(5)}::text[])
 			AS n (part, state, provider, attempt, until_ms, auditors)
 		ON CONFLICT (job, part) DO UPDATE SET state = excluded.state, provider = excluded.provider, attempt = excluded.attempt,
 			until_ms = excluded.until_ms, auditors = excluded.auditors
 		WHERE (p.state, p.provider, p.attempt, p.until_ms, p.auditors)
-			IS DISTINCT FROM (excluded.state, excluded.provider, excluded.attempt, excluded.until_ms, excluded.auditors)`,
-		[
-			job,
-			parts.map(({ part }) => integer("a part", part)),
-			parts.map(({ state }) => text("a state", state, 20)),
-			parts.map(({ provider }) => (provider === null ? null : id("a provider's id", provider))),
-			parts.map(({ attempt }) => integer("an attempt", attempt)),
-			parts.map(({ untilMs }) => integer("untilMs", untilMs)),
-			parts.map((part) =>
-				owing(part)
-					.map((one) => id("an auditor's id", one))
-					.join(" "),
-			),
-		],
-	);
-}
+			IS DISTINCT FROM (excluded.state, excluded.provider, excluded.attempt, excluded.until_ms, excluded.auditors)`;
+};
 
-async function putEvents(
-	sql: Sql,
-	{ channel }: StoreContext,
-	job: string,
-	atMs: number,
-	events: readonly NewJobEvent[],
-): Promise<void> {
-	for (const { kind, part = null, detail = {} } of list("events", events, MOST_ROWS)) {
-		const name = text("an event's kind", kind, 80);
-		const told = { providerId: null, detail: { serial: 0, part } };
-		const event = { kind: `job.${name}`, subject: job, atMs, detail: told };
-		await sql.query(
-			`INSERT INTO job_events (job, at_ms, kind, part, detail) VALUES ($1, $2, $3, $4, $5)
-			RETURNING pg_notify($6, jsonb_set($7::jsonb, '{event,detail,detail,serial}', to_jsonb(serial))::text)`,
-			[
-				...[job, integer("atMs", atMs), name, part === null ? null : integer("a part", part)],
-				...[hostileJson("detail", detail), channel, json("an event", { kind: "event", event })],
-			],
-		);
-	}
+const partsValues = (parts: readonly JobPart[]): unknown[] => [
+	parts.map(({ part }) => integer("a part", part)),
+	parts.map(({ state }) => text("a state", state, 20)),
+	parts.map(({ provider }) => (provider === null ? null : id("a provider's id", provider))),
+	parts.map(({ attempt }) => integer("an attempt", attempt)),
+	parts.map(({ untilMs }) => integer("untilMs", untilMs)),
+	parts.map((part) =>
+		owing(part)
+			.map((one) => id("an auditor's id", one))
+			.join(" "),
+	),
+];
+
+/** In their order; whoever listens is told with the serial. Values from `$first` on, after the job's id as $1. */
+const eventsStatement = (from: string, first: number): string => {
+	const at = (n: number) => `$${first + n}`;
+	return `INSERT INTO job_events (job, at_ms, kind, part, detail)
+		SELECT $1, ${at(0)}::bigint, n.kind, n.part, n.detail::jsonb
+		FROM ${from} unnest(${at(1)}::text[], ${at(2)}::integer[], ${at(3)}::text[]) WITH ORDINALITY AS n (kind, part, detail, place)
+		ORDER BY n.place
+		RETURNING pg_notify(${at(4)}, jsonb_build_object('kind', 'event', 'event', jsonb_build_object('kind', 'job.' || kind,
+			'subject', job, 'atMs', at_ms, 'detail', jsonb_build_object('providerId', NULL,
+			'detail', jsonb_build_object('serial', serial, 'part', part))))::text)`;
+};
+
+function eventsValues({ channel }: StoreContext, atMs: number, all: readonly NewJobEvent[]): unknown[] {
+	const events = list("events", all, MOST_ROWS);
+	return [
+		atMs,
+		events.map(({ kind }) => text("an event's kind", kind, 80)),
+		events.map(({ part = null }) => (part === null ? null : integer("a part", part))),
+		events.map(({ detail = {} }) => hostileJson("detail", detail)),
+		channel,
+	];
 }
 
 async function putDraws(sql: Sql, job: string, draws: readonly JobDraw[]): Promise<void> {
 	for (const { part, attempt, role, turn, listHash, body } of list("draws", draws, MOST_ROWS)) {
+		const { list: own, ...rest } = body as Record<string, Json>;
+		const packed = packList(own);
 		const written = await sql.write(
-			`INSERT INTO job_draws AS d (job, part, attempt, role, turn, list_hash, body) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = d.body || excluded.body WHERE d.list_hash = excluded.list_hash`,
+			`INSERT INTO job_draws AS d (job, part, attempt, role, turn, list_hash, body, list) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = d.body || excluded.body, list = coalesce(excluded.list, d.list)
+			WHERE d.list_hash = excluded.list_hash`,
 			[
 				...[job, ...place(part, attempt), integer("a role", role, 0, 2), integer("a turn", turn)],
-				...[id("a list's hash", listHash), json("a draw", body, LARGE_CHARS)],
+				...[id("a list's hash", listHash), json("a draw", packed === null ? body : rest, LARGE_CHARS), packed],
 			],
 		);
 		if (written !== 1) throw new AssayError("STORE_CONFLICT", "the list of this draw was published and is another one");
@@ -187,36 +190,45 @@ async function putFraud(sql: Sql, job: string, { file, ...fraud }: NonNullable<J
 	);
 }
 
+/** It locks the row before anything else is written, so that serials of one job's events grow in the order in which they can be seen. */
+const CHANGE = `UPDATE jobs SET record = $3, version = version + 1, is_over = $4, ended_at_ms = CASE WHEN $4 THEN coalesce(ended_at_ms, $5) END
+	WHERE id = $1 AND version = $2 RETURNING ${SUMMARY}`;
+const CHANGE_VALUES = 5;
+
+/**
+ * The same as one statement, which most changes are: as many of them a second as signs of life and transitions of all jobs, and each way to the
+ * database and back holds a connection. Parts and events are written only with a changed job before them.
+ */
+function changeStatement(hasParts: boolean, hasEvents: boolean): string {
+	const first = CHANGE_VALUES + 1;
+	const parts = hasParts ? `, parts AS (${partsStatement("changed,", first)})` : "";
+	const events = hasEvents ? `, told AS (${eventsStatement("changed,", first + (hasParts ? 6 : 0))})` : "";
+	return `WITH changed AS (${CHANGE})${parts}${events} SELECT * FROM changed`;
+}
+
 /** Null: another change came first, and nothing was written. */
 export async function changeJob(context: StoreContext, change: JobChange): Promise<JobSummary | null> {
 	const job = id("a job's id", change.id);
 	const atMs = integer("atMs", change.atMs);
-	const values = [
-		job,
-		integer("a version", change.version),
-		recordJson(job, change.record),
-		isOver(change.record),
-		atMs,
-	];
+	const { before, record, draws = [], claims = [], outcomes = [], events = [], fraud } = change;
+	const values = [job, integer("a version", change.version), recordJson(job, record), isOver(record), atMs];
+	const parts = record.parts.filter((part) => !isSameRow(part, before?.parts[part.part]));
+	const partRows = parts.length === 0 ? [] : partsValues(parts);
+	const eventRows = events.length === 0 ? [] : eventsValues(context, atMs, events);
+	if (draws.length + claims.length + outcomes.length === 0 && fraud === undefined) {
+		const statement = changeStatement(parts.length > 0, events.length > 0);
+		const [row] = await context.database.statement<JobSummary>(statement, [...values, ...partRows, ...eventRows]);
+		return row ?? null;
+	}
 	return await context.database.transaction(async (sql) => {
-		// First of all: it locks the row, so that serials of one job's events grow in the order in which they can be seen.
-		const [row] = await sql.query<JobSummary>(
-			`UPDATE jobs SET record = $3, version = version + 1, is_over = $4, ended_at_ms = CASE WHEN $4 THEN coalesce(ended_at_ms, $5) END
-			WHERE id = $1 AND version = $2 RETURNING ${SUMMARY}`,
-			values,
-		);
+		const [row] = await sql.query<JobSummary>(CHANGE, values);
 		if (row === undefined) return null;
-		const { before, record } = change;
-		await putParts(
-			sql,
-			job,
-			record.parts.filter((part) => !isSameRow(part, before?.parts[part.part])),
-		);
-		await putDraws(sql, job, change.draws ?? []);
-		await putClaims(sql, job, change.claims ?? []);
+		if (parts.length > 0) await sql.write(partsStatement("", 2), [job, ...partRows]);
+		await putDraws(sql, job, draws);
+		await putClaims(sql, job, claims);
 		await putOutcomes(sql, change);
-		if (change.fraud !== undefined) await putFraud(sql, job, change.fraud);
-		await putEvents(sql, context, job, atMs, change.events ?? []);
+		if (fraud !== undefined) await putFraud(sql, job, fraud);
+		if (events.length > 0) await sql.query(eventsStatement("", 2), [job, ...eventRows]);
 		return row;
 	});
 }
@@ -252,8 +264,8 @@ export async function createJob(
 			values,
 		);
 		if (written === 0) return false;
-		await putParts(sql, job.id, record.parts);
-		await putEvents(sql, context, job.id, atMs, job.events ?? []);
+		await sql.write(partsStatement("", 2), [job.id, ...partsValues(record.parts)]);
+		await sql.query(eventsStatement("", 2), [job.id, ...eventsValues(context, atMs, job.events ?? [])]);
 		return true;
 	});
 }

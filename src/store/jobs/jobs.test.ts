@@ -167,6 +167,29 @@ onBothServers((server) => {
 		assert.deepEqual(await store.jobs.draws(job.id), [drawOf("list", { drawn: [host] })]);
 	});
 
+	test("the list of a draw comes back as it was published, and only where it is wanted once there is a block", async () => {
+		const plain = [
+			{ provider: idOf("a"), weightPpm: 1 },
+			{ provider: host, weightPpm: 2 ** 32 - 1 },
+		];
+		const odd = [[], ["a"], [{ ...plain[0]!, more: 1 }], [{ provider: host, weightPpm: -1 }], null] as const;
+		for (const [i, list] of [plain, ...odd].entries()) {
+			const { job } = await create(`list ${i}`);
+			const change = (version: number, body: JobDraw["body"]) =>
+				store.jobs.change({ id: job.id, version, record: job.record, atMs: 20, draws: [drawOf("list", body)] });
+			assert.ok(await change(1, { list: list as never, block: null, accounts: {} }));
+			const draw = (withList: boolean) => store.jobs.draw(job.id, { part: 0, attempt: 1, role: 0 }, { withList });
+			for (const withList of [false, true])
+				assert.deepEqual((await draw(withList))?.body, { list, block: null, accounts: {} });
+			assert.ok(await change(2, { block: "b", drawn: [host] }));
+			const whole = { list, block: "b", accounts: {}, drawn: [host] };
+			assert.deepEqual(await store.jobs.draws(job.id), [drawOf("list", whole as never)]);
+			assert.deepEqual((await draw(true))?.body, whole);
+			const { list: _, ...rest } = whole;
+			assert.deepEqual((await draw(false))?.body, rest);
+		}
+	});
+
 	test("who has a part or owes an answer is busy, and nobody else", async () => {
 		const { job } = await create("busy");
 		const audit = (auditor: string | null, answer: string | null): JobAudit => ({

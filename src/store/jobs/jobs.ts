@@ -6,6 +6,7 @@ import { hex, integer, list } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import { type Query, readPage } from "../page.ts";
 import { changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
+import { unpackList } from "./draw-list.ts";
 import {
 	CLAIM,
 	DRAW,
@@ -127,31 +128,34 @@ function jobsUnderWay({ database }: StoreContext) {
 	};
 }
 
+type PackedDraw = JobDraw & { readonly list: Buffer | null };
+
+const unpackDraw = ({ list: packed, ...draw }: PackedDraw): JobDraw =>
+	packed === null ? draw : { ...draw, body: { ...(draw.body as object), list: unpackList(packed) } };
+
 /** What everybody may read. */
 function publicRows({ database }: StoreContext) {
 	return {
-		draws: (job: string) =>
-			database.read<JobDraw>(`SELECT ${DRAW} FROM job_draws WHERE job = $1 ORDER BY part, attempt, role, turn`, [
-				id("a job's id", job),
-			]),
-		/** One of them; what `without` names is left out of its body once that has a block. */
+		draws: async (job: string): Promise<readonly JobDraw[]> =>
+			(
+				await database.read<PackedDraw>(
+					`SELECT ${DRAW}, list FROM job_draws WHERE job = $1 ORDER BY part, attempt, role, turn`,
+					[id("a job's id", job)],
+				)
+			).map(unpackDraw),
+		/** One of them; its list is left out once it has a block, unless it is wanted. */
 		async draw(
 			job: string,
 			{ part, attempt, role }: Pick<JobDraw, "part" | "attempt" | "role">,
-			{ without = [] }: { readonly without?: readonly string[] } = {},
+			{ withList = true }: { readonly withList?: boolean } = {},
 		): Promise<JobDraw | null> {
-			const rows = await database.read<JobDraw>(
-				`SELECT part, attempt, role, turn, list_hash, CASE WHEN body->>'block' IS NULL THEN body ELSE body - $5::text[] END AS body
+			const rows = await database.read<PackedDraw>(
+				`SELECT part, attempt, role, turn, list_hash, CASE WHEN $5 OR body->>'block' IS NULL THEN body ELSE body - 'list' END AS body,
+					CASE WHEN $5 OR body->>'block' IS NULL THEN list END AS list
 				FROM job_draws WHERE job = $1 AND part = $2 AND attempt = $3 AND role = $4 ORDER BY turn LIMIT 1`,
-				[
-					id("a job's id", job),
-					integer("a part", part),
-					integer("an attempt", attempt),
-					role,
-					list("names", without, 10),
-				],
+				[id("a job's id", job), integer("a part", part), integer("an attempt", attempt), role, withList],
 			);
-			return rows[0] ?? null;
+			return rows[0] === undefined ? null : unpackDraw(rows[0]);
 		},
 
 		async claim(hash: string): Promise<JobClaimRow | null> {

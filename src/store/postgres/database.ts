@@ -14,6 +14,8 @@ import { inTransaction, type Sql, sqlOn, types } from "./sql.ts";
 export interface Database extends Sql {
 	/** Idempotent: tried again after a lost connection. */
 	read<Row = never>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+	/** One statement that is a transaction by itself: run again as those are. */
+	statement<Row = never>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 	/** All or nothing; `work` may run more than once and must have no other effects. */
 	transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 	/** Calls back for every notification on the channel; `onGap` when some may have been missed. */
@@ -135,6 +137,7 @@ export function openDatabase(o: DatabaseOptions): Database {
 	return {
 		query: (text, values) => query(ONCE, text, values),
 		read: (text, values) => query(LOST, text, values),
+		statement: (text, values) => query(CLASH, text, values),
 		write: (text, values) => tried(ONCE, () => withClient((client) => sqlOn(client).write(text, values))),
 		transaction: (work) => tried(CLASH, () => withClient((client) => inTransaction(client, work))),
 		async listen(channel, onPayload, onGap) {

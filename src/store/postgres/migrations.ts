@@ -17,6 +17,7 @@ import { jobs } from "./migrations/011-jobs.ts";
 import { jobAnswers } from "./migrations/012-job-answers.ts";
 import { jobTakers } from "./migrations/013-job-takers.ts";
 import { deviceKeys } from "./migrations/014-device-keys.ts";
+import { drawLists } from "./migrations/015-draw-lists.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 12, name: "job-answers", sql: jobAnswers },
 	{ number: 13, name: "job-takers", sql: jobTakers },
 	{ number: 14, name: "device-keys", sql: deviceKeys },
+	{ number: 15, name: "draw-lists", sql: drawLists },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

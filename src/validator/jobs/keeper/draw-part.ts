@@ -41,7 +41,7 @@ type Place = Pick<DrawFor, "part" | "attempt" | "role">;
 
 /** Without its list once somebody is drawn. */
 const findDraw = ({ store }: JobContext, job: string, place: Place): Promise<JobDraw | null> =>
-	store.jobs.draw(job, place, { without: ["list"] });
+	store.jobs.draw(job, place, { withList: false });
 
 /** The list of a draw. */
 export async function listOf({ store }: JobContext, job: string, place: Place): Promise<readonly Candidate[]> {

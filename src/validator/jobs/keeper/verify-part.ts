@@ -15,7 +15,7 @@ import { auditHolder } from "../blobs/blob-holders.ts";
 import { nextAuditor } from "./audit-draw.ts";
 import { checkedPay } from "./audit-pay.ts";
 import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
-import { goOnDrawing, knownDraw } from "./draw-part.ts";
+import { goOnDrawing } from "./draw-part.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
@@ -55,11 +55,9 @@ export async function verifyPart(context: JobContext, job: Job, number: number):
 	/** What is run again, and whether, is drawn once the claim is there. */
 	const isFresh = part.state === "claimed" && (isRedundant || part.audits.length === 0);
 	const place = { part: number, attempt: part.attempt, role: 2 } as const;
-	if (isFresh) {
-		const drawn = await goOnDrawing(context, job, place, { list: async () => [] });
-		if (drawn === null || drawn === "nobody") return false;
-	}
-	const seed = isFresh ? (await knownDraw(context, job, place))!.seed : null;
+	const drawn = isFresh ? await goOnDrawing(context, job, place, { list: async () => [] }) : null;
+	if (isFresh && (drawn === null || drawn === "nobody")) return false;
+	const seed = drawn === null || drawn === "nobody" ? null : drawn.seed;
 	const view: PartView = {
 		part,
 		method,

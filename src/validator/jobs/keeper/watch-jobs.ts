@@ -1,6 +1,6 @@
 // Keeps the jobs going: looks at each when somebody says so, when its time has come, and every few seconds in any case. One process at a time does it (a
 // lease), with a chain the one that sends; what is open is read from the store, so that it goes on after any restart.
-import { nextLookMs } from "../../../market/jobs/next-steps.ts";
+import { isAtWork, nextLookMs } from "../../../market/jobs/next-steps.ts";
 import { repeat } from "../../../platform/repeat.ts";
 import { createSemaphore } from "../../../platform/semaphore.ts";
 import { failure } from "../../validator-context.ts";
@@ -13,6 +13,8 @@ const LIST_EVERY_MS = 1000;
 /** Nobody tells us of a new block, a host that came free, or an agent that dialled in: each is looked at that often, or all of them at this pace. */
 const LOOK_AT_LEAST_EVERY_MS = 2000;
 const MS_A_JOB = 10;
+/** Of those that hosts work at, who say when they are done. */
+const MS_A_JOB_AT_WORK = 40;
 /** Beside those that somebody spoke of: after a restart all are due at once, and others wait for the database too. */
 const MOST_A_WATCH = 64;
 const AT_ONCE = 32;
@@ -24,8 +26,9 @@ interface Look {
 	readonly dueMs: number;
 	/** Of the record that there was nothing to do about but wait; null: not known. */
 	readonly version: number | null;
+	readonly isAtWork: boolean;
 }
-const NEVER: Look = { atMs: 0, dueMs: Number.POSITIVE_INFINITY, version: null };
+const NEVER: Look = { atMs: 0, dueMs: Number.POSITIVE_INFINITY, version: null, isAtWork: false };
 
 export function startJobWatch(
 	context: JobContext,
@@ -55,7 +58,8 @@ export function startJobWatch(
 			if (job === null) looks.delete(id);
 			else {
 				const { record, version } = job;
-				looks.set(id, { ...look, version, dueMs: nextLookMs(record, config.params) ?? Number.POSITIVE_INFINITY });
+				const dueMs = nextLookMs(record, config.params) ?? Number.POSITIVE_INFINITY;
+				looks.set(id, { ...look, version, dueMs, isAtWork: isAtWork(record) });
 			}
 		} catch (error) {
 			if (!context.stopping.aborted) onError(error);
@@ -90,11 +94,12 @@ export function startJobWatch(
 	}
 
 	function dueAt(nowMs: number): string[] {
-		const restMs = Math.max(LOOK_AT_LEAST_EVERY_MS, MS_A_JOB * looks.size);
+		const restMs = (msAJob: number) => Math.max(LOOK_AT_LEAST_EVERY_MS, msAJob * looks.size);
+		const [soon, later] = [restMs(MS_A_JOB), restMs(MS_A_JOB_AT_WORK)];
 		const due: string[] = [];
-		for (const [id, { atMs, dueMs }] of looks) {
+		for (const [id, { atMs, dueMs, isAtWork: isQuiet }] of looks) {
 			if (due.length >= MOST_A_WATCH) break;
-			const isDue = (dueMs <= nowMs && atMs < dueMs) || nowMs - atMs >= restMs;
+			const isDue = (dueMs <= nowMs && atMs < dueMs) || nowMs - atMs >= (isQuiet ? later : soon);
 			if (isDue && !running.has(id)) due.push(id);
 		}
 		return due;
