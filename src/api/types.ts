@@ -46,4 +46,6 @@ export type Rental = z.output<typeof rental.rental>;
 export type RollCall = z.output<typeof rollCall.rollCall>;
 export type RollCallAnswer = z.output<typeof rollCall.rollCallAnswer>;
 export type Score = z.output<typeof score.score>;
+export type Attested = z.output<typeof verdict.attested>;
+export type Attestation = z.output<typeof verdict.attestation>;
 export type FigurePoint = z.output<typeof verdict.figurePoint>;

@@ -39,6 +39,13 @@ export function createDeviceStore({ database }: StoreContext) {
 				[list("providers", providerIds, 100_000).map((id) => hex("a provider's id", id, 64))],
 			),
 
+		/** Of many at once; those that have none are left out. */
+		attestationsOf: (providerIds: readonly string[]) =>
+			database.read<{ readonly id: string; readonly attestation: CountedAttestation }>(
+				"SELECT id, attestation FROM providers WHERE id = ANY ($1) AND attestation IS NOT NULL",
+				[list("providers", providerIds, 10_000).map((id) => hex("a provider's id", id, 64))],
+			),
+
 		/** The other active providers that showed one of these UUIDs; empty UUIDs never count. */
 		async othersWith(providerId: string, uuids: readonly string[]): Promise<readonly string[]> {
 			const searched = list("uuids", uuids, 256).map((uuid) => hostileText(uuid, 200));

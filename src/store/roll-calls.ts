@@ -4,6 +4,7 @@ import type { RollCallId } from "../protocol/roll-call/roll-call.ts";
 import { hex, integer } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import { type Query, readPage } from "./page.ts";
+import type { Provider } from "./providers.ts";
 import { lifeOfCalls } from "./roll-call-life.ts";
 import { ID, keyOf, ROW, type RollAnswerRow, type RollAnswerState, type RollCallRow } from "./roll-call-rows.ts";
 
@@ -48,12 +49,12 @@ function whatCame({ database }: StoreContext) {
 		/** By provider. Of a call that is committed to: as far as it has come. */
 		answers: (id: RollCallId, query: Query<Pick<RollAnswerRow, "state">> = {}) => {
 			const [chainId, contract, call] = keyOf(id);
-			return readPage<RollAnswerRow & { readonly name: string }>(
+			return readPage<RollAnswerRow & Pick<Provider, "name" | "attestation">>(
 				database,
 				{
 					name: "roll-call-answers",
 					columns:
-						"a.provider_id, a.state, a.code, a.paid_ppm, a.ms, a.leaf, a.reply, a.files, a.mega_ops, a.bytes, p.name",
+						"a.provider_id, a.state, a.code, a.paid_ppm, a.ms, a.leaf, a.reply, a.files, a.mega_ops, a.bytes, p.name, p.attestation",
 					...{
 						from: "roll_call_answers a JOIN providers p ON p.id = a.provider_id",
 						by: "a.provider_id",

@@ -118,13 +118,13 @@ export async function probeByHand(
 	store: Store,
 	providerId: string,
 	name: string,
-	over: Partial<FinishProbe> & { startedAtMs?: number } = {},
+	over: Partial<FinishProbe> & { startedAtMs?: number; validator?: string } = {},
 ) {
-	const { startedAtMs = 4000, ...finish } = over;
+	const { startedAtMs = 4000, validator = "v", ...finish } = over;
 	await store.leases.acquire(`provider/${providerId}`);
 	try {
 		const probeId = idOf(name, 32);
-		await store.probes.begin({ id: probeId, providerId, validator: "v", startedAtMs });
+		await store.probes.begin({ id: probeId, providerId, validator, startedAtMs });
 		const evidence = await store.evidence.put(probeId, Buffer.from(`evidence of ${name}`));
 		return await store.probes.finish(finishOf(probeId, { evidence, ...finish }));
 	} finally {

@@ -45,7 +45,21 @@ const proven = {
 	memoryBytes: 143_800_000_000,
 	fp16OpsPerS: figure.value,
 	memoryBytesPerS: 4_210_000_000_000,
+	attestation: {
+		...{ level: "none" as const, shown: "measured" as const, isSimulated: true, rounds: 1, guest: null },
+		elsewhere: [{ key: hex("e", 64), providerId: hex("f", 64) }],
+		devices: [
+			{
+				...{ kind: "gpu" as const, key: hex("e", 64), chip: "GH100", driver: "550.90.07", firmware: "96.00.74.00.1a" },
+				level: "measured" as const,
+			},
+		],
+		reasons: [{ code: "RELAYABLE", detail: "no quote" }],
+		says: ["cpu: no /dev/sev-guest"],
+	},
 };
+const { level, shown, isSimulated, elsewhere } = proven.attestation;
+const attestation = { level, shown, isSimulated, elsewhere };
 const holdings = [{ model: "h200", count: 1, figures: { "gemm.fp16": figure.value } }];
 
 export const provider: Provider = {
@@ -104,6 +118,7 @@ export const probe: Probe = {
 	figures: [figure],
 	findings: [{ code: "LOW_SAMPLES", detail: "few" }],
 	devices: [device],
+	attestation: proven.attestation,
 };
 export const rental: Rental = {
 	escrow: null,
@@ -315,6 +330,7 @@ export const rollCall: RollCall = {
 const answered: RollCallAnswer = {
 	...{ providerId: provider.id, name: provider.name, state: "answered", code: null, ms: 17_012, paidPpm: null },
 	...{ megaOps: 21_840_000_000, bytes: 129_000_000_000, files: [{ device: 0, sha256: EVIDENCE, bytes: 60_000 }] },
+	attestation,
 };
 const absent: RollCallAnswer = {
 	...{ ...answered, providerId: hex("9", 64), name: "not there", state: "absent", code: "PROVIDER_BUSY", ms: 12 },
@@ -465,6 +481,7 @@ export const toyHandlers: Handlers = {
 				isValidator: false,
 				providerId: provider.id,
 				name: provider.name,
+				attestation,
 				scores: [5],
 				medianPpm: 5,
 				weightPpm: 5,

@@ -22,6 +22,7 @@ import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { signChainKey } from "../../src/protocol/chain/key-binding.ts";
 import { weightsId } from "../../src/protocol/chain/weights-statement.ts";
 import { withoutLogin } from "../../src/protocol/network/without-login.ts";
+import { attestation, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
 import { accuseSigners } from "../../src/validator/audit/accuse-signers.ts";
 import { auditEpoch } from "../../src/validator/audit/audit-epoch.ts";
 import { archiveSource } from "../../src/validator/audit/audit-source.ts";
@@ -75,6 +76,8 @@ before(async () => {
 		const score = { providerId: idOf(i), atMs: nowMs(), scorePpm, mode: "holistic", terms: terms as unknown as Json };
 		await validator.store.scores.put([score]);
 	}
+	const attested = { attestation: attestation([idOf(9)], { level: "none", isSimulated: true }) };
+	await probeByHand(validator.store, idOf(0), "attested", { ...attested, validator: validator.key });
 	browser = await startBrowser();
 });
 after(async () => {
@@ -209,6 +212,9 @@ test("an epoch goes from open to final before the visitor's eyes, with weights a
 	const right = await rightWeights(0);
 	const table = page.getByRole("region", { name: "Weights and rewards of all accounts" });
 	assert.equal(right.leaves.length, 4, "three providers and the validator, which earns too");
+	const attested = table.locator(".badge", { hasText: "measured" });
+	await attested.getByText("simulated", { exact: true }).waitFor();
+	assert.equal(await attested.count(), 1);
 	for (const { account, weightPpm, earned, total } of right.leaves) {
 		const row = table.getByRole("row").filter({ hasText: shortAccount(account) });
 		const score = (weightPpm / 1e6).toFixed(4);

@@ -1,12 +1,19 @@
 // The dashboard in a real Chromium against a real validator: embedded PostgreSQL, agents over WebSockets, toy engines behind.
 // Each test leaves its providers in the network; the browser's own complaints (policy, exceptions) fail whichever test caused them.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
+import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
+import type { Finding } from "../../src/protocol/probe/verdict.ts";
+import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { createToyHost, mintedBundle, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
 import {
 	createToyLink,
 	eventually,
@@ -25,10 +32,15 @@ let browser: Browser;
 const closing: (() => Promise<void> | void)[] = [];
 before(async () => {
 	await ensureBuilt();
+	const collateral = join(data.path, "collateral.assay");
+	writeFileSync(collateral, mintedBundle());
 	validator = await startToyValidator({
 		dataDir: data.path,
 		name: "the first",
 		params: { retries: 0 },
+		// One of the hosts is a program of its own, which a busy machine may start late.
+		probe: { deadlines: { readyMs: 120_000, answerMs: 120_000 } },
+		collateral: [collateral],
 	});
 	browser = await startBrowser();
 });
@@ -50,7 +62,7 @@ const scored = (id: string) =>
 	});
 
 type AgentOptions = Omit<Parameters<typeof startToyAgent>[0], "url" | "signer">;
-async function join(n: number, options: AgentOptions = {}): Promise<string> {
+async function joinIn(n: number, options: AgentOptions = {}): Promise<string> {
 	const agent = await startToyAgent({ url: validator.url, signer: signerOf(n), ...options });
 	closing.push(() => agent.close());
 	return agent.id;
@@ -75,7 +87,7 @@ test("an empty network is shown as one, and fills by itself", async () => {
 	await page.getByRole("heading", { name: "The network now" }).waitFor();
 	await page.getByText("No GPU is proven yet").waitFor();
 	await page.getByText("No probe yet").waitFor();
-	await scored(await join(11, { name: "honest one" }));
+	await scored(await joinIn(11, { name: "honest one" }));
 	// Nobody reloads: the event stream does it.
 	await page.getByRole("list", { name: "Newest probes" }).getByText("valid", { exact: true }).waitFor();
 	await page.getByRole("link", { name: "Providers", exact: true }).click();
@@ -85,7 +97,7 @@ test("an empty network is shown as one, and fills by itself", async () => {
 test("a live probe from its start to its verdict, then verified here", async () => {
 	const [begin, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	const claim = toyClaimOf("GPU-live");
-	const id = await join(12, {
+	const id = await joinIn(12, {
 		name: "live one",
 		openLink: async () => {
 			await begin.promise;
@@ -152,7 +164,7 @@ test("a live probe from its start to its verdict, then verified here", async () 
 });
 
 test("a cheater is shown with its code, in the list, the feed and on its page", async () => {
-	const id = await join(13, { name: "a cheat", cheat: "smaller-k" });
+	const id = await joinIn(13, { name: "a cheat", cheat: "smaller-k" });
 	await scored(id);
 	const page = await browser.open(`${validator.url}/probes?verdict=invalid`);
 	await page.getByText("ELEMENT_WRONG").first().waitFor();
@@ -194,7 +206,7 @@ test("a provider's page: claimed beside proven, figures, score worked out again,
 });
 
 test("filters, search, order and comparison", async () => {
-	await scored(await join(14, { name: "another honest one" }));
+	await scored(await joinIn(14, { name: "another honest one" }));
 	const page = await browser.open(`${validator.url}/providers`);
 	const table = page.getByRole("region", { name: "Providers" });
 	await table.getByRole("link", { name: "a cheat" }).waitFor();
@@ -229,7 +241,7 @@ test("nothing that a provider says becomes markup", async () => {
 	const claim = toyClaimOf("GPU-evil");
 	const devices = claim.devices.map((device) => ({ ...device, name: "<b onclick=window.hit=1>card</b>" }));
 	const host = { ...claim.host, os: "<svg onload=window.hit=1>", cpu: "javascript:window.hit=1" };
-	const id = await join(15, { name: evil.slice(0, 90), claim: { ...claim, host, devices } });
+	const id = await joinIn(15, { name: evil.slice(0, 90), claim: { ...claim, host, devices } });
 	await scored(id);
 	const page = await browser.open(`${validator.url}/providers?q=${encodeURIComponent("<img")}`);
 	await page.getByRole("link", { name: /^<img src=x/ }).click();
@@ -253,7 +265,7 @@ test("epochs: without a chain there are none, and the page says so", async () =>
 });
 
 test("rent: a key made here, reserved, the way in, released", async () => {
-	const id = await join(16, { name: "to let", rentable: true });
+	const id = await joinIn(16, { name: "to let", rentable: true });
 	await scored(id);
 	const page = await browser.open(`${validator.url}/rent`);
 	await page.getByRole("button", { name: "Create a browser key" }).click();
@@ -269,6 +281,63 @@ test("rent: a key made here, reserved, the way in, released", async () => {
 	await page.getByRole("button", { name: "Release" }).click();
 	await page.locator("[data-rental=ended]").waitFor();
 	assert.equal((await validator.client.getProvider({ params: { id } })).rented, false);
+});
+
+test("an attested host joins: its level, marked simulated, is on every page and in no score; a relayed card counts once", async () => {
+	const host = await createToyHost([toyCard(0)]);
+	closing.push(() => host.close());
+	const { path: command } = await findEngine(hostPlatform());
+	const env = { ...process.env, ...host.env };
+	const openLink = () => createLocalLink({ command, args: ["--no-disk"], env });
+	const told: Finding[] = [];
+	const verdict: AgentHandlers["verdict"] = ({ findings }) => void told.push(...findings);
+	const id = await joinIn(17, { name: "attested one", rentable: true, openLink });
+	const { attestation, scorePpm } = await scored(id);
+	assert.ok(attestation !== null);
+	assert.deepEqual(
+		[attestation.level, attestation.shown, attestation.isSimulated, attestation.elsewhere],
+		["none", "measured", true, []],
+	);
+	const [device] = attestation.devices;
+	assert.deepEqual([device?.chip, device?.level], ["GH100", "measured"]);
+	assert.ok(attestation.reasons.some(({ code }) => code === "SIMULATED_ROOTS"));
+	// In no score: no term of it, and no more than a host of the same engine without such cards.
+	const { terms } = await validator.client.getProviderScore({ params: { id } });
+	assert.doesNotMatch(JSON.stringify(terms), /attest|measured|simulated/i);
+	assert.equal(scorePpm, 0, "a host without a GPU");
+
+	// The vendors' files are in the evidence: whoever has it sees the same, at any time.
+	const [probe] = (await validator.client.listProviderProbes({ params: { id }, query: {} })).rows;
+	const evidence = await validator.client.getProbeEvidence({ params: { id: probe!.id } });
+	const again = verifyEvidence(evidence, { signers: [validator.key] });
+	assert.equal(again.status === "valid" && again.attestation?.shown, "measured");
+
+	const second = await joinIn(18, { name: "relays it", openLink, handlers: { verdict } });
+	const relayed = await scored(second);
+	assert.deepEqual(relayed.attestation?.elsewhere, [{ key: device!.key, providerId: id }]);
+	const [other] = (await validator.client.listProviderProbes({ params: { id: second }, query: {} })).rows;
+	const { findings } = await validator.client.getProbe({ params: { id: other!.id } });
+	const elsewhere = findings.find(({ code }) => code === "DEVICE_ELSEWHERE");
+	assert.match(elsewhere?.detail ?? "", new RegExp(`^simulated: counted already: [0-9a-f]{16} for ${id}$`));
+	await eventually(async () => told.some(({ code }) => code === "DEVICE_ELSEWHERE"));
+	assert.deepEqual((await scored(id)).attestation?.elsewhere, [], "who showed it first is not touched");
+
+	const page = await browser.open(`${validator.url}/`);
+	const badge = page.locator(".badge", { hasText: "measured" }).getByText("simulated", { exact: true });
+	const paths = ["/", "/providers", `/providers/${id}`, "/probes", `/probes/${probe!.id}`, "/rent"];
+	for (const path of [...paths, `/rent?provider=${id}`, `/compare?a=${second}&b=${id}`]) {
+		await page.goto(validator.url + path);
+		await badge.first().waitFor();
+		if (path === `/providers/${id}`) {
+			await page.getByRole("cell", { name: "measured, simulated" }).waitFor();
+			await page.getByRole("cell", { name: device!.firmware! }).waitFor();
+			assert.deepEqual(await seriousFindings(page), []);
+		}
+	}
+	for (const path of [`/providers/${second}`, `/probes/${other!.id}`]) {
+		await page.goto(validator.url + path);
+		await page.getByText("A card counts for one provider, so the level here is none.").waitFor();
+	}
 });
 
 test("by keyboard alone: skip, walk, sort, open", async () => {

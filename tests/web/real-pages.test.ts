@@ -10,6 +10,7 @@ import { formatRate } from "../../src/protocol/format-number.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
+import { attestation } from "../../src/store/sample-rows.test-kit.ts";
 import { sustainedRuns } from "../../src/verify/hardware/throughput-curve.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import {
@@ -143,6 +144,13 @@ test("nothing in any row becomes markup, however it came there", async (t) => {
 	await sql(`UPDATE devices SET ${texts} WHERE provider_id = $2`, [evil, id]);
 	await sql("UPDATE figures SET unit = $1 WHERE provider_id = $2", [evil, id]);
 	await sql("UPDATE holdings SET model = $1 WHERE provider_id = $2", [evil, id]);
+	const card = { chip: evil, driver: evil, firmware: evil };
+	const signed = attestation(["a".repeat(64)]);
+	const guest = { tee: evil, measurement: evil, tcb: evil };
+	const words = { guest, says: [evil], reasons: [{ code: "RELAYABLE", detail: evil }], elsewhere: [] };
+	const shown = { ...signed, devices: [{ ...signed.devices[0], ...card }], ...words };
+	await sql("UPDATE providers SET attestation = $1 WHERE id = $2", [JSON.stringify(shown), id]);
+	await sql("UPDATE probes SET attestation = $1 WHERE id = $2", [JSON.stringify(shown), probeId]);
 	await sql("UPDATE probes SET detail = $1, findings = $3 WHERE id = $2", [
 		evil,
 		probeId,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { ensureBuilt } from "../../scripts/build-web.ts";
+import { attestation, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
 import {
 	CALLED,
 	CHAIN,
@@ -33,6 +34,8 @@ before(async () => {
 			{ id, link: "agent", target: "", name, pricePerHourMicros: 0, rentable: false, ssh: false, claim: null },
 			by,
 		);
+	const shown = attestation([label("card")], { level: "none", isSimulated: true });
+	await probeByHand(store, HOST.key, "attested", { attestation: shown, validator: validator.key });
 	const { file } = toyCall();
 	const sha256 = await store.evidence.keep(file);
 	const nowMs = Date.now();
@@ -76,6 +79,7 @@ test("the list says what the network proved together, and leads to one call", as
 	await page.getByRole("region", { name: "Proved together" }).getByRole("link").click();
 	await page.getByRole("heading", { name: `Roll call ${CALLED.number}` }).waitFor();
 	await page.getByText("PROVIDER_BUSY").waitFor();
+	await page.locator(".badge", { hasText: "measured" }).getByText("simulated", { exact: true }).waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 });
 

@@ -4,6 +4,7 @@ import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { formatScore, shortId } from "../parts/format.ts";
 import { Empty, Panel } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
+import { AttestedBadge } from "../proofs/attested.tsx";
 import { api } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { shortAccount } from "./chain-format.ts";
@@ -100,10 +101,11 @@ function columnsOf({
 	];
 }
 
-const providerCell = ({ providerId, name, account, isValidator }: ChainWeight) => (
+const providerCell = ({ providerId, name, account, isValidator, attestation }: ChainWeight) => (
 	<>
 		{isValidator ? <span class="dim">validator </span> : null}
 		{providerId === null ? null : <a href={`/providers/${providerId}`}>{name || shortId(providerId)}</a>}{" "}
+		<AttestedBadge of={attestation} />{" "}
 		<span class={providerId === null ? "" : "dim minor"}>
 			<Account account={account} />
 		</span>

@@ -2,6 +2,7 @@
 import type { Job, JobDraws } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { Badge, Empty, Id, Panel, Table, Time, type Tone } from "../parts/small.tsx";
+import { AttestedOf } from "../proofs/attested.tsx";
 
 type Part = Job["record"]["parts"][number];
 
@@ -40,7 +41,15 @@ export function PartsPanel({ parts }: { parts: readonly Part[] }) {
 							<td>
 								<PartBadge {...one} />
 							</td>
-							<td>{one.provider === null ? "–" : <Id id={one.provider} href={`/providers/${one.provider}`} />}</td>
+							<td>
+								{one.provider === null ? (
+									"–"
+								) : (
+									<>
+										<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />
+									</>
+								)}
+							</td>
 							<td class="num">{formatCount(one.done)}</td>
 							<td>{checks(one)}</td>
 							<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>

@@ -3,6 +3,7 @@ import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { figureTitle, formatFigure, formatMoney, formatScore, shortId } from "../parts/format.ts";
 import { Empty, PageTitle, Panel, Shown, Table, VerdictBadge } from "../parts/small.tsx";
+import { AttestedBadge } from "../proofs/attested.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
@@ -75,6 +76,15 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 					{both.map((one) => (
 						<td key={one.id} class="num">
 							{one.holdings.map(({ count, model }) => `${count} × ${model}`).join(", ") || "nothing"}
+						</td>
+					))}
+					<td />
+				</tr>
+				<tr>
+					<th scope="row">Attested</th>
+					{both.map((one) => (
+						<td key={one.id} class="num">
+							<AttestedBadge of={one.attestation} />
 						</td>
 					))}
 					<td />

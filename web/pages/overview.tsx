@@ -7,6 +7,7 @@ import { ChainTiles } from "../chain/chain-tiles.tsx";
 import { type FollowedChain, useChain } from "../chain/use-chain.ts";
 import { formatCount, formatSpan } from "../parts/format.ts";
 import { Empty, Failed, Id, PageTitle, Panel, Shown, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { AttestedBadge } from "../proofs/attested.tsx";
 import { api, type Loaded, useEvents, useLoaded, useReloadOn } from "../shell/api.ts";
 
 const FEED_ROWS = 14;
@@ -147,6 +148,7 @@ function ProbesPanel({
 								<li key={probe.id}>
 									<VerdictBadge state={probe.state === "done" ? probe.verdict : probe.state} code={probe.code} />
 									<Id id={probe.id} href={`/probes/${probe.id}`} label="Probe" />
+									<AttestedBadge of={probe.attestation} />
 									<span class="dim feed-what">{probe.state === "running" ? (progress.get(probe.id) ?? "") : ""}</span>
 									<Time atMs={probe.finishedAtMs ?? probe.startedAtMs} />
 								</li>

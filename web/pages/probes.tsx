@@ -4,6 +4,7 @@ import type { Probe } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan, shortId } from "../parts/format.ts";
 import { Empty, Failed, Id, PageTitle, Panel, Pending, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { AttestedPanel } from "../proofs/attested.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
 import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../proofs/probe-events.ts";
@@ -163,6 +164,7 @@ function ProbePage({ id }: { id: string }) {
 				</Panel>
 			)}
 			{shown.figures.length === 0 ? null : <ProvenPanel probe={shown} />}
+			<AttestedPanel of={shown.attestation} />
 		</>
 	);
 }

@@ -22,6 +22,7 @@ import {
 	Time,
 	VerdictBadge,
 } from "../parts/small.tsx";
+import { AttestedPanel } from "../proofs/attested.tsx";
 import { CallBadge } from "../proofs/call-badge.tsx";
 import { claimedAndProven } from "../proofs/claimed-proven.ts";
 import { PeerMap } from "../proofs/peer-map.tsx";
@@ -77,6 +78,7 @@ export default function ProviderPage({ id }: { id: string }) {
 				</p>
 			)}
 			<ClaimedPanel provider={shown} />
+			<AttestedPanel of={shown.attestation} />
 			<div class="columns">
 				<FiguresPanel provider={shown} />
 				<Panel title="Score, term by term">

@@ -96,6 +96,7 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 			narrowRem: 5.5,
 		}),
 		provenColumn("proven"),
+		provenColumn("attested"),
 		provenColumn("fp16"),
 		provenColumn("memory"),
 		provenColumn("bandwidth"),

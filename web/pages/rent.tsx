@@ -85,6 +85,7 @@ function columnsOf(onRent: (providerId: string) => void): readonly Column<Offer>
 		)),
 		nameColumn(9, ({ providerId }) => providerId),
 		provenColumn("proven"),
+		provenColumn("attested"),
 		provenColumn("price"),
 		provenColumn("fp16"),
 		provenColumn("memory", { isMinor: true }),

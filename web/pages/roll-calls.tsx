@@ -6,6 +6,7 @@ import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatCount, formatFigure, formatSpan } from "../parts/format.ts";
 import { Empty, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
+import { AttestedBadge } from "../proofs/attested.tsx";
 import { CallBadge } from "../proofs/call-badge.tsx";
 import { api, type Trouble, troubleOf, useLoaded, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
@@ -182,7 +183,9 @@ function CallTiles({ call }: { call: RollCall }) {
 function answerColumns(verify: (sha256: string) => void): Column<RollCallAnswer>[] {
 	return [
 		column("provider", "Provider", 9, (row) => (
-			<a href={`/providers/${row.providerId}`}>{row.name || row.providerId}</a>
+			<>
+				<a href={`/providers/${row.providerId}`}>{row.name || row.providerId}</a> <AttestedBadge of={row.attestation} />
+			</>
 		)),
 		column("state", "Answer", 12, (row) => <CallBadge state={row.state} code={row.code} />, { narrowRem: 6 }),
 		column("ms", "After", 4, (row) => (row.ms === null ? "–" : formatSpan(row.ms)), MINOR),

@@ -5,6 +5,7 @@ import { formatSpan } from "../parts/format.ts";
 import { Empty, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import type { Paged } from "../shell/paged.ts";
+import { AttestedBadge } from "./attested.tsx";
 
 const minor = { isNumber: true, isMinor: true };
 const COLUMNS: readonly Column<ProbeSummary>[] = [
@@ -23,6 +24,7 @@ const COLUMNS: readonly Column<ProbeSummary>[] = [
 		(row) => <VerdictBadge state={row.state === "done" ? row.verdict : row.state} code={row.code} />,
 		{ narrowRem: 5.5 },
 	),
+	column("attested", "Attested", 9, (row) => <AttestedBadge of={row.attestation} />, { isMinor: true }),
 	column("detail", "Why", 14, (row) => <span title={row.detail ?? ""}>{row.detail ?? ""}</span>, { isMinor: true }),
 	column(
 		"took",

@@ -1,8 +1,9 @@
 // Columns and order that providers and offers share: the same figures under the same titles, sorted by the server, kept in the address.
-
+import type { Attested } from "../../src/api/types.ts";
 import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
 import { formatMoney, shortId } from "../parts/format.ts";
 import { type Column, column, type Sort } from "../parts/windowed-table.tsx";
+import { AttestedBadge } from "../proofs/attested.tsx";
 import { type Place, replaceQuery } from "../shell/router.ts";
 
 export interface ProvenRow {
@@ -14,6 +15,7 @@ export interface ProvenRow {
 	readonly uptimePpm: number;
 	readonly pricePerHourMicros: number;
 	readonly lastValidAtMs: number | null;
+	readonly attestation: Attested | null;
 }
 
 /** What the API sorts by: offers, and providers also by their last probe. */
@@ -66,6 +68,7 @@ const COLUMNS = {
 	proven: column("proven", "Proven", 8.5, (row) => <span class={row.model ? "" : "dim"}>{provenCards(row)}</span>, {
 		narrowRem: 7,
 	}),
+	attested: column("attested", "Attested", 9, (row) => <AttestedBadge of={row.attestation} />, { isMinor: true }),
 	fp16: column("fp16", "fp16", 5, (row) => rate(row.fp16OpsPerS, "op/s"), sortable),
 	memory: column("memory", "Memory", 4.6, (row) => bytes(row.memoryBytes), sortable),
 	bandwidth: column("bandwidth", "Bandwidth", 5.2, (row) => rate(row.memoryBytesPerS, "B/s"), minor),

@@ -4,6 +4,7 @@ import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { formatMoney, shortId } from "../parts/format.ts";
 import { Fact, Failed, Id, Panel, Shown } from "../parts/small.tsx";
+import { AttestedBadge } from "../proofs/attested.tsx";
 import { api, type Trouble, troubleOf, useLoaded } from "../shell/api.ts";
 import { provenCards } from "./proven-columns.tsx";
 import { type Customer, forgetToken, keepToken, makeKey } from "./rental-key.ts";
@@ -169,7 +170,9 @@ function OfferFacts({ offer }: { offer: Provider }) {
 			<Fact name="Host">
 				<a href={`/providers/${offer.id}`}>{offer.name || shortId(offer.id)}</a>
 			</Fact>
-			<Fact name="Proven">{provenCards(offer)}</Fact>
+			<Fact name="Proven">
+				{provenCards(offer)} <AttestedBadge of={offer.attestation} />
+			</Fact>
 			<Fact name="Price an hour">{formatMoney(offer.pricePerHourMicros)}</Fact>
 			<Fact name="Uptime">{formatPercent(offer.uptimePpm / 1e6)}</Fact>
 		</dl>

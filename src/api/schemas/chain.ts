@@ -4,6 +4,7 @@
 // asking.
 import * as z from "zod";
 import { atMs, chainHex, count, cursor, epochNumber, MAX_PAGE, paging, ppm, providerId, said } from "./primitives.ts";
+import { attested } from "./verdict.ts";
 
 export const account = chainHex(20, "Account on the chain");
 const bytes32 = chainHex(32, "32 bytes");
@@ -181,6 +182,7 @@ export const chainWeight = z.object({
 	isValidator: z.boolean().describe("It earns for its report, not for hosts"),
 	providerId: providerId.nullable().describe("Where this validator knows it"),
 	name: said.nullable(),
+	attestation: attested.nullable().describe("Of the host's last valid probe"),
 	scores: z.array(ppm.nullable()).describe("In the order of `validators`; null where a report leaves it out"),
 	medianPpm: ppm.nullable().describe("Of the reports that count; null when the leaves of one are not here"),
 	weightPpm: ppm.nullable().describe("As posted; null without posted weights"),

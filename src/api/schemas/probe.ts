@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { atMs, code, count, paging, probeId, providerId, publicKey, said, sha256, text } from "./primitives.ts";
 import { linkKind } from "./provider.ts";
-import { device, figure, figureName, finding, strength, verdictStatus } from "./verdict.ts";
+import { attestation, attested, device, figure, figureName, finding, strength, verdictStatus } from "./verdict.ts";
 
 /** abandoned: the process that ran it died before there was evidence; counts for nothing (docs/schedule.md §3). */
 const probeState = z.enum(["running", "done", "abandoned"]);
@@ -23,12 +23,14 @@ export const probeSummary = z.object({
 	evidenceSha256: sha256.nullable(),
 	evidenceBytes: count.nullable(),
 	strength: strength.nullable(),
+	attestation: attested.nullable().describe("Of a valid one; null: its host was not asked"),
 });
 
 export const probe = probeSummary.extend({
 	figures: z.array(figure),
 	findings: z.array(finding),
 	devices: z.array(device),
+	attestation: attestation.nullable().describe("Of a valid one; null: its host was not asked"),
 });
 
 export const probesQuery = z.strictObject({

@@ -16,7 +16,7 @@ import {
 	said,
 	text,
 } from "./primitives.ts";
-import { currentFigure, device, verdictStatus } from "./verdict.ts";
+import { attestation, attested, currentFigure, device, verdictStatus } from "./verdict.ts";
 
 export const linkKind = z.enum(["agent", "ssh", "local"]);
 /** active: on its schedule. paused: left alone. removed: kept for its history only. */
@@ -29,6 +29,7 @@ export const provenSummary = {
 	memoryBytes: count.nullable().describe("Proven resident, each card"),
 	fp16OpsPerS: count.nullable().describe("gemm.fp16, each card"),
 	memoryBytesPerS: count.nullable().describe("memory.bandwidth, each card"),
+	attestation: attested.nullable().describe("Of the last valid probe; null: its host was not asked"),
 };
 
 export const providerSummary = z.object({
@@ -62,6 +63,7 @@ export const provider = providerSummary.extend({
 	claim: claim.nullable(),
 	suspicion: said.nullable().describe("Why it is suspected of sharing devices, when it is"),
 	devices: z.array(device),
+	attestation: attestation.nullable().describe("Of the last valid probe; null: its host was not asked"),
 	holdings: z.array(holding),
 	figures: z.array(currentFigure),
 });

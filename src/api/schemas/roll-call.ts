@@ -2,6 +2,7 @@
 // evidence, by their hash.
 import * as z from "zod";
 import { atMs, chainHex, code, count, paging, ppm, providerId, said, sha256 } from "./primitives.ts";
+import { attested } from "./verdict.ts";
 
 const hash = sha256.describe("Hash, 64 lower-case hex digits");
 const callState = z.enum(["open", "committed", "done", "void"]);
@@ -49,6 +50,7 @@ export const rollCallAnswer = z.object({
 	paidPpm: ppm.nullable().describe("What an excused call counts for, where a rental was paid through the escrow"),
 	/** One public file a device; they are kept for a while. */
 	files: z.array(z.object({ device: count, sha256, bytes: count })),
+	attestation: attested.nullable().describe("Of the host's last valid probe"),
 });
 
 export const rollCallsQuery = z.strictObject({ state: callState.optional(), ...paging });

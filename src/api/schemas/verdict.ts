@@ -1,7 +1,7 @@
 // Verdicts, figures and devices as the API shows them; src/protocol/probe/verdict.ts and evidence.ts have
 // what they mean. No judgement.
 import * as z from "zod";
-import { atMs, code, count, probeId, said, sha256 } from "./primitives.ts";
+import { atMs, code, count, probeId, providerId, said, sha256 } from "./primitives.ts";
 
 export const verdictStatus = z.enum(["valid", "invalid", "inconclusive"]);
 
@@ -53,3 +53,44 @@ export const device = z.object({
 });
 
 export const finding = z.object({ code, detail: said });
+
+const attestedLevel = z
+	.enum(["none", "genuine", "measured", "hosted"])
+	.describe(
+		"docs/attestation.md: signed by a vendor's device; and with the vendor's firmware; and named by an allowed guest",
+	);
+const deviceKey = z
+	.string()
+	.regex(/^[0-9a-f]{64}$/)
+	.describe("One per card for life");
+
+/** What devices signed. It is in no score. */
+export const attested = z.object({
+	level: attestedLevel.describe("What counts: none if simulated, or if a device counts for another provider"),
+	shown: attestedLevel.describe("What would count otherwise"),
+	isSimulated: z.boolean().describe("Signed under roots that anybody can sign under"),
+	elsewhere: z
+		.array(z.object({ key: deviceKey, providerId }))
+		.describe("Devices that count for another provider, which showed them first"),
+});
+
+/** Keys are of the host: no report names a UUID. */
+export const attestation = attested.extend({
+	rounds: count.describe("How often they signed"),
+	devices: z.array(
+		z.object({
+			kind: z.enum(["gpu", "switch"]),
+			key: deviceKey,
+			chip: said,
+			driver: said.nullable(),
+			firmware: said.nullable(),
+			level: attestedLevel,
+		}),
+	),
+	guest: z
+		.object({ tee: said, measurement: said, tcb: said.nullable() })
+		.nullable()
+		.describe("The confidential guest whose CPU named the reports"),
+	reasons: z.array(finding).describe("Findings, and what is missing for a higher level"),
+	says: z.array(said).describe("The host's words on what it has not got"),
+});

@@ -7,12 +7,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { concatBytes, u32, utf8ToBytes } from "../../../src/protocol/bytes/bytes.ts";
+import { createSigner } from "../../../src/protocol/probe/signer.ts";
+import { encodeBundle } from "../../../src/verify/attestation/collateral/bundle.ts";
+import { manifestId } from "../../../src/verify/attestation/collateral/read-item.ts";
 import { keyOf, pem } from "../../../src/verify/attestation/mint/der-writer.test-kit.ts";
 import { mintQuote, quotePlan } from "../../../src/verify/attestation/mint/mint-intel.test-kit.ts";
 import {
 	chainOf,
 	type GpuPlan,
 	gpuPlan,
+	manifestPlan,
+	mintManifest,
 	reportBody,
 } from "../../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
 
@@ -36,6 +41,21 @@ function entryOf({ card, pdi, answer = 0 }: ToyCard): Uint8Array {
 	const sized = (bytes: Uint8Array) => concatBytes(u32(bytes.length), bytes);
 	const chain = utf8ToBytes(pem(...chainOf(plan)));
 	return concatBytes(u32(answer), sized(reportBody(plan)), sized(chain), keyOf(`${card} leaf`).secret);
+}
+
+/** The vendor's files that its cards are measured by. */
+export function mintedBundle(): Uint8Array {
+	const items = (["driver", "vbios"] as const).map((part) => {
+		const plan = { ...manifestPlan(part), until: "20991231235959Z" };
+		const entry = { rank: 0, fetchedAtS: 1, validFromS: 0, validUntilS: 4_000_000_000, source: "the mint" };
+		return {
+			kind: "manifest" as const,
+			id: manifestId(plan.product, plan.version),
+			...entry,
+			bytes: mintManifest(plan),
+		};
+	});
+	return encodeBundle(items, 1, createSigner(new Uint8Array(32).fill(18)));
 }
 
 export interface ToyHost {

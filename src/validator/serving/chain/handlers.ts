@@ -48,6 +48,8 @@ export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "st
 			const from = numberOf(cursor) ?? 0;
 			const wanted = rows.slice(from, from + limit);
 			const providers = await accounts.providersOf(wanted.map(({ account }) => account));
+			const shown = await store.devices.attestationsOf([...providers.values()].map(({ id }) => id));
+			const attested = new Map(shown.map(({ id, attestation }) => [id, attestation]));
 			return {
 				validators,
 				rows: wanted.map(({ earned, total, ...row }) => ({
@@ -55,6 +57,7 @@ export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "st
 					isValidator: accounts.isValidator(row.account),
 					providerId: providers.get(row.account)?.id ?? null,
 					name: providers.get(row.account)?.name ?? null,
+					attestation: attested.get(providers.get(row.account)?.id ?? "") ?? null,
 					earned: earned === null ? null : String(earned),
 					total: total === null ? null : String(total),
 					claimed: String(claimedOf(row.account)),

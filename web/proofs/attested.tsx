@@ -1,0 +1,89 @@
+// Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or probe. It is in no score.
+import type { Attestation, Attested } from "../../src/api/types.ts";
+import { shortId } from "../parts/format.ts";
+import { Badge, Id, Panel, Table } from "../parts/small.tsx";
+import { api, useLoaded } from "../shell/api.ts";
+import { FindingList } from "./figure-list.tsx";
+
+const SHOWS = {
+	none: "no device signed",
+	genuine: "devices of the vendor signed this probe's nonce",
+	measured: "devices of the vendor signed, and their firmware is the vendor's",
+	hosted: "devices of the vendor signed, named by an allowed confidential guest",
+} as const;
+
+/** Nothing where nothing was shown. */
+export function AttestedBadge({ of }: { of: Attested | null }) {
+	if (of === null || of.shown === "none") return null;
+	const isElsewhere = of.elsewhere.length > 0;
+	const tone = isElsewhere ? "inconclusive" : of.isSimulated ? "none" : "valid";
+	const why = isElsewhere ? "a device counts for another provider" : SHOWS[of.shown];
+	return (
+		<Badge tone={tone} title={of.isSimulated ? `simulated, counts for nothing: ${why}` : why}>
+			<span>{isElsewhere ? "relayed?" : of.shown}</span>
+			{of.isSimulated ? <span class="badge-code">simulated</span> : null}
+		</Badge>
+	);
+}
+
+/** Where only the provider's id is at hand. */
+export function AttestedOf({ id }: { id: string }) {
+	const provider = useLoaded(id, (signal) => api.getProvider({ params: { id } }, { signal }));
+	return <AttestedBadge of={provider.value?.attestation ?? null} />;
+}
+
+export function AttestedPanel({ of }: { of: Attestation | null }) {
+	if (of === null) return null;
+	const { devices, guest, reasons, says, elsewhere, isSimulated } = of;
+	return (
+		<Panel title="Attestation" aside="signed by the cards; in no score">
+			<div class="attested">
+				<p>
+					{of.shown === "none" ? "No device of this host signed a report." : <AttestedBadge of={of} />}{" "}
+					{isSimulated ? "Signed under roots of a test, which anybody can sign under: it counts for nothing." : ""}
+				</p>
+				{elsewhere.map(({ key, providerId }) => (
+					<p key={key} class="unsure" role="note">
+						⚠ The device {shortId(key)} counts for{" "}
+						<Id id={providerId} href={`/providers/${providerId}`} label="Provider" />, which showed it first. A card
+						counts for one provider, so the level here is none.
+					</p>
+				))}
+				{devices.length === 0 ? null : (
+					<Table label="Attested devices" head={["Device key", "Chip", "Driver", "Firmware", "Level"]}>
+						<tbody>
+							{devices.map((one) => (
+								<tr key={one.key}>
+									<td>
+										<Id id={one.key} />
+									</td>
+									<td>
+										{one.kind === "switch" ? "switch " : ""}
+										{one.chip}
+									</td>
+									<td>{one.driver ?? "–"}</td>
+									<td>{one.firmware ?? "–"}</td>
+									<td>{isSimulated ? `${one.level}, simulated` : one.level}</td>
+								</tr>
+							))}
+						</tbody>
+					</Table>
+				)}
+				{guest === null ? null : (
+					<p>
+						Named by a guest ({guest.tee}), measurement <Id id={guest.measurement} />
+						{guest.tcb === null ? "" : `, platform ${guest.tcb}`}.
+					</p>
+				)}
+				<FindingList findings={reasons} />
+				{says.length === 0 ? null : (
+					<ul class="findings">
+						{says.map((one) => (
+							<li key={one}>The host says: {one}</li>
+						))}
+					</ul>
+				)}
+			</div>
+		</Panel>
+	);
+}
