@@ -44,7 +44,7 @@ import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { fromHex, type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
-import { HINT_BYTES } from "../../src/protocol/network/chain-question.ts";
+import { answerGas, decodeChainQuestion, HINT_BYTES } from "../../src/protocol/network/chain-question.ts";
 import { traceQuestion } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
 import type { Op } from "../../src/work/program/shapes.ts";
 import { claimHash } from "../../src/work/trace/commitments.ts";
@@ -152,6 +152,7 @@ async function play(sitting: Sitting, { question, answer }: Round, isFirst: bool
 	// What an answer costs at the fee cap is less than its deposit.
 	const { gasPrice } = await readDisputeParams(contracts);
 	const worth = Number((await depositFor(contracts, question)) / gasPrice);
+	assert.equal(answerGas(decodeChainQuestion(fromHex(question, (question.length - 2) / 2))!), worth);
 	assert.ok(answered <= worth, `${answered} of ${worth}`);
 	return [asked, answered] as const;
 }

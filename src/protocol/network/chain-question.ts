@@ -187,6 +187,27 @@ export function decodeChainQuestion(bytes: Uint8Array): ChainQuestion | null {
 	}
 }
 
+/** The most gas that answering takes, which its asker pays for: Questions.gasOf of the contracts. */
+export function answerGas(question: ChainQuestion): number {
+	const isHinted = "hint" in question && question.hint !== undefined;
+	switch (question.kind) {
+		case "trace":
+			return isHinted ? 120_000 : 100_000;
+		case "transcript":
+			return 65_000 + 8 * 60 * question.numbers;
+		case "writer":
+			return 65_000;
+		case "nodes":
+			return isHinted ? 115_000 : 80_000;
+		case "op":
+			return (isHinted ? 125_000 : 85_000) + 32 * 60 * question.operands;
+		case "leaf":
+			return 85_000;
+		case "roots":
+			return 60_000 + (32 * 60 + 2 * 60 + 500) * (question.states.length + question.results.length);
+	}
+}
+
 /** What is signed of a first word, and what the chain keeps it under; null: it is none. What a question tells only for its check is not in it. */
 export function wordQuestion(question: ChainQuestion): Uint8Array | null {
 	const bytes = encodeChainQuestion(question);

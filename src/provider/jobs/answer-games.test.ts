@@ -39,6 +39,22 @@ function open(mostGas?: number) {
 			stage.sentBefore = sent.length;
 		},
 		sentBefore: 0,
+		/** Whoever waits for this is on its way. */
+		gate: Promise.resolve(),
+		/** Of several claims, as a provider does it. */
+		lookAtMany: async (count: number) => {
+			const about = Array.from({ length: count }, (_, part) => ({ ...ABOUT, name: `part ${part}`, part }));
+			const sends = await Promise.all(
+				about.map((one) =>
+					games.answer(
+						one,
+						async () => Uint8Array.of(7),
+						() => {},
+					),
+				),
+			);
+			return Promise.all(sends.map((send) => send()));
+		},
 	};
 	const games = new GameAnswers({
 		mostGas,
@@ -53,6 +69,7 @@ function open(mostGas?: number) {
 			answer: async (_job, _part, _attempt, replies: readonly ChainReply[]) => {
 				const numbers = replies.map(({ accuser }) => Number(accuser));
 				if (numbers.some((one) => stage.refused.has(one))) throw new AssayError("CHAIN_REFUSED", "AnswerInvalid");
+				await stage.gate;
 				sent.push(numbers.map(String));
 				return GAS * replies.length;
 			},
@@ -97,13 +114,33 @@ test("beyond the owner's gas nothing is sent, and the owner is told; the next da
 	stage.asked = Array.from({ length: 20 }, (_, i) => [i + 1, 1, 1_000_000 + i]);
 	await stage.look();
 	assert.equal(stage.sent.flat().length, 16, "the first sixteen");
-	assert.match(stage.troubles.join(), /JOB_UNANSWERED 4 questions on chain wait: 1600000 gas/);
+	assert.match(
+		stage.troubles.join(),
+		/JOB_UNANSWERED 4 questions on chain wait, the next for up to 100000 gas: 1600000/,
+	);
 	stage.asked = stage.asked.slice(16);
 	await stage.look();
 	assert.equal(stage.sent.flat().length, 16);
 	stage.nowMs = 86_400_001;
 	await stage.look();
 	assert.equal(stage.sent.flat().length, 20);
+});
+
+test("answers of several claims that are sent at once do not come to more than the owner's gas together", async () => {
+	const stage = open(3 * GAS);
+	stage.asked = [
+		[1, 1, 1000],
+		[2, 1, 1001],
+	];
+	const gate = Promise.withResolvers<void>();
+	stage.gate = gate.promise;
+	const sending = stage.lookAtMany(3);
+	await new Promise((resolve) => setImmediate(resolve));
+	gate.resolve();
+	await sending;
+	// Both of the first claim, one of the second.
+	assert.equal(stage.sent.flat().length, 3, JSON.stringify(stage.sent));
+	assert.match(stage.troubles.join(), /2 questions on chain wait.*300000 are on their way, 300000 are allowed/);
 });
 
 test("a part whose segments take more than a quarter of a trace's clock is declined", () => {

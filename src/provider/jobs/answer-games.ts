@@ -4,7 +4,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { codes } from "../../protocol/codes.ts";
-import { type ChainQuestion, decodeChainQuestion } from "../../protocol/network/chain-question.ts";
+import { answerGas, type ChainQuestion, decodeChainQuestion } from "../../protocol/network/chain-question.ts";
 import type { ChainReply, JobChain } from "./job-chain.ts";
 
 interface GameMeans {
@@ -24,6 +24,12 @@ interface ClaimAsked {
 	readonly attempt: number;
 }
 
+/** With the most gas that it takes. */
+interface Costing extends ChainReply {
+	readonly gas: number;
+}
+const gasOf = (all: readonly { readonly gas: number }[]): number => all.reduce((sum, { gas }) => sum + gas, 0);
+
 /** Answers in one transaction: a block takes some thirty million gas, an answer some hundred thousand. */
 const REPLIES_AT_ONCE = 16;
 const DAY_MS = 86_400_000;
@@ -37,6 +43,8 @@ export class GameAnswers {
 	private readonly ignored = new Set<string>();
 	private readonly late = new Set<string>();
 	private spent: { readonly atMs: number; readonly gas: number }[] = [];
+	/** Of answers that are on their way: claims send theirs at once. */
+	private reserved = 0;
 
 	constructor(means: GameMeans) {
 		this.means = means;
@@ -52,7 +60,7 @@ export class GameAnswers {
 		tell: (detail: string) => void,
 	): Promise<() => Promise<void>> {
 		const { chain, onTrouble } = this.means;
-		const replies: ChainReply[] = [];
+		const replies: Costing[] = [];
 		const open = [...(await chain.questions(about.job, about.part, about.attempt))];
 		for (const { accuser, question, deadlineS, isLate } of open.sort((a, b) => a.deadlineS - b.deadlineS)) {
 			const name = `${about.name} ${accuser} ${question}`;
@@ -72,30 +80,48 @@ export class GameAnswers {
 			}
 			const until = new Date(1000 * deadlineS).toISOString();
 			tell(`${accuser} asks on chain: ${read!.kind}; answered before ${until}`);
-			replies.push({ accuser, question, answer: toHex(answer) });
+			replies.push({ accuser, question, answer: toHex(answer), gas: answerGas(read!) });
 		}
 		return async () => {
-			for (let i = 0; i < replies.length; i += REPLIES_AT_ONCE) {
-				if (!this.mayGoOn(replies.length - i)) return;
-				await this.send(about, replies.slice(i, i + REPLIES_AT_ONCE));
+			for (let left = replies; left.length > 0; ) {
+				const some = this.affordable(left);
+				if (some.length === 0) return;
+				const gas = gasOf(some);
+				this.reserved += gas;
+				try {
+					await this.send(
+						about,
+						some.map(({ gas: _, ...reply }) => reply),
+					);
+				} finally {
+					this.reserved -= gas;
+				}
+				left = left.slice(some.length);
 			}
 		};
 	}
 
-	private mayGoOn(waiting: number): boolean {
+	/** As many of the first ones as the owner's gas is enough for, whatever the others that are on their way come to; of none the owner is told. */
+	private affordable(waiting: readonly Costing[]): readonly Costing[] {
 		const { nowMs, mostGas = Number.POSITIVE_INFINITY, onTrouble } = this.means;
 		this.spent = this.spent.filter(({ atMs }) => atMs > nowMs() - DAY_MS);
-		const spent = this.spent.reduce((sum, { gas }) => sum + gas, 0);
-		if (spent < mostGas) return true;
-		const why = `${waiting} questions on chain wait: ${spent} gas were spent in 24 hours, ${mostGas} are allowed`;
+		const spent = gasOf(this.spent);
+		let some = waiting.slice(0, REPLIES_AT_ONCE);
+		while (some.length > 0 && spent + this.reserved + gasOf(some) > mostGas) some = some.slice(0, -1);
+		if (some.length > 0) return some;
+		const onTheWay = this.reserved > 0 ? `, ${this.reserved} are on their way` : "";
+		const why = `${waiting.length} questions on chain wait, the next for up to ${waiting[0]!.gas} gas: ${spent} were spent in 24 hours${onTheWay}, ${mostGas} are allowed`;
 		onTrouble(unanswered(why));
-		return false;
+		return some;
 	}
 
 	private async send({ job, part, attempt }: ClaimAsked, replies: readonly ChainReply[]): Promise<void> {
 		const { chain, nowMs, onTrouble } = this.means;
-		const send = async (some: readonly ChainReply[]) =>
-			void this.spent.push({ gas: await chain.answer(job, part, attempt, some), atMs: nowMs() });
+		const send = async (some: readonly ChainReply[]) => {
+			const gas = await chain.answer(job, part, attempt, some);
+			// Not before: others may have made the list anew meanwhile.
+			this.spent.push({ gas, atMs: nowMs() });
+		};
 		try {
 			await send(replies);
 		} catch (error) {
