@@ -14,7 +14,9 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import type { Command } from "../../src/cli/command.ts";
 import { disputeCommand } from "../../src/cli/commands/dispute.ts";
+import { verifyCommand } from "../../src/cli/commands/verify.ts";
 import { watchCommand } from "../../src/cli/commands/watch.ts";
+import { followFrauds } from "../../src/cli/up/up-frauds.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { lyingEngine } from "../../src/engine/lying-engine.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
@@ -179,12 +181,38 @@ async function answersOnChain(id: string): Promise<void> {
 	await eventually(async () => liarNews.some((one) => /none of this claim/.test(one)));
 }
 
+/** As `assay up --liar` tells it: the line that it prints leads to the whole story. */
+async function toldByUp(events: readonly WatchEvent[], path: string): Promise<void> {
+	const lines: string[] = [];
+	const report = { line: (text: string) => lines.push(text), show: async () => {}, end() {} };
+	const frauds = followFrauds(stage.customer, join(scratch, "trial"), report);
+	try {
+		for (const event of events) frauds.seen(event);
+		await frauds.convicted;
+	} finally {
+		await frauds.stop();
+	}
+	assert.ok(lines.includes(`fraud     look at it: assay verify ${path}`), lines.join("\n"));
+	let out = "";
+	const write = (text: string): boolean => {
+		out += text;
+		return true;
+	};
+	const stream = { isTTY: false, columns: 80, write };
+	const io = {
+		...{ out: stream as never, err: stream as never, env: { NO_COLOR: "1" }, cwd: scratch },
+		interrupted: new AbortController().signal,
+	};
+	assert.equal(await verifyCommand.run([path], io), 0, out);
+	assert.match(out, /FRAUD PROVEN[\s\S]*segment 4\n {2}step {4}1\n/);
+}
+
 test("a lie in one number of an optimistic job is found, proven on chain and paid for; the part is open again", async () => {
 	await startLiar(LIAR);
 	const { contracts } = stage.chain!;
 	const { id } = await submitSoon({ method: { name: "optimistic", count: 0 } });
 	const poor = await openWatcher("poor", { gasADay: 1000 });
-	const { look, folder, states, events } = await openWatcher("watcher");
+	const { look, folder, states, events } = await openWatcher("trial/watch");
 	const convicted = () => readEvents(contracts, "jobEscrow", "Convicted", { job: BigInt(`0x${id}`) });
 	await eventually(async () => {
 		const found = await stage.customer.listClaims({ query: { job: id, limit: 10 } });
@@ -225,6 +253,7 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 		assert.ok(verdict.status === "valid" && verdict.signer === LIAR.account.address.slice(2).toLowerCase());
 		const { segment, step, op, element } = verdict;
 		assert.deepEqual({ segment, step, op, element }, LIE);
+		await toldByUp(events, join(folder, "frauds", name!));
 		const [one] = await convicted();
 		assert.equal(one!.args.accuser, WATCHER.account.address);
 		assert.equal(await read(contracts, "token", "balanceOf", WATCHER.account.address), one!.args.toAccuser);

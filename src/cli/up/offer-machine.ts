@@ -153,7 +153,7 @@ const READY_WITHIN_S = 90;
 
 /** Bounded: a machine on which nothing gets proven still has all its providers in the end. False: it is to stop. */
 async function untilReady(isReady: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-	for (let waitedS = 0; waitedS < READY_WITHIN_S && !(await isReady()); waitedS++)
+	for (let waitedS = 0; waitedS < READY_WITHIN_S && !signal.aborted && !(await isReady()); waitedS++)
 		if (!(await sleep(1000, signal))) return false;
 	return !signal.aborted;
 }
