@@ -45,6 +45,7 @@ const CPP: Partial<Record<FieldType, readonly [type: string, start: string]>> = 
 	metricBytes: ["std::vector<uint8_t>", ""],
 	rootBytes: ["std::vector<uint8_t>", ""],
 	reportBytes: ["std::vector<uint8_t>", ""],
+	planBytes: ["std::vector<uint8_t>", ""],
 	attestWhat: ["uint8_t", " = 0"],
 	reportPart: ["uint8_t", " = 0"],
 };

@@ -108,6 +108,10 @@ const toEngine: readonly Good[] = [
 	[0x15, "seed", u32("session", 13), hash("seed")],
 	[0x16, "attest", u8("what", 0), fixed("000000"), hash("nonce"), hash("set")],
 	[0x16, "attest", u8("what", 1), fixed("000000"), hash("nonce"), hash("set")],
+	[0x17, "prover", u32("session", 14), u16("device", 1), raw("plan", "0100000008000000")],
+	[0x18, "give", u32("session", 14), u16("number", 66), u64("offset", 2 ** 33 + 64), raw("bytes", "00ff")],
+	[0x19, "commit", u32("session", 14), u32("firstStep", 2 ** 32 - 1), hash("seed")],
+	[0x1a, "prove", u32("session", 14), hash("statement")],
 ];
 const toVerifier: readonly Good[] = [
 	[0x80, "ready", magic, u16("version", 3), text("engineVersion", "0.1.0+é")],
@@ -165,7 +169,7 @@ function sizes(list: readonly Good[], names: readonly string[]): Bad[] {
 
 const badToEngine: readonly Bad[] = [
 	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read", "chase"]),
-	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask", "seed", "attest"]),
+	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask", "seed", "attest", "commit", "prove"]),
 	["program, nothing after the seed", 0x0c, payloadOf(toEngine, "program").slice(0, -8)],
 	["tensor, no bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -4)],
 	["tensor, an offset of seven bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -6)],
@@ -182,7 +186,10 @@ const badToEngine: readonly Bad[] = [
 	["open, fewer places than said", 0x05, withByte(toEngine, "open", 8, "03")],
 	["unknown kind 0", 0x00, ""],
 	["attest, last reserved byte", 0x16, withByte(toEngine, "attest", 3, "01")],
-	["unknown kind 23", 0x17, ""],
+	["prover without a plan", 0x17, payloadOf(toEngine, "prover").slice(0, -16)],
+	["prover, a plan of 4,097 bytes", 0x17, payloadOf(toEngine, "prover").slice(0, -16) + "00".repeat(4097)],
+	["give, no bytes", 0x18, payloadOf(toEngine, "give").slice(0, -4)],
+	["unknown kind 27", 0x1b, ""],
 	["unknown kind 119", 0x77, "00"],
 	["a reply as a request", 0x82, payloadOf(toVerifier, "root")],
 ];

@@ -42,6 +42,9 @@ class ProductCopies;
 namespace work {
 class WorkKernels;
 }
+namespace zk {
+class ProofKernels;
+}
 
 class Device {
  public:
@@ -54,6 +57,7 @@ class Device {
   virtual ProbeKernels* probe_kernels() { return nullptr; }    // probe/probe_kernels.hpp
   virtual ProductCopies* product_copies() { return nullptr; }  // probe/product_copies.hpp
   virtual work::WorkKernels* work_kernels() { return nullptr; }  // work/work_device.hpp
+  virtual zk::ProofKernels* proof_kernels() { return nullptr; }  // zk/proof_kernels.hpp
 };
 
 }  // namespace assay

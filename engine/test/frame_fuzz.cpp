@@ -106,6 +106,44 @@ Asked random_work(Dice& dice, uint32_t session, uint16_t device) {
   return asked;
 }
 
+// About proofs: a small plan, sometimes with a hostile number in it, and what it is given, mostly of the right size.
+Asked random_proof(Dice& dice, uint32_t session, uint16_t device) {
+  Asked asked{};
+  const auto set = [&](const auto& request) {
+    asked.kind = static_cast<uint8_t>(request.kKind);
+    asked.payload = payload_of(request);
+  };
+  switch (dice.below(8)) {
+    case 0: {
+      // Version, chunk, steps, batch, rows, scale, widths, scales, limbs, powers of a known τ, reserved, links, sizes.
+      uint32_t words[] = {1, 4, 1, 1, 2, 4, 4, 5, 1, 2, 4, 3, 3, 1, 0, 2, 2, 2, 2};
+      if (dice.one_in(3)) words[dice.below(std::size(words))] = dice.one_in(2) ? hostile_word(dice) : dice.below(20);
+      std::vector<uint8_t> plan;
+      for (const uint32_t word : words)
+        for (int shift = 0; shift < 32; shift += 8) plan.push_back(static_cast<uint8_t>(word >> shift));
+      // A plan that would take much is not for this machine.
+      if (words[4] > 8 || words[1] > 10 || words[16] > 64 || words[17] > 64 || words[18] > 64 || words[6] > 8 || words[7] > 8) plan.pop_back();
+      set(ProverRequest{session, device, std::move(plan)});
+      break;
+    }
+    case 1:
+    case 2:
+    case 3:
+    case 4: {
+      const auto number = static_cast<uint16_t>(dice.one_in(20) ? dice.word() : dice.pick<uint32_t>({0, 1, 3, 4}));
+      const bool tame = !dice.one_in(6);
+      const size_t right = 16;
+      set(GiveRequest{session, number, tame ? 0 : uint64_t{hostile_word(dice)} << dice.below(40),
+                      tame ? std::vector<uint8_t>(right) : dice.bytes(1 + dice.below(200))});
+      break;
+    }
+    case 5:
+    case 6: set(CommitRequest{session, dice.one_in(4) ? hostile_word(dice) : 2 * dice.below(4), dice.hash()}); break;
+    default: set(ProveRequest{session, dice.hash()});
+  }
+  return asked;
+}
+
 Asked random_request(Dice& dice) {
   Asked asked{};
   asked.id = dice.one_in(12) ? dice.below(4) : dice.word();
@@ -115,7 +153,16 @@ Asked random_request(Dice& dice) {
   const uint16_t device = dice.one_in(2) ? uint16_t{0} : any_device();
   const bool tame = !dice.one_in(3);  // small shapes that the engine really runs
   const auto keep = [&](uint32_t tame_value) { return tame ? tame_value : hostile_word(dice); };
-  switch (dice.below(programs.empty() ? 15 : 22)) {
+  switch (dice.below(programs.empty() ? 15 : 26)) {
+    case 22:
+    case 23:
+    case 24:
+    case 25: {
+      const Asked proof = random_proof(dice, session, device);
+      asked.kind = proof.kind;
+      asked.payload = proof.payload;
+      break;
+    }
     case 15:
     case 16:
     case 17:

@@ -1,6 +1,9 @@
 // An engine of this machine for exact programs: started with a folder as its store, and the device that runs them.
 import { createEngineClient, type EngineClient } from "../engine/client/create-engine-client.ts";
+import type { OpenProveSession } from "../engine/client/open-prove-session.ts";
+import { endingOf } from "../engine/client/open-work-session.ts";
 import type { OpenWorkSession } from "../engine/client/work-session.ts";
+import { ERROR_CODE } from "../engine/wire/frame-table.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import type { CliIo } from "./command.ts";
 import { linkOptions, openTarget } from "./open-target.ts";
@@ -25,6 +28,8 @@ export interface JobEngine {
 	/** "NVIDIA H200" */
 	readonly name: string;
 	readonly open: OpenWorkSession;
+	/** On the same device, or on the CPU where that one proves nothing. */
+	readonly openProof: OpenProveSession;
 	close(): Promise<void>;
 }
 
@@ -53,6 +58,12 @@ export async function startJobEngine(
 			device,
 			name: found.name,
 			open: (work) => started.openWork(work),
+			openProof: (proof) =>
+				started.openProof(proof).catch((error: unknown) => {
+					const isUnable = endingOf(error).engineError?.code === ERROR_CODE.unsupported;
+					if (!isUnable || found.kind === "cpu") throw error;
+					return started.openProof({ ...proof, device: kinds.indexOf("cpu") });
+				}),
 			close: async () => {
 				await started.close();
 				await link.close();

@@ -1,11 +1,13 @@
 // A small MLP by exact SGD, trained on the reference machine, and what a proof of one of its segments is made of.
-
+import type { OpenProveSession } from "../../src/engine/client/open-prove-session.ts";
+import { type ProvenSegment, proveSegment } from "../../src/provider/proofs/prove-segment.ts";
+import { devCommit } from "../../src/verify/zk/segment.test-kit.ts";
+import type { ProverPowers } from "../../src/verify/zk/srs.ts";
 import { exactMlpProgram } from "../../src/work/models/exact-mlp.ts";
 import { Trial } from "../../src/work/models/training.test-kit.ts";
 import type { Elements } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
-import { DEV_TAU, mod, type Point, timesGenerator } from "../../vectors/naive-bn254.ts";
 import { leftRange, runSegment, type Shape } from "../../vectors/naive-plan.ts";
 import { SegmentProver } from "../../vectors/naive-segment.ts";
 
@@ -41,12 +43,27 @@ export function trained(segments: number) {
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-/** Segment 1 is the first with steps. */
-export function proveTrained(
-	run: ReturnType<typeof trained>,
+export type Trained = ReturnType<typeof trained>;
+
+/** By the engine. Segment 1 is the first with steps. */
+export async function proveByEngine(
+	{ program, states, ...data }: Trained,
 	segment: number,
 	chunkBits: number,
-	{ id, commit }: { readonly id: string; readonly commit: (poly: readonly bigint[]) => Point },
+	by: { readonly open: OpenProveSession; readonly powers: ProverPowers },
+): Promise<ProvenSegment> {
+	const of = {
+		...{ program, plan: compilePlan(program, chunkBits) as ZkPlan, seed: SEED, segment, chainId: 0n, job: 0n, ...data },
+		...{ before: states[segment - 1]!.weights, after: states[segment]!.weights },
+	};
+	return (await proveSegment(of, { ...by, device: 0 }))!;
+}
+
+/** By the reference prover, which can be given other data than the statement names. */
+export function proveTrained(
+	run: Trained,
+	segment: number,
+	chunkBits: number,
 	poison: Partial<Record<"features" | "labels", readonly [number, number]>> = {},
 ) {
 	const plan = compilePlan(run.program, chunkBits) as ZkPlan;
@@ -88,20 +105,13 @@ export function proveTrained(
 	};
 	const left = leftRange(shape, runSegment(shape, start));
 	if (left !== null) throw new Error(`no proof: ${left} left its range`);
-	const prover = new SegmentProver(shape, start, commit);
+	const prover = new SegmentProver(shape, start, devCommit);
 	const told = {
 		chainId: "0",
 		job: "0",
-		srs: id,
+		srs: "dev",
 		features: hex(tensorRoot(run.features)),
 		labels: hex(tensorRoot(run.labels)),
 	};
 	return { plan, ...prover.prove({ ...told, stateBefore: before.hash, stateAfter: after.hash }) };
 }
-
-/** Whoever knows τ commits without a single power of it. */
-export const dev = {
-	id: "dev",
-	commit: (poly: readonly bigint[]): Point =>
-		timesGenerator(poly.reduceRight((sum, one) => mod(sum * DEV_TAU + one), 0n)),
-};

@@ -4,49 +4,36 @@ import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { pippenger } from "@noble/curves/abstract/curve.js";
-import { bn254 } from "@noble/curves/bn254.js";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { bindBytes } from "../../src/verify/zk/bind-bytes.ts";
 import { encodeProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
-import { type Powers, readIgnition } from "../../src/verify/zk/srs.ts";
+import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../src/verify/zk/srs.ts";
 import { gapBetween } from "../../src/verify/zk/statement.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
+import { compilePlan, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
-import type { Point } from "../../vectors/naive-bn254.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
-import { dev, proveTrained, trained } from "./trained.test-kit.ts";
+import { startProver } from "./engine-prover.test-kit.ts";
+import { proveByEngine, proveTrained, trained } from "./trained.test-kit.ts";
 
 const CHUNK_BITS = 10;
 const beside = fileURLToPath(new URL("../../../shared", import.meta.url));
 const FILE = join(process.env.ASSAY_SHARED ?? beside, "srs/ignition-bn254-2p15.bin");
 
-/** Commitments by the powers themselves. */
-function ignition() {
-	const powers = readIgnition(new Uint8Array(readFileSync(FILE)), 2 ** CHUNK_BITS) as Powers;
-	const commit = (poly: readonly bigint[]): Point => {
-		const used = [...poly.entries()].filter(([, one]) => one !== 0n);
-		if (used.length === 0) return null;
-		const sum = pippenger(
-			bn254.G1.Point,
-			used.map(([i]) => powers.points[i]!),
-			used.map(([, one]) => one),
-		);
-		if (sum.is0()) return null;
-		const { x, y } = sum.toAffine();
-		return [x, y];
-	};
-	return { id: powers.id, commit };
-}
-
+const isDevAllowed = !existsSync(FILE);
+const powersFile = isDevAllowed ? "dev" : FILE;
+const powers = isDevAllowed
+	? DEV_POWERS
+	: (ignitionPowers(new Uint8Array(readFileSync(FILE)), 2 ** CHUNK_BITS) as ProverPowers);
+const engine = await startProver();
+after(() => engine.close());
 const run = trained(2);
-const powers = existsSync(FILE) ? ignition() : dev;
-const isDevAllowed = powers.id === "dev";
-const proofs = [1, 2].map((segment) => proveTrained(run, segment, CHUNK_BITS, powers));
-const files = proofs.map((one) => encodeProofFile(run.program, CHUNK_BITS, one));
+const by = { open: engine.open, powers };
+const proofs = [await proveByEngine(run, 1, CHUNK_BITS, by), await proveByEngine(run, 2, CHUNK_BITS, by)];
+const files = proofs.map(({ file }) => file);
 const codeOf = (verdict: ProofVerdict) => (verdict.status === "valid" ? "valid" : verdict.code);
 
 interface Held {
@@ -70,6 +57,12 @@ test(`two segments, proven over ${isDevAllowed ? "powers of a known τ: no power
 	}
 	assert.equal(gapBetween(proofs[0]!.statement, proofs[1]!.statement), null);
 	assert.ok(proofs[0]!.proof.length < 16_000, `${proofs[0]!.proof.length} bytes`);
+});
+
+test("the engine's proof of a segment is the reference prover's, byte for byte", async () => {
+	const known = encodeProofFile(run.program, CHUNK_BITS, proveTrained(run, 1, CHUNK_BITS));
+	const { file } = await proveByEngine(run, 1, CHUNK_BITS, { open: engine.open, powers: DEV_POWERS });
+	assert.equal(bytesToHex(file), bytesToHex(known));
 });
 
 test("a proof under a changed statement is refused", () => {
@@ -105,7 +98,7 @@ test("commitments to other data than the roots of the statement are found from t
 	// A row that this segment never sees is bound too.
 	const poisoned = [{ features: [30, 777] }, { labels: [7, 1 - run.labels[7]!] }] as const;
 	for (const poison of isDeep ? poisoned : poisoned.slice(0, 1)) {
-		const file = encodeProofFile(run.program, CHUNK_BITS, proveTrained(run, 1, CHUNK_BITS, dev, poison));
+		const file = encodeProofFile(run.program, CHUNK_BITS, proveTrained(run, 1, CHUNK_BITS, poison));
 		assert.equal(codeOf(verifyProofFile(file, { isDevAllowed: true })), "valid", "without bytes nobody can tell");
 		const verdict = verifyProofFile(file, { isDevAllowed: true }, () => ({ data: run }));
 		assert.equal(codeOf(verdict), "PROOF_DATA");
@@ -113,7 +106,8 @@ test("commitments to other data than the roots of the statement are found from t
 });
 
 test("labels that no run of the program takes are refused, whatever was committed", () => {
-	const [{ plan, statement }] = proofs as [(typeof proofs)[0]];
+	const { statement } = proofs[0]!;
+	const plan = compilePlan(run.program, CHUNK_BITS) as ZkPlan;
 	// The class of another row; places that are none.
 	for (const label of [2, -1, 32_767]) {
 		const labels = run.labels.with(7, label);
@@ -150,6 +144,37 @@ test("assay verify: what is shown, with and without bytes", async () => {
 		assert.match((await assay("verify", proof, "--result", data, ...dev)).err, /TENSOR_SIZE/);
 		assert.match((await assay("verify", "vectors/h200.assay", "--dev")).err, /--dev is for proofs of training/);
 		if (isDevAllowed) assert.match((await assay("verify", proof)).out, /INVALID {2}SRS_DEV/);
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+});
+
+test("assay job run, job prove, verify: as a new user does it", async () => {
+	const scratch = mkdtempSync(join(tmpdir(), "assay-prove-"));
+	try {
+		const at = (name: string) => join(scratch, name);
+		const ran = await assay("job", "run", "samples/mlp-proof.json", "--steps", "8", "--out", at("run"), "--json");
+		assert.equal(ran.code, 0, ran.err);
+		const asked = ["job", "prove", at("run"), "--powers", powersFile];
+		const proven = await assay(...asked, "--segments", "1-2", "--out", at("proofs"));
+		assert.equal(proven.code, 0, proven.out + proven.err);
+		assert.match(proven.out, /PROVEN {2}2 segments/);
+		assert.equal(/SRS_DEV/.test(proven.out), isDevAllowed);
+		const dev = isDevAllowed ? ["--dev"] : [];
+		for (const segment of [1, 2]) {
+			const [initial, result] = [at(`proofs/state-${segment}.bin`), at(`proofs/state-${segment + 1}.bin`)];
+			const bytes = ["--data", at("proofs/data.bin"), "--initial", initial, "--result", result];
+			const shown = await assay("verify", at(`proofs/segment-${segment}.proof`), ...bytes, ...dev);
+			assert.equal(shown.code, 0, shown.out);
+			assert.match(shown.out, /data and weights at hand are those of the proof/);
+		}
+		for (const list of ["0", "3", "2-1", "1-3", "x", "1,,2"]) {
+			const refused = await assay(...asked, "--segments", list, "--out", at("none"));
+			assert.match(refused.err, /--segments takes numbers and ranges from 1 to 2/, list);
+		}
+		assert.match((await assay("job", "prove", at("run"))).err, /it needs powers of tau/);
+		const unknown = await assay("job", "prove", at("run"), "--powers", "samples/README.md", "--out", at("none"));
+		assert.match(unknown.err, /SRS_UNKNOWN/);
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}

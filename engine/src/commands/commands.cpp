@@ -2,6 +2,7 @@
 #include "commands.hpp"
 
 #include "probe/probe_commands.hpp"
+#include "zk/prove_commands.hpp"
 
 namespace assay {
 
@@ -66,6 +67,14 @@ void run_command(Server& server, const Frame& frame, const WorkSettings& work, G
     case Kind::fetch: return run(fetch_command, server, frame);
     case Kind::trace: return run(trace_command, server, frame);
     case Kind::ask: return run(ask_command, server, frame);
+    case Kind::prover: {
+      const auto asked = read_payload<ProverRequest>(frame.payload);
+      server.check_id(frame.id);
+      return prover_command(server, frame.id, asked, work.is_allowed);
+    }
+    case Kind::give: return run(give_command, server, frame);
+    case Kind::commit: return run(commit_command, server, frame);
+    case Kind::prove: return run(prove_command, server, frame);
     case Kind::attest: {
       const auto asked = read_payload<AttestRequest>(frame.payload);
       server.check_id(frame.id);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cpu_work.hpp"
+#include "zk/cpu/cpu_proof.hpp"
 #include "devices.hpp"
 #include "host_info.hpp"
 #include "kept_memory.hpp"
@@ -126,12 +127,13 @@ class CpuDevice final : public Device, public ProbeKernels {
   // Number `number` of `count` that share the ledger.
   CpuDevice(unsigned threads, int nice, const Kernels& kernels, std::shared_ptr<MemoryLedger> ledger, uint32_t number, uint32_t count)
       : kernels_(kernels), pool_(threads, nice), ledger_(std::move(ledger)), number_(number), count_(count),
-        work_(pool_, kernels_, ledger_, number_) {}
+        work_(pool_, kernels_, ledger_, number_), proof_(pool_, ledger_, number_) {}
 
   DeviceKind kind() const override { return DeviceKind::cpu; }
   Gauge gauge() const override { return read_cpu_gauge; }
   ProbeKernels* probe_kernels() override { return this; }
   work::WorkKernels* work_kernels() override { return &work_; }
+  zk::ProofKernels* proof_kernels() override { return &proof_; }
 
   DeviceClaim claim() override {
     const HostInfo host = read_host_info();
@@ -332,6 +334,7 @@ class CpuDevice final : public Device, public ProbeKernels {
   std::shared_ptr<MemoryLedger> ledger_;
   uint32_t number_, count_;
   CpuWork work_;
+  zk::CpuProof proof_;
 };
 
 }  // namespace

@@ -41,6 +41,10 @@ enum class Kind : uint8_t {
   ask = 0x14,
   seed = 0x15,
   attest = 0x16,
+  prover = 0x17,
+  give = 0x18,
+  commit = 0x19,
+  prove = 0x1A,
   ready = 0x80,
   claim = 0x81,
   root = 0x82,
@@ -276,6 +280,41 @@ struct AttestRequest {
   uint8_t what = 0;
   Hash nonce{}, set{};
   static void visit(auto& self, auto& to) { to(self.what, Zeros{3}, self.nonce, self.set); }
+};
+
+struct ProverRequest {
+  static constexpr Kind kKind = Kind::prover;
+  static constexpr char kFields[] = "session device plan";
+  uint32_t session = 0;
+  uint16_t device = 0;
+  std::vector<uint8_t> plan;
+  static void visit(auto& self, auto& to) { to(self.session, self.device, Rest{self.plan, 1, 4096}); }
+};
+
+struct GiveRequest {
+  static constexpr Kind kKind = Kind::give;
+  static constexpr char kFields[] = "session number offset bytes";
+  uint32_t session = 0;
+  uint16_t number = 0;
+  uint64_t offset = 0;
+  std::vector<uint8_t> bytes;
+  static void visit(auto& self, auto& to) { to(self.session, self.number, self.offset, Rest{self.bytes, 1, 1048576}); }
+};
+
+struct CommitRequest {
+  static constexpr Kind kKind = Kind::commit;
+  static constexpr char kFields[] = "session firstStep seed";
+  uint32_t session = 0, first_step = 0;
+  Hash seed{};
+  static void visit(auto& self, auto& to) { to(self.session, self.first_step, self.seed); }
+};
+
+struct ProveRequest {
+  static constexpr Kind kKind = Kind::prove;
+  static constexpr char kFields[] = "session statement";
+  uint32_t session = 0;
+  Hash statement{};
+  static void visit(auto& self, auto& to) { to(self.session, self.statement); }
 };
 
 struct ReadyReply {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "server/session_request.hpp"
 #include "work/work_session.hpp"
 
 namespace assay {
@@ -44,23 +45,10 @@ Root root_of(const Hash& hash) {
 
 using Act = std::function<Final(WorkSession& session, Request& request)>;
 
-// Queues what works on a session that stands. Its own stop ends it as cancelled, with nothing counted.
 void submit_work(Server& server, uint32_t id, uint32_t session, Act act) {
-  const auto run = [&server, act = std::move(act)](Device*, uint32_t, Request& request) -> std::optional<Final> {
-    if (request.stop) return done(0, true);
-    if (!server.session_ready(*request.session)) throw EngineError(ErrorCode::no_session, "the session was not made");
-    const SessionTurn turn(*request.session, request.stop);
-    if (!turn) return done(0, true);
-    auto* counted = dynamic_cast<CountedSession*>(request.session->content.get());
-    if (counted == nullptr) throw EngineError(ErrorCode::bad_request, "this needs the session of a PROGRAM");
-    try {
-      return act(*counted->session, request);
-    } catch (const EngineError& e) {
-      if (e.code() != ErrorCode::cancelled || !request.stop) throw;
-      return done(0, true);
-    }
-  };
-  server.submit(std::make_shared<Request>(id, run), session);
+  submit_on_session<CountedSession>(server, id, session, "PROGRAM", [act = std::move(act)](CountedSession& counted, Request& request) {
+    return act(*counted.session, request);
+  });
 }
 
 }  // namespace

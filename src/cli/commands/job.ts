@@ -24,12 +24,17 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		]),
 		out: text(
 			"PATH",
-			"run, submit, result: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here)",
+			"run, submit, result: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here); prove: the folder of proofs (default: NAME.proofs here)",
 		),
 		disk: number("GIB", "run: what saved states may take on disk", [0, 1_000_000], 16),
 		sample: whole("N", "check: so many segments at least", [1, 2 ** 31], 1),
 		again: flag("check: run segments again, also of generated text, which is checked by prefill otherwise"),
 		seed: text("HEX", "check: draw with this seed instead of fresh randomness", { shape: hexKey }),
+		segments: text("LIST", "prove: these segments, as 2 or 1-4 or 1,3 (default: all; 1 is the first with steps)"),
+		powers: text(
+			"FILE",
+			"prove: powers of tau, Ignition's file (docs/zk.md §1); `dev`: of a known τ, which prove nothing",
+		),
 		...cardOption,
 		host: text(
 			"ID",
@@ -90,6 +95,13 @@ a job, or the beginning of its number. On the network that assay up runs here no
 			does: "find where two runs of one job differ, which is false, and write the fraud file",
 			async run(values, io, a = "", b = "") {
 				return (await import("../check-job.ts")).diffJobs(a, b, values, io);
+			},
+		},
+		prove: {
+			takes: "FOLDER",
+			does: "prove segments of a finished training run (docs/zk.md), for assay verify: nobody need run them again",
+			async run(values, io, path = "") {
+				return (await import("../jobs/prove-job.ts")).proveJob(path, values, io);
 			},
 		},
 		quote: {

@@ -32,6 +32,7 @@ import type {
 	RunOptions,
 	Within,
 } from "./engine-answers.ts";
+import { type OpenProof, openProveSession, type ProveSession } from "./open-prove-session.ts";
 import { openWorkSession } from "./open-work-session.ts";
 import { parseClaim } from "./parse-claim.ts";
 import { printable } from "./printable.ts";
@@ -201,6 +202,11 @@ export class EngineClient {
 	/** Throws AssayError: the program's fault (PROGRAM_…), DEVICE_NO_ROOM, or that this engine runs no programs. */
 	openWork(work: OpenWork): Promise<WorkSession> {
 		return openWorkSession(this.talk, this.nextWork++, work);
+	}
+
+	/** Throws AssayError: DEVICE_NO_ROOM, or that this engine or device proves nothing. */
+	openProof(proof: OpenProof): Promise<ProveSession> {
+		return openProveSession(this.talk, this.nextWork++, proof);
 	}
 
 	async close(): Promise<void> {

@@ -32,7 +32,7 @@ const REFUSALS: Readonly<Record<number, Code>> = {
 };
 
 /** Of a fault, the message begins with its code. */
-function refusalToError(ending: Ending): AssayError {
+export function refusalToError(ending: Ending): AssayError {
 	const { code, detail, engineError } = ending;
 	const wrong = (known: Code, message: string) =>
 		new AssayError(known, message, { hint: codes[known].hint, cause: ending });

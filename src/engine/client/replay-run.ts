@@ -140,6 +140,18 @@ export class RunReplay {
 		return roots;
 	}
 
+	/** Bytes of every state tensor before the segment, with their roots; computed again. */
+	async stateBytes(segment: number): Promise<{ readonly roots: Roots; readonly bytes: readonly Uint8Array[] }> {
+		const roots = await this.stand(segment);
+		const session = await this.session();
+		const bytes: Uint8Array[] = [];
+		for (const i of this.numbersOf("state")) {
+			const { dims, type } = this.run.program.tensors[i]!;
+			bytes.push(await session.fetch(i, 0, elementCount(dims) * bytesOf(type)));
+		}
+		return { roots, bytes };
+	}
+
 	/** The session stands at the segment. */
 	private stand(segment: number): Promise<Roots> {
 		return this.replay(this.keptBefore(segment), segment);

@@ -56,6 +56,7 @@ export const REST = {
 	/** 32 bytes each. */
 	rootBytes: { is: "bytes", min: 0, max: 128 << 10 },
 	reportBytes: { is: "bytes", min: 1, max: 64 << 10 },
+	planBytes: { is: "bytes", min: 1, max: 4 << 10 },
 } as const;
 
 /**
@@ -86,6 +87,7 @@ export interface FieldValues {
 	metricBytes: Uint8Array;
 	rootBytes: Uint8Array;
 	reportBytes: Uint8Array;
+	planBytes: Uint8Array;
 	attestWhat: AttestWhat;
 	reportPart: ReportPart;
 }
@@ -192,6 +194,26 @@ export const REQUESTS = {
 		kind: 0x16,
 		fields: { what: "attestWhat", reserved: "zeros3", nonce: "hash", set: "hash" },
 		says: "REPORT for each part, DONE",
+	},
+	prover: {
+		kind: 0x17,
+		fields: { session: "u32", device: "u16", plan: "planBytes" },
+		says: "PLAN, or ERROR `bad_request`",
+	},
+	give: {
+		kind: 0x18,
+		fields: { session: "u32", number: "u16", offset: "u64", bytes: "pieceBytes" },
+		says: "DONE",
+	},
+	commit: {
+		kind: 0x19,
+		fields: { session: "u32", firstStep: "u32", seed: "hash" },
+		says: "PROGRESS, BYTES of 1 MiB each, the last one what is left, DONE",
+	},
+	prove: {
+		kind: 0x1a,
+		fields: { session: "u32", statement: "hash" },
+		says: "PROGRESS, BYTES of 1 MiB each, the last one what is left, DONE",
 	},
 } as const satisfies Record<string, FrameShape>;
 

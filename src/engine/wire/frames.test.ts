@@ -83,6 +83,10 @@ const requests: Request[] = [
 	{ kind: "fetch", session: 9, tensor: 3, offset: 2 ** 40, length: 2 ** 33 + 7 },
 	{ kind: "trace", session: 9, segment: 17 },
 	{ kind: "attest", what: "guest", nonce: bytes(32), set: bytes(32) },
+	{ kind: "prover", session: 10, device: 1, plan: bytes(72) },
+	{ kind: "give", session: 10, number: 66, offset: 2 ** 40, bytes: bytes(640) },
+	{ kind: "commit", session: 10, firstStep: 2 ** 32 - 1, seed: bytes(32) },
+	{ kind: "prove", session: 10, statement: bytes(32) },
 	{ kind: "ask", session: 9, segment: 17, step: 3, op: 65_534, places: [{ round: 255, index: 2 ** 32 - 1 }] },
 ];
 const replies: Reply[] = [

@@ -173,6 +173,7 @@ const CODECS: { readonly [T in FieldType]: Codec<T extends keyof FieldValues ? F
 	metricBytes: bytes(REST.metricBytes),
 	rootBytes: bytes(REST.rootBytes),
 	reportBytes: bytes(REST.reportBytes),
+	planBytes: bytes(REST.planBytes),
 	attestWhat: word(ATTEST_WHATS, "what"),
 	reportPart: word(REPORT_PARTS, "part"),
 	magic: {

@@ -5,6 +5,7 @@ import type { Code } from "../../protocol/codes.ts";
 import { R } from "../../protocol/maths/bn254.ts";
 import type { Elements, Interval } from "../../work/operators/tensor-type.ts";
 import type { GroupName, ZkPlan } from "../../work/plan/compile-plan.ts";
+import { enteringOf } from "../../work/plan/entering.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
@@ -25,9 +26,6 @@ export interface ByteFault {
 	readonly code: Code;
 	readonly detail: string;
 }
-
-/** Of the inputs, docs/training.md §2. */
-const FEATURE_BITS = 11;
 
 /** eq(point, i) for all i. */
 function eqs(point: readonly bigint[]): bigint[] {
@@ -71,16 +69,11 @@ class PointSum {
 const isOutside = ({ lo, hi }: Interval, elements: Elements): boolean =>
 	elements.some((one: number | bigint) => one < lo || one > hi);
 
-/** What enters the first link: features at 2^activation, the bias in the last column, clamped as the program clamps. */
 function enteringSum(plan: ZkPlan, sum: PointSum, features: Elements): void {
 	const { inputs, inputBits } = plan.links[0]!;
-	const [shift, most] = [FEATURE_BITS - plan.activation, 2 ** (plan.h - 1) - 1];
+	const entering = enteringOf(plan, features);
 	for (let row = 0; row < 2 ** plan.rowBits; row++)
-		for (let k = 0; k < inputs; k++) {
-			const rounded = (Number(features[row * inputs + k]!) + 2 ** (shift - 1)) >> shift;
-			const whole = rounded + (k === inputs - 1 ? 2 ** plan.activation : 0);
-			sum.add(row * 2 ** inputBits + k, Math.min(most, Math.max(-most, whole)));
-		}
+		for (let k = 0; k < inputs; k++) sum.add(row * 2 ** inputBits + k, entering[row * inputs + k]!);
 }
 
 function classSum(plan: ZkPlan, sum: PointSum, labels: Elements): void {

@@ -96,6 +96,29 @@ export function readIgnition(file: Uint8Array, count: number): Powers | SrsFault
 	return readArkworks(file, count);
 }
 
+/** Powers as a prover needs them: x ‖ y of each, big-endian. Null: made by whoever proves, of a known τ. */
+export interface ProverPowers {
+	readonly id: string;
+	readonly points: Uint8Array | null;
+}
+
+export const DEV_POWERS: ProverPowers = { id: "dev", points: null };
+
+/** The first `count` powers of the file, for a prover. By the file's SHA-256 alone: who verifies needs no powers, and believes none. */
+export function ignitionPowers(file: Uint8Array, count: number): ProverPowers | SrsFault {
+	const id = ignitionId(count);
+	if (bytesToHex(sha256Of(file)) !== IGNITION_SHA256 || id === null)
+		return fault("SRS_UNKNOWN", "the file's SHA-256 is not that of any known powers of Ignition");
+	const points = new Uint8Array(64 * count);
+	for (let i = 0; i < 2 * count; i++) {
+		const number = file.slice(COUNT_BYTES + 32 * i, COUNT_BYTES + 32 * (i + 1)).reverse();
+		// Of y the two highest bits are flags.
+		number[0]! &= 0x3f;
+		points.set(number, 32 * i);
+	}
+	return { id, points };
+}
+
 /** Layout: u64 count; points, x and y little-endian; u64 0; the generator and τ of the second group; u64 0. */
 export function readArkworks(file: Uint8Array, count: number): Powers | SrsFault {
 	const all = file.length < COUNT_BYTES ? 0 : Number(little(file.subarray(0, COUNT_BYTES)));

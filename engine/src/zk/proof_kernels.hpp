@@ -1,0 +1,122 @@
+// What a device must do to prove a segment (docs/zk.md §5): hold lists of numbers and scalars, commit to them, sum over them, fold them. Which
+// lists these are, and what is said in which order, is segment_prover.cpp: the same for every device. All results are exact, so proofs are equal
+// byte for byte on every device.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/bn254.hpp"
+
+namespace assay::zk {
+
+// A list on the device: whole numbers that fit 64 bits, or scalars. Written when it is made; scalars may be added to (add_times, place).
+class List {
+ public:
+  explicit List(size_t size) : size_(size) {}
+  virtual ~List() = default;
+  List(const List&) = delete;
+  List& operator=(const List&) = delete;
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_;
+};
+using ListPtr = std::shared_ptr<List>;
+
+// Part of a list.
+struct Slice {
+  ListPtr list;
+  size_t at = 0, count = 0;
+};
+inline Slice all_of(const ListPtr& list) { return {list, 0, list->size()}; }
+
+// What is looked up, seen from α: constant + Σ by[k]·values[k] + product·values[left]·values[right]. Never 0 but for one α in 2^200.
+struct Part {
+  Fr constant;
+  std::vector<Fr> by;
+  Fr product;
+  uint8_t left = 0, right = 0;
+};
+
+// Σ over 2^variables corners. Columns have 2^variables values each, the first variable being the highest bit of an index.
+//   lookup:  columns e, g, values…:  factor·e·(g·Π parts − Σ_k Π_(j≠k) part_j) + all·g       1 or 3 parts, 1 to 5 values
+//   table:   columns e, g, m, own:   factor·e·(g·own − m) − all·g
+//   product: factor·(product of 2 or 3 columns)
+struct Sum {
+  enum class Kind : uint8_t { lookup, table, product };
+  Kind kind;
+  unsigned variables;
+  unsigned degree;
+  std::vector<Slice> columns;
+  std::vector<Part> parts;
+  Fr factor, all;
+};
+
+// Sums on their way through the rounds, each from its own first variable on.
+class Sums {
+ public:
+  virtual ~Sums() = default;
+  // Of the corners that are left.
+  virtual Fr whole(size_t sum) = 0;
+  // Values of the next round's polynomial at 0 … degree.
+  virtual std::vector<Fr> round(size_t sum) = 0;
+  // The first variable that is left becomes x.
+  virtual void fold(size_t sum, const Fr& x) = 0;
+  // Values of all columns once no variable is left.
+  virtual std::vector<Fr> ends(size_t sum) = 0;
+};
+
+// Memory and powers of one session.
+class ProofMemory {
+ public:
+  virtual ~ProofMemory() = default;
+
+  virtual ListPtr numbers(std::span<const int64_t> values) = 0;
+  virtual ListPtr scalars(std::span<const Fr> values) = 0;
+  virtual ListPtr zeros(size_t count) = 0;  // scalars
+  virtual std::vector<Fr> read(const Slice& from) = 0;
+  // Copies into a list of scalars.
+  virtual void place(const ListPtr& into, size_t at, const Slice& from) = 0;
+
+  // [τ^0], [τ^1] …, once.
+  virtual void set_powers(std::span<const G1Affine> powers) = 0;
+  // Σ value_i·[τ^i], for each slice; no longer than the powers.
+  virtual std::vector<G1Affine> commit(std::span<const Slice> slices) = 0;
+
+  // eq(point, i) for all i; the first of the point is the highest bit.
+  virtual ListPtr eqs(std::span<const Fr> point) = 0;
+  // Each value `times` times in a row.
+  virtual ListPtr repeated(const Slice& from, size_t times) = 0;
+  virtual Fr dot(const Slice& a, const Slice& b) = 0;
+  // Σ_j from(i, j, k)·by(j) of a list (a, b, c): a·c values.
+  virtual ListPtr folded(const Slice& from, size_t a, size_t b, size_t c, const Slice& by) = 0;
+  // What was there before each of `steps` steps: at (t, k) base(k) − Σ_(s<t) Σ_b column(s, b, k)·by(s, b).
+  virtual ListPtr before_steps(const Slice& base, const Slice& column, size_t steps, size_t batch, const Slice& by) = 0;
+  // Σ 1/part at each place.
+  virtual ListPtr inverse_sums(std::span<const Slice> values, std::span<const Part> parts) = 0;
+  // above_i / below_i; 0 where above_i is 0.
+  virtual ListPtr quotients(const Slice& above, const Slice& below) = 0;
+  // into_(at + i) += factor·from_i; `into` is a list of scalars.
+  virtual void add_times(const ListPtr& into, size_t at, const Slice& from, const Fr& factor) = 0;
+  virtual std::unique_ptr<Sums> sums(std::vector<Sum> sums) = 0;
+
+  // Polynomials by their coefficients, lowest first.
+  virtual Fr at(const ListPtr& poly, const Fr& x) = 0;
+  // By X − x, without what remains; the same length, its last one 0.
+  virtual ListPtr divided(const ListPtr& poly, const Fr& x) = 0;
+  // f = q·(X^b − x) + g, f of b² coefficients: q as many, the last b being 0, and g of b.
+  virtual void divided_by_power(const ListPtr& f, size_t b, const Fr& x, ListPtr& q, ListPtr& g) = 0;
+  // Σ_i a_i·b_(i+k) + a_(i+k)·b_i at k − 1, for k = 1 … ; both have the same length, and so has this, its last one being 0.
+  virtual ListPtr crossed(const ListPtr& a, const ListPtr& b) = 0;
+  virtual ListPtr reversed(const ListPtr& poly) = 0;
+};
+
+class ProofKernels {
+ public:
+  virtual ~ProofKernels() = default;
+  // `bytes`: what the plan will take at most, counting 32 bytes a value. Throws EngineError no_memory.
+  virtual std::unique_ptr<ProofMemory> prepare(uint64_t bytes) = 0;
+};
+
+}  // namespace assay::zk

@@ -1,0 +1,36 @@
+// A segment to prove, on one device: plan, data, weights and powers as they come, then its commitments, then its proof. FRAMES.md, "Proofs".
+#pragma once
+#include <memory>
+
+#include "server/session.hpp"
+#include "zk/segment_prover.hpp"
+
+namespace assay::zk {
+
+class ProveSession {
+ public:
+  ProveSession(ProofKernels& kernels, std::span<const uint8_t> plan);
+
+  const ProofPlan& plan() const { return plan_; }
+  // What GIVE names: 0 features, 1 labels, 2 powers, 3 … the weights of each link. From the start, in order.
+  void give(uint32_t what, uint64_t offset, std::span<const uint8_t> bytes);
+  // Runs the segment; points of the statement, 64 bytes each.
+  std::vector<uint8_t> commit(const uint8_t seed[32], uint32_t first_step, const std::atomic<bool>& stop, const OnPart& on_part);
+  std::vector<uint8_t> prove(const Hash& statement, const OnPart& on_part);
+
+ private:
+  uint64_t bytes_of(uint32_t what) const;
+  void check_given() const;
+  void take_powers(std::span<const uint8_t> bytes);
+
+  ProofPlan plan_;
+  std::unique_ptr<ProofMemory> memory_;
+  SegmentStart start_;
+  std::vector<G1Affine> powers_;
+  bool has_powers_ = false;
+  // Bytes that came, of each.
+  std::vector<uint64_t> given_;
+  std::unique_ptr<SegmentProver> prover_;
+};
+
+}  // namespace assay::zk

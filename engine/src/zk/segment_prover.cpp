@@ -1,0 +1,273 @@
+// See segment_prover.hpp. Lookups are in prove_lookups.cpp, sums and the opening in prove_sums.cpp and prove_opening.cpp.
+#include "zk/segment_prover.hpp"
+
+#include "zk/scalar_lists.hpp"
+
+namespace assay::zk {
+
+SegmentProver::SegmentProver(const ProofPlan& plan, ProofMemory& memory, SegmentRun& run)
+    : plan_(plan), memory_(memory), order_(run.order), first_place_(run.first_place) {
+  // Each goes as soon as the device has it.
+  const auto take = [&](std::vector<int64_t>& numbers) {
+    ListPtr list = memory.numbers(numbers);
+    std::vector<int64_t>().swap(numbers);
+    return list;
+  };
+  for (unsigned g = 0; g < kHelpers; ++g) groups_[g] = take(run.groups[g]);
+  for (size_t l = 0; l < plan.links(); ++l) {
+    z_.push_back(take(run.z[l]));
+    q_.push_back(plan.is_last(l) ? nullptr : take(run.q[l]));
+    entering_.push_back(take(run.entering[l]));
+    last_.push_back(plan.is_last(l) ? nullptr : take(run.last[l]));
+  }
+}
+
+void SegmentProver::part_done() {
+  ++parts_done_;
+  moment();
+}
+
+// Values, helpers, four sums, the opening.
+void SegmentProver::moment() {
+  constexpr uint32_t kParts = 7;
+  if (on_part_ != nullptr) (*on_part_)(std::min(parts_done_, kParts), kParts);
+}
+
+void SegmentProver::message(uint8_t kind, const std::vector<uint8_t>& bytes) {
+  proof_.insert(proof_.end(), bytes.begin(), bytes.end());
+  transcript_->absorb(kind, bytes);
+}
+
+void SegmentProver::send(uint8_t kind, std::span<const Fr> scalars) {
+  std::vector<uint8_t> bytes;
+  for (const Fr& one : scalars) append(bytes, one);
+  message(kind, bytes);
+}
+
+std::vector<uint8_t> SegmentProver::points_of(GroupNumber group) {
+  // Some at a time: between them it can be stopped.
+  constexpr uint64_t kAtOnce = 16;
+  std::vector<uint8_t> bytes;
+  for (uint64_t from = 0; from < plan_.groups[group].chunks; from += kAtOnce) {
+    std::vector<Slice> chunks;
+    for (uint64_t i = from; i < std::min(from + kAtOnce, plan_.groups[group].chunks); ++i)
+      chunks.push_back({groups_[group], i << plan_.chunk_bits, plan_.chunk()});
+    for (const G1Affine& point : memory_.commit(chunks)) append(bytes, point);
+    moment();
+  }
+  return bytes;
+}
+
+std::vector<uint8_t> SegmentProver::statement_points(const OnPart& on_part) {
+  on_part_ = &on_part;
+  parts_done_ = 0;
+  std::vector<uint8_t> bytes;
+  for (const GroupNumber group : {kFeatures, kLabels, kBefore, kAfter}) {
+    const std::vector<uint8_t> own = points_of(group);
+    bytes.insert(bytes.end(), own.begin(), own.end());
+  }
+  return bytes;
+}
+
+Slice SegmentProver::column(Column column, size_t of) const {
+  const Block& block = plan_.block(column, of);
+  const GroupNumber group = group_of(column);
+  return {groups_[group], block.at - (plan_.groups[group].first_chunk << plan_.chunk_bits), uint64_t{1} << block.bits};
+}
+
+void SegmentProver::claim(Column column, size_t of, std::vector<Fr> point, const Fr& value) {
+  const Block& block = plan_.block(column, of);
+  claims_.push_back({block.at, block.bits, std::move(point), value});
+}
+
+// A point of the data's rows, from one of (step, place in the batch).
+std::vector<Fr> SegmentProver::row_point(std::span<const Fr> place) const {
+  std::vector<Fr> point;
+  for (unsigned j = plan_.row_bits; j-- > 0;) {
+    const unsigned from = order_.places[j];
+    const Fr value = from < place.size() ? place[place.size() - 1 - from] : Fr::of(first_place_ >> from & 1);
+    point.push_back((order_.mask >> j & 1) != 0 ? Fr::one() - value : value);
+  }
+  return point;
+}
+
+void SegmentProver::claim_entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& value) {
+  if (link == 0) return claim(Column::features, 0, joined(row_point(place), unit), value);
+  const Fr bias = eq_at_corner(unit, plan_.sizes[link] - 1) * Fr::of(uint64_t{1} << plan_.activation);
+  claim(Column::a, link - 1, joined(place, unit), value - bias);
+}
+
+std::vector<uint8_t> SegmentProver::prove(const Hash& statement, const OnPart& on_part) {
+  transcript_ = std::make_unique<Transcript>(statement);
+  proof_.clear();
+  claims_.clear();
+  on_part_ = &on_part;
+  parts_done_ = 0;
+  message(1, points_of(kValues));
+  part_done();
+  alpha_ = transcript_->challenge();
+  beta_ = transcript_->challenge();
+  add_helpers();
+  message(2, points_of(kHelpers));
+  part_done();
+  const std::vector<LinkEnd> ends = lookups();
+  part_done();
+  std::vector<WeightUse> uses = products(ends);
+  part_done();
+  for (size_t l = 0; l < plan_.links(); ++l) {
+    const std::span<const Fr> at(ends[l].weight_point);
+    const unsigned outputs = plan_.size_bits(l + 1);
+    uses.push_back({l, true, {}, list_of(at.subspan(outputs)), list_of(at.first(outputs)), ends[l].after});
+  }
+  weights(uses);
+  part_done();
+  bytes();
+  join_and_open();
+  part_done();
+  return std::move(proof_);
+}
+
+std::vector<WeightUse> SegmentProver::products(const std::vector<LinkEnd>& ends) {
+  struct Wanted {
+    size_t link;
+    bool is_back;
+    const std::vector<Fr>* point;
+  };
+  std::vector<Wanted> wanted;
+  for (size_t l = 0; l < ends.size(); ++l) {
+    wanted.push_back({l, false, &ends[l].point});
+    if (!plan_.is_last(l)) wanted.push_back({l + 1, true, &ends[l].point});
+  }
+  const Fr mu = transcript_->challenge();
+  Fr factor = Fr::one();
+  std::vector<Sum> sums;
+  const size_t steps = plan_.steps(), batch = plan_.batch();
+  for (const auto& [link, is_back, point] : wanted) {
+    const std::span<const Fr> at(*point);
+    const ListPtr unit = memory_.eqs(at.subspan(plan_.place_bits()));
+    const uint64_t outputs = plan_.width(link + 1), inputs = plan_.width(link), inner = is_back ? outputs : inputs;
+    const Slice entering = all_of(entering_[link]), d = column(Column::d, link), before = column(Column::before, link);
+    const Slice operand = is_back ? d : entering, other = is_back ? entering : d;
+    const ListPtr same = memory_.eqs(at.first(plan_.step_bits)), place = memory_.eqs(at.subspan(plan_.step_bits, plan_.batch_bits));
+    const ListPtr base = is_back ? memory_.folded(before, outputs, inputs, 1, all_of(unit)) : memory_.folded(before, 1, outputs, inputs, all_of(unit));
+    const ListPtr by = memory_.folded(other, steps * batch, is_back ? inputs : outputs, 1, all_of(unit));
+    sums.push_back({Sum::Kind::product,
+                    plan_.step_bits + plan_.size_bits(is_back ? link + 1 : link),
+                    3,
+                    {all_of(memory_.repeated(all_of(same), inner)), all_of(memory_.folded(operand, steps, batch, inner, all_of(place))),
+                     all_of(memory_.before_steps(all_of(base), operand, steps, batch, all_of(by)))},
+                    {},
+                    factor,
+                    Fr::zero()});
+    factor = factor * mu;
+  }
+  std::vector<unsigned> variables;
+  for (const Sum& sum : sums) variables.push_back(sum.variables);
+  const auto [point, values] = prove_sums(5, 3, std::move(sums));
+  std::vector<Fr> said;
+  for (const auto& value : values) said.insert(said.end(), value.begin() + 1, value.end());
+  send(6, said);
+  std::vector<WeightUse> uses;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto& [link, is_back, own] = wanted[i];
+    const std::span<const Fr> end = std::span(point).subspan(point.size() - variables[i]), at(*own);
+    const std::span<const Fr> step = end.first(plan_.step_bits), inner = end.subspan(plan_.step_bits), unit = at.subspan(plan_.place_bits());
+    const std::vector<Fr> place = joined(step, at.subspan(plan_.step_bits, plan_.batch_bits));
+    if (is_back) {
+      claim(Column::d, link, joined(place, inner), values[i][1]);
+    } else {
+      claim_entering(link, place, inner, values[i][1]);
+    }
+    uses.push_back({link, false, list_of(step), list_of(is_back ? unit : inner), list_of(is_back ? inner : unit), values[i][2]});
+  }
+  return uses;
+}
+
+void SegmentProver::weights(const std::vector<WeightUse>& uses) {
+  std::vector<Fr> starts;
+  for (const WeightUse& use : uses)
+    starts.push_back(memory_.dot(column(Column::before, use.link), all_of(memory_.eqs(joined(use.output, use.input)))));
+  send(7, starts);
+  const Fr nu = transcript_->challenge();
+  Fr factor = Fr::one();
+  std::vector<Sum> sums;
+  for (const WeightUse& use : uses) {
+    // Steps before that one; all of them for the end.
+    std::vector<Fr> counts(plan_.steps(), Fr::one());
+    if (!use.is_end) {
+      const std::vector<Fr> at = eqs_of(use.step);
+      Fr later = Fr::zero();
+      for (size_t s = counts.size(); s-- > 0;) {
+        counts[s] = later;
+        later = later + at[s];
+      }
+    }
+    const auto folded = [&](const Slice& from, const std::vector<Fr>& point) {
+      return all_of(memory_.folded(from, plan_.places(), size_t{1} << point.size(), 1, all_of(memory_.eqs(point))));
+    };
+    sums.push_back({Sum::Kind::product,
+                    plan_.place_bits(),
+                    3,
+                    {all_of(memory_.repeated(all_of(memory_.scalars(counts)), plan_.batch())), folded(all_of(entering_[use.link]), use.input),
+                     folded(column(Column::d, use.link), use.output)},
+                    {},
+                    factor,
+                    Fr::zero()});
+    factor = factor * nu;
+  }
+  const auto [point, ends] = prove_sums(8, 3, std::move(sums));
+  std::vector<Fr> said;
+  for (const auto& end : ends) said.insert(said.end(), end.begin() + 1, end.end());
+  send(9, said);
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const WeightUse& use = uses[i];
+    claim(Column::before, use.link, joined(use.output, use.input), starts[i]);
+    claim_entering(use.link, point, use.input, ends[i][1]);
+    claim(Column::d, use.link, joined(point, use.output), ends[i][2]);
+  }
+}
+
+void SegmentProver::bytes() {
+  unsigned most = 0;
+  for (unsigned g = 0; g < kValues; ++g) most = std::max(most, plan_.groups[g].bits);
+  const std::vector<Fr> point = transcript_->challenges(most);
+  std::vector<Fr> values;
+  for (unsigned g = 0; g < kValues; ++g) {
+    const auto own = std::span(point).subspan(most - plan_.groups[g].bits);
+    const ListPtr kernel = memory_.eqs(own);
+    values.push_back(memory_.dot(all_of(groups_[g]), {kernel, 0, groups_[g]->size()}));
+    claims_.push_back({plan_.groups[g].first_chunk << plan_.chunk_bits, plan_.groups[g].bits, list_of(own), values.back()});
+  }
+  send(10, values);
+}
+
+void SegmentProver::join_and_open() {
+  const Fr eta = transcript_->challenge();
+  std::vector<Fr> point;
+  Fr value;
+  {
+    const ListPtr kernel = memory_.zeros(uint64_t{1} << plan_.bits), all = memory_.zeros(uint64_t{1} << plan_.bits);
+    Fr factor = Fr::one();
+    for (const Claim& claim : claims_) {
+      memory_.add_times(kernel, claim.at, all_of(memory_.eqs(claim.point)), factor);
+      factor = factor * eta;
+    }
+    for (unsigned g = 0; g < kGroups; ++g) memory_.place(all, plan_.groups[g].first_chunk << plan_.chunk_bits, all_of(groups_[g]));
+    std::vector<Sum> sums;
+    sums.push_back({Sum::Kind::product, plan_.bits, 2, {all_of(kernel), all_of(all)}, {}, Fr::one(), Fr::zero()});
+    Rounds rounds = prove_sums(11, 2, std::move(sums));
+    point = std::move(rounds.point);
+    value = rounds.ends[0][1];
+  }
+  send(12, std::span(&value, 1));
+  part_done();
+  const size_t high = plan_.bits - plan_.chunk_bits;
+  const std::vector<Fr> chunk = eqs_of(std::span(point).first(high));
+  const ListPtr poly = memory_.zeros(plan_.chunk());
+  for (unsigned g = 0; g < kGroups; ++g)
+    for (uint64_t i = 0; i < plan_.groups[g].chunks; ++i)
+      memory_.add_times(poly, 0, {groups_[g], i << plan_.chunk_bits, plan_.chunk()}, chunk[plan_.groups[g].first_chunk + i]);
+  open(poly, std::span(point).subspan(high), value);
+}
+
+}  // namespace assay::zk

@@ -1,0 +1,117 @@
+// Proves one segment of a training run, docs/zk.md: the engine commits and proves, the statement is made here, and nothing is handed out that the verifier does not accept together with the
+// bytes it is about.
+import { GIVEN, type OpenProveSession } from "../../engine/client/open-prove-session.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { codes } from "../../protocol/codes.ts";
+import { encodeProofFile, verifyProofFile } from "../../verify/zk/proof-file.ts";
+import type { ProverPowers } from "../../verify/zk/srs.ts";
+import { type SegmentStatement, statementHash } from "../../verify/zk/statement.ts";
+import { type Elements, elementsToBytes } from "../../work/operators/tensor-type.ts";
+import { planHash, type ZkPlan } from "../../work/plan/compile-plan.ts";
+import { encodePlan } from "../../work/plan/encode-plan.ts";
+import { enteringOf } from "../../work/plan/entering.ts";
+import type { Program } from "../../work/program/shapes.ts";
+import { stateHashOf } from "../../work/trace/commitments.ts";
+import { tensorRoot } from "../../work/trace/tensor-tree.ts";
+
+export interface SegmentToProve {
+	readonly program: Program;
+	/** compilePlan of the program. */
+	readonly plan: ZkPlan;
+	/** Of the order of rows. */
+	readonly seed: Uint8Array;
+	/** 1 is the first with steps. */
+	readonly segment: number;
+	readonly chainId: bigint;
+	readonly job: bigint;
+	readonly features: Elements;
+	readonly labels: Elements;
+	/** Every state tensor, in the program's order, as the program's own run has them. */
+	readonly before: readonly Elements[];
+	readonly after: readonly Elements[];
+}
+
+export interface ProveWith {
+	readonly open: OpenProveSession;
+	readonly device: number;
+	readonly powers: ProverPowers;
+	readonly signal?: AbortSignal;
+	readonly onProgress?: (done: number, total: number) => void;
+}
+
+export interface ProvenSegment {
+	readonly statement: SegmentStatement;
+	readonly proof: Uint8Array;
+	/** With the program, for whoever verifies. */
+	readonly file: Uint8Array;
+}
+
+const POINT_BYTES = 64;
+
+/** Points by group, as the engine gave them. Throws REPLY_WRONG. */
+function pointLists({ groups }: ZkPlan, bytes: Uint8Array): readonly (readonly string[])[] {
+	const counts = groups.slice(0, 4).map(({ chunks }) => chunks);
+	if (bytes.length !== POINT_BYTES * counts.reduce((sum, one) => sum + one, 0))
+		throw new AssayError("REPLY_WRONG", "the engine gave another number of points", { hint: codes.REPLY_WRONG.hint });
+	let at = 0;
+	return counts.map((count) =>
+		Array.from({ length: count }, () => {
+			at += POINT_BYTES;
+			return bytesToHex(bytes.subarray(at - POINT_BYTES, at));
+		}),
+	);
+}
+
+function statementOf(of: SegmentToProve, srs: string, points: Uint8Array): SegmentStatement {
+	const { program, plan, seed, segment, chainId, job, features, labels, before, after } = of;
+	const state = (number: number, weights: readonly Elements[]) =>
+		bytesToHex(stateHashOf(program, number, weights.map(tensorRoot), []));
+	const [featurePoints, labelPoints, pointsBefore, pointsAfter] = pointLists(plan, points);
+	return {
+		...{
+			version: 1,
+			chainId: `${chainId}`,
+			job: `${job}`,
+			program: plan.programRoot,
+			plan: bytesToHex(planHash(plan)),
+		},
+		...{ srs, seed: bytesToHex(seed), firstStep: (segment - 1) * plan.steps, steps: plan.steps },
+		...{ features: bytesToHex(tensorRoot(features)), labels: bytesToHex(tensorRoot(labels)) },
+		...{ featurePoints: featurePoints!, labelPoints: labelPoints! },
+		...{ stateBefore: state(segment, before), stateAfter: state(segment + 1, after) },
+		...{ pointsBefore: pointsBefore!, pointsAfter: pointsAfter! },
+	};
+}
+
+/** Null: it was stopped. Throws AssayError; TENSOR_RANGE where a value of the run left its range, so that it has no proof. */
+export async function proveSegment(of: SegmentToProve, by: ProveWith): Promise<ProvenSegment | null> {
+	const { plan, program, seed, segment, features, labels, before, after } = of;
+	const { powers, signal, onProgress } = by;
+	const isDev = powers.points === null;
+	const session = await by.open({ device: by.device, plan: encodePlan(plan, isDev) });
+	try {
+		await session.give(GIVEN.features, elementsToBytes(enteringOf(plan, features)));
+		await session.give(GIVEN.labels, elementsToBytes(Int32Array.from(labels, Number)));
+		for (const [l, weights] of before.entries()) await session.give(GIVEN.weights + l, elementsToBytes(weights));
+		if (powers.points !== null) await session.give(GIVEN.powers, powers.points);
+		const points = await session.commit({ seed, firstStep: (segment - 1) * plan.steps, signal, onProgress });
+		if (points === null) return null;
+		const statement = statementOf(of, powers.id, points);
+		const proof = await session.prove({ statement: statementHash(statement), signal, onProgress });
+		if (proof === null) return null;
+		const file = encodeProofFile(program, plan.chunkBits, { statement, proof });
+		const verdict = verifyProofFile(file, { isDevAllowed: isDev }, () => ({
+			data: { features, labels },
+			before,
+			after,
+		}));
+		if (verdict.status === "invalid")
+			throw new AssayError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`, {
+				hint: codes[verdict.code].hint,
+			});
+		return { statement, proof, file };
+	} finally {
+		await session.release().catch(() => {});
+	}
+}

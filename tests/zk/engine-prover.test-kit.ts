@@ -1,0 +1,46 @@
+// The engine's prover on this machine's CPU, asked for what the reference prover (vectors/naive-segment.ts) proves.
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
+import { GIVEN, type OpenProveSession } from "../../src/engine/client/open-prove-session.ts";
+import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
+import { realEnvironment } from "../../src/platform/environment.ts";
+import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import type { ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { encodePlan } from "../../src/work/plan/encode-plan.ts";
+import type { Start } from "../../vectors/naive-plan.ts";
+
+export async function startProver(): Promise<{ readonly open: OpenProveSession; close(): Promise<void> }> {
+	const { clockUs, randomBytes } = realEnvironment();
+	const { path: command } = await findEngine(hostPlatform());
+	const link = await createLocalLink({ command, args: ["--no-disk", "--work"], env: process.env });
+	const engine = await createEngineClient(link, { clockUs, readyDeadlineMs: 60_000, randomBytes });
+	const { devices } = await engine.hello({ deadlineMs: 60_000 });
+	const device = devices.findIndex(({ kind }) => kind === "cpu");
+	return { open: (proof) => engine.openProof({ ...proof, device }), close: () => engine.close() };
+}
+
+export const littleEndian = (list: readonly number[], type: "i16" | "i32"): Uint8Array => {
+	const numbers = type === "i16" ? Int16Array.from(list) : Int32Array.from(list);
+	return new Uint8Array(numbers.buffer);
+};
+
+/** Points of the statement's groups one after the other, and the proof for a statement. Over powers of a known τ. */
+export async function engineProof(
+	open: OpenProveSession,
+	plan: ZkPlan,
+	{ features, labels, weights, seed, firstStep }: Start,
+	statement: string,
+): Promise<{ readonly points: Uint8Array; readonly proof: Uint8Array }> {
+	const session = await open({ device: 0, plan: encodePlan(plan, true) });
+	try {
+		await session.give(GIVEN.features, littleEndian(features.flat().map(Number), "i16"));
+		await session.give(GIVEN.labels, littleEndian(labels, "i32"));
+		for (const [l, one] of weights.entries())
+			await session.give(GIVEN.weights + l, littleEndian(one.flat().map(Number), "i32"));
+		const points = await session.commit({ seed, firstStep });
+		const proof = await session.prove({ statement: hexToBytes(statement)! });
+		return { points: points!, proof: proof! };
+	} finally {
+		await session.release();
+	}
+}

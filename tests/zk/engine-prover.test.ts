@@ -1,0 +1,103 @@
+// The engine's prover against the reference one, byte for byte, on random plans; and what it refuses.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { GIVEN } from "../../src/engine/client/open-prove-session.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
+import { devCommit, planFor, shapeOf, startOf, TOLD } from "../../src/verify/zk/segment.test-kit.ts";
+import { verifySegment } from "../../src/verify/zk/verify-segment.ts";
+import { encodePlan } from "../../src/work/plan/encode-plan.ts";
+import { SegmentProver, statementHash } from "../../vectors/naive-segment.ts";
+import { isDeep, seed } from "../fuzz.test-kit.ts";
+import { engineProof, littleEndian, startProver } from "./engine-prover.test-kit.ts";
+import { drawnSegment } from "./random-plans.test-kit.ts";
+
+const PLANS = isDeep ? 300 : 4;
+const { open, close } = await startProver();
+after(close);
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+const refusal = async (promise: Promise<unknown>): Promise<string> => {
+	const error = await promise.then(
+		() => null,
+		(thrown: unknown) => thrown,
+	);
+	return error instanceof AssayError ? `${error.code} ${error.message}` : `none: ${error}`;
+};
+
+test(`${PLANS} random plans: points and proofs are those of the reference prover`, async () => {
+	let links = 0;
+	for (let i = 0; i < PLANS; i++) {
+		const name = `plan ${isDeep ? seed : 0} ${i}`;
+		const { shape, start } = drawnSegment(name);
+		const prover = new SegmentProver(shape, start, devCommit);
+		const { statement, proof } = prover.prove(TOLD);
+		const plan = planFor(shape);
+		const made = await engineProof(open, plan, start, hex(statementHash(statement)));
+		const { featurePoints, labelPoints, pointsBefore, pointsAfter } = statement;
+		const points = [featurePoints, labelPoints, pointsBefore, pointsAfter].flat().join("");
+		assert.equal(hex(made.points), points, name);
+		assert.equal(hex(made.proof), hex(proof), name);
+		if (i === 0) assert.equal(verifySegment(plan, statement, made.proof, { isDevAllowed: true }).status, "valid");
+		links = Math.max(links, shape.sizes.length - 1);
+	}
+	assert.ok(links > 1);
+});
+
+test("a run in which a value leaves its range has no proof, and where is said", async () => {
+	const shape = shapeOf();
+	const start = startOf(shape, "honest");
+	const weights = start.weights.with(0, [...start.weights[0]!].with(1, [200n, 200n, 200n]));
+	const features = start.features.map((row) => row.map(() => 3n));
+	const said = await refusal(engineProof(open, planFor(shape), { ...start, features, weights }, "00".repeat(32)));
+	assert.match(said, /^TENSOR_RANGE no proof: a sum of link 0 left its range in step 0 of the segment/);
+});
+
+test("what is not given whole, in order and in range is refused", async () => {
+	const shape = shapeOf();
+	const plan = planFor(shape);
+	const session = await open({ device: 0, plan: encodePlan(plan, true) });
+	const bytes = (count: number, type: "i16" | "i32", value = 0) => littleEndian(Array(count).fill(value), type);
+	const seed = new Uint8Array(32);
+	assert.match(await refusal(session.commit({ seed, firstStep: 0 })), /^TENSOR_SIZE number 0 was not given whole/);
+	assert.match(await refusal(session.prove({ statement: seed })), /COMMIT comes before PROVE/);
+	assert.match(await refusal(session.give(GIVEN.features, bytes(25, "i16"))), /^TENSOR_SIZE/);
+	assert.match(await refusal(session.give(GIVEN.features, bytes(24, "i16", 8))), /^TENSOR_RANGE/);
+	assert.match(await refusal(session.give(GIVEN.labels, bytes(8, "i32", 2))), /^TENSOR_RANGE a label/);
+	assert.match(await refusal(session.give(GIVEN.labels, bytes(8, "i32", -1))), /^TENSOR_RANGE a label/);
+	assert.match(await refusal(session.give(GIVEN.weights + 2, bytes(1, "i32"))), /nothing of number 5/);
+	assert.match(await refusal(session.give(GIVEN.powers, new Uint8Array(64))), /are made, not given/);
+	await session.give(GIVEN.features, bytes(24, "i16"));
+	await session.give(GIVEN.labels, bytes(8, "i32"));
+	assert.match(await refusal(session.give(GIVEN.labels, bytes(8, "i32"))), /^TENSOR_SIZE/);
+	for (const l of [0, 1]) await session.give(GIVEN.weights + l, bytes(l === 0 ? 9 : 6, "i32"));
+	assert.match(await refusal(session.commit({ seed, firstStep: 1 })), /no segment begins with step 1/);
+	const stopped = AbortSignal.abort();
+	assert.equal(await session.commit({ seed, firstStep: 0, signal: stopped }), null);
+	await session.release();
+	const real = await open({ device: 0, plan: encodePlan(plan, false) });
+	assert.match(await refusal(real.give(GIVEN.powers, new Uint8Array(64).fill(1))), /power 0 is no point of the curve/);
+	assert.match(await refusal(real.give(GIVEN.powers, new Uint8Array(64))), /power 0 is no point of the curve/);
+	await real.release();
+});
+
+test("plans that nobody could prove are refused before memory is taken", async () => {
+	const shape = shapeOf();
+	const good = encodePlan(planFor(shape), true);
+	const changed = (at: number, value: number) => {
+		const bytes = good.slice();
+		new DataView(bytes.buffer).setUint32(4 * at, value, true);
+		return bytes;
+	};
+	const wrong = [
+		...[changed(0, 2), changed(1, 7), changed(1, 26), changed(2, 17), changed(4, 27), changed(4, 1), changed(5, 1)],
+		...[changed(5, 37), changed(6, 17), changed(7, 21), changed(8, 4), changed(9, 2 ** 32 - 1), changed(10, 0)],
+		...[changed(13, 2), changed(14, 1), changed(15, 0), changed(15, 3), changed(15, 65), changed(16, 0)],
+		...[changed(17, 65537), good.subarray(4), good.subarray(0, 40)],
+	];
+	for (const [i, plan] of wrong.entries())
+		assert.match(await refusal(open({ device: 0, plan })), /the plan of the proof has/, `${i}`);
+	// Everything within its own limit, too much together.
+	const large = changed(16, 65536);
+	new DataView(large.buffer).setUint32(4 * 17, 65536, true);
+	assert.match(await refusal(open({ device: 0, plan: large })), /the plan of the proof has|DEVICE_NO_ROOM/);
+});
