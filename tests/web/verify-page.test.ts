@@ -9,14 +9,22 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 import type { Page } from "playwright-core";
 import { buildWeb, compress, ensureBuilt } from "../../scripts/build-web.ts";
 import type { ApiServer } from "../../src/api/server/create-server.ts";
+import { nodeSignatures } from "../../src/platform/node-signatures.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
+import { mintedRounds } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
+import type { AttestationVerdict } from "../../src/verify/attestation/verdict.ts";
+import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { formatFigure } from "../../web/parts/format.ts";
+import { judgeAttestation, judgeQuickly } from "../../web/verify/judge-attestation.ts";
 import { startToyApi } from "../api/toy-api.test-kit.ts";
+import { differences } from "../attestation/judge-case.test-kit.ts";
+import { judge, realCases, sample as realSample, samplesMissing } from "../attestation/real-cases.test-kit.ts";
 import { answeredCall, openRollChain } from "../roll-call-chain.test-kit.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 
@@ -301,6 +309,86 @@ test("files go out compressed, named by their hash, under a policy without inlin
 	assert.deepEqual(
 		[program.status, program.headers.get("content-type")],
 		[404, "application/problem+json; charset=utf-8"],
+	);
+});
+
+const attach = (page: Page, name: string, files: readonly Uint8Array[]) =>
+	page
+		.getByLabel("Evidence file")
+		.setInputFiles(files.map((file, i) => ({ name: `${name}-${i}`, mimeType: "", buffer: Buffer.from(file) })));
+
+test("reports and quotes of every kind: judged together, level, key, firmware and reasons as in Node", async () => {
+	const page = await browser.open(`${url}/verify`);
+	await page.getByText("Ask more of a report").click();
+	await page.getByLabel("Moment at which it held").fill("2025-06-20T12:00:00");
+	const atMs = Date.UTC(2025, 5, 20, 12);
+	for (const { name, files } of mintedRounds(nodeSignatures)) {
+		const question = { files, nonce: null, atMs };
+		const judged = judgeAttestation(question, rememberSignatures(nodeSignatures));
+		const { verdict, deviceKey } = judged;
+		// By the curves of the platform, as in the worker; and where something is false.
+		assert.deepEqual(await judgeQuickly(question), judged, name);
+		const flipped = files.map((file, i) => (i === 0 ? file.with(file.length - 600, file.at(-600)! ^ 1) : file));
+		const wrong = judgeAttestation({ ...question, files: flipped }, nodeSignatures);
+		assert.equal(wrong.verdict.status, "invalid", name);
+		assert.deepEqual(await judgeQuickly({ ...question, files: flipped }), wrong, name);
+		assert.equal(verdict.status, "valid", `${name}: ${verdict.detail}`);
+		await attach(page, name, files);
+		const shown = page.locator(".verify[data-status=valid]", { hasText: `${name}-0` });
+		await shown.getByText(`${verdict.subject}, as of`).waitFor();
+		await shown.getByText("SIMULATED_ROOTS").waitFor();
+		await shown.locator(`[data-attested=${verdict.level}]`).waitFor();
+		if (deviceKey !== null) await shown.getByText(deviceKey.slice(0, 8)).first().waitFor();
+		for (const [fact, value] of Object.entries(verdict.facts))
+			assert.equal(
+				await shown.locator(`[data-fact=${fact}]`).textContent(),
+				typeof value === "string" ? value : JSON.stringify(value),
+			);
+	}
+	const [gpu] = mintedRounds(nodeSignatures);
+	await attach(page, "again", gpu!.files);
+	await page.getByLabel("Nonce or report data").fill("22".repeat(32));
+	await page.locator(".verify[data-status=invalid]").getByText("NONCE_WRONG").waitFor();
+	await page.getByLabel("Nonce or report data").fill("22");
+	await page.getByRole("alert").getByText("32 or 64 bytes of hex").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+test("every real case has its status, code and facts in this browser too", { skip: samplesMissing }, async () => {
+	const { outputFiles } = await build({
+		...{ bundle: true, minify: true, write: false, format: "iife", platform: "browser" },
+		stdin: {
+			resolveDir: join(root, "tests/attestation"),
+			contents: `import { judgeCase } from "./judge-case.test-kit.ts";
+				import { nobleSignatures, rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
+				globalThis.judgeAll = (cases, samples) => {
+					const verify = rememberSignatures(nobleSignatures);
+					const read = (name) => Uint8Array.from(atob(samples[name]), (one) => one.charCodeAt(0));
+					return cases.map((one) => judgeCase(one, verify, read));
+				};`,
+		},
+	});
+	const cases = realCases();
+	const samples: Record<string, string> = {};
+	for (const one of cases)
+		judge(
+			one,
+			() => true,
+			(name) => {
+				samples[name] = Buffer.from(realSample(name)).toString("base64");
+				return realSample(name);
+			},
+		);
+	const page = await browser.context.newPage();
+	await page.evaluate(outputFiles[0]!.text);
+	const verdicts = await page.evaluate(
+		([all, bytes]) =>
+			(globalThis as unknown as { judgeAll: (cases: unknown, samples: unknown) => unknown }).judgeAll(all, bytes),
+		[cases, samples] as const,
+	);
+	assert.deepEqual(
+		cases.flatMap((one, i) => differences(one, (verdicts as AttestationVerdict[])[i]!)),
+		[],
 	);
 });
 

@@ -1,8 +1,11 @@
 // Drop any evidence file, get the verdict. Nothing leaves the browser; works without a network once the page was open. Several files are verified one
-// after the other, each with its verdict; the one looked at shows every check.
+// after the other, each with its verdict; the one looked at shows every check. Reports and quotes of hardware are judged together with the files beside
+// them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
+import { kindOfFile } from "../../src/verify/attestation/file-kind.ts";
 import { PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
+import { AskedFields, AttestationPanel } from "../verify/attestation-panel.tsx";
 import { RollCallPanel } from "../verify/roll-call-panel.tsx";
 import type { Against } from "../verify/roll-call-worker.ts";
 import type { VerifiedFile } from "../verify/verify-in-worker.ts";
@@ -11,6 +14,18 @@ import { VerifyPanel } from "../verify/verify-panel.tsx";
 /** Evidence of a large host is some ten MB. */
 const MAX_BYTES = 256 * 2 ** 20;
 const MAX_FILES = 50;
+/** Of a report, quote or what belongs to one. */
+const MAX_ATTESTATION_BYTES = 8 * 2 ** 20;
+
+/** All of them, if one is a report, quote, certificate or the like; null: they are evidence of ours, or nothing. */
+async function readTogether(files: readonly File[]): Promise<readonly VerifiedFile[] | null> {
+	if (files.some(({ size }) => size > MAX_ATTESTATION_BYTES)) return null;
+	const read = await Promise.all(
+		files.map(async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })),
+	);
+	// Bundles look like our evidence, which comes alone.
+	return read.some(({ bytes }) => !["unknown", "collateral bundle"].includes(kindOfFile(bytes))) ? read : null;
+}
 
 interface Verdict {
 	readonly status: string;
@@ -22,10 +37,11 @@ export default function VerifyPage() {
 	const [verdicts, setVerdicts] = useState<ReadonlyMap<File, Verdict>>(new Map());
 	const [shown, setShown] = useState<File | null>(null);
 	const [refused, setRefused] = useState("");
-	const [over, setOver] = useState(false);
 	const [against, setAgainst] = useState<Against>({ node: "", contract: "" });
-	const input = useRef<HTMLInputElement>(null);
-	const take = (chosen: FileList | null | undefined) => {
+	const [together, setTogether] = useState<readonly VerifiedFile[]>([]);
+	const [asked, setAsked] = useState({ nonce: "", at: "" });
+	const turn = useRef(0);
+	const take = async (chosen: globalThis.FileList | null | undefined) => {
 		const all = [...(chosen ?? [])];
 		if (all.length === 0) return;
 		const fits = all.filter(({ size }) => size <= MAX_BYTES).slice(0, MAX_FILES);
@@ -37,9 +53,14 @@ export default function VerifyPage() {
 					? `Only the first ${MAX_FILES} files are taken`
 					: "",
 		);
-		setFiles(fits);
+		const own = ++turn.current;
+		// A file that cannot be read is said to be one where it is shown.
+		const found = await readTogether(fits).catch(() => null);
+		if (own !== turn.current) return;
+		setTogether(found ?? []);
+		setFiles(found === null ? fits : []);
 		setVerdicts(new Map());
-		setShown(fits[0] ?? null);
+		setShown(found === null ? (fits[0] ?? null) : null);
 	};
 	const done = (file: File, verdict: Verdict) => {
 		setVerdicts((before) => new Map(before).set(file, verdict));
@@ -52,44 +73,14 @@ export default function VerifyPage() {
 			<PageTitle sub="The file is checked here, by the same program as the validator's. It is not sent anywhere, and this page works offline.">
 				Verify evidence
 			</PageTitle>
-			{/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the button below does the same by keyboard. */}
-			<div
-				class={over ? "drop is-over" : "drop"}
-				onDragOver={(event) => {
-					event.preventDefault();
-					setOver(true);
-				}}
-				onDragLeave={() => setOver(false)}
-				onDrop={(event) => {
-					event.preventDefault();
-					setOver(false);
-					take(event.dataTransfer?.files);
-				}}
-			>
-				<p class="drop-title">Drop evidence here</p>
-				<p class="dim">
-					One or more <code>.assay</code> files, as a probe&#8217;s page or <code>assay probe</code> gives them, or{" "}
-					<code>.fraud</code> files of <code>assay job diff</code>
-				</p>
-				<button type="button" class="primary" onClick={() => input.current?.click()}>
-					Choose files
-				</button>
-				<input
-					ref={input}
-					type="file"
-					multiple
-					class="hidden"
-					tabIndex={-1}
-					aria-label="Evidence file"
-					onChange={(event) => {
-						take(event.currentTarget.files);
-						// The same file again is a new question.
-						event.currentTarget.value = "";
-					}}
-				/>
-				{refused === "" ? null : <p role="alert">{refused}</p>}
-			</div>
+			<DropZone refused={refused} onFiles={take} />
 			<AgainstFields against={against} onAgainst={setAgainst} />
+			<AskedFields asked={asked} onAsked={setAsked} />
+			{together.length === 0 ? null : (
+				<Panel title="Attestation">
+					<AttestationPanel files={together} asked={asked} />
+				</Panel>
+			)}
 			{files.length < 2 ? null : <FileList files={files} verdicts={verdicts} shown={shown} onShown={setShown} />}
 			{shown === null ? null : (
 				<Panel title="Verdict" aside={files.length < 2 ? undefined : shown.name}>
@@ -102,6 +93,58 @@ export default function VerifyPage() {
 				</Panel>
 			)}
 		</>
+	);
+}
+
+/** Where files are dropped or chosen. */
+function DropZone({
+	refused,
+	onFiles,
+}: {
+	refused: string;
+	onFiles: (files: globalThis.FileList | null | undefined) => void;
+}) {
+	const [over, setOver] = useState(false);
+	const input = useRef<HTMLInputElement>(null);
+	return (
+		// biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the button below does the same by keyboard.
+		<div
+			class={over ? "drop is-over" : "drop"}
+			onDragOver={(event) => {
+				event.preventDefault();
+				setOver(true);
+			}}
+			onDragLeave={() => setOver(false)}
+			onDrop={(event) => {
+				event.preventDefault();
+				setOver(false);
+				onFiles(event.dataTransfer?.files);
+			}}
+		>
+			<p class="drop-title">Drop evidence here</p>
+			<p class="dim">
+				One or more <code>.assay</code> files, as a probe&#8217;s page or <code>assay probe</code> gives them, or{" "}
+				<code>.fraud</code> files of <code>assay job diff</code>; or what hardware signed: a GPU&#8217;s report with its
+				certificates, a TDX or SGX quote, an SNP report, with manifests, OCSP answers and collateral
+			</p>
+			<button type="button" class="primary" onClick={() => input.current?.click()}>
+				Choose files
+			</button>
+			<input
+				ref={input}
+				type="file"
+				multiple
+				class="hidden"
+				tabIndex={-1}
+				aria-label="Evidence file"
+				onChange={(event) => {
+					onFiles(event.currentTarget.files);
+					// The same file again is a new question.
+					event.currentTarget.value = "";
+				}}
+			/>
+			{refused === "" ? null : <p role="alert">{refused}</p>}
+		</div>
 	);
 }
 

@@ -9,10 +9,9 @@ import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdi
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 import type { LiveChallenge } from "../proofs/probe-events.ts";
+import { type AttestationQuestion, type JudgedAttestation, judgeQuickly } from "./judge-attestation.ts";
 
-export interface WorkerQuestion {
-	readonly bytes: Uint8Array;
-}
+export type WorkerQuestion = { readonly bytes: Uint8Array } | { readonly attestation: AttestationQuestion };
 
 /** A challenge of the file, as far as a screen names it. */
 export interface FileChallenge extends Pick<LiveChallenge, "challenge" | "stage" | "device" | "what" | "precision"> {
@@ -25,6 +24,8 @@ export type WorkerWord =
 	| { readonly kind: "roll-call" }
 	/** A fraud file, judged. */
 	| { readonly kind: "fraud"; readonly verdict: FraudVerdict; readonly tookMs: number }
+	/** Reports and quotes, judged together. */
+	| { readonly kind: "attestation"; readonly judged: JudgedAttestation; readonly tookMs: number }
 	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
 	| { readonly kind: "check"; readonly name: CheckName; readonly where: string; readonly challenges: number }
 	/** Openings found right so far: by challenge how many. */
@@ -47,6 +48,12 @@ const TOLD_EVERY_MS = 16;
 
 scope.onmessage = ({ data }) => {
 	const started = performance.now();
+	if ("attestation" in data) {
+		judgeQuickly(data.attestation).then((judged) =>
+			scope.postMessage({ kind: "attestation", judged, tookMs: Math.round(performance.now() - started) }),
+		);
+		return;
+	}
 	const decoded = decodeEvidence(data.bytes);
 	const format = decoded.ok ? null : formatOf(data.bytes);
 	if (format === "assay-roll-call") {

@@ -1,5 +1,6 @@
 // Hands a file to the verifier's worker and gives what it says. A worker that fails is an error, never a verdict.
 import { rollCallWorkerUrl, verifierWorkerUrl } from "../shell/trusted-url.ts";
+import type { AttestationQuestion } from "./judge-attestation.ts";
 import type { RollQuestion, RollWord } from "./roll-call-worker.ts";
 import type { WorkerQuestion, WorkerWord } from "./verifier-worker.ts";
 
@@ -10,7 +11,7 @@ export interface VerifiedFile {
 }
 
 export type Verified = Extract<WorkerWord, { kind: "verdict" }>;
-export type Progress = Exclude<WorkerWord, { kind: "verdict" }>;
+export type Progress = Exclude<WorkerWord, { kind: "verdict" | "attestation" }>;
 
 export const verifyInWorker = (
 	bytes: Uint8Array,
@@ -19,9 +20,16 @@ export const verifyInWorker = (
 ): Promise<Verified> =>
 	inWorker<WorkerQuestion, WorkerWord, Verified>(verifierWorkerUrl(), { bytes }, signal, (word) => {
 		if (word.kind === "verdict") return word;
-		onProgress(word);
+		if (word.kind !== "attestation") onProgress(word);
 		return null;
 	});
+
+export type AttestationWord = Extract<WorkerWord, { kind: "attestation" }>;
+
+export const attestationInWorker = (attestation: AttestationQuestion, signal: AbortSignal): Promise<AttestationWord> =>
+	inWorker<WorkerQuestion, WorkerWord, AttestationWord>(verifierWorkerUrl(), { attestation }, signal, (word) =>
+		word.kind === "attestation" ? word : null,
+	);
 
 export const rollCallInWorker = (
 	question: RollQuestion,

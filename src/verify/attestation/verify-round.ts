@@ -110,7 +110,7 @@ function judgeDevice(
 	const text = (name: string) => (typeof facts[name] === "string" ? (facts[name] as string) : null);
 	const device: AttestedDevice = {
 		kind,
-		key: verdict.status === "invalid" ? "" : keyOf(chain),
+		key: verdict.status === "invalid" ? "" : deviceKeyOfChain(chain),
 		chip: text("chip") ?? "",
 		driver: text("driver"),
 		firmware: text("vbios") ?? text("bios"),
@@ -126,7 +126,7 @@ const itemOf = (one: RoundEvidence["collateral"][number]): CollateralItem => ({
 });
 
 /** Of a chain that was judged. */
-const keyOf = (chain: Uint8Array): string =>
+export const deviceKeyOfChain = (chain: Uint8Array): string =>
 	bytesToHex(deviceKeyOf(readCertificate(certificatesIn(chain, "chain")[1]!, "chain[1]").spki));
 
 function judgeGuest(

@@ -92,6 +92,18 @@ function isPkcs1(encoded: Uint8Array, message: Uint8Array): boolean {
 	return equalBytes(encoded, concatBytes(new Uint8Array([0, 1]), padding, new Uint8Array([0]), tail));
 }
 
+/** One name for everything that is checked of a signature. */
+export function signatureName(
+	scheme: SignatureScheme,
+	key: PublicKey,
+	message: Uint8Array,
+	signature: Uint8Array,
+): string {
+	const keyBytes = key.kind === "rsa" ? key.modulus : key.point;
+	const lengths = new Uint8Array(Uint32Array.of(keyBytes.length, signature.length).buffer);
+	return bytesToHex(sha256(concatBytes(lengths, keyBytes, signature, message))) + scheme;
+}
+
 /**
  * Remembers signatures that were good, so that certificates that many reports share are checked once. What is remembered is a hash of
  * everything that was checked; the oldest goes first.
@@ -99,9 +111,7 @@ function isPkcs1(encoded: Uint8Array, message: Uint8Array): boolean {
 export function rememberSignatures(verify: VerifySignature, most = 4096): VerifySignature {
 	const good = new Set<string>();
 	return (scheme, key, message, signature) => {
-		const keyBytes = key.kind === "rsa" ? key.modulus : key.point;
-		const lengths = new Uint8Array(Uint32Array.of(keyBytes.length, signature.length).buffer);
-		const name = bytesToHex(sha256(concatBytes(lengths, keyBytes, signature, message))) + scheme;
+		const name = signatureName(scheme, key, message, signature);
 		if (good.has(name)) return true;
 		if (!verify(scheme, key, message, signature)) return false;
 		if (good.size >= most) good.delete(good.values().next().value!);
