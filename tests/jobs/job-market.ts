@@ -83,7 +83,7 @@ export interface JobMarket {
 
 /** Times of seconds instead of hours, and enough of them for honest ones on a busy machine: who loses a part does not get it again. */
 const PARAMS = {
-	...{ jobAcceptMs: 60_000, jobBeatMs: 1500, jobBeatMisses: 8, jobLeastWorkMs: 20_000, jobStartMs: 900_000 },
+	...{ jobAcceptMs: 60_000, jobBeatMs: 1500, jobBeatMisses: 16, jobLeastWorkMs: 20_000, jobStartMs: 900_000 },
 	// A claim that nobody can judge is given up after a minute, and waits for its window longer than any simulation takes.
 	...{ jobCheckedMs: 1000, jobWindowMs: 12 * 3_600_000, jobSilenceMs: 60_000 },
 };

@@ -27,7 +27,7 @@ for (const hasChain of isDeep ? [false, true] : [false])
 	describe(hasChain ? "several parts, on the embedded chain" : "several parts", () => {
 		let stage: Stage;
 		const workers: ToyWorker[] = [];
-		/** The job whose second part is to be left half-way, once. */
+		/** The job whose last part is to be left half-way, once: another goes on from the second one's end, which was checked. */
 		let doomed: string | null = null;
 		let dead: string | null = null;
 		/** Holds whoever runs a segment of this job, or only its auditors, until they are let go. */
@@ -43,7 +43,7 @@ for (const hasChain of isDeep ? [false, true] : [false])
 					...{ int8: 3600, pricePerHourMicros: 36_000_000 },
 					async at(place, { id, part, audit }) {
 						if (place === "segment" && id === held?.id && held.isAudit === (audit !== null)) await held.go;
-						if (place !== "segment" || id !== doomed || part !== 1 || audit !== null || dead !== null) return;
+						if (place !== "segment" || id !== doomed || part !== 2 || audit !== null || dead !== null) return;
 						dead = worker.id;
 						throw new Error("died");
 					},
@@ -75,9 +75,14 @@ for (const hasChain of isDeep ? [false, true] : [false])
 					record.parts.map((part) => [part.state, part.isChecked]),
 					Array(3).fill(["paid", true]),
 				);
-			const [, killed] = job.record.parts;
-			assert.deepEqual([killed!.excluded, killed!.attempt], [[dead], 2]);
-			assert.notEqual(killed!.provider, dead);
+			const killed = job.record.parts[2]!;
+			assert.deepEqual(killed.excluded, [dead]);
+			assert.notEqual(killed.provider, dead);
+			assert.deepEqual(
+				job.record.parts.map(({ attempt }) => attempt),
+				[1, 1, 2],
+				"what was checked is not run again",
+			);
 			const again = await stage.customer.getJobResult({ params: { id: second.id } });
 			assert.deepEqual(again.state, state);
 			assert.deepEqual(

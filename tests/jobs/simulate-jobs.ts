@@ -67,9 +67,11 @@ export interface JobsReport {
 }
 
 const AUDITORS = 4;
+/** What honest ones have to finish when all that cheat had their try. */
+const JOBS_A_PROVIDER = 6;
 /** All cheaters one after the other take minutes: only what hangs takes longer. */
 const LIMIT_MS = 1_200_000;
-const LOOK_MS = 200;
+const LOOK_MS = 500;
 /** What a transaction costs, as on paper: a thousandth of a token for a million gas. */
 const TOKENS_A_GAS = 1e-9;
 
@@ -225,8 +227,8 @@ class Simulation {
 	}
 
 	/** Who was paid, lost its part or was convicted has nothing more to say: with it gone fewer are asked for audits that they will not do. */
-	async retire(): Promise<void> {
-		const jobs = await this.jobs();
+	async retire(known?: readonly Job[]): Promise<void> {
+		const jobs = known ?? (await this.jobs());
 		for (const one of this.cast) {
 			if (one.cheat?.party !== "provider" || this.gone.has(one)) continue;
 			const { ended } = await endOf(this.market, jobs, one);
@@ -282,11 +284,13 @@ export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 			await simulation.allTried(o.jobs, say);
 			await simulation.retire();
 		}
-		await simulation.join("honest provider", null, false);
-		say(`an honest provider came after ${took().toFixed(0)} s`);
+		const honest = Math.ceil(o.jobs / JOBS_A_PROVIDER);
+		for (let i = 1; i <= honest; i++)
+			await simulation.join(i === 1 ? "honest provider" : `honest provider ${i}`, null, false);
+		say(`honest providers came after ${took().toFixed(0)} s: ${honest}`);
 		const jobs = await until(async () => {
-			await simulation.retire();
 			const all = await simulation.jobs();
+			await simulation.retire(all);
 			return all.every((job) => job.isOver || simulation.isStuck(job)) && all;
 		});
 		say(`all jobs are over after ${took().toFixed(0)} s`);

@@ -46,6 +46,8 @@ export interface LocalProviderOptions {
 const FIRST_SSH_PORT = 2222;
 /** Time to take down a rental's environment. */
 const STOP_MS = 90_000;
+/** One that runs says at once that it stops, also on a busy machine; one that says nothing is frozen, and is not waited for. */
+const SILENT_MS = 15_000;
 
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
 	// A system user for each rental needs root, and all of it OpenSSH's server.
@@ -124,10 +126,13 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 }
 
 async function endChild(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+	const kill = () => child.kill("SIGKILL");
+	const silent = setTimeout(kill, SILENT_MS);
+	child.stderr!.once("data", () => clearTimeout(silent));
 	child.kill("SIGTERM");
-	const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+	const late = setTimeout(kill, STOP_MS);
 	await ended;
-	clearTimeout(timer);
+	for (const timer of [silent, late]) clearTimeout(timer);
 }
 
 function parseEvent(line: string): { readonly kind: string } | null {

@@ -11,11 +11,13 @@ const id = "aa".repeat(32);
 const secret = "5e".repeat(32);
 const name = (n: number) => n.toString(16).padStart(64, "0");
 const blockOf = (n: number) => `b10c${name(n).slice(4)}`;
-const list = (n: number) => Array.from({ length: n }, (_, i) => ({ provider: name(i + 1), weightPpm: 1_000_000 + i }));
+/** Others for each part. */
+const list = (n: number, part = 0) =>
+	Array.from({ length: n }, (_, i) => ({ provider: name(100 * part + i + 1), weightPpm: 1_000_000 + i }));
 const SEGMENTS = 40;
 
 function draw(part: number, role: 0 | 1 | 2, hosts: number, isOnChain = true): PublicDraw & { seed: Uint8Array } {
-	const all = list(hosts);
+	const all = list(hosts, part);
 	const afterBlock = isOnChain ? 10 + 3 * part + role : null;
 	const block = afterBlock === null ? NO_BLOCK : blockOf(afterBlock + 1);
 	const hash = listHash(all);
@@ -83,7 +85,8 @@ test("draws that are as they must be name nobody, with a chain and without one",
 		const found = auditDraws(of, bounds);
 		assert.deepEqual(found.changed, []);
 		assert.equal(found.redrawn, 6);
-		assert.ok(found.notes.some((note) => note.includes("passed over")));
+		const passed = found.notes.filter((note) => note.includes("passed over"));
+		assert.deepEqual(passed, ["part 1: 1 drawn before its provider were passed over as busy or away"]);
 		assert.equal(
 			found.notes.some((note) => note.includes("secret alone")),
 			!isOnChain,
@@ -93,6 +96,55 @@ test("draws that are as they must be name nobody, with a chain and without one",
 	const early = auditDraws({ ...of, secret: null }, { ...bounds, blocks: null, assigned: null });
 	assert.deepEqual([early.changed, early.redrawn], [[], 0]);
 	assert.equal(early.notes.filter((note) => /secret|--rpc/.test(note)).length, 2);
+});
+
+test("of a long list 32 are drawn, and a weight may be as small as 1", () => {
+	const { of, bounds } = stage(false);
+	const all = list(40).map((one) => ({ ...one, weightPpm: 1 }));
+	const hash = listHash(all);
+	const seed = drawSeed({ job: id, part: 0, attempt: 1, role: 1 }, hash, secret, NO_BLOCK);
+	const one = { part: 0, attempt: 1, role: 1, list: all, listHash: hash, afterBlock: null, block: NO_BLOCK };
+	const changed = (drawn: number) =>
+		auditDraws({ ...of, draws: [{ ...one, drawn: drawFrom(all, seed, drawn) }], parts: [] }, bounds).changed;
+	assert.deepEqual(changed(32), []);
+	for (const drawn of [31, 33, 40]) assert.equal(changed(drawn)[0]?.what, "drawn");
+});
+
+test("what is named says where and why, and such a draw does not count as done again", () => {
+	const { of, bounds } = stage();
+	const found = (change: Partial<PublicDraw>, more: Partial<DrawBounds> = {}) =>
+		auditDraws(
+			{ ...of, draws: of.draws.with(0, { ...of.draws[0]!, ...change }) },
+			{ ...bounds, assigned: null, ...more },
+		);
+	const other = found({ block: blockOf(20) });
+	assert.deepEqual(other.changed, [{ part: 0, attempt: 1, what: "block", why: "block 11 has another hash" }]);
+	assert.equal(other.redrawn, 5);
+	assert.equal(found({ afterBlock: null }).redrawn, 5);
+	assert.equal(found({}, { blocks: null }).redrawn, 6, "nobody looked at the chain");
+	assert.equal(found({ role: 3 }).changed[0]!.why, "there is no such draw");
+	const [part] = of.parts;
+	const stranger = "abcdef".repeat(11).slice(0, 64);
+	const audits = part!.audits.with(1, { ...part!.audits[1]!, auditor: stranger });
+	const named = auditDraws({ ...of, parts: [{ ...part!, audits }] }, { ...bounds, assigned: null }).changed;
+	assert.deepEqual(named, [{ part: 0, attempt: 1, what: "auditor", why: "abcdefabcdef… was not drawn" }]);
+	const claimed = auditDraws({ ...of, parts: [{ ...part!, state: "claimed", audits: [] }] }, bounds);
+	assert.ok(!claimed.notes.some((note) => note.includes("without evidence")), "it is not paid");
+	// An assignment is by the draw of its own part's provider, and by no other.
+	for (const at of [1, 3]) {
+		const { list: all, listHash: hash, block, drawn } = of.draws[at]!;
+		const hashed = drawHash({
+			for: { job: id, part: 0, attempt: 1, role: 0 },
+			list: all,
+			listHash: hash,
+			block,
+			drawn,
+		});
+		const why = "the chain has an assignment by another draw";
+		assert.deepEqual(auditDraws(of, { ...bounds, assigned: new Map([[0, [hashed]]]) }).changed, [
+			{ part: 0, attempt: 0, what: "assignment", why },
+		]);
+	}
 });
 
 test("whatever was changed afterwards is named", () => {

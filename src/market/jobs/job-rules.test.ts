@@ -36,6 +36,31 @@ test("segments: each part has its share, the last one the rest", () => {
 	);
 });
 
+test("a new job: every part is open, and nobody's", () => {
+	const open = {
+		...{
+			part: 1,
+			attempt: 0,
+			state: "open",
+			provider: null,
+			base: 0,
+			isAlone: false,
+			untilMs: 0,
+			lastBeatMs: 0,
+			done: 0,
+		},
+		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [], excluded: [] },
+	};
+	assert.deepEqual(job().parts[1], open);
+	const offered = rules.offer(job(), 0, "a", 5, P).parts[0];
+	const asked = { part: 0, attempt: 1, state: "assigned", provider: "a", assignedAtMs: 5, untilMs: 5 + P.jobAcceptMs };
+	assert.deepEqual(offered, { ...open, ...asked });
+	const half = rules.refund(job(), 0, 0, "customer");
+	assert.equal(rules.isOver(half), false, "all of them have to be");
+	const all = rules.refund(rules.refund(half, 1, 0, "customer"), 2, 0, "customer");
+	assert.equal(rules.isOver(all), true);
+});
+
 test("open, assigned, running, claimed, paid", () => {
 	let next = rules.offer(job(), 0, "a", 5, P);
 	assert.deepEqual(
@@ -149,6 +174,10 @@ test("a conviction takes what the same provider built on it, and nothing of anot
 	assert.equal(rules.settle(late, 1, 1e6).parts[1]!.state, "paid");
 	assert.equal(rules.settle(claimed(late, 0, "c", 5), 1, 1e6).parts[1]!.state, "paid");
 	refuses(() => rules.convict(ran(job(), 0, "a", 0), 0), /it is running/);
+	// Who began at a checked end keeps its part, also when the part before it is its own by now and false.
+	const behind = rules.convict(claimed(rules.markChecked(claimed(job(), 0, "c", 0), 0, 0), 1, "a", 0), 0);
+	const fell = rules.convict(claimed(behind, 0, "a", 5), 0);
+	assert.deepEqual([fell.parts[0]!.state, fell.parts[1]!.state], ["open", "claimed"]);
 });
 
 test("the customer takes back what nobody has; anyone, what nobody can get any more", () => {
@@ -170,7 +199,7 @@ test("audits: asked once, answered once, compared once", () => {
 	const audit: JobAudit = { auditor: "z", first: 0, count: 1, untilMs: 9, tried: [], answer: CLAIM, agrees: null };
 	refuses(() => rules.hurryAudit(rules.addAudits(claimed(job(), 0, "a", 0), 0, [audit]), 0, 0), /nobody owes it/);
 	refuses(() => rules.hurryAudit(claimed(job(), 0, "a", 0), 0, 0), /nobody owes it/);
-	const ask = { auditor: "b", first: 0, count: 4, untilMs: 0, tried: [], answer: null, agrees: null };
+	const ask = { auditor: "b", first: 0, count: 4, untilMs: 7, tried: [], answer: null, agrees: null };
 	const asked = rules.addAudits(claimed(job(), 0, "a", 0), 0, [ask]);
 	refuses(() => rules.compareAudit(asked, 0, 0, true), /nothing to compare/);
 	const answered = rules.answerAudit(asked, 0, 0, CLAIM);
@@ -181,6 +210,10 @@ test("audits: asked once, answered once, compared once", () => {
 	refuses(() => rules.compareAudit(compared, 0, 0, true), /nothing to compare/);
 	const another = { auditor: "d", untilMs: 5 };
 	assert.deepEqual(rules.replaceAudit(compared, 0, 0, another).parts[0]!.audits[0]!.tried, ["b"]);
+	const hurried = rules.hurryAudit(asked, 0, 0).parts[0]!.audits[0];
+	assert.deepEqual(hurried, { ...ask, untilMs: 0 });
+	const ours = rules.addAudits(claimed(job(), 0, "a", 0), 0, [{ ...ask, auditor: null }]);
+	assert.deepEqual(rules.replaceAudit(ours, 0, 0, another).parts[0]!.audits[0], { ...ask, ...another });
 	const agreed = rules.compareAudit(answered, 0, 0, true);
 	refuses(() => rules.replaceAudit(agreed, 0, 0, another), /nobody is to be replaced/);
 	refuses(() => rules.replaceAudit(asked, 0, 1, another), /nobody is to be replaced/);

@@ -102,4 +102,6 @@ test("at work: all that is left is the hosts' to do, and nobody has to be drawn 
 		return isAtWork({ ...job, terms: { ...job.terms, method: { name: "redundant", count: 2 } } });
 	};
 	assert.deepEqual([both(), both(audit)], [false, true], "the second one has to be drawn first");
+	const after = jobOf({ state: "paid" }, { ...running, audits: [audit] });
+	assert.equal(isAtWork({ ...after, terms: { ...after.terms, method: { name: "redundant", count: 2 } } }), true);
 });

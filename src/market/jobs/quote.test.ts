@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { DEFAULT_PARAMS } from "../params.ts";
 import { costMicros, fittingHosts, type JobHost, leastMs, missOf, nearestMiss } from "./fitting-hosts.ts";
+import { missText } from "./miss-text.ts";
 import { type QuoteInput, quoteJob } from "./quote.ts";
 import { drawWeightPpm, reputationOf } from "./reputation.ts";
 
@@ -21,6 +22,11 @@ test("a host is as fast as its slower figure, and costs that time at its price",
 	assert.equal(leastMs(WORK, host(1)), 60_000);
 	assert.equal(leastMs({ ...WORK, bytes: 120e12 }, host(1)), 120_000);
 	assert.equal(costMicros(WORK, host(1)), 60_000);
+	// In doubt longer and dearer; and speeds below one count as one.
+	assert.equal(leastMs({ ...WORK, ops: 1e9 + 1, bytes: 0 }, host(1)), 2);
+	assert.equal(costMicros({ ...WORK, ops: 1e9, bytes: 0 }, host(1, { pricePerHourMicros: 3_600_001 })), 2);
+	assert.equal(leastMs({ peakBytes: 0, ops: 10, bytes: 0 }, host(1, { int8OpsPerS: 0 })), 10_000);
+	assert.equal(leastMs({ peakBytes: 0, ops: 0, bytes: 10 }, host(1, { bytesPerS: 0 })), 10_000);
 });
 
 test("each limit keeps out who misses it, and says by how much", () => {
@@ -32,14 +38,46 @@ test("each limit keeps out who misses it, and says by how much", () => {
 	assert.deepEqual(why({}, { priceMicros: 59_999 }), { why: "price", has: 60_000, wants: 59_999 });
 	assert.equal(why({ reliabilityPpm: 499_999 })!.why, "reliability");
 	assert.equal(why({ freeBondMicros: 99 })!.why, "bond");
-	assert.equal(why({ isFree: false })!.why, "busy");
-	assert.equal(why({}, { excluded: new Set([host(1).provider]) })!.why, "excluded");
-	assert.equal(why({ int8OpsPerS: 0 })!.why, "speed", "a host that proved no speed");
+	assert.deepEqual(why({ isFree: false }), { why: "busy", has: 0, wants: 1 });
+	assert.deepEqual(why({}, { excluded: new Set([host(1).provider]) }), { why: "excluded", has: 1, wants: 0 });
+	const slow = { why: "speed", has: 0, wants: 1 };
+	assert.deepEqual(why({ int8OpsPerS: 0 }), slow, "a host that proved no speed");
+	assert.deepEqual(why({ bytesPerS: 0 }), slow);
+	const light = { peakBytes: 1, ops: 1, bytes: 1 };
+	assert.equal(missOf(host(1, { int8OpsPerS: 1, bytesPerS: 1 }), light, LIMITS, P), null, "the least that counts");
+	assert.equal(missOf(host(1), { ...WORK, ops: 70e12 }, { ...LIMITS, workMs: 99_999 }, P)!.why, "time");
 	assert.deepEqual(why({ mostWorkMs: 99_999 }), { why: "minutes", has: 99_999, wants: 100_000 });
-	assert.equal(missOf(host(1, { methods: ["sampled"] }), WORK, { ...LIMITS, method: "redundant" }, P)!.why, "method");
+	const other = missOf(host(1, { methods: ["sampled"] }), WORK, { ...LIMITS, method: "redundant" }, P);
+	assert.deepEqual(other, { why: "method", has: 0, wants: 1 });
 	assert.equal(missOf(host(1, { methods: ["sampled"] }), WORK, { ...LIMITS, method: "sampled" }, P), null);
 	const near = nearestMiss([host(1, { memoryBytes: 1e9 }), host(2, { memoryBytes: 9e9 })], WORK, LIMITS, P);
 	assert.deepEqual(near, { provider: host(2).provider, why: "memory", has: 9e9, wants: 10e9 });
+	// By its share of what is wanted, not by its number; what has no number is far; and the price comes last.
+	const nearest = (...hosts: readonly JobHost[]) =>
+		nearestMiss(hosts, WORK, { ...LIMITS, priceMicros: 60_000 }, P)?.why;
+	const [memory, bond] = [host(1, { memoryBytes: 9e9 }), host(2, { freeBondMicros: 50 })];
+	assert.equal(nearest(memory, bond), "memory");
+	assert.equal(nearest(bond, memory), "memory");
+	assert.equal(nearest(host(3, { isFree: false }), host(1, { memoryBytes: 4e9 })), "memory");
+	const dear = host(4, { pricePerHourMicros: 3_600_001 });
+	assert.equal(nearest(dear, memory), "memory");
+	assert.equal(nearest(memory, dear), "memory");
+	const dearer = host(5, { pricePerHourMicros: 9e6 });
+	assert.equal(nearestMiss([dearer, dear], WORK, { ...LIMITS, priceMicros: 60_000 }, P)!.provider, dear.provider);
+	assert.equal(nearest(), undefined);
+});
+
+test("which limit is missed, in words", () => {
+	const text = (why: Parameters<typeof missText>[0]["why"], has: number, wants: number) =>
+		missText({ why, has, wants }, "sampled");
+	assert.match(text("time", 120_500, 89_500), /takes 2 min at .*, and 89\.5 s are left for it: 31 s too long/);
+	assert.match(text("time", 90_000, 1500), /takes 2 min at .* and 1\.5 s .*: 88\.5 s too long/);
+	assert.match(
+		text("price", 3_000_000, 1_000_000),
+		/costs 3 tokens for a part, and 1 tokens are paid: 2 tokens too dear/,
+	);
+	assert.match(text("busy", 0, 1), /is at work/);
+	assert.match(text("excluded", 1, 0), /had this part before/);
 });
 
 test("who has just what is wanted fits", () => {
@@ -85,6 +123,35 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	// The second one, and the random audit.
 	assert.equal(twice.auditMicros, Math.ceil(twice.priceMicros * 2.4));
 	assert.equal(twice.tenthFound, 1);
+	const open = quoteJob({ ...INPUT, method: { name: "optimistic", count: 0 } }, HOSTS, P);
+	assert.equal(open.auditMicros, Math.ceil(open.priceMicros * 1.2), "one of a whole part");
+	assert.deepEqual([open.windowMs, open.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
+	assert.equal(open.bondMicros, 9 * open.priceMicros);
+	// As long by its bytes as by its products.
+	const wide = quoteJob({ ...INPUT, ops: 1e9, bytes: 9e12 }, HOSTS, P);
+	assert.deepEqual(
+		[wide.parts, wide.estimatedMs, wide.priceMicros],
+		[quote.parts, quote.estimatedMs, quote.priceMicros],
+	);
+	// The first and the last window, the drawn one, and a segment more; never more than all.
+	const few = { method: { name: "sampled", count: 1 }, segments: 20 } as const;
+	const audited = quoteJob({ ...INPUT, ...few, perWindow: 4 }, HOSTS, P);
+	assert.equal(audited.auditMicros, Math.ceil((audited.priceMicros * 13 * 1.2) / 20));
+	const all = quoteJob({ ...INPUT, ...few, perWindow: 10 }, HOSTS, P);
+	assert.equal(all.auditMicros, Math.ceil(all.priceMicros * 1.2));
+	// Gas of a dispute is in the bond, with a fifth.
+	const gas = quoteJob({ ...INPUT, gasMicros: 1e8 }, HOSTS, P);
+	assert.equal(gas.bondMicros, 4 * gas.auditMicros + 1.2e8);
+	// Seven segments in five parts are two each, so four parts are enough.
+	const uneven = quoteJob({ ...INPUT, segments: 7, ops: 800e12 }, HOSTS, P);
+	assert.deepEqual(
+		[uneven.parts, uneven.totalMicros],
+		[4, 4 * (uneven.priceMicros + uneven.feeMicros + uneven.auditMicros)],
+	);
+	// Never more parts than segments, and at least one; what costs nothing costs the least there is.
+	assert.equal(quoteJob({ ...INPUT, segments: 2, ops: 9e16 }, HOSTS, P).parts, 2);
+	const free = quoteJob({ ...INPUT, segments: 1, ops: 0, bytes: 0 }, HOSTS, P);
+	assert.deepEqual([free.parts, free.priceMicros, free.estimatedMs], [1, 1, 0]);
 	const small = quoteJob({ ...INPUT, segments: 2 }, HOSTS, P);
 	assert.deepEqual([small.parts, small.workMs], [1, P.jobLeastWorkMs]);
 	// A dear host does not set the price of three cheap ones; nor does one that nobody could check.
@@ -120,6 +187,23 @@ test("no host, no host with the memory, too dear: refused with what is missing",
 		/needs 2 providers, and 1 fit: there are no others, or they are of the same/,
 		two,
 	);
+	assert.throws(
+		() => quoteJob(INPUT, [], P),
+		(error) => error instanceof AssayError && /Try later: a provider is proven some minutes/.test(error.hint ?? ""),
+	);
+	assert.throws(
+		() => quoteJob(INPUT, all({ methods: ["optimistic"] }), P),
+		(error) =>
+			error instanceof AssayError &&
+			/another --method/.test(error.hint ?? "") &&
+			/^no provider fits: the nearest one, 0{12}, /.test(error.message),
+	);
+	const exact = quoteJob(INPUT, HOSTS, P).totalMicros;
+	assert.equal(quoteJob({ ...INPUT, mostMicros: exact }, HOSTS, P).totalMicros, exact);
+	refused({ mostMicros: exact - 1 }, HOSTS, "JOB_PRICE", /: 0\.000001 tokens more/);
+	// One of two takes no part that is so long: then there is no second one.
+	const short = [host(1), host(2, { mostWorkMs: 60_000 })];
+	none(short, /redundant:2 needs 2 providers, and 1 fit: the nearest other, 0+, takes parts of at most 60 s/, two);
 	// Whoever runs it a second time locks nothing.
 	const poor = HOSTS.map((one, i) => ({ ...one, freeBondMicros: i === 0 ? 1e12 : 0 }));
 	assert.equal(quoteJob({ ...INPUT, ...two }, poor, P).hosts, 1);
