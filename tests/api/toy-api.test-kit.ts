@@ -184,6 +184,7 @@ export const chain: Chain = {
 		disputes: accountOf("9"),
 		judge: accountOf("b"),
 		wireJudge: accountOf("d"),
+		attestations: accountOf("d"),
 		deployedAtBlock: 1,
 	},
 	token: { symbol: "ASSAY", decimals: 18 },

@@ -73,6 +73,7 @@ export const chain = z.object({
 		disputes: account,
 		judge: account,
 		wireJudge: account,
+		attestations: account,
 		deployedAtBlock: count,
 	}),
 	token: z.object({ symbol: said, decimals: count }),

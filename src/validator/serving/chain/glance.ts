@@ -66,6 +66,7 @@ export async function readGlance(
 			disputes: lower(addresses.disputes),
 			judge: lower(addresses.judge),
 			wireJudge: lower(addresses.wireJudge),
+			attestations: lower(addresses.attestations),
 			deployedAtBlock: addresses.deployedAtBlock,
 		},
 		token: { symbol: chainConstants.symbol, decimals: chainConstants.decimals },
