@@ -22,6 +22,7 @@ import {
 } from "../../src/verify/attestation/mint/mint-intel.test-kit.ts";
 import { mintedSettings } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
 import { VENDOR_ROOTS } from "../../src/verify/attestation/settings.ts";
+import type { AttestationVerdict } from "../../src/verify/attestation/verdict.ts";
 import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
 import { judge, realCases, sample, samplesMissing } from "../../tests/attestation/real-cases.test-kit.ts";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
@@ -82,7 +83,8 @@ function cut({ quote, collateral }: Evidence): { quote: QuoteParts; collateral: 
 		return { quote: quoteParts(quote), collateral: collateralParts(collateral) };
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
-		return error.code;
+		assert.equal(error.code, "ATTESTATION_UNFIT");
+		return (error.cause as AttestationVerdict).code!;
 	}
 }
 
@@ -202,6 +204,7 @@ test("wrong bind, guest, key, time, high s, a byte more: each has its error", as
 		assert.equal((await stage.tell(NOON_S, [...before_, call])).at(-1)!.error, error, name);
 	const once = await stage.tell(NOON_S, [...story, story.at(-1)!]);
 	assert.deepEqual(once.map(({ error }) => error).filter(Boolean), ["AlreadyAttested"]);
+	assert.throws(() => quoteParts(mintQuote(quotePlan("sgx"))), { code: "ATTESTATION_UNFIT" });
 	// Nothing is known before it is brought, in whatever order.
 	for (const missing of [1, 2, 3, 4, 5, 6]) {
 		const cut_ = story.filter((_, i) => i !== missing);

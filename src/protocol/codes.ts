@@ -681,6 +681,10 @@ export const codes = {
 		"The device is bound to another provider on chain.",
 		"Who sold or lent it releases it with `assay chain release`; otherwise the binding runs out.",
 	),
+	ATTESTATION_UNFIT: error(
+		"A quote or its collateral does not have what the chain takes: a TDX quote with its three certificates, Intel's texts and lists.",
+		"`assay attest verify` says what is wrong with it.",
+	),
 	DEVICE_UNATTESTED: error(
 		"The validator attests none of this provider's devices.",
 		"A provider is attested after a valid probe of its GPUs, once it is registered on chain and the device counts for nobody else.",

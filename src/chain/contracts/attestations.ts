@@ -27,7 +27,7 @@ export async function registerQuoteKey(
 		}
 	};
 	if (quote.authority === null)
-		throw new AssayError("ATTEST_CHAIN", "the quote does not say who certified its platform", {
+		throw new AssayError("ATTESTATION_UNFIT", "the quote does not say who certified its platform", {
 			hint: "The chain takes quotes with three certificates inside.",
 		});
 	await bring(callOf(contracts, "attestations", "list", 0, collateral.rootList));

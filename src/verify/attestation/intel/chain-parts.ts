@@ -35,12 +35,15 @@ function signedPart(body: Uint8Array, signature: Uint8Array): SignedPart {
 /** What `read` gives. Its refusals become errors: here nobody judges. */
 function cut<T>(read: () => T): T {
 	const found: { value?: T } = {};
-	const { code, where, detail } = hear(() => {
+	const verdict = hear(() => {
 		found.value = read();
 		return "none";
 	});
-	if (code === null) return found.value as T;
-	throw new AssayError(code, `${where}: ${detail}`, { hint: "`assay attest verify` says what is wrong with it." });
+	if (verdict.code === null) return found.value as T;
+	throw new AssayError("ATTESTATION_UNFIT", `${verdict.code}: ${verdict.where}: ${verdict.detail}`, {
+		hint: "`assay attest verify` says what is wrong with it.",
+		cause: verdict,
+	});
 }
 
 const pointOf = (key: PublicKey): CurvePoint => {
@@ -54,30 +57,30 @@ function certificatePart(der: Uint8Array): CertificatePart {
 }
 
 /** What the contract needs of a TDX quote. */
-export const quoteParts = (bytes: Uint8Array): QuoteParts =>
-	cut(() => {
-		const quote = readQuote(bytes);
-		if (quote.report.tee !== "tdx")
-			throw new AssayError("ATTEST_FORM", "the quote is not of TDX", { hint: "The chain takes quotes of TDX alone." });
-		const { td } = quote.report;
-		const body = quote.signed.subarray(quote.version === 5 ? 54 : 48);
-		const [x, y] = [toHex(quote.key.subarray(0, 32)), toHex(quote.key.subarray(32))];
-		const seam = concatBytes(td.mrSignerSeam, td.seamAttributes);
-		return {
-			quote: signedPart(quote.signed, quote.signature),
-			key: { x, y },
-			id: toHex(keccak(quote.key, td.teeTcbSvn, seam)),
-			bind: toHex(td.reportData.subarray(0, 32)),
-			set: toHex(td.reportData.subarray(32)),
-			guest: toHex(keccak(body.subarray(136, 520))),
-			pck: certificatePart(quote.certificates[0]!).signed,
-			authority: quote.certificates.length === 3 ? certificatePart(quote.certificates[1]!) : null,
-			qe: signedPart(quote.qeReportBytes, quote.qeSignature),
-			qeAuth: toHex(quote.qeAuth),
-			teeTcbSvn: toHex(td.teeTcbSvn),
-			seam: toHex(seam),
-		};
-	});
+export function quoteParts(bytes: Uint8Array): QuoteParts {
+	const quote = cut(() => readQuote(bytes));
+	if (quote.report.tee !== "tdx")
+		throw new AssayError("ATTESTATION_UNFIT", "the quote is not of TDX", {
+			hint: "The chain takes quotes of TDX alone.",
+		});
+	const { td } = quote.report;
+	const body = quote.signed.subarray(quote.version === 5 ? 54 : 48);
+	const seam = concatBytes(td.mrSignerSeam, td.seamAttributes);
+	return cut(() => ({
+		quote: signedPart(quote.signed, quote.signature),
+		key: { x: toHex(quote.key.subarray(0, 32)), y: toHex(quote.key.subarray(32)) },
+		id: toHex(keccak(quote.key, td.teeTcbSvn, seam)),
+		bind: toHex(td.reportData.subarray(0, 32)),
+		set: toHex(td.reportData.subarray(32)),
+		guest: toHex(keccak(body.subarray(136, 520))),
+		pck: certificatePart(quote.certificates[0]!).signed,
+		authority: quote.certificates.length === 3 ? certificatePart(quote.certificates[1]!) : null,
+		qe: signedPart(quote.qeReportBytes, quote.qeSignature),
+		qeAuth: toHex(quote.qeAuth),
+		teeTcbSvn: toHex(td.teeTcbSvn),
+		seam: toHex(seam),
+	}));
+}
 
 const ACCEPTED = ["UpToDate", "SWHardeningNeeded", "ConfigurationNeeded", "ConfigurationAndSWHardeningNeeded"];
 const isAccepted = (level: JsonFields): boolean => ACCEPTED.includes(level.text("tcbStatus"));
