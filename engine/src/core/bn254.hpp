@@ -4,18 +4,22 @@
 #pragma once
 #include "portable.hpp"
 
+#include "bn254_device.hpp"
+
 namespace assay::inline ASSAY_CORE {
 
 __extension__ typedef unsigned __int128 u128;
 
-// `square`: 2^512 mod the order. `inverse`: -1/order mod 2^64.
+// `one`: 2^256 mod the order. `square`: 2^512 mod the order. `inverse`: -1/order mod 2^64.
 struct ScalarOrder {
   static constexpr uint64_t order[4] = {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029};
+  static constexpr uint64_t one[4] = {0xac96341c4ffffffb, 0x36fc76959f60cd29, 0x666ea36f7879462e, 0x0e0a77c19a07df2f};
   static constexpr uint64_t square[4] = {0x1bb8e645ae216da7, 0x53fe3ab1e35c59e3, 0x8c49833d53bb8085, 0x0216d0b17f4e44a5};
   static constexpr uint64_t inverse = 0xc2e1f593efffffff;
 };
 struct CoordinateOrder {
   static constexpr uint64_t order[4] = {0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d, 0x30644e72e131a029};
+  static constexpr uint64_t one[4] = {0xd35d438dc58f0d9d, 0x0a78eb28f5c70b3d, 0x666ea36f7879462c, 0x0e0a77c19a07df2f};
   static constexpr uint64_t square[4] = {0xf32cfc5b538afa89, 0xb5e71911d44501fb, 0x47ab1eff0a417ff6, 0x06d89f71cab8351f};
   static constexpr uint64_t inverse = 0x87d20782e4866389;
 };
@@ -43,6 +47,9 @@ struct Field {
   }
 
   ASSAY_HD Field operator+(const Field& other) const {
+#if defined(__CUDA_ARCH__)
+    return of_words(device_words::plus<Order>(words(), other.words()));
+#else
     uint64_t sum[4], carry = 0;
     for (int i = 0; i < 4; ++i) {
       const u128 s = static_cast<u128>(w[i]) + other.w[i] + carry;
@@ -50,9 +57,13 @@ struct Field {
       carry = static_cast<uint64_t>(s >> 64);
     }
     return reduced(sum, carry);
+#endif
   }
 
   ASSAY_HD Field operator-(const Field& other) const {
+#if defined(__CUDA_ARCH__)
+    return of_words(device_words::minus<Order>(words(), other.words()));
+#else
     Field d;
     uint64_t borrow = 0;
     for (int i = 0; i < 4; ++i) {
@@ -68,10 +79,14 @@ struct Field {
       carry = static_cast<uint64_t>(s >> 64);
     }
     return d;
+#endif
   }
 
   // Montgomery's product, a word at a time. The order has two free bits, so no sum overflows five words.
   ASSAY_HD Field operator*(const Field& other) const {
+#if defined(__CUDA_ARCH__)
+    return of_words(device_words::times<Order>(words(), other.words()));
+#else
     uint64_t t[5] = {};
     for (int i = 0; i < 4; ++i) {
       uint64_t carry = 0;
@@ -94,11 +109,21 @@ struct Field {
       t[4] = static_cast<uint64_t>(p >> 64);
     }
     return reduced(t, t[4]);
+#endif
+  }
+
+  // a·b + c·d: a card reduces both at once.
+  ASSAY_HD static Field products(const Field& a, const Field& b, const Field& c, const Field& d) {
+#if defined(__CUDA_ARCH__)
+    return of_words(device_words::times_twice<Order>(a.words(), b.words(), c.words(), d.words()));
+#else
+    return a * b + c * d;
+#endif
   }
 
   ASSAY_HD static Field zero() { return {{0, 0, 0, 0}}; }
   ASSAY_HD static Field of(uint64_t n) { return Field{{n, 0, 0, 0}} * squared_radix(); }
-  ASSAY_HD static Field one() { return of(1); }
+  ASSAY_HD static Field one() { return {{Order::one[0], Order::one[1], Order::one[2], Order::one[3]}}; }
 
   // 32 bytes, big-endian. False: not below the order; one number has one spelling.
   ASSAY_HD static bool from_bytes(const uint8_t* bytes, Field& out) {
@@ -126,13 +151,21 @@ struct Field {
     for (int bit = 253; bit >= 0; --bit) {
       result = result * result;
       // The order minus 2: both orders end in 01 or 47, so that nothing is borrowed beyond the lowest word.
-      const uint64_t word = Order::order[bit / 64] - (bit < 64 ? 2 : 0);
-      if ((word >> (bit % 64) & 1) != 0) result = result * *this;
+      constexpr uint64_t order[4] = {Order::order[0] - 2, Order::order[1], Order::order[2], Order::order[3]};
+      if ((order[bit / 64] >> (bit % 64) & 1) != 0) result = result * *this;
     }
     return result;
   }
 
  private:
+#if defined(__CUDACC__)
+  __device__ __forceinline__ device_words::Words words() const { return device_words::words_of(w); }
+  __device__ __forceinline__ static Field of_words(const device_words::Words& n) {
+    Field out;
+    device_words::to_longs(n, out.w);
+    return out;
+  }
+#endif
   ASSAY_HD static Field squared_radix() { return {{Order::square[0], Order::square[1], Order::square[2], Order::square[3]}}; }
 };
 
@@ -156,11 +189,11 @@ struct G1 {
   ASSAY_HD static G1 of(const G1Affine& p) { return p.is_infinity() ? infinity() : G1{p.x, p.y, Fp::one(), Fp::one()}; }
   ASSAY_HD bool is_infinity() const { return zz.is_zero(); }
 
-  ASSAY_HD G1 doubled() const {
+  ASSAY_HD_RARE G1 doubled() const {
     // No point of the curve has y = 0.
     const Fp u = y + y, v = u * u, w = u * v, s = x * v, squared = x * x;
     const Fp m = squared + squared + squared, x3 = m * m - s - s;
-    return {x3, m * (s - x3) - w * y, v * zz, w * zzz};
+    return {x3, Fp::products(m, s - x3, Fp::zero() - w, y), v * zz, w * zzz};
   }
 
   ASSAY_HD G1 operator+(const G1& other) const {
@@ -188,7 +221,7 @@ struct G1 {
   ASSAY_HD G1 summed(const Fp& u, const Fp& p, const Fp& s, const Fp& r, const Fp& both2, const Fp& both3) const {
     if (p.is_zero()) return r.is_zero() ? doubled() : infinity();
     const Fp pp = p * p, ppp = p * pp, q = u * pp, x3 = r * r - ppp - q - q;
-    return {x3, r * (q - x3) - s * ppp, both2 * pp, both3 * ppp};
+    return {x3, Fp::products(r, q - x3, Fp::zero() - s, ppp), both2 * pp, both3 * ppp};
   }
 };
 

@@ -5,8 +5,10 @@
 
 #if defined(__CUDACC__)
 #define ASSAY_HD __host__ __device__ __forceinline__
+#define ASSAY_HD_RARE __host__ __device__ __noinline__
 #else
 #define ASSAY_HD inline
+#define ASSAY_HD_RARE inline  // large, and not where time goes
 #endif
 
 // The CPU's inner loops (cpu/kernels.cpp) are compiled once for each instruction set, with core/ in a

@@ -88,6 +88,13 @@ void Context::load_work(bool by_mma) const {
   });
 }
 
+void Context::load_proofs() const {
+  enter();
+  std::call_once(proofs_, [this] {
+    for (const KernelModule& module : proof_modules()) load(module);
+  });
+}
+
 void Context::make_streams() {
   int least = 0, greatest = 0;
   ASSAY_CUDA_CALL(cuCtxGetStreamPriorityRange, &least, &greatest);

@@ -48,6 +48,8 @@ class Context {
   // The kernels of programs, which a probe does without: loaded with the first of them. Those of products by mma.sync: with the first that
   // wants them.
   void load_work(bool by_mma) const;
+  // Those of proofs.
+  void load_proofs() const;
 
   // Hopper's own instructions: the card has them, and the driver can describe matrices.
   bool has_warpgroups() const { return has_warpgroups_; }
@@ -87,7 +89,7 @@ class Context {
   uint32_t compute_ = 0, units_ = 0;
   bool has_warpgroups_ = false;
   mutable std::map<std::string, CUfunction, std::less<>> kernels_;
-  mutable std::once_flag work_, work_by_mma_;
+  mutable std::once_flag work_, work_by_mma_, proofs_;
 };
 
 // Device memory. Keeps the context alive, so owners may die in any order and on any thread.

@@ -8,6 +8,7 @@ namespace assay::cuda {
   asm(".section .rodata\n.balign 64\n.global assay_" #NAME "\nassay_" #NAME ":\n.incbin \"" #NAME ".fatbin\"\n"  \
       ".byte 0\n.text\n");                                                                                        \
   extern "C" const unsigned char assay_##NAME[];
+ASSAY_EMBED(arithmetic)
 ASSAY_EMBED(chase)
 ASSAY_EMBED(gemm_mma)
 ASSAY_EMBED(gemm_wgmma)
@@ -17,6 +18,8 @@ ASSAY_EMBED(interpret)
 ASSAY_EMBED(limb_mma)
 ASSAY_EMBED(limb_text)
 ASSAY_EMBED(limb_wgmma)
+ASSAY_EMBED(msm)
+ASSAY_EMBED(powers)
 ASSAY_EMBED(scalar)
 ASSAY_EMBED(thin_product)
 ASSAY_EMBED(work)
@@ -34,6 +37,10 @@ KernelModule limb_module() { return {assay_limb_wgmma, kLimbs}; }
 KernelModule limb_mma_module() { return {assay_limb_mma, kLimbsByMma}; }
 const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text); }
 KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
+std::span<const KernelModule> proof_modules() {
+  static constexpr KernelModule kModules[] = {{assay_arithmetic, kArithmetic}, {assay_msm, kMsm}, {assay_powers, kPowers}};
+  return kModules;
+}
 #else
 std::span<const KernelModule> kernel_modules() { return {}; }
 KernelModule warpgroup_module() { return {}; }
@@ -43,6 +50,7 @@ KernelModule limb_module() { return {}; }
 KernelModule limb_mma_module() { return {}; }
 const char* limb_text() { return ""; }
 KernelModule interpret_module() { return {}; }
+std::span<const KernelModule> proof_modules() { return {}; }
 #endif
 
 }  // namespace assay::cuda

@@ -24,6 +24,11 @@ inline constexpr const char* kLimbs[] = {"limb_1s_1s", "limb_1s_2s", "limb_2s_1s
 inline constexpr const char* kLimbsByMma[] = {"limb_mma_1s_1s", "limb_mma_1s_2s", "limb_mma_2s_1s", "limb_mma_2s_2s", "limb_mma_1s_2u",
                                               "limb_mma_2u_1s", "limb_mma_2s_2u", "limb_mma_2u_2s", "limb_mma_2u_2u"};
 
+inline constexpr const char* kMsm[] = {"zk_digits",    "zk_small_digits", "zk_widest", "zk_count", "zk_scan", "zk_partition", "zk_sort",
+                                       "zk_add_points", "zk_join",         "zk_weigh"};
+inline constexpr const char* kArithmetic[] = {"zk_scalar_operations", "zk_coordinate_operations", "zk_point_operations"};
+inline constexpr const char* kPowers[] = {"zk_powers", "zk_multiples"};
+
 struct KernelModule {
   const unsigned char* image = nullptr;  // a fat binary
   std::span<const char* const> kernels;
@@ -34,6 +39,7 @@ KernelModule work_module();                      // of programs
 KernelModule thin_module();
 KernelModule interpret_module();
 KernelModule limb_mma_module();
+std::span<const KernelModule> proof_modules();
 // For compute capability 9.0 alone.
 KernelModule warpgroup_module();
 KernelModule limb_module();

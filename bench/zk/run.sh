@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# On a machine with an NVIDIA GPU and nvcc: what proofs are made of (docs/zk.md) on the card equals the CPU, then how long it takes, in
+# bench/results/<gpu>-<date>-zk.json.
+#   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
+#   BUILT             a folder with proofs_equal_cuda and proof_bench, instead of building them
+#   OUT               where the result goes (default: bench/results)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
+[ -n "${BUILT:-}" ] || ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS:-90a} engine/build.sh --test proofs_equal_cuda --test proof_bench
+built=${BUILT:-$built}
+gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr 'A-Z ' 'a-z-' | sed 's/^nvidia-//')
+mkdir -p "${OUT:=bench/results}"
+equal=$("$built/proofs_equal_cuda" | tee /dev/stderr | tail -1)
+"$built/proof_bench" | tee /dev/stderr | awk -v equal="$equal" -v gpu="$gpu" '
+  BEGIN { printf "{\n\t\"gpu\": \"%s\",\n\t\"equal\": \"%s\",\n\t\"figures\": [", gpu, equal }
+  { printf "%s\n\t\t%s", (NR > 1 ? "," : ""), $0 }
+  END { print "\n\t]\n}" }' > "$OUT/$gpu-$(date -u +%F)-zk.json"

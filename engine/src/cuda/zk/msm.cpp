@@ -1,0 +1,191 @@
+// See msm.hpp.
+#include "msm.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "cpu/msm.hpp"
+#include "cuda/kernels.hpp"
+#include "powers_shape.hpp"
+
+namespace assay::cuda {
+namespace {
+
+constexpr uint32_t kMostWidth = 21;
+// Adding up buckets costs about so many additions into them for each, all in all.
+constexpr uint64_t kBucketCost = 3;
+constexpr uint32_t kWeighEach = 8;
+
+uint32_t blocks_of(uint64_t threads, uint32_t of) { return static_cast<uint32_t>((threads + of - 1) / of); }
+
+// Points that a thread adds: as many as leave work for all units.
+uint32_t points_each(const Context& context, const MsmShape& shape) {
+  const uint64_t all = uint64_t{shape.count} * shape.windows;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(all / (uint64_t{context.units()} * 512 * 8), 8, 128));
+}
+
+uint64_t item_count(const Context& context, const MsmShape& shape) {
+  const uint64_t all = uint64_t{shape.count} * shape.windows, threads = (all + points_each(context, shape) - 1) / points_each(context, shape);
+  return 2 * uint64_t{blocks_of(threads, kAddThreads)} * kAddThreads;
+}
+
+}  // namespace
+
+MsmShape msm_shape(uint32_t count, uint32_t bits) {
+  MsmShape best{};
+  uint64_t least = ~uint64_t{0};
+  for (uint32_t width = 2; width <= kMostWidth; ++width) {
+    // One bit more than the number has, for the last carry.
+    const uint32_t windows = bits / width + 1;
+    const uint64_t cost = windows * (count + (kBucketCost << (width - 1)));
+    if (cost >= least) continue;
+    least = cost;
+    best = {count, width, windows, 0, 0};
+  }
+  const uint32_t buckets = best.buckets_log2();
+  best.partition_bits = buckets <= kMostPartitionBits ? buckets : std::max(kPartitionBits, buckets - kMostRestBits);
+  best.rest_bits = buckets - best.partition_bits;
+  return best;
+}
+
+Msm::Msm(std::shared_ptr<const Context> context) : context_(std::move(context)) { context_->load_proofs(); }
+
+CUdeviceptr Msm::take(uint64_t bytes) {
+  const uint64_t at = taken_;
+  taken_ += (bytes + 255) / 256 * 256;
+  return room_.bytes() == 0 ? 0 : room_.at(at);
+}
+
+uint32_t Msm::widest(CUdeviceptr numbers, uint32_t count) {
+  if (room_.bytes() < 8) room_ = Buffer(context_, 256);
+  ASSAY_CUDA_CALL(cuMemsetD32Async, room_.at(), 0u, size_t{2}, nullptr);
+  context_->launch({"zk_widest", std::min(blocks_of(count, 256), 8 * context_->units()), 256}, numbers, count, room_.at());
+  uint64_t bits = 0;
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, &bits, room_.at(), sizeof bits);
+  return static_cast<uint32_t>(std::bit_width(bits));
+}
+
+G1Affine Msm::of_numbers(CUdeviceptr points, CUdeviceptr numbers, uint32_t count) {
+  const uint32_t bits = count == 0 ? 0 : widest(numbers, count);
+  if (bits == 0) return G1::infinity().affine();
+  return sum(msm_shape(count, bits), points, numbers, "zk_small_digits");
+}
+
+G1Affine Msm::of_scalars(CUdeviceptr points, CUdeviceptr scalars, uint32_t count) {
+  if (count == 0) return G1::infinity().affine();
+  return sum(msm_shape(count, 254), points, scalars, "zk_digits");
+}
+
+G1Affine Msm::sum(const MsmShape& shape, CUdeviceptr points, CUdeviceptr scalars, const char* to_digits) {
+  const uint64_t all = uint64_t{shape.count} * shape.windows, items = item_count(*context_, shape), buckets = shape.buckets();
+  const auto lay_out = [&] {
+    taken_ = 0;
+    counts_ = take(uint64_t{shape.partitions()} * 4);
+    partition_starts_ = take((uint64_t{shape.partitions()} + 1) * 4);
+    cursors_ = take(uint64_t{shape.partitions()} * 4);
+    bucket_starts_ = shape.rest_bits == 0 ? partition_starts_ : take((buckets + 1) * 4);
+    places_ = take(all * 4);
+    digits_ = take(all * 4);
+    partitioned_ = take(shape.rest_bits == 0 ? 0 : all * 8);
+    buckets_ = take(buckets * sizeof(G1));
+    items_ = take(items * sizeof(G1));
+    keys_ = take(items * 4);
+    const uint64_t joined = 2 * ((items + kJoinEach - 1) / kJoinEach);
+    more_items_ = take(joined * sizeof(G1));
+    more_keys_ = take(joined * 4);
+    const uint64_t groups = std::max<uint64_t>(1, buckets / 2);  // all levels together
+    sums_ = take(groups * sizeof(G1));
+    weighed_ = take(groups * sizeof(G1));
+  };
+  lay_out();
+  if (room_.bytes() < taken_) {
+    room_ = Buffer();
+    room_ = Buffer(context_, taken_);
+    lay_out();
+  }
+  sort(shape, scalars, to_digits);
+  add(shape, points);
+  const std::vector<G1> of_windows = weigh(shape);
+  G1 result = G1::infinity();
+  for (size_t window = of_windows.size(); window-- > 0;) {
+    for (uint32_t i = 0; i < shape.width; ++i) result = result.doubled();
+    result = result + of_windows[window];
+  }
+  return result.affine();
+}
+
+void Msm::sort(const MsmShape& shape, CUdeviceptr scalars, const char* to_digits) {
+  const uint32_t shared = 4u << shape.partition_bits, partitions = shape.partitions();
+  context_->launch({to_digits, blocks_of(shape.count, 256), 256}, shape, scalars, digits_);
+  ASSAY_CUDA_CALL(cuMemsetD32Async, counts_, 0u, size_t{partitions}, nullptr);
+  const uint32_t tiles = blocks_of(shape.count, kTileDigits), counters = std::min(tiles, std::max(1u, 16 * context_->units() / shape.windows));
+  context_->launch({"zk_count", counters, kTileThreads, shared, Where::main, shape.windows}, shape, digits_, counts_);
+  context_->launch({"zk_scan", 1, kScanThreads}, partitions, counts_, partition_starts_, cursors_);
+  context_->launch({"zk_partition", tiles, kTileThreads, shared, Where::main, shape.windows}, shape, digits_, cursors_, partitioned_, places_);
+  if (shape.rest_bits == 0) return;
+  context_->launch({"zk_sort", partitions, kSortThreads}, shape, partition_starts_, partitioned_, bucket_starts_, places_);
+}
+
+void Msm::add(const MsmShape& shape, CUdeviceptr points) {
+  const uint32_t buckets = shape.buckets(), each = points_each(*context_, shape);
+  uint32_t items = static_cast<uint32_t>(item_count(*context_, shape));
+  ASSAY_CUDA_CALL(cuMemsetD32Async, buckets_, 0u, size_t{buckets} * sizeof(G1) / 4, nullptr);
+  context_->launch({"zk_add_points", items / 2 / kAddThreads, kAddThreads}, points, places_, bucket_starts_, buckets, each, buckets_, items_, keys_);
+  CUdeviceptr from = items_, from_keys = keys_, to = more_items_, to_keys = more_keys_;
+  for (uint32_t is_last = 0; is_last == 0;) {
+    const uint32_t threads = blocks_of(items, kJoinEach);
+    is_last = threads == 1 ? 1 : 0;
+    context_->launch({"zk_join", blocks_of(threads, kAddThreads), kAddThreads}, from, from_keys, items, is_last, buckets_, to, to_keys);
+    items = 2 * threads;
+    std::swap(from, to);
+    std::swap(from_keys, to_keys);
+  }
+}
+
+// Of each window, Σ number·bucket: the buckets are numbered from 1.
+std::vector<G1> Msm::weigh(const MsmShape& shape) {
+  CUdeviceptr sums = buckets_, weighed = 0, next_sums = sums_, next_weighed = weighed_;
+  uint32_t scale = 0;
+  for (uint32_t count = 1u << shape.buckets_log2(); count > 1;) {
+    const uint32_t each = std::min(count, kWeighEach), groups = count / each;
+    context_->launch({"zk_weigh", blocks_of(groups, kAddThreads), kAddThreads, 0, Where::main, shape.windows}, sums, weighed, count, each, scale,
+                     next_sums, next_weighed);
+    // What comes next is at most half of it, and goes behind.
+    const uint64_t made = uint64_t{shape.windows} * groups;
+    sums = next_sums, weighed = next_weighed;
+    next_sums += made * sizeof(G1), next_weighed += made * sizeof(G1);
+    count = groups;
+    scale += static_cast<uint32_t>(std::countr_zero(each));
+  }
+  std::vector<G1> plain(shape.windows), result(shape.windows);
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, plain.data(), sums, plain.size() * sizeof(G1));
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, result.data(), weighed, result.size() * sizeof(G1));
+  for (size_t i = 0; i < result.size(); ++i) result[i] = result[i] + plain[i];
+  return result;
+}
+
+void make_powers(const std::shared_ptr<const Context>& context, const Fr& tau, uint64_t count, CUdeviceptr out) {
+  context->load_proofs();
+  std::vector<G1> table(32 * 255);
+  G1 unit = G1::of({Fp::one(), Fp::of(2)});
+  for (size_t byte = 0; byte < 32; ++byte) {
+    G1 own = G1::infinity();
+    for (size_t digit = 0; digit < 255; ++digit) table[255 * byte + digit] = own = own + unit;
+    unit = own + unit;
+  }
+  std::vector<Fp> inverses;
+  for (const G1& one : table) inverses.push_back(one.zzz);
+  invert_all(std::span<Fp>(inverses));
+  std::vector<G1Affine> affine(table.size());
+  for (size_t i = 0; i < table.size(); ++i) {
+    const Fp root = inverses[i] * table[i].zz;
+    affine[i] = {table[i].x * root * root, table[i].y * inverses[i]};
+  }
+  const Buffer multiples(context, affine.size() * sizeof(G1Affine)), scalars(context, count * sizeof(Fr));
+  ASSAY_CUDA_CALL(cuMemcpyHtoD, multiples.at(), affine.data(), multiples.bytes());
+  context->launch({"zk_powers", blocks_of(count, 256 * kPowersEach), 256}, Fr::one(), tau, count, scalars.at());
+  context->launch({"zk_multiples", blocks_of(count, 128 * kMultiplesEach), 128}, multiples.at(), scalars.at(), count, out);
+  context->synchronize();
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,42 @@
+// Sums of points on a card: commitments (docs/zk.md §1). All addresses are the card's; the caller has entered the context.
+#pragma once
+#include <span>
+
+#include "core/bn254.hpp"
+#include "cuda/context.hpp"
+#include "msm_shape.hpp"
+
+namespace assay::cuda {
+
+// Digits for `count` scalars below 2^bits, so that additions into buckets and of buckets are fewest.
+MsmShape msm_shape(uint32_t count, uint32_t bits);
+
+class Msm {
+ public:
+  explicit Msm(std::shared_ptr<const Context> context);
+  // Σ scalar_i·point_i of scalars in Montgomery's form, or of whole numbers of 64 bits with a sign.
+  G1Affine of_scalars(CUdeviceptr points, CUdeviceptr scalars, uint32_t count);
+  G1Affine of_numbers(CUdeviceptr points, CUdeviceptr numbers, uint32_t count);
+  // Forgets the room that sums were made in.
+  void let_go() { room_ = Buffer(); }
+
+ private:
+  G1Affine sum(const MsmShape& shape, CUdeviceptr points, CUdeviceptr scalars, const char* to_digits);
+  uint32_t widest(CUdeviceptr numbers, uint32_t count);
+  void sort(const MsmShape& shape, CUdeviceptr scalars, const char* to_digits);
+  void add(const MsmShape& shape, CUdeviceptr points);
+  std::vector<G1> weigh(const MsmShape& shape);
+  CUdeviceptr take(uint64_t bytes);
+
+  std::shared_ptr<const Context> context_;
+  Buffer room_;
+  uint64_t taken_ = 0;
+  // Within the room: of the sum that is being made.
+  CUdeviceptr digits_ = 0, counts_ = 0, partition_starts_ = 0, cursors_ = 0, partitioned_ = 0, places_ = 0, bucket_starts_ = 0, buckets_ = 0,
+              items_ = 0, keys_ = 0, more_items_ = 0, more_keys_ = 0, weighed_ = 0, sums_ = 0;
+};
+
+// [τ^0], [τ^1] … of a known τ, at `out`.
+void make_powers(const std::shared_ptr<const Context>& context, const Fr& tau, uint64_t count, CUdeviceptr out);
+
+}  // namespace assay::cuda
