@@ -94,19 +94,20 @@ std::string name_of(const cuda::Group& group, const Program& program) {
 double bytes_moved(const cuda::Group& group, const Program& program) {
   double bytes = 0;
   std::map<uint32_t, double> pointers;
+  const auto each = [](Type type, uint32_t packed) { return packed != 0 ? 4 + packed : bytes_of(type); };
   for (const cuda::KernelOp& one : group.kernel.ops) {
     for (size_t i = 0; i < one.from.size(); ++i)
       if (one.from[i].op < 0)
-        pointers[one.from[i].pointer] = static_cast<double>(element_count(one.op->operands[i].dims)) * bytes_of(one.op->operands[i].type);
+        pointers[one.from[i].pointer] = static_cast<double>(element_count(one.op->operands[i].dims)) * each(one.op->operands[i].type, one.from[i].packed);
     const auto count = static_cast<double>(element_count(one.op->dims));
-    if (one.elements >= 0) bytes += count * bytes_of(one.op->type);
+    if (one.elements >= 0) bytes += count * each(one.op->type, one.packed);
     if (one.planes >= 0) bytes += count * one.layout.count;
   }
   for (const auto& [pointer, size] : pointers) bytes += size;
   if (group.is_kernel) return bytes;
   const double maps = bytes;  // on a product's sums
   const Op& op = program.step[group.ops[0]];
-  bytes = group.ops.size() > 1 ? maps : static_cast<double>(element_count(op.dims)) * bytes_of(op.type);
+  bytes = group.ops.size() > 1 ? maps : static_cast<double>(element_count(op.dims)) * each(op.type, group.packs ? 1 : 0);
   for (const Operand& operand : op.operands) bytes += static_cast<double>(element_count(operand.dims)) * bytes_of(operand.type);
   for (const cuda::Split& split : group.splits) bytes += static_cast<double>(split.count) * (bytes_of(split.type) + split.to.layout.count);
   return bytes;

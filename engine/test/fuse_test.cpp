@@ -97,7 +97,10 @@ class Walk {
     for (const KernelOp& one : group.kernel.ops)
       for (size_t i = 0; i < one.from.size(); ++i) {
         const Operand& operand = one.op->operands[i];
-        if (one.from[i].op < 0) read(group.pointers[one.from[i].pointer], content_of(operand));
+        if (one.from[i].op < 0) {
+          read(group.pointers[one.from[i].pointer], content_of(operand));
+          if (one.from[i].packed != (operand.source == Source::op ? packed_[operand.index] : 0)) good_ = false;
+        }
         else {
           const Op* from = group.kernel.ops[one.from[i].op].op;
           if (is_of_program(from) && (operand.source != Source::op || from != &ops_[operand.index])) good_ = false;
@@ -109,6 +112,7 @@ class Walk {
       if (!is_of_program(one.op)) continue;
       const uint16_t n = number_of(one.op);
       const auto own = one.op->target ? std::optional(plan_.tensors[*one.op->target]) : std::nullopt;
+      packed_[n] = one.packed;
       if (one.elements >= 0) write(group.pointers[one.elements], element_count(one.op->dims) * bytes_of(one.op->type), content_of_op(n), own);
       if (one.planes >= 0) write(group.pointers[one.planes], one.layout.count * one.layout.plane_bytes, content_of_op(n, true), std::nullopt);
     }
@@ -127,9 +131,13 @@ class Walk {
       for (size_t i = 0; i < 2; ++i)
         read(group.planes[i].at, content_of(op.operands[i], !is_plane_itself(group.planes[i].layout, op.operands[i].type)));
     } else if (!group.is_kernel)
-      for (size_t i = 0; i < op.operands.size(); ++i) read(group.operands[i], content_of(op.operands[i]));
+      for (size_t i = 0; i < op.operands.size(); ++i) {
+        read(group.operands[i], content_of(op.operands[i]));
+        if (op.operands[i].source == Source::op && packed_[op.operands[i].index] != 0) good_ = false;
+      }
     read_kernel(group);
     write_kernel(group);
+    if (group.packs) packed_[static_cast<uint16_t>(group.ops[0])] = packed_bytes(op.interval);
     if (!group.is_kernel && group.ops.size() == 1)
       write(group.out, element_count(op.dims) * bytes_of(op.type), content_of_op(static_cast<uint16_t>(group.ops[0])), std::nullopt);
     reads_.clear();
@@ -146,6 +154,7 @@ class Walk {
   Memory memory_;
   std::vector<Read> reads_;
   std::vector<std::pair<Address, Content>> kept_;
+  std::map<uint16_t, uint32_t> packed_;  // by op
   bool good_ = true, apart_ = true;
 };
 
@@ -174,18 +183,22 @@ Program long_chain() {
 int main(int argc, char** argv) {
   const int cases = argc > 1 ? std::atoi(argv[1]) : 200;
   RandomChains chains(7);
-  size_t ops = 0, fused_groups = 0, on_sums = 0;
+  size_t ops = 0, fused_groups = 0, on_sums = 0, packed = 0, packed_sums = 0;
   for (int i = 0; i < cases; ++i) {
     const CheckedProgram checked = check_program(chains.next());
     const MemoryPlan plan = plan_memory(checked.program);
-    for (const FuseOptions& options : {FuseOptions{true, true, true, true, 0, true}, FuseOptions{true, false, true, true, 0}, FuseOptions{true, true, true, false, 0}, FuseOptions{false, false, true, false, 0}, FuseOptions{true, false, false, false, 0}}) {
+    for (const FuseOptions& options : {FuseOptions{true, true, true, true, 0, true, true}, FuseOptions{true, false, true, true, 0, false, true}, FuseOptions{true, true, true, false, 0}, FuseOptions{false, false, true, false, 0}, FuseOptions{true, false, false, false, 0}}) {
       const FusedPhase fused = fuse(checked, Phase::step, plan, options);
       Walk(checked, plan, fused, "chain " + std::to_string(i)).go();
       for (const Group& group : fused.groups)
         if (group.is_kernel) check(kernel_ptx(group.kernel, "NAME").blocks > 0, "a kernel has blocks");
       if (!options.on_sums) continue;
       ops += checked.program.step.size(), fused_groups += fused.groups.size();
-      for (const Group& group : fused.groups) on_sums += !group.is_kernel && group.ops.size() > 1;
+      for (const Group& group : fused.groups) {
+        on_sums += !group.is_kernel && group.ops.size() > 1;
+        packed_sums += group.packs;
+        for (const KernelOp& one : group.kernel.ops) packed += one.packed != 0;
+      }
     }
   }
   const CheckedProgram longest = check_program(long_chain());
@@ -193,5 +206,6 @@ int main(int argc, char** argv) {
   const FusedPhase fused = fuse(longest, Phase::step, plan, {true, true, true, true, 0});
   Walk(longest, plan, fused, "a long chain").go();
   check(fused_groups < ops && on_sums > 0, "some ops are fused, and some maps run on a product's sums");
+  check(packed > 0 && packed_sums > 0, "some elements and some sums are packed");
   return assay_test::report();
 }

@@ -46,9 +46,9 @@ class PtxMachine {
     bool is_signed() const { return kind == 's'; }
   };
   enum class Kind : uint8_t {
-    ld, st, mov, cvt, sqrt, bra, ret, add, sub, mul, mad, div, rem, min, max, neg, abs, and_, or_, xor_, shl, shr, shf, clz, prmt, selp, setp, fma, copysign
+    ld, st, mov, cvt, sqrt, bra, ret, add, sub, mul, mad, div, rem, min, max, neg, abs, and_, or_, xor_, shl, shr, shf, clz, prmt, selp, setp, fma, copysign, rcp
   };
-  enum class How : uint8_t { none, wide, hi, param, eq, ne, lt, le, gt, ge, rm };
+  enum class How : uint8_t { none, wide, hi, param, eq, ne, lt, le, gt, ge, rm, rmi };
   struct Instruction {
     Kind kind{};
     How how{};
@@ -72,13 +72,13 @@ class PtxMachine {
   static Kind kind_of(const std::string& text) {
     static const std::vector<std::string> names{"ld",  "st",  "mov", "cvt", "sqrt", "bra", "ret", "add", "sub", "mul", "mad",  "div",  "rem", "min",
                                                 "max", "neg", "abs", "and", "or",   "xor", "shl", "shr", "shf", "clz", "prmt", "selp", "setp",
-                                                "fma", "copysign"};
+                                                "fma", "copysign", "rcp"};
     const auto found = std::ranges::find(names, text);
     if (found == names.end()) throw std::runtime_error("no such instruction: " + text);
     return static_cast<Kind>(found - names.begin());
   }
   static How how_of(const std::string& text) {
-    static const std::vector<std::string> names{"", "wide", "hi", "param", "eq", "ne", "lt", "le", "gt", "ge", "rm"};
+    static const std::vector<std::string> names{"", "wide", "hi", "param", "eq", "ne", "lt", "le", "gt", "ge", "rm", "rmi"};
     const auto found = std::ranges::find(names, text);
     return found == names.end() ? How::none : static_cast<How>(found - names.begin());
   }
@@ -217,7 +217,11 @@ class PtxMachine {
 
   void convert(const Instruction& one) {
     if (one.type.kind == 'f') set(one.out[0], static_cast<double>(static_cast<int64_t>(get(one.in[0], one.from))));
-    else if (one.from.kind == 'f') set(one.out[0], static_cast<uint64_t>(static_cast<int64_t>(real(one.in[0]))));
+    else if (one.from.kind == 'f') {
+      const double x = real(one.in[0]), whole = one.how == How::rmi ? std::floor(x) : x, least = -std::ldexp(1, static_cast<int>(one.type.bits) - 1);
+      const int64_t ends[] = {INT64_MIN >> (64 - one.type.bits), INT64_MAX >> (64 - one.type.bits)};
+      set(one.out[0], narrowed(static_cast<uint64_t>(whole < least ? ends[0] : whole >= -least ? ends[1] : static_cast<int64_t>(whole)), {'u', one.type.bits}));
+    }
     else set(one.out[0], narrowed(get(one.in[0], one.from), one.type));
   }
   // Doubles, to the nearest or downwards.
@@ -228,6 +232,13 @@ class PtxMachine {
     if (one.kind == Kind::selp) return set(one.out[0], get(one.in[2], {}) != 0 ? a : b);
     if (one.kind == Kind::neg) return set(one.out[0], -a);
     if (one.kind == Kind::abs) return set(one.out[0], std::fabs(a));
+    if (one.kind == Kind::rcp) {
+      // A driver's is right in some 20 bits, and so is this.
+      double near = 1 / a;
+      uint64_t bits;
+      std::memcpy(&bits, &near, 8);
+      return set(one.out[0], bits & 0xFFFFFFFF00000000);
+    }
     if (one.kind == Kind::copysign) return set(one.out[0], std::copysign(b, a));
     std::fesetround(one.how == How::rm ? FE_DOWNWARD : FE_TONEAREST);
     volatile double out = 0;

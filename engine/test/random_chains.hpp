@@ -52,7 +52,7 @@ inline RandomChains::Made RandomChains::tensor(TensorKind kind, Type type, Dims 
 
 inline RandomChains::Made RandomChains::add(Op op, std::optional<uint16_t> target) {
   op.type = Type::i64;
-  op.interval = RandomPrograms::full(Type::i64);
+  if (op.op != Operator::matmul || op.interval.hi == 0) op.interval = RandomPrograms::full(Type::i64);
   if (target) {
     op.type = program_.tensors[*target].type;
     op.interval = program_.tensors[*target].interval;
@@ -161,14 +161,21 @@ inline void RandomChains::product() {
     Instruction load{};
     load.code = Code::load;
     load.place = {{Edge::inside, std::nullopt, 0, {{0, 1}}}, {Edge::inside, std::nullopt, 0, {{1, 1}}}};
-    op.code.before = {load, {Code::constant, 0, 0, 0, 0, 0, 0, 0, -32768, {}}, {Code::constant, 0, 0, 0, 0, 0, 0, 0, chance(3) ? 100 : 32767, {}},
+    const bool is_byte = chance(3);
+    op.code.before = {load, {Code::constant, 0, 0, 0, 0, 0, 0, 0, is_byte && chance(2) ? -100 : -32768, {}}, {Code::constant, 0, 0, 0, 0, 0, 0, 0, is_byte ? 100 : 32767, {}},
                       {Code::clamp, 0, 1, 2, 0, 0, 0, 0, 0, {}}};
     return add(std::move(op));
   };
   const Made a = small(), b = chance(3) ? a : small();
   Op op{Operator::matmul, Type::i64, {1, rows_, rows_}, {}, std::nullopt, {seen(a, {1, rows_, width_}).from, seen(b, {1, rows_, width_}).from}, Reduction::sum, {}};
+  // As models say it: no more than it can be.
+  const int64_t most_sum = 32768ll * 32768 * width_;
+  if (chance(2)) op.interval = {-most_sum, most_sum};
   const Made sums = add(std::move(op));
-  const Made scores = map({rows_, rows_}, {{seen(sums, {rows_, rows_}), {0, 1}}});
+  // With an element of its row: then it runs for itself.
+  std::vector<std::pair<Made, Axes>> scaled{{seen(sums, {rows_, rows_}), {0, 1}}};
+  if (chance(2)) scaled.push_back({any(by_row_), {0}});
+  const Made scores = map({rows_, rows_}, scaled);
   Op top{Operator::reduce, Type::i64, {rows_}, {}, std::nullopt, {scores.from}, Reduction::max, {}};
   const Made most = add(std::move(top));
   const Made e = map({rows_, rows_}, {{scores, {0, 1}}, {most, {0}}});

@@ -59,7 +59,7 @@ FuseOptions fuse_options(const Context& context, const WorkOptions& options) {
   const bool on_sums = options.on_sums && options.warpgroups && *limb_text() != 0;
   // Hopper's data-centre cards: as many units for doubles as for integers. Others have a few.
   const bool reals = options.reals && options.fuses && context.compute() == 90;
-  return {options.tensor_cores, options.thin, options.fuses, on_sums, options.few_tiles ? 0 : 4 * context.units(), reals, options.few_tiles ? 0u : 1u << 19};
+  return {options.tensor_cores, options.thin, options.fuses, on_sums, options.few_tiles ? 0 : 4 * context.units(), reals, options.warpgroups, options.few_tiles ? 0u : 1u << 19};
 }
 
 }  // namespace
@@ -199,7 +199,7 @@ void CudaWorkMemory::make_phase(Phase phase) {
     const Op& op = checked_.program.ops(phase)[group.ops[0]];
     if (group.is_kernel || !options_.tensor_cores || !wants_tensor_cores(op) || is_thin(op)) continue;
     const auto at = [&](int i) { return LimbOperand{memory_.at(group.planes[i].at), group.planes[i].layout}; };
-    made.products.back() = limb_launches(*context_, options_.warpgroups, op, at(0), at(1));
+    made.products.back() = limb_launches(*context_, options_.warpgroups, op, at(0), at(1), group.packs);
   }
   made.kernels = compile(texts);
   if (make_products(made)) return;

@@ -44,11 +44,13 @@ class Placing {
     bool elements = false, planes = false, in_arena = false;
     Address at = 0;
     Planes bytes;
+    uint32_t packed = 0;  // packed_bytes
     size_t last = 0, last_planes = 0;  // the groups after which nobody reads it
   };
   bool is_product(const Op& op) const { return options_.tensor_cores && wants_tensor_cores(op) && !(options_.thin && is_thin(op)); }
   PlaneLayout layout_of(const Operand& operand) const;
   bool can_store_planes(uint32_t op) const;
+  bool can_pack(uint32_t op, const std::vector<uint32_t>& group) const;
   void find_needs(const std::vector<std::vector<uint32_t>>& groups);
   void need(size_t g, const Operand& operand, bool as_planes);
   void take(uint32_t op);
@@ -91,6 +93,18 @@ bool Placing::can_store_planes(uint32_t op) const {
   return true;
 }
 
+// Only kernels read it, and what makes it can store it so.
+bool Placing::can_pack(uint32_t n, const std::vector<uint32_t>& group) const {
+  const Op& op = ops_[n];
+  if (!options_.packs || !options_.fuses || op.type != Type::i64 || op.target || !values_[n].elements || count_of(op) > INT32_MAX / 8) return false;
+  for (const uint32_t reader : readers_[n])
+    if (!Grouping::can_be_kernel(ops_[reader]) || ops_[reader].code.turns > 0) return false;
+  if (Grouping::can_be_kernel(ops_[group[0]])) return op.op == Operator::map && op.code.turns == 0 && count_of(op) >= options_.fewest_reals && op.dims.back() % 4 == 0;
+  const uint64_t tiles = uint64_t{op.dims[0]} * ((op.dims[1] + 127) / 128) * ((op.dims[2] + 127) / 128);
+  if (group.size() > 1 || !is_product(op) || op.dims[2] % 32 != 0 || op.operands[0].dims[2] > 4096 || tiles < options_.fewest_tiles / 4) return false;
+  return packed_bytes(op.interval) == 1 && layout_of(op.operands[0]).count == 2 && layout_of(op.operands[1]).count <= 2;
+}
+
 void Placing::need(size_t g, const Operand& operand, bool as_planes) {
   const bool is_op = operand.source == Source::op;
   if (is_op && group_of_[operand.index] == g) return;
@@ -121,6 +135,9 @@ void Placing::find_needs(const std::vector<std::vector<uint32_t>>& groups) {
       if (ops_[n].target || alone || !options_.fuses) values_[n].elements = true;
       for (const Operand& operand : ops_[n].operands) need(g, operand, is_product(ops_[n]));
     }
+  for (const auto& group : groups)
+    for (const uint32_t n : group)
+      if (can_pack(n, group)) values_[n].packed = packed_bytes(ops_[n].interval);
 }
 
 // Room for what an op leaves.
@@ -166,7 +183,7 @@ Group Placing::kernel_group(const std::vector<uint32_t>& ops, uint32_t width) {
       }
       const auto [found, is_new] = known.insert({key_of(operand), 0});
       if (is_new) found->second = pointer(address_of(operand));
-      one.from.push_back({-1, found->second});
+      one.from.push_back({-1, found->second, operand.source == Source::op ? values_[operand.index].packed : 0});
     }
     if (op.op == Operator::reduce && one.from[0].op < 0) {
       const auto& same = group.loads.emplace_back(std::make_shared<LoadedOp>(loaded(op.operands[0], operand_interval(program_, phase_, op.operands[0]))));
@@ -176,6 +193,7 @@ Group Placing::kernel_group(const std::vector<uint32_t>& ops, uint32_t width) {
     places[n] = static_cast<int>(group.kernel.ops.size());
     const Kept& kept = values_[n];
     if (kept.elements) one.elements = static_cast<int>(pointer(kept.at));
+    one.packed = kept.packed;
     if (kept.planes) {
       one.planes = static_cast<int>(pointer(kept.bytes.at));
       one.layout = kept.bytes.layout;
@@ -183,6 +201,7 @@ Group Placing::kernel_group(const std::vector<uint32_t>& ops, uint32_t width) {
     group.kernel.ops.push_back(std::move(one));
   }
   group.kernel.uses_reals = options_.uses_reals && group.kernel.count >= options_.fewest_reals;
+  group.kernel.has_doubles = options_.uses_reals;
   // In place, with all of it as it was a step before.
   const bool is_in_place = ops.size() == 1 && options_.fuses && phase_ == Phase::step && !values_[ops[0]].planes && !values_[ops[0]].in_arena;
   if (is_in_place) group.kernel.step_axis = step_axis(ops_[ops[0]], program_.k);
@@ -221,6 +240,7 @@ Group Placing::single_group(uint32_t n) {
     if (product) group.planes[i] = planes_for(group, op.operands[i]);
   }
   group.out = values_[n].at;
+  group.packs = values_[n].packed != 0;
   return group;
 }
 

@@ -37,6 +37,7 @@ struct Group {
   work::Address out = 0;
   std::vector<Split> splits;
   Planes planes[2];
+  bool packs = false;  // the product's sums
   // An output that cannot be written in place.
   struct Copy {
     work::Address from, to;
@@ -58,6 +59,7 @@ struct FuseOptions {
   bool on_sums = false;      // maps run on products' sums
   uint64_t fewest_tiles = 0;  // that such a product has
   bool uses_reals = false;    // wide integers may be doubles on the way (real_arithmetic.cpp)
+  bool packs = false;         // wide elements of few bits may be packed; those of products with so many tiles, a quarter of fewest_tiles
   uint64_t fewest_reals = 0;  // elements of a kernel where they are: of few, each is waited for, and a double takes longer
 };
 FusedPhase fuse(const work::CheckedProgram& checked, work::Phase phase, const work::MemoryPlan& plan, const FuseOptions& options);

@@ -46,7 +46,8 @@ uint64_t tiles_of(const LimbProduct& what, uint32_t rows, uint32_t columns) {
 
 // Where tiles do not fill the card evenly, blocks share K too, by `places` at once. Their sums meet in memory: they need no order.
 uint32_t share_depth(LimbProduct& what, uint64_t tiles, uint64_t places) {
-  constexpr uint64_t kLeast = 512, kMost = 64;  // of K for a part; parts
+  constexpr uint64_t kLeast = 512;                // of K for a part
+  const uint64_t kMost = what.packs ? 1 : 64;     // parts: what is packed cannot be added to
   constexpr uint64_t kStore = 1024;             // storing a tile takes as long as multiplying about so much of K
   const uint64_t k = what.k_end - what.k_first;
   const auto cost = [&](uint64_t parts) { return (tiles * parts + places - 1) / places * ((k + parts - 1) / parts + (parts > 1 ? kStore : 0)); };
@@ -89,7 +90,7 @@ LimbLaunch by_warps(const Context& context, const PlaneGroup& a, const LimbOpera
 
 }  // namespace
 
-std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, const Op& op, const LimbOperand& left, const LimbOperand& right) {
+std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, const Op& op, const LimbOperand& left, const LimbOperand& right, bool packs) {
   const Dims &a_dims = op.operands[0].dims, &b_dims = op.operands[1].dims;
   const uint32_t k = a_dims[2];
   std::vector<LimbLaunch> launches;
@@ -98,7 +99,7 @@ std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, c
       const uint32_t chunk = a.is_signed && b.is_signed ? kLimbChunk : kLimbChunkUnsigned;
       for (uint32_t first = 0; first < k; first += chunk) {
         const LimbProduct what{op.dims[0], op.dims[1], op.dims[2], first, std::min(k, first + chunk), 0, op.dims[0] / a_dims[0],
-                               op.dims[0] / b_dims[0], 8 * (a.first + b.first), !launches.empty(), op.type == Type::i64, 0};
+                               op.dims[0] / b_dims[0], 8 * (a.first + b.first), !launches.empty(), op.type == Type::i64, 0, packs};
         launches.push_back(warpgroups ? by_warpgroups(context, op, a, left, b, right, what) : by_warps(context, a, left, b, right, what));
         LimbLaunch& made = launches.back();
         if (limb_parts(made.what) > 1 && !made.what.adds) made.clears = element_count(op.dims) * bytes_of(op.type);

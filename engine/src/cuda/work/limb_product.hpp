@@ -27,7 +27,9 @@ struct LimbLaunch {
 };
 
 // In order: the first replaces what is there, the others add to it.
-std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, const work::Op& op, const LimbOperand& a, const LimbOperand& b);
+// `packs`: of each sum the lower word, then a byte above it (ptx/kernel_ptx.hpp), in one launch.
+std::vector<LimbLaunch> limb_launches(const Context& context, bool warpgroups, const work::Op& op, const LimbOperand& a, const LimbOperand& b,
+                                      bool packs = false);
 void run_limbs(const Context& context, const std::vector<LimbLaunch>& launches, CUdeviceptr out, CUstream stream);
 
 // Elements as planes.

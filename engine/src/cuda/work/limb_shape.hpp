@@ -63,6 +63,7 @@ struct LimbProduct {
   // Of wgmma: the two blocks of a cluster take tiles of rows one after the other through all batches, where a batch has an odd number of
   // them; else they lie one below the other and share what they read of B.
   uint32_t apart;
+  uint32_t packs;  // of wgmma: out has the lower words of all sums, then a byte of each above them, 128 for 0 (ptx/kernel_ptx.hpp)
 };
 // What maps read and write that run on a product's sums (product_ptx.cpp): the moment's address, then theirs.
 constexpr uint32_t kLimbPointers = 24;

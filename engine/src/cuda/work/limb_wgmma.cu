@@ -199,6 +199,38 @@ struct Limbs {
     }
   }
 
+  // The lower words of two neighbours at a time; of their upper bytes the four lanes of a row exchange what they have of 32 columns, so that each
+  // stores eight side by side.
+  __device__ __forceinline__ void store_packed(const At& at, uint32_t half, uint8_t* out) const {
+    const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), t = lane & 3;
+    const uint64_t first = (static_cast<uint64_t>(at.batch) * what.m + row) * what.n + at.column;
+    uint32_t* low = reinterpret_cast<uint32_t*>(out) + first + 2 * t;
+    uint8_t* high = out + 4 * (static_cast<uint64_t>(what.batch) * what.m * what.n) + first + 8 * t;
+    const uint32_t own = t & 1 ? 0x7632 : 0x5410, others = t & 1 ? 0x5410 : 0x7632;
+    const uint32_t first_half = t & 1 ? 0x1054 : 0x5410, second_half = t & 1 ? 0x3276 : 0x7632;
+    const uint32_t left = t < 2 ? first_half : second_half, right = t < 2 ? second_half : first_half;
+#pragma unroll
+    for (int e = 0; e < 4; e += 2) {
+      const uint64_t down = static_cast<uint64_t>(4 * e) * what.n;
+      const bool is_row = row + 4 * e < what.m;
+#pragma unroll
+      for (int j = 0; j < static_cast<int>(kN) / 8; j += 4) {
+        const bool is_inside = is_row && at.column + 8 * j < what.n;
+        uint32_t bytes[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int64_t a = value(4 * (j + i) + e), b = value(4 * (j + i) + e + 1);
+          if (is_inside) *reinterpret_cast<uint2*>(low + down + 8 * (j + i)) = {static_cast<uint32_t>(a), static_cast<uint32_t>(b)};
+          bytes[i] = __byte_perm(static_cast<uint32_t>(a >> 32) + 128, static_cast<uint32_t>(b >> 32) + 128, 0x0040);
+        }
+        const uint32_t lower = __byte_perm(bytes[0], bytes[1], 0x5410), upper = __byte_perm(bytes[2], bytes[3], 0x5410);
+        const uint32_t kept = t < 2 ? lower : upper, got = __shfl_xor_sync(0xFFFFFFFFu, t < 2 ? upper : lower, 2);
+        const uint32_t mine = __byte_perm(kept, got, own), next = __shfl_xor_sync(0xFFFFFFFFu, __byte_perm(kept, got, others), 1);
+        if (is_inside) *reinterpret_cast<uint2*>(high + down + 8 * j) = {__byte_perm(mine, next, left), __byte_perm(mine, next, right)};
+      }
+    }
+  }
+
   // Two neighbours at a time: four lanes then fill 64 bytes of a row of i64.
   template <typename Atomic, typename T>
   __device__ __forceinline__ void store(const At& at, uint32_t half, T* out) const {
@@ -259,6 +291,11 @@ struct Limbs {
 #if defined(ASSAY_LIMB_TEXT)
       give(at, half);
 #else
+      if constexpr (PA == 2 && SA && SB)
+        if (what.packs) {
+          store_packed(at, half, static_cast<uint8_t*>(out));
+          continue;
+        }
       if (what.is_wide) store<unsigned long long>(at, half, static_cast<int64_t*>(out));
       else store<unsigned int>(at, half, static_cast<int32_t*>(out));
 #endif

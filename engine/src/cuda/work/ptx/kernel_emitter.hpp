@@ -8,7 +8,9 @@ constexpr uint32_t kMapThreads = 256;  // of a kernel without rows
 
 class KernelEmitter : MapEmitter {
  public:
-  explicit KernelEmitter(const KernelPlan& plan) : plan_(plan), is_wide_(plan.count > INT32_MAX), frames_of_(plan.ops.size()) { uses_reals_ = plan.uses_reals; }
+  explicit KernelEmitter(const KernelPlan& plan) : plan_(plan), is_wide_(plan.count > INT32_MAX), frames_of_(plan.ops.size()) {
+    uses_reals_ = plan.uses_reals, has_doubles_ = plan.has_doubles || plan.uses_reals;
+  }
   KernelText entry(const std::string& name);
   // The code that takes two neighbouring sums of a product, the plan's first op.
   std::string on_pair(const std::string& name);
@@ -36,6 +38,7 @@ class KernelEmitter : MapEmitter {
   void add_up(size_t number, size_t chunk, Value& sum);
   void finish_sum(size_t number, Value sum);
   void store(size_t number, const Frames& frames, bool neighbours);
+  void store_packed(const KernelOp& one, const std::string& base, const Frames& frames, bool together);
   void store_planes(const KernelOp& one, const Frames& frames, bool neighbours);
   Value plane_index(const KernelOp& one, const Value& index);
   Value row_index(const Value& column);

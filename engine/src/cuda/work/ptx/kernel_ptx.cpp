@@ -40,7 +40,7 @@ void KernelEmitter::run_op(size_t number, Frames& frames, size_t chunk, bool nei
   const KernelOp& one = plan_.ops[number];
   MapToEmit map{*one.op, *one.intervals, {}, neighbours};
   for (const KernelOp::From& from : one.from) {
-    if (from.op < 0) map.inputs.push_back({"%o" + std::to_string(from.pointer)});
+    if (from.op < 0) map.inputs.push_back({"%o" + std::to_string(from.pointer), nullptr, from.packed});
     else map.inputs.push_back({"", &frames_of_[from.op][plan_.ops[from.op].is_row ? 0 : chunk]});
   }
   run(map, frames);
@@ -64,7 +64,7 @@ void KernelEmitter::run_row_op(size_t number) {
   const KernelOp& one = plan_.ops[number];
   MapToEmit map{*one.op, *one.intervals, {}, false};
   for (const KernelOp::From& from : one.from) {
-    if (from.op < 0) map.inputs.push_back({"%o" + std::to_string(from.pointer)});
+    if (from.op < 0) map.inputs.push_back({"%o" + std::to_string(from.pointer), nullptr, from.packed});
     else map.inputs.push_back({"", &frames_of_[from.op][0]});
   }
   run(map, frames_of_[number][0]);
@@ -124,6 +124,38 @@ void KernelEmitter::store_planes(const KernelOp& one, const Frames& frames, bool
   }
 }
 
+void KernelEmitter::store_packed(const KernelOp& one, const std::string& base, const Frames& frames, bool together) {
+  const uint32_t packed = one.packed;
+  const std::string above = std::to_string(4 * element_count(one.op->dims));
+  std::vector<std::string> low, high;
+  for (const Frame& frame : frames) {
+    const auto parts = packed_parts(frame.values.back(), packed);
+    low.push_back(parts.first), high.push_back(parts.second);
+  }
+  const auto joined = [&](size_t i, const char* how) {
+    const std::string out = r();
+    line("prmt.b32 ", out, ", ", high[i], ", ", high[i + 1], ", ", how);
+    return out;
+  };
+  const size_t each = together ? 4 : 1;
+  for (size_t i = 0; i < frames.size(); i += each) {
+    const std::string to = address(base, frames[i].index, 4), top = address(base, frames[i].index, packed) + "+" + above;
+    if (!together) {
+      line("st.global.b32 [", to, "], ", low[i]);
+      line(packed == 1 ? "st.global.b8 [" : "st.global.b16 [", top, "], ", high[i]);
+      continue;
+    }
+    line("st.global.v4.b32 [", to, "+0], {", low[i], ", ", low[i + 1], ", ", low[i + 2], ", ", low[i + 3], "}");
+    const std::string a = joined(i, packed == 1 ? "0x0040" : "0x5410"), b = joined(i + 2, packed == 1 ? "0x0040" : "0x5410");
+    if (packed == 2) line("st.global.v2.b32 [", top, "], {", a, ", ", b, "}");
+    else {
+      const std::string all = r();
+      line("prmt.b32 ", all, ", ", a, ", ", b, ", 0x5410");
+      line("st.global.b32 [", top, "], ", all);
+    }
+  }
+}
+
 void KernelEmitter::store(size_t number, const Frames& frames, bool neighbours) {
   static constexpr const char* kStores[] = {"st.global.b8 [", "st.global.b16 [", "st.global.b32 [", "st.global.b64 ["};
   const KernelOp& one = plan_.ops[number];
@@ -131,6 +163,7 @@ void KernelEmitter::store(size_t number, const Frames& frames, bool neighbours) 
   if (one.elements < 0) return;
   const std::string base = "%o" + std::to_string(one.elements);
   const Type type = one.op->type;
+  if (one.packed != 0) return store_packed(one, base, frames, neighbours && frames.size() > 1);
   std::vector<std::string> values;
   for (const Frame& frame : frames) values.push_back(as(type == Type::i64, frame.values.back()).name);
   if (!neighbours || frames.size() == 1) {
@@ -299,11 +332,12 @@ KernelText KernelEmitter::entry(const std::string& name) {
   } else flat_apart();
   std::string head = ".visible .entry " + name + "(\n\t.param .u64 moment";
   for (uint32_t i = 0; i < plan_.pointers; ++i) head += ",\n\t.param .u64 o" + std::to_string(i);
-  head += "\n) {\n" + declarations() + "\t.reg .b32 %segment, %step, %when, %key0, %key1, %block, %thread, %first, %row, %lane;\n";
+  // Else the compiler may give each of many threads more registers than there are.
+  head += std::string("\n) ") + (threads_ > 512 ? ".maxntid " + std::to_string(threads_) + ", 1, 1 " : "") + "{\n" + declarations() + "\t.reg .b32 %segment, %step, %when, %key0, %key1, %block, %thread, %first, %row, %lane;\n";
   head += "\t.reg .b64 %moment, %first64";
   for (uint32_t i = 0; i < plan_.pointers; ++i) head += ", %o" + std::to_string(i);
   head += ";\n";
-  if (reduces_ > 0) head += "\t.shared .align 8 .b8 partial[" + std::to_string(128 * reduces_) + "];\n";
+  if (reduces_ > 0) head += "\t.shared .align 8 .b8 partial[" + std::to_string(256 * reduces_) + "];\n";
   for (uint32_t i = 0; i < plan_.pointers; ++i) head += "\tld.param.u64 %o" + std::to_string(i) + ", [o" + std::to_string(i) + "];\n";
   head += "\tld.param.u64 %moment, [moment];\n";
   static constexpr const char* kWords[] = {"%segment", "%step", "%when", "%key0", "%key1"};

@@ -11,6 +11,13 @@ struct PlaneLayout {
   uint64_t k = 0, pitch = 0, plane_bytes = 0;
 };
 
+// Wide elements of less than 40 or 48 bits that only kernels read: the lower words of all, then 1 or 2 bytes of each above them, with the sign
+// turned, so that 0 stands in the middle. Returned is how many; 0: longer.
+inline uint32_t packed_bytes(const work::Interval& interval) {
+  const auto fits = [&](int bits) { return size_of(interval) < uint64_t{1} << bits; };
+  return fits(39) ? 1 : fits(47) ? 2 : 0;
+}
+
 struct KernelOp {
   const work::Op* op;
   const std::vector<work::Interval>* intervals;  // of a map's registers
@@ -19,11 +26,13 @@ struct KernelOp {
   struct From {
     int op = -1;
     uint32_t pointer = 0;
+    uint32_t packed = 0;  // packed_bytes, where it lies so
   };
   std::vector<From> from;
   // Pointers' numbers where it is stored.
   int elements = -1, planes = -1;
   PlaneLayout layout;
+  uint32_t packed = 0;  // how the elements are stored
 };
 
 struct KernelPlan {
@@ -33,11 +42,12 @@ struct KernelPlan {
   uint32_t width = 0;  // elements of a row; 0: no op is by row
   // Its one op changes what lies at the step's own place along this axis, and leaves the rest of its target as it is.
   std::optional<uint32_t> step_axis{};
-  bool uses_reals = false;  // real_arithmetic.cpp
+  bool uses_reals = false;   // real_arithmetic.cpp
+  bool has_doubles = false;  // the card has units enough for them: quotients are made by them
 };
 
 // Rows up to this long stay in registers, so a map may follow a reduction of its own row.
-constexpr uint32_t kMostKeptWidth = 4096;
+constexpr uint32_t kMostKeptWidth = 8192;
 bool keeps_rows(uint32_t width);
 
 struct KernelText {

@@ -59,10 +59,7 @@ Value MapEmitter::rounded_shift(const Value& x, const Interval& of, uint32_t k, 
 
 namespace {
 // Of the largest magnitude: below 2^digits.
-int digits_of(const Interval& x) {
-  const uint64_t size = std::max(x.lo < 0 ? 0 - static_cast<uint64_t>(x.lo) : static_cast<uint64_t>(x.lo), x.hi < 0 ? 0 - static_cast<uint64_t>(x.hi) : static_cast<uint64_t>(x.hi));
-  return std::bit_width(size);
-}
+int digits_of(const Interval& x) { return std::bit_width(size_of(x)); }
 }  // namespace
 
 // b > 0: to the right by b and rounded; else to the left by −b.
@@ -105,8 +102,29 @@ Value MapEmitter::shift_by_register(const Value& x, const Interval& of, const Va
   return out;
 }
 
+// ⌊x / y⌋ or next to it, by a double that is off by a half at most.
+Value MapEmitter::quotient(const Value& x, const Value& y) {
+  const std::string top = f(), below = f(), minus = f(), q = f();
+  line("cvt.rn.f64.s64 ", top, ", ", x.name);
+  line("cvt.rn.f64.s64 ", below, ", ", y.name);
+  line("neg.f64 ", minus, ", ", below);
+  std::string near = f();
+  line("rcp.approx.ftz.f64 ", near, ", ", below);
+  // 20 bits of it are right, then 40, then all.
+  for (int i = 0; i < 2; ++i) {
+    const std::string off = f(), next = f();
+    line("fma.rn.f64 ", off, ", ", minus, ", ", near, ", 0d3FF0000000000000");
+    line("fma.rn.f64 ", next, ", ", near, ", ", off, ", ", near);
+    near = next;
+  }
+  line("mul.rn.f64 ", q, ", ", top, ", ", near);
+  const Value out = fresh(true);
+  line("cvt.rmi.s64.f64 ", out.name, ", ", q);
+  return out;
+}
+
 // ⌊a / b⌋, or to the nearest with halves upwards; b ≥ 1.
-Value MapEmitter::divide(const Value& a, const Value& b, bool rounds) {
+Value MapEmitter::divide(const Value& a, const Interval& of_a, const Value& b, const Interval& of_b, bool rounds) {
   const bool w = a.is_wide || b.is_wide;
   const Value x = as(w, a), y = as(w, b), q = fresh(w);
   // In loops, of which many turns have nothing to divide: 64 bits take some 90 instructions.
@@ -118,14 +136,23 @@ Value MapEmitter::divide(const Value& a, const Value& b, bool rounds) {
     line("setp.eq.s64 ", nothing, ", ", x.name, ", 0");
     line("@", nothing, " bra ", skip);
   }
-  line("div", s(w), q.name, ", ", x.name, ", ", y.name);
+  // By a constant the compiler multiplies.
+  const bool by_double = has_doubles_ && w && of_b.lo < of_b.hi && of_b.hi <= int64_t{1} << 53 && size_of(of_a) / static_cast<uint64_t>(of_b.lo) < uint64_t{1} << 50;
+  if (by_double) line("mov.b64 ", q.name, ", ", quotient(x, y).name);
+  else line("div", s(w), q.name, ", ", x.name, ", ", y.name);
   Value rest = fresh(w), product = two("mul.lo", s(w), w, q, y.name);
   line("sub", s(w), rest.name, ", ", x.name, ", ", product.name);
   const std::string below = p();
   line("setp.lt", s(w), below, ", ", rest.name, ", 0");
   line("@", below, " add", s(w), q.name, ", ", q.name, ", -1");
+  if (rounds || by_double) line("@", below, " add", s(w), rest.name, ", ", rest.name, ", ", y.name);
+  if (by_double) {
+    const std::string beyond = p();
+    line("setp.ge", s(w), beyond, ", ", rest.name, ", ", y.name);
+    line("@", beyond, " add", s(w), q.name, ", ", q.name, ", 1");
+    if (rounds) line("@", beyond, " sub", s(w), rest.name, ", ", rest.name, ", ", y.name);
+  }
   if (rounds) {
-    line("@", below, " add", s(w), rest.name, ", ", rest.name, ", ", y.name);
     const Value left = fresh(w);
     line("sub", s(w), left.name, ", ", y.name, ", ", rest.name);
     const std::string up = p();
@@ -198,6 +225,44 @@ Value MapEmitter::clamp(const Value& x, const Value& lo, const Value& hi, bool i
   return signed_two("min", is_wide, signed_two("max", is_wide, x, lo), hi);
 }
 
+// All that reads it is one clamp, to constants of 32 bits.
+bool MapEmitter::is_ended_short(uint32_t number) const {
+  const auto& code = map_->op.code.before;
+  const auto& of = map_->intervals;
+  if (map_->op.code.turns > 0) return false;
+  const Instruction* end = nullptr;
+  for (uint32_t n = number + 1; n < code.size(); ++n) {
+    bool reads = false;
+    each_operand(code[n], [&](uint8_t reg) { reads |= reg == number; });
+    if (reads && end != nullptr) return false;
+    if (reads) end = &code[n];
+  }
+  if (end == nullptr || end->code != Code::clamp || end->a != number || end->b == number || end->c == number) return false;
+  return of[end->b].lo == of[end->b].hi && of[end->c].lo == of[end->c].hi && fits_32(of[end->b]) && fits_32(of[end->c]);
+}
+
+// It is made with the clamp that ends it: it may be too long for 32 bits before.
+bool MapEmitter::waits_for_end(const Instruction& one, uint32_t number) const {
+  if (one.code == Code::sub) {
+    const auto& of = map_->intervals;
+    if (fits_32(of[number]) || !fits_32(of[one.a]) || !fits_32(of[one.b]) || !is_ended_short(number)) return false;
+    // No clamp between here and the one that reads it has this for its operand.
+    const auto reads = [&](const Instruction& end) { return end.code == Code::clamp && end.a == number; };
+    return of[std::ranges::find_if(map_->op.code.before, reads)->b].lo >= 0;
+  }
+  return uses_reals_ && can_shift(one, number) && is_ended_short(number);
+}
+
+// From 0 on, and below 2^32: what is less than nothing is nothing.
+Value MapEmitter::ended_difference(const Instruction& end) {
+  const Instruction& one = map_->op.code.before[end.a];
+  const Value a = as(false, frame().values[one.a]), b = as(false, frame().values[one.b]);
+  const Value at_least = two("max", ".s32 ", false, a, b.name), out = two("sub", ".s32 ", false, at_least, b.name);
+  const Value ended = two("min", ".u32 ", false, out, std::to_string(map_->intervals[end.c].lo));
+  const int64_t least = map_->intervals[end.b].lo;
+  return least > 0 ? two("max", ".u32 ", false, ended, std::to_string(least)) : ended;
+}
+
 Value MapEmitter::arithmetic(const Instruction& one, bool is_wide) {
   const Value &a = frame().values[one.a], &b = frame().values[one.b], &c = frame().values[one.c];
   // Wide enough for what goes in and what comes out.
@@ -222,8 +287,8 @@ Value MapEmitter::arithmetic(const Instruction& one, bool is_wide) {
     case Code::shr: return a.is_wide || one.bits < 32 ? shifted(a, one.bits, is_wide) : two("shr", ".s32 ", false, a, "31");
     case Code::rsh: return rounded_shift(a, map_->intervals[one.a], one.bits, is_wide);
     case Code::rshv: return shift_by_register(a, map_->intervals[one.a], b, map_->intervals[one.b]);
-    case Code::div: return divide(a, b, false);
-    case Code::rdiv: return divide(a, b, true);
+    case Code::div: return divide(a, of_a, b, of_b, false);
+    case Code::rdiv: return divide(a, of_a, b, of_b, true);
     case Code::isqrt: return root(a);
     case Code::bitlen: return digits(a);
     case Code::eq:

@@ -134,11 +134,10 @@ Value MapEmitter::edged(const Place& place_, uint32_t dim, std::string& outside)
 }
 
 // What the places add that never changes is added by the access itself.
-MapEmitter::Address MapEmitter::address_of(const Instruction& one, const std::string& base, std::string& outside) {
+MapEmitter::Address MapEmitter::address_of(const Instruction& one, const std::string& base, uint32_t size, std::string& outside) {
   const Operand& operand = map_->op.operands[one.operand];
   const uint64_t count = element_count(operand.dims);
   const bool is_wide = count > INT32_MAX;
-  const Wide size = bytes_of(operand.type);
   std::vector<bool> inside(operand.dims.size());
   Wide constant = 0, stride = 1;
   for (size_t axis = operand.dims.size(); axis-- > 0; stride *= operand.dims[axis]) {
@@ -166,8 +165,13 @@ MapEmitter::Address MapEmitter::address_of(const Instruction& one, const std::st
   }
   if (index.name.empty()) return {base, 0};
   const std::string from = d();
-  line(is_wide ? "mad.lo.s64 " : "mad.wide.s32 ", from, ", ", index.name, ", ", std::to_string(bytes_of(operand.type)), ", ", base);
+  line(is_wide ? "mad.lo.s64 " : "mad.wide.s32 ", from, ", ", index.name, ", ", std::to_string(size), ", ", base);
   return {from, folds ? static_cast<int64_t>(constant * size) : 0};
+}
+
+MapEmitter::Address MapEmitter::place_of(const Instruction& one, const std::string& base, uint32_t size, std::string& outside) {
+  if (is_own_place(map_->op, one)) return {address(base, frame().index, size), 0};
+  return address_of(one, base, size, outside);
 }
 
 // The elements that frames want from an operand may lie side by side, the first of them at a multiple of an access: a load that gives
@@ -228,8 +232,7 @@ std::vector<Value> MapEmitter::load_line(const Instruction& one, const std::stri
   const size_t count = frames_->size(), size = bytes_of(operand.type), each = size == 8 ? 2 : std::min<size_t>(count, 4);  // 16 bytes at most
   std::string outside;
   at_ = 0;
-  const bool own = is_own_place(map_->op, one);
-  const Address from = own ? Address{address(base, frame().index, bytes_of(operand.type)), 0} : address_of(one, base, outside);
+  const Address from = place_of(one, base, bytes_of(operand.type), outside);
   std::vector<Value> all;
   for (size_t i = 0; i < count; ++i) all.push_back(fresh(operand.type == Type::i64));
   if (!outside.empty())
@@ -243,23 +246,93 @@ std::vector<Value> MapEmitter::load_line(const Instruction& one, const std::stri
   return all;
 }
 
+// One element, or as many neighbours as there are frames.
+std::vector<Value> MapEmitter::load_packed(const Instruction& one, const Input& input, size_t count) {
+  const Operand& operand = map_->op.operands[one.operand];
+  const uint32_t packed = input.packed;
+  std::string outside, again;
+  const Address low = place_of(one, input.base, 4, outside), high = place_of(one, input.base, packed, again);
+  const auto above = high.offset + 4 * static_cast<int64_t>(element_count(operand.dims));
+  const std::string where = outside.empty() ? "" : "@!" + outside + " ";
+  std::vector<std::string> words;
+  std::vector<Value> all;
+  for (size_t i = 0; i < count; ++i) words.push_back(r());
+  const size_t each = std::min<size_t>(count, 4);
+  const auto read = [&](const char* kind, const std::vector<std::string>& to, const std::string& at) {
+    std::string names = to[0];
+    for (size_t i = 1; i < to.size(); ++i) names += ", " + to[i];
+    for (const std::string& name : to)
+      if (!outside.empty()) line("mov.b32 ", name, ", ", kind[0] == 'u' ? "0" : packed == 1 ? "0x80808080" : "0x80008000");
+    line(where, "ld.global.", to.size() > 1 ? "v" + std::to_string(to.size()) + "." : "", kind, " ", to.size() > 1 ? "{" + names + "}" : names, ", [", at, "]");
+  };
+  for (size_t i = 0; i < count; i += each) {
+    const std::vector<std::string> lows(words.begin() + static_cast<std::ptrdiff_t>(i), words.begin() + static_cast<std::ptrdiff_t>(i + each));
+    read("u32", lows, low.base + "+" + std::to_string(low.offset + static_cast<int64_t>(4 * i)));
+    const size_t bytes = each * packed;
+    std::vector<std::string> highs{r()};
+    if (bytes == 8) highs.push_back(r());
+    read(bytes == 1 ? "b8" : bytes == 2 ? "b16" : "b32", highs, high.base + "+" + std::to_string(above + static_cast<int64_t>(packed * i)));
+    for (size_t j = 0; j < each; ++j) all.push_back(unpacked(lows[j], highs[j * packed / 4], packed, j * packed % 4));
+  }
+  return all;
+}
+
+// Other loads of the map read the same row of a table of four, as of a polynomial's parts.
+bool MapEmitter::has_row_mates(const Instruction& one) const {
+  const Operand& operand = map_->op.operands[one.operand];
+  const auto is_fixed = [](const Place& place) { return !place.reg && place.terms.empty() && place.constant >= 0 && place.constant < 4; };
+  if (operand.type != Type::i32 || operand.dims.back() != 4 || !is_fixed(one.place.back()) || map_->op.code.turns > 0) return false;
+  const auto is_mate = [&](const Instruction& other) {
+    if (other.code != Code::load || other.operand != one.operand || !is_fixed(other.place.back())) return false;
+    for (size_t axis = 0; axis + 1 < one.place.size(); ++axis) {
+      const Place &a = one.place[axis], &b = other.place[axis];
+      const auto same = [](const Term& x, const Term& y) { return x.of == y.of && x.times == y.times; };
+      if (a.edge != b.edge || a.reg != b.reg || a.constant != b.constant || !std::ranges::equal(a.terms, b.terms, same)) return false;
+    }
+    return true;
+  };
+  return std::ranges::count_if(map_->op.code.before, is_mate) > 1;
+}
+
+void MapEmitter::load_row(const Instruction& one, const std::string& base) {
+  Instruction first = one;
+  first.place.back() = {Edge::inside, std::nullopt, 0, {}};
+  std::string outside;
+  const Address from = address_of(first, base, 4, outside);
+  std::array<std::string, 4> all;
+  for (std::string& each : all) {
+    each = r();
+    if (!outside.empty()) line("mov.b32 ", each, ", 0");
+  }
+  line(outside.empty() ? "" : "@!" + outside + " ", "ld.global.v4.s32 {", all[0], ", ", all[1], ", ", all[2], ", ", all[3], "}, [", from.base, "+", std::to_string(from.offset), "]");
+  for (int64_t i = 0; i < 4; ++i) {
+    first.place.back().constant = i;
+    loaded_[load_key(first)] = {all[i], false};
+  }
+}
+
 Value MapEmitter::load(const Instruction& one, bool is_wide) {
   const Operand& operand = map_->op.operands[one.operand];
   const Input& input = map_->inputs[one.operand];
   if (input.made != nullptr) return kept_as(is_wide, (*input.made)[input.made->size() == 1 ? 0 : at_].values.back());
   const std::string key = load_key(one);
-  if (const auto found = loaded_.find(key); found != loaded_.end()) return as(is_wide, found->second);
+  if (const auto found = loaded_.find(key); found != loaded_.end()) return kept_as(is_wide, found->second);
   uint32_t in_line = 0;
   if (const auto first = line_of(one, in_line)) {
     const size_t here = at_;
-    const std::vector<Value> all = load_line(*first, input.base);
+    at_ = 0;
+    const std::vector<Value> all = input.packed != 0 ? load_packed(*first, input, frames_->size()) : load_line(*first, input.base);
     for (at_ = 0; at_ < all.size(); ++at_) loaded_[load_key(*first)] = all[at_];
     at_ = here;
-    return as(is_wide, all[in_line]);
+    return kept_as(is_wide, all[in_line]);
+  }
+  if (input.packed != 0) return kept_as(is_wide, loaded_[key] = load_packed(one, input, 1)[0]);
+  if (has_row_mates(one)) {
+    load_row(one, input.base);
+    return as(is_wide, loaded_.at(key));
   }
   std::string outside;
-  const bool own = is_own_place(map_->op, one);
-  const Address from = own ? Address{address(input.base, frame().index, bytes_of(operand.type)), 0} : address_of(one, input.base, outside);
+  const Address from = place_of(one, input.base, bytes_of(operand.type), outside);
   const Value out = fresh(operand.type == Type::i64);
   if (!outside.empty()) line("mov", b(out.is_wide), out.name, ", 0");
   line(outside.empty() ? "" : "@!" + outside + " ", kLoads[static_cast<uint8_t>(operand.type)], out.name, ", [", from.base, "+", std::to_string(from.offset), "]");

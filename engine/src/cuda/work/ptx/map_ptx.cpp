@@ -114,6 +114,9 @@ Value MapEmitter::run(const Instruction& one, uint32_t number_) {
     case Code::turn: return as(is_wide, frame().turn);
     case Code::rand: return as(is_wide, random(one));
     default:
+      if (waits_for_end(one, number_)) return {"", true, "", "", true};
+      if (one.code == Code::clamp && is_waiting(frame().values[one.a]))
+        return as(is_wide, map_->op.code.before[one.a].code == Code::sub ? ended_difference(one) : ended_shift(one));
       if (const auto real = uses_reals_ ? real_arithmetic(one, number_) : std::nullopt) return real->is_loose ? *real : kept_as(is_wide, *real);
       want_integers(one);
       return as(is_wide, arithmetic(one, is_wide));

@@ -2,6 +2,7 @@
 // interval fits 32 bits are 32 bits wide. For checked programs only. Not here: which threads make which elements, and where they are
 // stored (kernel_ptx.cpp).
 #pragma once
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -12,6 +13,10 @@
 
 namespace assay::cuda {
 
+inline uint64_t size_of(const work::Interval& x) {
+  const auto size = [](int64_t end) { return end < 0 ? 0 - static_cast<uint64_t>(end) : static_cast<uint64_t>(end); };
+  return std::max(size(x.lo), size(x.hi));
+}
 inline bool fits_32(const work::Interval& x) { return x.lo >= -(int64_t{1} << 31) && x.hi < (int64_t{1} << 31); }
 
 // A value in a PTX register: %r… (32 bits) or %d… (64 bits), both signed; or a whole number as a double, %f… (real_arithmetic.cpp), then
@@ -22,6 +27,9 @@ struct Value {
   std::string real{}, raw{};
   bool is_loose = false;
 };
+
+// Nothing was written for it yet: what reads it writes both.
+inline bool is_waiting(const Value& x) { return x.name.empty() && x.real.empty(); }
 
 // One element of a map that is being made. A thread makes several at once.
 struct Frame {
@@ -36,6 +44,7 @@ struct Frame {
 struct Input {
   std::string base;                           // a register with its address
   const std::vector<Frame>* made = nullptr;   // or made by the same thread: the last value of the frame
+  uint32_t packed = 0;                        // bytes of an element above its lower word, which lie behind all of these (kernel_ptx.hpp); 0: none
 };
 
 struct MapToEmit {
@@ -77,13 +86,16 @@ class MapEmitter {
   std::string declarations() const;
   const std::string& text() const { return text_; }
 
+  // A wide value as its lower word, and one whose lower bytes are those above it, as they are packed.
+  std::pair<std::string, std::string> packed_parts(const Value& x, uint32_t packed);
+
   // What was loaded is loaded again: another way leads here.
   void forget_loads() { loaded_.clear(); }
   // All elements of `frames`; the last value of each is the output's.
   void run(const MapToEmit& map, std::vector<Frame>& frames);
 
  protected:
-  bool uses_reals_ = false;
+  bool uses_reals_ = false, has_doubles_ = false;
 
  private:
   void run_section(const std::vector<work::Instruction>& section, std::vector<Frame>& frames);
@@ -96,13 +108,17 @@ class MapEmitter {
   Value shifted(const Value& x, uint32_t k, bool is_wide);
   Value rounded_shift(const Value& x, const work::Interval& of, uint32_t k, bool is_wide);
   Value shift_by_register(const Value& x, const work::Interval& of, const Value& by, const work::Interval& by_of);
-  Value divide(const Value& a, const Value& b, bool rounds);
+  Value divide(const Value& a, const work::Interval& of_a, const Value& b, const work::Interval& of_b, bool rounds);
+  Value quotient(const Value& x, const Value& y);
   Value root(const Value& x);
   Value digits(const Value& x);
   Value at_most(const Value& a, const work::Interval& of_a, const Value& b, const work::Interval& of_b);
   Value at_least(const Value& a, const work::Interval& of_a, const Value& b, const work::Interval& of_b);
   Value clamp_to_power(const Value& x, int64_t power);
   Value clamp(const Value& x, const Value& lo, const Value& hi, bool is_wide);
+  bool is_ended_short(uint32_t number) const;
+  bool waits_for_end(const work::Instruction& one, uint32_t number) const;
+  Value ended_difference(const work::Instruction& end);
   Value carry(const work::Carried& one, uint32_t from);
   std::string changed(const std::vector<Value>& carried, const std::vector<Value>& next);
 
@@ -112,6 +128,8 @@ class MapEmitter {
   void want_integers(const work::Instruction& one);
   std::optional<Value> real_arithmetic(const work::Instruction& one, uint32_t number);
   std::optional<Value> real_shift(const work::Instruction& one, uint32_t number);
+  std::pair<std::string, std::string> shifted_factors(const work::Instruction& one);
+  Value ended_shift(const work::Instruction& end);
   std::optional<Value> real_sum(const work::Instruction& one, uint32_t number);
   std::optional<Value> real_choice(const work::Instruction& one);
   Value real_clamp(const work::Instruction& one);
@@ -124,6 +142,7 @@ class MapEmitter {
   bool waits_for_shift(uint32_t number) const;
   std::vector<uint8_t> factors_of(uint8_t reg) const;
   std::string real_of(uint8_t reg);
+  std::string real_of_short(const std::string& x, bool is_signed);
   std::string scaled(uint8_t reg, uint32_t bits);
 
   // ---- loads: map_loads.cpp
@@ -133,6 +152,8 @@ class MapEmitter {
   };
   Value load(const work::Instruction& one, bool is_wide);
   std::vector<Value> load_line(const work::Instruction& one, const std::string& base);
+  bool has_row_mates(const work::Instruction& one) const;
+  void load_row(const work::Instruction& one, const std::string& base);
   std::optional<work::Instruction> line_of(const work::Instruction& one, uint32_t& at) const;
   std::string load_key(const work::Instruction& one) const;
   Range range_of(const work::Place& place) const;
@@ -145,7 +166,10 @@ class MapEmitter {
     std::string base;  // a register
     int64_t offset;    // in bytes
   };
-  Address address_of(const work::Instruction& one, const std::string& base, std::string& outside);
+  Address address_of(const work::Instruction& one, const std::string& base, uint32_t size, std::string& outside);
+  Address place_of(const work::Instruction& one, const std::string& base, uint32_t size, std::string& outside);
+  std::vector<Value> load_packed(const work::Instruction& one, const Input& input, size_t count);
+  Value unpacked(const std::string& low, const std::string& bytes, uint32_t packed, size_t at);
 
   std::string text_;
   uint32_t r_ = 0, d_ = 0, f_ = 1, p_ = 0, labels_ = 0;  // %f0 is root's

@@ -30,10 +30,6 @@ std::string text_of(double x) {
   return text;
 }
 
-uint64_t size_of(const Interval& x) {
-  const auto size = [](int64_t end) { return end < 0 ? 0 - static_cast<uint64_t>(end) : static_cast<uint64_t>(end); };
-  return std::max(size(x.lo), size(x.hi));
-}
 bool is_constant(const Interval& x) { return x.lo == x.hi; }
 double power(int32_t bits) { return std::bit_cast<double>(static_cast<uint64_t>(1023 + bits) << 52); }
 bool is_shift(Code code) { return code == Code::shr || code == Code::rsh || code == Code::rshv; }
@@ -57,6 +53,40 @@ Value MapEmitter::integer_of(bool is_wide, const Value& x) {
   return {out, true, x.real, raw};
 }
 
+namespace {
+// What the bytes above a packed lower word count more than they are worth.
+double packed_more(uint32_t packed) { return power(packed == 1 ? 39 : 47); }
+}  // namespace
+
+// `bytes` has those of the element from byte `at` on.
+Value MapEmitter::unpacked(const std::string& low, const std::string& bytes, uint32_t packed, size_t at) {
+  const std::string top = r();
+  const size_t selector = packed == 1 ? 0x40 + at : 16 * (at + 1) + at;
+  if (uses_reals_) {
+    const std::string raw = f(), out = f();
+    line("prmt.b32 ", top, ", ", bytes, ", 0x43380000, ", std::to_string(0x7600 + selector));
+    line("mov.b64 ", raw, ", {", low, ", ", top, "}");
+    line("sub.f64 ", out, ", ", raw, ", ", text_of(kWhole + packed_more(packed)));
+    return {"", true, out};
+  }
+  line("prmt.b32 ", top, ", ", bytes, ", 0, ", std::to_string(0x4400 + selector));
+  const Value high = two("sub", ".s32 ", false, {top, false}, packed == 1 ? "128" : "32768"), out = fresh(true);
+  line("mov.b64 ", out.name, ", {", low, ", ", high.name, "}");
+  return out;
+}
+
+std::pair<std::string, std::string> MapEmitter::packed_parts(const Value& x, uint32_t packed) {
+  const std::string low = r(), high = r();
+  if (x.name.empty()) {
+    const std::string raw = f();
+    line("add.f64 ", raw, ", ", x.real, ", ", text_of(kWhole + packed_more(packed)));
+    line("mov.b64 {", low, ", ", high, "}, ", raw);
+    return {low, high};
+  }
+  line("mov.b64 {", low, ", ", high, "}, ", as(true, x).name);
+  return {low, two("add", ".s32 ", false, {high, false}, packed == 1 ? "128" : "32768").name};
+}
+
 void MapEmitter::want_integers(const Instruction& one) {
   each_operand(one, [&](uint8_t reg) {
     Value& x = frame().values[reg];
@@ -66,27 +96,26 @@ void MapEmitter::want_integers(const Instruction& one) {
 
 bool MapEmitter::can_be_real(uint8_t reg) const { return has_real(reg) || size_of(map_->intervals[reg]) <= kExact; }
 
+std::string MapEmitter::real_of_short(const std::string& x, bool is_signed) {
+  const std::string raw = f(), out = f(), moved = is_signed ? r() : x;
+  if (is_signed) line("xor.b32 ", moved, ", ", x, ", 0x80000000");
+  line("mov.b64 ", raw, ", {", moved, ", 0x43300000}");
+  line("sub.f64 ", out, ", ", raw, ", ", text_of(is_signed ? power(52) + power(31) : power(52)));
+  return out;
+}
+
 std::string MapEmitter::real_of(uint8_t reg) {
   Value& x = frame().values[reg];
   const Interval& of = map_->intervals[reg];
   if (is_constant(of)) return text_of(static_cast<double>(of.lo));
   if (!x.real.empty()) return x.real;
-  const std::string raw = f(), out = f(), low = r();
-  if (x.is_wide) {
-    const std::string high = r(), top = r();
-    line("mov.b64 {", low, ", ", high, "}, ", x.name);
-    line("add.s32 ", top, ", ", high, ", 0x43380000");
-    line("mov.b64 ", raw, ", {", low, ", ", top, "}");
-    line("sub.f64 ", out, ", ", raw, ", ", text_of(kWhole));
-    x.raw = raw;
-  } else if (of.lo >= 0) {
-    line("mov.b64 ", raw, ", {", x.name, ", 0x43300000}");
-    line("sub.f64 ", out, ", ", raw, ", ", text_of(power(52)));
-  } else {
-    line("xor.b32 ", low, ", ", x.name, ", 0x80000000");
-    line("mov.b64 ", raw, ", {", low, ", 0x43300000}");
-    line("sub.f64 ", out, ", ", raw, ", ", text_of(power(52) + power(31)));
-  }
+  if (!x.is_wide) return x.real = real_of_short(x.name, of.lo < 0);
+  const std::string raw = f(), out = f(), low = r(), high = r(), top = r();
+  line("mov.b64 {", low, ", ", high, "}, ", x.name);
+  line("add.s32 ", top, ", ", high, ", 0x43380000");
+  line("mov.b64 ", raw, ", {", low, ", ", top, "}");
+  line("sub.f64 ", out, ", ", raw, ", ", text_of(kWhole));
+  x.raw = raw;
   return x.real = out;
 }
 
@@ -131,8 +160,8 @@ std::string MapEmitter::scaled(uint8_t reg, uint32_t bits) {
   return out;
 }
 
-std::optional<Value> MapEmitter::real_shift(const Instruction& one, uint32_t number) {
-  if (!can_shift(one, number)) return std::nullopt;
+// What is shifted is their product.
+std::pair<std::string, std::string> MapEmitter::shifted_factors(const Instruction& one) {
   const std::vector<uint8_t> factors = factors_of(one.a);
   std::string second;
   if (one.code == Code::rshv) {
@@ -145,7 +174,31 @@ std::optional<Value> MapEmitter::real_shift(const Instruction& one, uint32_t num
       line("mul.f64 ", second, ", ", real_of(factors[1]), ", ", scale);
     }
   } else second = factors.size() == 2 ? scaled(factors[1], one.bits) : text_of(power(-static_cast<int32_t>(one.bits)));
-  const std::string first = real_of(factors[0]), raw = f(), out = f();
+  return {real_of(factors[0]), second};
+}
+
+// Rounded downwards it is saturated too: no clamp sees what is beyond 32 bits.
+Value MapEmitter::ended_shift(const Instruction& end) {
+  const Instruction& one = map_->op.code.before[end.a];
+  const auto [first, second] = shifted_factors(one);
+  const std::string exact = f(), out = r();
+  if (one.code == Code::shr) line("mul.rm.f64 ", exact, ", ", first, ", ", second);
+  else line("fma.rm.f64 ", exact, ", ", first, ", ", second, ", ", text_of(0.5));
+  line("cvt.rmi.s32.f64 ", out, ", ", exact);
+  const Interval of = map_->intervals[end.a];
+  const int64_t lo = map_->intervals[end.b].lo, hi = map_->intervals[end.c].lo;
+  Value x{out, false};
+  if (of.lo < lo) x = two("max", ".s32 ", false, x, std::to_string(lo));
+  if (of.hi > hi) x = two("min", ".s32 ", false, x, std::to_string(hi));
+  // What follows may want the double; else the compiler drops it.
+  x.real = real_of_short(x.name, lo < 0);
+  return x;
+}
+
+std::optional<Value> MapEmitter::real_shift(const Instruction& one, uint32_t number) {
+  if (!can_shift(one, number)) return std::nullopt;
+  const auto [first, second] = shifted_factors(one);
+  const std::string raw = f(), out = f();
   if (one.code == Code::shr) line("fma.rm.f64 ", raw, ", ", first, ", ", second, ", ", text_of(kWhole));
   else {
     // Down to halves, then half of one more.

@@ -15,14 +15,22 @@ struct RowShape {
   uint32_t threads = 0, chunks = 0;
   bool exact = true;
 };
+constexpr uint32_t kMostRowThreads = 1024;
+constexpr uint64_t kManyRows = 2048;  // so many fill a card's multiprocessors several times
 RowShape row_shape(uint32_t width, uint64_t rows) {
   const uint32_t fours = width / 4;
   // A part of a warp, where short rows fill whole ones.
-  if (fours < 32 && std::has_single_bit(fours) && rows % (32 / fours) == 0) return {fours, 1, true};
-  for (const uint32_t chunks : {2u, 1u, 3u, 4u})
-    if (fours % (32 * chunks) == 0 && fours / chunks <= 512) return {fours / chunks, chunks, true};
+  const auto fill_warps = [&](uint32_t threads) { return threads < 32 && std::has_single_bit(threads) && rows % (32 / threads) == 0; };
+  if (fill_warps(fours)) return {fours, 1, true};
+  // What all of a row's threads do alike is done less often by few of them. Of few rows each is waited for.
+  const bool has_many = rows >= kManyRows;
+  for (const uint32_t chunks : {has_many ? 3u : 2u, has_many ? 2u : 1u, has_many ? 1u : 3u, 4u}) {
+    const uint32_t threads = fours / chunks;
+    if (fours % chunks != 0 || threads > kMostRowThreads) continue;
+    if (threads % 32 == 0 || (has_many && fill_warps(threads))) return {threads, chunks, true};
+  }
   const uint32_t chunks = fours > 32 ? 2 : 1;
-  const uint32_t threads = std::min(512u, (fours + 32 * chunks - 1) / (32 * chunks) * 32);
+  const uint32_t threads = std::min(kMostRowThreads, (fours + 32 * chunks - 1) / (32 * chunks) * 32);
   return {threads, (fours + threads - 1) / threads, false};
 }
 
@@ -125,7 +133,7 @@ void KernelEmitter::finish_sum(size_t number, Value sum) {
     sum = joined(one, sum, other);
   }
   if (row_threads_ > 32) {
-    const std::string at = r(), other = p(), lane = r(), base = "partial+" + std::to_string(128 * reduces_++);
+    const std::string at = r(), other = p(), lane = r(), base = "partial+" + std::to_string(8 * (kMostRowThreads / 32) * reduces_++);
     line("and.b32 ", lane, ", %lane, 31");
     line("setp.ne.u32 ", other, ", ", lane, ", 0");
     line("shr.u32 ", at, ", %lane, 5");
