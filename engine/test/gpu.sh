@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On a machine with a GPU and nvcc: compares the two backends bit for bit, then looks for bad memory accesses
-# and races with compute-sanitizer where there is one. Needs no network. bench/run.sh times the kernels.
+# On a machine with a GPU and nvcc: compares the two backends bit for bit, then looks for bad memory accesses,
+# reads of memory nobody wrote and races with compute-sanitizer where there is one. Needs no network. bench/run.sh times the kernels.
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
 #   OUT               where the logs go (default: build/gpu)
 set -euo pipefail
@@ -22,8 +22,10 @@ echo "proofs:" && tail -2 "$out/proofs_memcheck.log"
 echo "programs:" && tail -2 "$out/programs_memcheck.log"
 compute-sanitizer --leak-check full --error-exitcode 9 $test --small > "$out/memcheck.log" 2>&1 || status=1
 echo "memcheck:" && tail -4 "$out/memcheck.log"
-for program in cpu_equals_cuda programs_equal_cuda; do
-  compute-sanitizer --tool racecheck --error-exitcode 9 $built/$program --tiny > "$out/racecheck_$program.log" 2>&1 || status=1
-  echo "racecheck:" && tail -2 "$out/racecheck_$program.log"
+for tool in racecheck initcheck synccheck; do
+  for program in cpu_equals_cuda programs_equal_cuda; do
+    compute-sanitizer --tool $tool --error-exitcode 9 $built/$program --tiny > "$out/${tool}_$program.log" 2>&1 || status=1
+    echo "$tool:" && tail -2 "$out/${tool}_$program.log"
+  done
 done
 exit $status

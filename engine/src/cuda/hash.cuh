@@ -2,17 +2,20 @@
 // gathering of openings. docs/hardware-proof.md §1. Hashes are kept as eight words in SHA-256's own order;
 // the host turns them into bytes. Levels lie one after the other from level 0; the root is the last node.
 //
-// What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor). A compression written
-// plainly puts 1281 of its 1397 instructions there. So what can goes to the pipes of multiplications beside it:
+// What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor) and turns to issue. A
+// compression written plainly puts 1281 of its 1397 instructions on the ALU. So what can goes to the pipes of
+// multiplications beside it:
 //   additions, as x·1 + y with a 1 the compiler cannot see through;
-//   turns of the message by 17, 19 and 18: the left part is a multiplication by a power of two, to which the right
-//   part is added; that is w >> 10, which is needed anyway and fits a float's 24 bits, shifted on as a product of floats.
-// That leaves 909 on the ALU, 731 on the integer multipliers, 131 products of floats: 0.978 TB/s on an H200 at
-// 1980 MHz instead of 0.916 with additions alone (1040 and 600). The ALU is 88 % busy there and 85 % of all turns
-// to issue are taken, so more of the same loses again: turns of the state as products too (0.970), all 64 rounds
-// in a loop of 16 (0.94), other sizes of blocks (0.93 to 0.98). A multiplication that gives the upper word (IMAD.HI,
-// IMAD.WIDE) blocks both pipes for its two turns. Beside a product the tensor cores and the card's power bind, not
-// the ALU: there the plain compression, with fewer instructions, is the better one (gemm_wgmma.cu).
+//   turns of the message by 17, 19 and 18. The left part is a multiplication by a power of two, to which the right
+//   part is added: w >> 10, which is needed anyway and fits a float's 24 bits, shifted on as a product of floats.
+// That leaves 909 on the ALU, 731 integer multiplications and 131 of floats: 0.971 TB/s on an H200 at 1980 MHz,
+// where additions alone gave 0.910. The ALU is 88 % busy and 85 % of all turns to issue are taken: a warp's next
+// instruction is often for the pipe that is taken. Tried there: other orders of the sums (leaves at 0.975, but the
+// whole tree slower); without a gain turns of the state as products, sums of three, 9 to 12 blocks with fewer
+// registers, larger blocks, rounds in a loop, barriers. Shifts by a double's fma run into the card's power limit, and
+// a multiplication that gives the upper word (IMAD.HI, IMAD.WIDE) blocks both pipes for its two turns. Beside a
+// product the tensor cores and the card's power bind, not the ALU: there the plain compression, with fewer
+// instructions, is the better one (gemm_wgmma.cu).
 #pragma once
 #include "core/sha256.hpp"
 
@@ -84,7 +87,9 @@ struct SpreadSums {
     return sum;
   }
   __device__ __forceinline__ static uint32_t first_sigma(uint32_t w) { return PlainSums::first_sigma(w); }
-  __device__ __forceinline__ static uint32_t first_sigma(uint32_t w, uint32_t top) { return turned(w, 7) ^ shifted_plus<14>(w, top) ^ (w >> 3); }
+  __device__ __forceinline__ static uint32_t first_sigma(uint32_t w, uint32_t top) {
+    return turned(w, 7) ^ shifted_plus<14>(w, top) ^ (w >> 3);
+  }
   __device__ __forceinline__ static uint32_t second_sigma(uint32_t w, uint32_t& top) {
     const uint32_t high = w >> 10;
     top = lowered<8>(high);
@@ -92,7 +97,8 @@ struct SpreadSums {
   }
 
  private:
-  // x >> BY for x below 2^24: the bits of a float that is x times the least one above 0. A product rounded towards 0 shifts it.
+  // x >> BY for x below 2^24: the bits of a float that is x times the least one above 0. A product rounded towards
+  // 0 shifts it.
   template <uint32_t BY>
   __device__ __forceinline__ static uint32_t lowered(uint32_t x) {
     float product;
@@ -111,24 +117,30 @@ struct SpreadSums {
 using SpreadSums = PlainSums;
 #endif
 
+// Word i of the message, from 16 on, in place of word i − 16. `tops`: the upper 14 bits of words that had their
+// second sigma.
+template <typename Sums>
+__device__ __forceinline__ void extend(uint32_t (&w)[16], uint32_t (&tops)[16], int i) {
+  const uint32_t w15 = w[(i + 1) & 15], w2 = w[(i + 14) & 15];
+  const uint32_t s0 = i < 29 ? Sums::first_sigma(w15) : Sums::first_sigma(w15, tops[(i + 1) & 15]);
+  const uint32_t s1 = Sums::second_sigma(w2, tops[(i + 14) & 15]);
+  w[i & 15] = Sums::plus(s1, Sums::plus(s0, Sums::plus(w[(i + 9) & 15], w[i & 15])));
+}
+
 // One compression; equals sha256_compress of core/. FIXED: a padding block after BITS bits; `w` is not read.
 template <typename Sums, bool FIXED, uint32_t BITS>
 __device__ __forceinline__ void compress(Sha256State& state, uint32_t (&w)[16], uint32_t one) {
   constexpr RoundWords kWords = FIXED ? padding_words(BITS) : round_constants();
   uint32_t a = state.h[0], b = state.h[1], c = state.h[2], d = state.h[3];
   uint32_t e = state.h[4], f = state.h[5], g = state.h[6], h = state.h[7];
-  uint32_t tops[16];  // of words that had their second sigma: the upper 14 bits
+  uint32_t tops[16];
 #pragma unroll
   for (int i = 0; i < 64; ++i) {
     uint32_t sum;
     if constexpr (FIXED) {
       sum = Sums::plus_number(h, kWords.w[i], one);
     } else {
-      if (i >= 16) {
-        const uint32_t w15 = w[(i + 1) & 15], w2 = w[(i + 14) & 15];
-        const uint32_t s0 = i < 29 ? Sums::first_sigma(w15) : Sums::first_sigma(w15, tops[(i + 1) & 15]), s1 = Sums::second_sigma(w2, tops[(i + 14) & 15]);
-        w[i & 15] = Sums::plus(s1, Sums::plus(s0, Sums::plus(w[(i + 9) & 15], w[i & 15])));
-      }
+      if (i >= 16) extend<Sums>(w, tops, i);
       sum = Sums::plus(h, Sums::plus_number(w[i & 15], kWords.w[i], one));
     }
     sum = Sums::plus((e & f) ^ (~e & g), sum);

@@ -120,10 +120,10 @@ void run_limbs(const Context& context, const std::vector<LimbLaunch>& launches, 
 
 void split_planes(const Context& context, CUdeviceptr from, Type type, uint64_t count, const LimbOperand& to, CUstream stream) {
   const PlaneLayout& layout = to.layout;
-  PlaneSplit into{{}, layout.count, layout.pitch};
-  for (uint32_t p = 0; p < layout.count; ++p) into.planes[p] = reinterpret_cast<uint8_t*>(to.at + p * layout.plane_bytes);
   // Without a gap between rows all of them are one.
   const bool whole = layout.pitch == layout.k;
+  PlaneSplit into{{}, layout.count, whole ? count : layout.pitch};
+  for (uint32_t p = 0; p < layout.count; ++p) into.planes[p] = reinterpret_cast<uint8_t*>(to.at + p * layout.plane_bytes);
   const uint64_t k = whole ? count : layout.k, rows = count / k, fours = (k + 3) / 4;
   const auto down = static_cast<uint32_t>(std::min<uint64_t>(rows, 65535)), across = static_cast<uint32_t>(std::min<uint64_t>((fours + 127) / 128, 1u << 20));
   context.launch({"split_planes", across, 128, 0, Where::main, down, stream}, from, static_cast<uint32_t>(type), rows, k, into);

@@ -5,14 +5,14 @@
 
 namespace assay::cuda {
 
-// Four neighbours along K, little-endian, into planes of bytes: planes[p] has rows of `pitch` bytes.
+// Four neighbours along K, little-endian, into planes of bytes: planes[p] has rows of `pitch` bytes, zeros behind the last element.
 template <typename T>
 __device__ __forceinline__ void split_row(const T* from, uint64_t k, const PlaneSplit& to, uint64_t row) {
   const uint64_t step = 4ull * gridDim.x * blockDim.x;
-  for (uint64_t at = 4ull * (static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x); at < k; at += step) {
+  for (uint64_t at = 4ull * (static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x); at < to.pitch; at += step) {
     uint32_t values[4];
     const T* here = from + row * k + at;
-    if (k % 4 == 0) {
+    if (k % 4 == 0 && at < k) {
       struct alignas(4 * sizeof(T)) Four {
         T of[4];
       };
