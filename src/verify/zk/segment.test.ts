@@ -8,6 +8,7 @@ import { valueAt } from "../../../vectors/naive-mercury.ts";
 import type { Shape } from "../../../vectors/naive-plan.ts";
 import { statementHash as naiveHash, type SegmentCheat } from "../../../vectors/naive-segment.ts";
 import { numbers } from "../../../vectors/rows.ts";
+import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { planHash } from "../../work/plan/compile-plan.ts";
 import { type Proven, planFor, prove, shapeOf, startOf } from "./segment.test-kit.ts";
 import { gapBetween, type SegmentStatement, statementHash } from "./statement.ts";
@@ -240,12 +241,27 @@ test("every scalar that is sent counts", () => {
 	}
 });
 
-test("one changed bit anywhere: never valid, never an exception", () => {
+/** One bit; one number for another; two exchanged; one more. */
+function mutated(proof: Uint8Array, how: number, bit: number, other: number): Uint8Array {
+	const changed = Uint8Array.from(proof);
+	const words = proof.length / 32;
+	const [at, from] = [32 * (Math.floor(bit / 256) % words), 32 * (other % words)];
+	if (how === 0) changed[bit >> 3]! ^= 1 << (bit & 7);
+	if (how === 1 || how === 2) changed.set(proof.subarray(from, from + 32), at);
+	if (how === 2) changed.set(proof.subarray(at, at + 32), from);
+	if (how === 3) {
+		const number = BigInt(`0x${Buffer.from(proof.subarray(at, at + 32)).toString("hex")}`);
+		changed.set(word((number + 1n) % 2n ** 256n), at);
+	}
+	return changed;
+}
+
+test("one change anywhere: never valid, never an exception", () => {
+	const { proof } = HONEST;
 	fc.assert(
-		fc.property(fc.nat(8 * HONEST.proof.length - 1), (bit) => {
-			const changed = Uint8Array.from(HONEST.proof);
-			changed[bit >> 3]! ^= 1 << (bit & 7);
-			assert.notEqual(codeOf(HONEST, { proof: changed }), "valid");
+		fc.property(fc.nat(3), fc.nat(8 * proof.length - 1), fc.nat(), (how, bit, other) => {
+			const changed = mutated(proof, how, bit, other);
+			if (!equalBytes(changed, proof)) assert.notEqual(codeOf(HONEST, { proof: changed }), "valid");
 		}),
 		{ numRuns: scaled(20) },
 	);
