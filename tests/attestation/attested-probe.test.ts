@@ -13,10 +13,18 @@ import { runProbe } from "../../src/validator/probe/run-probe.ts";
 import { manifestPlan, mintManifest } from "../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
 import { MINTED_ROOTS } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
 import { MINT_ROOTS } from "../../src/verify/attestation/settings.ts";
-import { attestationFindings, elsewhereFindings } from "../../src/verify/hardware/checks/check-attestations.ts";
+import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
+import { readAnswers } from "../../src/verify/hardware/answers.ts";
+import {
+	attestationFindings,
+	elsewhereFindings,
+	judgeAttestations,
+} from "../../src/verify/hardware/checks/check-attestations.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { isDeep, scaled, seed } from "../fuzz.test-kit.ts";
 import { SIGNER } from "../toy/probe-toy.ts";
+import { changed, type Random, randomFrom } from "./random-change.test-kit.ts";
 import { createToyHost, type ToyHost, toyCard } from "./toy/toy-host.test-kit.ts";
 
 let host: ToyHost;
@@ -152,4 +160,91 @@ test("replayed, swapped and cut rounds are each caught", async () => {
 	const other = roundsOf(await probed());
 	assert.equal(codeOf(judged([one, edit(two, other[1]!.bytes)])), "NONCE_WRONG", "another probe's round");
 	assert.equal(codeOf(judged([one, two])), "valid");
+});
+
+/** Rounds with one change: of a file's bytes, of which file is whose, or of what the record says. */
+function changedRounds(rounds: readonly RoundBytes[], random: Random): RoundBytes[] {
+	const at = random(rounds.length);
+	const { record, bytes } = rounds[at]!;
+	const other = rounds[random(rounds.length)]!;
+	const which = random(bytes.length);
+	const instead = (one: RoundBytes): RoundBytes[] => rounds.with(at, one);
+	const without = <T>(list: readonly T[], i: number): T[] => list.filter((_, j) => j !== i);
+	switch (random(12)) {
+		case 0:
+			return instead({ record, bytes: bytes.with(which, other.bytes[random(other.bytes.length)]!) });
+		case 1:
+			return instead({ record, bytes: bytes.with(which, bytes[random(bytes.length)]!) });
+		case 2:
+			return without(rounds, at);
+		case 3:
+			return rounds.toSpliced(at, 0, other);
+		case 4:
+			return instead({ ...other, record: { ...other.record, after: record.after } });
+		case 5: {
+			// A card less, with its report and chain.
+			const card = random(record.gpus.length);
+			const left = without(without(bytes, 2 * card), 2 * card);
+			return instead({ record: { ...record, gpus: without(record.gpus, card) }, bytes: left });
+		}
+		case 6: {
+			const gpus = [...record.gpus, record.gpus[random(record.gpus.length)]!];
+			return instead({ record: { ...record, gpus }, bytes: [...bytes.slice(0, 2), ...bytes] });
+		}
+		case 7: {
+			// Without the guest, whose quote comes after the cards'.
+			const left = without(bytes, 2 * record.gpus.length);
+			return instead({ record: { ...record, cpu: null }, bytes: left });
+		}
+		case 8:
+			return instead({ record: { ...record, after: random(4) }, bytes });
+		case 9:
+			return instead({ record: { ...record, sentAtUs: random(2 ** 30), receivedAtUs: random(2 ** 30) }, bytes });
+		default:
+			return instead({ record, bytes: bytes.with(which, changed(bytes[which]!, random)) });
+	}
+}
+
+/** Whatever the rounds became, nothing more is shown than before. 100,000 of them in the deep tier. */
+test("random changes of the rounds: no verdict shows more than was signed", () => {
+	const { body, attachments } = parts;
+	const verify = rememberSignatures(nodeSignatures);
+	const read = readAnswers(body, attachments);
+	assert.ok(read.ok);
+	const judge = (rounds: readonly RoundBytes[]) => {
+		const all: Uint8Array[] = [];
+		const put = (bytes: Uint8Array) => all.push(bytes) - 1;
+		const attestations = rounds.map(({ record, bytes }) => {
+			const left = [...bytes];
+			const next = () => put(left.shift() ?? new Uint8Array());
+			return {
+				...record,
+				gpus: record.gpus.map(({ device }) => ({ device, report: next(), chain: next() })),
+				cpu: record.cpu && { ...record.cpu, quote: next() },
+				collateral: record.collateral.map((one) => ({ ...one, attachment: next() })),
+			};
+		});
+		return judgeAttestations({ ...body, attestations }, read.answers, all, verify);
+	};
+	const rounds = roundsOf(parts);
+	const whole = judge(rounds);
+	assert.ok(whole !== null && !("code" in whole), JSON.stringify(whole));
+	const keys = new Set(whole.devices.map(({ key }) => key));
+	const random = randomFrom(seed + 2);
+	const reached = new Set<string>();
+	for (let n = 0; n < scaled(isDeep ? 4000 : 200); n++) {
+		const found = judge(changedRounds(rounds, random));
+		assert.ok(found !== null);
+		const told = `change ${n} of seed ${seed}: ${JSON.stringify(found)}`;
+		reached.add("code" in found ? found.code : "valid");
+		if ("code" in found) assert.notEqual(found.code, "INTERNAL", told);
+		else {
+			assert.ok(found.isSimulated || found.devices.length + (found.guest === null ? 0 : 1) === 0, told);
+			assert.deepEqual([found.level, found.rounds <= whole.rounds], ["none", true], told);
+			assert.ok(found.shown === "none" || found.shown === whole.shown, told);
+			assert.ok(found.devices.every(({ key }) => keys.has(key)) && found.devices.length <= keys.size, told);
+			if (found.guest !== null) assert.deepEqual(found.guest, whole.guest, told);
+		}
+	}
+	assert.ok(reached.size >= 3, [...reached].join());
 });
