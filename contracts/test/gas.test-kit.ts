@@ -59,6 +59,8 @@ const ACTS = {
 		"proveReduce16",
 		"proveScatterAdd",
 		"proveScatterAdd8",
+		"proveScatterAddAll",
+		"proveScatterAddAll64",
 		"proveTwoWords",
 	],
 	games: [

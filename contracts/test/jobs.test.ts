@@ -301,6 +301,25 @@ test("a lie in a scattered sum of 65,536 rows", async () => {
 	await mustConvict("proveScatterAdd", ...sumCase(op, leaves, 256, 128 * 3 + 5));
 });
 
+test("a scattered sum costs the same where every place has the wanted index: 512 of them, and 128 of i64", async () => {
+	for (const [name, type, indexType] of [
+		["proveScatterAddAll", "i16", "i16"],
+		["proveScatterAddAll64", "i64", "i64"],
+	] as const) {
+		const [size, rows] = [{ i16: 2, i64: 8 }[type], 16_384];
+		const x = { source: "input", index: 0, type, dims: [128, rows] } as const;
+		const index = { source: "input", index: 1, type: indexType, dims: [rows] } as const;
+		const op: Op = {
+			...{ operator: "scatter_add", output: { type: "i64", dims: [500, 128], ...i64 } },
+			...{ target: null, operands: [x, index] },
+		};
+		const threes = Uint8Array.from({ length: 1024 }, (_, i) => (i % size === 0 ? 3 : 0));
+		const perRow = (rows * size) / 1024;
+		const leaves = [drawnLeaf(bytesFrom(name, 1024), perRow * 5, perRow * 128), drawnLeaf(threes, 0, perRow)];
+		await mustConvict(name, ...sumCase(op, leaves, perRow, 128 * 3 + 5));
+	}
+});
+
 test("a lie in a turn of a map, three answers deep", async () => {
 	const { program, given } = mixedSample();
 	const machine = createMachine(orThrow(sealProgram(program)), SEED, given);

@@ -179,10 +179,10 @@ library SumJudge {
         for (uint256 i = 0; i < indexSize; i++) mirrored |= (uint256(wanted) >> (8 * i) & 0xff) << (bits - 8 - 8 * i);
         if (wanted < 0 || uint256(wanted) >> (bits - 1) != 0) return 0;
         unchecked {
-            if (size == 1 && indexSize == 1) {
-                uint256 done = count & ~uint256(31);
-                sum = TensorTree.picked8(x, index, done / 32, uint256(wanted));
-                (x, index, count) = (x + done, index + done, count - done);
+            if (size <= 4 && indexSize <= 4) {
+                uint256 done = count & ~uint256(7);
+                sum = TensorTree.pickedAny(x, size, index, indexSize, done >> 3, uint256(wanted));
+                (x, index, count) = (x + done * size, index + done * indexSize, count - done);
             }
             bits = 256 - bits;
             for (uint256 end = index + count * indexSize; index < end; index += indexSize) {

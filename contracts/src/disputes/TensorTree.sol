@@ -289,28 +289,33 @@ library TensorTree {
         }
     }
 
-    /// Σ of the bytes whose index is this one, below 128. As in dot8 they are made positive by 128.
-    function picked8(uint256 from, uint256 index, uint256 words, uint256 wanted) internal pure returns (int256 sum) {
+    /// Σ of the elements whose index is this one, eight at a time, of types of up to 32 bits. It costs the same whichever are picked. Numbers are
+    /// made positive as in dotAny, so `wanted` is one of the index's type.
+    function pickedAny(uint256 a, uint256 sizeA, uint256 b, uint256 sizeB, uint256 rounds, uint256 wanted)
+        internal
+        pure
+        returns (int256 sum)
+    {
+        (uint256 x,) = widened(a, sizeA, rounds);
+        (uint256 y,) = widened(b, sizeB, rounds);
         assembly ("memory-safe") {
-            let sevens := 0x7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f
-            let ones := 0x0101010101010101010101010101010101010101010101010101010101010101
-            let high := shl(7, ones)
-            let low := BYTES
-            let all := mul(wanted, ones)
+            let rest := 0x7fffffff7fffffff7fffffff7fffffff7fffffff7fffffff7fffffff7fffffff
+            let long := 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff
+            let ones := ONES
+            let all := mul(add(wanted, shl(sub(shl(3, sizeB), 1), 1)), ones)
             let picks := 0
-            for { let end := add(from, shl(5, words)) } lt(from, end) { from := add(from, 32) } {
-                let other := xor(calldataload(index), all)
-                index := add(index, 32)
-                // One in each byte that is not another.
-                let hits := and(shr(7, not(or(add(and(other, sevens), sevens), other))), ones)
+            for { let end := add(x, shl(5, rounds)) } lt(x, end) { x := add(x, 32) } {
+                let other := xor(mload(y), all)
+                y := add(y, 32)
+                // One in each lane that is not another.
+                let hits := and(shr(31, not(or(add(and(other, rest), rest), other))), ones)
                 picks := add(picks, hits)
-                let word := and(xor(calldataload(from), high), mul(hits, 255))
-                sum := add(sum, add(and(word, low), and(shr(8, word), low)))
+                let word := and(mload(x), mul(hits, 0xffffffff))
+                sum := add(sum, add(and(word, long), and(shr(32, word), long)))
             }
-            picks := add(and(picks, low), and(shr(8, picks), low))
-            picks := shr(224, mul(add(and(picks, SHORTS), and(shr(16, picks), SHORTS)), ONES))
-            sum := shr(224, mul(add(and(sum, SHORTS), and(shr(16, sum), SHORTS)), ONES))
-            sum := sub(sum, shl(7, picks))
+            picks := shr(224, mul(picks, ones))
+            sum := shr(192, mul(sum, 0x0000000000000001000000000000000100000000000000010000000000000001))
+            sum := sub(sum, mul(shl(sub(shl(3, sizeA), 1), 1), picks))
         }
     }
 
