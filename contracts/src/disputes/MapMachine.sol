@@ -39,15 +39,20 @@ library MapMachine {
         machine.left = left;
         uint256[] memory places = machine.op.code.at_;
         int256[] memory registers = machine.registers;
-        for (uint256 i = from; i < to; i++) {
+        // OpLeaf has seen to it that every register of an instruction is there.
+        for (uint256 i = from; i < to;) {
             uint256 word;
-            uint256 place = places[i];
+            uint256 place;
             assembly ("memory-safe") {
+                place := mload(add(add(places, 0x20), shl(5, i)))
                 word := calldataload(place)
             }
             uint256 which = word >> 248;
             if (which >= 7) {
-                registers[i] = evaluate(registers, which, word);
+                int256 value = evaluate(registers, which, word);
+                assembly ("memory-safe") {
+                    mstore(add(add(registers, 0x20), shl(5, i)), value)
+                }
             } else if (which == 0) {
                 registers[i] = load(machine, place + 1);
                 if (machine.isFound) return;
@@ -64,6 +69,9 @@ library MapMachine {
             } else {
                 int256 a = registers[uint8(word >> 240)];
                 registers[i] = int256(randomWord(machine, uint256(a), uint32(word >> 208)));
+            }
+            unchecked {
+                i++;
             }
         }
     }
@@ -163,10 +171,13 @@ library MapMachine {
 
     /// Arithmetic: `which` is 7 … 28, the fields follow in the word.
     function evaluate(int256[] memory registers, uint256 which, uint256 word) private pure returns (int256) {
-        int256 a = registers[uint8(word >> 240)];
         uint256 field = uint8(word >> 232);
-        if (which == 10) return -a;
-        if (which == 11) return a < 0 ? -a : a;
+        int256 a = read(registers, uint8(word >> 240));
+        if (which < 10) {
+            int256 b = read(registers, field);
+            return which == 7 ? a + b : which == 8 ? a - b : a * b;
+        }
+        if (which < 12) return which == 10 || a < 0 ? -a : a;
         if (which == 14) return a * int256(1 << field);
         if (which == 15) return a >> field;
         if (which == 16) return (a + int256(1 << (field - 1))) >> field;
@@ -178,22 +189,32 @@ library MapMachine {
             if (a == 0) return 0;
             return int256(Math.log2(uint256(a < 0 ? -a : a)) + 1);
         }
-        int256 b = registers[field];
-        if (which < 10) return which == 7 ? a + b : which == 8 ? a - b : a * b;
-        if (which == 12) return a < b ? a : b;
-        if (which == 13) return a > b ? a : b;
-        if (which == 17) return shiftedBy(a, b);
-        if (which == 18) return floorDiv(a, b);
-        if (which == 19) return floorDiv(2 * a + b, 2 * b);
+        return evaluateTwo(a, read(registers, field), which, which < 27 ? int256(0) : read(registers, uint8(word >> 224)));
+    }
+
+    /// Of two registers, or three.
+    function evaluateTwo(int256 a, int256 b, uint256 which, int256 c) private pure returns (int256) {
+        if (which < 20) {
+            if (which == 12) return a < b ? a : b;
+            if (which == 13) return a > b ? a : b;
+            if (which == 17) return shiftedBy(a, b);
+            if (which == 18) return floorDiv(a, b);
+            return floorDiv(2 * a + b, 2 * b);
+        }
         if (which == 22) return a == b ? int256(1) : int256(0);
         if (which == 23) return a < b ? int256(1) : int256(0);
         if (which == 24) return a & b;
         if (which == 25) return a | b;
         if (which == 26) return a ^ b;
-        int256 c = registers[uint8(word >> 224)];
         if (which == 27) return a != 0 ? b : c;
         int256 raised = a > b ? a : b;
         return raised < c ? raised : c;
+    }
+
+    function read(int256[] memory registers, uint256 i) private pure returns (int256 value) {
+        assembly ("memory-safe") {
+            value := mload(add(add(registers, 0x20), shl(5, i)))
+        }
     }
 
     function shiftedBy(int256 a, int256 b) private pure returns (int256) {
@@ -208,28 +229,30 @@ library MapMachine {
         if (a < 0 && quotient * b != a) quotient--;
     }
 
-    /// First word of the Philox block of docs/work.md §3.4.
-    function randomWord(Machine memory machine, uint256 a, uint256 domain) private pure returns (uint256) {
-        uint256[4] memory x = [a & 0xffffffff, (a >> 32) & 0xffffffff, machine.globalStep, domain];
-        return philox(machine.seed, x);
-    }
-
-    /// Philox4x32-10, one block; the key is the first 8 bytes of the seed as two little-endian words.
-    function philox(bytes32 seed, uint256[4] memory x) private pure returns (uint256) {
-        unchecked {
-            (uint256 x0, uint256 x1, uint256 x2, uint256 x3) = (x[0], x[1], x[2], x[3]);
-            (uint256 k0, uint256 k1) = (littleEndian(seed, 0), littleEndian(seed, 4));
-            for (uint256 round = 0; round < 10; round++) {
-                (uint256 p0, uint256 p1) = (x0 * 0xD2511F53, x2 * 0xCD9E8D57);
-                (x0, x1) = ((p1 >> 32) ^ x1 ^ k0, p1 & 0xffffffff);
-                (x2, x3) = ((p0 >> 32) ^ x3 ^ k1, p0 & 0xffffffff);
-                (k0, k1) = ((k0 + 0x9E3779B9) & 0xffffffff, (k1 + 0xBB67AE85) & 0xffffffff);
+    /// First word of the Philox block of docs/work.md §3.4: Philox4x32-10; the key is the first 8 bytes of the seed as two little-endian words.
+    function randomWord(Machine memory machine, uint256 a, uint256 domain) private pure returns (uint256 x0) {
+        (uint256 x2, bytes32 seed) = (machine.globalStep, machine.seed);
+        assembly ("memory-safe") {
+            function word(bytes_, from) -> v {
+                v := or(or(byte(from, bytes_), shl(8, byte(add(from, 1), bytes_))),
+                    or(shl(16, byte(add(from, 2), bytes_)), shl(24, byte(add(from, 3), bytes_))))
             }
-            return x0;
+            let mask := 0xffffffff
+            x0 := and(a, mask)
+            let x1 := and(shr(32, a), mask)
+            let x3 := domain
+            let k0 := word(seed, 0)
+            let k1 := word(seed, 4)
+            for { let round := 0 } lt(round, 10) { round := add(round, 1) } {
+                let p0 := mul(x0, 0xD2511F53)
+                let p1 := mul(x2, 0xCD9E8D57)
+                x0 := xor(xor(shr(32, p1), x1), k0)
+                x1 := and(p1, mask)
+                x2 := xor(xor(shr(32, p0), x3), k1)
+                x3 := and(p0, mask)
+                k0 := and(add(k0, 0x9E3779B9), mask)
+                k1 := and(add(k1, 0xBB67AE85), mask)
+            }
         }
-    }
-
-    function littleEndian(bytes32 seed, uint256 from) private pure returns (uint256 word) {
-        for (uint256 i = 0; i < 4; i++) word |= uint256(uint8(seed[from + i])) << (8 * i);
     }
 }

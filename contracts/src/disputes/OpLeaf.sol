@@ -145,28 +145,77 @@ library OpLeaf {
                 take(reader, 16);
             }
             code.at_ = new uint256[](registers);
-            for (uint256 i = 0; i < registers; i++) {
-                if (i == code.before) i = bodyFrom;
-                if (i == registers) break;
-                code.at_[i] = reader.at_;
-                uint256 section = i < code.before ? 0 : i < bodyFrom + code.body ? 1 : 2;
+            readSection(reader, op, 0, code.before, 0);
+            readSection(reader, op, bodyFrom, bodyFrom + code.body, 1);
+            readSection(reader, op, bodyFrom + code.body, registers, 2);
+        }
+    }
+
+    /// Instructions of the registers [from, to).
+    function readSection(Reader memory reader, Op memory op, uint256 from, uint256 to, uint256 section) private pure {
+        unchecked {
+            uint256[] memory places = op.code.at_;
+            // What the body has is out of sight for what comes after it.
+            uint256 hiddenTo = section == 2 ? from : 0;
+            uint256 hiddenFrom = section == 2 ? from - op.code.body : 0;
+            for (uint256 i = from; i < to; i++) {
+                i = readArithmetic(reader, places, i, to, hiddenFrom, hiddenTo);
+                if (i == to) break;
+                places[i] = reader.at_;
                 readInstruction(reader, op, i, section);
             }
         }
     }
 
-    function readInstruction(Reader memory reader, Op memory op, uint256 number, uint256 section) private pure {
-        uint256 which = below(take(reader, 1), 29);
-        if (which >= 7) {
-            // One register, then a shift, or one or two more registers.
-            register(reader, op.code, number, section);
-            if (which >= 14 && which <= 16) {
-                must(below(take(reader, 1), 63) > 0);
-            } else if (which != 10 && which != 11 && which != 20 && which != 21) {
-                register(reader, op.code, number, section);
-                if (which >= 27) register(reader, op.code, number, section);
+    /// Registers that an instruction names, two bits each: of codes 7 … 28.
+    uint256 private constant REGISTERS = 0x3eaa5a95a5a8000;
+
+    /// All arithmetic from register `i` on, up to what is none: most of a program, which may have 256 instructions. Registers that one names come
+    /// before its own, and are not hidden. Of a shift the bits follow, from 1 to 62.
+    function readArithmetic(
+        Reader memory reader,
+        uint256[] memory places,
+        uint256 i,
+        uint256 to,
+        uint256 hiddenFrom,
+        uint256 hiddenTo
+    ) private pure returns (uint256 next) {
+        bool isSo = true;
+        assembly ("memory-safe") {
+            next := i
+            let at_ := mload(reader)
+            for {} lt(next, to) { next := add(next, 1) } {
+                let word := calldataload(at_)
+                let which := byte(0, word)
+                let count := and(shr(shl(1, which), REGISTERS), 3)
+                if iszero(count) { break }
+                mstore(add(add(places, 0x20), shl(5, next)), at_)
+                at_ := add(add(at_, 1), count)
+                let one := byte(1, word)
+                isSo := and(isSo, and(lt(one, next), or(lt(one, hiddenFrom), iszero(lt(one, hiddenTo)))))
+                if gt(count, 1) {
+                    one := byte(2, word)
+                    isSo := and(isSo, and(lt(one, next), or(lt(one, hiddenFrom), iszero(lt(one, hiddenTo)))))
+                    if gt(count, 2) {
+                        one := byte(3, word)
+                        isSo := and(isSo, and(lt(one, next), or(lt(one, hiddenFrom), iszero(lt(one, hiddenTo)))))
+                    }
+                    continue
+                }
+                if lt(sub(which, 14), 3) {
+                    at_ := add(at_, 1)
+                    isSo := and(isSo, lt(sub(byte(2, word), 1), 62))
+                }
             }
-        } else if (which == 0) {
+            mstore(reader, at_)
+            isSo := and(isSo, iszero(gt(at_, mload(add(reader, 32)))))
+        }
+        must(isSo);
+    }
+
+    function readInstruction(Reader memory reader, Op memory op, uint256 number, uint256 section) private pure {
+        uint256 which = below(take(reader, 1), 7);
+        if (which == 0) {
             op.code.loads[section]++;
             uint256 operand = below(take(reader, 1), op.operands.length);
             uint256 rank = op.operands[operand].dims.length;

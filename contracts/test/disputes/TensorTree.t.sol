@@ -52,14 +52,21 @@ contract TensorTreeTest is Cheats {
     }
 
     function testFuzz_pickedManyAtATime(uint256 seed, uint256 other) public view {
+        uint256[2] memory sizes = [uint256(1) << (other >> 8) % 3, uint256(1) << (other >> 16) % 3];
         bytes memory index = leafOf(other);
         // Few indexes, so that many are the wanted one; or any.
         if (other % 8 > 4) {
-            for (uint256 i = 0; i < 1024; i++) index[i] = bytes1(uint8(index[i]) & 0x83);
+            for (uint256 j = 0; j < 1024; j++) index[j] = index[j] & bytes1(j % sizes[1] == 0 ? 0x03 : 0x00);
         }
-        for (uint256 wanted = 0; wanted < 3; wanted++) {
-            uint256 one = wanted == 2 ? (seed >> 40) % 128 : wanted;
-            (int256 many, int256 right) = sums.picked(leafOf(seed), index, (seed >> 16) % 33, one);
+        // Also those of all bits but the sign's.
+        if (other % 8 == 7) {
+            for (uint256 j = 0; j < 128; j++) index[j] = bytes1(j % sizes[1] + 1 == sizes[1] ? 0x7f : 0xff);
+        }
+        uint256 most = 2 ** (8 * sizes[1] - 1);
+        uint256[3] memory all = [seed >> 30 & 1, most - 1, (seed >> 40) % most];
+        uint256 rounds = (seed >> 16) % (128 / (sizes[0] > sizes[1] ? sizes[0] : sizes[1]) + 1);
+        for (uint256 j = 0; j < 3; j++) {
+            (int256 many, int256 right) = sums.picked(leafOf(seed), index, rounds, all[j], sizes);
             assertTrue(many == right, "picked");
         }
     }
@@ -111,15 +118,15 @@ contract Sums {
         }
     }
 
-    function picked(bytes calldata leaf, bytes calldata index, uint256 words, uint256 wanted)
+    function picked(bytes calldata leaf, bytes calldata index, uint256 rounds, uint256 wanted, uint256[2] calldata sizes)
         external
         pure
         returns (int256 many, int256 one)
     {
         (uint256 x, uint256 y) = (start(leaf, 0), start(index, 0));
-        many = TensorTree.picked8(x, y, words, wanted);
-        for (uint256 i = 0; i < 32 * words; i++) {
-            if (TensorTree.read(y + i, 1) == int256(wanted)) one += TensorTree.read(x + i, 1);
+        many = TensorTree.pickedAny(x, sizes[0], y, sizes[1], rounds, wanted);
+        for (uint256 i = 0; i < 8 * rounds; i++) {
+            if (TensorTree.read(y + i * sizes[1], sizes[1]) == int256(wanted)) one += TensorTree.read(x + i * sizes[0], sizes[0]);
         }
     }
 }
