@@ -127,6 +127,11 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.equal(open.auditMicros, Math.ceil(open.priceMicros * 1.2), "one of a whole part");
 	assert.deepEqual([open.windowMs, open.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
 	assert.equal(open.bondMicros, 9 * open.priceMicros);
+	// Evidence never makes a window longer; without any it is as long as the setting says.
+	const short = { ...P, jobWindowMs: 5, jobCheckedMs: 10 };
+	assert.equal(quoteJob(INPUT, HOSTS, short).windowMs, 10);
+	assert.equal(quoteJob({ ...INPUT, method: open.method }, HOSTS, short).windowMs, 5);
+	assert.equal(quote.windowMs, P.jobWindowMs);
 	// As long by its bytes as by its products.
 	const wide = quoteJob({ ...INPUT, ops: 1e9, bytes: 9e12 }, HOSTS, P);
 	assert.deepEqual(
@@ -156,6 +161,30 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.deepEqual([small.parts, small.workMs], [1, P.jobLeastWorkMs]);
 	// A dear host does not set the price of three cheap ones; nor does one that nobody could check.
 	assert.ok(quote.priceMicros < costMicros({ ...WORK, ops: 9e12 * 134 }, HOSTS[1]!));
+});
+
+test("the dearest of the cheaper half sets the price, the slowest of them the parts; who does not fit sets nothing", () => {
+	const one = quoteJob(INPUT, [host(1)], P);
+	assert.deepEqual([one.hosts, one.priceMicros], [1, 134 * 9000]);
+	const priced = (prices: readonly number[]) => prices.map((n) => host(n, { pricePerHourMicros: 3_600_000 * n }));
+	const price = (hosts: readonly JobHost[]) => quoteJob(INPUT, hosts, P).priceMicros / one.priceMicros;
+	assert.equal(price(priced([7, 6, 5, 4, 3, 2, 1])), 4, "four of seven");
+	assert.equal(price(priced([1, 2, 3, 4, 5, 6])), 3);
+	assert.equal(price(priced([1, 2, 3, 4])), 3, "three at least");
+	assert.equal(price(priced([1, 2])), 2);
+	const misfit = host(9, { pricePerHourMicros: 36_000_000, memoryBytes: 1 });
+	assert.equal(price([...priced([1, 2]), misfit]), 2);
+	// Half as fast, and at half the price as dear: 7,200 s are six parts.
+	const slow = host(2, { int8OpsPerS: 5e11, pricePerHourMicros: 1_800_000 });
+	for (const hosts of [
+		[host(1), slow],
+		[slow, host(1)],
+	]) {
+		const { parts, estimatedMs, priceMicros, workMs } = quoteJob(INPUT, hosts, P);
+		assert.deepEqual([parts, estimatedMs, priceMicros], [6, 67 * 18_000, 67 * 9000]);
+		assert.equal(workMs, Math.ceil(estimatedMs / 0.7));
+	}
+	assert.equal(quoteJob({ ...INPUT, segments: 410 }, [host(1)], P).parts, 4, "a little more than three");
 });
 
 test("no host, no host with the memory, too dear: refused with what is missing", () => {
