@@ -1,12 +1,12 @@
 // `assay attest collect`: one round of reports from a host, each part in a file of its own that `attest verify` takes.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { collectRound } from "../engine/client/collect-round.ts";
 import { createEngineClient } from "../engine/client/create-engine-client.ts";
 import type { Link } from "../engine/links/link.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
-import { collectRound } from "../validator/probe/collect-round.ts";
 import { writeNamedFile } from "./evidence-file.ts";
 
 const READY_MS = 60_000;

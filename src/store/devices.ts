@@ -46,6 +46,10 @@ export function createDeviceStore({ database }: StoreContext) {
 				[list("providers", providerIds, 10_000).map((id) => hex("a provider's id", id, 64))],
 			),
 
+		/** Which of these count for others; nothing is bound. */
+		boundElsewhere: (providerId: string, attestation: ProbeAttestation) =>
+			boundElsewhere(database, providerId, attestation),
+
 		/** The other active providers that showed one of these UUIDs; empty UUIDs never count. */
 		async othersWith(providerId: string, uuids: readonly string[]): Promise<readonly string[]> {
 			const searched = list("uuids", uuids, 256).map((uuid) => hostileText(uuid, 200));
@@ -109,11 +113,20 @@ export async function bindKeys(sql: Sql, schema: string, shown: ShownKeys): Prom
 		);
 	}
 	if (attestation === null) return null;
-	const elsewhere = await sql.query<CountedAttestation["elsewhere"][number]>(
-		"SELECT key, provider_id FROM device_keys WHERE key = ANY ($1) AND simulated = $2 AND provider_id <> $3 ORDER BY key",
-		[keys, simulated, providerId],
-	);
+	const elsewhere = await boundElsewhere({ read: sql.query.bind(sql) }, providerId, attestation);
 	return { ...attestation, level: elsewhere.length > 0 ? "none" : attestation.level, elsewhere };
+}
+
+async function boundElsewhere(
+	{ read }: Pick<StoreContext["database"], "read">,
+	providerId: string,
+	{ devices, isSimulated }: ProbeAttestation,
+): Promise<CountedAttestation["elsewhere"]> {
+	const keys = devices.map(({ key }) => hex("a device key", key, 64));
+	return await read(
+		"SELECT key, provider_id FROM device_keys WHERE key = ANY ($1) AND simulated = $2 AND provider_id <> $3 ORDER BY key",
+		[keys, isSimulated, hex("a provider's id", providerId, 64)],
+	);
 }
 
 /** What came from the host in it, cut to size: a long word must not keep a probe from being counted. */

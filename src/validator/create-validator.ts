@@ -129,7 +129,11 @@ async function start(
 
 	let scheduler: Scheduler | null = null;
 	const wake = () => scheduler?.wake();
-	const parts = { ...base, beacon: async () => (await chain?.beacon()) ?? null, receipts: chain?.receipts ?? null };
+	const parts = {
+		...base,
+		beacon: async () => (await chain?.beacon()) ?? null,
+		receipts: chain?.receipts ?? null,
+	};
 	const agents = new AgentPool(parts, {
 		...door,
 		onClaim: async (providerId, before, after) => {
@@ -161,8 +165,7 @@ async function start(
 		const suspicion = new SuspicionWatch({ ...context, scores });
 		const mayTell = createProgressBudget(config.progressPerS, env.nowMs);
 		const slots = createSlots(config);
-		const collateral = createCollateral(config.collateral, log);
-		scheduler = await startScheduler({ ...context, gate, pool, slots, mayTell, hold, scores, suspicion, collateral });
+		scheduler = await startScheduler({ ...context, gate, pool, slots, mayTell, hold, scores, suspicion });
 		opened.push(() => scheduler?.stop());
 	}
 	// Last: agents that dial in find everything ready.
@@ -225,5 +228,10 @@ async function openBase(config: ValidatorConfig, env: Environment, opened: Opene
 	const mutex = createKeyedMutex();
 	opened.push(() => mutex.idle());
 	const blobs = await openBlobs(config, signer);
-	return { base: { config, env, store, blobs, signer, hub, metrics, log, mutex }, registry, adminTokenFile };
+	const collateral = createCollateral(config.collateral, log);
+	return {
+		base: { config, env, store, blobs, signer, hub, metrics, log, mutex, collateral },
+		registry,
+		adminTokenFile,
+	};
 }

@@ -7,6 +7,7 @@ import type { Beacon } from "../protocol/probe/challenge-seed.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { Blobs } from "../store/blobs/blob-store.ts";
 import type { Store } from "../store/open-store.ts";
+import type { CollateralItem } from "../verify/attestation/collateral/bundle.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { ProbeReceipts } from "./receipts/probe-receipts.ts";
 import type { ValidatorConfig } from "./validator-config.ts";
@@ -28,6 +29,8 @@ export interface ValidatorContext {
 	readonly agents: ReadonlyMap<string, AgentConnection>;
 	/** For the seeds of a probe that begins now: proves that it was not made earlier. Null without a chain. */
 	readonly beacon: () => Promise<Beacon>;
+	/** Vendors' files that reports of devices are judged by. */
+	readonly collateral: () => Promise<readonly CollateralItem[]>;
 	/** Null without a chain: nobody's receipts would bind anybody. */
 	readonly receipts: ProbeReceipts | null;
 }

@@ -370,6 +370,11 @@ const toyOffer = {
 	...{ untilMs: NOW_MS, signature: EVIDENCE + EVIDENCE },
 };
 const toyClaim = {
+	attestation: {
+		...proven.attestation,
+		fault: { code: "NONCE_WRONG", where: "rounds[1]", detail: "other" },
+		file: EVIDENCE,
+	},
 	...{ hash: EVIDENCE, job: hex("a", 64), part: 0, attempt: 1, provider: provider.id, atMs: 1 },
 	...{ state: "claimed" as const, segmentRoot: EVIDENCE, resultRoot: EVIDENCE, first: EVIDENCE, ends: null },
 };

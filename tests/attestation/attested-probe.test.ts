@@ -3,9 +3,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { type CollectedRound, collectRound } from "../../src/engine/client/collect-round.ts";
+import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
 import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
+import { bindOfJob, type JobBound } from "../../src/protocol/attest/binding.ts";
+import { encodeJobRounds } from "../../src/protocol/attest/job-rounds.ts";
+import { packRound } from "../../src/protocol/attest/pack-round.ts";
 import { type AttestationRecord, attachmentsOfRound, type EvidenceBody } from "../../src/protocol/probe/evidence.ts";
 import { decodeEvidence, encodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
@@ -22,6 +27,7 @@ import {
 } from "../../src/verify/hardware/checks/check-attestations.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { verifyJobRounds } from "../../src/verify/methods/verify-job-rounds.ts";
 import { isDeep, scaled, seed } from "../fuzz.test-kit.ts";
 import { SIGNER } from "../toy/probe-toy.ts";
 import { changed, type Random, randomFrom } from "./random-change.test-kit.ts";
@@ -247,4 +253,58 @@ test("random changes of the rounds: no verdict shows more than was signed", () =
 		}
 	}
 	assert.ok(reached.size >= 3, [...reached].join());
+});
+
+test("rounds of a job: bound to what was assigned and to the claim, of the same cards; each lie has its code", async () => {
+	const of = {
+		job: "ab".repeat(32),
+		part: 1,
+		attempt: 2,
+		provider: "cd".repeat(32),
+		escrow: null,
+		start: "ef".repeat(32),
+	};
+	const claim = "01".repeat(32);
+	const { clockUs, randomBytes } = realEnvironment();
+	const link = await createLocalLink({
+		...{ command: engine, args: ["--no-disk", "--toy-tsm", host.tsm], env: { ...process.env, ...host.env } },
+	});
+	const client = await createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: 120_000 });
+	const [begin, end, later] = [
+		await collectRound(client, bindOfJob(of, null)),
+		await collectRound(client, bindOfJob(of, claim)),
+		await collectRound(client, bindOfJob(of, "02".repeat(32))),
+	];
+	await client.close();
+	const fileOf = (...rounds: CollectedRound[]) => {
+		const attachments: Uint8Array[] = [];
+		const packed = rounds.map((round, after) => packRound({ ...round, after }, [], attachments));
+		return encodeJobRounds({ atMs: Date.now(), rounds: packed, attachments });
+	};
+	const bound = { ...of, claim };
+	const judge = (file: Uint8Array, about: Partial<JobBound> = {}) =>
+		verifyJobRounds(file, { ...bound, ...about }, nodeSignatures);
+	const right = judge(fileOf(begin, end));
+	assert.deepEqual(
+		[right.fault, right.level, right.shown, right.isSimulated, right.rounds, right.devices.length],
+		[null, "none", "genuine", true, 2, 2],
+	);
+	const code = (file: Uint8Array, about: Partial<JobBound> = {}) => judge(file, about).fault?.code;
+	assert.equal(code(fileOf(begin, begin)), "NONCE_WRONG", "the beginning for the end");
+	assert.equal(code(fileOf(end, end)), "NONCE_WRONG", "signed when all was done");
+	assert.equal(code(fileOf(begin, later)), "NONCE_WRONG", "another claim's end");
+	for (const about of [{ job: claim }, { part: 0 }, { attempt: 1 }, { provider: claim }, { start: claim }])
+		assert.equal(code(fileOf(begin, end), about), "NONCE_WRONG", JSON.stringify(about));
+	const escrow = { chainId: 1, contract: `0x${"ab".repeat(20)}` };
+	assert.equal(code(fileOf(begin, end), { escrow }), "NONCE_WRONG", "another chain's");
+	const [a, b] = end.gpus as [CollectedRound["gpus"][number], CollectedRound["gpus"][number]];
+	assert.equal(code(fileOf(begin, { ...end, gpus: [b, a] })), "BINDING_WRONG", "swapped reports");
+	assert.equal(code(fileOf(begin, { ...end, gpus: [a] })), "BINDING_WRONG", "a cut set");
+	assert.equal(code(fileOf(begin, { ...end, gpus: [a], cpu: null })), "DEVICE_OTHER", "a card went missing");
+	assert.equal(code(fileOf(begin, { ...end, gpus: [a, a] })), "DEVICE_REPEATED");
+	assert.equal(code(fileOf(begin, end).slice(0, -1)), "ATTEST_FORM");
+	const alone = judge(fileOf(begin));
+	assert.deepEqual([alone.fault, alone.shown], [null, "none"], "one end alone shows nothing");
+	const empty = judge(fileOf(begin, { ...end, gpus: [], cpu: null }));
+	assert.deepEqual([empty.fault, empty.shown], [null, "none"], "nor does one that is empty");
 });

@@ -61,12 +61,15 @@ interface Told {
 	readonly dataFolder: string;
 	readonly signer: number;
 	readonly chain: { readonly url: string; readonly contracts: Contracts["addresses"]; readonly key: Hex } | null;
+	/** More for its environment. */
+	readonly env?: Readonly<Record<string, string>>;
 }
 
 /** In a process of its own, with the key of `signerOf(n)`. */
 export async function startRealProvider(told: Told): Promise<RealProvider> {
 	const child = spawn(process.execPath, [import.meta.filename, JSON.stringify(told)], {
 		stdio: ["ignore", "pipe", "inherit", "ipc"],
+		env: { ...process.env, ...told.env },
 	});
 	const events: ProviderEvent[] = [];
 	const ended = once(child, "exit");

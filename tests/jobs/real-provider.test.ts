@@ -7,6 +7,9 @@ import { after, before, describe, test } from "node:test";
 import { readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { nodeSignatures } from "../../src/platform/node-signatures.ts";
+import { verifyJobRounds } from "../../src/verify/methods/verify-job-rounds.ts";
+import { createToyHost, type ToyHost, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
 import { jobOver, openStage, type Stage, submit } from "./job-stage.test-kit.ts";
@@ -22,6 +25,7 @@ const UNIT = 10n ** 18n;
 for (const hasChain of isDeep ? [false, true] : [true])
 	describe(hasChain ? "on the embedded chain" : "without a chain", () => {
 		let stage: Stage;
+		let host: ToyHost;
 		const running: RealProvider[] = [];
 		const keyOf = (n: number) => `0x${(0xd0 + n).toString(16).repeat(32)}` as const;
 		const account = (n: number) => accountOf(keyOf(n));
@@ -32,6 +36,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			if (chain !== null && isNew) await endow(chain.contracts, chain.treasurer, account(n), 0n, 1000n * UNIT);
 			const provider = await startRealProvider({
 				...{ url: validator.url, signer: 200 + n, dataFolder: join(scratch, `${hasChain ? "chain" : "none"}-${n}`) },
+				env: host.env,
 				chain: chain && { url: validator.chain!.url, contracts: chain.contracts.addresses, key: keyOf(n) },
 			});
 			running[n - 1] = provider;
@@ -41,6 +46,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 		}
 		before(async () => {
 			// Times of a machine that does much else; what is checked is paid a second later.
+			host = await createToyHost([toyCard(0)]);
 			const params = { jobWindowMs: 600_000, jobBeatMs: 1000, jobBeatMisses: 100, jobLeastWorkMs: 600_000 };
 			stage = await openStage({
 				hasChain,
@@ -51,6 +57,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 		after(async () => {
 			for (const one of running) await one.close();
 			await stage.close();
+			await host.close();
 		});
 
 		test("a redundant job is run by two of them, and paid", async () => {
@@ -61,6 +68,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			assert.deepEqual([part.state, part.isChecked], ["paid", true]);
 			const told = running.flatMap(({ news }) => news.filter((one) => one.job === id).map(({ state }) => state));
 			for (const state of ["taken", "running", "claimed", "answered"]) assert.ok(told.includes(state), told.join(" "));
+			await shouldBeSigned(stage, id);
 			if (stage.chain === null) return;
 			const { contracts } = stage.chain;
 			assert.equal((await readJobPart(contracts, BigInt(`0x${id}`), 0)).state, "settled");
@@ -100,3 +108,22 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			assert.ok(told.includes("claimed") && !told.includes("taken"), told.join(" "));
 		});
 	});
+
+/** Its claim has a round at both ends, of the host's toy card: shown, marked, and counted for nothing. */
+async function shouldBeSigned({ customer }: Stage, job: string): Promise<void> {
+	const { offer, record } = await customer.getJob({ params: { id: job } });
+	const claim = await customer.getClaim({ params: { hash: record.parts[0]!.claim! } });
+	const { attestation: shown, hash, part, attempt, provider, first: start } = claim;
+	assert.ok(shown !== null);
+	assert.deepEqual(
+		[shown.level, shown.shown, shown.isSimulated, shown.rounds, shown.fault, shown.devices.length],
+		["none", "genuine", true, 2, null, 1],
+	);
+	// Whoever has the file comes to the same.
+	const bound = { job, part, attempt, provider, escrow: offer.escrow, start, claim: hash };
+	const file = await customer.getEvidence({ params: { sha256: shown.file! } });
+	const judged = verifyJobRounds(file, bound, nodeSignatures);
+	assert.deepEqual([judged.shown, judged.devices], [shown.shown, shown.devices]);
+	const another = verifyJobRounds(file, { ...bound, attempt: attempt + 1 }, nodeSignatures);
+	assert.equal(another.fault?.code, "NONCE_WRONG");
+}

@@ -1,7 +1,8 @@
 // Claims, questions about them and fraud files in the API, docs/jobs.md §14. Public; what an auditor could copy is told once nobody audits any more.
 import * as z from "zod";
 import { jobEscrow, jobSpec, jobTerms, kept } from "./job.ts";
-import { atMs, chainHex, count, json, paging, providerId, text } from "./primitives.ts";
+import { atMs, chainHex, code, count, json, paging, providerId, said, sha256, text } from "./primitives.ts";
+import { attestation } from "./verdict.ts";
 
 const hex32 = (what: string) =>
 	z
@@ -39,6 +40,13 @@ export const jobClaim = z.object({
 		})
 		.nullable()
 		.describe("Null while somebody runs it again: an auditor must have nothing to copy"),
+	attestation: attestation
+		.extend({
+			fault: z.object({ code, where: said, detail: said }).nullable().describe("What is false in it; null: nothing"),
+			file: sha256.nullable().describe("The reports with all that they are judged by, as evidence"),
+		})
+		.nullable()
+		.describe("What its devices signed at both ends; null: nothing came with it"),
 });
 
 export const claimCase = z.object({

@@ -266,6 +266,7 @@ export const claimBody = z.strictObject({
 	resultRoot: hex32("Result root"),
 	states: blobName.describe("S_first … S_{first+T}, 32 bytes each"),
 	...kept.shape,
+	rounds: blobName.optional().describe("Signed reports of its devices at both ends: docs/attestation.md"),
 });
 export const claimReply = z.object({
 	claim: hex32("Hash of the claim"),

@@ -36,6 +36,7 @@ export type Tag =
 	| "assay/job-terms/1"
 	| "assay/job-drawn/1"
 	| "assay/collateral/1"
+	| "assay/attest-begin/1"
 	| "assay/attest-set/1"
 	| "assay/attest-roots/1"
 	| "assay/attest-bind/1"

@@ -207,10 +207,10 @@ const attested = object({ device: int(0, 0xffff), report: int(), chain: int() })
 interface AttestedRecord extends Typed<typeof attested> {}
 
 /**
- * One round of signed reports, docs/attestation.md. The nonce follows from the last roots of the first `after` challenges. All bytes are
- * attachments after those of the challenges, in the order of the fields.
+ * One round of signed reports, docs/attestation.md. The nonce follows from the last roots of the first `after` challenges; of a job, `after`
+ * is 0 at its beginning and 1 at its end. All bytes are attachments after those of the challenges, in the order of the fields.
  */
-const attestation = object({
+export const attestationShape = object({
 	after: int(0, MAX_CHALLENGES),
 	sentAtUs: int(),
 	receivedAtUs: int(),
@@ -231,7 +231,7 @@ const attestation = object({
 	/** Why there is no report of a device, and no quote: the host's words. */
 	says: list(words, MAX_DEVICES + 2),
 });
-export interface AttestationRecord extends Typed<typeof attestation> {}
+export interface AttestationRecord extends Typed<typeof attestationShape> {}
 
 /** Attachments of a round, in the order in which a file has them. */
 export const attachmentsOfRound = ({ gpus, switches, cpu, collateral }: AttestationRecord): number[] => [
@@ -314,7 +314,7 @@ const fieldsOfVersion3 = {
 const bodyOfVersion4 = object({
 	...fieldsOfVersion3,
 	version: oneOf(4),
-	attestations: list(attestation as Shape<AttestationRecord>, MAX_ROUNDS),
+	attestations: list(attestationShape as Shape<AttestationRecord>, MAX_ROUNDS),
 });
 /**
  * By version. Older files are read as well: 3 has no attestations, 2 no attempts and no provider's word, 1 no readings, no `newest` and no

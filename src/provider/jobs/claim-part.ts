@@ -3,6 +3,7 @@
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep } from "../../platform/abortable.ts";
+import { readIfPresent } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
@@ -13,6 +14,7 @@ import type { Program } from "../../work/program/shapes.ts";
 import { type RunClaim, readClaim } from "../../work/runs/claim-file.ts";
 import { readJournal, rootBytes } from "../../work/runs/journal.ts";
 import { numbered, rootsTree, segmentTree } from "../../work/trace/commitments.ts";
+import { wholeRounds } from "./attest-part.ts";
 import type { ClaimShown, JobChain } from "./job-chain.ts";
 import type { AskedPart, ClaimReply, JobDesk, PartOffer } from "./job-desk.ts";
 import { numbersOf } from "./run-part.ts";
@@ -73,7 +75,9 @@ export async function handInClaim(work: HandIn): Promise<string> {
 	const [state, results] = [blobs(line.state, "state"), blobs(line.results, "result")];
 	for (const blob of [...state, ...results]) await uploadStored(desk, path, blob, signal);
 	const { claim, hash } = run;
+	const signed = wholeRounds(await readIfPresent(join(path, "rounds.bin")));
 	const body = {
+		...(signed && { rounds: await desk.upload({ bytes: signed }, signal) }),
 		...{ segmentRoot: bytesToHex(claim.segmentRoot), resultRoot: bytesToHex(claim.resultRoot) },
 		...{ states: await uploadStates(work), state, results },
 	};

@@ -25,6 +25,8 @@ export type ProvenSpeed = Pick<NonNullable<ReturnType<typeof provenDevice>>, "in
 
 /** All throw AssayError: JOB_STATE when it is not this provider's any more. */
 export interface JobDesk {
+	/** Key of this provider; absent of a toy, whose claims have no rounds of reports. */
+	readonly provider?: string;
 	offer(asked: AskedPart, signal?: AbortSignal): Promise<PartOffer>;
 	accept(asked: AskedPart): Promise<PartReply>;
 	decline(asked: AskedPart, why: string): Promise<void>;
@@ -56,6 +58,7 @@ export function openJobDesk({ url, validatorKey, ...more }: DeskOptions): JobDes
 	const api = createApiClient({ baseUrl: apiUrlOf(url), audience: validatorKey, ...more });
 	const at = ({ job: id, part }: AskedPart) => ({ id, part });
 	return {
+		provider: more.signer.key,
 		offer: (asked, signal) =>
 			api.getPartOffer(
 				{ params: at(asked), query: asked.audit === null ? {} : { audit: asked.audit } },

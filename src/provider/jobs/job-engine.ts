@@ -1,6 +1,7 @@
 // An engine for one part of a job: of its own process, with the run's store as its only folder, watched and killed at its limits. It has no network and
 // sees nothing else of this host (docs/provider.md). A job is a bounded tensor program: no code of strangers runs.
 import type { EngineLimits } from "../../engine/agent/agent-calls.ts";
+import { type CollectedRound, collectRound } from "../../engine/client/collect-round.ts";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { openGuardedEngine } from "../guard-engine.ts";
@@ -12,6 +13,8 @@ const READY_MS = 20_000;
 export interface JobEngine {
 	readonly open: OpenWorkSession;
 	readonly device: number;
+	/** Asks the host's devices for signed reports of this nonce; absent of a toy. */
+	readonly attest?: (bind: Uint8Array) => Promise<CollectedRound>;
 	/** From now on it may take what its plan says and what every engine needs, and no more. */
 	allow(planBytes: number): void;
 	close(): Promise<void>;
@@ -44,6 +47,7 @@ export const jobEngines =
 		return {
 			device,
 			open: (work) => client.openWork(work),
+			attest: (bind) => collectRound(client, bind),
 			allow: (planBytes) => link.limitMemory(Math.min(memoryBytes, planBytes + BESIDE_BYTES)),
 			async close() {
 				await client.close();

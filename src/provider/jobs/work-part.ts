@@ -6,13 +6,14 @@ import type { WorkPlan, WorkSession } from "../../engine/client/work-session.ts"
 import { costMicros, leastMs } from "../../market/jobs/fitting-hosts.ts";
 import { type After, sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { openRunFolder, type RunWriter } from "../../store/runs/run-folder.ts";
 import { elementCount } from "../../work/operators/tensor-type.ts";
 import { segmentWork } from "../../work/program/job-work.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { readJournal } from "../../work/runs/journal.ts";
 import type { WorkloadMetric } from "../../work/workloads/workload.ts";
+import { attestPart, boundPart } from "./attest-part.ts";
 import { type Beats, createBeats } from "./beat-part.ts";
 import { declined, type JobLimits, mustTraceInTime } from "./check-offer.ts";
 import { handInAudit, handInClaim } from "./claim-part.ts";
@@ -181,11 +182,18 @@ export class PartWork {
 		});
 		try {
 			const end = await this.runSegments(folder, engine, signal, beats);
+			if (end.isDone && end.claimHash !== null) await this.attest(folder, engine, bytesToHex(end.claimHash));
 			return end.isDone;
 		} finally {
 			await beats.stop();
 			await engine.close();
 		}
+	}
+
+	/** What goes wrong with it is told, and takes nothing from the work. */
+	private async attest(folder: RunWriter, engine: JobEngine, claim: string | null): Promise<void> {
+		const bound = boundPart(this.desk, this.asked, this.offer);
+		await attestPart(folder, engine, bound, claim).catch(this.means.onTrouble);
 	}
 
 	private runSegments(folder: RunWriter, engine: JobEngine, signal: AbortSignal, beats: Beats): Promise<RunEnd> {
@@ -200,7 +208,9 @@ export class PartWork {
 			give: (session) => this.give(session, folder),
 			ready: async (plan) => {
 				await this.ready(plan, engine);
-				if (asked.audit === null) beats.begin();
+				if (asked.audit !== null) return;
+				beats.begin();
+				await this.attest(folder, engine, null);
 			},
 			metrics: metricsOf(offer, program),
 			saved: (fetch) => this.preview(fetch, beats, signal),

@@ -16,6 +16,8 @@ const RUN_FILES = {
 	states: "states.bin",
 	/** Of inference, docs/inference.md §10. */
 	generation: "generation.json",
+	/** Signed reports of the host's devices, docs/attestation.md. */
+	rounds: "rounds.bin",
 } as const;
 type RunFile = (typeof RUN_FILES)[keyof typeof RUN_FILES];
 

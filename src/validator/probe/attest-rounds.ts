@@ -1,6 +1,8 @@
 // The rounds of signed reports of one probe: when they are asked, what their nonce is bound to, and how the evidence holds them. A host that
 // has none is asked once and keeps its time.
+import { type CollectedRound, collectRound } from "../../engine/client/collect-round.ts";
 import type { EngineClient } from "../../engine/client/create-engine-client.ts";
+import { packRound } from "../../protocol/attest/pack-round.ts";
 import {
 	type AttestationRecord,
 	type EvidenceBody,
@@ -18,7 +20,6 @@ import {
 } from "../../verify/attestation/settings.ts";
 import type { VerifySignature } from "../../verify/attestation/x509/signature.ts";
 import { bindOfRound } from "../../verify/hardware/checks/check-attestations.ts";
-import { type CollectedRound, collectRound } from "./collect-round.ts";
 
 /** What travels along so that a file can be judged in ten years. */
 const MOST_COLLATERAL_BYTES = 200_000;
@@ -65,8 +66,9 @@ const isBroken = ({ end, opens }: AnsweredChallenge): boolean =>
 
 const isEmpty = ({ gpus, cpu }: CollectedRound): boolean => gpus.length === 0 && cpu === null;
 
-function chosenFor(
-	{ gpus, cpu }: CollectedRound,
+/** Of these files, the ones that the round is judged by. */
+export function chosenFor(
+	{ gpus, cpu }: Pick<CollectedRound, "gpus" | "cpu">,
 	items: readonly CollateralItem[],
 	settings: AttestationSettings,
 ): CollateralItem[] {
@@ -89,24 +91,4 @@ function chosenFor(
 			return fits;
 		})
 		.slice(0, MAX_COLLATERAL);
-}
-
-function packRound(
-	{ after, sentAtUs, receivedAtUs, end, gpus, cpu, says }: CollectedRound & { readonly after: number },
-	collateral: readonly CollateralItem[],
-	attachments: Uint8Array[],
-): AttestationRecord {
-	const put = (bytes: Uint8Array) => attachments.push(bytes) - 1;
-	return {
-		...{ after, sentAtUs, receivedAtUs, end, says },
-		gpus: gpus.map(({ device, report, chain }) => ({ device, report: put(report), chain: put(chain) })),
-		switches: [],
-		cpu: cpu && {
-			kind: cpu.kind,
-			quote: put(cpu.quote),
-			certificates: cpu.certificates && put(cpu.certificates),
-			events: null,
-		},
-		collateral: collateral.map(({ kind, id, bytes }) => ({ kind, id, attachment: put(bytes) })),
-	};
 }

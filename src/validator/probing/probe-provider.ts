@@ -11,7 +11,6 @@ import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { DueProbe } from "../../store/queue/due-probes.ts";
-import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
 import { elsewhereFindings } from "../../verify/hardware/checks/check-attestations.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { untilFree } from "../agents/until-free.ts";
@@ -31,8 +30,6 @@ export interface ProbeContext extends ValidatorContext {
 	readonly pool: VerifierPool;
 	readonly slots: Slots;
 	readonly mayTell: MayTell;
-	/** Vendors' files that are at hand. */
-	readonly collateral: () => Promise<readonly CollateralItem[]>;
 	/** Null: without roll calls. */
 	readonly hold: ProbeHold | null;
 }

@@ -31,9 +31,10 @@ export function claimHandlers(context: JobContext) {
 	};
 
 	const shown = async ({ body, ...row }: JobClaimRow) => {
-		const { segmentRoot, resultRoot, first, last, states, state, results } = body as unknown as ClaimBody;
+		const { segmentRoot, resultRoot, first, last, states, state, results, attestation } = body as unknown as ClaimBody;
 		const isOpen = await isReleased({ body, ...row });
-		return { ...row, segmentRoot, resultRoot, first, ends: isOpen ? { last, states, state, results } : null };
+		const ends = isOpen ? { last, states, state, results } : null;
+		return { ...row, segmentRoot, resultRoot, first, ends, attestation: attestation ?? null };
 	};
 
 	/** Its job, where it stands and nobody has to compute it blind any more. Throws JOB_STATE. */
@@ -72,7 +73,7 @@ export function claimHandlers(context: JobContext) {
 			const { first: firstSegment, segments } = claim;
 			const kept = begin && { state: [...begin.state], results: [...begin.results] };
 			const about = { spec, terms: offer.terms, escrow: offer.escrow, account, firstSegment, segments, begin: kept };
-			return { ...(await shown(row)), ...about } as ClaimCase;
+			return { ...(await shown(row)), ...about } as unknown as ClaimCase;
 		},
 		async askClaim({ params, body }) {
 			const row = await store.jobs.claim(params.hash);

@@ -1,6 +1,7 @@
 // How a claim is verified, behind one interface: docs/jobs.md §9. A method says what to do next about a part, and what its evidence is worth.
 // It decides nothing about money and draws nothing itself. Pure. Not here: who is drawn (market/jobs/draw.ts), the re-runs, the referee's questions.
 import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
+import type { AttestedLevel } from "../../protocol/probe/verdict.ts";
 
 export interface PartView {
 	readonly part: JobPart;
@@ -9,6 +10,8 @@ export interface PartView {
 	readonly segments: number;
 	/** Came faster than its provider's proven speed allows. */
 	readonly isTooFast: boolean;
+	/** What devices signed at both ends of it, as it counts; absent: nothing. */
+	readonly attested?: AttestedLevel;
 }
 
 /** What the draw gave. Nothing is drawn before the claim that could be foreseen by who makes it. */
@@ -36,7 +39,7 @@ interface MethodVerdict {
 	readonly audited: number;
 	readonly segments: number;
 	/** Who must be trusted, besides arithmetic. */
-	readonly trust: "the draw" | "one honest watcher";
+	readonly trust: "the draw" | "one honest watcher" | "the vendor";
 }
 
 export interface Method {
@@ -44,6 +47,13 @@ export interface Method {
 	next(view: PartView, drawn: Drawn): readonly MethodAction[];
 	judge(view: PartView): MethodVerdict;
 }
+
+export const whole = ({ segments }: PartView, by: "drawn" | "anyone"): MethodAction => ({
+	kind: "audit",
+	first: 0,
+	count: segments,
+	by,
+});
 
 /** What every method does with answers: compare each, fetch the referee where one differs, and give evidence when all agree. */
 export function settleAudits({ part }: PartView): readonly MethodAction[] {

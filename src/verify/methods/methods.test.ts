@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
+import { attested } from "./attested.ts";
 import type { Drawn, Method, PartView } from "./method.ts";
 import { METHODS } from "./methods.ts";
 
@@ -120,6 +121,34 @@ test("optimistic: nothing, but by chance, or when it came too fast", () => {
 		segments: 100,
 		trust: "one honest watcher",
 	});
+});
+
+test("attested: an allowed guest's word is enough, but by chance, or when it came too fast; less is run again whole", () => {
+	const run = { kind: "audit", first: 0, count: 100, by: "drawn" };
+	const hosted = (more: Partial<JobPart> = {}, isTooFast = false) => ({
+		...view(OPTIMISTIC, more, isTooFast),
+		attested: "hosted" as const,
+	});
+	assert.deepEqual(attested.next(hosted({ state: "running" }), never), []);
+	assert.deepEqual(attested.next(hosted(), draws), [{ kind: "check" }]);
+	assert.deepEqual(attested.judge(hosted()), { isChecked: true, audited: 0, segments: 100, trust: "the vendor" });
+	assert.deepEqual(attested.next(hosted({ isChecked: true }), never), []);
+	assert.deepEqual(attested.next(hosted(), { ...draws, isAudited: () => true }), [run]);
+	assert.deepEqual(attested.next(hosted({}, true), never), [run]);
+	assert.equal(attested.judge(hosted({}, true)).isChecked, false);
+	// Level none is also what is simulated, or counts for another provider.
+	for (const level of [undefined, "none", "genuine", "measured"] as const) {
+		const less = { ...view(OPTIMISTIC), ...(level && { attested: level }) };
+		assert.deepEqual(attested.next(less, draws), [run], level);
+		assert.equal(attested.judge(less).isChecked, false);
+	}
+	const differs = hosted({ audits: [audit(0, 100, false)] });
+	assert.deepEqual(
+		attested.next(differs, never),
+		[{ kind: "referee", at: 0 }],
+		"arithmetic counts for more than a vendor",
+	);
+	assert.equal(attested.judge(differs).isChecked, false);
 });
 
 test("another kind of evidence fits the same interface: a proof that takes the place of all audits", () => {

@@ -1,13 +1,6 @@
-// The methods that there are: redundant, sampled, optimistic. zk and attested plug in here.
+// The methods that can be ordered: redundant, sampled, optimistic. attested.ts has one that cannot yet.
 import type { JobMethod } from "../../protocol/network/job.ts";
-import { auditedSegments, type Method, type MethodAction, type PartView, settleAudits } from "./method.ts";
-
-const whole = ({ segments }: PartView, by: "drawn" | "anyone"): MethodAction => ({
-	kind: "audit",
-	first: 0,
-	count: segments,
-	by,
-});
+import { auditedSegments, type Method, settleAudits, whole } from "./method.ts";
 
 /**
  * Several providers run the same part at once. The one that was drawn first claims; the others' answers are kept until its claim is there, so nobody

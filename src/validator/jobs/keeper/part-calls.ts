@@ -8,7 +8,8 @@ import { auditHolder, jobHolder } from "../blobs/blob-holders.ts";
 import { followChain, storedClaims } from "./follow-chain.ts";
 import { asJson, changeSummary, changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
 import { beginOf } from "./part-offer.ts";
-import { checkClaim, claimHashOf, keepClaim, type PostedClaim, readStates } from "./take-claim.ts";
+import { type ClaimBody, checkClaim, claimHashOf, keepClaim, type PostedClaim, readStates } from "./take-claim.ts";
+import { takeRounds } from "./take-rounds.ts";
 
 /** Who says it, and of which attempt. */
 export interface PartWord {
@@ -147,7 +148,7 @@ export async function claimPart(context: JobContext, word: PartWord, posted: Pos
 	await keepClaim(blobs, word.provider, auditHolder(word.job), posted);
 	const row = {
 		...{ hash, job: word.job, part: word.part, attempt: word.attempt, provider: word.provider, atMs: env.nowMs() },
-		body: asJson(body),
+		body: asJson({ ...body, ...(await roundsOf(context, job, word, { posted, start, hash })) }),
 	};
 	const isOnChain = job.offer.escrow !== null && jobChain !== null;
 	const changed = await changeUntilDone(context, word.job, async (found) => {
@@ -166,6 +167,19 @@ export async function claimPart(context: JobContext, word: PartWord, posted: Pos
 	});
 	const now = changed.record.parts[word.part]!;
 	return { claim: hash, stored: await signatures(context, changed, now, hash), part: now };
+}
+
+/** What its devices signed, where something came with the claim. */
+async function roundsOf(
+	context: JobContext,
+	{ offer }: Job,
+	{ job, part, attempt, provider }: PartWord,
+	of: { readonly posted: PostedClaim; readonly start: string; readonly hash: string },
+): Promise<Pick<ClaimBody, "attestation">> {
+	const { posted, start, hash: claim } = of;
+	if (posted.rounds === undefined) return {};
+	const bound = { job, part, attempt, provider, escrow: offer.escrow, start, claim };
+	return { attestation: await takeRounds(context, bound, posted.rounds) };
 }
 
 /** Result and list of states are held by the job: only then is this signed. */

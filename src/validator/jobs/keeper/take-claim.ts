@@ -9,6 +9,7 @@ import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 import type { JobWork, SizedTensor } from "../../../work/program/job-work.ts";
 import { claimHash, type JobClaim, resultRootOf, segmentTree, stateHashOf } from "../../../work/trace/commitments.ts";
+import type { KeptAttestation } from "./take-rounds.ts";
 
 /** What a provider hands in, and what is kept of it in the claim's row. */
 export interface PostedClaim {
@@ -17,6 +18,8 @@ export interface PostedClaim {
 	readonly states: BlobName;
 	readonly state: readonly BlobName[];
 	readonly results: readonly BlobName[];
+	/** Signed reports of its devices, docs/attestation.md. */
+	readonly rounds?: BlobName | undefined;
 }
 
 /** As it is kept. Hashes are 64 hex digits. */
@@ -24,6 +27,8 @@ export interface ClaimBody extends PostedClaim {
 	/** S that it begins and ends with. */
 	readonly first: string;
 	readonly last: string;
+	/** Absent: nothing came with it. */
+	readonly attestation?: KeptAttestation;
 }
 
 const refused = (why: string): AssayError => new AssayError("JOB_CLAIM", `the claim is refused: ${why}`);

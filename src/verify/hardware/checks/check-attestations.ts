@@ -26,7 +26,7 @@ export function judgeAttestations(
 		if (found !== null) return found;
 		if (record.gpus.length === 0 && record.switches.length === 0 && record.cpu === null) continue;
 		const bind = bindOfRound(body, answers, record.after);
-		const verdict = verifyRound(evidenceOf(record, attachments), { bind, atMs: body.probe.startedAtMs, verify });
+		const verdict = verifyRound(roundEvidence(record, attachments), { bind, atMs: body.probe.startedAtMs, verify });
 		if (verdict.fault !== null)
 			return fault(verdict.fault.code ?? "INTERNAL", `${where}.${verdict.fault.where}`, verdict.fault.detail);
 		const [first] = rounds;
@@ -73,7 +73,7 @@ function checkOrder(
 	return null;
 }
 
-function evidenceOf(record: AttestationRecord, attachments: readonly Uint8Array[]): RoundEvidence {
+export function roundEvidence(record: AttestationRecord, attachments: readonly Uint8Array[]): RoundEvidence {
 	const { gpus, switches, cpu, collateral } = record;
 	const device = (kind: "gpu" | "switch") => (one: (typeof gpus)[number]) => ({
 		kind,
@@ -88,7 +88,7 @@ function evidenceOf(record: AttestationRecord, attachments: readonly Uint8Array[
 	};
 }
 
-const keysOf = ({ devices }: RoundVerdict): string =>
+export const keysOf = ({ devices }: RoundVerdict): string =>
 	devices
 		.map(({ key }) => key)
 		.sort()
@@ -97,7 +97,7 @@ const keysOf = ({ devices }: RoundVerdict): string =>
 const LEVELS: readonly AttestedLevel[] = ["none", "genuine", "measured", "hosted"];
 
 /** The lowest level of all rounds; a round without a report shows nothing. */
-function summaryOf(rounds: readonly RoundVerdict[], asked: readonly AttestationRecord[]): ProbeAttestation {
+export function summaryOf(rounds: readonly RoundVerdict[], asked: readonly AttestationRecord[]): ProbeAttestation {
 	const last = rounds.at(-1);
 	const levels = asked.length === rounds.length ? rounds.map(({ shown }) => shown) : [];
 	const shown = LEVELS.find((level) => levels.includes(level)) ?? "none";

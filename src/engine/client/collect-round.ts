@@ -1,11 +1,12 @@
 // One round of attestation: the devices are asked first, then the guest, whose quote names their reports. What comes is kept as it is; what
 // does not come is told by the host's own words. A host loses nothing by having none. Not here: what is true (verify/attestation).
-import type { EngineClient } from "../../engine/client/create-engine-client.ts";
-import type { AttestAnswer, ReportRecord } from "../../engine/client/engine-answers.ts";
+
 import { setOf } from "../../protocol/attest/binding.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { End } from "../../protocol/probe/evidence.ts";
+import type { EngineClient } from "./create-engine-client.ts";
+import type { AttestAnswer, ReportRecord } from "./engine-answers.ts";
 
 /** An H100 takes about a second to sign; the engine gives up on a guest's CPU after a minute. */
 const DEADLINE_MS = { devices: 60_000, guest: 75_000 };
