@@ -134,8 +134,23 @@ Program wide_map(RandomPrograms& random) {
     if (random.chance(8)) x = put(Code::add, x, x);
     if (!random.chance(8)) put(Code::clamp, x, put(Code::constant, 0, 0, 0, 0, -end + (random.chance(3) ? 1 : 0)), put(Code::constant, 0, 0, 0, 0, end));
   };
+  const auto number = [&](int64_t value) { return put(Code::constant, 0, 0, 0, 0, value); };
+  // As of softmaxes and norms: a difference of two that fit 32 bits and itself does not; a quotient, often without a rest.
+  const auto ended = [&] {
+    const uint8_t most = number(INT32_MAX), least = number(-INT32_MAX);
+    const uint8_t x = put(Code::sub, put(Code::clamp, static_cast<uint8_t>(random.below(2)), least, most), put(Code::clamp, static_cast<uint8_t>(random.below(4)), least, most));
+    put(Code::clamp, x, number(random.chance(2) ? 0 : 77), number((int64_t{1} << (8 + random.below(23))) - 1));
+  };
+  const auto divided = [&] {
+    const auto bits = [&](uint64_t count) { return put(Code::and_, static_cast<uint8_t>(random.below(4)), number((int64_t{1} << count) - 1)); };
+    const uint8_t y = put(Code::add, bits(4 + random.below(24)), number(1)), whole = put(Code::mul, y, put(Code::sub, bits(20), number(1 << 19)));
+    const uint8_t x = random.chance(2) ? whole : put(Code::add, whole, put(Code::sub, bits(2), number(1)));
+    put(random.chance(2) ? Code::div : Code::rdiv, x, y);
+  };
   const bool is_scaled = random.chance(2);
-  for (int tries = 0; tries < (is_scaled ? 4 : 40) && code.size() < 60; ++tries) {
+  if (random.chance(8)) ended();
+  else if (random.chance(8)) divided();
+  else for (int tries = 0; tries < (is_scaled ? 4 : 40) && code.size() < 60; ++tries) {
     const size_t before = code.size();
     if (is_scaled) scaled();
     else grown();
@@ -151,6 +166,30 @@ Program wide_map(RandomPrograms& random) {
   program.step[0].interval = found;
   program.step[0].target = 4;
   program.tensors.push_back({TensorKind::result, Type::i64, {elements}, found, "result", {}});
+  return program;
+}
+
+// Several parts of a table's row, as a polynomial's, beside neighbours.
+Program table_map(bool is_reg) {
+  Program program;
+  program.tensors = {{TensorKind::input, Type::i32, {24}, {0, 15}, "at", {}}, {TensorKind::input, Type::i32, {24, 4}, {-1000, 1000}, "table", {}},
+                     {TensorKind::result, Type::i32, {24}, {-40000, 40000}, "result", {}}};
+  Op op{Operator::map, Type::i32, {24}, {-40000, 40000}, 2, {{Source::input, 0, Type::i32, {24}}, {Source::input, 1, Type::i32, {24, 4}}}, Reduction::sum, {}};
+  auto& code = op.code.before;
+  const Place own{Edge::inside, std::nullopt, 0, {{0, 1}}};
+  const auto load = [&](uint8_t operand, std::vector<Place> place) {
+    code.emplace_back();
+    code.back().code = Code::load, code.back().operand = operand, code.back().place = std::move(place);
+  };
+  load(0, {own});
+  for (const int32_t part : {3, 0, 2}) load(1, {is_reg ? Place{Edge::inside, uint8_t{0}, 0, {}} : own, {Edge::inside, std::nullopt, part, {}}});
+  code.push_back({Code::constant, 0, 0, 0, 0, 0, 0, 0, 17, {}});
+  code.push_back({Code::mul, 1, 4, 0, 0, 0, 0, 0, 0, {}});
+  code.push_back({Code::sub, 5, 2, 0, 0, 0, 0, 0, 0, {}});
+  code.push_back({Code::constant, 0, 0, 0, 0, 0, 0, 0, 5, {}});
+  code.push_back({Code::mul, 3, 7, 0, 0, 0, 0, 0, 0, {}});
+  code.push_back({Code::add, 6, 8, 0, 0, 0, 0, 0, 0, {}});
+  program.step = {op};
   return program;
 }
 
@@ -214,6 +253,7 @@ int main(int argc, char** argv) {
     for (const bool uses_reals : {true, false}) compare(random, wide, uses_reals, i % 2 == 0, "wide map " + std::to_string(i), seen);
     seen.wide += seen.reals > before;
   }
+  for (const bool is_reg : {false, true}) compare(random, table_map(is_reg), false, false, "a table's rows", seen);
   for (uint8_t axis = 1; axis < 3; ++axis)
     for (uint32_t step = 0; step < 8; ++step) compare_at_step(random, axis, step);
   check(seen.lines > cases / 20 && seen.outside > cases / 20 && seen.rests > cases / 40 && seen.arms > cases / 40 && seen.wide > cases / 3 && seen.packed > cases, "all kinds of code were among them");

@@ -391,12 +391,15 @@ void CudaWorkMemory::run_plain(const Op& op, std::span<const Address> operands, 
 }
 
 void CudaWorkMemory::multiply_thin(const Op& op, std::span<const Address> operands, Address out) {
-  const Dims &a = op.operands[0].dims, &b = op.operands[1].dims, &c = op.dims;
+  const Dims &a = op.operands[0].dims, &b = op.operands[1].dims;
+  // Batches that read one of B, as heads that share their keys, are rows of one: then it is read once.
+  const uint32_t share = op.dims[0] / b[0], joined = a[0] == op.dims[0] && share * op.dims[1] <= kMostThinRows ? share : 1;
+  const Dims c{op.dims[0] / joined, op.dims[1] * joined, op.dims[2]};
   const uint32_t tiles = c[1] <= 8 ? 1 : c[1] <= 16 ? 2 : 4, chunks = (c[1] + 8 * tiles - 1) / (8 * tiles), rows = (c[2] + 15) / 16;
   // Warps share K until there are enough of them.
   uint32_t depth = 1;
   while (depth < kThinWarps && 2 * depth * 64 <= a[2] && uint64_t{rows} * c[0] * chunks * depth < 32 * context_->units()) depth *= 2;
-  const ThinProduct what{c[0], c[1], c[2], a[2], c[0] / a[0], c[0] / b[0], depth, op.type == Type::i64};
+  const ThinProduct what{c[0], c[1], c[2], a[2], op.dims[0] / a[0], c[0] / b[0], depth, op.type == Type::i64};
   const std::string kernel = "thin_" + std::to_string(bytes_of(op.operands[1].type)) + "_" + std::to_string(tiles);
   const uint32_t at_once = kThinWarps / depth;
   launch_named(kernel.c_str(), (rows + at_once - 1) / at_once, c[0] * chunks, 32 * kThinWarps, memory_.at(operands[0]), memory_.at(operands[1]),
