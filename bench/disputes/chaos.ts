@@ -1,5 +1,5 @@
 // Two hundred kills of watcher, provider and the line to their node during disputes, reorganisations of up to ten blocks, fees up to the cap and above.
-//   bash scripts/node.sh bench/disputes/chaos.ts [--kills 200] [--lies 30] [--rights 4] [--seed N]
+//   bash scripts/node.sh bench/disputes/chaos.ts [--kills 200] [--lies 60] [--rights 2] [--seed N]
 // Results: bench/results/network-dispute-chaos-….json. Exit code 1 when something is wrong.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -9,8 +9,8 @@ import { writeNetworkResult } from "../network-result.ts";
 const { values } = parseArgs({
 	options: {
 		kills: { type: "string", default: "200" },
-		lies: { type: "string", default: "30" },
-		rights: { type: "string", default: "4" },
+		lies: { type: "string", default: "60" },
+		rights: { type: "string", default: "2" },
 		seed: { type: "string" },
 	},
 });

@@ -44,6 +44,7 @@ import { type ChaosNode, openChaosNode } from "./chaos-node.ts";
 interface ChaosOptions {
 	/** Of watcher, provider and line together. */
 	readonly kills: number;
+	/** At most: a further one is told to the watcher when one of the first eight fell. What it never hears of does not count. */
 	readonly lies: number;
 	readonly rights: number;
 	readonly seed: number;
@@ -58,6 +59,9 @@ const MOST_END_MS = 900_000;
 const KILLS_A_FORK = 5;
 const KILLS_A_LEAP = 8;
 
+/** False claims that the watcher knows of at once: a life must last for more than looking at all of them. */
+const LIES_AT_ONCE = 8;
+
 type Draw = (below: number) => number;
 
 /** Two programs that are started again whenever they end. */
@@ -66,11 +70,11 @@ class Actors {
 	private readonly running = new Map<string, ChildProgram>();
 	/** Each has begun its work: on a busy machine that takes longer than most lives would last. */
 	private readonly begun = new Map<string, Promise<unknown>>();
-	private readonly plan: ChaosPlan;
+	private readonly planFor: (name: "watcher" | "provider") => ChaosPlan;
 	private isOver = false;
 
-	constructor(plan: ChaosPlan) {
-		this.plan = plan;
+	constructor(planFor: (name: "watcher" | "provider") => ChaosPlan) {
+		this.planFor = planFor;
 		for (const name of ["watcher", "provider"] as const) this.start(name);
 	}
 
@@ -79,14 +83,19 @@ class Actors {
 		this.running.set(name, child);
 		this.begun.set(
 			name,
-			child.ask("start", this.plan).catch(() => {}),
+			child.ask("start", this.planFor(name)).catch(() => {}),
 		);
 		void child.ended.then(() => this.isOver || this.start(name));
 	}
 
 	async kill(name: "watcher" | "provider"): Promise<void> {
-		await this.begun.get(name);
 		this.counts[name] += 1;
+		await this.renew(name);
+	}
+
+	/** As a kill that does not count. */
+	async renew(name: "watcher" | "provider"): Promise<void> {
+		await this.begun.get(name);
 		this.running.get(name)!.kill("SIGKILL");
 	}
 
@@ -133,12 +142,12 @@ async function accuseFalsely(contracts: Contracts, claim: ChaosClaim, segments: 
 async function disturb(
 	{ kills, onProgress }: ChaosOptions,
 	draw: Draw,
-	{ net, actors, left }: { readonly net: ChaosNode; readonly actors: Actors; left(): Promise<number> },
+	{ net, actors, standing }: { readonly net: ChaosNode; readonly actors: Actors; standing(): Promise<number> },
 ) {
 	const done = { cuts: 0, forks: 0, deepest: 0, leaps: 0, whileClaimsStood: 0 };
 	for (let i = 1; i <= kills; i++) {
-		await sleep(500 + draw(6000));
-		const stands = await left();
+		await sleep(500 + draw(4500));
+		const stands = await standing();
 		if (stands > 0) done.whileClaimsStood += 1;
 		const which = draw(5);
 		if (which < 4) await actors.kill(which < 2 ? "watcher" : "provider");
@@ -253,32 +262,47 @@ export async function runDisputeChaos(options: ChaosOptions) {
 		const { segments } = runs.honest;
 		const plan: ChaosPlan = { url: net.url, addresses, spec, segments, blobs, claims, folder };
 		net.startMining();
-		onProgress?.(`${lies} false and ${rights} right claims stand`);
-		const actors = new Actors(plan);
-		const far = await contractsOf(plan);
-		const falsely = Promise.all(
-			claims.filter(({ cheat }) => cheat === null).map((claim) => accuseFalsely(far, claim, segments)),
+		onProgress?.(
+			`${lies} false and ${rights} right claims stand; the watcher hears of ${Math.min(lies, LIES_AT_ONCE)} at first`,
 		);
+		const [lying, right] = [claims.slice(0, lies), claims.slice(lies)];
+		let shown = Math.min(lies, LIES_AT_ONCE);
+		const known = () => [...lying.slice(0, shown), ...right];
+		const actors = new Actors((name) => (name === "watcher" ? { ...plan, claims: known() } : plan));
+		const far = await contractsOf(plan);
+		const falsely = Promise.all(right.map((claim) => accuseFalsely(far, claim, segments)));
 		const left = async () => {
-			const states = claims.map(
-				async ({ job, cheat }) => (await readJobPart(own, BigInt(`0x${job}`), 0)).state + cheat,
-			);
-			return (await Promise.all(states)).filter((one) => one.startsWith("claimed") && !one.endsWith("null")).length;
+			const states = lying.slice(0, shown).map(({ job }) => readJobPart(own, BigInt(`0x${job}`), 0));
+			return (await Promise.all(states)).filter(({ state }) => state === "claimed").length;
+		};
+		/** The watcher that is started next hears of further ones. */
+		const standing = async () => {
+			const found = await left();
+			shown = Math.min(lies, shown + LIES_AT_ONCE - found);
+			return found;
 		};
 		try {
-			const done = await disturb(options, draw, { net, actors, left });
+			const done = await disturb(options, draw, { net, actors, standing });
+			// One that has heard of all of them, and lives on.
+			await actors.renew("watcher");
 			const calmMs = Date.now();
 			// Now everything that began comes to its end.
 			while ((await left()) > 0 && Date.now() < calmMs + MOST_END_MS) await sleep(1000);
 			await Promise.race([falsely, sleep(Math.max(0, calmMs + MOST_END_MS - Date.now()))]);
 			onProgress?.("calm");
-			await isCollected(own, claims, calmMs + MOST_END_MS);
-			const seen = await look(own, claims);
+			await isCollected(own, known(), calmMs + MOST_END_MS);
+			const seen = await look(own, known());
 			const sent = await refused(own);
 			await actors.close();
-			const wrong = [...seen.wrong, ...(await payAll(net, own, claims))];
+			const wrong = [...seen.wrong, ...(await payAll(net, own, known()))];
 			const { watcher, provider } = actors.counts;
-			const games = { lies, rights, convicted: seen.convicted, questions: seen.questions, answers: seen.answers };
+			const games = {
+				lies: shown,
+				rights,
+				convicted: seen.convicted,
+				questions: seen.questions,
+				answers: seen.answers,
+			};
 			const troubles = readFileSync(join(folder, "events.jsonl"), "utf8").split("\n");
 			return {
 				...{ seed, killed: { watcher, provider }, ...done, ...games, transactions: sent.sent, reverted: sent.reverted },
