@@ -10,6 +10,7 @@
 #include "cuda/cuda_device.hpp"
 #include "cuda/zk/msm.hpp"
 #include "devices.hpp"
+#include "../test/drawn_segment.hpp"
 
 using namespace assay;
 using cuda::Buffer;
@@ -66,6 +67,50 @@ void time_sums(const std::shared_ptr<const cuda::Context>& card, unsigned most) 
   }
 }
 
+// Eleven links of 1,024, 32 rows: as many as weights of 32 bits allow (docs/zk.md §4). Parts apart, each the median of three.
+void time_segment(Device& device, const std::shared_ptr<const cuda::Context>& card) {
+  const zk::ProofPlan plan = assay_test::plan_of({22, 0, 5, 5, 24, 12, 14, 8, 12, {11, 10, 10}, std::vector<uint32_t>(12, 1024)});
+  std::vector<G1Affine> points(plan.chunk());
+  {
+    const Buffer powers(card, points.size() * sizeof(G1Affine));
+    cuda::make_powers(card, Fr::of(77777), points.size(), powers.at());
+    ASSAY_CUDA_CALL(cuMemcpyDtoH, points.data(), powers.at(), points.size() * sizeof(G1Affine));
+  }
+  assay_test::Draw draw(1);
+  double start = now_ms();
+  const auto run = assay_test::run_of(plan, assay_test::start_of(plan, draw, 255, 1 << 18));
+  if (!run) {
+    std::printf("{\"figure\":\"segment\",\"said\":\"a value left its range\"}\n");
+    return;
+  }
+  const double run_ms = now_ms() - start;
+  const auto memory = device.proof_kernels()->prepare(plan.bytes());
+  memory->set_powers(points);
+  double load[3], points_ms[3], prove[3];
+  size_t bytes = 0;
+  const uint64_t free_before = card->free_bytes();
+  for (int i = 0; i < 3; ++i) {
+    const auto nothing = [](uint32_t, uint32_t) {};
+    zk::SegmentRun own = *run;
+    start = now_ms();
+    zk::SegmentProver prover(plan, *memory, own);
+    load[i] = now_ms() - start;
+    start = now_ms();
+    prover.statement_points(nothing);
+    points_ms[i] = now_ms() - start;
+    start = now_ms();
+    std::vector<double> moments;
+    bytes = prover.prove(Hash{}, [&](uint32_t, uint32_t) { moments.push_back(now_ms() - start); }).size();
+    prove[i] = now_ms() - start;
+    if (i == 2 && std::getenv("MOMENTS") != nullptr)
+      for (const double moment : moments) std::fprintf(stderr, "%.2f\n", moment);
+  }
+  for (double* list : {load, points_ms, prove}) std::sort(list, list + 3);
+  std::printf("{\"figure\":\"segment\",\"links\":11,\"width\":1024,\"rows\":32,\"proof bytes\":%zu,\"host run ms\":%.0f,\"load ms\":%.1f,"
+              "\"points ms\":%.1f,\"prove ms\":%.1f,\"device MB\":%.0f}\n",
+              bytes, run_ms, load[1], points_ms[1], prove[1], static_cast<double>(free_before - card->free_bytes()) / 1e6);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -75,6 +120,7 @@ int main(int argc, char** argv) {
     const auto card = static_cast<cuda::CudaDevice&>(*device).shared_context();
     card->enter();
     time_sums(card, most);
+    time_segment(*device, card);
   }
   return found.devices.empty() ? 77 : 0;
 }

@@ -1,14 +1,17 @@
-// Compares what proofs are made of (docs/zk.md) on each GPU with the CPU, bit for bit: fields, points, sums of points. Sums too large for the CPU are
+// Compares what proofs are made of (docs/zk.md) on each GPU with the CPU, bit for bit: fields, points, sums of points, all that is done to lists, whole proofs. Sums too large for the CPU are
 // made of powers of a known τ, where they are one product. Without a GPU it says so and ends with 77.
 //   proofs_equal_cuda [--small]
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include "cpu/msm.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/zk/msm.hpp"
 #include "devices.hpp"
+#include "drawn_segment.hpp"
+#include "proof_memory_checks.hpp"
 
 using namespace assay;
 using cuda::Buffer;
@@ -240,6 +243,72 @@ void check_large(const Card& card, unsigned log2) {
   expect(msm.of_numbers(powers.at(), on_bits.at(), many) == generator_times(of_bits), name + ", bits");
 }
 
+void compare_commitments(zk::ProofMemory& cpu, zk::ProofMemory& gpu) {
+  const std::vector<G1Affine> points = some_points(1000, 9);
+  cpu.set_powers(points), gpu.set_powers(points);
+  uint64_t state = 3;
+  std::vector<Fr> scalars;
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < 1500; ++i) {
+    scalars.push_back(drawn_number<Fr>(state));
+    numbers.push_back(static_cast<int64_t>(drawn(state)) >> 40);
+  }
+  const auto committed = [&](zk::ProofMemory& memory) {
+    const zk::ListPtr some = memory.scalars(scalars), small = memory.numbers(numbers), none = memory.zeros(64);
+    const std::vector<zk::Slice> slices = {{some, 0, 1000}, {some, 500, 1000}, {small, 1, 999}, {small, 1400, 100}, all_of(none), {some, 0, 0}};
+    return memory.commit(slices);
+  };
+  expect(committed(cpu) == committed(gpu), "commitments");
+}
+
+assay_test::SegmentSizes drawn_sizes(assay_test::Draw& draw) {
+  const unsigned step_bits = draw.from(0, 2), batch_bits = draw.from(0, 2), h = draw.from(4, 7), activation = draw.from(0, 2);
+  std::vector<uint32_t> sizes;
+  for (unsigned i = draw.from(2, 5); i > 0; --i) sizes.push_back(draw.from(1, 6));
+  return {2 * draw.from(2, 5), step_bits, batch_bits, step_bits + batch_bits + draw.from(0, 2), draw.from(2, 7), h, h + draw.from(1, 3), activation,
+          activation + draw.from(0, 2), {draw.from(2, 5), draw.from(2, 5), draw.from(2, 5)}, sizes};
+}
+
+// Whole proofs, byte for byte: of plans of all shapes, and of two that a program has.
+void compare_proofs(const Card& card, Device& gpu, bool small) {
+  const auto host = make_cpu_device(std::max(1u, std::thread::hardware_concurrency()));
+  constexpr size_t kPowers = 1 << 14;
+  const Buffer powers(card, kPowers * sizeof(G1Affine));
+  uint64_t state = 5;
+  cuda::make_powers(card, drawn_number<Fr>(state), kPowers, powers.at());
+  const std::vector<G1Affine> points = received<G1Affine>(powers.at(), kPowers);
+  assay_test::Draw draw(1);
+  const auto compare_one = [&](const zk::ProofPlan& plan, const zk::SegmentRun& run, const std::string& name) {
+    std::vector<uint8_t> proofs[2];
+    for (Device* device : {host.get(), &gpu}) {
+      const auto memory = device->proof_kernels()->prepare(plan.bytes());
+      memory->set_powers(std::span(points).first(plan.chunk()));
+      proofs[device == &gpu] = assay_test::proof_of(plan, *memory, run);
+    }
+    expect(proofs[0] == proofs[1], name);
+  };
+  for (unsigned made = 0, tried = 0; made < (small ? 2u : 40u); ++tried) {
+    const zk::ProofPlan plan = assay_test::plan_of(drawn_sizes(draw));
+    const auto run = assay_test::run_of(plan, assay_test::start_of(plan, draw, 3, std::min(16, 1 << (plan.low_bits + 1))));
+    if (run) compare_one(plan, *run, "proof of plan " + std::to_string(tried)), ++made;
+  }
+  if (small) return;
+  for (const auto& sizes : {std::vector<uint32_t>{64, 128, 128, 10}, std::vector<uint32_t>{33, 100, 17, 70, 5}}) {
+    const zk::ProofPlan plan = assay_test::plan_of({14, 2, 3, 6, 26, 12, 14, 8, 12, {11, 10, 10}, sizes});
+    const auto run = assay_test::run_of(plan, assay_test::start_of(plan, draw, 255, 1 << 19));
+    expect(run.has_value(), "a run stays in its ranges");
+    if (run) compare_one(plan, *run, "proof of an MLP of " + std::to_string(sizes.size() - 1) + " links");
+  }
+}
+
+void compare_memories(Device& gpu, bool small) {
+  const auto host = make_cpu_device(std::max(1u, std::thread::hardware_concurrency()));
+  const auto a = host->proof_kernels()->prepare(1 << 20), b = gpu.proof_kernels()->prepare(1 << 20);
+  for (const unsigned log2 : {2u, 3u, 5u, 8u, 11u, 14u, 17u})
+    if (!small || log2 < 9) assay_test::MemoryChecks(*a, *b, expect).run(log2);
+  compare_commitments(*a, *b);
+}
+
 void compare(const Card& card, bool small) {
   card->enter();
   card->load_proofs();
@@ -271,6 +340,10 @@ int main(int argc, char** argv) {
   for (const auto& device : found.devices) {
     try {
       compare(static_cast<cuda::CudaDevice&>(*device).shared_context(), small);
+      compare_memories(*device, small);
+      std::printf("lists: %u passed, %u failed so far\n", passed, failed);
+      std::fflush(stdout);
+      compare_proofs(static_cast<cuda::CudaDevice&>(*device).shared_context(), *device, small);
     } catch (const EngineError& error) {
       expect(false, std::string("no error: ") + error.what());
     }

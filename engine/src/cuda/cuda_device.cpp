@@ -79,7 +79,7 @@ CUdeviceptr CudaKept::slot(uint32_t i) const {
 }
 
 CudaDevice::CudaDevice(CUdevice device, Context::Which which)
-    : context_(std::make_shared<Context>(device, which)), use_warpgroups_(context_->has_warpgroups()) {}
+    : context_(std::make_shared<Context>(device, which)), proof_(context_), use_warpgroups_(context_->has_warpgroups()) {}
 
 void CudaDevice::require(Precision precision) const {
   const std::vector<Precision> has = precisions();

@@ -7,6 +7,7 @@
 #include "probe/probe_kernels.hpp"
 #include "tree.hpp"
 #include "cuda/work/cuda_work.hpp"
+#include "cuda/zk/cuda_proof.hpp"
 
 namespace assay::cuda {
 
@@ -64,6 +65,7 @@ class CudaDevice final : public Device, public ProbeKernels {
   DeviceClaim claim() override;
   ProbeKernels* probe_kernels() override { return this; }
   work::WorkKernels* work_kernels() override;
+  zk::ProofKernels* proof_kernels() override { return &proof_; }
 
   std::unique_ptr<Kept> keep(const GemmSpec& spec, uint32_t slots) override;
   Hash gemm_round(Kept& kept, uint32_t slot, const Seed& seed, const std::atomic<bool>& stop) override;
@@ -102,6 +104,7 @@ class CudaDevice final : public Device, public ProbeKernels {
   void require(Precision precision) const;
 
   std::shared_ptr<const Context> context_;
+  CudaProof proof_;
   bool use_warpgroups_;
   uint32_t met_ = 0;  // what the meter of gemm_wgmma.cu says when all that is queued has run
   struct FmaRound {

@@ -18,9 +18,11 @@ ASSAY_EMBED(interpret)
 ASSAY_EMBED(limb_mma)
 ASSAY_EMBED(limb_text)
 ASSAY_EMBED(limb_wgmma)
+ASSAY_EMBED(lists)
 ASSAY_EMBED(msm)
 ASSAY_EMBED(powers)
 ASSAY_EMBED(scalar)
+ASSAY_EMBED(sums)
 ASSAY_EMBED(thin_product)
 ASSAY_EMBED(work)
 
@@ -38,7 +40,8 @@ KernelModule limb_mma_module() { return {assay_limb_mma, kLimbsByMma}; }
 const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text); }
 KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
 std::span<const KernelModule> proof_modules() {
-  static constexpr KernelModule kModules[] = {{assay_arithmetic, kArithmetic}, {assay_msm, kMsm}, {assay_powers, kPowers}};
+  static constexpr KernelModule kModules[] = {{assay_arithmetic, kArithmetic}, {assay_msm, kMsm}, {assay_powers, kPowers},
+                                              {assay_lists, kLists},           {assay_sums, kSums}};
   return kModules;
 }
 #else

@@ -1,0 +1,299 @@
+// See cuda_proof.hpp. Sums over cubes are in cuda_sums.cpp, sums of points in msm.cpp.
+#include "cuda_proof.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "cuda_list.hpp"
+#include "msm.hpp"
+
+namespace assay::cuda {
+namespace {
+
+// Coefficients that a thread takes of a polynomial.
+constexpr uint64_t kRowsEach = 32;
+// Tables of eq up to here are made factor by factor, larger ones of two.
+constexpr size_t kSmallEq = 8;
+
+CudaList& cuda_list(const zk::ListPtr& list) { return dynamic_cast<CudaList&>(*list); }
+
+class CudaProofMemory final : public zk::ProofMemory {
+ public:
+  explicit CudaProofMemory(const std::shared_ptr<const Context>& context)
+      : room_(std::make_shared<ListRoom>(context)), card_(*context), msm_(context) {}
+
+  zk::ListPtr numbers(std::span<const int64_t> values) override { return sent(values.data(), values.size(), true); }
+  zk::ListPtr scalars(std::span<const Fr> values) override { return sent(values.data(), values.size(), false); }
+
+  zk::ListPtr zeros(size_t count) override {
+    const auto list = made(count);
+    if (count > 0) ASSAY_CUDA_CALL(cuMemsetD32Async, list->memory.at(), 0u, count * sizeof(Fr) / 4, nullptr);
+    return list;
+  }
+
+  std::vector<Fr> read(const zk::Slice& from) override {
+    std::vector<Fr> values(from.count);
+    if (from.count == 0) return values;
+    card_.enter();
+    Source source = source_of(from);
+    const Taken converted(room_, source.is_numbers != 0 ? from.count * sizeof(Fr) : 0);
+    if (source.is_numbers != 0) {
+      over(from.count, "zk_convert", source, uint64_t{from.count}, converted.at());
+      source = converted.scalars();
+    }
+    ASSAY_CUDA_CALL(cuMemcpyDtoH, values.data(), reinterpret_cast<CUdeviceptr>(source.at), from.count * sizeof(Fr));
+    return values;
+  }
+
+  void place(const zk::ListPtr& into, size_t at, const zk::Slice& from) override {
+    const CUdeviceptr to = place_in(into, at, from.count);
+    over(from.count, "zk_convert", source_of(from), uint64_t{from.count}, to);
+  }
+
+  void set_powers(std::span<const G1Affine> powers) override {
+    card_.enter();
+    powers_ = Buffer();
+    powers_ = Buffer(room_->shared_context(), std::max<size_t>(1, powers.size()) * sizeof(G1Affine));
+    count_of_powers_ = powers.size();
+    if (!powers.empty()) ASSAY_CUDA_CALL(cuMemcpyHtoD, powers_.at(), powers.data(), powers.size() * sizeof(G1Affine));
+  }
+
+  std::vector<G1Affine> commit(std::span<const zk::Slice> slices) override {
+    card_.enter();
+    std::vector<G1Affine> points;
+    for (const zk::Slice& slice : slices) {
+      if (slice.count > count_of_powers_) throw std::out_of_range("more values than powers");
+      const Source source = source_of(slice);
+      const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(source.at);
+      const uint32_t count = static_cast<uint32_t>(slice.count);
+      points.push_back(source.is_numbers != 0 ? msm_.of_numbers(powers_.at(), at, count) : msm_.of_scalars(powers_.at(), at, count));
+    }
+    return points;
+  }
+
+  zk::ListPtr eqs(std::span<const Fr> point) override {
+    const size_t variables = point.size();
+    const auto list = made(size_t{1} << variables);
+    const Taken given(room_, (variables + 1) * sizeof(Fr));
+    if (variables > 0) ASSAY_CUDA_CALL(cuMemcpyHtoD, given.at(), point.data(), variables * sizeof(Fr));
+    eqs_at(given.at(), static_cast<uint32_t>(variables), list->memory.at());
+    return list;
+  }
+
+  zk::ListPtr repeated(const zk::Slice& from, size_t times) override {
+    const auto list = made(from.count * times);
+    over(list->size(), "zk_repeat", source_of(from), uint64_t{times}, uint64_t{list->size()}, list->memory.at());
+    return list;
+  }
+
+  Fr dot(const zk::Slice& a, const zk::Slice& b) override {
+    const uint64_t count = std::min(a.count, b.count);
+    card_.enter();
+    const uint32_t blocks = std::clamp(list_blocks(count / 8), 1u, 8 * card_.units());
+    const Taken each(room_, blocks * sizeof(Fr)), all(room_, sizeof(Fr));
+    card_.launch({"zk_dot", blocks, kListThreads}, source_of(a), source_of(b), count, each.at());
+    card_.launch({"zk_add_up", 1, kListThreads}, each.at(), blocks, all.at());
+    return one_at(all.at());
+  }
+
+  zk::ListPtr folded(const zk::Slice& from, size_t a, size_t b, size_t c, const zk::Slice& by) override {
+    if (from.count != a * b * c || by.count != b) throw std::logic_error("a list of another shape");
+    const auto list = made(a * c);
+    const uint64_t all = list->size(), wanted = uint64_t{card_.units()} * 1024;
+    if (all == 0) return list;
+    // Pieces of the middle axis, where there is too little to do for all units without.
+    const uint32_t pieces = static_cast<uint32_t>(std::clamp<uint64_t>(std::min<uint64_t>(wanted / all, b / 8), 1, 4096));
+    const Taken apart(room_, pieces > 1 ? pieces * all * sizeof(Fr) : 0);
+    const CUdeviceptr out = pieces > 1 ? apart.at() : list->memory.at();
+    card_.launch({"zk_fold_middle", list_blocks(all), kListThreads, 0, Where::main, pieces}, source_of(from), uint64_t{a}, uint64_t{b}, uint64_t{c},
+                 source_of(by), out);
+    if (pieces > 1) over(all, "zk_add_pieces", out, all, pieces, list->memory.at());
+    return list;
+  }
+
+  zk::ListPtr before_steps(const zk::Slice& base, const zk::Slice& column, size_t steps, size_t batch, const zk::Slice& by) override {
+    const uint64_t count = base.count;
+    if (column.count != steps * batch * count || by.count != steps * batch) throw std::logic_error("a list of another shape");
+    const auto list = made(steps * count);
+    if (list->size() == 0) return list;
+    over(list->size(), "zk_step_sums", source_of(column), uint64_t{steps}, uint64_t{batch}, count, source_of(by), list->memory.at());
+    over(count, "zk_before", source_of(base), uint64_t{steps}, count, list->memory.at());
+    return list;
+  }
+
+  zk::ListPtr inverse_sums(std::span<const zk::Slice> values, std::span<const zk::Part> parts) override {
+    const auto list = made(values[0].count);
+    Columns columns{};
+    for (size_t k = 0; k < values.size(); ++k) columns.column[k] = source_of(values[k]);
+    divide(list->size(), "zk_inverse_sums", columns, parts_of(parts, values.size()), uint64_t{list->size()}, list->memory.at());
+    return list;
+  }
+
+  zk::ListPtr quotients(const zk::Slice& above, const zk::Slice& below) override {
+    const auto list = made(below.count);
+    divide(list->size(), "zk_quotients", source_of(above), source_of(below), uint64_t{list->size()}, list->memory.at());
+    return list;
+  }
+
+  void add_times(const zk::ListPtr& into, size_t at, const zk::Slice& from, const Fr& factor) override {
+    const CUdeviceptr to = place_in(into, at, from.count);
+    over(from.count, "zk_add_times", to, source_of(from), factor, uint64_t{from.count});
+  }
+
+  std::unique_ptr<zk::Sums> sums(std::vector<zk::Sum> all) override {
+    card_.enter();
+    return cuda_sums(room_, std::move(all));
+  }
+
+  Fr at(const zk::ListPtr& poly, const Fr& x) override {
+    card_.enter();
+    return poly->size() == 0 ? Fr::zero() : horner(source_of(zk::all_of(poly)), poly->size(), x);
+  }
+
+  zk::ListPtr divided(const zk::ListPtr& poly, const Fr& x) override {
+    const auto list = made(poly->size());
+    divide_rows(source_of(zk::all_of(poly)), poly->size(), 1, x, list->memory.at());
+    return list;
+  }
+
+  void divided_by_power(const zk::ListPtr& f, size_t b, const Fr& x, zk::ListPtr& q, zk::ListPtr& g) override {
+    const auto quotient = made(f->size()), rest = made(b);
+    const Source source = source_of(zk::all_of(f));
+    divide_rows(source, f->size() / b, b, x, quotient->memory.at());
+    // What is left: the first row and x times the quotient's.
+    over(b, "zk_convert", source, uint64_t{b}, rest->memory.at());
+    over(b, "zk_add_times", rest->memory.at(), quotient->memory.scalars(), x, uint64_t{b});
+    q = quotient;
+    g = rest;
+  }
+
+  zk::ListPtr crossed(const zk::ListPtr& a, const zk::ListPtr& b) override {
+    const auto list = made(a->size());
+    const uint64_t count = a->size();
+    if (count > 0)
+      card_.launch({"zk_crossed", static_cast<uint32_t>(count), kListThreads}, source_of(zk::all_of(a)), source_of(zk::all_of(b)), count, list->memory.at());
+    return list;
+  }
+
+  zk::ListPtr reversed(const zk::ListPtr& poly) override {
+    const auto list = made(poly->size());
+    over(poly->size(), "zk_reverse", source_of(zk::all_of(poly)), uint64_t{poly->size()}, list->memory.at());
+    return list;
+  }
+
+ private:
+  std::shared_ptr<CudaList> made(size_t count, bool numbers = false) {
+    card_.enter();
+    return std::make_shared<CudaList>(room_, count, numbers);
+  }
+
+  zk::ListPtr sent(const void* values, size_t count, bool numbers) {
+    const auto list = made(count, numbers);
+    if (count > 0) ASSAY_CUDA_CALL(cuMemcpyHtoD, list->memory.at(), values, count * (numbers ? sizeof(int64_t) : sizeof(Fr)));
+    return list;
+  }
+
+  CUdeviceptr place_in(const zk::ListPtr& into, size_t at, size_t count) {
+    card_.enter();
+    CudaList& list = cuda_list(into);
+    if (list.is_numbers || at > list.size() || count > list.size() - at) throw std::out_of_range("no room in the list");
+    return list.memory.at(at * sizeof(Fr));
+  }
+
+  // A thread for each place.
+  template <typename... Arguments>
+  void over(uint64_t places, const char* kernel, const Arguments&... arguments) const {
+    if (places > 0) card_.launch({kernel, list_blocks(places), kListThreads}, arguments...);
+  }
+
+  // A thread for several places: an inverse is worth some 400 products.
+  template <typename... Arguments>
+  void divide(uint64_t places, const char* kernel, const Arguments&... arguments) const {
+    const uint64_t all = uint64_t{card_.units()} * 1024;
+    if (places > 0) card_.launch({kernel, list_blocks(std::clamp(places / 32, std::min(places, all), places)), kListThreads}, arguments...);
+  }
+
+  static Fr one_at(CUdeviceptr from) {
+    Fr value;
+    ASSAY_CUDA_CALL(cuMemcpyDtoH, &value, from, sizeof value);
+    return value;
+  }
+
+  void eqs_at(CUdeviceptr point, uint32_t variables, CUdeviceptr out) {
+    const uint64_t count = uint64_t{1} << variables;
+    if (variables <= kSmallEq) return over(count, "zk_eq", point, variables, out);
+    const uint32_t low = variables / 2, high = variables - low;
+    const Taken first(room_, sizeof(Fr) << high), second(room_, sizeof(Fr) << low);
+    eqs_at(point, high, first.at());
+    eqs_at(point + high * sizeof(Fr), low, second.at());
+    over(count, "zk_outer", first.at(), second.at(), low, count, out);
+  }
+
+  static Fr raised(const Fr& x, uint64_t exponent) {
+    Fr result = Fr::one(), base = x;
+    for (; exponent != 0; exponent /= 2, base = base * base)
+      if (exponent % 2 == 1) result = result * base;
+    return result;
+  }
+
+  // Pieces of a polynomial are the coefficients of a shorter one.
+  Fr horner(const Source& poly, uint64_t count, const Fr& x) {
+    const uint64_t pieces = (count + kRowsEach - 1) / kRowsEach;
+    const Taken values(room_, pieces * sizeof(Fr));
+    over(pieces, "zk_horner", poly, count, uint64_t{1}, kRowsEach, x, values.at());
+    return pieces == 1 ? one_at(values.at()) : horner(values.scalars(), pieces, raised(x, kRowsEach));
+  }
+
+  // The quotient at the end of each piece is the quotient of the pieces' values.
+  void divide_rows(const Source& from, uint64_t rows, uint64_t stride, const Fr& x, CUdeviceptr out) {
+    if (rows == 0) return;
+    const uint64_t pieces = (rows + kRowsEach - 1) / kRowsEach, none = 0;
+    if (pieces == 1) return over(stride, "zk_divide", from, rows, stride, kRowsEach, x, none, out);
+    const Taken values(room_, pieces * stride * sizeof(Fr)), carries(room_, pieces * stride * sizeof(Fr));
+    over(pieces * stride, "zk_horner", from, rows, stride, kRowsEach, x, values.at());
+    divide_rows(values.scalars(), pieces, stride, raised(x, kRowsEach), carries.at());
+    over(pieces * stride, "zk_divide", from, rows, stride, kRowsEach, x, carries.at(), out);
+  }
+
+  RoomPtr room_;
+  const Context& card_;
+  Msm msm_;
+  Buffer powers_;
+  size_t count_of_powers_ = 0;
+};
+
+}  // namespace
+
+Source source_of(const zk::Slice& slice) {
+  const CudaList& list = cuda_list(slice.list);
+  if (slice.at > list.size() || slice.count > list.size() - slice.at) throw std::out_of_range("part of a list that is not there");
+  const uint64_t offset = slice.at * (list.is_numbers ? sizeof(int64_t) : sizeof(Fr));
+  return {reinterpret_cast<const void*>(list.memory.at(offset)), list.is_numbers ? 1u : 0u};
+}
+
+Buffer ListRoom::take(uint64_t bytes) {
+  const uint64_t whole = std::max<uint64_t>(256, (bytes + 255) / 256 * 256);
+  if (auto found = free_.find(whole); found != free_.end() && !found->second.empty()) {
+    Buffer buffer = std::move(found->second.back());
+    found->second.pop_back();
+    return buffer;
+  }
+  try {
+    return Buffer(context_, whole);
+  } catch (const EngineError&) {
+    // What lies about in other sizes may be enough.
+    free_.clear();
+    return Buffer(context_, whole);
+  }
+}
+
+std::unique_ptr<zk::ProofMemory> CudaProof::prepare(uint64_t bytes) {
+  context_->enter();
+  context_->load_proofs();
+  const uint64_t free = context_->free_bytes();
+  if (bytes > free)
+    throw EngineError(ErrorCode::no_memory, "the proof needs " + std::to_string(bytes) + " bytes, " + std::to_string(free) + " are free");
+  return std::make_unique<CudaProofMemory>(context_);
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,31 @@
+// Scalars of lists, and sums over the threads of a block.
+#pragma once
+#include "list_shape.hpp"
+#include "zk_memory.cuh"
+
+namespace assay::cuda {
+
+__device__ __forceinline__ Fr scalar_of(int64_t number) {
+  const Fr size = Fr::of(number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number));
+  return number < 0 ? Fr::zero() - size : size;
+}
+
+__device__ __forceinline__ Fr value_at(const Source& from, uint64_t i) {
+  return from.is_numbers != 0 ? scalar_of(static_cast<const int64_t*>(from.at)[i]) : load(static_cast<const Fr*>(from.at) + i);
+}
+
+// Of all threads of a block of kListThreads, known to the first one.
+__device__ __forceinline__ Fr block_sum(Fr own, Fr* shared) {
+  __syncthreads();
+  shared[threadIdx.x] = own;
+  for (uint32_t step = kListThreads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x < step) {
+      own = own + shared[threadIdx.x + step];
+      shared[threadIdx.x] = own;
+    }
+  }
+  return own;
+}
+
+}  // namespace assay::cuda
