@@ -250,6 +250,12 @@ test("reputation: from rows alone; a conviction bars, work weighs a fifth at mos
 	assert.equal(reputationOf([row("checked"), row("lost")], 10, P).checkedInARow, 0);
 	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs - 1, P).isBarred, true);
 	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs, P).isBarred, false);
+	const some = reputationOf([row("checked"), row("paid"), row("paid"), row("lost")], 0, P);
+	assert.deepEqual(some.counts, { checked: 1, paid: 2, lost: 1, late: 0, declined: 0, convicted: 0 });
+	const weight = { jobWeightPpm: 200_000 };
+	assert.equal(drawWeightPpm(some, weight), 1_000_000 + Math.floor((200_000 * 2) / 14));
+	const late = { ...some, counts: { ...some.counts, late: 3 } };
+	assert.equal(drawWeightPpm(late, weight), 1_000_000 - Math.floor(200_000 / 17), "towards the plain weight");
 	assert.equal(drawWeightPpm(reputationOf([], 0, P), P), 1_000_000);
 	const many = Array.from({ length: 10_000 }, () => row("checked"));
 	const most = drawWeightPpm(reputationOf(many, 0, P), P);

@@ -51,6 +51,8 @@ test("a dispute counts as a conviction with a fraud file, and as a lost part wit
 		outcome(transitions.disputed(at, 0, { fraud, isProvable: fraud !== null, why: "" }));
 	assert.deepEqual(said("ff".repeat(32)), [["a", 0, 1, "convicted", 100]]);
 	assert.deepEqual(said(null), [["a", 0, 1, "lost", 100]]);
+	const told = transitions.disputed(at, 0, { fraud: null, isProvable: false, why: "x".repeat(600) }).events[0]!.detail;
+	assert.equal((told as { why: string }).why, "x".repeat(500), "no longer than that");
 });
 
 test("what is checked and paid is its provider's; a beat tells only what is new", () => {
@@ -58,9 +60,10 @@ test("what is checked and paid is its provider's; a beat tells only what is new"
 	assert.deepEqual(outcome(checked), [["a", 0, 1, "checked", 100]]);
 	const paid = transitions.settled(checked.record, 0, 1e6);
 	assert.deepEqual(outcome(paid), [["a", 0, 1, "paid", 100]]);
-	const beat = (done: number, metrics: readonly object[] = []) =>
-		kinds(transitions.beaten(ran(job(), 0), 0, { done, nowMs: 1, metrics, previews: [] }));
+	const beat = (done: number, metrics: readonly object[] = [], previews: readonly object[] = []) =>
+		kinds(transitions.beaten(ran(job(), 0), 0, { done, nowMs: 1, metrics, previews }));
 	assert.deepEqual(beat(0), []);
 	assert.deepEqual(beat(2), ["progress 0"]);
 	assert.deepEqual(beat(0, [{}]), ["metrics 0"]);
+	assert.deepEqual(beat(0, [], [{}]), ["preview 0"]);
 });

@@ -110,6 +110,15 @@ test("sampled: windows after the claim; answers are compared as they come; evide
 	assert.equal(judge(view(SAMPLED)).isChecked, false);
 });
 
+test("one audit that agrees is evidence, one that differs or is open is none; and it is asked for once", () => {
+	for (const method of [SAMPLED, OPTIMISTIC]) {
+		const { next, judge } = METHODS[method.name];
+		for (const agrees of [true, false, null])
+			assert.equal(judge(view(method, { audits: [audit(0, 100, agrees)] })).isChecked, agrees === true);
+		assert.deepEqual(next(view(method, { audits: [audit(0, 100)] }), never), [{ kind: "check" }]);
+	}
+});
+
 test("optimistic: nothing, but by chance, or when it came too fast", () => {
 	const { next, judge } = METHODS.optimistic;
 	assert.deepEqual(next(view(OPTIMISTIC), draws), []);
