@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -134,23 +135,45 @@ struct SnpCall {
   uint8_t version;
   uint64_t request, response, error;
 };
+struct SnpExtendedRequest {
+  SnpRequest request;
+  uint64_t certificates;
+  uint32_t size;
+};
 constexpr size_t kSnpReportBytes = 1184;
+// The kernel's own limit.
+constexpr size_t kSnpTableBytes = 0x4000;
+
+// What is wrong, or nothing.
+std::string ask_snp(int fd, unsigned long code, void* request, SnpResponse& response) {
+  response = {};
+  SnpCall call{1, reinterpret_cast<uint64_t>(request), reinterpret_cast<uint64_t>(&response), 0};
+  if (ioctl(fd, code, &call) != 0) return strerror(errno);
+  if (response.status != 0 || response.size != kSnpReportBytes) return "answered " + std::to_string(response.status);
+  return "";
+}
 
 void tell_snp(const uint8_t* data, const Teller& to) {
   const int fd = open(kSevGuest, O_RDWR | O_CLOEXEC);
   if (fd < 0) return to.say(std::string(kSevGuest) + ": " + strerror(errno));
-  SnpRequest request{};
-  std::copy_n(data, kDataBytes, request.data);
+  SnpExtendedRequest asked{};
+  std::copy_n(data, kDataBytes, asked.request.data);
+  std::vector<uint8_t> table(kSnpTableBytes);
+  asked.certificates = reinterpret_cast<uint64_t>(table.data());
+  asked.size = kSnpTableBytes;
   SnpResponse response{};
-  SnpCall call{1, reinterpret_cast<uint64_t>(&request), reinterpret_cast<uint64_t>(&response), 0};
-  const int result = ioctl(fd, _IOWR('S', 0, SnpCall), &call);
-  const std::string why = strerror(errno);
+  // With the certificates where the host hands them on. One that does not may refuse the call.
+  std::string why = ask_snp(fd, _IOWR('S', 2, SnpCall), &asked, response);
+  if (!why.empty()) {
+    table.clear();
+    why = ask_snp(fd, _IOWR('S', 0, SnpCall), &asked.request, response);
+  }
   close(fd);
-  if (result != 0 || response.status != 0 || response.size != kSnpReportBytes)
-    return to.say(std::string(kSevGuest) + ": SNP_GET_REPORT " + (result != 0 ? why : "answered " + std::to_string(response.status)));
+  if (!why.empty()) return to.say(std::string(kSevGuest) + ": SNP_GET_REPORT " + why);
   constexpr std::string_view provider = "sev_guest";
   to.tell(ReportPart::provider, {provider.begin(), provider.end()});
   to.tell(ReportPart::quote, {response.report, response.report + kSnpReportBytes});
+  if (std::any_of(table.begin(), table.end(), [](uint8_t byte) { return byte != 0; })) to.tell(ReportPart::certificates, table);
 }
 
 bool is_folder(const std::string& path) {

@@ -1,5 +1,6 @@
 // Judges a handful of files together, whatever they are: one thing to judge (a report, several reports of one round, a quote, Azure's or
 // dstack's evidence, a manifest) and what it needs beside it (certificates, manifests, OCSP answers, lists, collateral).
+import { openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
 import { verifyAzure } from "./azure/verify-azure.ts";
 import { type CollateralItem, readBundle } from "./collateral/bundle.ts";
@@ -51,10 +52,11 @@ export function verifyFiles(
 const LEVELS: readonly Level[] = ["none", "genuine", "measured", "hosted"];
 
 function verifyTogether(
-	files: readonly Uint8Array[],
+	given: readonly Uint8Array[],
 	question: FilesQuestion,
 	settings: AttestationSettings,
 ): FilesVerdict {
+	const files = given.flatMap(openTable);
 	const kinds = files.map(kindOfFile);
 	const of = (kind: FileKind): Uint8Array[] => files.filter((_, i) => kinds[i] === kind);
 	const failed = (detail: string): FilesVerdict => ({

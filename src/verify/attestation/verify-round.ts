@@ -4,6 +4,7 @@
 import { deviceKeyOf, reportDataOf, setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { AttestedDevice, AttestedGuest, AttestedLevel, Finding } from "../../protocol/probe/verdict.ts";
+import { openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
 import { certificatesIn } from "./bytes.ts";
 import type { CollateralEntry, CollateralItem } from "./collateral/bundle.ts";
@@ -140,8 +141,9 @@ function judgeGuest(
 		const [file = null] = of("Intel collateral");
 		return verifyQuote(quote, { ask: file === null ? "signed" : "tcb", reportData, collateral: file }, settings);
 	}
-	const [leaf = null, chain = null] =
-		certificates === null ? of("certificates") : [certificates, ...of("certificates")];
+	// What the host handed to its guest comes first.
+	const given = certificates === null ? [] : openTable(certificates);
+	const [leaf = null, chain = null] = [...given, ...of("certificates")];
 	const [crl = null] = of("revocation list");
 	if (leaf === null) return { ...NO_LEAF };
 	return verifySnp({ report: quote, leaf, chain, crl }, { product: null, reportData }, settings);
