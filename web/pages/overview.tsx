@@ -148,8 +148,13 @@ function ProbesPanel({
 								<li key={probe.id}>
 									<VerdictBadge state={probe.state === "done" ? probe.verdict : probe.state} code={probe.code} />
 									<Id id={probe.id} href={`/probes/${probe.id}`} label="Probe" />
-									<AttestedBadge of={probe.attestation} />
-									<span class="dim feed-what">{probe.state === "running" ? (progress.get(probe.id) ?? "") : ""}</span>
+									<span class="dim feed-what">
+										{probe.state === "running" ? (
+											(progress.get(probe.id) ?? "")
+										) : (
+											<AttestedBadge of={probe.attestation} />
+										)}
+									</span>
 									<Time atMs={probe.finishedAtMs ?? probe.startedAtMs} />
 								</li>
 							))}
