@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// The test runner's cheat codes that these tests use, and a few assertions, by the names of forge-std. Not

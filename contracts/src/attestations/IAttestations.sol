@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Quotes of Intel TDX guests, judged by the chain itself: docs/attestation.md, "On a chain". Nobody here decides but Intel: certificates,

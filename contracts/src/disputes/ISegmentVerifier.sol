@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// A verifier of zk proofs about one segment of a program. Disputes names its verifiers for ever when it is deployed; there are none yet.

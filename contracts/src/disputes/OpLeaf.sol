@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Reads one op of a program from its leaf, docs/work.md §6: strictly, from the first byte to the last. What a checker

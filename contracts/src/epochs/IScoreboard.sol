@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Root of a validator's report, with its count: keccak(0x02 ‖ u32 count ‖ tree root).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Groth16 over BN254 by the precompiles: e(A, B) = e(alpha, beta) · e(inputs, gamma) · e(C, delta). Strict in form. Anybody can write

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Whether a receipt of a zkVM is true: that a program, named by its image id or vkey, ran to its end and gave these public

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Who found a fault first. An accuser announces the hash of its name, the deed and a salt, and shows the proof in

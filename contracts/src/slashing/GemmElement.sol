@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// One element of C = A·Bᵀ modulo 2^16 from its seed alone: docs/hardware-proof.md §2 to §4,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Merkle paths of docs/hardware-proof.md §1's shape by keccak256: a last node without a neighbour is

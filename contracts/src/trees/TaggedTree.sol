@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: UNLICENSED
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
 /// Tagged SHA-256 and its trees, docs/hardware-proof.md §1: what engines commit to. By the precompile.
