@@ -100,8 +100,9 @@ bool Placing::can_pack(uint32_t n, const std::vector<uint32_t>& group) const {
   for (const uint32_t reader : readers_[n])
     if (!Grouping::can_be_kernel(ops_[reader]) || ops_[reader].code.turns > 0) return false;
   if (Grouping::can_be_kernel(ops_[group[0]])) return op.op == Operator::map && op.code.turns == 0 && count_of(op) >= options_.fewest_reals && op.dims.back() % 4 == 0;
+  if (group.size() > 1 || !is_product(op)) return false;
   const uint64_t tiles = uint64_t{op.dims[0]} * ((op.dims[1] + 127) / 128) * ((op.dims[2] + 127) / 128);
-  if (group.size() > 1 || !is_product(op) || op.dims[2] % 32 != 0 || op.operands[0].dims[2] > 4096 || tiles < options_.fewest_tiles / 4) return false;
+  if (op.dims[2] % 32 != 0 || op.operands[0].dims[2] > 4096 || tiles < options_.fewest_tiles / 4) return false;
   return packed_bytes(op.interval) == 1 && layout_of(op.operands[0]).count == 2 && layout_of(op.operands[1]).count <= 2;
 }
 
