@@ -263,7 +263,9 @@ std::vector<Value> MapEmitter::load_packed(const Instruction& one, const Input& 
     for (size_t i = 1; i < to.size(); ++i) names += ", " + to[i];
     for (const std::string& name : to)
       if (!outside.empty()) line("mov.b32 ", name, ", ", kind[0] == 'u' ? "0" : packed == 1 ? "0x80808080" : "0x80008000");
-    line(where, "ld.global.", to.size() > 1 ? "v" + std::to_string(to.size()) + "." : "", kind, " ", to.size() > 1 ? "{" + names + "}" : names, ", [", at, "]");
+    const bool is_one = to.size() == 1;
+    const char* width = is_one ? "" : to.size() == 2 ? "v2." : "v4.";
+    line(where, "ld.global.", width, kind, " ", is_one ? "" : "{", names, is_one ? "" : "}", ", [", at, "]");
   };
   for (size_t i = 0; i < count; i += each) {
     const std::vector<std::string> lows(words.begin() + static_cast<std::ptrdiff_t>(i), words.begin() + static_cast<std::ptrdiff_t>(i + each));
