@@ -2,7 +2,7 @@
 # Builds build/engine/<platform>/assay-engine with CMake and Ninja, or with g++ alone for the CPU alone.
 #   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize|--tsan] [--tests|--test NAME]… [--no-cuda]
 #   --sanitize, --tsan  into <platform>-sanitize (AddressSanitizer and UBSan) or <platform>-tsan
-#   --tests, --test     also the test programs and the benches, or one of them
+#   --tests, --test     also the test programs that need no card, or one program: a test or a bench
 # Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these alone, `tests` for a few of all kinds where no card is, `as75` for tests on
 #   a newer card that shall run the code of compute capability 7.5; ASSAY_JOBS parallel compilers; NVCC.
 set -euo pipefail

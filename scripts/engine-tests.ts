@@ -18,12 +18,16 @@ const BUILD = "engine and its tests, built";
 // What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
 const BUILDS =
 	"engine/build.sh --tests && engine/build.sh --sanitize --test maths_test --test work_test --test work_verdicts";
+/** They run on a card alone; a deep run sees that they compile. */
+const OF_CARDS = ["cpu_equals_cuda", "programs_equal_cuda", "proofs_equal_cuda", "bench", "work_bench", "proof_bench"];
 // A crash must be a crash, not an exit code that a test could take for one of the engine's own.
 // The search for leaks takes 4 s at each exit on arm64: it is done for two engines of the fuzzer, not for all.
 const SANITIZERS = ["UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1", "ASAN_OPTIONS=abort_on_error=1:detect_leaks="];
 
 /** `scale` multiplies the number of random cases: of each operator and type it is 10,000 in a deep run. */
 export function engineTasks(cwd: string, scale: number, limitMs?: number): EngineTask[] {
+	const isDeep = limitMs !== undefined;
+	const ofCards = `engine/build.sh ${OF_CARDS.map((name) => `--test ${name}`).join(" ")}`;
 	const built = `build/engine/linux-${process.arch}`;
 	const checked = `${built}-sanitize`;
 	// Of a real file system: direct I/O is tested there.
@@ -41,7 +45,7 @@ export function engineTasks(cwd: string, scale: number, limitMs?: number): Engin
 		...(limitMs === undefined ? {} : { limitMs }),
 	});
 	return [
-		{ name: BUILD, command: ["bash", "-c", BUILDS], isBuild: true },
+		{ name: BUILD, command: ["bash", "-c", isDeep ? `${BUILDS} && ${ofCards}` : BUILDS], isBuild: true },
 		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, "1", "1000", "vectors"], true),
 		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, half, "1", "vectors"]),
 		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, half, String(Number(half) + 1), "vectors"]),
