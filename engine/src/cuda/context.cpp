@@ -76,9 +76,11 @@ void Context::load_work(bool by_mma) const {
     load(thin_module());
     load(interpret_module());
     if (!has_warpgroups_) return;
-    load(limb_module());
-    // A narrow one asks for no more than its wide twin.
-    for (const char* kernel : kLimbs) allow(kernel, [](uint32_t a, uint32_t b) { return limb_shared_bytes(a, b, limb_tile_n(a, b)); });
+    for (const KernelModule& module : limb_modules()) {
+      load(module);
+      // A narrow one asks for no more than its wide twin.
+      for (const char* kernel : module.kernels) allow(kernel, [](uint32_t a, uint32_t b) { return limb_shared_bytes(a, b, limb_tile_n(a, b)); });
+    }
   });
   if (!by_mma) return;
   std::call_once(work_by_mma_, [&] {

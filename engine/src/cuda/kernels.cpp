@@ -18,6 +18,7 @@ ASSAY_EMBED(interpret)
 ASSAY_EMBED(limb_mma)
 ASSAY_EMBED(limb_text)
 ASSAY_EMBED(limb_wgmma)
+ASSAY_EMBED(limb_wgmma_unsigned)
 ASSAY_EMBED(lists)
 ASSAY_EMBED(msm)
 ASSAY_EMBED(powers)
@@ -35,7 +36,10 @@ std::span<const KernelModule> kernel_modules() {
 KernelModule warpgroup_module() { return {assay_gemm_wgmma, kWarpgroups}; }
 KernelModule work_module() { return {assay_work, kWork}; }
 KernelModule thin_module() { return {assay_thin_product, kThin}; }
-KernelModule limb_module() { return {assay_limb_wgmma, kLimbs}; }
+std::span<const KernelModule> limb_modules() {
+  static constexpr KernelModule kModules[] = {{assay_limb_wgmma, kLimbs}, {assay_limb_wgmma_unsigned, kUnsignedLimbs}};
+  return kModules;
+}
 KernelModule limb_mma_module() { return {assay_limb_mma, kLimbsByMma}; }
 const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text); }
 KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
@@ -49,7 +53,7 @@ std::span<const KernelModule> kernel_modules() { return {}; }
 KernelModule warpgroup_module() { return {}; }
 KernelModule work_module() { return {}; }
 KernelModule thin_module() { return {}; }
-KernelModule limb_module() { return {}; }
+std::span<const KernelModule> limb_modules() { return {}; }
 KernelModule limb_mma_module() { return {}; }
 const char* limb_text() { return ""; }
 KernelModule interpret_module() { return {}; }

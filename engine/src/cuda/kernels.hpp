@@ -18,8 +18,8 @@ inline constexpr const char* kWork[] = {"split_planes", "multiply_plain", "reduc
 // Bytes of an element of B; tiles of 8 rows of A.
 inline constexpr const char* kThin[] = {"thin_1_1", "thin_1_2", "thin_1_4", "thin_2_1", "thin_2_2", "thin_2_4"};
 // Planes of A and of B, and whether the top one is signed.
-inline constexpr const char* kLimbs[] = {"limb_1s_1s", "limb_1s_2s", "limb_2s_1s", "limb_2s_2s", "limb_1s_2u",
-                                         "limb_2u_1s", "limb_2s_2u", "limb_2u_2s", "limb_2u_2u", "limb_narrow_2s_2s"};
+inline constexpr const char* kLimbs[] = {"limb_1s_1s", "limb_1s_2s", "limb_2s_1s", "limb_2s_2s", "limb_narrow_2s_2s"};
+inline constexpr const char* kUnsignedLimbs[] = {"limb_1s_2u", "limb_2u_1s", "limb_2s_2u", "limb_2u_2s", "limb_2u_2u"};
 
 inline constexpr const char* kLimbsByMma[] = {"limb_mma_1s_1s", "limb_mma_1s_2s", "limb_mma_2s_1s", "limb_mma_2s_2s", "limb_mma_1s_2u",
                                               "limb_mma_2u_1s", "limb_mma_2s_2u", "limb_mma_2u_2s", "limb_mma_2u_2u"};
@@ -46,7 +46,7 @@ KernelModule limb_mma_module();
 std::span<const KernelModule> proof_modules();
 // For compute capability 9.0 alone.
 KernelModule warpgroup_module();
-KernelModule limb_module();
+std::span<const KernelModule> limb_modules();
 // limb_wgmma.cu as PTX, with markers where its sums are given to maps.
 const char* limb_text();
 

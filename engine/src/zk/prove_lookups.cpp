@@ -33,7 +33,10 @@ std::vector<LookupTerm> SegmentProver::lookup_terms() const {
     const bool is_last = plan_.is_last(l);
     const unsigned variables = plan_.place_bits() + plan_.size_bits(l + 1);
     LookupTerm forth{variables, 5, column(Column::helper, l), {all_of(z_[l]), column(Column::h, l), column(Column::low, l)}, {}};
-    if (!is_last) forth.values.insert(forth.values.end(), {column(Column::a, l), column(Column::m, l)});
+    if (!is_last) {
+      forth.values.push_back(column(Column::a, l));
+      forth.values.push_back(column(Column::m, l));
+    }
     Part rest = part(low, forth.values.size()), more = part(high, forth.values.size());
     Part value = part(is_last ? plan_.h_table() : plan_.relu_table(), forth.values.size());
     look_up(rest, beta_, {{2, one}});
