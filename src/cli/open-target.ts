@@ -1,17 +1,12 @@
-// From a target on the command line to a link: parses it, finds the engine, logs in. All commands that
+// From a target on the command line to a link (validator/probe/open-host.ts): parses it, asks for the password. All commands that
 // connect share its options.
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { type EngineBuild, findEngine, hostPlatform, type Platform } from "../engine/builds.ts";
-import { createLocalLink } from "../engine/links/create-local-link.ts";
-import { createSshLink } from "../engine/links/create-ssh-link.ts";
+import { type EngineBuild, findEngine, type Platform } from "../engine/builds.ts";
 import type { Link } from "../engine/links/link.ts";
 import { parseTarget, targetToText } from "../engine/links/parse-target.ts";
-import { realEnvironment } from "../platform/environment.ts";
 import { AssayError } from "../protocol/assay-error.ts";
-import { signerPath } from "../validator/probe/signer.ts";
+import { openHost } from "../validator/probe/open-host.ts";
 import type { CliIo } from "./command.ts";
 import { flag, group, number, text, usageError, type Values } from "./options.ts";
 
@@ -60,40 +55,22 @@ export function openTarget(
 	const target = parseTarget(named);
 	const name = targetToText(target);
 	const engineFor = (platform: Platform) => engineOf(platform, io);
+	const access = { env: io.env, engineArgs: args, engineFor };
 	if (target.kind === "local") {
 		if (values.identity !== undefined || values["ask-password"])
 			throw usageError("--identity and --ask-password are for ssh:// targets");
-		return {
-			name,
-			async open() {
-				if (values.engine !== undefined && !existsSync(values.engine))
-					throw new AssayError("ENGINE_MISSING", `there is no engine ${values.engine}`, {
-						hint: "Leave --engine out to use our own build.",
-					});
-				const path = values.engine ?? (await engineFor(hostPlatform())).path;
-				return createLocalLink({ command: path, args, env: io.env });
-			},
-		};
+		return { name, open: () => openHost(target, { ...access, engineFile: values.engine }) };
 	}
 	if (values.engine !== undefined) throw usageError("--engine is for local targets");
 	return {
 		name,
-		async open() {
-			const password = values["ask-password"] ? await askPassword(io, name) : io.env.ASSAY_SSH_PASSWORD;
-			return createSshLink(
-				{
-					target,
-					knownHostsFile: join(dirname(signerPath(io.env)), "known_hosts"),
-					clockUs: realEnvironment().clockUs,
-					env: io.env,
-					identityFile: values.identity,
-					password: password || undefined,
-					connectTimeoutMs: values.timeout && 1000 * values.timeout,
-					engineArgs: args,
-					onNote: (text) => io.err.write(`  note: ${text}\n`),
-				},
-				engineFor,
-			);
-		},
+		open: async () =>
+			openHost(target, {
+				...access,
+				identityFile: values.identity,
+				password: values["ask-password"] ? await askPassword(io, name) : io.env.ASSAY_SSH_PASSWORD,
+				connectTimeoutMs: values.timeout && 1000 * values.timeout,
+				onNote: (text) => io.err.write(`  note: ${text}\n`),
+			}),
 	};
 }
