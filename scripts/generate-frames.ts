@@ -46,6 +46,7 @@ const CPP: Partial<Record<FieldType, readonly [type: string, start: string]>> = 
 	rootBytes: ["std::vector<uint8_t>", ""],
 	reportBytes: ["std::vector<uint8_t>", ""],
 	planBytes: ["std::vector<uint8_t>", ""],
+	pointBytes: ["std::vector<uint8_t>", ""],
 	attestWhat: ["uint8_t", " = 0"],
 	reportPart: ["uint8_t", " = 0"],
 };

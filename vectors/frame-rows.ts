@@ -112,6 +112,18 @@ const toEngine: readonly Good[] = [
 	[0x18, "give", u32("session", 14), u16("number", 66), u64("offset", 2 ** 33 + 64), raw("bytes", "00ff")],
 	[0x19, "commit", u32("session", 14), u32("firstStep", 2 ** 32 - 1), hash("seed")],
 	[0x1a, "prove", u32("session", 14), hash("statement")],
+	[
+		0x1b,
+		"evaluate",
+		u32("session", 13),
+		u16("tensor", 3),
+		u16("reading", 1),
+		u32("columns", 785),
+		u32("shift", 3),
+		u32("add", 256),
+		u32("most", 2047),
+		raw("point", "00".repeat(31) + "07"),
+	],
 ];
 const toVerifier: readonly Good[] = [
 	[0x80, "ready", magic, u16("version", 3), text("engineVersion", "0.1.0+é")],

@@ -2,6 +2,7 @@
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
 import { GIVEN, type OpenProveSession } from "../../src/engine/client/open-prove-session.ts";
+import type { OpenWorkSession } from "../../src/engine/client/work-session.ts";
 import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
@@ -9,14 +10,24 @@ import type { ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { encodePlan } from "../../src/work/plan/encode-plan.ts";
 import type { Start } from "../../vectors/naive-plan.ts";
 
-export async function startProver(): Promise<{ readonly open: OpenProveSession; close(): Promise<void> }> {
+export interface Prover {
+	readonly open: OpenProveSession;
+	readonly openWork: OpenWorkSession;
+	close(): Promise<void>;
+}
+
+export async function startProver(): Promise<Prover> {
 	const { clockUs, randomBytes } = realEnvironment();
 	const { path: command } = await findEngine(hostPlatform());
 	const link = await createLocalLink({ command, args: ["--no-disk", "--work"], env: process.env });
 	const engine = await createEngineClient(link, { clockUs, readyDeadlineMs: 60_000, randomBytes });
 	const { devices } = await engine.hello({ deadlineMs: 60_000 });
 	const device = devices.findIndex(({ kind }) => kind === "cpu");
-	return { open: (proof) => engine.openProof({ ...proof, device }), close: () => engine.close() };
+	return {
+		open: (proof) => engine.openProof({ ...proof, device }),
+		openWork: (work) => engine.openWork({ ...work, device }),
+		close: () => engine.close(),
+	};
 }
 
 export const littleEndian = (list: readonly number[], type: "i16" | "i32"): Uint8Array => {

@@ -1,5 +1,6 @@
 // A small MLP by exact SGD, trained on the reference machine, and what a proof of one of its segments is made of.
 import type { OpenProveSession } from "../../src/engine/client/open-prove-session.ts";
+import type { OpenWorkSession } from "../../src/engine/client/work-session.ts";
 import { type ProvenSegment, proveSegment } from "../../src/provider/proofs/prove-segment.ts";
 import { devCommit } from "../../src/verify/zk/segment.test-kit.ts";
 import type { ProverPowers } from "../../src/verify/zk/srs.ts";
@@ -50,7 +51,7 @@ export async function proveByEngine(
 	{ program, states, ...data }: Trained,
 	segment: number,
 	chunkBits: number,
-	by: { readonly open: OpenProveSession; readonly powers: ProverPowers },
+	by: { readonly open: OpenProveSession; readonly openWork: OpenWorkSession; readonly powers: ProverPowers },
 ): Promise<ProvenSegment> {
 	const of = {
 		...{ program, plan: compilePlan(program, chunkBits) as ZkPlan, seed: SEED, segment, chainId: 0n, job: 0n, ...data },

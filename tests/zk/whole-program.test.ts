@@ -8,8 +8,9 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
+import { bindByEngine } from "../../src/provider/proofs/bind-by-engine.ts";
 import { bindBytes } from "../../src/verify/zk/bind-bytes.ts";
-import { encodeProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
+import { encodeProofFile, openProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../src/verify/zk/srs.ts";
 import { gapBetween } from "../../src/verify/zk/statement.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
@@ -31,7 +32,7 @@ const powers = isDevAllowed
 const engine = await startProver();
 after(() => engine.close());
 const run = trained(2);
-const by = { open: engine.open, powers };
+const by = { ...engine, powers };
 const proofs = [await proveByEngine(run, 1, CHUNK_BITS, by), await proveByEngine(run, 2, CHUNK_BITS, by)];
 const files = proofs.map(({ file }) => file);
 const codeOf = (verdict: ProofVerdict) => (verdict.status === "valid" ? "valid" : verdict.code);
@@ -61,7 +62,7 @@ test(`two segments, proven over ${isDevAllowed ? "powers of a known τ: no power
 
 test("the engine's proof of a segment is the reference prover's, byte for byte", async () => {
 	const known = encodeProofFile(run.program, CHUNK_BITS, proveTrained(run, 1, CHUNK_BITS));
-	const { file } = await proveByEngine(run, 1, CHUNK_BITS, { open: engine.open, powers: DEV_POWERS });
+	const { file } = await proveByEngine(run, 1, CHUNK_BITS, { ...engine, powers: DEV_POWERS });
 	assert.equal(bytesToHex(file), bytesToHex(known));
 });
 
@@ -188,3 +189,29 @@ async function assay(...args: string[]) {
 	const io = { out: stream("out"), err: stream("err"), env: {}, cwd, interrupted: new AbortController().signal };
 	return { code: await runCommand(args, io), ...said };
 }
+
+test("an engine that compares the bytes finds what TypeScript finds", async () => {
+	const opened = openProofFile(files[0]!, { isDevAllowed });
+	assert.ok(opened.status === "valid");
+	const [before, after] = run.states.map(({ weights }) => weights.map((one) => Int32Array.from(one, Number)));
+	const right = { features: run.features, labels: run.labels, before: before!, after: after! };
+	const changes: Readonly<Record<string, Partial<typeof right>>> = {
+		"nothing changed": {},
+		"a feature": { features: run.features.with(30, run.features[30]! ^ 8) },
+		"a label": { labels: run.labels.with(7, 1 - run.labels[7]!) },
+		"a label that is no class": { labels: run.labels.with(7, 2) },
+		"a weight at the start": { before: before!.with(1, before![1]!.with(0, before![1]![0]! + 1)) },
+		"a weight at the end": { after: after!.with(0, after![0]!.with(3, after![0]![3]! - 1)) },
+	};
+	for (const [name, change] of Object.entries(changes)) {
+		const held = { ...right, ...change };
+		const here = verifyProofFile(files[0]!, { isDevAllowed }, () => ({ ...held, data: held }));
+		const bytes = {
+			data: [elementsToBytes(held.features), elementsToBytes(held.labels)] as const,
+			...{ before: held.before.map(elementsToBytes), after: held.after.map(elementsToBytes) },
+		};
+		const there = await bindByEngine(opened, bytes, { open: engine.openWork, device: 0 });
+		assert.equal(there?.code ?? "valid", codeOf(here), name);
+		assert.equal(there === null, name === "nothing changed");
+	}
+});

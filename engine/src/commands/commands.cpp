@@ -65,6 +65,7 @@ void run_command(Server& server, const Frame& frame, const WorkSettings& work, G
     case Kind::save: return run(save_command, server, frame);
     case Kind::seed: return run(seed_command, server, frame);
     case Kind::fetch: return run(fetch_command, server, frame);
+    case Kind::evaluate: return run(evaluate_command, server, frame);
     case Kind::trace: return run(trace_command, server, frame);
     case Kind::ask: return run(ask_command, server, frame);
     case Kind::prover: {

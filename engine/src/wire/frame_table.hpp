@@ -45,6 +45,7 @@ enum class Kind : uint8_t {
   give = 0x18,
   commit = 0x19,
   prove = 0x1A,
+  evaluate = 0x1B,
   ready = 0x80,
   claim = 0x81,
   root = 0x82,
@@ -315,6 +316,16 @@ struct ProveRequest {
   uint32_t session = 0;
   Hash statement{};
   static void visit(auto& self, auto& to) { to(self.session, self.statement); }
+};
+
+struct EvaluateRequest {
+  static constexpr Kind kKind = Kind::evaluate;
+  static constexpr char kFields[] = "session tensor reading columns shift add most point";
+  uint32_t session = 0;
+  uint16_t tensor = 0, reading = 0;
+  uint32_t columns = 0, shift = 0, add = 0, most = 0;
+  std::vector<uint8_t> point;
+  static void visit(auto& self, auto& to) { to(self.session, self.tensor, self.reading, self.columns, self.shift, self.add, self.most, Rest{self.point, 0, 2048}); }
 };
 
 struct ReadyReply {

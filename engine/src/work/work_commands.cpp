@@ -132,6 +132,26 @@ void fetch_command(Server& server, uint32_t id, const FetchRequest& asked) {
   });
 }
 
+void evaluate_command(Server& server, uint32_t id, const EvaluateRequest& asked) {
+  constexpr size_t kScalarBytes = 32;
+  if (asked.point.size() % kScalarBytes != 0 || asked.reading > static_cast<uint16_t>(zk::Reading::classes))
+    throw EngineError(ErrorCode::bad_request, "no such reading, or a point that is no list of scalars");
+  submit_work(server, id, asked.session, [&server, asked](WorkSession& session, Request& request) {
+    std::vector<Fr> point(asked.point.size() / kScalarBytes);
+    for (size_t i = 0; i < point.size(); ++i)
+      if (!Fr::from_bytes(asked.point.data() + i * kScalarBytes, point[i])) throw EngineError(ErrorCode::bad_request, "a scalar is not below the order");
+    zk::Evaluation what;
+    what.reading = static_cast<zk::Reading>(asked.reading);
+    what.columns = asked.columns;
+    what.shift = asked.shift, what.add = asked.add, what.most = asked.most;
+    what.point = point;
+    std::vector<uint8_t> value(kScalarBytes);
+    session.evaluate(asked.tensor, what, request.stop).to_bytes(value.data());
+    server.send(request.id, BytesReply{std::move(value)});
+    return done(1, false);
+  });
+}
+
 void trace_command(Server& server, uint32_t id, const TraceRequest& asked) {
   submit_work(server, id, asked.session, [&server, asked](WorkSession& session, Request& request) {
     const auto ops = static_cast<uint32_t>(session.program().ops(asked.segment == 0 ? work::Phase::init : work::Phase::step).size());

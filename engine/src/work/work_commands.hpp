@@ -18,6 +18,7 @@ void load_command(Server& server, uint32_t id, const LoadRequest& asked);
 void run_segments_command(Server& server, uint32_t id, const RunRequest& asked);
 void save_command(Server& server, uint32_t id, const SaveRequest& asked);
 void seed_command(Server& server, uint32_t id, const SeedRequest& asked);
+void evaluate_command(Server& server, uint32_t id, const EvaluateRequest& asked);
 void fetch_command(Server& server, uint32_t id, const FetchRequest& asked);
 void trace_command(Server& server, uint32_t id, const TraceRequest& asked);
 void ask_command(Server& server, uint32_t id, const AskRequest& asked);

@@ -157,6 +157,14 @@ void WorkSession::fetch(uint32_t tensor, uint64_t offset, uint64_t length, const
   }
 }
 
+Fr WorkSession::evaluate(uint32_t tensor, zk::Evaluation what, const std::atomic<bool>& stop) {
+  const Tensor& of = named(tensor);
+  check_holds(tensor);
+  what.element_bytes = static_cast<unsigned>(bytes_of(of.type));
+  what.elements = bytes_of_tensor(of) / what.element_bytes;
+  return zk::evaluate(what, [&](uint64_t offset, std::span<uint8_t> bytes) { runner_->read(tensor, offset, bytes); }, stop);
+}
+
 std::vector<Root> WorkSession::save_as(std::vector<Root> roots) {
   if (store_ == nullptr) throw EngineError(ErrorCode::unsupported, "this engine was started without --store");
   BlobStore::Saving saving(*store_);

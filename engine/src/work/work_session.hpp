@@ -7,6 +7,7 @@
 #include "server/session.hpp"
 #include "work/blob_store.hpp"
 #include "work/runner.hpp"
+#include "zk/evaluate.hpp"
 
 namespace assay::work {
 
@@ -36,6 +37,9 @@ class WorkSession final : public SessionContent {
   void load(uint32_t tensor, const Root& root);
   // Both in pieces of at most 1 MiB.
   void fetch(uint32_t tensor, uint64_t offset, uint64_t length, const std::function<void(std::vector<uint8_t> piece)>& give);
+
+  // A tensor as a polynomial at a point: docs/zk.md §6. Its element type and their number are the session's own.
+  Fr evaluate(uint32_t tensor, zk::Evaluation what, const std::atomic<bool>& stop);
 
   // State tensors, then results, each in the order of the program.
   std::span<const uint32_t> kept() const { return kept_; }

@@ -132,7 +132,7 @@ export async function proveJob(path: string, values: ProveValues, io: CliIo): Pr
 					...{ chainId: run.claim.chainId, job: run.claim.job, before: before.weights, after: after.weights },
 				},
 				{
-					...{ open: engine.openProof, device: engine.device, powers, signal: io.interrupted },
+					...{ open: engine.openProof, openWork: engine.open, device: engine.device, powers, signal: io.interrupted },
 					onProgress: (done, total) =>
 						line.update(`  segment ${segment} (${i + 1} of ${segments.length}): ${done} of ${total} parts`),
 				},

@@ -1,11 +1,13 @@
 // Sessions of exact programs over an engine's frames (engine/FRAMES.md, "Programs"). What the engine says is taken in the one order that
 // the page allows; anything else is a violation and ends the link. Whether roots and leaves are true is judged elsewhere.
 import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Code, codes } from "../../protocol/codes.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { decodeProgram } from "../../work/program/decode.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import type { Program, TensorKind } from "../../work/program/shapes.ts";
+import { READINGS, type TensorQuestion } from "../../work/trace/evaluate-tensor.ts";
 import { LEAF_BYTES } from "../../work/trace/tensor-tree.ts";
 import { ERROR_CODE, HASH_BYTES, MAX_PLACES, REST, type Reply, type Request } from "../wire/frame-table.ts";
 import { type Conversation, type ReplyHandler, violation } from "./conversation.ts";
@@ -198,6 +200,24 @@ class EngineWorkSession implements WorkSession {
 		const handler = counting("bytes", Math.ceil(length / most), take);
 		await this.request({ kind: "fetch", session: this.session, tensor, offset, length }, handler);
 		return bytes;
+	}
+
+	async evaluate(tensor: number, { reading, point, ...rule }: TensorQuestion): Promise<bigint> {
+		const values: bigint[] = [];
+		const handler = counting("bytes", 1, ({ bytes }) => {
+			if (bytes.length !== 32) throw violation("a scalar of another length");
+			values.push(BigInt(`0x${bytesToHex(bytes)}`));
+		});
+		const asked = {
+			reading: READINGS.indexOf(reading),
+			columns: rule.columns,
+			shift: rule.shift,
+			add: rule.add,
+			most: rule.most,
+			point: hexToBytes(point.map((one) => one.toString(16).padStart(64, "0")).join(""))!,
+		};
+		await this.request({ kind: "evaluate", session: this.session, tensor, ...asked }, handler);
+		return values[0]!;
 	}
 
 	async trace(segment: number, onOp: (step: number, op: number, root: Uint8Array) => void): Promise<void> {

@@ -16,6 +16,7 @@ import { orThrow } from "../../work/program/fault.ts";
 import { openProgram } from "../../work/program/open-program.ts";
 import { createMachine, type Machine } from "../../work/program/run-program.ts";
 import { lastSegment, type Op, type TensorKind } from "../../work/program/shapes.ts";
+import { evaluateTensor, type TensorQuestion } from "../../work/trace/evaluate-tensor.ts";
 import { LEAF_BYTES, tensorRoot, tensorTree } from "../../work/trace/tensor-tree.ts";
 import type {
 	LeafPlace,
@@ -177,6 +178,10 @@ class ToySession implements WorkSession {
 		if (length < 1 || offset + length > whole.length)
 			throw wrong("TENSOR_SIZE", `${length} bytes from ${offset} on, of ${whole.length}`);
 		return whole.slice(offset, offset + length);
+	}
+
+	async evaluate(tensor: number, question: TensorQuestion): Promise<bigint> {
+		return evaluateTensor(question, this.elements(tensor));
 	}
 
 	async trace(segment: number, onOp: (step: number, op: number, root: Uint8Array) => void): Promise<void> {

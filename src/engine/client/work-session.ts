@@ -3,6 +3,7 @@
 //
 // A session stands at a segment: the one that comes next. It stands at 0 from the start; RUN and TRACE move it on. Elsewhere it gets by
 // every state tensor written or loaded anew, and RUN, TRACE or ASK with the number of the segment that state belongs to.
+import type { TensorQuestion } from "../../work/trace/evaluate-tensor.ts";
 import type { ShownLeaf } from "../../work/trace/judge.ts";
 
 export type { ShownLeaf };
@@ -74,6 +75,8 @@ export interface WorkSession {
 	/** State and results as they are now. */
 	save(): Promise<void>;
 	fetch(tensor: number, offset: number, length: number): Promise<Uint8Array>;
+	/** What the tensor is, as a polynomial at a point, docs/zk.md §6. */
+	evaluate(tensor: number, question: TensorQuestion): Promise<bigint>;
 	/** Runs the segment where the session stands; the root of every op's output, in order. */
 	trace(segment: number, onOp: (step: number, op: number, root: Uint8Array) => void): Promise<void>;
 	/**

@@ -57,6 +57,8 @@ export const REST = {
 	rootBytes: { is: "bytes", min: 0, max: 128 << 10 },
 	reportBytes: { is: "bytes", min: 1, max: 64 << 10 },
 	planBytes: { is: "bytes", min: 1, max: 4 << 10 },
+	/** Scalars, 32 bytes each. */
+	pointBytes: { is: "bytes", min: 0, max: 2 << 10 },
 } as const;
 
 /**
@@ -88,6 +90,7 @@ export interface FieldValues {
 	rootBytes: Uint8Array;
 	reportBytes: Uint8Array;
 	planBytes: Uint8Array;
+	pointBytes: Uint8Array;
 	attestWhat: AttestWhat;
 	reportPart: ReportPart;
 }
@@ -214,6 +217,20 @@ export const REQUESTS = {
 		kind: 0x1a,
 		fields: { session: "u32", statement: "hash" },
 		says: "PROGRESS, BYTES of 1 MiB each, the last one what is left, DONE",
+	},
+	evaluate: {
+		kind: 0x1b,
+		fields: {
+			session: "u32",
+			tensor: "u16",
+			reading: "u16",
+			columns: "u32",
+			shift: "u32",
+			add: "u32",
+			most: "u32",
+			point: "pointBytes",
+		},
+		says: "BYTES × 1 (a scalar), DONE",
 	},
 } as const satisfies Record<string, FrameShape>;
 

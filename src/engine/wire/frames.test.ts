@@ -87,6 +87,17 @@ const requests: Request[] = [
 	{ kind: "give", session: 10, number: 66, offset: 2 ** 40, bytes: bytes(640) },
 	{ kind: "commit", session: 10, firstStep: 2 ** 32 - 1, seed: bytes(32) },
 	{ kind: "prove", session: 10, statement: bytes(32) },
+	{
+		kind: "evaluate",
+		session: 10,
+		tensor: 2,
+		reading: 1,
+		columns: 785,
+		shift: 3,
+		add: 256,
+		most: 2047,
+		point: bytes(64),
+	},
 	{ kind: "ask", session: 9, segment: 17, step: 3, op: 65_534, places: [{ round: 255, index: 2 ** 32 - 1 }] },
 ];
 const replies: Reply[] = [

@@ -174,6 +174,7 @@ const CODECS: { readonly [T in FieldType]: Codec<T extends keyof FieldValues ? F
 	rootBytes: bytes(REST.rootBytes),
 	reportBytes: bytes(REST.reportBytes),
 	planBytes: bytes(REST.planBytes),
+	pointBytes: bytes(REST.pointBytes),
 	attestWhat: word(ATTEST_WHATS, "what"),
 	reportPart: word(REPORT_PARTS, "part"),
 	magic: {

@@ -1,10 +1,11 @@
 // Proves one segment of a training run, docs/zk.md: the engine commits and proves, the statement is made here, and nothing is handed out that the verifier does not accept together with the
 // bytes it is about.
 import { GIVEN, type OpenProveSession } from "../../engine/client/open-prove-session.ts";
+import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
-import { encodeProofFile, verifyProofFile } from "../../verify/zk/proof-file.ts";
+import { encodeProofFile, openProofFile } from "../../verify/zk/proof-file.ts";
 import type { ProverPowers } from "../../verify/zk/srs.ts";
 import { type SegmentStatement, statementHash } from "../../verify/zk/statement.ts";
 import { type Elements, elementsToBytes } from "../../work/operators/tensor-type.ts";
@@ -14,6 +15,7 @@ import { enteringOf } from "../../work/plan/entering.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
+import { bindByEngine } from "./bind-by-engine.ts";
 
 export interface SegmentToProve {
 	readonly program: Program;
@@ -34,6 +36,8 @@ export interface SegmentToProve {
 
 export interface ProveWith {
 	readonly open: OpenProveSession;
+	/** Of the same engine: compares the bytes. */
+	readonly openWork: OpenWorkSession;
 	readonly device: number;
 	readonly powers: ProverPowers;
 	readonly signal?: AbortSignal;
@@ -101,14 +105,17 @@ export async function proveSegment(of: SegmentToProve, by: ProveWith): Promise<P
 		const proof = await session.prove({ statement: statementHash(statement), signal, onProgress });
 		if (proof === null) return null;
 		const file = encodeProofFile(program, plan.chunkBits, { statement, proof });
-		const verdict = verifyProofFile(file, { isDevAllowed: isDev }, () => ({
-			data: { features, labels },
-			before,
-			after,
-		}));
-		if (verdict.status === "invalid")
-			throw new AssayError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`, {
-				hint: codes[verdict.code].hint,
+		const opened = openProofFile(file, { isDevAllowed: isDev });
+		const held = {
+			data: [elementsToBytes(features), elementsToBytes(labels)] as const,
+			before: before.map(elementsToBytes),
+			after: after.map(elementsToBytes),
+		};
+		const fault =
+			opened.status === "invalid" ? opened : await bindByEngine(opened, held, { open: by.openWork, device: by.device });
+		if (fault !== null)
+			throw new AssayError(fault.code, `the engine's own proof is refused: ${fault.detail}`, {
+				hint: codes[fault.code].hint,
 			});
 		return { statement, proof, file };
 	} finally {

@@ -14,9 +14,9 @@ import { compilePlan, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import { openProgram } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";
-import { bindBytes, type HeldBytes } from "./bind-bytes.ts";
+import { type ByteFault, bindBytes, type HeldBytes } from "./bind-bytes.ts";
 import { type SegmentStatement, statementShape } from "./statement.ts";
-import { verifySegment } from "./verify-segment.ts";
+import { type ByteClaims, verifySegment } from "./verify-segment.ts";
 
 const PROOF_FORMAT = "assay-zk";
 
@@ -45,28 +45,37 @@ export function encodeProofFile(
 	return encodeContainer(envelope, attachments);
 }
 
+const BOUND_NAMES = ["data", "before", "after"] as const;
+type BoundName = (typeof BOUND_NAMES)[number];
+
 export type ProofVerdict =
 	| {
 			readonly status: "valid";
 			readonly statement: SegmentStatement;
 			readonly plan: ZkPlan;
 			/** Which bytes were compared: without all three, nobody knows whose weights and data the commitments are of. */
-			readonly bound: readonly ("data" | "before" | "after")[];
+			readonly bound: readonly BoundName[];
 			/** Over powers of a known τ: proves nothing to anybody. */
 			readonly isDev: boolean;
 	  }
 	| { readonly status: "invalid"; readonly code: Code; readonly detail: string };
 
-const invalid = (code: Code, detail: string): ProofVerdict => ({ status: "invalid", code, detail });
+type Refused = Extract<ProofVerdict, { status: "invalid" }>;
+const invalid = (code: Code, detail: string): Refused => ({ status: "invalid", code, detail });
 
 type File = Container<Typed<typeof shape>>;
 
-/** `held`: what of the bytes is at hand, once it is known which program they belong to. Never throws for what a file says. */
-export function verifyProofFile(
-	file: Uint8Array,
-	settings: { readonly isDevAllowed: boolean },
-	held: (program: Program, statement: SegmentStatement) => HeldBytes = () => ({}),
-): ProofVerdict {
+/** A valid proof, about commitments; whose they are shows who compares bytes. */
+export interface OpenedProof {
+	readonly status: "valid";
+	readonly program: Program;
+	readonly plan: ZkPlan;
+	readonly statement: SegmentStatement;
+	readonly claims: ByteClaims;
+}
+
+/** Never throws for what a file says. */
+export function openProofFile(file: Uint8Array, settings: { readonly isDevAllowed: boolean }): OpenedProof | Refused {
 	const decoded = decodeContainer(file, shape);
 	if (!decoded.ok) return invalid(decoded.code, `${decoded.where}: ${decoded.detail}`);
 	const { envelope, attachments }: File = decoded.evidence;
@@ -81,9 +90,29 @@ export function verifyProofFile(
 	if ("code" in plan) return invalid("PROOF_STATEMENT", plan.message);
 	const verdict = verifySegment(plan, statement, proof, settings);
 	if (verdict.status === "invalid") return verdict;
-	const bytesHeld = held(program, statement);
-	const fault = bindBytes(program, plan, statement, verdict.bytes, bytesHeld);
+	return { status: "valid", program, plan, statement, claims: verdict.bytes };
+}
+
+/** With the bytes that were compared, and what was found in them. */
+export function proofVerdict(
+	{ statement, plan }: OpenedProof,
+	fault: ByteFault | null,
+	held: { readonly [name in BoundName]?: unknown },
+): ProofVerdict {
 	if (fault !== null) return invalid(fault.code, fault.detail);
-	const bound = (["data", "before", "after"] as const).filter((name) => bytesHeld[name] !== undefined);
+	const bound = BOUND_NAMES.filter((name) => held[name] !== undefined);
 	return { status: "valid", statement, plan, bound, isDev: statement.srs === "dev" };
+}
+
+/** `held`: what of the bytes is at hand, once it is known which program they belong to. */
+export function verifyProofFile(
+	file: Uint8Array,
+	settings: { readonly isDevAllowed: boolean },
+	held: (program: Program) => HeldBytes = () => ({}),
+): ProofVerdict {
+	const opened = openProofFile(file, settings);
+	if (opened.status === "invalid") return opened;
+	const { program, plan, statement, claims } = opened;
+	const bytes = held(program);
+	return proofVerdict(opened, bindBytes(program, plan, statement, claims, bytes), bytes);
 }

@@ -5,15 +5,21 @@ import type { ZkPlan } from "./compile-plan.ts";
 /** Of the inputs, docs/training.md §2. */
 const FEATURE_BITS = 11;
 
+/** clamp(⌊(x + 2^(shift − 1))/2^shift⌋ + (in the last column) add, ±most). */
+export const enteringRule = ({ activation, h }: ZkPlan) => ({
+	shift: FEATURE_BITS - activation,
+	add: 2 ** activation,
+	most: 2 ** (h - 1) - 1,
+});
+
 /** Row by row, as many columns as the first link has inputs. */
-export function enteringOf({ links, activation, h, rowBits }: ZkPlan, features: Elements): Int16Array {
-	const { inputs } = links[0]!;
-	const [shift, most] = [FEATURE_BITS - activation, 2 ** (h - 1) - 1];
-	const entering = new Int16Array(2 ** rowBits * inputs);
+export function enteringOf(plan: ZkPlan, features: Elements): Int16Array {
+	const { inputs } = plan.links[0]!;
+	const { shift, add, most } = enteringRule(plan);
+	const entering = new Int16Array(2 ** plan.rowBits * inputs);
 	for (let i = 0; i < entering.length; i++) {
 		const rounded = (Number(features[i]!) + 2 ** (shift - 1)) >> shift;
-		const whole = rounded + (i % inputs === inputs - 1 ? 2 ** activation : 0);
-		entering[i] = Math.min(most, Math.max(-most, whole));
+		entering[i] = Math.min(most, Math.max(-most, rounded + (i % inputs === inputs - 1 ? add : 0)));
 	}
 	return entering;
 }
