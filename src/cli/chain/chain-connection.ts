@@ -12,6 +12,7 @@ import {
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
+import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -82,7 +83,7 @@ export async function externalChain(
 /** Kept for the next time, unless the folder has others: maybe nothing else knows that deployment. */
 async function namedContracts(values: ChainValues, io: CliIo): Promise<ContractAddresses | null> {
 	if (values.contracts === undefined) return null;
-	const found = await readContractsFile(resolve(io.cwd, values.contracts));
+	const found = await readContractsFile(placeOf(values.contracts, io));
 	const kept = join(dataDirOf(values, io), "chain", "contracts-external.json");
 	if (!existsSync(kept)) {
 		await writeDurably(kept, `${JSON.stringify(found)}\n`);
@@ -122,7 +123,7 @@ export async function openContracts(
 	places: readonly string[],
 	confirmations: number,
 ): Promise<Contracts> {
-	const path = values.contracts === undefined ? places.find(existsSync) : resolve(io.cwd, values.contracts);
+	const path = values.contracts === undefined ? places.find(existsSync) : placeOf(values.contracts, io);
 	if (path === undefined)
 		throw new AssayError("CHAIN_MISSING", "no contracts are known for this chain", {
 			hint: "Give their addresses with --contracts FILE: the output of `assay chain deploy --json`, or a validator's /chain/contracts.json.",
@@ -149,9 +150,18 @@ const mostFeeOf = (values: ChainValues): { readonly mostFeeGwei?: number } =>
 export const confirmationsOf = ({ confirmations }: ChainValues, rpcUrl: string | null): number | null =>
 	confirmations ?? (rpcUrl === null ? null : 1);
 
+const isUrl = (place: string): boolean => /^https?:\/\//.test(place);
+const placeOf = (given: string, io: CliIo): string => (isUrl(given) ? given : resolve(io.cwd, given));
+
+const MOST_ADDRESS_BYTES = 64 * 1024;
+const FETCH_MS = 20_000;
+
+/** A file, or what a validator serves as /chain/contracts.json. */
 async function readContractsFile(path: string): Promise<ContractAddresses> {
 	try {
-		const found = JSON.parse(await readFile(path, "utf8")) as ContractAddresses;
+		const bounds = { mostBytes: MOST_ADDRESS_BYTES, withinMs: FETCH_MS };
+		const text = isUrl(path) ? await fetchBounded(new URL(path), bounds) : await readFile(path, "utf8");
+		const found = JSON.parse(String(text)) as ContractAddresses;
 		mustBeComplete(found);
 		const { chainId, deployedAtBlock, ...addresses } = found;
 		for (const address of Object.values(addresses))
@@ -162,7 +172,7 @@ async function readContractsFile(path: string): Promise<ContractAddresses> {
 	} catch (cause) {
 		if (cause instanceof AssayError) throw cause;
 		throw new AssayError("FILE_UNREADABLE", `${path} is not a file of contracts' addresses`, {
-			hint: "`assay chain deploy --rpc URL --json` prints one.",
+			hint: "`assay chain deploy --rpc URL --json` prints one; a validator serves it as /chain/contracts.json.",
 			cause,
 		});
 	}

@@ -5,7 +5,10 @@ import { flag, group, text, type Values, whole } from "../options.ts";
 /** Those that `assay up` and `assay validate` take too. */
 export const nodeOptions = {
 	rpc: text("URL", "node of any EVM chain, instead of the embedded chain (or ASSAY_RPC)"),
-	contracts: text("FILE", "addresses of the contracts on that chain (default: those in the data folder)"),
+	contracts: text(
+		"FILE",
+		"addresses of the contracts on that chain: a file, or a validator's URL with /chain/contracts.json (default: those in the data folder)",
+	),
 	confirmations: whole("N", "blocks to wait for after each transaction on that chain (default 1)", [1, 1000]),
 	"most-fee": whole("GWEI", "highest fee to offer for a unit of gas (default 500)", [1, 1e9]),
 };

@@ -19,6 +19,7 @@ import { type CliIo, command } from "../command.ts";
 import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { engineOf } from "../open-target.ts";
 import { choice, flag, group, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
+import { earningsLine, followEarnings } from "../owner/follow-earnings.ts";
 import { argsOf, installUnit, unitText } from "../owner/systemd-unit.ts";
 import { plural } from "../print/table.ts";
 import { jobOptions, providerJobs } from "../provide-jobs.ts";
@@ -128,7 +129,10 @@ const options = {
 			"URL",
 			"node of the network's chain: roll calls are checked there, and this host's stake stands for its answers (or ASSAY_RPC)",
 		),
-		contracts: text("FILE", "addresses of the contracts there, as a validator's /chain/contracts.json"),
+		contracts: text(
+			"FILE",
+			"addresses of the contracts there: a file, or a validator's URL with /chain/contracts.json",
+		),
 	}),
 	data: text("DIR", "the provider's key, pinned validators and rentals (default: provider in ASSAY_HOME)"),
 	engine: text("FILE", "run this engine instead of our own build"),
@@ -182,7 +186,8 @@ Ctrl-C or SIGTERM stops it in order. Rentals continue until their end, which com
 	},
 	async run(values, io) {
 		if (values.install) return install(values, io);
-		const provider = await startProvider(values, io);
+		let onCounted = () => {};
+		const provider = await startProvider(values, io, () => onCounted());
 		if (values["end-rentals"]) {
 			const count = provider.rentals.length;
 			await provider.stop({ endRentals: true });
@@ -191,7 +196,13 @@ Ctrl-C or SIGTERM stops it in order. Rentals continue until their end, which com
 		}
 		if (values.json) io.out.write(`${JSON.stringify({ atMs: Date.now(), ...started(provider) })}\n`);
 		io.err.write(startedText(provider));
+		const following = await followEarnings(provider.key, (values.validator ?? []).map(parseValidatorUrl), (news) => {
+			if (values.json) io.out.write(`${JSON.stringify({ atMs: Date.now(), ...news })}\n`);
+			io.err.write(`${time(Date.now())}  ${earningsLine(news)}\n`);
+		});
+		onCounted = following.soon;
 		await untilAborted(io.interrupted);
+		await following.stop();
 		io.err.write("stopping; a running probe may finish, Ctrl-C again stops at once\n");
 		await provider.stop({ drainMs: DRAIN_MS });
 		for (const { rental: id, untilMs } of provider.rentals)
@@ -217,7 +228,8 @@ async function install(values: Values<typeof options>, io: CliIo): Promise<numbe
 	return 0;
 }
 
-async function startProvider(values: Values<typeof options>, io: CliIo): Promise<Provider> {
+/** `onCounted`: something happened that a score is made of. */
+async function startProvider(values: Values<typeof options>, io: CliIo, onCounted: () => void): Promise<Provider> {
 	const validators = [...new Set((values.validator ?? []).map(parseValidatorUrl))];
 	if (validators.length === 0 && !values["end-rentals"]) throw usageError("--validator is missing");
 	const name = values.name ?? hostname();
@@ -236,6 +248,7 @@ async function startProvider(values: Values<typeof options>, io: CliIo): Promise
 	const memoryBytes = Math.floor((values["max-memory"] ?? totalmem() / 1e9) * 1e9);
 	const onEvent = (event: ProviderEvent) => {
 		if (values.json) io.out.write(`${JSON.stringify({ atMs: Date.now(), ...event })}\n`);
+		if (event.kind === "judged" || event.kind === "called") onCounted();
 		const line = eventLine(event);
 		if (line !== null) io.err.write(`${time(Date.now())}  ${line}\n`);
 	};

@@ -3,6 +3,7 @@
 // the leaf, to its payout address, and nobody else. Nothing lapses.
 import { join } from "node:path";
 import { read } from "../../../chain/contracts/contracts.ts";
+import { readAccountFor } from "../../../chain/contracts/registry.ts";
 import { claimCall, readClaimed } from "../../../chain/contracts/rewards.ts";
 import { readFinal, readHead, readPosted, readSeats } from "../../../chain/contracts/scoreboard.ts";
 import { refusedBecause } from "../../../chain/sending/refusal.ts";
@@ -16,7 +17,9 @@ import { createLeafFetcher } from "../../../validator/settlement/fetch-leaves.ts
 import type { ChainHome } from "../../../validator/settlement/home.ts";
 import { createReportArchive } from "../../../validator/settlement/report-archive.ts";
 import { withChain } from "../../chain/chain-connection.ts";
-import { chainOptions } from "../../chain/chain-options.ts";
+import { chainOptions, providerOptions } from "../../chain/chain-options.ts";
+import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
+import { GAS, requireGas } from "../../chain/require-funds.ts";
 import { command } from "../../command.ts";
 import { flag, list, usageError } from "../../options.ts";
 import type { Paint } from "../../print/paint.ts";
@@ -48,22 +51,34 @@ interface Outcome {
 const options = {
 	account: list("WHO", "an account (0x…) or, on the embedded chain, a provider's key (default: all)"),
 	"dry-run": flag("show what would be paid, send nothing"),
+	...providerOptions,
 	...chainOptions,
 };
+
+/** Who pays the fees, and where the leaves of weights may lie already. */
+type Payer = ChainActor & { readonly folder: string | null };
 
 export const claimCommand = command({
 	name: "claim",
 	about: `Pays providers and validators all that they have earned up to the newest final epoch and were not paid yet: one transaction
-an account, to its payout address. Fees come from this data folder's account.`,
+an account, to its payout address. Fees come from this data folder's account. With --provider only what this machine's provider has earned.`,
 	options,
 	exits: { 69: "no chain or no answer" },
 
 	async run(values, io) {
+		const isDry = values["dry-run"];
+		const tell = (outcome: Outcome) => printResult(values, io, outcome, (paint) => outcomeText(outcome, isDry, paint));
+		if (values.provider) {
+			if (values.account !== undefined) throw usageError("--provider or --account, not both");
+			return withProviderChain(values, io, async (actor) => {
+				const owner = await readAccountFor(actor.contracts, actor.account.address);
+				if (!isDry) await requireGas(actor.contracts.client, actor.account, GAS.small);
+				return tell(await claimAll({ ...actor, folder: null }, new Set([owner]), isDry));
+			});
+		}
 		return withChain(values, io, async (home) => {
 			const wanted = values.account === undefined ? null : new Set(values.account.map((who) => accountFor(home, who)));
-			const isDry = values["dry-run"];
-			const outcome = await claimAll(home, wanted, isDry);
-			return printResult(values, io, outcome, (paint) => outcomeText(outcome, isDry, paint));
+			return tell(await claimAll(home, wanted, isDry));
 		});
 	},
 });
@@ -95,7 +110,7 @@ function accountFor({ keptAccountOf }: ChainHome, who: string): Hex {
 
 const ZERO_ADDRESS: Hex = `0x${"0".repeat(40)}`;
 
-async function claimAll(home: ChainHome, wanted: ReadonlySet<Hex> | null, isDry: boolean): Promise<Outcome> {
+async function claimAll(home: Payer, wanted: ReadonlySet<Hex> | null, isDry: boolean): Promise<Outcome> {
 	const final = await newestFinal(home);
 	if (final === null) return { epoch: null, claims: [], isWithheld: false };
 	const { epoch, weights, id } = final;
@@ -111,7 +126,7 @@ async function claimAll(home: ChainHome, wanted: ReadonlySet<Hex> | null, isDry:
 }
 
 async function payOne(
-	{ contracts, account: sender }: ChainHome,
+	{ contracts, account: sender }: Payer,
 	claim: Parameters<typeof claimCall>[1],
 	isDry: boolean,
 ): Promise<Earned> {
@@ -132,7 +147,7 @@ async function payOne(
 }
 
 /** The newest weights may still be open to challenge: then those that they continue. */
-async function newestFinal({ contracts }: ChainHome) {
+async function newestFinal({ contracts }: Payer) {
 	for (let epoch = await readHead(contracts); epoch !== null; ) {
 		const final = await readFinal(contracts, epoch);
 		if (final !== null) return { ...final, epoch };
@@ -143,7 +158,7 @@ async function newestFinal({ contracts }: ChainHome) {
 
 /** Files and servers are believed only as far as the root on chain agrees. */
 async function leavesOf(
-	{ contracts, folder }: ChainHome,
+	{ contracts, folder }: Payer,
 	epoch: number,
 	id: Hex,
 	{ root, count }: Weights,
@@ -158,6 +173,6 @@ async function leavesOf(
 			return null; // a field that cannot be a leaf's
 		}
 	};
-	const kept = archiveSource(createReportArchive(join(folder, "epochs")));
-	return (await treeFrom(kept)) ?? treeFrom(peerSource(createLeafFetcher(contracts), () => {}));
+	const kept = folder === null ? null : archiveSource(createReportArchive(join(folder, "epochs")));
+	return (kept && (await treeFrom(kept))) ?? treeFrom(peerSource(createLeafFetcher(contracts), () => {}));
 }

@@ -1,0 +1,54 @@
+// Pages for people that are checked without a network: the first screen of the README, command by command with what it shows; the codes that
+// docs/troubleshooting.md names.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { codes } from "../../src/protocol/codes.ts";
+import { createWalk, makeUserFolder, mustSucceed, root, stepsOf } from "./walk.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-pages-"));
+const folder = join(scratch, "user");
+const env = { PATH: process.env.PATH, HOME: scratch, ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" };
+before(() => makeUserFolder(folder));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** `…` stands for lines that are left out; times are not compared. */
+function mustShow(shown: readonly string[], out: string): void {
+	const plain = (line: string) => line.trimEnd().replace(/ in [\d.]+ m?s$/, " in …");
+	const lines = out.split("\n").map(plain);
+	let at = 0;
+	for (const line of shown.map(plain)) {
+		if (line.trim() === "…" || line === "") continue;
+		const found = lines.indexOf(line, at);
+		assert.ok(found >= 0, `the page shows a line that does not come:\n${line}\n${out}`);
+		at = found + 1;
+	}
+}
+
+test("the first screen of the README: what it shows is what comes", async () => {
+	const [verify, ...rest] = stepsOf("README.md");
+	assert.match(verify!.command, /^npx assay verify vectors\//);
+	const ran = await createWalk(folder, env).run(verify!);
+	mustSucceed(verify!, ran);
+	assert.ok(verify!.shown.length > 10);
+	mustShow(verify!.shown, ran.out);
+	// npm start and npm test are how this very test was begun; the jobs' block has tests of its own (tests/samples.test.ts).
+	assert.deepEqual(
+		rest.slice(0, 2).map(({ command }) => command.split("#")[0]!.trim()),
+		["npm start", "npm test"],
+	);
+	assert.throws(() => mustShow(["  strength public"], ran.out));
+});
+
+test("docs/troubleshooting.md names codes that exist, and each once", () => {
+	const page = readFileSync(join(root, "docs/troubleshooting.md"), "utf8");
+	const named = [...page.matchAll(/^\| (`[A-Z_`, ]+) \|/gm)].flatMap(([, cell]) => cell!.match(/[A-Z_]+/g)!);
+	assert.ok(named.length > 40);
+	assert.deepEqual(
+		named.filter((code) => !(code in codes)),
+		[],
+	);
+	assert.equal(new Set(named).size, named.length);
+});
