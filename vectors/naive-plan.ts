@@ -101,16 +101,18 @@ export function layoutOf(shape: Shape): { groups: Group[]; blocks: Map<string, B
 		],
 	];
 	const blocks = new Map<string, Block>();
-	const groups: Group[] = [];
-	let end = 0;
-	for (const [name, list] of wanted) {
+	const sized = wanted.map(([name, list], number) => {
 		const total = list.reduce((sum, [, bits]) => sum + 2 ** bits, 0);
 		const chunks = Math.ceil(total / 2 ** c);
-		const bits = c + log(chunks);
-		const start = Math.ceil(end / 2 ** bits) * 2 ** bits;
-		groups.push({ name, first: start / 2 ** c, chunks, bits });
-		end = start + 2 ** bits;
-		let at = start;
+		return { name, list, number, chunks, bits: c + log(chunks) };
+	});
+	const groups: Group[] = [];
+	let end = 0;
+	// The largest first.
+	for (const { name, list, number, chunks, bits } of [...sized].sort((a, b) => b.bits - a.bits)) {
+		groups[number] = { name, first: end / 2 ** c, chunks, bits };
+		let at = end;
+		end += 2 ** bits;
 		for (const [block, own] of [...list].sort(([, a], [, b]) => b - a)) {
 			blocks.set(block, { name: block, at, bits: own });
 			at += 2 ** own;
@@ -165,8 +167,8 @@ export interface Run {
 
 /** Where a run may go wrong; each place alone. */
 export interface RunCheat {
-	/** Of z and q themselves. */
-	readonly sum?: (use: string, sum: bigint) => bigint;
+	/** Of z and q themselves, at a place of theirs. */
+	readonly sum?: (use: string, sum: bigint, at: number) => bigint;
 	/** Of z, when h is rounded from it; of q, when d is. */
 	readonly round?: (sum: bigint, scale: bigint, use: "z" | "q") => bigint;
 	/** What a step takes away of a weight. */
@@ -249,7 +251,7 @@ class Runner {
 			for (let i = 0; i < n; i++) {
 				let sum = 0n;
 				for (let x = 0; x < k; x++) sum += seen[p * k + x]! * weights[i * k + x]!;
-				sum = cheat.sum?.(`z ${l}`, sum) ?? sum;
+				sum = cheat.sum?.(`z ${l}`, sum, p * n + i) ?? sum;
 				this.z[l]![p * n + i] = sum;
 				const h = this.round(sum, "z");
 				columns.get(`h ${l}`)![p * n + i] = h;
@@ -279,7 +281,7 @@ class Runner {
 				const seen = cheat.operand?.(`q ${l}`, gradients) ?? gradients;
 				let sum = 0n;
 				for (let j = 0; j < next; j++) sum += seen[p * next + j]! * weights[j * n + i]!;
-				sum = cheat.sum?.(`q ${l}`, sum) ?? sum;
+				sum = cheat.sum?.(`q ${l}`, sum, p * n + i) ?? sum;
 				this.q[l]![p * n + i] = sum;
 				const own = columns.get(`m ${l}`)![p * n + i] === 0n ? 0n : this.round(sum, "q");
 				d[p * n + i] = cheat.gradient?.(own) ?? own;

@@ -19,7 +19,7 @@ import {
 	type Start,
 	tablesOf,
 } from "./naive-plan.ts";
-import { proveSums, type Sum, words } from "./naive-sums.ts";
+import { proveSums, proveZeros, type Sum, words } from "./naive-sums.ts";
 
 /** The statement's fields; bytes as hex. */
 export interface Statement {
@@ -67,7 +67,7 @@ export interface SegmentCheat {
 	readonly columns?: (run: Run) => void;
 	/** Helpers, changed before they are committed; α and β are known. */
 	readonly helpers?: (columns: Map<string, bigint[]>, alpha: bigint, beta: bigint) => void;
-	/** Terms of the first sum that the prover leaves out: "forth 0", "back 0", "bias 0", "weight 0", "table 0", "helpers". */
+	/** Terms of the first sum that the prover leaves out: "forth 0", "back 0", "loss 1", "bias 0", "weight 0", "table 0". */
 	readonly without?: readonly string[];
 	/** Lookups that the prover leaves out: their term, and their number in it. */
 	readonly isDropped?: (term: string, part: number) => boolean;
@@ -79,29 +79,31 @@ export interface SegmentCheat {
 	readonly committed?: (columns: Map<string, bigint[]>) => void;
 	/** What is opened is as it was used, not as it was committed. */
 	readonly isOpenedAsUsed?: boolean;
-	/** Claims of which the prover says nothing, by their name: "h 0 of lookups". */
+	/** Terms of claims of which the prover says nothing, by their name: "h 0 of lookups". A claim without terms is none. */
 	readonly isUnclaimed?: (name: string) => boolean;
 	/** Scalars of a message, before they are sent. */
 	readonly sent?: (kind: number, scalars: readonly bigint[]) => readonly bigint[];
 	/** The challenges are drawn before these messages are absorbed. */
 	readonly isUnheard?: (kind: number) => boolean;
+	/** Factors that the prover takes instead of those that were drawn. */
+	readonly drawn?: (name: "gamma" | "mu" | "eta", value: bigint) => bigint;
 	readonly statement?: Partial<Statement>;
 }
 
-interface Claim {
+/** factor · (a block at a point), as part of a claim. */
+interface Term {
 	readonly name: string;
 	readonly at: number;
 	readonly bits: number;
 	readonly point: readonly bigint[];
-	readonly value: bigint;
+	readonly factor: bigint;
 }
 
-interface End {
-	readonly point: readonly bigint[];
-	readonly z: bigint;
-	readonly q: bigint;
-	readonly weightPoint: readonly bigint[];
-	readonly after: bigint;
+/** Where the first sum ends: over the list, and for each link over the cube. */
+interface Ends {
+	readonly among: readonly bigint[];
+	readonly units: readonly (readonly bigint[])[];
+	readonly weights: readonly (readonly bigint[])[];
 }
 
 interface Use {
@@ -110,15 +112,30 @@ interface Use {
 	readonly step: readonly bigint[] | null;
 	readonly input: readonly bigint[];
 	readonly output: readonly bigint[];
-	readonly value: bigint;
+	readonly factor: bigint;
 }
 
-const product = (list: readonly bigint[]): bigint => list.reduce((all, one) => mod(all * one), 1n);
-const corner = (value: number, bits: number): bigint[] =>
-	Array.from({ length: bits }, (_, i) => BigInt(Math.floor(value / 2 ** (bits - 1 - i)) % 2));
-const eq = (u: readonly bigint[], v: readonly bigint[]): bigint =>
-	u.reduce((all, one, i) => mod(all * (one * v[i]! + (1n - one) * (1n - v[i]!))), 1n);
+/** What one helper looks up. */
+interface Lookup {
+	readonly name: string;
+	readonly kind: number;
+	readonly of: number;
+	readonly variables: number;
+	readonly helper: string;
+	readonly columns: readonly string[];
+	/** `isOwn`: other members of the list look it up in another table. */
+	readonly parts: readonly { table: number; row: (v: readonly bigint[]) => readonly bigint[]; isOwn?: boolean }[];
+}
 
+/** In the order of factors. */
+const KINDS = ["forth", "back", "loss", "bias", "weight", "table"] as const;
+
+const product = (list: readonly bigint[]): bigint => list.reduce((all, one) => mod(all * one), 1n);
+/** helper = Σ 1/part, as what must be 0. */
+const fault = (helper: bigint, parts: readonly bigint[]): bigint =>
+	mod(helper * product(parts) - parts.reduce((sum, _, k) => sum + product(parts.toSpliced(k, 1)), 0n));
+const cornerOf = (value: number, bits: number): bigint[] =>
+	Array.from({ length: bits }, (_, i) => BigInt(Math.floor(value / 2 ** (bits - 1 - i)) % 2));
 export class SegmentProver {
 	private readonly shape: Shape;
 	private readonly start: Start;
@@ -126,7 +143,7 @@ export class SegmentProver {
 	private readonly cheat: SegmentCheat;
 	private readonly layout;
 	private readonly run: Run;
-	private readonly claims: Claim[] = [];
+	private readonly claims: (readonly Term[])[] = [];
 	private readonly out: Uint8Array[] = [];
 	private known: readonly bigint[] | null = null;
 	private transcript!: Transcript;
@@ -168,15 +185,7 @@ export class SegmentProver {
 		this.addHelpers(alpha, beta);
 		this.message(2, Buffer.concat(points(helpers)));
 		const ends = this.lookups(alpha, beta);
-		const uses = this.products(ends);
-		this.weights([
-			...uses,
-			...ends.map(({ weightPoint, after: value }, link) => {
-				const bits = log(shape.sizes[link + 1]!);
-				const [output, input] = [weightPoint.slice(0, bits), weightPoint.slice(bits)];
-				return { name: `after ${link}`, link, step: null, input, output, value };
-			}),
-		]);
+		this.weights(this.products(ends), ends);
 		this.known = this.gathered(true);
 		this.bytes();
 		this.open(this.join());
@@ -190,6 +199,11 @@ export class SegmentProver {
 
 	private send(kind: number, scalars: readonly bigint[]): void {
 		this.message(kind, words(this.cheat.sent?.(kind, scalars) ?? scalars));
+	}
+
+	private drawn(name: "gamma" | "mu" | "eta"): bigint {
+		const value = this.transcript.challenge();
+		return this.cheat.drawn?.(name, value) ?? value;
 	}
 
 	private readonly sender = {
@@ -223,9 +237,9 @@ export class SegmentProver {
 		return all;
 	}
 
-	private claim(where: string, name: string, point: readonly bigint[], value: bigint): void {
+	private at(where: string, name: string, point: readonly bigint[], factor: bigint): Term {
 		const { at, bits } = this.layout.blocks.get(name)!;
-		this.claims.push({ name: `${name} of ${where}`, at, bits, point, value });
+		return { name: `${name} of ${where}`, at, bits, point, factor };
 	}
 
 	/** A point of the data's rows, from one of (step, place in the batch). */
@@ -242,110 +256,97 @@ export class SegmentProver {
 		});
 	}
 
-	private claimEntering(
+	/** But for the bias, which is known. */
+	private entering(
 		where: string,
 		link: number,
 		place: readonly bigint[],
 		unit: readonly bigint[],
-		value: bigint,
-	): void {
-		const { sizes, activation } = this.shape;
-		if (link === 0) {
-			this.claim(where, "features 0", [...this.rowAt(place), ...unit], value);
-			return;
-		}
-		const bias = eq(unit, corner(sizes[link]! - 1, unit.length)) << BigInt(activation);
-		this.claim(where, `a ${link - 1}`, [...place, ...unit], mod(value - bias));
+		factor: bigint,
+	): Term {
+		if (link === 0) return this.at(where, "features 0", [...this.rowAt(place), ...unit], factor);
+		return this.at(where, `a ${link - 1}`, [...place, ...unit], factor);
 	}
 
-	private part(alpha: bigint, beta: bigint, table: number, row: readonly bigint[]): bigint {
+	private part(alpha: bigint, beta: bigint, tag: bigint, row: readonly bigint[]): bigint {
 		// tag + β·x + β²·y + β³·w
-		return mod(alpha - BigInt(table + 1) - row.reduceRight((sum, one) => mod((sum + one) * beta), 0n));
+		return mod(alpha - tag - row.reduceRight((sum, one) => mod((sum + one) * beta), 0n));
 	}
 
-	/** For each lookup of the proof: whose helper, in which table, what is looked up, from the values of its columns. */
-	private lookupTerms() {
+	/** For each helper of links: in which tables it looks up what, from the values of its columns. */
+	private lookupTerms(): readonly Lookup[] {
 		const { shape } = this;
 		const tables = tablesOf(shape);
 		const range = (bits: number) => tables.findIndex((one) => one.kind === "range" && one.bits === bits);
 		const [relu, signedH, signedD] = [tables.length - 3, tables.length - 2, tables.length - 1];
 		const [low, scale] = [lowBits(shape), BigInt(shape.scale)];
 		const shift = inverse(1n << BigInt(low));
-		const [bits0, bits1, bits2] = shape.limbs;
-		const limbShift = inverse(1n << BigInt(bits0 + bits1));
 		const places = log(shape.steps) + log(shape.batch);
 		const links = shape.sizes.length - 1;
-		type Values = readonly bigint[];
-		interface Term {
-			readonly name: string;
-			readonly variables: number;
-			readonly helper: string;
-			readonly columns: readonly string[];
-			readonly parts: readonly { table: number; row: (v: Values) => Values }[];
-		}
 		const half = 1n << (scale - 1n);
-		return Array.from({ length: links }, (_, l): readonly Term[] => {
+		type Values = readonly bigint[];
+		const high = ([z, h, rest]: Values) => mod((z! + half - (h! << scale) - rest!) * shift);
+		const back = ([q, m, d, rest]: Values) => mod((m! * (q! + half) - (d! << scale) - rest!) * shift);
+		const named = (kind: (typeof KINDS)[number], of: number) => ({
+			...{ name: `${kind} ${of}`, kind: KINDS.indexOf(kind), of },
+		});
+		const all = Array.from({ length: links }, (_, l): readonly Lookup[] => {
 			const isLast = l === links - 1;
 			const variables = places + log(shape.sizes[l + 1]!);
-			const high = ([z, h, rest]: Values) => mod((z! + half - (h! << scale) - rest!) * shift);
-			const back = ([q, m, d, rest]: Values) => mod((m! * (q! + half) - (d! << scale) - rest!) * shift);
-			const limb2 = ([w, a, b]: Values) =>
-				mod((w! + (1n << BigInt(bits0 + bits1 + bits2 - 1)) - a! - (b! << BigInt(bits0))) * limbShift);
-			const rest = { table: range(low), row: (v: Values) => [v[2]!] };
-			const more = { table: range(shape.scale - low), row: (v: Values) => [high(v)] };
-			const restBack = { table: range(low), row: (v: Values) => [v[3]!] };
-			const moreBack = { table: range(shape.scale - low), row: (v: Values) => [back(v)] };
-			const last: readonly Term[] = [
-				{
-					...{ name: `forth ${l}`, variables, helper: `helper ${l}`, columns: [`z ${l}`, `h ${l}`, `low ${l}`] },
-					parts: [rest, more, { table: signedH, row: (v) => [v[1]!] }],
-				},
-				{
-					...{ name: `back ${l}`, variables, helper: `helperBack ${l}`, columns: [`d ${l}`] },
-					parts: [{ table: signedD, row: (v) => [v[0]!] }],
-				},
-			];
-			const inner: readonly Term[] = [
-				{
-					...{
-						name: `forth ${l}`,
-						variables,
-						helper: `helper ${l}`,
-						columns: ["z", "h", "low", "a", "m"].map((one) => `${one} ${l}`),
-					},
-					parts: [rest, more, { table: relu, row: (v) => [v[1]!, v[3]!, v[4]!] }],
-				},
-				{
-					...{
-						name: `back ${l}`,
-						variables,
-						helper: `helperBack ${l}`,
-						columns: ["q", "m", "d", "lowBack"].map((one) => `${one} ${l}`),
-					},
-					parts: [{ table: signedD, row: (v) => [v[2]!] }, restBack, moreBack],
-				},
-				{
-					...{ name: `bias ${l}`, variables: places, helper: `biasHelper ${l}`, columns: [`last ${l}`] },
-					parts: [{ table: signedH, row: (v) => [mod(v[0]! + (1n << BigInt(shape.activation)))] }],
-				},
-			];
-			const weight: Term = {
-				...{
-					name: `weight ${l}`,
-					variables: log(shape.sizes[l]!) + log(shape.sizes[l + 1]!),
-					helper: `weightHelper ${l}`,
-				},
-				columns: [`after ${l}`, `limb0 ${l}`, `limb1 ${l}`],
+			const columns = (...names: readonly string[]) => names.map((one) => `${one} ${l}`);
+			const forth: Lookup = {
+				...{ ...named("forth", l), variables, helper: `helper ${l}` },
+				columns: isLast ? columns("z", "h", "low") : columns("z", "h", "low", "a", "m"),
 				parts: [
-					{ table: range(bits0), row: (v) => [v[1]!] },
-					{ table: range(bits1), row: (v) => [v[2]!] },
-					{ table: range(bits2), row: (v) => [limb2(v)] },
+					{ table: range(low), row: (v) => [v[2]!] },
+					{ table: range(shape.scale - low), row: (v) => [high(v)] },
+					{ table: isLast ? signedH : relu, row: (v) => [v[1]!, v[3] ?? 0n, v[4] ?? 0n], isOwn: true },
 				],
 			};
-			return [...(isLast ? last : inner), weight];
-		})
+			if (isLast) {
+				const loss: Lookup = {
+					...{ ...named("loss", l), variables, helper: `helperBack ${l}`, columns: columns("d") },
+					parts: [{ table: signedD, row: (v) => [v[0]!] }],
+				};
+				return [forth, loss, this.weightTerm(l, range)];
+			}
+			const backward: Lookup = {
+				...{ ...named("back", l), variables, helper: `helperBack ${l}`, columns: columns("q", "m", "d", "lowBack") },
+				parts: [
+					{ table: signedD, row: (v) => [v[2]!] },
+					{ table: range(low), row: (v) => [v[3]!] },
+					{ table: range(shape.scale - low), row: (v) => [back(v)] },
+				],
+			};
+			const bias: Lookup = {
+				...{ ...named("bias", l), variables: places, helper: `biasHelper ${l}`, columns: columns("last") },
+				parts: [{ table: signedH, row: (v) => [mod(v[0]! + (1n << BigInt(shape.activation)))] }],
+			};
+			return [forth, backward, bias, this.weightTerm(l, range)];
+		});
+		return all
 			.flat()
+			.toSorted((a, b) => a.kind - b.kind || a.of - b.of)
 			.map((term) => ({ ...term, parts: term.parts.filter((_, i) => !this.cheat.isDropped?.(term.name, i)) }));
+	}
+
+	/** Limbs of a link's weights at the end. */
+	private weightTerm(l: number, range: (bits: number) => number): Lookup {
+		const { sizes, limbs } = this.shape;
+		const [bits0, bits1, bits2] = limbs;
+		const shift = inverse(1n << BigInt(bits0 + bits1));
+		const limb2 = ([w, a, b]: readonly bigint[]) =>
+			mod((w! + (1n << BigInt(bits0 + bits1 + bits2 - 1)) - a! - (b! << BigInt(bits0))) * shift);
+		return {
+			...{ name: `weight ${l}`, kind: KINDS.indexOf("weight"), of: l, helper: `weightHelper ${l}` },
+			variables: log(sizes[l]!) + log(sizes[l + 1]!),
+			columns: [`after ${l}`, `limb0 ${l}`, `limb1 ${l}`],
+			parts: [
+				{ table: range(bits0), row: (v) => [v[1]!] },
+				{ table: range(bits1), row: (v) => [v[2]!] },
+				{ table: range(bits2), row: (v) => [limb2(v)] },
+			],
+		};
 	}
 
 	/** How often each row of each table is looked up. What lies in no table is counted nowhere. */
@@ -386,7 +387,7 @@ export class SegmentProver {
 		for (const { helper, variables, columns, parts } of this.lookupTerms()) {
 			const lists = columns.map((name) => this.column(name));
 			const all = Array.from({ length: 2 ** variables }, (_, i) => lists.map((one) => one[i]!)).flatMap((values) =>
-				parts.map(({ table, row }) => this.part(alpha, beta, table, row(values))),
+				parts.map(({ table, row }) => this.part(alpha, beta, BigInt(table + 1), row(values))),
 			);
 			const list = new Array<bigint>(2 ** variables).fill(0n);
 			for (const [i, one] of inverses(all).entries()) list[Math.floor(i / parts.length)]! += one;
@@ -399,7 +400,7 @@ export class SegmentProver {
 			const counts = this.columns.get(`multiplicity ${i}`)!;
 			const list = rowsOf(table).map((row, k) => {
 				const count = counts[k]!;
-				return count === 0n ? 0n : mod(count * inverse(this.part(alpha, beta, i, row)));
+				return count === 0n ? 0n : mod(count * inverse(this.part(alpha, beta, BigInt(i + 1), row)));
 			});
 			this.columns.set(`tableHelper ${i}`, list);
 		}
@@ -407,95 +408,135 @@ export class SegmentProver {
 		this.known = null;
 	}
 
-	private lookups(alpha: bigint, beta: bigint): readonly End[] {
+	private lookups(alpha: bigint, beta: bigint): Ends {
 		const terms = this.lookupTerms();
 		const tables = tablesOf(this.shape);
 		const variables = Math.max(...terms.map((one) => one.variables), ...tables.map(({ bits }) => bits));
+		const listBits = log(Math.max(this.shape.sizes.length - 1, tables.length));
 		const rho = Array.from({ length: variables }, () => this.transcript.challenge());
-		const gamma = this.transcript.challenge();
+		const gamma = this.drawn("gamma");
 		const without = new Set(this.cheat.without);
-		const all = power(gamma, BigInt(terms.length + tables.length));
-		const helpers = without.has("helpers") ? 0n : all;
-		const factors = [...terms.map(({ name }) => name), ...tables.map((_, i) => `table ${i}`)].map((name, i) =>
-			without.has(name) ? 0n : power(gamma, BigInt(i)),
-		);
-		const zero = (size: number) => eqs(rho.slice(variables - size));
-		const sums: Sum[] = terms.map(({ name, helper, variables: size, columns, parts }, i) => ({
+		const factor = (kind: number, of: number) =>
+			without.has(`${KINDS[kind]!} ${of}`) ? 0n : power(gamma, BigInt(kind * 2 ** listBits + of));
+		const sums: Sum[] = terms.map(({ name, kind, of, helper, variables: size, columns, parts }) => ({
 			variables: size,
-			columns: [zero(size), this.columns.get(helper)!, ...columns.map((one) => this.column(one))],
-			degree: 2 + parts.length + (name.startsWith("back") && parts.length > 1 ? 1 : 0),
-			term: ([e, g, ...values]) => {
-				const own = parts.map(({ table, row }) => this.part(alpha, beta, table, row(values)));
-				const others = own.reduce((sum, _, k) => sum + product(own.toSpliced(k, 1)), 0n);
-				return mod(factors[i]! * e! * mod(g! * product(own) - others) + helpers * g!);
+			columns: [this.columns.get(helper)!, ...columns.map((one) => this.column(one))],
+			degree: 1 + parts.length + (name.startsWith("back") ? 1 : 0),
+			term: ([g, ...values]) => {
+				const own = parts.map(({ table, row }) => this.part(alpha, beta, BigInt(table + 1), row(values)));
+				return mod(factor(kind, of) * fault(g!, own));
 			},
 		}));
-		for (const [i, table] of tables.entries()) {
-			const rows = rowsOf(table);
+		const table = KINDS.indexOf("table");
+		const rows = tables.map((one, i) => rowsOf(one).map((row) => this.part(alpha, beta, BigInt(i + 1), row)));
+		for (const [i, { bits }] of tables.entries())
 			sums.push({
-				variables: table.bits,
-				columns: [
-					...[zero(table.bits), this.columns.get(`tableHelper ${i}`)!, this.columns.get(`multiplicity ${i}`)!],
-					rows.map((row) => this.part(alpha, beta, i, row)),
-				],
-				degree: 3,
-				zeroWith: [1, 2],
-				term: ([e, g, m, own]) => mod(factors[terms.length + i]! * e! * mod(g! * own! - m!) - helpers * g!),
+				...{ variables: bits, degree: 2, zeroWith: [0, 1] },
+				columns: [this.columns.get(`tableHelper ${i}`)!, this.columns.get(`multiplicity ${i}`)!, rows[i]!],
+				term: ([g, m, own]) => mod(factor(table, i) * mod(g! * own! - m!)),
 			});
-		}
-		const { point, ends } = proveSums(this.sender, { kind: 3, degree: 6, variables, sums });
-		return this.lookupValues(point, terms, ends);
-	}
+		const cube = proveZeros(this.sender, { kind: 3, degree: 5, rho, sums });
 
-	private lookupValues(
-		point: readonly bigint[],
-		terms: readonly { name: string; variables: number; helper: string; columns: readonly string[] }[],
-		ends: readonly (readonly bigint[])[],
-	): readonly End[] {
-		const { sizes, gradient, activation } = this.shape;
-		const values = new Map<string, bigint>();
-		const points = new Map<string, readonly bigint[]>();
-		for (const [i, { variables, helper, columns }] of terms.entries())
-			for (const [k, name] of [helper, ...columns].entries()) {
-				values.set(name, ends[i]![k + 1]!);
-				points.set(name, point.slice(point.length - variables));
-			}
-		const list: bigint[] = [];
-		const places = log(this.shape.steps) + log(this.shape.batch);
-		const ask = (name: string): bigint => {
-			list.push(values.get(name)!);
-			const [kind, of] = name.split(" ") as [string, string];
-			if (kind === "last") {
-				const width = sizes[Number(of) + 1]!;
-				this.claim("bias", `a ${of}`, [...points.get(name)!, ...corner(width - 1, log(width))], values.get(name)!);
-			} else if (kind !== "z" && kind !== "q") this.claim("lookups", name, points.get(name)!, values.get(name)!);
-			return values.get(name)!;
-		};
-		const result = sizes.slice(1).map((_, l): End => {
-			const isLast = l === sizes.length - 2;
-			const names = isLast
-				? ["h", "d", "low", "helper", "helperBack", "z"]
-				: ["h", "a", "m", "d", "low", "lowBack", "helper", "helperBack", "z", "q"];
-			for (const name of names) ask(`${name} ${l}`);
-			const own = points.get(`z ${l}`)!;
-			if (isLast) {
-				const y = mod(values.get(`h ${l}`)! - values.get(`d ${l}`)! * inverse(1n << BigInt(gradient - activation)));
-				this.claim("loss", "labels 0", [...this.rowAt(own.slice(0, places)), ...own.slice(places)], y);
-			} else for (const name of ["last", "biasHelper"]) ask(`${name} ${l}`);
-			for (const name of ["after", "limb0", "limb1", "weightHelper"]) ask(`${name} ${l}`);
+		// The same over the list: what each had where its sum ended, as a polynomial in its number.
+		const listed = (values: ReadonlyMap<number, bigint>) =>
+			Array.from({ length: 2 ** listBits }, (_, i) => values.get(i) ?? 0n);
+		const lists = KINDS.slice(0, table).map((_, kind) => {
+			const own = terms.map((term, i) => ({ ...term, ends: cube.ends[i]! })).filter((one) => one.kind === kind);
+			const column = (k: number) => listed(new Map(own.map(({ of, ends }) => [of, ends[k] ?? 0n])));
+			const factors = listed(new Map(own.map(({ of }) => [of, factor(kind, of)])));
+			const tags = own[0]?.parts.map((_, k) =>
+				listed(new Map(own.map(({ of, parts }) => [of, BigInt(parts[k]!.table + 1)]))),
+			);
+			return { own, tags: tags ?? [], columns: [factors, ...Array.from({ length: 6 }, (_, k) => column(k))] };
+		});
+		const perList = lists.map(({ own, tags, columns }): Sum => {
+			const parts = own[0]?.parts ?? [];
 			return {
-				...{ point: own, z: values.get(`z ${l}`)!, q: values.get(`q ${l}`) ?? 0n },
-				...{ weightPoint: points.get(`after ${l}`)!, after: values.get(`after ${l}`)! },
+				...{ variables: listBits, columns: [...columns, ...tags], degree: 6 },
+				term: ([c, g, ...rest]) => {
+					const [values, tagsThere] = [rest.slice(0, 5), rest.slice(5)];
+					const all = parts.map(({ table: number, row, isOwn }, k) =>
+						this.part(alpha, beta, isOwn ? tagsThere[k]! : BigInt(number + 1), row(values)),
+					);
+					return mod(c! * fault(g!, all));
+				},
 			};
 		});
-		for (const [i, { bits }] of tablesOf(this.shape).entries()) {
-			const [, helper, count] = ends[terms.length + i]! as [bigint, bigint, bigint];
-			list.push(count, helper);
-			this.claim("lookups", `multiplicity ${i}`, point.slice(point.length - bits), count);
-			this.claim("lookups", `tableHelper ${i}`, point.slice(point.length - bits), helper);
-		}
+		const ofTables = (k: number) => listed(new Map(tables.map((_, i) => [i, cube.ends[terms.length + i]![k]!])));
+		perList.push({
+			...{ variables: listBits, degree: 3 },
+			columns: [listed(new Map(tables.map((_, i) => [i, factor(table, i)]))), ofTables(0), ofTables(1), ofTables(2)],
+			term: ([c, g, m, own]) => mod(c! * mod(g! * own! - m!)),
+		});
+		const list = proveSums(this.sender, { kind: 3, degree: 6, variables: listBits, sums: perList });
+		return this.lookupValues(cube.point, eqs(list.point), list.ends);
+	}
+
+	/** `ends`: of each kind of lists: factors, helper, values. */
+	private lookupValues(point: readonly bigint[], among: readonly bigint[], ends: readonly (readonly bigint[])[]): Ends {
+		const { sizes, gradient, activation, steps, batch } = this.shape;
+		const links = sizes.length - 1;
+		const tables = tablesOf(this.shape);
+		const places = log(steps) + log(batch);
+		const end = (variables: number) => point.slice(point.length - variables);
+		const units = sizes.slice(1).map((n) => end(places + log(n)));
+		const weights = sizes.slice(1).map((n, l) => end(log(n) + log(sizes[l]!)));
+		const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+		const [all, inner, last] = [numbers(links), numbers(links - 1), links - 1];
+		const list: bigint[] = [];
+		const say = (
+			name: string,
+			value: bigint,
+			of: readonly number[],
+			at: ((l: number) => readonly bigint[]) | null,
+			where = "lookups",
+		) => {
+			if (of.length === 0) return;
+			list.push(value);
+			if (at !== null) this.claims.push(of.map((l) => this.at(where, `${name} ${l}`, at(l), among[l]!)));
+		};
+		const [forth, back, loss, bias, weight, table] = ends.map(([, ...values]) => values) as bigint[][];
+		const unit = (l: number) => units[l]!;
+		say("h", forth![2]!, all, unit);
+		say("a", forth![4]!, inner, unit);
+		say("m", forth![5]!, inner, unit);
+		say("low", forth![3]!, all, unit);
+		say("helper", forth![0]!, all, unit);
+		say("z", forth![1]!, all, null);
+		say("d", back![3]!, inner, unit);
+		say("lowBack", back![4]!, inner, unit);
+		say("helperBack", back![0]!, inner, unit);
+		say("q", back![1]!, inner, null);
+		say("d", loss![1]!, [last], unit);
+		say("helperBack", loss![0]!, [last], unit);
+		const own = units[last]!;
+		this.claims.push([
+			this.at("loss", `h ${last}`, own, 1n),
+			this.at("loss", `d ${last}`, own, mod(-inverse(1n << BigInt(gradient - activation)))),
+			this.at("loss", "labels 0", [...this.rowAt(own.slice(0, places)), ...own.slice(places)], mod(-1n)),
+		]);
+		const corner = (l: number) => [...end(places), ...cornerOf(sizes[l + 1]! - 1, log(sizes[l + 1]!))];
+		say("a", bias![1]!, inner, corner, "bias");
+		say("biasHelper", bias![0]!, inner, () => end(places));
+		const there = (l: number) => weights[l]!;
+		say("after", weight![1]!, all, there);
+		say("limb0", weight![2]!, all, there);
+		say("limb1", weight![3]!, all, there);
+		say("weightHelper", weight![0]!, all, there);
+		const row = (i: number) => end(tables[i]!.bits);
+		say("multiplicity", table![1]!, numbers(tables.length), row);
+		say("tableHelper", table![0]!, numbers(tables.length), row);
 		this.send(4, list);
-		return result;
+		this.claims.push(
+			[...this.layout.blocks.values()]
+				.filter(({ name }) => /^(helper|helperBack|biasHelper|weightHelper|tableHelper) /.test(name))
+				.map(({ name, bits }) => {
+					const count = 1n << BigInt(bits);
+					const middle = new Array<bigint>(bits).fill(inverse(2n));
+					return this.at("sum", name, middle, name.startsWith("table") ? mod(-count) : count);
+				}),
+		);
+		return { among, units, weights };
 	}
 
 	/** Σ over one axis of a list (a, b, c), by weights for b. */
@@ -506,24 +547,44 @@ export class SegmentProver {
 		return result.map((one) => mod(one));
 	}
 
-	private products(ends: readonly End[]): readonly Use[] {
+	/** Rounds over the cube, then over the list of products: factor·a·b of each. */
+	private productSums(kind: number, sums: readonly Sum[], factors: readonly bigint[]) {
+		const variables = Math.max(...sums.map((one) => one.variables));
+		const cube = proveSums(this.sender, { kind, degree: 3, variables, sums });
+		const bits = log(sums.length);
+		const listed = (of: (i: number) => bigint) =>
+			Array.from({ length: 2 ** bits }, (_, i) => (i < sums.length ? of(i) : 0n));
+		const share = (i: number) => power(inverse(2n), BigInt(variables - sums[i]!.variables));
+		const columns = [
+			listed((i) => mod(factors[i]! * share(i) * cube.ends[i]![0]!)),
+			listed((i) => cube.ends[i]![1]!),
+			listed((i) => cube.ends[i]![2]!),
+		];
+		const whole: Sum = { variables: bits, columns, degree: 3, term: ([f, a, b]) => mod(f! * mod(a! * b!)) };
+		const list = proveSums(this.sender, { kind, degree: 3, variables: bits, sums: [whole] });
+		this.send(kind + 1, list.ends[0]!.slice(1));
+		return { point: cube.point, among: eqs(list.point) };
+	}
+
+	private products({ among, units }: Ends): readonly Use[] {
 		const { sizes, steps, batch } = this.shape;
 		const width = sizes.map((n) => 2 ** log(n));
 		const places = log(steps) + log(batch);
 		const { operand } = this.cheat.run ?? {};
-		const wanted = ends.flatMap(({ point, q, z }, l) => {
-			const column = operand?.(`z ${l}`, this.run.entering[l]!) ?? this.run.entering[l]!;
-			const forth = { ...{ name: `z ${l}`, link: l, isBack: false, width: width[l]!, point, value: z }, column };
-			if (l === ends.length - 1) return [forth];
-			const next = this.columns.get(`d ${l + 1}`)!;
-			const back = { name: `q ${l}`, link: l + 1, isBack: true, width: width[l + 2]!, point, value: q };
-			return [forth, { ...back, column: operand?.(back.name, next) ?? next }];
-		});
-		const mu = this.transcript.challenge();
-		const mus = wanted.map((_, i) => power(mu, BigInt(i)));
-		const sums = wanted.map(({ link, isBack, width: inner, point, column }, i): Sum => {
+		const mu = this.drawn("mu");
+		const forth = units.map((point, l) => ({
+			...{ name: `z ${l}`, link: l, isBack: false, width: width[l]!, point, factor: among[l]! },
+			column: this.run.entering[l]!,
+		}));
+		const back = units.slice(0, -1).map((point, l) => ({
+			...{ name: `q ${l}`, link: l + 1, isBack: true, width: width[l + 2]!, point, factor: mod(mu * among[l]!) },
+			column: this.columns.get(`d ${l + 1}`)!,
+		}));
+		const wanted = [...forth, ...back];
+		const sums = wanted.map(({ name, link, isBack, width: inner, point, column, factor }): Sum => {
 			const same = eqs(point.slice(0, log(steps)));
-			const operandColumn = this.folded(column, [steps, batch, inner], eqs(point.slice(log(steps), places)));
+			const seen = operand?.(name, column) ?? column;
+			const operandColumn = this.folded(seen, [steps, batch, inner], eqs(point.slice(log(steps), places)));
 			const unit = eqs(point.slice(places));
 			const weights = this.run.weights[link]!.flatMap((one) =>
 				isBack
@@ -534,44 +595,51 @@ export class SegmentProver {
 				variables: log(steps) + log(inner),
 				columns: [same.flatMap((one) => new Array<bigint>(inner).fill(one)), operandColumn, weights],
 				degree: 3,
-				term: ([e, a, w]) => mod(mus[i]! * e! * mod(a! * w!)),
+				term: ([e, a, w]) => mod(factor * e! * mod(a! * w!)),
 			};
 		});
-		const variables = Math.max(...sums.map((one) => one.variables));
-		const { point, ends: values } = proveSums(this.sender, { kind: 5, degree: 3, variables, sums });
-		this.send(
-			6,
-			values.flatMap(([, a, w]) => [a!, w!]),
-		);
-		return wanted.map(({ name, link, isBack, point: own }, i): Use => {
-			const end = point.slice(variables - sums[i]!.variables);
+		const factors = wanted.map(({ factor }) => factor);
+		const { point, among: chosen } = this.productSums(5, sums, factors);
+		const terms: Term[] = [];
+		const uses = wanted.map(({ name, link, isBack, point: own }, i): Use => {
+			const end = point.slice(point.length - sums[i]!.variables);
 			const [step, inner] = [end.slice(0, log(steps)), end.slice(log(steps))];
 			const place = [...step, ...own.slice(log(steps), places)];
 			const unit = own.slice(places);
-			const [, value, weight] = values[i]! as [bigint, bigint, bigint];
-			if (isBack) this.claim(name, `d ${link}`, [...place, ...inner], value);
-			else this.claimEntering(name, link, place, inner, value);
-			return {
-				...{ name, link, step, value: weight },
-				...(isBack ? { input: unit, output: inner } : { input: inner, output: unit }),
-			};
+			const factor = chosen[i]!;
+			if (isBack) terms.push(this.at(name, `d ${link}`, [...place, ...inner], factor));
+			else terms.push(this.entering(name, link, place, inner, factor));
+			const [input, output] = isBack ? [unit, inner] : [inner, unit];
+			return { name, link, step, factor, input, output };
 		});
+		this.claims.push(terms);
+		return uses;
 	}
 
-	private weights(uses: readonly Use[]): void {
+	private weights(known: readonly Use[], { among, weights }: Ends): void {
 		const { sizes, steps, batch } = this.shape;
 		const width = sizes.map((n) => 2 ** log(n));
-		const starts = uses.map(({ link, input, output }) =>
-			valueAt(
-				this.columns.get(`before ${link}`)!.map((one) => mod(one)),
-				[...output, ...input],
-			),
-		);
-		this.send(7, starts);
 		const nu = this.transcript.challenge();
-		const nus = uses.map((_, i) => power(nu, BigInt(i)));
+		const ends = weights.map((point, link): Use => {
+			const bits = log(sizes[link + 1]!);
+			const factor = mod(nu * among[link]!);
+			return {
+				name: `after ${link}`,
+				link,
+				step: null,
+				output: point.slice(0, bits),
+				input: point.slice(bits),
+				factor,
+			};
+		});
+		const uses = [...known, ...ends];
+		const starts = uses.map(({ link, input, output, factor }) => {
+			const before = this.columns.get(`before ${link}`)!.map((one) => mod(one));
+			return factor * valueAt(before, [...output, ...input]);
+		});
+		this.send(7, [mod(starts.reduce((sum, one) => sum + one, 0n))]);
 		const late = this.cheat.run?.isStale ? 1 : 0;
-		const sums = uses.map(({ link, step, input, output }, i): Sum => {
+		const sums = uses.map(({ link, step, input, output, factor }): Sum => {
 			const own = { entering: this.run.entering[link]!, d: this.columns.get(`d ${link}`)! };
 			const { entering, d } = this.cheat.run?.changed?.(link, own.entering, own.d) ?? own;
 			const at = step === null ? null : eqs(step);
@@ -587,20 +655,20 @@ export class SegmentProver {
 					this.folded(d, [steps * batch, width[link + 1]!, 1], eqs(output)),
 				],
 				degree: 3,
-				term: ([c, a, b]) => mod(nus[i]! * c! * mod(a! * b!)),
+				term: ([c, a, b]) => mod(factor * c! * mod(a! * b!)),
 			};
 		});
-		const { point, ends } = proveSums(this.sender, { kind: 8, degree: 3, variables: log(steps) + log(batch), sums });
-		this.send(
-			9,
-			ends.flatMap(([, a, b]) => [a!, b!]),
+		const factors = uses.map(({ factor }) => factor);
+		const { point, among: chosen } = this.productSums(8, sums, factors);
+		this.claims.push(
+			uses.map(({ name, link, input, output, factor }) =>
+				this.at(`start of ${name}`, `before ${link}`, [...output, ...input], factor),
+			),
+			uses.map(({ name, link, input }, i) => this.entering(`change of ${name}`, link, point, input, chosen[i]!)),
+			uses.map(({ name, link, output }, i) =>
+				this.at(`change of ${name}`, `d ${link}`, [...point, ...output], chosen[i]!),
+			),
 		);
-		for (const [i, { name, link, input, output }] of uses.entries()) {
-			const [, entering, d] = ends[i]! as [bigint, bigint, bigint];
-			this.claim(`start of ${name}`, `before ${link}`, [...output, ...input], starts[i]!);
-			this.claimEntering(`change of ${name}`, link, point, input, entering);
-			this.claim(`change of ${name}`, `d ${link}`, [...point, ...output], d);
-		}
 	}
 
 	private bytes(): void {
@@ -611,24 +679,26 @@ export class SegmentProver {
 		const all = this.allValues();
 		const claims = groups.map(({ name, first, bits }) => {
 			const at = first * 2 ** this.shape.chunkBits;
-			const own = point.slice(point.length - bits);
-			return { name: `${name} of bytes`, at, bits, point: own, value: valueAt(all.slice(at, at + 2 ** bits), own) };
+			return { name: `${name} of bytes`, at, bits, point: point.slice(point.length - bits), factor: 1n };
 		});
 		this.send(
 			10,
-			claims.map(({ value }) => value),
+			claims.map(({ at, bits, point: own }) => valueAt(all.slice(at, at + 2 ** bits), own)),
 		);
-		this.claims.push(...claims);
+		this.claims.push(...claims.map((one) => [one]));
 	}
 
 	private join(): { readonly point: readonly bigint[]; readonly value: bigint } {
-		const eta = this.transcript.challenge();
+		const eta = this.drawn("eta");
 		const kernel = new Array<bigint>(2 ** this.layout.bits).fill(0n);
 		const told = this.claims
-			.filter(({ name }) => !this.cheat.isUnclaimed?.(name))
-			.map((one, i) => ({ ...one, factor: power(eta, BigInt(i)) }));
-		for (const { at, point, factor } of told)
-			for (const [i, one] of eqs(point).entries()) kernel[at + i] = mod(kernel[at + i]! + factor * one);
+			.map((terms) => terms.filter(({ name }) => !this.cheat.isUnclaimed?.(name)))
+			.filter((terms) => terms.length > 0);
+		for (const [j, terms] of told.entries())
+			for (const { at, point, factor } of terms) {
+				const by = mod(power(eta, BigInt(j)) * factor);
+				for (const [i, one] of eqs(point).entries()) kernel[at + i] = mod(kernel[at + i]! + by * one);
+			}
 		const sum: Sum = {
 			...{ variables: this.layout.bits, columns: [kernel, this.allValues()], degree: 2, zeroWith: [1] },
 			term: ([k, p]) => mod(k! * p!),

@@ -1,5 +1,6 @@
 // The prover's side of sums over cubes, docs/zk.md §5, for reading: several sums of different sizes in one. Nothing imported from src/.
 import { inverse, mod, power, type Transcript, word } from "./naive-bn254.ts";
+import { eqs } from "./naive-mercury.ts";
 
 /** Σ term(columns) over all corners. */
 export interface Sum {
@@ -46,8 +47,12 @@ function coefficients(values: readonly bigint[]): bigint[] {
 
 const HALF = inverse(2n);
 
-/** The polynomial of one round, by its values at 0 … degree. */
-function roundOf({ columns, degree, term, zeroWith }: Sum, tables: readonly (readonly bigint[])[]): bigint[] {
+/** The polynomial of one round, by its values at 0 … degree; each pair of corners counts by its weight. */
+function roundOf(
+	{ columns, degree, term, zeroWith }: Sum,
+	tables: readonly (readonly bigint[])[],
+	weights: readonly bigint[] | null = null,
+): bigint[] {
 	const half = tables[0]!.length / 2;
 	const values = new Array<bigint>(degree + 1).fill(0n);
 	const isZero = (i: number) => zeroWith?.every((k) => tables[k]![i] === 0n && tables[k]![i + half] === 0n) ?? false;
@@ -56,7 +61,7 @@ function roundOf({ columns, degree, term, zeroWith }: Sum, tables: readonly (rea
 		const now = columns.map((_, k) => tables[k]![i]!);
 		const step = columns.map((_, k) => tables[k]![i + half]! - now[k]!);
 		for (let x = 0; x <= degree; x++) {
-			values[x]! += term(now);
+			values[x]! += weights === null ? term(now) : mod(weights[i]! * term(now));
 			for (const [k, one] of step.entries()) now[k] = mod(now[k]! + one);
 		}
 	}
@@ -104,6 +109,41 @@ export function proveSums(
 		point.push(x);
 		for (const [j, one] of sums.entries())
 			if (round >= variables - one.variables) tables[j] = tables[j]!.map((table) => fold(table, x));
+	}
+	return { point, ends: tables.map((list) => list.map((table) => table[0]!)) };
+}
+
+/**
+ * Σ eq(ρ, ·)·(all sums' terms) = 0, without the factors of eq: each round is the sum over the variables that are left of eq(ρ, those)·terms. A sum with fewer variables is
+ * constant in the first ones.
+ */
+export function proveZeros(
+	{ transcript, send }: Sender,
+	{ kind, degree, rho, sums }: { kind: number; degree: number; rho: readonly bigint[]; sums: readonly Sum[] },
+): { readonly point: bigint[]; readonly ends: bigint[][] } {
+	const point: bigint[] = [];
+	const tables = sums.map((one) => one.columns.map((column) => column.map((value) => mod(value))));
+	const wholes = sums.map((one, j) => {
+		const weights = eqs(rho.slice(rho.length - one.variables));
+		let sum = 0n;
+		for (const [i, weight] of weights.entries()) {
+			if (one.zeroWith?.every((k) => tables[j]![k]![i] === 0n)) continue;
+			sum += weight * one.term(tables[j]!.map((table) => table[i]!));
+		}
+		return mod(sum);
+	});
+	for (const [round] of rho.entries()) {
+		const poly = new Array<bigint>(degree + 1).fill(0n);
+		const weights = eqs(rho.slice(round + 1));
+		for (const [j, one] of sums.entries()) {
+			const own = round < rho.length - one.variables ? [wholes[j]!] : coefficients(roundOf(one, tables[j]!, weights));
+			for (const [k, c] of own.entries()) poly[k] = mod(poly[k]! + c);
+		}
+		send(kind, poly.slice(1));
+		const x = transcript.challenge();
+		point.push(x);
+		for (const [j, one] of sums.entries())
+			if (round >= rho.length - one.variables) tables[j] = tables[j]!.map((table) => fold(table, x));
 	}
 	return { point, ends: tables.map((list) => list.map((table) => table[0]!)) };
 }

@@ -86,13 +86,13 @@ export const codes = {
 
 	// Proofs of training
 	PROOF_STATEMENT: invalid("What the proof is about is no segment of this program.", UNMEANT),
-	PROOF_LOOKUPS: invalid(
-		"A value of the proven run left its range, or was not rounded as the program rounds.",
-		NOT_TRAINED,
-	),
+	PROOF_LOOKUPS: invalid("What the proof counts of tables is not what its lookups give.", NOT_TRAINED),
 	PROOF_PRODUCTS: invalid("A sum of the proven run is not the product that the program forms.", NOT_TRAINED),
 	PROOF_WEIGHTS: invalid("The weights did not change by what the program's steps take away.", NOT_TRAINED),
-	PROOF_CLAIMS: invalid("The proof says of its columns what was not committed.", NOT_TRAINED),
+	PROOF_CLAIMS: invalid(
+		"The proof says of its columns what was not committed, or a value of the run left its range or was not rounded as the program rounds.",
+		NOT_TRAINED,
+	),
 	PROOF_OPENING: invalid("The proof's commitments do not open to what it says.", NOT_TRAINED),
 	PROOF_DATA: invalid("The proof is about other data than the bytes at hand.", OTHER_BYTES),
 	PROOF_INITIAL: invalid("The proof is about other weights at its start than the bytes at hand.", OTHER_BYTES),

@@ -63,19 +63,23 @@ WantedGroups wanted_blocks(const ProofPlan& plan) {
   return groups;
 }
 
-// Largest blocks first, so that each stands at a multiple of its size; groups at a multiple of theirs.
+// Largest groups first, and in them the largest blocks, so that each stands at a multiple of its size.
 void place_blocks(ProofPlan& plan) {
   WantedGroups groups = wanted_blocks(plan);
-  uint64_t end = 0;
-  for (unsigned g = 0; g < kGroups; ++g) {
+  std::array<unsigned, kGroups> order{kFeatures, kLabels, kBefore, kAfter, kValues, kHelpers};
+  for (const unsigned g : order) {
     uint64_t total = 0;
     for (const Wanted& one : groups[g]) total += uint64_t{1} << one.bits;
     const uint64_t chunks = (total + plan.chunk() - 1) >> plan.chunk_bits;
-    const unsigned bits = plan.chunk_bits + bits_for(chunks);
-    need(bits <= kMostBits, "too many values");
-    uint64_t at = ((end + (uint64_t{1} << bits) - 1) >> bits) << bits;
-    plan.groups[g] = {at >> plan.chunk_bits, chunks, bits};
-    end = at + (uint64_t{1} << bits);
+    plan.groups[g] = {0, chunks, plan.chunk_bits + bits_for(chunks)};
+    need(plan.groups[g].bits <= kMostBits, "too many values");
+  }
+  std::ranges::stable_sort(order, [&](unsigned a, unsigned b) { return plan.groups[a].bits > plan.groups[b].bits; });
+  uint64_t end = 0;
+  for (const unsigned g : order) {
+    uint64_t at = end;
+    plan.groups[g].first_chunk = at >> plan.chunk_bits;
+    end += uint64_t{1} << plan.groups[g].bits;
     std::stable_sort(groups[g].begin(), groups[g].end(), [](const Wanted& a, const Wanted& b) { return a.bits > b.bits; });
     for (const Wanted& one : groups[g]) {
       plan.blocks[{one.column, one.of}] = {at, one.bits};

@@ -1,6 +1,8 @@
 // See segment_prover.hpp. Lookups are in prove_lookups.cpp, sums and the opening in prove_sums.cpp and prove_opening.cpp.
 #include "zk/segment_prover.hpp"
 
+#include <algorithm>
+
 #include "zk/scalar_lists.hpp"
 
 namespace assay::zk {
@@ -75,9 +77,8 @@ Slice SegmentProver::column(Column column, size_t of) const {
   return {groups_[group], block.at - (plan_.groups[group].first_chunk << plan_.chunk_bits), uint64_t{1} << block.bits};
 }
 
-void SegmentProver::claim(Column column, size_t of, std::vector<Fr> point, const Fr& value) {
-  const Block& block = plan_.block(column, of);
-  claims_.push_back({block.at, block.bits, std::move(point), value});
+ClaimTerm SegmentProver::at(Column column, size_t of, std::vector<Fr> point, const Fr& factor) const {
+  return {plan_.block(column, of).at, std::move(point), factor};
 }
 
 // A point of the data's rows, from one of (step, place in the batch).
@@ -91,10 +92,9 @@ std::vector<Fr> SegmentProver::row_point(std::span<const Fr> place) const {
   return point;
 }
 
-void SegmentProver::claim_entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& value) {
-  if (link == 0) return claim(Column::features, 0, joined(row_point(place), unit), value);
-  const Fr bias = eq_at_corner(unit, plan_.sizes[link] - 1) * Fr::of(uint64_t{1} << plan_.activation);
-  claim(Column::a, link - 1, joined(place, unit), value - bias);
+// But for the bias, which is known.
+ClaimTerm SegmentProver::entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& factor) const {
+  return link == 0 ? at(Column::features, 0, joined(row_point(place), unit), factor) : at(Column::a, link - 1, joined(place, unit), factor);
 }
 
 std::vector<uint8_t> SegmentProver::prove(const Hash& statement, const OnPart& on_part) {
@@ -110,16 +110,11 @@ std::vector<uint8_t> SegmentProver::prove(const Hash& statement, const OnPart& o
   add_helpers();
   message(2, points_of(kHelpers));
   part_done();
-  const std::vector<LinkEnd> ends = lookups();
+  const LookupEnds ends = lookups();
   part_done();
   std::vector<WeightUse> uses = products(ends);
   part_done();
-  for (size_t l = 0; l < plan_.links(); ++l) {
-    const std::span<const Fr> at(ends[l].weight_point);
-    const unsigned outputs = plan_.size_bits(l + 1);
-    uses.push_back({l, true, {}, list_of(at.subspan(outputs)), list_of(at.first(outputs)), ends[l].after});
-  }
-  weights(uses);
+  weights(std::move(uses), ends);
   part_done();
   bytes();
   join_and_open();
@@ -127,22 +122,20 @@ std::vector<uint8_t> SegmentProver::prove(const Hash& statement, const OnPart& o
   return std::move(proof_);
 }
 
-std::vector<WeightUse> SegmentProver::products(const std::vector<LinkEnd>& ends) {
+std::vector<WeightUse> SegmentProver::products(const LookupEnds& ends) {
   struct Wanted {
     size_t link;
     bool is_back;
     const std::vector<Fr>* point;
+    Fr factor;
   };
-  std::vector<Wanted> wanted;
-  for (size_t l = 0; l < ends.size(); ++l) {
-    wanted.push_back({l, false, &ends[l].point});
-    if (!plan_.is_last(l)) wanted.push_back({l + 1, true, &ends[l].point});
-  }
   const Fr mu = transcript_->challenge();
-  Fr factor = Fr::one();
+  std::vector<Wanted> wanted;
+  for (size_t l = 0; l < plan_.links(); ++l) wanted.push_back({l, false, &ends.units[l], ends.among[l]});
+  for (size_t l = 0; l + 1 < plan_.links(); ++l) wanted.push_back({l + 1, true, &ends.units[l], mu * ends.among[l]});
   std::vector<Sum> sums;
   const size_t steps = plan_.steps(), batch = plan_.batch();
-  for (const auto& [link, is_back, point] : wanted) {
+  for (const auto& [link, is_back, point, factor] : wanted) {
     const std::span<const Fr> at(*point);
     const ListPtr unit = memory_.eqs(at.subspan(plan_.place_bits()));
     const uint64_t outputs = plan_.width(link + 1), inputs = plan_.width(link), inner = is_back ? outputs : inputs;
@@ -159,47 +152,49 @@ std::vector<WeightUse> SegmentProver::products(const std::vector<LinkEnd>& ends)
                     {},
                     factor,
                     Fr::zero()});
-    factor = factor * mu;
   }
   std::vector<unsigned> variables;
   for (const Sum& sum : sums) variables.push_back(sum.variables);
-  const auto [point, values] = prove_sums(5, 3, std::move(sums));
-  std::vector<Fr> said;
-  for (const auto& value : values) said.insert(said.end(), value.begin() + 1, value.end());
-  send(6, said);
+  const auto [point, among] = prove_products(5, std::move(sums));
   std::vector<WeightUse> uses;
+  Claim operands;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const auto& [link, is_back, own] = wanted[i];
-    const std::span<const Fr> end = std::span(point).subspan(point.size() - variables[i]), at(*own);
-    const std::span<const Fr> step = end.first(plan_.step_bits), inner = end.subspan(plan_.step_bits), unit = at.subspan(plan_.place_bits());
-    const std::vector<Fr> place = joined(step, at.subspan(plan_.step_bits, plan_.batch_bits));
-    if (is_back) {
-      claim(Column::d, link, joined(place, inner), values[i][1]);
-    } else {
-      claim_entering(link, place, inner, values[i][1]);
-    }
-    uses.push_back({link, false, list_of(step), list_of(is_back ? unit : inner), list_of(is_back ? inner : unit), values[i][2]});
+    const auto& [link, is_back, own, factor] = wanted[i];
+    const std::span<const Fr> end = std::span(point).subspan(point.size() - variables[i]), at_units(*own);
+    const std::span<const Fr> step = end.first(plan_.step_bits), inner = end.subspan(plan_.step_bits), unit = at_units.subspan(plan_.place_bits());
+    const std::vector<Fr> place = joined(step, at_units.subspan(plan_.step_bits, plan_.batch_bits));
+    operands.push_back(is_back ? at(Column::d, link, joined(place, inner), among[i]) : entering(link, place, inner, among[i]));
+    uses.push_back({link, false, list_of(step), list_of(is_back ? unit : inner), list_of(is_back ? inner : unit), among[i]});
   }
+  claims_.push_back(std::move(operands));
   return uses;
 }
 
-void SegmentProver::weights(const std::vector<WeightUse>& uses) {
-  std::vector<Fr> starts;
-  for (const WeightUse& use : uses)
-    starts.push_back(memory_.dot(column(Column::before, use.link), all_of(memory_.eqs(joined(use.output, use.input)))));
-  send(7, starts);
+void SegmentProver::weights(std::vector<WeightUse> uses, const LookupEnds& ends) {
   const Fr nu = transcript_->challenge();
-  Fr factor = Fr::one();
+  for (size_t l = 0; l < plan_.links(); ++l) {
+    const std::span<const Fr> own(ends.weights[l]);
+    const unsigned outputs = plan_.size_bits(l + 1);
+    uses.push_back({l, true, {}, list_of(own.subspan(outputs)), list_of(own.first(outputs)), nu * ends.among[l]});
+  }
+  Fr start = Fr::zero();
+  Claim starts, entered, gradients;
+  for (const WeightUse& use : uses) {
+    std::vector<Fr> point = joined(use.output, use.input);
+    start = start + use.factor * memory_.dot(column(Column::before, use.link), all_of(memory_.eqs(point)));
+    starts.push_back(at(Column::before, use.link, std::move(point), use.factor));
+  }
+  send(7, std::span(&start, 1));
   std::vector<Sum> sums;
   for (const WeightUse& use : uses) {
     // Steps before that one; all of them for the end.
     std::vector<Fr> counts(plan_.steps(), Fr::one());
     if (!use.is_end) {
-      const std::vector<Fr> at = eqs_of(use.step);
+      const std::vector<Fr> at_step = eqs_of(use.step);
       Fr later = Fr::zero();
       for (size_t s = counts.size(); s-- > 0;) {
         counts[s] = later;
-        later = later + at[s];
+        later = later + at_step[s];
       }
     }
     const auto folded = [&](const Slice& from, const std::vector<Fr>& point) {
@@ -211,20 +206,15 @@ void SegmentProver::weights(const std::vector<WeightUse>& uses) {
                     {all_of(memory_.repeated(all_of(memory_.scalars(counts)), plan_.batch())), folded(all_of(entering_[use.link]), use.input),
                      folded(column(Column::d, use.link), use.output)},
                     {},
-                    factor,
+                    use.factor,
                     Fr::zero()});
-    factor = factor * nu;
   }
-  const auto [point, ends] = prove_sums(8, 3, std::move(sums));
-  std::vector<Fr> said;
-  for (const auto& end : ends) said.insert(said.end(), end.begin() + 1, end.end());
-  send(9, said);
+  const auto [point, among] = prove_products(8, std::move(sums));
   for (size_t i = 0; i < uses.size(); ++i) {
-    const WeightUse& use = uses[i];
-    claim(Column::before, use.link, joined(use.output, use.input), starts[i]);
-    claim_entering(use.link, point, use.input, ends[i][1]);
-    claim(Column::d, use.link, joined(point, use.output), ends[i][2]);
+    entered.push_back(entering(uses[i].link, point, uses[i].input, among[i]));
+    gradients.push_back(at(Column::d, uses[i].link, joined(point, uses[i].output), among[i]));
   }
+  for (Claim* claim : {&starts, &entered, &gradients}) claims_.push_back(std::move(*claim));
 }
 
 void SegmentProver::bytes() {
@@ -236,9 +226,39 @@ void SegmentProver::bytes() {
     const auto own = std::span(point).subspan(most - plan_.groups[g].bits);
     const ListPtr kernel = memory_.eqs(own);
     values.push_back(memory_.dot(all_of(groups_[g]), {kernel, 0, groups_[g]->size()}));
-    claims_.push_back({plan_.groups[g].first_chunk << plan_.chunk_bits, plan_.groups[g].bits, list_of(own), values.back()});
+    claims_.push_back({{plan_.groups[g].first_chunk << plan_.chunk_bits, list_of(own), Fr::one()}});
   }
   send(10, values);
+}
+
+// All claims by powers of η. Many are about the same point of different blocks, so each point is written out once.
+ListPtr SegmentProver::claim_kernel(const Fr& eta) {
+  struct Place {
+    uint64_t at;
+    Fr factor;
+  };
+  std::vector<std::pair<const std::vector<Fr>*, std::vector<Place>>> points;
+  Fr power = Fr::one();
+  for (const Claim& claim : claims_) {
+    for (const ClaimTerm& term : claim) {
+      auto found = std::ranges::find_if(points, [&](const auto& known) { return *known.first == term.point; });
+      if (found == points.end()) found = points.insert(points.end(), {&term.point, {}});
+      std::vector<Place>& places = found->second;
+      const auto same = std::ranges::find_if(places, [&](const Place& place) { return place.at == term.at; });
+      if (same == places.end()) {
+        places.push_back({term.at, power * term.factor});
+      } else {
+        same->factor = same->factor + power * term.factor;
+      }
+    }
+    power = power * eta;
+  }
+  ListPtr kernel = memory_.zeros(uint64_t{1} << plan_.bits);
+  for (const auto& [point, places] : points) {
+    const ListPtr own = memory_.eqs(*point);
+    for (const auto& [at, factor] : places) memory_.add_times(kernel, at, all_of(own), factor);
+  }
+  return kernel;
 }
 
 void SegmentProver::join_and_open() {
@@ -246,12 +266,7 @@ void SegmentProver::join_and_open() {
   std::vector<Fr> point;
   Fr value;
   {
-    const ListPtr kernel = memory_.zeros(uint64_t{1} << plan_.bits), all = memory_.zeros(uint64_t{1} << plan_.bits);
-    Fr factor = Fr::one();
-    for (const Claim& claim : claims_) {
-      memory_.add_times(kernel, claim.at, all_of(memory_.eqs(claim.point)), factor);
-      factor = factor * eta;
-    }
+    const ListPtr kernel = claim_kernel(eta), all = memory_.zeros(uint64_t{1} << plan_.bits);
     for (unsigned g = 0; g < kGroups; ++g) memory_.place(all, plan_.groups[g].first_chunk << plan_.chunk_bits, all_of(groups_[g]));
     std::vector<Sum> sums;
     sums.push_back({Sum::Kind::product, plan_.bits, 2, {all_of(kernel), all_of(all)}, {}, Fr::one(), Fr::zero()});

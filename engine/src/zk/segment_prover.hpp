@@ -9,33 +9,45 @@
 
 namespace assay::zk {
 
-struct Claim {
+// factor · (a block at a point); a claim is a sum of such terms.
+struct ClaimTerm {
   uint64_t at;
-  unsigned bits;
   std::vector<Fr> point;
-  Fr value;
+  Fr factor;
 };
+using Claim = std::vector<ClaimTerm>;
 
-// What is looked up by one helper.
+// Of what must be 0, in the order of its factors.
+enum class Lookup : uint8_t { forth, back, loss, bias, weight, table };
+
+// What is looked up by one helper, of a link.
 struct LookupTerm {
+  Lookup kind;
+  size_t link;
   unsigned variables, degree;
   Slice helper;
   std::vector<Slice> values;
   std::vector<Part> parts;
 };
 
-// A use of a link's weights, at a step and a point; without a step those after the last one.
+// factor · (a link's weights, at a step and a point); without a step those after the last one.
 struct WeightUse {
   size_t link;
   bool is_end;
   std::vector<Fr> step, input, output;
-  Fr value;
+  Fr factor;
 };
 
-// Where the first sum ends for one link.
-struct LinkEnd {
-  std::vector<Fr> point, weight_point;
-  Fr z, q, after;
+// Where the first sum ends: eq of the list's point and each number, and for each link the points of its units and of its weights.
+struct LookupEnds {
+  std::vector<Fr> among;
+  std::vector<std::vector<Fr>> units, weights;
+};
+
+// Σ term(columns) over the numbers of a list, on the host.
+struct ListSum {
+  std::vector<std::vector<Fr>> columns;
+  std::function<Fr(std::span<const Fr>)> term;
 };
 
 // So many of `total` parts of the work are done; called at every moment at which it can be stopped, which is done by throwing.
@@ -58,25 +70,35 @@ class SegmentProver {
   std::vector<uint8_t> points_of(GroupNumber group);
 
   Slice column(Column column, size_t of) const;
-  void claim(Column column, size_t of, std::vector<Fr> point, const Fr& value);
-  void claim_entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& value);
+  ClaimTerm at(Column column, size_t of, std::vector<Fr> point, const Fr& factor) const;
+  ClaimTerm entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& factor) const;
   std::vector<Fr> row_point(std::span<const Fr> place) const;
 
   Part part(unsigned table, size_t values) const;
   std::vector<LookupTerm> lookup_terms() const;
   ListPtr table_rows(unsigned table) const;
   void add_helpers();
-  std::vector<LinkEnd> lookups();
-  std::vector<LinkEnd> lookup_values(const std::vector<Fr>& point, const std::vector<std::vector<Fr>>& ends);
-  std::vector<WeightUse> products(const std::vector<LinkEnd>& ends);
-  void weights(const std::vector<WeightUse>& uses);
+  LookupEnds lookups();
+  ListSum listed(Lookup kind, size_t members, const std::vector<Fr>& factors, const std::vector<std::vector<Fr>>& ends) const;
+  ListSum listed_tables(size_t members, const std::vector<Fr>& factors, const std::vector<std::vector<Fr>>& ends) const;
+  LookupEnds lookup_values(const std::vector<Fr>& point, std::vector<Fr> among, const std::vector<std::vector<Fr>>& ends);
+  void claim_loss(const std::vector<Fr>& point);
+  void claim_helper_sum();
+  std::vector<WeightUse> products(const LookupEnds& ends);
+  void weights(std::vector<WeightUse> uses, const LookupEnds& ends);
   void bytes();
+  ListPtr claim_kernel(const Fr& eta);
   void join_and_open();
   struct Rounds {
     std::vector<Fr> point;
     std::vector<std::vector<Fr>> ends;
   };
   Rounds prove_sums(uint8_t kind, unsigned degree, std::vector<Sum> sums);
+  // Σ eq(ρ, ·)·(what must be 0), of which the first column of each sum is eq; without its factor in what is sent.
+  Rounds prove_zeros(uint8_t kind, unsigned degree, const std::vector<Fr>& rho, std::vector<Sum> sums);
+  Rounds prove_list(uint8_t kind, unsigned degree, unsigned bits, std::vector<ListSum> sums);
+  // Over the cube and then over the list of all products; sends their two values. The point of the cube, and eq of the list's.
+  std::pair<std::vector<Fr>, std::vector<Fr>> prove_products(uint8_t kind, std::vector<Sum> sums);
   void open(const ListPtr& poly, std::span<const Fr> point, const Fr& value);
 
   const ProofPlan& plan_;

@@ -1,43 +1,48 @@
-// The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every helper is what it is said to be. It ends in values of all
-// columns at one point each, among them z and q, which are committed nowhere.
-import type { ZkPlan } from "../../work/plan/compile-plan.ts";
-import { cornerOf, eqAt, mod, powers, tableAt, unshift } from "./scalars.ts";
+// The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every helper is what it is said to be. It ends in one value for each kind of
+// column, of all links at one point; among them z and q, which are committed nowhere.
+import type { ColumnName, ZkPlan } from "../../work/plan/compile-plan.ts";
+import { eqsOf } from "../../work/trace/evaluate-tensor.ts";
+import { cornerOf, mod, powers, tableAt, unshift } from "./scalars.ts";
 import { KIND, type SegmentRun } from "./segment-run.ts";
-import { reduceSum } from "./sumcheck.ts";
+import { listBits, reduceSum, reduceZeros } from "./sumcheck.ts";
 
-/** What the sum leaves open about one link: values of z and q at `point`, and of the weights at the end at `weightPoint`. */
-export interface LinkEnd {
-	readonly point: readonly bigint[];
+type Point = readonly bigint[];
+
+/** What the sum leaves open: z, q and the weights at the end, each Σ among·(a link's own at its point). */
+export interface LookupEnds {
+	readonly among: readonly bigint[];
+	/** By link: of z and q, and of its weights. */
+	readonly units: readonly Point[];
+	readonly weights: readonly Point[];
 	readonly z: bigint;
-	/** Null for the last link. */
-	readonly q: bigint | null;
-	readonly weightPoint: readonly bigint[];
+	readonly q: bigint;
 	readonly after: bigint;
 }
 
 const DEGREE = 6;
+/** Of faults: forth, back, loss, bias, weight, table. */
+const KINDS = 6;
 
-export const lookupVariables = ({ stepBits, batchBits, links, tables }: ZkPlan): number =>
+const lookupVariables = ({ stepBits, batchBits, links, tables }: ZkPlan): number =>
 	Math.max(
 		...links.map(({ outputBits }) => stepBits + batchBits + outputBits),
 		...links.map(({ inputBits, outputBits }) => inputBits + outputBits),
 		...tables.map(({ bits }) => bits),
 	);
 
-export const lookupValueCount = ({ links, tables }: ZkPlan): number => 16 * links.length - 6 + 2 * tables.length;
+const lookupListBits = ({ links, tables }: ZkPlan): number => listBits(Math.max(links.length, tables.length));
+
+/** Rounds over the cube and over the list, and a value for each kind of column; with one link some have no member. */
+export const lookupScalars = (plan: ZkPlan): number =>
+	(DEGREE - 1) * lookupVariables(plan) + DEGREE * lookupListBits(plan) + lookupValues(plan);
+
+const lookupValues = ({ links }: ZkPlan): number => (links.length === 1 ? 12 : 20);
 
 /** helper = Σ 1/part over the parts, as a product that must be 0. */
 function fractionFault(helper: bigint, parts: readonly bigint[]): bigint {
 	const product = (list: readonly bigint[]) => list.reduce((all, one) => mod(all * one), 1n);
 	const others = parts.map((_, i) => product(parts.toSpliced(i, 1)));
 	return mod(helper * product(parts) - others.reduce((sum, one) => sum + one, 0n));
-}
-
-/** What must be 0 at every corner, and a helper of which the sum over all corners counts. */
-interface Term {
-	readonly variables: number;
-	readonly fault: bigint;
-	readonly helper: bigint;
 }
 
 class Lookups {
@@ -51,126 +56,211 @@ class Lookups {
 		this.#betas = powers(beta, 4);
 	}
 
-	/** α less the fingerprint of a row: the table's number, then up to three values. */
-	part(table: number, values: readonly bigint[]): bigint {
-		const print = values.reduce((sum, one, i) => sum + one * this.#betas[i + 1]!, BigInt(table + 1));
-		return mod(this.#alpha - print);
+	/** α less the fingerprint of a row: the table's number from 1 on, then up to three values. */
+	part(tag: bigint, values: readonly bigint[]): bigint {
+		return mod(this.#alpha - values.reduce((sum, one, i) => sum + one * this.#betas[i + 1]!, tag));
 	}
 
 	range(bits: number, value: bigint): bigint {
-		return this.part(this.#numberOf("range", bits), [value]);
+		return this.part(this.tagOf("range", bits), [value]);
 	}
 
 	signed(bits: number, value: bigint): bigint {
-		return this.part(this.#numberOf("signed", bits), [value]);
+		return this.part(this.tagOf("signed", bits), [value]);
 	}
 
-	relu(h: bigint, a: bigint, m: bigint): bigint {
-		return this.part(this.#numberOf("relu", this.#plan.h), [h, a, m]);
+	tagOf(kind: string, bits: number): bigint {
+		return BigInt(this.#plan.tables.findIndex((one) => one.kind === kind && one.bits === bits) + 1);
+	}
+}
+
+/** Values of lists, where the sum over the list ended: Σ among·(each member's own, where its sum over the cube ended). */
+class ListValues {
+	readonly #run: SegmentRun;
+	readonly #among: readonly bigint[];
+	readonly #values: Iterator<bigint>;
+
+	constructor(run: SegmentRun, among: readonly bigint[]) {
+		[this.#run, this.#among] = [run, among];
+		this.#values = run.reader.message(KIND.lookupValues, lookupValues(run.plan))[Symbol.iterator]();
 	}
 
-	#numberOf(kind: string, bits: number): number {
-		return this.#plan.tables.findIndex((one) => one.kind === kind && one.bits === bits);
+	/** A list without members has no value in the proof. */
+	next(of: readonly number[]): bigint {
+		return of.length === 0 ? 0n : this.#values.next().value!;
+	}
+
+	/** Of a committed column. */
+	claimed(column: ColumnName, of: readonly number[], at: (member: number) => Point): bigint {
+		const value = this.next(of);
+		if (of.length > 0)
+			this.#run.claim(
+				value,
+				of.map((one) => this.#run.at(column, one, at(one), this.#among[one]!)),
+			);
+		return value;
 	}
 }
 
 /** Null: the sum is false. */
-export function checkLookups(run: SegmentRun, alpha: bigint, beta: bigint): readonly LinkEnd[] | null {
+export function checkLookups(run: SegmentRun, alpha: bigint, beta: bigint): LookupEnds | null {
 	const { plan, transcript, reader } = run;
-	const variables = lookupVariables(plan);
-	const rho = run.draw(variables);
+	const rho = run.draw(lookupVariables(plan));
 	const gamma = transcript.challenge();
-	const { joint, claim } = reduceSum(transcript, reader, {
-		...{ kind: KIND.lookupRound, rounds: variables, degree: DEGREE, claim: 0n },
+	const cube = reduceZeros(transcript, reader, { kind: KIND.lookupRound, rho, degree: DEGREE - 1 });
+	const { point, claim } = reduceSum(transcript, reader, {
+		...{ kind: KIND.lookupRound, rounds: lookupListBits(plan), degree: DEGREE, claim: cube.claim },
 	});
-	const values = reader.message(KIND.lookupValues, lookupValueCount(plan))[Symbol.iterator]();
-	const next = (): bigint => values.next().value!;
+	const among = eqsOf(point);
+	const places = plan.stepBits + plan.batchBits;
+	const units = plan.links.map(({ outputBits }) => cube.joint.end(places + outputBits));
+	const weights = plan.links.map(({ inputBits, outputBits }) => cube.joint.end(inputBits + outputBits));
+	const values = new ListValues(run, among);
 	const lookups = new Lookups(plan, alpha, beta);
-	const terms: Term[] = [];
-	const end = (size: number) => joint.end(size);
-	const ends = plan.links.map((_, link) => linkTerms(run, lookups, link, next, end, terms));
-	for (const [of, table] of plan.tables.entries()) {
-		const point = end(table.bits);
-		const [multiplicity, helper] = [next(), next()];
-		run.claim("multiplicity", of, point, multiplicity);
-		run.claim("tableHelper", of, point, helper);
-		const fault = mod(helper * lookups.part(of, tableAt(table, point)) - multiplicity);
-		terms.push({ variables: table.bits, fault, helper: -helper });
-	}
-	const gammas = powers(gamma, terms.length + 1);
+	const { faults, z, q } = unitFaults(run, lookups, values, among, units);
+	faults.push(biasFault(run, lookups, values, cube.joint.end(places)));
+	const { fault, after } = weightFault(plan, lookups, values, weights);
+	faults.push(
+		fault,
+		tableFault(run, lookups, values, among, (size) => cube.joint.end(size)),
+	);
+	claimHelperSum(run);
+	const gammas = powers(gamma, KINDS * among.length);
 	let sum = 0n;
-	for (const [i, { variables: own, fault, helper }] of terms.entries()) {
-		const zero = eqAt(rho.slice(variables - own), end(own)) * fault;
-		sum = mod(sum + joint.share(own) * mod(gammas[i]! * zero + gammas[terms.length]! * helper));
-	}
-	return sum === claim ? ends : null;
+	for (const [kind, { of, is }] of faults.entries())
+		for (const one of of) sum = mod(sum + gammas[kind * among.length + one]! * mod(among[one]! * is));
+	return sum === claim ? { among, units, weights, z, q, after } : null;
 }
 
-/** Reads the values of one link, claims them of its columns, and adds what must be 0. */
-function linkTerms(
+/** What must be 0, of these links or tables. */
+interface Fault {
+	readonly of: readonly number[];
+	readonly is: bigint;
+}
+
+const numbersTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
+
+/** Rounding and relu of z, rounding of q, the range of the last link's gradients. */
+function unitFaults(
 	run: SegmentRun,
 	lookups: Lookups,
-	link: number,
-	next: () => bigint,
-	end: (variables: number) => readonly bigint[],
-	terms: Term[],
-): LinkEnd {
+	values: ListValues,
+	among: readonly bigint[],
+	units: readonly Point[],
+): { readonly faults: Fault[]; readonly z: bigint; readonly q: bigint } {
 	const { plan } = run;
-	const { scale, lowBits, activation, gradient, stepBits, batchBits } = plan;
-	const { outputs, outputBits, inputBits } = plan.links[link]!;
-	const isLast = link === plan.links.length - 1;
-	const places = stepBits + batchBits;
-	const point = end(places + outputBits);
-	const claimed = (column: Parameters<SegmentRun["claim"]>[0], at: readonly bigint[]): bigint => {
-		const value = next();
-		run.claim(column, link, at, value);
-		return value;
-	};
-	const h = claimed("h", point);
-	const [a, m] = isLast ? [0n, 0n] : [claimed("a", point), claimed("m", point)];
-	const d = claimed("d", point);
-	const low = claimed("low", point);
-	const lowBack = isLast ? 0n : claimed("lowBack", point);
-	const [helper, helperBack] = [claimed("helper", point), claimed("helperBack", point)];
-	const z = next();
-	const q = isLast ? null : next();
-
+	const { scale, lowBits } = plan;
+	const last = plan.links.length - 1;
+	const [all, inner] = [numbersTo(last + 1), numbersTo(last)];
+	const unit = (link: number): Point => units[link]!;
+	const h = values.claimed("h", all, unit);
+	const a = values.claimed("a", inner, unit);
+	const m = values.claimed("m", inner, unit);
+	const low = values.claimed("low", all, unit);
+	const helper = values.claimed("helper", all, unit);
+	const z = values.next(all);
 	const half = 1n << BigInt(scale - 1);
 	const shift = unshift(lowBits);
 	// What rounding lost, less its lower bits.
 	const high = mod((z + half - (h << BigInt(scale)) - low) * shift);
-	const value = isLast ? lookups.signed(plan.h, h) : lookups.relu(h, a, m);
-	const forth = [lookups.range(lowBits, low), lookups.range(scale - lowBits, high), value];
-	terms.push({ variables: point.length, fault: fractionFault(helper, forth), helper });
-	const back = [lookups.signed(plan.d, d)];
-	if (q !== null) {
-		const highBack = mod((m * (q + half) - (d << BigInt(scale)) - lowBack) * shift);
-		back.push(lookups.range(lowBits, lowBack), lookups.range(scale - lowBits, highBack));
-	} else {
-		// d = (h - y)·2^(gradient - activation) is linear: at a random point it holds only if it does everywhere.
-		const y = mod(h - d * unshift(gradient - activation));
-		run.claimClasses(point.slice(0, places), point.slice(places), y);
-	}
-	terms.push({ variables: point.length, fault: fractionFault(helperBack, back), helper: helperBack });
-	if (!isLast) {
-		// What enters the next link in its last column is not clamped either.
-		const there = end(places);
-		const last = claimed("a", [...there, ...cornerOf(outputs - 1, outputBits)]);
-		const biasHelper = claimed("biasHelper", there);
-		const entering = lookups.signed(plan.h, mod(last + (1n << BigInt(activation))));
-		terms.push({ variables: places, fault: fractionFault(biasHelper, [entering]), helper: biasHelper });
-	}
-	const weightPoint = end(inputBits + outputBits);
-	const [after, limb0, limb1] = (["after", "limb0", "limb1"] as const).map((name) => claimed(name, weightPoint)) as [
-		bigint,
-		bigint,
-		bigint,
+	// Units are looked up with their relu; those of the last link have none.
+	const tag = inner.reduce(
+		(sum, one) => sum + among[one]! * lookups.tagOf("relu", plan.h),
+		among[last]! * lookups.tagOf("signed", plan.h),
+	);
+	const forth = [lookups.range(lowBits, low), lookups.range(scale - lowBits, high), lookups.part(tag, [h, a, m])];
+
+	const d = values.claimed("d", inner, unit);
+	const lowBack = values.claimed("lowBack", inner, unit);
+	const helperBack = values.claimed("helperBack", inner, unit);
+	const q = values.next(inner);
+	const highBack = mod((m * (q + half) - (d << BigInt(scale)) - lowBack) * shift);
+	const back = [lookups.signed(plan.d, d), lookups.range(lowBits, lowBack), lookups.range(scale - lowBits, highBack)];
+
+	const lossD = values.claimed("d", [last], unit);
+	const lossHelper = values.claimed("helperBack", [last], unit);
+	claimLoss(run, units[last]!);
+	const faults = [
+		{ of: all, is: fractionFault(helper, forth) },
+		{ of: inner, is: fractionFault(helperBack, back) },
+		{ of: [last], is: fractionFault(lossHelper, [lookups.signed(plan.d, lossD)]) },
 	];
-	const weightHelper = claimed("weightHelper", weightPoint);
+	return { faults, z, q };
+}
+
+/** d = (h - y)·2^(gradient - activation) of the last link is linear: at a random point it holds only if it does everywhere. */
+function claimLoss(run: SegmentRun, point: Point): void {
+	const { activation, gradient, stepBits, batchBits, links } = run.plan;
+	const [last, places] = [links.length - 1, stepBits + batchBits];
+	run.claim(0n, [
+		run.at("h", last, point, 1n),
+		run.at("d", last, point, mod(-unshift(gradient - activation))),
+		run.classes(point.slice(0, places), point.slice(places), mod(-1n)),
+	]);
+}
+
+/** What enters the next link in its last column is not clamped either. */
+function biasFault({ plan }: SegmentRun, lookups: Lookups, values: ListValues, places: Point): Fault {
+	const inner = numbersTo(plan.links.length - 1);
+	const corner = (link: number): Point => {
+		const { outputs, outputBits } = plan.links[link]!;
+		return [...places, ...cornerOf(outputs - 1, outputBits)];
+	};
+	const last = values.claimed("a", inner, corner);
+	const biasHelper = values.claimed("biasHelper", inner, () => places);
+	const entering = lookups.signed(plan.h, mod(last + (1n << BigInt(plan.activation))));
+	return { of: inner, is: fractionFault(biasHelper, [entering]) };
+}
+
+/** Weights at the segment's end in three limbs, the highest of which is computed. */
+function weightFault(
+	plan: ZkPlan,
+	lookups: Lookups,
+	values: ListValues,
+	weights: readonly Point[],
+): { readonly fault: Fault; readonly after: bigint } {
+	const all = numbersTo(plan.links.length);
+	const weight = (link: number): Point => weights[link]!;
+	const after = values.claimed("after", all, weight);
+	const limb0 = values.claimed("limb0", all, weight);
+	const limb1 = values.claimed("limb1", all, weight);
+	const weightHelper = values.claimed("weightHelper", all, weight);
 	const [bits0, bits1, bits2] = plan.limbs;
 	const offset = 1n << BigInt(bits0 + bits1 + bits2 - 1);
 	const limb2 = mod((after + offset - limb0 - (limb1 << BigInt(bits0))) * unshift(bits0 + bits1));
 	const limbs = [lookups.range(bits0, limb0), lookups.range(bits1, limb1), lookups.range(bits2, limb2)];
-	terms.push({ variables: weightPoint.length, fault: fractionFault(weightHelper, limbs), helper: weightHelper });
-	return { point, z, q, weightPoint, after };
+	return { fault: { of: all, is: fractionFault(weightHelper, limbs) }, after };
+}
+
+function tableFault(
+	{ plan: { tables } }: SegmentRun,
+	lookups: Lookups,
+	values: ListValues,
+	among: readonly bigint[],
+	end: (variables: number) => Point,
+): Fault {
+	const all = numbersTo(tables.length);
+	const own = (table: number): Point => end(tables[table]!.bits);
+	const multiplicity = values.claimed("multiplicity", all, own);
+	const tableHelper = values.claimed("tableHelper", all, own);
+	const row = all.reduce(
+		(sum, one) => mod(sum + among[one]! * lookups.part(BigInt(one + 1), tableAt(tables[one]!, own(one)))),
+		0n,
+	);
+	return { of: all, is: mod(tableHelper * row - multiplicity) };
+}
+
+const HALF = unshift(1);
+const HELPERS: readonly ColumnName[] = ["helper", "helperBack", "biasHelper", "weightHelper", "tableHelper"];
+
+/** Σ of all helpers = Σ of the tables' helpers. A block's sum is 2^bits times its value in the middle of the cube. */
+function claimHelperSum(run: SegmentRun): void {
+	const helpers = run.plan.blocks.filter(({ column }) => HELPERS.includes(column));
+	run.claim(
+		0n,
+		helpers.map(({ column, of, bits }) => {
+			const count = 1n << BigInt(bits);
+			return run.at(column, of, new Array<bigint>(bits).fill(HALF), column === "tableHelper" ? mod(-count) : count);
+		}),
+	);
 }

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isDeep } from "../../../tests/fuzz.test-kit.ts";
 import { inverse, mod, R } from "../../../vectors/naive-bn254.ts";
-import { leftRange, type Run, runSegment, type Shape, type Start } from "../../../vectors/naive-plan.ts";
+import { leftRange, type Run, runSegment, type Shape, type Start, tablesOf } from "../../../vectors/naive-plan.ts";
 import type { SegmentCheat } from "../../../vectors/naive-segment.ts";
 import { drawnStart, prove, shapeOf, startOf } from "./segment.test-kit.ts";
 import { verifySegment } from "./verify-segment.ts";
@@ -65,15 +65,19 @@ const columns = (...changes: readonly [string, (list: bigint[]) => bigint[]][]):
 		for (const [name, to] of changes) all.set(name, to(all.get(name)!));
 	},
 });
+/** What helpers lack, all together. */
+function gapOf(all: Map<string, bigint[]>): bigint {
+	const sum = (start: string) => {
+		const lists = [...all].filter(([one]) => one.startsWith(start)).map(([, list]) => list);
+		return lists.flat().reduce((a, b) => a + b, 0n);
+	};
+	return mod(sum("tableHelper") - sum("helper") - sum("biasHelper") - sum("weightHelper"));
+}
 /** Somebody's helper is made to fit, so that the sum over all helpers is right. */
 const fitted =
 	(name: string): NonNullable<SegmentCheat["helpers"]> =>
 	(all) => {
-		const sum = (start: string) => {
-			const lists = [...all].filter(([one]) => one.startsWith(start)).map(([, list]) => list);
-			return lists.flat().reduce((a, b) => a + b, 0n);
-		};
-		const gap = mod(sum("tableHelper") - sum("helper") - sum("biasHelper") - sum("weightHelper"));
+		const gap = gapOf(all);
 		const own = all.get(name)!;
 		all.set(name, own.with(0, mod(own[0]! + (name.startsWith("table") ? -gap : gap))));
 	};
@@ -82,21 +86,25 @@ const NOWHERE = columns(["low 0", (list) => list.with(0, inverse(2n))]);
 /** Claims of the first sum about a column. */
 const ofLookups = (column: string) => (name: string) => name.startsWith(`${column} `) && name.endsWith(" of lookups");
 /** A column is used as it must be, and zeros are committed. */
-const uncommitted = (column: string, isUnclaimed = ofLookups(column)): SegmentCheat => ({
+const uncommitted = (
+	column: string,
+	isUnclaimed = ofLookups(column),
+	instead = (list: bigint[]) => list.map(() => 0n),
+) => ({
 	isUnclaimed,
-	committed: (all) => {
-		for (const [name, list] of all)
-			if (name.startsWith(`${column} `))
-				all.set(
-					name,
-					list.map(() => 0n),
-				);
+	committed: (all: Map<string, bigint[]>) => {
+		for (const [name, list] of all) if (`${name} `.startsWith(`${column} `)) all.set(name, instead(list));
 	},
 });
+/** Of a helper the same numbers in another order, so that their sum is the same. */
+const turned = (column: string): SegmentCheat =>
+	uncommitted(column, ofLookups(column), (list) => [...list.slice(1), list[0]!]);
 const lookup = (line: string, instead: string): Removed => ({ file: "check-lookups", line, instead });
 const product = (line: string, instead: string): Removed => ({ file: "check-products", line, instead });
 const whole = (line: string, instead: string): Removed => ({ file: "verify-segment", line, instead });
-const minus = (list: readonly bigint[]) => list.map((one) => -one);
+/** A value is read, and nothing is claimed of its columns. */
+const claimedAs = (column: string, of: string): Removed =>
+	lookup(`values.claimed("${column}", ${of})`, `values.next(${of.slice(0, of.indexOf(", "))})`);
 
 const dropped = (term: string, part: number): SegmentCheat => ({
 	isDropped: (name, number) => name.startsWith(term) && number === part,
@@ -109,6 +117,18 @@ const shifted =
 		const i = list.findIndex((_, k) => (wholeOf(run, k) / by) % 4n < 3n);
 		run.columns.set(name, list.with(i, list[i]! - by));
 	};
+/** A run in which gradients of this column alone leave their range. */
+function leaving(column: string): { readonly start: Start } {
+	const leaves = (run: Run, name: string) =>
+		run.columns.get(name)!.some((one) => one * one >= 4n ** BigInt(SHAPE.d - 1));
+	for (let i = 0; i < 10_000; i++) {
+		const start = drawnStart(SHAPE, `leaving ${i}`, 20);
+		const run = runSegment(SHAPE, start);
+		if (["d 0", "d 1"].some((name) => leaves(run, name) !== (name === column))) continue;
+		if (leftRange({ ...SHAPE, d: 20 }, run) === null) return { start };
+	}
+	throw new Error("no such run");
+}
 /** A run in which this, and nothing before it, leaves its range; null: nothing does. */
 function startWhere(left: RegExp | null, firstStep = 2): Start {
 	for (let i = 0; i < 10_000; i++) {
@@ -121,33 +141,61 @@ function startWhere(left: RegExp | null, firstStep = 2): Start {
 
 const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 	"rounding forth": [
-		lookup("fault: fractionFault(helper, forth)", "fault: 0n"),
+		lookup("is: fractionFault(helper, forth)", "is: 0n"),
 		{ ...NOWHERE, helpers: fitted("helper 0"), without: ["forth 0", "forth 1"] },
 		"PROOF_LOOKUPS",
 	],
 	"rounding back": [
-		lookup("fault: fractionFault(helperBack, back)", "fault: 0n"),
-		{ ...NOWHERE, helpers: fitted("helperBack 0"), without: ["back 0", "back 1"] },
+		lookup("is: fractionFault(helperBack, back)", "is: 0n"),
+		{ ...NOWHERE, helpers: fitted("helperBack 0"), without: ["back 0"] },
+		"PROOF_LOOKUPS",
+	],
+	"gradients of the last link": [
+		lookup("is: fractionFault(lossHelper, [lookups.signed(plan.d, lossD)])", "is: 0n"),
+		{ ...NOWHERE, helpers: fitted("helperBack 1"), without: ["loss 1"] },
 		"PROOF_LOOKUPS",
 	],
 	"biased units": [
-		lookup("fault: fractionFault(biasHelper, [entering])", "fault: 0n"),
+		lookup("is: fractionFault(biasHelper, [entering])", "is: 0n"),
 		{ ...NOWHERE, helpers: fitted("biasHelper 0"), without: ["bias 0"] },
 		"PROOF_LOOKUPS",
 	],
 	"weights at the end": [
-		lookup("fault: fractionFault(weightHelper, limbs)", "fault: 0n"),
+		lookup("is: fractionFault(weightHelper, limbs)", "is: 0n"),
 		{ ...NOWHERE, helpers: fitted("weightHelper 0"), without: ["weight 0", "weight 1"] },
 		"PROOF_LOOKUPS",
 	],
 	"rows of tables": [
-		lookup("helper * lookups.part(of, tableAt(table, point)) - multiplicity", "0n"),
+		lookup("tableHelper * row - multiplicity", "0n"),
 		{ ...NOWHERE, helpers: fitted("tableHelper 0"), without: Array.from({ length: 9 }, (_, i) => `table ${i}`) },
 		"PROOF_LOOKUPS",
 	],
 	"the sum of helpers": [
-		lookup("gammas[terms.length]! * helper)", "0n * helper)"),
-		{ ...NOWHERE, without: ["helpers"] },
+		lookup("claimHelperSum(run);", ""),
+		{ ...NOWHERE, isUnclaimed: (name) => name.endsWith(" of sum") },
+		"PROOF_CLAIMS",
+	],
+	"faults of links and kinds count apart": [
+		lookup("const gamma = transcript.challenge();", "const gamma = BigInt(transcript.challenge() >= 0n);"),
+		{
+			...NOWHERE,
+			drawn: (name, one) => (name === "gamma" ? 1n : one),
+			// What helpers have more, so that their sum fits, others have less, so that the faults do: those of a place, and of two that begin with another bit.
+			helpers: (all, alpha, beta) => {
+				const { length } = tablesOf(SHAPE);
+				const part = (table: number, value: bigint) => mod(alpha - BigInt(table + 1) - beta * value);
+				const d = all.get("d 1")!;
+				const [first, second] = [part(length - 1, d[0]!), part(length - 1, d[4]!)].map((one) => inverse(one)) as [
+					bigint,
+					bigint,
+				];
+				const third = inverse(part(length - 2, all.get("a 0")![2]! + 2n));
+				const by = mod(gapOf(all) * inverse(mod(first + second - third)));
+				const [loss, bias] = [all.get("helperBack 1")!, all.get("biasHelper 0")!];
+				const more = (list: bigint[], i: number, one: bigint) => list.with(i, mod(list[i]! + by * one));
+				all.set("helperBack 1", more(more(loss, 0, first), 4, second)).set("biasHelper 0", more(bias, 0, -third));
+			},
+		},
 		"PROOF_LOOKUPS",
 	],
 	"the lower part forth": [
@@ -164,17 +212,22 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_LOOKUPS",
 	],
 	"relu, and the range of h": [
-		lookup("scale - lowBits, high), value]", "scale - lowBits, high)]"),
+		lookup(", lookups.part(tag, [h, a, m])]", "]"),
 		{ run: { relu: (h) => ({ a: h, m: h > 0n ? 1n : 0n }) }, ...dropped("forth", 2) },
 		"PROOF_LOOKUPS",
 	],
 	"the range of d": [
-		lookup("[lookups.signed(plan.d, d)]", "[] as bigint[]"),
-		{ ...dropped("back", 0), shape: shapeOf({ d: 3 }) },
+		lookup("[lookups.signed(plan.d, d), ", "["),
+		{ ...dropped("back", 0), ...leaving("d 0") },
+		"PROOF_LOOKUPS",
+	],
+	"the range of the last link's d": [
+		lookup("[lookups.signed(plan.d, lossD)]", "[]"),
+		{ ...dropped("loss", 0), ...leaving("d 1") },
 		"PROOF_LOOKUPS",
 	],
 	"the lower part back": [
-		lookup("back.push(lookups.range(lowBits, lowBack), ", "back.push("),
+		lookup("lookups.range(lowBits, lowBack), ", ""),
 		{
 			columns: shifted("lowBack 0", 4n, (run, i) => {
 				const [m, d] = [run.columns.get("m 0")![i]!, run.columns.get("d 0")![i]!];
@@ -185,7 +238,7 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_LOOKUPS",
 	],
 	"the higher part back": [
-		lookup(", lookups.range(scale - lowBits, highBack));", ");"),
+		lookup(", lookups.range(scale - lowBits, highBack)]", "]"),
 		{ run: { round: (sum, scale, use) => (use === "q" ? sum : sum + 8n) >> scale }, ...dropped("back", 2) },
 		"PROOF_LOOKUPS",
 	],
@@ -219,43 +272,23 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		{ ...dropped("weight", 2), shape: shapeOf({ limbs: [2, 1, 1] }) },
 		"PROOF_LOOKUPS",
 	],
-	...Object.fromEntries(
-		["h", "m", "low", "lowBack", "helper", "helperBack"].map((column) => [
-			`the column ${column}`,
-			[lookup(`claimed("${column}", point)`, "next()"), uncommitted(column), "PROOF_CLAIMS"] as const,
-		]),
-	),
-	"the column biasHelper": [
-		lookup('claimed("biasHelper", there)', "next()"),
-		uncommitted("biasHelper"),
-		"PROOF_CLAIMS",
-	],
-	...Object.fromEntries(
-		["after", "limb0", "limb1"].map((column) => [
-			`the column ${column}`,
-			[
-				lookup("claimed(name, weightPoint)", `(name === "${column}" ? next() : claimed(name, weightPoint))`),
-				...[uncommitted(column), "PROOF_CLAIMS"],
-			] as unknown as readonly [Removed, Cheater, string],
-		]),
-	),
-	"the column weightHelper": [
-		lookup('claimed("weightHelper", weightPoint)', "next()"),
-		uncommitted("weightHelper"),
-		"PROOF_CLAIMS",
-	],
-	"the counts": [
-		lookup('run.claim("multiplicity", of, point, multiplicity);', ""),
-		uncommitted("multiplicity"),
-		"PROOF_CLAIMS",
-	],
-	"the tables' helpers": [
-		lookup('run.claim("tableHelper", of, point, helper);', ""),
-		uncommitted("tableHelper"),
-		"PROOF_CLAIMS",
-	],
+	// The last link's is the loss's matter too.
+	"the column h": [claimedAs("h", "all, unit"), { ...uncommitted("h 0"), isUnclaimed: ofLookups("h") }, "PROOF_CLAIMS"],
+	"the column m": [claimedAs("m", "inner, unit"), uncommitted("m"), "PROOF_CLAIMS"],
+	"the column low": [claimedAs("low", "all, unit"), uncommitted("low"), "PROOF_CLAIMS"],
+	"the column lowBack": [claimedAs("lowBack", "inner, unit"), uncommitted("lowBack"), "PROOF_CLAIMS"],
+	"the column after": [claimedAs("after", "all, weight"), uncommitted("after"), "PROOF_CLAIMS"],
+	"the column limb0": [claimedAs("limb0", "all, weight"), uncommitted("limb0"), "PROOF_CLAIMS"],
+	"the column limb1": [claimedAs("limb1", "all, weight"), uncommitted("limb1"), "PROOF_CLAIMS"],
+	"the counts": [claimedAs("multiplicity", "all, own"), uncommitted("multiplicity"), "PROOF_CLAIMS"],
+	"the column helper": [claimedAs("helper", "all, unit"), turned("helper"), "PROOF_CLAIMS"],
+	"the column helperBack": [claimedAs("helperBack", "inner, unit"), turned("helperBack 0"), "PROOF_CLAIMS"],
+	"the last link's helperBack": [claimedAs("helperBack", "[last], unit"), turned("helperBack 1"), "PROOF_CLAIMS"],
+	"the column biasHelper": [claimedAs("biasHelper", "inner, () => places"), turned("biasHelper"), "PROOF_CLAIMS"],
+	"the column weightHelper": [claimedAs("weightHelper", "all, weight"), turned("weightHelper"), "PROOF_CLAIMS"],
+	"the tables' helpers": [claimedAs("tableHelper", "all, own"), turned("tableHelper"), "PROOF_CLAIMS"],
 	"units after relu are those that are committed": [
-		lookup('claimed("a", point)', "next()"),
+		claimedAs("a", "inner, unit"),
 		{
 			run: { relu: (h) => ({ a: h, m: h > 0n ? 1n : 0n }) },
 			seen: (name, list) => (name === "a 0" ? list.map((one) => (one > 0n ? one : 0n)) : list),
@@ -264,11 +297,11 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_CLAIMS",
 	],
 	"gradients in their range are those that are committed": [
-		lookup('claimed("d", point)', "next()"),
+		claimedAs("d", "inner, unit"),
 		{
 			run: { gradient: (d) => d + 1n },
 			seen: (name, list) => (name === "d 0" ? list.map((one) => one - 1n) : list),
-			isUnclaimed: ofLookups("d"),
+			isUnclaimed: (name) => name === "d 0 of lookups",
 			columns: ({ columns: all, q }) => {
 				const rest = q[0]!.map((sum, i) => all.get("m 0")![i]! * (sum + 8n) - ((all.get("d 0")![i]! - 1n) << 4n));
 				all.set(
@@ -279,8 +312,17 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		},
 		"PROOF_CLAIMS",
 	],
+	"the last link's gradients are those that are committed": [
+		claimedAs("d", "[last], unit"),
+		{
+			...leaving("d 1"),
+			seen: (name, list) => (name === "d 1" ? list.map(() => 0n) : list),
+			isUnclaimed: (name) => name === "d 1 of lookups",
+		},
+		"PROOF_CLAIMS",
+	],
 	"biased units are those that are committed": [
-		lookup('claimed("a", [...there, ...cornerOf(outputs - 1, outputBits)])', "next()"),
+		claimedAs("a", "inner, corner"),
 		{
 			start: startWhere(/^what enters/),
 			seen: (name, list) => (name === "last 0" ? list.map(() => 0n) : list),
@@ -289,43 +331,55 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_CLAIMS",
 	],
 	"the loss": [
-		lookup("run.claimClasses(point.slice(0, places), point.slice(places), y);", ""),
+		lookup("claimLoss(run, units[last]!);", ""),
 		{ run: { loss: (h) => h << 1n }, isUnclaimed: (name) => name.endsWith(" of loss") },
 		"PROOF_CLAIMS",
 	],
-	"products forth": [
-		product("return sum === claim ? uses : null;", "return uses;"),
+	"z and q count apart": [
+		product("const mu = transcript.challenge();", "const mu = BigInt(transcript.challenge() >= 0n);"),
+		{
+			drawn: (name, one) => (name === "mu" ? 1n : one),
+			run: { sum: (use, sum, at) => (at > 0 || use === "z 1" ? sum : use === "z 0" ? sum + 16n : sum - 16n) },
+		},
+		"PROOF_PRODUCTS",
+	],
+	products: [
+		product("=== claim ? { uses, value: weight } : null", "!== -1n ? { uses, value: weight } : null"),
 		{ run: { sum: (use, sum) => (use === "z 0" ? sum + 16n : sum) } },
 		"PROOF_PRODUCTS",
 	],
 	"what enters a product": [
-		product("else run.claimEntering(link, place, inner, operand);", ""),
+		product("else terms.push(run.entering(link, at, inner, among[i]!));", ""),
 		{
-			run: { operand: (use, list) => (use === "z 0" ? list.with(0, list[0]! + 1n) : list) },
+			run: { operand: (use, list) => (use.startsWith("z") ? list.map(() => 0n) : list) },
 			isUnclaimed: (name) => /^(features|a) \d of z/.test(name),
 		},
 		"PROOF_CLAIMS",
 	],
-	"what comes back to a product": [
-		product('if (isBack) run.claim("d", link, [...place, ...inner], operand);\n\t\telse', "if (!isBack)"),
+	"what enters products, and comes back": [
+		product("run.claim(operand, terms);", ""),
 		{
-			run: { operand: (use, list) => (use === "q 0" ? minus(list) : list) },
+			run: { operand: (use, list) => (use === "z 0" ? list.with(0, list[0]! + 1n) : list) },
+			isUnclaimed: (name) => / of [zq] \d$/.test(name) && !name.includes("start") && !name.includes("change"),
+		},
+		"PROOF_CLAIMS",
+	],
+	"what comes back to a product": [
+		product('if (isBack) terms.push(run.at("d", link, [...at, ...inner], among[i]!));\n\t\telse', "if (!isBack)"),
+		{
+			run: { operand: (use, list) => (use === "q 0" ? list.map(() => 0n) : list) },
 			isUnclaimed: (name) => /^d \d of q \d$/.test(name),
 		},
 		"PROOF_CLAIMS",
 	],
-	"what steps take away": [
-		product("return sum === claim;", "return true;"),
-		{ run: { taken: () => 0n } },
-		"PROOF_WEIGHTS",
-	],
+	"what steps take away": [product("=== claim;", "!== -1n;"), { run: { taken: () => 0n } }, "PROOF_WEIGHTS"],
 	"weights at the start": [
-		product('run.claim("before", link, [...output, ...input], starts[i]!);', ""),
+		product("run.claim(start, starts);", ""),
 		uncommitted("before", (name) => name.includes(" of start of ")),
 		"PROOF_CLAIMS",
 	],
 	"what enters a change": [
-		product("run.claimEntering(link, point, input, entering);", ""),
+		product("run.claim(entering, entered);", ""),
 		{
 			run: { changed: (_, entering, d) => ({ entering: entering.map(() => 0n), d }) },
 			isUnclaimed: (name) => /^(features|a) \d of change/.test(name),
@@ -333,7 +387,7 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_CLAIMS",
 	],
 	"the gradients of a change": [
-		product('run.claim("d", link, [...point, ...output], d);', ""),
+		product("run.claim(d, gradients);", ""),
 		{
 			run: { changed: (_, entering, d) => ({ entering, d: d.map(() => 0n) }) },
 			isUnclaimed: (name) => /^d \d of change/.test(name),
@@ -341,10 +395,24 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_CLAIMS",
 	],
 	"what is said of the bytes": [
-		whole("run.claims.push({", "void ({"),
+		whole("run.claim(values[i]!, [", "void ([values[i]!, "),
 		{
 			sent: (kind, list) => (kind === 10 ? list.map((one) => mod(one + 1n)) : list),
 			isUnclaimed: (name) => name.endsWith(" of bytes"),
+		},
+		"PROOF_CLAIMS",
+	],
+	"claims count apart": [
+		whole(
+			"powers(transcript.challenge(), claims.length)",
+			"powers(BigInt(transcript.challenge() >= 0n), claims.length)",
+		),
+		{
+			drawn: (name, one) => (name === "eta" ? 1n : one),
+			committed: (all) => {
+				const [m, low] = [all.get("m 0")!, all.get("low 0")!];
+				all.set("m 0", m.with(0, m[0]! + 1n)).set("low 0", low.with(0, low[0]! - 1n));
+			},
 		},
 		"PROOF_CLAIMS",
 	],
@@ -392,16 +460,22 @@ test("every claim and every term of the verifier is on the list", () => {
 	const sources = ["check-lookups", "check-products", "verify-segment"].map((name) =>
 		readFileSync(fileURLToPath(new URL(`./${name}.ts`, import.meta.url)), "utf8"),
 	);
-	const lines = sources.flatMap((source) => source.split("\n")).filter((line) => !/^\s*(\/\/|\*|\/\*\*)/.test(line));
+	const lines = sources
+		.flatMap((source) => source.split("\n"))
+		.filter((line) => !/^\s*(\/\/|\*|\/\*\*|function )/.test(line));
 	const checks = lines.filter((line) =>
-		/\bclaimed\("|run\.claim\w*\(|claims\.push|fractionFault\(\w+, |sum === claim|!== claim/.test(line),
+		/\bclaimed\("|\bclaim\w*\(run|run\.claim\(|claims\.push|fractionFault\(\w+, |=== claim|!== claim/.test(line),
 	);
 	const removed = Object.values(CASES).flatMap(([{ line }]) => line.split("\n"));
 	const missing = checks.filter(
 		(line) => !removed.some((one) => line.includes(one.trim()) || one.includes(line.trim())),
 	);
-	// What all claims go through, and the whole of the first sum, of which each term is on the list.
-	assert.deepEqual(missing, ["\treturn sum === claim ? ends : null;", "\t\trun.claim(column, link, at, value);"]);
+	// What claims go through, and the whole of the first sum, of which each term is on the list.
+	assert.deepEqual(missing, [
+		"\t\t\tthis.#run.claim(",
+		"\treturn sum === claim ? { among, units, weights, z, q, after } : null;",
+		"\trun.claim(0n, [",
+	]);
 });
 
 // Every third one, unless there is time.

@@ -13,11 +13,18 @@ export const KIND = {
 	...{ weightStart: 7, weightRound: 8, weightValues: 9, bytes: 10, claimRound: 11, claimValue: 12 },
 } as const;
 
-/** A block of committed values, as a multilinear polynomial, has this value at this point. */
-export interface BlockClaim {
+/** factor · (a block of committed values, as a multilinear polynomial, at a point) + what else is known to belong to it. */
+export interface ClaimTerm {
 	readonly at: number;
 	readonly bits: number;
 	readonly point: readonly bigint[];
+	readonly factor: bigint;
+	readonly more: bigint;
+}
+
+/** The terms together have this value. */
+export interface ColumnClaim {
+	readonly terms: readonly ClaimTerm[];
 	readonly value: bigint;
 }
 
@@ -25,7 +32,7 @@ export class SegmentRun {
 	readonly plan: ZkPlan;
 	readonly transcript: Transcript;
 	readonly reader: ScalarReader;
-	readonly claims: BlockClaim[] = [];
+	readonly claims: ColumnClaim[] = [];
 	readonly #blocks: ReadonlyMap<string, PlanBlock>;
 	readonly #order: RowOrder;
 
@@ -41,25 +48,26 @@ export class SegmentRun {
 		return Array.from({ length: count }, () => this.transcript.challenge());
 	}
 
-	claim(column: ColumnName, of: number, point: readonly bigint[], value: bigint): void {
+	claim(value: bigint, terms: readonly ClaimTerm[]): void {
+		this.claims.push({ value: mod(terms.reduce((rest, { more }) => rest - more, value)), terms });
+	}
+
+	at(column: ColumnName, of: number, point: readonly bigint[], factor: bigint): ClaimTerm {
 		const block = this.#blocks.get(`${column} ${of}`);
 		if (block === undefined || block.bits !== point.length) throw new Error(`no claim is about ${column} ${of}`);
-		this.claims.push({ at: block.at, bits: block.bits, point, value });
+		return { at: block.at, bits: block.bits, point, factor, more: 0n };
 	}
 
 	/** What enters a link: data of the rows that this segment sees, or the units before, each with the bias in the last column. */
-	claimEntering(link: number, place: readonly bigint[], unit: readonly bigint[], value: bigint): void {
-		if (link === 0) {
-			this.claim("features", 0, [...rowAt(this.plan, this.#order, place), ...unit], value);
-			return;
-		}
+	entering(link: number, place: readonly bigint[], unit: readonly bigint[], factor: bigint): ClaimTerm {
+		if (link === 0) return this.at("features", 0, [...rowAt(this.plan, this.#order, place), ...unit], factor);
 		const { inputs, inputBits } = this.plan.links[link]!;
 		const bias = eqAt(unit, cornerOf(inputs - 1, inputBits)) << BigInt(this.plan.activation);
-		this.claim("a", link - 1, [...place, ...unit], mod(value - bias));
+		return { ...this.at("a", link - 1, [...place, ...unit], factor), more: mod(factor * bias) };
 	}
 
-	claimClasses(place: readonly bigint[], unit: readonly bigint[], value: bigint): void {
-		this.claim("labels", 0, [...rowAt(this.plan, this.#order, place), ...unit], value);
+	classes(place: readonly bigint[], unit: readonly bigint[], factor: bigint): ClaimTerm {
+		return this.at("labels", 0, [...rowAt(this.plan, this.#order, place), ...unit], factor);
 	}
 }
 

@@ -9,7 +9,7 @@ import type { Shape } from "../../../vectors/naive-plan.ts";
 import { statementHash as naiveHash, type SegmentCheat } from "../../../vectors/naive-segment.ts";
 import { numbers } from "../../../vectors/rows.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
-import { planHash } from "../../work/plan/compile-plan.ts";
+import { planHash, planOf } from "../../work/plan/compile-plan.ts";
 import { type Proven, planFor, prove, shapeOf, startOf } from "./segment.test-kit.ts";
 import { gapBetween, type SegmentStatement, statementHash } from "./statement.ts";
 import { proofSizes, verifySegment } from "./verify-segment.ts";
@@ -45,6 +45,12 @@ test("honest segments of random shapes are valid, and as long as the plan says",
 	}
 });
 
+test("a proof of 11 links of 1,024 with 2,048 rows has some 12 kB", () => {
+	const mlp = { sizes: new Array<number>(12).fill(1024), batch: 64, steps: 32, rows: 2 ** 16, epochs: 1, scale: 27 };
+	const widths = { h: 12, d: 14, activation: 8, gradient: 12, limbs: [14, 13, 13] } as const;
+	assert.deepEqual(proofSizes(planOf(mlp, "00".repeat(32), widths)), { points: 14, scalars: 325, bytes: 12_000 });
+});
+
 test("what is said of the bytes is about one group alone, also where it has no power of two of chunks", () => {
 	const shape = shapeOf({ sizes: [8, 4, 4], batch: 1, steps: 1, chunkBits: 4 });
 	const proven = prove(shape, startOf(shape, "uneven"));
@@ -71,18 +77,18 @@ describe("runs that are not the program's", () => {
 		"a rate that is twice the program's": [{ run: { taken: (one) => 2n * one } }, "PROOF_WEIGHTS"],
 		"nothing is learnt": [{ run: { taken: () => 0n } }, "PROOF_WEIGHTS"],
 		"steps that see the weights of the step before": [{ run: { isStale: true } }, "PROOF_WEIGHTS"],
-		"sums that are rounded down": [{ run: { round: (sum, scale) => sum >> scale } }, "PROOF_LOOKUPS"],
+		"sums that are rounded down": [{ run: { round: (sum, scale) => sum >> scale } }, "PROOF_CLAIMS"],
 		"sums that lose one bit more": [
 			{ run: { round: (sum, scale) => (sum + (1n << scale)) >> (scale + 1n) } },
-			"PROOF_LOOKUPS",
+			"PROOF_CLAIMS",
 		],
 		"made-up sums": [{ run: { sum: (use, sum) => (use === "z 0" ? sum + 16n : sum) } }, "PROOF_PRODUCTS"],
 		"made-up sums that come back": [
 			{ run: { sum: (use, sum) => (use === "q 0" ? sum + 16n : sum) } },
 			"PROOF_PRODUCTS",
 		],
-		"units below 0 that go on": [{ run: { relu: (h) => ({ a: h, m: 1n }) } }, "PROOF_LOOKUPS"],
-		"gradients through units below 0": [{ run: { relu: (h) => ({ a: h > 0n ? h : 0n, m: 1n }) } }, "PROOF_LOOKUPS"],
+		"units below 0 that go on": [{ run: { relu: (h) => ({ a: h, m: 1n }) } }, "PROOF_CLAIMS"],
+		"gradients through units below 0": [{ run: { relu: (h) => ({ a: h > 0n ? h : 0n, m: 1n }) } }, "PROOF_CLAIMS"],
 		"no bias": [{ run: { bias: 0n } }, "PROOF_CLAIMS"],
 		"another loss": [{ run: { loss: (h) => h << 1n } }, "PROOF_CLAIMS"],
 		"rows in another order": [{ run: { row: (row) => row ^ 1 } }, "PROOF_CLAIMS"],
@@ -127,32 +133,32 @@ describe("values that leave their ranges", () => {
 			...START,
 			weights: weights.map((m) => m.map((r) => r.map((w) => w * by))),
 		});
-		assert.equal(cheated({}, large(START.weights, 5n)), "PROOF_LOOKUPS");
+		assert.equal(cheated({}, large(START.weights, 5n)), "PROOF_CLAIMS");
 		const narrow = shapeOf({ limbs: [2, 1, 1] });
-		assert.equal(cheated({}, START, narrow), "PROOF_LOOKUPS");
+		assert.equal(cheated({}, START, narrow), "PROOF_CLAIMS");
 		const short = shapeOf({ d: 3 });
-		assert.equal(cheated({}, START, short), "PROOF_LOOKUPS");
+		assert.equal(cheated({}, START, short), "PROOF_CLAIMS");
 	});
 	test("parts of a number that are no whole numbers, or too large", () => {
 		const half = inverse(2n);
-		assert.equal(cheated(change("low 0", (list) => list.with(0, half))), "PROOF_LOOKUPS");
-		assert.equal(cheated(change("low 0", (list) => list.with(0, list[0]! + 4n))), "PROOF_LOOKUPS");
-		assert.equal(cheated(change("low 0", (list) => list.with(0, list[0]! - 4n))), "PROOF_LOOKUPS");
-		assert.equal(cheated(change("lowBack 0", (list) => list.with(0, list[0]! + 4n))), "PROOF_LOOKUPS");
-		assert.equal(cheated(change("limb0 0", (list) => list.with(0, list[0]! + 16n))), "PROOF_LOOKUPS");
-		assert.equal(cheated(change("limb1 1", (list) => list.with(0, half))), "PROOF_LOOKUPS");
+		assert.equal(cheated(change("low 0", (list) => list.with(0, half))), "PROOF_CLAIMS");
+		assert.equal(cheated(change("low 0", (list) => list.with(0, list[0]! + 4n))), "PROOF_CLAIMS");
+		assert.equal(cheated(change("low 0", (list) => list.with(0, list[0]! - 4n))), "PROOF_CLAIMS");
+		assert.equal(cheated(change("lowBack 0", (list) => list.with(0, list[0]! + 4n))), "PROOF_CLAIMS");
+		assert.equal(cheated(change("limb0 0", (list) => list.with(0, list[0]! + 16n))), "PROOF_CLAIMS");
+		assert.equal(cheated(change("limb1 1", (list) => list.with(0, half))), "PROOF_CLAIMS");
 	});
 	test("a unit whose multiple wraps around the field", () => {
 		// 16·h is as much as the sum less 1/16 of the order.
-		assert.equal(cheated(change("h 0", (list) => list.with(0, mod(list[0]! + inverse(16n))))), "PROOF_LOOKUPS");
+		assert.equal(cheated(change("h 0", (list) => list.with(0, mod(list[0]! + inverse(16n))))), "PROOF_CLAIMS");
 	});
 	test("counts that wrap, or are of another table", () => {
 		const counts = (to: (list: bigint[]) => bigint[]): SegmentCheat => ({
 			counts: (columns) => columns.set("multiplicity 0", to(columns.get("multiplicity 0")!)),
 		});
-		assert.equal(cheated(counts((list) => list.map((one) => one + (1n << 32n)))), "PROOF_LOOKUPS");
-		assert.equal(cheated(counts((list) => list.with(0, list[0]! - 1n))), "PROOF_LOOKUPS");
-		assert.equal(cheated(counts((list) => list.toReversed())), "PROOF_LOOKUPS");
+		assert.equal(cheated(counts((list) => list.map((one) => one + (1n << 32n)))), "PROOF_CLAIMS");
+		assert.equal(cheated(counts((list) => list.with(0, list[0]! - 1n))), "PROOF_CLAIMS");
+		assert.equal(cheated(counts((list) => list.toReversed())), "PROOF_CLAIMS");
 		const swap: SegmentCheat = {
 			counts: (columns) => {
 				const n = HONEST.plan.tables.findIndex(({ kind }) => kind === "relu");
@@ -160,7 +166,7 @@ describe("values that leave their ranges", () => {
 				columns.set(`multiplicity ${n}`, signed).set(`multiplicity ${n + 1}`, relu);
 			},
 		};
-		assert.equal(cheated(swap), "PROOF_LOOKUPS");
+		assert.equal(cheated(swap), "PROOF_CLAIMS");
 	});
 	test("helpers that make a false sum fit", () => {
 		const cheat = (name: string): SegmentCheat => ({

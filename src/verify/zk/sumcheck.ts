@@ -42,6 +42,31 @@ export class JointSum {
 	}
 }
 
+/** Variables of a list of so many members, which follow those of the cubes: its polynomial is that of the members' values where their own sums ended. */
+export const listBits = (members: number): number => Math.ceil(Math.log2(members));
+
+/**
+ * What must be 0 at every corner: Σ eq(ρ, ·)·value = 0, each round without its factor of eq. It says a polynomial by its coefficients but the constant one, which
+ * follows from the claim.
+ */
+export function reduceZeros(
+	transcript: Transcript,
+	reader: ScalarReader,
+	{ kind, rho, degree }: { kind: number; rho: readonly bigint[]; degree: number },
+): { readonly joint: JointSum; readonly claim: bigint } {
+	const point: bigint[] = [];
+	let left = 0n;
+	for (const one of rho) {
+		const higher = reader.message(kind, degree);
+		// (1 - ρ)·p(0) + ρ·p(1) is the claim.
+		const constant = mod(left - one * mod(higher.reduce((sum, c) => sum + c, 0n)));
+		const x = transcript.challenge();
+		point.push(x);
+		left = [constant, ...higher].reduceRight((sum, c) => (sum * x + c) % R, 0n);
+	}
+	return { joint: new JointSum(point), claim: left };
+}
+
 /** Where the sum ends, and what it must be there. */
 export function reduceSum(
 	transcript: Transcript,

@@ -4,11 +4,11 @@ import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
 import { bytesOf, type G1, G1_ONE, g1Of, POINTS, R, times, wordsOf } from "../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
-import { checkLookups, lookupValueCount, lookupVariables } from "./check-lookups.ts";
-import { afterUses, checkProducts, checkWeights, productVariables } from "./check-products.ts";
+import { checkLookups, lookupScalars } from "./check-lookups.ts";
+import { checkProducts, checkWeights, productScalars } from "./check-products.ts";
 import { MERCURY_BYTES, verifyMercury } from "./mercury.ts";
 import { cornerOf, eqAt, mod, powers } from "./scalars.ts";
-import { type BlockClaim, KIND, rowOrder, SegmentRun } from "./segment-run.ts";
+import { type ClaimTerm, KIND, rowOrder, SegmentRun } from "./segment-run.ts";
 import { tauOf } from "./srs.ts";
 import { type SegmentStatement, statementHash, unfit } from "./statement.ts";
 import { createScalarReader, reduceSum } from "./sumcheck.ts";
@@ -38,18 +38,7 @@ export function proofSizes(plan: ZkPlan): {
 } {
 	const [, , , , values, helpers] = plan.groups;
 	const points = values!.chunks + helpers!.chunks;
-	const products = 2 * plan.links.length - 1;
-	const uses = products + plan.links.length;
-	const scalars =
-		6 * lookupVariables(plan) +
-		lookupValueCount(plan) +
-		3 * productVariables(plan) +
-		2 * products +
-		3 * uses +
-		3 * (plan.stepBits + plan.batchBits) +
-		BOUND +
-		2 * plan.bits +
-		1;
+	const scalars = lookupScalars(plan) + productScalars(plan) + BOUND + 2 * plan.bits + 1;
 	return { points, scalars, bytes: 64 * points + 32 * scalars + MERCURY_BYTES };
 }
 
@@ -97,15 +86,19 @@ export function verifySegment(
 	const [alpha, beta] = run.draw(2) as [bigint, bigint];
 	transcript.absorb(KIND.helpers, proven.subarray(middle));
 	const ends = checkLookups(run, alpha, beta);
-	if (ends === null) return invalid("PROOF_LOOKUPS", "a value lies in no table, or was rounded in another way");
+	if (ends === null) return invalid("PROOF_LOOKUPS", "what is counted of tables is not what the lookups give");
 	const uses = checkProducts(run, ends);
 	if (uses === null)
 		return invalid("PROOF_PRODUCTS", "a sum is not the product of activations or gradients and weights");
-	if (!checkWeights(run, [...uses, ...afterUses(plan, ends)]))
+	if (!checkWeights(run, ends, uses))
 		return invalid("PROOF_WEIGHTS", "weights did not change by what the steps took away");
 	const bytes = byteClaims(run);
 	const left = joinClaims(run);
-	if (left === null) return invalid("PROOF_CLAIMS", "what the sums say of the columns is not what was committed");
+	if (left === null)
+		return invalid(
+			"PROOF_CLAIMS",
+			"what the sums say of the columns is not what was committed, or a value lies in no table",
+		);
 	const claim = { ...left, commitment: combined(plan, points, left.chunkPoint) };
 	const opened = verifyMercury(transcript, tau, claim, opening);
 	if (opened === "spelling" || opened === "nowhere") return invalid("PROOF_FORM", POINTS[opened]);
@@ -118,11 +111,10 @@ function byteClaims(run: SegmentRun): ByteClaims {
 	const groups = run.plan.groups.slice(0, BOUND);
 	const point = run.draw(Math.max(...groups.map(({ bits }) => bits)));
 	const values = run.reader.message(KIND.bytes, BOUND);
-	for (const [i, { firstChunk, bits }] of groups.entries())
-		run.claims.push({
-			...{ at: firstChunk * 2 ** run.plan.chunkBits, bits, value: values[i]! },
-			point: point.slice(point.length - bits),
-		});
+	for (const [i, { firstChunk, bits }] of groups.entries()) {
+		const own = point.slice(point.length - bits);
+		run.claim(values[i]!, [{ at: firstChunk * 2 ** run.plan.chunkBits, bits, point: own, factor: 1n, more: 0n }]);
+	}
 	return { point, values };
 }
 
@@ -134,15 +126,17 @@ function joinClaims({ plan, transcript, reader, claims }: SegmentRun) {
 		claim: claims.reduce((sum, { value }, i) => mod(sum + etas[i]! * value), 0n),
 	});
 	const [value] = reader.message(KIND.claimValue, 1) as [bigint];
-	const kernel = claims.reduce((sum, one, i) => mod(sum + etas[i]! * kernelAt(one, point)), 0n);
+	const kernelOf = (terms: readonly ClaimTerm[]) => terms.reduce((sum, one) => sum + kernelAt(one, point), 0n);
+	const kernel = claims.reduce((sum, { terms }, i) => mod(sum + etas[i]! * kernelOf(terms)), 0n);
 	if (mod(kernel * value) !== claim) return null;
 	const high = plan.bits - plan.chunkBits;
 	return { chunkPoint: point.slice(0, high), point: point.slice(high), value };
 }
 
-function kernelAt({ at, bits, point: own }: BlockClaim, point: readonly bigint[]): bigint {
+function kernelAt({ at, bits, point: own, factor }: ClaimTerm, point: readonly bigint[]): bigint {
 	const high = point.length - bits;
-	return mod(eqAt(cornerOf(at / 2 ** bits, high), point.slice(0, high)) * eqAt(own, point.slice(high)));
+	const there = eqAt(cornerOf(at / 2 ** bits, high), point.slice(0, high));
+	return mod(factor * mod(there * eqAt(own, point.slice(high))));
 }
 
 /** Σ eq(ρ, chunk)·commitment; chunks that no group has are zeros. */

@@ -21,7 +21,7 @@ export interface PlanTable {
 	readonly bits: number;
 }
 
-/** In the order in which they stand. The first four are of the statement; `helpers` are committed after the challenges that they need. */
+/** The first four are of the statement; `helpers` are committed after the challenges that they need. */
 const GROUPS = ["features", "labels", "before", "after", "values", "helpers"] as const;
 export type GroupName = (typeof GROUPS)[number];
 
@@ -196,23 +196,29 @@ function wantedBlocks(
 
 const totalOf = (blocks: readonly Wanted[]): number => blocks.reduce((sum, { bits }) => sum + 2 ** bits, 0);
 
-/** Largest blocks first, so that each stands at a multiple of its size; groups at a multiple of theirs. */
+/** Largest groups first, and in them the largest blocks, so that each stands at a multiple of its size. */
 function placed(wanted: Readonly<Record<GroupName, readonly Wanted[]>>, c: number) {
-	const groups: PlanGroup[] = [];
-	const blocks: PlanBlock[] = [];
-	let end = 0;
-	for (const name of GROUPS) {
+	const sizes = GROUPS.map((name) => {
 		const chunks = Math.ceil(totalOf(wanted[name]) / 2 ** c);
-		const bits = c + bitsFor(chunks);
-		let at = Math.ceil(end / 2 ** bits) * 2 ** bits;
-		groups.push({ name, firstChunk: at / 2 ** c, chunks, bits });
 		// Also what no chunk of the group has: a claim about a whole group is about zeros there.
-		end = at + 2 ** bits;
-		for (const one of wanted[name].toSorted((a, b) => b.bits - a.bits)) {
-			blocks.push({ ...one, at });
-			at += 2 ** one.bits;
-		}
+		return { name, chunks, bits: c + bitsFor(chunks) };
+	});
+	const starts = new Map<GroupName, number>();
+	let end = 0;
+	for (const { name, bits } of sizes.toSorted((a, b) => b.bits - a.bits)) {
+		starts.set(name, end);
+		end += 2 ** bits;
 	}
+	const groups = sizes.map((one): PlanGroup => ({ ...one, firstChunk: starts.get(one.name)! / 2 ** c }));
+	const blocks = GROUPS.flatMap((name) => {
+		let at = starts.get(name)!;
+		return wanted[name]
+			.toSorted((a, b) => b.bits - a.bits)
+			.map((one): PlanBlock => {
+				at += 2 ** one.bits;
+				return { ...one, at: at - 2 ** one.bits };
+			});
+	});
 	return { groups, blocks, bits: bitsFor(end) };
 }
 

@@ -52,7 +52,7 @@ test("the plan of a small MLP", () => {
 /** No two blocks overlap, each stands at a multiple of its size and inside its group, and each group at a multiple of its own. */
 function placesFit({ blocks, groups, chunkBits, bits }: ZkPlan): void {
 	let end = 0;
-	for (const group of groups) {
+	for (const group of groups.toSorted((a, b) => a.firstChunk - b.firstChunk)) {
 		const at = group.firstChunk * 2 ** chunkBits;
 		assert.ok(at >= end && at % 2 ** group.bits === 0);
 		end = at + 2 ** group.bits;
