@@ -1,7 +1,9 @@
 // A thousand jobs in flight before one validator process, and a hundred random kills of validator, hosts and database connections: how quickly does the API answer,
 // what does it cost, and is anything lost or doubled?
 //   bash scripts/node.sh bench/job-load.ts [--jobs 1000] [--hosts 2200] [--processes 4] [--kills 100] [--validators 1] [--seed N] [--steady 60] [--work 30,90] [--beat 5]
-// Hosts are toys in processes of their own that answer at once and then take their time; they share the machine, and so do customers and readers.
+//     [--deadline 120] [--cores 0,1]
+// Hosts are toys in processes of their own that answer at once and then take their time; they share the machine, and so do customers and readers. --cores gives some to
+// validators and database alone: `taskset -c 2-7 bash scripts/node.sh bench/job-load.ts --cores 0,1`.
 // Results: bench/results/network-job-load-….json. Exit code 1 when something is wrong with any job.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -20,8 +22,10 @@ const { values } = parseArgs({
 		steady: { type: "string", default: "60" },
 		work: { type: "string", default: "30,90" },
 		beat: { type: "string", default: "5" },
+		deadline: { type: "string", default: "120" },
 		reads: { type: "string", default: "20" },
 		method: { type: "string", default: "redundant" },
+		cores: { type: "string" },
 		dry: { type: "boolean", default: false },
 	},
 });
@@ -53,14 +57,18 @@ const { steady, disturbed, audit, hostErrors, ...report } = await runLoad({
 	},
 	...{ seed: Number(values.seed ?? randomInt(2 ** 31)), steadyMs: 1000 * Number(values.steady) },
 	...{ workMs: [least, most], beatMs: 1000 * Number(values.beat), method, readsPerS: Number(values.reads) },
+	...{ params: { jobLeastWorkMs: 1000 * Number(values.deadline) } },
+	...(values.cores !== undefined && { cores: values.cores }),
+	onPhase: (name, found) => console.error(name, JSON.stringify(phase(found))),
 	onProgress: (line) => {
-		console.error(line);
+		console.error(`${new Date().toISOString().slice(11, 19)} ${line}`);
 		// The server ends with the run.
 		postgresS = postgresCpuS() - postgresBefore;
 	},
 });
 const result = {
 	...{ jobsInFlight: Number(values.jobs), hosts: Number(values.hosts), validatorProcesses: Number(values.validators) },
+	...(values.cores !== undefined && { coresOfValidatorAndDatabase: values.cores }),
 	...{ method, workS: [least / 1000, most / 1000], beatS: Number(values.beat), ...report },
 	...{ steady: phase(steady), disturbed: phase(disturbed), postgresCpuS: Math.round(postgresS) },
 	...{ audit: { ...audit, wrong: audit.wrong.slice(0, 50), wrongs: audit.wrong.length } },

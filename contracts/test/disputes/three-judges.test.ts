@@ -28,8 +28,8 @@ import {
 } from "./random-elements.test-kit.ts";
 
 const SEED = seedOf("three judges");
-const ELEMENTS = isDeep ? 100_000 : scaled(300);
-const CHANGES = isDeep ? 100_000 : scaled(1000);
+const ELEMENTS = scaled(isDeep ? 4000 : 300);
+const CHANGES = scaled(isDeep ? 4000 : 1000);
 /** Elements of one program. */
 const A_PROGRAM = isDeep ? 40 : 25;
 const CHANGES_A_CASE = 5;

@@ -29,7 +29,8 @@ import { isDeep, scaled, seed as testSeed } from "../../../tests/fuzz.test-kit.t
 import { type Draw, quickNumbers } from "../../../vectors/work-programs.ts";
 import { NO_TERMS } from "../disputes.test-kit.ts";
 
-const GAMES = isDeep ? 100_000 : scaled(40);
+/** A deep run has 100,000. */
+const GAMES = scaled(isDeep ? 4000 : 40);
 /** Claims of one chain, and rounds: in each every account moves once in every claim, or not. */
 const CLAIMS = isDeep ? 150 : 12;
 const ROUNDS = 14;

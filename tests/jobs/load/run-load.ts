@@ -1,6 +1,7 @@
 // The job market under load: so many jobs in flight at all times, toy hosts in processes of their own, and random kills (SIGKILL) of validators and hosts and cuts of
 // database connections meanwhile. At the end every job must be over, and the store as if nothing had happened but for the time it took (audit-load.ts).
 // Used by load.test.ts (few) and bench/job-load.ts (many). The same seed makes the same choices; when they fall is up to the machine.
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,8 @@ import { createNodeSigner } from "../../../src/platform/node-ed25519.ts";
 import { hexToBytes } from "../../../src/protocol/bytes/bytes.ts";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
 import { toyWorkload } from "../../../src/provider/jobs/toy-run.test-kit.ts";
-import { openStore } from "../../../src/store/open-store.ts";
+import { openStore, serverFolder } from "../../../src/store/open-store.ts";
+import { readRunningServer } from "../../../src/store/postgres/postgres-pid.ts";
 import { mlpSample } from "../../../src/work/builder/samples.test-kit.ts";
 import { specOfWorkload } from "../../../src/work/workloads/spec-of-workload.ts";
 import { type ChildProgram, startChild, type Usage } from "../../network/child-program.ts";
@@ -42,7 +44,11 @@ export interface LoadOptions {
 	readonly method: JobMethod;
 	readonly readsPerS: number;
 	readonly params?: ParamOverrides;
+	/** For validators and database alone, as taskset takes them ("0,1"); everybody else is where this process is. Unless given: all share all. */
+	readonly cores?: string;
 	readonly onProgress?: (line: string) => void;
+	/** When it is over: what follows may take long, or not end. */
+	readonly onPhase?: (name: "steady" | "disturbed", phase: Phase) => void;
 }
 
 export interface Phase {
@@ -350,19 +356,34 @@ async function proveHosts({ dataDir }: ToyNetwork, hosts: number): Promise<void>
 	}
 }
 
+/** With all its threads; what it starts from now on is there too. */
+function pin(pid: number, cores: string): void {
+	execFileSync("taskset", ["-a", "-c", "-p", cores, String(pid)], { stdio: "ignore" });
+}
+
+/** The server, and those of its processes that run already. */
+async function pinDatabase({ dataDir, sql }: ToyNetwork, cores: string): Promise<void> {
+	const server = await readRunningServer(join(serverFolder(dataDir), "data"));
+	const { rows } = await sql.query<{ pid: number }>("SELECT pid FROM pg_stat_activity");
+	for (const pid of [server!.pid, ...rows.map((row) => row.pid)]) pin(pid, cores);
+}
+
 async function openStage(network: ToyNetwork, o: LoadOptions, told: string): Promise<Stage> {
 	const ports = await Promise.all(Array.from({ length: o.validators }, freePort));
 	const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+	if (o.cores !== undefined) await pinDatabase(network, o.cores);
 	const validators = ports.map((port) =>
-		createPlace(() =>
-			network.beginValidator({
+		createPlace(() => {
+			const begun = network.beginValidator({
 				...{ plan: "small", listen: { port }, leaseMs: LEASE_MS, verifierThreads: 0, probes: false },
 				jobs: { isLoopbackApart: true, mostOpen: 100_000 },
 				api: { limits: LIMITS },
 				params: { ...PARAMS, ...o.params },
 				log: "error",
-			}),
-		),
+			});
+			if (o.cores !== undefined) pin(begun.child.pid, o.cores);
+			return begun;
+		}),
 	);
 	const [{ key: audience }] = (await Promise.all(validators.map((place) => place.ready()))) as [StartedValidator];
 	const each = Math.ceil(o.hosts / o.hostProcesses);
@@ -414,7 +435,9 @@ export async function runLoad(o: LoadOptions): Promise<LoadReport> {
 		);
 		say(`${o.jobs} jobs are in flight`);
 		const steady = await measured(stage, () => sleep(o.steadyMs));
+		o.onPhase?.("steady", steady);
 		const disturbed = await measured(stage, () => disturb(stage!, o, killed));
+		o.onPhase?.("disturbed", disturbed);
 		customers.want(0);
 		await customers.stop();
 		await reading.stop();
