@@ -117,6 +117,7 @@ const SOURCES = [
 	"src/api",
 	"src/protocol",
 	"src/verify",
+	"src/work",
 	"src/market",
 	"scripts/build-web.ts",
 	"package-lock.json",

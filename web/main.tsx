@@ -13,6 +13,7 @@ import "./parts/forms.css";
 import "./proofs/proofs.css";
 import "./verify/verify.css";
 import "./rent/rent.css";
+import "./disputes/disputes.css";
 import "./parts/narrow.css";
 
 const pages: Pages = {
@@ -24,6 +25,7 @@ const pages: Pages = {
 	rent: { title: "Rent", inNav: true, load: () => import("./pages/rent.tsx") },
 	jobs: { title: "Jobs", inNav: true, load: () => import("./pages/jobs.tsx") },
 	verify: { title: "Verify", inNav: true, load: () => import("./pages/verify.tsx") },
+	disputes: { title: "Disputes", inNav: false, load: () => import("./pages/disputes.tsx") },
 	compare: { title: "Compare", inNav: false, load: () => import("./pages/compare.tsx") },
 };
 

@@ -6,6 +6,7 @@ import type { Handler, Route, RouteRole } from "./route.ts";
 import * as admin from "./schemas/admin.ts";
 import * as blob from "./schemas/blob.ts";
 import * as chain from "./schemas/chain.ts";
+import * as dispute from "./schemas/dispute.ts";
 import * as job from "./schemas/job.ts";
 import * as claim from "./schemas/job-claim.ts";
 import * as network from "./schemas/network.ts";
@@ -350,6 +351,15 @@ export const routes = {
 	}),
 	listFrauds: read("/v1/frauds", "Fraud files against claims, newest first", {
 		...{ query: claim.fraudsQuery, reply: page(claim.fraud), problems: ["CURSOR_BAD"] },
+	}),
+	getDispute: read("/v1/claims/:hash/dispute", "A claim under dispute: what was asked, by when, what was proven", {
+		...{ cost: 5, waitsFor: "chain", params: claim.byClaim, reply: dispute.dispute },
+		problems: ["CLAIM_UNKNOWN", "CHAIN_UNREACHABLE"],
+	}),
+	handInFraud: write("/v1/frauds", "Publish the fraud file by which a claim fell on the chain", {
+		...{ role: "member", cost: 5, waitsFor: "chain", mostBytes: blob.MOST_PIECE_BYTES },
+		...{ body: blob.piece, reply: claim.fraud },
+		problems: ["FRAUD_REFUSED", "CLAIM_UNKNOWN", "JOB_STATE", "CHAIN_UNREACHABLE"],
 	}),
 	getFraud: read("/v1/frauds/:hash", "A fraud file: assay verify judges it", {
 		...{ kind: "binary", params: claim.byFraud, problems: ["FRAUD_UNKNOWN"] },

@@ -2,6 +2,7 @@
 import type * as z from "zod";
 import type * as admin from "./schemas/admin.ts";
 import type * as chain from "./schemas/chain.ts";
+import type * as dispute from "./schemas/dispute.ts";
 import type * as job from "./schemas/job.ts";
 import type * as jobClaim from "./schemas/job-claim.ts";
 import type * as network from "./schemas/network.ts";
@@ -32,6 +33,8 @@ export type PartReply = z.output<typeof job.partReply>;
 export type PartBeat = z.output<typeof job.beatBody>;
 export type PartClaim = z.output<typeof job.claimBody>;
 export type ClaimOfJob = z.output<typeof jobClaim.jobClaim>;
+export type Dispute = z.output<typeof dispute.dispute>;
+export type FraudOfJob = z.output<typeof jobClaim.fraud>;
 export type ClaimCase = z.output<typeof jobClaim.claimCase>;
 export type ClaimReply = z.output<typeof job.claimReply>;
 export type Network = z.output<typeof network.network>;

@@ -512,6 +512,10 @@ export const codes = {
 		"Allow more with --gas-budget, or wait: what was spent counts for 24 hours.",
 	),
 	FRAUD_UNKNOWN: error("There is no such fraud file.", "`GET /v1/frauds` lists them."),
+	FRAUD_REFUSED: error(
+		"A fraud file that was handed in proves nothing, or its answers are not bound to whoever made the claim.",
+		"`assay verify` says what it shows. A validator keeps files whose answers the claimant signed, or gave on the chain.",
+	),
 	JOB_QUESTION: error(
 		"A question about a part of a job is not one that can be answered.",
 		"docs/jobs.md §14 has every question; the message says what is wrong with this one.",

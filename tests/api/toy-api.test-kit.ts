@@ -590,6 +590,11 @@ export const toyHandlers: Handlers = {
 		],
 		cursor: null,
 	}),
+	getDispute: () => ({ claim: toyClaim, relayed: [], chain: null, frauds: [] }),
+	handInFraud: () => ({
+		...{ hash: EVIDENCE, claim: EVIDENCE, job: toyJob.id, part: 0, attempt: 1, accused: provider.id },
+		...{ atMs: NOW_MS, body: {} },
+	}),
 	getFraud: () => ({ bytes: evidenceBytes, sizeBytes: evidenceBytes.length, sha256: EVIDENCE }),
 	getPartOffer: () => ({
 		...{ id: toyJob.id, part: 0, attempt: 1, audit: null, spec: toySpec, terms: toyTerms, escrow: null },
@@ -689,6 +694,8 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	getClaimCase: { params: { hash: EVIDENCE } },
 	askClaim: { params: { hash: EVIDENCE }, body: { question: "{}" } },
 	listFrauds: { query: { accused: provider.id } },
+	getDispute: { params: { hash: EVIDENCE } },
+	handInFraud: { body: evidenceBytes },
 	getFraud: { params: { hash: EVIDENCE } },
 	getPartOffer: { ...byPart, query: { audit: 0 } },
 	acceptPart: { ...byPart, body: { attempt: 1 } },

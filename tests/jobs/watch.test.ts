@@ -25,7 +25,7 @@ import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
 import { type ChainQuestion, encodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
-import { questionText } from "../../src/protocol/network/job-question.ts";
+import { questionText, readQuestion } from "../../src/protocol/network/job-question.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
 import type { StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
 import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
@@ -33,6 +33,7 @@ import { ownEngine } from "../../src/validator/jobs/evidence/own-engine.ts";
 import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
 import { openWatchChain } from "../../src/validator/jobs/watch/watch-chain.ts";
 import { createWatcher, type WatchEvent } from "../../src/validator/jobs/watch/watcher.ts";
+import { decodeFraudFile, makeFraudFile } from "../../src/verify/optimistic/fraud/fraud-file.ts";
 import { traceQuestion } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
@@ -207,6 +208,33 @@ async function toldByUp(events: readonly WatchEvent[], path: string): Promise<vo
 	assert.match(out, /FRAUD PROVEN[\s\S]*segment 4\n {2}step {4}1\n/);
 }
 
+/** The whole dispute is for everybody to see; what is not the liar's own word is taken from nobody. */
+async function published(claim: string, file: Uint8Array): Promise<void> {
+	const seen = await stage.customer.getDispute({ params: { hash: claim } });
+	assert.equal(seen.claim.state, "fallen");
+	assert.equal(seen.frauds.length, 1);
+	const [fraud] = seen.frauds;
+	assert.deepEqual(Buffer.from(await stage.customer.getFraud({ params: { hash: fraud!.hash } })), Buffer.from(file));
+	const kinds = seen.relayed.map(({ question }) => readQuestion(question).kind);
+	for (const kind of ["trace", "op", "leaf", "transcript"])
+		assert.ok(kinds.includes(kind as never), `${kind} of ${kinds}`);
+	const { chain } = seen;
+	assert.equal(chain?.account, LIAR.account.address.toLowerCase());
+	assert.equal(chain.conviction?.by, "proof");
+	assert.ok(chain.gas[chain.conviction.transaction]! > 100_000);
+	const [game] = chain.games;
+	assert.equal(game?.rounds.length, 2, "asked on chain by hand");
+	assert.ok(game.rounds[0]!.answer !== null && game.rounds[1]!.answer === null && BigInt(game.deposits) > 0n);
+	// Told again it is the same row; unsigned, or spoiled, it is none.
+	assert.equal((await stage.customer.handInFraud({ body: file })).hash, fraud!.hash);
+	const decoded = decodeFraudFile(file);
+	assert.ok(decoded.ok);
+	const { format: _, version: __, signed: ___, ...body } = decoded.evidence.envelope.body;
+	const unsigned = makeFraudFile({ ...body, segment: 2 }, decoded.evidence.attachments);
+	for (const bad of [unsigned, file.subarray(1)])
+		await assert.rejects(stage.customer.handInFraud({ body: bad }), { code: "FRAUD_REFUSED" });
+}
+
 test("a lie in one number of an optimistic job is found, proven on chain and paid for; the part is open again", async () => {
 	await startLiar(LIAR);
 	const { contracts } = stage.chain!;
@@ -253,6 +281,7 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 		assert.ok(verdict.status === "valid" && verdict.signer === LIAR.account.address.slice(2).toLowerCase());
 		const { segment, step, op, element } = verdict;
 		assert.deepEqual({ segment, step, op, element }, LIE);
+		await published(verdict.accused, readFileSync(join(folder, "frauds", name!)));
 		await toldByUp(events, join(folder, "frauds", name!));
 		const [one] = await convicted();
 		assert.equal(one!.args.accuser, WATCHER.account.address);

@@ -19,6 +19,9 @@ import { mintedRounds } from "../../src/verify/attestation/mint/minted-rounds.te
 import type { AttestationVerdict } from "../../src/verify/attestation/verdict.ts";
 import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { fraudSamples } from "../../src/verify/optimistic/fraud/fraud-samples.test-kit.ts";
+import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.test-kit.ts";
+import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { formatFigure } from "../../web/parts/format.ts";
 import { judgeAttestation, judgeQuickly } from "../../web/verify/judge-attestation.ts";
@@ -164,24 +167,62 @@ async function nodeForPages(to: string): Promise<{ url: string; close(): void }>
 	return { url: `http://127.0.0.1:${(node.address() as AddressInfo).port}`, close: () => node.close() };
 }
 
-test("a fraud file: its place and numbers as the CLI has them, on the word of whoever made it; spoiled it proves nothing", async () => {
-	const { fraudSamples } = await import("../../src/verify/optimistic/fraud/fraud-samples.test-kit.ts");
-	const file = Buffer.from((await fraudSamples()).get("element chunk")!);
-	const told = verifyFraud(file);
-	assert.ok(told.status === "valid");
+test("a fraud file of every operator and kind: place, numbers and workings as the CLI has them; changed ones are refused with its code", async () => {
+	const samples = await fraudSamples();
+	const file = Buffer.from(samples.get("element chunk")!);
+	const folder = await mkdtemp(join(tmpdir(), "assay-fraud-page-"));
 	const page = await browser.open(`${url}/verify`);
-	await choose(page, "claim.fraud", file);
-	const panel = page.locator(".verify[data-status=valid]");
-	await panel.getByText("segment 2, step 1, step op 0 (matmul), element 3").waitFor();
-	assert.equal(await panel.locator("[data-fraud=said]").textContent(), told.said);
-	assert.equal(await panel.locator("[data-fraud=right]").textContent(), told.right);
-	await panel.getByText("ANSWERS_UNSIGNED").waitFor();
+	const valid = page.locator(".verify[data-status=valid]");
+	try {
+		await writeFile(join(folder, "claim.fraud"), file);
+		const told = (await cliVerdict(join(folder, "claim.fraud"))) as unknown as FraudVerdict;
+		assert.ok(told.status === "valid");
+		await choose(page, "claim.fraud", file);
+		await valid.getByText("segment 2, step 1, step op 0 (matmul), element 3").waitFor();
+		assert.equal(await valid.locator("[data-fraud=said]").textContent(), told.said);
+		assert.equal(await valid.locator("[data-fraud=right]").textContent(), told.right);
+	} finally {
+		await rm(folder, { recursive: true });
+	}
+	await valid.getByText("ANSWERS_UNSIGNED").waitFor();
+	const stops = await valid
+		.locator("[data-stop]")
+		.evaluateAll((all) => all.map((one) => [one.dataset.stop, one.dataset.at]));
+	assert.deepEqual(stops.join(), "segment,2,step,1,operator,0,leaf,0,element,3");
+	await valid.getByRole("button", { name: "Show 176 more places" }).click();
+	const rows = await valid.locator(".working tbody tr").allTextContents();
+	assert.equal(rows.length, 188);
+	assert.ok(rows.at(-1)!.endsWith((verifyFraud(file) as { right: string }).right));
 	assert.deepEqual(await seriousFindings(page), []);
-	const at = file.indexOf('"segment":2,"trace"');
-	const spoiled = Buffer.from(file);
-	spoiled.write('"segment":9', at);
-	await choose(page, "spoiled.fraud", spoiled);
-	await page.locator(".verify[data-status=invalid]").getByText("FRAUD_PLACE").waitFor();
+	// Every kind, one after the other.
+	for (const [name, bytes] of samples) {
+		const verdict = verifyFraud(bytes);
+		assert.ok(verdict.status === "valid");
+		await choose(page, `${name.replaceAll(" ", "-")}.fraud`, Buffer.from(bytes));
+		const panel = page.locator(".verify", { hasText: `${name.replaceAll(" ", "-")}.fraud` });
+		await panel.and(valid).waitFor();
+		const shown = [panel.locator("[data-fraud=said]"), panel.locator("[data-fraud=right]")];
+		assert.deepEqual(await Promise.all(shown.map((one) => one.textContent())), [verdict.said, verdict.right], name);
+	}
+	// Changed anywhere, all at once: each with the code that Node gives it.
+	const changed = ["element chunk", "element turn", "wire state", "end without a writer", "start"].flatMap((name) => {
+		const all = [...tamperedFrauds(samples.get(name)!)];
+		return all.filter((_, i) => i % Math.ceil(all.length / 10) === 0).slice(0, 10);
+	});
+	await page
+		.getByLabel("Evidence file")
+		.setInputFiles(
+			changed.map(({ file: bytes }, i) => ({ name: `${i}.fraud`, mimeType: "", buffer: Buffer.from(bytes) })),
+		);
+	await page.getByText(`${changed.length} of ${changed.length} verified`).waitFor();
+	const codes = await page
+		.locator(".files li")
+		.evaluateAll((all) => all.map((one) => one.querySelector(".badge-code")?.textContent ?? "valid"));
+	const wanted = changed
+		.map(({ file: bytes }) => verifyFraud(bytes))
+		.map((one) => (one.status === "valid" ? "valid" : one.code));
+	assert.deepEqual(codes, wanted);
+	assert.ok(new Set(codes).size > 5, `${new Set(codes).size} codes`);
 });
 
 test("a roll call: on its maker's word alone, public with a node's URL, invalid with another chain's", async () => {

@@ -85,7 +85,8 @@ export default function VerifyPage() {
 			{shown === null ? null : (
 				<Panel title="Verdict" aside={files.length < 2 ? undefined : shown.name}>
 					<ReadFile
-						key={files.indexOf(shown)}
+						// A new one for each file: no frame may show the verdict of another.
+						key={`${turn.current} ${files.indexOf(shown)}`}
 						file={shown}
 						against={against}
 						onVerdict={(verdict) => done(shown, verdict)}

@@ -1,7 +1,9 @@
 // A fraud file: whether it convicts, whom, and by which number. The judging is in verifier-worker.ts.
 import { useEffect } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
+import type { FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
+import { FraudStoryView, SaidAndRight } from "../disputes/fraud-story.tsx";
 import { formatSpan } from "../parts/format.ts";
 import { Empty, Fact, Id, VerdictBadge } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
@@ -9,11 +11,11 @@ import type { VerifiedFile } from "./verify-in-worker.ts";
 
 export function FraudPanel({
 	file,
-	judged: { verdict, tookMs },
+	judged: { verdict, story, tookMs },
 	onVerdict,
 }: {
 	file: VerifiedFile;
-	judged: { readonly verdict: FraudVerdict; readonly tookMs: number };
+	judged: { readonly verdict: FraudVerdict; readonly story: FraudStory | null; readonly tookMs: number };
 	onVerdict?: ((verdict: { readonly status: string; readonly code: string | null }) => void) | undefined;
 }) {
 	useEffect(() => {
@@ -39,12 +41,6 @@ export function FraudPanel({
 						<Fact name="Place" isWide>
 							{fraudPlace(verdict)}
 						</Fact>
-						<Fact name="Said">
-							<code data-fraud="said">{verdict.said}</code>
-						</Fact>
-						<Fact name={verdict.kind === "words" ? "Also said" : "Right"}>
-							<code data-fraud="right">{verdict.right}</code>
-						</Fact>
 						{verdict.signer !== null && (
 							<Fact name="Signed by" isWide>
 								<code>0x{verdict.signer}</code>
@@ -52,6 +48,7 @@ export function FraudPanel({
 						)}
 					</dl>
 					<FindingList findings={verdict.findings} />
+					{story === null ? <SaidAndRight verdict={verdict} /> : <FraudStoryView story={story} />}
 				</>
 			) : (
 				<Empty title={verdict.detail}>

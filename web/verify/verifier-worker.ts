@@ -5,6 +5,7 @@ import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { formatOf } from "../../src/protocol/roll-call/roll-file.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { explainFraud, type FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
@@ -23,7 +24,12 @@ export type WorkerWord =
 	/** The file of a roll call, which another worker judges. */
 	| { readonly kind: "roll-call" }
 	/** A fraud file, judged. */
-	| { readonly kind: "fraud"; readonly verdict: FraudVerdict; readonly tookMs: number }
+	| {
+			readonly kind: "fraud";
+			readonly verdict: FraudVerdict;
+			readonly story: FraudStory | null;
+			readonly tookMs: number;
+	  }
 	/** Reports and quotes, judged together. */
 	| { readonly kind: "attestation"; readonly judged: JudgedAttestation; readonly tookMs: number }
 	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
@@ -62,7 +68,8 @@ scope.onmessage = ({ data }) => {
 	}
 	if (format === "assay-fraud") {
 		const verdict = verifyFraud(data.bytes);
-		scope.postMessage({ kind: "fraud", verdict, tookMs: Math.round(performance.now() - started) });
+		const tookMs = Math.round(performance.now() - started);
+		scope.postMessage({ kind: "fraud", verdict, story: explainFraud(data.bytes, verdict), tookMs });
 		return;
 	}
 	const evidence = decoded.ok ? decoded.evidence : null;

@@ -127,6 +127,9 @@ export interface GameOnChain {
 		readonly question: Hex;
 		readonly deadlineS: number;
 		readonly answer: Hex | null;
+		/** Transactions. */
+		readonly askedIn: Hex;
+		readonly answeredIn: Hex | null;
 	}[];
 }
 
@@ -149,8 +152,9 @@ export async function readGames(
 			args.book === book && args.accuser === accuser;
 		// One question at a time: the n-th answer is that of the n-th question.
 		const answers = answered.filter(isOfIt);
-		const rounds = asked.filter(isOfIt).map(({ args: { question, deadline } }, i) => ({
+		const rounds = asked.filter(isOfIt).map(({ args: { question, deadline }, transactionHash }, i) => ({
 			...{ question, deadlineS: deadline, answer: answers[i]?.args.answer ?? null },
+			...{ askedIn: transactionHash, answeredIn: answers[i]?.transactionHash ?? null },
 		}));
 		return { sitting: { job, part, attempt, provider }, book, accuser, untilS: until, rounds };
 	});

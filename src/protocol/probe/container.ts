@@ -42,11 +42,14 @@ export function encodeContainer(envelope: object, attachments: readonly Uint8Arr
 	return concatBytes(MAGIC, u32(json.length), json, ...attachments);
 }
 
-export function decodeContainer<E extends { readonly attachments: readonly AttachmentEntry[] }>(
+type Wrong = Extract<DecodeResult<never>, { ok: false }>;
+const wrong = (code: DecodeCode, where: string, detail: string): Wrong => ({ ok: false, code, where, detail });
+
+/** The envelope, and where attachments begin; what they hold is not looked at. */
+export function decodeEnvelope<E>(
 	file: Uint8Array,
 	shape: Shape<E>,
-): DecodeResult<Container<E>> {
-	const wrong = (code: DecodeCode, where: string, detail: string) => ({ ok: false, code, where, detail }) as const;
+): Wrong | { readonly ok: true; readonly envelope: E; readonly end: number } {
 	if (file.length > MAX_FILE_BYTES)
 		return wrong("FILE_TOO_LARGE", "file", `${file.length} bytes; at most ${MAX_FILE_BYTES}`);
 	for (let i = 0; i < MAGIC.length && i < file.length; i++)
@@ -63,9 +66,18 @@ export function decodeContainer<E extends { readonly attachments: readonly Attac
 	if (!json.ok) return wrong("ENVELOPE_SPELLING", `envelope[${json.at}]`, json.detail);
 	const fault = shape(json.value, "");
 	if (fault !== null) return wrong("ENVELOPE_SHAPE", fault.where, fault.detail);
-	const envelope = json.value as unknown as E;
+	return { ok: true, envelope: json.value as unknown as E, end: HEAD_BYTES + length };
+}
+
+export function decodeContainer<E extends { readonly attachments: readonly AttachmentEntry[] }>(
+	file: Uint8Array,
+	shape: Shape<E>,
+): DecodeResult<Container<E>> {
+	const decoded = decodeEnvelope(file, shape);
+	if (!decoded.ok) return decoded;
+	const { envelope } = decoded;
 	const attachments: Uint8Array[] = [];
-	let at = HEAD_BYTES + length;
+	let at = decoded.end;
 	for (const [i, entry] of envelope.attachments.entries()) {
 		if (entry.bytes > file.length - at) return wrong("FILE_TRUNCATED", `attachments[${i}]`, "the file ends inside it");
 		attachments.push(file.subarray(at, at + entry.bytes));

@@ -8,6 +8,7 @@ import {
 	type Container,
 	type DecodeResult,
 	decodeContainer,
+	decodeEnvelope,
 	encodeContainer,
 	entriesOf,
 } from "../probe/container.ts";
@@ -129,10 +130,10 @@ const anyBody: Shape<{ attachments: RollCallEnvelope["attachments"]; body: { for
 	return list(attachmentShape, Number.MAX_SAFE_INTEGER)(held.attachments, "attachments");
 };
 
-/** What a file says it is; null for what is no file of ours. */
+/** What a file says it is, also where its attachments are cut or changed; null for what is no file of ours. */
 export function formatOf(file: Uint8Array): string | null {
-	const decoded = decodeContainer(file, anyBody);
-	return decoded.ok ? decoded.evidence.envelope.body.format : null;
+	const decoded = decodeEnvelope(file, anyBody);
+	return decoded.ok ? decoded.envelope.body.format : null;
 }
 
 /** β₀ and β₂. Of a drand round it is the hash of its signature. */

@@ -177,17 +177,35 @@ async function putOutcomes(sql: Sql, { id: job, atMs, outcomes = [] }: JobChange
 		);
 }
 
-async function putFraud(sql: Sql, job: string, { file, ...fraud }: NonNullable<JobChange["fraud"]>): Promise<void> {
-	if (fraud.job !== job) throw new AssayError("STORE_INPUT", "the fraud is of another job");
+function fraudValues({ file, ...fraud }: NonNullable<JobChange["fraud"]>): unknown[] {
 	if (file.length > FRAUD_BYTES) throw new AssayError("STORE_INPUT", `a fraud file has at most ${FRAUD_BYTES} bytes`);
+	return [
+		...[id("a fraud's hash", fraud.hash), id("a claim's hash", fraud.claim), id("a job's id", fraud.job)],
+		...[...place(fraud.part, fraud.attempt), id("the accused", fraud.accused), integer("atMs", fraud.atMs)],
+		...[json("a fraud", fraud.body, LARGE_CHARS), Buffer.from(file)],
+	];
+}
+
+async function putFraud(sql: Sql, job: string, fraud: NonNullable<JobChange["fraud"]>): Promise<void> {
+	if (fraud.job !== job) throw new AssayError("STORE_INPUT", "the fraud is of another job");
 	await sql.write(
 		`INSERT INTO frauds (${FRAUD}, file) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO UPDATE SET body = excluded.body`,
-		[
-			...[id("a fraud's hash", fraud.hash), id("a claim's hash", fraud.claim), job],
-			...[...place(fraud.part, fraud.attempt), id("the accused", fraud.accused), integer("atMs", fraud.atMs)],
-			...[json("a fraud", fraud.body, LARGE_CHARS), Buffer.from(file)],
-		],
+		fraudValues(fraud),
 	);
+}
+
+/** Once, while there are fewer than `most` of its claim; what is known stays. False: there are so many, and this is none of them. */
+export async function addFraud(
+	sql: Sql,
+	fraud: NonNullable<JobChange["fraud"]>,
+	{ most }: { readonly most: number },
+): Promise<boolean> {
+	await sql.write(
+		`INSERT INTO frauds (${FRAUD}, file) SELECT $1, $2, $3, $4::integer, $5::integer, $6, $7::bigint, $8::jsonb, $9::bytea
+		WHERE (SELECT count(*) FROM frauds WHERE claim = $2) < ${integer("a limit", most, 1, 100)} ON CONFLICT DO NOTHING`,
+		fraudValues(fraud),
+	);
+	return (await sql.query("SELECT 1 FROM frauds WHERE hash = $1", [fraud.hash])).length > 0;
 }
 
 /** It locks the row before anything else is written, so that serials of one job's events grow in the order in which they can be seen. */

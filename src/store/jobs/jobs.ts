@@ -5,7 +5,7 @@ import type { JobSpec } from "../../protocol/network/job-spec.ts";
 import { hex, integer, list } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import { type Query, readPage } from "../page.ts";
-import { changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
+import { addFraud, changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
 import { unpackList } from "./draw-list.ts";
 import {
 	CLAIM,
@@ -184,14 +184,17 @@ function publicRows({ database }: StoreContext) {
 			);
 			return rows[0] ?? null;
 		},
+		/** Beside any change of its job. False: so many files are kept of its claim already. */
+		addFraud: (fraud: NonNullable<JobChange["fraud"]>, o: { readonly most: number }) => addFraud(database, fraud, o),
 		/** Newest first, without their files. */
-		frauds: (query: Query<Pick<FraudRow, "job" | "accused">> = {}) =>
+		frauds: (query: Query<Pick<FraudRow, "job" | "accused" | "claim">> = {}) =>
 			readPage<FraudRow>(
 				database,
 				{ name: "frauds", columns: FRAUD, from: "frauds", by: "at_ms", id: "hash" },
 				[
 					["job = ?", query.job],
 					["accused = ?", query.accused],
+					["claim = ?", query.claim],
 				],
 				query,
 			),

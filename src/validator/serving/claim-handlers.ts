@@ -13,29 +13,32 @@ import { mustFindJob } from "../jobs/keeper/part-calls.ts";
 import type { ClaimBody } from "../jobs/keeper/take-claim.ts";
 import { mayReadJob } from "./caller.ts";
 
-const unknown = (hash: string): AssayError =>
+export const unknownClaim = (hash: string): AssayError =>
 	new AssayError("CLAIM_UNKNOWN", `there is no claim ${hash}`, { hint: codes.CLAIM_UNKNOWN.hint });
 
+/** Nobody has to compute it blind any more: the job's own parties may read it. */
+export async function isReleased({ blobs }: Pick<JobContext, "blobs">, { job, body }: JobClaimRow): Promise<boolean> {
+	const { states } = body as unknown as ClaimBody;
+	return blobs.read(jobHolder(job), states, 0, 1).then(
+		() => true,
+		(error: unknown) => {
+			if (error instanceof AssayError && error.code === "BLOB_UNKNOWN") return false;
+			throw error;
+		},
+	);
+}
+
+/** As everybody may see it. */
+export async function shownClaim(context: Pick<JobContext, "blobs">, { body, ...row }: JobClaimRow) {
+	const { segmentRoot, resultRoot, first, last, states, state, results, attestation } = body as unknown as ClaimBody;
+	const isOpen = await isReleased(context, { body, ...row });
+	const ends = isOpen ? { last, states, state, results } : null;
+	return { ...row, segmentRoot, resultRoot, first, ends, attestation: attestation ?? null };
+}
+
 export function claimHandlers(context: JobContext) {
-	const { store, blobs } = context;
-
-	const isReleased = async ({ job, body }: JobClaimRow): Promise<boolean> => {
-		const { states } = body as unknown as ClaimBody;
-		return blobs.read(jobHolder(job), states, 0, 1).then(
-			() => true,
-			(error: unknown) => {
-				if (error instanceof AssayError && error.code === "BLOB_UNKNOWN") return false;
-				throw error;
-			},
-		);
-	};
-
-	const shown = async ({ body, ...row }: JobClaimRow) => {
-		const { segmentRoot, resultRoot, first, last, states, state, results, attestation } = body as unknown as ClaimBody;
-		const isOpen = await isReleased({ body, ...row });
-		const ends = isOpen ? { last, states, state, results } : null;
-		return { ...row, segmentRoot, resultRoot, first, ends, attestation: attestation ?? null };
-	};
+	const { store } = context;
+	const shown = (row: JobClaimRow) => shownClaim(context, row);
 
 	/** Its job, where it stands and nobody has to compute it blind any more. Throws JOB_STATE. */
 	const mustStand = async (row: JobClaimRow): Promise<Job> => {
@@ -43,7 +46,7 @@ export function claimHandlers(context: JobContext) {
 		const part = job.record.parts[row.part];
 		if (part?.claim !== row.hash || part.attempt !== row.attempt)
 			throw new AssayError("JOB_STATE", "this claim stands no more: nobody has to answer for it");
-		if (!(await isReleased(row)))
+		if (!(await isReleased(context, row)))
 			throw new AssayError("JOB_STATE", "somebody runs this claim again: an auditor must have nothing to copy", {
 				hint: "Ask again when it is checked.",
 			});
@@ -57,12 +60,12 @@ export function claimHandlers(context: JobContext) {
 		},
 		async getClaim({ params }) {
 			const row = await store.jobs.claim(params.hash);
-			if (row === null) throw unknown(params.hash);
+			if (row === null) throw unknownClaim(params.hash);
 			return shown(row);
 		},
 		async getClaimCase({ params, caller }) {
 			const row = await store.jobs.claim(params.hash);
-			if (row === null) throw unknown(params.hash);
+			if (row === null) throw unknownClaim(params.hash);
 			const job = await mustStand(row);
 			if (!mayReadJob(job, caller))
 				throw new AssayError("CALLER_OTHER", "only the parties of this job may read what it was given", {
@@ -77,7 +80,7 @@ export function claimHandlers(context: JobContext) {
 		},
 		async askClaim({ params, body }) {
 			const row = await store.jobs.claim(params.hash);
-			if (row === null) throw unknown(params.hash);
+			if (row === null) throw unknownClaim(params.hash);
 			const job = await mustStand(row);
 			const claim = await claimAtHand(context, job, row.part);
 			return context.evidence.ask({ claim, question: body.question });

@@ -18,6 +18,7 @@ import { createAuthSource } from "./auth-source.ts";
 import { blobHandlers } from "./blob-handlers.ts";
 import { chainHandlers } from "./chain/handlers.ts";
 import { claimHandlers } from "./claim-handlers.ts";
+import { disputeHandlers } from "./dispute-handlers.ts";
 import { jobHandlers } from "./job-handlers.ts";
 import { marketHandlers } from "./market-handlers.ts";
 import { networkHandlers } from "./network-handlers.ts";
@@ -53,6 +54,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			...blobHandlers(context),
 			...jobHandlers(jobs),
 			...claimHandlers(jobs),
+			...disputeHandlers(jobs),
 			...chainHandlers(context, chain?.home ?? null),
 			...networkHandlers(context, {
 				version,

@@ -25,7 +25,7 @@ function printPlace({ edge, register, constant, terms }: Place): string {
 	return edge === "inside" ? sum : `${sum} ${edge}`;
 }
 
-function printInstruction(one: Instruction, number: number): string {
+export function printInstruction(one: Instruction, number: number): string {
 	const fields = INSTRUCTIONS.find(([name]) => name === one.op)!.slice(1);
 	const values = one as unknown as Readonly<Record<string, number | bigint>>;
 	const words = fields.map((field) => {
@@ -49,13 +49,14 @@ function printCode({ code }: Op & { operator: "map" }): string[] {
 	return lines;
 }
 
-function printOp(op: Op, number: number, { tensors }: Program): string[] {
+/** `nameOf`: what a tensor is called. */
+export function printOp(op: Op, number: number, nameOf: (tensor: number) => string): string[] {
 	const operands = op.operands.map((one) => {
-		const name = one.source === "op" ? `%${one.index}` : tensors[one.index]!.name;
+		const name = one.source === "op" ? `%${one.index}` : nameOf(one.index);
 		return `${name} ${shape(one)}`;
 	});
 	const name = op.operator === "reduce" ? `reduce ${op.reduction}` : op.operator;
-	const target = op.target === null ? "" : ` -> ${tensors[op.target]!.name}`;
+	const target = op.target === null ? "" : ` -> ${nameOf(op.target)}`;
 	const head = `%${number} = ${name}(${operands.join(", ")}) ${shape(op.output)} ${interval(op.output)}${target}`;
 	return op.operator === "map" ? [`${head} {`, ...printCode(op), "}"] : [head];
 }
@@ -67,6 +68,7 @@ function printTensor(tensor: Tensor): string {
 
 /** Of a program that was checked: every number in it names something. */
 export function printProgram(program: Program): string {
-	const phases = PHASES.flatMap((phase) => [phase, ...program[phase].flatMap((op, i) => printOp(op, i, program))]);
+	const nameOf = (tensor: number) => program.tensors[tensor]!.name;
+	const phases = PHASES.flatMap((phase) => [phase, ...program[phase].flatMap((op, i) => printOp(op, i, nameOf))]);
 	return `${[`program k ${program.k}`, ...program.tensors.map(printTensor), ...phases].join("\n")}\n`;
 }

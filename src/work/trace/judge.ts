@@ -130,13 +130,13 @@ function judgeChunk(
 	return compareAll(said(chunk), runningNumbers(op, running));
 }
 
-function runningOf(op: SumOp, numbers: Transcript): Running {
+export function runningOf(op: SumOp, numbers: Transcript): Running {
 	if (op.operator === "reduce" && isArg(op.reduction)) return { index: numbers[0]!, value: numbers[1]! };
 	return { index: 0n, value: numbers[0]! };
 }
 
 /** A map's transcript, taken apart. */
-class MapWords {
+export class MapWords {
 	readonly op: MapOp;
 	readonly at: ElementAt;
 	readonly value: bigint;
@@ -179,7 +179,7 @@ const cut = (numbers: Transcript, size: number): Transcript[] =>
 	size === 0 ? [] : Array.from({ length: numbers.length / size }, (_, i) => numbers.slice(i * size, (i + 1) * size));
 
 /** Loads give what the transcript says, in order. */
-function saying(values: Transcript): () => bigint | null {
+export function saying(values: Transcript): () => bigint | null {
 	let next = 0;
 	return () => values[next++] ?? null;
 }

@@ -51,7 +51,10 @@ export interface Party {
 	readonly segments: number;
 }
 
-type AskMeans = Pick<EvidenceMeans, "ask" | "answers" | "chain" | "patienceMs" | "askEveryMs" | "nowMs" | "sleep">;
+type AskMeans = Pick<
+	EvidenceMeans,
+	"ask" | "answers" | "chain" | "patienceMs" | "askEveryMs" | "nowMs" | "sleep" | "onAsked"
+>;
 
 /** Throws NO_ANSWER, TwoWords. */
 export function askParty(means: AskMeans, claim: ClaimAtHand, program: Program, party: Party): Ask {
@@ -70,7 +73,7 @@ export function askParty(means: AskMeans, claim: ClaimAtHand, program: Program, 
 				await means.sleep(means.askEveryMs);
 			}
 	};
-	return async (question) => {
+	const whole = async (question: JobQuestion): Promise<Uint8Array> => {
 		const { first, segments } = party;
 		const length = answerLength({ program, first, segments }, question) ?? 0;
 		const pages: Uint8Array[] = [];
@@ -88,6 +91,18 @@ export function askParty(means: AskMeans, claim: ClaimAtHand, program: Program, 
 		if (name !== null && party.audit === null && answer.length === length)
 			await keepWord(means, claim, name, answer, signature);
 		return answer;
+	};
+	return async (question) => {
+		const told = (bytes: number | null) =>
+			party.audit === null && means.onAsked?.(hashOfClaim(claim), { ...question, audit: null, page: 0 }, bytes);
+		try {
+			const answer = await whole(question);
+			told(answer.length);
+			return answer;
+		} catch (error) {
+			told(null);
+			throw error;
+		}
 	};
 }
 

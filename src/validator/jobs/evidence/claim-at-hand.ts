@@ -7,7 +7,7 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import { codes } from "../../../protocol/codes.ts";
-import type { SaidAnswer } from "../../../protocol/network/job-question.ts";
+import type { JobQuestion, SaidAnswer } from "../../../protocol/network/job-question.ts";
 import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 import type { Store } from "../../../store/open-store.ts";
@@ -70,6 +70,8 @@ export interface EvidenceMeans {
 	/** Between two tries. Rejects once this process is being stopped. */
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly chain: EvidenceChain | null;
+	/** Told of every question to a claimant, with the length of its answer; null: none came. */
+	readonly onAsked?: (claim: string, question: JobQuestion, bytes: number | null) => void;
 	/** Another way to a claimant that does not answer; absent: none. */
 	readonly road?: (claim: ClaimAtHand, program: Program, ask: Ask) => Ask;
 	/** Answers by that road may take hours: called before each wait. Whoever holds an engine adds how to let go of its memory. */

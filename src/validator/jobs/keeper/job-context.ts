@@ -10,6 +10,7 @@ import type { JobChange } from "../../../store/jobs/change-job.ts";
 import type { JobClaimRow, JobRow, JobSummary } from "../../../store/jobs/job-rows.ts";
 import type { AgentAsker } from "../../agents/ask-agent.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
+import type { AskedBook } from "../evidence/asked-book.ts";
 import type { StateBlobs } from "../evidence/claim-at-hand.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { JobChain } from "./job-chain.ts";
@@ -21,6 +22,8 @@ import type { Tries } from "./tries.ts";
 export interface JobContext extends ValidatorContext {
 	readonly asker: AgentAsker;
 	readonly evidence: Evidence;
+	/** What claimants were asked through this process. */
+	readonly asked: AskedBook;
 	readonly hosts: JobHosts;
 	readonly works: JobWorks;
 	/** Null without a chain: the same rules keep a record of what is owed. */

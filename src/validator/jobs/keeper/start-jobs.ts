@@ -5,11 +5,13 @@ import { sendCall } from "../../../chain/sending/send-call.ts";
 import { sleepOrThrow } from "../../../platform/abortable.ts";
 import { makeFolder } from "../../../platform/durable-file.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
+import { questionText } from "../../../protocol/network/job-question.ts";
 import type { AgentAsker } from "../../agents/ask-agent.ts";
 import type { ScoreKeeper } from "../../scoring/score-keeper.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import { openChainMemory } from "../../settlement/memory.ts";
 import { failure, type ValidatorContext } from "../../validator-context.ts";
+import { createAskedBook } from "../evidence/asked-book.ts";
 import type { EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { createEvidence } from "../evidence/evidence.ts";
 import { ownEngine } from "../evidence/own-engine.ts";
@@ -56,6 +58,7 @@ export async function createJobs(
 	const jobChain = chain === null ? null : openJobChain(base, chain);
 	const scratch = join(config.dataDir, "scratch");
 	await makeFolder(scratch);
+	const asked = createAskedBook();
 	const means: EvidenceMeans = {
 		...{ blobs, scratch, answers: store.jobAnswers, nowMs: env.nowMs },
 		engine: config.engine === null ? null : ownEngine(config.engine, env),
@@ -63,11 +66,13 @@ export async function createJobs(
 		...{ patienceMs: Math.min(PATIENCE_MS, config.params.jobSilenceMs), askEveryMs: ASK_EVERY_MS },
 		sleep: (ms) => sleepOrThrow(ms, stopping.signal),
 		chain: chain === null ? null : evidenceChain(chain),
+		onAsked: (claim, question, bytes) =>
+			asked.keep(claim, { atMs: env.nowMs(), question: questionText(question), bytes }),
 	};
 	let watch: ReturnType<typeof startJobWatch> | null = null;
 	const context: JobContext = {
 		...base,
-		...{ asker, jobChain, stopping: stopping.signal },
+		...{ asker, jobChain, stopping: stopping.signal, asked },
 		evidence: createEvidence(means),
 		hosts: createJobHosts({ ...base, jobChain }),
 		works: createJobWorks(base),

@@ -97,6 +97,7 @@ async function made(scratch: string): Promise<Map<string, Uint8Array>> {
 		});
 	await accuse("element chunk", { step: 1, op: opOf("matmul"), element: 3 }, saying());
 	await accuse("element chunk of one row", { step: 0, op: opOf("reduce"), element: 2 }, saying());
+	await accuse("element chunk of a scattered sum", { step: 0, op: opOf("scatter_add"), element: 1 }, saying());
 	await accuse("element value", { step: 1, op: plain, element: 2 });
 	await accuse("element end", { step: 1, op: plain, element: 2 }, saying());
 	await accuse("element load before", { step: 1, op: plain, element: 2 }, saying({ at: 1, depth: 0 }));

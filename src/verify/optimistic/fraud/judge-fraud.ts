@@ -169,7 +169,8 @@ function mustSayNoMore({ contradiction, turns, element }: ElementShown, transcri
 		throw new Unproven("FRAUD_WORDS", "fault", "nothing is said of a filling");
 }
 
-function elementFault(shown: Shown, fault: ElementShown): Found {
+/** What a file shows of an element, bound to the claim but not judged yet. */
+export function readElement(shown: Shown, fault: ElementShown) {
 	const op = shown.op(fault.op, "fault.op");
 	mustFit(op);
 	if (fault.leaf.op !== fault.op.number) throw new Unproven("FRAUD_PLACE", "fault.leaf.op", "another op");
@@ -181,12 +182,17 @@ function elementFault(shown: Shown, fault: ElementShown): Found {
 	const spans = fault.turns.map(() => transcriptOf(shown));
 	const contradiction = contradictionOf(shown, fault.contradiction);
 	mustSayNoMore(fault, transcript);
-	const { element } = fault;
-	const words = { transcript, path: fault.turns, spans };
-	const judged = judgeElement({ op, element, moment, inputs, output }, words, contradiction);
+	const question = { op, element: fault.element, moment, inputs, output };
+	return { question, words: { transcript, path: fault.turns, spans }, contradiction };
+}
+
+function elementFault(shown: Shown, fault: ElementShown): Found {
+	const { question, words, contradiction } = readElement(shown, fault);
+	const { op, element, moment } = question;
+	const judged = judgeElement(question, words, contradiction);
 	if (!judged.convicts) throw new Unproven(CODE_OF[judged.reason], "fault", judged.why);
 	return {
-		...{ ...NOWHERE, step, phase: shown.phase, op: fault.op.number, operator: op.operator, element },
+		...{ ...NOWHERE, step: moment.step, phase: shown.phase, op: fault.op.number, operator: op.operator, element },
 		...{ shows: contradiction.kind, said: `${judged.said}`, right: `${judged.right}` },
 	};
 }

@@ -1,0 +1,102 @@
+// A lie in a real Chromium, from the first mismatch to the conviction: a real provider whose engine changes one number, a watcher that runs the claim again, the embedded
+// chain. The page follows question by question, and at the end shows the number, worked out again from the fraud file.
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { ensureBuilt } from "../../scripts/build-web.ts";
+import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
+import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
+import { eventually } from "../validator/toy-agent.test-kit.ts";
+import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { type LyingStage, openLyingStage } from "./lying-stage.test-kit.ts";
+
+const { program } = mlpSample();
+const LIE = { segment: 4, step: 1, op: program.step.length - 1, element: 3 };
+let lying: LyingStage;
+let browser: Browser;
+before(async () => {
+	await ensureBuilt();
+	lying = await openLyingStage(LIE);
+	browser = await startBrowser();
+});
+after(async () => {
+	await browser?.close();
+	await lying?.close();
+});
+afterEach(async () => {
+	await browser.closePages();
+	browser.check();
+});
+
+const stops = (page: Page) =>
+	page.locator(".way [data-stop]").evaluateAll((all) => all.map((one) => `${one.dataset.stop} ${one.dataset.at}`));
+
+test("a lie is watched from the first question to the conviction, and ends with the element, as `assay verify` has it", async () => {
+	const { stage } = lying;
+	const { job, claim } = await lying.claimOf({ method: { name: "optimistic", count: 0 } });
+	const page = await browser.open(`${stage.validator.url}/disputes/${claim}`);
+	await page.getByRole("heading", { name: /^Dispute about claim/ }).waitFor();
+	const found = await stage.customer.getDispute({ params: { hash: claim } });
+	// One claim in a hundred the validator itself draws, and convicts.
+	if (found.claim.state !== "fallen") {
+		await page.getByText("Nobody disputes this claim").waitFor();
+		assert.deepEqual(await seriousFindings(page), []);
+		let isHeld = false;
+		const events = await lying.watch(async ({ kind }) => {
+			if (kind !== "transcript" || isHeld) return;
+			isHeld = true;
+			// Held here, the page shows how far the search is.
+			await page.locator("[data-stop=leaf]").waitFor();
+			await page.getByText("root of the trace of segment 4").waitFor();
+			assert.deepEqual((await stops(page)).slice(0, 3), ["segment 4", "step 1", `operator ${LIE.op}`]);
+			await page.getByText("not asked yet").waitFor();
+			await page.locator(".badge", { hasText: "stands" }).waitFor();
+			assert.deepEqual(await seriousFindings(page), []);
+		});
+		assert.deepEqual([...new Set(events.map(({ state }) => state))], ["checking", "false", "proven"]);
+		assert.ok(isHeld);
+	}
+	await page.getByText("convicted by proof").waitFor();
+	const panel = page.locator(".verify[data-status=valid]");
+	await panel.waitFor();
+	const { frauds, chain } = await eventually(async () => {
+		const seen = await stage.customer.getDispute({ params: { hash: claim } });
+		return seen.frauds.length > 0 && seen;
+	});
+	const verdict = verifyFraud(await stage.customer.getFraud({ params: { hash: frauds[0]!.hash } }));
+	assert.ok(verdict.status === "valid");
+	const { segment, step, op, element } = verdict;
+	assert.deepEqual({ segment, step, op, element }, LIE);
+	assert.equal(await panel.locator("[data-fraud=said]").textContent(), verdict.said);
+	assert.equal(await panel.locator("[data-fraud=right]").textContent(), verdict.right);
+	const at = (await stops(page)).filter((one) => !one.startsWith("leaf"));
+	assert.deepEqual(at, ["segment 4", "step 1", `operator ${op}`, "element 3"]);
+	await panel.getByText(`0x${verdict.signer}`).waitFor();
+	await page.getByRole("heading", { name: "Where the bond went" }).waitFor();
+	assert.ok(chain?.conviction != null && BigInt(chain.conviction.burned) > 0n);
+	assert.deepEqual(await seriousFindings(page), []);
+
+	// On a phone, in the dark, and among all of them.
+	await page.setViewportSize({ width: 390, height: 800 });
+	await page.getByRole("button", { name: "Use the dark theme" }).click();
+	for (const path of [`/disputes/${claim}`, "/disputes", "/disputes/nothing", `/disputes/${"0".repeat(64)}`]) {
+		await page.goto(stage.validator.url + path);
+		await page.locator("h1").waitFor();
+		if (path.endsWith(claim)) await panel.waitFor();
+		await page.locator(".loading").first().waitFor({ state: "detached" });
+		const width = await page.evaluate(() => document.documentElement.scrollWidth);
+		assert.ok(width <= 390, `${path} is ${width} px wide`);
+		assert.deepEqual(await seriousFindings(page), [], path);
+	}
+	await page.getByText("CLAIM_UNKNOWN").waitFor();
+	browser.allow(/404/);
+	// By keyboard from the list to the dispute.
+	await page.goto(`${stage.validator.url}/disputes`);
+	const link = page.getByRole("region", { name: "Fraud files" }).getByRole("link").first();
+	await link.waitFor();
+	await link.focus();
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: /^Dispute about claim/ }).waitFor();
+	assert.equal(new URL(page.url()).pathname, `/disputes/${claim}`);
+	assert.ok(job.length === 64);
+});
