@@ -1,6 +1,6 @@
 // Pictures of the dashboard for the README: docs/images/*.png. A real validator with its embedded chain, and a real Chromium. Two providers have the evidence of
 // vectors/ (an H200, and one under sustained load), verified, counted and scored by the validator itself; the earlier figures of the first and all other hosts
-// are sample rows in the range of their cards' data sheets.
+// are sample rows in the range of their cards' data sheets. Disputes are dispute-screenshots.ts.
 //   node scripts/screenshots.ts
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -16,6 +16,7 @@ import { makeDataDir, startToyValidator, type ToyValidator } from "../tests/vali
 import { startBrowser } from "../tests/web/browser.test-kit.ts";
 import { countFile } from "../tests/web/count-file.test-kit.ts";
 import { ensureBuilt } from "./build-web.ts";
+import { shootDispute } from "./dispute-screenshots.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const out = join(root, "docs/images");
@@ -186,6 +187,7 @@ async function main(): Promise<void> {
 		await shoot(page, "overview-dark");
 		await page.getByRole("button", { name: "Use the light theme" }).click();
 		await shoot(page, "overview");
+		await shootDispute(browser, out);
 	} finally {
 		await browser.close();
 		await validator.stop();

@@ -2,7 +2,7 @@
 // dispute has and then some. What binds anybody is elsewhere (store/jobs/job-answers.ts, the chain).
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 
-export interface AskedLine {
+interface AskedLine {
 	readonly atMs: number;
 	/** Canonical JSON. */
 	readonly question: string;
