@@ -2,6 +2,7 @@
 // waited for, commitments read back.
 // Usage: proof_bench [log2 of the largest sums, 24 unless told]
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -67,9 +68,39 @@ void time_sums(const std::shared_ptr<const cuda::Context>& card, unsigned most) 
   }
 }
 
-// Eleven links of 1,024, 32 rows: as many as weights of 32 bits allow (docs/zk.md §4). Parts apart, each the median of three.
-void time_segment(Device& device, const std::shared_ptr<const cuda::Context>& card) {
-  const zk::ProofPlan plan = assay_test::plan_of({22, 0, 5, 5, 24, 12, 14, 8, 12, {11, 10, 10}, std::vector<uint32_t>(12, 1024)});
+struct Case {
+  const char* name;
+  unsigned chunk_bits, step_bits, batch_bits;
+  std::vector<uint32_t> sizes;
+};
+
+constexpr size_t kTimes = 5, kPhases = 9;
+constexpr const char* kPhaseNames[kPhases] = {"run", "statement", "values", "helpers", "lookups", "products", "weights", "claims", "opening"};
+
+// One after the other: the run, the points of the statement, and the parts of the proof.
+std::array<double, kPhases> time_phases(const zk::ProofPlan& plan, zk::ProofMemory& memory, const zk::SegmentStart& start, size_t& bytes) {
+  const uint8_t seed[32] = {7, 1, 2};
+  std::array<double, kPhases> phases{};
+  double last = now_ms();
+  const auto lap = [&](size_t phase) {
+    const double now = now_ms();
+    phases[phase] = now - last;
+    last = now;
+  };
+  zk::SegmentProver prover(plan, memory, memory.run(plan, start, seed, 0, kNeverStop));
+  lap(0);
+  prover.statement_points([](uint32_t, uint32_t) {});
+  lap(1);
+  uint32_t known = 0;
+  bytes = prover.prove(Hash{}, [&](uint32_t done, uint32_t) {
+    if (done != known) lap(1 + done);
+    known = done;
+  }).size();
+  return phases;
+}
+
+void time_segment(Device& device, const std::shared_ptr<const cuda::Context>& card, const Case& of) {
+  const zk::ProofPlan plan = assay_test::plan_of({of.chunk_bits, of.step_bits, of.batch_bits, 13, 32, 12, 14, 8, 12, {11, 10, 10}, of.sizes});
   std::vector<G1Affine> points(plan.chunk());
   {
     const Buffer powers(card, points.size() * sizeof(G1Affine));
@@ -77,38 +108,33 @@ void time_segment(Device& device, const std::shared_ptr<const cuda::Context>& ca
     ASSAY_CUDA_CALL(cuMemcpyDtoH, points.data(), powers.at(), points.size() * sizeof(G1Affine));
   }
   assay_test::Draw draw(1);
-  double start = now_ms();
-  const auto run = assay_test::run_of(plan, assay_test::start_of(plan, draw, 255, 1 << 18));
-  if (!run) {
-    std::printf("{\"figure\":\"segment\",\"said\":\"a value left its range\"}\n");
-    return;
-  }
-  const double run_ms = now_ms() - start;
+  const zk::SegmentStart start = assay_test::start_of(plan, draw, 64, 1 << 28);
+  const uint64_t free_before = card->free_bytes();
   const auto memory = device.proof_kernels()->prepare(plan.bytes());
   memory->set_powers(points);
-  double load[3], points_ms[3], prove[3];
+  std::array<std::vector<double>, kPhases + 1> ms;
   size_t bytes = 0;
-  const uint64_t free_before = card->free_bytes();
-  for (int i = 0; i < 3; ++i) {
-    const auto nothing = [](uint32_t, uint32_t) {};
-    zk::SegmentRun own = *run;
-    start = now_ms();
-    zk::SegmentProver prover(plan, *memory, own);
-    load[i] = now_ms() - start;
-    start = now_ms();
-    prover.statement_points(nothing);
-    points_ms[i] = now_ms() - start;
-    start = now_ms();
-    std::vector<double> moments;
-    bytes = prover.prove(Hash{}, [&](uint32_t, uint32_t) { moments.push_back(now_ms() - start); }).size();
-    prove[i] = now_ms() - start;
-    if (i == 2 && std::getenv("MOMENTS") != nullptr)
-      for (const double moment : moments) std::fprintf(stderr, "%.2f\n", moment);
+  try {
+    for (size_t i = 0; i <= kTimes; ++i) {
+      const std::array<double, kPhases> phases = time_phases(plan, *memory, start, bytes);
+      double whole = 0;
+      for (size_t k = 0; k < kPhases; ++k) {
+        if (i > 0) ms[k].push_back(phases[k]);
+        whole += phases[k];
+      }
+      if (i > 0) ms[kPhases].push_back(whole);
+    }
+  } catch (const EngineError& error) {
+    std::printf("{\"figure\":\"segment\",\"plan\":\"%s\",\"said\":\"%s\"}\n", of.name, error.what());
+    return;
   }
-  for (double* list : {load, points_ms, prove}) std::sort(list, list + 3);
-  std::printf("{\"figure\":\"segment\",\"links\":11,\"width\":1024,\"rows\":32,\"proof bytes\":%zu,\"host run ms\":%.0f,\"load ms\":%.1f,"
-              "\"points ms\":%.1f,\"prove ms\":%.1f,\"device MB\":%.0f}\n",
-              bytes, run_ms, load[1], points_ms[1], prove[1], static_cast<double>(free_before - card->free_bytes()) / 1e6);
+  for (std::vector<double>& list : ms) std::sort(list.begin(), list.end());
+  std::printf("{\"figure\":\"segment\",\"plan\":\"%s\",\"steps\":%llu,\"batch\":%llu,\"chunk\":%u,\"proof bytes\":%zu,\"device MB\":%.0f,\"ms\":%.1f,\"ms a step\":%.2f", of.name,
+              static_cast<unsigned long long>(plan.steps()), static_cast<unsigned long long>(plan.batch()), of.chunk_bits, bytes,
+              static_cast<double>(free_before - card->free_bytes()) / 1e6, ms[kPhases][kTimes / 2], ms[kPhases][kTimes / 2] / static_cast<double>(plan.steps()));
+  for (size_t k = 0; k < kPhases; ++k) std::printf(",\"%s\":%.1f", kPhaseNames[k], ms[k][kTimes / 2]);
+  std::printf("}\n");
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -120,7 +146,10 @@ int main(int argc, char** argv) {
     const auto card = static_cast<cuda::CudaDevice&>(*device).shared_context();
     card->enter();
     time_sums(card, most);
-    time_segment(*device, card);
+    const std::vector<uint32_t> deep(12, 1024), wide = {784, 2048, 2048, 2048, 10};
+    for (const Case& one : {Case{"11 links of 1,024", 22, 0, 5, deep}, Case{"11 links of 1,024", 22, 5, 6, deep}, Case{"11 links of 1,024", 24, 5, 6, deep},
+                            Case{"784-2048-2048-2048-10", 22, 5, 6, wide}, Case{"784-2048-2048-2048-10", 24, 5, 6, wide}})
+      time_segment(*device, card, one);
   }
   return found.devices.empty() ? 77 : 0;
 }

@@ -1,7 +1,6 @@
 // Segments to prove (docs/zk.md §4), drawn: plans by their sizes, data and weights of which a run stays in its ranges.
 #pragma once
 #include <cstring>
-#include <optional>
 
 #include "engine_error.hpp"
 #include "zk/segment_prover.hpp"
@@ -54,26 +53,26 @@ inline assay::zk::SegmentStart start_of(const assay::zk::ProofPlan& plan, Draw& 
   return start;
 }
 
-// Null where a value left its range.
-inline std::optional<assay::zk::SegmentRun> run_of(const assay::zk::ProofPlan& plan, const assay::zk::SegmentStart& start) {
-  static const std::atomic<bool> go{false};
+// Points of the statement, then the proof; or what the run says that left its range.
+struct DrawnProof {
+  std::vector<uint8_t> bytes;
+  std::string left;
+  bool operator==(const DrawnProof&) const = default;
+};
+
+inline DrawnProof proof_of(const assay::zk::ProofPlan& plan, assay::zk::ProofMemory& memory, const assay::zk::SegmentStart& start) {
+  const auto nothing = [](uint32_t, uint32_t) {};
   const uint8_t seed[32] = {7, 1, 2};
   try {
-    return assay::zk::run_segment(plan, start, seed, 0, go);
+    assay::zk::SegmentProver prover(plan, memory, memory.run(plan, start, seed, 0, assay::kNeverStop));
+    DrawnProof made{prover.statement_points(nothing), ""};
+    const std::vector<uint8_t> proof = prover.prove(assay::Hash{}, nothing);
+    made.bytes.insert(made.bytes.end(), proof.begin(), proof.end());
+    return made;
   } catch (const assay::EngineError& error) {
     if (error.code() != assay::ErrorCode::tensor_range) throw;
-    return std::nullopt;
+    return {{}, error.what()};
   }
-}
-
-// Points of the statement, then the proof.
-inline std::vector<uint8_t> proof_of(const assay::zk::ProofPlan& plan, assay::zk::ProofMemory& memory, assay::zk::SegmentRun run) {
-  const auto nothing = [](uint32_t, uint32_t) {};
-  assay::zk::SegmentProver prover(plan, memory, run);
-  std::vector<uint8_t> bytes = prover.statement_points(nothing);
-  const std::vector<uint8_t> proof = prover.prove(assay::Hash{}, nothing);
-  bytes.insert(bytes.end(), proof.begin(), proof.end());
-  return bytes;
 }
 
 }  // namespace assay_test

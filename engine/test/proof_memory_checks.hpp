@@ -84,12 +84,26 @@ class MemoryChecks {
     same({a_.repeated(all_of(small.a), 3), b_.repeated(all_of(small.b), 3)}, "repeated" + name);
     expect_(a_.dot(all_of(some.a), all_of(wide.a)) == b_.dot(all_of(some.b), all_of(wide.b)), "dot" + name);
     check_folds(log2, some, more, small);
+    check_pieces(log2, some, more, small, wide);
     const std::vector<Slice> values_a = {all_of(small.a), all_of(wide.a), all_of(some.a)}, values_b = {all_of(small.b), all_of(wide.b), all_of(some.b)};
     for (const size_t parts : {size_t{1}, size_t{3}}) {
       const std::vector<Part> shapes = drawn_parts(parts, 3, parts == 3);
       same({a_.inverse_sums(values_a, shapes), b_.inverse_sums(values_b, shapes)}, "inverse sums" + name);
     }
     same({a_.quotients(all_of(small.a), all_of(more.a)), b_.quotients(all_of(small.b), all_of(more.b))}, "quotients" + name);
+  }
+
+  void check_pieces(unsigned log2, const Both& some, const Both& more, const Both& small, const Both& wide) {
+    const std::string name = " of 2^" + std::to_string(log2);
+    const size_t quarter = size_t{1} << log2 >> 2;
+    const std::vector<Slice> pieces_a = {part(small, quarter, quarter).a, part(wide, 0, quarter).a, part(some, quarter, quarter).a, part(wide, quarter, quarter).a};
+    const std::vector<Slice> pieces_b = {part(small, quarter, quarter).b, part(wide, 0, quarter).b, part(some, quarter, quarter).b, part(wide, quarter, quarter).b};
+    const std::vector<Fr> factors = {drawn_scalar(), drawn_scalar(), drawn_scalar(), Fr::zero() - Fr::one()};
+    same({a_.combined(pieces_a, factors), b_.combined(pieces_b, factors)}, "combined" + name);
+    const size_t half = (quarter + 1) / 2;
+    const std::vector<assay::zk::Kernel> kernels_a = {{part(more, 0, quarter).a, 0}, {part(some, 1, half).a, quarter - half}, {part(wide, 0, 1).a, 0}};
+    const std::vector<assay::zk::Kernel> kernels_b = {{part(more, 0, quarter).b, 0}, {part(some, 1, half).b, quarter - half}, {part(wide, 0, 1).b, 0}};
+    expect_(a_.dots(pieces_a, kernels_a) == b_.dots(pieces_b, kernels_b), "dots" + name);
   }
 
   void check_folds(unsigned log2, const Both& some, const Both& more, const Both& small) {

@@ -116,6 +116,11 @@ struct Field {
 #endif
   }
 
+#if defined(__CUDACC__)
+  // By n / 2^64: a quarter of a product.
+  __device__ __forceinline__ Field short_product(uint64_t n) const { return of_words(device_words::times_short<Order>(words(), n)); }
+#endif
+
   // a·b + c·d: a card reduces both at once.
   ASSAY_HD static Field products(const Field& a, const Field& b, const Field& c, const Field& d) {
 #if defined(__CUDA_ARCH__)

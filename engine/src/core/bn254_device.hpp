@@ -168,6 +168,17 @@ ASSAY_PRODUCT Words times(const Words& a, const Words& b) {
   return joined<Order>(v);
 }
 
+// a·b / 2^64, for a b of two words: a quarter of a product.
+template <typename Order>
+ASSAY_PRODUCT Words times_short(const Words& a, uint64_t b) {
+  Halves v;
+  begin_row(v, a, static_cast<uint32_t>(b));
+  clear_lowest<Order>(v);
+  shift_and_add_row(v, a, static_cast<uint32_t>(b >> 32));
+  clear_lowest<Order>(v);
+  return joined<Order>(v);
+}
+
 // a·b + c·d, reduced once: 2·order²/2^256 + order is less than twice the order.
 template <typename Order>
 ASSAY_PRODUCT Words times_twice(const Words& a, const Words& b, const Words& c, const Words& d) {

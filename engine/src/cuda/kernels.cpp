@@ -23,6 +23,7 @@ ASSAY_EMBED(lists)
 ASSAY_EMBED(msm)
 ASSAY_EMBED(powers)
 ASSAY_EMBED(scalar)
+ASSAY_EMBED(segment)
 ASSAY_EMBED(sums)
 ASSAY_EMBED(thin_product)
 ASSAY_EMBED(work)
@@ -45,7 +46,7 @@ const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text);
 KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
 std::span<const KernelModule> proof_modules() {
   static constexpr KernelModule kModules[] = {{assay_arithmetic, kArithmetic}, {assay_msm, kMsm}, {assay_powers, kPowers},
-                                              {assay_lists, kLists},           {assay_sums, kSums}};
+                                              {assay_lists, kLists},           {assay_segment, kSegment},     {assay_sums, kSums}};
   return kModules;
 }
 #else

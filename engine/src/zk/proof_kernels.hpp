@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/bn254.hpp"
+#include "zk/segment_run.hpp"
 
 namespace assay::zk {
 
@@ -30,6 +31,20 @@ struct Slice {
   size_t at = 0, count = 0;
 };
 inline Slice all_of(const ListPtr& list) { return {list, 0, list->size()}; }
+
+// A run's numbers on the device, as SegmentRun has them.
+struct RunLists {
+  std::array<ListPtr, kHelpers> groups;
+  std::vector<ListPtr> z, q, entering, last;
+  CubeOrder order;
+  uint64_t first_place = 0;
+};
+
+// Values that stand at a place of a piece.
+struct Kernel {
+  Slice values;
+  size_t at;
+};
 
 // What is looked up, seen from α: constant + Σ by[k]·values[k] + product·values[left]·values[right]. Never 0 but for one α in 2^200.
 struct Part {
@@ -79,6 +94,9 @@ class ProofMemory {
   // Copies into a list of scalars.
   virtual void place(const ListPtr& into, size_t at, const Slice& from) = 0;
 
+  // Runs a segment. Throws as run_segment does.
+  virtual RunLists run(const ProofPlan& plan, const SegmentStart& start, const uint8_t seed[32], uint32_t first_step, const std::atomic<bool>& stop) = 0;
+
   // [τ^0], [τ^1] …, once.
   virtual void set_powers(std::span<const G1Affine> powers) = 0;
   // Σ value_i·[τ^i], for each slice; no longer than the powers.
@@ -89,6 +107,10 @@ class ProofMemory {
   // Each value `times` times in a row.
   virtual ListPtr repeated(const Slice& from, size_t times) = 0;
   virtual Fr dot(const Slice& a, const Slice& b) = 0;
+  // Σ_i kernel(i)·piece(at + i), for each kernel and each piece: (kernel, piece).
+  virtual std::vector<Fr> dots(std::span<const Slice> pieces, std::span<const Kernel> kernels) = 0;
+  // Σ_j factor_j·slice_j, of slices of one length.
+  virtual ListPtr combined(std::span<const Slice> slices, std::span<const Fr> factors) = 0;
   // Σ_j from(i, j, k)·by(j) of a list (a, b, c): a·c values.
   virtual ListPtr folded(const Slice& from, size_t a, size_t b, size_t c, const Slice& by) = 0;
   // What was there before each of `steps` steps: at (t, k) base(k) − Σ_(s<t) Σ_b column(s, b, k)·by(s, b).
@@ -111,6 +133,9 @@ class ProofMemory {
   virtual ListPtr crossed(const ListPtr& a, const ListPtr& b) = 0;
   virtual ListPtr reversed(const ListPtr& poly) = 0;
 };
+
+// Brings a run that was done on the host to the device; its numbers go as soon as they are there.
+RunLists lists_of(ProofMemory& memory, const ProofPlan& plan, SegmentRun& run);
 
 class ProofKernels {
  public:

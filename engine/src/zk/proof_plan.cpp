@@ -128,11 +128,11 @@ unsigned ProofPlan::range_table(unsigned of) const {
 uint64_t ProofPlan::bytes() const {
   uint64_t numbers = 0, columns = 0;
   for (const Group& group : groups) numbers += group.chunks << chunk_bits;
-  // Of the first sum: values at both ends of a fold, and kernels as long as each column.
   for (const auto& [name, block] : blocks) columns += uint64_t{1} << block.bits;
   for (size_t l = 0; l < links(); ++l) numbers += 3 * (width(l) + width(l + 1)) * places();
-  // Everything as scalars with its kernel, twice while it is folded; powers.
-  return 8 * numbers + 64 * columns + (uint64_t{128} << bits) + (uint64_t{512} << chunk_bits);
+  // Of the first sum: columns and their kernels as scalars, half and a quarter of each while they are folded. Of a chunk: powers, the room that a commitment
+  // takes, the lists of an opening.
+  return 8 * numbers + 40 * columns + (uint64_t{640} << chunk_bits);
 }
 
 ProofPlan read_proof_plan(std::span<const uint8_t> bytes) {

@@ -4,7 +4,7 @@
 
 namespace assay::zk {
 
-void SegmentProver::open(const ListPtr& poly, std::span<const Fr> point, const Fr& value) {
+void SegmentProver::open(const ListPtr& poly, const G1Affine& commitment, std::span<const Fr> point, const Fr& value) {
   const size_t half = point.size() / 2, b = size_t{1} << half;
   const ListPtr e2 = memory_.eqs(point.first(half)), e1 = memory_.eqs(point.subspan(half));
   const auto points = [&](std::initializer_list<ListPtr> list) {
@@ -14,7 +14,8 @@ void SegmentProver::open(const ListPtr& poly, std::span<const Fr> point, const F
     for (const G1Affine& one : memory_.commit(slices)) append(bytes, one);
     return bytes;
   };
-  std::vector<uint8_t> claim = points({poly});
+  std::vector<uint8_t> claim;
+  append(claim, commitment);
   for (const Fr& one : point) append(claim, one);
   append(claim, value);
   transcript_->absorb(16, claim);

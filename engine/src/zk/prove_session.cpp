@@ -88,8 +88,7 @@ std::vector<uint8_t> ProveSession::commit(const uint8_t seed[32], uint32_t first
     memory_->set_powers(dev_powers(plan_.chunk(), stop));
     has_powers_ = true;
   }
-  SegmentRun run = run_segment(plan_, start_, seed, first_step, stop);
-  auto prover = std::make_unique<SegmentProver>(plan_, *memory_, run);
+  auto prover = std::make_unique<SegmentProver>(plan_, *memory_, memory_->run(plan_, start_, seed, first_step, stop));
   std::vector<uint8_t> points = prover->statement_points(on_part);
   prover_ = std::move(prover);
   return points;

@@ -1,4 +1,4 @@
-// See segment_prover.hpp. Lookups are in prove_lookups.cpp, sums and the opening in prove_sums.cpp and prove_opening.cpp.
+// See segment_prover.hpp. Lookups are in prove_lookups.cpp, sums in prove_sums.cpp, what joins all claims in prove_claims.cpp, the opening in prove_opening.cpp.
 #include "zk/segment_prover.hpp"
 
 #include <algorithm>
@@ -7,21 +7,29 @@
 
 namespace assay::zk {
 
-SegmentProver::SegmentProver(const ProofPlan& plan, ProofMemory& memory, SegmentRun& run)
-    : plan_(plan), memory_(memory), order_(run.order), first_place_(run.first_place) {
-  // Each goes as soon as the device has it.
+RunLists lists_of(ProofMemory& memory, const ProofPlan& plan, SegmentRun& run) {
   const auto take = [&](std::vector<int64_t>& numbers) {
     ListPtr list = memory.numbers(numbers);
     std::vector<int64_t>().swap(numbers);
     return list;
   };
-  for (unsigned g = 0; g < kHelpers; ++g) groups_[g] = take(run.groups[g]);
+  RunLists lists;
+  lists.order = run.order;
+  lists.first_place = run.first_place;
+  for (unsigned g = 0; g < kHelpers; ++g) lists.groups[g] = take(run.groups[g]);
   for (size_t l = 0; l < plan.links(); ++l) {
-    z_.push_back(take(run.z[l]));
-    q_.push_back(plan.is_last(l) ? nullptr : take(run.q[l]));
-    entering_.push_back(take(run.entering[l]));
-    last_.push_back(plan.is_last(l) ? nullptr : take(run.last[l]));
+    lists.z.push_back(take(run.z[l]));
+    lists.q.push_back(plan.is_last(l) ? nullptr : take(run.q[l]));
+    lists.entering.push_back(take(run.entering[l]));
+    lists.last.push_back(plan.is_last(l) ? nullptr : take(run.last[l]));
   }
+  return lists;
+}
+
+SegmentProver::SegmentProver(const ProofPlan& plan, ProofMemory& memory, RunLists run)
+    : plan_(plan), memory_(memory), order_(std::move(run.order)), first_place_(run.first_place), z_(std::move(run.z)), q_(std::move(run.q)),
+      entering_(std::move(run.entering)), last_(std::move(run.last)) {
+  std::copy(run.groups.begin(), run.groups.end(), groups_.begin());
 }
 
 void SegmentProver::part_done() {
@@ -50,13 +58,18 @@ std::vector<uint8_t> SegmentProver::points_of(GroupNumber group) {
   // Some at a time: between them it can be stopped.
   constexpr uint64_t kAtOnce = 16;
   std::vector<uint8_t> bytes;
+  std::vector<G1Affine> own;
   for (uint64_t from = 0; from < plan_.groups[group].chunks; from += kAtOnce) {
     std::vector<Slice> chunks;
     for (uint64_t i = from; i < std::min(from + kAtOnce, plan_.groups[group].chunks); ++i)
       chunks.push_back({groups_[group], i << plan_.chunk_bits, plan_.chunk()});
-    for (const G1Affine& point : memory_.commit(chunks)) append(bytes, point);
+    for (const G1Affine& point : memory_.commit(chunks)) {
+      append(bytes, point);
+      own.push_back(point);
+    }
     moment();
   }
+  points_[group] = std::move(own);
   return bytes;
 }
 
@@ -229,60 +242,6 @@ void SegmentProver::bytes() {
     claims_.push_back({{plan_.groups[g].first_chunk << plan_.chunk_bits, list_of(own), Fr::one()}});
   }
   send(10, values);
-}
-
-// All claims by powers of η. Many are about the same point of different blocks, so each point is written out once.
-ListPtr SegmentProver::claim_kernel(const Fr& eta) {
-  struct Place {
-    uint64_t at;
-    Fr factor;
-  };
-  std::vector<std::pair<const std::vector<Fr>*, std::vector<Place>>> points;
-  Fr power = Fr::one();
-  for (const Claim& claim : claims_) {
-    for (const ClaimTerm& term : claim) {
-      auto found = std::ranges::find_if(points, [&](const auto& known) { return *known.first == term.point; });
-      if (found == points.end()) found = points.insert(points.end(), {&term.point, {}});
-      std::vector<Place>& places = found->second;
-      const auto same = std::ranges::find_if(places, [&](const Place& place) { return place.at == term.at; });
-      if (same == places.end()) {
-        places.push_back({term.at, power * term.factor});
-      } else {
-        same->factor = same->factor + power * term.factor;
-      }
-    }
-    power = power * eta;
-  }
-  ListPtr kernel = memory_.zeros(uint64_t{1} << plan_.bits);
-  for (const auto& [point, places] : points) {
-    const ListPtr own = memory_.eqs(*point);
-    for (const auto& [at, factor] : places) memory_.add_times(kernel, at, all_of(own), factor);
-  }
-  return kernel;
-}
-
-void SegmentProver::join_and_open() {
-  const Fr eta = transcript_->challenge();
-  std::vector<Fr> point;
-  Fr value;
-  {
-    const ListPtr kernel = claim_kernel(eta), all = memory_.zeros(uint64_t{1} << plan_.bits);
-    for (unsigned g = 0; g < kGroups; ++g) memory_.place(all, plan_.groups[g].first_chunk << plan_.chunk_bits, all_of(groups_[g]));
-    std::vector<Sum> sums;
-    sums.push_back({Sum::Kind::product, plan_.bits, 2, {all_of(kernel), all_of(all)}, {}, Fr::one(), Fr::zero()});
-    Rounds rounds = prove_sums(11, 2, std::move(sums));
-    point = std::move(rounds.point);
-    value = rounds.ends[0][1];
-  }
-  send(12, std::span(&value, 1));
-  part_done();
-  const size_t high = plan_.bits - plan_.chunk_bits;
-  const std::vector<Fr> chunk = eqs_of(std::span(point).first(high));
-  const ListPtr poly = memory_.zeros(plan_.chunk());
-  for (unsigned g = 0; g < kGroups; ++g)
-    for (uint64_t i = 0; i < plan_.groups[g].chunks; ++i)
-      memory_.add_times(poly, 0, {groups_[g], i << plan_.chunk_bits, plan_.chunk()}, chunk[plan_.groups[g].first_chunk + i]);
-  open(poly, std::span(point).subspan(high), value);
 }
 
 }  // namespace assay::zk

@@ -55,11 +55,11 @@ using OnPart = std::function<void(uint32_t done, uint32_t total)>;
 
 class SegmentProver {
  public:
-  // The run's numbers go to the device.
-  SegmentProver(const ProofPlan& plan, ProofMemory& memory, SegmentRun& run);
+  SegmentProver(const ProofPlan& plan, ProofMemory& memory, RunLists run);
 
   // Points of the first four groups, one after the other, 64 bytes each.
   std::vector<uint8_t> statement_points(const OnPart& on_part);
+  // After statement_points.
   std::vector<uint8_t> prove(const Hash& statement, const OnPart& on_part);
 
  private:
@@ -87,7 +87,10 @@ class SegmentProver {
   std::vector<WeightUse> products(const LookupEnds& ends);
   void weights(std::vector<WeightUse> uses, const LookupEnds& ends);
   void bytes();
-  ListPtr claim_kernel(const Fr& eta);
+  struct Tails;
+  Tails tails_of_claims(const Fr& eta) const;
+  std::vector<Slice> pieces_of(unsigned bits, std::vector<uint64_t>& numbers) const;
+  std::vector<Fr> join_pieces(const Tails& tails, const std::vector<Slice>& pieces, const std::vector<uint64_t>& numbers);
   void join_and_open();
   struct Rounds {
     std::vector<Fr> point;
@@ -99,13 +102,15 @@ class SegmentProver {
   Rounds prove_list(uint8_t kind, unsigned degree, unsigned bits, std::vector<ListSum> sums);
   // Over the cube and then over the list of all products; sends their two values. The point of the cube, and eq of the list's.
   std::pair<std::vector<Fr>, std::vector<Fr>> prove_products(uint8_t kind, std::vector<Sum> sums);
-  void open(const ListPtr& poly, std::span<const Fr> point, const Fr& value);
+  // `commitment`: of the list.
+  void open(const ListPtr& poly, const G1Affine& commitment, std::span<const Fr> point, const Fr& value);
 
   const ProofPlan& plan_;
   ProofMemory& memory_;
   CubeOrder order_;
   uint64_t first_place_;
   std::array<ListPtr, kGroups> groups_;
+  std::array<std::vector<G1Affine>, kGroups> points_;
   std::vector<ListPtr> z_, q_, entering_, last_;
   std::vector<LookupTerm> terms_;
   std::vector<ListPtr> rows_;

@@ -19,11 +19,6 @@ uint64_t row_at(const SegmentRun& run, uint64_t place) {
   return row;
 }
 
-[[noreturn]] void left_range(const std::string& what, size_t link, uint64_t step) {
-  throw EngineError(ErrorCode::tensor_range, "no proof: " + what + " of link " + std::to_string(link) + " left its range in step " +
-                                                 std::to_string(step) + " of the segment");
-}
-
 class Runner {
  public:
   Runner(const ProofPlan& plan, SegmentRun& run) : plan_(plan), run_(run) {
@@ -204,6 +199,11 @@ void fill_start(const ProofPlan& plan, const SegmentStart& start, SegmentRun& ru
 
 }  // namespace
 
+void left_range(const std::string& what, size_t link, uint64_t step) {
+  throw EngineError(ErrorCode::tensor_range, "no proof: " + what + " of link " + std::to_string(link) + " left its range in step " +
+                                                 std::to_string(step) + " of the segment");
+}
+
 GroupNumber group_of(Column column) {
   switch (column) {
     case Column::features: return kFeatures;
@@ -236,13 +236,18 @@ CubeOrder cube_order(const uint8_t seed[32], uint32_t epoch, unsigned bits) {
   return order;
 }
 
+SegmentPlace place_of_segment(const ProofPlan& plan, const uint8_t seed[32], uint32_t first_step) {
+  const uint64_t first = uint64_t{first_step} << plan.batch_bits;
+  return {cube_order(seed, static_cast<uint32_t>(first >> plan.row_bits), plan.row_bits), first & (plan.rows() - 1)};
+}
+
 SegmentRun run_segment(const ProofPlan& plan, const SegmentStart& start, const uint8_t seed[32], uint32_t first_step,
                        const std::atomic<bool>& stop) {
   SegmentRun run;
   fill_start(plan, start, run);
-  const uint64_t first = uint64_t{first_step} << plan.batch_bits;
-  run.first_place = first & (plan.rows() - 1);
-  run.order = cube_order(seed, static_cast<uint32_t>(first >> plan.row_bits), plan.row_bits);
+  SegmentPlace place = place_of_segment(plan, seed, first_step);
+  run.first_place = place.first;
+  run.order = std::move(place.order);
   Runner runner(plan, run);
   for (uint64_t step = 0; step < plan.steps(); ++step) {
     throw_if(stop);

@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <string>
 
 #include "zk/proof_plan.hpp"
 
@@ -14,6 +15,13 @@ struct CubeOrder {
   uint64_t mask;
 };
 CubeOrder cube_order(const uint8_t seed[32], uint32_t epoch, unsigned bits);
+
+// Where a segment's rows stand: the order of its epoch, and the place of its first row there.
+struct SegmentPlace {
+  CubeOrder order;
+  uint64_t first;
+};
+SegmentPlace place_of_segment(const ProofPlan& plan, const uint8_t seed[32], uint32_t first_step);
 
 struct SegmentStart {
   // Per row: what enters the first link, the bias in its last column; the class.
@@ -38,6 +46,9 @@ struct SegmentRun {
 // Throws EngineError tensor_range with the step and what left its range; cancelled.
 SegmentRun run_segment(const ProofPlan& plan, const SegmentStart& start, const uint8_t seed[32], uint32_t first_step,
                        const std::atomic<bool>& stop);
+
+// A value of the run left its range: throws tensor_range.
+[[noreturn]] void left_range(const std::string& what, size_t link, uint64_t step);
 
 GroupNumber group_of(Column column);
 

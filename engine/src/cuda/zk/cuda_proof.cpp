@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "cuda_list.hpp"
+#include "cuda_run.hpp"
 #include "msm.hpp"
 
 namespace assay::cuda {
@@ -48,6 +49,11 @@ class CudaProofMemory final : public zk::ProofMemory {
   void place(const zk::ListPtr& into, size_t at, const zk::Slice& from) override {
     const CUdeviceptr to = place_in(into, at, from.count);
     over(from.count, "zk_convert", source_of(from), uint64_t{from.count}, to);
+  }
+
+  zk::RunLists run(const zk::ProofPlan& plan, const zk::SegmentStart& start, const uint8_t seed[32], uint32_t first_step,
+                   const std::atomic<bool>& stop) override {
+    return run_on_card(room_, plan, start, seed, first_step, stop);
   }
 
   void set_powers(std::span<const G1Affine> powers) override {
@@ -94,6 +100,44 @@ class CudaProofMemory final : public zk::ProofMemory {
     card_.launch({"zk_dot", blocks, kListThreads}, source_of(a), source_of(b), count, each.at());
     card_.launch({"zk_add_up", 1, kListThreads}, each.at(), blocks, all.at());
     return one_at(all.at());
+  }
+
+  std::vector<Fr> dots(std::span<const zk::Slice> pieces, std::span<const zk::Kernel> kernels) override {
+    std::vector<Source> of_pieces;
+    std::vector<KernelSource> of_kernels;
+    uint64_t longest = 0;
+    for (const zk::Kernel& one : kernels) {
+      longest = std::max<uint64_t>(longest, one.values.count);
+      of_kernels.push_back({source_of(one.values), one.at, one.values.count});
+      for (const zk::Slice& piece : pieces)
+        if (one.at > piece.count || one.values.count > piece.count - one.at) throw std::out_of_range("more values than a piece has");
+    }
+    for (const zk::Slice& one : pieces) of_pieces.push_back(source_of(one));
+    std::vector<Fr> sums(pieces.size() * kernels.size());
+    if (sums.empty()) return sums;
+    card_.enter();
+    const uint32_t slabs = static_cast<uint32_t>(std::clamp<uint64_t>(longest >> 16, 1, 16)), count = static_cast<uint32_t>(kernels.size());
+    const Taken first = given(of_pieces), second = given(of_kernels), apart(room_, slabs * sums.size() * sizeof(Fr)), all(room_, sums.size() * sizeof(Fr));
+    card_.launch({"zk_dots", static_cast<uint32_t>(slabs * sums.size()), kListThreads}, first.at(), second.at(), count, slabs, apart.at());
+    over(sums.size(), "zk_add_pieces", apart.at(), uint64_t{sums.size()}, slabs, all.at());
+    ASSAY_CUDA_CALL(cuMemcpyDtoH, sums.data(), all.at(), sums.size() * sizeof(Fr));
+    return sums;
+  }
+
+  zk::ListPtr combined(std::span<const zk::Slice> slices, std::span<const Fr> factors) override {
+    if (slices.empty() || slices.size() != factors.size()) throw std::logic_error("another number of factors");
+    const Fr radix = Fr::of(uint64_t{1} << 32) * Fr::of(uint64_t{1} << 32);
+    std::vector<Source> sources;
+    std::vector<Fr> scaled;
+    for (size_t j = 0; j < slices.size(); ++j) {
+      if (slices[j].count != slices[0].count) throw std::logic_error("slices of several lengths");
+      sources.push_back(source_of(slices[j]));
+      scaled.push_back(sources.back().is_numbers != 0 ? factors[j] * radix : factors[j]);
+    }
+    const auto list = made(slices[0].count);
+    const Taken first = given(sources), second = given(scaled);
+    over(list->size(), "zk_combine", first.at(), second.at(), static_cast<uint32_t>(sources.size()), uint64_t{list->size()}, list->memory.at());
+    return list;
   }
 
   zk::ListPtr folded(const zk::Slice& from, size_t a, size_t b, size_t c, const zk::Slice& by) override {
@@ -191,6 +235,13 @@ class CudaProofMemory final : public zk::ProofMemory {
     const auto list = made(count, numbers);
     if (count > 0) ASSAY_CUDA_CALL(cuMemcpyHtoD, list->memory.at(), values, count * (numbers ? sizeof(int64_t) : sizeof(Fr)));
     return list;
+  }
+
+  template <typename T>
+  Taken given(const std::vector<T>& list) const {
+    Taken out(room_, list.size() * sizeof(T));
+    ASSAY_CUDA_CALL(cuMemcpyHtoD, out.at(), list.data(), list.size() * sizeof(T));
+    return out;
   }
 
   CUdeviceptr place_in(const zk::ListPtr& into, size_t at, size_t count) {

@@ -12,6 +12,12 @@ struct Source {
   uint32_t is_numbers;
 };
 
+// Values that stand at a place of a piece.
+struct KernelSource {
+  Source values;
+  uint64_t at, count;
+};
+
 constexpr uint32_t kMostValues = 5, kMostParts = 3, kMostColumns = 2 + kMostValues;
 struct Columns {
   Source column[kMostColumns];

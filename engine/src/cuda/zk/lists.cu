@@ -100,6 +100,43 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_dot(Source a, Sour
   if (threadIdx.x == 0) store(out + blockIdx.x, sum);
 }
 
+// A kernel with a slab of a piece: a sum for each block.
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_dots(const Source* pieces, const KernelSource* kernels, uint32_t count, uint32_t slabs,
+                                                                  Fr* out) {
+  __shared__ Fr shared[kListThreads];
+  const uint32_t kernel = blockIdx.x % count, slab = blockIdx.x / count % slabs, piece = blockIdx.x / count / slabs, many = gridDim.x / count / slabs;
+  const KernelSource by = kernels[kernel];
+  const Source values = pieces[piece];
+  const uint64_t each = (by.count + slabs - 1) / slabs, first = slab * each, end = min(first + each, by.count);
+  Fr sum = Fr::zero();
+  if (values.is_numbers != 0) {
+    const int64_t* numbers = static_cast<const int64_t*>(values.at) + by.at;
+#pragma unroll 1
+    for (uint64_t i = first + threadIdx.x; i < end; i += kListThreads) sum = plus_short(sum, value_at(by.values, i), numbers[i]);
+    sum = sum * short_radix();
+  } else {
+#pragma unroll 1
+    for (uint64_t i = first + threadIdx.x; i < end; i += kListThreads) sum = sum + value_at(by.values, i) * value_at(values, by.at + i);
+  }
+  sum = block_sum(sum, shared);
+  if (threadIdx.x == 0) store(out + (uint64_t{slab} * count + kernel) * many + piece, sum);
+}
+
+// Σ factor·slice at each place; the factors of numbers are 2^64 times as large.
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_combine(const Source* slices, const Fr* factors, uint32_t count, uint64_t places, Fr* out) {
+  const uint64_t i = own_place();
+  if (i >= places) return;
+  Fr sum = Fr::zero();
+#pragma unroll 1
+  for (uint32_t j = 0; j < count; ++j) {
+    const Source slice = slices[j];
+    const Fr factor = load(factors + j);
+    if (slice.is_numbers != 0) sum = plus_short(sum, factor, static_cast<const int64_t*>(slice.at)[i]);
+    else sum = sum + factor * value_at(slice, i);
+  }
+  store(out + i, sum);
+}
+
 // Sums of columns of a matrix; a block is a column.
 extern "C" __global__ void __launch_bounds__(kListThreads) zk_add_up(const Fr* from, uint32_t rows, Fr* out) {
   __shared__ Fr shared[kListThreads];

@@ -5,8 +5,19 @@
 
 namespace assay::cuda {
 
+// What makes up for a short product: 2^64, in Montgomery's form.
+__device__ __forceinline__ Fr short_radix() { return {{0xb4c6edf97c5fb586, 0x708c8d50bfeb93be, 0x9ffd1de404f7e0ef, 0x215b02ac9a392866}}; }
+
+__device__ __forceinline__ uint64_t size_of(int64_t number) { return number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number); }
+
+// sum + by·number / 2^64
+__device__ __forceinline__ Fr plus_short(const Fr& sum, const Fr& by, int64_t number) {
+  const Fr term = by.short_product(size_of(number));
+  return number < 0 ? sum - term : sum + term;
+}
+
 __device__ __forceinline__ Fr scalar_of(int64_t number) {
-  const Fr size = Fr::of(number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number));
+  const Fr size = short_radix().short_product(size_of(number));
   return number < 0 ? Fr::zero() - size : size;
 }
 

@@ -33,6 +33,11 @@ class CpuProofMemory : public ProofMemory {
     for_all(from.count, [&](size_t i) { to[i] = values[i]; });
   }
 
+  RunLists run(const ProofPlan& plan, const SegmentStart& start, const uint8_t seed[32], uint32_t first_step, const std::atomic<bool>& stop) override {
+    SegmentRun own = run_segment(plan, start, seed, first_step, stop);
+    return lists_of(*this, plan, own);
+  }
+
   void set_powers(std::span<const G1Affine> powers) override { powers_.assign(powers.begin(), powers.end()); }
   std::vector<G1Affine> commit(std::span<const Slice> slices) override { return cpu_commit(pool_, powers_, slices); }
 
@@ -69,6 +74,32 @@ class CpuProofMemory : public ProofMemory {
     Fr sum = Fr::zero();
     for (const Fr& one : sums) sum = sum + one;
     return sum;
+  }
+
+  std::vector<Fr> dots(std::span<const Slice> pieces, std::span<const Kernel> kernels) override {
+    std::vector<Fr> sums(kernels.size() * pieces.size());
+    pool_.run(sums.size(), [&](uint64_t i) {
+      const Kernel& kernel = kernels[i / pieces.size()];
+      const Slice& piece = pieces[i % pieces.size()];
+      const Values left({piece.list, piece.at + kernel.at, kernel.values.count}), right(kernel.values);
+      Fr sum = Fr::zero();
+      for (size_t k = 0; k < kernel.values.count; ++k)
+        if (!left.is_zero(k)) sum = sum + left[k] * right[k];
+      sums[i] = sum;
+    });
+    return sums;
+  }
+
+  ListPtr combined(std::span<const Slice> slices, std::span<const Fr> factors) override {
+    std::vector<Values> values;
+    for (const Slice& one : slices) values.emplace_back(one);
+    std::vector<Fr> list(slices[0].count, Fr::zero());
+    in_pieces(pool_, list.size(), kPiece, [&](size_t from, size_t to, size_t) {
+      for (size_t j = 0; j < values.size(); ++j)
+        for (size_t i = from; i < to; ++i)
+          if (!values[j].is_zero(i)) list[i] = list[i] + factors[j] * values[j][i];
+    });
+    return list_from(std::move(list));
   }
 
   ListPtr folded(const Slice& from, size_t a, size_t b, size_t c, const Slice& by) override {
