@@ -18,14 +18,14 @@ import "./parts/narrow.css";
 
 const pages: Pages = {
 	"": { title: "Overview", inNav: true, load: async () => ({ default: OverviewPage }) },
+	rent: { title: "Rent", inNav: true, load: () => import("./pages/rent.tsx") },
 	providers: { title: "Providers", inNav: true, load: () => import("./pages/providers.tsx") },
 	probes: { title: "Probes", inNav: true, load: () => import("./pages/probes.tsx") },
-	"roll-calls": { title: "Roll calls", inNav: true, load: () => import("./pages/roll-calls.tsx") },
-	epochs: { title: "Epochs", inNav: true, load: () => import("./pages/epochs.tsx") },
-	rent: { title: "Rent", inNav: true, load: () => import("./pages/rent.tsx") },
 	jobs: { title: "Jobs", inNav: true, load: () => import("./pages/jobs.tsx") },
 	verify: { title: "Verify", inNav: true, load: () => import("./pages/verify.tsx") },
 	disputes: { title: "Disputes", inNav: false, load: () => import("./pages/disputes.tsx") },
+	"roll-calls": { title: "Roll calls", inNav: true, load: () => import("./pages/roll-calls.tsx") },
+	epochs: { title: "Epochs", inNav: true, load: () => import("./pages/epochs.tsx") },
 	compare: { title: "Compare", inNav: false, load: () => import("./pages/compare.tsx") },
 };
 

@@ -11,7 +11,7 @@ export const filterOptions = group("filters", {
 	"max-price": number("AMOUNT", "price of an hour, at most", [0, 1e9]),
 	"min-uptime": number("PERCENT", "uptime, at least", [0, 100]),
 	find: text("TEXT", "part of the name, or the beginning of the id"),
-	sort: text("WORD", "price, score, memory, fp16, bandwidth, uptime or name"),
+	sort: text("WORD", "price, gpuPrice, score, memory, fp16, bandwidth, uptime or name"),
 	reverse: flag("reverse the order"),
 	limit: whole("N", "rows, at most 500", [1, 500], 50),
 });

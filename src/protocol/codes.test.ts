@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { isCheat } from "./cheat-codes.ts";
 import { CODES_PAGE, codesPage } from "./codes.test-kit.ts";
 import { type CodeEntry, codes } from "./codes.ts";
 
@@ -21,6 +22,24 @@ test("every code has a name in capitals, a meaning and something to do", () => {
 	}
 });
 
+test("a cheat is an invalid answer whose hint accuses; late, withheld and unfitting ones have other causes, too", () => {
+	const cheats = Object.keys(table).filter(isCheat);
+	assert.equal(cheats.length, 15);
+	for (const code of cheats) {
+		assert.equal(table[code]!.kind, "verdict-invalid", code);
+		assert.equal(table[code]!.hint, table.ELEMENT_WRONG!.hint, code);
+	}
+	const innocent = [
+		"OPENING_WITHHELD",
+		"STREAM_WITHHELD",
+		"STREAM_LATE",
+		"ROOTS_MISSING",
+		"CARD_CONTRADICTED",
+		"MEMORY_APART",
+	];
+	assert.deepEqual([...innocent, "FILE_TRUNCATED", "", null].filter(isCheat), []);
+});
+
 function sourceFiles(): string[] {
 	return readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter(
 		(name) => name.endsWith(".ts") && !/\.(test|test-kit)\.ts$/.test(name),
@@ -35,7 +54,7 @@ test("every AssayError of the sources carries a code of kind error", () => {
 
 test("every code of a verdict or finding is used in verify or the codec, and none is written elsewhere in verify", () => {
 	const texts = sourceFiles()
-		.filter((name) => /^(verify|protocol|validator)\//.test(name) && name !== "protocol/codes.ts")
+		.filter((name) => /^(verify|protocol|validator)\//.test(name) && !/^protocol\/(cheat-)?codes\.ts$/.test(name))
 		.map((name) => readFileSync(join(SOURCES, name), "utf8"))
 		.join("\n");
 	for (const [code, { kind }] of Object.entries(table))

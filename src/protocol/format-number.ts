@@ -28,6 +28,9 @@ export function formatRate(value: number, unit: string): string {
 	return `${scale === 1 ? Math.round(value) : threeDigits(value / scale)} ${name}`;
 }
 
+/** The trade counts operations on integers in OPS and on floats in FLOPS; evidence has op/s for both. */
+export const rateUnit = (precision: string): "OPS" | "FLOPS" => (/int\d/i.test(precision) ? "OPS" : "FLOPS");
+
 /** 612345 ps → "612 ns" */
 export function formatLatency(ps: number): string {
 	return ps >= 1e6 ? `${threeDigits(ps / 1e6)} µs` : `${Math.round(ps / 1e3)} ns`;

@@ -20,8 +20,19 @@ export interface Overview {
 		readonly running: number;
 		readonly day: Readonly<Record<VerdictStatus, number>>;
 		readonly total: Readonly<Record<VerdictStatus, number>>;
+		/** Invalid with a code that no honest host can cause. */
+		readonly cheats: { readonly day: number; readonly total: number };
+		/** Oldest first, empty hours included; the last one is not over yet. */
+		readonly hours: readonly Hour[];
 	};
 	readonly evidence: { readonly files: number; readonly bytes: number };
+}
+
+/** Probes that ended in an hour, by verdict, and what they left. */
+interface Hour extends Readonly<Record<VerdictStatus, number>> {
+	readonly atMs: number;
+	readonly cheats: number;
+	readonly files: number;
 }
 
 interface PruneOptions {
@@ -39,13 +50,27 @@ type ModelRow = Overview["models"][number] & {
 	readonly memory: number;
 	readonly bandwidth: number;
 };
-type HourRow = Overview["evidence"] & { readonly verdict: VerdictStatus; readonly total: number; readonly day: number };
+const HOURS = 24;
+type TotalRow = Overview["evidence"] & {
+	readonly verdict: VerdictStatus;
+	readonly total: number;
+	readonly day: number;
+	readonly cheats: number;
+	readonly cheatsOfDay: number;
+};
+interface HourRow {
+	readonly hourAtMs: number;
+	readonly verdict: VerdictStatus;
+	readonly count: number;
+	readonly cheats: number;
+	readonly files: number;
+}
 
 export function createOverview({ database }: StoreContext) {
 	return async ({ nowMs }: { readonly nowMs: number }): Promise<Overview> => {
 		// Hours are counted whole: the day's window ends with the current hour.
 		const since = Math.floor((integer("nowMs", nowMs) - DAY_MS) / HOUR_MS) * HOUR_MS;
-		const [providers, models, running, hours] = await Promise.all([
+		const [providers, models, running, totals, hours] = await Promise.all([
 			database.read<Overview["providers"]>(
 				`SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'paused') AS paused,
 					count(*) FILTER (WHERE state = 'active' AND connected_to IS NOT NULL) AS connected,
@@ -61,18 +86,26 @@ export function createOverview({ database }: StoreContext) {
 				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
 			),
 			database.read<{ readonly running: number }>("SELECT count(*) AS running FROM probes WHERE state = 'running'"),
-			database.read<HourRow>(
+			database.read<TotalRow>(
 				`SELECT verdict, sum(count)::bigint AS total, coalesce(sum(count) FILTER (WHERE hour_at_ms > $1), 0)::bigint AS day,
+					sum(cheats)::bigint AS cheats, coalesce(sum(cheats) FILTER (WHERE hour_at_ms > $1), 0)::bigint AS cheats_of_day,
 					sum(evidence_files)::bigint AS files, sum(evidence_bytes)::bigint AS bytes FROM probe_hours GROUP BY verdict`,
+				[since],
+			),
+			database.read<HourRow>(
+				"SELECT hour_at_ms, verdict, count, cheats, evidence_files AS files FROM probe_hours WHERE hour_at_ms > $1",
 				[since],
 			),
 		]);
 		const total: Record<VerdictStatus, number> = { valid: 0, invalid: 0, inconclusive: 0 };
 		const day = { ...total };
+		const cheats = { day: 0, total: 0 };
 		const evidence = { files: 0, bytes: 0 };
-		for (const row of hours) {
+		for (const row of totals) {
 			total[row.verdict] = row.total;
 			day[row.verdict] = row.day;
+			cheats.total += row.cheats;
+			cheats.day += row.cheatsOfDay;
 			evidence.files += row.files;
 			evidence.bytes += row.bytes;
 		}
@@ -85,10 +118,24 @@ export function createOverview({ database }: StoreContext) {
 				memoryMiB: sumOf(models, "memory"),
 				memoryMBPerS: sumOf(models, "bandwidth"),
 			},
-			probes: { running: running[0]!.running, day, total },
+			probes: { running: running[0]!.running, day, total, cheats, hours: hoursOf(hours, since) },
 			evidence,
 		};
 	};
+}
+
+function hoursOf(rows: readonly HourRow[], since: number): Hour[] {
+	return Array.from({ length: HOURS }, (_, i) => {
+		const atMs = since + (i + 1) * HOUR_MS;
+		const hour = { atMs, valid: 0, invalid: 0, inconclusive: 0, cheats: 0, files: 0 };
+		for (const row of rows) {
+			if (row.hourAtMs !== atMs) continue;
+			hour[row.verdict] += row.count;
+			hour.cheats += row.cheats;
+			hour.files += row.files;
+		}
+		return hour;
+	});
 }
 
 function sumOf(rows: readonly ModelRow[], column: "gpus" | "fp16" | "memory" | "bandwidth"): number {

@@ -1,5 +1,6 @@
 // Step 4 of a probe's life (docs/schedule.md §3): everything that a verdict changes, in one transaction,
 // guarded by the row's state. Whoever comes second (a recovery beside a slow process) changes nothing.
+import { isCheat } from "../protocol/cheat-codes.ts";
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../protocol/probe/evidence.ts";
 import type {
@@ -181,10 +182,10 @@ async function markDone(sql: Sql, f: FinishProbe, attestation: CountedAttestatio
 async function countHour(sql: Sql, f: FinishProbe): Promise<void> {
 	const hour = Math.floor(f.finishedAtMs / HOUR_MS) * HOUR_MS;
 	await sql.write(
-		`INSERT INTO probe_hours AS h (hour_at_ms, verdict, count, evidence_files, evidence_bytes) VALUES ($1, $2, 1, $3, $4)
-		ON CONFLICT (hour_at_ms, verdict) DO UPDATE SET count = h.count + 1,
+		`INSERT INTO probe_hours AS h (hour_at_ms, verdict, count, evidence_files, evidence_bytes, cheats) VALUES ($1, $2, 1, $3, $4, $5)
+		ON CONFLICT (hour_at_ms, verdict) DO UPDATE SET count = h.count + 1, cheats = h.cheats + excluded.cheats,
 			evidence_files = h.evidence_files + excluded.evidence_files, evidence_bytes = h.evidence_bytes + excluded.evidence_bytes`,
-		[hour, f.verdict.status, f.evidence ? 1 : 0, f.evidence?.bytes ?? 0],
+		[hour, f.verdict.status, f.evidence ? 1 : 0, f.evidence?.bytes ?? 0, isCheat(f.verdict.code) ? 1 : 0],
 	);
 }
 

@@ -38,6 +38,15 @@ export interface Probe {
 	readonly devices: readonly DeviceRow[];
 	/** Of a valid one whose host was asked for signed reports. */
 	readonly attestation: CountedAttestation | null;
+	readonly host: ProbedHost;
+}
+
+/** Its provider as it is now: largest group of equal cards, fp16 of the weakest. */
+interface ProbedHost {
+	readonly name: string;
+	readonly model: string | null;
+	readonly gpuCount: number;
+	readonly fp16OpsPerS: number | null;
 }
 
 interface NewProbe {
@@ -82,7 +91,9 @@ interface ProbeFilter extends Pick<Probe, "providerId" | "state"> {
 }
 
 const COLUMNS = `id, provider_id, validator, process, link, state, started_at_ms, finished_at_ms, verdict, code, "where", detail,
-	evidence_sha256, evidence_bytes, strength, figures, findings, devices, attestation`;
+	evidence_sha256, evidence_bytes, strength, figures, findings, devices, attestation,
+	(SELECT jsonb_build_object('name', p.name, 'model', p.model, 'gpuCount', p.gpu_count, 'fp16OpsPerS', p.fp16_ops_per_s) FROM providers p
+		WHERE p.id = probes.provider_id) AS host`;
 
 /** Half-written files of a process that was killed; a running one needs seconds. */
 const DRAFT_AGE_MS = 3_600_000;

@@ -30,7 +30,7 @@ interface ProviderFilter {
 	readonly provenSinceMs: number;
 	/** Default "score". */
 	readonly sort: ProviderSort;
-	/** Default: false for "price", "name", "nextProbe"; true for the others. */
+	/** Default: false for "price", "gpuPrice", "name", "nextProbe"; true for the others. */
 	readonly descending: boolean;
 }
 export type ProviderQuery = Query<ProviderFilter>;
@@ -40,6 +40,7 @@ const MOST_MODELS = 200;
 const ORDERS = {
 	score: { by: "coalesce(p.score_ppm, -1)", kind: "number", descending: true },
 	price: { by: "p.price_per_hour_micros", kind: "number", descending: false },
+	gpuPrice: { by: "(p.price_per_hour_micros / greatest(p.gpu_count, 1))", kind: "number", descending: false },
 	memory: { by: "coalesce(p.memory_bytes, -1)", kind: "number", descending: true },
 	fp16: { by: "coalesce(p.fp16_ops_per_s, -1)", kind: "number", descending: true },
 	bandwidth: { by: "coalesce(p.memory_bytes_per_s, -1)", kind: "number", descending: true },

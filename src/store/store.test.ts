@@ -234,6 +234,34 @@ onBothServers((server) => {
 		assert.ok(JSON.stringify(row).length < 20_000);
 	});
 
+	test("hours: every one of a day, cheats apart from what honest hosts can cause", async () => {
+		const id = await register(store, "hours");
+		const HOUR = 3_600_000;
+		const nowMs = 500 * HOUR + 1000;
+		const before = (await store.overview({ nowMs })).probes.cheats;
+		const invalid = (code: string) => ({ status: "invalid", code, where: "", detail: "" }) as const;
+		const none = { figures: [], devices: [] };
+		const ends = [
+			[500 * HOUR, "ELEMENT_WRONG"],
+			[500 * HOUR - 1, "STREAM_LATE"],
+			[490 * HOUR, "ROOT_MISMATCH"],
+			[400 * HOUR, "ROOT_MISMATCH"],
+		] as const;
+		for (const [finishedAtMs, why] of ends)
+			await probeByHand(store, id, `hours ${finishedAtMs}`, { ...none, finishedAtMs, verdict: invalid(why) });
+		const { cheats, hours, day } = (await store.overview({ nowMs })).probes;
+		assert.deepEqual([cheats.day, cheats.total - before.total, day.invalid], [2, 3, 3]);
+		assert.deepEqual([hours.length, hours[0]!.atMs, hours[23]!.atMs], [24, 477 * HOUR, 500 * HOUR]);
+		assert.deepEqual(
+			hours.filter(({ invalid }) => invalid > 0).map(({ atMs, invalid, cheats }) => [atMs / HOUR, invalid, cheats]),
+			[
+				[490, 1, 1],
+				[499, 1, 0],
+				[500, 1, 1],
+			],
+		);
+	});
+
 	test("a probe needs the lease, counts once, and its evidence counts once", async () => {
 		const id = await register(store, "lease");
 		const row = { id: idOf("p", 32), providerId: id, validator: "v", startedAtMs: 1 };
@@ -248,6 +276,9 @@ onBothServers((server) => {
 		assert.equal((await store.probes.get(row.id))?.verdict, "valid");
 		assert.equal((await store.overview({ nowMs: 5000 })).probes.total.valid, before + 1);
 		assert.equal((await store.probes.finish(finishOf(idOf("never begun", 32)))).counted, false);
+		assert.deepEqual((await store.probes.get(row.id))?.host, {
+			...{ name: "lease", model: "h200", gpuCount: 1, fp16OpsPerS: 667_000_000_000_000 },
+		});
 		await store.probes.begin({ ...row, id: idOf("q", 32) });
 		await assert.rejects(store.probes.finish(finishOf(idOf("q", 32), { evidence })), code("STORE_CONFLICT"));
 		assert.equal((await store.probes.get(idOf("q", 32)))?.state, "running");

@@ -19,6 +19,7 @@ const code = (expected: string) => (error: unknown) => (error as AssayError).cod
 const VALUES: Readonly<Record<ProviderSort, (provider: Provider) => number | string>> = {
 	score: (p) => p.scorePpm ?? -1,
 	price: (p) => p.pricePerHourMicros,
+	gpuPrice: (p) => Math.floor(p.pricePerHourMicros / Math.max(1, p.gpuCount)),
 	memory: (p) => p.memoryBytes ?? -1,
 	fp16: (p) => p.fp16OpsPerS ?? -1,
 	bandwidth: (p) => p.memoryBytesPerS ?? -1,

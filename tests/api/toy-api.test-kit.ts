@@ -119,6 +119,7 @@ export const probe: Probe = {
 	findings: [{ code: "LOW_SAMPLES", detail: "few" }],
 	devices: [device],
 	attestation: proven.attestation,
+	host: { name: "a host", model: "h200", gpuCount: 1, fp16OpsPerS: 667_000_000_000_000 },
 };
 export const rental: Rental = {
 	escrow: null,
@@ -399,6 +400,8 @@ export const toyHandlers: Handlers = {
 			due: 0,
 			day: { valid: 1, invalid: 0, inconclusive: 0 },
 			total: { valid: 1, invalid: 0, inconclusive: 0 },
+			cheats: { day: 0, total: 0 },
+			hours: [{ atMs: NOW_MS, valid: 1, invalid: 0, inconclusive: 0, cheats: 0, files: 1 }],
 		},
 		proven: { fp16MopPerS: 667_000_000, memoryMiB: 137_000, memoryMBPerS: 4_210_000 },
 		evidence: { files: 1, bytes: 3000 },

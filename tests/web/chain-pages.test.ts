@@ -175,8 +175,9 @@ test("an epoch goes from open to final before the visitor's eyes, with weights a
 	await bindDevice();
 
 	const overview = await browser.open(`${validator.url}/`);
-	await overview.getByText(String(contracts.addresses.chainId)).waitFor();
-	await overview.getByRole("list", { name: "Epoch 0, step by step" }).locator("li.is-now").getByText("open").waitFor();
+	const line = overview.locator(".chain-line");
+	await line.getByText(String(contracts.addresses.chainId)).waitFor();
+	await line.getByRole("link", { name: "Epoch 0" }).waitFor();
 	const page = await browser.open(`${validator.url}/epochs/0`);
 	const now = page.getByRole("list", { name: "Epoch 0, step by step" }).locator("[aria-current=step]");
 	await now.getByText("open").waitFor();
@@ -207,7 +208,7 @@ test("an epoch goes from open to final before the visitor's eyes, with weights a
 	const { finalAt } = (await board.readPosted(contracts, 0))!;
 	goTo(finalAt * 1000);
 	await page.locator(".rail .is-final.is-done").waitFor();
-	await overview.getByRole("list", { name: "Epoch 0, step by step" }).waitFor({ state: "detached" });
+	await line.getByRole("link", { name: "Epoch 0", exact: true }).waitFor({ state: "detached" });
 
 	const right = await rightWeights(0);
 	const table = page.getByRole("region", { name: "Weights and rewards of all accounts" });

@@ -84,7 +84,7 @@ const badges = (page: Page, word: string) => page.locator(".badge").getByText(wo
 
 test("an empty network is shown as one, and fills by itself", async () => {
 	const page = await browser.open(`${validator.url}/`);
-	await page.getByRole("heading", { name: "The network now" }).waitFor();
+	await page.getByRole("heading", { name: "A network of proven GPUs" }).waitFor();
 	await page.getByText("No GPU is proven yet").waitFor();
 	await page.getByText("No probe yet").waitFor();
 	await scored(await joinIn(11, { name: "honest one" }));
@@ -218,16 +218,16 @@ test("filters, search, order and comparison", async () => {
 	await page.getByText("No matching hosts").waitFor();
 	await page.getByRole("button", { name: "Clear" }).click();
 	await table.getByRole("link", { name: "a cheat" }).waitFor();
-	await table.getByRole("button", { name: "Name" }).click();
+	await table.getByRole("button", { name: "Host" }).click();
 	await eventually(async () => (await table.getByRole("link").first().textContent()) === "a cheat");
-	assert.equal(await table.locator("th[aria-sort=ascending]").textContent(), "Name ↑");
-	await table.getByRole("button", { name: "Name" }).click();
+	assert.equal(await table.locator("th[aria-sort=ascending]").textContent(), "Host ↑");
+	await table.getByRole("button", { name: "Host" }).click();
 	await eventually(async () => (await table.getByRole("link").last().textContent()) === "a cheat");
 
 	await page.getByLabel("Compare honest one").check();
 	await page.getByLabel("Compare another honest one").check();
 	assert.deepEqual(await seriousFindings(page), []);
-	await page.getByRole("button", { name: "Compare 2 of 2" }).click();
+	await page.getByRole("button", { name: "Compare these two" }).click();
 	await page.getByRole("heading", { name: "Compare" }).waitFor();
 	await page
 		.getByRole("row", { name: /int8 matrix/ })
@@ -268,8 +268,9 @@ test("rent: a key made here, reserved, the way in, released", async () => {
 	const id = await joinIn(16, { name: "to let", rentable: true });
 	await scored(id);
 	const page = await browser.open(`${validator.url}/rent`);
-	await page.getByRole("button", { name: "Create a browser key" }).click();
 	await page.getByRole("button", { name: "Rent to let" }).click();
+	await page.getByText("No account is needed").waitFor();
+	assert.equal(await page.evaluate(() => localStorage.getItem("customer-key")), null, "looking costs no key");
 	await page
 		.getByLabel("Your SSH public key")
 		.fill("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone@somewhere");
@@ -277,6 +278,7 @@ test("rent: a key made here, reserved, the way in, released", async () => {
 	assert.deepEqual(await seriousFindings(page), []);
 	await page.getByRole("button", { name: "Reserve for 7.20" }).click();
 	await page.getByText("ssh -p 2222 renter@127.0.0.1").waitFor();
+	await page.getByText("(a key kept in this browser)").waitFor();
 	await page.getByText(/^1:59:\d\d$/).waitFor();
 	await page.getByRole("button", { name: "Release" }).click();
 	await page.locator("[data-rental=ended]").waitFor();
@@ -324,7 +326,7 @@ test("an attested host joins: its level, marked simulated, is on every page and 
 
 	const page = await browser.open(`${validator.url}/`);
 	const badge = page.locator(".badge", { hasText: "measured" }).getByText("simulated", { exact: true });
-	const paths = ["/", "/providers", `/providers/${id}`, "/probes", `/probes/${probe!.id}`, "/rent"];
+	const paths = ["/", "/providers", `/providers/${id}`, "/probes", `/probes/${probe!.id}`, "/rent?noGpu=1"];
 	for (const path of [...paths, `/rent?provider=${id}`, `/compare?a=${second}&b=${id}`]) {
 		await page.goto(validator.url + path);
 		await badge.first().waitFor();
@@ -342,7 +344,7 @@ test("an attested host joins: its level, marked simulated, is on every page and 
 
 test("by keyboard alone: skip, walk, sort, open", async () => {
 	const page = await browser.open(`${validator.url}/`);
-	await page.getByRole("heading", { name: "The network now" }).waitFor();
+	await page.getByRole("heading", { name: "A network of proven GPUs" }).waitFor();
 	const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
 	const tabTo = async (name: string) => {
 		for (let i = 0; i < 60; i++) {
@@ -360,7 +362,7 @@ test("by keyboard alone: skip, walk, sort, open", async () => {
 	await page.keyboard.press("Enter");
 	await page.getByRole("heading", { name: "Providers" }).waitFor();
 	await page.getByRole("link", { name: "a cheat" }).waitFor();
-	await tabTo("Name");
+	await tabTo("Host");
 	await page.keyboard.press("Enter");
 	await page.locator("th[aria-sort=ascending]").waitFor();
 	await tabTo("a cheat");
@@ -372,7 +374,7 @@ test("by keyboard alone: skip, walk, sort, open", async () => {
 
 test("every page on a phone and in the dark: nothing spills over, nothing serious found", async () => {
 	const page = await browser.open(`${validator.url}/`);
-	await page.getByRole("heading", { name: "The network now" }).waitFor();
+	await page.getByRole("heading", { name: "A network of proven GPUs" }).waitFor();
 	await page.setViewportSize({ width: 390, height: 800 });
 	await page.getByRole("button", { name: "Use the dark theme" }).click();
 	const id = signerOf(11).key;

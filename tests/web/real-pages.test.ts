@@ -6,7 +6,7 @@ import pg from "pg";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
 import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
-import { formatRate } from "../../src/protocol/format-number.ts";
+import { formatRate, rateUnit } from "../../src/protocol/format-number.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
@@ -73,7 +73,7 @@ test("the sustained curve: what the evidence says, second by second", async () =
 		const runs = sustainedRuns(decoded.evidence);
 		assert.ok(runs.length > 0);
 		for (const { spec, curve: points } of runs) {
-			const last = formatRate(points.at(-1)!.opsPerS, "op/s");
+			const last = formatRate(points.at(-1)!.opsPerS, rateUnit(spec.precision));
 			const name = `Sustained speed of device ${spec.device}: ${points.length} points, last ${last}`;
 			await page.getByRole("img", { name, exact: true }).waitFor();
 			const chart = page.locator("figure", { has: page.getByRole("img", { name }) });
@@ -81,7 +81,7 @@ test("the sustained curve: what the evidence says, second by second", async () =
 			const shown = await chart.locator("tbody td.num").allTextContents();
 			assert.deepEqual(
 				shown,
-				points.map(({ opsPerS }) => formatRate(opsPerS, "op/s")),
+				points.map(({ opsPerS }) => formatRate(opsPerS, rateUnit(spec.precision))),
 			);
 			assert.equal(await chart.locator("title").count(), points.length, "each point says its value on hover");
 		}
@@ -301,14 +301,12 @@ test("by keyboard alone: filter, sort, open, rent, release; then a probe, verifi
 	await tabTo(page, (name) => name === "Rent it");
 	await page.keyboard.press("Enter");
 	await page.getByRole("heading", { name: "Reserve" }).waitFor();
-	await tabTo(page, (name) => name === "Create a browser key", true);
-	await page.keyboard.press("Enter");
-	await page.getByText("(a key kept in this browser)").waitFor();
 	await tabTo(page, (name) => name === "Your SSH public key");
 	await page.keyboard.type("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f someone");
 	await tabTo(page, (name) => name.startsWith("Reserve for"));
 	await page.keyboard.press("Enter");
 	await page.locator("[data-rental=active]").waitFor();
+	await page.getByText("(a key kept in this browser)").waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 	await tabTo(page, (name) => name === "One hour more", true);
 	await page.keyboard.press("Enter");

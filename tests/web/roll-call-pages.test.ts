@@ -73,7 +73,7 @@ test("the list says what the network proved together, and leads to one call", as
 	const page = await browser.open(`${validator.url}/roll-calls`);
 	await page.getByText("this card").waitFor();
 	// 24,000 TOP in the 24 s between the two blocks.
-	await page.getByText("1.00 Pop/s").first().waitFor();
+	await page.getByText("1.00 POPS").first().waitFor();
 	await page.getByText("1 of 2").first().waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 	await page.getByRole("region", { name: "Proved together" }).getByRole("link").click();

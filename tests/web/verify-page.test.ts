@@ -77,7 +77,7 @@ test("the H200's evidence: the same verdict and figures as the CLI's", async () 
 			.evaluateAll((all) => all.map((one) => [one.getAttribute("data-figure"), one.textContent]));
 		const told: string[][] = cli.figures
 			.filter((figure) => figure.device === device)
-			.map((figure) => [figure.name, formatFigure(figure.value, figure.unit)]);
+			.map((figure) => [figure.name, formatFigure(figure.value, figure.unit, figure.name)]);
 		assert.deepEqual(shown, told);
 	}
 	await page.getByRole("heading", { name: /Device 0: H200/ }).waitFor();

@@ -98,7 +98,7 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 							key={name}
 							name={figureTitle(name)}
 							values={values}
-							format={(value) => formatFigure(value, unit)}
+							format={(value) => formatFigure(value, unit, name)}
 						/>
 					);
 				})}

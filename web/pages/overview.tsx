@@ -1,13 +1,16 @@
-// The network as it is now: hosts, devices by model, what was proven in total, probes, cheaters, and what happens as it happens.
+// What this is, what to do next, and the network as it is now: hosts, cards by model, what was proven in total, a day of probes, and what happens as it
+// happens.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Network, NetworkEvent, ProbeSummary } from "../../src/api/types.ts";
-import { formatBytes, formatRate } from "../../src/protocol/format-number.ts";
-import { EpochsInFlight } from "../chain/chain-parts.tsx";
-import { ChainTiles } from "../chain/chain-tiles.tsx";
-import { type FollowedChain, useChain } from "../chain/use-chain.ts";
-import { formatCount, formatSpan } from "../parts/format.ts";
-import { Empty, Failed, Id, PageTitle, Panel, Shown, Tile, Time, VerdictBadge } from "../parts/small.tsx";
-import { AttestedBadge } from "../proofs/attested.tsx";
+import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
+import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
+import { ChainLine } from "../chain/chain-line.tsx";
+import { useChain } from "../chain/use-chain.ts";
+import { formatCount, formatGpuPrice, formatSpan } from "../parts/format.ts";
+import { CopyButton, Empty, exactTime, PageTitle, Panel, Shown, Tile } from "../parts/small.tsx";
+import { Sparkline } from "../parts/sparkline.tsx";
+import { ProbeFeed } from "../proofs/probe-feed.tsx";
 import { api, type Loaded, useEvents, useLoaded, useReloadOn } from "../shell/api.ts";
 
 const FEED_ROWS = 14;
@@ -30,19 +33,23 @@ export default function OverviewPage() {
 	useEvents((event) => {
 		if (event.kind === "probe.progress") setProgress((before) => withProgress(before, event));
 	});
+	const interval = network.value === null ? "" : ` about every ${formatSpan(network.value.intervalMs)}`;
 	return (
 		<>
-			<PageTitle sub="Every GPU here is re-tested again and again, at random times. Only measured results count.">
-				The network now
+			<PageTitle
+				sub={`assay tests every GPU host here${interval}, at a random time, and publishes the evidence. You see what was measured, not what was claimed.`}
+			>
+				A network of proven GPUs
 			</PageTitle>
+			<NextSteps />
 			<Shown of={network} what="the network">
 				{(now) => (
 					<>
-						<NetworkTiles now={now} chain={chain} />
-						<ChainState chain={chain} />
+						<NetworkTiles now={now} />
+						<ChainLine chain={chain} />
 						<div class="columns">
-							<ModelsPanel now={now} />
 							<ProbesPanel recent={recent} intervalMs={now.intervalMs} progress={progress} />
+							<ModelsPanel now={now} />
 						</div>
 					</>
 				)}
@@ -51,72 +58,118 @@ export default function OverviewPage() {
 	);
 }
 
-function NetworkTiles({ now, chain }: { now: Network; chain: Loaded<FollowedChain> }) {
+/** Three people come here: who needs a GPU, who has one, and who was handed a file. */
+function NextSteps() {
+	const cheapest = useLoaded(
+		"cheapest",
+		async (signal) =>
+			(await api.listOffers({ query: { sort: "gpuPrice", minDevices: 1, limit: 1 } }, { signal })).rows[0] ?? null,
+	);
+	const command = `assay provide ${location.origin.replace(/^http/, "ws")}/agent`;
+	return (
+		<ul class="steps">
+			<Step title="Rent a GPU" action={<a href="/rent">See offers</a>}>
+				{cheapest.value === null
+					? "Hosts with a fresh valid proof. You get a shell with your own SSH key."
+					: `From ${formatGpuPrice(cheapest.value)}. You get a shell with your own SSH key.`}
+			</Step>
+			<Step title="List your GPU" action={<CopyButton text={command} label="Copy command" />}>
+				Run this on the GPU machine; its first probe starts at once: <code>{command}</code>
+			</Step>
+			<Step title="Verify a file" action={<a href="/verify">Open the verifier</a>}>
+				Check an evidence file in your browser. It is not uploaded, and no account is needed.
+			</Step>
+		</ul>
+	);
+}
+
+function Step(p: { title: string; action: ComponentChildren; children: ComponentChildren }) {
+	return (
+		<li class="step">
+			<h2>{p.title}</h2>
+			<p class="dim">{p.children}</p>
+			<p class="step-action">{p.action}</p>
+		</li>
+	);
+}
+
+function NetworkTiles({ now }: { now: Network }) {
+	const { probes, providers, evidence, proven } = now;
+	const ended = probes.day.valid + probes.day.invalid + probes.day.inconclusive;
+	const hours = (what: string, of: (hour: Network["probes"]["hours"][number]) => number) => (
+		<Sparkline
+			label={`${what}, the last 24 hours`}
+			values={probes.hours.map((hour) => ({
+				value: of(hour),
+				title: `${exactTime(hour.atMs).slice(11, 16)} UTC: ${formatCount(of(hour))}`,
+			}))}
+		/>
+	);
 	return (
 		<dl class="tiles by-four">
 			<Tile
-				name="Hosts proven"
-				value={formatCount(now.providers.proven)}
-				note={`${formatCount(now.providers.connected)} connected, ${formatCount(now.providers.active)} active`}
-			/>
-			<Tile
 				name="GPUs proven"
 				value={formatCount(now.gpus)}
-				note={`${now.models.length} ${now.models.length === 1 ? "model" : "models"}, ${formatCount(now.providers.rented)} hosts rented`}
+				note={`${now.models.length} ${now.models.length === 1 ? "model" : "models"}`}
 			/>
 			<Tile
-				name="fp16 matrix, all GPUs"
-				value={formatRate(now.proven.fp16MopPerS * 1e6, "op/s")}
-				note="sum of proven speeds"
+				name="Hosts proven"
+				value={formatCount(providers.proven)}
+				note={`of ${formatCount(providers.active)}; ${formatCount(providers.connected)} connected, ${formatCount(providers.rented)} rented`}
 			/>
+			<Tile name="fp16, all GPUs" value={formatRate(proven.fp16MopPerS * 1e6, "FLOPS")} note="sum of proven speeds" />
 			<Tile
 				name="GPU memory, all GPUs"
-				value={formatBytes(now.proven.memoryMiB * 2 ** 20)}
-				note={`resident; ${formatRate(now.proven.memoryMBPerS * 1e6, "B/s")} read`}
+				value={formatBytes(proven.memoryMiB * 2 ** 20)}
+				note={`${formatRate(proven.memoryMBPerS * 1e6, "B/s")} read`}
 			/>
 			<Tile
-				name="Probes an hour"
-				value={anHour(now.probes.day.valid + now.probes.day.invalid + now.probes.day.inconclusive)}
-				note={`last 24 h; ${formatCount(now.probes.running)} running, ${formatCount(now.probes.due)} due`}
+				name="Probes per hour"
+				value={anHour(ended)}
+				note={`${formatCount(probes.running)} running, ${formatCount(probes.due)} due`}
+				chart={hours("Probes", (hour) => hour.valid + hour.invalid + hour.inconclusive)}
 			/>
 			<Tile
-				name="Cheats caught"
-				value={formatCount(now.probes.day.invalid)}
-				note={`last 24 h; ${formatCount(now.probes.total.invalid)} in all`}
+				name="Valid, last 24 h"
+				value={ended === 0 ? "–" : formatPercent(probes.day.valid / ended)}
+				note={`${formatCount(probes.day.invalid)} invalid, ${formatCount(probes.day.inconclusive)} inconclusive`}
+				chart={hours("Valid probes", (hour) => hour.valid)}
+			/>
+			<Tile
+				name="Cheats caught, last 24 h"
+				value={formatCount(probes.cheats.day)}
+				note={`false answers; ${formatCount(probes.cheats.total)} in all`}
+				chart={hours("Cheats caught", (hour) => hour.cheats)}
 			/>
 			<Tile
 				name="Evidence kept"
-				value={formatCount(now.evidence.files)}
-				note={`${formatBytes(now.evidence.bytes)} that anyone can check again`}
+				value={`${formatCount(evidence.files)} ${evidence.files === 1 ? "file" : "files"}`}
+				note={`${formatBytes(evidence.bytes)} that anyone can check`}
+				chart={hours("Evidence files", (hour) => hour.files)}
 			/>
-			{chain.value?.chain ? (
-				<Tile
-					name="Validators"
-					value={formatCount(chain.value.chain.validators)}
-					note="report every provider’s score, each epoch"
-				/>
-			) : (
-				<Tile name="Epoch" value="–" note={chain.value === null ? "" : "none without a chain"} />
-			)}
 		</dl>
 	);
 }
 
 function ModelsPanel({ now }: { now: Network }) {
 	return (
-		<Panel title="Devices by model" aside={`${formatCount(now.gpus)} GPUs`}>
+		<Panel title="GPUs by model" aside={`${formatCount(now.gpus)} GPUs`}>
 			{now.models.length === 0 ? (
 				<Empty title="No GPU is proven yet">
-					A provider dials in with <code>assay provide</code>; its first probe starts at once.
+					Start <code>assay provide</code> on a GPU machine; its first probe starts at once.
 				</Empty>
 			) : (
 				<ul class="bars">
 					{now.models.slice(0, 12).map((row) => (
 						<li key={row.model}>
-							<a href={`/providers?model=${encodeURIComponent(row.model)}`}>{row.model}</a>
+							<a href={`/providers?model=${encodeURIComponent(row.model)}`} title={row.model}>
+								{shortName(row.model)}
+							</a>
 							<meter min={0} max={now.models[0]!.gpus} value={row.gpus} aria-label={`GPUs of model ${row.model}`} />
 							<span class="num">{formatCount(row.gpus)}</span>
-							<span class="dim num">{formatCount(row.providers)} hosts</span>
+							<span class="dim num">
+								{formatCount(row.providers)} {row.providers === 1 ? "host" : "hosts"}
+							</span>
 						</li>
 					))}
 				</ul>
@@ -125,40 +178,21 @@ function ModelsPanel({ now }: { now: Network }) {
 	);
 }
 
-function ProbesPanel({
-	recent,
-	intervalMs,
-	progress,
-}: {
+function ProbesPanel(p: {
 	recent: Loaded<readonly ProbeSummary[]>;
 	intervalMs: number;
 	progress: ReadonlyMap<string, string>;
 }) {
 	return (
-		<Panel title="Probes" aside={<a href="/probes">all</a>}>
-			<Shown of={recent} what="probes">
+		<Panel title="Probes, live" aside={<a href="/probes">All probes</a>}>
+			<Shown of={p.recent} what="probes">
 				{(rows) =>
 					rows.length === 0 ? (
 						<Empty title="No probe yet">
-							Each host is tested about every {formatSpan(intervalMs)}, at a random time.
+							Each host is tested about every {formatSpan(p.intervalMs)}, at a random time.
 						</Empty>
 					) : (
-						<ul class="feed" aria-label="Newest probes">
-							{rows.map((probe) => (
-								<li key={probe.id}>
-									<VerdictBadge state={probe.state === "done" ? probe.verdict : probe.state} code={probe.code} />
-									<Id id={probe.id} href={`/probes/${probe.id}`} label="Probe" />
-									<span class="dim feed-what">
-										{probe.state === "running" ? (
-											(progress.get(probe.id) ?? "")
-										) : (
-											<AttestedBadge of={probe.attestation} />
-										)}
-									</span>
-									<Time atMs={probe.finishedAtMs ?? probe.startedAtMs} />
-								</li>
-							))}
-						</ul>
+						<ProbeFeed probes={rows} progress={p.progress} />
 					)
 				}
 			</Shown>
@@ -169,24 +203,6 @@ function ProbesPanel({
 /** Of a day's count: a young network has a part of one. */
 const anHour = (aDay: number): string =>
 	aDay === 0 || aDay >= 240 ? formatCount(Math.round(aDay / 24)) : (aDay / 24).toFixed(aDay < 24 ? 2 : 1);
-
-/** Nothing where there is no chain; where its node is silent, that. */
-function ChainState({ chain: { value, trouble, reload } }: { chain: Loaded<FollowedChain> }) {
-	if (value === null)
-		return trouble === null ? null : (
-			<Panel title="Chain">
-				<Failed trouble={trouble} again={reload} />
-			</Panel>
-		);
-	const { chain, skewMs } = value;
-	if (chain === null) return null;
-	return (
-		<Panel title="Chain" aside={trouble === null ? <a href="/epochs">all epochs</a> : "its node does not answer"}>
-			<ChainTiles chain={chain} skewMs={skewMs} />
-			<EpochsInFlight epochs={chain.inFlight.slice(0, 3)} skewMs={skewMs} />
-		</Panel>
-	);
-}
 
 const MAX_REMEMBERED = 64;
 

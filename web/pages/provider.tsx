@@ -290,10 +290,10 @@ function FiguresPanel({ provider }: { provider: Provider }) {
 							points={rows.map(({ atMs, value, unit }) => ({
 								x: atMs,
 								y: value,
-								title: `${formatFigure(value, unit)}, ${exactTime(atMs)}`,
+								title: `${formatFigure(value, unit, wanted.name)}, ${exactTime(atMs)}`,
 							}))}
 							xFormat={(x) => exactTime(x).slice(5, 16)}
-							yFormat={(y) => formatFigure(y, wanted.unit)}
+							yFormat={(y) => formatFigure(y, wanted.unit, wanted.name)}
 						/>
 					)}
 				</Shown>

@@ -1,10 +1,11 @@
 // All providers, by what they proved. Filters and order are the server's, over all rows; the table shows as many as are looked at.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { ProviderSummary } from "../../src/api/types.ts";
-import { formatCount, formatMoney, formatScore } from "../parts/format.ts";
+import { formatCount, formatMoney, formatScore, gpuPriceMicros, shortId } from "../parts/format.ts";
 import { Empty, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
-import { nameColumn, PROVIDER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
+import { ProvenCard } from "../rent/proven-card.tsx";
+import { anyAttested, nameColumn, PROVIDER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
 import { isAnySet, ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
@@ -33,10 +34,11 @@ function ProvidersTable({ place }: PageProps) {
 			setChosen((before) => (before.includes(row) ? before.filter((one) => one !== row) : [...before, row].slice(-2))),
 		[],
 	);
-	const columns = useMemo(() => columnsOf(chosen, toggle), [chosen, toggle]);
+	const isAnyAttested = anyAttested(providers.rows);
+	const columns = useMemo(() => columnsOf(chosen, toggle, isAnyAttested), [chosen, toggle, isAnyAttested]);
 	return (
 		<>
-			<PageTitle sub="Per-GPU results; for mixed hosts, the slowest card of the largest group. Choose two to compare.">
+			<PageTitle sub="Speed and memory are per GPU; for mixed hosts, those of the slowest card of the largest group.">
 				Providers
 			</PageTitle>
 			<ProvenFilters place={place} models={network.value?.models.map(({ model }) => model) ?? []} />
@@ -54,7 +56,7 @@ function ProvidersTable({ place }: PageProps) {
 					disabled={chosen.length !== 2}
 					onClick={() => goTo(`/compare?a=${chosen[0]}&b=${chosen[1]}`)}
 				>
-					Compare {chosen.length} of 2
+					{chosen.length === 2 ? "Compare these two" : `Choose ${2 - chosen.length} to compare`}
 				</button>
 			</div>
 			<PagedTable
@@ -75,13 +77,30 @@ function ProvidersTable({ place }: PageProps) {
 				label="Providers"
 				rowKey={(row) => row.id}
 				columns={columns}
+				card={{
+					heightPx: 154,
+					of: (row) => (
+						<ProvenCard row={row} isOffered={row.rentable} mark={<VerdictBadge state={row.lastVerdict} />}>
+							<a href={`/providers/${row.id}`} class="name">
+								{row.name || shortId(row.id)}
+							</a>
+							<label class="inline">
+								<input type="checkbox" checked={chosen.includes(row.id)} onChange={() => toggle(row.id)} /> Compare
+							</label>
+						</ProvenCard>
+					),
+				}}
 				{...sorting(place, sort)}
 			/>
 		</>
 	);
 }
 
-function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Column<ProviderSummary>[] {
+function columnsOf(
+	chosen: readonly string[],
+	toggle: (id: string) => void,
+	isAnyAttested: boolean,
+): Column<ProviderSummary>[] {
 	return [
 		column("choose", "", 1.2, (row) => (
 			<input
@@ -91,26 +110,27 @@ function columnsOf(chosen: readonly string[], toggle: (id: string) => void): Col
 				onChange={() => toggle(row.id)}
 			/>
 		)),
-		nameColumn(8, ({ id }) => id),
-		column("verdict", "Last verdict", 10, (row) => <VerdictBadge state={row.lastVerdict} code={row.lastCode} />, {
-			narrowRem: 5.5,
-		}),
 		provenColumn("proven"),
-		provenColumn("attested"),
+		provenColumn("gpuPrice", {
+			cell: (row) => (row.rentable ? formatMoney(gpuPriceMicros(row)) : <span class="dim">not for rent</span>),
+		}),
+		nameColumn(7.5, ({ id }) => id),
+		column("verdict", "Last verdict", 6.4, (row) => (
+			<span title={row.lastCode ?? ""}>
+				<VerdictBadge state={row.lastVerdict} />
+			</span>
+		)),
 		provenColumn("fp16"),
 		provenColumn("memory"),
 		provenColumn("bandwidth"),
-		column("score", "Score", 3.8, (row) => (row.scorePpm === null ? "–" : formatScore(row.scorePpm)), {
+		column("score", "Score", 3.6, (row) => (row.scorePpm === null ? "–" : formatScore(row.scorePpm)), {
 			isNumber: true,
 			canSort: true,
 		}),
 		provenColumn("uptime"),
-		provenColumn("price", {
-			isMinor: true,
-			cell: (row) => (row.rentable ? formatMoney(row.pricePerHourMicros) : <span class="dim">–</span>),
-		}),
-		column("state", "State", 5.2, stateCell, { isMinor: true }),
-		column("lastProbe", "Probed", 5, (row) => <Time atMs={row.lastProbeAtMs} />, {
+		...(isAnyAttested ? [provenColumn<ProviderSummary>("attested")] : []),
+		column("state", "State", 4.6, stateCell, { isMinor: true }),
+		column("lastProbe", "Probed", 4.8, (row) => <Time atMs={row.lastProbeAtMs} />, {
 			isNumber: true,
 			isMinor: true,
 			canSort: true,

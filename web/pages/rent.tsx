@@ -1,14 +1,15 @@
 // Rent what was proven: offers by filters, a reservation signed here, the way in, the time that is left. Money is a record of what is owed.
-import { useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useState } from "preact/hooks";
 import type { Offer } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
 import { Empty, PageTitle, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
-import { nameColumn, OFFER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
-import { ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
+import { ProvenCard } from "../rent/proven-card.tsx";
+import { anyAttested, nameColumn, OFFER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
+import { isAnySet, ProvenFilters, provenQuery, setQuery } from "../rent/proven-filters.tsx";
 import { type Customer, loadCustomer } from "../rent/rental-key.ts";
 import { RentalsPanel } from "../rent/rentals-panel.tsx";
-import { CustomerPanel, ReservePanel } from "../rent/reserve-panel.tsx";
+import { CustomerLine, ReservePanel } from "../rent/reserve-panel.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { type Place, replaceQuery } from "../shell/router.ts";
@@ -24,9 +25,12 @@ function choose(place: Place, providerId: string | null): void {
 
 export default function RentPage({ place }: PageProps) {
 	const [customer, setCustomer] = useState<Customer | null>(loadCustomer);
+	const look = () => setCustomer(loadCustomer());
 	const chosen = place.query.get("provider");
-	const sort = sortOf(place.query, OFFER_SORTS, "price");
-	const query = { ...provenQuery(place.query), sort: sort.key, descending: sort.descending, limit: 100 };
+	const sort = sortOf(place.query, OFFER_SORTS, "gpuPrice");
+	const order = { sort: sort.key, descending: sort.descending, limit: 100 };
+	// Whoever looks for a GPU is not shown hosts without one, unless told to.
+	const query = { ...(withoutGpu(place) ? {} : { minDevices: 1 }), ...provenQuery(place.query), ...order };
 	const offers = usePaged<Offer>(JSON.stringify(query), (page, signal) =>
 		api.listOffers({ query: { ...query, ...page } }, { signal }),
 	);
@@ -36,61 +40,96 @@ export default function RentPage({ place }: PageProps) {
 		2000,
 	);
 	const network = useLoaded("network", (signal) => api.network({}, { signal }));
-	const columns = useMemo(() => columnsOf((id) => choose(place, id)), [place]);
+	const onRent = useCallback((id: string) => choose(place, id), [place]);
+	const isAnyAttested = anyAttested(offers.rows);
+	const columns = useMemo(() => columnsOf(onRent, isAnyAttested), [onRent, isAnyAttested]);
 	return (
 		<>
-			<PageTitle sub="Only hosts whose last proof is valid are offered, by what they proved. You get a shell with your own SSH key.">
-				Rent
+			<PageTitle sub="Every host here has a fresh valid proof. You get a shell with your own SSH key and pay by the minute.">
+				Rent a GPU
 			</PageTitle>
-			<CustomerPanel customer={customer} onChange={() => setCustomer(loadCustomer())} />
+			{customer === null ? null : <CustomerLine customer={customer} onChange={look} />}
 			{customer === null ? null : <RentalsPanel customer={customer} />}
 			{chosen === null ? null : (
 				<ReservePanel
 					key={chosen}
 					providerId={chosen}
 					customer={customer}
+					onCustomer={look}
 					onReserved={() => choose(place, null)}
 					onCancel={() => choose(place, null)}
 				/>
 			)}
-			<ProvenFilters place={place} models={network.value?.models.map(({ model }) => model) ?? []} />
+			<ProvenFilters place={place} models={network.value?.models.map(({ model }) => model) ?? []}>
+				<label class="inline">
+					<input
+						type="checkbox"
+						checked={withoutGpu(place)}
+						onChange={({ currentTarget }) => setQuery(place, NO_GPU, currentTarget.checked ? "1" : "")}
+					/>{" "}
+					Also hosts without a GPU
+				</label>
+			</ProvenFilters>
 			<PagedTable
 				of={offers}
 				what="offers"
 				empty={
-					<Empty title="Nothing that fits can be rented now">
-						Relax a filter, or come back later: hosts are re-tested all the time.
+					<Empty title={isAnySet(place.query) ? "No matching hosts" : "No host is free right now"}>
+						{isAnySet(place.query)
+							? "Relax or clear a filter."
+							: "Hosts come back when their rental ends or their next probe is valid. This list updates by itself."}
 					</Empty>
 				}
 				label="Offers"
 				rowKey={(row) => row.providerId}
 				columns={columns}
+				card={{
+					heightPx: 158,
+					of: (row) => (
+						<ProvenCard row={row} isOffered mark={<RentButton row={row} onRent={onRent} />}>
+							<a href={`/providers/${row.providerId}`} class="name">
+								{row.name || shortId(row.providerId)}
+							</a>
+							<span class="dim">
+								probed <Time atMs={row.lastValidAtMs} />
+							</span>
+						</ProvenCard>
+					),
+				}}
 				{...sorting(place, sort)}
 			/>
 		</>
 	);
 }
 
-function columnsOf(onRent: (providerId: string) => void): readonly Column<Offer>[] {
+const NO_GPU = "noGpu";
+const withoutGpu = (place: Place): boolean => place.query.get(NO_GPU) === "1";
+
+function RentButton({ row, onRent }: { row: Offer; onRent: (providerId: string) => void }) {
+	return (
+		<button
+			type="button"
+			class="small"
+			aria-label={`Rent ${row.name || shortId(row.providerId)}`}
+			onClick={() => onRent(row.providerId)}
+		>
+			Rent
+		</button>
+	);
+}
+
+function columnsOf(onRent: (providerId: string) => void, isAnyAttested: boolean): readonly Column<Offer>[] {
 	return [
-		column("rent", "", 3.5, (row) => (
-			<button
-				type="button"
-				class="small"
-				aria-label={`Rent ${row.name || shortId(row.providerId)}`}
-				onClick={() => onRent(row.providerId)}
-			>
-				Rent
-			</button>
-		)),
-		nameColumn(9, ({ providerId }) => providerId),
+		column("rent", "", 4.2, (row) => <RentButton row={row} onRent={onRent} />),
 		provenColumn("proven"),
-		provenColumn("attested"),
+		provenColumn("gpuPrice"),
 		provenColumn("price"),
 		provenColumn("fp16"),
-		provenColumn("memory", { isMinor: true }),
+		provenColumn("memory"),
 		provenColumn("bandwidth"),
 		provenColumn("uptime"),
+		nameColumn(8, ({ providerId }) => providerId),
+		...(isAnyAttested ? [provenColumn<Offer>("attested")] : []),
 		column("at", "Probed", 5, (row) => <Time atMs={row.lastValidAtMs} />, { isNumber: true, isMinor: true }),
 	];
 }

@@ -33,7 +33,7 @@ export default function RollCallsPage({ place }: PageProps) {
 /** Its work ÷ the time between the two blocks; null while there is no second one. */
 function leastSpeed({ gigaOps, b0AtS, b1AtS }: RollCall): string | null {
 	if (b1AtS === null || b1AtS <= b0AtS || gigaOps === 0) return null;
-	return formatFigure(Math.floor((1e9 * gigaOps) / (b1AtS - b0AtS)), "op/s");
+	return formatFigure(Math.floor((1e9 * gigaOps) / (b1AtS - b0AtS)), "op/s", "int8");
 }
 
 const NUMBER = { isNumber: true };

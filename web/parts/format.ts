@@ -1,30 +1,53 @@
 // Scores, money, times and names as the pages show them. Pure; speeds and sizes are src/protocol/format-number.ts.
-import { formatBytes, formatLatency, formatPercent, formatRate, wholeSpan } from "../../src/protocol/format-number.ts";
+import {
+	formatBytes,
+	formatLatency,
+	formatPercent,
+	formatRate,
+	rateUnit,
+	wholeSpan,
+} from "../../src/protocol/format-number.ts";
 
 /** A score or weight: millionths as a number from 0 to 1. */
 export function formatScore(ppm: number): string {
 	return (ppm / 1e6).toFixed(4);
 }
 
-export function formatFigure(value: number, unit: string): string {
+/** `name`: of the figure, which says whether its operations are FLOPS or OPS. */
+export function formatFigure(value: number, unit: string, name: string): string {
 	if (unit === "B") return formatBytes(value);
 	if (unit === "ps") return formatLatency(value);
 	if (unit === "ppm") return formatPercent(value / 1e6);
 	if (unit === "1") return formatCount(value);
 	if (unit === "ms") return formatSpan(value);
-	return formatRate(value, unit);
+	return formatRate(value, unit === "op/s" || unit === "flop/s" ? rateUnit(name) : unit);
 }
 
 export function formatCount(value: number): string {
 	return value.toLocaleString("en-US").replaceAll(",", "\u202f");
 }
 
-/** Millionths of the network's unit of account. */
+/** What prices are in, with a chain and without: its token's symbol (contracts/src/stake/AssayToken.sol). */
+export const CURRENCY = "ASSAY";
+
+/** Millionths of it. */
 export function formatMoney(micros: number): string {
 	const whole = micros / 1e6;
 	const text = whole !== 0 && Math.abs(whole) < 0.01 ? whole.toFixed(6) : whole.toFixed(2);
-	return `${text.replaceAll(/\B(?=(\d{3})+(?!\d)(?<!\.\d*))/g, "\u202f")}\u00a0units`;
+	return `${text.replaceAll(/\B(?=(\d{3})+(?!\d)(?<!\.\d*))/g, "\u202f")}\u00a0${CURRENCY}`;
 }
+
+interface PricedHost {
+	readonly pricePerHourMicros: number;
+	readonly gpuCount: number;
+}
+
+/** What one GPU of a host costs; of a host without any, the host. */
+export const gpuPriceMicros = ({ pricePerHourMicros, gpuCount }: PricedHost): number =>
+	Math.floor(pricePerHourMicros / Math.max(1, gpuCount));
+
+export const formatGpuPrice = (host: PricedHost): string =>
+	`${formatMoney(gpuPriceMicros(host))} per ${host.gpuCount === 0 ? "hour" : "GPU-hour"}`;
 
 export function formatSpan(ms: number): string {
 	const s = Math.abs(ms) / 1000;

@@ -92,12 +92,23 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
 	);
 }
 
-export function Tile({ name, value, note }: { name: string; value: ComponentChildren; note?: ComponentChildren }) {
+export function Tile({
+	name,
+	value,
+	note,
+	chart,
+}: {
+	name: string;
+	value: ComponentChildren;
+	note?: ComponentChildren;
+	chart?: ComponentChildren;
+}) {
 	return (
 		<div class="tile">
 			<dt>{name}</dt>
 			<dd class="tile-value">{value}</dd>
 			{note === undefined ? null : <dd class="tile-note">{note}</dd>}
+			{chart === undefined ? null : <dd class="tile-chart">{chart}</dd>}
 		</div>
 	);
 }

@@ -1,8 +1,8 @@
-// A table of which only the visible rows are in the document: ten thousand rows scroll like forty. Rows have one height; above and below stand
+// A table, on phones a list of cards, of which only the visible rows are in the document: ten thousand rows scroll like forty. Rows have one height; above and below stand
 // two empty rows as high as what is left out. Sorting is the caller's; further pages are asked for when the end comes near.
 //
 // What keeps a frame short: columns have fixed widths, so that laying out a row asks nothing of the others; the window moves by whole steps, so that most
-// scrolling changes no row at all; and a row is made again only when it is another one.
+// scrolling changes no row at all; and a row is made again only when it is another one. Cards have one height, too; the page scrolls them, not a box in it.
 import type { ComponentChildren, JSX } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -45,20 +45,22 @@ const SPARE_ROWS = 8;
 /** The window begins at a multiple of it. */
 const STEP_ROWS = 4;
 
-/** Which rows are in the document, for a box that is scrolled so far. */
-function windowOf(o: { readonly rows: number; readonly topPx: number; readonly heightPx: number }): {
+interface View {
 	readonly first: number;
 	readonly last: number;
-} {
-	const above = Math.min(o.rows, Math.floor(o.topPx / ROW_PX)) - SPARE_ROWS;
-	const below = Math.ceil((o.topPx + o.heightPx) / ROW_PX) + SPARE_ROWS;
-	const first = Math.max(0, Math.floor(above / STEP_ROWS) * STEP_ROWS);
-	return { first, last: Math.min(o.rows, Math.ceil(below / STEP_ROWS) * STEP_ROWS) };
 }
 
-/** The window of a box that scrolls, looked at once a frame. */
-function useWindow(box: { readonly current: HTMLElement | null }): ReturnType<typeof windowOf> {
-	const [view, setView] = useState(() => windowOf({ rows: Number.MAX_SAFE_INTEGER, topPx: 0, heightPx: 800 }));
+/** Which rows are in the document, where so much of them is scrolled away. */
+function windowOf(o: { readonly rowPx: number; readonly topPx: number; readonly heightPx: number }): View {
+	const above = Math.floor(o.topPx / o.rowPx) - SPARE_ROWS;
+	const below = Math.ceil((o.topPx + o.heightPx) / o.rowPx) + SPARE_ROWS;
+	const first = Math.max(0, Math.floor(above / STEP_ROWS) * STEP_ROWS);
+	return { first, last: Math.ceil(below / STEP_ROWS) * STEP_ROWS };
+}
+
+/** The window of a box that scrolls, or of a list that the page scrolls, looked at once a frame. */
+function useWindow(box: { readonly current: HTMLElement | null }, rowPx: number, isPages: boolean): View {
+	const [view, setView] = useState(() => windowOf({ rowPx, topPx: 0, heightPx: 800 }));
 	useEffect(() => {
 		const element = box.current;
 		if (element === null) return;
@@ -66,21 +68,22 @@ function useWindow(box: { readonly current: HTMLElement | null }): ReturnType<ty
 		const look = () => {
 			asked ||= requestAnimationFrame(() => {
 				asked = 0;
-				const { scrollTop: topPx, clientHeight: heightPx } = element;
-				const next = windowOf({ rows: Number.MAX_SAFE_INTEGER, topPx, heightPx });
+				const topPx = isPages ? Math.max(0, -element.getBoundingClientRect().top) : element.scrollTop;
+				const next = windowOf({ rowPx, topPx, heightPx: isPages ? innerHeight : element.clientHeight });
 				setView((before) => (before.first === next.first && before.last === next.last ? before : next));
 			});
 		};
 		look();
-		element.addEventListener("scroll", look, { passive: true });
+		const scrolled = isPages ? window : element;
+		scrolled.addEventListener("scroll", look, { passive: true });
 		const resized = new ResizeObserver(look);
 		resized.observe(element);
 		return () => {
 			cancelAnimationFrame(asked);
-			element.removeEventListener("scroll", look);
+			scrolled.removeEventListener("scroll", look);
 			resized.disconnect();
 		};
-	}, []);
+	}, [rowPx, isPages]);
 	return view;
 }
 
@@ -95,6 +98,8 @@ interface TableOf<Row> extends Sorting {
 	label: string;
 	rowKey: (row: Row) => string;
 	columns: readonly Column<NoInfer<Row>>[];
+	/** What stands for a row on a phone, and its whole height. Without it a phone has the table, less its minor columns. */
+	card?: { readonly heightPx: number; readonly of: (row: NoInfer<Row>) => JSX.Element };
 }
 
 /** The rows of a paged route; while there are none, why. */
@@ -109,21 +114,78 @@ export function PagedTable<Row>(
 	},
 ) {
 	const { rows, trouble, isFirst } = p.of;
+	const isNarrow = useNarrow();
 	if (isFirst || (trouble !== null && !(p.keepsRows && rows.length > 0)))
 		return <Pending of={p.of} what={p.what} lines={p.lines} />;
-	return rows.length === 0 ? p.empty : <WindowedTable {...p} />;
+	if (rows.length === 0) return p.empty;
+	return p.card !== undefined && isNarrow ? <WindowedCards {...p} card={p.card} /> : <WindowedTable {...p} />;
 }
 
-function WindowedTable<Row>(p: TableOf<Row>) {
-	const { rows, hasMore, more } = p.of;
-	const box = useRef<HTMLElement>(null);
-	const view = useWindow(box);
+/** As the style sheets have it. */
+function useNarrow(): boolean {
+	const [query] = useState(() => matchMedia("(max-width: 720px)"));
+	const [isNarrow, setNarrow] = useState(query.matches);
+	useEffect(() => {
+		const look = () => setNarrow(query.matches);
+		query.addEventListener("change", look);
+		return () => query.removeEventListener("change", look);
+	}, [query]);
+	return isNarrow;
+}
+
+/** The part of the rows that is in the document; further pages are asked for near its end. */
+function useRows<Row>({ rows, hasMore, more }: Paged<Row>, view: View): View {
 	// Fewer rows than the window was made for (a filter): the last ones, until the box has scrolled up by itself.
 	const last = Math.min(rows.length, view.last);
 	const first = Math.min(view.first, Math.max(0, last - (view.last - view.first)));
 	useEffect(() => {
 		if (hasMore && last >= rows.length - 2 * SPARE_ROWS) more();
 	}, [last, rows.length, hasMore, more]);
+	return { first, last };
+}
+
+function WindowedCards<Row>(p: TableOf<Row> & { card: NonNullable<TableOf<Row>["card"]> }) {
+	const { rows, hasMore } = p.of;
+	const box = useRef<HTMLElement>(null);
+	const { first, last } = useRows(p.of, useWindow(box, p.card.heightPx, true));
+	const sortable = p.columns.filter(({ canSort }) => canSort);
+	const px = (count: number) => ({ height: `${count * p.card.heightPx}px` });
+	return (
+		<section ref={box} aria-label={p.label}>
+			{sortable.length === 0 || p.onSort === undefined ? null : (
+				<label class="sort-by">
+					Sort by
+					<select
+						value={p.sort?.key}
+						onChange={({ currentTarget: { value: key } }) =>
+							p.onSort?.({ key, descending: p.descendingFirst?.(key) ?? false })
+						}
+					>
+						{sortable.map(({ key, title }) => (
+							<option key={key} value={key}>
+								{title}
+							</option>
+						))}
+					</select>
+				</label>
+			)}
+			{first === 0 ? null : <div style={px(first)} />}
+			<ul class="cards">
+				{rows.slice(first, last).map((row, i) => (
+					<li key={p.rowKey(row)} style={px(1)} aria-posinset={first + i + 1} aria-setsize={hasMore ? -1 : rows.length}>
+						<div class="card">{p.card.of(row)}</div>
+					</li>
+				))}
+			</ul>
+			{rows.length === last ? null : <div style={px(rows.length - last)} />}
+		</section>
+	);
+}
+
+function WindowedTable<Row>(p: TableOf<Row>) {
+	const { rows, hasMore } = p.of;
+	const box = useRef<HTMLElement>(null);
+	const { first, last } = useRows(p.of, useWindow(box, ROW_PX, false));
 	const spacer = (count: number) =>
 		count === 0 ? null : (
 			// biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus.

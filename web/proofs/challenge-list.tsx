@@ -1,7 +1,7 @@
 // Challenges as they run and are checked: roots as they arrive, then each opened place, right or wrong. The same list for a probe that runs at the
 // validator and for a file that is verified here. Shows what it is told and judges nothing.
 import { memo } from "preact/compat";
-import { formatRate } from "../../src/protocol/format-number.ts";
+import { formatRate, rateUnit } from "../../src/protocol/format-number.ts";
 import { formatCount } from "../parts/format.ts";
 import type { LiveChallenge } from "./probe-events.ts";
 
@@ -54,7 +54,7 @@ const ChallengeRow = memo(function ChallengeRow(p: {
 }) {
 	const { one, wrong } = p;
 	const { challenge, done, of, openings, checked } = one;
-	const unit = { stream: "B/s", copy: "B/s", chase: "hops/s" }[one.what as string] ?? "op/s";
+	const unit = { stream: "B/s", copy: "B/s", chase: "hops/s" }[one.what as string] ?? rateUnit(one.precision);
 	const state =
 		wrong >= 0
 			? "wrong"

@@ -97,13 +97,13 @@ function memoryLine(kind: string, claimed: number, proven: number | undefined): 
 }
 
 function speedLine(figure: string, value: number, unit: string, sheet: number | undefined): ClaimLine {
-	const line = { what: figureTitle(figure), proven: formatFigure(value, unit) };
+	const line = { what: figureTitle(figure), proven: formatFigure(value, unit, figure) };
 	if (sheet === undefined) return { ...line, claimed: "–", mark: "none", note: "" };
 	const family = figure.split(".")[0] as keyof typeof LEAST_SPEED_SHARE;
 	const share = value / sheet;
 	return {
 		...line,
-		claimed: `${formatFigure(sheet, unit)} (data sheet)`,
+		claimed: `${formatFigure(sheet, unit, figure)} (data sheet)`,
 		mark: share >= (LEAST_SPEED_SHARE[family] ?? 0) ? "agrees" : "differs",
 		note: `${(100 * share).toFixed(0)} % of the data sheet`,
 	};

@@ -27,7 +27,7 @@ export function DeviceFigures(p: {
 					<li key={figure.name}>
 						<span class="dim">{figureTitle(figure.name)}</span>
 						<span class="num" data-figure={figure.name}>
-							{formatFigure(figure.value, figure.unit)}
+							{formatFigure(figure.value, figure.unit, figure.name)}
 						</span>
 					</li>
 				))}

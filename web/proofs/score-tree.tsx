@@ -45,7 +45,7 @@ function Term({ term, depth }: { term: ScoreTerm; depth: number }) {
 		<span class="term-line">
 			<span>{term.name}</span>
 			<span class="dim">{terms.length === 0 ? sources.map(sourceName).join(", ") : ruleWords(term.rule)}</span>
-			<span class="num">{formatTerm(term.value, term.unit)}</span>
+			<span class="num">{formatTerm(term)}</span>
 		</span>
 	);
 	if (terms.length === 0 || depth >= DEEPEST) return <li>{line}</li>;
@@ -64,7 +64,8 @@ function Term({ term, depth }: { term: ScoreTerm; depth: number }) {
 }
 
 /** Millionths are shares and scores here, some above 1: as the number that they are. */
-const formatTerm = (value: number, unit: string) => (unit === "ppm" ? formatScore(value) : formatFigure(value, unit));
+const formatTerm = ({ value, unit, name }: ScoreTerm) =>
+	unit === "ppm" ? formatScore(value) : formatFigure(value, unit, name);
 
 function sourceName(source: string): string {
 	if (/^[0-9a-f]{64}$/.test(source)) return `evidence ${shortId(source)}`;

@@ -1,6 +1,6 @@
 // The speed of a sustained run over time, from the evidence itself: loaded only when the page has such a figure and is asked.
 
-import { formatRate } from "../../src/protocol/format-number.ts";
+import { formatRate, rateUnit } from "../../src/protocol/format-number.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import { sustainedRuns } from "../../src/verify/hardware/throughput-curve.ts";
 import { LineChart } from "../parts/line-chart.tsx";
@@ -31,10 +31,10 @@ export default function SustainedView({ sha256 }: { sha256: string }) {
 									points={curve.map(({ endUs, opsPerS }) => ({
 										x: endUs / 1e6,
 										y: opsPerS,
-										title: `${formatRate(opsPerS, "op/s")} at ${(endUs / 1e6).toFixed(0)} s`,
+										title: `${formatRate(opsPerS, rateUnit(spec.precision))} at ${(endUs / 1e6).toFixed(0)} s`,
 									}))}
 									xFormat={(x) => `${x.toFixed(0)} s`}
-									yFormat={(y) => formatRate(y, "op/s")}
+									yFormat={(y) => formatRate(y, rateUnit(spec.precision))}
 								/>
 							</div>
 						))}

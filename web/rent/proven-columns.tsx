@@ -1,9 +1,10 @@
 // Columns and order that providers and offers share: the same figures under the same titles, sorted by the server, kept in the address.
 import type { Attested } from "../../src/api/types.ts";
 import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
-import { formatMoney, shortId } from "../parts/format.ts";
+import { formatMoney, gpuPriceMicros, shortId } from "../parts/format.ts";
 import { type Column, column, type Sort } from "../parts/windowed-table.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
+import { cardsOf } from "../proofs/probe-feed.tsx";
 import { type Place, replaceQuery } from "../shell/router.ts";
 
 export interface ProvenRow {
@@ -19,11 +20,11 @@ export interface ProvenRow {
 }
 
 /** What the API sorts by: offers, and providers also by their last probe. */
-export const OFFER_SORTS = ["score", "price", "memory", "fp16", "bandwidth", "uptime", "name"] as const;
+export const OFFER_SORTS = ["score", "gpuPrice", "price", "memory", "fp16", "bandwidth", "uptime", "name"] as const;
 export const PROVIDER_SORTS = [...OFFER_SORTS, "lastProbe"] as const;
 
 /** Of prices the lowest and of names the first is wanted first; of all else the most. */
-const descendingFirst = (key: string) => !["price", "name"].includes(key);
+const descendingFirst = (key: string) => !["gpuPrice", "price", "name"].includes(key);
 
 export function sortOf<Key extends string>(
 	query: URLSearchParams,
@@ -53,28 +54,30 @@ const bytes = (value: number | null) => (value === null ? "–" : formatBytes(va
 const rate = (value: number | null, unit: string) => (value === null ? "–" : formatRate(value, unit));
 
 /** Cards by what they proved to be; without one, what the last valid proof leaves to say. */
-export function provenCards({
-	model,
-	gpuCount,
-	lastValidAtMs,
-}: Pick<ProvenRow, "model" | "gpuCount" | "lastValidAtMs">): string {
-	if (model !== null) return `${gpuCount} × ${model}`;
-	return lastValidAtMs === null ? "nothing" : gpuCount > 0 ? `${gpuCount} × unknown` : "no GPU";
+export function provenCards(row: Pick<ProvenRow, "model" | "gpuCount" | "lastValidAtMs">): string {
+	return cardsOf(row) ?? (row.lastValidAtMs === null ? "nothing yet" : "no GPU");
 }
 
 const sortable = { isNumber: true, canSort: true };
 const minor = { ...sortable, isMinor: true };
 const COLUMNS = {
-	proven: column("proven", "Proven", 8.5, (row) => <span class={row.model ? "" : "dim"}>{provenCards(row)}</span>, {
-		narrowRem: 7,
-	}),
-	attested: column("attested", "Attested", 9, (row) => <AttestedBadge of={row.attestation} />, { isMinor: true }),
-	fp16: column("fp16", "fp16", 5, (row) => rate(row.fp16OpsPerS, "op/s"), sortable),
-	memory: column("memory", "Memory", 4.6, (row) => bytes(row.memoryBytes), sortable),
-	bandwidth: column("bandwidth", "Bandwidth", 5.2, (row) => rate(row.memoryBytesPerS, "B/s"), minor),
-	uptime: column("uptime", "Uptime", 4, (row) => formatPercent(row.uptimePpm / 1e6), minor),
-	price: column("price", "Price/h", 5.6, (row) => formatMoney(row.pricePerHourMicros), sortable),
+	proven: column("proven", "GPUs", 10, (row) => (
+		<strong class={row.gpuCount > 0 ? "cards-name" : "cards-name dim"} title={row.model ?? ""}>
+			{provenCards(row)}
+		</strong>
+	)),
+	attested: column("attested", "Attested", 7, (row) => <AttestedBadge of={row.attestation} />, { isMinor: true }),
+	fp16: column("fp16", "fp16", 6, (row) => rate(row.fp16OpsPerS, "FLOPS"), sortable),
+	memory: column("memory", "Memory", 4.4, (row) => bytes(row.memoryBytes), sortable),
+	bandwidth: column("bandwidth", "Bandwidth", 5, (row) => rate(row.memoryBytesPerS, "B/s"), minor),
+	uptime: column("uptime", "Uptime", 3.6, (row) => formatPercent(row.uptimePpm / 1e6), minor),
+	gpuPrice: column("gpuPrice", "Per GPU-hour", 6.8, (row) => formatMoney(gpuPriceMicros(row)), sortable),
+	price: column("price", "Host, per hour", 7, (row) => formatMoney(row.pricePerHourMicros), minor),
 } satisfies Readonly<Record<string, Column<ProvenRow>>>;
+
+/** A column for it is worth its room only then. */
+export const anyAttested = (rows: readonly ProvenRow[]): boolean =>
+	rows.some(({ attestation }) => attestation !== null && attestation.shown !== "none");
 
 /** One of the shared columns, for a table of this kind of rows. */
 export function provenColumn<Row extends ProvenRow>(
@@ -88,7 +91,7 @@ export function provenColumn<Row extends ProvenRow>(
 export const nameColumn = <Row extends { readonly name: string }>(widthRem: number, idOf: (row: Row) => string) =>
 	column<Row>(
 		"name",
-		"Name",
+		"Host",
 		widthRem,
 		(row) => (
 			<a href={`/providers/${idOf(row)}`} class="name" title={idOf(row)}>

@@ -36,16 +36,12 @@ export function loadCustomer(): Customer | null {
 	return { kind: "key", key: signer.key, client: clientBy({ signer }) };
 }
 
-/** A key that is there already is kept: rentals belong to it. */
-export function makeKey(): void {
-	if (
-		hexToBytes(
-			read(() => localStorage, KEY),
-			32,
-		) !== null
-	)
-		return;
-	localStorage.setItem(KEY, bytesToHex(crypto.getRandomValues(new Uint8Array(32))));
+/** For who has neither: a key of this browser's own. It must be kept before anything is rented with it, or nobody could release that. */
+export function makeCustomer(): Customer {
+	const seed = crypto.getRandomValues(new Uint8Array(32));
+	localStorage.setItem(KEY, bytesToHex(seed));
+	const signer = createSigner(seed);
+	return { kind: "key", key: signer.key, client: clientBy({ signer }) };
 }
 
 export function keepToken(token: string): void {

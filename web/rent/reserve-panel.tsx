@@ -2,65 +2,58 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
-import { formatMoney, shortId } from "../parts/format.ts";
+import { formatGpuPrice, formatMoney, shortId } from "../parts/format.ts";
 import { Fact, Failed, Id, Panel, Shown } from "../parts/small.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
 import { api, type Trouble, troubleOf, useLoaded } from "../shell/api.ts";
 import { provenCards } from "./proven-columns.tsx";
-import { type Customer, forgetToken, keepToken, makeKey } from "./rental-key.ts";
+import { type Customer, forgetToken, keepToken, makeCustomer } from "./rental-key.ts";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-export function CustomerPanel({ customer, onChange }: { customer: Customer | null; onChange: () => void }) {
-	const [token, setToken] = useState("");
-	if (customer !== null)
+/** Who the visitor is to this validator; nothing before the first rental. */
+export function CustomerLine({ customer, onChange }: { customer: Customer; onChange: () => void }) {
+	if (customer.kind === "key")
 		return (
 			<p class="bar">
-				{customer.kind === "key" ? (
-					<>
-						You are <Id id={customer.key} /> <span class="dim">(a key kept in this browser)</span>
-					</>
-				) : (
-					<>
-						You use an API token <span class="dim">(for this tab only)</span>
-						<button
-							type="button"
-							class="small"
-							onClick={() => {
-								forgetToken();
-								onChange();
-							}}
-						>
-							Forget it
-						</button>
-					</>
-				)}
+				<span>
+					You are <Id id={customer.key} /> <span class="dim">(a key kept in this browser)</span>
+				</span>
 			</p>
 		);
 	return (
-		<Panel title="Sign in">
-			<form
-				class="row"
-				onSubmit={(event) => {
-					event.preventDefault();
-					if (token.trim() === "") return;
-					keepToken(token.trim());
+		<p class="bar">
+			<span>
+				You use an API token <span class="dim">(for this tab only)</span>
+			</span>
+			<button
+				type="button"
+				class="small"
+				onClick={() => {
+					forgetToken();
 					onChange();
 				}}
 			>
-				<button
-					type="button"
-					class="primary"
-					onClick={() => {
-						makeKey();
-						onChange();
-					}}
-				>
-					Create a browser key
-				</button>
+				Forget it
+			</button>
+		</p>
+	);
+}
+
+/** Instead of the key that this browser makes at the end. */
+function TokenField({ onChange }: { onChange: () => void }) {
+	const [token, setToken] = useState("");
+	const take = () => {
+		keepToken(token.trim());
+		onChange();
+	};
+	return (
+		<details>
+			<summary>Use an API token instead</summary>
+			<div class="row">
 				<label>
-					or use an API token
+					API token
 					<input
 						type="password"
 						autoComplete="off"
@@ -68,17 +61,44 @@ export function CustomerPanel({ customer, onChange }: { customer: Customer | nul
 						onInput={(event) => setToken(event.currentTarget.value)}
 					/>
 				</label>
-				<button type="submit" disabled={token.trim() === ""}>
+				<button type="button" disabled={token.trim() === ""} onClick={take}>
 					Use token
 				</button>
-			</form>
+			</div>
+		</details>
+	);
+}
+
+/** For pages that have something to show to customers alone. */
+export function CustomerPanel({ customer, onChange }: { customer: Customer | null; onChange: () => void }) {
+	const [trouble, setTrouble] = useState<Trouble | null>(null);
+	if (customer !== null) return <CustomerLine customer={customer} onChange={onChange} />;
+	const create = () => {
+		try {
+			makeCustomer();
+			onChange();
+		} catch (error) {
+			setTrouble(troubleOf(error));
+		}
+	};
+	return (
+		<Panel title="Sign in">
+			<div class="bar">
+				<button type="button" class="primary" onClick={create}>
+					Create a browser key
+				</button>
+				<TokenField onChange={onChange} />
+			</div>
+			{trouble === null ? null : <Failed trouble={trouble} />}
 		</Panel>
 	);
 }
 
 export function ReservePanel(p: {
 	providerId: string;
+	/** Null: a key is made when the visitor reserves, not before. */
 	customer: Customer | null;
+	onCustomer: () => void;
 	onReserved: () => void;
 	onCancel: () => void;
 }) {
@@ -93,15 +113,20 @@ export function ReservePanel(p: {
 	// Whoever pressed "Rent" in the list goes on here, by keyboard too.
 	useEffect(() => first.current?.focus(), [isThere]);
 	const durationMs = Math.round(Number(hours) * HOUR_MS);
-	const reserve = (price: number) => {
-		if (customer === null) return;
+	const reserve = async (price: number) => {
 		setBusy(true);
 		setTrouble(null);
 		const key = publicKey.trim().split(/\s+/).slice(0, 2).join(" ");
-		customer.client
-			.rent({ body: { providerId, publicKey: key, durationMs, maxPriceMicros: price } })
-			.then(p.onReserved, (error) => setTrouble(troubleOf(error)))
-			.finally(() => setBusy(false));
+		try {
+			const { client } = customer ?? makeCustomer();
+			await client.rent({ body: { providerId, publicKey: key, durationMs, maxPriceMicros: price } });
+			p.onCustomer();
+			p.onReserved();
+		} catch (error) {
+			setTrouble(troubleOf(error));
+		} finally {
+			setBusy(false);
+		}
 	};
 	return (
 		<Panel title="Reserve">
@@ -112,7 +137,7 @@ export function ReservePanel(p: {
 						aria-label="Reserve"
 						onSubmit={(event) => {
 							event.preventDefault();
-							reserve(offer.pricePerHourMicros);
+							void reserve(offer.pricePerHourMicros);
 						}}
 					>
 						<OfferFacts offer={offer} />
@@ -141,7 +166,7 @@ export function ReservePanel(p: {
 							<button
 								type="submit"
 								class="primary"
-								disabled={customer === null || busy || publicKey.trim() === "" || !(durationMs >= MINUTE_MS)}
+								disabled={busy || publicKey.trim() === "" || !(durationMs >= MINUTE_MS)}
 							>
 								{busy
 									? "Reserving …"
@@ -150,12 +175,14 @@ export function ReservePanel(p: {
 							<button type="button" onClick={p.onCancel}>
 								Cancel
 							</button>
-							<span class="dim">
-								{customer === null
-									? "Create a key or enter a token first."
-									: "You are charged for the time you use, with a minimum of one minute."}
-							</span>
 						</div>
+						<p class="dim">
+							You pay for the time you use, one minute at least.
+							{customer === null
+								? " No account is needed: reserving makes a key that stays in this browser and signs for you."
+								: ""}
+						</p>
+						{customer === null ? <TokenField onChange={p.onCustomer} /> : null}
 					</form>
 				)}
 			</Shown>
@@ -173,7 +200,10 @@ function OfferFacts({ offer }: { offer: Provider }) {
 			<Fact name="Proven">
 				{provenCards(offer)} <AttestedBadge of={offer.attestation} />
 			</Fact>
-			<Fact name="Price an hour">{formatMoney(offer.pricePerHourMicros)}</Fact>
+			<Fact name="Price">
+				{formatGpuPrice(offer)}
+				{offer.gpuCount > 1 ? `, ${formatMoney(offer.pricePerHourMicros)} for all ${offer.gpuCount}` : ""}
+			</Fact>
 			<Fact name="Uptime">{formatPercent(offer.uptimePpm / 1e6)}</Fact>
 		</dl>
 	);

@@ -82,6 +82,38 @@ function ThemeButton() {
 	);
 }
 
+/** All pages in one row; where that is too narrow, behind a button. */
+function Navigation({ pages, first }: { pages: Pages; first: string }) {
+	const [isOpen, setOpen] = useState(false);
+	return (
+		<>
+			<button
+				type="button"
+				class="menu small"
+				aria-expanded={isOpen}
+				aria-controls="pages"
+				onClick={() => setOpen(!isOpen)}
+			>
+				Menu
+			</button>
+			<nav id="pages" aria-label="Pages" class={isOpen ? "is-open" : ""}>
+				{Object.entries(pages)
+					.filter(([, { inNav }]) => inNav)
+					.map(([name, { title }]) => (
+						<a
+							key={name}
+							href={`/${name}`}
+							aria-current={name === first ? "page" : undefined}
+							onClick={() => setOpen(false)}
+						>
+							{title}
+						</a>
+					))}
+			</nav>
+		</>
+	);
+}
+
 export function Shell({ pages }: { pages: Pages }) {
 	const place = usePlace();
 	const [first = ""] = place.parts;
@@ -112,15 +144,7 @@ export function Shell({ pages }: { pages: Pages }) {
 				<a class="brand" href="/" aria-label="assay, overview">
 					<img src="/icon.svg" alt="" width="24" height="24" /> assay
 				</a>
-				<nav aria-label="Pages">
-					{Object.entries(pages)
-						.filter(([, { inNav }]) => inNav)
-						.map(([name, { title }]) => (
-							<a key={name} href={`/${name}`} aria-current={name === first ? "page" : undefined}>
-								{title}
-							</a>
-						))}
-				</nav>
+				<Navigation pages={pages} first={first} />
 				<div class="top-end">
 					<LiveMark />
 					<ThemeButton />
@@ -150,9 +174,9 @@ export function Shell({ pages }: { pages: Pages }) {
 				)}
 			</main>
 			<footer class="foot">
-				<span>Every figure here was proven and can be checked again.</span>
-				<a href="/v1/openapi.json">API</a>
+				<span>Every figure here was measured by a probe. Its evidence is public: check it yourself.</span>
 				<a href="/verify">Verify a file</a>
+				<a href="/v1/openapi.json">API</a>
 			</footer>
 		</>
 	);

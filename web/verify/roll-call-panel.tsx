@@ -86,7 +86,7 @@ function ValidView({ verdict, committedIn }: { verdict: ValidRollCall; committed
 				</Fact>
 				{figures.map(({ name, value, unit }) => (
 					<Fact key={name} name={`${figureTitle(name)}, at least`}>
-						<span data-figure={name}>{formatFigure(value, unit)}</span>
+						<span data-figure={name}>{formatFigure(value, unit, name)}</span>
 					</Fact>
 				))}
 			</dl>

@@ -27,7 +27,18 @@ export const network = z.object({
 		.describe(
 			"Sums over all proven GPUs, each counted as the weakest of its group, in millions: ten thousand hosts pass 2^53",
 		),
-	probes: z.object({ running: count, due: count, day: byVerdict, total: byVerdict }),
+	probes: z.object({
+		running: count,
+		due: count,
+		day: byVerdict,
+		total: byVerdict,
+		cheats: z
+			.object({ day: count, total: count })
+			.describe("Invalid with a code that no honest host can cause: an answer that contradicts its commitment or seed"),
+		hours: z
+			.array(byVerdict.extend({ atMs, cheats: count, files: count }))
+			.describe("The last 24, oldest first; the last one is not over yet"),
+	}),
 	evidence: z.object({ files: count, bytes: count }),
 });
 

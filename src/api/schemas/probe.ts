@@ -24,6 +24,9 @@ export const probeSummary = z.object({
 	evidenceBytes: count.nullable(),
 	strength: strength.nullable(),
 	attestation: attested.nullable().describe("Of a valid one; null: its host was not asked"),
+	host: z
+		.object({ name: said, model: said.nullable(), gpuCount: count, fp16OpsPerS: count.nullable() })
+		.describe("Its provider as it is now, by its last valid probe"),
 });
 
 export const probe = probeSummary.extend({

@@ -79,7 +79,7 @@ export const provenFilters = {
 	minUptimePpm: ppm.optional(),
 };
 
-export const SORTS = ["score", "price", "memory", "fp16", "bandwidth", "uptime", "name"] as const;
+export const SORTS = ["score", "price", "gpuPrice", "memory", "fp16", "bandwidth", "uptime", "name"] as const;
 export const searchText = text(100).min(1).describe("Part of a name, or the beginning of an id");
 
 export const providersQuery = z.strictObject({
@@ -90,7 +90,7 @@ export const providersQuery = z.strictObject({
 	state: providerState.optional(),
 	q: searchText.optional(),
 	sort: z.enum([...SORTS, "registered", "lastProbe", "nextProbe"]).default("score"),
-	descending: z.boolean().optional().describe("Default: false for price, name and nextProbe, true for the others"),
+	descending: z.boolean().optional().describe("Default: false for prices, name and nextProbe, true for the others"),
 	...paging,
 });
 

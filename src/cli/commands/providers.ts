@@ -46,7 +46,7 @@ const options = {
 	...filterOptions,
 	sort: {
 		...filterOptions.sort,
-		help: "score, price, memory, fp16, bandwidth, uptime, name, registered, lastProbe, nextProbe",
+		help: "score, price, gpuPrice, memory, fp16, bandwidth, uptime, name, registered, lastProbe, nextProbe",
 	},
 	...group("filters", {
 		rented: flag("only rented providers"),
@@ -92,7 +92,7 @@ ASSAY_TOKEN.`,
 async function list(values: ProvidersValues, io: CliIo): Promise<number> {
 	if (values.rented && values.free) throw usageError("--rented and --free exclude each other");
 	const query = {
-		...listQuery<Sort>(values, ["price", "name", "nextProbe"]),
+		...listQuery<Sort>(values, ["price", "gpuPrice", "name", "nextProbe"]),
 		...given({
 			rented: values.rented ? true : values.free ? false : undefined,
 			connected: values.connected ? true : undefined,

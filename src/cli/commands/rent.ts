@@ -88,7 +88,7 @@ export function parseSpan(span: string | undefined): number {
 }
 
 async function search(values: RentValues, io: CliIo): Promise<number> {
-	const query = listQuery<"price" | "score">(values, ["price", "name"]);
+	const query = listQuery<"price" | "score">(values, ["price", "gpuPrice", "name"]);
 	return showOrWatch(values, io, async (client) => {
 		const page = await client.listOffers({ query });
 		const none = "no matching host can be rented now";
@@ -110,7 +110,7 @@ async function start(values: RentValues, io: CliIo, provider?: string): Promise<
 			return client.rent({ body: { ...whom, ...body } });
 		}
 		// A deposit names who is paid: the cheapest is chosen here.
-		const query = id === undefined ? listQuery<"price" | "score">(values, ["price", "name"]) : { q: id };
+		const query = id === undefined ? listQuery<"price" | "score">(values, ["price", "gpuPrice", "name"]) : { q: id };
 		const { rows } = await client.listOffers({ query });
 		const offer = rows.find(({ providerId }) => id === undefined || providerId === id);
 		if (offer === undefined) throw new AssayError("OFFER_NONE", "nothing that fits can be rented now");

@@ -1,5 +1,12 @@
 // Figures and durations as the CLI prints them. Pure.
-import { formatBytes, formatLatency, formatPercent, formatRate, threeDigits } from "../../protocol/format-number.ts";
+import {
+	formatBytes,
+	formatLatency,
+	formatPercent,
+	formatRate,
+	rateUnit,
+	threeDigits,
+} from "../../protocol/format-number.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 
 export function formatDuration(us: number): string {
@@ -8,9 +15,6 @@ export function formatDuration(us: number): string {
 	if (us >= 1e3) return `${threeDigits(us / 1e3)} ms`;
 	return `${us} µs`;
 }
-
-/** The trade counts operations on integers in OPS and on floats in FLOPS; evidence has op/s for both. */
-export const rateUnit = (precision: string): "OPS" | "FLOPS" => (/int\d/i.test(precision) ? "OPS" : "FLOPS");
 
 export function formatFigure({ name, value, unit }: Pick<Figure, "name" | "value" | "unit">): string {
 	if (unit === "B") return formatBytes(value);

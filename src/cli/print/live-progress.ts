@@ -1,9 +1,9 @@
 // Progress of a probe on standard error: one line that is rewritten on a terminal, one line per stage elsewhere.
 // Shows what the events say; nothing here is evidence.
-import { formatBytes, formatRate } from "../../protocol/format-number.ts";
+import { formatBytes, formatRate, rateUnit } from "../../protocol/format-number.ts";
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
 import type { ProbeEvent } from "../../validator/probe/probe-event.ts";
-import { formatDuration, rateUnit } from "./format.ts";
+import { formatDuration } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { createStatusLine } from "./status-line.ts";
 import { plural } from "./table.ts";

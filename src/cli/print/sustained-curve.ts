@@ -1,10 +1,10 @@
 // The speed of a sustained run over time, as one line a device: lowest and highest second, and a curve;
 // beneath it what the device said of itself meanwhile (clock, power, temperature), which is a claim, while
 // the curve is proven. Pure.
-import { formatRate } from "../../protocol/format-number.ts";
+import { formatRate, rateUnit } from "../../protocol/format-number.ts";
 import type { DeviceClaim, Evidence, Figure, Reading } from "../../protocol/probe/evidence.ts";
 import { type CurvePoint, sustainedRuns } from "../../verify/hardware/throughput-curve.ts";
-import { formatDuration, rateUnit } from "./format.ts";
+import { formatDuration } from "./format.ts";
 import { sparkline } from "./sparkline.ts";
 
 /**

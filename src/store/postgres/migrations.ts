@@ -18,6 +18,7 @@ import { jobAnswers } from "./migrations/012-job-answers.ts";
 import { jobTakers } from "./migrations/013-job-takers.ts";
 import { deviceKeys } from "./migrations/014-device-keys.ts";
 import { drawLists } from "./migrations/015-draw-lists.ts";
+import { cheats } from "./migrations/016-cheats.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 13, name: "job-takers", sql: jobTakers },
 	{ number: 14, name: "device-keys", sql: deviceKeys },
 	{ number: 15, name: "draw-lists", sql: drawLists },
+	{ number: 16, name: "cheats", sql: cheats },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

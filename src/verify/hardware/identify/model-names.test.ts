@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { profilesMeant } from "./model-names.ts";
 import { PROFILES } from "./profiles.ts";
+import { shortName } from "./short-name.ts";
 
 const ids = (typed: string) => profilesMeant(typed).map(({ id }) => id);
 
@@ -33,4 +34,13 @@ test("no number is cut, no word is begun in its middle, nothing means nothing", 
 test("every card is found by its id and by each of its names", () => {
 	for (const profile of PROFILES)
 		for (const name of [profile.id, ...profile.names]) assert.ok(profilesMeant(name).includes(profile), name);
+});
+
+test("a short name is no longer than the card's, one for each card, and finds it", () => {
+	assert.deepEqual(
+		["H100 80GB HBM3", "H200", "GeForce RTX 4090", "RTX 6000 Ada Generation", "<b>", "A100-SXM4-80GB"].map(shortName),
+		["H100 SXM", "H200", "RTX 4090", "RTX 6000 Ada", "<b>", "A100 SXM 80GB"],
+	);
+	for (const { id } of PROFILES) assert.ok(ids(shortName(id)).includes(id), id);
+	assert.equal(new Set(PROFILES.map(({ id }) => shortName(id))).size, PROFILES.length);
 });

@@ -2,20 +2,8 @@
 // Only for people's words. What a driver reports is compared whole (normalName), because there a longer name is another device.
 import type { Profile } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";
+import { ALSO_CALLED } from "./short-name.ts";
 
-/** What people call a card whose driver says something else. */
-const ALSO_CALLED: Readonly<Record<string, readonly string[]>> = {
-	"H100 80GB HBM3": ["H100 SXM", "H100 SXM5"],
-	H800: ["H800 SXM", "H800 SXM5"],
-	H200: ["H200 SXM", "H200 SXM5"],
-	B200: ["B200 SXM", "B200 SXM6"],
-	"B300 SXM6 AC": ["B300", "B300 SXM"],
-	"A100-PCIE-40GB": ["A100 PCIe 40GB", "A100 40GB PCIe"],
-	"A100-SXM4-40GB": ["A100 SXM 40GB", "A100 40GB SXM"],
-	"A100 80GB PCIe": ["A100 PCIe 80GB"],
-	"A100-SXM4-80GB": ["A100 SXM 80GB", "A100 80GB SXM"],
-	"RTX 6000 Ada Generation": ["6000 Ada"],
-};
 /** Words that no two cards differ by. */
 const EMPTY_WORDS = new Set(["nvidia", "geforce", "tesla", "quadro", "gpu"]);
 
