@@ -72,7 +72,7 @@ const FAILURES = [
 ] as const;
 const PLACES = ["fra", "ams", "osl", "iad", "sjc"];
 
-interface SampleNetwork {
+export interface SampleNetwork {
 	readonly provider: string;
 	/** Of it, verified and counted. */
 	readonly probe: string;
