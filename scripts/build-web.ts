@@ -57,6 +57,8 @@ export async function buildWeb(): Promise<WebBuild> {
 	const [early] = await one("web/early.ts", { format: "iife" });
 	const [worker] = await one("web/verify/verifier-worker.ts");
 	const [rollCall] = await one("web/verify/roll-call-worker.ts");
+	const [job] = await one("web/jobs/work/job-worker.ts");
+	const samples = sampleFiles();
 	// By itself: hashes and curves that it shared with the pages would be in the first view.
 	const [audit] = await one("web/chain/chain-audit.ts");
 	const [main, result] = await one("web/main.tsx", {
@@ -64,7 +66,9 @@ export async function buildWeb(): Promise<WebBuild> {
 		define: {
 			VERIFIER_WORKER: JSON.stringify(`/${worker}`),
 			ROLL_CALL_WORKER: JSON.stringify(`/${rollCall}`),
+			JOB_WORKER: JSON.stringify(`/${job}`),
 			CHAIN_AUDIT: JSON.stringify(`/${audit}`),
+			SAMPLE_FILES: JSON.stringify(samples),
 		},
 		external: [`/${audit}`],
 	});
@@ -93,8 +97,19 @@ export async function buildWeb(): Promise<WebBuild> {
 		entryNames: "[name]",
 		define: { KEPT_FILES: JSON.stringify(kept), KEPT_VERSION: JSON.stringify(version.digest("hex").slice(0, 16)) },
 	});
+	// After it: a visitor without a network needs no samples.
+	for (const name of samples) files.set(sampleName(name), readFileSync(join(root, "samples", name)));
 	return { files, firstView: ["index.html", early, main, "icon.svg", ...style, ...parts] };
 }
+
+const SAMPLES = /^([\w-]+\.json|[\w-]+\.txt|(scenes|tiny-bert|tiny-llama)\/[\w.-]+)$/;
+
+/** Of samples/: the job files that the dashboard offers, and what they name. */
+const sampleFiles = (): string[] =>
+	readdirSync(join(root, "samples"), { recursive: true, encoding: "utf8" })
+		.filter((name) => SAMPLES.test(name) && name !== "claims.json" && statSync(join(root, "samples", name)).isFile())
+		.sort();
+const sampleName = (name: string): string => `sample--${name.replaceAll("/", "--")}`;
 
 /** Small files gain nothing; a compressed form that is not smaller is left out. */
 const LEAST_COMPRESSED_BYTES = 512;
@@ -116,9 +131,11 @@ const SOURCES = [
 	"web",
 	"src/api",
 	"src/protocol",
+	"src/work",
 	"src/verify",
 	"src/work",
 	"src/market",
+	"samples",
 	"scripts/build-web.ts",
 	"package-lock.json",
 ];
@@ -143,7 +160,7 @@ export async function ensureBuilt(out = join(root, "build/web"), isForced = fals
 	let firstBytes = 0;
 	// index.html last: its time says when all of it was there.
 	for (const [name, bytes] of [...files].sort(([a]) => (a === "index.html" ? 1 : -1))) {
-		const { br, gz } = compress(bytes);
+		const { br, gz } = name.startsWith("sample--") ? { gz: gzipSync(bytes) } : compress(bytes);
 		if (br) writeFileSync(join(aside, `${name}.br`), br);
 		if (gz) writeFileSync(join(aside, `${name}.gz`), gz);
 		writeFileSync(join(aside, name), bytes);

@@ -46,7 +46,13 @@ const PLATFORM = [
 const floors: Readonly<Record<string, Room>> = {
 	// The dashboard: pure floors, the typed client and what signs reports; nothing that a browser does not have.
 	web: {
-		rooms: [...PURE, "src/api/create-client.ts", "src/api/types.ts", "src/api/report-hash.ts"],
+		rooms: [
+			...PURE,
+			"src/api/create-client.ts",
+			"src/api/types.ts",
+			"src/api/report-hash.ts",
+			"src/api/blob-pieces.ts",
+		],
 		node: false,
 		packages: ["preact", "zod"],
 	},

@@ -2,7 +2,7 @@
 // the client in a browser. The audience (the validator's key) is signed too: else one validator could replay
 // at another what it was asked itself.
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
-import { leafHash, merkleRoot } from "../protocol/hash/merkle.ts";
+import { pieceRootOf } from "../protocol/hash/blob-tree.ts";
 import { sha256Of, tagged } from "../protocol/hash/tagged-hash.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 
@@ -38,16 +38,7 @@ export function requestHash(parts: SignedParts): Uint8Array {
 }
 
 /** By the portable hash; whoever has the root from a quicker one spells it the same. */
-export function blobNameOf(body: Uint8Array): string {
-	const leaves = Array.from({ length: Math.max(1, Math.ceil(body.length / LEAF_BYTES)) }, (_, i) => {
-		const leaf = new Uint8Array(LEAF_BYTES);
-		leaf.set(body.subarray(LEAF_BYTES * i, LEAF_BYTES * (i + 1)));
-		return leafHash(leaf);
-	});
-	return `${bytesToHex(merkleRoot(leaves))}-${body.length}`;
-}
-
-const LEAF_BYTES = 1024;
+export const blobNameOf = (body: Uint8Array): string => `${bytesToHex(pieceRootOf(body))}-${body.length}`;
 
 export function signRequest(parts: SignedParts, signer: Signer): Record<string, string> {
 	return {

@@ -4,8 +4,9 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 
+export { PIECE_BYTES, pieceBytes, pieceCount } from "../protocol/hash/blob-tree.ts";
+
 const LEAF_BYTES = 1024;
-export const PIECE_BYTES = 1 << 20;
 /** Leaves or nodes hashed at a stretch: two milliseconds or so. */
 const SLICE = 256;
 const HASH_BYTES = 32;
@@ -19,10 +20,6 @@ function tagged(tag: string, bytes: number): Buffer {
 }
 const LEAF = tagged("assay/leaf/1", LEAF_BYTES);
 const NODE = tagged("assay/node/1", 2 * HASH_BYTES);
-
-export const pieceCount = (size: number): number => Math.max(1, Math.ceil(size / PIECE_BYTES));
-/** Of piece `at` of a blob of so many bytes. */
-export const pieceBytes = (size: number, at: number): number => Math.min(PIECE_BYTES, size - at * PIECE_BYTES);
 
 /** Puts hash `at` into `level`. */
 function put(level: Buffer, at: number, hashed: Buffer): void {

@@ -686,7 +686,7 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	listJobHosts: { query: { limit: 1 } },
 	quoteJob: { body: { spec: toySpec, mostMicros: null, account: null, salt: EVIDENCE } },
 	submitJob: { body: { spec: toySpec, offer: toyOffer } },
-	listJobs: { query: { open: true } },
+	listJobs: { query: { open: true, kind: "train", q: "gpt" } },
 	getJob: byJob,
 	watchJob: byJob,
 	getJobResult: byJob,

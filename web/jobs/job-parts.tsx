@@ -1,8 +1,10 @@
 // The parts of a job and the draws behind them, as tables: who has what, what was run again, and everything with which a stranger draws again.
-import type { Job, JobDraws } from "../../src/api/types.ts";
+import type { Job, JobDraws, JobHostView } from "../../src/api/types.ts";
+import { formatBytes, formatRate } from "../../src/protocol/format-number.ts";
 import { formatCount } from "../parts/format.ts";
 import { Badge, Empty, Id, Panel, Table, Time, type Tone } from "../parts/small.tsx";
 import { AttestedOf } from "../proofs/attested.tsx";
+import type { LiveJob } from "./job-events.ts";
 
 type Part = Job["record"]["parts"][number];
 
@@ -26,47 +28,80 @@ function checks({ audits }: Pick<Part, "audits">): string {
 	return `${agreed} of ${audits.length} agree${differ > 0 ? `, ${differ} differ` : ""}`;
 }
 
-export function PartsPanel({ parts }: { parts: readonly Part[] }) {
-	const head = ["Part", "State", "Provider", ["Segments", "num"], "Run again", "Claim", "Until"] as const;
+/** What its host proved, where it takes jobs now. */
+function Proven({ host }: { host: JobHostView | undefined }) {
+	if (host === undefined) return null;
 	return (
-		<Panel title="Parts" aside="each has its own claim, bond and payment">
-			<Table label="Parts of the job" head={head}>
+		<span class="dim small-text" title="Proven by probes, not what the host says">
+			{formatRate(host.int8OpsPerS, "op/s")} int8, {formatBytes(host.memoryBytes)}
+		</span>
+	);
+}
+
+const isEnded = ({ state }: Pick<Part, "state">): boolean => state === "paid" || state === "refunded";
+
+interface PartsProps {
+	parts: readonly Part[];
+	live: LiveJob;
+	hosts: readonly JobHostView[];
+	/** Segments from one kept state to the next. */
+	perWindow: number;
+}
+
+export function PartsPanel({ parts, live, hosts, perWindow }: PartsProps) {
+	const known = new Map(hosts.map((host) => [host.provider, host]));
+	const head = [
+		"Part",
+		"State",
+		"Provider",
+		["Segments", "num"],
+		["Kept states", "num"],
+		"Run again",
+		"Claim",
+		"Until",
+	];
+	return (
+		<Panel
+			title="Parts"
+			aside={`each has its own claim, bond and payment; a state is kept every ${formatCount(perWindow)} segments`}
+		>
+			<Table label="Parts of the job" head={head as PartsHead}>
 				<tbody>
-					{parts.map((one) => (
-						<tr key={one.part} data-part={one.part} data-state={one.state}>
-							<td>
-								{one.part + 1}
-								{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
-							</td>
-							<td>
-								<PartBadge {...one} />
-							</td>
-							<td>
-								{one.provider === null ? (
-									"–"
-								) : (
-									<>
-										<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />
-									</>
-								)}
-							</td>
-							<td class="num">{formatCount(one.done)}</td>
-							<td>{checks(one)}</td>
-							<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>
-							<td>
-								{one.untilMs === 0 || one.state === "paid" || one.state === "refunded" ? (
-									"–"
-								) : (
-									<Time atMs={one.untilMs} />
-								)}
-							</td>
-						</tr>
-					))}
+					{parts.map((one) => {
+						const done = Math.max(one.done, live.done.get(one.part) ?? 0);
+						return (
+							<tr key={one.part} data-part={one.part} data-state={one.state}>
+								<td>
+									{one.part + 1}
+									{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+								</td>
+								<td>
+									<PartBadge {...one} />
+								</td>
+								<td>
+									{one.provider === null ? (
+										"–"
+									) : (
+										<>
+											<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />{" "}
+											<Proven host={known.get(one.provider)} />
+										</>
+									)}
+								</td>
+								<td class="num">{formatCount(done)}</td>
+								<td class="num">{formatCount(Math.floor(done / perWindow))}</td>
+								<td>{checks(one)}</td>
+								<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>
+								<td>{one.untilMs === 0 || isEnded(one) ? "–" : <Time atMs={one.untilMs} />}</td>
+							</tr>
+						);
+					})}
 				</tbody>
 			</Table>
 		</Panel>
 	);
 }
+type PartsHead = readonly (string | readonly [string, string])[];
 
 const ROLES = ["provider", "auditor", "segments"];
 

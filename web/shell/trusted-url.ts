@@ -1,7 +1,8 @@
-// The page's policy lets no string become code: what a worker is loaded from must be one of our own three files. Where a browser does not know trusted
+// The page's policy lets no string become code: what a worker is loaded from must be one of our own files. Where a browser does not know trusted
 // types the policy's `worker-src 'self'` stands alone.
 declare const VERIFIER_WORKER: string;
 declare const ROLL_CALL_WORKER: string;
+declare const JOB_WORKER: string;
 
 const SERVICE_WORKER = "/service-worker.js";
 
@@ -14,7 +15,8 @@ interface Factory {
 const factory = (globalThis as { readonly trustedTypes?: Factory }).trustedTypes;
 const policy = factory?.createPolicy("assay", {
 	createScriptURL(url) {
-		if (![VERIFIER_WORKER, ROLL_CALL_WORKER, SERVICE_WORKER].includes(url)) throw new TypeError("no script of ours");
+		if (![VERIFIER_WORKER, ROLL_CALL_WORKER, JOB_WORKER, SERVICE_WORKER].includes(url))
+			throw new TypeError("no script of ours");
 		return url;
 	},
 });
@@ -24,4 +26,5 @@ const trusted = (url: string): string => (policy === undefined ? url : (policy.c
 
 export const verifierWorkerUrl = () => trusted(VERIFIER_WORKER);
 export const rollCallWorkerUrl = () => trusted(ROLL_CALL_WORKER);
+export const jobWorkerUrl = () => trusted(JOB_WORKER);
 export const serviceWorkerUrl = () => trusted(SERVICE_WORKER);

@@ -2,6 +2,7 @@
 // Shapes only: whether a program is sound or a claim right is found out from the bytes.
 import * as z from "zod";
 import { atMs, chainHex, count, cursor, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
+import { searchText } from "./provider.ts";
 
 const hex32 = (what: string) =>
 	z
@@ -187,7 +188,12 @@ export const job = z.object({
 	offer: jobOffer,
 	record: z.object({ id: jobId, terms: jobTerms, parts: z.array(jobPart) }),
 });
-export const jobsQuery = z.strictObject({ open: z.boolean().optional(), ...paging });
+export const jobsQuery = z.strictObject({
+	open: z.boolean().optional(),
+	kind: text(32).min(1).optional().describe("Workload of its job file"),
+	q: searchText.optional().describe("In its title, or the beginning of its number"),
+	...paging,
+});
 export const jobEventsQuery = z.strictObject({ after: cursor.optional().describe("Like Last-Event-ID") });
 
 export const jobResult = z.object({

@@ -14,6 +14,8 @@ const WORKER_POLICY = "default-src 'none';script-src 'wasm-unsafe-eval'";
 /** That of roll calls asks the node that its reader names, wherever that is. */
 const POLICIES: readonly [name: string, policy: string][] = [
 	["verifier-worker-", WORKER_POLICY],
+	// That of jobs computes, and asks nobody.
+	["job-worker-", "default-src 'none'"],
 	["roll-call-worker-", `${WORKER_POLICY};connect-src https: http:`],
 ];
 
@@ -37,7 +39,7 @@ export function registerDashboard(app: FastifyInstance, folder: string): (path: 
 			if (policy !== undefined) reply.header("content-security-policy", policy);
 		},
 	});
-	const names = new Set(readdirSync(folder).filter((name) => /\.(css|js|svg)$/.test(name)));
+	const names = new Set(readdirSync(folder).filter((name) => /^sample--(?!.*\.(br|gz)$)|\.(css|js|svg)$/.test(name)));
 	return (path) => {
 		const [, first = "", ...rest] = path.split("/");
 		if (rest.length === 0 && names.has(first)) return first;

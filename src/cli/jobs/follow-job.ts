@@ -6,8 +6,6 @@ import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex, int, list, object, type Shape, type Typed } from "../../protocol/bytes/shape.ts";
-import { bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
-import type { Workload } from "../../work/workloads/workload.ts";
 import type { CliIo } from "../command.ts";
 import { paintFor } from "../print/paint.ts";
 import { createRunProgress, type RunProgress } from "../print/run-progress.ts";
@@ -88,25 +86,4 @@ function metricsOf({ metrics }: ReturnType<typeof detailOf>, count: number) {
 			? [{ step: step as number, values: values as number[] }]
 			: [];
 	});
-}
-
-/** Files that show how far a workload is, from the tensors of a preview; null where they need others. */
-export function previewFiles({
-	program,
-	files,
-}: Workload): ((of: ReadonlyMap<number, Uint8Array>) => Promise<readonly [string, Uint8Array][]>) | null {
-	const shown = files.filter(({ isPreview }) => isPreview);
-	if (shown.length === 0) return null;
-	return async (of) => {
-		const made: [string, Uint8Array][] = [];
-		const elementsOf = (name: string) => {
-			const at = program.tensors.findIndex((tensor) => tensor.name === name);
-			const { type, dims } = program.tensors[at]!;
-			return bytesToElements(of.get(at) ?? new Uint8Array(), type, elementCount(dims));
-		};
-		for (const { name, tensors, make } of shown)
-			if (tensors.every((tensor) => elementsOf(tensor) !== null))
-				made.push([name, await make((tensor) => elementsOf(tensor)!)]);
-		return made;
-	};
 }

@@ -1,12 +1,12 @@
 // A job in words, for terminals: its parts, its price, and one line for each thing that happens to it. Pure; what providers and validators say is made
 // harmless first.
 import type { Job, JobSummary, NetworkEvent } from "../../api/types.ts";
+import { totalMicros } from "../../market/jobs/check-offer.ts";
 import { formatPercent, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
 import type { Paint } from "../print/paint.ts";
 import { type Column, formatAgo, left, plural, right, shortId, shown, table } from "../print/table.ts";
 import { formatMicros } from "../print/tokens.ts";
-import { totalMicros } from "./check-offer.ts";
 
 const methodText = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
 

@@ -6,12 +6,16 @@ import { createInterface } from "node:readline/promises";
 import { uploadBlobs } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Job, JobQuote } from "../../api/types.ts";
+import type { JobTerms } from "../../chain/contracts/job-escrow.ts";
+import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
+import { checkOffer, totalMicros } from "../../market/jobs/check-offer.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
+import { previewFiles } from "../../work/workloads/preview-files.ts";
 import { type apiOptions, openApi } from "../api-connection.ts";
 import type { CliIo } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -22,8 +26,7 @@ import { createStatusLine } from "../print/status-line.ts";
 import { plural } from "../print/table.ts";
 import { formatMicros, formatTokens } from "../print/tokens.ts";
 import type { UpFile } from "../up/up-file.ts";
-import { checkOffer, totalMicros } from "./check-offer.ts";
-import { followJob, previewFiles } from "./follow-job.ts";
+import { followJob } from "./follow-job.ts";
 import { collectRest, type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
 import { jobText, quoteLines } from "./job-lines.ts";
@@ -47,7 +50,8 @@ interface Quoted {
 	readonly job: PreparedJob;
 	readonly quote: JobQuote;
 	readonly payer: JobPayer | null;
-	readonly terms: ReturnType<typeof checkOffer>;
+	/** Null: nothing is paid on a chain. */
+	readonly terms: JobTerms | null;
 }
 
 async function quoteOf(
@@ -67,7 +71,7 @@ async function quoteOf(
 	};
 	const quote = await askQuote(body, api, io, up);
 	const terms = checkOffer(quote.offer, job, account === null ? null : { account, salt });
-	return { job, quote, payer, terms };
+	return { job, quote, payer, terms: terms && jobTermsFromText(terms) };
 }
 
 type QuoteBody = Parameters<ApiClient["quoteJob"]>[0]["body"];

@@ -3,27 +3,16 @@
 import { resolve } from "node:path";
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
-import type { Job, JobResult } from "../../api/types.ts";
-import { partRange } from "../../market/jobs/job-rules.ts";
+import type { Job } from "../../api/types.ts";
+import { checkedClaim, resultFiles } from "../../market/jobs/check-result.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
-import { writeNpy } from "../../work/formats/write-npy.ts";
-import { bytesToElements, type Elements, elementCount } from "../../work/operators/tensor-type.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram, programRoot } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { claimText } from "../../work/runs/claim-file.ts";
-import {
-	claimHash,
-	firstState,
-	inputsHashOf,
-	type JobClaim,
-	resultRootOf,
-	segmentTree,
-	stateHashOf,
-} from "../../work/trace/commitments.ts";
+import { claimHash } from "../../work/trace/commitments.ts";
 import type { Workload } from "../../work/workloads/workload.ts";
 import type { CliIo } from "../command.ts";
 import { workloadOf } from "../run-job-file.ts";
@@ -41,12 +30,6 @@ export interface TakenResult {
 	readonly ofParts: number;
 	/** False: the job file is not here or has changed, so only plain arrays were written. */
 	readonly isWhole: boolean;
-}
-
-function wrong(what: string): AssayError {
-	return new AssayError("JOB_RESULT_WRONG", `the result is not what was claimed: ${what}`, {
-		hint: codes.JOB_RESULT_WRONG.hint,
-	});
 }
 
 /** Throws JOB_RESULT_WRONG, BLOB_WRONG, JOB_RESULT_EXPIRED. */
@@ -73,7 +56,7 @@ export async function takeResult(
 		files.push(name);
 	};
 	if (booked !== null) await write("job.json", booked.text);
-	for (const [name, content] of await filesOf(program, workload, bytes)) await write(name, content);
+	for (const [name, content] of await resultFiles(program, workload, bytes)) await write(name, content);
 	await write("states.bin", concatBytes(...states));
 	await write("claim.json", claimText(claim, hexToBytes(spec.seed, 32)!));
 	const hash = bytesToHex(claimHash(claim));
@@ -82,62 +65,6 @@ export async function takeResult(
 		...{ folder, files, claim: hash, state: bytesToHex(states.at(-1)!), isWhole: workload !== null },
 		...{ parts: parts.length, ofParts: job.offer.terms.parts },
 	};
-}
-
-/** All parts in order, or those before the first that was given back. */
-function mustBeWhole({ parts }: JobResult, { parts: recorded }: Job["record"]): void {
-	const isWhole = parts.length === recorded.length || recorded[parts.length]?.state === "refunded";
-	if (parts.length === 0 || !isWhole) throw wrong(`${parts.length} of ${recorded.length} parts`);
-	if (parts.some(({ part }, i) => part !== i)) throw wrong("its parts are not in order");
-}
-
-/** The last part's claim and its states, after every part's list was held against the one before. */
-async function checkedClaim(
-	{ id, spec, offer, record }: Job,
-	program: Program,
-	result: JobResult,
-	fetch: (blob: { readonly root: string; readonly size: number }) => Promise<Uint8Array>,
-): Promise<{ readonly claim: JobClaim; readonly states: readonly Uint8Array[] }> {
-	const { terms, escrow } = offer;
-	if (bytesToHex(programRoot(program)) !== terms.program) throw wrong("the program");
-	mustBeWhole(result, record);
-	let end = firstState(program);
-	let states: Uint8Array[] = [];
-	for (const { part, states: blob } of result.parts) {
-		const { count } = partRange(terms, part);
-		const list = await fetch(blob);
-		if (list.length !== 32 * (count + 1)) throw wrong(`the list of states of part ${part + 1}`);
-		states = Array.from({ length: count + 1 }, (_, i) => list.slice(32 * i, 32 * (i + 1)));
-		if (!equalBytes(states[0]!, end)) throw wrong(`part ${part + 1} does not begin where the one before ended`);
-		end = states.at(-1)!;
-	}
-	const rootsOf = (named: JobResult["state"]) => named.map(({ root }) => hexToBytes(root, 32)!);
-	const [state, results] = [rootsOf(result.state), rootsOf(result.results)];
-	for (const [kind, named] of [
-		["state", result.state],
-		["result", result.results],
-	] as const) {
-		const wanted = program.tensors.flatMap((tensor, i) => (tensor.kind === kind ? [i] : []));
-		if (named.length !== wanted.length || named.some(({ tensor }, i) => tensor !== wanted[i]))
-			throw wrong(`its ${kind} tensors`);
-	}
-	const { part, claim: said } = result.parts.at(-1)!;
-	const { first, count } = partRange(terms, part);
-	if (!equalBytes(stateHashOf(program, first + count, state, results), end)) throw wrong("the last state");
-	const inputs = spec.given
-		.filter(({ tensor }) => program.tensors[tensor]?.kind === "input")
-		.map(({ root }) => hexToBytes(root, 32)!);
-	const claim: JobClaim = {
-		chainId: BigInt(escrow?.chainId ?? 0),
-		escrow: escrow === null ? new Uint8Array(20) : hexToBytes(escrow.contract.slice(2).toLowerCase(), 20)!,
-		...{ job: BigInt(`0x${id}`), part, program: hexToBytes(terms.program, 32)!, first, segments: count },
-		inputs: inputsHashOf(program, hexToBytes(spec.seed, 32)!, inputs),
-		segmentRoot: segmentTree(states).root,
-		resultRoot: resultRootOf(program, results),
-	};
-	const hash = bytesToHex(claimHash(claim));
-	if (hash !== said || record.parts[part]?.claim !== hash) throw wrong("the claim");
-	return { claim, states };
 }
 
 /** Built again from the job file; null where the file or its data are gone or have changed. */
@@ -152,28 +79,4 @@ async function sameWorkload(
 		if (error instanceof AssayError || error instanceof SyntaxError) return null;
 		throw error;
 	}
-}
-
-/** As a run here writes them; without the workload all tensors as plain arrays. */
-async function filesOf(
-	{ tensors }: Program,
-	workload: Workload | null,
-	bytes: ReadonlyMap<number, Uint8Array>,
-): Promise<readonly (readonly [string, Uint8Array])[]> {
-	const made: (readonly [string, Uint8Array])[] = [];
-	for (const [i, { name, kind, type, dims }] of tensors.entries()) {
-		const held = bytes.get(i);
-		if (held === undefined) continue;
-		if (held.length !== elementCount(dims) * 2 ** ["i8", "i16", "i32", "i64"].indexOf(type))
-			throw wrong(`${name} has ${held.length} bytes`);
-		if (kind === "result") made.push([`results/${name}.npy`, writeNpy(type, dims, held)]);
-		else if (workload === null) made.push([`state/${name}.npy`, writeNpy(type, dims, held)]);
-	}
-	const elements = (name: string): Elements => {
-		const i = tensors.findIndex((tensor) => tensor.name === name);
-		const { type, dims } = tensors[i]!;
-		return bytesToElements(bytes.get(i)!, type, elementCount(dims))!;
-	};
-	for (const { name, make } of workload?.files ?? []) made.push([name, await make(elements)]);
-	return made;
 }

@@ -57,14 +57,16 @@ function lifeOfJobs(context: StoreContext) {
 			return rows[0] ?? null;
 		},
 
-		/** Newest first. */
-		list: (query: Query<Pick<JobSummary, "customer" | "isOver">> = {}) =>
+		/** Newest first. `q`: in its title, or the beginning of its number. */
+		list: (query: Query<Pick<JobSummary, "customer" | "isOver" | "kind"> & { readonly q: string }> = {}) =>
 			readPage<JobSummary>(
 				database,
 				{ name: "jobs", columns: SUMMARY, from: "jobs", by: "created_at_ms", id: "id" },
 				[
 					["customer = ?", query.customer],
 					["is_over = ?", query.isOver],
+					["kind = ?", query.kind],
+					["(strpos(lower(title), lower(?::text)) > 0 OR starts_with(id, ?::text))", query.q],
 				],
 				query,
 			),

@@ -1,20 +1,32 @@
 // A validator's offer, looked at before any money moves: it must be about this very job, at a price and in a time that the customer allows, and what is
-// funded on chain must be what was shown. A validator is hostile: what it computed is computed again.
-
-import { type JobTerms, jobIdOf } from "../../chain/contracts/job-escrow.ts";
-import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
+// funded on chain must be what was shown. A validator is hostile: what it computed is computed again. Pure: the command line and pages ask the same.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import type { Hex } from "../../protocol/chain/hex.ts";
+import { escrowJobId } from "../../protocol/chain/job-escrow-calls.ts";
 import { wholeSpan } from "../../protocol/format-number.ts";
-import { type JobOffer, jobSpecHash } from "../../protocol/network/job-offer.ts";
+import { type EscrowTermsText, type JobOffer, jobSpecHash } from "../../protocol/network/job-offer.ts";
+import type { JobSpec } from "../../protocol/network/job-spec.ts";
 import { programRoot } from "../../work/program/open-program.ts";
+import type { Program } from "../../work/program/shapes.ts";
 import { firstState, inputsHashOf } from "../../work/trace/commitments.ts";
-import { formatMicros } from "../print/tokens.ts";
-import type { PreparedJob } from "./prepare-job.ts";
+import type { JobOrder } from "../../work/workloads/read-order.ts";
+import { tokensText } from "./miss-text.ts";
 
 /** Of the token's smallest unit. */
 const MICRO = 10n ** 12n;
+
+/** What the customer asked for. */
+export interface AskedJob {
+	readonly workload: { readonly program: Program; readonly seed: Uint8Array };
+	readonly spec: JobSpec;
+	readonly order: Pick<JobOrder, "mostMicros" | "mostMs">;
+}
+
+/** Who funds it on a chain. */
+interface Payer {
+	readonly account: string;
+	readonly salt: string;
+}
 
 function otherOffer(what: string): AssayError {
 	return new AssayError("JOB_OFFER", `the validator offers another job: ${what}`, {
@@ -28,9 +40,9 @@ export const totalMicros = ({ parts, priceMicros, feeMicros, auditMicros }: JobO
 /** Throws JOB_OFFER, JOB_PRICE, JOB_TIME. Gives the escrow's terms; null: nothing is paid on a chain. */
 export function checkOffer(
 	offer: JobOffer,
-	{ workload, spec, order }: Pick<PreparedJob, "workload" | "spec" | "order">,
-	payer: { readonly account: Hex; readonly salt: string } | null,
-): JobTerms | null {
+	{ workload, spec, order }: AskedJob,
+	payer: Payer | null,
+): EscrowTermsText | null {
 	const { terms } = offer;
 	const { program, seed } = workload;
 	const inputs = spec.given
@@ -47,7 +59,7 @@ export function checkOffer(
 		throw otherOffer("its method");
 	const total = totalMicros(terms);
 	if (order.mostMicros !== null && total > order.mostMicros)
-		throw new AssayError("JOB_PRICE", `${formatMicros(total)} tokens; ${formatMicros(order.mostMicros)} are allowed`, {
+		throw new AssayError("JOB_PRICE", `${tokensText(total)}; ${tokensText(order.mostMicros)} are allowed`, {
 			hint: "Allow more with --most-price, or choose a cheaper --method.",
 		});
 	const most = terms.parts * terms.workMs;
@@ -60,24 +72,24 @@ export function checkOffer(
 
 function checkEscrow(
 	{ id, terms, escrow, secretCommitment }: JobOffer,
-	{ workload, spec }: Pick<PreparedJob, "workload" | "spec">,
+	{ workload, spec }: Pick<AskedJob, "workload" | "spec">,
 	ours: { readonly program: string; readonly inputs: string },
-	payer: { readonly account: Hex; readonly salt: string } | null,
-): JobTerms {
-	const onChain = jobTermsFromText(escrow!.terms);
-	const wanted: Partial<Record<keyof JobTerms, unknown>> = {
+	payer: Payer | null,
+): EscrowTermsText {
+	const onChain = escrow!.terms;
+	const wanted: Partial<Record<keyof EscrowTermsText, unknown>> = {
 		...{ program: `0x${ours.program}`, inputs: `0x${ours.inputs}`, seed: `0x${spec.seed}`, parts: terms.parts },
 		spec: `0x${bytesToHex(jobSpecHash(spec, secretCommitment))}`,
 		start: `0x${bytesToHex(firstState(workload.program))}`,
-		segments: BigInt(spec.segments),
-		...{ price: BigInt(terms.priceMicros) * MICRO, fee: BigInt(terms.feeMicros) * MICRO },
-		audit: BigInt(terms.auditMicros) * MICRO,
+		segments: String(spec.segments),
+		...{ price: String(BigInt(terms.priceMicros) * MICRO), fee: String(BigInt(terms.feeMicros) * MICRO) },
+		audit: String(BigInt(terms.auditMicros) * MICRO),
 		...(payer && { customer: payer.account.toLowerCase(), salt: `0x${payer.salt}` }),
 	};
 	for (const [name, value] of Object.entries(wanted)) {
-		const found = onChain[name as keyof JobTerms];
-		if ((name === "customer" ? String(found).toLowerCase() : found) !== value) throw otherOffer(`${name} on chain`);
+		const found = onChain[name as keyof EscrowTermsText];
+		if ((typeof found === "string" ? found.toLowerCase() : found) !== value) throw otherOffer(`${name} on chain`);
 	}
-	if (jobIdOf(onChain) !== BigInt(`0x${id}`)) throw otherOffer("its number");
+	if (escrowJobId(onChain) !== id) throw otherOffer("its number");
 	return onChain;
 }

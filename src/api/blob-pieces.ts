@@ -1,0 +1,157 @@
+// Blobs there and back over the API piece by piece, docs/jobs.md §12: for Node and for browsers. An upload that is cut goes on where the server has it; what
+// is fetched is checked by the blob's tree before anybody sees it. How bytes are read and hashed is passed in. Not here: files (blob-transfer.ts).
+import { sleep } from "../platform/abortable.ts";
+import { AssayError } from "../protocol/assay-error.ts";
+import { bytesToHex, concatBytes, equalBytes } from "../protocol/bytes/bytes.ts";
+import { codes } from "../protocol/codes.ts";
+import { PIECE_BYTES, pieceBytes, pieceCount } from "../protocol/hash/blob-tree.ts";
+import type { BlobName } from "../protocol/network/job-spec.ts";
+import type { ApiClient } from "./create-client.ts";
+
+export type UploadApi = Pick<ApiClient, "beginBlob" | "putBlob">;
+export type DownloadApi = Pick<ApiClient, "getBlob" | "getJobBlob">;
+
+/** The tree's hashes, docs/jobs.md §12: of a piece, and of all of them. */
+export interface BlobHashes {
+	readonly pieceRoot: (piece: Uint8Array) => Promise<Uint8Array> | Uint8Array;
+	readonly foldPieces: (roots: readonly Uint8Array[]) => Promise<Uint8Array> | Uint8Array;
+}
+
+export interface TransferOptions {
+	readonly signal?: AbortSignal;
+	/** Bytes that are there, as they come. */
+	readonly onProgress?: (bytes: number, size: number) => void;
+	/** How long a server may be away, or refuse for being busy, before it is given up. Default 10 minutes. */
+	readonly patienceMs?: number;
+	/** Waits between tries; tests do not. */
+	readonly sleepMs?: (ms: number, signal?: AbortSignal) => Promise<unknown>;
+}
+
+const PATIENCE_MS = 10 * 60_000;
+const LONGEST_WAIT_MS = 10_000;
+/** Refusals that time may end; whatever was acknowledged stays. */
+const PASSING = ["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED", "STORE_UNREACHABLE", "STORE_TIMEOUT"];
+/** Refusals after which the server is asked where the upload stands; more of them in a row than this are no accident. */
+const MOVED = ["BLOB_OFFSET", "BLOB_UNKNOWN"];
+const MOST_MOVES = 8;
+
+/** A blob whose name is known, and the roots of its pieces that fold to it. */
+export interface NamedBlob {
+	readonly blob: BlobName;
+	readonly roots: readonly Uint8Array[];
+	readonly read: (piece: number) => Promise<Uint8Array> | Uint8Array;
+}
+
+/** Resolves when the server holds it for the caller. Throws what it refuses; BLOB_WRONG also when the bytes changed meanwhile. */
+export async function uploadPieces(
+	api: UploadApi,
+	{ blob: { root, size }, roots, read }: NamedBlob,
+	{ pieceRoot }: Pick<BlobHashes, "pieceRoot">,
+	options: TransferOptions = {},
+): Promise<void> {
+	const calls = { ...(options.signal && { signal: options.signal }) };
+	const list = concatBytes(...roots);
+	const patience = createPatience(options);
+	const begin = () =>
+		patience.until(async () => (await api.beginBlob({ params: { root }, query: { size }, body: list }, calls)).offset);
+	let offset = await begin();
+	let moves = 0;
+	while (offset < size) {
+		options.onProgress?.(offset, size);
+		const at = offset / PIECE_BYTES;
+		const body = await read(at);
+		// Signed as what it was when it was named.
+		const blobName = `${bytesToHex(roots[at]!)}-${body.length}`;
+		try {
+			const next = await api.putBlob({ params: { root }, query: { size, offset }, body }, { ...calls, blobName });
+			({ offset } = next);
+			moves = 0;
+			patience.renew();
+		} catch (error) {
+			const isMoved = error instanceof AssayError && MOVED.includes(error.code);
+			if (isMoved && ++moves > MOST_MOVES) throw error;
+			if (!equalBytes(await pieceRoot(body), roots[at]!))
+				throw wrongBlob(root, "the bytes changed while they were sent");
+			// A piece that was cut off may be there all the same.
+			if (!isMoved) await patience.wait(error);
+			offset = await begin();
+		}
+	}
+	options.onProgress?.(size, size);
+}
+
+export const wrongBlob = (what: string, why: string) =>
+	new AssayError("BLOB_WRONG", `${what}: ${why}`, { hint: codes.BLOB_WRONG.hint });
+
+export interface Whence {
+	/** A blob of this job; without it, of the caller's own. */
+	readonly job?: string;
+}
+
+interface Taker {
+	/** Of pieces that are there already. */
+	readonly roots: Uint8Array[];
+	readonly put: (piece: Uint8Array, at: number) => Promise<void> | void;
+}
+
+/** Throws BLOB_WRONG where the server gave other bytes than the name says. */
+export async function fetchPieces(
+	api: DownloadApi,
+	{ root, size }: BlobName,
+	options: TransferOptions & Whence,
+	{ roots, put }: Taker,
+	{ pieceRoot, foldPieces }: BlobHashes,
+): Promise<void> {
+	const { job, onProgress, signal } = options;
+	const calls = { ...(signal && { signal }) };
+	const patience = createPatience(options);
+	const get = (first: number, length: number): Promise<Uint8Array> => {
+		const query = { size, first, length };
+		if (job === undefined) return api.getBlob({ params: { root }, query }, calls);
+		return api.getJobBlob({ params: { id: job, root }, query }, calls);
+	};
+	while (roots.length < pieceCount(size)) {
+		const [first, length] = [roots.length * PIECE_BYTES, pieceBytes(size, roots.length)];
+		onProgress?.(first, size);
+		const piece = await patience.until(() => get(first, length));
+		if (piece.length !== length) throw wrongBlob(root, `${piece.length} bytes where ${length} were asked for`);
+		roots.push(await pieceRoot(piece));
+		await put(piece, first);
+		patience.renew();
+	}
+	if (bytesToHex(await foldPieces(roots)) !== root)
+		throw wrongBlob(root, "the bytes that came are not those that it names");
+	onProgress?.(size, size);
+}
+
+/** Waits out what passes, longer each time, as long as there is patience; `renew` when something was achieved. */
+function createPatience({ patienceMs = PATIENCE_MS, sleepMs = sleep, signal }: TransferOptions) {
+	let waitedMs = 0;
+	let tries = 0;
+	async function wait(error: unknown): Promise<void> {
+		signal?.throwIfAborted();
+		if (!(error instanceof AssayError) || !PASSING.includes(error.code) || waitedMs >= patienceMs) throw error;
+		const told = (error.cause as { retryAfterS?: number } | undefined)?.retryAfterS ?? 0;
+		const ms = Math.min(LONGEST_WAIT_MS, Math.max(told * 1000, 100 * 2 ** tries));
+		tries = Math.min(tries + 1, 10);
+		waitedMs += ms;
+		await sleepMs(ms, signal);
+		signal?.throwIfAborted();
+	}
+	return {
+		wait,
+		renew(): void {
+			waitedMs = 0;
+			tries = 0;
+		},
+		async until<T>(act: () => Promise<T>): Promise<T> {
+			for (;;) {
+				try {
+					return await act();
+				} catch (error) {
+					await wait(error);
+				}
+			}
+		},
+	};
+}

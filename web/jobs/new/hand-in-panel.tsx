@@ -1,0 +1,196 @@
+// The last step of a new job: what would be sent, the upload with pause and resume, the validator's price, and the one confirmation. With a chain the browser's
+// wallet pays; without one a record is kept of what is owed.
+import { useEffect, useRef } from "preact/hooks";
+import type { JobQuote } from "../../../src/api/types.ts";
+import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
+import { tokensText } from "../../../src/market/jobs/miss-text.ts";
+import { formatBytes, formatPercent, formatRate, wholeSpan } from "../../../src/protocol/format-number.ts";
+import { formatCount, formatSpan } from "../../parts/format.ts";
+import { Fact, Failed, Loading } from "../../parts/small.tsx";
+import type { BuiltJob } from "../work/job-worker.ts";
+import { uploadSize } from "../work/upload-job.ts";
+import { hasWallet } from "../work/wallet.ts";
+import { methodKey } from "./method-choice.tsx";
+import type { Built } from "./use-built.ts";
+import type { HandIn } from "./use-hand-in.ts";
+
+export function BuiltFacts({ built }: { built: Built }) {
+	if (built.state === "wrong") return <Failed trouble={built.trouble!} />;
+	if (built.job === null) return <Loading what="the job: it is built here" lines={2} />;
+	return (
+		<div aria-busy={built.state === "building"} role="status">
+			<PlanFacts job={built.job} />
+		</div>
+	);
+}
+
+function PlanFacts({ job }: { job: BuiltJob }) {
+	const { spec, work, steps, notes, files } = job;
+	return (
+		<>
+			<dl class="facts">
+				<Fact name="Steps">
+					{formatCount(steps)} in {formatCount(spec.segments)} segments
+				</Fact>
+				<Fact name="Work of a segment">{formatRate(work.ops, "op")}</Fact>
+				<Fact name="Memory needed">{formatBytes(work.peakBytes)}</Fact>
+				<Fact name="To upload">
+					{formatBytes(uploadSize(job))} in {formatCount(job.blobs.length)} blobs
+				</Fact>
+				<Fact name="You get back" isWide>
+					{files.slice(0, 4).join(", ")}
+					{files.length > 4 ? ` and ${formatCount(files.length - 4)} more files` : ""}
+				</Fact>
+			</dl>
+			{notes.map((note) => (
+				<p key={note} class="unsure">
+					{note}
+				</p>
+			))}
+		</>
+	);
+}
+
+function Upload({ of, size }: { of: HandIn; size: number }) {
+	const isPaused = of.state === "paused";
+	return (
+		<div class="upload">
+			<p class="bar">
+				<strong>
+					{of.state === "asking" ? "Uploaded; asking for the price …" : isPaused ? "Stopped" : "Uploading …"}
+				</strong>
+				<span class="num">
+					{formatBytes(of.sentBytes)} of {formatBytes(size)}
+				</span>
+				<span class="grow" />
+				{isPaused ? (
+					<button type="button" class="primary" onClick={of.start}>
+						Resume
+					</button>
+				) : (
+					<button type="button" onClick={of.pause} disabled={of.state === "asking"}>
+						Pause
+					</button>
+				)}
+				<button type="button" onClick={of.drop}>
+					Change the job
+				</button>
+			</p>
+			<progress aria-label="Upload" max={Math.max(1, size)} value={of.sentBytes} />
+			<p class="dim small-text">
+				{of.isKept
+					? "You may close or reload this page: the upload goes on where it was when you come back."
+					: "This browser has no room to keep the files: leave the page open."}
+			</p>
+		</div>
+	);
+}
+
+function QuoteFacts({ quote }: { quote: JobQuote }) {
+	const { terms, escrow } = quote.offer;
+	const each = terms.parts === 1 ? "" : " a part";
+	return (
+		<dl class="facts">
+			<Fact name="Parts">
+				{formatCount(terms.parts)}, about {formatSpan(terms.parts * quote.estimatedMs)} of work, at most{" "}
+				{wholeSpan(terms.workMs)}
+				{each}
+			</Fact>
+			<Fact name="To the provider">
+				{tokensText(terms.priceMicros)}
+				{each}
+			</Fact>
+			<Fact name="Fee">
+				{tokensText(terms.feeMicros)}
+				{each}
+			</Fact>
+			<Fact name="For checks">
+				up to {tokensText(terms.auditMicros)}
+				{each}; what is not spent comes back
+			</Fact>
+			<Fact name="Provider's bond">
+				{tokensText(terms.bondMicros)}
+				{each}: lost if its claim is false
+			</Fact>
+			<Fact name="Who may be drawn">{formatCount(quote.hosts)} hosts, by proven speed and memory</Fact>
+			<Fact name="Verified">
+				<code>{methodKey(terms.method)}</code>: a skipped tenth is found with {formatPercent(quote.tenthFoundPpm / 1e6)}
+			</Fact>
+			<Fact name="Paid">
+				{wholeSpan(terms.checkedMs)} after the check, without one {wholeSpan(terms.windowMs)} after the claim
+			</Fact>
+			<Fact name="Money" isWide>
+				{escrow === null
+					? "No chain here: the validator keeps a record of what is owed."
+					: `Held by the escrow ${escrow.contract} on chain ${escrow.chainId}: paid for what is right, else given back.`}
+			</Fact>
+		</dl>
+	);
+}
+
+const BUSY = {
+	allow: "Confirm in your wallet: allow the escrow to take the price (1 of 2) …",
+	fund: "Confirm in your wallet: fund the job (2 of 2) …",
+	submitting: "Handing in …",
+} as const;
+
+function Offer({ of, quote }: { of: HandIn; quote: JobQuote }) {
+	const button = useRef<HTMLButtonElement>(null);
+	// Whoever waited for the price goes on here, by keyboard too.
+	useEffect(() => button.current?.focus(), []);
+	const busy = BUSY[of.state as keyof typeof BUSY];
+	return (
+		<>
+			<p class="price">
+				At most <strong>{tokensText(totalMicros(quote.offer.terms))}</strong>
+			</p>
+			<QuoteFacts quote={quote} />
+			<p class="bar">
+				<button ref={button} type="button" class="primary" disabled={busy !== undefined} onClick={of.accept}>
+					Hand in for at most {tokensText(totalMicros(quote.offer.terms))}
+				</button>
+				<button type="button" onClick={of.drop} disabled={busy !== undefined}>
+					Change the job
+				</button>
+				<span role="status" class="dim">
+					{busy ?? ""}
+				</span>
+			</p>
+		</>
+	);
+}
+
+export function HandInSteps(p: {
+	of: HandIn;
+	job: BuiltJob | null;
+	isSignedIn: boolean;
+	isReady: boolean;
+	hasChain: boolean;
+}) {
+	const { of, job } = p;
+	const mayPay = !p.hasChain || hasWallet();
+	const size = job === null ? 0 : uploadSize(job);
+	return (
+		<>
+			{of.trouble === null ? null : <Failed trouble={of.trouble} />}
+			{of.quote !== null && of.state !== "edit" && of.state !== "paused" ? (
+				<Offer of={of} quote={of.quote} />
+			) : of.state === "edit" ? (
+				<p class="bar">
+					<button type="button" class="primary" disabled={!p.isReady || !p.isSignedIn || !mayPay} onClick={of.start}>
+						Upload {size === 0 ? "" : formatBytes(size)} and get the price
+					</button>
+					<span class="dim">
+						{!p.isSignedIn
+							? "Create a key or enter a token first."
+							: !mayPay
+								? "Jobs here are paid on chain, and this browser has no wallet. Install one, or use the command line."
+								: "Nothing is paid before you see the price."}
+					</span>
+				</p>
+			) : (
+				<Upload of={of} size={size} />
+			)}
+		</>
+	);
+}

@@ -1,0 +1,96 @@
+// How the result is verified: what each way costs, how long it takes, and what it finds, in plain words. Prices here are estimates by the rules of
+// src/market/jobs with the hosts that the network lists; the validator's own price comes with its offer.
+import type { JobHostView } from "../../../src/api/types.ts";
+import { chanceOfOne, chanceOfSkip } from "../../../src/market/jobs/economics.ts";
+import { tokensText } from "../../../src/market/jobs/miss-text.ts";
+import { quoteJob } from "../../../src/market/jobs/quote.ts";
+import { DEFAULT_PARAMS } from "../../../src/market/params.ts";
+import { AssayError } from "../../../src/protocol/assay-error.ts";
+import { formatPercent, wholeSpan } from "../../../src/protocol/format-number.ts";
+import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import { formatSpan } from "../../parts/format.ts";
+import type { BuiltJob } from "../work/job-worker.ts";
+
+export const METHODS: readonly { readonly method: JobMethod; readonly title: string }[] = [
+	{ method: { name: "sampled", count: 16 }, title: "Spot checks" },
+	{ method: { name: "sampled", count: 4 }, title: "A few spot checks" },
+	{ method: { name: "redundant", count: 2 }, title: "Run twice" },
+	{ method: { name: "optimistic", count: 0 }, title: "On trust, with audits" },
+];
+
+export const methodKey = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
+
+const percent = (chance: number): string => formatPercent(Math.floor(chance * 1000) / 1000);
+
+function catches(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "work">): string {
+	const { jobAuditPpm } = DEFAULT_PARAMS;
+	const tenth = percent(chanceOfSkip(method, 0.1, jobAuditPpm));
+	const single = percent(chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm));
+	if (method.name === "redundant")
+		return "A second provider runs all of it. Any difference is found, unless both collude.";
+	if (method.name === "optimistic")
+		return `Nothing is checked by default: ${tenth} of the parts are run again at random, and anyone can prove a lie for a day. A lie costs ten times the price.`;
+	return `Others run ${method.count} random windows again, and the first and the last. A skipped tenth is found with ${tenth}, one forged segment with ${single}.`;
+}
+
+/** Null: nobody fits; then why. */
+function estimate(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "work">, hosts: readonly JobHostView[]) {
+	try {
+		return quoteJob(
+			{ ...work, segments: spec.segments, method, mostMicros: null, gasMicros: 0, nowMs: Date.now() },
+			hosts.map((host) => ({ ...host, isFree: true, owner: host.provider, network: host.provider })),
+			DEFAULT_PARAMS,
+		);
+	} catch (error) {
+		if (error instanceof AssayError) return error.message;
+		throw error;
+	}
+}
+
+export function MethodChoice(p: {
+	job: BuiltJob | null;
+	hosts: readonly JobHostView[] | null;
+	method: JobMethod;
+	isLocked: boolean;
+	onChoose: (method: JobMethod) => void;
+}) {
+	return (
+		<fieldset class="methods" disabled={p.isLocked}>
+			<legend class="hidden">How the result is verified</legend>
+			{METHODS.map(({ method, title }) => {
+				const key = methodKey(method);
+				const price = p.job === null || p.hosts === null ? null : estimate(method, p.job, p.hosts);
+				return (
+					<label key={key} class="choice">
+						<input
+							type="radio"
+							name="method"
+							value={key}
+							checked={key === methodKey(p.method)}
+							onChange={() => p.onChoose(method)}
+						/>
+						<span class="choice-title">
+							{title} <code class="dim">{key}</code>
+						</span>
+						<span class="choice-price">
+							{price === null ? (
+								<span class="dim">price after the job is built</span>
+							) : typeof price === "string" ? (
+								<span class="unsure">nobody fits now</span>
+							) : (
+								<>
+									about <strong>{tokensText(price.totalMicros)}</strong>, {formatSpan(price.parts * price.estimatedMs)}{" "}
+									of work; paid {wholeSpan(method.name === "optimistic" ? price.windowMs : price.checkedMs)} after{" "}
+									{method.name === "optimistic" ? "the claim" : "the check"}
+								</>
+							)}
+						</span>
+						<span class="choice-text dim">
+							{p.job === null ? null : catches(method, p.job)} {typeof price === "string" ? price : null}
+						</span>
+					</label>
+				);
+			})}
+		</fieldset>
+	);
+}

@@ -1,0 +1,109 @@
+// A new job: choose a workload, change what is to be computed, choose how it is verified, see the price, hand it in. Everything is built in this browser first;
+// nothing is sent before it is known to be sound.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import { PageTitle, Panel } from "../../parts/small.tsx";
+import type { Customer } from "../../rent/rental-key.ts";
+import { CustomerPanel } from "../../rent/reserve-panel.tsx";
+import { api, useLoaded } from "../../shell/api.ts";
+import { loadKept } from "../work/kept-jobs.ts";
+import { sampleJob } from "../work/samples.ts";
+import { CARDS, type Card } from "./cards.ts";
+import { BuiltFacts, HandInSteps } from "./hand-in-panel.tsx";
+import { JobForm, jobText } from "./job-form.tsx";
+import { METHODS, MethodChoice } from "./method-choice.tsx";
+import { type Draft, useBuilt } from "./use-built.ts";
+import { useHandIn } from "./use-hand-in.ts";
+
+function Cards(p: { chosen: string | null; isLocked: boolean; onChoose: (card: Card) => void }) {
+	return (
+		<fieldset class="cards" disabled={p.isLocked}>
+			<legend class="hidden">Workload</legend>
+			{CARDS.map((card) => (
+				<label key={card.key} class="card">
+					<input
+						type="radio"
+						name="workload"
+						value={card.key}
+						checked={p.chosen === card.key}
+						onChange={() => p.onChoose(card)}
+					/>
+					<span class="card-title">{card.title}</span>
+					<span class="dim">{card.text}</span>
+				</label>
+			))}
+		</fieldset>
+	);
+}
+
+/** The draft, begun with a sample or with what a reload left. */
+function useDraft() {
+	const [draft, setDraft] = useState<Draft | null>(null);
+	const [method, setMethod] = useState<JobMethod>(METHODS[0]!.method);
+	const [isResumed, setResumed] = useState(false);
+	useEffect(() => {
+		loadKept("draft").then((kept) => {
+			if (kept === null || kept.upload === "none") return;
+			setDraft({ card: kept.card, title: kept.title, text: kept.text, files: kept.files });
+			setMethod(kept.method);
+			setResumed(kept.upload === "running");
+		});
+	}, []);
+	const begin = (card: string, sample: string) =>
+		sampleJob(sample).then((json) => setDraft({ card, title: sample, text: jobText(json), files: {} }));
+	return {
+		draft,
+		setDraft,
+		method,
+		setMethod,
+		isResumed,
+		begin: (card: string, name: string) => void begin(card, name),
+	};
+}
+
+export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSignIn: () => void }) {
+	const { draft, setDraft, method, setMethod, isResumed, begin } = useDraft();
+	const built = useBuilt(draft);
+	const hosts = useLoaded("job hosts", (signal) => api.listJobHosts({ query: { limit: 500 } }, { signal }));
+	const chain = useLoaded("chain of jobs", (signal) => api.getChain({}, { signal }));
+	const handIn = useHandIn({ draft, built, method, mostMicros: null, customer, isResumed });
+	const isLocked = handIn.state !== "edit";
+	const card = useMemo(() => CARDS.find(({ key }) => key === draft?.card) ?? null, [draft?.card]);
+	return (
+		<>
+			<PageTitle sub="Strangers run it; you pay only for what is right. The job is built and checked in this browser before anything is sent.">
+				New job
+			</PageTitle>
+			<CustomerPanel customer={customer} onChange={onSignIn} />
+			<Panel title="1. Workload">
+				<Cards chosen={card?.key ?? null} isLocked={isLocked} onChoose={(one) => begin(one.key, one.samples[0]![0])} />
+			</Panel>
+			{draft === null || card === null ? null : (
+				<>
+					<Panel title="2. What to compute" aside="a sample, ready to run: change what you like">
+						<JobForm {...{ card, draft, isLocked }} onSample={(name) => begin(card.key, name)} onChange={setDraft} />
+						<BuiltFacts built={built} />
+					</Panel>
+					<Panel title="3. How it is verified" aside="estimates; the validator's own price comes next">
+						<MethodChoice
+							job={built.job}
+							hosts={hosts.value?.rows ?? null}
+							method={method}
+							isLocked={isLocked}
+							onChoose={setMethod}
+						/>
+					</Panel>
+					<Panel title="4. Price and hand in">
+						<HandInSteps
+							of={handIn}
+							job={built.job}
+							isSignedIn={customer !== null}
+							isReady={built.state === "ready"}
+							hasChain={chain.value?.chain != null}
+						/>
+					</Panel>
+				</>
+			)}
+		</>
+	);
+}

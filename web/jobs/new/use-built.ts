@@ -1,0 +1,52 @@
+// The draft, built again in the worker whenever it changes: its program, what would be uploaded, or what is wrong with it. One worker for one draft: what is
+// outdated is ended, however long it would take.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Trouble, troubleOf } from "../../shell/api.ts";
+import { type JobWork, openJobWork } from "../work/job-work.ts";
+import type { BuiltJob, JobFiles } from "../work/job-worker.ts";
+
+export interface Draft {
+	readonly card: string;
+	readonly title: string;
+	/** The job file. */
+	readonly text: string;
+	/** What was dropped; files of samples are fetched when they are needed. */
+	readonly files: JobFiles;
+}
+
+export interface Built {
+	readonly state: "none" | "building" | "ready" | "wrong";
+	readonly job: BuiltJob | null;
+	readonly work: JobWork | null;
+	readonly trouble: Trouble | null;
+}
+
+/** Typing ends first. */
+const PAUSE_MS = 350;
+const NOTHING: Built = { state: "none", job: null, work: null, trouble: null };
+
+export function useBuilt(draft: Draft | null): Built {
+	const [built, setBuilt] = useState<Built>(NOTHING);
+	const open = useRef<JobWork | null>(null);
+	const { title, text, files } = draft ?? { title: "", text: "", files: {} };
+	useEffect(() => {
+		if (draft === null) return setBuilt(NOTHING);
+		let isCurrent = true;
+		setBuilt((before) => ({ ...before, state: "building", trouble: null }));
+		const timer = setTimeout(() => {
+			const work = openJobWork();
+			open.current = work;
+			work.ask("build", { text, title, files }).then(
+				(job) => isCurrent && setBuilt({ state: "ready", job, work, trouble: null }),
+				(error) => isCurrent && setBuilt({ state: "wrong", job: null, work: null, trouble: troubleOf(error) }),
+			);
+		}, PAUSE_MS);
+		return () => {
+			isCurrent = false;
+			clearTimeout(timer);
+			open.current?.close();
+			open.current = null;
+		};
+	}, [title, text, files, draft === null]);
+	return built;
+}

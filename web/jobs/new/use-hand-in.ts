@@ -1,0 +1,138 @@
+// From a job that was built to one that is handed in: upload, price, funds, submission. Each step can be done again; what was achieved stays. An upload that a
+// reload cut goes on by itself, and an offer that was funded is handed in again.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { JobQuote } from "../../../src/api/types.ts";
+import { bytesToHex } from "../../../src/protocol/bytes/bytes.ts";
+import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import type { Customer } from "../../rent/rental-key.ts";
+import { api, type Trouble, troubleOf } from "../../shell/api.ts";
+import { goTo } from "../../shell/router.ts";
+import { forgetJob, type KeptJob, keepJob } from "../work/kept-jobs.ts";
+import { uploadJob } from "../work/upload-job.ts";
+import { connectWallet, fundByWallet } from "../work/wallet.ts";
+import type { Built, Draft } from "./use-built.ts";
+
+export type HandInState = "edit" | "uploading" | "paused" | "asking" | "quoted" | "allow" | "fund" | "submitting";
+
+export interface HandIn {
+	readonly state: HandInState;
+	readonly sentBytes: number;
+	readonly quote: JobQuote | null;
+	readonly trouble: Trouble | null;
+	/** False: this browser has no room to keep the files, so a reload begins anew. */
+	readonly isKept: boolean;
+	readonly start: () => void;
+	readonly pause: () => void;
+	readonly accept: () => void;
+	/** Back to the form. */
+	readonly drop: () => void;
+}
+
+export interface Wish {
+	readonly draft: Draft | null;
+	readonly built: Built;
+	readonly method: JobMethod;
+	readonly mostMicros: number | null;
+	readonly customer: Customer | null;
+	/** The draft as it was when an upload was cut off. */
+	readonly isResumed: boolean;
+}
+
+type Spec = Parameters<Customer["client"]["quoteJob"]>[0]["body"]["spec"];
+
+interface Shown {
+	readonly state: HandInState;
+	readonly sentBytes: number;
+	readonly quote: JobQuote | null;
+	readonly trouble: Trouble | null;
+	readonly isKept: boolean;
+}
+const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, isKept: true };
+
+const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upload"]): KeptJob => ({
+	...{ id, upload, method, card: draft!.card, title: draft!.title, text: draft!.text, files: draft!.files },
+	...{ savedAtMs: Date.now(), tokensAStep: built.job?.tokensAStep ?? null },
+});
+
+const specOf = ({ built, method }: Wish): Spec => ({ ...built.job!.spec, method }) as Spec;
+
+/** What it may cost, asked of the validator and checked here. */
+async function askPrice(wish: Wish): Promise<JobQuote> {
+	const { customer, built, mostMicros } = wish;
+	const { chain } = await api.getChain();
+	const account = chain === null ? null : await connectWallet(chain.chainId);
+	const salt = bytesToHex(crypto.getRandomValues(new Uint8Array(32)));
+	const spec = specOf(wish);
+	const quote = await customer!.client.quoteJob({ body: { spec, account, salt, mostMicros } });
+	await built.work!.ask("offer", {
+		...{ offer: quote.offer, spec, order: { mostMicros, mostMs: null } },
+		payer: account === null ? null : { account, salt },
+	});
+	return quote;
+}
+
+export function useHandIn(wish: Wish): HandIn {
+	const { customer, built, isResumed } = wish;
+	const [shown, setShown] = useState<Shown>(BEGIN);
+	const stop = useRef<AbortController | null>(null);
+	const isFunded = useRef(false);
+	const change = (next: Partial<Shown>) => setShown((before) => ({ ...before, ...next }));
+	const isReady = built.state === "ready" && customer !== null;
+
+	const start = async () => {
+		if (!isReady) return;
+		const running = new AbortController();
+		stop.current = running;
+		change({ state: "uploading", trouble: null, isKept: true });
+		try {
+			if (!(await keepJob(keptOf(wish, "draft", "running")))) change({ isKept: false });
+			await uploadJob(customer.client, built.work!, built.job!, {
+				signal: running.signal,
+				onProgress: (sentBytes) => running.signal.aborted || change({ sentBytes }),
+			});
+			running.signal.throwIfAborted();
+			change({ state: "asking" });
+			const quote = await askPrice(wish);
+			if (!running.signal.aborted) change({ state: "quoted", quote });
+		} catch (error) {
+			if (!running.signal.aborted) change({ state: "paused", trouble: troubleOf(error) });
+		}
+	};
+	const pause = () => {
+		stop.current?.abort();
+		void keepJob(keptOf(wish, "draft", "paused"));
+		change({ state: "paused", trouble: null });
+	};
+	const accept = async () => {
+		const { quote } = shown;
+		if (quote === null || customer === null) return;
+		const { offer } = quote;
+		change({ trouble: null });
+		try {
+			// Before any money moves: whatever fails from here on, this browser can make files of what comes back.
+			await keepJob(keptOf(wish, offer.id, "none"));
+			if (offer.escrow !== null && !isFunded.current) {
+				const { chain } = await api.getChain();
+				await fundByWallet(offer.escrow, chain!.contracts.token, (state) => change({ state }));
+				isFunded.current = true;
+			}
+			change({ state: "submitting" });
+			const { id } = await customer.client.submitJob({ body: { spec: specOf(wish), offer } });
+			await forgetJob("draft");
+			goTo(`/jobs/${id}`);
+		} catch (error) {
+			change({ state: "quoted", trouble: troubleOf(error) });
+		}
+	};
+	const drop = () => {
+		stop.current?.abort();
+		isFunded.current = false;
+		void forgetJob("draft");
+		setShown(BEGIN);
+	};
+	useEffect(() => {
+		if (isResumed && isReady && shown.state === "edit") void start();
+	}, [isResumed, isReady]);
+	useEffect(() => () => stop.current?.abort(), []);
+	return { ...shown, start: () => void start(), pause, accept: () => void accept(), drop };
+}

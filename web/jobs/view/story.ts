@@ -1,0 +1,157 @@
+// A job in one sentence: where it stands and what happens next, for every state that it can be in. Pure.
+import type { Job } from "../../../src/api/types.ts";
+import { tokensText } from "../../../src/market/jobs/miss-text.ts";
+import type { Tone } from "../../parts/small.tsx";
+import type { LiveJob } from "../job-events.ts";
+
+type Part = Job["record"]["parts"][number];
+
+export interface Story {
+	readonly key:
+		| "waiting"
+		| "running"
+		| "lost"
+		| "convicted"
+		| "disputed"
+		| "checking"
+		| "window"
+		| "paid"
+		| "partly"
+		| "refunded"
+		| "expired";
+	readonly tone: Tone;
+	readonly title: string;
+	readonly text: string;
+	/** What is counted down to; null: nothing. */
+	readonly untilMs: number | null;
+	readonly until: string;
+}
+
+const story = (key: Story["key"], tone: Tone, title: string, text: string): Story => ({
+	...{ key, tone, title, text, untilMs: null, until: "" },
+});
+
+function ended({ record, offer }: Job, live: LiveJob): Story {
+	const { parts } = record;
+	const paid = parts.filter(({ state }) => state === "paid").length;
+	const { terms } = offer;
+	if (paid === parts.length)
+		return story(
+			"paid",
+			"valid",
+			"Done and paid",
+			"Every part was claimed, stood through its window and is paid. The result is below.",
+		);
+	const back = tokensText((parts.length - paid) * (terms.priceMicros + terms.feeMicros + terms.auditMicros));
+	if (paid > 0)
+		return story(
+			"partly",
+			"inconclusive",
+			`Ended after ${paid} of ${parts.length} parts`,
+			`What was paid for is below; ${back} were given back.`,
+		);
+	const byCustomer = live.lines.some(({ what }) => what === "refunded") && parts.every(({ attempt }) => attempt === 0);
+	if (record.parts.some(({ attempt }) => attempt > 0) || !byCustomer)
+		return story(
+			"expired",
+			"abandoned",
+			"Expired and given back",
+			`Nobody finished it before its time to start was over. ${back} were given back.`,
+		);
+	return story("refunded", "abandoned", "Given back", `Nobody had begun. ${back} were given back.`);
+}
+
+/** Why the newest attempt ended without a claim that stands; null: it did not. */
+function setback(part: Part, live: LiveJob): Story | null {
+	const fell = live.spans.findLast((one) => one.part === part.part && ["lost", "convicted"].includes(one.state));
+	if (fell === undefined || part.state === "paid") return null;
+	const who = fell.provider === null ? "Its provider" : `Provider ${fell.provider.slice(0, 12)}…`;
+	if (fell.state === "convicted")
+		return story(
+			"convicted",
+			"invalid",
+			"A provider was convicted",
+			`${who} claimed a false result. Its bond is taken, a quarter of it is yours, and another provider runs the part again.`,
+		);
+	const why = live.lines.findLast(({ what, part: of }) => what === "reopened" && of === part.part)?.why;
+	const how = why === "late" ? "was too late" : why === "silent" ? "did not answer" : "fell silent";
+	return story(
+		"lost",
+		"inconclusive",
+		"A provider was lost",
+		`${who} ${how}: the part goes to another, and nothing is paid for the attempt.`,
+	);
+}
+
+export function storyOf(job: Job, live: LiveJob): Story {
+	if (job.isOver) return ended(job, live);
+	const { parts } = job.record;
+	const part = parts.find(({ state }) => state !== "paid" && state !== "refunded") ?? parts[0]!;
+	const of = parts.length === 1 ? "" : ` part ${part.part + 1} of ${parts.length}`;
+	const until = (told: Story, words: string): Story => ({ ...told, untilMs: part.untilMs || null, until: words });
+	const { startByMs } = job.offer.terms;
+	const before = setback(part, live);
+	if (part.state === "open")
+		return {
+			...(before ??
+				story(
+					"waiting",
+					"waiting",
+					"Waiting for a provider",
+					"The list of hosts that fit is published, and one of them is drawn at random.",
+				)),
+			untilMs: startByMs,
+			until: "given back if nobody takes it within",
+		};
+	if (part.state === "assigned")
+		return until(
+			before ??
+				story(
+					"waiting",
+					"waiting",
+					`A provider was drawn${of && ` for${of}`}`,
+					"It fetches the inputs, checks them and locks its bond.",
+				),
+			"time left to accept",
+		);
+	if (part.state === "running")
+		return until(
+			before ??
+				story(
+					"running",
+					"running",
+					`Running${of}`,
+					"What is shown below comes from the provider while it works: it proves nothing yet.",
+				),
+			"time left to claim",
+		);
+	if (part.isDisputed)
+		return until(
+			story(
+				"disputed",
+				"invalid",
+				"The claim is disputed",
+				"It was run again and found different. It is never called checked; a proof of fraud ends it.",
+			),
+			"window left",
+		);
+	if (!part.isChecked && part.audits.length > 0)
+		return until(
+			story(
+				"checking",
+				"running",
+				"Claimed, being checked",
+				"Others run some of it again without seeing the claim's states.",
+			),
+			"window left",
+		);
+	return until(
+		story(
+			"window",
+			"inconclusive",
+			part.isChecked ? "Checked" : "Claimed",
+			"It is paid when its window ends, unless somebody proves it wrong.",
+		),
+		"paid in",
+	);
+}

@@ -1,0 +1,251 @@
+// The heavy side of a job in a thread of its own: a job file and its files become a program, its blobs and their names; a model's headers are looked at; previews
+// become pictures or text; a result is checked and becomes files. Pure rules of src/ on bytes that the page hands over: it has no connection and no key.
+import type { BlobHashes } from "../../../src/api/blob-pieces.ts";
+import { type AskedJob, checkOffer } from "../../../src/market/jobs/check-offer.ts";
+import { checkedClaim, type EndedJob, type NamedResult, resultFiles } from "../../../src/market/jobs/check-result.ts";
+import { AssayError } from "../../../src/protocol/assay-error.ts";
+import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../../src/protocol/bytes/bytes.ts";
+import { foldRoots, PIECE_BYTES, pieceCount, pieceRootOf } from "../../../src/protocol/hash/blob-tree.ts";
+import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
+import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";
+import { encodeProgram } from "../../../src/work/program/encode.ts";
+import { orThrow } from "../../../src/work/program/fault.ts";
+import { openJobWork } from "../../../src/work/program/job-work.ts";
+import { openProgram, programRoot, sealProgram } from "../../../src/work/program/open-program.ts";
+import { claimText } from "../../../src/work/runs/claim-file.ts";
+import { claimHash } from "../../../src/work/trace/commitments.ts";
+import { buildWorkload } from "../../../src/work/workloads/build-workload.ts";
+import { previewFiles } from "../../../src/work/workloads/preview-files.ts";
+import { readJob } from "../../../src/work/workloads/read-job.ts";
+import { readOrder } from "../../../src/work/workloads/read-order.ts";
+import { type SpecBlob, specOfWorkload } from "../../../src/work/workloads/spec-of-workload.ts";
+import type { Workload } from "../../../src/work/workloads/workload.ts";
+import { type LookedModel, lookAtModel } from "./look-at-model.ts";
+
+/** Files that were dropped, by the names that the job file calls them. */
+export type JobFiles = Readonly<Record<string, Blob>>;
+
+export interface BuiltBlob {
+	readonly root: string;
+	readonly size: number;
+	/** Of its pieces, 32 bytes each. */
+	readonly roots: Uint8Array;
+}
+
+/** What the page needs of a job that was built. */
+export interface BuiltJob {
+	readonly spec: JobSpec;
+	readonly blobs: readonly BuiltBlob[];
+	readonly notes: readonly string[];
+	/** Names of what the customer takes home. */
+	readonly files: readonly string[];
+	readonly steps: number;
+	/** Null: it is no text that is learned or written. */
+	readonly tokensAStep: number | null;
+	/** A segment's; the program's memory; segments between kept states. */
+	readonly work: {
+		readonly ops: number;
+		readonly bytes: number;
+		readonly peakBytes: number;
+		readonly perWindow: number;
+	};
+}
+
+export interface MadeFile {
+	readonly name: string;
+	readonly bytes: Uint8Array;
+}
+
+export interface CheckedResult {
+	readonly files: readonly MadeFile[];
+	readonly claim: string;
+	readonly state: string;
+	readonly parts: number;
+	readonly ofParts: number;
+	/** False: the job file is not here, so only plain arrays were made. */
+	readonly isWhole: boolean;
+}
+
+export interface Asks {
+	build(of: { text: string; title: string; files: JobFiles }): Promise<BuiltJob>;
+	piece(of: { root: string; piece: number }): Uint8Array;
+	hash(of: { piece: Uint8Array }): Uint8Array;
+	fold(of: { roots: readonly Uint8Array[] }): Uint8Array;
+	/** Throws where the offer is not of this job. */
+	offer(of: OfferOf): null;
+	model(of: { files: JobFiles }): Promise<LookedModel>;
+	/** Bytes by the tensor's number. */
+	preview(of: { tensors: ReadonlyMap<number, Uint8Array> }): Promise<readonly MadeFile[]>;
+	/** Bytes by the blob's root. */
+	result(of: { job: EndedJob; result: NamedResult; held: ReadonlyMap<string, Uint8Array> }): Promise<CheckedResult>;
+}
+
+export interface OfferOf {
+	readonly offer: JobOffer;
+	/** As it was asked for: the built one, with the method that was chosen. */
+	readonly spec: JobSpec;
+	readonly order: AskedJob["order"];
+	readonly payer: { readonly account: string; readonly salt: string } | null;
+}
+
+export type Question = { readonly id: number; readonly ask: keyof Asks; readonly of: unknown };
+export type Word =
+	| { readonly id: number; readonly ok: true; readonly value: unknown }
+	| { readonly id: number; readonly ok: false; readonly code: string; readonly detail: string; readonly hint: string }
+	/** A file of the samples that was not handed over. */
+	| { readonly need: string };
+export type Given = { readonly given: string; readonly bytes: Uint8Array | null };
+
+interface Scope {
+	postMessage(word: Word, transfer?: readonly Transferable[]): void;
+	onmessage: ((event: MessageEvent<Question | Given>) => void) | null;
+}
+const scope = globalThis as unknown as Scope;
+
+let built: { readonly workload: Workload; readonly blobs: ReadonlyMap<string, SpecBlob> } | null = null;
+const waiting = new Map<string, ((bytes: Uint8Array | null) => void)[]>();
+
+function askPage(name: string): Promise<Uint8Array | null> {
+	return new Promise((resolve) => {
+		const asked = waiting.get(name);
+		if (asked !== undefined) return void asked.push(resolve);
+		waiting.set(name, [resolve]);
+		scope.postMessage({ need: name });
+	});
+}
+
+async function fileNamed(files: JobFiles, name: string): Promise<Uint8Array> {
+	const held = Object.hasOwn(files, name) ? files[name]! : null;
+	const bytes = held === null ? await askPage(name) : new Uint8Array(await held.arrayBuffer());
+	if (bytes !== null) return bytes;
+	throw new AssayError("FILE_UNREADABLE", `the job names ${name.slice(0, 200)}, which is not here`, {
+		hint: "Drop that file on the form, or change the name.",
+	});
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch (cause) {
+		throw new AssayError("JOB_FIELD", `the job is no JSON: ${(cause as Error).message}`, {
+			hint: "docs/workloads.md has every field.",
+			cause,
+		});
+	}
+}
+
+const hashes: BlobHashes = { pieceRoot: pieceRootOf, foldPieces: foldRoots };
+
+/** Roots of the pieces, by the blob's root: what the upload shows first. */
+async function rootsOf(bytes: Uint8Array, known: Map<string, Uint8Array>): Promise<Uint8Array> {
+	const roots: Uint8Array[] = [];
+	for (let i = 0; i < pieceCount(bytes.length); i++)
+		roots.push(await hashes.pieceRoot(bytes.subarray(i * PIECE_BYTES, (i + 1) * PIECE_BYTES)));
+	const root = await hashes.foldPieces(roots);
+	known.set(bytesToHex(root), concatBytes(...roots));
+	return root;
+}
+
+/** Tokens that a step learns from, or writes. */
+function tokensOf(json: unknown): number | null {
+	const { workload, model, batch, output } = json as {
+		readonly [key: string]: unknown;
+		readonly model?: { readonly context?: unknown };
+	};
+	if (typeof batch !== "number") return null;
+	if (workload === "train") return typeof model?.context === "number" ? batch * model.context : null;
+	return workload === "infer" && (output ?? "text") === "text" ? batch : null;
+}
+
+const asks: Asks = {
+	async build({ text, title, files }) {
+		built = null;
+		const json = parsed(text);
+		const workload = await buildWorkload(readJob(json), (name) => fileNamed(files, name));
+		// As the validator and every provider will: a program that overflows is refused here, with its place.
+		orThrow(sealProgram(workload.program));
+		const roots = new Map<string, Uint8Array>();
+		const kind = String((readOrder(json).work as { readonly workload: unknown }).workload);
+		const made = await specOfWorkload(workload, {
+			title,
+			kind,
+			method: readOrder(json).order.method,
+			rootOf: (bytes) => rootsOf(bytes, roots),
+		});
+		const { ops, bytes, peakBytes, perWindow } = openJobWork(made.spec, encodeProgram(workload.program));
+		built = { workload, blobs: new Map(made.blobs.map((blob) => [blob.root, blob])) };
+		return {
+			...{ spec: made.spec, notes: workload.notes ?? [], files: workload.files.map(({ name }) => name) },
+			blobs: made.blobs.map(({ root, size }) => ({ root, size, roots: roots.get(root)! })),
+			steps: workload.segments * workload.program.k,
+			tokensAStep: tokensOf(json),
+			work: { ops, bytes, peakBytes, perWindow },
+		};
+	},
+	piece({ root, piece }) {
+		// A copy: what is handed over is gone here.
+		return bytesOfBlob(root).slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES);
+	},
+	hash: ({ piece }) => pieceRootOf(piece),
+	fold: ({ roots }) => foldRoots(roots),
+	offer({ offer, spec, order, payer }) {
+		checkOffer(offer, { workload: mustBeBuilt().workload, spec, order }, payer);
+		return null;
+	},
+	model: ({ files }) => lookAtModel(files),
+	async preview({ tensors }) {
+		const make = built === null ? null : previewFiles(built.workload);
+		return make === null ? [] : (await make(tensors)).map(([name, bytes]) => ({ name, bytes }));
+	},
+	async result({ job, result, held }) {
+		const fetch = async ({ root }: { readonly root: string }) => held.get(root)!;
+		const { program } = orThrow(openProgram(await fetch(job.spec.program)));
+		const { claim, states } = await checkedClaim(job, program, result, fetch);
+		const bytes = new Map([...result.state, ...result.results].map(({ tensor, root }) => [tensor, held.get(root)!]));
+		const isWhole = built !== null && equalBytes(programRoot(built.workload.program), programRoot(program));
+		const files = await resultFiles(program, isWhole ? built!.workload : null, bytes);
+		return {
+			files: [
+				...files.map(([name, content]) => ({ name, bytes: content })),
+				{ name: "states.bin", bytes: concatBytes(...states) },
+				{ name: "claim.json", bytes: new TextEncoder().encode(claimText(claim, hexToBytes(job.spec.seed, 32)!)) },
+			],
+			...{ claim: bytesToHex(claimHash(claim)), state: bytesToHex(states.at(-1)!), isWhole },
+			...{ parts: result.parts.length, ofParts: job.offer.terms.parts },
+		};
+	},
+};
+
+function mustBeBuilt(): NonNullable<typeof built> {
+	if (built === null) throw new AssayError("JOB_FIELD", "no job was built here");
+	return built;
+}
+
+/** The last few: tensors of a model are made of numbers each time. */
+const made = new Map<string, Uint8Array>();
+const MOST_MADE = 4;
+
+function bytesOfBlob(root: string): Uint8Array {
+	const known = made.get(root);
+	if (known !== undefined) return known;
+	const bytes = mustBeBuilt().blobs.get(root)!.bytes();
+	made.set(root, bytes);
+	if (made.size > MOST_MADE) made.delete(made.keys().next().value!);
+	return bytes;
+}
+
+scope.onmessage = async ({ data }) => {
+	if ("given" in data) {
+		for (const resolve of waiting.get(data.given) ?? []) resolve(data.bytes);
+		waiting.delete(data.given);
+		return;
+	}
+	const { id, ask, of } = data;
+	try {
+		const value = await (asks[ask] as (of: unknown) => unknown)(of);
+		scope.postMessage({ id, ok: true, value }, value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : []);
+	} catch (error) {
+		const told = error instanceof AssayError ? error : new AssayError("JOB_FIELD", (error as Error).message);
+		scope.postMessage({ id, ok: false, code: told.code, detail: told.message, hint: told.hint ?? "" });
+	}
+};

@@ -1,0 +1,78 @@
+// Job files that were made in this browser, with the files that were dropped for them: the draft, so that an upload goes on after a reload, and each job that was
+// handed in, so that its page can make pictures and files of what comes back. In this browser's own database; nothing here is a secret or is sent anywhere.
+import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import type { JobFiles } from "./job-worker.ts";
+
+export interface KeptJob {
+	/** The job's number, or "draft". */
+	readonly id: string;
+	readonly card: string;
+	readonly title: string;
+	/** The job file. */
+	readonly text: string;
+	readonly files: JobFiles;
+	readonly method: JobMethod;
+	readonly savedAtMs: number;
+	/** Of a draft: an upload was begun, and was it stopped by hand. */
+	readonly upload: "none" | "running" | "paused";
+	readonly tokensAStep: number | null;
+}
+
+const [NAME, STORE] = ["assay-jobs", "jobs"];
+const MOST_KEPT = 100;
+
+function open(): Promise<IDBDatabase> {
+	return new Promise((resolve, reject) => {
+		const request = indexedDB.open(NAME, 1);
+		request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: "id" });
+		request.onsuccess = () => resolve(request.result);
+		request.onerror = () => reject(request.error);
+	});
+}
+
+async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+	const database = await open();
+	try {
+		return await new Promise((resolve, reject) => {
+			const transaction = database.transaction(STORE, mode);
+			const request = act(transaction.objectStore(STORE));
+			transaction.oncomplete = () => resolve(request.result);
+			transaction.onerror = () => reject(transaction.error);
+			transaction.onabort = () => reject(transaction.error);
+		});
+	} finally {
+		database.close();
+	}
+}
+
+/** Null: it is not here, or this browser keeps nothing. */
+export const loadKept = (id: string): Promise<KeptJob | null> =>
+	inStore<KeptJob | undefined>("readonly", (store) => store.get(id)).then(
+		(found) => found ?? null,
+		() => null,
+	);
+
+/** False: there is no room, or this browser keeps nothing; then a reload begins anew. */
+export async function keepJob(job: KeptJob): Promise<boolean> {
+	try {
+		await inStore("readwrite", (store) => store.put(job));
+		await dropOldest();
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+export const forgetJob = (id: string): Promise<void> =>
+	inStore("readwrite", (store) => store.delete(id)).then(
+		() => {},
+		() => {},
+	);
+
+async function dropOldest(): Promise<void> {
+	const keys = await inStore("readonly", (store) => store.getAllKeys());
+	if (keys.length <= MOST_KEPT) return;
+	const all = await inStore<KeptJob[]>("readonly", (store) => store.getAll());
+	const old = all.filter(({ id }) => id !== "draft").sort((a, b) => a.savedAtMs - b.savedAtMs);
+	for (const { id } of old.slice(0, keys.length - MOST_KEPT)) await forgetJob(id);
+}
