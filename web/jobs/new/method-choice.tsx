@@ -20,12 +20,10 @@ export const METHODS: readonly { readonly method: JobMethod; readonly title: str
 
 export const methodKey = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
 
-const percent = (chance: number): string => formatPercent(Math.floor(chance * 1000) / 1000);
-
 function catches(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "work">): string {
 	const { jobAuditPpm } = DEFAULT_PARAMS;
-	const tenth = percent(chanceOfSkip(method, 0.1, jobAuditPpm));
-	const single = percent(chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm));
+	const tenth = formatPercent(chanceOfSkip(method, 0.1, jobAuditPpm));
+	const single = formatPercent(chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm));
 	if (method.name === "redundant")
 		return "A second provider runs all of it. Any difference is found, unless both collude.";
 	if (method.name === "optimistic")

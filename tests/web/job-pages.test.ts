@@ -1,0 +1,292 @@
+// Jobs in a real browser, before a real validator with its database, engine and embedded chain: made on the form, by keyboard alone too, watched until they are
+// paid, their results opened; uploads that are cut; models that do not fit; and strangers' words in every place. The other workloads are in the deep tier.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import type { Page } from "playwright-core";
+import { ensureBuilt } from "../../scripts/build-web.ts";
+import { createApiClient } from "../../src/api/create-client.ts";
+import { takeResult } from "../../src/cli/jobs/take-result.ts";
+import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import { createSigner } from "../../src/protocol/probe/signer.ts";
+import { serverFolder } from "../../src/store/open-store.ts";
+import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
+import { seriousFindings } from "./browser.test-kit.ts";
+import { type JobNetwork, openJobNetwork } from "./job-network.test-kit.ts";
+
+let network: JobNetwork;
+before(async () => {
+	await ensureBuilt();
+	network = await openJobNetwork();
+	await Promise.all([network.provider(1), network.provider(2)]);
+	const page = await network.browser.open(`${network.url}/jobs/new`);
+	await page.getByRole("button", { name: "Create a browser key" }).click();
+	await page.getByText("a key kept in this browser").waitFor();
+});
+after(() => network?.close());
+afterEach(async () => {
+	await network.browser.closePages();
+	network.browser.check();
+});
+
+const sampleOf = (path: string) => fileURLToPath(import.meta.resolve(`../../samples/${path}`));
+const newJob = () => network.browser.open(`${network.url}/jobs/new`);
+const priceButton = (page: Page) => page.getByRole("button", { name: /^Upload .*and get the price$/ });
+const idOf = (page: Page) => /[0-9a-f]{64}$/.exec(new URL(page.url()).pathname)![0];
+
+/** Presses Tab until something with such a name has the focus. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+	const seen: string[] = [];
+	for (let i = 0; i < 80; i++) {
+		await page.keyboard.press("Tab");
+		const focused = await page.evaluate(() => {
+			const { activeElement: at } = document;
+			const label = (at as HTMLInputElement | null)?.labels?.[0]?.textContent ?? at?.textContent ?? "";
+			return (at as HTMLButtonElement | null)?.disabled ? "" : label;
+		});
+		if (name.test(focused)) return;
+		seen.push(focused.slice(0, 40));
+	}
+	assert.fail(`nothing called ${name} by Tab: ${seen.join(" | ")}`);
+}
+
+/** From the price to the page of the job, whose state is then paid, and the result opened. */
+async function watchToPaid(page: Page): Promise<void> {
+	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
+	await page.locator("[data-story=paid]").waitFor();
+	await page.getByRole("button", { name: "Open the result" }).click();
+	await page.getByText("These bytes are what was claimed").waitFor();
+}
+
+async function choose(page: Page, card: string, method: string): Promise<void> {
+	await page.getByRole("radio", { name: new RegExp(`^${card}`) }).check();
+	await page.getByRole("radio", { name: new RegExp(method) }).check();
+}
+
+async function handIn(page: Page): Promise<void> {
+	await priceButton(page).click();
+	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
+}
+
+test("training, by keyboard alone: from the form to the result, with the curve on the way", async () => {
+	const page = await newJob();
+	await page.locator("h1").focus();
+	await tabTo(page, /^Fine-tune with LoRA/);
+	await page.keyboard.press("ArrowRight");
+	await page.getByLabel("Start from").waitFor();
+	await tabTo(page, /^Start from/);
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("ArrowDown");
+	await page.waitForFunction(() => [...document.querySelectorAll("input")].some(({ value }) => value === "mlp-adamw"));
+	await tabTo(page, /^Steps/);
+	await page.keyboard.press("Control+a");
+	await page.keyboard.type("16");
+	await tabTo(page, /^Spot checks/);
+	await page.keyboard.press("ArrowDown");
+	await page.getByText(/^16 in \d+ segments$/).waitFor();
+	await priceButton(page).waitFor();
+	await tabTo(page, /and get the price$/);
+	await page.keyboard.press("Enter");
+	// The focus is on the only thing to decide.
+	await page.getByRole("button", { name: /^Hand in for at most .* tokens$/ }).waitFor();
+	await page.keyboard.press("Enter");
+	await watchToPaid(page);
+	const job = await network.stage.validator.store.jobs.get(idOf(page));
+	assert.deepEqual(
+		[job?.title, job?.kind, job?.record.terms.method],
+		["mlp-adamw", "train", { name: "sampled", count: 4 }],
+	);
+	await page.getByRole("row", { name: /weights\.safetensors/ }).waitFor();
+	const saved = page.waitForEvent("download");
+	await page.getByRole("link", { name: "Save weights.safetensors" }).click();
+	assert.ok(readFileSync(await (await saved).path()).length > 1000);
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+/** What the command line makes of the job with the browser's own key. */
+async function takenBy(page: Page, id: string) {
+	const seed = await page.evaluate(() => localStorage.getItem("customer-key"));
+	const api = createApiClient({ baseUrl: network.url, signer: createSigner(hexToBytes(seed!, 32)!) });
+	const cwd = mkdtempSync(join(tmpdir(), "assay-taken-"));
+	try {
+		const { claim, state } = await takeResult(api, await api.getJob({ params: { id } }), { cwd, env: {} }, undefined);
+		return { claim, state };
+	} finally {
+		rmSync(cwd, { recursive: true });
+	}
+}
+
+test("a picture grows pass by pass; what is opened is what the command line takes", async () => {
+	const page = await newJob();
+	await choose(page, "Render", "^Run twice");
+	for (const [name, value] of [
+		["Width pixels", "64"],
+		["Height pixels", "64"],
+		["Passes paths a pixel", "96"],
+	] as const)
+		await page.getByLabel(name).fill(value);
+	await page.getByText("96 in 97 segments").waitFor();
+	await handIn(page);
+	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
+	const growing = page.getByRole("img", { name: /^Picture, pass by pass, \d+ of \d+$/ });
+	await growing.waitFor();
+	// The first one may be black: no light has come yet.
+	await page.waitForFunction(() => {
+		const canvas = document.querySelector<HTMLCanvasElement>(".player canvas")!;
+		const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+		return canvas.width === 64 && canvas.height === 64 && new Set(data).size > 10;
+	});
+	await page.getByRole("heading", { name: "Curve: light" }).waitFor();
+	await watchToPaid(page);
+	const shown = await page
+		.locator(".result .facts code")
+		.evaluateAll((all) => all.map((one) => one.getAttribute("title")));
+	const { claim, state } = await takenBy(page, idOf(page));
+	assert.deepEqual(shown, [claim, state]);
+	assert.deepEqual(await seriousFindings(page), []);
+});
+
+test("a model that does not fit is named before a byte is sent, and its tensors are listed", async () => {
+	const page = await newJob();
+	const sent: string[] = [];
+	page.on("request", (request) => {
+		if (request.url().includes("/v1/blobs")) sent.push(request.url());
+	});
+	await choose(page, "Generate text", "^Spot checks");
+	const slot = page
+		.locator(".slot", { hasText: "Model" })
+		.getByRole("textbox")
+		.or(page.locator(".slot input[type=file]"));
+	await slot.setInputFiles([sampleOf("tiny-llama/config.json"), sampleOf("tiny-bert/model.safetensors")]);
+	await page.getByText("MODEL_TENSOR_MISSING").first().waitFor();
+	await page.getByText(/^\d+ tensors$/).click();
+	await page.getByRole("cell", { name: /embeddings\.word_embeddings\.weight/ }).waitFor();
+	assert.equal(await priceButton(page).isEnabled(), false);
+	await slot.setInputFiles([sampleOf("tiny-llama/config.json"), sampleOf("tiny-llama/model.safetensors")]);
+	await page.getByText(/^llama, 2 layers of width 64, 256 tokens/).waitFor();
+	await page.getByText(/To upload/).waitFor();
+	// Names of tensors and files are strangers' words too.
+	const evil = "<img src=x onerror=window.hit=1>";
+	const header = new TextEncoder().encode(
+		JSON.stringify({ [evil]: { dtype: "F32", shape: [1], data_offsets: [0, 4] } }),
+	);
+	const file = Buffer.concat([
+		Buffer.from(new BigUint64Array([BigInt(header.length)]).buffer),
+		header,
+		Buffer.alloc(4),
+	]);
+	await slot.setInputFiles([{ name: `${evil}.safetensors`, mimeType: "", buffer: file }]);
+	await page.getByText("has a tensor whose name is not plain").first().waitFor();
+	await page.getByLabel(/^Prompts/).fill(`${evil}\n<script>window.hit=1</script>`);
+	await nothingInjected(page);
+	assert.deepEqual(sent, []);
+});
+
+async function nothingInjected(page: Page): Promise<void> {
+	const seen = await page.evaluate(() => ({
+		hit: (globalThis as { hit?: number }).hit,
+		elements: document.querySelectorAll("main img, main script, main b, main iframe, [onerror], [onclick]").length,
+		isWide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+	}));
+	assert.deepEqual(seen, { hit: undefined, elements: 0, isWide: false });
+}
+
+test("an upload that is paused, cut off and reloaded goes on, and sends nothing twice that arrived", async () => {
+	const page = await newJob();
+	await choose(page, "Train", "^Spot checks");
+	const arrived = new Map<string, number>();
+	page.on("response", (response) => {
+		const url = new URL(response.url());
+		if (url.searchParams.has("offset") && response.ok()) arrived.set(url.href, (arrived.get(url.href) ?? 0) + 1);
+	});
+	const text = Buffer.alloc(2_500_000, "In the beginning God created the heaven and the earth. ");
+	await page
+		.locator(".slot input[type=file]")
+		.setInputFiles([{ name: "own.txt", mimeType: "text/plain", buffer: text }]);
+	await page.getByText(/^(\d\d\.\d|\d\.\d\d) MiB in 9 blobs$/).waitFor();
+	let isCut = true;
+	await network.browser.context.route(/\/v1\/blobs\/.*offset=/, async (route) => {
+		// The third piece on never arrives, while it is cut.
+		if (isCut && arrived.size >= 3) return route.abort();
+		await route.continue();
+	});
+	network.browser.allow(/ERR_FAILED/);
+	await priceButton(page).click();
+	await page.getByText("Uploading …").waitFor();
+	await page.waitForResponse((response) => response.url().includes("offset=") && response.ok());
+	await page.waitForTimeout(200);
+	await page.reload();
+	await page.getByText("Uploading …").waitFor();
+	await page.getByRole("button", { name: "Pause" }).click();
+	isCut = false;
+	await page.reload();
+	await page.getByText(/^own\.txt$/).waitFor();
+	await priceButton(page).click();
+	await page.getByRole("button", { name: /^Hand in for at most/ }).waitFor();
+	await network.browser.context.unroute(/\/v1\/blobs\/.*offset=/);
+	assert.ok(arrived.size >= 8, `${arrived.size} pieces`);
+	assert.deepEqual(
+		[...arrived.values()].filter((times) => times > 1),
+		[],
+	);
+	await page.getByRole("button", { name: "Change the job" }).click();
+});
+
+/** Straight into the tables, behind every check of the store. */
+async function sql(text: string, values: readonly unknown[] = []): Promise<void> {
+	const client = new pg.Client(await ensureEmbeddedServer({ folder: serverFolder(network.stage.data.path) }));
+	await client.connect();
+	try {
+		await client.query("SET search_path = assay");
+		await client.query(text, [...values]);
+	} finally {
+		await client.end();
+	}
+}
+
+test("thousands of jobs: few rows in the document, filters by the server; on a phone and in the dark nothing spills over", async () => {
+	const copies = `INSERT INTO jobs (id, customer, title, kind, spec, offer, record, version, is_over, created_at_ms, ended_at_ms)
+		SELECT lpad(to_hex(n), 64, '0'), customer, 'copy ' || n, kind, spec, offer, record, version, is_over, created_at_ms - n, ended_at_ms
+		FROM (SELECT * FROM jobs WHERE kind = 'render' LIMIT 1) j, generate_series(1, 3000) n`;
+	await sql(copies);
+	const page = await network.browser.open(`${network.url}/jobs`);
+	const table = page.getByRole("region", { name: "Jobs" });
+	await table.waitFor();
+	assert.ok((await table.locator("tbody tr").count()) < 60);
+	await page.getByText(/^200\+ jobs$/).waitFor();
+	await page.getByLabel("Search").fill("copy 2999");
+	await table.getByRole("link", { name: "copy 2999" }).waitFor();
+	await page.getByText("1 job", { exact: true }).waitFor();
+	await page.getByLabel("Search").fill("");
+	await page.getByLabel("Workload").selectOption("train");
+	await table.getByRole("link", { name: "mlp-adamw" }).waitFor();
+	await page.getByRole("button", { name: "Clear" }).click();
+	const evil = "<img src=x onerror=window.hit=1>";
+	const id = `${"0".repeat(61)}001`;
+	await sql(
+		`UPDATE jobs SET title = $1, spec = jsonb_set(jsonb_set(spec, '{title}', to_jsonb($1::text)), '{metrics,0,label}', to_jsonb($1::text)) WHERE id = $2`,
+		[evil, id],
+	);
+	const event = "INSERT INTO job_events (job, at_ms, kind, part, detail) VALUES ($1, 5, $2, 0, $3)";
+	const said = { why: `${evil}\u202e${"W".repeat(400)}`, provider: evil, metrics: [{ step: 0, values: [1] }] };
+	for (const kind of [evil.slice(0, 20), "reopened", "metrics"]) await sql(event, [id, kind, JSON.stringify(said)]);
+	await page.setViewportSize({ width: 390, height: 800 });
+	for (const scheme of ["light", "dark"] as const) {
+		await page.emulateMedia({ colorScheme: scheme });
+		for (const path of ["/jobs", "/jobs/new", `/jobs/${id}`]) {
+			await page.goto(network.url + path);
+			await page.locator("h1").waitFor();
+			if (path === "/jobs/new") await page.getByRole("radio", { name: /^Generate text/ }).check();
+			if (path.endsWith(id)) await page.getByText("Log").waitFor();
+			await page.locator(".loading").first().waitFor({ state: "detached" });
+			await nothingInjected(page);
+			assert.deepEqual(await seriousFindings(page), [], `${path} ${scheme}`);
+		}
+	}
+	await sql("DELETE FROM job_events WHERE job = $1", [id]);
+	await sql("DELETE FROM jobs WHERE title LIKE 'copy %' OR id = $1", [id]);
+});
