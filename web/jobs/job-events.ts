@@ -2,7 +2,7 @@
 // say in heartbeats proves nothing. Made for sixty events a second over half an hour: adding one costs the same however many there were.
 import type { NetworkEvent } from "../../src/api/types.ts";
 
-export interface JobEventLine {
+interface JobEventLine {
 	readonly id: string;
 	readonly atMs: number;
 	/** Null: about the whole job. */

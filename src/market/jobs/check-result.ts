@@ -56,7 +56,7 @@ export async function checkedClaim(
 	{ id, spec, offer, record }: EndedJob,
 	program: Program,
 	result: NamedResult,
-	fetch: (blob: BlobName) => Promise<Uint8Array>,
+	bytesOf: (blob: BlobName) => Promise<Uint8Array>,
 ): Promise<{ readonly claim: JobClaim; readonly states: readonly Uint8Array[] }> {
 	const { terms, escrow } = offer;
 	if (bytesToHex(programRoot(program)) !== terms.program) throw wrong("the program");
@@ -65,7 +65,7 @@ export async function checkedClaim(
 	let states: Uint8Array[] = [];
 	for (const { part, states: blob } of result.parts) {
 		const { count } = partRange(terms, part);
-		const list = await fetch(blob);
+		const list = await bytesOf(blob);
 		if (list.length !== 32 * (count + 1)) throw wrong(`the list of states of part ${part + 1}`);
 		states = Array.from({ length: count + 1 }, (_, i) => list.slice(32 * i, 32 * (i + 1)));
 		if (!equalBytes(states[0]!, end)) throw wrong(`part ${part + 1} does not begin where the one before ended`);

@@ -32,7 +32,7 @@ const steps: CardField = { path: "steps", label: "Steps" };
 const batch: CardField = { path: "batch", label: "Batch", unit: "sequences a step" };
 const weights: CardField = { path: "weights", label: "Weights", kind: ["i8", "i16"] };
 const text: CardSlot = {
-	...{ kind: "file", path: "data.text", label: "Text to learn from" },
+	...{ kind: "file", path: "data.text", label: "Training text" },
 	hint: "One plain text file in UTF-8; its bytes are the tokens.",
 };
 const model: CardSlot = {

@@ -12,7 +12,7 @@ import { uploadJob } from "../work/upload-job.ts";
 import { connectWallet, fundByWallet } from "../work/wallet.ts";
 import type { Built, Draft } from "./use-built.ts";
 
-export type HandInState = "edit" | "uploading" | "paused" | "asking" | "quoted" | "allow" | "fund" | "submitting";
+type HandInState = "edit" | "uploading" | "paused" | "asking" | "quoted" | "allow" | "fund" | "submitting";
 
 export interface HandIn {
 	readonly state: HandInState;

@@ -9,7 +9,7 @@ export interface Frame {
 const MOST_SIDE = 4096;
 const FRAME_MS = 120;
 
-export function Picture({ frame, label }: { frame: Frame; label: string }) {
+function Picture({ frame, label }: { frame: Frame; label: string }) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [isBroken, setBroken] = useState(false);
 	useEffect(() => {
