@@ -72,11 +72,16 @@ export async function openApi(
 		...(token === undefined ? {} : { token }),
 	});
 	const key = token === undefined ? (signer?.key ?? null) : null;
-	return { url, key, up: isLocal ? local : null, ask: (work) => work(client).catch(rethrow) };
+	const ask = <T>(work: Ask<T>): Promise<T> =>
+		work(client).catch((error) => rethrow(error, named === undefined ? null : url));
+	return { url, key, up: isLocal ? local : null, ask };
 }
 
-function rethrow(error: unknown): never {
-	const hint = error instanceof AssayError ? HINTS[error.code] : undefined;
+/** `named`: the address that the user gave. */
+function rethrow(error: unknown, named: string | null): never {
+	const isWrongAddress = error instanceof AssayError && error.code === "API_UNREACHABLE" && named !== null;
+	const elsewhere = `Does a validator listen there? Try: curl ${named}/v1/health. \`assay up\` starts a network here.`;
+	const hint = isWrongAddress ? elsewhere : error instanceof AssayError ? HINTS[error.code] : undefined;
 	if (!(error instanceof AssayError) || hint === undefined) throw error;
 	throw new AssayError(error.code, error.message, { hint, cause: error.cause ?? error });
 }

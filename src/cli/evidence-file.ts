@@ -19,9 +19,23 @@ export function readInput(path: string, mostBytes: number, hint: string): Uint8A
 			closeSync(file);
 		}
 	} catch (cause) {
-		const message = `cannot read ${path}: ${cause instanceof Error ? cause.message : cause}`;
-		throw new AssayError("FILE_UNREADABLE", message, { hint, cause });
+		throw new AssayError("FILE_UNREADABLE", `cannot read ${path}: ${reasonOf(cause)}`, { hint, cause });
 	}
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+	ENOENT: "there is no such file or folder",
+	ENOTDIR: "a part of its path is a file",
+	EISDIR: "it is a folder",
+	EACCES: "no permission",
+	EROFS: "the disk is read-only",
+	ENOSPC: "the disk is full",
+};
+
+/** Without the path, which the sentence has already. */
+function reasonOf(cause: unknown): string {
+	if (!(cause instanceof Error)) return String(cause);
+	return REASONS[(cause as NodeJS.ErrnoException).code ?? ""] ?? cause.message;
 }
 
 /** Pipes and devices say that they have no bytes, and some never end: what is read is counted. */
@@ -60,7 +74,7 @@ export function writeNamedFile(path: string, content: Uint8Array | string, optio
 }
 
 const unwritable = (path: string, option: string, cause: unknown): AssayError =>
-	new AssayError("FILE_UNWRITABLE", `cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, {
+	new AssayError("FILE_UNWRITABLE", `cannot write ${path}: ${reasonOf(cause)}`, {
 		hint: `Choose another file with ${option}.`,
 		cause,
 	});

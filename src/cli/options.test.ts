@@ -41,9 +41,10 @@ for (const [wrong, words] of [
 	[["--price", " "], /--price takes a number/],
 	[["--log", "loud"], /^--log takes warn, error, not 'loud'$/],
 	[["--trust", key, "--trust", "abc"], /^--trust takes 64 lower-case hex digits, not 'abc'$/],
-	[["--name"], /'--name <value>' argument missing/],
-	[["--all=yes"], /does not take an argument/],
-	[["--nonsense"], /Unknown option '--nonsense'/],
+	[["--name"], /^--name needs a value$/],
+	[["--price", "-1"], /^--price needs a value; one that begins with a dash is written --price=-…$/],
+	[["--all=yes"], /^--all takes no value$/],
+	[["--nonsense"], /^there is no option 'nonsense'$/],
 ] as const)
 	test(`refused: ${wrong.join(" ")}`, () => {
 		assert.throws(() => parseOptions(rows, wrong), { code: "USAGE", message: words });

@@ -129,9 +129,16 @@ function parsed(args: readonly string[], options: ParseArgsOptionsConfig) {
 	try {
 		return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
 	} catch (cause) {
-		const message = (cause as Error).message.split(". ")[0]!;
-		const [, unknown = ""] = /^Unknown option '--?([^']*)'/.exec(message) ?? [];
-		const meant = closestWord(unknown, Object.keys(options));
-		throw usageError(meant === null ? message : `${message}; did you mean --${meant}?`, cause);
+		const { message } = cause as Error;
+		const [, unknown] = /^Unknown option '-{0,2}([^']*)'/.exec(message) ?? [];
+		if (unknown !== undefined) {
+			const meant = closestWord(unknown, Object.keys(options));
+			throw usageError(`there is no option '${unknown}'${meant === null ? "" : `; did you mean --${meant}?`}`, cause);
+		}
+		const [, name] = /^Option '(?:-\w, )?--([\w-]+)[^']*' (?:argument|does not)/.exec(message) ?? [];
+		if (name === undefined) throw usageError(message.split("\n")[0]!, cause);
+		if (options[name]?.type === "boolean") throw usageError(`--${name} takes no value`, cause);
+		const dash = /ambiguous/.test(message) ? `; one that begins with a dash is written --${name}=-…` : "";
+		throw usageError(`--${name} needs a value${dash}`, cause);
 	}
 }

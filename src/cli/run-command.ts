@@ -9,6 +9,7 @@ import type { CliIo } from "./command.ts";
 import { type CommandName, loaders, summaries } from "./commands.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
 import { helpText } from "./help.ts";
+import { carriedAlong } from "./hints/carried-along.ts";
 import { didYouMean } from "./print/closest-word.ts";
 
 function overview(): string {
@@ -58,6 +59,12 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 		io.out.write(`${helpText(command)}\n`);
 		return 0;
 	}
+	const [verb = ""] = rest;
+	// `assay chain claim`: the claim is a command of its own.
+	if (!Object.hasOwn(command.verbs, "") && !Object.hasOwn(command.verbs, verb) && Object.hasOwn(loaders, verb))
+		throw new AssayError("USAGE", `${verb} is a command of its own, not one of ${name}'s`, {
+			hint: `Use \`assay ${verb}\`. See: assay ${verb} --help`,
+		});
 	return command.run(rest, io);
 }
 
@@ -68,7 +75,8 @@ export async function runCommand(args: readonly string[], io: CliIo): Promise<nu
 	} catch (error) {
 		if (error instanceof AssayError) {
 			const { code, message } = error;
-			const hint = error.hint === "" && code === "USAGE" ? `See: assay ${args[0]} --help` : error.hint;
+			const hint =
+				error.hint === "" && code === "USAGE" ? `See: assay ${args[0]} --help` : await carriedAlong(error.hint, args);
 			// With --json the error is JSON too, beside the sentence on standard error.
 			if (args.includes("--json")) io.out.write(`${JSON.stringify({ error: { code, message, hint } }, null, 2)}\n`);
 			io.err.write(`assay: ${message} [${code}]\n${hint === "" ? "" : `  ${hint}\n`}`);

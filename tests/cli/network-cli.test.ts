@@ -281,6 +281,8 @@ test("rent: a customer with a key of its own, from the search to the release", a
 	const asked = ["--for", "10m", "--ssh-key", `${keyFile}.pub`];
 	const dear = await assay("rent", "start", "this machine", ...asked, "--max-price", "1");
 	const none = await assay("rent", "start", "--model", "h200", ...asked);
+	// Without a word about GPUs one is meant, and this machine has none.
+	assert.equal((await assay("rent", "start", ...asked)).code, exitCodes.unknown.code);
 	assert.equal(none.code, exitCodes.unknown.code);
 	assert.match(none.err, /\[OFFER_NONE\]/);
 	const offers = (await json("rent", "search")).rows;

@@ -101,7 +101,7 @@ test("an engine that is not there ends with 69", async () => {
 		join(folder, "no-engine"),
 	);
 	assert.equal(await ended, 69, output.err);
-	assert.match(output.err, /ENGINE_NOT_STARTED/);
+	assert.match(output.err, /ENGINE_MISSING/);
 });
 
 test("a data folder that cannot be made ends with 74", async () => {

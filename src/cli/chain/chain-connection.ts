@@ -16,6 +16,7 @@ import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { withoutLogin } from "../../protocol/network/without-login.ts";
 import { type ChainHome, openChainHome } from "../../validator/settlement/home.ts";
 import { chainDefaults } from "../../validator/settlement/settings.ts";
 import type { CliIo } from "../command.ts";
@@ -138,7 +139,15 @@ const NODE_PATIENCE_MS = 5000;
 export async function reachNode(url: string): Promise<Rpc> {
 	if (!/^https?:\/\//.test(url))
 		throw new AssayError("USAGE", `--rpc takes a URL with http:// or https://, not '${url}'`);
-	await withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS })("eth_chainId", []);
+	try {
+		await withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS })("eth_chainId", []);
+	} catch (cause) {
+		if (!(cause instanceof AssayError && cause.code === "CHAIN_UNREACHABLE")) throw cause;
+		throw new AssayError(cause.code, `no node answers at ${withoutLogin(url)}`, {
+			hint: "Check --rpc (or ASSAY_RPC): the URL of a node of the chain, http:// or https://.",
+			cause,
+		});
+	}
 	return withRetries(httpRpc(url), { patienceMs: 60_000 });
 }
 

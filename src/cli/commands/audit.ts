@@ -5,7 +5,9 @@ import { randomBytes, randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { readAccountFor } from "../../chain/contracts/registry.ts";
+import { readEpochParams, windowsOf } from "../../chain/contracts/scoreboard.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import { accuseSigners } from "../../validator/audit/accuse-signers.ts";
 import { auditEpoch, type EpochAudit } from "../../validator/audit/audit-epoch.ts";
@@ -53,13 +55,14 @@ earned and has earned so far, checks every signature, and lists every difference
 anyone can run it with --rpc and --contracts.`,
 	takes: "EPOCH",
 	options,
-	exits: { 1: "differences found", 69: "no chain or no answer" },
+	exits: { 1: "differences found", 67: "no such epoch yet", 69: "no chain or no answer" },
 
 	async run(values, io, given) {
 		const epoch = Math.floor(readNumber("EPOCH", given!, 0, 1e12));
 		const choose = chooserOf(values, io);
 		return withReadingChain(values, io, async (chain) => {
 			const { contracts } = chain;
+			await mustHaveEnded(contracts, epoch);
 			const kept = archiveSource(createReportArchive(join(chain.folder, "epochs")));
 			const fetched = peerSource(createLeafFetcher(contracts), (from, error) =>
 				io.err.write(`  ${from}: ${String(error)}\n`),
@@ -83,6 +86,17 @@ anyone can run it with --rpc and --contracts.`,
 		});
 	},
 });
+
+/** Nothing can be said of it before; and of one that never comes nothing ever. */
+async function mustHaveEnded(contracts: ReadingChain["contracts"], epoch: number): Promise<void> {
+	const { endsAt } = windowsOf(await readEpochParams(contracts), epoch);
+	const { timestamp } = await contracts.client.viem.getBlock({ blockTag: "latest" });
+	if (Number(timestamp) >= endsAt) return;
+	const when = endsAt < 8.64e12 ? `: it ends at ${new Date(endsAt * 1000).toISOString()}` : "";
+	throw new AssayError("EPOCH_UNKNOWN", `epoch ${epoch} has not ended${when}`, {
+		hint: "`assay chain status` shows the newest epochs.",
+	});
+}
 
 function chooserOf(values: AuditValues, io: CliIo): (leaves: readonly ScoreLeaf[]) => readonly ScoreLeaf[] {
 	const { sample: count } = values;

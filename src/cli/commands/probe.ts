@@ -166,7 +166,7 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 
 	async run(values, io, named) {
 		const order = orderOf(values);
-		const before = values.compare === undefined ? null : provenFigures(values.compare);
+		const before = values.compare === undefined ? null : provenFigures(resolve(io.cwd, values.compare));
 		const open = (name: string) => openTarget(name, values, io, values.training ? ["--work"] : []);
 		const timeMs = Date.now();
 		if (values.fleet !== undefined) {

@@ -8,6 +8,7 @@ import { parseValidatorUrl } from "../../engine/agent/dial-agent.ts";
 import { hostPlatform, packageRoot } from "../../engine/builds.ts";
 import { untilAborted } from "../../platform/abortable.ts";
 import { realEnvironment } from "../../platform/environment.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";
 import { loadProviderAccount } from "../../provider/chain-account.ts";
@@ -234,6 +235,10 @@ async function startProvider(values: Values<typeof options>, io: CliIo, onCounte
 	if (validators.length === 0 && !values["end-rentals"]) throw usageError("--validator is missing");
 	const name = values.name ?? hostname();
 	if (name.length > 64 || !isSafeText(name)) throw usageError("--name takes at most 64 plain characters");
+	if (values.engine !== undefined && !existsSync(resolve(io.cwd, values.engine)))
+		throw new AssayError("ENGINE_MISSING", `there is no engine ${values.engine}`, {
+			hint: "Leave --engine out to use our own build.",
+		});
 	const folder = values.data ?? defaultProviderDir(io.env);
 	await makeDataDir(folder);
 	const signer = await loadProviderKey(folder);

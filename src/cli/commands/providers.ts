@@ -2,6 +2,7 @@
 // removes and probes them.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Provider, ProviderSummary } from "../../api/types.ts";
+import { parseTarget, targetToText } from "../../engine/links/parse-target.ts";
 import { formatBytes, formatPercent, formatRate } from "../../protocol/format-number.ts";
 import { apiOptions, askApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
@@ -169,9 +170,8 @@ function providerText(provider: Provider, nowMs: number, paint: Paint): string {
 const offerOf = ({ name, price }: ProvidersValues) =>
 	given({ name, pricePerHourMicros: price === undefined ? undefined : Math.round(price * 1e6) });
 
-async function add(values: ProvidersValues, io: CliIo, target: string): Promise<number> {
-	if (target !== "local" && !target.startsWith("ssh://"))
-		throw usageError(`providers add takes ssh://user@host[:port] or local, not '${target}'`);
+async function add(values: ProvidersValues, io: CliIo, typed: string): Promise<number> {
+	const target = targetToText(parseTarget(typed));
 	const offer = offerOf(values);
 	const body = target === "local" ? { link: "local" as const, ...offer } : { link: "ssh" as const, target, ...offer };
 	return tell(await askApi(values, io, (client) => client.registerProvider({ body })), values, io);

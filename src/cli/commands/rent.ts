@@ -79,12 +79,18 @@ const rentalColumns: readonly Column<Rental>[] = [
 ];
 
 /** 90m, 2h, 3d. */
+/** Of the API; an owner may allow less. */
+const MOST_DAYS = 30;
+
 export function parseSpan(span: string | undefined): number {
 	const found = /^(\d+(?:\.\d+)?)(m|h|d)$/.exec(span ?? "");
 	if (found === null)
 		throw usageError(`--for takes a time such as 90m, 2h or 3d${span === undefined ? "" : `, not '${span}'`}`);
 	const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }[found[2] as "m" | "h" | "d"];
-	return Math.round(Number(found[1]) * unitMs);
+	const ms = Math.round(Number(found[1]) * unitMs);
+	if (ms < 60_000 || ms > MOST_DAYS * 86_400_000)
+		throw usageError(`--for takes a minute to ${MOST_DAYS} days, not '${span}'`);
+	return ms;
 }
 
 async function search(values: RentValues, io: CliIo): Promise<number> {
@@ -99,7 +105,8 @@ async function search(values: RentValues, io: CliIo): Promise<number> {
 async function start(values: RentValues, io: CliIo, provider?: string): Promise<number> {
 	const durationMs = parseSpan(values.for);
 	const key = readPublicKey(values["ssh-key"], io);
-	const { maxPriceMicros, ...want } = wantsOf(values);
+	// Who names no host means one with a GPU; --min-gpus 0 takes any.
+	const { maxPriceMicros, ...want } = wantsOf({ ...values, "min-gpus": values["min-gpus"] ?? 1 });
 	const api = await openApi(values, io, "customer");
 	const ask = async (client: ApiClient) => {
 		const body = { publicKey: key.publicKey, durationMs, ...given({ maxPriceMicros }) };
@@ -110,7 +117,8 @@ async function start(values: RentValues, io: CliIo, provider?: string): Promise<
 			return client.rent({ body: { ...whom, ...body } });
 		}
 		// A deposit names who is paid: the cheapest is chosen here.
-		const query = id === undefined ? listQuery<"price" | "score">(values, ["price", "gpuPrice", "name"]) : { q: id };
+		const wanted = { ...values, "min-gpus": values["min-gpus"] ?? 1 };
+		const query = id === undefined ? listQuery<"price" | "score">(wanted, ["price", "gpuPrice", "name"]) : { q: id };
 		const { rows } = await client.listOffers({ query });
 		const offer = rows.find(({ providerId }) => id === undefined || providerId === id);
 		if (offer === undefined) throw new AssayError("OFFER_NONE", "nothing that fits can be rented now");

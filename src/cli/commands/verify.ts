@@ -1,5 +1,6 @@
 // `assay verify FILE`: is this evidence true? The same pure functions that the validator and the browser use.
 // Reads one file, trusts nothing in it, opens no connection but to the node that --chain names.
+import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
@@ -56,7 +57,7 @@ whether it is about your bytes: without these nobody knows whose commitments it 
 	},
 
 	async run(values, io, path = "") {
-		const file = readEvidence(path);
+		const file = readEvidence(resolve(io.cwd, path));
 		const maxAge = values["max-age"];
 		const order = orderOf(values);
 		const isOther = ["assay-zk", "assay-fraud", "assay-roll-call"].includes(formatOf(file) ?? "") || isReceipt(file);

@@ -30,8 +30,13 @@ export function parseTarget(text: string): Target {
 	if (text === "local") return { kind: "local" };
 	const isWhole = text.startsWith("ssh://");
 	// `user@host`, as ssh itself takes it: nothing else has an @.
-	if (!isWhole && (text.includes("://") || !text.includes("@")))
-		throw bad("it is neither `local` nor an ssh:// address");
+	if (!isWhole && text.includes("://")) throw bad("it is neither `local` nor an ssh:// address");
+	if (!isWhole && !text.includes("@"))
+		throw bad(
+			HOST.test(text)
+				? `a host needs a user, root@${text}, or ssh:// before it`
+				: "it is neither `local` nor an ssh:// address",
+		);
 	const authority = isWhole ? text.slice("ssh://".length) : text;
 	if (/[/?#]/.test(authority)) throw bad("there is no path behind a host");
 	const at = authority.lastIndexOf("@");
