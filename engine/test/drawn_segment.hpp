@@ -48,7 +48,7 @@ inline assay::zk::SegmentStart start_of(const assay::zk::ProofPlan& plan, Draw& 
   for (int32_t& one : start.labels) one = static_cast<int32_t>(draw.next() % plan.sizes.back());
   for (size_t l = 0; l < plan.links(); ++l) {
     start.weights.emplace_back(uint64_t{plan.sizes[l]} * plan.sizes[l + 1]);
-    for (int32_t& one : start.weights.back()) one = draw.within(weights);
+    for (int64_t& one : start.weights.back()) one = draw.within(weights);
   }
   return start;
 }

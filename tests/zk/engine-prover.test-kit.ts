@@ -30,8 +30,9 @@ export async function startProver(): Promise<Prover> {
 	};
 }
 
-export const littleEndian = (list: readonly number[], type: "i16" | "i32"): Uint8Array => {
-	const numbers = type === "i16" ? Int16Array.from(list) : Int32Array.from(list);
+export const littleEndian = (list: readonly number[], type: "i16" | "i32" | "i64"): Uint8Array => {
+	const numbers =
+		type === "i16" ? Int16Array.from(list) : type === "i32" ? Int32Array.from(list) : BigInt64Array.from(list, BigInt);
 	return new Uint8Array(numbers.buffer);
 };
 
@@ -47,7 +48,7 @@ export async function engineProof(
 		await session.give(GIVEN.features, littleEndian(features.flat().map(Number), "i16"));
 		await session.give(GIVEN.labels, littleEndian(labels, "i32"));
 		for (const [l, one] of weights.entries())
-			await session.give(GIVEN.weights + l, littleEndian(one.flat().map(Number), "i32"));
+			await session.give(GIVEN.weights + l, littleEndian(one.flat().map(Number), `i${plan.weightBits}`));
 		const points = await session.commit({ seed, firstStep });
 		const proof = await session.prove({ statement: hexToBytes(statement)! });
 		return { points: points!, proof: proof! };

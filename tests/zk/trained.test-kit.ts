@@ -27,11 +27,14 @@ const features = Int16Array.from({ length: ROWS * SIZES[0] }, (_, i) => {
 });
 const labels = Int16Array.from({ length: ROWS }, (_, row) => (features[SIZES[0] * row]! > 0 ? 1 : 0));
 
-export function trained(segments: number) {
-	const model = exactMlpProgram(SIZES, { batch: BATCH, steps: 16, k: STEPS, seed: SEED, order: "cube" }, SHIFT, {
-		features,
-		labels,
-	});
+/** Weights of 64 bits: segments of 64 rows, more than 32 bits have a proof of. */
+export function trained(segments: number, weightBits: 32 | 64 = 32) {
+	const sizes = weightBits === 32 ? { batch: BATCH, steps: 16, k: STEPS } : { batch: 8, steps: 16, k: 8 };
+	const rows = weightBits === 32 ? 1 : 8;
+	const repeated = (list: Int16Array) =>
+		Int16Array.from({ length: rows * list.length }, (_, i) => list[i % list.length]!);
+	const data = { features: repeated(features), labels: repeated(labels) };
+	const model = exactMlpProgram(SIZES, { ...sizes, seed: SEED, order: "cube" }, SHIFT, data, weightBits);
 	const trial = new Trial(model, SEED);
 	const weights = (): Elements[] => model.parameters.map(({ name }) => trial.tensor(name).slice());
 	const states = [{ hash: trial.stateHash(), weights: weights() }];
@@ -39,7 +42,7 @@ export function trained(segments: number) {
 		trial.machine.runSegment();
 		states.push({ hash: trial.stateHash(), weights: weights() });
 	}
-	return { program: model.program, features, labels, states };
+	return { program: model.program, ...data, states };
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");

@@ -66,6 +66,24 @@ test("the engine's proof of a segment is the reference prover's, byte for byte",
 	assert.equal(bytesToHex(file), bytesToHex(known));
 });
 
+test("weights of 64 bits: a segment of 64 rows, and bytes with one changed number", async () => {
+	const wide = trained(1, 64);
+	const { file, statement } = await proveByEngine(wide, 1, CHUNK_BITS, by);
+	const [before, after] = wide.states.map(({ weights }) => weights) as [Elements[], Elements[]];
+	const code = (held: Partial<Record<"before" | "after", readonly Elements[]>>) =>
+		codeOf(verifyProofFile(file, { isDevAllowed }, () => ({ data: wide, before, after, ...held })));
+	assert.equal(statement.steps, 8);
+	assert.equal(code({}), "valid");
+	for (const [name, list, wanted] of [
+		["before", before, "PROOF_INITIAL"],
+		["after", after, "PROOF_RESULT"],
+	] as const) {
+		const changed = list[1]!.slice() as BigInt64Array;
+		changed[3]! ^= 1n;
+		assert.equal(code({ [name]: list.with(1, changed) }), wanted);
+	}
+});
+
 test("a proof under a changed statement is refused", () => {
 	const [first, second] = proofs as [(typeof proofs)[0], (typeof proofs)[0]];
 	const changes = [{ stateAfter: "00".repeat(32) }, { features: "00".repeat(32) }, { job: "1" }, { firstStep: 4 }];

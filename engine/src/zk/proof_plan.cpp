@@ -96,10 +96,12 @@ void check_widths(const ProofPlan& plan) {
   need(plan.scale >= 2 && plan.scale <= 36 && plan.activation < plan.h && plan.activation <= plan.gradient, "a scale out of range");
   need(plan.gradient - plan.activation <= 16, "a scale out of range");
   for (const unsigned bits : plan.limbs) need(bits >= 1 && bits <= 16, "a limb out of range");
-  // A weight has 32 bits, and moves by less than 2^(h + d - 2) with each row.
-  const unsigned weight = std::max(31u, plan.place_bits() + plan.h + plan.d - 2) + 1;
+  // A weight moves by less than 2^(h + d - 2) with each row. Where it moves by no more than half of what it can be, it stays below 1.5 times that, and no sum
+  // comes near 2^63; else it could be twice as much.
+  const unsigned moves = plan.place_bits() + plan.h + plan.d - 2, weight = std::max(plan.weight_bits(), moves) + 1;
+  const unsigned most = moves < plan.weight_bits() ? 63 : 62;
   for (size_t l = 0; l < plan.sizes.size(); ++l)
-    need(weight + std::max(plan.h, plan.d) - 1 + plan.size_bits(l) <= 61, "sums that could leave 64 bits");
+    need(weight + std::max(plan.h, plan.d) - 1 + plan.size_bits(l) <= most, "sums that could leave 64 bits");
 }
 
 void add_tables(ProofPlan& plan) {
@@ -160,7 +162,7 @@ ProofPlan read_proof_plan(std::span<const uint8_t> bytes) {
   plan.gradient = small(9, 64);
   for (size_t i = 0; i < 3; ++i) plan.limbs[i] = small(10 + i, 64);
   plan.is_dev = small(13, 1) != 0;
-  need(word(14) == 0, "a reserved number");
+  plan.is_wide = small(14, 1) != 0;
   for (size_t i = 0; i <= links; ++i) {
     plan.sizes.push_back(small(kPlanHead + i, 1 << 16));
     need(plan.sizes.back() >= 1, "an empty layer");

@@ -44,6 +44,8 @@ struct ProofPlan {
   std::array<unsigned, 3> limbs;
   // Powers of a known τ, made here.
   bool is_dev;
+  // Weights come as 64 bits each, of which 40 are used; else as 32.
+  bool is_wide;
   // Of the layers, inputs first.
   std::vector<uint32_t> sizes;
   std::vector<TableShape> tables;
@@ -61,6 +63,8 @@ struct ProofPlan {
   uint64_t batch() const { return uint64_t{1} << batch_bits; }
   uint64_t rows() const { return uint64_t{1} << row_bits; }
   uint64_t chunk() const { return uint64_t{1} << chunk_bits; }
+  // No weight that is given has more bits than this, without its sign.
+  unsigned weight_bits() const { return is_wide ? 39 : 31; }
   bool is_last(size_t link) const { return link + 1 == links(); }
   unsigned range_table(unsigned bits) const;
   unsigned relu_table() const { return static_cast<unsigned>(tables.size()) - 3; }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/portable.hpp"
 #include "engine_error.hpp"
 #include "zk/dev_powers.hpp"
 
@@ -35,7 +36,7 @@ uint64_t ProveSession::bytes_of(uint32_t what) const {
   if (what == kGivenLabels) return sizeof(int32_t) << plan_.row_bits;
   if (what == kGivenPowers) return kPointBytes << plan_.chunk_bits;
   const uint32_t link = what - kGivenWeights;
-  return sizeof(int32_t) * uint64_t{plan_.sizes[link]} * plan_.sizes[link + 1];
+  return weight_bytes() * uint64_t{plan_.sizes[link]} * plan_.sizes[link + 1];
 }
 
 void ProveSession::take_powers(std::span<const uint8_t> bytes) {
@@ -51,9 +52,19 @@ void ProveSession::take_powers(std::span<const uint8_t> bytes) {
   has_powers_ = true;
 }
 
+void ProveSession::take_weights(std::vector<int64_t>& weights, std::span<const uint8_t> bytes) {
+  const int64_t most = (int64_t{1} << plan_.weight_bits()) - 1;
+  for (size_t at = 0; at < bytes.size(); at += weight_bytes()) {
+    int64_t weight = static_cast<int32_t>(load_le32(bytes.data() + at));
+    if (plan_.is_wide) memcpy(&weight, bytes.data() + at, sizeof weight);
+    if (weight < -most || weight > most) refuse_give(ErrorCode::tensor_range, "a weight is outside its range");
+    weights.push_back(weight);
+  }
+}
+
 void ProveSession::give(uint32_t what, uint64_t offset, std::span<const uint8_t> bytes) {
   if (what >= given_.size()) refuse_give(ErrorCode::bad_request, "a proof is given nothing of number " + std::to_string(what));
-  const uint64_t whole = bytes_of(what), element = what == kGivenFeatures ? 2 : what == kGivenPowers ? kPointBytes : 4;
+  const uint64_t whole = bytes_of(what), element = what == kGivenFeatures ? 2 : what == kGivenPowers ? kPointBytes : what == kGivenLabels ? 4 : weight_bytes();
   if (what == kGivenPowers && plan_.is_dev) refuse_give(ErrorCode::bad_request, "powers of the known τ are made, not given");
   if (offset != given_[what] || bytes.size() % element != 0 || bytes.size() > whole - offset)
     refuse_give(ErrorCode::tensor_size, std::to_string(bytes.size()) + " bytes at " + std::to_string(offset) + ", where " +
@@ -69,7 +80,7 @@ void ProveSession::give(uint32_t what, uint64_t offset, std::span<const uint8_t>
     for (const int32_t one : put_elements(start_.labels, offset, bytes))
       if (one < 0 || static_cast<uint32_t>(one) >= plan_.sizes.back()) refuse_give(ErrorCode::tensor_range, "a label is no class");
   } else {
-    put_elements(start_.weights[what - kGivenWeights], offset, bytes);
+    take_weights(start_.weights[what - kGivenWeights], bytes);
   }
   given_[what] += bytes.size();
 }

@@ -21,7 +21,9 @@ class ProveSession {
  private:
   uint64_t bytes_of(uint32_t what) const;
   void check_given() const;
+  uint64_t weight_bytes() const { return plan_.is_wide ? sizeof(int64_t) : sizeof(int32_t); }
   void take_powers(std::span<const uint8_t> bytes);
+  void take_weights(std::vector<int64_t>& weights, std::span<const uint8_t> bytes);
 
   ProofPlan plan_;
   std::unique_ptr<ProofMemory> memory_;

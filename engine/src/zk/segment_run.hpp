@@ -28,7 +28,7 @@ struct SegmentStart {
   std::vector<int16_t> features;
   std::vector<int32_t> labels;
   // By link: (output, input).
-  std::vector<std::vector<int32_t>> weights;
+  std::vector<std::vector<int64_t>> weights;
 };
 
 struct SegmentRun {

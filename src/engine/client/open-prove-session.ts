@@ -28,7 +28,7 @@ interface Watched {
 
 /** All throw AssayError. */
 export interface ProveSession {
-	/** Whole, once: features (i16), labels (i32), powers (x ‖ y, big-endian), weights of a link (GIVEN.weights + link, i32). */
+	/** Whole, once: features (i16), labels (i32), powers (x ‖ y, big-endian), weights of a link (GIVEN.weights + link; i32 or i64, as the plan says). */
 	give(number: number, bytes: Uint8Array): Promise<void>;
 	/** Runs the segment; the points of features, labels, weights before and after, 64 bytes each. Null: it was stopped. */
 	commit(of: { readonly seed: Uint8Array; readonly firstStep: number } & Watched): Promise<Uint8Array | null>;

@@ -18,9 +18,14 @@ export const shapeOf = (change: Partial<Shape> = {}): Shape => ({
 	...{ root: new Uint8Array(32).fill(7), ...change },
 });
 
-export function planFor(shape: Shape): ZkPlan {
+export function planFor(shape: Shape, weightBits: 32 | 64 = 32): ZkPlan {
 	const { sizes, batch, steps, rows, epochs, scale, chunkBits, root } = shape;
-	return planOf({ sizes, batch, steps, rows, epochs, scale }, Buffer.from(root).toString("hex"), shape, chunkBits);
+	return planOf(
+		{ sizes, batch, steps, rows, epochs, scale, weightBits },
+		Buffer.from(root).toString("hex"),
+		shape,
+		chunkBits,
+	);
 }
 
 /** Data and weights by a label, of a run in which no value leaves its range. */

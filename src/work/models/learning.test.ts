@@ -41,6 +41,18 @@ test("an MLP learns by exact SGD in the order cube, and ends where it must", () 
 	assert.equal(trial.stateHash(), "aa2672ab664c4b398af5ca41e8b2c325d53a3e60402f07a3a0418c820a38532d");
 });
 
+test("weights of 64 bits are those of 32, as long as nothing leaves its range", () => {
+	const schedule = { batch: 16, steps: 8, k: 4, seed: SEED, order: "cube" } as const;
+	const [narrow, wide] = ([32, 64] as const).map(
+		(bits) => new Trial(exactMlpProgram([8, 16, 4], schedule, 7, corners(64, 8), bits)),
+	) as [Trial, Trial];
+	assert.deepEqual(narrow.losses(2), wide.losses(2));
+	for (const name of ["layer0.weight", "layer1.weight"]) {
+		assert.ok(wide.tensor(name) instanceof BigInt64Array);
+		assert.deepEqual([...wide.tensor(name)], [...narrow.tensor(name)].map(BigInt));
+	}
+});
+
 test("exact SGD rounds no weight: every change is the product itself", () => {
 	const schedule = { batch: 16, steps: 4, k: 1, seed: SEED, order: "affine" } as const;
 	const { program, given } = exactMlpProgram([8, 16, 4], schedule, 7, corners(64, 8));

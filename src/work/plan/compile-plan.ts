@@ -3,6 +3,7 @@
 import { bytesToHex, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { bytesOf } from "../../protocol/maths/bn254.ts";
+import type { WeightBits } from "../models/exact-mlp.ts";
 import { programRoot } from "../program/open-program.ts";
 import type { Program } from "../program/shapes.ts";
 import { type ExactMlp, readExactMlp, type Unprovable, unprovable } from "./provable.ts";
@@ -88,6 +89,8 @@ export interface ZkPlan extends Widths {
 	/** s: products lose so many bits; the lower `lowBits` of what is lost are committed. */
 	readonly scale: number;
 	readonly lowBits: number;
+	/** Of the program's type of weights; not of the proof, which has limbs of those at the end. */
+	readonly weightBits: WeightBits;
 	readonly links: readonly PlanLink[];
 	readonly tables: readonly PlanTable[];
 	readonly groups: readonly PlanGroup[];
@@ -98,9 +101,9 @@ export interface ZkPlan extends Widths {
 }
 
 /** docs/training.md §6. */
-const EXACT: Widths = { h: 12, d: 14, activation: 8, gradient: 12, limbs: [11, 10, 10] };
-/** Weights at a segment's end plus 2^30 have 31 bits; i32 leaves room for what they move by within it. */
-const WEIGHT_BITS = 30;
+const EXACT = { h: 12, d: 14, activation: 8, gradient: 12 } as const;
+/** Of a weight at a segment's end plus half of what they hold: twice as much is what a program's clamp allows, which leaves room for what it moves by within the segment. */
+const LIMBS = { 32: [11, 10, 10], 64: [13, 13, 13] } as const;
 const MOST_CHUNK_BITS = 24;
 /** Halves of what rounding loses: tables stay small beside the columns. */
 const MOST_SCALE = 36;
@@ -112,13 +115,15 @@ export function compilePlan(program: Program, chunkBits?: number): ZkPlan | Unpr
 	const mlp = readExactMlp(program);
 	if ("code" in mlp) return mlp;
 	if (mlp.scale > MOST_SCALE) return unprovable(`products lose ${mlp.scale} bits: at most ${MOST_SCALE} can be proven`);
+	const limbs = LIMBS[mlp.weightBits];
 	// What a weight may move by within a segment: rows, times the largest activation, times the largest gradient.
-	const most = 2 ** (WEIGHT_BITS - 1) / 2 ** (EXACT.h + EXACT.d - 2);
+	const half = limbs.reduce((sum, one) => sum + one, -1);
+	const most = 2 ** (half - 1) / 2 ** (EXACT.h + EXACT.d - 2);
 	if (mlp.steps * mlp.batch > most)
 		return unprovable(
-			`${mlp.steps * mlp.batch} rows a segment: weights of 32 bits could leave their range within it; at most ${most} can be proven`,
+			`${mlp.steps * mlp.batch} rows a segment: weights of ${mlp.weightBits} bits could leave their range within it; at most ${most} can be proven${mlp.weightBits === 32 ? ", and more with weightBits 64" : ""}`,
 		);
-	return planOf(mlp, bytesToHex(programRoot(program)), EXACT, chunkBits);
+	return planOf(mlp, bytesToHex(programRoot(program)), { ...EXACT, limbs }, chunkBits);
 }
 
 /** For compilePlan, and for tests of smaller numbers. */
@@ -131,7 +136,7 @@ export function planOf(mlp: ExactMlp, root: string, widths: Widths, chunkBits?: 
 	const tables = tablesOf(mlp.scale, lowBits, widths);
 	const sizes = {
 		...{ steps: mlp.steps, batch: mlp.batch, stepBits: Math.log2(mlp.steps), batchBits: Math.log2(mlp.batch) },
-		...{ rowBits: Math.log2(mlp.rows), epochs: mlp.epochs, scale: mlp.scale, lowBits },
+		...{ rowBits: Math.log2(mlp.rows), epochs: mlp.epochs, scale: mlp.scale, lowBits, weightBits: mlp.weightBits },
 	};
 	const wanted = wantedBlocks(sizes, links, tables);
 	const largest = Math.max(...GROUPS.map((name) => bitsFor(totalOf(wanted[name]))));

@@ -127,7 +127,17 @@ test("other models, orders and sizes are refused by name", () => {
 	assert.match(refused(exact({ batch: 6 }))!.message, /6 batch/);
 	assert.match(
 		refused(exact({ batch: 16 }))!.message,
-		/64 rows a segment: weights of 32 bits could leave .* at most 32 can be proven/,
+		/64 rows a segment: weights of 32 bits could leave .* at most 32 can be proven, and more with weightBits 64/,
+	);
+	const wide = (k: number, rows: number) =>
+		exactMlpProgram([6, 5, 3], { ...SCHEDULE, batch: 64, k, steps: 2 * k }, 7, samples(rows, 6), 64).program;
+	const plan = compilePlan(wide(32, 2 ** 11)) as ZkPlan;
+	assert.deepEqual([plan.steps * plan.batch, plan.limbs, plan.weightBits], [2048, [13, 13, 13], 64]);
+	placesFit(plan);
+	assert.equal((compilePlan(wide(128, 2 ** 13)) as ZkPlan).steps, 128);
+	assert.match(
+		refused(wide(256, 2 ** 14))!.message,
+		/16384 rows a segment: weights of 64 bits .* at most 8192 can be proven$/,
 	);
 	assert.match(refused(exact({ batch: 16, k: 2 }, [6, 5, 3], 7, 16))!.message, /do not divide an epoch of 16/);
 	assert.match(refused(exact({}, [6, 5, 3], 21))!.message, /lose 41 bits/);

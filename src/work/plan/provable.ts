@@ -1,6 +1,6 @@
 // Is a program one of the zk profile, docs/training.md §6: an MLP by exact SGD in the order cube? It is when it is, byte for byte, the one that the model makes of
 // the sizes it has; so nothing but sizes is believed. Else the first operator that differs is named.
-import { exactMlpProgram, exactScale } from "../models/exact-mlp.ts";
+import { exactMlpProgram, exactScale, type WeightBits } from "../models/exact-mlp.ts";
 import { encodeHead, encodeLeaves } from "../program/encode.ts";
 import { LIMITS, type Op, type Phase, type Program, type Tensor } from "../program/shapes.ts";
 
@@ -16,7 +16,11 @@ export interface ExactMlp {
 	readonly epochs: number;
 	/** Bits that products lose. */
 	readonly scale: number;
+	readonly weightBits: WeightBits;
 }
+
+/** What the program's tensors say of it. */
+type MlpSizes = Omit<ExactMlp, "scale">;
 
 export interface Unprovable {
 	readonly code: "PROGRAM_UNPROVABLE";
@@ -39,19 +43,21 @@ const isPower = (n: number): boolean => Number.isInteger(Math.log2(n));
 const nameOf = (op: Op): string => (op.operator === "reduce" ? `reduce ${op.reduction}` : op.operator);
 
 /** Sizes as the program's tensors say them; whether all else fits them is for the caller to see. */
-function sizesOf(program: Program): Omit<ExactMlp, "scale"> | null {
+function sizesOf(program: Program): MlpSizes | null {
 	const [features, labels, order] = ["features", "labels", "order"].map((name) => named(program, name));
 	const batch = program.step[0]?.output.dims[0];
 	if (!features || !labels || !order || batch === undefined || features.dims.length !== 2) return null;
 	const sizes = [features.dims[1]!];
+	let weightBits: WeightBits = 32;
 	for (let i = 0; ; i++) {
 		const weight = named(program, `layer${i}.weight`);
 		if (weight === null) break;
 		sizes.push(weight.dims[0]!);
+		weightBits = weight.type === "i64" ? 64 : 32;
 	}
 	const [rows, epochs] = [labels.dims[0]!, order.dims[0]!];
 	const isSmall = rows <= MOST.rows && epochs <= MOST.epochs && sizes.length <= MOST.layers && batch <= LIMITS.steps;
-	return isSmall && sizes.length > 1 ? { sizes, batch, steps: program.k, rows, epochs } : null;
+	return isSmall && sizes.length > 1 ? { sizes, batch, steps: program.k, rows, epochs, weightBits } : null;
 }
 
 /** By how many bits maps round: one of these is the scale. */
@@ -63,7 +69,7 @@ function scalesOf(program: Program): readonly number[] {
 	return [...bits].slice(0, 4);
 }
 
-function twinOf({ sizes, batch, steps, rows, epochs }: Omit<ExactMlp, "scale">, scale: number, type: string): Program {
+function twinOf({ sizes, batch, steps, rows, epochs, weightBits }: MlpSizes, scale: number, type: string): Program {
 	const labels = type === "i16" ? new Int16Array(rows) : new Int32Array(rows);
 	const schedule = {
 		batch,
@@ -72,7 +78,8 @@ function twinOf({ sizes, batch, steps, rows, epochs }: Omit<ExactMlp, "scale">, 
 		seed: new Uint8Array(32),
 		order: "cube",
 	} as const;
-	return exactMlpProgram(sizes, schedule, scale - exactScale(0), { features: new Int16Array(0), labels }).program;
+	const samples = { features: new Int16Array(0), labels };
+	return exactMlpProgram(sizes, schedule, scale - exactScale(0), samples, weightBits).program;
 }
 
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
@@ -113,7 +120,7 @@ export function readExactMlp(program: Program): ExactMlp | Unprovable {
 	const sizes = sizesOf(program);
 	const scales = scalesOf(program);
 	if (sizes === null || scales.length === 0) return strangerIn(program);
-	const { rows, batch, steps, epochs } = sizes;
+	const { rows, batch, steps } = sizes;
 	for (const [what, n] of Object.entries({ rows, batch, "steps of a segment": steps }))
 		if (!isPower(n)) return unprovable(`${n} ${what}: a proof wants a power of two`);
 	if (rows % (batch * steps) !== 0)
@@ -121,7 +128,7 @@ export function readExactMlp(program: Program): ExactMlp | Unprovable {
 	const type = named(program, "labels")!.type;
 	const found = scales.map((scale) => ({ scale, wrong: difference(program, twinOf(sizes, scale, type)) }));
 	const right = found.find(({ wrong }) => wrong === null);
-	if (right !== undefined) return { ...{ rows, batch, steps, epochs }, sizes: sizes.sizes, scale: right.scale };
+	if (right !== undefined) return { ...sizes, scale: right.scale };
 	// The twin that the program is like the longest.
 	return found.map(({ wrong }) => wrong!).toSorted((a, b) => (b.op ?? 1e9) - (a.op ?? 1e9))[0]!;
 }

@@ -22,7 +22,7 @@ const shape = partial({
 
 const RATES = { rate: 0.001, warmup: 0, floor: 1 };
 const DEFAULTS = {
-	"exact-sgd": { shift: 8 },
+	"exact-sgd": { shift: 8, weightBits: 32 },
 	sgd: { ...RATES, rate: 0.05 },
 	momentum: { ...RATES, rate: 0.01, momentum: 0.9 },
 	adamw: { ...RATES, beta1: 0.9, beta2: 0.999, decay: 0.01 },

@@ -61,7 +61,7 @@ export const mlpModel: TrainModel<Typed<typeof shape>> = {
 		const schedule = { batch, steps, k, seed, order };
 		const isExact = optimizer.kind === "exact-sgd";
 		const { program, given, parameters } = isExact
-			? exactMlpProgram(model.sizes, schedule, optimizer.shift, samples)
+			? exactMlpProgram(model.sizes, schedule, optimizer.shift, samples, optimizer.weightBits)
 			: mlpProgram(model.sizes, schedule, optimizer, samples);
 		const scale = 2 ** (isExact ? exactScale(optimizer.shift) : SCALE.weight);
 		const weights = parameters.map(({ name, w }) => ({ name, tensor: name, first: 0, dims: w.dims, scale }));

@@ -2,6 +2,7 @@
 
 import type { Shape } from "../../../protocol/bytes/shape.ts";
 import { int, oneOf, type Typed, variants } from "../../../protocol/bytes/shape.ts";
+import type { WeightBits } from "../../models/exact-mlp.ts";
 import type { Optimizer } from "../../models/optimizer.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
 import { file, partial, real, wrongField } from "../job-fields.ts";
@@ -27,7 +28,7 @@ const rates = {
 	floor: real(0, 1),
 };
 export const optimizer = variants("kind", {
-	"exact-sgd": partial({ kind: oneOf("exact-sgd"), shift: int(0, 30) }),
+	"exact-sgd": partial({ kind: oneOf("exact-sgd"), shift: int(0, 30), weightBits: oneOf(32, 64) }),
 	sgd: partial({ kind: oneOf("sgd"), ...rates }),
 	momentum: partial({ kind: oneOf("momentum"), ...rates, momentum: real(0, 0.9999) }),
 	adamw: partial({
@@ -43,6 +44,7 @@ interface ExactSgd {
 	readonly kind: "exact-sgd";
 	/** The rate is 2^-shift. */
 	readonly shift: number;
+	readonly weightBits: WeightBits;
 }
 
 export interface TrainSpec<Model = { readonly kind: string }> {
