@@ -58,7 +58,7 @@ export default defineConfig({
 	test: {
 		solidity: {
 			fsPermissions: {
-				readFile: ["attestations", "chain", "judge", "receipts"].map((name) => `contracts/vectors/${name}.json`),
+				readFile: ["attestations", "chain", "judge", "receipts", "zk"].map((name) => `contracts/vectors/${name}.json`),
 			},
 			// A quarter of it where a change is tested; a deep run has 6,400 and 525.
 			fuzz: { runs: scaled(isDeep ? 256 : 64), seed: `0x${seed.toString(16)}` },

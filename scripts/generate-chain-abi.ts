@@ -22,6 +22,9 @@ const CONTRACTS = [
 	"Receipts",
 	"IntelReader",
 	"Attestations",
+	"ZkPlans",
+	"ZkVerifier",
+	"ZkTraining",
 ];
 /** Only other contracts call these. */
 const CODE_ONLY = new Set(["IntelReader"]);

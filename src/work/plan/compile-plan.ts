@@ -1,6 +1,6 @@
 // From a program of the zk profile to what a proof of one of its segments is about: links, tables, and where each block of values stands among the
 // commitments. docs/zk.md §4. Whoever verifies compiles the plan again from the program. Not here: the checks between columns (verify/zk).
-import { bytesToHex, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { bytesOf } from "../../protocol/maths/bn254.ts";
 import type { WeightBits } from "../models/exact-mlp.ts";
@@ -227,14 +227,12 @@ function placed(wanted: Readonly<Record<GroupName, readonly Wanted[]>>, c: numbe
 	return { groups, blocks, bits: bitsFor(end) };
 }
 
-/** All else of a plan follows from these numbers. */
-export function planHash(plan: ZkPlan): Uint8Array {
+/** All else of a plan follows from these numbers: program root, sizes, 32 bytes each. */
+export function planWords(plan: ZkPlan): Uint8Array {
 	const { steps, batch, rowBits, epochs, scale, h, d, activation, gradient, limbs, chunkBits, links } = plan;
 	const numbers = [steps, batch, rowBits, epochs, scale, h, d, activation, gradient, ...limbs, chunkBits];
 	const sizes = [links.length, links[0]!.inputs, ...links.map(({ outputs }) => outputs)];
-	return keccak(
-		utf8ToBytes("assay/zk/plan/1"),
-		hexToBytes(plan.programRoot)!,
-		...[...numbers, ...sizes].map((one) => bytesOf(BigInt(one))),
-	);
+	return concatBytes(hexToBytes(plan.programRoot)!, ...[...numbers, ...sizes].map((one) => bytesOf(BigInt(one))));
 }
+
+export const planHash = (plan: ZkPlan): Uint8Array => keccak(utf8ToBytes("assay/zk/plan/1"), planWords(plan));
