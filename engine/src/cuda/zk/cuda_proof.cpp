@@ -260,7 +260,7 @@ class CudaProofMemory final : public zk::ProofMemory {
   // A thread for several places: an inverse is worth some 400 products.
   template <typename... Arguments>
   void divide(uint64_t places, const char* kernel, const Arguments&... arguments) const {
-    const uint64_t all = uint64_t{card_.units()} * 1024;
+    const uint64_t all = uint64_t{card_.units()} * 512;
     if (places > 0) card_.launch({kernel, list_blocks(std::clamp(places / 32, std::min(places, all), places)), kListThreads}, arguments...);
   }
 

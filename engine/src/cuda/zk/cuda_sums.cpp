@@ -130,6 +130,7 @@ class CudaSums final : public zk::Sums {
 Parts parts_of(std::span<const zk::Part> parts, size_t values) {
   const auto products = std::count_if(parts.begin(), parts.end(), [](const zk::Part& part) { return !part.product.is_zero(); });
   if (values > kMostValues || (parts.size() != 1 && parts.size() != kMostParts) || products > 1) throw std::logic_error("lookups of no known shape");
+  const Fr radix = Fr::of(uint64_t{1} << 32) * Fr::of(uint64_t{1} << 32);
   Parts out{};
   out.count = static_cast<uint32_t>(parts.size());
   out.values = static_cast<uint32_t>(values);
@@ -139,11 +140,14 @@ Parts parts_of(std::span<const zk::Part> parts, size_t values) {
     PartShape& own = out.part[part.product.is_zero() ? first++ : parts.size() - 1];
     own.constant = part.constant;
     own.product = part.product;
+    own.short_product = part.product * radix;
+    own.shortest_product = own.short_product * radix;
     own.has_product = part.product.is_zero() ? 0 : 1;
     own.left = part.left;
     own.right = part.right;
     for (size_t k = 0; k < part.by.size(); ++k) {
       own.by[k] = part.by[k];
+      own.short_by[k] = part.by[k] * radix;
       own.has_by[k] = part.by[k].is_zero() ? 0 : 1;
     }
   }

@@ -12,10 +12,17 @@ __device__ __forceinline__ uint64_t own_place() { return uint64_t{blockIdx.x} * 
 __device__ __forceinline__ Fr part_at(const PartShape& part, uint32_t values, const Columns& columns, uint64_t i) {
   Fr sum = part.constant;
 #pragma unroll 1
-  for (uint32_t k = 0; k < values; ++k)
-    if (part.has_by[k] != 0) sum = sum + part.by[k] * value_at(columns.column[k], i);
-  if (part.has_product != 0) sum = sum + part.product * value_at(columns.column[part.left], i) * value_at(columns.column[part.right], i);
-  return sum;
+  for (uint32_t k = 0; k < values; ++k) {
+    if (part.has_by[k] == 0) continue;
+    const Source& column = columns.column[k];
+    if (column.is_numbers != 0) sum = plus_short(sum, part.short_by[k], static_cast<const int64_t*>(column.at)[i]);
+    else sum = sum + part.by[k] * value_at(column, i);
+  }
+  if (part.has_product == 0) return sum;
+  const Source &left = columns.column[part.left], &right = columns.column[part.right];
+  if (left.is_numbers == 0 || right.is_numbers == 0) return sum + part.product * value_at(left, i) * value_at(right, i);
+  const Fr once = plus_short(Fr::zero(), part.shortest_product, static_cast<const int64_t*>(left.at)[i]);
+  return plus_short(sum, once, static_cast<const int64_t*>(right.at)[i]);
 }
 
 // Σ 1/part as above/below; parts that are 0 count for nothing.
@@ -93,10 +100,8 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_repeat(Source from
 // A sum for each block.
 extern "C" __global__ void __launch_bounds__(kListThreads) zk_dot(Source a, Source b, uint64_t count, Fr* out) {
   __shared__ Fr shared[kListThreads];
-  Fr sum = Fr::zero();
-#pragma unroll 1
-  for (uint64_t i = own_place(); i < count; i += uint64_t{gridDim.x} * kListThreads) sum = sum + value_at(a, i) * value_at(b, i);
-  sum = block_sum(sum, shared);
+  const uint64_t threads = uint64_t{gridDim.x} * kListThreads;
+  const Fr sum = block_sum(sum_of_products(a, b, own_place(), count, threads, [](uint64_t i) { return i; }), shared);
   if (threadIdx.x == 0) store(out + blockIdx.x, sum);
 }
 
@@ -106,19 +111,9 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_dots(const Source*
   __shared__ Fr shared[kListThreads];
   const uint32_t kernel = blockIdx.x % count, slab = blockIdx.x / count % slabs, piece = blockIdx.x / count / slabs, many = gridDim.x / count / slabs;
   const KernelSource by = kernels[kernel];
-  const Source values = pieces[piece];
   const uint64_t each = (by.count + slabs - 1) / slabs, first = slab * each, end = min(first + each, by.count);
-  Fr sum = Fr::zero();
-  if (values.is_numbers != 0) {
-    const int64_t* numbers = static_cast<const int64_t*>(values.at) + by.at;
-#pragma unroll 1
-    for (uint64_t i = first + threadIdx.x; i < end; i += kListThreads) sum = plus_short(sum, value_at(by.values, i), numbers[i]);
-    sum = sum * short_radix();
-  } else {
-#pragma unroll 1
-    for (uint64_t i = first + threadIdx.x; i < end; i += kListThreads) sum = sum + value_at(by.values, i) * value_at(values, by.at + i);
-  }
-  sum = block_sum(sum, shared);
+  const Fr own = sum_of_products(pieces[piece], by.values, first + threadIdx.x, end, kListThreads, [&](uint64_t i) { return by.at + i; });
+  const Fr sum = block_sum(own, shared);
   if (threadIdx.x == 0) store(out + (uint64_t{slab} * count + kernel) * many + piece, sum);
 }
 
@@ -153,10 +148,7 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_fold_middle(Source
   if (at >= all) return;
   const uint64_t piece = (b + gridDim.y - 1) / gridDim.y, first = blockIdx.y * piece, end = min(first + piece, b);
   const uint64_t i = at / c, k = at % c;
-  Fr sum = Fr::zero();
-#pragma unroll 1
-  for (uint64_t j = first; j < end; ++j) sum = sum + value_at(from, (i * b + j) * c + k) * value_at(by, j);
-  store(out + blockIdx.y * all + at, sum);
+  store(out + blockIdx.y * all + at, sum_of_products(from, by, first, end, 1, [&](uint64_t j) { return (i * b + j) * c + k; }));
 }
 
 extern "C" __global__ void __launch_bounds__(kListThreads) zk_add_pieces(const Fr* from, uint64_t count, uint32_t pieces, Fr* out) {
@@ -173,10 +165,7 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_step_sums(Source c
                                                                        Fr* out) {
   const uint64_t step = own_place() / count, k = own_place() % count;
   if (step >= steps) return;
-  Fr sum = Fr::zero();
-#pragma unroll 1
-  for (uint64_t p = step * batch; p < (step + 1) * batch; ++p) sum = sum + value_at(column, p * count + k) * value_at(by, p);
-  store(out + step * count + k, sum);
+  store(out + step * count + k, sum_of_products(column, by, step * batch, (step + 1) * batch, 1, [&](uint64_t p) { return p * count + k; }));
 }
 
 // In place: what was there before each step.

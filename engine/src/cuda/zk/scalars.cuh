@@ -25,6 +25,21 @@ __device__ __forceinline__ Fr value_at(const Source& from, uint64_t i) {
   return from.is_numbers != 0 ? scalar_of(static_cast<const int64_t*>(from.at)[i]) : load(static_cast<const Fr*>(from.at) + i);
 }
 
+// Σ from(at(i))·by(i) for i = first, first + step, … below end: short products where `from` has numbers.
+template <typename At>
+__device__ __forceinline__ Fr sum_of_products(const Source& from, const Source& by, uint64_t first, uint64_t end, uint64_t step, const At& at) {
+  Fr sum = Fr::zero();
+  if (from.is_numbers != 0) {
+    const int64_t* numbers = static_cast<const int64_t*>(from.at);
+#pragma unroll 1
+    for (uint64_t i = first; i < end; i += step) sum = plus_short(sum, value_at(by, i), numbers[at(i)]);
+    return sum * short_radix();
+  }
+#pragma unroll 1
+  for (uint64_t i = first; i < end; i += step) sum = sum + value_at(from, at(i)) * value_at(by, i);
+  return sum;
+}
+
 // Of all threads of a block of kListThreads, known to the first one.
 __device__ __forceinline__ Fr block_sum(Fr own, Fr* shared) {
   __syncthreads();

@@ -12,7 +12,14 @@ struct Moving {
   __device__ __forceinline__ void go() { now = now + step; }
 };
 
+// Numbers of sums have 62 bits at most, so that differences are numbers too.
+__device__ __forceinline__ int64_t number_at(const Source& column, uint64_t i) { return static_cast<const int64_t*>(column.at)[i]; }
+
 __device__ __forceinline__ Moving moving_at(const Source& column, uint64_t i, uint64_t half) {
+  if (column.is_numbers != 0) {
+    const int64_t low = number_at(column, i);
+    return {scalar_of(low), scalar_of(number_at(column, i + half) - low)};
+  }
   const Fr low = value_at(column, i);
   return {low, value_at(column, i + half) - low};
 }
@@ -49,11 +56,28 @@ __device__ __forceinline__ Moving linear_part(const PartShape& part, uint32_t va
 #pragma unroll 1
   for (uint32_t k = 0; k < values; ++k) {
     if (part.has_by[k] == 0) continue;
+    if (columns.column[2 + k].is_numbers != 0) {
+      const int64_t low = number_at(columns.column[2 + k], i);
+      sum.now = plus_short(sum.now, part.short_by[k], low);
+      sum.step = plus_short(sum.step, part.short_by[k], number_at(columns.column[2 + k], i + half) - low);
+      continue;
+    }
     const Moving value = moving_at(columns.column[2 + k], i, half);
     sum.now = sum.now + part.by[k] * value.now;
     sum.step = sum.step + part.by[k] * value.step;
   }
   return sum;
+}
+
+// The left one of two values that are multiplied, with their factor.
+__device__ __forceinline__ Moving left_of(const PartShape& part, const Columns& columns, uint64_t i, uint64_t half) {
+  const Source& column = columns.column[2 + part.left];
+  if (column.is_numbers != 0) {
+    const int64_t low = number_at(column, i);
+    return {plus_short(Fr::zero(), part.short_product, low), plus_short(Fr::zero(), part.short_product, number_at(column, i + half) - low)};
+  }
+  const Moving value = moving_at(column, i, half);
+  return {value.now * part.product, value.step * part.product};
 }
 
 }  // namespace assay::cuda
@@ -76,8 +100,7 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookups(cons
     Moving c = linear_part(last, parts.values, columns, i, half);
     Moving left{Fr::zero(), Fr::zero()}, right{Fr::zero(), Fr::zero()};
     if (last.has_product != 0) {
-      left = moving_at(columns.column[2 + last.left], i, half);
-      left = {left.now * last.product, left.step * last.product};
+      left = left_of(last, columns, i, half);
       right = moving_at(columns.column[2 + last.right], i, half);
     }
 #pragma unroll 1
@@ -106,8 +129,7 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookup(const
     Moving a = linear_part(parts.part[0], parts.values, columns, i, half);
     Moving left{Fr::zero(), Fr::zero()}, right{Fr::zero(), Fr::zero()};
     if (parts.part[0].has_product != 0) {
-      left = moving_at(columns.column[2 + parts.part[0].left], i, half);
-      left = {left.now * parts.part[0].product, left.step * parts.part[0].product};
+      left = left_of(parts.part[0], columns, i, half);
       right = moving_at(columns.column[2 + parts.part[0].right], i, half);
     }
 #pragma unroll 1
