@@ -14,6 +14,7 @@ import "./proofs/proofs.css";
 import "./verify/verify.css";
 import "./rent/rent.css";
 import "./disputes/disputes.css";
+import "./why/why.css";
 import "./jobs/jobs.css";
 import "./parts/narrow.css";
 

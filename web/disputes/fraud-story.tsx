@@ -185,7 +185,7 @@ function LeafWorking({ of: { leaf, at, around, what } }: { of: Extract<Working, 
 export function FraudStoryView({ story }: { story: FraudStory }) {
 	const { verdict, way, op, coordinates, working } = story;
 	return (
-		<div class="story">
+		<div class="fraud-story">
 			<WayDown way={way} isOver />
 			<section class="element" aria-labelledby="element-title" data-element={verdict.element ?? undefined}>
 				<h3 id="element-title">

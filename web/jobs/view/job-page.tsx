@@ -8,6 +8,7 @@ import { formatCount, formatLeft, shortId } from "../../parts/format.ts";
 import { Badge, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../../shell/api.ts";
+import { WhyPanel } from "../../why/why-panel.tsx";
 import { type LiveJob, stepsPerS } from "../job-events.ts";
 import { DrawsPanel, PartsPanel } from "../job-parts.tsx";
 import { methodKey } from "../new/method-choice.tsx";
@@ -65,6 +66,7 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 			)}
 			<PartsPanel parts={parts} live={live} hosts={hosts.value?.rows ?? NO_HOSTS} perWindow={draws.value.perWindow} />
 			<DrawsPanel draws={draws.value} />
+			<WhyPanel draws={draws.value} customer={customer} />
 			{live.lines.length === 0 ? null : <Log live={live} />}
 		</>
 	);

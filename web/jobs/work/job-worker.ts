@@ -3,6 +3,7 @@
 import type { BlobHashes } from "../../../src/api/blob-pieces.ts";
 import { type AskedJob, checkOffer } from "../../../src/market/jobs/check-offer.ts";
 import { checkedClaim, type EndedJob, type NamedResult, resultFiles } from "../../../src/market/jobs/check-result.ts";
+import { openReplay, type Replay, type ReplayedSegment, type ReplayOf } from "../../../src/market/jobs/replay-claim.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../../src/protocol/bytes/bytes.ts";
 import { foldRoots, PIECE_BYTES, pieceCount, pieceRootOf } from "../../../src/protocol/hash/blob-tree.ts";
@@ -78,6 +79,9 @@ export interface Asks {
 	preview(of: { tensors: ReadonlyMap<number, Uint8Array> }): Promise<readonly MadeFile[]>;
 	/** Bytes by the blob's root. */
 	result(of: { job: EndedJob; result: NamedResult; held: ReadonlyMap<string, Uint8Array> }): Promise<CheckedResult>;
+	/** A part run again here, a segment with each `replayed`. Throws where anything is not the claim's. */
+	replay(of: ReplayOf): Omit<Replay, "next">;
+	replayed(of: null): ReplayedSegment | null;
 }
 
 export interface OfferOf {
@@ -102,6 +106,7 @@ interface Scope {
 }
 const scope = globalThis as unknown as Scope;
 
+let replay: Replay | null = null;
 let built: { readonly workload: Workload; readonly blobs: ReadonlyMap<string, SpecBlob> } | null = null;
 const waiting = new Map<string, ((bytes: Uint8Array | null) => void)[]>();
 
@@ -197,6 +202,12 @@ const asks: Asks = {
 		const make = built === null ? null : previewFiles(built.workload);
 		return make === null ? [] : (await make(tensors)).map(([name, bytes]) => ({ name, bytes }));
 	},
+	replay(of) {
+		replay = openReplay(of);
+		const { next: _, ...told } = replay;
+		return told;
+	},
+	replayed: () => replay?.next() ?? null,
 	async result({ job, result, held }) {
 		const fetch = async ({ root }: { readonly root: string }) => held.get(root)!;
 		const { program } = orThrow(openProgram(await fetch(job.spec.program)));

@@ -1,5 +1,6 @@
 // A claim with everything that its verification needs, from the job's rows and blobs; and when its blobs become readable.
 
+import { claimOfTerms } from "../../../market/jobs/claim-of-terms.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
@@ -9,7 +10,7 @@ import { drawnAccount } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { beginOf } from "./part-offer.ts";
-import { type ClaimBody, claimOf, keepClaim, readStates } from "./take-claim.ts";
+import { type ClaimBody, keepClaim, readStates } from "./take-claim.ts";
 
 async function claimBody({ store }: Pick<JobContext, "store">, { claim }: JobPart): Promise<ClaimBody> {
 	const row = claim === null ? null : await store.jobs.claim(claim);
@@ -26,7 +27,7 @@ export async function claimAtHand(context: JobContext, job: Job, number: number)
 		...{ job: job.id, spec: job.spec, part: number, attempt: part.attempt, provider: part.provider!, begin },
 		account: await drawnAccount(context, job, part),
 		escrow: escrowTermsOf(job.offer),
-		claim: claimOf(job.offer, number, body),
+		claim: claimOfTerms(job.offer, number, body),
 		end: { state: body.state, results: body.results, holder: auditHolder(job.id) },
 		states: await readStates(context.blobs, auditHolder(job.id), body.states, count + 1),
 	};

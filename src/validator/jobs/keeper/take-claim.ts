@@ -1,5 +1,6 @@
 // A provider's claim as it comes in: hostile. Every hash is computed again from the bytes that it uploaded; program, inputs and place are the job's own. Then
 // the job holds the bytes, whatever becomes of the provider: without that, nobody signs that they are stored. docs/jobs.md §13.
+import { claimOfTerms } from "../../../market/jobs/claim-of-terms.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
@@ -8,7 +9,7 @@ import type { JobOffer } from "../../../protocol/network/job-offer.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 import type { JobWork, SizedTensor } from "../../../work/program/job-work.ts";
-import { claimHash, type JobClaim, resultRootOf, segmentTree, stateHashOf } from "../../../work/trace/commitments.ts";
+import { claimHash, resultRootOf, segmentTree, stateHashOf } from "../../../work/trace/commitments.ts";
 import type { KeptAttestation } from "./take-rounds.ts";
 
 /** What a provider hands in, and what is kept of it in the claim's row. */
@@ -35,22 +36,8 @@ const refused = (why: string): AssayError => new AssayError("JOB_CLAIM", `the cl
 const bytes32 = (hex: string): Uint8Array => hexToBytes(hex, 32)!;
 
 /** With zeros for chain and escrow where there is none. */
-export function claimOf(
-	{ id, terms, escrow }: JobOffer,
-	part: number,
-	{ segmentRoot, resultRoot }: Pick<PostedClaim, "segmentRoot" | "resultRoot">,
-): JobClaim {
-	const { first, count } = partRange(terms, part);
-	return {
-		...{ chainId: BigInt(escrow?.chainId ?? 0), job: BigInt(`0x${id}`), part },
-		escrow: escrow === null ? new Uint8Array(20) : hexToBytes(escrow.contract.slice(2), 20)!,
-		...{ program: bytes32(terms.program), inputs: bytes32(terms.inputs), first, segments: count },
-		...{ segmentRoot: bytes32(segmentRoot), resultRoot: bytes32(resultRoot) },
-	};
-}
-
 export const claimHashOf = (offer: JobOffer, part: number, posted: PostedClaim): string =>
-	bytesToHex(claimHash(claimOf(offer, part, posted)));
+	bytesToHex(claimHash(claimOfTerms(offer, part, posted)));
 
 /** 32 bytes each. */
 function splitStates(bytes: Uint8Array): Uint8Array[] {

@@ -6,7 +6,7 @@ import type { ClaimCase } from "../../../api/types.ts";
 import { type Contracts, read } from "../../../chain/contracts/contracts.ts";
 import { claimCommitment, type JobTerms, jobIdOf, readJobPart } from "../../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../../chain/contracts/job-terms-text.ts";
-import { partRange } from "../../../market/jobs/job-rules.ts";
+import { claimOfTerms } from "../../../market/jobs/claim-of-terms.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -24,18 +24,10 @@ function mustBe(isRight: boolean, why: string): void {
 		throw new AssayError("CLAIM_ROOT", `the validator shows something else: ${why}`, { hint: codes.CLAIM_ROOT.hint });
 }
 
-const bytes32 = (hex: string): Uint8Array => hexToBytes(hex, 32)!;
-
 /** The claim that follows from the terms and the two roots; its hash must be the one that was asked for. */
-function claimOf({ escrow, terms, job, part, segmentRoot, resultRoot, hash }: ClaimCase): JobClaim {
-	const { first, count } = partRange(terms, part);
-	const claim: JobClaim = {
-		...{ chainId: BigInt(escrow?.chainId ?? 0), job: BigInt(`0x${job}`), part },
-		escrow: escrow === null ? new Uint8Array(20) : hexToBytes(escrow.contract.slice(2), 20)!,
-		...{ program: bytes32(terms.program), inputs: bytes32(terms.inputs), first, segments: count },
-		...{ segmentRoot: bytes32(segmentRoot), resultRoot: bytes32(resultRoot) },
-	};
-	mustBe(count > 0 && bytesToHex(claimHash(claim)) === hash, "the hash of its fields is another");
+function claimOf({ escrow, terms, job, part, hash, ...roots }: ClaimCase): JobClaim {
+	const claim = claimOfTerms({ id: job, terms, escrow }, part, roots);
+	mustBe(claim.segments > 0 && bytesToHex(claimHash(claim)) === hash, "the hash of its fields is another");
 	return claim;
 }
 
