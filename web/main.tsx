@@ -25,6 +25,7 @@ const pages: Pages = {
 	probes: { title: "Probes", inNav: true, load: () => import("./pages/probes.tsx") },
 	jobs: { title: "Jobs", inNav: true, load: () => import("./pages/jobs.tsx") },
 	verify: { title: "Verify", inNav: true, load: () => import("./pages/verify.tsx") },
+	market: { title: "Market", inNav: true, load: () => import("./pages/market.tsx") },
 	disputes: { title: "Disputes", inNav: false, load: () => import("./pages/disputes.tsx") },
 	"roll-calls": { title: "Roll calls", inNav: true, load: () => import("./pages/roll-calls.tsx") },
 	epochs: { title: "Epochs", inNav: true, load: () => import("./pages/epochs.tsx") },

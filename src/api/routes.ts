@@ -9,6 +9,7 @@ import * as chain from "./schemas/chain.ts";
 import * as dispute from "./schemas/dispute.ts";
 import * as job from "./schemas/job.ts";
 import * as claim from "./schemas/job-claim.ts";
+import * as market from "./schemas/job-market.ts";
 import * as network from "./schemas/network.ts";
 import { epochNumber, page, probeId, providerId, rentalId, sha256, tokenId } from "./schemas/primitives.ts";
 import * as probe from "./schemas/probe.ts";
@@ -327,6 +328,21 @@ export const routes = {
 		"Take back the parts that nobody has; on a chain, after its customer did so there",
 		{
 			...{ role: "customer", waitsFor: "chain", params: byJob, reply: job.job, problems: ["JOB_UNKNOWN", "JOB_STATE"] },
+		},
+	),
+	getJobMarket: read(
+		"/v1/job-market",
+		"The market for jobs at a glance: done, paid, prices, who lied and who found it",
+		{
+			...{ cost: 5, waitsFor: "chain", reply: market.jobMarket, problems: ["CHAIN_UNREACHABLE"] },
+		},
+	),
+	getProviderWork: read(
+		"/v1/providers/:id/work",
+		"A provider's jobs: reputation with its rows, open claims, questions",
+		{
+			...{ cost: 5, waitsFor: "chain", params: byProvider, reply: market.providerWork },
+			problems: ["PROVIDER_UNKNOWN", "CHAIN_UNREACHABLE"],
 		},
 	),
 	listClaims: read("/v1/claims", "Claims of parts of jobs, newest first", {

@@ -18,6 +18,7 @@ import { createDeviceStore } from "./devices.ts";
 import { createEvents } from "./events.ts";
 import { openEvidenceFolder } from "./files/evidence.ts";
 import { createJobAnswers } from "./jobs/job-answers.ts";
+import { createJobMarket } from "./jobs/job-market.ts";
 import { createJobStore } from "./jobs/jobs.ts";
 import { createJournalStore } from "./journal.ts";
 import { createOverview, createPrune } from "./overview.ts";
@@ -101,6 +102,7 @@ export async function openStore(o: StoreOptions) {
 			rentals: createRentalStore(context),
 			jobs: createJobStore(context),
 			jobAnswers: createJobAnswers(context),
+			jobMarket: createJobMarket(context),
 			tokens: createTokenStore(context),
 			nonces: createNonceStore(context),
 			journal: createJournalStore(context),

@@ -370,6 +370,7 @@ const toyOffer = {
 	...{ id: EVIDENCE, terms: toyTerms, escrow: null, salt: EVIDENCE, perWindow: 1, secretCommitment: EVIDENCE },
 	...{ untilMs: NOW_MS, signature: EVIDENCE + EVIDENCE },
 };
+const toyCounts = { checked: 1, paid: 1, lost: 0, late: 0, declined: 0, convicted: 0 };
 const toyClaim = {
 	attestation: {
 		...proven.attestation,
@@ -593,6 +594,17 @@ export const toyHandlers: Handlers = {
 		],
 		cursor: null,
 	}),
+	getJobMarket: () => ({
+		...{ nowMs: NOW_MS, jobs: { open: 1, over: 2 }, outcomes: { total: toyCounts, day: toyCounts }, auditPpm: 100_000 },
+		...{ paidMicros: { total: 5, day: 1 }, claims: { stored: 0, claimed: 1, checked: 0, paid: 1, fallen: 1 } },
+		workloads: [{ kind: "train", jobs: 3, partMicros: 5, jobMicros: 9 }],
+		providers: [{ provider: provider.id, valueMicros: 5, ...toyCounts }],
+		watchers: [{ account: `0x${"ab".repeat(20)}`, convictions: 1, earned: "5" }],
+	}),
+	getProviderWork: () => ({
+		...{ nowMs: NOW_MS, rows: [], claims: [toyClaim], questions: [] },
+		reputation: { counts: toyCounts, valueMicros: 5, checkedInARow: 1, isBarred: false, weightPpm: 1_000_000 },
+	}),
 	getDispute: () => ({ claim: toyClaim, relayed: [], chain: null, frauds: [] }),
 	handInFraud: () => ({
 		...{ hash: EVIDENCE, claim: EVIDENCE, job: toyJob.id, part: 0, attempt: 1, accused: provider.id },
@@ -697,6 +709,8 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	getClaimCase: { params: { hash: EVIDENCE } },
 	askClaim: { params: { hash: EVIDENCE }, body: { question: "{}" } },
 	listFrauds: { query: { accused: provider.id } },
+	getJobMarket: {},
+	getProviderWork: { params: { id: provider.id } },
 	getDispute: { params: { hash: EVIDENCE } },
 	handInFraud: { body: evidenceBytes },
 	getFraud: { params: { hash: EVIDENCE } },

@@ -2,8 +2,11 @@
 // chain. The page follows question by question, and at the end shows the number, worked out again from the fraud file.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import pg from "pg";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
+import { serverFolder } from "../../src/store/open-store.ts";
+import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
@@ -30,6 +33,51 @@ afterEach(async () => {
 
 const stops = (page: Page) =>
 	page.locator(".way [data-stop]").evaluateAll((all) => all.map((one) => `${one.dataset.stop} ${one.dataset.at}`));
+
+/** The market, and the liar's own page; strangers' words stay words. */
+async function marketPages(page: Page): Promise<void> {
+	const { stage, liar } = lying;
+	const { url } = stage.validator;
+	const evil = `"><img src=x onerror="window.hit=1"><b>`;
+	const database = await ensureEmbeddedServer({ folder: serverFolder(stage.data.path) });
+	const client = new pg.Client(database);
+	await client.connect();
+	await client.query("UPDATE assay.jobs SET kind = $1, title = $1", [evil]);
+	await client.query("UPDATE assay.frauds SET body = jsonb_build_object('why', $1::text)", [evil]);
+	await client.end();
+	// Its proof was put in by hand, under no validator's key: the list of its probes is refused.
+	browser.allow(/status of 500/);
+	for (const width of [390, 1280]) {
+		await page.setViewportSize({ width, height: 800 });
+		await page.goto(`${url}/market`);
+		await page.getByRole("region", { name: "Prices by workload" }).getByText(evil).waitFor();
+		const row = page
+			.getByRole("region", { name: "Work done, by provider" })
+			.locator("tr", { has: page.locator(`[title="${liar}"]`) });
+		await row.locator(".badge", { hasText: "1" }).waitFor();
+		await page
+			.getByRole("region", { name: "Cheats caught" })
+			.getByRole("link", { name: /^the number/ })
+			.first()
+			.waitFor();
+		await page.getByRole("region", { name: "Accusers" }).locator("tbody tr").first().waitFor();
+		assert.deepEqual(await seriousFindings(page), []);
+		assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `market at ${width} px`);
+		await page.goto(`${url}/providers/${liar}`);
+		const work = page.locator("section", { has: page.getByRole("heading", { name: "Work", exact: true }) });
+		await work.getByText("no work for 90 days").waitFor();
+		await work
+			.getByRole("region", { name: "What became of its parts" })
+			.locator(".badge", { hasText: "convicted" })
+			.waitFor();
+		assert.deepEqual(await seriousFindings(page), []);
+		assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `provider at ${width} px`);
+		assert.equal(await page.evaluate(() => (window as { hit?: number }).hit), undefined);
+		assert.equal(await page.locator("main img, main b").count(), 0);
+	}
+	const work = await stage.customer.getProviderWork({ params: { id: liar } });
+	assert.deepEqual([work.reputation.counts.convicted, work.reputation.isBarred, work.claims], [1, true, []]);
+}
 
 test("a lie is watched from the first question to the conviction, and ends with the element, as `assay verify` has it", async () => {
 	const { stage } = lying;
@@ -90,6 +138,7 @@ test("a lie is watched from the first question to the conviction, and ends with 
 	}
 	await page.getByText("CLAIM_UNKNOWN").waitFor();
 	browser.allow(/404/);
+	await marketPages(page);
 	// By keyboard from the list to the dispute.
 	await page.goto(`${stage.validator.url}/disputes`);
 	const link = page.getByRole("region", { name: "Fraud files" }).getByRole("link").first();

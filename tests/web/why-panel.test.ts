@@ -47,7 +47,7 @@ test("the smallest GPT: its claim, who ran it again, the draws, and a segment ru
 	const roots = await rows
 		.first()
 		.locator("code")
-		.evaluateAll((all) => all.map((one) => one.title));
+		.evaluateAll((all) => all.map((one) => one.getAttribute("title")));
 	assert.equal(roots.length, 3, "auditor, claimed, found");
 	assert.equal(roots[1], roots[2], "both roots, the first computed here");
 	await why.locator("[data-draws=as-drawn]").waitFor();

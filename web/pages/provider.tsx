@@ -5,6 +5,7 @@ import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { peerSpeeds } from "../../src/verify/hardware/peer-speeds.ts";
 import { ChainPanel } from "../chain/chain-panel.tsx";
+import { ProviderWorkPanel } from "../market/provider-work.tsx";
 import { figureTitle, formatFigure, formatMoney, formatScore, formatSpan, shortId } from "../parts/format.ts";
 import { LineChart } from "../parts/line-chart.tsx";
 import {
@@ -103,6 +104,7 @@ export default function ProviderPage({ id }: { id: string }) {
 			</div>
 			<PresencePanel id={shown.id} />
 			<ChainPanel providerId={shown.id} />
+			<ProviderWorkPanel id={shown.id} />
 			<Panel title="Probes">
 				<ProbeTable probes={probes} withProvider={false} />
 			</Panel>

@@ -20,7 +20,18 @@ const POLICIES: readonly [name: string, policy: string][] = [
 ];
 
 /** First parts of the dashboard's paths; anything else stays an unknown route of the API. */
-const PAGES = ["providers", "compare", "probes", "roll-calls", "verify", "epochs", "rent", "jobs", "disputes"];
+const PAGES = [
+	"providers",
+	"compare",
+	"probes",
+	"roll-calls",
+	"verify",
+	"epochs",
+	"rent",
+	"jobs",
+	"disputes",
+	"market",
+];
 
 /** Gives the file for a decoded path, or null: a name that is in the folder now, so that no path leads out of it. */
 export function registerDashboard(app: FastifyInstance, folder: string): (path: string) => string | null {

@@ -25,6 +25,7 @@ import { networkHandlers } from "./network-handlers.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 import { providerHandlers } from "./provider-handlers.ts";
 import { rollCallHandlers } from "./roll-call-handlers.ts";
+import { workHandlers } from "./work-handlers.ts";
 
 export interface ApiParts {
 	readonly registry: Registry;
@@ -55,6 +56,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			...jobHandlers(jobs),
 			...claimHandlers(jobs),
 			...disputeHandlers(jobs),
+			...workHandlers(jobs),
 			...chainHandlers(context, chain?.home ?? null),
 			...networkHandlers(context, {
 				version,

@@ -8,7 +8,7 @@ import { claimCommitment, type JobTerms, jobIdOf, readJobPart } from "../../../c
 import { jobTermsFromText } from "../../../chain/contracts/job-terms-text.ts";
 import { claimOfTerms } from "../../../market/jobs/claim-of-terms.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
-import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { orThrow } from "../../../work/program/fault.ts";
