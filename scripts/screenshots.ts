@@ -1,5 +1,6 @@
 // Pictures of the dashboard: a real validator with its embedded chain and the sample network of tests/web/sample-network.test-kit.ts, in a real Chromium.
 //   node scripts/screenshots.ts                those of the README, into docs/images
+//   node scripts/screenshots.ts --jobs         of those, the jobs alone
 //   node scripts/screenshots.ts --all FOLDER   every page at 1280 and 390 px, light and dark
 import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -7,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { makeDataDir, startToyValidator } from "../tests/validator/toy-agent.test-kit.ts";
 import { type Browser, startBrowser } from "../tests/web/browser.test-kit.ts";
+import { handIn, openJobNetwork, signIn } from "../tests/web/job-network.test-kit.ts";
 import { fillNetwork, type SampleNetwork } from "../tests/web/sample-network.test-kit.ts";
 import { ensureBuilt } from "./build-web.ts";
 
@@ -86,10 +88,34 @@ async function shootReadme(browser: Browser, url: string, ids: SampleNetwork, ou
 	await shoot("overview");
 }
 
+/** A picture while it grows, and a training run that was paid, by providers that run the real engine here. Minutes. */
+async function shootJobs(out: string): Promise<void> {
+	const network = await openJobNetwork();
+	try {
+		await Promise.all([network.provider(1), network.provider(2)]);
+		await signIn(network);
+		const page = await network.browser.open(`${network.url}/jobs/new`);
+		const size = { "Width pixels": "128", "Height pixels": "128", "Passes paths a pixel": "64" };
+		await handIn(page, { card: "Render", method: "Run twice", fields: size });
+		await page.getByRole("img", { name: /pass by pass, \d+ of (1\d|[2-9]\d)$/ }).waitFor({ timeout: JOB_MS });
+		await page.screenshot({ path: join(out, "job-picture.png") });
+		await page.locator("[data-story=paid]").waitFor({ timeout: JOB_MS });
+		await page.goto(`${network.url}/jobs/new`);
+		await handIn(page, { card: "Train", method: "Run twice" });
+		await page.locator("[data-story=paid]").waitFor({ timeout: JOB_MS });
+		await page.setViewportSize({ width: 1280, height: 1000 });
+		await page.screenshot({ path: join(out, "job.png") });
+	} finally {
+		await network.close();
+	}
+}
+const JOB_MS = 600_000;
+
 async function main([option, folder]: readonly string[]): Promise<void> {
 	const out = option === "--all" ? resolve(folder ?? "screenshots") : join(root, "docs/images");
 	await ensureBuilt();
 	mkdirSync(out, { recursive: true });
+	if (option === "--jobs") return shootJobs(out);
 	const data = makeDataDir();
 	// Nobody is dialled before the next proof is due: the sample hosts are nowhere.
 	const validator = await startToyValidator({
@@ -107,6 +133,7 @@ async function main([option, folder]: readonly string[]): Promise<void> {
 		await validator.stop();
 		await data.remove();
 	}
+	if (option !== "--all") await shootJobs(out);
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

@@ -4,6 +4,7 @@ import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
@@ -22,6 +23,8 @@ export interface JobNetwork {
 	readonly url: string;
 	/** Joins, and has proven enough to be drawn. */
 	provider(n: number): Promise<RealProvider>;
+	/** All that are there now go. */
+	closeProviders(): Promise<void>;
 	close(): Promise<void>;
 }
 
@@ -61,6 +64,9 @@ export async function openJobNetwork(params: ParamOverrides = {}): Promise<JobNe
 	const browser = await startBrowser();
 	await giveWallet(browser, stage);
 	const running: RealProvider[] = [];
+	const closeProviders = async () => {
+		for (const one of running.splice(0)) await one.close();
+	};
 	return {
 		...{ stage, browser, url: stage.validator.url },
 		async provider(n) {
@@ -78,11 +84,55 @@ export async function openJobNetwork(params: ParamOverrides = {}): Promise<JobNe
 			if (isNew) await prove(validator.store, id);
 			return one;
 		},
+		closeProviders,
 		async close() {
 			await browser.close();
-			for (const one of running) await one.close();
+			await closeProviders();
 			await stage.close();
 			await rm(scratch, { recursive: true, force: true });
 		},
 	};
+}
+
+export interface Wish {
+	/** How its card begins: "Render". */
+	readonly card: string;
+	/** How its way of verifying begins: "Run twice". */
+	readonly method: string;
+	/** Values by label. */
+	readonly fields?: Readonly<Record<string, string>>;
+}
+
+/** Fills in the form and waits for the price. */
+export async function askPrice(page: Page, { card, method, fields = {} }: Wish): Promise<void> {
+	await page.getByRole("radio", { name: new RegExp(`^${card}`) }).check();
+	await page.getByRole("radio", { name: new RegExp(`^${method}`) }).check();
+	for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value);
+	// What was typed is in the job that was built.
+	await page.locator("[data-built]:not([aria-busy=true])").waitFor();
+	await page.getByRole("button", { name: /^Upload .*and get the price$/ }).click();
+	await page.getByRole("button", { name: /^Hand in for at most/ }).waitFor();
+}
+
+/** As askPrice, and hands it in: the page is the job's then. */
+export async function handIn(page: Page, wish: Wish): Promise<string> {
+	await askPrice(page, wish);
+	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
+	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
+	return new URL(page.url()).pathname.slice("/jobs/".length);
+}
+
+/** Watches the job's page until it is paid, and opens the result. */
+export async function watchToPaid(page: Page): Promise<void> {
+	await page.locator("[data-story=paid]").waitFor();
+	await page.getByRole("button", { name: "Open the result" }).click();
+	await page.getByText("These bytes are what was claimed").waitFor();
+}
+
+/** A key of this browser's own, as a visitor makes it. */
+export async function signIn({ browser, url }: JobNetwork): Promise<void> {
+	const page = await browser.open(`${url}/jobs/new`);
+	await page.getByRole("button", { name: "Create a browser key" }).click();
+	await page.getByText("a key kept in this browser").waitFor();
+	await page.close();
 }

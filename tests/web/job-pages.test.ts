@@ -16,16 +16,14 @@ import { createSigner } from "../../src/protocol/probe/signer.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
 import { seriousFindings } from "./browser.test-kit.ts";
-import { type JobNetwork, openJobNetwork } from "./job-network.test-kit.ts";
+import { handIn, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
 
 let network: JobNetwork;
 before(async () => {
 	await ensureBuilt();
 	network = await openJobNetwork();
 	await Promise.all([network.provider(1), network.provider(2)]);
-	const page = await network.browser.open(`${network.url}/jobs/new`);
-	await page.getByRole("button", { name: "Create a browser key" }).click();
-	await page.getByText("a key kept in this browser").waitFor();
+	await signIn(network);
 });
 after(() => network?.close());
 afterEach(async () => {
@@ -54,24 +52,6 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
 	assert.fail(`nothing called ${name} by Tab: ${seen.join(" | ")}`);
 }
 
-/** From the price to the page of the job, whose state is then paid, and the result opened. */
-async function watchToPaid(page: Page): Promise<void> {
-	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
-	await page.locator("[data-story=paid]").waitFor();
-	await page.getByRole("button", { name: "Open the result" }).click();
-	await page.getByText("These bytes are what was claimed").waitFor();
-}
-
-async function choose(page: Page, card: string, method: string): Promise<void> {
-	await page.getByRole("radio", { name: new RegExp(`^${card}`) }).check();
-	await page.getByRole("radio", { name: new RegExp(method) }).check();
-}
-
-async function handIn(page: Page): Promise<void> {
-	await priceButton(page).click();
-	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
-}
-
 test("training, by keyboard alone: from the form to the result, with the curve on the way", async () => {
 	const page = await newJob();
 	await page.locator("h1").focus();
@@ -92,8 +72,9 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 	await tabTo(page, /and get the price$/);
 	await page.keyboard.press("Enter");
 	// The focus is on the only thing to decide.
-	await page.getByRole("button", { name: /^Hand in for at most .* tokens$/ }).waitFor();
+	await page.getByRole("button", { name: /^Hand in for at most .* ASSAY$/ }).waitFor();
 	await page.keyboard.press("Enter");
+	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
 	await watchToPaid(page);
 	const job = await network.stage.validator.store.jobs.get(idOf(page));
 	assert.deepEqual(
@@ -122,16 +103,8 @@ async function takenBy(page: Page, id: string) {
 
 test("a picture grows pass by pass; what is opened is what the command line takes", async () => {
 	const page = await newJob();
-	await choose(page, "Render", "^Run twice");
-	for (const [name, value] of [
-		["Width pixels", "64"],
-		["Height pixels", "64"],
-		["Passes paths a pixel", "96"],
-	] as const)
-		await page.getByLabel(name).fill(value);
-	await page.getByText("96 in 97 segments").waitFor();
-	await handIn(page);
-	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
+	const fields = { "Width pixels": "64", "Height pixels": "64", "Passes paths a pixel": "48" };
+	await handIn(page, { card: "Render", method: "Run twice", fields });
 	const growing = page.getByRole("img", { name: /^Picture, pass by pass, \d+ of \d+$/ });
 	await growing.waitFor();
 	// The first one may be black: no light has come yet.
@@ -156,7 +129,7 @@ test("a model that does not fit is named before a byte is sent, and its tensors 
 	page.on("request", (request) => {
 		if (request.url().includes("/v1/blobs")) sent.push(request.url());
 	});
-	await choose(page, "Generate text", "^Spot checks");
+	await page.getByRole("radio", { name: /^Generate text/ }).check();
 	const slot = page
 		.locator(".slot", { hasText: "Model" })
 		.getByRole("textbox")
@@ -197,7 +170,7 @@ async function nothingInjected(page: Page): Promise<void> {
 
 test("an upload that is paused, cut off and reloaded goes on, and sends nothing twice that arrived", async () => {
 	const page = await newJob();
-	await choose(page, "Train", "^Spot checks");
+	await page.getByRole("radio", { name: /^Train/ }).check();
 	const arrived = new Map<string, number>();
 	page.on("response", (response) => {
 		const url = new URL(response.url());

@@ -10,6 +10,8 @@ interface JobEventLine {
 	readonly what: string;
 	readonly provider: string | null;
 	readonly why: string | null;
+	/** Of what was given back: at whose wish. */
+	readonly by: string | null;
 }
 
 export interface CurvePoint {
@@ -139,7 +141,15 @@ export function createJobEvents(): JobEvents {
 			// In their order; a stream that was cut may begin with one that is known.
 			if (!(Number(id) > last)) return;
 			last = Number(id);
-			const line = { id, atMs, part, what, provider: text(held.provider), why: text(held.why) ?? verdictOf(held) };
+			const line = {
+				id,
+				atMs,
+				part,
+				what,
+				provider: text(held.provider),
+				why: text(held.why) ?? verdictOf(held),
+				by: text(held.by),
+			};
 			lines.push(line);
 			if (lines.length > MOST_LINES) lines = lines.slice(-MOST_LINES);
 			const state = STATES[what];

@@ -1,7 +1,6 @@
 // The jobs of whoever is signed in, filtered by the server and windowed: ten thousand rows scroll like forty.
 import type { JobSummary } from "../../src/api/types.ts";
-import { tokensText } from "../../src/market/jobs/miss-text.ts";
-import { formatCount, shortId } from "../parts/format.ts";
+import { formatCount, formatExactMoney, shortId } from "../parts/format.ts";
 import { Empty, PageTitle, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import type { Customer } from "../rent/rental-key.ts";
@@ -40,7 +39,7 @@ const COLUMNS: readonly Column<JobSummary>[] = [
 		isNumber: true,
 	}),
 	column("segments", "Segments", 5, (row) => formatCount(row.segments), { isNumber: true, isMinor: true }),
-	column("price", "At most", 7, (row) => tokensText(row.totalMicros), { isNumber: true, isMinor: true }),
+	column("price", "At most", 7, (row) => formatExactMoney(row.totalMicros), { isNumber: true, isMinor: true }),
 	column("at", "Handed in", 5, (row) => <Time atMs={row.createdAtMs} />, { isNumber: true }),
 ];
 
@@ -77,7 +76,7 @@ export function JobList(p: { place: Place; customer: Customer | null; onSignIn: 
 			<CustomerPanel customer={p.customer} onChange={p.onSignIn} />
 			<Filters place={p.place} />
 			{p.customer === null ? (
-				<Empty title="Sign in to see your jobs">Any job can be looked at by its number: enter it above.</Empty>
+				<Empty title="Sign in to see your jobs">Anybody can look at a job by its whole number: enter it above.</Empty>
 			) : (
 				<OwnJobs key={`${p.customer.kind} ${p.customer.key}`} place={p.place} customer={p.customer} />
 			)}
@@ -140,7 +139,7 @@ function Filters({ place }: { place: Place }) {
 						type="search"
 						autoComplete="off"
 						spellcheck={false}
-						placeholder="title, or a number: Enter opens any job by its whole number"
+						placeholder="title or number"
 						value={value("q")}
 						onInput={(event) => setQuery(place, "q", event.currentTarget.value)}
 					/>

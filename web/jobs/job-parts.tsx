@@ -1,7 +1,7 @@
 // The parts of a job and the draws behind them, as tables: who has what, what was run again, and everything with which a stranger draws again.
 import type { Job, JobDraws, JobHostView } from "../../src/api/types.ts";
-import { formatBytes, formatRate } from "../../src/protocol/format-number.ts";
-import { formatCount } from "../parts/format.ts";
+import { formatBytes } from "../../src/protocol/format-number.ts";
+import { formatCount, formatFigure } from "../parts/format.ts";
 import { Badge, Empty, Id, Panel, Table, Time, type Tone } from "../parts/small.tsx";
 import { AttestedOf } from "../proofs/attested.tsx";
 import type { LiveJob } from "./job-events.ts";
@@ -33,7 +33,7 @@ function Proven({ host }: { host: JobHostView | undefined }) {
 	if (host === undefined) return null;
 	return (
 		<span class="dim small-text" title="Proven by probes, not what the host says">
-			{formatRate(host.int8OpsPerS, "op/s")} int8, {formatBytes(host.memoryBytes)}
+			{formatFigure(host.int8OpsPerS, "op/s", "gemm.int8")} int8, {formatBytes(host.memoryBytes)}
 		</span>
 	);
 }

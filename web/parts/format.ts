@@ -37,6 +37,10 @@ export function formatMoney(micros: number): string {
 	return `${text.replaceAll(/\B(?=(\d{3})+(?!\d)(?<!\.\d*))/g, "\u202f")}\u00a0${CURRENCY}`;
 }
 
+/** To the last digit: what somebody agrees to. */
+export const formatExactMoney = (micros: number): string =>
+	`${(micros / 1e6).toFixed(6).replace(/\.?0+$/, "")}\u00a0${CURRENCY}`;
+
 interface PricedHost {
 	readonly pricePerHourMicros: number;
 	readonly gpuCount: number;

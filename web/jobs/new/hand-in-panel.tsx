@@ -3,9 +3,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { JobQuote } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
-import { tokensText } from "../../../src/market/jobs/miss-text.ts";
 import { formatBytes, formatPercent, formatRate, wholeSpan } from "../../../src/protocol/format-number.ts";
-import { formatCount, formatSpan } from "../../parts/format.ts";
+import { formatCount, formatExactMoney, formatSpan } from "../../parts/format.ts";
 import { Fact, Failed, Loading } from "../../parts/small.tsx";
 import type { BuiltJob } from "../work/job-worker.ts";
 import { uploadSize } from "../work/upload-job.ts";
@@ -18,7 +17,7 @@ export function BuiltFacts({ built }: { built: Built }) {
 	if (built.state === "wrong") return <Failed trouble={built.trouble!} />;
 	if (built.job === null) return <Loading what="the job: it is built here" lines={2} />;
 	return (
-		<div aria-busy={built.state === "building"} role="status">
+		<div data-built aria-busy={built.state === "building"} role="status">
 			<PlanFacts job={built.job} />
 		</div>
 	);
@@ -97,19 +96,19 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 				{each}
 			</Fact>
 			<Fact name="To the provider">
-				{tokensText(terms.priceMicros)}
+				{formatExactMoney(terms.priceMicros)}
 				{each}
 			</Fact>
 			<Fact name="Fee">
-				{tokensText(terms.feeMicros)}
+				{formatExactMoney(terms.feeMicros)}
 				{each}
 			</Fact>
 			<Fact name="For checks">
-				up to {tokensText(terms.auditMicros)}
+				up to {formatExactMoney(terms.auditMicros)}
 				{each}; what is not spent comes back
 			</Fact>
 			<Fact name="Provider's bond">
-				{tokensText(terms.bondMicros)}
+				{formatExactMoney(terms.bondMicros)}
 				{each}: lost if its claim is false
 			</Fact>
 			<Fact name="Who may be drawn">{formatCount(quote.hosts)} hosts, by proven speed and memory</Fact>
@@ -142,12 +141,12 @@ function Offer({ of, quote }: { of: HandIn; quote: JobQuote }) {
 	return (
 		<>
 			<p class="price">
-				At most <strong>{tokensText(totalMicros(quote.offer.terms))}</strong>
+				At most <strong>{formatExactMoney(totalMicros(quote.offer.terms))}</strong>
 			</p>
 			<QuoteFacts quote={quote} />
 			<p class="bar">
 				<button ref={button} type="button" class="primary" disabled={busy !== undefined} onClick={of.accept}>
-					Hand in for at most {tokensText(totalMicros(quote.offer.terms))}
+					Hand in for at most {formatExactMoney(totalMicros(quote.offer.terms))}
 				</button>
 				<button type="button" onClick={of.drop} disabled={busy !== undefined}>
 					Change the job

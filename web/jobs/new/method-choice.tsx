@@ -2,13 +2,12 @@
 // src/market/jobs with the hosts that the network lists; the validator's own price comes with its offer.
 import type { JobHostView } from "../../../src/api/types.ts";
 import { chanceOfOne, chanceOfSkip } from "../../../src/market/jobs/economics.ts";
-import { tokensText } from "../../../src/market/jobs/miss-text.ts";
 import { quoteJob } from "../../../src/market/jobs/quote.ts";
 import { DEFAULT_PARAMS } from "../../../src/market/params.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { formatPercent, wholeSpan } from "../../../src/protocol/format-number.ts";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
-import { formatSpan } from "../../parts/format.ts";
+import { formatExactMoney, formatSpan } from "../../parts/format.ts";
 import type { BuiltJob } from "../work/job-worker.ts";
 
 export const METHODS: readonly { readonly method: JobMethod; readonly title: string }[] = [
@@ -22,13 +21,15 @@ export const methodKey = ({ name, count }: JobMethod): string => (count === 0 ? 
 
 function catches(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "work">): string {
 	const { jobAuditPpm } = DEFAULT_PARAMS;
-	const tenth = formatPercent(chanceOfSkip(method, 0.1, jobAuditPpm));
-	const single = formatPercent(chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm));
+	const one = chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm);
+	// Where every segment is run again, so is whatever was skipped.
+	const tenth = formatPercent(Math.max(one, chanceOfSkip(method, 0.1, jobAuditPpm)));
 	if (method.name === "redundant")
 		return "A second provider runs all of it. Any difference is found, unless both collude.";
 	if (method.name === "optimistic")
 		return `Nothing is checked by default: ${tenth} of the parts are run again at random, and anyone can prove a lie for a day. A lie costs ten times the price.`;
-	return `Others run ${method.count} random windows again, and the first and the last. A skipped tenth is found with ${tenth}, one forged segment with ${single}.`;
+	if (one === 1) return "So small a job is run again whole, window by window. Whatever was skipped or forged is found.";
+	return `Others run ${method.count} random windows again, and the first and the last. A skipped tenth is found with ${tenth}, one forged segment with ${formatPercent(one)}.`;
 }
 
 /** Null: nobody fits; then why. */
@@ -77,8 +78,9 @@ export function MethodChoice(p: {
 								<span class="unsure">nobody fits now</span>
 							) : (
 								<>
-									about <strong>{tokensText(price.totalMicros)}</strong>, {formatSpan(price.parts * price.estimatedMs)}{" "}
-									of work; paid {wholeSpan(method.name === "optimistic" ? price.windowMs : price.checkedMs)} after{" "}
+									about <strong>{formatExactMoney(price.totalMicros)}</strong>,{" "}
+									{formatSpan(price.parts * price.estimatedMs)} of work; paid{" "}
+									{wholeSpan(method.name === "optimistic" ? price.windowMs : price.checkedMs)} after{" "}
 									{method.name === "optimistic" ? "the claim" : "the check"}
 								</>
 							)}

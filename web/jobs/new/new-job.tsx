@@ -1,11 +1,11 @@
 // A new job: choose a workload, change what is to be computed, choose how it is verified, see the price, hand it in. Everything is built in this browser first;
 // nothing is sent before it is known to be sound.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
-import { PageTitle, Panel } from "../../parts/small.tsx";
+import { Failed, PageTitle, Panel } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import { CustomerPanel } from "../../rent/reserve-panel.tsx";
-import { api, useLoaded } from "../../shell/api.ts";
+import { api, type Trouble, troubleOf, useLoaded } from "../../shell/api.ts";
 import { loadKept } from "../work/kept-jobs.ts";
 import { sampleJob } from "../work/samples.ts";
 import { CARDS, type Card } from "./cards.ts";
@@ -17,10 +17,10 @@ import { useHandIn } from "./use-hand-in.ts";
 
 function Cards(p: { chosen: string | null; isLocked: boolean; onChoose: (card: Card) => void }) {
 	return (
-		<fieldset class="cards" disabled={p.isLocked}>
+		<fieldset class="workloads" disabled={p.isLocked}>
 			<legend class="hidden">Workload</legend>
 			{CARDS.map((card) => (
-				<label key={card.key} class="card">
+				<label key={card.key} class="workload">
 					<input
 						type="radio"
 						name="workload"
@@ -28,7 +28,7 @@ function Cards(p: { chosen: string | null; isLocked: boolean; onChoose: (card: C
 						checked={p.chosen === card.key}
 						onChange={() => p.onChoose(card)}
 					/>
-					<span class="card-title">{card.title}</span>
+					<span class="workload-title">{card.title}</span>
 					<span class="dim">{card.text}</span>
 				</label>
 			))}
@@ -39,8 +39,10 @@ function Cards(p: { chosen: string | null; isLocked: boolean; onChoose: (card: C
 /** The draft, begun with a sample or with what a reload left. */
 function useDraft() {
 	const [draft, setDraft] = useState<Draft | null>(null);
+	const [chosen, setChosen] = useState<{ readonly card: string; readonly sample: string } | null>(null);
 	const [method, setMethod] = useState<JobMethod>(METHODS[0]!.method);
 	const [isResumed, setResumed] = useState(false);
+	const [trouble, setTrouble] = useState<Trouble | null>(null);
 	useEffect(() => {
 		loadKept("draft").then((kept) => {
 			if (kept === null || kept.upload === "none") return;
@@ -49,26 +51,31 @@ function useDraft() {
 			setResumed(kept.upload === "running");
 		});
 	}, []);
-	const begin = (card: string, sample: string) =>
-		sampleJob(sample).then((json) => setDraft({ card, title: sample, text: jobText(json), files: {} }));
-	return {
-		draft,
-		setDraft,
-		method,
-		setMethod,
-		isResumed,
-		begin: (card: string, name: string) => void begin(card, name),
-	};
+	useEffect(() => {
+		if (chosen === null) return;
+		let isCurrent = true;
+		const { card, sample } = chosen;
+		setTrouble(null);
+		sampleJob(sample).then(
+			(json) => isCurrent && setDraft({ card, title: sample, text: jobText(json), files: {} }),
+			(error) => isCurrent && setTrouble(troubleOf(error)),
+		);
+		return () => {
+			isCurrent = false;
+		};
+	}, [chosen]);
+	const begin = (card: string, sample: string) => setChosen({ card, sample });
+	return { draft, setDraft, card: chosen?.card ?? draft?.card, method, setMethod, isResumed, trouble, begin };
 }
 
 export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSignIn: () => void }) {
-	const { draft, setDraft, method, setMethod, isResumed, begin } = useDraft();
+	const { draft, setDraft, card: chosen, method, setMethod, isResumed, trouble, begin } = useDraft();
 	const built = useBuilt(draft);
 	const hosts = useLoaded("job hosts", (signal) => api.listJobHosts({ query: { limit: 500 } }, { signal }));
 	const chain = useLoaded("chain of jobs", (signal) => api.getChain({}, { signal }));
 	const handIn = useHandIn({ draft, built, method, mostMicros: null, customer, isResumed });
 	const isLocked = handIn.state !== "edit";
-	const card = useMemo(() => CARDS.find(({ key }) => key === draft?.card) ?? null, [draft?.card]);
+	const card = CARDS.find(({ key }) => key === draft?.card) ?? null;
 	return (
 		<>
 			<PageTitle sub="Strangers run it; you pay only for what is right. The job is built and checked in this browser before anything is sent.">
@@ -76,8 +83,9 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 			</PageTitle>
 			<CustomerPanel customer={customer} onChange={onSignIn} />
 			<Panel title="1. Workload">
-				<Cards chosen={card?.key ?? null} isLocked={isLocked} onChoose={(one) => begin(one.key, one.samples[0]![0])} />
+				<Cards chosen={chosen ?? null} isLocked={isLocked} onChoose={(one) => begin(one.key, one.samples[0]![0])} />
 			</Panel>
+			{trouble === null ? null : <Failed trouble={trouble} />}
 			{draft === null || card === null ? null : (
 				<>
 					<Panel title="2. What to compute" aside="a sample, ready to run: change what you like">

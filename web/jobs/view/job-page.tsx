@@ -2,9 +2,8 @@
 import { useState } from "preact/hooks";
 import type { Job, JobHostView } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
-import { tokensText } from "../../../src/market/jobs/miss-text.ts";
 import { formatBytes, formatRate } from "../../../src/protocol/format-number.ts";
-import { formatCount, formatLeft, shortId } from "../../parts/format.ts";
+import { CURRENCY, formatCount, formatExactMoney, formatLeft, shortId } from "../../parts/format.ts";
 import { Badge, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../../shell/api.ts";
@@ -125,6 +124,7 @@ function JobTiles({ job, live, tokensAStep }: { job: Job; live: LiveJob; tokensA
 				name="Progress"
 				value={`${Math.floor((100 * done) / spec.segments)} %`}
 				note={`${formatCount(done)} of ${formatCount(spec.segments)} segments, as providers say`}
+				chart={<progress aria-label="Segments done" max={spec.segments} value={done} />}
 			/>
 			{speed === null ? null : (
 				<Tile
@@ -136,7 +136,7 @@ function JobTiles({ job, live, tokensAStep }: { job: Job; live: LiveJob; tokensA
 			<Tile
 				name="Paid so far"
 				value={<Tokens micros={paid * (terms.priceMicros + terms.feeMicros)} />}
-				note={`of at most ${tokensText(totalMicros(terms))}, of which fee ${tokensText(terms.parts * terms.feeMicros)}`}
+				note={`of at most ${formatExactMoney(totalMicros(terms))}, of which fee ${formatExactMoney(terms.parts * terms.feeMicros)}`}
 			/>
 			<Tile
 				name="Provider's bond"
@@ -161,9 +161,9 @@ function JobTiles({ job, live, tokensAStep }: { job: Job; live: LiveJob; tokensA
 function Tokens({ micros }: { micros: number }) {
 	const tokens = micros / 1e6;
 	return (
-		<span title={tokensText(micros)}>
+		<span title={formatExactMoney(micros)}>
 			{tokens === 0 ? "0" : tokens >= 100 ? formatCount(Math.round(tokens)) : tokens.toPrecision(3)}{" "}
-			<span class="unit">tokens</span>
+			<span class="unit">{CURRENCY}</span>
 		</span>
 	);
 }

@@ -1,6 +1,7 @@
 // A job in one sentence: where it stands and what happens next, for every state that it can be in. Pure.
+
 import type { Job } from "../../../src/api/types.ts";
-import { tokensText } from "../../../src/market/jobs/miss-text.ts";
+import { formatExactMoney } from "../../parts/format.ts";
 import type { Tone } from "../../parts/small.tsx";
 import type { LiveJob } from "../job-events.ts";
 
@@ -42,7 +43,7 @@ function ended({ record, offer }: Job, live: LiveJob): Story {
 			"Done and paid",
 			"Every part was claimed, stood through its window and is paid. The result is below.",
 		);
-	const back = tokensText((parts.length - paid) * (terms.priceMicros + terms.feeMicros + terms.auditMicros));
+	const back = formatExactMoney((parts.length - paid) * (terms.priceMicros + terms.feeMicros + terms.auditMicros));
 	if (paid > 0)
 		return story(
 			"partly",
@@ -50,15 +51,16 @@ function ended({ record, offer }: Job, live: LiveJob): Story {
 			`Ended after ${paid} of ${parts.length} parts`,
 			`What was paid for is below; ${back} were given back.`,
 		);
-	const byCustomer = live.lines.some(({ what }) => what === "refunded") && parts.every(({ attempt }) => attempt === 0);
-	if (record.parts.some(({ attempt }) => attempt > 0) || !byCustomer)
-		return story(
-			"expired",
-			"abandoned",
-			"Expired and given back",
-			`Nobody finished it before its time to start was over. ${back} were given back.`,
-		);
-	return story("refunded", "abandoned", "Given back", `Nobody had begun. ${back} were given back.`);
+	// On a chain the record says "customer" of both: what is in time is a wish.
+	const last = live.lines.findLast(({ what }) => what === "refunded");
+	if (last?.by === "customer" && last.atMs <= terms.startByMs)
+		return story("refunded", "abandoned", "Cancelled and given back", `Nobody worked at it. ${back} were given back.`);
+	return story(
+		"expired",
+		"abandoned",
+		"Expired and given back",
+		`Nobody finished it before its time to start was over. ${back} were given back.`,
+	);
 }
 
 /** Why the newest attempt ended without a claim that stands; null: it did not. */
