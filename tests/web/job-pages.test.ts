@@ -67,6 +67,7 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 	await page.keyboard.type("16");
 	await tabTo(page, /^Spot checks/);
 	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("ArrowDown");
 	await page.getByText(/^16 in \d+ segments$/).waitFor();
 	await priceButton(page).waitFor();
 	await tabTo(page, /and get the price$/);
@@ -79,8 +80,9 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 	const job = await network.stage.validator.store.jobs.get(idOf(page));
 	assert.deepEqual(
 		[job?.title, job?.kind, job?.record.terms.method],
-		["mlp-adamw", "train", { name: "sampled", count: 4 }],
+		["mlp-adamw", "train", { name: "redundant", count: 2 }],
 	);
+	await page.getByText(/^step 16: /).first().waitFor();
 	await page.getByRole("row", { name: /weights\.safetensors/ }).waitFor();
 	const saved = page.waitForEvent("download");
 	await page.getByRole("link", { name: "Save weights.safetensors" }).click();
@@ -103,7 +105,7 @@ async function takenBy(page: Page, id: string) {
 
 test("a picture grows pass by pass; what is opened is what the command line takes", async () => {
 	const page = await newJob();
-	const fields = { "Width pixels": "64", "Height pixels": "64", "Passes paths a pixel": "48" };
+	const fields = { "Width pixels": "48", "Height pixels": "48", "Passes paths a pixel": "6" };
 	await handIn(page, { card: "Render", method: "Run twice", fields });
 	const growing = page.getByRole("img", { name: /^Picture, pass by pass, \d+ of \d+$/ });
 	await growing.waitFor();
@@ -111,7 +113,7 @@ test("a picture grows pass by pass; what is opened is what the command line take
 	await page.waitForFunction(() => {
 		const canvas = document.querySelector<HTMLCanvasElement>(".player canvas")!;
 		const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
-		return canvas.width === 64 && canvas.height === 64 && new Set(data).size > 10;
+		return canvas.width === 48 && canvas.height === 48 && new Set(data).size > 10;
 	});
 	await page.getByRole("heading", { name: "Curve: light" }).waitFor();
 	await watchToPaid(page);

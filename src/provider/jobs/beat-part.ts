@@ -64,7 +64,11 @@ export function createBeats({ desk, asked, everyMs, after, first, onStop, onErro
 		show(blobs: readonly PreviewBlob[]): void {
 			previews = blobs;
 		},
-		stop: async () => beating?.stop(),
+		/** What was saved since the last sign of life is told first: a short part would show its customer nothing. */
+		async stop(): Promise<void> {
+			await beating?.stop();
+			if (beating !== null && told.length + previews.length > 0) await beat().catch(onError);
+		},
 	};
 }
 
