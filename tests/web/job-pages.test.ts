@@ -82,7 +82,10 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 		[job?.title, job?.kind, job?.record.terms.method],
 		["mlp-adamw", "train", { name: "redundant", count: 2 }],
 	);
-	await page.getByText(/^step 16: /).first().waitFor();
+	await page
+		.getByText(/^step 16: /)
+		.first()
+		.waitFor();
 	await page.getByRole("row", { name: /weights\.safetensors/ }).waitFor();
 	const saved = page.waitForEvent("download");
 	await page.getByRole("link", { name: "Save weights.safetensors" }).click();
