@@ -57,6 +57,7 @@ export async function buildWeb(): Promise<WebBuild> {
 	const [early] = await one("web/early.ts", { format: "iife" });
 	const [worker] = await one("web/verify/verifier-worker.ts");
 	const [rollCall] = await one("web/verify/roll-call-worker.ts");
+	const [training] = await one("web/verify/training-worker.ts");
 	const [job] = await one("web/jobs/work/job-worker.ts");
 	const samples = sampleFiles();
 	// By itself: hashes and curves that it shared with the pages would be in the first view.
@@ -66,6 +67,7 @@ export async function buildWeb(): Promise<WebBuild> {
 		define: {
 			VERIFIER_WORKER: JSON.stringify(`/${worker}`),
 			ROLL_CALL_WORKER: JSON.stringify(`/${rollCall}`),
+			TRAINING_WORKER: JSON.stringify(`/${training}`),
 			JOB_WORKER: JSON.stringify(`/${job}`),
 			CHAIN_AUDIT: JSON.stringify(`/${audit}`),
 			SAMPLE_FILES: JSON.stringify(samples),

@@ -23,6 +23,8 @@ import { fraudSamples } from "../../src/verify/optimistic/fraud/fraud-samples.te
 import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.test-kit.ts";
 import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
+import { encodeProofFile, openProofFile } from "../../src/verify/zk/proof-file.ts";
+import { proofSizes } from "../../src/verify/zk/verify-segment.ts";
 import { formatFigure } from "../../web/parts/format.ts";
 import { judgeAttestation, judgeQuickly } from "../../web/verify/judge-attestation.ts";
 import { startToyApi } from "../api/toy-api.test-kit.ts";
@@ -84,6 +86,37 @@ test("the H200's evidence: the same verdict and figures as the CLI's", async () 
 	await page.getByText("Leads to the committed root").waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 });
+
+test("a proof of training over real powers is valid; a changed one is refused, and one over a known τ", async () => {
+	const good = readFileSync(join(root, "vectors/mlp-segment.proof"));
+	const page = await browser.open(`${url}/verify`);
+	await choose(page, "segment-1.proof", good);
+	await page.locator(".verify[data-status=valid]").getByText("steps 0 to 3 of an MLP of 16-16-4").waitFor();
+	await page.getByText("Whose data and weights these are is not shown by the proof alone").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	for (const [name, file, code] of spoiledProofs(good)) {
+		await choose(page, name, file);
+		await page.locator(".verify[data-status=invalid]").getByText(code).waitFor();
+	}
+});
+
+/** One byte of the proof; powers of a known τ. */
+function spoiledProofs(good: Uint8Array): readonly [name: string, file: Buffer, code: string][] {
+	const opened = openProofFile(good, { isDevAllowed: false });
+	assert.equal(opened.status, "valid");
+	if (opened.status !== "valid") return [];
+	const { program, plan, statement } = opened;
+	const proof = good.subarray(good.length - proofSizes(plan).bytes);
+	const encoded = (change: Partial<typeof statement>, bytes = proof) =>
+		Buffer.from(encodeProofFile(program, plan.chunkBits, { statement: { ...statement, ...change }, proof: bytes }));
+	const flipped = proof.slice();
+	flipped[flipped.length - 1]! ^= 1;
+	return [
+		["other-job.proof", encoded({ job: "1" }), "PROOF_LOOKUPS"],
+		["known.proof", encoded({ srs: "dev" }), "SRS_DEV"],
+		["flipped.proof", encoded({}, flipped), "PROOF_FORM"],
+	];
+}
 
 test("spoiled files are refused with the code of what is wrong", async () => {
 	const page = await browser.open(`${url}/verify`);

@@ -125,8 +125,9 @@ function DropZone({
 			<p class="drop-title">Drop evidence here</p>
 			<p class="dim">
 				One or more <code>.assay</code> files, as a probe&#8217;s page or <code>assay probe</code> gives them, or{" "}
-				<code>.fraud</code> files of <code>assay job diff</code>; or what hardware signed: a GPU&#8217;s report with its
-				certificates, a TDX or SGX quote, an SNP report, with manifests, OCSP answers and collateral
+				<code>.fraud</code> files of <code>assay job diff</code>, or <code>.proof</code> files of{" "}
+				<code>assay job prove</code>; or what hardware signed: a GPU&#8217;s report with its certificates, a TDX or SGX
+				quote, an SNP report, with manifests, OCSP answers and collateral
 			</p>
 			<button type="button" class="primary" onClick={() => input.current?.click()}>
 				Choose files

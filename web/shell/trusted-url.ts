@@ -2,6 +2,7 @@
 // types the policy's `worker-src 'self'` stands alone.
 declare const VERIFIER_WORKER: string;
 declare const ROLL_CALL_WORKER: string;
+declare const TRAINING_WORKER: string;
 declare const JOB_WORKER: string;
 
 const SERVICE_WORKER = "/service-worker.js";
@@ -15,7 +16,7 @@ interface Factory {
 const factory = (globalThis as { readonly trustedTypes?: Factory }).trustedTypes;
 const policy = factory?.createPolicy("assay", {
 	createScriptURL(url) {
-		if (![VERIFIER_WORKER, ROLL_CALL_WORKER, JOB_WORKER, SERVICE_WORKER].includes(url))
+		if (![VERIFIER_WORKER, ROLL_CALL_WORKER, TRAINING_WORKER, JOB_WORKER, SERVICE_WORKER].includes(url))
 			throw new TypeError("no script of ours");
 		return url;
 	},
@@ -26,5 +27,6 @@ const trusted = (url: string): string => (policy === undefined ? url : (policy.c
 
 export const verifierWorkerUrl = () => trusted(VERIFIER_WORKER);
 export const rollCallWorkerUrl = () => trusted(ROLL_CALL_WORKER);
+export const trainingWorkerUrl = () => trusted(TRAINING_WORKER);
 export const jobWorkerUrl = () => trusted(JOB_WORKER);
 export const serviceWorkerUrl = () => trusted(SERVICE_WORKER);

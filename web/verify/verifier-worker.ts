@@ -23,6 +23,8 @@ export interface FileChallenge extends Pick<LiveChallenge, "challenge" | "stage"
 export type WorkerWord =
 	/** The file of a roll call, which another worker judges. */
 	| { readonly kind: "roll-call" }
+	/** A proof of training, which another worker judges. */
+	| { readonly kind: "training" }
 	/** A fraud file, judged. */
 	| {
 			readonly kind: "fraud";
@@ -64,6 +66,10 @@ scope.onmessage = ({ data }) => {
 	const format = decoded.ok ? null : formatOf(data.bytes);
 	if (format === "assay-roll-call") {
 		scope.postMessage({ kind: "roll-call" });
+		return;
+	}
+	if (format === "assay-zk") {
+		scope.postMessage({ kind: "training" });
 		return;
 	}
 	if (format === "assay-fraud") {

@@ -1,7 +1,8 @@
 // Hands a file to the verifier's worker and gives what it says. A worker that fails is an error, never a verdict.
-import { rollCallWorkerUrl, verifierWorkerUrl } from "../shell/trusted-url.ts";
+import { rollCallWorkerUrl, trainingWorkerUrl, verifierWorkerUrl } from "../shell/trusted-url.ts";
 import type { AttestationQuestion } from "./judge-attestation.ts";
 import type { RollQuestion, RollWord } from "./roll-call-worker.ts";
+import type { TrainingQuestion, TrainingWord } from "./training-worker.ts";
 import type { WorkerQuestion, WorkerWord } from "./verifier-worker.ts";
 
 /** A file to be judged, as the page has it. */
@@ -39,6 +40,9 @@ export const rollCallInWorker = (
 		if (!word.ok) throw new Error(word.detail);
 		return word;
 	});
+
+export const trainingInWorker = (question: TrainingQuestion, signal: AbortSignal): Promise<TrainingWord> =>
+	inWorker<TrainingQuestion, TrainingWord, TrainingWord>(trainingWorkerUrl(), question, signal, (word) => word);
 
 /** `read` gives the last word, or null where more follow. */
 function inWorker<Question, Word, Last>(

@@ -12,6 +12,7 @@ import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, checkRows } from "./check-list.ts";
 import { FraudPanel } from "./fraud-panel.tsx";
 import { RollCallPanel } from "./roll-call-panel.tsx";
+import { TrainingPanel } from "./training-panel.tsx";
 import type { FileChallenge } from "./verifier-worker.ts";
 import { type Progress, type Verified, type VerifiedFile, verifyInWorker } from "./verify-in-worker.ts";
 
@@ -19,10 +20,11 @@ interface Told {
 	readonly checks: readonly Extract<Progress, { kind: "check" }>[];
 	readonly challenges: readonly FileChallenge[];
 	readonly right: ReadonlyMap<number, number>;
-	readonly isRollCall: boolean;
+	/** What another worker judges. */
+	readonly other: "roll-call" | "training" | null;
 	readonly fraud: Extract<Progress, { kind: "fraud" }> | null;
 }
-const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), isRollCall: false, fraud: null };
+const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), other: null, fraud: null };
 const AGAINST_NOTHING = { node: "", contract: "" };
 
 /** What the worker says, put on the screen at most once a frame: it says thousands of things in half a second. */
@@ -45,7 +47,7 @@ function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | nul
 			file.bytes,
 			(word) => {
 				if (word.kind === "check") now = { ...now, checks: [...now.checks, word] };
-				else if (word.kind === "roll-call") now = { ...now, isRollCall: true };
+				else if (word.kind === "roll-call" || word.kind === "training") now = { ...now, other: word.kind };
 				else if (word.kind === "fraud") now = { ...now, fraud: word };
 				else if (word.kind === "file") now = { ...now, challenges: word.challenges };
 				else now = { ...now, right: new Map([...now.right, ...word.right]) };
@@ -94,7 +96,8 @@ export function VerifyPanel({
 	const evidence = verified?.evidence ?? null;
 	if (trouble !== null) return <Failed trouble={trouble} />;
 	if (told.fraud !== null) return <FraudPanel file={file} judged={told.fraud} onVerdict={onVerdict} />;
-	if (told.isRollCall) return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
+	if (told.other === "training") return <TrainingPanel file={file} onVerdict={onVerdict} />;
+	if (told.other === "roll-call") return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
 	return (
 		<div class="verify" data-status={verified?.verdict.status ?? "running"}>
 			<progress

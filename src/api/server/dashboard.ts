@@ -14,8 +14,9 @@ const WORKER_POLICY = "default-src 'none';script-src 'wasm-unsafe-eval'";
 /** That of roll calls asks the node that its reader names, wherever that is. */
 const POLICIES: readonly [name: string, policy: string][] = [
 	["verifier-worker-", WORKER_POLICY],
-	// That of jobs computes, and asks nobody.
+	// Those of jobs and of proofs of training compute, and ask nobody.
 	["job-worker-", "default-src 'none'"],
+	["training-worker-", "default-src 'none'"],
 	["roll-call-worker-", `${WORKER_POLICY};connect-src https: http:`],
 ];
 
