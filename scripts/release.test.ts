@@ -333,6 +333,17 @@ test("a probe over ssh uploads the packed engine and runs it", async () => {
 	}
 });
 
+test("the steps of deploy/Dockerfile install the program", () => {
+	const [, step] = /^RUN (.+)$/m.exec(readFileSync(join(root, "deploy/Dockerfile"), "utf8"))!;
+	const copy = join(scratch, "image.tgz");
+	copyFileSync(tgz, copy);
+	const env = { ...npmEnv, npm_config_prefix: join(scratch, "image"), npm_config_offline: "true" };
+	execFileSync("sh", ["-ec", step!.replaceAll("/tmp/assay.tgz", copy)], { env, stdio: ["ignore", "ignore", "pipe"] });
+	assert.equal(existsSync(copy), false);
+	const run = spawnSync(join(scratch, "image/bin/assay"), ["validate", "--help"], { encoding: "utf8", env });
+	assert.match(run.stdout, /^usage: assay validate/, run.stderr);
+});
+
 test("npx runs the file as it is", () => {
 	// By a relative path: npx takes an absolute one for a program and tries to start it.
 	const args = ["--offline", "--yes", `./${basename(tgz)}`, "--version"];

@@ -782,6 +782,10 @@ export const codes = {
 		"It is rented, being probed, paused or not for rent; try again or choose another.",
 	),
 	EVIDENCE_MISSING: error("An evidence file is not in the evidence folder.", "It may lie with another validator."),
+	BUCKET_FAILED: error(
+		"The bucket for evidence does not answer, or refuses.",
+		"Check its address, its keys and its rights; evidence stays in the data folder until the bucket takes it.",
+	),
 	EVIDENCE_CORRUPT: error(
 		"An evidence file is not what its name says.",
 		"The disk or someone changed it; restore it from a copy, the name is its SHA-256.",

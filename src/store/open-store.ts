@@ -10,6 +10,9 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { realAfter } from "../platform/abortable.ts";
+import { repeat } from "../platform/repeat.ts";
+import { type BucketOptions, createBucket } from "./bucket/bucket.ts";
 import { createChainStore } from "./chain.ts";
 import { integer, name } from "./check-input.ts";
 import { createConnections } from "./connections.ts";
@@ -39,6 +42,8 @@ import { createNonceStore, createTokenStore } from "./tokens.ts";
 export interface StoreOptions {
 	/** Evidence, pending entries and, without `databaseUrl`, the embedded server's files. Made when missing. */
 	readonly dataDir: string;
+	/** An S3-compatible bucket for evidence, which several machines share; without it evidence stays in the data folder. */
+	readonly bucket?: BucketOptions | undefined;
 	/** Any PostgreSQL server (14 or newer); without it the embedded one is started, or joined where it runs. */
 	readonly databaseUrl?: string;
 	/** Lower-case name. Default "assay". */
@@ -55,6 +60,8 @@ export interface StoreOptions {
 	readonly onWarning?: (message: string) => void;
 }
 
+const SEND_EVERY_MS = 30_000;
+
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /** The embedded server's folder inside a data folder. */
@@ -66,7 +73,7 @@ export async function openStore(o: StoreOptions) {
 	const leaseMs = integer("leaseMs", o.leaseMs ?? 30_000, 100);
 	const onWarning = o.onWarning ?? (() => {});
 	const dataDir = resolve(o.dataDir);
-	const evidence = await openEvidenceFolder(dataDir);
+	const evidence = await openEvidenceFolder(dataDir, o.bucket === undefined ? null : createBucket(o.bucket), onWarning);
 	const { database, disconnect } = await connect({ ...o, dataDir, onWarning }, schema, me);
 	const opened = [disconnect];
 	const close = async (): Promise<void> => {
@@ -85,6 +92,14 @@ export async function openStore(o: StoreOptions) {
 			onReturn: connections.reconnect,
 		});
 		opened.push(leases.stop, dueProbes.stop, connections.disconnectAll);
+		if (o.bucket !== undefined) {
+			// What waits for the bucket is tried again; the error was said when it began to wait.
+			const onError = () => {};
+			opened.push(
+				repeat({ everyMs: SEND_EVERY_MS, after: realAfter, onError }, async () => void (await evidence.sendUnsent()))
+					.stop,
+			);
+		}
 		await database.listen(channel, events.onPayload, events.onGap);
 		return {
 			process: me,

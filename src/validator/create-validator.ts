@@ -207,6 +207,7 @@ async function openBase(config: ValidatorConfig, env: Environment, opened: Opene
 	const log = env.logger ?? pino({ level: "silent" });
 	const paths = dataPaths(dataDir);
 	const store = await openStore({
+		...(config.bucket === null ? {} : { bucket: config.bucket }),
 		...{ dataDir, schema, leaseMs },
 		...(databaseUrl === null ? {} : { databaseUrl }),
 		onWarning: (message) => log.warn({ from: "store" }, message),

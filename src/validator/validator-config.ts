@@ -8,6 +8,7 @@ import type { Link } from "../engine/links/link.ts";
 import { createParams, type ParamOverrides, type Params } from "../market/params.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { QUICKNET } from "../protocol/roll-call/drand.ts";
+import type { BucketOptions } from "../store/bucket/bucket.ts";
 import type { Plan } from "../verify/hardware/plan/probe-plan.ts";
 import type { ProbeDeadlines } from "./probe/run-probe.ts";
 import { type ChainSettings, chainDefaults } from "./settlement/settings.ts";
@@ -75,6 +76,8 @@ const DEFAULTS = {
 	schema: "assay",
 	/** Where blobs of jobs lie: a folder, or the URL of the process of this validator that has them; null: in `dataDir`. */
 	blobs: null as string | null,
+	/** Where evidence goes, which several machines then share; null: it stays in `dataDir`. */
+	bucket: null as BucketOptions | null,
 	/** `orNext`: how many ports after it may be taken instead, where another program has it. */
 	listen: { host: "127.0.0.1", port: 7373, orNext: 0 },
 	/** Shown to whoever asks for the network. */

@@ -29,9 +29,9 @@ import { epochLine, rewardsLine, stakeLines, watchRewards } from "../up/up-chain
 import { takeUpFile } from "../up/up-file.ts";
 import { followFrauds } from "../up/up-frauds.ts";
 import { createUpReport, type UpReport } from "../up/up-report.ts";
-import { accessSettings, loadValidator, logOption, readParams, validatorOptions } from "./validate.ts";
+import { accessSettings, bucketOf, loadValidator, logOption, readParams, validatorOptions } from "./validate.ts";
 
-const { data, database, name, quick, param, ...nodeOptions } = validatorOptions;
+const { data, database, bucket, name, quick, param, ...nodeOptions } = validatorOptions;
 
 const options = {
 	data,
@@ -40,6 +40,7 @@ const options = {
 		fallback: "127.0.0.1",
 	}),
 	database,
+	bucket,
 	...nodeOptions,
 	"no-chain": flag("do not publish scores on a chain"),
 	"no-provider": flag("do not offer this machine itself"),
@@ -111,6 +112,7 @@ same data.`,
 				// Its providers are all on this machine, and stand for hosts of different owners.
 				jobs: { isLoopbackApart: isEmbedded },
 				...accessSettings(values),
+				bucket: bucketOf(values.bucket, io),
 				collateral: collateralPaths(values.collateral, io),
 				chain,
 			};

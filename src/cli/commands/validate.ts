@@ -4,6 +4,8 @@
 
 import { resolve } from "node:path";
 import { untilAborted } from "../../platform/abortable.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { type BucketOptions, bucketAddress } from "../../store/bucket/bucket.ts";
 import type { Validator } from "../../validator/create-validator.ts";
 import type { ValidatorSettings } from "../../validator/validator-config.ts";
 import { collateralPaths } from "../attest-collateral.ts";
@@ -28,6 +30,10 @@ export const validatorOptions = {
 	database: text("URL", "any PostgreSQL server instead of an embedded one (or DATABASE_URL)", {
 		shape: { pattern: /^postgres(ql)?:\/\/./, is: "the URL of a PostgreSQL server, postgres://user@host:port/name" },
 	}),
+	bucket: text(
+		"URL",
+		"S3-compatible bucket for evidence, https://HOST/BUCKET[/PREFIX] (or ASSAY_BUCKET; keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)",
+	),
 	name: text("NAME", "how it is listed"),
 	quick: flag("quick probes: they prove less"),
 	"trust-proxy": list("ADDRESS", "a proxy of yours, address or network, whose X-Forwarded-For is believed"),
@@ -40,6 +46,20 @@ export const validatorOptions = {
 		help: "blocks until something counts there (default 12, on a dev node 1)",
 	},
 };
+
+/** Keys come from the environment alone: a command line is seen by everybody on the machine. */
+export function bucketOf(given: string | undefined, { env }: CliIo): BucketOptions | undefined {
+	const url = given ?? (env.ASSAY_BUCKET || undefined);
+	if (url === undefined) return undefined;
+	bucketAddress(url);
+	const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN } = env;
+	if (!accessKeyId || !secretAccessKey)
+		throw new AssayError("CONFIG_BAD", "a bucket needs its keys", {
+			hint: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION unless it is us-east-1.",
+		});
+	const region = env.AWS_REGION || env.AWS_DEFAULT_REGION || "us-east-1";
+	return { url, region, accessKeyId, secretAccessKey, sessionToken: AWS_SESSION_TOKEN || undefined };
+}
 
 /** Who is believed, and who may rent. */
 export const accessSettings = (values: {
@@ -56,7 +76,7 @@ type LogLevel = (typeof LEVELS)[number];
 export const validateCommand = command({
 	name: "validate",
 	about: `Runs one validator process until Ctrl-C. Providers connect with assay provide. Several validators may share one database;
-they should then share the data folder too, or each has its own evidence; on other machines --blobs names the one that has the blobs.`,
+on other machines --bucket has the evidence for all of them, and --blobs names the one that has the blobs.`,
 	options: {
 		...validatorOptions,
 		listen: text(
@@ -89,6 +109,7 @@ they should then share the data folder too, or each has its own evidence; on oth
 			concurrency: values.concurrency,
 			join: values.join,
 			blobs: blobsOf(values.blobs, io),
+			bucket: bucketOf(values.bucket, io),
 			...accessSettings(values),
 			collateral: collateralPaths(values.collateral, io),
 			params: readParams(values.param ?? []),

@@ -1,7 +1,8 @@
 // The evidence folder: files named by their SHA-256 (evidence/ab/cdef…) and, until a probe is counted, a note
 // pending/<probe id> with the hash. Everything is durable before `put` resolves: written aside, fsynced,
 // renamed, and the folder fsynced, so that a power cut leaves a whole file or none. Not here: whether the
-// evidence is true. Page: docs/schedule.md §3.
+// evidence is true. With a bucket, files go there and leave the folder once the bucket has acknowledged them; until then a note unsent/<hash> says
+// that the only copy is here, and it is tried again. Page: docs/schedule.md §3.
 
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -10,18 +11,21 @@ import { join } from "node:path";
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import { makeFolder, readIfPresent, removeDrafts, syncFolder, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { Bucket } from "../bucket/bucket.ts";
 import { hex } from "../check-input.ts";
+import { corrupt, createBucketCopies } from "./bucket-copies.ts";
 
 export type EvidenceFolder = Awaited<ReturnType<typeof openEvidenceFolder>>;
 
-export async function openEvidenceFolder(dataDir: string) {
-	const [files, notes, drafts] = ["evidence", "pending", "drafts"].map((name) => join(dataDir, name)) as [
-		string,
-		string,
-		string,
-	];
+export async function openEvidenceFolder(
+	dataDir: string,
+	bucket: Bucket | null = null,
+	onWarning: (message: string) => void = () => {},
+) {
+	const folders = ["evidence", "pending", "drafts", "unsent"].map((name) => join(dataDir, name));
+	const [files, notes, drafts, unsent] = folders as [string, string, string, string];
 	try {
-		for (const folder of [files, notes, drafts]) await makeFolder(folder, 0o755);
+		for (const folder of folders) await makeFolder(folder, 0o755);
 	} catch (cause) {
 		throw unwritable(dataDir, cause);
 	}
@@ -34,7 +38,8 @@ export async function openEvidenceFolder(dataDir: string) {
 
 	const write = (path: string, content: Uint8Array | string) => writeDurably(path, content, { mode: 0o644, drafts });
 
-	let tried: { readonly atMs: number; readonly isWritable: Promise<void> } | null = null;
+	const copies = createBucketCopies({ bucket, unsent, fileOf, write, onWarning });
+
 	/** The newest files that were asked for, as they were when they were hashed. */
 	const verified = new BoundedMap<string, { readonly state: string; readonly hash: Promise<string> }>(MOST_VERIFIED);
 
@@ -44,26 +49,26 @@ export async function openEvidenceFolder(dataDir: string) {
 			async put(probeId: string, bytes: Uint8Array): Promise<{ readonly sha256: string; readonly bytes: number }> {
 				const note = noteOf(probeId);
 				const sha256 = createHash("sha256").update(bytes).digest("hex");
-				const path = fileOf(sha256);
 				// The note first: whoever is killed here leaves a note without a file, which says nothing,
 				// never a file without a note, which nobody would count.
 				await write(note, `${sha256}\n`);
-				await write(path, bytes);
+				await copies.keep(sha256, bytes);
 				return { sha256, bytes: bytes.length };
 			},
 			/** A file that no probe is counted by: of a roll call. Durable under its hash before this resolves. */
 			async keep(bytes: Uint8Array): Promise<string> {
 				const sha256 = createHash("sha256").update(bytes).digest("hex");
-				await write(fileOf(sha256), bytes);
+				await copies.keep(sha256, bytes);
 				return sha256;
 			},
 			async remove(sha256: string): Promise<void> {
 				await rm(fileOf(sha256), { force: true });
+				await copies.remove(sha256);
 			},
 			/** Verified by its hash: EVIDENCE_MISSING, EVIDENCE_CORRUPT. */
 			async get(sha256: string): Promise<Uint8Array> {
 				const path = fileOf(sha256);
-				const bytes = await readIfPresent(path);
+				const bytes = (await readIfPresent(path)) ?? (await copies.get(sha256));
 				if (bytes === null) throw missing(sha256);
 				const found = createHash("sha256").update(bytes).digest("hex");
 				if (found !== sha256) throw corrupt(sha256, found);
@@ -73,7 +78,11 @@ export async function openEvidenceFolder(dataDir: string) {
 			async stream(sha256: string): Promise<{ readonly sizeBytes: number; readonly bytes: AsyncIterable<Uint8Array> }> {
 				const path = fileOf(sha256);
 				const found = await stat(path).catch(() => null);
-				if (found === null) throw missing(sha256);
+				if (found === null) {
+					const bytes = await copies.get(sha256);
+					if (bytes === null) throw missing(sha256);
+					return { sizeBytes: bytes.length, bytes: whole(bytes) };
+				}
 				const state = `${found.ino} ${found.size} ${found.mtimeMs} ${found.ctimeMs}`;
 				const kept = verified.get(sha256);
 				const entry = kept?.state === state ? kept : { state, hash: hashOf(path) };
@@ -86,10 +95,7 @@ export async function openEvidenceFolder(dataDir: string) {
 				return { sizeBytes: found.size, bytes: pieces(path) };
 			},
 			async has(sha256: string): Promise<boolean> {
-				return await access(fileOf(sha256)).then(
-					() => true,
-					() => false,
-				);
+				return (await isThere(fileOf(sha256))) || (await copies.has(sha256));
 			},
 			/** Takes a pending entry away without counting it: another database's, or no file of a probe. */
 			async dropPending(probeId: string): Promise<void> {
@@ -98,6 +104,8 @@ export async function openEvidenceFolder(dataDir: string) {
 			},
 		},
 
+		sendUnsent: copies.sendUnsent,
+
 		/** Probe id → hash, for every whole note. */
 		pending: () => readNotes(notes),
 
@@ -105,22 +113,20 @@ export async function openEvidenceFolder(dataDir: string) {
 		sweep: (olderThanMs: number) => removeDrafts(drafts, olderThanMs),
 
 		/** Whether evidence could be kept now; tried once in a while, for anybody may ask. */
-		writable(): Promise<void> {
-			if (tried === null || performance.now() - tried.atMs > TRY_EVERY_MS)
-				tried = { atMs: performance.now(), isWritable: mustBeWritable(drafts) };
-			return tried.isWritable;
-		},
+		writable: onceInAWhile(() => mustBeWritable(drafts)),
 	};
 }
 
 const missing = (sha256: string) => new AssayError("EVIDENCE_MISSING", `the file of the evidence ${sha256} is gone`);
-const corrupt = (sha256: string, found: string) =>
-	new AssayError("EVIDENCE_CORRUPT", `the file of the evidence ${sha256} hashes to ${found}`);
 
 const MOST_VERIFIED = 10_000;
 const TRY_EVERY_MS = 5000;
 /** A full disk still takes a file without content. */
 const TRY_BYTES = 256 * 1024;
+
+async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+	yield bytes;
+}
 
 async function* pieces(path: string): AsyncGenerator<Uint8Array> {
 	yield* createReadStream(path);
@@ -130,6 +136,20 @@ async function hashOf(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	for await (const piece of pieces(path)) hash.update(piece);
 	return hash.digest("hex");
+}
+
+const isThere = (path: string): Promise<boolean> =>
+	access(path).then(
+		() => true,
+		() => false,
+	);
+
+function onceInAWhile(run: () => Promise<void>): () => Promise<void> {
+	let last: { readonly atMs: number; readonly came: Promise<void> } | null = null;
+	return () => {
+		if (last === null || performance.now() - last.atMs > TRY_EVERY_MS) last = { atMs: performance.now(), came: run() };
+		return last.came;
+	};
 }
 
 async function mustBeWritable(drafts: string): Promise<void> {
