@@ -1,13 +1,15 @@
 // Bundles of vendors' files: what gets in, what replaces what, and that evidence judged by a bundle gets the verdict that it gets by
 // the files themselves.
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { collateralPaths } from "../../src/cli/attest-collateral.ts";
 import type { CliIo } from "../../src/cli/command.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
+import type { AssayError } from "../../src/protocol/assay-error.ts";
 import { createSigner } from "../../src/protocol/probe/signer.ts";
 import { type CollateralItem, decodeBundle, encodeBundle } from "../../src/verify/attestation/collateral/bundle.ts";
 import { mergeItem } from "../../src/verify/attestation/collateral/merge-items.ts";
@@ -107,7 +109,8 @@ test("what its vendor did not sign does not get in", () => {
 	assert.equal(readItem(answer, [], settings).verdict.code, "COLLATERAL_OTHER");
 });
 
-async function assay(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+const assay = (...args: string[]) => program("attest", ...args);
+async function program(...args: string[]): Promise<{ code: number; out: string; err: string }> {
 	const written = { out: "", err: "" };
 	const stream = (name: "out" | "err") =>
 		({ write: (words: string) => (written[name] += words), isTTY: false }) as unknown as NodeJS.WriteStream;
@@ -119,7 +122,7 @@ async function assay(...args: string[]): Promise<{ code: number; out: string; er
 		cwd: scratch,
 		interrupted: new AbortController().signal,
 	};
-	return { code: await runCommand(["attest", ...args], io), ...written };
+	return { code: await runCommand(args, io), ...written };
 }
 
 test("assay attest update needs a folder, and passes over what is no vendor's file", async () => {
@@ -133,6 +136,35 @@ test("assay attest update needs a folder, and passes over what is no vendor's fi
 	assert.equal(run.code, 1, run.err);
 	const { items, counts, refused } = JSON.parse(run.out);
 	assert.deepEqual([items, counts["passed over"], counts.refused, refused[0].code], [0, 1, 1, "RIM_WRONG"]);
+});
+
+test("--collateral of a validator takes a bundle alone, before anything is started", async () => {
+	const rounds = mintedRounds(verify);
+	const bundle = join(scratch, "named.assay");
+	writeFileSync(bundle, encodeBundle(itemsOf(rounds[0]!.files), 2, signer));
+	const io = { cwd: scratch, env: {} };
+	assert.deepEqual(collateralPaths("named.assay", io), [bundle]);
+	const refused = (name: string, why: RegExp) =>
+		assert.throws(
+			() => collateralPaths(name, io),
+			(error: AssayError) => {
+				assert.equal(error.code, "FILE_UNREADABLE");
+				assert.match(`${error.message} ${error.hint}`, why);
+				return true;
+			},
+		);
+	refused("gone.assay", /assay attest update/);
+	writeFileSync(join(scratch, "manifest.xml"), "<SoftwareIdentity/>");
+	refused("manifest.xml", /is no bundle.*assay attest update/);
+	const changed = readFileSync(bundle);
+	changed[changed.length - 1]! ^= 1;
+	writeFileSync(join(scratch, "changed.assay"), changed);
+	refused("changed.assay", /is no bundle/);
+	for (const command of [["validate"], ["up", "--no-provider", "--no-chain"]]) {
+		const run = await program(...command, "--collateral", "manifest.xml", "--data", join(scratch, "never"));
+		assert.equal(run.code, 66, run.err);
+		assert.match(run.err, /manifest\.xml is no bundle/);
+	}
 });
 
 test("real files: brought once, then judged by; never backwards", { skip: samplesMissing }, async () => {
@@ -151,7 +183,18 @@ test("real files: brought once, then judged by; never backwards", { skip: sample
 	const run = await assay("verify", ...gpu, "--at", "2025-08-21T12:00:00Z", "--json");
 	assert.equal(run.code, 0, run.out);
 	assert.deepEqual([JSON.parse(run.out).level, JSON.parse(run.out).facts.measurements], ["measured", 32]);
-	// The same bundle in another hand: given by name, or brought into another folder.
-	const shown = await assay("show", path);
+	// The same bundle in another hand: given by name. Without it nothing is measured.
+	const elsewhere = join(scratch, "elsewhere.assay");
+	renameSync(path, elsewhere);
+	const judged = async (...more: string[]) => {
+		const { code, out } = await assay("verify", ...gpu, "--at", "2025-08-21T12:00:00Z", "--json", ...more);
+		return [code, JSON.parse(out).level];
+	};
+	assert.deepEqual(await judged(), [0, "genuine"]);
+	assert.deepEqual(await judged("--collateral", elsewhere), [0, "measured"]);
+	const manifests = readdirSync(join(scratch, "new")).filter((name) => /GH100_550\.90\.07|96009F0001/.test(name));
+	const named = manifests.flatMap((name) => ["--collateral", join(scratch, "new", name)]);
+	assert.deepEqual(await judged(...named), [0, "measured"]);
+	const shown = await assay("show", elsewhere);
 	assert.match(shown.out, /^collateral bundle \(unchecked\)\n/);
 });
