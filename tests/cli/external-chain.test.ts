@@ -20,7 +20,9 @@ import { runCommand } from "../../src/cli/run-command.ts";
 import { packageRoot } from "../../src/engine/builds.ts";
 import { given } from "../../src/market/scores/recompute.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
-import { deviceCommitment } from "../../src/protocol/chain/device-commitment.ts";
+import { DEVICE_KEY_SCHEMA, deviceCommitment } from "../../src/protocol/chain/device-commitment.ts";
+import type { ProbeAttestation } from "../../src/protocol/probe/verdict.ts";
+import { attestation, idOf, memory, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
 import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
 import {
 	eventually,
@@ -260,6 +262,62 @@ test("two providers show one card: it is bound to the first, until it lets go", 
 		assert.equal(now.code, 0, now.err);
 		assert.equal(JSON.parse(now.out).devices[0].provider, second.account);
 		assert.match((await bind(first)).err, /DEVICE_TAKEN/);
+	} finally {
+		files.close().closeAllConnections();
+	}
+});
+
+test("a device key is bound to whoever showed it, and to nobody else, whichever validator another one finds to vouch for it", async () => {
+	const first = await register("keyed", 24);
+	const second = await register("other", 25);
+	const key = "5d".repeat(32);
+	/** A valid probe of it, as one would end whose devices sign. */
+	const show = async ({ key: id }: { key: string }, name: string, shown: ProbeAttestation) => {
+		const offer = { name, pricePerHourMicros: 0, rentable: false, ssh: false, claim: null } as const;
+		const nowMs = Date.now();
+		await validator.store.providers.register({ id, link: "agent", target: "", ...offer }, { nowMs, actor: "test" });
+		const kept = { probeId: idOf(name, 32), evidence: idOf(`evidence of ${name}`), provenAtMs: nowMs };
+		const proof = { ...kept, claimedRamBytes: 0, rentedMs: 0 };
+		const next = { nextProbeAtMs: nowMs + 1e9, failures: 0, retries: 0, reliabilityPpm: 0, uptimePpm: 0 };
+		await probeByHand(validator.store, id, name, {
+			...{ attestation: shown, startedAtMs: nowMs, finishedAtMs: nowMs, devices: [], figures: [] },
+			provider: { ...next, memory: memory({ proof }) },
+		});
+	};
+	const bind = async ({ folder }: { folder: string }, url = validator.url) => {
+		const { out, err } = await assay("chain", "bind", "--validator", url, "--data", folder, "--json");
+		return /\[([A-Z_]+)\]/.exec(err)?.[1] ?? JSON.parse(out).devices.map(({ device }: { device: string }) => device);
+	};
+	await show(first, "simulated", attestation([key], { isSimulated: true, level: "none" }));
+	assert.equal(await bind(first), "DEVICE_UNATTESTED", "anybody signs under simulated roots");
+	await show(first, "genuine", attestation([key]));
+	assert.deepEqual(await bind(first), [`0x${key}`]);
+	assert.match(await done("chain", "status", "--provider", "--data", first.folder), new RegExp(`0x${key}, by its key`));
+	// Here the key counts for the first. Of a validator with a database of its own the chain takes no second statement.
+	await show(second, "the same", attestation([key]));
+	assert.equal(await bind(second), "DEVICE_UNATTESTED");
+	const own = accountOf(`0x${readFileSync(join(network, "chain", "account.key"), "utf8").trim()}`);
+	const addresses = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const said = {
+		device: `0x${key}`,
+		evidenceSha256: `0x${"ab".repeat(32)}`,
+		issuedAt: Math.floor(Date.now() / 1000),
+	} as const;
+	const statement = { ...said, provider: second.account, issuedAt: BigInt(said.issuedAt), schema: DEVICE_KEY_SCHEMA };
+	const one = { ...said, name: "card", signature: await signDevice(own, addresses, statement) };
+	const { chainId, registry } = addresses;
+	const file = { version: 2, chainId, registry, signer: own.address, provider: second.account };
+	let told: object = { ...file, statements: [], keys: [one] };
+	const files = createServer((_, response) => void response.end(JSON.stringify(told)));
+	await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
+	try {
+		const url = `http://127.0.0.1:${(files.address() as AddressInfo).port}`;
+		assert.equal(await bind(second, url), "DEVICE_TAKEN");
+		told = { ...file, statements: [one], keys: [] };
+		assert.equal(await bind(second, url), "DEVICE_UNATTESTED", "as a UUID nobody has signed it");
+		await done("chain", "release", "--data", first.folder);
+		told = { ...file, statements: [], keys: [one] };
+		assert.deepEqual(await bind(second, url), [`0x${key}`]);
 	} finally {
 		files.close().closeAllConnections();
 	}

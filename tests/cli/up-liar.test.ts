@@ -29,7 +29,7 @@ async function assay(...args: string[]): Promise<{ readonly code: number | null;
 	return new Promise((resolve) => child.once("close", (code) => resolve({ code, said })));
 }
 
-const up = isDeep ? start("up", "--liar", "--quick") : null;
+const up = isDeep ? start("up", "--liar") : null;
 const lines: string[] = [];
 const waiting = new Set<() => void>();
 if (up !== null)

@@ -2,7 +2,7 @@
 // speak for an account, and what validators sign of a device. The rest is `read` and `callOf` of contracts.ts by
 // name; docs/chain.md.
 import type { Hex } from "viem";
-import { DEVICE_SCHEMA } from "../../protocol/chain/device-commitment.ts";
+import { DEVICE_KEY_SCHEMA, DEVICE_SCHEMA } from "../../protocol/chain/device-commitment.ts";
 import { isSignedBy, typedDigest } from "../../protocol/chain/typed-data.ts";
 import type { Call, ChainAccount } from "../sending/sign.ts";
 import { type ContractAddresses, type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
@@ -157,6 +157,8 @@ export function isDeviceSigned(
 
 export interface DeviceBinding {
 	readonly device: Hex;
+	/** What `device` is a name by. */
+	readonly schema: Hex;
 	/** Null: it is free. */
 	readonly provider: Hex | null;
 	/** Seconds since 1970; 0 when it is free. */
@@ -172,7 +174,7 @@ export async function readDevice(
 	const { scoreboard } = contracts.addresses;
 	const [provider, until] = await readPending(contracts, "registry", "deviceOf", scoreboard, schema, device);
 	const isFree = BigInt(provider) === 0n;
-	return { device, provider: isFree ? null : (provider.toLowerCase() as Hex), until: Number(until) };
+	return { device, schema, provider: isFree ? null : (provider.toLowerCase() as Hex), until: Number(until) };
 }
 
 /** Devices that are bound to this provider now: those of its events that still are. */
@@ -181,7 +183,11 @@ export async function readDevicesOf(contracts: Contracts, provider: Hex): Promis
 		provider,
 		electorate: contracts.addresses.scoreboard,
 	});
-	const devices = [...new Set(logs.map(({ args }) => args.device))].sort();
-	const now = await Promise.all(devices.map((device) => readDevice(contracts, device)));
+	const now: DeviceBinding[] = [];
+	for (const schema of [DEVICE_SCHEMA, DEVICE_KEY_SCHEMA]) {
+		const devices = logs.flatMap(({ args }) => (args.schema === schema ? [args.device] : []));
+		const sorted = [...new Set(devices)].sort();
+		now.push(...(await Promise.all(sorted.map((device) => readDevice(contracts, device, schema)))));
+	}
 	return now.filter((one) => one.provider === provider.toLowerCase());
 }

@@ -24,7 +24,7 @@ import { formatTokens } from "../print/tokens.ts";
 import { allow, consent, disallow, setPayout, setSigner } from "./chain/chain-account.ts";
 import { demand, expire } from "./chain/chain-demand.ts";
 import { deploy } from "./chain/chain-deploy.ts";
-import { bindDevices, releaseDevices } from "./chain/chain-devices.ts";
+import { bindDevices, byKey, releaseDevices } from "./chain/chain-devices.ts";
 import { repair } from "./chain/chain-repair.ts";
 import { send, setEndpoint } from "./chain/chain-send.ts";
 import { type ChainCommandValues, options } from "./chain/options.ts";
@@ -158,7 +158,10 @@ async function providerStatus(values: ChainCommandValues, io: CliIo): Promise<nu
 				isRegistered
 					? `stake      ${formatTokens(stake)}${leaving(unbonding)}${locked > 0n ? `, ${formatTokens(locked)} locked` : ""}`
 					: "stake      none: not registered; register with assay stake TOKENS --provider",
-				...devices.map(({ device, until }) => `device     ${device}, until ${new Date(until * 1000).toISOString()}`),
+				...devices.map(
+					({ device, schema, until }) =>
+						`device     ${device}${byKey(schema)}, until ${new Date(until * 1000).toISOString()}`,
+				),
 			];
 			return `${lines.join("\n")}\n`;
 		});

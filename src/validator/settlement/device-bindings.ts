@@ -1,4 +1,4 @@
-// What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, signed
+// What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, and one a key that its cards signed with, signed
 // when somebody asks and the same for whoever asks, so nothing is kept that could be lost. Public, like the
 // evidence it names. The chain wants the signatures of more than a third of the stake under one statement: so a validator
 // also signs another's, of a card that it has seen prove itself too. What the chain makes of them: docs/chain.md §2.
@@ -7,8 +7,9 @@ import { signDevice } from "../../chain/contracts/registry.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { creditUuids } from "../../market/scores/credit-uuids.ts";
-import { deviceCommitment, normalDeviceUuid } from "../../protocol/chain/device-commitment.ts";
+import { DEVICE_KEY_SCHEMA, deviceCommitment, normalDeviceUuid } from "../../protocol/chain/device-commitment.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
+import type { CountedAttestation } from "../../protocol/probe/verdict.ts";
 import { createScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
@@ -22,6 +23,8 @@ export interface ProviderBindings {
 	/** The provider's account. */
 	readonly provider: Hex;
 	readonly statements: readonly SignedBinding[];
+	/** Of the keys that its devices signed with (docs/attestation.md), under their own schema. Earlier versions have none. */
+	readonly keys?: readonly SignedBinding[];
 }
 
 interface SignedBinding extends StatedEvidence {
@@ -52,6 +55,13 @@ export interface DeviceBindingsOptions extends Pick<ValidatorContext, "store" | 
 	readonly addresses: ContractAddresses;
 	readonly account: ChainAccount;
 	readonly book: Pick<ProviderBook, "accountOf" | "refresh">;
+}
+
+/** Keys that count for this provider. Those under simulated roots are anybody's. */
+function keysOf(attestation: CountedAttestation | null): readonly { readonly key: string; readonly chip: string }[] {
+	if (attestation === null || attestation.isSimulated) return [];
+	const elsewhere = new Set(attestation.elsewhere.map(({ key }) => key));
+	return attestation.devices.filter(({ key, level }) => level !== "none" && !elsewhere.has(key));
 }
 
 /** By path. Null: another path, no such provider, or it has no account on chain. */
@@ -91,17 +101,22 @@ export function createDeviceBindings(
 		const elsewhere = new Set(
 			(creditUuids(await scores.viewsAround(provider)).get(provider.id) ?? []).map(normalDeviceUuid),
 		);
+		const vouch = async (device: Hex, name: string, schema?: Hex): Promise<SignedBinding> => {
+			const statement = { ...of, device, provider: owner, issuedAt: BigInt(of.issuedAt), ...(schema && { schema }) };
+			return { ...of, device, name, signature: await signDevice(account, addresses, statement) };
+		};
 		const bindings = new Map<Hex, SignedBinding>();
 		for (const { kind, uuid, device: index, claimedName } of probe.devices) {
 			const device = kind === "gpu" ? deviceCommitment(uuid) : null;
 			// A card of which nothing was proven, or that counts for somebody else, is left out.
 			const isProven = probe.figures.some((figure) => figure.device === index && figure.value > 0);
 			if (device === null || !isProven || elsewhere.has(normalDeviceUuid(uuid))) continue;
-			const statement = { ...of, device, provider: owner, issuedAt: BigInt(of.issuedAt) };
-			const signature = await signDevice(account, addresses, statement);
-			bindings.set(device, { ...of, device, name: claimedName, signature });
+			bindings.set(device, await vouch(device, claimedName));
 		}
-		return { ...base, statements: [...bindings.values()] };
+		const keys: SignedBinding[] = [];
+		for (const { key: hash, chip } of keysOf(probe.attestation))
+			keys.push(await vouch(`0x${hash}`, chip, DEVICE_KEY_SCHEMA));
+		return { ...base, statements: [...bindings.values()], keys };
 	};
 }
 
@@ -117,9 +132,10 @@ export function parseBindings(bytes: Uint8Array): ProviderBindings | null {
 	} catch {
 		return null;
 	}
-	const { version, chainId, registry, signer, provider, statements } = found ?? {};
+	const { version, chainId, registry, signer, provider, statements, keys = [] } = found ?? {};
 	if (version !== 2 || !Number.isSafeInteger(chainId) || !isHex(registry, 40) || !isHex(signer, 40)) return null;
 	if (!isHex(provider, 40) || !Array.isArray(statements) || statements.length > MAX_DEVICES) return null;
+	if (!Array.isArray(keys) || keys.length > MAX_DEVICES) return null;
 	const isOne = (one: SignedBinding | null) =>
 		one !== null &&
 		typeof one === "object" &&
@@ -129,5 +145,5 @@ export function parseBindings(bytes: Uint8Array): ProviderBindings | null {
 		typeof one.name === "string" &&
 		Number.isSafeInteger(one.issuedAt) &&
 		one.issuedAt >= 0;
-	return statements.every(isOne) ? (found as ProviderBindings) : null;
+	return statements.every(isOne) && keys.every(isOne) ? (found as ProviderBindings) : null;
 }

@@ -16,9 +16,14 @@ import { refusedBecause } from "../../../chain/sending/refusal.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";
 import { fetchBounded } from "../../../platform/bounded-fetch.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
-import { DEVICE_SCHEMA } from "../../../protocol/chain/device-commitment.ts";
+import { DEVICE_KEY_SCHEMA, DEVICE_SCHEMA } from "../../../protocol/chain/device-commitment.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
-import { bindingsPath, parseBindings, type StatedEvidence } from "../../../validator/settlement/device-bindings.ts";
+import {
+	bindingsPath,
+	type ProviderBindings,
+	parseBindings,
+	type StatedEvidence,
+} from "../../../validator/settlement/device-bindings.ts";
 import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
 import type { CliIo } from "../../command.ts";
@@ -54,18 +59,21 @@ export async function bindDevices(values: ChainCommandValues, io: CliIo): Promis
 		await requireGas(contracts.client, account, GAS.small * BigInt(found.length));
 		const bound: BoundDevice[] = [];
 		for (const one of found) bound.push(await bindDevice(actor, self, one));
-		const line = ({ device, name, until, isNew }: BoundDevice) =>
-			`${device}  ${shown(name, 40)}  ${isNew ? "bound" : "already bound"} until ${new Date(until * 1000).toISOString()}\n`;
+		const line = ({ device, schema, name, until, isNew }: BoundDevice) =>
+			`${device}  ${shown(name, 40)}${byKey(schema)}  ${isNew ? "bound" : "already bound"} until ${new Date(until * 1000).toISOString()}\n`;
 		return printResult(values, io, { account: self, devices: bound }, () => bound.map(line).join(""));
 	});
 }
+
+/** Beside its name: that the chain knows it by the key in its silicon. */
+export const byKey = (schema: Hex): string => (schema === DEVICE_KEY_SCHEMA ? ", by its key" : "");
 
 type BoundDevice = DeviceBinding & { readonly name: string; readonly isNew: boolean };
 
 /** Throws DEVICE_TAKEN or DEVICE_UNATTESTED. */
 async function bindDevice({ contracts, account }: ChainActor, self: Hex, one: SignedStatement): Promise<BoundDevice> {
-	const { device, name, issuedAt, signatures } = one;
-	const before = await readDevice(contracts, device);
+	const { device, schema, name, issuedAt, signatures } = one;
+	const before = await readDevice(contracts, device, schema);
 	if (before.provider !== null && before.provider !== self)
 		throw new AssayError("DEVICE_TAKEN", `the device ${device} (${shown(name, 60)}) is bound to ${before.provider}`, {
 			hint: `Until ${new Date(before.until * 1000).toISOString()}, unless that provider releases it first.`,
@@ -86,7 +94,7 @@ async function bindDevice({ contracts, account }: ChainActor, self: Hex, one: Si
 				});
 			},
 		);
-	return { ...(await readDevice(contracts, device)), name, isNew };
+	return { ...(await readDevice(contracts, device, schema)), name, isNew };
 }
 
 export async function releaseDevices(values: ChainCommandValues, io: CliIo): Promise<number> {
@@ -103,8 +111,8 @@ export async function releaseDevices(values: ChainCommandValues, io: CliIo): Pro
 		const { scoreboard } = contracts.addresses;
 		const released = own.filter(({ device }) => wanted === null || wanted.has(device.toLowerCase()));
 		if (released.length > 0) await requireGas(contracts.client, account, GAS.small * BigInt(released.length));
-		for (const { device } of released) {
-			const call = callOf(contracts, "registry", "releaseDevice", scoreboard, DEVICE_SCHEMA, device);
+		for (const { device, schema } of released) {
+			const call = callOf(contracts, "registry", "releaseDevice", scoreboard, schema, device);
 			await sendCall(contracts.client, account, call);
 		}
 		const ids = released.map(({ device }) => device);
@@ -122,10 +130,17 @@ const MAX_BYTES = 1 << 20;
 
 interface SignedStatement extends StatedEvidence {
 	readonly device: Hex;
+	/** By UUID, or by key. */
+	readonly schema: Hex;
 	readonly name: string;
 	/** By signer, in lower case. */
 	readonly signatures: ReadonlyMap<Hex, Hex>;
 }
+
+const allOf = ({ statements, keys = [] }: ProviderBindings) => [
+	...statements.map((one) => ({ ...one, schema: DEVICE_SCHEMA })),
+	...keys.map((one) => ({ ...one, schema: DEVICE_KEY_SCHEMA })),
+];
 
 /** The first validator's statements, signed by it and by those of the others that have seen the same cards. */
 async function signedStatements(
@@ -136,15 +151,17 @@ async function signedStatements(
 ): Promise<readonly SignedStatement[]> {
 	const own = await fetchBindings(first!, bindingsPath(key), contracts, self);
 	const signer = own.signer.toLowerCase() as Hex;
-	const found = own.statements.map((one) => ({ ...one, signatures: new Map([[signer, one.signature]]) }));
+	const found = allOf(own).map((one) => ({ ...one, signatures: new Map([[signer, one.signature]]) }));
 	const stated = found[0];
 	if (stated === undefined) return [];
 	for (const url of others) {
 		const more = await fetchBindings(url, bindingsPath(key, stated), contracts, self);
-		for (const { device, evidenceSha256, issuedAt, signature } of more.statements)
+		for (const { device, schema, evidenceSha256, issuedAt, signature } of allOf(more)) {
+			const isSame = (one: SignedStatement) => one.evidenceSha256 === evidenceSha256 && one.issuedAt === issuedAt;
 			found
-				.find((one) => one.device === device && one.evidenceSha256 === evidenceSha256 && one.issuedAt === issuedAt)
+				.find((one) => one.device === device && one.schema === schema && isSame(one))
 				?.signatures.set(more.signer.toLowerCase() as Hex, signature);
+		}
 	}
 	return found;
 }
@@ -167,8 +184,8 @@ async function fetchBindings(url: string, path: string, { addresses }: Contracts
 		throw unattested(`${url} attests for another chain or other contracts`);
 	if (found.provider.toLowerCase() !== self)
 		throw unattested(`${url} knows this provider under another account, ${found.provider}`);
-	for (const { device, evidenceSha256, issuedAt, signature } of found.statements) {
-		const statement = { device, provider: self, evidenceSha256, issuedAt: BigInt(issuedAt) };
+	for (const { device, schema, evidenceSha256, issuedAt, signature } of allOf(found)) {
+		const statement = { device, schema, provider: self, evidenceSha256, issuedAt: BigInt(issuedAt) };
 		if (!isDeviceSigned(addresses, found.signer, statement, signature))
 			throw unattested(`${url} gave a statement that its validator did not sign`);
 	}
