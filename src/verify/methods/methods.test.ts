@@ -158,6 +158,10 @@ test("attested: an allowed guest's word is enough, but by chance, or when it cam
 		"arithmetic counts for more than a vendor",
 	);
 	assert.equal(attested.judge(differs).isChecked, false);
+	// One who agrees does not make up for one who does not; who was run again is trusted as the draw is.
+	const both = attested.judge(hosted({ audits: [audit(0, 100), audit(0, 100, false)] }));
+	assert.deepEqual([both.isChecked, both.trust], [false, "the draw"]);
+	assert.equal(attested.judge(hosted({ audits: [audit(0, 100)] })).trust, "the draw");
 });
 
 test("another kind of evidence fits the same interface: a proof that takes the place of all audits", () => {
