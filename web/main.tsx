@@ -15,6 +15,7 @@ import "./verify/verify.css";
 import "./rent/rent.css";
 import "./disputes/disputes.css";
 import "./why/why.css";
+import "./programs/programs.css";
 import "./jobs/jobs.css";
 import "./parts/narrow.css";
 
@@ -26,6 +27,7 @@ const pages: Pages = {
 	jobs: { title: "Jobs", inNav: true, load: () => import("./pages/jobs.tsx") },
 	verify: { title: "Verify", inNav: true, load: () => import("./pages/verify.tsx") },
 	market: { title: "Market", inNav: true, load: () => import("./pages/market.tsx") },
+	programs: { title: "Programs", inNav: false, load: () => import("./pages/programs.tsx") },
 	disputes: { title: "Disputes", inNav: false, load: () => import("./pages/disputes.tsx") },
 	"roll-calls": { title: "Roll calls", inNav: true, load: () => import("./pages/roll-calls.tsx") },
 	epochs: { title: "Epochs", inNav: true, load: () => import("./pages/epochs.tsx") },

@@ -25,6 +25,9 @@ import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdi
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { encodeProofFile, openProofFile } from "../../src/verify/zk/proof-file.ts";
 import { proofSizes } from "../../src/verify/zk/verify-segment.ts";
+import { mixedSample } from "../../src/work/builder/samples.test-kit.ts";
+import { encodeProgram } from "../../src/work/program/encode.ts";
+import { printProgram } from "../../src/work/program/print-text.ts";
 import { formatFigure } from "../../web/parts/format.ts";
 import { judgeAttestation, judgeQuickly } from "../../web/verify/judge-attestation.ts";
 import { startToyApi } from "../api/toy-api.test-kit.ts";
@@ -256,6 +259,34 @@ test("a fraud file of every operator and kind: place, numbers and workings as th
 		.map((one) => (one.status === "valid" ? "valid" : one.code));
 	assert.deepEqual(codes, wanted);
 	assert.ok(new Set(codes).size > 5, `${new Set(codes).size} codes`);
+});
+
+test("programs: ops with shapes, intervals and work, from bytes or text; two compared; what may not run is refused with its code", async () => {
+	const [mixed, other] = [mixedSample().program, mixedSample(3).program];
+	const page = await browser.open(`${url}/programs`);
+	const chosen = (...files: readonly (readonly [string, Uint8Array | string])[]) =>
+		page
+			.getByLabel("Program files")
+			.setInputFiles(files.map(([name, held]) => ({ name, mimeType: "", buffer: Buffer.from(held) })));
+	await page.getByText("No program yet").waitFor();
+	await chosen(["program.bin", encodeProgram(mixed)]);
+	const ops = page.getByRole("list", { name: "Operators" });
+	await ops.locator("[data-op='step 0']").getByText("matmul", { exact: true }).waitFor();
+	assert.equal(await ops.locator("li").count(), mixed.init.length + mixed.step.length);
+	await ops.locator("[data-op='step 0'] summary").press("Enter");
+	await ops.locator("[data-op='step 0'] pre").getByText("%0 = matmul(").waitFor();
+	assert.deepEqual(await seriousFindings(page), []);
+	await chosen(["a.bin", encodeProgram(mixed)], ["b.txt", printProgram(other)]);
+	await page.getByText(/ops are in both, \d+ only in the first/).waitFor();
+	assert.ok((await page.locator(".is-in-second").count()) > 0);
+	await page.setViewportSize({ width: 390, height: 800 });
+	assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+	assert.deepEqual(await seriousFindings(page), []);
+	await chosen(["same.bin", encodeProgram(mixed)], ["same.txt", printProgram(mixed)]);
+	await page.getByText("They are the same program").waitFor();
+	await chosen(['<img src=x onerror="window.hit=1">.bin', "<b>no program</b>"]);
+	await page.getByRole("alert").getByText("PROGRAM_MALFORMED").waitFor();
+	assert.equal(await page.evaluate(() => (window as { hit?: number }).hit), undefined);
 });
 
 test("a roll call: on its maker's word alone, public with a node's URL, invalid with another chain's", async () => {

@@ -115,7 +115,11 @@ export function ClaimTree(p: {
 							<Cells draws={draws} part={part} />
 						</li>
 						<li>
-							<Node title="Results" hash={claim.resultRoot} note="what the part gave" />
+							<Node
+								title="Results"
+								hash={claim.resultRoot}
+								note={/^0+$/.test(claim.resultRoot) ? "its program has none" : "what the part gave"}
+							/>
 						</li>
 					</ul>
 				</li>

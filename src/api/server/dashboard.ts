@@ -32,6 +32,7 @@ const PAGES = [
 	"jobs",
 	"disputes",
 	"market",
+	"programs",
 ];
 
 /** Gives the file for a decoded path, or null: a name that is in the folder now, so that no path leads out of it. */

@@ -9,6 +9,7 @@ import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../../src/pr
 import { foldRoots, PIECE_BYTES, pieceCount, pieceRootOf } from "../../../src/protocol/hash/blob-tree.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";
+import { type DescribedProgram, describeProgram } from "../../../src/work/program/describe-program.ts";
 import { encodeProgram } from "../../../src/work/program/encode.ts";
 import { orThrow } from "../../../src/work/program/fault.ts";
 import { openJobWork } from "../../../src/work/program/job-work.ts";
@@ -82,6 +83,8 @@ export interface Asks {
 	/** A part run again here, a segment with each `replayed`. Throws where anything is not the claim's. */
 	replay(of: ReplayOf): Omit<Replay, "next">;
 	replayed(of: null): ReplayedSegment | null;
+	/** Of a program's bytes or text. Throws why it may not run. */
+	program(of: { file: Uint8Array }): DescribedProgram;
 }
 
 export interface OfferOf {
@@ -208,6 +211,7 @@ const asks: Asks = {
 		return told;
 	},
 	replayed: () => replay?.next() ?? null,
+	program: ({ file }) => describeProgram(file),
 	async result({ job, result, held }) {
 		const fetch = async ({ root }: { readonly root: string }) => held.get(root)!;
 		const { program } = orThrow(openProgram(await fetch(job.spec.program)));
