@@ -11,6 +11,7 @@ import { type Browser, startBrowser } from "../tests/web/browser.test-kit.ts";
 import { handIn, openJobNetwork, signIn } from "../tests/web/job-network.test-kit.ts";
 import { fillNetwork, type SampleNetwork } from "../tests/web/sample-network.test-kit.ts";
 import { ensureBuilt } from "./build-web.ts";
+import { shootDispute } from "./dispute-screenshots.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const SIZES = [
@@ -36,6 +37,8 @@ const pathsOf = (ids: SampleNetwork): Readonly<Record<string, string>> => ({
 	"verify-shared": `/verify?probe=${ids.probe}`,
 	jobs: "/jobs",
 	disputes: "/disputes",
+	market: "/market",
+	programs: "/programs",
 	"roll-calls": "/roll-calls",
 	"roll-call": `/roll-calls/${ids.rollCall}`,
 	epochs: "/epochs",
@@ -128,6 +131,7 @@ async function main([option, folder]: readonly string[]): Promise<void> {
 	try {
 		const ids = await fillNetwork(validator);
 		await (option === "--all" ? shootAll : shootReadme)(browser, validator.url, ids, out);
+		if (option !== "--all") await shootDispute(browser, out);
 	} finally {
 		await browser.close();
 		await validator.stop();
