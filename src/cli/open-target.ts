@@ -55,7 +55,7 @@ export function openTarget(
 	const target = parseTarget(named);
 	const name = targetToText(target);
 	const engineFor = (platform: Platform) => engineOf(platform, io);
-	const access = { env: io.env, engineArgs: args, engineFor };
+	const access = { env: io.env, engineArgs: args, engineFor, signal: io.interrupted };
 	if (target.kind === "local") {
 		if (values.identity !== undefined || values["ask-password"])
 			throw usageError("--identity and --ask-password are for ssh:// targets");

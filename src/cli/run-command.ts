@@ -73,6 +73,8 @@ export async function runCommand(args: readonly string[], io: CliIo): Promise<nu
 	try {
 		return await dispatch(args, io);
 	} catch (error) {
+		// Ctrl-C before there was anything to tell.
+		if (io.interrupted.aborted && error === io.interrupted.reason) return exitCodes.interrupted.code;
 		if (error instanceof AssayError) {
 			const { code, message } = error;
 			const hint =

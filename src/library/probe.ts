@@ -64,7 +64,7 @@ export async function runProbe(options: ProbeOptions = {}): Promise<ProbeResult>
 	if (bundle?.ok === false) throw new AssayError("FILE_UNREADABLE", `collateral is no bundle: ${bundle.detail}`);
 	signal?.throwIfAborted();
 	const { identityFile, password, connectTimeoutMs, engineFile } = options;
-	const access = { env, identityFile, password, connectTimeoutMs, engineFile };
+	const access = { env, identityFile, password, connectTimeoutMs, engineFile, signal };
 	const link = await openHost(target, { ...access, engineArgs: training ? ["--work"] : [] });
 	return run({
 		...{ openLink: async () => link, target: targetToText(target), quick, sustainMs, training, signer },

@@ -37,7 +37,10 @@ export async function createSshLink(
 	const handshakeUs = resolved.direct
 		? await measureHandshakeUs(resolved.host, resolved.port, HANDSHAKE_TIMEOUT_MS, options.clockUs)
 		: null;
+	options.signal?.throwIfAborted();
 	const connection = await openSshConnection(options, options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS);
+	const stop = () => void connection.close();
+	options.signal?.addEventListener("abort", stop, { once: true });
 	try {
 		const platform = unameToPlatform(connection.system, connection.machine);
 		if (!platform) {
@@ -66,7 +69,10 @@ export async function createSshLink(
 		});
 	} catch (error) {
 		await connection.close();
+		options.signal?.throwIfAborted();
 		throw error;
+	} finally {
+		options.signal?.removeEventListener("abort", stop);
 	}
 }
 

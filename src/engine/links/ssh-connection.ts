@@ -62,7 +62,12 @@ interface Heard {
 }
 
 /** Listens for one `assay:` line until it came (`untilLine`) or the child exits, within time and bytes. */
-async function hear(child: ChildProcessWithoutNullStreams, timeoutMs: number, untilLine: boolean): Promise<Heard> {
+async function hear(
+	child: ChildProcessWithoutNullStreams,
+	timeoutMs: number,
+	untilLine: boolean,
+	signal: AbortSignal | undefined,
+): Promise<Heard> {
 	const stderr = keepTail(child.stderr);
 	const gone = whenGone(child);
 	let text = "";
@@ -82,12 +87,15 @@ async function hear(child: ChildProcessWithoutNullStreams, timeoutMs: number, un
 	};
 	child.stdout.on("data", onData);
 	const end = gone.then((e) => e.code);
+	signal?.addEventListener("abort", () => resolve(), { once: true });
+	if (signal?.aborted) resolve();
 	if (!(await isInTime(Promise.race([over, gone]), timeoutMs))) trouble = "deadline";
 	child.stdout.off("data", onData);
 	// Goes on draining: a peer that talks on must not fill the pipe and stand still with the connection in its
 	// hands.
 	child.stdout.resume();
-	if (trouble !== null) signalGroup(child, "SIGKILL");
+	if (trouble !== null || signal?.aborted) signalGroup(child, "SIGKILL");
+	signal?.throwIfAborted();
 	const code = trouble === null && untilLine && line() !== null ? null : await end;
 	return { answer: line(), trouble, code, stderr: stderr() };
 }
@@ -142,7 +150,7 @@ export async function openSshConnection(options: SshLinkOptions, connectTimeoutM
 			env.ASSAY_SSH_SECRET = options.password;
 		}
 		master = await spawnSsh(masterArguments(options, socket, connectTimeoutMs, GREET), env);
-		const { answer, trouble, stderr } = await hear(master, connectTimeoutMs, true);
+		const { answer, trouble, stderr } = await hear(master, connectTimeoutMs, true, options.signal);
 		if (trouble === "deadline") throw connectTimeout(options, connectTimeoutMs);
 		if (trouble === "flood") throw remoteGarbage(options, "asking for its system", "endless output");
 		if (answer === null) {
@@ -164,7 +172,7 @@ export async function openSshConnection(options: SshLinkOptions, connectTimeoutM
 					createReadStream(stdinFile)
 						.on("error", () => child.stdin.destroy())
 						.pipe(child.stdin);
-				const heard = await hear(child, timeoutMs, false);
+				const heard = await hear(child, timeoutMs, false, options.signal);
 				if (heard.trouble === "deadline") throw stepTimeout(options, doing, timeoutMs);
 				if (heard.trouble === "flood") throw remoteGarbage(options, doing, "endless output");
 				if (heard.answer !== null && heard.code === 0) return heard.answer;

@@ -20,6 +20,8 @@ export interface SshLinkOptions {
 	/** Where ssh's own variables (PATH, HOME, SSH_AUTH_SOCK, …) come from. */
 	readonly env: Readonly<Record<string, string | undefined>>;
 	readonly clockUs: () => number;
+	/** Aborting ends what has been begun: the call rejects with the signal's reason, and no ssh is left. */
+	readonly signal?: AbortSignal | undefined;
 	/** What is being done, for a progress line. */
 	readonly onStep?: ((step: SshStep) => void) | undefined;
 	/** Something odd that does no harm. Holds words of the host, made harmless. */

@@ -23,6 +23,8 @@ export interface HostAccess {
 	readonly engineArgs?: readonly string[];
 	/** Something odd that does no harm. */
 	readonly onNote?: ((text: string) => void) | undefined;
+	/** Aborting ends what has been begun. */
+	readonly signal?: AbortSignal | undefined;
 	/** Where the engine for a platform comes from. */
 	readonly engineFor?: (platform: Platform) => Promise<EngineBuild>;
 }
@@ -49,6 +51,7 @@ export async function openHost(target: Target, access: HostAccess): Promise<Link
 			connectTimeoutMs: access.connectTimeoutMs,
 			engineArgs,
 			onNote: access.onNote,
+			signal: access.signal,
 		},
 		engineFor,
 	);
