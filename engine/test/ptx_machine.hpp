@@ -142,7 +142,7 @@ class PtxMachine {
     const bool is_pair = rest[0] == '{';
     for (size_t i = 0; i < all.size(); ++i) {
       const std::string name = without(all[i], "{}");
-      if (name == "%ctaid.x" || name == "%tid.x") one.text = name;
+      if (name == "%ctaid.x" || name == "%ctaid.z" || name == "%tid.x") one.text = name;
       else (i == 0 || (is_pair && i == 1) ? one.out : one.in).push_back(argument(name));
     }
     one.ands = one.kind == Kind::setp && parts.size() == 4 && parts[2] == "and";
@@ -284,6 +284,7 @@ class PtxMachine {
   }
   void move(const Instruction& one, uint64_t block, uint32_t thread) {
     if (one.text == "%ctaid.x") set(one.out[0], block);
+    else if (one.text == "%ctaid.z") set(one.out[0], uint64_t{0});
     else if (one.text == "%tid.x") set(one.out[0], uint64_t{thread});
     else if (one.out.size() == 2) set(one.out[0], get(one.in[0], {'u', 32})), set(one.out[1], get(one.in[0], {}) >> 32);
     else if (one.in.size() == 2) set(one.out[0], get(one.in[1], {'u', 32}) << 32 | get(one.in[0], {'u', 32}));

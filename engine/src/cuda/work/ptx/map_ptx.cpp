@@ -86,9 +86,27 @@ Value MapEmitter::as(bool is_wide, const Value& x) {
   return out;
 }
 
+// NVIDIA's compiler makes one instruction of two mins or two maxes in a row, and forgets there that an operand is the negative of a register:
+// min(min(x, −y), z) becomes the least of x, y and z (CUDA 13.0 for sm_90). What it cannot know to be 0 is added in between; of a grid without a
+// third axis it is.
+std::string MapEmitter::apart(const std::string& name, End from) {
+  const auto found = ends_.find(name);
+  if (found == ends_.end() || (found->second != End::either && found->second != from)) return name;
+  const std::string zero = r(), out = r();
+  line("mov.u32 ", zero, ", %ctaid.z");
+  line("add.s32 ", out, ", ", name, ", ", zero);
+  return out;
+}
+
 Value MapEmitter::two(const char* op, const char* type, bool is_wide, const Value& a, const std::string& b) {
+  const std::string_view what = op;
+  std::string left = a.name, right = b;
+  const bool is_end = !is_wide && (what == "min" || what == "max");
+  const End end = what == "min" ? End::min : End::max;
+  if (is_end) left = apart(left, end), right = apart(right, end);
   const Value out = fresh(is_wide);
-  line(op, type, out.name, ", ", a.name, ", ", b);
+  line(op, type, out.name, ", ", left, ", ", right);
+  if (is_end) ends_[out.name] = end;
   return out;
 }
 
@@ -285,6 +303,7 @@ void MapEmitter::run_turns(std::vector<Frame>& frames) {
   std::vector<Value> carried;
   for (const Carried& one : code.carried) {
     const Value start = carry(one, one.from), kept = fresh(start.is_wide);
+    may_be_end(kept);
     line("mov", b(kept.is_wide), kept.name, ", ", start.name);
     carried.push_back(kept);
   }

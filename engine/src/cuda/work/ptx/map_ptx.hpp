@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "work/program.hpp"
@@ -96,6 +97,8 @@ class MapEmitter {
 
  protected:
   bool uses_reals_ = false, has_doubles_ = false;
+  // In a loop: what it holds may come from an earlier turn's min or max.
+  void may_be_end(const Value& x) { ends_[x.name] = End::either; }
 
  private:
   void run_section(const std::vector<work::Instruction>& section, std::vector<Frame>& frames);
@@ -182,6 +185,11 @@ class MapEmitter {
   std::vector<bool> varying_;  // by register: differs between frames
   // By load_key: an element that several loads of a kernel want is read once.
   std::map<std::string, Value> loaded_;
+
+  // Registers that min or max made.
+  enum class End : uint8_t { min, max, either };
+  std::map<std::string, End> ends_;
+  std::string apart(const std::string& name, End from);
 };
 
 // Instructions of a body that only one arm of one select needs, in their order.

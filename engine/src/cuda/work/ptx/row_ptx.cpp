@@ -90,7 +90,9 @@ Value KernelEmitter::start_of(const KernelOp& one, bool is_real) {
   }
   if (reduction == Reduction::sum) return number(0, wide);
   // No element is beyond the ends of the output's interval.
-  return number(reduction == Reduction::max ? one.op->interval.lo : one.op->interval.hi, wide);
+  const Value out = number(reduction == Reduction::max ? one.op->interval.lo : one.op->interval.hi, wide);
+  may_be_end(out);
+  return out;
 }
 
 Value KernelEmitter::joined(const KernelOp& one, const Value& sum, const Value& x) {
