@@ -25,6 +25,7 @@ const CONTRACTS = [
 	"ZkPlans",
 	"ZkVerifier",
 	"ZkTraining",
+	"TwinJudge",
 ];
 /** Only other contracts call these. */
 const CODE_ONLY = new Set(["IntelReader"]);

@@ -109,6 +109,7 @@ const ACTS = {
 		"attestWarmPrague",
 	],
 	receipts: ["receiptRisc0", "receiptSp1", "receiptSp1V6"],
+	twins: ["twinLeaf", "twinSum"],
 	zk: ["zkCalldata11", "zkOpen", "zkRegister11", "zkSubmit", "zkSubmit11"],
 } as const;
 type Part = keyof typeof ACTS;

@@ -13,11 +13,10 @@ library Bn254 {
     uint256 private constant MUL = 7;
     uint256 private constant PAIRING = 8;
 
-    /// A sum of points, and room for what comes to it.
+    /// A sum of points.
     struct Sum {
         uint256 x;
         uint256 y;
-        uint256[3] term;
     }
 
     /// A point of the second group, imaginary parts first.
@@ -58,9 +57,13 @@ library Bn254 {
         bool isSmall = true;
         assembly ("memory-safe") {
             let r := R
-            for { let end := add(from, shl(5, count)) } lt(from, end) { from := add(from, 0x20) } {
-                isSmall := and(isSmall, lt(calldataload(from), r))
+            let end := add(from, shl(5, count))
+            for {} lt(add(from, 0x60), end) { from := add(from, 0x80) } {
+                let low := and(lt(calldataload(from), r), lt(calldataload(add(from, 0x20)), r))
+                let high := and(lt(calldataload(add(from, 0x40)), r), lt(calldataload(add(from, 0x60)), r))
+                isSmall := and(isSmall, and(low, high))
             }
+            for {} lt(from, end) { from := add(from, 0x20) } { isSmall := and(isSmall, lt(calldataload(from), r)) }
         }
         if (!isSmall) revert NumberTooLarge();
     }
@@ -69,17 +72,18 @@ library Bn254 {
     function addTimes(Sum memory sum, uint256 x, uint256 y, uint256 scalar) internal view {
         bool isDone;
         assembly ("memory-safe") {
-            // Behind x and y the struct has the place of its term.
-            let term := mload(add(sum, 0x40))
+            let free := mload(0x40)
+            let term := add(free, 0x40)
             mstore(term, x)
             mstore(add(term, 0x20), y)
             mstore(add(term, 0x40), scalar)
             isDone := staticcall(gas(), MUL, term, 0x60, term, 0x40)
             isDone := and(isDone, eq(returndatasize(), 0x40))
+            mcopy(free, sum, 0x40)
+            isDone := and(isDone, staticcall(gas(), ADD, free, 0x80, sum, 0x40))
+            isDone := and(isDone, eq(returndatasize(), 0x40))
         }
         if (!isDone) revert PrecompileFailed();
-        uint256[3] memory product = sum.term;
-        add(sum, product[0], product[1]);
     }
 
     function add(Sum memory sum, uint256 x, uint256 y) internal view {

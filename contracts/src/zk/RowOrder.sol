@@ -42,18 +42,24 @@ library RowOrder {
 
     /// eq of the data's rows for a point of (step, place in the batch), and a point of the rows.
     function eqAt(Order memory order, uint256 place, uint256 point) internal pure returns (uint256 product) {
-        unchecked {
-            product = 1;
-            (uint256 count, uint256 own) = (order.rowBits, order.own);
-            for (uint256 i = 0; i < count; i++) {
-                uint256 j = count - 1 - i;
-                uint256 from = order.from.get(j);
-                uint256 a = from < own ? place.get(own - 1 - from) : (order.first >> from) & 1;
-                uint256 b = point.get(i);
+        uint256 own = order.own;
+        assembly ("memory-safe") {
+            product := 1
+            // Behind the last of the places.
+            place := add(place, shl(5, own))
+            for { let j := mload(add(order, 0x60)) } j {} {
+                j := sub(j, 1)
+                let from := mload(add(mload(order), shl(5, j)))
+                let a := 0
+                switch lt(from, own)
+                case 1 { a := mload(sub(place, shl(5, add(from, 1)))) }
+                default { a := and(shr(from, mload(add(order, 0x40))), 1) }
+                let b := mload(point)
                 // Turned over: eq(1 - a, b) = a + b - 2ab.
-                uint256 ab = mulmod(a, b, R);
-                uint256 factor = addmod(addmod(a, b, R), 2 * (R - ab), R);
-                product = mulmod(product, (order.mask >> j) & 1 == 1 ? factor : 1 + R - factor, R);
+                a := addmod(add(a, b), shl(1, sub(R, mulmod(a, b, R))), R)
+                if iszero(and(shr(j, mload(add(order, 0x20))), 1)) { a := sub(add(R, 1), a) }
+                product := mulmod(product, a, R)
+                point := add(point, 0x20)
             }
         }
     }

@@ -65,10 +65,7 @@ library SegmentClaims {
         unchecked {
             Kernel memory kernel;
             kernel.etas = etasOf(run);
-            uint256 claim = 0;
-            for (uint256 i = 0; i < SegmentRun.CLAIMS; i++) {
-                claim = addmod(claim, mulmod(kernel.etas.get(i), run.values.get(i), R), R);
-            }
+            uint256 claim = together(kernel.etas, run.values);
             kernel.bits = run.plan.bits;
             kernel.rho = Cube.room(kernel.bits);
             claim = run.sum(ROUND, kernel.bits, 2, claim, kernel.rho);
@@ -155,15 +152,27 @@ library SegmentClaims {
 
     /// Claims that a plan of one link does not have take no power.
     function etasOf(SegmentRun.Run memory run) private pure returns (uint256 list) {
-        unchecked {
-            uint256 eta = ZkTranscript.drawn(run.state);
-            uint256 missing = run.plan.links == 1 ? SegmentRun.INNER : 0;
-            list = Cube.room(SegmentRun.CLAIMS);
-            uint256 power = 1;
-            for (uint256 i = 0; i < SegmentRun.CLAIMS; i++) {
-                if ((missing >> i) & 1 == 1) continue;
-                list.set(i, power);
-                power = mulmod(power, eta, R);
+        uint256 eta = ZkTranscript.drawn(run.state);
+        uint256 missing = run.plan.links == 1 ? SegmentRun.INNER : 0;
+        list = Cube.room(SegmentRun.CLAIMS);
+        assembly ("memory-safe") {
+            let power := 1
+            for { let to := list } lt(to, add(list, 0x380)) { to := add(to, 0x20) } {
+                if iszero(and(missing, 1)) {
+                    mstore(to, power)
+                    power := mulmod(power, eta, R)
+                }
+                missing := shr(1, missing)
+            }
+        }
+    }
+
+    /// Σ η·value over all claims.
+    function together(uint256 etas, uint256 values) private pure returns (uint256 sum) {
+        assembly ("memory-safe") {
+            for { let end := add(etas, 0x380) } lt(etas, end) { etas := add(etas, 0x20) } {
+                sum := addmod(sum, mulmod(mload(etas), mload(values), R), R)
+                values := add(values, 0x20)
             }
         }
     }

@@ -299,13 +299,13 @@ library SegmentLookups {
     }
 
     /// The number of a corner, and 1 at the last one alone.
-    function numberAt(uint256 point, uint256 bits) private pure returns (uint256 number, uint256 last) {
-        unchecked {
-            last = 1;
-            for (uint256 i = 0; i < bits; i++) {
-                uint256 one = point.get(i);
-                number = addmod(addmod(number, number, R), one, R);
-                last = mulmod(last, one, R);
+    function numberAt(uint256 point, uint256 bits) private pure returns (uint256 whole, uint256 last) {
+        assembly ("memory-safe") {
+            last := 1
+            for { let end := add(point, shl(5, bits)) } lt(point, end) { point := add(point, 0x20) } {
+                let one := mload(point)
+                whole := addmod(add(whole, whole), one, R)
+                last := mulmod(last, one, R)
             }
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Bn254} from "./Bn254.sol";
 import {Cube} from "./Cube.sol";
 import {RowOrder} from "./RowOrder.sol";
 import {ZkPlan} from "./ZkPlan.sol";
@@ -12,6 +11,7 @@ import {ZkTranscript} from "./ZkTranscript.sol";
 library SegmentRun {
     using Cube for uint256;
 
+    uint256 private constant R = 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001;
     // Claims, in their order.
     uint256 internal constant H = 0;
     uint256 internal constant A = 1;
@@ -85,15 +85,19 @@ library SegmentRun {
     }
 
     function draw(Run memory run, uint256 count) internal pure returns (uint256 list) {
-        unchecked {
-            list = Cube.room(count);
-            bytes32 state = run.state;
-            for (uint256 i = 0; i < count; i++) {
-                if (i > 0) state = ZkTranscript.again(state);
-                list.set(i, uint256(state) % Bn254.R);
+        list = Cube.room(count);
+        bytes32 state = run.state;
+        assembly ("memory-safe") {
+            for { let to := list } lt(to, add(list, shl(5, count))) { to := add(to, 0x20) } {
+                if gt(to, list) {
+                    mstore(0x00, state)
+                    mstore8(0x20, 0xff)
+                    state := keccak256(0x00, 0x21)
+                }
+                mstore(to, mod(state, R))
             }
-            run.state = state;
         }
+        run.state = state;
     }
 
     /// Rounds of one sum. Returns what it must be where it ended.

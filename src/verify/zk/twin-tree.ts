@@ -1,0 +1,86 @@
+// The tree of points under a commitment, docs/zk.md §6: a leaf is the point of 128 values in a row, a node has the sum of both below it, and its hash is of both with their points. So a commitment
+// that is not that of the bytes has a wrong sum somewhere, or a wrong leaf, and one way down shows it. contracts/src/zk/TwinTree.sol is its twin. Not here: which bytes.
+import { concatBytes } from "../../protocol/bytes/bytes.ts";
+import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import { bytesOf, type G1, G1_ONE, times } from "../../protocol/maths/bn254.ts";
+
+/** A leaf has 2^7 values. */
+const LEAF_BITS = 7;
+export const leafBits = (chunkBits: number): number => Math.min(LEAF_BITS, chunkBits);
+
+export interface TwinNode {
+	/** Of the two below; zeros of a leaf. */
+	readonly hash: Uint8Array;
+	readonly point: G1;
+}
+
+/** Both below a node. */
+export type TwinPair = readonly [TwinNode, TwinNode];
+
+/** x ‖ y; zeros are the point at infinity. */
+export function pointBytes(point: G1): Uint8Array {
+	if (point.is0()) return new Uint8Array(64);
+	const { x, y } = point.toAffine();
+	return concatBytes(bytesOf(x), bytesOf(y));
+}
+
+const nodeBytes = ({ hash, point }: TwinNode): Uint8Array => concatBytes(hash, pointBytes(point));
+const NODE = Uint8Array.of(1);
+const twinHash = ([left, right]: TwinPair): Uint8Array => keccak(NODE, nodeBytes(left), nodeBytes(right));
+const same = (a: TwinNode, b: TwinNode): boolean =>
+	a.point.equals(b.point) && a.hash.every((byte, i) => byte === b.hash[i]);
+
+/** Σ value·power; `powers`: those of the values' places in the commitment. */
+export const twinLeaf = (values: readonly bigint[], powers: readonly G1[]): G1 =>
+	values.reduce(
+		(sum, value, i) => sum.add(value < 0n ? times(powers[i]!, -value).negate() : times(powers[i]!, value)),
+		times(G1_ONE, 0n),
+	);
+
+/** All nodes, the leaves first. `sums`: points that somebody says instead of the sums, by level and place. */
+export function twinLevels(
+	leaves: readonly G1[],
+	sums: (level: number, place: number, sum: G1) => G1 = (_, __, sum) => sum,
+): TwinNode[][] {
+	const levels: TwinNode[][] = [leaves.map((point) => ({ hash: new Uint8Array(32), point }))];
+	for (let below = levels[0]!; below.length > 1; below = levels.at(-1)!)
+		levels.push(
+			Array.from({ length: below.length / 2 }, (_, i) => {
+				const both: TwinPair = [below[2 * i]!, below[2 * i + 1]!];
+				return { hash: twinHash(both), point: sums(levels.length, i, both[0].point.add(both[1].point)) };
+			}),
+		);
+	return levels;
+}
+
+export const twinTop = (levels: readonly (readonly TwinNode[])[]): TwinNode => levels.at(-1)![0]!;
+
+/** From the top down to a node of a level: both on each level on the way, and the node's own. */
+export function twinWay(levels: readonly (readonly TwinNode[])[], level: number, place: number): TwinPair[] {
+	const way: TwinPair[] = [];
+	for (let k = levels.length - 2; k >= level; k--) {
+		const left = 2 * Math.floor(place / 2 ** (k - level + 1));
+		way.push([levels[k]![left]!, levels[k]![left + 1]!]);
+	}
+	return way;
+}
+
+/** Where a tree that somebody posted is false; null: it is the true one. `level` 0: that leaf. Else the node there is not the sum of both below it. */
+export function twinFault(
+	posted: readonly (readonly TwinNode[])[],
+	honest: readonly (readonly TwinNode[])[],
+): { readonly level: number; readonly place: number } | null {
+	let [level, place] = [honest.length - 1, 0];
+	if (same(posted[level]![0]!, honest[level]![0]!)) return null;
+	for (; level > 0; level--) {
+		const both = [2 * place, 2 * place + 1].map((i) => ({
+			is: posted[level - 1]![i]!,
+			should: honest[level - 1]![i]!,
+		}));
+		const wrong = both.findIndex(({ is, should }) => !same(is, should));
+		// Both below are right: then the sum is not.
+		if (wrong < 0) return { level, place };
+		place = 2 * place + wrong;
+	}
+	return { level, place };
+}
