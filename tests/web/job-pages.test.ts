@@ -125,6 +125,13 @@ test("a picture grows pass by pass; what is opened is what the command line take
 		.evaluateAll((all) => all.map((one) => one.getAttribute("title")));
 	const { claim, state } = await takenBy(page, idOf(page));
 	assert.deepEqual(shown, [claim, state]);
+	// A job of another browser: its file is not here, and the picture is seen all the same.
+	await page.evaluate(() => void indexedDB.deleteDatabase("assay-jobs"));
+	await page.reload();
+	await growing.waitFor();
+	await page.getByRole("button", { name: "Open the result" }).click();
+	await page.getByText("plain arrays were made").waitFor();
+	await page.getByRole("row", { name: /^picture\.png/ }).waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 });
 

@@ -52,17 +52,24 @@ export async function fetchJobBlob(
 }
 
 /** Made of the newest heartbeat; while one is fetched, those in between are passed over. */
-function useFrames(job: Job, live: LiveJob, customer: Customer, work: JobWork | null) {
+function useFrames({ job, live, customer, work, isKept }: PreviewProps) {
 	const [frames, setFrames] = useState<readonly Frame[]>([]);
 	const [text, setText] = useState<string | null>(null);
 	const busy = useRef(false);
 	const newest = useRef<readonly NamedPreview[] | null>(null);
+	const program = useRef<Uint8Array | null>(null);
 	const shown = useRef("");
 	newest.current = live.preview;
 	const key = live.preview?.map(({ root }) => root).join() ?? "";
+	const stopping = useRef(new AbortController());
 	useEffect(() => {
+		stopping.current = new AbortController();
+		return () => stopping.current.abort();
+	}, []);
+	useEffect(() => {
+		// Whoever is at it goes on with the newest.
 		if (work === null || key === "" || busy.current) return;
-		const stop = new AbortController();
+		const stop = stopping.current;
 		busy.current = true;
 		void (async () => {
 			while (!stop.signal.aborted) {
@@ -70,10 +77,12 @@ function useFrames(job: Job, live: LiveJob, customer: Customer, work: JobWork | 
 				const name = wanted.map(({ root }) => root).join();
 				if (name === shown.current) break;
 				shown.current = name;
+				if (!isKept)
+					program.current ??= await fetchJobBlob(customer, work, job.id, job.spec.program, { signal: stop.signal });
 				const tensors = new Map<number, Uint8Array>();
 				for (const one of wanted)
 					tensors.set(one.tensor, await fetchJobBlob(customer, work, job.id, one, { signal: stop.signal }));
-				for (const { name: file, bytes } of await work.ask("preview", { tensors })) {
+				for (const { name: file, bytes } of await work.ask("preview", { tensors, program: program.current })) {
 					if (file.endsWith(".png")) setFrames((before) => [...before, { name: file, bytes }].slice(-MOST_FRAMES));
 					if (file.endsWith(".txt")) setText(new TextDecoder().decode(bytes));
 				}
@@ -83,18 +92,26 @@ function useFrames(job: Job, live: LiveJob, customer: Customer, work: JobWork | 
 			.finally(() => {
 				busy.current = false;
 			});
-		return () => stop.abort();
 	}, [key, work]);
 	return { frames, text };
 }
 
-export function Preview(p: { job: Job; live: LiveJob; customer: Customer; work: JobWork | null; isKept: boolean }) {
-	const { frames, text } = useFrames(p.job, p.live, p.customer, p.work);
+interface PreviewProps {
+	job: Job;
+	live: LiveJob;
+	customer: Customer;
+	work: JobWork | null;
+	/** The job file is in this browser. */
+	isKept: boolean;
+}
+
+export function Preview(p: PreviewProps) {
+	const { frames, text } = useFrames(p);
 	if (p.job.spec.previews.length === 0) return null;
 	const isText = text !== null;
 	const title = isText ? "Text so far" : p.job.spec.kind === "render" ? "Picture, pass by pass" : "Field as it moves";
 	if (frames.length === 0 && !isText)
-		return p.job.isOver || !p.isKept ? null : (
+		return p.job.isOver ? null : (
 			<Panel title={title} aside="from heartbeats: no proof">
 				<Empty title="Nothing to see yet">It appears with the first sign of progress.</Empty>
 			</Panel>

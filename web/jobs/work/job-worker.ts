@@ -17,7 +17,7 @@ import { openProgram, programRoot, sealProgram } from "../../../src/work/program
 import { claimText } from "../../../src/work/runs/claim-file.ts";
 import { claimHash } from "../../../src/work/trace/commitments.ts";
 import { buildWorkload } from "../../../src/work/workloads/build-workload.ts";
-import { previewFiles } from "../../../src/work/workloads/preview-files.ts";
+import { plainPreviews, previewFiles } from "../../../src/work/workloads/preview-files.ts";
 import { readJob } from "../../../src/work/workloads/read-job.ts";
 import { readOrder } from "../../../src/work/workloads/read-order.ts";
 import { type SpecBlob, specOfWorkload } from "../../../src/work/workloads/spec-of-workload.ts";
@@ -76,8 +76,8 @@ export interface Asks {
 	/** Throws where the offer is not of this job. */
 	offer(of: OfferOf): null;
 	model(of: { files: JobFiles }): Promise<LookedModel>;
-	/** Bytes by the tensor's number. */
-	preview(of: { tensors: ReadonlyMap<number, Uint8Array> }): Promise<readonly MadeFile[]>;
+	/** Bytes by the tensor's number; the program, where the job file is not here. */
+	preview(of: { tensors: ReadonlyMap<number, Uint8Array>; program: Uint8Array | null }): Promise<readonly MadeFile[]>;
 	/** Bytes by the blob's root. */
 	result(of: { job: EndedJob; result: NamedResult; held: ReadonlyMap<string, Uint8Array> }): Promise<CheckedResult>;
 	/** A part run again here, a segment with each `replayed`. Throws where anything is not the claim's. */
@@ -201,9 +201,10 @@ const asks: Asks = {
 		return null;
 	},
 	model: ({ files }) => lookAtModel(files),
-	async preview({ tensors }) {
+	async preview({ tensors, program }) {
+		if (program !== null) return named(await plainPreviews(orThrow(openProgram(program)).program, tensors));
 		const make = built === null ? null : previewFiles(built.workload);
-		return make === null ? [] : (await make(tensors)).map(([name, bytes]) => ({ name, bytes }));
+		return make === null ? [] : named(await make(tensors));
 	},
 	replay(of) {
 		replay = openReplay(of);
@@ -219,9 +220,10 @@ const asks: Asks = {
 		const bytes = new Map([...result.state, ...result.results].map(({ tensor, root }) => [tensor, held.get(root)!]));
 		const isWhole = built !== null && equalBytes(programRoot(built.workload.program), programRoot(program));
 		const files = await resultFiles(program, isWhole ? built!.workload : null, bytes);
+		const shown = isWhole ? [] : await plainPreviews(program, bytes);
 		return {
 			files: [
-				...files.map(([name, content]) => ({ name, bytes: content })),
+				...named([...files, ...shown]),
 				{ name: "states.bin", bytes: concatBytes(...states) },
 				{ name: "claim.json", bytes: new TextEncoder().encode(claimText(claim, hexToBytes(job.spec.seed, 32)!)) },
 			],
@@ -230,6 +232,9 @@ const asks: Asks = {
 		};
 	},
 };
+
+const named = (files: readonly (readonly [string, Uint8Array])[]): MadeFile[] =>
+	files.map(([name, bytes]) => ({ name, bytes }));
 
 function mustBeBuilt(): NonNullable<typeof built> {
 	if (built === null) throw new AssayError("JOB_FIELD", "no job was built here");
