@@ -10,12 +10,13 @@ namespace assay_test {
 struct SegmentSizes {
   unsigned chunk_bits, step_bits, batch_bits, row_bits, scale, h, d, activation, gradient;
   std::vector<uint32_t> limbs, sizes;
+  bool is_wide = false;
 };
 
 inline assay::zk::ProofPlan plan_of(const SegmentSizes& of) {
   std::vector<uint32_t> words = {1, of.chunk_bits, of.step_bits, of.batch_bits, of.row_bits, of.scale, of.h, of.d, of.activation, of.gradient};
   words.insert(words.end(), of.limbs.begin(), of.limbs.end());
-  words.insert(words.end(), {1, 0, static_cast<uint32_t>(of.sizes.size() - 1)});
+  words.insert(words.end(), {1, of.is_wide ? 1u : 0u, static_cast<uint32_t>(of.sizes.size() - 1)});
   words.insert(words.end(), of.sizes.begin(), of.sizes.end());
   std::vector<uint8_t> bytes(4 * words.size());
   memcpy(bytes.data(), words.data(), bytes.size());

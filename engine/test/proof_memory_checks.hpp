@@ -86,10 +86,17 @@ class MemoryChecks {
     check_folds(log2, some, more, small);
     check_pieces(log2, some, more, small, wide);
     const std::vector<Slice> values_a = {all_of(small.a), all_of(wide.a), all_of(some.a)}, values_b = {all_of(small.b), all_of(wide.b), all_of(some.b)};
-    for (const size_t parts : {size_t{1}, size_t{3}}) {
-      const std::vector<Part> shapes = drawn_parts(parts, 3, parts == 3);
-      same({a_.inverse_sums(values_a, shapes), b_.inverse_sums(values_b, shapes)}, "inverse sums" + name);
+    using assay::zk::InverseSums;
+    const Both inverses = {a_.zeros(4 * count), b_.zeros(4 * count)};
+    std::vector<InverseSums> sums_a, sums_b;
+    for (const size_t parts : {size_t{1}, size_t{3}, size_t{3}}) {
+      const std::vector<Part> shapes = drawn_parts(parts, 3, parts == 3 && sums_a.size() == 1);
+      sums_a.push_back({sums_a.size() * count + 1, values_a, shapes}), sums_b.push_back({sums_b.size() * count + 1, values_b, shapes});
     }
+    sums_a.push_back({3 * count + 1, {part(small, 0, 1).a}, drawn_parts(1, 1, false)});
+    sums_b.push_back({3 * count + 1, {part(small, 0, 1).b}, sums_a.back().parts});
+    a_.place_inverse_sums(inverses.a, sums_a), b_.place_inverse_sums(inverses.b, sums_b);
+    same(inverses, "inverse sums" + name);
     same({a_.quotients(all_of(small.a), all_of(more.a)), b_.quotients(all_of(small.b), all_of(more.b))}, "quotients" + name);
   }
 

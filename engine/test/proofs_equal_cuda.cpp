@@ -266,7 +266,7 @@ assay_test::SegmentSizes drawn_sizes(assay_test::Draw& draw) {
   std::vector<uint32_t> sizes;
   for (unsigned i = draw.from(2, 5); i > 0; --i) sizes.push_back(draw.from(1, 6));
   return {2 * draw.from(2, 5), step_bits, batch_bits, step_bits + batch_bits + draw.from(0, 2), draw.from(2, 7), h, h + draw.from(1, 3), activation,
-          activation + draw.from(0, 2), {draw.from(2, 5), draw.from(2, 5), draw.from(2, 5)}, sizes};
+          activation + draw.from(0, 2), {draw.from(2, 5), draw.from(2, 5), draw.from(2, 5)}, sizes, draw.from(0, 1) == 1};
 }
 
 // Whole proofs, byte for byte: of plans of all shapes, and of two that a program has.
@@ -298,7 +298,9 @@ void compare_proofs(const Card& card, Device& gpu, bool small) {
   std::printf("plans: %u, of which %u have no proof\n", tried, refused);
   if (small) return;
   for (const auto& sizes : {std::vector<uint32_t>{64, 128, 128, 10}, std::vector<uint32_t>{33, 100, 17, 70, 5}, std::vector<uint32_t>{200, 300, 140, 7}}) {
-    const zk::ProofPlan plan = assay_test::plan_of({14, 2, 3, 6, 26, 12, 14, 8, 12, {11, 10, 10}, sizes});
+    const bool is_wide = sizes.size() == 4;
+    const std::vector<uint32_t> limbs = is_wide ? std::vector<uint32_t>{13, 13, 13} : std::vector<uint32_t>{11, 10, 10};
+    const zk::ProofPlan plan = assay_test::plan_of({14, 2, 3, 6, 26, 12, 14, 8, 12, limbs, sizes, is_wide});
     const bool is_made = compare_one(plan, assay_test::start_of(plan, draw, 255, 1 << 19), "proof of an MLP of " + std::to_string(sizes.size() - 1) + " links");
     expect(is_made, "a run stays in its ranges");
   }

@@ -40,9 +40,12 @@ std::vector<G1Affine> generator_table() {
 
 }  // namespace
 
-std::vector<G1Affine> dev_powers(size_t count, const std::atomic<bool>& stop) {
+Fr dev_tau() {
   constexpr char kName[] = "assay/zk/dev";
-  const Fr tau = scalar_mod_order(keccak256(reinterpret_cast<const uint8_t*>(kName), sizeof kName - 1));
+  return scalar_mod_order(keccak256(reinterpret_cast<const uint8_t*>(kName), sizeof kName - 1));
+}
+
+std::vector<G1Affine> powers_of(const Fr& tau, size_t count, const std::atomic<bool>& stop) {
   const std::vector<G1Affine> table = generator_table();
   std::vector<G1Affine> powers;
   powers.reserve(count);

@@ -7,6 +7,8 @@
 
 namespace assay::zk {
 
-std::vector<G1Affine> dev_powers(size_t count, const std::atomic<bool>& stop);
+Fr dev_tau();
+// [τ^0], [τ^1] …, on one thread.
+std::vector<G1Affine> powers_of(const Fr& tau, size_t count, const std::atomic<bool>& stop);
 
 }  // namespace assay::zk

@@ -54,6 +54,13 @@ struct Part {
   uint8_t left = 0, right = 0;
 };
 
+// Σ 1/part at each place of `values`, which stand from `at` on in another list.
+struct InverseSums {
+  size_t at;
+  std::vector<Slice> values;
+  std::vector<Part> parts;
+};
+
 // Σ over 2^variables corners. Columns have 2^variables values each, the first variable being the highest bit of an index.
 //   lookup:  columns e, g, values…:  factor·e·(g·Π parts − Σ_k Π_(j≠k) part_j) + all·g       1 or 3 parts, 1 to 5 values
 //   table:   columns e, g, m, own:   factor·e·(g·own − m) − all·g
@@ -99,6 +106,8 @@ class ProofMemory {
 
   // [τ^0], [τ^1] …, once.
   virtual void set_powers(std::span<const G1Affine> powers) = 0;
+  // Those of a known τ.
+  virtual void make_powers(const Fr& tau, size_t count, const std::atomic<bool>& stop) = 0;
   // Σ value_i·[τ^i], for each slice; no longer than the powers.
   virtual std::vector<G1Affine> commit(std::span<const Slice> slices) = 0;
 
@@ -115,8 +124,8 @@ class ProofMemory {
   virtual ListPtr folded(const Slice& from, size_t a, size_t b, size_t c, const Slice& by) = 0;
   // What was there before each of `steps` steps: at (t, k) base(k) − Σ_(s<t) Σ_b column(s, b, k)·by(s, b).
   virtual ListPtr before_steps(const Slice& base, const Slice& column, size_t steps, size_t batch, const Slice& by) = 0;
-  // Σ 1/part at each place.
-  virtual ListPtr inverse_sums(std::span<const Slice> values, std::span<const Part> parts) = 0;
+  // Σ 1/part at each place, into a list of scalars; several of them.
+  virtual void place_inverse_sums(const ListPtr& into, std::span<const InverseSums> sums) = 0;
   // above_i / below_i; 0 where above_i is 0.
   virtual ListPtr quotients(const Slice& above, const Slice& below) = 0;
   // into_(at + i) += factor·from_i; `into` is a list of scalars.

@@ -133,8 +133,8 @@ uint64_t ProofPlan::bytes() const {
   for (const auto& [name, block] : blocks) columns += uint64_t{1} << block.bits;
   for (size_t l = 0; l < links(); ++l) numbers += 3 * (width(l) + width(l + 1)) * places();
   // Of the first sum: columns and their kernels as scalars, half and a quarter of each while they are folded. Of a chunk: powers, the room that a commitment
-  // takes, the lists of an opening.
-  return 8 * numbers + 40 * columns + (uint64_t{640} << chunk_bits);
+  // takes, the lists of an opening. A tenth more than a card was seen to take.
+  return 8 * numbers + 56 * columns + (uint64_t{700} << chunk_bits);
 }
 
 ProofPlan read_proof_plan(std::span<const uint8_t> bytes) {

@@ -102,7 +102,9 @@ void SegmentProver::add_helpers() {
   const ListPtr helpers = memory_.zeros(plan_.groups[kHelpers].chunks << plan_.chunk_bits);
   groups_[kHelpers] = helpers;
   terms_ = lookup_terms();
-  for (const LookupTerm& term : terms_) memory_.place(helpers, term.helper.at, all_of(memory_.inverse_sums(term.values, term.parts)));
+  std::vector<InverseSums> sums;
+  for (const LookupTerm& term : terms_) sums.push_back({term.helper.at, term.values, term.parts});
+  memory_.place_inverse_sums(helpers, sums);
   rows_.clear();
   for (unsigned i = 0; i < plan_.tables.size(); ++i) {
     rows_.push_back(table_rows(i));

@@ -96,7 +96,7 @@ std::vector<uint8_t> ProveSession::commit(const uint8_t seed[32], uint32_t first
   if (first_step % plan_.steps() != 0) refuse_give(ErrorCode::bad_request, "no segment begins with step " + std::to_string(first_step));
   prover_.reset();
   if (!has_powers_) {
-    memory_->set_powers(dev_powers(plan_.chunk(), stop));
+    memory_->make_powers(dev_tau(), plan_.chunk(), stop);
     has_powers_ = true;
   }
   auto prover = std::make_unique<SegmentProver>(plan_, *memory_, memory_->run(plan_, start_, seed, first_step, stop));

@@ -2,6 +2,7 @@
 #include "cuda_proof.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "cuda_list.hpp"
@@ -57,22 +58,33 @@ class CudaProofMemory final : public zk::ProofMemory {
   }
 
   void set_powers(std::span<const G1Affine> powers) override {
-    card_.enter();
-    powers_ = Buffer();
-    powers_ = Buffer(room_->shared_context(), std::max<size_t>(1, powers.size()) * sizeof(G1Affine));
-    count_of_powers_ = powers.size();
+    make_room_for_powers(powers.size());
     if (!powers.empty()) ASSAY_CUDA_CALL(cuMemcpyHtoD, powers_.at(), powers.data(), powers.size() * sizeof(G1Affine));
+  }
+
+  void make_powers(const Fr& tau, size_t count, const std::atomic<bool>&) override {
+    make_room_for_powers(count);
+    cuda::make_powers(room_->shared_context(), tau, count, powers_.at());
   }
 
   std::vector<G1Affine> commit(std::span<const zk::Slice> slices) override {
     card_.enter();
     std::vector<G1Affine> points;
-    for (const zk::Slice& slice : slices) {
-      if (slice.count > count_of_powers_) throw std::out_of_range("more values than powers");
-      const Source source = source_of(slice);
-      const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(source.at);
-      const uint32_t count = static_cast<uint32_t>(slice.count);
-      points.push_back(source.is_numbers != 0 ? msm_.of_numbers(powers_.at(), at, count) : msm_.of_scalars(powers_.at(), at, count));
+    // Neighbours of one kind and length are summed at once.
+    for (size_t from = 0; from < slices.size();) {
+      const Source first = source_of(slices[from]);
+      std::vector<CUdeviceptr> lists;
+      size_t to = from;
+      for (; to < slices.size() && slices[to].count == slices[from].count; ++to) {
+        const Source source = source_of(slices[to]);
+        if (source.is_numbers != first.is_numbers) break;
+        lists.push_back(reinterpret_cast<CUdeviceptr>(source.at));
+      }
+      if (slices[from].count > count_of_powers_) throw std::out_of_range("more values than powers");
+      const uint32_t count = static_cast<uint32_t>(slices[from].count);
+      const auto made = first.is_numbers != 0 ? msm_.of_numbers(powers_.at(), lists, count) : msm_.of_scalars(powers_.at(), lists, count);
+      points.insert(points.end(), made.begin(), made.end());
+      from = to;
     }
     return points;
   }
@@ -165,12 +177,19 @@ class CudaProofMemory final : public zk::ProofMemory {
     return list;
   }
 
-  zk::ListPtr inverse_sums(std::span<const zk::Slice> values, std::span<const zk::Part> parts) override {
-    const auto list = made(values[0].count);
-    Columns columns{};
-    for (size_t k = 0; k < values.size(); ++k) columns.column[k] = source_of(values[k]);
-    divide(list->size(), "zk_inverse_sums", columns, parts_of(parts, values.size()), uint64_t{list->size()}, list->memory.at());
-    return list;
+  void place_inverse_sums(const zk::ListPtr& into, std::span<const zk::InverseSums> sums) override {
+    // Those of one length at once.
+    std::map<uint64_t, std::vector<InverseShape>> by_length;
+    for (const zk::InverseSums& sum : sums) {
+      InverseShape shape{{{}, parts_of(sum.parts, sum.values.size())}, reinterpret_cast<Fr*>(place_in(into, sum.at, sum.values[0].count))};
+      for (size_t k = 0; k < sum.values.size(); ++k) shape.sum.columns.column[k] = source_of(sum.values[k]);
+      by_length[sum.values[0].count].push_back(shape);
+    }
+    for (const auto& [places, shapes] : by_length) {
+      const Taken sent_shapes = given(shapes);
+      const uint32_t many = static_cast<uint32_t>(shapes.size());
+      if (places > 0) card_.launch({"zk_inverse_sums", dividing_blocks(places, many), kListThreads, 0, Where::main, many}, sent_shapes.at(), places);
+    }
   }
 
   zk::ListPtr quotients(const zk::Slice& above, const zk::Slice& below) override {
@@ -226,6 +245,13 @@ class CudaProofMemory final : public zk::ProofMemory {
   }
 
  private:
+  void make_room_for_powers(size_t count) {
+    card_.enter();
+    powers_ = Buffer();
+    powers_ = Buffer(room_->shared_context(), std::max<size_t>(1, count) * sizeof(G1Affine));
+    count_of_powers_ = count;
+  }
+
   std::shared_ptr<CudaList> made(size_t count, bool numbers = false) {
     card_.enter();
     return std::make_shared<CudaList>(room_, count, numbers);
@@ -257,11 +283,14 @@ class CudaProofMemory final : public zk::ProofMemory {
     if (places > 0) card_.launch({kernel, list_blocks(places), kListThreads}, arguments...);
   }
 
-  // A thread for several places: an inverse is worth some 400 products.
+  // A thread takes several places: an inverse is worth some 400 products. `many` lists of so many places.
+  uint32_t dividing_blocks(uint64_t places, uint32_t many) const {
+    const uint64_t enough = std::max<uint64_t>(1, uint64_t{card_.units()} * (many > 1 ? 2048 : 512) / many);
+    return list_blocks(std::clamp(places / 64, std::min(places, enough), places));
+  }
   template <typename... Arguments>
   void divide(uint64_t places, const char* kernel, const Arguments&... arguments) const {
-    const uint64_t all = uint64_t{card_.units()} * 512;
-    if (places > 0) card_.launch({kernel, list_blocks(std::clamp(places / 32, std::min(places, all), places)), kListThreads}, arguments...);
+    if (places > 0) card_.launch({kernel, dividing_blocks(places, 1), kListThreads}, arguments...);
   }
 
   static Fr one_at(CUdeviceptr from) {

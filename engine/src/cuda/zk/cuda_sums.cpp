@@ -1,125 +1,177 @@
-// Sums over cubes on a card: sums.cu, round by round.
+// Sums over cubes on a card: sums.cu, round by round, those of one kind and size at once.
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "cuda_list.hpp"
 
 namespace assay::cuda {
 namespace {
 
-// Pairs of corners that a thread takes, where there are many.
-constexpr uint64_t kPairsEach = 16;
+const char* kernel_of(const zk::Sum& sum) {
+  if (sum.kind == zk::Sum::Kind::product) return "zk_round_product";
+  if (sum.kind == zk::Sum::Kind::table) return "zk_round_table";
+  return sum.parts.size() == 3 ? "zk_round_lookups" : "zk_round_lookup";
+}
 
-class CudaSum {
- public:
-  CudaSum(RoomPtr room, zk::Sum sum) : room_(std::move(room)), sum_(std::move(sum)), left_(sum_.variables) {
-    if (sum_.columns.size() > kMostColumns || sum_.degree >= kMostPoints) throw std::logic_error("a sum of too many columns");
-    for (size_t k = 0; k < sum_.columns.size(); ++k) {
-      if (sum_.columns[k].count != size_t{1} << left_) throw std::logic_error("a column of another size than its sum");
-      columns_.column[k] = source_of(sum_.columns[k]);
+struct CudaSum {
+  CudaSum(zk::Sum of) : sum(std::move(of)), left(sum.variables), count(static_cast<uint32_t>(sum.columns.size())) {
+    if (count > kMostColumns || sum.degree >= kMostPoints) throw std::logic_error("a sum of too many columns");
+    for (uint32_t k = 0; k < count; ++k) {
+      if (sum.columns[k].count != size_t{1} << left) throw std::logic_error("a column of another size than its sum");
+      shape.columns.column[k] = source_of(sum.columns[k]);
     }
-    count_ = sum_.columns.size();
-    if (sum_.kind == zk::Sum::Kind::lookup) parts_ = parts_of(sum_.parts, count_ - 2);
+    kernel = kernel_of(sum);
+    if (sum.kind == zk::Sum::Kind::lookup) shape.parts = parts_of(sum.parts, count - 2);
   }
 
-  Fr whole() {
-    if (left_ == 0) return corner(ends());
-    const std::vector<Fr> values = round();
-    return values[0] + values[1];
+  // Sums that are done at once are of one kind and size.
+  bool goes_with(const CudaSum& other) const {
+    return left == other.left && count == other.count && sum.degree == other.sum.degree && kernel == other.kernel;
   }
 
-  std::vector<Fr> round() {
-    if (!values_.empty()) return values_;
-    const uint64_t half = uint64_t{1} << (left_ - 1);
-    const uint32_t points = sum_.degree + 1, most = 8 * room_->context().units();
-    const uint32_t blocks = std::min(most, std::max(list_blocks((half + kPairsEach - 1) / kPairsEach), std::min(list_blocks(half), most / 2)));
-    const Taken each(room_, uint64_t{blocks} * kRoundResults * sizeof(Fr)), all(room_, kRoundResults * sizeof(Fr));
-    launch_round(blocks, points, half, each.at());
-    room_->context().launch({"zk_add_up", kRoundResults, kListThreads}, each.at(), blocks, all.at());
-    Fr results[kRoundResults];
-    ASSAY_CUDA_CALL(cuMemcpyDtoH, results, all.at(), sizeof results);
-    values_.resize(points);
+  void take(const Fr* results) {
+    values.resize(sum.degree + 1);
     Fr others = results[kMostPoints];
-    for (Fr& value : values_) {
-      value = sum_.factor * results[&value - values_.data()] + sum_.all * others;
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = sum.factor * results[i] + sum.all * others;
       others = others + results[kMostPoints + 1];
-    }
-    return values_;
-  }
-
-  void fold(const Fr& x) {
-    const uint64_t half = uint64_t{1} << (left_ - 1);
-    auto next = std::make_unique<Taken>(room_, count_ * half * sizeof(Fr));
-    room_->context().launch({"zk_fold", list_blocks(half), kListThreads, 0, Where::main, static_cast<uint32_t>(count_)}, columns_, half, x, next->at());
-    for (size_t k = 0; k < count_; ++k) columns_.column[k] = next->scalars(k * half);
-    folded_ = std::move(next);
-    sum_.columns.clear();
-    values_.clear();
-    --left_;
-  }
-
-  std::vector<Fr> ends() const {
-    std::vector<Fr> values(count_);
-    const Taken list(room_, count_ * sizeof(Fr));
-    for (size_t k = 0; k < count_; ++k)
-      room_->context().launch({"zk_convert", 1, kListThreads}, columns_.column[k], uint64_t{1}, list.at(k * sizeof(Fr)));
-    ASSAY_CUDA_CALL(cuMemcpyDtoH, values.data(), list.at(), count_ * sizeof(Fr));
-    return values;
-  }
-
- private:
-  void launch_round(uint32_t blocks, uint32_t points, uint64_t half, CUdeviceptr out) const {
-    const Context& card = room_->context();
-    const uint32_t shared = points * kListThreads * sizeof(Fr);
-    if (sum_.kind == zk::Sum::Kind::product) {
-      const uint32_t many = static_cast<uint32_t>(count_);
-      card.launch({"zk_round_product", blocks, kListThreads, shared}, columns_, many, points, half, out);
-    } else if (sum_.kind == zk::Sum::Kind::table) {
-      card.launch({"zk_round_table", blocks, kListThreads, shared}, columns_, points, half, out);
-    } else {
-      card.launch({parts_.count == 3 ? "zk_round_lookups" : "zk_round_lookup", blocks, kListThreads, shared}, columns_, parts_, points, half, out);
     }
   }
 
   // The sum where no variable is left.
   Fr corner(const std::vector<Fr>& now) const {
-    if (sum_.kind == zk::Sum::Kind::product) return sum_.factor * now[0] * now[1] * (count_ == 3 ? now[2] : Fr::one());
-    if (sum_.kind == zk::Sum::Kind::table) return sum_.factor * now[0] * (now[1] * now[3] - now[2]) - sum_.all * now[1];
+    if (sum.kind == zk::Sum::Kind::product) return sum.factor * now[0] * now[1] * (count == 3 ? now[2] : Fr::one());
+    if (sum.kind == zk::Sum::Kind::table) return sum.factor * now[0] * (now[1] * now[3] - now[2]) - sum.all * now[1];
     Fr above = Fr::zero(), below = Fr::one();
-    for (const zk::Part& part : sum_.parts) {
+    for (const zk::Part& part : sum.parts) {
       Fr own = part.constant;
       for (size_t k = 0; k < part.by.size(); ++k) own = own + part.by[k] * now[2 + k];
       if (!part.product.is_zero()) own = own + part.product * now[2 + part.left] * now[2 + part.right];
       above = above * own + below;
       below = below * own;
     }
-    return sum_.factor * now[0] * (now[1] * below - above) + sum_.all * now[1];
+    return sum.factor * now[0] * (now[1] * below - above) + sum.all * now[1];
   }
 
-  RoomPtr room_;
-  zk::Sum sum_;
-  unsigned left_;
-  size_t count_ = 0;
-  Columns columns_{};
-  Parts parts_{};
-  std::unique_ptr<Taken> folded_;
-  std::vector<Fr> values_;  // of this round, once they are known
+  zk::Sum sum;
+  unsigned left;
+  uint32_t count;
+  std::string_view kernel;
+  SumShape shape{};
+  std::unique_ptr<Taken> folded;
+  std::vector<Fr> values;         // of this round, once they are known
+  std::optional<Fr> to_fold_at;  // not done yet
 };
 
 class CudaSums final : public zk::Sums {
  public:
   CudaSums(const RoomPtr& room, std::vector<zk::Sum> sums) : room_(room) {
-    for (zk::Sum& sum : sums) sums_.emplace_back(room, std::move(sum));
+    for (zk::Sum& sum : sums) sums_.emplace_back(std::move(sum));
   }
-  Fr whole(size_t sum) override { return entered(sum).whole(); }
-  std::vector<Fr> round(size_t sum) override { return entered(sum).round(); }
-  void fold(size_t sum, const Fr& x) override { entered(sum).fold(x); }
-  std::vector<Fr> ends(size_t sum) override { return entered(sum).ends(); }
+
+  Fr whole(size_t number) override {
+    if (sums_[number].left == 0 || (sums_[number].left == 1 && sums_[number].to_fold_at)) return sums_[number].corner(ends(number));
+    const std::vector<Fr> values = round(number);
+    return values[0] + values[1];
+  }
+
+  // Values of all sums at once: those whose turn comes later are kept until then.
+  std::vector<Fr> round(size_t number) override {
+    if (!sums_[number].values.empty()) return sums_[number].values;
+    do_folds();
+    std::vector<CudaSum*> wanted;
+    for (CudaSum& sum : sums_)
+      if (sum.values.empty() && sum.left > 0) wanted.push_back(&sum);
+    const Taken results(room_, wanted.size() * kRoundResults * sizeof(Fr));
+    CUdeviceptr out = results.at();
+    in_groups(wanted, [](const CudaSum& a, const CudaSum& b) { return a.goes_with(b); }, [&](std::span<CudaSum* const> group) {
+      do_round(group, out);
+      out += group.size() * kRoundResults * sizeof(Fr);
+    });
+    std::vector<Fr> values(wanted.size() * kRoundResults);
+    ASSAY_CUDA_CALL(cuMemcpyDtoH, values.data(), results.at(), values.size() * sizeof(Fr));
+    for (size_t i = 0; i < wanted.size(); ++i) wanted[i]->take(values.data() + i * kRoundResults);
+    return sums_[number].values;
+  }
+
+  void fold(size_t number, const Fr& x) override {
+    if (sums_[number].to_fold_at) do_folds();
+    sums_[number].to_fold_at = x;
+    sums_[number].values.clear();
+  }
+
+  std::vector<Fr> ends(size_t number) override {
+    do_folds();
+    const CudaSum& sum = sums_[number];
+    std::vector<Fr> values(sum.count);
+    const Taken list(room_, sum.count * sizeof(Fr));
+    for (uint32_t k = 0; k < sum.count; ++k)
+      room_->context().launch({"zk_convert", 1, kListThreads}, sum.shape.columns.column[k], uint64_t{1}, list.at(k * sizeof(Fr)));
+    ASSAY_CUDA_CALL(cuMemcpyDtoH, values.data(), list.at(), values.size() * sizeof(Fr));
+    return values;
+  }
 
  private:
-  CudaSum& entered(size_t sum) {
-    room_->context().enter();
-    return sums_[sum];
+  // Sorts them so that those that go together stand together.
+  template <typename Same, typename Act>
+  static void in_groups(std::vector<CudaSum*>& sums, const Same& same, const Act& act) {
+    for (auto first = sums.begin(); first != sums.end();) {
+      const auto end = std::stable_partition(first, sums.end(), [&, leader = *first](const CudaSum* one) { return same(*leader, *one); });
+      act(std::span<CudaSum* const>(first, end));
+      first = end;
+    }
   }
+
+  template <typename T>
+  Taken given(const std::vector<T>& list) const {
+    Taken out(room_, list.size() * sizeof(T));
+    ASSAY_CUDA_CALL(cuMemcpyHtoD, out.at(), list.data(), list.size() * sizeof(T));
+    return out;
+  }
+
+  void do_round(std::span<CudaSum* const> group, CUdeviceptr out) {
+    const CudaSum& first = *group[0];
+    std::vector<SumShape> shapes;
+    for (const CudaSum* sum : group) shapes.push_back(sum->shape);
+    const uint64_t half = uint64_t{1} << (first.left - 1);
+    const uint32_t points = first.sum.degree + 1, many = static_cast<uint32_t>(group.size()), most = 16 * room_->context().units();
+    const uint32_t blocks = std::clamp((most + many - 1) / many, 1u, list_blocks(half)), shared = points * kListThreads * sizeof(Fr);
+    const Taken given_shapes = given(shapes), each(room_, uint64_t{many} * blocks * kRoundResults * sizeof(Fr));
+    const Launch launch{first.kernel.data(), blocks, kListThreads, shared, Where::main, many};
+    if (first.sum.kind == zk::Sum::Kind::product) room_->context().launch(launch, given_shapes.at(), first.count, points, half, each.at());
+    else room_->context().launch(launch, given_shapes.at(), points, half, each.at());
+    room_->context().launch({"zk_add_up", kRoundResults, kListThreads, 0, Where::main, many}, each.at(), blocks, out);
+  }
+
+  void do_folds() {
+    room_->context().enter();
+    std::vector<CudaSum*> waiting;
+    for (CudaSum& sum : sums_)
+      if (sum.to_fold_at) waiting.push_back(&sum);
+    const auto same = [](const CudaSum& a, const CudaSum& b) { return a.left == b.left && a.count == b.count && *a.to_fold_at == *b.to_fold_at; };
+    in_groups(waiting, same, [&](std::span<CudaSum* const> group) {
+      const uint32_t count = group[0]->count, many = static_cast<uint32_t>(group.size());
+      const uint64_t half = uint64_t{1} << (group[0]->left - 1);
+      std::vector<FoldShape> shapes;
+      std::vector<std::unique_ptr<Taken>> next;
+      for (const CudaSum* sum : group) {
+        next.push_back(std::make_unique<Taken>(room_, count * half * sizeof(Fr)));
+        shapes.push_back({sum->shape.columns, reinterpret_cast<Fr*>(next.back()->at())});
+      }
+      const Taken given_shapes = given(shapes);
+      room_->context().launch({"zk_fold", list_blocks(half), kListThreads, 0, Where::main, count * many}, given_shapes.at(), count, half, *group[0]->to_fold_at);
+      for (uint32_t i = 0; i < many; ++i) {
+        CudaSum& sum = *group[i];
+        for (uint32_t k = 0; k < count; ++k) sum.shape.columns.column[k] = next[i]->scalars(k * half);
+        sum.folded = std::move(next[i]);
+        sum.sum.columns.clear();
+        sum.to_fold_at.reset();
+        --sum.left;
+      }
+    });
+  }
+
   RoomPtr room_;
   std::vector<CudaSum> sums_;
 };

@@ -35,6 +35,20 @@ struct Parts {
   uint32_t count, values;
 };
 
+// One of several sums that are done at once, and where it has its columns with a variable less.
+struct SumShape {
+  Columns columns;
+  Parts parts;
+};
+struct FoldShape {
+  Columns columns;
+  Fr* out;
+};
+struct InverseShape {
+  SumShape sum;  // without the first two columns
+  Fr* out;
+};
+
 // Values of a round at 0 … 6 at most; then what is added apart, Σ g at 0 and how much it grows.
 constexpr uint32_t kMostPoints = 7, kRoundResults = kMostPoints + 2;
 

@@ -132,14 +132,14 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_combine(const Sour
   store(out + i, sum);
 }
 
-// Sums of columns of a matrix; a block is a column.
+// Sums of columns of a matrix; a block is a column, a row of blocks a matrix.
 extern "C" __global__ void __launch_bounds__(kListThreads) zk_add_up(const Fr* from, uint32_t rows, Fr* out) {
   __shared__ Fr shared[kListThreads];
   Fr sum = Fr::zero();
 #pragma unroll 1
-  for (uint32_t row = threadIdx.x; row < rows; row += kListThreads) sum = sum + load(from + uint64_t{row} * gridDim.x + blockIdx.x);
+  for (uint32_t row = threadIdx.x; row < rows; row += kListThreads) sum = sum + load(from + (uint64_t{blockIdx.y} * rows + row) * gridDim.x + blockIdx.x);
   sum = block_sum(sum, shared);
-  if (threadIdx.x == 0) store(out + blockIdx.x, sum);
+  if (threadIdx.x == 0) store(out + uint64_t{blockIdx.y} * gridDim.x + blockIdx.x, sum);
 }
 
 // The middle axis of (a, b, c) is cut into gridDim.y pieces, each with a sum of its own.
@@ -182,9 +182,11 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_before(Source base
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_inverse_sums(const __grid_constant__ Columns values, const __grid_constant__ Parts parts,
-                                                                          uint64_t count, Fr* out) {
-  divide_all(count, out, [&](uint64_t i, Fr& above, Fr& below) { fraction_at(values, parts, i, above, below); });
+// A row of blocks is a list of its own.
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_inverse_sums(const InverseShape* shapes, uint64_t count) {
+  __shared__ InverseShape shape;
+  take_shape(shapes, shape);
+  divide_all(count, shape.out, [&](uint64_t i, Fr& above, Fr& below) { fraction_at(shape.sum.columns, shape.sum.parts, i, above, below); });
 }
 
 extern "C" __global__ void __launch_bounds__(kListThreads) zk_quotients(Source above_list, Source below_list, uint64_t count, Fr* out) {

@@ -15,6 +15,9 @@ constexpr uint32_t kMostWidth = 21;
 // Adding up buckets costs about so many additions into them for each, all in all.
 constexpr uint64_t kBucketCost = 3;
 constexpr uint32_t kWeighEach = 8;
+// Lists that are summed at once: so many that a card is busy, and what they take, 16 bytes a digit, does not count.
+constexpr uint64_t kMostDigits = uint64_t{1} << 28;
+constexpr uint64_t kMostAtOnce = 16;
 
 uint32_t blocks_of(uint64_t threads, uint32_t of) { return static_cast<uint32_t>((threads + of - 1) / of); }
 
@@ -56,27 +59,45 @@ CUdeviceptr Msm::take(uint64_t bytes) {
   return room_.bytes() == 0 ? 0 : room_.at(at);
 }
 
-uint32_t Msm::widest(CUdeviceptr numbers, uint32_t count) {
-  if (room_.bytes() < 8) room_ = Buffer(context_, 256);
-  ASSAY_CUDA_CALL(cuMemsetD32Async, room_.at(), 0u, size_t{2}, nullptr);
-  context_->launch({"zk_widest", std::min(blocks_of(count, 256), 8 * context_->units()), 256}, numbers, count, room_.at());
-  uint64_t bits = 0;
-  ASSAY_CUDA_CALL(cuMemcpyDtoH, &bits, room_.at(), sizeof bits);
-  return static_cast<uint32_t>(std::bit_width(bits));
+std::vector<uint32_t> Msm::widest(std::span<const CUdeviceptr> lists, uint32_t count) {
+  const uint64_t bytes = lists.size() * sizeof(uint64_t);
+  if (room_.bytes() < bytes) room_ = Buffer(context_, std::max<uint64_t>(256, bytes));
+  ASSAY_CUDA_CALL(cuMemsetD32Async, room_.at(), 0u, 2 * lists.size(), nullptr);
+  for (size_t i = 0; i < lists.size(); ++i)
+    context_->launch({"zk_widest", std::min(blocks_of(count, 256), 8 * context_->units()), 256}, lists[i], count, room_.at(i * sizeof(uint64_t)));
+  std::vector<uint64_t> bits(lists.size());
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, bits.data(), room_.at(), bytes);
+  std::vector<uint32_t> widths;
+  for (const uint64_t one : bits) widths.push_back(static_cast<uint32_t>(std::bit_width(one)));
+  return widths;
 }
 
-G1Affine Msm::of_numbers(CUdeviceptr points, CUdeviceptr numbers, uint32_t count) {
-  const uint32_t bits = count == 0 ? 0 : widest(numbers, count);
-  if (bits == 0) return G1::infinity().affine();
-  return sum(msm_shape(count, bits), points, numbers, "zk_small_digits");
+G1Affine Msm::of_numbers(CUdeviceptr points, CUdeviceptr numbers, uint32_t count) { return of_numbers(points, std::span(&numbers, 1), count)[0]; }
+G1Affine Msm::of_scalars(CUdeviceptr points, CUdeviceptr scalars, uint32_t count) { return of_scalars(points, std::span(&scalars, 1), count)[0]; }
+
+std::vector<G1Affine> Msm::of_numbers(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count) {
+  std::vector<G1Affine> results(lists.size(), G1::infinity().affine());
+  if (count == 0 || lists.empty()) return results;
+  // Those with the same width together.
+  const std::vector<uint32_t> widths = widest(lists, count);
+  for (uint32_t bits = 1; bits <= 64; ++bits) {
+    std::vector<CUdeviceptr> own;
+    std::vector<size_t> numbers;
+    for (size_t i = 0; i < lists.size(); ++i)
+      if (widths[i] == bits) own.push_back(lists[i]), numbers.push_back(i);
+    if (own.empty()) continue;
+    const std::vector<G1Affine> made = sums(msm_shape(count, bits), points, own, "zk_small_digits");
+    for (size_t i = 0; i < own.size(); ++i) results[numbers[i]] = made[i];
+  }
+  return results;
 }
 
-G1Affine Msm::of_scalars(CUdeviceptr points, CUdeviceptr scalars, uint32_t count) {
-  if (count == 0) return G1::infinity().affine();
-  return sum(msm_shape(count, 254), points, scalars, "zk_digits");
+std::vector<G1Affine> Msm::of_scalars(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count) {
+  if (count == 0 || lists.empty()) return std::vector<G1Affine>(lists.size(), G1::infinity().affine());
+  return sums(msm_shape(count, 254), points, lists, "zk_digits");
 }
 
-G1Affine Msm::sum(const MsmShape& shape, CUdeviceptr points, CUdeviceptr scalars, const char* to_digits) {
+void Msm::make_room(const MsmShape& shape) {
   const uint64_t all = uint64_t{shape.count} * shape.windows, items = item_count(*context_, shape), buckets = shape.buckets();
   const auto lay_out = [&] {
     taken_ = 0;
@@ -98,25 +119,40 @@ G1Affine Msm::sum(const MsmShape& shape, CUdeviceptr points, CUdeviceptr scalars
     weighed_ = take(groups * sizeof(G1));
   };
   lay_out();
-  if (room_.bytes() < taken_) {
-    room_ = Buffer();
-    room_ = Buffer(context_, taken_);
-    lay_out();
-  }
-  sort(shape, scalars, to_digits);
-  add(shape, points);
-  const std::vector<G1> of_windows = weigh(shape);
-  G1 result = G1::infinity();
-  for (size_t window = of_windows.size(); window-- > 0;) {
-    for (uint32_t i = 0; i < shape.width; ++i) result = result.doubled();
-    result = result + of_windows[window];
-  }
-  return result.affine();
+  if (room_.bytes() >= taken_) return;
+  room_ = Buffer();
+  room_ = Buffer(context_, taken_);
+  lay_out();
 }
 
-void Msm::sort(const MsmShape& shape, CUdeviceptr scalars, const char* to_digits) {
+std::vector<G1Affine> Msm::sums(const MsmShape& shape, CUdeviceptr points, std::span<const CUdeviceptr> lists, const char* to_digits) {
+  const uint64_t each = uint64_t{shape.count} * shape.windows;
+  const size_t at_once = static_cast<size_t>(std::clamp<uint64_t>(kMostDigits / each, 1, kMostAtOnce));
+  std::vector<G1Affine> results;
+  for (size_t from = 0; from < lists.size(); from += at_once) {
+    const std::span<const CUdeviceptr> some = lists.subspan(from, std::min(at_once, lists.size() - from));
+    MsmShape together = shape;
+    together.windows *= static_cast<uint32_t>(some.size());
+    make_room(together);
+    for (size_t i = 0; i < some.size(); ++i)
+      context_->launch({to_digits, blocks_of(shape.count, 256), 256}, shape, some[i], digits_ + i * each * sizeof(uint32_t));
+    sort(together);
+    add(together, points);
+    const std::vector<G1> of_windows = weigh(together);
+    for (size_t i = 0; i < some.size(); ++i) {
+      G1 result = G1::infinity();
+      for (size_t window = shape.windows; window-- > 0;) {
+        for (uint32_t k = 0; k < shape.width; ++k) result = result.doubled();
+        result = result + of_windows[i * shape.windows + window];
+      }
+      results.push_back(result.affine());
+    }
+  }
+  return results;
+}
+
+void Msm::sort(const MsmShape& shape) {
   const uint32_t shared = 4u << shape.partition_bits, partitions = shape.partitions();
-  context_->launch({to_digits, blocks_of(shape.count, 256), 256}, shape, scalars, digits_);
   ASSAY_CUDA_CALL(cuMemsetD32Async, counts_, 0u, size_t{partitions}, nullptr);
   const uint32_t tiles = blocks_of(shape.count, kTileDigits), counters = std::min(tiles, std::max(1u, 16 * context_->units() / shape.windows));
   context_->launch({"zk_count", counters, kTileThreads, shared, Where::main, shape.windows}, shape, digits_, counts_);

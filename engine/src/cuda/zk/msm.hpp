@@ -1,6 +1,7 @@
 // Sums of points on a card: commitments (docs/zk.md §1). All addresses are the card's; the caller has entered the context.
 #pragma once
 #include <span>
+#include <vector>
 
 #include "core/bn254.hpp"
 #include "cuda/context.hpp"
@@ -17,13 +18,18 @@ class Msm {
   // Σ scalar_i·point_i of scalars in Montgomery's form, or of whole numbers of 64 bits with a sign.
   G1Affine of_scalars(CUdeviceptr points, CUdeviceptr scalars, uint32_t count);
   G1Affine of_numbers(CUdeviceptr points, CUdeviceptr numbers, uint32_t count);
+  // Several lists of one length, by the same points.
+  std::vector<G1Affine> of_scalars(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count);
+  std::vector<G1Affine> of_numbers(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count);
   // Forgets the room that sums were made in.
   void let_go() { room_ = Buffer(); }
 
  private:
-  G1Affine sum(const MsmShape& shape, CUdeviceptr points, CUdeviceptr scalars, const char* to_digits);
-  uint32_t widest(CUdeviceptr numbers, uint32_t count);
-  void sort(const MsmShape& shape, CUdeviceptr scalars, const char* to_digits);
+  // `shape`: of one of them. As many at once as have room: their windows count as windows of one sum.
+  std::vector<G1Affine> sums(const MsmShape& shape, CUdeviceptr points, std::span<const CUdeviceptr> lists, const char* to_digits);
+  void make_room(const MsmShape& shape);
+  std::vector<uint32_t> widest(std::span<const CUdeviceptr> lists, uint32_t count);
+  void sort(const MsmShape& shape);
   void add(const MsmShape& shape, CUdeviceptr points);
   std::vector<G1> weigh(const MsmShape& shape);
   CUdeviceptr take(uint64_t bytes);

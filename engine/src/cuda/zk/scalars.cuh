@@ -40,6 +40,14 @@ __device__ __forceinline__ Fr sum_of_products(const Source& from, const Source& 
   return sum;
 }
 
+// What this row of blocks has to do, brought near.
+template <typename T>
+__device__ __forceinline__ void take_shape(const T* shapes, T& own) {
+  const uint32_t* from = reinterpret_cast<const uint32_t*>(shapes + blockIdx.y);
+  for (uint32_t i = threadIdx.x; i < sizeof(T) / 4; i += kListThreads) reinterpret_cast<uint32_t*>(&own)[i] = from[i];
+  __syncthreads();
+}
+
 // Of all threads of a block of kListThreads, known to the first one.
 __device__ __forceinline__ Fr block_sum(Fr own, Fr* shared) {
   __syncthreads();

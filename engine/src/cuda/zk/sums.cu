@@ -1,5 +1,5 @@
-// Rounds of sums over cubes (zk/proof_kernels.hpp): values of the next polynomial, and columns with a variable less. A thread takes pairs of corners
-// that differ in the first variable; along it columns go on by steps, so that values at 0, 1, 2 … cost an addition each.
+// Rounds of sums over cubes (zk/proof_kernels.hpp): values of the next polynomial, and columns with a variable less. A row of blocks is a sum; those of one kind and size go together. A thread takes pairs of
+// corners that differ in the first variable; along it columns go on by steps, so that values at 0, 1, 2 … cost an addition each.
 #include "scalars.cuh"
 
 using namespace assay;
@@ -41,7 +41,7 @@ struct PointSums {
 
 __device__ __forceinline__ void write_sums(const PointSums& sums, uint32_t points, const Fr& others, const Fr& growth, Fr* out) {
   __shared__ Fr shared[kListThreads];
-  Fr* own = out + uint64_t{blockIdx.x} * kRoundResults;
+  Fr* own = out + (uint64_t{blockIdx.y} * gridDim.x + blockIdx.x) * kRoundResults;
 #pragma unroll 1
   for (uint32_t point = 0; point < kRoundResults; ++point) {
     const Fr mine = point < points ? sums.get(point) : point == kMostPoints ? others : point == kMostPoints + 1 ? growth : Fr::zero();
@@ -83,9 +83,12 @@ __device__ __forceinline__ Moving left_of(const PartShape& part, const Columns& 
 }  // namespace assay::cuda
 
 // Three lookups at a place; at most the last has a product.
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookups(const __grid_constant__ Columns columns, const __grid_constant__ Parts parts,
-                                                                           uint32_t points, uint64_t half, Fr* out) {
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookups(const SumShape* shapes, uint32_t points, uint64_t half, Fr* out) {
   extern __shared__ uint64_t words[];
+  __shared__ SumShape shape;
+  take_shape(shapes, shape);
+  const Columns& columns = shape.columns;
+  const Parts& parts = shape.parts;
   const PointSums sums{words};
   for (uint32_t x = 0; x < points; ++x) sums.set(x, Fr::zero());
   Fr others = Fr::zero(), growth = Fr::zero();
@@ -115,9 +118,12 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookups(cons
   write_sums(sums, points, others, growth, out);
 }
 
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookup(const __grid_constant__ Columns columns, const __grid_constant__ Parts parts,
-                                                                          uint32_t points, uint64_t half, Fr* out) {
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookup(const SumShape* shapes, uint32_t points, uint64_t half, Fr* out) {
   extern __shared__ uint64_t words[];
+  __shared__ SumShape shape;
+  take_shape(shapes, shape);
+  const Columns& columns = shape.columns;
+  const Parts& parts = shape.parts;
   const PointSums sums{words};
   for (uint32_t x = 0; x < points; ++x) sums.set(x, Fr::zero());
   Fr others = Fr::zero(), growth = Fr::zero();
@@ -143,8 +149,11 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_lookup(const
 }
 
 // e·(g·own − m); what is added apart is g, with its sign turned.
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_table(const __grid_constant__ Columns columns, uint32_t points, uint64_t half, Fr* out) {
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_table(const SumShape* shapes, uint32_t points, uint64_t half, Fr* out) {
   extern __shared__ uint64_t words[];
+  __shared__ SumShape shape;
+  take_shape(shapes, shape);
+  const Columns& columns = shape.columns;
   const PointSums sums{words};
   for (uint32_t x = 0; x < points; ++x) sums.set(x, Fr::zero());
   Fr others = Fr::zero(), growth = Fr::zero();
@@ -164,9 +173,12 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_table(const 
 }
 
 // Of two columns, or of three.
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_product(const __grid_constant__ Columns columns, uint32_t count, uint32_t points,
-                                                                           uint64_t half, Fr* out) {
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_product(const SumShape* shapes, uint32_t count, uint32_t points, uint64_t half,
+                                                                           Fr* out) {
   extern __shared__ uint64_t words[];
+  __shared__ SumShape shape;
+  take_shape(shapes, shape);
+  const Columns& columns = shape.columns;
   const PointSums sums{words};
   for (uint32_t x = 0; x < points; ++x) sums.set(x, Fr::zero());
 #pragma unroll 1
@@ -184,10 +196,13 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_round_product(cons
   write_sums(sums, points, Fr::zero(), Fr::zero(), out);
 }
 
-// Columns side by side; a row of blocks is a column.
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_fold(const __grid_constant__ Columns columns, uint64_t half, Fr x, Fr* out) {
+// Columns side by side; `count` of them a sum, a row of blocks each.
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_fold(const FoldShape* shapes, uint32_t count, uint64_t half, Fr x) {
   const uint64_t i = uint64_t{blockIdx.x} * kListThreads + threadIdx.x;
   if (i >= half) return;
-  const Moving own = moving_at(columns.column[blockIdx.y], i, half);
-  store(out + blockIdx.y * half + i, own.now + x * own.step);
+  const FoldShape* shape = shapes + blockIdx.y / count;
+  const uint32_t k = blockIdx.y % count;
+  const Source column = shape->columns.column[k];
+  const Moving own = moving_at(column, i, half);
+  store(shape->out + k * half + i, own.now + x * own.step);
 }

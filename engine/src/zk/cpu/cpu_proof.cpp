@@ -3,6 +3,7 @@
 
 #include "cpu/msm.hpp"
 #include "zk/cpu/cpu_list.hpp"
+#include "zk/dev_powers.hpp"
 
 namespace assay::zk {
 
@@ -39,6 +40,7 @@ class CpuProofMemory : public ProofMemory {
   }
 
   void set_powers(std::span<const G1Affine> powers) override { powers_.assign(powers.begin(), powers.end()); }
+  void make_powers(const Fr& tau, size_t count, const std::atomic<bool>& stop) override { powers_ = powers_of(tau, count, stop); }
   std::vector<G1Affine> commit(std::span<const Slice> slices) override { return cpu_commit(pool_, powers_, slices); }
 
   ListPtr eqs(std::span<const Fr> point) override {
@@ -130,21 +132,22 @@ class CpuProofMemory : public ProofMemory {
     return list_from(std::move(list));
   }
 
-  ListPtr inverse_sums(std::span<const Slice> values, std::span<const Part> parts) override {
-    std::vector<Values> columns;
-    for (const Slice& one : values) columns.emplace_back(one);
-    std::vector<Fr> list(values[0].count);
-    in_pieces(pool_, list.size(), kPiece, [&](size_t from, size_t to, size_t) {
-      std::vector<Fr> all;
-      for (size_t i = from; i < to; ++i)
-        for (const Part& part : parts) all.push_back(part_at(part, columns, i));
-      invert_all(std::span(all));
-      for (size_t i = from; i < to; ++i) {
-        list[i] = Fr::zero();
-        for (size_t k = 0; k < parts.size(); ++k) list[i] = list[i] + all[(i - from) * parts.size() + k];
-      }
-    });
-    return list_from(std::move(list));
+  void place_inverse_sums(const ListPtr& into, std::span<const InverseSums> sums) override {
+    for (const InverseSums& sum : sums) {
+      std::vector<Values> columns;
+      for (const Slice& one : sum.values) columns.emplace_back(one);
+      Fr* to = room(into, sum.at, sum.values[0].count);
+      in_pieces(pool_, sum.values[0].count, kPiece, [&](size_t from, size_t end, size_t) {
+        std::vector<Fr> all;
+        for (size_t i = from; i < end; ++i)
+          for (const Part& part : sum.parts) all.push_back(part_at(part, columns, i));
+        invert_all(std::span(all));
+        for (size_t i = from; i < end; ++i) {
+          to[i] = Fr::zero();
+          for (size_t k = 0; k < sum.parts.size(); ++k) to[i] = to[i] + all[(i - from) * sum.parts.size() + k];
+        }
+      });
+    }
   }
 
   ListPtr quotients(const Slice& above, const Slice& below) override {
