@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On a machine with an NVIDIA GPU and nvcc: what proofs are made of (docs/zk.md) on the card equals the CPU, then how long it takes, in
-# bench/results/<gpu>-<date>-zk.json.
+# bench/results/<gpu>-<date>-zk.json. With Node (and PyTorch for the comparison with float32) also a whole run: 1,024 steps that learn to read digits, proven (digits.ts).
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
 #   BUILT             a folder with proofs_equal_cuda and proof_bench, instead of building them
 #   OUT               where the result goes (default: bench/results)
@@ -12,7 +12,8 @@ built=${BUILT:-$built}
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr 'A-Z ' 'a-z-' | sed 's/^nvidia-//')
 mkdir -p "${OUT:=bench/results}"
 equal=$("$built/proofs_equal_cuda" | tee /dev/stderr | tail -1)
-"$built/proof_bench" | tee /dev/stderr | awk -v equal="$equal" -v gpu="$gpu" '
+digits() { ! command -v node > /dev/null || node bench/zk/digits.ts "$(mktemp -d)"; }
+{ "$built/proof_bench" && digits; } | tee /dev/stderr | awk -v equal="$equal" -v gpu="$gpu" '
   BEGIN { printf "{\n\t\"gpu\": \"%s\",\n\t\"equal\": \"%s\",\n\t\"figures\": [", gpu, equal }
   { printf "%s\n\t\t%s", (NR > 1 ? "," : ""), $0 }
   END { print "\n\t]\n}" }' > "$OUT/$gpu-$(date -u +%F)-zk.json"

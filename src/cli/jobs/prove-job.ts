@@ -31,8 +31,10 @@ export interface ProveValues extends Values<typeof engineOptions> {
 	readonly json: boolean;
 }
 
-/** As many powers as the file of Ignition has ids for: 2^14. */
+/** As many powers as the file of Ignition has ids for: 2^14. Of a known τ there are any number; a large program gets so many that some hundred commitments are enough. */
 const MOST_CHUNK_BITS = 14;
+const MOST_DEV_CHUNK_BITS = 22;
+const CHUNKS_LOG2 = 8;
 const MOST_POWERS = 2 ** 28;
 const POWERS_HINT =
 	"Give --powers FILE with Ignition's powers (docs/zk.md §1 names the file and its SHA-256), or --powers dev for a proof that proves nothing, to try it.";
@@ -43,12 +45,14 @@ interface Proven extends ProvenSegment {
 	readonly tookUs: number;
 }
 
-function planFor({ program }: OpenedRun): ZkPlan {
+function planFor({ program }: OpenedRun, isDev: boolean): ZkPlan {
 	const refused = (message: string) =>
 		new AssayError("PROGRAM_UNPROVABLE", message, { hint: codes.PROGRAM_UNPROVABLE.hint });
 	const whole = compilePlan(program);
 	if ("code" in whole) throw refused(whole.message);
-	const plan = compilePlan(program, Math.min(whole.chunkBits, MOST_CHUNK_BITS));
+	const wanted = 2 * Math.ceil((whole.bits - CHUNKS_LOG2) / 2);
+	const most = isDev ? Math.min(MOST_DEV_CHUNK_BITS, Math.max(MOST_CHUNK_BITS, wanted)) : MOST_CHUNK_BITS;
+	const plan = compilePlan(program, Math.min(whole.chunkBits, most));
 	if ("code" in plan) throw refused(plan.message);
 	return plan;
 }
@@ -104,7 +108,7 @@ async function stateBefore(run: OpenedRun, replay: ReturnType<typeof replayOf>, 
 
 export async function proveJob(path: string, values: ProveValues, io: CliIo): Promise<number> {
 	const run = await openRun(readRunFolder(resolve(io.cwd, path)));
-	const plan = planFor(run);
+	const plan = planFor(run, values.powers === "dev");
 	const segments = segmentsAsked(values.segments, run.claim.segments - 1);
 	const powers = powersFor(values.powers, plan, io);
 	const out = resolve(io.cwd, values.out ?? `${basename(resolve(io.cwd, path)).replace(/\.run$/, "")}.proofs`);

@@ -67,10 +67,25 @@ function pointLists({ groups }: ZkPlan, bytes: Uint8Array): readonly (readonly s
 	);
 }
 
-function statementOf(of: SegmentToProve, srs: string, points: Uint8Array): SegmentStatement {
-	const { program, plan, seed, segment, chainId, job, features, labels, before, after } = of;
-	const state = (number: number, weights: readonly Elements[]) =>
-		bytesToHex(stateHashOf(program, number, weights.map(tensorRoot), []));
+/** What a proof is made of, where roots and states are known already. */
+export interface StatedSegment {
+	readonly plan: ZkPlan;
+	readonly seed: Uint8Array;
+	readonly segment: number;
+	readonly chainId: bigint;
+	readonly job: bigint;
+	/** Of the statement, hexadecimal. */
+	readonly roots: Pick<SegmentStatement, "features" | "labels" | "stateBefore" | "stateAfter">;
+	/** What GIVE takes: enteringOf the features, labels (i32), weights at the start. */
+	readonly given: {
+		readonly entering: Uint8Array;
+		readonly labels: Uint8Array;
+		readonly weights: readonly Uint8Array[];
+	};
+}
+
+function statementOf(of: StatedSegment, srs: string, points: Uint8Array): SegmentStatement {
+	const { plan, seed, segment, chainId, job, roots } = of;
 	const [featurePoints, labelPoints, pointsBefore, pointsAfter] = pointLists(plan, points);
 	return {
 		...{
@@ -81,44 +96,65 @@ function statementOf(of: SegmentToProve, srs: string, points: Uint8Array): Segme
 			plan: bytesToHex(planHash(plan)),
 		},
 		...{ srs, seed: bytesToHex(seed), firstStep: (segment - 1) * plan.steps, steps: plan.steps },
-		...{ features: bytesToHex(tensorRoot(features)), labels: bytesToHex(tensorRoot(labels)) },
+		...{ features: roots.features, labels: roots.labels },
 		...{ featurePoints: featurePoints!, labelPoints: labelPoints! },
-		...{ stateBefore: state(segment, before), stateAfter: state(segment + 1, after) },
+		...{ stateBefore: roots.stateBefore, stateAfter: roots.stateAfter },
 		...{ pointsBefore: pointsBefore!, pointsAfter: pointsAfter! },
 	};
 }
 
-/** Null: it was stopped. Throws AssayError; TENSOR_RANGE where a value of the run left its range, so that it has no proof. */
-export async function proveSegment(of: SegmentToProve, by: ProveWith): Promise<ProvenSegment | null> {
-	const { plan, program, seed, segment, features, labels, before, after } = of;
+/** Without a look at what comes out: whoever hands it out verifies it first. Null: it was stopped. Throws as proveSegment does. */
+export async function proveStated(
+	of: StatedSegment,
+	by: Omit<ProveWith, "openWork">,
+): Promise<Pick<ProvenSegment, "statement" | "proof"> | null> {
+	const { plan, seed, segment, given } = of;
 	const { powers, signal, onProgress } = by;
-	const isDev = powers.points === null;
-	const session = await by.open({ device: by.device, plan: encodePlan(plan, isDev) });
+	const session = await by.open({ device: by.device, plan: encodePlan(plan, powers.points === null) });
 	try {
-		await session.give(GIVEN.features, elementsToBytes(enteringOf(plan, features)));
-		await session.give(GIVEN.labels, elementsToBytes(Int32Array.from(labels, Number)));
-		for (const [l, weights] of before.entries()) await session.give(GIVEN.weights + l, elementsToBytes(weights));
+		await session.give(GIVEN.features, given.entering);
+		await session.give(GIVEN.labels, given.labels);
+		for (const [l, weights] of given.weights.entries()) await session.give(GIVEN.weights + l, weights);
 		if (powers.points !== null) await session.give(GIVEN.powers, powers.points);
 		const points = await session.commit({ seed, firstStep: (segment - 1) * plan.steps, signal, onProgress });
 		if (points === null) return null;
 		const statement = statementOf(of, powers.id, points);
 		const proof = await session.prove({ statement: statementHash(statement), signal, onProgress });
-		if (proof === null) return null;
-		const file = encodeProofFile(program, plan.chunkBits, { statement, proof });
-		const opened = openProofFile(file, { isDevAllowed: isDev });
-		const held = {
-			data: [elementsToBytes(features), elementsToBytes(labels)] as const,
-			before: before.map(elementsToBytes),
-			after: after.map(elementsToBytes),
-		};
-		const fault =
-			opened.status === "invalid" ? opened : await bindByEngine(opened, held, { open: by.openWork, device: by.device });
-		if (fault !== null)
-			throw new AssayError(fault.code, `the engine's own proof is refused: ${fault.detail}`, {
-				hint: codes[fault.code].hint,
-			});
-		return { statement, proof, file };
+		return proof === null ? null : { statement, proof };
 	} finally {
 		await session.release().catch(() => {});
 	}
+}
+
+/** Null: it was stopped. Throws AssayError; TENSOR_RANGE where a value of the run left its range, so that it has no proof. */
+export async function proveSegment(of: SegmentToProve, by: ProveWith): Promise<ProvenSegment | null> {
+	const { plan, program, segment, features, labels, before, after } = of;
+	const isDev = by.powers.points === null;
+	const state = (number: number, weights: readonly Elements[]) =>
+		bytesToHex(stateHashOf(program, number, weights.map(tensorRoot), []));
+	const held = {
+		data: [elementsToBytes(features), elementsToBytes(labels)] as const,
+		before: before.map(elementsToBytes),
+		after: after.map(elementsToBytes),
+	};
+	const roots = {
+		...{ features: bytesToHex(tensorRoot(features)), labels: bytesToHex(tensorRoot(labels)) },
+		...{ stateBefore: state(segment, before), stateAfter: state(segment + 1, after) },
+	};
+	const given = {
+		entering: elementsToBytes(enteringOf(plan, features)),
+		labels: elementsToBytes(Int32Array.from(labels, Number)),
+		weights: held.before,
+	};
+	const made = await proveStated({ ...of, roots, given }, by);
+	if (made === null) return null;
+	const file = encodeProofFile(program, plan.chunkBits, made);
+	const opened = openProofFile(file, { isDevAllowed: isDev });
+	const fault =
+		opened.status === "invalid" ? opened : await bindByEngine(opened, held, { open: by.openWork, device: by.device });
+	if (fault !== null)
+		throw new AssayError(fault.code, `the engine's own proof is refused: ${fault.detail}`, {
+			hint: codes[fault.code].hint,
+		});
+	return { ...made, file };
 }
