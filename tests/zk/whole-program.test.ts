@@ -1,7 +1,7 @@
 // A small MLP is trained by its program, two of its segments are proven, and the proofs verified as anybody would: over Ignition's powers where they lie beside the checkout,
 // else over powers of a known τ. Then bytes that are not those of the proof.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -187,6 +187,19 @@ test("assay job run, job prove, verify: as a new user does it", async () => {
 			assert.equal(shown.code, 0, shown.out);
 			assert.match(shown.out, /data and weights at hand are those of the proof/);
 		}
+		const held = ["--data", at("proofs/data.bin"), "--initial", at("proofs/state-1.bin")];
+		const whole = await assay("verify", at("proofs"), ...held, "--result", at("proofs/state-3.bin"), ...dev);
+		assert.equal(whole.code, 0, whole.out + whole.err);
+		assert.match(whole.out, /VALID {2}steps 0 to 7 of .*data and weights at hand are those of the proof.*2 segments/s);
+		const half = await assay("verify", at("proofs"), ...held, "--result", at("proofs/state-2.bin"), ...dev);
+		assert.match(half.out, /INVALID {2}PROOF_RESULT/);
+		// The second before the first; the folder of a run, which has no proofs.
+		renameSync(at("proofs/segment-1.proof"), at("proofs/segment-3.proof"));
+		assert.match(
+			(await assay("verify", at("proofs"), ...dev)).out,
+			/INVALID {2}PROOF_CHAIN.*segment-3.proof: step 8 comes/s,
+		);
+		assert.match((await assay("verify", at("run"))).err, /a folder without segment-N.proof.*FILE_UNREADABLE/s);
 		for (const list of ["0", "3", "2-1", "1-3", "x", "1,,2"]) {
 			const refused = await assay(...asked, "--segments", list, "--out", at("none"));
 			assert.match(refused.err, /--segments takes numbers and ranges from 1 to 2/, list);

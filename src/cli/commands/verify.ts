@@ -1,5 +1,7 @@
 // `assay verify FILE`: is this evidence true? The same pure functions that the validator and the browser use.
-// Reads one file, trusts nothing in it, opens no connection but to the node that --chain names.
+// Reads one file, or a folder of proofs, trusts nothing in it, opens no connection but to the node that --chain names.
+
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
@@ -30,7 +32,8 @@ export const verifyCommand = command({
 	about: `Checks every signature, hash, path, time and spot check of an evidence file, and derives its figures again. Of a fraud file (assay job
 diff writes them) it judges the contradiction; valid means that the claim it accuses is convicted. Of a receipt of RISC Zero or SP1 (JSON,
 docs/receipts.md) it checks the proof. Of a proof of training (docs/zk.md) it checks the proof, and with --data, --initial and --result
-whether it is about your bytes: without these nobody knows whose commitments it is about.`,
+whether it is about your bytes: without these nobody knows whose commitments it is about. Of a folder of such proofs (assay job prove) it checks
+that each segment goes on where the one before it ended; --initial and --result are then the weights at both ends of the run.`,
 	takes: "FILE",
 	options: {
 		signer: list("KEY", "accept only this verifier's key", hexKey),
@@ -57,7 +60,13 @@ whether it is about your bytes: without these nobody knows whose commitments it 
 	},
 
 	async run(values, io, path = "") {
-		const file = readEvidence(resolve(io.cwd, path));
+		const at = resolve(io.cwd, path);
+		if (statSync(at, { throwIfNoEntry: false })?.isDirectory()) {
+			if (orderOf(values) !== null) throw usageError("--expect and --min-… are for files of probes");
+			const { verifyTrainingRun } = await import("../verify/verify-proof-file.ts");
+			return verifyTrainingRun(at, values, io);
+		}
+		const file = readEvidence(at);
 		const maxAge = values["max-age"];
 		const order = orderOf(values);
 		const isOther = ["assay-zk", "assay-fraud", "assay-roll-call"].includes(formatOf(file) ?? "") || isReceipt(file);

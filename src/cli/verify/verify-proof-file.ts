@@ -1,14 +1,18 @@
-// `assay verify PROOF`: a proof of a segment of training, docs/zk.md, and whether bytes at hand are those that it is about. Not here: the check itself (src/verify/zk/).
+// `assay verify PROOF`: a proof of a segment of training, docs/zk.md, and whether bytes at hand are those that it is about; and `assay verify FOLDER`, all segments of a run one after the
+// other. Not here: the check itself (src/verify/zk/).
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { bindByEngine, type HeldFiles } from "../../provider/proofs/bind-by-engine.ts";
 import { type ByteFault, bindBytes } from "../../verify/zk/bind-bytes.ts";
 import { type OpenedProof, openProofFile, type ProofVerdict, proofVerdict } from "../../verify/zk/proof-file.ts";
+import { gapBetween } from "../../verify/zk/statement.ts";
 import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Program, Tensor } from "../../work/program/shapes.ts";
 import type { CliIo } from "../command.ts";
-import { readInput } from "../evidence-file.ts";
+import { readEvidence, readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { startJobEngine } from "../job-engine.ts";
 import { formatDuration } from "../print/format.ts";
@@ -120,6 +124,70 @@ export async function verifyTrainingProof(
 	const shown = verdict.status === "valid" ? { ...verdict, plan: undefined } : verdict;
 	printResult(values, io, { ...shown, file: path, fileBytes: file.length, verifyUs: tookUs }, (paint) => {
 		const took = paint.dim(`  ${path}: ${file.length} bytes checked in ${formatDuration(tookUs)}`);
+		return [...proofLines(verdict, paint), "", took, ""].join("\n");
+	});
+	return exitCodes[verdict.status].code;
+}
+
+/** `segment-N.proof` of a folder, as `assay job prove` writes them, by number. */
+function segmentFiles(folder: string): string[] {
+	const numbers = readdirSync(folder).flatMap(
+		(name) => /^segment-([1-9][0-9]{0,8})\.proof$/.exec(name)?.slice(1, 2) ?? [],
+	);
+	if (numbers.length === 0)
+		throw new AssayError("FILE_UNREADABLE", `cannot read ${folder}: it is a folder without segment-N.proof`, {
+			hint: "Give a file, or the folder that `assay job prove` wrote.",
+		});
+	return numbers
+		.map(Number)
+		.toSorted((a, b) => a - b)
+		.map((number) => join(folder, `segment-${number}.proof`));
+}
+
+type Refusal = Extract<ProofVerdict, { status: "invalid" }>;
+
+/** All segments, each where the one before it ended; null with the first and the last of them: nothing is wrong. */
+function chainOf(
+	files: readonly string[],
+	isDevAllowed: boolean,
+): Refusal | readonly [first: OpenedProof, last: OpenedProof] {
+	let [first, last]: [OpenedProof | null, OpenedProof | null] = [null, null];
+	for (const path of files) {
+		const opened = openProofFile(readEvidence(path), { isDevAllowed });
+		if (opened.status === "invalid") return { ...opened, detail: `${path}: ${opened.detail}` };
+		const gap = last === null ? null : gapBetween(last.statement, opened.statement);
+		if (gap !== null) return { status: "invalid", code: gap.code, detail: `${path}: ${gap.detail}` };
+		first ??= opened;
+		last = opened;
+	}
+	return [first!, last!];
+}
+
+/** The data of all segments is that of the first, and what is between them was compared already: three comparisons are enough for any number of segments. */
+export async function verifyTrainingRun(folder: string, values: ProofOptions, io: CliIo): Promise<number> {
+	const { clockUs } = realEnvironment();
+	const files = segmentFiles(folder);
+	const chain = chainOf(files, values.dev);
+	const { data, initial, result, ...rest } = values;
+	let verdict: ProofVerdict;
+	if ("status" in chain) verdict = chain;
+	else {
+		const [first, last] = chain;
+		const [start, end] = [
+			heldFiles(first.program, { ...rest, data, initial }),
+			heldFiles(last.program, { ...rest, result }),
+		];
+		const fault = (await faultOf(first, start, io)) ?? (await faultOf(last, end, io));
+		const { firstStep, stateBefore } = first.statement;
+		const { stateAfter, pointsAfter } = last.statement;
+		const steps = last.statement.firstStep + last.statement.steps - firstStep;
+		const statement = { ...first.statement, steps, stateBefore, stateAfter, pointsAfter };
+		verdict = proofVerdict({ ...first, statement }, fault, { ...start, ...end });
+	}
+	const tookUs = clockUs();
+	const shown = verdict.status === "valid" ? { ...verdict, plan: undefined } : verdict;
+	printResult(values, io, { ...shown, folder, segments: files.length, verifyUs: tookUs }, (paint) => {
+		const took = paint.dim(`  ${folder}: ${files.length} segments checked in ${formatDuration(tookUs)}`);
 		return [...proofLines(verdict, paint), "", took, ""].join("\n");
 	});
 	return exitCodes[verdict.status].code;
