@@ -328,4 +328,11 @@ test("one that is silent off chain is asked on chain down to the number, and con
 	assert.equal((await readGame(contracts, sitting, accuser)).isPaid, true, "its deposits came back");
 	const [one] = await convicted();
 	assert.equal(one!.args.accuser, WATCHER.account.address);
+	// Nothing was signed: what it said on the chain binds the file that everybody sees.
+	const hash = events.find(({ job, state }) => job === id && state === "proven")!.claim;
+	const { frauds, chain } = await stage.customer.getDispute({ params: { hash } });
+	const verdict = verifyFraud(await stage.customer.getFraud({ params: { hash: frauds[0]!.hash } }));
+	assert.ok(verdict.status === "valid" && verdict.signer === null && verdict.accused === hash);
+	const rounds = chain!.games.flatMap((game) => game.rounds);
+	assert.ok(rounds.length > 1 && rounds.every(({ answer }) => answer !== null), `${rounds.length} rounds`);
 });
