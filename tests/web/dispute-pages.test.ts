@@ -34,6 +34,18 @@ afterEach(async () => {
 const stops = (page: Page) =>
 	page.locator(".way [data-stop]").evaluateAll((all) => all.map((one) => `${one.dataset.stop} ${one.dataset.at}`));
 
+/** Whoever has a key runs the segments of an optimistic job in its own browser, and sees which one ends elsewhere. */
+async function seenByItsCheck(job: string): Promise<void> {
+	await browser.context.addInitScript(() => localStorage.setItem("customer-key", "77".repeat(32)));
+	const page = await browser.open(`${lying.stage.validator.url}/jobs/${job}`);
+	const why = page.locator("section", { has: page.getByRole("heading", { name: "Why it is right" }) });
+	await why.getByLabel(/^Segment, 0 to 5/).fill("5");
+	await why.getByRole("button", { name: "Check it here" }).click();
+	await why.locator("[data-check=differs]").getByText("Segment 4").waitFor();
+	assert.equal(await why.getByRole("region", { name: "Segments run here" }).locator(".agrees").count(), 4);
+	await page.close();
+}
+
 /** The market, and the liar's own page; strangers' words stay words. */
 async function marketPages(page: Page): Promise<void> {
 	const { stage, liar } = lying;
@@ -89,6 +101,7 @@ test("a lie is watched from the first question to the conviction, and ends with 
 	if (found.claim.state !== "fallen") {
 		await page.getByText("Nobody disputes this claim").waitFor();
 		assert.deepEqual(await seriousFindings(page), []);
+		await seenByItsCheck(job);
 		let isHeld = false;
 		const events = await lying.watch(async ({ kind }) => {
 			if (kind !== "transcript" || isHeld) return;

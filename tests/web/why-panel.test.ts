@@ -1,5 +1,5 @@
-// "Why it is right" in a real Chromium: the smallest GPT of the samples, trained by a real provider, run again by another and by the validator; the claim's tree and both
-// roots, the draws done again, and a segment run in the browser itself. A validator that changed a draw is named; a claim that lies is seen by its own check.
+// "Why it is right" in a real Chromium: the smallest GPT of the samples, trained by a real provider and run again by another; the claim's tree and both roots, the draws
+// done again, and a segment run in the browser itself. A validator that changed a draw is named. How a lie is seen is in dispute-pages.test.ts.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
