@@ -1,0 +1,154 @@
+// Each check of the verifier of proofs on chain, removed alone, lets a named vector of contracts/vectors/zk.json pass, of a cheater who is honest in all else. With it the vector is refused:
+// zk/ZkVerifier.t.sol. Compiling takes most of the time: one check in `npm test`, all of them in a deep run.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { encodeDeployData, encodeFunctionData, type Hex } from "viem";
+import { zkPlansCode } from "../../src/chain/abi/creation-code.ts";
+import { zkPlansAbi } from "../../src/chain/abi/zk-plans-abi.ts";
+import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
+import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
+import { type EmbeddedChain, openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
+import { RpcRefusal } from "../../src/chain/node/rpc.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { accountOf } from "../../src/chain/sending/sign.ts";
+import { isDeep } from "../../tests/fuzz.test-kit.ts";
+import { DEV_BITS, devTau, NO_ID } from "./zk-vectors.test-kit.ts";
+
+interface Removed {
+	readonly file: string;
+	/** What stands there, and what stands there without the check. */
+	readonly changes: readonly (readonly [from: string, to: string])[];
+	/** Who passes then. */
+	readonly vector: string;
+}
+
+const MISSING = "run.plan.links == 1 ? SegmentRun.INNER : 0";
+const REMOVED: readonly Removed[] = [
+	{
+		file: "SegmentLookups",
+		changes: [["!= claim) revert LookupsFalse();", "!= claim) {}"]],
+		vector: "a value in no table, and a helper that fits it",
+	},
+	{
+		file: "SegmentProducts",
+		changes: [["if (kernel != claim) revert ProductsFalse();", ""]],
+		vector: "a sum that is no product",
+	},
+	{
+		file: "SegmentProducts",
+		changes: [["!= claim) revert WeightsFalse();", "!= claim) {}"]],
+		vector: "steps that take nothing away",
+	},
+	{
+		file: "SegmentClaims",
+		changes: [["!= claim) revert ClaimsFalse();", "!= claim) {}"]],
+		vector: "zeros instead of what is used",
+	},
+	{
+		file: "SegmentClaims",
+		// Of message 10 nothing is claimed.
+		changes: [
+			["0x380", "0x300"],
+			["if (i < BOUND) one =", "if (i > 99) one ="],
+		],
+		vector: "other values of the bytes",
+	},
+	{ file: "SegmentClaims", changes: [[MISSING, "1 << 10"]], vector: "labels that are not those of the rows" },
+	{ file: "SegmentClaims", changes: [[MISSING, "1 << 19"]], vector: "a value in no table, which no helper counts" },
+	{
+		file: "Mercury",
+		changes: [["if (!Bn254.isSame(left, right, tau)) revert OpeningFalse();", "Bn254.isSame(left, right, tau);"]],
+		vector: "zeros instead of what is opened",
+	},
+	{
+		file: "Bn254",
+		changes: [["if (!isSmall) revert NumberTooLarge();", ""]],
+		vector: "another spelling of a scalar",
+	},
+	{
+		file: "ZkVerifier",
+		changes: [["firstStep % plan.steps != 0", "false"]],
+		vector: "a segment that begins between two",
+	},
+	{
+		file: "ZkVerifier",
+		changes: [["(firstStep + plan.steps) * plan.batch > plan.epochs << plan.rowBits", "false"]],
+		vector: "a segment after the last epoch",
+	},
+];
+
+const SOURCES = new URL("../src/", import.meta.url);
+const MAIN = "zk/ZkVerifier.sol";
+
+/** The verifier with one file that is another. */
+function codeWithout({ file, changes }: Removed): Hex {
+	const solc = createRequire(import.meta.url)("solc");
+	const read = (path: string): string => {
+		let source = readFileSync(new URL(path, SOURCES), "utf8");
+		if (path !== `zk/${file}.sol`) return source;
+		for (const [from, to] of changes) {
+			assert.ok(source.includes(from), `${from} stands in ${file}`);
+			source = source.replaceAll(from, to);
+		}
+		return source;
+	};
+	const settings = {
+		...{ optimizer: { enabled: true, runs: 1000 }, evmVersion: "prague" },
+		outputSelection: { [MAIN]: { ZkVerifier: ["evm.bytecode.object"] } },
+	};
+	const input = { language: "Solidity", sources: { [MAIN]: { content: read(MAIN) } }, settings };
+	const output = JSON.parse(
+		solc.compile(JSON.stringify(input), { import: (path: string) => ({ contents: read(path) }) }),
+	);
+	assert.deepEqual(
+		(output.errors ?? []).filter(({ severity }: { severity: string }) => severity === "error"),
+		[],
+	);
+	return `0x${output.contracts[MAIN].ZkVerifier.evm.bytecode.object}`;
+}
+
+/** As the vectors' statements have it. */
+const CHAIN_ID = 5;
+const GENESIS_S = 1_800_000_000;
+const treasurer = accountOf(`0x${"11".repeat(32)}`);
+const folder = mkdtempSync(join(tmpdir(), "assay-removed-"));
+const vectors = JSON.parse(readFileSync(new URL("../vectors/zk.json", import.meta.url), "utf8")) as {
+	readonly [list in "names" | "plans" | "calls"]: readonly Hex[];
+};
+let chain: EmbeddedChain;
+let client: ChainClient;
+let plans: Hex;
+
+before(async () => {
+	chain = await openEmbeddedChain({
+		folder,
+		genesis: { chainId: CHAIN_ID, timestamp: GENESIS_S, treasurer: treasurer.address.toLowerCase() },
+		nowMs: () => 1000 * GENESIS_S,
+	});
+	client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
+	plans = (await sendCall(client, treasurer, { to: null, data: zkPlansCode })).contractAddress!;
+});
+after(async () => {
+	await chain.close();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+for (const [i, removed] of REMOVED.entries())
+	if (isDeep || i === 0)
+		test(`without its check passes: ${removed.vector}`, async () => {
+			const at = (vectors.names as readonly string[]).indexOf(removed.vector);
+			const args = [vectors.plans[at]!] as const;
+			const data = encodeFunctionData({ abi: zkPlansAbi, functionName: "register", args });
+			await sendCall(client, treasurer, { to: plans, data });
+			const powers = [plans, devTau(), DEV_BITS, DEV_BITS.map(() => NO_ID)] as const;
+			const code = encodeDeployData({ abi: zkVerifierAbi, bytecode: codeWithout(removed), args: powers });
+			const { contractAddress: to } = await sendCall(client, treasurer, { to: null, data: code });
+			const call = { to, data: vectors.calls[at], gas: "0x4c4b40" };
+			await client.rpc("eth_call", [call, "latest"]).catch((error: unknown) => {
+				throw error instanceof RpcRefusal ? new Error(`refused: ${JSON.stringify(error.data)}`) : error;
+			});
+		});
