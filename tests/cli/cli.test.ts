@@ -112,6 +112,23 @@ test("probe, then verify: the file it leaves is valid, and one flipped bit makes
 	assert.equal(assay("probe", "local", "--quick", "--compare", file).code, exitCodes.input.code);
 });
 
+test("--max-age: a young valid file of our own will do; a spoilt or foreign one is made again", () => {
+	const out = join(scratch, "kept.assay");
+	const probe = (...args: string[]) => assay("probe", "--quick", "--out", out, ...args);
+	assert.match(probe("--max-age", "1").out, /local, in /);
+	const first = readFileSync(out);
+	assert.match(probe("--max-age", "1").out, /not probed again/);
+	assert.deepEqual(readFileSync(out), first);
+	// Somebody else's file, however good.
+	writeFileSync(out, readFileSync(new URL("../../vectors/h200.assay", import.meta.url)));
+	assert.match(probe("--max-age", "36500").out, /local, in /);
+	first[first.length >> 1]! ^= 1;
+	writeFileSync(out, first);
+	assert.match(probe("--max-age", "1").out, /local, in /);
+	assert.equal(assay("probe", "--max-age", "1").code, exitCodes.usage.code);
+	assert.equal(probe("--max-age", "1", "--sustain", "1").code, exitCodes.usage.code);
+});
+
 test("devices lists this machine's CPU as a claim", () => {
 	const run = assay("devices", "local", "--json");
 	assert.equal(run.code, 0, run.err);

@@ -85,7 +85,9 @@ function reportText(report: ProbeReport, paint: Paint): string {
 	const lines = [
 		...(report.order === null ? [] : [orderLine(report.order, verdict, paint)]),
 		verdictLine(verdict, paint, true),
-		paint.dim(`  ${target}, in ${formatDuration(tookUs)}`),
+		paint.dim(
+			`  ${target}, ${report.isOld ? "not probed again: the file is young enough" : `in ${formatDuration(tookUs)}`}`,
+		),
 	];
 	const decoded = evidence === null ? null : decodeEvidence(evidence);
 	if (decoded?.ok === true)
@@ -145,6 +147,11 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 		samples: whole("N", "spot checks per challenge (default 128, with --quick 32)", [1, 2048]),
 		compare: text("FILE", "show the figures beside those of an earlier evidence file"),
 		out: text("FILE", "where the evidence goes (default: HOST-TIME.assay in this folder); with --fleet a folder"),
+		"max-age": number(
+			"DAYS",
+			"with --out FILE: no new probe where that file holds a valid one of this target, by this machine's key, that is not older",
+			[0, 36500],
+		),
 		fleet: text(
 			"FILE",
 			"probe every target of this file, one a line: one table, one exit code; with --json one line a host",
@@ -169,6 +176,10 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 		const before = values.compare === undefined ? null : provenFigures(resolve(io.cwd, values.compare));
 		const open = (name: string) => openTarget(name, values, io, values.training ? ["--work"] : []);
 		const timeMs = Date.now();
+		if (values["max-age"] !== undefined && (values.out === undefined || values.fleet !== undefined))
+			throw usageError("--max-age needs --out FILE, and is for one target");
+		if (values["max-age"] !== undefined && (values.sustain !== undefined || values.training))
+			throw usageError("--max-age is not for --sustain and --training: these are always run");
 		if (values.fleet !== undefined) {
 			if (named !== undefined) throw usageError("a target or --fleet, not both");
 			if (values["ask-password"] || before !== null)

@@ -1,13 +1,16 @@
 // One probe of one target, from the options of `assay probe` to its result and evidence file. Not here: what is printed.
+import { existsSync } from "node:fs";
 import { realEnvironment } from "../../platform/environment.ts";
+import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { ProbeEvent } from "../../validator/probe/probe-event.ts";
 import { type ProbeResult, runProbe } from "../../validator/probe/run-probe.ts";
 import { loadSigner, signerPath } from "../../validator/probe/signer.ts";
 import { type CollateralItem, decodeBundle } from "../../verify/attestation/collateral/bundle.ts";
+import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { loadBundle } from "../attest-collateral.ts";
 import type { CliIo } from "../command.ts";
 import { defaultAttestDir } from "../data-folder.ts";
-import { requireWritable, writeNamedFile } from "../evidence-file.ts";
+import { readEvidence, requireWritable, writeNamedFile } from "../evidence-file.ts";
 import type { openTarget } from "../open-target.ts";
 
 export interface Probed {
@@ -16,6 +19,8 @@ export interface Probed {
 	/** Where the evidence lies; null when there is none. */
 	readonly path: string | null;
 	readonly tookUs: number;
+	/** It was made before; nothing was asked now. */
+	readonly isOld?: true;
 }
 
 export interface ProbeValues {
@@ -23,6 +28,24 @@ export interface ProbeValues {
 	readonly sustain?: number | undefined;
 	readonly training: boolean;
 	readonly samples?: number | undefined;
+	/** Days. */
+	readonly "max-age"?: number | undefined;
+}
+
+/**
+ * What lies in the file already, where it will do: valid, by our own key, of this target, young enough, and no quick probe where a whole one is asked
+ * for. null: probe.
+ */
+function recentProof(file: string, target: string, signer: string, values: ProbeValues): ProbeResult | null {
+	const maxAge = values["max-age"];
+	if (maxAge === undefined || !existsSync(file)) return null;
+	const evidence = readEvidence(file);
+	const notBeforeMs = Date.now() - maxAge * 86_400_000;
+	const verdict = verifyEvidence(evidence, { signers: [signer], target, notBeforeMs, notAfterMs: Date.now() });
+	const decoded = decodeEvidence(evidence);
+	if (verdict.status !== "valid" || !decoded.ok) return null;
+	if (!values.quick && verdict.findings.some(({ code }) => code === "LOW_SAMPLES")) return null;
+	return { verdict, evidence, claim: decoded.evidence.envelope.body.claim };
 }
 
 /** `file` is tried before the probe begins. A host that cannot be reached or logged in to is an error, not a verdict. */
@@ -36,6 +59,8 @@ export async function probeTarget(
 	const { clockUs, nowMs, randomBytes } = realEnvironment();
 	const signer = await loadSigner(signerPath(io.env), randomBytes);
 	requireWritable(file, "--out");
+	const recent = recentProof(file, target.name, signer.key, values);
+	if (recent !== null) return { target: target.name, result: recent, path: file, tookUs: clockUs(), isOld: true };
 	const link = await target.open();
 	const result = await runProbe({
 		openLink: async () => link,
