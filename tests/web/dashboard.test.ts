@@ -25,6 +25,7 @@ import {
 	toyClaimOf,
 } from "../validator/toy-agent.test-kit.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { layoutFaults } from "./layout.test-kit.ts";
 
 const data = makeDataDir();
 let validator: ToyValidator;
@@ -67,18 +68,6 @@ async function joinIn(n: number, options: AgentOptions = {}): Promise<string> {
 	closing.push(() => agent.close());
 	return agent.id;
 }
-
-/** Which elements stick out, for the message. */
-const tooWide = (page: Page, px: number) =>
-	page.evaluate(
-		(most) =>
-			[...document.querySelectorAll("main *")]
-				.filter((one) => one.getBoundingClientRect().right > most && one.closest(".table-box, .scroll") === null)
-				.map((one) => `${one.tagName}.${one.getAttribute("class")}`)
-				.slice(0, 5)
-				.join(", "),
-		px,
-	);
 
 const badges = (page: Page, word: string) => page.locator(".badge").getByText(word, { exact: true });
 
@@ -152,10 +141,14 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	const verify = page.locator(".verify[data-status=valid]");
 	await verify.waitFor();
 	const checks = page.getByRole("list", { name: "Checks" });
+	// What was found right is a line until somebody wants to see it.
+	assert.equal(await checks.isVisible(), false);
+	await verify.getByText("17 checks passed, 6 spot checks right").click();
 	await verify.locator("[data-challenge='0']").getByText("✓ 4 openings checked").waitFor();
 	assert.equal(await verify.locator(".cells i.is-right").count(), 6);
 	assert.equal(await checks.locator(".check.is-passed").count(), 17);
 	await page.getByText("Leads to the committed root").waitFor();
+	assert.deepEqual(await layoutFaults(page), []);
 	await page.getByText("As a list, with whole hashes").click();
 	assert.match((await page.locator(".path-list li").last().textContent()) ?? "", /^Root: [0-9a-f]{64}$/);
 	await page.getByLabel("Opened place").selectOption({ index: 1 });
@@ -176,8 +169,13 @@ test("a cheater is shown with its code, in the list, the feed and on its page", 
 		.getByRole("link", { name: /^Probe / })
 		.first()
 		.click();
+	const why = page.getByRole("region", { name: "Why it is invalid" });
+	await why.getByText("An element of a product is not what its seed gives.").waitFor();
+	await why.getByText("No honest host can cause this").waitFor();
+	await why.getByText("Is it your host?").waitFor();
 	await page.getByRole("button", { name: "Verify in my browser" }).click();
 	await page.locator(".verify[data-status=invalid]").waitFor();
+	await page.locator(".verify").getByText("“Openings” failed").waitFor();
 	assert.equal(await page.locator(".check.is-failed").getByText("Openings", { exact: true }).count(), 1);
 	// The very opening is marked: what the validator's own check told, and what this browser finds.
 	for (const list of [page.locator("section", { has: page.getByText("As it ran") }), page.locator(".verify")]) {
@@ -372,23 +370,45 @@ test("by keyboard alone: skip, walk, sort, open", async () => {
 	await page.waitForFunction(() => document.activeElement?.textContent === "a cheat");
 });
 
-test("every page on a phone and in the dark: nothing spills over, nothing serious found", async () => {
+/** On a laptop by day and on a phone by night. */
+const LOOKS = [
+	[1280, "light"],
+	[390, "dark"],
+] as const;
+
+test("every page, wide and light, narrow and dark: no text cut, none on another, nothing spills over, nothing serious found", async () => {
 	const page = await browser.open(`${validator.url}/`);
-	await page.getByRole("heading", { name: "A network of proven GPUs" }).waitFor();
-	await page.setViewportSize({ width: 390, height: 800 });
-	await page.getByRole("button", { name: "Use the dark theme" }).click();
 	const id = signerOf(11).key;
 	const { rows } = await validator.client.listProbes({ query: { providerId: id } });
+	const { rows: failed } = await validator.client.listProbes({ query: { verdict: "invalid" } });
 	browser.allow(/404/);
 	const paths = ["/", "/providers", `/providers/${id}`, `/providers/${"0".repeat(64)}`, "/providers?q=nobody-at-all"];
-	paths.push("/probes", `/probes/${rows[0]!.id}`, "/epochs", "/rent", `/rent?provider=${id}`, "/verify");
-	for (const path of [...paths, `/compare?a=${id}&b=${signerOf(14).key}`, "/compare"]) {
-		await page.goto(validator.url + path);
-		await page.locator("h1").waitFor();
-		await page.locator(".loading").first().waitFor({ state: "detached" });
-		assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-		const width = await page.evaluate(() => document.documentElement.scrollWidth);
-		assert.ok(width <= 390, `${path} is ${width} px wide: ${await tooWide(page, 390)}`);
-		assert.deepEqual(await seriousFindings(page), [], path);
+	paths.push("/probes", `/probes/${rows[0]!.id}`, `/probes/${failed[0]!.id}`, "/epochs", "/roll-calls", "/disputes");
+	paths.push("/rent", `/rent?provider=${id}`, "/verify", `/verify?probe=${rows[0]!.id}`, "/nowhere");
+	for (const [width, theme] of LOOKS) {
+		await page.setViewportSize({ width, height: 800 });
+		await page.evaluate((name) => localStorage.setItem("theme", name), theme);
+		for (const path of [...paths, `/compare?a=${id}&b=${signerOf(14).key}`, "/compare"]) {
+			const look = `${path}, ${width} px, ${theme}`;
+			await page.goto(validator.url + path);
+			await page.locator("h1").waitFor();
+			await page.locator(".loading, .verify[data-status=running]").first().waitFor({ state: "detached" });
+			assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), theme);
+			assert.deepEqual(await layoutFaults(page), [], look);
+			assert.deepEqual(await seriousFindings(page), [], look);
+		}
 	}
+	// And the measure measures.
+	await page.evaluate(() => {
+		const [cut, over] = [document.createElement("p"), document.createElement("p")];
+		cut.textContent = "a text that is far too long for its box";
+		cut.style.cssText = "width: 80px; overflow: hidden; white-space: nowrap";
+		over.textContent = "on the other";
+		over.style.marginTop = "-1.5rem";
+		document.querySelector("main")?.append(cut, over);
+	});
+	assert.deepEqual(
+		(await layoutFaults(page)).map((fault) => fault.split(":")[0]),
+		["is cut", "overlap"],
+	);
 });

@@ -323,6 +323,8 @@ test("by keyboard alone: filter, sort, open, rent, release; then a probe, verifi
 	await tabTo(page, (name) => name === "Verify in my browser");
 	await page.keyboard.press("Enter");
 	await page.locator(".verify[data-status=valid]").waitFor();
+	await tabTo(page, (name) => name.includes("spot checks right"));
+	await page.keyboard.press("Enter");
 	await tabTo(page, (name) => name === "Opened place");
 	await page.keyboard.press("ArrowDown");
 	await page.getByText("Leads to the committed root").waitFor();

@@ -41,6 +41,8 @@ async function putProbe(
 	await store.leases.release(`provider/${id}`);
 }
 
+const isScalar = (precision: string) => ["fp32", "fp64", "int32"].includes(precision);
+
 function figuresOf(name: string, count: number, share: number): Figure[] {
 	const [profile] = profilesNamed(name);
 	if (profile === undefined) throw new Error(`no profile ${name}`);
@@ -48,8 +50,8 @@ function figuresOf(name: string, count: number, share: number): Figure[] {
 		...Object.entries(profile.rates).map(([precision, rate]) =>
 			figure(
 				device,
-				`${["fp32", "fp64", "int32"].includes(precision) ? "fma" : "gemm"}.${precision}`,
-				Math.floor(rate * 0.66 * share),
+				`${isScalar(precision) ? "fma" : "gemm"}.${precision}`,
+				Math.floor(rate * (isScalar(precision) ? 0.9 : 0.66) * share),
 			),
 		),
 		figure(device, "memory.resident", Math.floor(profile.memoryBytes * 0.95), "B"),
@@ -146,7 +148,10 @@ async function addHost(validator: ToyValidator, n: number, nowMs: number): Promi
 	const bytes = Buffer.from(`sample ${n}`);
 	await putProbe(validator, id, idOf(`probe ${n}`, 32), bytes, ended, nowMs - n * 97_000 - 30_000);
 	const scorePpm = failure === undefined ? Math.floor((880_000 * count * (1 - n / 80)) / 8) : 0;
-	await validator.store.scores.put([{ providerId: id, atMs: nowMs, scorePpm, mode: "holistic", terms: {} }]);
+	const root = { name: "score", value: scorePpm, unit: "ppm", rule: "given", from: ["sample"] };
+	const why = failure === undefined ? "" : "the last probe was not valid";
+	const terms = { version: 1, providerId: id, mode: "holistic", evidence: null, scorePpm, why, root };
+	await validator.store.scores.put([{ providerId: id, atMs: nowMs, scorePpm, mode: "holistic", terms }]);
 	if (n % 9 !== 4) await validator.store.connections.connect(id, { nowMs });
 	return id;
 }

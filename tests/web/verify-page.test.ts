@@ -86,6 +86,7 @@ test("the H200's evidence: the same verdict and figures as the CLI's", async () 
 		assert.deepEqual(shown, told);
 	}
 	await page.getByRole("heading", { name: /Device 0: H200/ }).waitFor();
+	await page.getByText("spot checks right").click();
 	await page.getByText("Leads to the committed root").waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 });

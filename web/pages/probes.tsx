@@ -3,9 +3,10 @@ import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan, shortId } from "../parts/format.ts";
-import { Empty, Failed, Id, PageTitle, Panel, Pending, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import { Empty, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time, VerdictBadge } from "../parts/small.tsx";
 import { AttestedPanel } from "../proofs/attested.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
+import { Explained } from "../proofs/explained.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
 import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../proofs/probe-events.ts";
 import { ProbeTable } from "../proofs/probe-table.tsx";
@@ -42,11 +43,11 @@ function ProbeList({ place }: { place: Place }) {
 	useReloadOn(({ kind }) => kind === "probe.verdict" || kind === "probe.started", probes.reload);
 	return (
 		<>
-			<PageTitle sub="Each one is one hardware proof of one host. Its evidence can be checked by anyone, without asking anybody.">
+			<PageTitle sub="A probe tests the hardware of one host. Its evidence is public: open one and check it in your browser.">
 				Probes
 			</PageTitle>
 			<div class="bar">
-				<label>
+				<label class="inline">
 					Verdict
 					<select
 						value={verdict ?? ""}
@@ -116,8 +117,11 @@ function ProbePage({ id }: { id: string }) {
 			<PageTitle
 				sub={
 					<>
-						of <Id id={shown.providerId} href={`/providers/${shown.providerId}`} label="Provider" /> by validator{" "}
-						<Id id={shown.validator} />, {shown.link} link
+						of{" "}
+						<a href={`/providers/${shown.providerId}`} class="name">
+							{shown.host.name || shortId(shown.providerId)}
+						</a>{" "}
+						by validator <Id id={shown.validator} />
 					</>
 				}
 			>
@@ -128,12 +132,16 @@ function ProbePage({ id }: { id: string }) {
 					name="Verdict"
 					value={
 						<span aria-live="polite">
-							<VerdictBadge state={isRunning ? "running" : (shown.verdict ?? shown.state)} code={shown.code} />
+							<VerdictBadge state={isRunning ? "running" : (shown.verdict ?? shown.state)} />
 						</span>
 					}
-					note={shown.detail ?? (isRunning ? (STEPS[live.step] ?? live.step) : wordOf(shown.strength))}
+					note={isRunning ? (STEPS[live.step] ?? live.step) : wordOf(shown.strength)}
 				/>
-				<Tile name="Started" value={<Time atMs={shown.startedAtMs} />} note={shown.where ?? ""} />
+				<Tile
+					name="Started"
+					value={<Time atMs={shown.startedAtMs} />}
+					note={exactTime(shown.startedAtMs).slice(0, 16)}
+				/>
 				<Tile
 					name={isRunning ? "Running for" : "Took"}
 					value={formatSpan((shown.finishedAtMs ?? now) - shown.startedAtMs)}
@@ -145,6 +153,12 @@ function ProbePage({ id }: { id: string }) {
 					note={shown.evidenceSha256 === null ? "not there yet" : <Id id={shown.evidenceSha256} />}
 				/>
 			</dl>
+			{shown.code === null ? null : (
+				<Panel title={shown.verdict === "invalid" ? "Why it is invalid" : "Why it is inconclusive"}>
+					<Explained code={shown.code} detail={shown.detail} where={shown.where} />
+				</Panel>
+			)}
+			{shown.figures.length === 0 ? null : <ProvenPanel probe={shown} />}
 			{isRunning || live.challenges.length > 0 ? <LivePanel live={live} probe={shown} /> : null}
 			{shown.evidenceSha256 === null ? null : (
 				<Panel title="Check it yourself">
@@ -160,10 +174,9 @@ function ProbePage({ id }: { id: string }) {
 						</span>
 					</div>
 					{trouble === null ? null : <Failed trouble={trouble} again={verify} />}
-					{file === null ? null : <VerifyPanel file={file} />}
+					{file === null ? null : <VerifyPanel file={file} isKept />}
 				</Panel>
 			)}
-			{shown.figures.length === 0 ? null : <ProvenPanel probe={shown} />}
 			<AttestedPanel of={shown.attestation} />
 		</>
 	);

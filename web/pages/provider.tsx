@@ -6,7 +6,15 @@ import { formatPercent } from "../../src/protocol/format-number.ts";
 import { peerSpeeds } from "../../src/verify/hardware/peer-speeds.ts";
 import { ChainPanel } from "../chain/chain-panel.tsx";
 import { ProviderWorkPanel } from "../market/provider-work.tsx";
-import { figureTitle, formatFigure, formatMoney, formatScore, formatSpan, shortId } from "../parts/format.ts";
+import {
+	figureTitle,
+	formatFigure,
+	formatMoney,
+	formatScore,
+	formatSpan,
+	gpuPriceMicros,
+	shortId,
+} from "../parts/format.ts";
 import { LineChart } from "../parts/line-chart.tsx";
 import {
 	CopyButton,
@@ -18,22 +26,19 @@ import {
 	PageTitle,
 	Panel,
 	Shown,
-	Table,
 	Tile,
 	Time,
 	VerdictBadge,
 } from "../parts/small.tsx";
 import { AttestedPanel } from "../proofs/attested.tsx";
 import { CallBadge } from "../proofs/call-badge.tsx";
-import { claimedAndProven } from "../proofs/claimed-proven.ts";
+import { ClaimedPanel } from "../proofs/claims-table.tsx";
 import { PeerMap } from "../proofs/peer-map.tsx";
 import { ProbeTable } from "../proofs/probe-table.tsx";
 import { ScoreTree } from "../proofs/score-tree.tsx";
 import { provenCards } from "../rent/proven-columns.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
-
-const MARKS = { agrees: "✓", differs: "≠", unsure: "?", none: "" } as const;
 
 export default function ProviderPage({ id }: { id: string }) {
 	const provider = useLoaded(id, (signal) => api.getProvider({ params: { id } }, { signal }));
@@ -82,9 +87,9 @@ export default function ProviderPage({ id }: { id: string }) {
 			<AttestedPanel of={shown.attestation} />
 			<div class="columns">
 				<FiguresPanel provider={shown} />
-				<Panel title="Score, term by term">
+				<Panel title="Score">
 					{score.value === null && score.trouble?.code === "SCORE_UNKNOWN" ? (
-						<Empty title="Not scored yet" />
+						<Empty title="Not scored yet">A score comes with the first valid probe.</Empty>
 					) : (
 						<Shown of={score} what="the score">
 							{(value) => <ScoreTree score={value} />}
@@ -124,7 +129,7 @@ function PresencePanel({ id }: { id: string }) {
 	const answered = counted.filter(({ state }) => state === "answered").length;
 	return (
 		<Panel title="Presence" aside={`${answered} of the last ${counted.length} roll calls answered`}>
-			<ul class="files">
+			<ul class="calls">
 				{rows.map(({ call, state, code, ms }) => (
 					<li key={call}>
 						<a href={`/roll-calls/${call}`}>block {call}</a>
@@ -138,26 +143,12 @@ function PresencePanel({ id }: { id: string }) {
 }
 
 function ProviderTiles({ provider: shown }: { provider: Provider }) {
+	const isFree = !shown.rented && shown.rentable && shown.lastVerdict === "valid";
 	return (
 		<dl class="tiles">
 			<Tile
-				name="Last verdict"
-				value={<VerdictBadge state={shown.lastVerdict} code={shown.lastCode} />}
-				note={
-					<>
-						<Time atMs={shown.lastProbeAtMs} />
-						{shown.failures > 0 ? `, ${shown.failures} ${shown.failures === 1 ? "failure" : "failures in a row"}` : ""}
-					</>
-				}
-			/>
-			<Tile
-				name="Score"
-				value={shown.scorePpm === null ? "–" : formatScore(shown.scorePpm)}
-				note={`reliability ${formatPercent(shown.reliabilityPpm / 1e6)}`}
-			/>
-			<Tile
-				name="Proven"
-				value={provenCards(shown)}
+				name="GPUs proven"
+				value={<span title={shown.model ?? ""}>{provenCards(shown)}</span>}
 				note={
 					shown.lastValidAtMs === null ? (
 						"no valid proof yet"
@@ -169,6 +160,42 @@ function ProviderTiles({ provider: shown }: { provider: Provider }) {
 				}
 			/>
 			<Tile
+				name={shown.gpuCount > 0 ? "Price per GPU-hour" : "Price per hour"}
+				value={shown.rentable ? formatMoney(gpuPriceMicros(shown)) : "–"}
+				note={
+					shown.rented ? (
+						"rented now"
+					) : isFree ? (
+						<>
+							<a href={`/rent?provider=${shown.id}`}>Rent it</a>
+							{shown.gpuCount > 1 ? `: ${formatMoney(shown.pricePerHourMicros)} for all ${shown.gpuCount}` : ""}
+						</>
+					) : (
+						"not for rent now"
+					)
+				}
+			/>
+			<Tile
+				name="Last verdict"
+				value={<VerdictBadge state={shown.lastVerdict} />}
+				note={
+					<>
+						{shown.lastCode === null ? null : (
+							<>
+								<code>{shown.lastCode}</code>{" "}
+							</>
+						)}
+						<Time atMs={shown.lastProbeAtMs} />
+						{shown.failures > 0 ? `, ${shown.failures} ${shown.failures === 1 ? "failure" : "failures in a row"}` : ""}
+					</>
+				}
+			/>
+			<Tile
+				name="Score"
+				value={shown.scorePpm === null ? "–" : formatScore(shown.scorePpm)}
+				note={`reliability ${formatPercent(shown.reliabilityPpm / 1e6)}`}
+			/>
+			<Tile
 				name="Uptime"
 				value={formatPercent(shown.uptimePpm / 1e6)}
 				note={shown.state !== "active" ? shown.state : shown.connected ? "connected" : "away"}
@@ -178,64 +205,7 @@ function ProviderTiles({ provider: shown }: { provider: Provider }) {
 				value={<Time atMs={shown.nextProbeAtMs} never="–" />}
 				note={shown.rented ? "not while rented" : "at a random time"}
 			/>
-			<Tile
-				name="Price an hour"
-				value={shown.rentable ? formatMoney(shown.pricePerHourMicros) : "–"}
-				note={
-					shown.rented ? (
-						"rented now"
-					) : shown.rentable && shown.lastVerdict === "valid" ? (
-						<a href={`/rent?provider=${shown.id}`}>Rent it</a>
-					) : (
-						"not offered"
-					)
-				}
-			/>
 		</dl>
-	);
-}
-
-function ClaimedPanel({ provider }: { provider: Provider }) {
-	const devices = claimedAndProven({
-		...provider,
-		refused: provider.lastVerdict === "invalid" ? (provider.lastCode ?? "invalid") : null,
-	});
-	const { claim } = provider;
-	return (
-		<Panel title="Claimed and proven" aside={claim === null ? undefined : `${claim.host.os}, ${claim.host.cpu}`}>
-			{devices.length === 0 ? (
-				<Empty title="Nothing is known of this host yet" />
-			) : (
-				<Table
-					label="Claimed and proven, all devices"
-					class="claims"
-					head={["Figure", "Claimed", "Proven", "Difference"]}
-				>
-					{devices.map((device) => (
-						<tbody key={device.device}>
-							<tr class="group">
-								<th scope="rowgroup" colSpan={4}>
-									{device.kind} {device.device} <span class="dim">{device.title}</span>
-								</th>
-							</tr>
-							{device.lines.map((line) => (
-								<tr key={line.what}>
-									<td>{line.what}</td>
-									<td>{line.claimed}</td>
-									<td>{line.proven}</td>
-									<td>
-										<span class={line.mark === "none" ? "dim" : line.mark}>
-											{MARKS[line.mark]} {line.mark === "differs" ? "differs: " : ""}
-											{line.note}
-										</span>
-									</td>
-								</tr>
-							))}
-						</tbody>
-					))}
-				</Table>
-			)}
-		</Panel>
 	);
 }
 

@@ -4,7 +4,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { kindOfFile } from "../../src/verify/attestation/file-kind.ts";
-import { PageTitle, Panel, VerdictBadge } from "../parts/small.tsx";
+import { PageTitle, Panel, Shown, VerdictBadge } from "../parts/small.tsx";
+import { api, useLoaded } from "../shell/api.ts";
+import type { Place } from "../shell/router.ts";
+import type { PageProps } from "../shell/shell.tsx";
 import { AskedFields, AttestationPanel } from "../verify/attestation-panel.tsx";
 import { RollCallPanel } from "../verify/roll-call-panel.tsx";
 import type { Against } from "../verify/roll-call-worker.ts";
@@ -32,7 +35,23 @@ interface Verdict {
 	readonly code: string | null;
 }
 
-export default function VerifyPage() {
+/** Of an address that somebody shared. */
+function SharedFile({ probeId }: { probeId: string }) {
+	const file = useLoaded(probeId, async (signal) => ({
+		name: `${probeId.slice(0, 12)}.assay`,
+		bytes: await api.getProbeEvidence({ params: { id: probeId } }, { signal }),
+	}));
+	return (
+		<Shown of={file} what="the evidence">
+			{(read) => <VerifyPanel file={read} isKept />}
+		</Shown>
+	);
+}
+
+const sharedProbe = (place: Place): string | null => /^[0-9a-f]{32}$/.exec(place.query.get("probe") ?? "")?.[0] ?? null;
+
+export default function VerifyPage({ place }: PageProps) {
+	const shared = sharedProbe(place);
 	const [files, setFiles] = useState<readonly File[]>([]);
 	const [verdicts, setVerdicts] = useState<ReadonlyMap<File, Verdict>>(new Map());
 	const [shown, setShown] = useState<File | null>(null);
@@ -70,10 +89,15 @@ export default function VerifyPage() {
 	};
 	return (
 		<>
-			<PageTitle sub="The file is checked here, by the same program as the validator's. It is not sent anywhere, and this page works offline.">
+			<PageTitle sub="Your browser checks the file with the same program as the validators. Nothing is uploaded, and this page works offline.">
 				Verify evidence
 			</PageTitle>
-			<DropZone refused={refused} onFiles={take} />
+			{shared === null || together.length > 0 || files.length > 0 ? null : (
+				<Panel title="Verdict" aside={<a href={`/probes/${shared}`}>The probe</a>}>
+					<SharedFile key={shared} probeId={shared} />
+				</Panel>
+			)}
+			<DropZone refused={refused} isSmall={shared !== null || shown !== null || together.length > 0} onFiles={take} />
 			<AgainstFields against={against} onAgainst={setAgainst} />
 			<AskedFields asked={asked} onAsked={setAsked} />
 			{together.length === 0 ? null : (
@@ -100,9 +124,12 @@ export default function VerifyPage() {
 /** Where files are dropped or chosen. */
 function DropZone({
 	refused,
+	isSmall,
 	onFiles,
 }: {
 	refused: string;
+	/** There is something else to look at already. */
+	isSmall: boolean;
 	onFiles: (files: globalThis.FileList | null | undefined) => void;
 }) {
 	const [over, setOver] = useState(false);
@@ -110,7 +137,7 @@ function DropZone({
 	return (
 		// biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the button below does the same by keyboard.
 		<div
-			class={over ? "drop is-over" : "drop"}
+			class={`drop ${over ? "is-over" : ""} ${isSmall ? "is-small" : ""}`}
 			onDragOver={(event) => {
 				event.preventDefault();
 				setOver(true);
@@ -123,12 +150,13 @@ function DropZone({
 			}}
 		>
 			<p class="drop-title">Drop evidence here</p>
-			<p class="dim">
-				One or more <code>.assay</code> files, as a probe&#8217;s page or <code>assay probe</code> gives them, or{" "}
-				<code>.fraud</code> files of <code>assay job diff</code>, or <code>.proof</code> files of{" "}
-				<code>assay job prove</code>; or what hardware signed: a GPU&#8217;s report with its certificates, a TDX or SGX
-				quote, an SNP report, with manifests, OCSP answers and collateral
-			</p>
+			{isSmall ? null : (
+				<p class="dim drop-about">
+					Evidence of a probe (<code>.assay</code>), a fraud file of a job (<code>.fraud</code>), a proof of training (
+					<code>.proof</code>), or what hardware signed: a GPU&#8217;s report, a TDX or SGX quote, an SNP report, with
+					the vendor&#8217;s files beside it.
+				</p>
+			)}
 			<button type="button" class="primary" onClick={() => input.current?.click()}>
 				Choose files
 			</button>

@@ -2,6 +2,14 @@
 import type { Probe } from "../../src/api/types.ts";
 import { figureTitle, formatFigure } from "../parts/format.ts";
 
+const IDENTITY: Readonly<Record<string, string>> = {
+	confirmed: "the figures confirm it",
+	consistent: "nothing speaks against it",
+	other: "another card fits better",
+	unknown: "no known card fits",
+	"unknown-name": "a name that no profile has",
+};
+
 /** `says`: the name that the host claims. Nothing for a device without figures. */
 export function DeviceFigures(p: {
 	device: number;
@@ -18,8 +26,9 @@ export function DeviceFigures(p: {
 			<h3>
 				Device {p.device}: {p.profile ?? p.says}{" "}
 				<span class="dim">
-					({p.kind}
-					{p.identity === undefined ? "" : `, ${p.identity}`}; it says: {p.says})
+					{[p.kind, IDENTITY[p.identity ?? ""] ?? "", p.profile ? `claimed: ${p.says}` : ""]
+						.filter((one) => one !== "")
+						.join(", ")}
 				</span>
 			</h3>
 			<ul class="figures">

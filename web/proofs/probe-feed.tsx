@@ -20,7 +20,7 @@ export function ProbeFeed(p: { probes: readonly ProbeSummary[]; progress: Readon
 				const isValid = verdict === "valid";
 				return (
 					<li key={id}>
-						<a class="feed-host name" href={`/providers/${providerId}`}>
+						<a class="feed-host name" href={`/providers/${providerId}`} title={host.name}>
 							{host.name || shortId(providerId)}
 						</a>
 						<span class="feed-cards">

@@ -3,6 +3,7 @@ import type { Score, ScoreTerm } from "../../src/api/types.ts";
 import { type Explanation, ruleWords } from "../../src/market/scores/explanation.ts";
 import { mismatchesOf } from "../../src/market/scores/recompute.ts";
 import { formatFigure, formatScore, shortId } from "../parts/format.ts";
+import { scoreSentence } from "./score-sentence.ts";
 
 /** Deeper than any explanation of ours. */
 const DEEPEST = 16;
@@ -22,18 +23,20 @@ export function ScoreTree({ score }: { score: Score }) {
 	const wrong = wrongTerms(score);
 	return (
 		<>
+			<p class="lead">{scoreSentence(score)}</p>
 			<p>
-				Score <strong class="num">{formatScore(score.scorePpm)}</strong> ({score.mode}).{" "}
 				{wrong.length === 0 ? (
 					<span class="agrees">✓ worked out again in this browser: equal</span>
 				) : (
 					<span class="differs">✕ does not follow from its terms: {wrong.join("; ")}</span>
 				)}
 			</p>
-			{score.terms.why === "" ? null : <p class="dim">{score.terms.why}</p>}
-			<ul class="terms">
-				<Term term={score.terms.root} depth={0} />
-			</ul>
+			<details>
+				<summary>Every term, down to the evidence ({score.mode} scoring)</summary>
+				<ul class="terms">
+					<Term term={score.terms.root} depth={0} />
+				</ul>
+			</details>
 		</>
 	);
 }

@@ -1,17 +1,20 @@
-// Verifies one file and shows it happen: each check, then the verdict with figures and cards. Used by the probe page and the verify page.
+// Verifies one file: the verdict with cards, date and signer first, then the figures; every check behind a line, open where one failed. Used by the probe page and the verify page.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { WHO_COULD_LIE } from "../../src/protocol/probe/verdict.ts";
-import { formatSpan } from "../parts/format.ts";
-import { Empty, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
+import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
+import { formatCount, formatSpan } from "../parts/format.ts";
+import { exactTime, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
+import { Explained } from "../proofs/explained.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
 import { MerkleView } from "../proofs/merkle-view.tsx";
 import { wrongOpening } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
-import { type CheckEnd, checkRows } from "./check-list.ts";
+import { type CheckEnd, type CheckRow, checkRows } from "./check-list.ts";
 import { FraudPanel } from "./fraud-panel.tsx";
 import { RollCallPanel } from "./roll-call-panel.tsx";
+import { ShareLink } from "./share-link.tsx";
 import { TrainingPanel } from "./training-panel.tsx";
 import type { FileChallenge } from "./verifier-worker.ts";
 import { type Progress, type Verified, type VerifiedFile, verifyInWorker } from "./verify-in-worker.ts";
@@ -72,9 +75,12 @@ function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | nul
 export function VerifyPanel({
 	file,
 	onVerdict,
+	isKept = false,
 }: {
 	file: VerifiedFile;
 	onVerdict?: (verdict: { readonly status: string; readonly code: string | null }) => void;
+	/** It came from this validator. */
+	isKept?: boolean;
 }) {
 	const { told, verified, trouble } = useVerifier(file);
 	const [chosen, setChosen] = useState<Place>({ challenge: 0, opening: 0 });
@@ -100,108 +106,137 @@ export function VerifyPanel({
 	if (told.other === "roll-call") return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
 	return (
 		<div class="verify" data-status={verified?.verdict.status ?? "running"}>
-			<progress
-				max={steps}
-				value={verified === null ? Math.min(told.checks.length, steps) : steps}
-				aria-label="Checks made so far"
-			/>
+			{verified !== null ? null : (
+				<progress max={steps} value={Math.min(told.checks.length, steps)} aria-label="Checks made so far" />
+			)}
 			<div aria-live="polite">
 				{verified === null ? (
 					<p class="dim">Checking {file.name} …</p>
 				) : (
-					<VerdictView file={file} verified={verified} />
+					<VerdictView file={file} verified={verified} isKept={isKept} />
 				)}
 			</div>
-			<ol class="checks" aria-label="Checks">
-				{rows.map((row) => (
-					<li key={row.name} class={`check is-${row.state}`}>
-						<span class="check-mark" aria-hidden="true">
-							{{ passed: "✓", failed: "✕", running: "…", waiting: "·" }[row.state]}
-						</span>
-						<span class="check-title">{row.title}</span>
-						<span class="check-state">
-							{
-								{
-									passed: "passed",
-									failed: "failed",
-									running: "running",
-									waiting: verified === null ? "waiting" : "not reached",
-								}[row.state]
-							}
-							{row.begun > 1 ? ` (${row.begun} challenges)` : ""}
-						</span>
-						<span class="check-about dim">{row.about}</span>
-					</li>
-				))}
-			</ol>
-			{challenges === 0 ? null : (
-				<>
-					<h2>Each challenge and its openings</h2>
-					<ChallengeList
-						challenges={told.challenges.map((one) => ({
-							...one,
-							done: one.roots,
-							of: one.roots,
-							perS: 0,
-							openings: one.openings === 0 ? null : one.openings,
-							checked: told.right.get(one.challenge) ?? 0,
-						}))}
-						wrong={verified?.verdict.status === "invalid" ? wrongOpening(verified.verdict.where) : null}
-						{...(evidence === null ? {} : { onPlace: choose })}
-					/>
-				</>
-			)}
-			<div ref={drawing}>
-				{evidence === null ? null : <MerkleView evidence={evidence} chosen={chosen} onChosen={setChosen} />}
-			</div>
+			{/* What was found right needs no more than a line; what was found wrong is shown. */}
+			<details class="checked" open={end === "failed"}>
+				<summary>{checkedWords(rows, told)}</summary>
+				<CheckList rows={rows} isOver={verified !== null} />
+				{challenges === 0 ? null : (
+					<>
+						<h2>Each challenge and its spot checks</h2>
+						<ChallengeList
+							challenges={told.challenges.map((one) => ({
+								...one,
+								done: one.roots,
+								of: one.roots,
+								perS: 0,
+								openings: one.openings === 0 ? null : one.openings,
+								checked: told.right.get(one.challenge) ?? 0,
+							}))}
+							wrong={verified?.verdict.status === "invalid" ? wrongOpening(verified.verdict.where) : null}
+							{...(evidence === null ? {} : { onPlace: choose })}
+						/>
+					</>
+				)}
+				<div ref={drawing}>
+					{evidence === null ? null : <MerkleView evidence={evidence} chosen={chosen} onChosen={setChosen} />}
+				</div>
+			</details>
 		</div>
 	);
 }
 
-function VerdictView({ file, verified }: { file: VerifiedFile; verified: Verified }) {
+function checkedWords(rows: readonly CheckRow[], told: Told): string {
+	const passed = rows.filter(({ state }) => state === "passed").length;
+	const spots = [...told.right.values()].reduce((sum, one) => sum + one, 0);
+	const failed = rows.find(({ state }) => state === "failed");
+	const words = `${passed} ${passed === 1 ? "check" : "checks"} passed, ${formatCount(spots)} spot ${spots === 1 ? "check" : "checks"} right`;
+	return failed === undefined ? words : `“${failed.title}” failed; before it ${words}`;
+}
+
+function CheckList({ rows, isOver }: { rows: readonly CheckRow[]; isOver: boolean }) {
+	// What comes after the one that failed was not looked at.
+	const shown = isOver ? rows.filter(({ state }) => state !== "waiting") : rows;
+	return (
+		<ol class="checks" aria-label="Checks">
+			{shown.map((row) => (
+				<li key={row.name} class={`check is-${row.state}`}>
+					<span class="check-mark" aria-hidden="true">
+						{{ passed: "✓", failed: "✕", running: "…", waiting: "·" }[row.state]}
+					</span>
+					<span class="check-title">{row.title}</span>
+					<span class="check-state">
+						{row.state}
+						{row.begun > 1 ? ` (${row.begun} challenges)` : ""}
+					</span>
+					<span class="check-about dim">{row.about}</span>
+				</li>
+			))}
+		</ol>
+	);
+}
+
+/** "8×H200, 1×unknown GPU": what the figures say, not what the host does. */
+function provenCards({ verdict, evidence }: Verified): string {
+	if (verdict.status !== "valid") return "";
+	const counts = new Map<string, number>();
+	for (const [device, { kind }] of (evidence?.envelope.body.claim.devices ?? []).entries()) {
+		if (kind !== "gpu") continue;
+		const profile = verdict.identity.find((one) => one.device === device)?.profile ?? null;
+		const name = profile === null ? "unknown GPU" : shortName(profile);
+		counts.set(name, (counts.get(name) ?? 0) + 1);
+	}
+	return [...counts].map(([name, count]) => `${count}×${name}`).join(", ") || "no GPU";
+}
+
+function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified: Verified; isKept: boolean }) {
 	const { verdict, evidence, tookMs } = verified;
-	const devices = evidence?.envelope.body.claim.devices ?? [];
+	const body = evidence?.envelope.body;
+	const about = `${file.name}, ${formatBytes(file.bytes.length)}, checked here in ${formatSpan(tookMs)}`;
+	if (verdict.status !== "valid")
+		return (
+			<div class="verdict">
+				<p class="verdict-line">
+					<VerdictBadge state={verdict.status} />
+					<span class="dim">{about}</span>
+				</p>
+				<Explained code={verdict.code} detail={verdict.detail} where={verdict.where} />
+			</div>
+		);
+	const madeAtMs = body?.probe.startedAtMs ?? null;
 	return (
 		<div class="verdict">
 			<p class="verdict-line">
-				<VerdictBadge state={verdict.status} code={verdict.status === "valid" ? null : verdict.code} />
-				<span class="dim">
-					{file.name}, {formatBytes(file.bytes.length)}, checked here in {formatSpan(tookMs)}
-				</span>
+				<VerdictBadge state={verdict.status} />
+				<strong class="verdict-cards">{provenCards(verified)}</strong>
+				<span class="dim">{about}</span>
 			</p>
-			{verdict.status === "valid" ? (
-				<>
-					<dl class="facts">
-						<Fact name="Probe">
-							<Id id={verdict.probeId} />
-						</Fact>
-						<Fact name="Made">
-							<Time atMs={evidence?.envelope.body.probe.startedAtMs ?? null} />
-						</Fact>
-						<Fact name="Strength">
-							{verdict.strength}: {WHO_COULD_LIE[verdict.strength]}
-						</Fact>
-						<Fact name="Signed by">
-							<Id id={verdict.signer} />
-						</Fact>
-						{verdict.host === null ? null : (
-							<Fact name="Countersigned by">
-								<Id id={verdict.host} />
-							</Fact>
-						)}
-					</dl>
-					{devices.map(({ kind, name }, device) => {
-						const { state, profile } = verdict.identity.find((one) => one.device === device) ?? {};
-						const facts = { device, kind, identity: state, profile, says: name };
-						return <DeviceFigures key={device} {...facts} figures={verdict.figures} />;
-					})}
-					<FindingList findings={verdict.findings} />
-				</>
-			) : (
-				<Empty title={verdict.detail}>
-					<code>{verdict.where}</code>
-				</Empty>
-			)}
+			<dl class="facts">
+				<Fact name="Made">
+					{madeAtMs === null ? "–" : `${exactTime(madeAtMs).slice(0, 16)} UTC, `}
+					<Time atMs={madeAtMs} never="" />
+				</Fact>
+				<Fact name="Signed by">
+					<Id id={verdict.signer} />
+				</Fact>
+				{verdict.host === null ? null : (
+					<Fact name="Countersigned by the host">
+						<Id id={verdict.host} />
+					</Fact>
+				)}
+				<Fact name="Who could have lied">
+					{WHO_COULD_LIE[verdict.strength]} <span class="dim">({verdict.strength})</span>
+				</Fact>
+				<Fact name="Probe">
+					<Id id={verdict.probeId} />
+				</Fact>
+			</dl>
+			<ShareLink probeId={verdict.probeId} isKept={isKept} />
+			{(body?.claim.devices ?? []).map(({ kind, name }, device) => {
+				const { state, profile } = verdict.identity.find((one) => one.device === device) ?? {};
+				const facts = { device, kind, identity: state, profile, says: name };
+				return <DeviceFigures key={device} {...facts} figures={verdict.figures} />;
+			})}
+			<FindingList findings={verdict.findings} />
 		</div>
 	);
 }
