@@ -112,7 +112,9 @@ export async function fillNetwork(validator: ToyValidator): Promise<SampleNetwor
 async function addHost(validator: ToyValidator, n: number, nowMs: number): Promise<string> {
 	const card = CARDS[(n * 5) % CARDS.length]!;
 	const count = [8, 1, 4, 2, 8][n % 5]!;
-	const name = `gpu-${PLACES[n % PLACES.length]}-${String(n + 1).padStart(2, "0")}`;
+	// One has a name that no list has room for.
+	const more = n === 38 ? "-with-a-name-that-is-longer-than-any-list-has-room-for-it" : "";
+	const name = `gpu-${PLACES[n % PLACES.length]}-${String(n + 1).padStart(2, "0")}${more}`;
 	const id = await register(validator.store, name, {
 		link: "agent",
 		target: "",

@@ -3,7 +3,19 @@ import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan, shortId } from "../parts/format.ts";
-import { Empty, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time, VerdictBadge } from "../parts/small.tsx";
+import {
+	Empty,
+	exactTime,
+	Failed,
+	HostLink,
+	Id,
+	PageTitle,
+	Panel,
+	Pending,
+	Tile,
+	Time,
+	VerdictBadge,
+} from "../parts/small.tsx";
 import { AttestedPanel } from "../proofs/attested.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
 import { Explained } from "../proofs/explained.tsx";
@@ -117,11 +129,7 @@ function ProbePage({ id }: { id: string }) {
 			<PageTitle
 				sub={
 					<>
-						of{" "}
-						<a href={`/providers/${shown.providerId}`} class="name">
-							{shown.host.name || shortId(shown.providerId)}
-						</a>{" "}
-						by validator <Id id={shown.validator} />
+						of <HostLink id={shown.providerId} name={shown.host.name} /> by validator <Id id={shown.validator} />
 					</>
 				}
 			>

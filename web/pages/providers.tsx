@@ -1,8 +1,8 @@
 // All providers, by what they proved. Filters and order are the server's, over all rows; the table shows as many as are looked at.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { ProviderSummary } from "../../src/api/types.ts";
-import { formatCount, formatMoney, formatScore, gpuPriceMicros, shortId } from "../parts/format.ts";
-import { Empty, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
+import { formatCount, formatMoney, formatScore, gpuPriceMicros } from "../parts/format.ts";
+import { Empty, HostLink, PageTitle, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { ProvenCard } from "../rent/proven-card.tsx";
 import { anyAttested, nameColumn, PROVIDER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
@@ -81,9 +81,7 @@ function ProvidersTable({ place }: PageProps) {
 					heightPx: 154,
 					of: (row) => (
 						<ProvenCard row={row} isOffered={row.rentable} mark={<VerdictBadge state={row.lastVerdict} />}>
-							<a href={`/providers/${row.id}`} class="name">
-								{row.name || shortId(row.id)}
-							</a>
+							<HostLink id={row.id} name={row.name} />
 							<label class="inline">
 								<input type="checkbox" checked={chosen.includes(row.id)} onChange={() => toggle(row.id)} /> Compare
 							</label>

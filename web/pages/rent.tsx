@@ -2,7 +2,7 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { Offer } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
-import { Empty, PageTitle, Time } from "../parts/small.tsx";
+import { Empty, HostLink, PageTitle, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { ProvenCard } from "../rent/proven-card.tsx";
 import { anyAttested, nameColumn, OFFER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
@@ -87,9 +87,7 @@ export default function RentPage({ place }: PageProps) {
 					heightPx: 158,
 					of: (row) => (
 						<ProvenCard row={row} isOffered mark={<RentButton row={row} onRent={onRent} />}>
-							<a href={`/providers/${row.providerId}`} class="name">
-								{row.name || shortId(row.providerId)}
-							</a>
+							<HostLink id={row.providerId} name={row.name} />
 							<span class="dim">
 								probed <Time atMs={row.lastValidAtMs} />
 							</span>

@@ -73,6 +73,15 @@ export function Id({ id, href, label }: { id: string; href?: string; label?: str
 	);
 }
 
+/** A host by its name, which may be longer than there is room. */
+export function HostLink({ id, name, class: more = "" }: { id: string; name: string; class?: string }) {
+	return (
+		<a href={`/providers/${id}`} class={`name ${more}`} title={name === "" ? id : name}>
+			{name || shortId(id)}
+		</a>
+	);
+}
+
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
 	const [done, setDone] = useState(false);
 	return (

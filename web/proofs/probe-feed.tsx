@@ -3,7 +3,7 @@ import type { ProbeSummary } from "../../src/api/types.ts";
 import { formatRate } from "../../src/protocol/format-number.ts";
 import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
 import { shortId } from "../parts/format.ts";
-import { Time, VerdictBadge } from "../parts/small.tsx";
+import { HostLink, Time, VerdictBadge } from "../parts/small.tsx";
 import { AttestedBadge } from "./attested.tsx";
 
 /** "8×H100 SXM"; null: no GPU was proven. */
@@ -20,9 +20,7 @@ export function ProbeFeed(p: { probes: readonly ProbeSummary[]; progress: Readon
 				const isValid = verdict === "valid";
 				return (
 					<li key={id}>
-						<a class="feed-host name" href={`/providers/${providerId}`} title={host.name}>
-							{host.name || shortId(providerId)}
-						</a>
+						<HostLink id={providerId} name={host.name} class="feed-host" />
 						<span class="feed-cards">
 							{isValid ? (cardsOf(host) ?? "no GPU") : code === null ? "" : <code class="dim">{code}</code>}
 						</span>

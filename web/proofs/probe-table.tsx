@@ -1,8 +1,8 @@
 // A list of probes, newest first, for a provider's page and for all of them; cards on phones.
 import type { ProbeSummary } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
-import { formatSpan, shortId } from "../parts/format.ts";
-import { Empty, Id, Time, VerdictBadge } from "../parts/small.tsx";
+import { formatSpan } from "../parts/format.ts";
+import { Empty, HostLink, Id, Time, VerdictBadge } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import type { Paged } from "../shell/paged.ts";
 import { AttestedBadge } from "./attested.tsx";
@@ -11,11 +11,7 @@ import { cardsOf } from "./probe-feed.tsx";
 const stateOf = ({ state, verdict }: ProbeSummary) => (state === "done" ? verdict : state);
 const cardsShown = (row: ProbeSummary) => (row.verdict === "valid" ? (cardsOf(row.host) ?? "no GPU") : "");
 
-const hostLink = ({ providerId, host }: ProbeSummary) => (
-	<a href={`/providers/${providerId}`} class="name">
-		{host.name || shortId(providerId)}
-	</a>
-);
+const hostLink = ({ providerId, host }: ProbeSummary) => <HostLink id={providerId} name={host.name} />;
 const minor = { isNumber: true, isMinor: true };
 const HOST: readonly Column<ProbeSummary>[] = [
 	column("host", "Host", 9, hostLink),

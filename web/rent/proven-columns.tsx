@@ -1,7 +1,8 @@
 // Columns and order that providers and offers share: the same figures under the same titles, sorted by the server, kept in the address.
 import type { Attested } from "../../src/api/types.ts";
 import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
-import { formatMoney, gpuPriceMicros, shortId } from "../parts/format.ts";
+import { formatMoney, gpuPriceMicros } from "../parts/format.ts";
+import { HostLink } from "../parts/small.tsx";
 import { type Column, column, type Sort } from "../parts/windowed-table.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
 import { cardsOf } from "../proofs/probe-feed.tsx";
@@ -89,14 +90,4 @@ export function provenColumn<Row extends ProvenRow>(
 
 /** The host's name, as a link to its page. */
 export const nameColumn = <Row extends { readonly name: string }>(widthRem: number, idOf: (row: Row) => string) =>
-	column<Row>(
-		"name",
-		"Host",
-		widthRem,
-		(row) => (
-			<a href={`/providers/${idOf(row)}`} class="name" title={idOf(row)}>
-				{row.name || shortId(idOf(row))}
-			</a>
-		),
-		{ canSort: true },
-	);
+	column<Row>("name", "Host", widthRem, (row) => <HostLink id={idOf(row)} name={row.name} />, { canSort: true });

@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
-import { formatGpuPrice, formatMoney, shortId } from "../parts/format.ts";
-import { Fact, Failed, Id, Panel, Shown } from "../parts/small.tsx";
+import { formatGpuPrice, formatMoney } from "../parts/format.ts";
+import { Fact, Failed, HostLink, Id, Panel, Shown } from "../parts/small.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
 import { api, type Trouble, troubleOf, useLoaded } from "../shell/api.ts";
 import { provenCards } from "./proven-columns.tsx";
@@ -195,7 +195,7 @@ function OfferFacts({ offer }: { offer: Provider }) {
 	return (
 		<dl class="facts">
 			<Fact name="Host">
-				<a href={`/providers/${offer.id}`}>{offer.name || shortId(offer.id)}</a>
+				<HostLink id={offer.id} name={offer.name} />
 			</Fact>
 			<Fact name="Proven">
 				{provenCards(offer)} <AttestedBadge of={offer.attestation} />
