@@ -404,7 +404,7 @@ test("every page, wide and light, narrow and dark: no text cut, none on another,
 		cut.textContent = "a text that is far too long for its box";
 		cut.style.cssText = "width: 80px; overflow: hidden; white-space: nowrap";
 		over.textContent = "on the other";
-		over.style.marginTop = "-1.5rem";
+		over.style.marginTop = "-2.6rem";
 		document.querySelector("main")?.append(cut, over);
 	});
 	assert.deepEqual(
