@@ -101,6 +101,7 @@ async function shootJobs(out: string): Promise<void> {
 		const size = { "Width pixels": "128", "Height pixels": "128", "Passes paths a pixel": "64" };
 		await handIn(page, { card: "Render", method: "Run twice", fields: size });
 		await page.getByRole("img", { name: /pass by pass, \d+ of (1\d|[2-9]\d)$/ }).waitFor({ timeout: JOB_MS });
+		await page.setViewportSize({ width: 1280, height: 1120 });
 		await page.screenshot({ path: join(out, "job-picture.png") });
 		await page.locator("[data-story=paid]").waitFor({ timeout: JOB_MS });
 		await page.goto(`${network.url}/jobs/new`);

@@ -16,7 +16,7 @@ import { createSigner } from "../../src/protocol/probe/signer.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
 import { seriousFindings } from "./browser.test-kit.ts";
-import { handIn, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
+import { askPrice, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
 
 let network: JobNetwork;
 before(async () => {
@@ -108,8 +108,20 @@ async function takenBy(page: Page, id: string) {
 
 test("a picture grows pass by pass; what is opened is what the command line takes", async () => {
 	const page = await newJob();
+	// The page goes away after the money went into the escrow: the offer is handed in when it is back.
+	let isAway = true;
+	await page.route("**/v1/jobs", (route) =>
+		isAway && route.request().method() === "POST" ? route.abort() : route.continue(),
+	);
+	network.browser.allow(/ERR_FAILED/);
 	const fields = { "Width pixels": "48", "Height pixels": "48", "Passes paths a pixel": "6" };
-	await handIn(page, { card: "Render", method: "Run twice", fields });
+	await askPrice(page, { card: "Render", method: "Run twice", fields });
+	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
+	await page.getByText("API_UNREACHABLE").waitFor();
+	isAway = false;
+	await page.reload();
+	await page.getByRole("button", { name: "Hand it in" }).click();
+	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
 	const growing = page.getByRole("img", { name: /^Picture, pass by pass, \d+ of \d+$/ });
 	await growing.waitFor();
 	// The first one may be black: no light has come yet.

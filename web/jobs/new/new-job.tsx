@@ -12,6 +12,7 @@ import { CARDS, type Card } from "./cards.ts";
 import { BuiltFacts, HandInSteps } from "./hand-in-panel.tsx";
 import { JobForm, jobText } from "./job-form.tsx";
 import { METHODS, MethodChoice } from "./method-choice.tsx";
+import { PendingJobs } from "./pending-jobs.tsx";
 import { type Draft, useBuilt } from "./use-built.ts";
 import { useHandIn } from "./use-hand-in.ts";
 
@@ -82,6 +83,7 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 				New job
 			</PageTitle>
 			<CustomerPanel customer={customer} onChange={onSignIn} />
+			{customer === null ? null : <PendingJobs customer={customer} />}
 			<Panel title="1. Workload">
 				<Cards chosen={chosen ?? null} isLocked={isLocked} onChoose={(one) => begin(one.key, one.samples[0]![0])} />
 			</Panel>

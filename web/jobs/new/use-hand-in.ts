@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobQuote } from "../../../src/api/types.ts";
 import { bytesToHex } from "../../../src/protocol/bytes/bytes.ts";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import type { Customer } from "../../rent/rental-key.ts";
 import { api, type Trouble, troubleOf } from "../../shell/api.ts";
 import { goTo } from "../../shell/router.ts";
@@ -51,7 +52,7 @@ const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, 
 
 const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upload"]): KeptJob => ({
 	...{ id, upload, method, card: draft!.card, title: draft!.title, text: draft!.text, files: draft!.files },
-	...{ savedAtMs: Date.now(), tokensAStep: built.job?.tokensAStep ?? null },
+	...{ savedAtMs: Date.now(), tokensAStep: built.job?.tokensAStep ?? null, pending: null },
 });
 
 const specOf = ({ built, method }: Wish): Spec => ({ ...built.job!.spec, method }) as Spec;
@@ -110,7 +111,8 @@ export function useHandIn(wish: Wish): HandIn {
 		change({ trouble: null });
 		try {
 			// Before any money moves: whatever fails from here on, this browser can make files of what comes back.
-			await keepJob(keptOf(wish, offer.id, "none"));
+			const kept = keptOf(wish, offer.id, "none");
+			await keepJob({ ...kept, pending: { spec: specOf(wish), offer: offer as JobOffer } });
 			if (offer.escrow !== null && !isFunded.current) {
 				const { chain } = await api.getChain();
 				await fundByWallet(offer.escrow, chain!.contracts.token, (state) => change({ state }));
@@ -118,9 +120,12 @@ export function useHandIn(wish: Wish): HandIn {
 			}
 			change({ state: "submitting" });
 			const { id } = await customer.client.submitJob({ body: { spec: specOf(wish), offer } });
+			await keepJob(kept);
 			await forgetJob("draft");
 			goTo(`/jobs/${id}`);
 		} catch (error) {
+			// Without money in it there is nothing to hand in later.
+			if (offer.escrow !== null && !isFunded.current) await forgetJob(offer.id);
 			change({ state: "quoted", trouble: troubleOf(error) });
 		}
 	};

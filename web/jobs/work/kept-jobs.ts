@@ -1,6 +1,8 @@
 // Job files that were made in this browser, with the files that were dropped for them: the draft, so that an upload goes on after a reload, and each job that was
 // handed in, so that its page can make pictures and files of what comes back. In this browser's own database; nothing here is a secret or is sent anywhere.
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
+import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";
 import type { JobFiles } from "./job-worker.ts";
 
 export interface KeptJob {
@@ -16,6 +18,13 @@ export interface KeptJob {
 	/** Of a draft: an upload was begun, and was it stopped by hand. */
 	readonly upload: "none" | "running" | "paused";
 	readonly tokensAStep: number | null;
+	/** An offer that was accepted and that the validator may not have yet: money may be in it. */
+	readonly pending: PendingOffer | null;
+}
+
+export interface PendingOffer {
+	readonly spec: JobSpec;
+	readonly offer: JobOffer;
 }
 
 const [NAME, STORE] = ["assay-jobs", "jobs"];
@@ -69,10 +78,17 @@ export const forgetJob = (id: string): Promise<void> =>
 		() => {},
 	);
 
+/** Jobs whose offers were accepted here, and that were not seen to be handed in. */
+export const pendingJobs = (): Promise<readonly (KeptJob & { readonly pending: PendingOffer })[]> =>
+	inStore<KeptJob[]>("readonly", (store) => store.getAll()).then(
+		(all) => all.flatMap((job) => (job.pending ? [{ ...job, pending: job.pending }] : [])),
+		() => [],
+	);
+
 async function dropOldest(): Promise<void> {
 	const keys = await inStore("readonly", (store) => store.getAllKeys());
 	if (keys.length <= MOST_KEPT) return;
 	const all = await inStore<KeptJob[]>("readonly", (store) => store.getAll());
-	const old = all.filter(({ id }) => id !== "draft").sort((a, b) => a.savedAtMs - b.savedAtMs);
+	const old = all.filter(({ id, pending }) => id !== "draft" && !pending).sort((a, b) => a.savedAtMs - b.savedAtMs);
 	for (const { id } of old.slice(0, keys.length - MOST_KEPT)) await forgetJob(id);
 }
