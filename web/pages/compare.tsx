@@ -1,9 +1,11 @@
 // Two providers side by side, by proven figures; the better of two numbers is marked by word.
 import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
-import { figureTitle, formatFigure, formatMoney, formatScore, shortId } from "../parts/format.ts";
+import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
+import { figureTitle, formatFigure, formatMoney, formatScore, gpuPriceMicros, shortId } from "../parts/format.ts";
 import { Empty, PageTitle, Panel, Shown, Table, VerdictBadge } from "../parts/small.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
+import { anyAttested } from "../rent/proven-columns.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
@@ -60,13 +62,13 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 	const figures = [bestOf(left), bestOf(right)] as const;
 	const names = [...new Set([...figures[0].keys(), ...figures[1].keys()])];
 	return (
-		<Table label="Comparison" head={["Figure", ...both.map(nameHead), ["Second ÷ first", "num"]]}>
+		<Table label="Comparison" class="compare" head={["Figure", ...both.map(nameHead), ["2nd ÷ 1st", "num"]]}>
 			<tbody>
 				<tr>
 					<th scope="row">Last verdict</th>
 					{both.map((one) => (
 						<td key={one.id} class="num">
-							<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
+							<VerdictBadge state={one.lastVerdict} />
 						</td>
 					))}
 					<td />
@@ -75,20 +77,27 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 					<th scope="row">Proven</th>
 					{both.map((one) => (
 						<td key={one.id} class="num">
-							{one.holdings.map(({ count, model }) => `${count} × ${model}`).join(", ") || "nothing"}
+							{one.holdings.map(({ count, model }) => `${count}×${shortName(model)}`).join(", ") || "nothing"}
 						</td>
 					))}
 					<td />
 				</tr>
-				<tr>
-					<th scope="row">Attested</th>
-					{both.map((one) => (
-						<td key={one.id} class="num">
-							<AttestedBadge of={one.attestation} />
-						</td>
-					))}
-					<td />
-				</tr>
+				{anyAttested(both) ? (
+					<tr>
+						<th scope="row">Attested</th>
+						{both.map((one) => (
+							<td key={one.id} class="num">
+								<AttestedBadge of={one.attestation} />
+							</td>
+						))}
+						<td />
+					</tr>
+				) : null}
+				<NumberRow
+					name="Price per GPU-hour"
+					values={[gpuPriceMicros(left), gpuPriceMicros(right)]}
+					format={formatMoney}
+				/>
 				<NumberRow name="Score" values={[left.scorePpm, right.scorePpm]} format={formatScore} />
 				{names.map((name) => {
 					const values = figures.map((best) => best.get(name)?.value ?? null) as [number | null, number | null];
@@ -102,17 +111,14 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 						/>
 					);
 				})}
-				<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPercent} />
-				<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPercent} />
-				<NumberRow
-					name="Price an hour"
-					values={[left.pricePerHourMicros, right.pricePerHourMicros]}
-					format={formatMoney}
-				/>
+				<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPpm} />
+				<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPpm} />
 			</tbody>
 		</Table>
 	);
 }
+
+const formatPpm = (ppm: number): string => formatPercent(ppm / 1e6);
 
 function NumberRow(p: {
 	name: string;

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { RollCall, RollCallAnswer } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatCount, formatFigure, formatSpan } from "../parts/format.ts";
-import { Empty, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time } from "../parts/small.tsx";
+import { Empty, exactTime, Failed, HostLink, Id, PageTitle, Panel, Pending, Tile, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
 import { CallBadge } from "../proofs/call-badge.tsx";
@@ -40,14 +40,17 @@ const NUMBER = { isNumber: true };
 const MINOR = { isNumber: true, isMinor: true };
 const COLUMNS: readonly Column<RollCall>[] = [
 	column("call", "Block", 6, (row) => <a href={`/roll-calls/${row.call}`}>{formatCount(row.call)}</a>, {
-		narrowRem: 4,
+		narrowRem: 3.4,
 	}),
-	column("state", "State", 9, (row) => <CallBadge state={row.state} code={row.code} />, { narrowRem: 5.5 }),
-	column("hosts", "Answered", 6, (row) => `${formatCount(row.hosts)} of ${formatCount(row.counted)}`, NUMBER),
+	column("state", "State", 9, (row) => <CallBadge state={row.state} code={row.code} />, { narrowRem: 5 }),
+	column("hosts", "Answered", 6, (row) => `${formatCount(row.hosts)} of ${formatCount(row.counted)}`, {
+		...NUMBER,
+		narrowRem: 4.5,
+	}),
 	column("devices", "Devices", 5, (row) => formatCount(row.devices), MINOR),
 	column("speed", "Together at least", 8, (row) => leastSpeed(row) ?? "–", MINOR),
 	column("bytes", "Held at once", 7, (row) => formatBytes(1e6 * row.megaBytes), MINOR),
-	column("at", "Called", 5, (row) => <Time atMs={row.calledAtMs} />, NUMBER),
+	column("at", "Called", 5, (row) => <Time atMs={row.calledAtMs} />, { ...NUMBER, narrowRem: 4.2 }),
 ];
 
 function CallList() {
@@ -184,7 +187,7 @@ function answerColumns(verify: (sha256: string) => void): Column<RollCallAnswer>
 	return [
 		column("provider", "Provider", 9, (row) => (
 			<>
-				<a href={`/providers/${row.providerId}`}>{row.name || row.providerId}</a> <AttestedBadge of={row.attestation} />
+				<HostLink id={row.providerId} name={row.name} /> <AttestedBadge of={row.attestation} />
 			</>
 		)),
 		column("state", "Answer", 12, (row) => <CallBadge state={row.state} code={row.code} />, { narrowRem: 6 }),
