@@ -371,7 +371,7 @@ test("the epochs' list, an unknown epoch, a phone in the dark: nothing spills ov
 	await page.getByRole("button", { name: "Use the dark theme" }).click();
 	for (const path of ["/", "/epochs", "/epochs/0"]) {
 		await page.goto(validator.url + path);
-		await page.locator(".rail").first().waitFor();
+		await page.locator(".rail, .chain-line").first().waitFor();
 		await page.locator(".loading").first().waitFor({ state: "detached" });
 		const width = await page.evaluate(() => document.documentElement.scrollWidth);
 		assert.ok(width <= 390, `${path} is ${width} px wide`);

@@ -59,7 +59,7 @@ function ProbeList({ place }: { place: Place }) {
 				Probes
 			</PageTitle>
 			<div class="bar">
-				<label class="inline">
+				<label class="beside">
 					Verdict
 					<select
 						value={verdict ?? ""}

@@ -82,7 +82,7 @@ function ProvidersTable({ place }: PageProps) {
 					of: (row) => (
 						<ProvenCard row={row} isOffered={row.rentable} mark={<VerdictBadge state={row.lastVerdict} />}>
 							<HostLink id={row.id} name={row.name} />
-							<label class="inline">
+							<label class="beside">
 								<input type="checkbox" checked={chosen.includes(row.id)} onChange={() => toggle(row.id)} /> Compare
 							</label>
 						</ProvenCard>

@@ -61,7 +61,7 @@ export default function RentPage({ place }: PageProps) {
 				/>
 			)}
 			<ProvenFilters place={place} models={network.value?.models.map(({ model }) => model) ?? []}>
-				<label class="inline">
+				<label class="beside">
 					<input
 						type="checkbox"
 						checked={withoutGpu(place)}
