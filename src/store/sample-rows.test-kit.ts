@@ -120,7 +120,7 @@ export async function probeByHand(
 	name: string,
 	over: Partial<FinishProbe> & { startedAtMs?: number; validator?: string } = {},
 ) {
-	const { startedAtMs = 4000, validator = "v", ...finish } = over;
+	const { startedAtMs = 4000, validator = idOf("validator", 64), ...finish } = over;
 	await store.leases.acquire(`provider/${providerId}`);
 	try {
 		const probeId = idOf(name, 32);

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {Attestations} from "../../src/attestations/Attestations.sol";
+import {Der} from "../../src/attestations/Der.sol";
 import {IAttestations} from "../../src/attestations/IAttestations.sol";
 import {Cheats} from "../Cheats.sol";
 
@@ -42,6 +43,28 @@ contract AttestationsTest is Cheats {
             if (done == base.length) break;
             (bool isDone,) = address(book).call(base[done]);
             assertTrue(isDone, vm.toString(done));
+        }
+    }
+
+    function unixOf(uint256 year, uint256 month, uint256 day) external pure returns (uint256) {
+        return Der.unixOf(year, month, day);
+    }
+
+    /// Dates of certificates: each end of each part.
+    function test_dates() public {
+        assertEq(this.unixOf(1970, 1, 1), 0);
+        assertEq(this.unixOf(2000, 2, 29), 951_782_400);
+        assertEq(this.unixOf(2049, 12, 31), 2_524_521_600);
+        uint16[3][5] memory wrong = [
+            [uint16(1969), 12, 31],
+            [uint16(2026), 0, 1],
+            [uint16(2026), 13, 1],
+            [uint16(2026), 1, 0],
+            [uint16(2026), 1, 32]
+        ];
+        for (uint256 i = 0; i < wrong.length; i++) {
+            vm.expectRevert(abi.encodeWithSelector(IAttestations.FormWrong.selector, wrong[i][0]));
+            this.unixOf(wrong[i][0], wrong[i][1], wrong[i][2]);
         }
     }
 
