@@ -2,11 +2,11 @@
 #include "zk/evaluate.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "cpu/thread_pool.hpp"
 #include "engine_error.hpp"
+#include "zk/proof_plan.hpp"
 #include "zk/scalar_lists.hpp"
 
 namespace assay::zk {
@@ -14,8 +14,6 @@ namespace assay::zk {
 namespace {
 
 constexpr uint64_t kReadBytes = uint64_t{64} << 20, kPieceElements = uint64_t{1} << 16;
-
-unsigned bits_for(uint64_t count) { return static_cast<unsigned>(std::bit_width(count - 1)); }
 
 // Σ number·scalar without reductions: 254 bits, 63 of a number, and at most 2^32 of them fit six words.
 class LazySum {

@@ -12,15 +12,14 @@ namespace {
 
 constexpr unsigned kMostPieceBits = 20;
 
-struct Tail {
-  std::vector<Fr> point;
-  // In each piece, for blocks that are smaller.
-  uint64_t at;
-};
-
 }  // namespace
 
 struct SegmentProver::Tails {
+  struct Tail {
+    std::vector<Fr> point;
+    // In each piece, for blocks that are smaller.
+    uint64_t at;
+  };
   unsigned bits;
   std::vector<Tail> list;
   // By how much each counts in each piece: (piece, tail), with zeros up to a power of two of tails.
@@ -37,7 +36,7 @@ SegmentProver::Tails SegmentProver::tails_of_claims(const Fr& eta) const {
   Tails tails{std::min(plan_.chunk_bits, kMostPieceBits), {}, 0, {}};
   std::vector<Use> uses;
   const auto number_of = [&](std::span<const Fr> point, uint64_t at) {
-    const auto same = [&](const Tail& one) { return one.at == at && std::equal(one.point.begin(), one.point.end(), point.begin(), point.end()); };
+    const auto same = [&](const Tails::Tail& one) { return one.at == at && std::equal(one.point.begin(), one.point.end(), point.begin(), point.end()); };
     const auto found = std::find_if(tails.list.begin(), tails.list.end(), same);
     if (found != tails.list.end()) return static_cast<size_t>(found - tails.list.begin());
     tails.list.push_back({list_of(point), at});
@@ -79,7 +78,7 @@ std::vector<Fr> SegmentProver::join_pieces(const Tails& tails, const std::vector
   const unsigned variables = plan_.bits - tails.bits;
   std::vector<Fr> point;
   std::vector<ListPtr> kernels;
-  for (const Tail& tail : tails.list) kernels.push_back(memory_.eqs(tail.point));
+  for (const Tails::Tail& tail : tails.list) kernels.push_back(memory_.eqs(tail.point));
   if (variables > 0) {
     std::vector<Kernel> placed;
     for (size_t t = 0; t < kernels.size(); ++t) placed.push_back({all_of(kernels[t]), tails.list[t].at});
