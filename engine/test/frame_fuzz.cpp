@@ -81,7 +81,7 @@ Asked random_work(Dice& dice, uint32_t session, uint16_t device) {
     asked.kind = static_cast<uint8_t>(request.kKind);
     asked.payload = payload_of(request);
   };
-  switch (dice.below(10)) {
+  switch (dice.below(11)) {
     case 0:
     case 1: {
       const std::vector<uint8_t>& whole = programs[dice.below(static_cast<uint32_t>(programs.size()))];
@@ -97,6 +97,14 @@ Asked random_work(Dice& dice, uint32_t session, uint16_t device) {
     case 6: set(FetchRequest{session, tensor, offset, keep(1 + dice.below(64))}); break;
     case 7: set(TraceRequest{session, keep(dice.below(3))}); break;
     case 8: set(LoadRequest{session, tensor, dice.hash()}); break;
+    case 9: {
+      // Scalars of one byte each, mostly; as many as a tensor of up to 2^12 elements has variables.
+      std::vector<uint8_t> point(32 * dice.below(13));
+      for (size_t i = 31; i < point.size(); i += 32) point[i] = static_cast<uint8_t>(dice.word());
+      if (!tame) point = dice.bytes(dice.below(600));
+      set(EvaluateRequest{session, tensor, static_cast<uint16_t>(keep(dice.below(3))), keep(1 + dice.below(8)), keep(dice.below(8)), keep(256), keep(2047), std::move(point)});
+      break;
+    }
     default: {
       std::vector<Place> places(1 + dice.below(3));
       for (Place& place : places) place = {keep(dice.one_in(2) ? 255 : dice.below(3)), keep(0)};

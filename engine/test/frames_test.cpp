@@ -301,6 +301,7 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::give: return check_good_frame<GiveRequest>(frame, row);
     case Kind::commit: return check_good_frame<CommitRequest>(frame, row);
     case Kind::prove: return check_good_frame<ProveRequest>(frame, row);
+    case Kind::evaluate: return check_good_frame<EvaluateRequest>(frame, row);
     case Kind::ready: return check_good_frame<ReadyReply>(frame, row);
     case Kind::claim: return check_good_frame<ClaimReply>(frame, row);
     case Kind::root: return check_good_frame<RootReply>(frame, row);

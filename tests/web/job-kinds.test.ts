@@ -13,7 +13,8 @@ const KINDS = [
 	{ card: "Simulate", fields: { Steps: "80" }, file: /frames\/0001\.png/, sees: "8 of 8" },
 ];
 
-if (isDeep)
+if (!isDeep) test("every workload from the form to its result", { skip: "in the deep tier: it takes some minutes" });
+else
 	describe("in the deep tier", () => {
 		let network: JobNetwork;
 		before(async () => {
