@@ -92,6 +92,9 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 	await page.getByRole("link", { name: "Save weights.safetensors" }).click();
 	assert.ok(readFileSync(await (await saved).path()).length > 1000);
 	assert.deepEqual(await seriousFindings(page), []);
+	await page.getByRole("link", { name: "Its program" }).click();
+	await page.getByRole("group", { name: /^Graph of \d+ ops/ }).waitFor();
+	await page.locator(".tile code").getByText(job!.record.terms.program.slice(0, 8)).waitFor();
 });
 
 /** What the command line makes of the job with the browser's own key. */

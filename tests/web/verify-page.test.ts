@@ -35,6 +35,7 @@ import { differences } from "../attestation/judge-case.test-kit.ts";
 import { judge, realCases, sample as realSample, samplesMissing } from "../attestation/real-cases.test-kit.ts";
 import { answeredCall, openRollChain } from "../roll-call-chain.test-kit.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { layoutFaults } from "./layout.test-kit.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const sample = join(root, "vectors/h200.assay");
@@ -262,7 +263,25 @@ test("a fraud file of every operator and kind: place, numbers and workings as th
 	assert.ok(new Set(codes).size > 5, `${new Set(codes).size} codes`);
 });
 
-test("programs: ops with shapes, intervals and work, from bytes or text; two compared; what may not run is refused with its code", async () => {
+/** Arrows from the first box down, Enter: the op's definition, and from there to what it reads. */
+async function graphByKeyboard(page: Page): Promise<void> {
+	const graph = page.getByRole("group", { name: /^Graph of \d+ ops/ });
+	const focused = () => page.evaluate(() => document.activeElement?.getAttribute("data-box") ?? null);
+	await graph.locator("[data-box][tabindex='0']").focus();
+	const first = await focused();
+	await page.keyboard.press("End");
+	await page.waitForFunction((before) => document.activeElement?.getAttribute("data-box") !== before, first);
+	const last = await focused();
+	assert.match(String(last), /^\d+$/);
+	await page.keyboard.press("Enter");
+	const detail = page.locator(`.op-detail[data-chosen='${last}']`);
+	await detail.locator("pre").getByText(`%${last} = `).waitFor();
+	assert.ok((await graph.locator(".edge.is-chosen").count()) > 0, "its lines");
+	await detail.getByRole("button").first().click();
+	await page.locator(`.op-detail:not([data-chosen='${last}'])`).waitFor();
+}
+
+test("programs: a graph and a list of ops with shapes, intervals and work, from bytes or text; two compared; what may not run is refused with its code", async () => {
 	const [mixed, other] = [mixedSample().program, mixedSample(3).program];
 	const page = await browser.open(`${url}/programs`);
 	const chosen = (...files: readonly (readonly [string, Uint8Array | string])[]) =>
@@ -276,18 +295,36 @@ test("programs: ops with shapes, intervals and work, from bytes or text; two com
 	assert.equal(await ops.locator("li").count(), mixed.init.length + mixed.step.length);
 	await ops.locator("[data-op='step 0'] summary").press("Enter");
 	await ops.locator("[data-op='step 0'] pre").getByText("%0 = matmul(").waitFor();
+	await graphByKeyboard(page);
 	assert.deepEqual(await seriousFindings(page), []);
 	await chosen(["a.bin", encodeProgram(mixed)], ["b.txt", printProgram(other)]);
 	await page.getByText(/ops are in both, \d+ only in the first/).waitFor();
-	assert.ok((await page.locator(".is-in-second").count()) > 0);
+	assert.ok((await page.locator(".ops .is-in-second").count()) > 0);
+	// The graph of each has its own marked.
+	await page.locator(".op-box.is-in-first").first().waitFor();
+	await page.getByLabel("Program", { exact: true }).selectOption("1");
+	await page.locator(".op-box.is-in-second").first().waitFor();
+	assert.equal(await page.locator(".op-box.is-in-first").count(), 0);
 	await page.setViewportSize({ width: 390, height: 800 });
-	assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+	assert.deepEqual(await layoutFaults(page), []);
+	await page.emulateMedia({ colorScheme: "dark" });
 	assert.deepEqual(await seriousFindings(page), []);
 	await chosen(["same.bin", encodeProgram(mixed)], ["same.txt", printProgram(mixed)]);
 	await page.getByText("They are the same program").waitFor();
 	await chosen(['<img src=x onerror="window.hit=1">.bin', "<b>no program</b>"]);
 	await page.getByRole("alert").getByText("PROGRAM_MALFORMED").waitFor();
 	assert.equal(await page.evaluate(() => (window as { hit?: number }).hit), undefined);
+	// A name of a tensor is a plain one, or no program's: markup in it is refused, and told as words.
+	const evil = printProgram(mixed).replace(/^(input|constant|state) \w+/m, '$1 <img/src=x/onerror="window.hit=1">');
+	await chosen(["evil.txt", evil]);
+	await page.getByRole("alert").getByText("PROGRAM_TEXT").waitFor();
+	// A sample by its address: few of its boxes are in the document.
+	await page.goto(`${url}/programs?sample=nbody&sample=%3Cimg%20src%3Dx%3E`);
+	await page.getByRole("group", { name: /^Graph of 136 ops/ }).waitFor();
+	const boxes = await page.locator("[data-box]").count();
+	assert.ok(boxes > 5 && boxes < 60, `${boxes} boxes`);
+	assert.equal(await page.evaluate(() => (window as { hit?: number }).hit), undefined);
+	assert.equal(await page.locator("main img, main b").count(), 0);
 });
 
 test("a roll call: on its maker's word alone, public with a node's URL, invalid with another chain's", async () => {

@@ -1,81 +1,155 @@
-// Programs: what a job computes, op by op, with shapes, intervals and cost; and what two of them have in common. A file never leaves this browser; it is checked as every
-// provider checks it.
-import { useEffect, useRef, useState } from "preact/hooks";
+// Programs: what a job computes, op by op, as a graph and as a list, with shapes, intervals and cost; and what two of them have in common. From a file, which never
+// leaves this browser, from a sample, or from a job; each is checked as every provider checks it.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { compareOps, type DescribedProgram } from "../../src/work/program/describe-program.ts";
+import { CARDS } from "../jobs/new/cards.ts";
 import { openJobWork } from "../jobs/work/job-work.ts";
 import { formatCount } from "../parts/format.ts";
-import { Empty, Failed, Id, PageTitle, Panel, Table, Tile } from "../parts/small.tsx";
+import { Empty, Failed, Id, Loading, PageTitle, Panel, Table, Tile } from "../parts/small.tsx";
+import { type GraphOf, GraphPanel } from "../programs/graph-panel.tsx";
 import { OpList } from "../programs/op-list.tsx";
+import { openSource, type Source, sourcesOf } from "../programs/sources.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
+import { replaceQuery } from "../shell/router.ts";
+import type { PageProps } from "../shell/shell.tsx";
 
-interface Named {
-	readonly name: string;
-	readonly program: DescribedProgram;
+/** What is asked for, opened; an outdated wish is ended. */
+function useOpened(sources: readonly Source[], key: string) {
+	const [shown, setShown] = useState<readonly GraphOf[] | null>(null);
+	const [trouble, setTrouble] = useState<Trouble | null>(null);
+	useEffect(() => {
+		setTrouble(null);
+		setShown(null);
+		if (sources.length === 0) return setShown([]);
+		const work = openJobWork();
+		const stop = new AbortController();
+		void (async () => {
+			try {
+				const found: GraphOf[] = [];
+				for (const one of sources) found.push(await openSource(work, one, stop.signal));
+				if (!stop.signal.aborted) setShown(found);
+			} catch (error) {
+				if (stop.signal.aborted) return;
+				setShown([]);
+				setTrouble(troubleOf(error));
+			}
+			work.close();
+		})();
+		return () => {
+			stop.abort();
+			work.close();
+		};
+	}, [key]);
+	return { shown, trouble };
 }
 
-export default function ProgramsPage() {
-	const [shown, setShown] = useState<readonly Named[]>([]);
-	const [trouble, setTrouble] = useState<Trouble | null>(null);
-	const stop = useRef(() => {});
-	useEffect(() => () => stop.current(), []);
-	const take = async (files: readonly File[]) => {
-		stop.current();
-		const work = openJobWork();
-		stop.current = () => work.close();
-		setTrouble(null);
-		try {
-			const found: Named[] = [];
-			for (const file of files.slice(0, 2))
-				found.push({
-					name: file.name,
-					program: await work.ask("program", { file: new Uint8Array(await file.arrayBuffer()) }),
-				});
-			setShown(found);
-		} catch (error) {
-			setShown([]);
-			setTrouble(troubleOf(error));
-		}
-		work.close();
+export default function ProgramsPage({ place }: PageProps) {
+	const [files, setFiles] = useState<readonly File[]>([]);
+	// The same file may be chosen again when it has changed.
+	const turn = useRef(0);
+	const asked = sourcesOf(place.query);
+	const sources = [...asked, ...files.map((file): Source => ({ kind: "file", file }))].slice(0, 2);
+	const { shown, trouble } = useOpened(sources, `${place.query} ${turn.current}`);
+	const take = (chosen: readonly File[], isMore: boolean) => {
+		turn.current++;
+		setFiles(isMore ? [...files.slice(0, 1 - asked.length), ...chosen.slice(0, 1)] : chosen.slice(0, 2));
+		if (!isMore) replaceQuery(new URLSearchParams());
 	};
-	const [first, second] = shown;
+	const sample = (name: string, isMore: boolean) => {
+		const query = new URLSearchParams(isMore ? place.query : undefined);
+		query.append("sample", name);
+		if (!isMore) setFiles([]);
+		replaceQuery(query);
+	};
+	const [first, second] = shown ?? [];
 	return (
 		<>
 			<PageTitle sub="A job is a program of four operators over whole numbers, checked before anybody runs it. Drop one to read it, or two to compare them.">
 				Programs
 			</PageTitle>
-			<Chooser onFiles={(files) => void take(files)} />
+			<Chooser onFiles={take} onSample={sample} hasOne={first !== undefined && second === undefined} />
 			{trouble === null ? null : <Failed trouble={trouble} />}
-			{first === undefined ? (
+			{shown === null ? (
+				<Loading what="the program" />
+			) : first === undefined ? (
 				<Empty title="No program yet">
 					<code>program.bin</code> lies in a run&#8217;s folder; <code>assay program show</code> prints one as text.
-					Both can be dropped here.
+					Both can be dropped here. The page of a job links to its program.
 				</Empty>
 			) : second === undefined ? (
-				<OneProgram of={first} />
+				<OneProgram key={first.program.root} of={first} />
 			) : (
-				<TwoPrograms first={first} second={second} />
+				<TwoPrograms key={`${first.program.root} ${second.program.root}`} first={first} second={second} />
 			)}
 		</>
 	);
 }
 
-function Chooser({ onFiles }: { onFiles: (files: readonly File[]) => void }) {
-	const input = useRef<HTMLInputElement>(null);
+function SampleChoice({ label, onSample }: { label: string; onSample: (name: string) => void }) {
 	return (
-		// biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the button below does the same by keyboard.
+		<label>
+			{label}
+			<select
+				value=""
+				onChange={(event) => {
+					const { value } = event.currentTarget;
+					event.currentTarget.value = "";
+					if (value !== "") onSample(value);
+				}}
+			>
+				<option value="">Choose …</option>
+				{CARDS.map(({ key, title, samples }) => (
+					<optgroup key={key} label={title}>
+						{samples.map(([name, text]) => (
+							<option key={name} value={name}>
+								{name}: {text}
+							</option>
+						))}
+					</optgroup>
+				))}
+			</select>
+		</label>
+	);
+}
+
+function Chooser(p: {
+	onFiles: (files: readonly File[], isMore: boolean) => void;
+	onSample: (name: string, isMore: boolean) => void;
+	/** One is shown: another can stand beside it. */
+	hasOne: boolean;
+}) {
+	const input = useRef<HTMLInputElement>(null);
+	const isMore = useRef(false);
+	const ask = (more: boolean) => {
+		isMore.current = more;
+		input.current?.click();
+	};
+	return (
+		// biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the buttons below do the same by keyboard.
 		<div
 			class="drop"
 			onDragOver={(event) => event.preventDefault()}
 			onDrop={(event) => {
 				event.preventDefault();
-				onFiles([...(event.dataTransfer?.files ?? [])]);
+				p.onFiles([...(event.dataTransfer?.files ?? [])], false);
 			}}
 		>
 			<p class="drop-title">Drop one program, or two</p>
-			<button type="button" class="primary" onClick={() => input.current?.click()}>
-				Choose files
-			</button>
+			<div class="bar program-choice">
+				<button type="button" class="primary" onClick={() => ask(false)}>
+					Choose files
+				</button>
+				<SampleChoice label="Show a sample" onSample={(name) => p.onSample(name, false)} />
+				{p.hasOne ? (
+					<>
+						<button type="button" onClick={() => ask(true)}>
+							Compare with a file
+						</button>
+						<SampleChoice label="Compare with a sample" onSample={(name) => p.onSample(name, true)} />
+					</>
+				) : null}
+			</div>
 			<input
 				ref={input}
 				type="file"
@@ -84,7 +158,8 @@ function Chooser({ onFiles }: { onFiles: (files: readonly File[]) => void }) {
 				tabIndex={-1}
 				aria-label="Program files"
 				onChange={(event) => {
-					onFiles([...(event.currentTarget.files ?? [])]);
+					p.onFiles([...(event.currentTarget.files ?? [])], isMore.current);
+					isMore.current = false;
 					event.currentTarget.value = "";
 				}}
 			/>
@@ -121,10 +196,11 @@ function CostTiles({ program: { root, k, cost } }: { program: DescribedProgram }
 	);
 }
 
-function OneProgram({ of: { name, program } }: { of: Named }) {
+function OneProgram({ of: { name, program } }: { of: GraphOf }) {
 	return (
 		<>
 			<CostTiles program={program} />
+			<GraphPanel of={[{ name, program }]} />
 			<Panel title="Operators" aside={name}>
 				<OpList label="Operators" ops={program.ops.map((op) => ({ in: "both", op }))} />
 			</Panel>
@@ -151,20 +227,27 @@ function OneProgram({ of: { name, program } }: { of: Named }) {
 	);
 }
 
-function TwoPrograms({ first, second }: { first: Named; second: Named }) {
-	const compared = compareOps(first.program.ops, second.program.ops);
+function TwoPrograms({ first, second }: { first: GraphOf; second: GraphOf }) {
+	const compared = useMemo(() => compareOps(first.program.ops, second.program.ops), [first, second]);
 	const only = (place: "first" | "second") => compared.filter((one) => one.in === place).length;
 	const isSame = first.program.root === second.program.root;
 	return (
-		<Panel title="Compared" aside={`${first.name} and ${second.name}`}>
-			<p role="status">
-				{isSame
-					? "They are the same program: one root."
-					: `${formatCount(compared.length - only("first") - only("second"))} ops are in both, ${formatCount(only("first"))} only in the first (−), ${formatCount(only("second"))} only in the second (+).`}
-			</p>
-			<CostTiles program={first.program} />
-			<CostTiles program={second.program} />
-			{isSame ? null : <OpList label="Ops of both" ops={compared} />}
-		</Panel>
+		<>
+			<Panel title="Compared" aside={`${first.name} and ${second.name}`}>
+				<p role="status">
+					{isSame
+						? "They are the same program: one root."
+						: `${formatCount(compared.length - only("first") - only("second"))} ops are in both, ${formatCount(only("first"))} only in the first (−), ${formatCount(only("second"))} only in the second (+).`}
+				</p>
+				<CostTiles program={first.program} />
+				<CostTiles program={second.program} />
+			</Panel>
+			<GraphPanel of={isSame ? [first] : [first, second]} compared={isSame ? [] : compared} />
+			{isSame ? null : (
+				<Panel title="Ops of both">
+					<OpList label="Ops of both" ops={compared} />
+				</Panel>
+			)}
+		</>
 	);
 }

@@ -49,7 +49,8 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 				sub={
 					<>
 						<a href="/jobs">All jobs</a> · {job === null ? null : `${job.spec.kind} · `}
-						<Id id={id} /> {job === null ? null : <Time atMs={job.createdAtMs} />}
+						<Id id={id} /> {job === null ? null : <Time atMs={job.createdAtMs} />} ·{" "}
+						<a href={`/programs?job=${id}`}>Its program</a>
 					</>
 				}
 			>

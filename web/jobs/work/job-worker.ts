@@ -85,6 +85,8 @@ export interface Asks {
 	replayed(of: null): ReplayedSegment | null;
 	/** Of a program's bytes or text. Throws why it may not run. */
 	program(of: { file: Uint8Array }): DescribedProgram;
+	/** Of the job that was built. */
+	builtProgram(of: null): DescribedProgram;
 }
 
 export interface OfferOf {
@@ -213,6 +215,7 @@ const asks: Asks = {
 	},
 	replayed: () => replay?.next() ?? null,
 	program: ({ file }) => describeProgram(file),
+	builtProgram: () => describeProgram(encodeProgram(mustBeBuilt().workload.program)),
 	async result({ job, result, held }) {
 		const fetch = async ({ root }: { readonly root: string }) => held.get(root)!;
 		const { program } = orThrow(openProgram(await fetch(job.spec.program)));
