@@ -24,6 +24,8 @@ export interface ProbeOptions {
 	readonly training?: boolean;
 	/** Spot checks a challenge: 1 to 2048. */
 	readonly samples?: number;
+	/** Only these devices, by their place in the claim; one that is not there throws DEVICE_MISSING. */
+	readonly devices?: readonly number[];
 	/** Private key for ssh; by default ssh's own configuration and agent decide. */
 	readonly identityFile?: string;
 	readonly password?: string;
@@ -70,6 +72,7 @@ export async function runProbe(options: ProbeOptions = {}): Promise<ProbeResult>
 		...{ openLink: async () => link, target: targetToText(target), quick, sustainMs, training, signer },
 		...{ clockUs, nowMs, randomBytes, collateral: bundle?.bundle.items ?? [] },
 		...(samples === undefined ? {} : { samples }),
+		...(options.devices === undefined ? {} : { devices: options.devices }),
 		...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
 		...(signal === undefined ? {} : { signal }),
 	});

@@ -858,6 +858,10 @@ export const codes = {
 		"An element of an input or constant lies outside the declared interval.",
 		"Mend the data, or declare the interval that it has.",
 	),
+	DEVICE_MISSING: error(
+		"The device that was asked for is not on the host, or is a disk, which is never probed alone.",
+		"Leave --device out to probe all of them; `assay devices` lists what a host claims to have.",
+	),
 	DEVICE_NO_ROOM: error(
 		"The device has no room for the program.",
 		"Use a device with more free memory, or a smaller batch or model; the message has both numbers.",

@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CLI_PAGE, cliPage } from "../../src/cli/cli-page.test-kit.ts";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "assay-cli-"));
@@ -127,6 +128,36 @@ test("--max-age: a young valid file of our own will do; a spoilt or foreign one 
 	assert.match(probe("--max-age", "1").out, /local, in /);
 	assert.equal(assay("probe", "--max-age", "1").code, exitCodes.usage.code);
 	assert.equal(probe("--max-age", "1", "--sustain", "1").code, exitCodes.usage.code);
+});
+
+test("--device: only that one is asked; one that is not there is named with those that are", async () => {
+	// A host of three devices: this machine's cores in three parts.
+	const engine = join(scratch, "three-devices");
+	const { path: real } = await findEngine(hostPlatform());
+	writeFileSync(engine, `#!/bin/sh\nexec '${real}' --cpu-devices 3 --threads 3 --no-disk "$@"\n`, { mode: 0o755 });
+	const out = join(scratch, "one-of-three.assay");
+	const probe = (...args: string[]) => assay("probe", "--quick", "--json", "--engine", engine, "--out", out, ...args);
+	const one = probe("--device", "1");
+	assert.equal(one.code, exitCodes.valid.code, one.err);
+	const { verdict, claim } = JSON.parse(one.out);
+	assert.equal(claim.devices.length, 3);
+	assert.deepEqual([...new Set(verdict.figures.map(({ device }: { device: number }) => device))], [1]);
+	// It is good enough for itself, and not for the whole host, nor for another device.
+	const first = readFileSync(out);
+	const ordered = probe("--device", "1", "--max-age", "1", "--expect", "1xH200");
+	assert.deepEqual(readFileSync(out), first);
+	assert.equal(ordered.code, exitCodes.invalid.code);
+	assert.equal(JSON.parse(ordered.out).order.reason, "ordered: 1 × H200; proven: 0 of 1; no GPU was proven");
+	for (const wrong of ["3", "999"]) {
+		const none = probe("--device", wrong);
+		assert.equal(none.code, exitCodes.unknown.code, none.out);
+		assert.match(none.err, /there is no device \d+ on the host; it shows 0 \(cpu, .*2 \(cpu, .*\[DEVICE_MISSING\]/);
+		assert.match(none.err, /`assay devices local` lists them/);
+	}
+	assert.equal(probe("--device", "first").code, exitCodes.usage.code);
+	assert.deepEqual(readFileSync(out), first);
+	assert.equal(probe("--device", "2", "--max-age", "1").code, exitCodes.valid.code);
+	assert.notDeepEqual(readFileSync(out), first);
 });
 
 test("devices lists this machine's CPU as a claim", () => {

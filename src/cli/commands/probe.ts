@@ -18,7 +18,7 @@ import { type Probed, probeTarget } from "../fleet/probe-target.ts";
 import { readFleet } from "../fleet/read-fleet.ts";
 import { runFleet } from "../fleet/run-fleet.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
-import { flag, number, text, usageError, whole } from "../options.ts";
+import { flag, list, number, text, usageError, whole } from "../options.ts";
 import { orderJson, orderLine } from "../order/order-lines.ts";
 import { orderOf, orderOptions } from "../order/order-options.ts";
 import { probeAttestationLines } from "../print/attestation-lines.ts";
@@ -145,6 +145,11 @@ ${TARGET_HELP} A host without a GPU is not an error: its CPU is probed, and the 
 		),
 		training: flag("then train a small GPT as an exact program and report tokens a second"),
 		samples: whole("N", "spot checks per challenge (default 128, with --quick 32)", [1, 2048]),
+		device: list(
+			"N",
+			"probe only this device, numbered as assay devices lists them (default: all); says nothing of the others",
+			{ pattern: /^\d{1,3}$/, is: "the number of a device" },
+		),
 		compare: text("FILE", "show the figures beside those of an earlier evidence file"),
 		out: text("FILE", "where the evidence goes (default: HOST-TIME.assay in this folder); with --fleet a folder"),
 		"max-age": number(

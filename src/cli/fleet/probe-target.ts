@@ -28,13 +28,14 @@ export interface ProbeValues {
 	readonly sustain?: number | undefined;
 	readonly training: boolean;
 	readonly samples?: number | undefined;
+	readonly device?: readonly string[] | undefined;
 	/** Days. */
 	readonly "max-age"?: number | undefined;
 }
 
 /**
- * What lies in the file already, where it will do: valid, by our own key, of this target, young enough, and no quick probe where a whole one is asked
- * for. null: probe.
+ * What lies in the file already, where it will do: valid, by our own key, of this target, young enough, no quick probe where a whole one is asked
+ * for, and with figures of every device that is meant. null: probe.
  */
 function recentProof(file: string, target: string, signer: string, values: ProbeValues): ProbeResult | null {
 	const maxAge = values["max-age"];
@@ -45,7 +46,11 @@ function recentProof(file: string, target: string, signer: string, values: Probe
 	const decoded = decodeEvidence(evidence);
 	if (verdict.status !== "valid" || !decoded.ok) return null;
 	if (!values.quick && verdict.findings.some(({ code }) => code === "LOW_SAMPLES")) return null;
-	return { verdict, evidence, claim: decoded.evidence.envelope.body.claim };
+	const { claim } = decoded.evidence.envelope.body;
+	// A file of some devices alone says nothing of the others.
+	const wanted = values.device?.map(Number) ?? claim.devices.flatMap(({ kind }, i) => (kind === "disk" ? [] : [i]));
+	const isProven = (wantedDevice: number) => verdict.figures.some(({ device }) => device === wantedDevice);
+	return wanted.every(isProven) ? { verdict, evidence, claim } : null;
 }
 
 /** `file` is tried before the probe begins. A host that cannot be reached or logged in to is an error, not a verdict. */
@@ -69,6 +74,7 @@ export async function probeTarget(
 		sustainMs: Math.round((values.sustain ?? 0) * 60_000),
 		training: values.training,
 		...(values.samples === undefined ? {} : { samples: values.samples }),
+		...(values.device === undefined ? {} : { devices: values.device.map(Number) }),
 		signer,
 		clockUs,
 		nowMs,

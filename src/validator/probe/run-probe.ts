@@ -57,6 +57,8 @@ export interface ProbeOptions {
 	/** A small GPT is trained, too. */
 	readonly training?: boolean;
 	readonly samples?: number;
+	/** Only these devices, by their numbers in the claim. One that is not there, or that cannot be asked alone, throws DEVICE_MISSING. */
+	readonly devices?: readonly number[];
 	readonly signer: Signer;
 	/** Monotonic microseconds. */
 	readonly clockUs: () => number;
@@ -112,6 +114,7 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 		const { readyMs: readyDeadlineMs, helloMs, pingMs } = deadlines;
 		client = await createEngineClient(link, { clockUs, readyDeadlineMs, randomBytes });
 		claim = await client.hello({ deadlineMs: helloMs });
+		requireDevices(claim, options);
 		const rttUs = await echoes(client, pingMs);
 		onEvent({ kind: "claim", claim, rttUs: median(rttUs) });
 
@@ -165,7 +168,7 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 			return finish({ status: "inconclusive", code: "ABORTED", where: "probe", detail }, null, claim);
 		}
 		// The link's code: the host could not be reached, or its engine broke off before the first challenge.
-		if (!(error instanceof AssayError)) throw error;
+		if (!(error instanceof AssayError) || error.code === "DEVICE_MISSING") throw error;
 		const detail = error.hint ? `${error.message}. ${error.hint}` : error.message;
 		return finish({ status: "inconclusive", code: error.code, where: "link", detail }, null, claim);
 	} finally {
@@ -198,6 +201,19 @@ function evidenceOf(
 	return encodeEvidence({ ...body, figures: deriveFigures(body, attachments) }, attachments, signer);
 }
 
+/** What a disk must keep comes from another device's memory, so that it cannot be asked alone. */
+function requireDevices({ devices }: HostClaim, { devices: asked = [], target }: ProbeOptions): void {
+	for (const number of asked) {
+		const device = devices[number];
+		if (device !== undefined && device.kind !== "disk") continue;
+		const others = devices.flatMap(({ kind, name }, index) => (kind === "disk" ? [] : [`${index} (${kind}, ${name})`]));
+		const why = device === undefined ? `there is no device ${number} on the host` : `device ${number} is a disk`;
+		throw new AssayError("DEVICE_MISSING", `${why}; it shows ${others.slice(0, 16).join(", ") || "none"}`, {
+			hint: `Leave --device out to probe all of them. \`assay devices ${target}\` lists them with their numbers.`,
+		});
+	}
+}
+
 /** A link that opens after the user has stopped is closed at once. */
 async function unlessAborted(openLink: () => Promise<Link>, signal: AbortSignal | undefined): Promise<Link> {
 	signal?.throwIfAborted();
@@ -218,8 +234,8 @@ async function carryOut(
 	attest: AttestRounds,
 	context: StageContext,
 ): Promise<AnsweredChallenge[]> {
-	const { quick, sustainMs, training = false, samples = null } = options;
-	const plan = options.plan ?? planProbe({ quick, sustainMs, training, samples });
+	const { quick, sustainMs, training = false, samples = null, devices = null } = options;
+	const plan = options.plan ?? planProbe({ quick, sustainMs, training, samples, devices });
 	const steps: string[] = [];
 	const warmUps: WarmUpSeen[] = [];
 	const tooBig: ChallengeSpec[] = [];

@@ -148,3 +148,28 @@ test("devices are read while they fill and while they run for long, not too ofte
 	const day = play(H200, { ...OPTIONS, sustainMs: 86_400_000 }).stages.find(({ name }) => name === "gpu sustained");
 	assert.ok(day?.readEveryMs && 86_400_000 / day.readEveryMs <= 2048);
 });
+
+test("only some of the devices: nothing is asked of the others, and no disk without memory to keep", () => {
+	const gpus = Array.from({ length: 4 }, () => device("gpu", 139 * GiB));
+	const host: Host = {
+		claim: claimOf(...gpus, device("cpu", GiB), device("disk", 64 * GiB)),
+		opsPerS: [...gpus.map(() => 1e15), 1e11, 0],
+		bytesPerS: 4e11,
+	};
+	const askedFor = (devices: readonly number[]) => {
+		const { stages } = play(host, { ...OPTIONS, sustainMs: 5000, devices });
+		assertLegal(stages, host);
+		return stages;
+	};
+	const devicesIn = (stages: readonly Stage[]) => [
+		...new Set(stages.flatMap(({ specs }) => specs.map((s) => s.device))),
+	];
+	const one = askedFor([2]);
+	assert.deepEqual(devicesIn(one), [2]);
+	assert.ok(named(one, "gpu fill").length > 0 && named(one, "gpu sustained").length > 0);
+	assert.equal(named(one, "gpu peers").length, 0);
+	assert.deepEqual(devicesIn(askedFor([4])), [4]);
+	const two = askedFor([3, 1]);
+	assert.deepEqual(devicesIn(two), [1, 3]);
+	assert.equal(named(two, "gpu peers").length, 1);
+});

@@ -3,7 +3,7 @@
 // short. Page: docs/hardware-proof.md §5.
 import type { DeviceKind, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
-import { devicesOf, filled, MAX_DEVICES, type Phase, stage, warm } from "./plan-stage.ts";
+import { devicesOf, filled, MAX_DEVICES, type Phase, stage, wantedOf, warm } from "./plan-stage.ts";
 import { roundBytes, type Seen } from "./probe-plan.ts";
 
 /** Enough that no cache holds it and a pass takes longer than a round trip; a fill has it in one round or a few. */
@@ -20,9 +20,8 @@ interface Pair {
 
 /** Reader i reads device i + shift, around the ring of those that filled their memory. */
 function pairsOf(seen: Seen, kind: DeviceKind, shift: number): Pair[] {
-	const claimed = seen.claim.devices.filter((device) => device.kind === kind).length;
 	// Beyond what can be asked at once only neighbours are.
-	if (claimed > MAX_DEVICES && shift > 1) return [];
+	if (wantedOf(seen, kind).length > MAX_DEVICES && shift > 1) return [];
 	const devices = devicesOf(seen, kind).filter((device) => filled(seen, device) !== null);
 	if (shift >= devices.length) return [];
 	return devices.map((reader, i) => {

@@ -51,7 +51,9 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 
 export function planProbe(options: PlanOptions): Plan {
 	const phases = phasesOf(options);
-	return (seen) => {
+	const only = options.devices ?? null;
+	return (all) => {
+		const seen = { ...all, only };
 		const last = seen.steps.at(-1) ?? null;
 		for (let i = phases.findIndex(({ name, also }) => name === last || also === last) + 1; i < phases.length; i++) {
 			const made = phases[i]!.step(seen);

@@ -14,6 +14,8 @@ export interface PlanOptions {
 	readonly samples: number | null;
 	/** A small GPT is trained, too. */
 	readonly training?: boolean;
+	/** Only these of the claim's devices are asked; null: all. */
+	readonly devices?: readonly number[] | null;
 }
 
 /** A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s each. */
@@ -42,9 +44,12 @@ export function deadlineMs(expectedS: number): number {
 	return Math.min(600_000, Math.ceil(15_000 + 4000 * expectedS));
 }
 
-export function devicesOf(seen: Seen, kind: DeviceKind): number[] {
-	const all = seen.claim.devices.flatMap((device, index) => (device.kind === kind ? [index] : []));
-	return all.slice(0, MAX_DEVICES);
+/** Those that are to be asked; as many as can be. */
+export const devicesOf = (seen: Seen, kind: DeviceKind): number[] => wantedOf(seen, kind).slice(0, MAX_DEVICES);
+
+export function wantedOf({ claim, only }: Seen, kind: DeviceKind): number[] {
+	const isWanted = (index: number) => only?.includes(index) ?? true;
+	return claim.devices.flatMap((device, index) => (device.kind === kind && isWanted(index) ? [index] : []));
 }
 
 /** Those of them that say they know this precision. */

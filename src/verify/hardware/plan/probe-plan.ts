@@ -72,6 +72,8 @@ export interface Seen {
 	readonly challenges: readonly ChallengeSeen[];
 	/** Challenges refused with `no_memory` in a stage that was dropped. */
 	readonly tooBig: readonly ChallengeSpec[];
+	/** The only devices that are to be asked; null: all. */
+	readonly only?: readonly number[] | null;
 }
 
 export type Plan = (seen: Seen) => Step;
