@@ -17,7 +17,9 @@ import { readRunningUp, type UpFile } from "./up/up-file.ts";
 export const DEFAULT_PORT = 4747;
 
 export const apiOptions = group("connection to the API", {
-	api: text("URL", "the validator's API (or ASSAY_API; default: the network that assay up runs on this machine)"),
+	api: text("URL", "the validator's API (or ASSAY_API; default: the network that assay up runs on this machine)", {
+		env: "ASSAY_API",
+	}),
 	data: text("FOLDER", "data folder of that network, for its address and its admin token"),
 	key: text("FILE", "sign requests with this key; without it ASSAY_TOKEN or the local admin token is sent"),
 	json: flag("print the API's reply as JSON"),

@@ -2,7 +2,7 @@
 // code. One command a file. Commands write results to `out` and everything else (progress, errors) to `err`,
 // so that `--json` output stays clean.
 import { AssayError } from "../protocol/assay-error.ts";
-import { type Options, parseOptions, usageError, type Values } from "./options.ts";
+import { type FileValue, type Options, parseOptions, usageError, type Values } from "./options.ts";
 import { didYouMean } from "./print/closest-word.ts";
 
 export interface CliIo {
@@ -12,6 +12,8 @@ export interface CliIo {
 	readonly cwd: string;
 	/** Aborted by the first Ctrl-C (or SIGTERM); the second one ends the process at once. */
 	readonly interrupted: AbortSignal;
+	/** The config file that values came from, and which; undefined: there is none. */
+	readonly config?: { readonly path: string; readonly names: readonly string[] };
 }
 
 export interface Verb<O extends Options = Options> {
@@ -36,10 +38,18 @@ export interface CommandRow<O extends Options = Options> {
 	readonly exits?: Readonly<Record<number, string>>;
 	/** By name; "": without a verb. */
 	readonly verbs: Readonly<Record<string, Verb<O>>>;
+	/** For `assay config check`: what is wrong with values together, before anything is begun. Throws AssayError. */
+	check?(values: Values<O>, io: CliIo): Promise<void>;
 }
 
 export interface Command extends CommandRow {
-	run(args: readonly string[], io: CliIo): Promise<number>;
+	/** `file`: this command's section of the config file. */
+	run(args: readonly string[], io: CliIo, file?: ConfigSection): Promise<number>;
+}
+
+export interface ConfigSection {
+	readonly path: string;
+	readonly values: ReadonlyMap<string, FileValue>;
 }
 
 /** A command of a single action says `takes`, `needs` and `run` itself, the others `verbs`. */
@@ -50,10 +60,12 @@ export function command<O extends Options>(
 	return {
 		...(row as unknown as CommandRow),
 		verbs: verbs as unknown as CommandRow["verbs"],
-		async run(args, io) {
-			const { values, positionals } = parseOptions(row.options, args);
+		async run(args, io, file) {
+			const beneath = { env: io.env, file: file?.values ?? new Map() };
+			const { values, positionals, fromFile } = parseOptions(row.options, args, beneath);
 			const [verb, given] = chosen(row.name, verbs, positionals);
-			return verb.run(values, io, ...given);
+			const config = file && { path: file.path, names: fromFile };
+			return verb.run(values, config ? { ...io, config } : io, ...given);
 		},
 	};
 }

@@ -17,6 +17,8 @@ export interface Option<T> {
 	/** Its default, as the help shows it. */
 	readonly fallback?: string | undefined;
 	readonly isList?: boolean;
+	/** The variable of the environment that counts where the option is not given; the code that uses the value reads it. */
+	readonly env?: string | undefined;
 	/** Its heading in the help; undefined: the command's own option. */
 	readonly group?: string;
 	/** `given` is what parseArgs found. Throws USAGE. */
@@ -40,10 +42,10 @@ export const flag = (help: string): Option<boolean> => ({ value: null, help, rea
 export function text<D extends string | undefined = undefined>(
 	value: string,
 	help: string,
-	{ shape, fallback }: { readonly shape?: TextShape; readonly fallback?: D } = {},
+	{ shape, fallback, env }: { readonly shape?: TextShape; readonly fallback?: D; readonly env?: string } = {},
 ): Option<string | D> {
 	const read = (given: unknown, name: string) => checked(given as string | undefined, name, shape) ?? (fallback as D);
-	return { value, help, fallback, read };
+	return { value, help, fallback, env, read };
 }
 
 /** May be given several times. */
@@ -110,29 +112,60 @@ export function readNumber(name: string, given: string, min: number, max: number
 	return value;
 }
 
-/** Strict: an unknown option or a missing value is an error. Throws USAGE. */
+/** A value of the config file, as a command line would give it, with the name that an error has for it. */
+export interface FileValue {
+	readonly given: string | boolean | readonly string[];
+	readonly name: string;
+}
+
+export interface Beneath {
+	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly file: ReadonlyMap<string, FileValue>;
+}
+
+/**
+ * Strict: an unknown option or a missing value is an error. Throws USAGE. Flags come first, then variables, then the file, then the row's own
+ * default. A flag of the file is switched off by --no-NAME.
+ */
 export function parseOptions<O extends Options>(
 	options: O,
 	args: readonly string[],
-): { readonly values: Values<O>; readonly positionals: string[] } {
+	{ env, file }: Beneath = { env: {}, file: new Map() },
+): { readonly values: Values<O>; readonly positionals: string[]; readonly fromFile: readonly string[] } {
 	const rows = Object.entries(options);
-	const shapes = rows.map(([name, { value, isList }]) => {
-		const type: "boolean" | "string" = value === null ? "boolean" : "string";
-		return [name, { type, multiple: isList === true }] as const;
+	const { values, positionals } = parsed(args, options);
+	const fromFile: string[] = [];
+	const read = rows.map(([name, row]) => {
+		const given = isOff(values, name) ? false : values[name];
+		const under = given === undefined && !(row.env && env[row.env]) ? file.get(name) : undefined;
+		if (under === undefined) return [name, row.read(given, `--${name}`)] as const;
+		fromFile.push(name);
+		return [name, row.read(under.given, under.name)] as const;
 	});
-	const { values, positionals } = parsed(args, Object.fromEntries(shapes));
-	const read = rows.map(([name, row]) => [name, row.read(values[name], `--${name}`)] as const);
-	return { values: Object.fromEntries(read) as Values<O>, positionals };
+	return { values: Object.fromEntries(read) as Values<O>, positionals, fromFile };
 }
 
-function parsed(args: readonly string[], options: ParseArgsOptionsConfig) {
+const isOff = (values: Readonly<Record<string, unknown>>, name: string): boolean => values[off(name)] === true;
+const off = (name: string): string => `no-${name}`;
+
+function shapesOf(options: Options): ParseArgsOptionsConfig {
+	const shapes = Object.entries(options).flatMap(([name, { value, isList }]) => {
+		const type: "boolean" | "string" = value === null ? "boolean" : "string";
+		const row = [name, { type, multiple: isList === true }] as const;
+		return value === null && !Object.hasOwn(options, off(name)) ? [row, [off(name), { type }] as const] : [row];
+	});
+	return Object.fromEntries(shapes);
+}
+
+function parsed(args: readonly string[], rows: Options) {
+	const options = shapesOf(rows);
 	try {
 		return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
 	} catch (cause) {
 		const { message } = cause as Error;
 		const [, unknown] = /^Unknown option '-{0,2}([^']*)'/.exec(message) ?? [];
 		if (unknown !== undefined) {
-			const meant = closestWord(unknown, Object.keys(options));
+			const meant = closestWord(unknown, Object.keys(rows));
 			throw usageError(`there is no option '${unknown}'${meant === null ? "" : `; did you mean --${meant}?`}`, cause);
 		}
 		const [, name] = /^Option '(?:-\w, )?--([\w-]+)[^']*' (?:argument|does not)/.exec(message) ?? [];

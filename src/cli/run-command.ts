@@ -7,6 +7,7 @@ import { packageRoot } from "../engine/builds.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { CliIo } from "./command.ts";
 import { type CommandName, loaders, summaries } from "./commands.ts";
+import { configPath, configSection, takeConfig } from "./config/config-file.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
 import { helpText } from "./help.ts";
 import { carriedAlong } from "./hints/carried-along.ts";
@@ -22,6 +23,7 @@ function overview(): string {
 		...Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(width)}${summary}`),
 		"",
 		"  assay help COMMAND     full help for one command (or assay COMMAND --help)",
+		"  assay COMMAND --config FILE   options from a file (assay config example COMMAND, assay config check)",
 		"  assay --version",
 		"",
 		`exit codes: ${Object.entries(exitCodes)
@@ -55,17 +57,20 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 			hint: `${didYouMean(name, Object.keys(loaders))}Commands: ${Object.keys(loaders).join(", ")}. See: assay --help`,
 		});
 	const command = await loaders[name as CommandName]();
+	const { config, rest: options } = takeConfig(rest);
 	if (rest.includes("--help") || rest.includes("-h")) {
 		io.out.write(`${helpText(command)}\n`);
 		return 0;
 	}
-	const [verb = ""] = rest;
+	const [verb = ""] = options;
 	// `assay chain claim`: the claim is a command of its own.
 	if (!Object.hasOwn(command.verbs, "") && !Object.hasOwn(command.verbs, verb) && Object.hasOwn(loaders, verb))
 		throw new AssayError("USAGE", `${verb} is a command of its own, not one of ${name}'s`, {
 			hint: `Use \`assay ${verb}\`. See: assay ${verb} --help`,
 		});
-	return command.run(rest, io);
+	// It looks at the file itself, also at one that nothing else can be run with.
+	if (name === "config") return command.run(config === undefined ? options : [...options, config], io);
+	return command.run(options, io, configSection(command, configPath(config, io), Object.keys(loaders)));
 }
 
 /** Never throws: an error is printed and becomes the exit code. */

@@ -791,6 +791,15 @@ export const codes = {
 		"The disk or someone changed it; restore it from a copy, the name is its SHA-256.",
 	),
 	CONFIG_BAD: error("A setting of the validator cannot be used.", "See docs/network.md, or assay validate --help."),
+	CONFIG_SYNTAX: error(
+		"A line of the config file cannot be read.",
+		"A line is [command], name = value, or a comment; text stands in quotes. `assay config example validate` prints one.",
+	),
+	CONFIG_UNKNOWN: error(
+		"The config file has a section or a name that does not exist.",
+		"Sections are commands, and names are their options without dashes: `assay config example validate`.",
+	),
+	CONFIG_VALUE: error("A value in the config file cannot be used.", "The message says what the option takes."),
 	LISTEN_FAILED: error(
 		"The address for the API cannot be used.",
 		"Choose another port, or stop the program that uses it.",

@@ -65,7 +65,7 @@ test("help names every command and goes to standard output", () => {
 		"validate",
 	];
 	const listed = [...help.out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map((m) => m[1]);
-	const here = ["probe", "verify", "report", "attest", "devices", "job", "program", "model", "doctor"];
+	const here = ["probe", "verify", "report", "attest", "devices", "job", "program", "model", "doctor", "config"];
 	assert.deepEqual(listed, [...here, ...network]);
 	for (const name of ["probe", "verify", "attest", "devices", "doctor", "up", "rent"]) {
 		assert.match(help.out, new RegExp(`^  ${name} `, "m"));

@@ -1,12 +1,22 @@
 // docs/operator.md by its commands as they are written: a validator on a database of its own and a bucket, a second process with no disk in common that
 // reads and verifies what the first one wrote, a backup. And deploy/: alerts name metrics that exist, commands have options that exist.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { type CommandName, loaders } from "../../src/cli/commands.ts";
+import { readConfigFile, valuesOf } from "../../src/cli/config/config-file.ts";
 import { parseOptions } from "../../src/cli/options.ts";
 import { KEYS, startToyS3, type ToyS3 } from "../../src/store/bucket/toy-s3.test-kit.ts";
 import { copyCluster } from "../../src/store/postgres/cluster.test-kit.ts";
@@ -15,14 +25,12 @@ import { debianBinaries } from "../../src/store/postgres/postgres-binaries.ts";
 import { urlOf } from "../../src/store/postgres/servers.test-kit.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
-import { createWalk, makeUserFolder, mustSucceed, root, stepsOf } from "./walk.test-kit.ts";
+import { createWalk, makeUserFolder, mustSucceed, root, type Step, stepsOf } from "./walk.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-operator-"));
-const [folder, home, server] = ["user", "home", "server"].map((name) => join(scratch, name)) as [
-	string,
-	string,
-	string,
-];
+const [folder, home, server, newServer] = ["user", "home", "server", "new-server"].map((name) =>
+	join(scratch, name),
+) as [string, string, string, string];
 let bucket: ToyS3;
 let walk: ReturnType<typeof createWalk>;
 before(async () => {
@@ -30,19 +38,21 @@ before(async () => {
 	makeUserFolder(folder);
 	const binaries = await debianBinaries();
 	assert.ok(binaries !== null, "this test needs Debian's PostgreSQL: apt-get install postgresql");
-	await copyCluster(server, { durable: false, binaries });
-	const databaseUrl = urlOf(await ensureEmbeddedServer({ folder: server, binaries }));
+	const startServer = async (at: string) => {
+		await copyCluster(at, { durable: false, binaries });
+		return urlOf(await ensureEmbeddedServer({ folder: at, binaries }));
+	};
 	bucket = await startToyS3();
 	walk = createWalk(folder, {
 		...{ PATH: `${binaries}${delimiter}${process.env.PATH}`, HOME: home, ASSAY_HOME: home, NO_COLOR: "1" },
-		...{ DATABASE_URL: databaseUrl, BUCKET: bucket.url },
+		...{ DATABASE_URL: await startServer(server), NEW_DATABASE_URL: await startServer(newServer), BUCKET: bucket.url },
 		...{ AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
 	});
 });
 after(async () => {
 	await walk?.end();
 	await bucket?.close();
-	await stopEmbeddedServer(server);
+	for (const one of [server, newServer]) await stopEmbeddedServer(one);
 	rmSync(scratch, { recursive: true, force: true });
 });
 
@@ -51,16 +61,31 @@ const filesBelow = (path: string): string[] =>
 		? readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((one) => (one.isFile() ? [one.name] : []))
 		: [];
 
-test("docs/operator.md: two machines, one bucket, a backup", async () => {
+/** The backup in another database and another folder: the same validator, its providers, its probes and their evidence. */
+async function walkBack(steps: readonly Step[], probeId: string, evidence: Uint8Array): Promise<void> {
+	const [load, unpack, start, list] = steps as [Step, Step, Step, Step];
+	for (const step of [load, unpack]) mustSucceed(step, await walk.run(step));
+	await walk.run(start);
+	await eventually(async () => /assay validator http:\/\/127\.0\.0\.1:7375/.test(walk.said()));
+	const listed = await walk.run(list);
+	mustSucceed(list, listed);
+	assert.match(listed.out, /gpu-host/);
+	const [before, restored] = [7373, 7375].map((port) => createApiClient({ baseUrl: `http://127.0.0.1:${port}` }));
+	assert.equal((await restored!.network()).validator.key, (await before!.network()).validator.key);
+	assert.equal((await restored!.getProbe({ params: { id: probeId } })).verdict, "valid");
+	assert.deepEqual(await restored!.getProbeEvidence({ params: { id: probeId } }), evidence);
+}
+
+test("docs/operator.md: two machines, one bucket, a backup and what is restored from it", async () => {
 	const steps = stepsOf("docs/operator.md");
-	assert.equal(steps.length, 6);
-	const [first, copy, second, list, dump, pack] = steps as [(typeof steps)[0], ...typeof steps];
+	assert.equal(steps.length, 12);
+	const [first, example, check, copy, second, list, dump, pack, ...restore] = steps as [Step, ...Step[]];
 	await walk.run(first);
 	await eventually(async () => /assay validator http:\/\/127\.0\.0\.1:7373/.test(walk.said()));
 	const provide = "npx assay provide --validator http://127.0.0.1:7373 --data gpu --name gpu-host";
 	await walk.run({ command: provide, isLeftRunning: true, shown: [] });
 
-	mustSucceed(copy!, await walk.run(copy!));
+	for (const step of [example!, check!, copy!]) mustSucceed(step, await walk.run(step));
 	await walk.run(second!);
 	await eventually(async () => /assay validator http:\/\/127\.0\.0\.1:7374/.test(walk.said()));
 	const [one, two] = [7373, 7374].map((port) => createApiClient({ baseUrl: `http://127.0.0.1:${port}`, retries: 0 }));
@@ -84,6 +109,7 @@ test("docs/operator.md: two machines, one bucket, a backup", async () => {
 	mustSucceed(dump!, await walk.run(dump!));
 	mustSucceed(pack!, await walk.run(pack!));
 	assert.ok(statSync(join(folder, "assay.dump")).size > 10_000);
+	await walkBack(restore, probe.id, evidence);
 
 	// The rules of deploy/ are about metrics that this validator has.
 	const metrics = await (await fetch("http://127.0.0.1:7373/metrics")).text();
@@ -91,6 +117,14 @@ test("docs/operator.md: two machines, one bucket, a backup", async () => {
 	const named = [...new Set(rules.match(/\bassay_\w+/g))];
 	assert.ok(named.length >= 6);
 	for (const name of named) assert.ok(metrics.includes(`\n# TYPE ${name.replace(/_bucket$/, "")} `), name);
+});
+
+test("the sample of a config file is a good one", async () => {
+	const [, sample] = /^```toml\n([\s\S]*?)^```/m.exec(readFileSync(join(root, "docs/operator.md"), "utf8"))!;
+	writeFileSync(join(scratch, "sample.toml"), sample!);
+	const file = readConfigFile(join(scratch, "sample.toml"), Object.keys(loaders));
+	assert.deepEqual(file.sections, ["validate"]);
+	assert.deepEqual([...file.mistakes, ...valuesOf(file, await loaders.validate()).mistakes], []);
 });
 
 test("deploy/: commands of the container and of compose are ones that exist, with options that exist", async () => {

@@ -4,7 +4,7 @@ import { flag, group, text, type Values, whole } from "../options.ts";
 
 /** Those that `assay up` and `assay validate` take too. */
 export const nodeOptions = {
-	rpc: text("URL", "node of any EVM chain, instead of the embedded chain (or ASSAY_RPC)"),
+	rpc: text("URL", "node of any EVM chain, instead of the embedded chain (or ASSAY_RPC)", { env: "ASSAY_RPC" }),
 	contracts: text(
 		"FILE",
 		"addresses of the contracts on that chain: a file, or a validator's URL with /chain/contracts.json (default: those in the data folder)",
@@ -38,5 +38,6 @@ export const keyOptions = {
 	"key-file": text(
 		"FILE",
 		"pay from the private key in this file (64 hex digits; or ASSAY_CHAIN_KEY) instead of the data folder's account",
+		{ env: "ASSAY_CHAIN_KEY" },
 	),
 };

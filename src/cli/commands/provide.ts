@@ -129,6 +129,7 @@ const options = {
 		rpc: text(
 			"URL",
 			"node of the network's chain: roll calls are checked there, and this host's stake stands for its answers (or ASSAY_RPC)",
+			{ env: "ASSAY_RPC" },
 		),
 		contracts: text(
 			"FILE",
@@ -185,6 +186,9 @@ Ctrl-C or SIGTERM stops it in order. Rentals continue until their end, which com
 		74: "data folder not writable",
 		77: "key unusable",
 	},
+	async check(values) {
+		values.validator?.forEach(parseValidatorUrl);
+	},
 	async run(values, io) {
 		if (values.install) return install(values, io);
 		let onCounted = () => {};
@@ -221,9 +225,14 @@ async function install(values: Values<typeof options>, io: CliIo): Promise<numbe
 	const folder = resolve(io.cwd, values.data ?? defaultProviderDir(io.env));
 	await makeDataDir(folder);
 	const program = [process.execPath, join(packageRoot(), "bin/assay.mjs"), "provide"];
-	const args = argsOf(options, { ...values, data: folder }, ["install"]);
+	// What the config file says stays there, so that a change of it counts at the next start.
+	const args = argsOf(options, { ...values, data: folder }, [
+		"install",
+		...(io.config?.names ?? []).filter((one) => one !== "data"),
+	]);
 	const isRoot = process.getuid?.() === 0;
-	const unit = unitText([...program, ...args], { isRoot, folder, env: io.env });
+	const env = { ...io.env, ASSAY_CONFIG: io.config?.path };
+	const unit = unitText([...program, ...args], { isRoot, folder, env });
 	const { path, next } = installUnit(unit, { isRoot, home: io.env.HOME ?? homedir() });
 	io.out.write(`${path} written. Next:\n${next.map((line) => `  ${line}\n`).join("")}`);
 	return 0;

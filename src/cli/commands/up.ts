@@ -76,6 +76,12 @@ same data.`,
 	options,
 	exits: { 0: "stopped", 69: "something needed is missing", 74: "data folder not writable", 75: "already running" },
 
+	async check(values, io) {
+		const { createValidatorConfig } = await import("../../validator/validator-config.ts");
+		const bucket = bucketOf(values.bucket, io);
+		createValidatorConfig({ dataDir: "checked", params: readParams(values.param ?? []), bucket });
+	},
+
 	async run(values, io) {
 		const params = readParams(values.param ?? []);
 		const dataDir = resolve(io.cwd, values.data ?? defaultDataDir(io.env));

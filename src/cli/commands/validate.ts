@@ -13,7 +13,7 @@ import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { nodeOptions } from "../chain/chain-options.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultDataDir, makeDataDir } from "../data-folder.ts";
-import { choice, flag, list, text, usageError, whole } from "../options.ts";
+import { choice, flag, list, text, usageError, type Values, whole } from "../options.ts";
 import { requireNode } from "../require-node.ts";
 
 /** `host:port`, `:port` or `[v6]:port`. */
@@ -29,10 +29,12 @@ export const validatorOptions = {
 	data: text("FOLDER", "where everything is stored (default: network in ASSAY_HOME, or ~/.local/share/assay/network)"),
 	database: text("URL", "any PostgreSQL server instead of an embedded one (or DATABASE_URL)", {
 		shape: { pattern: /^postgres(ql)?:\/\/./, is: "the URL of a PostgreSQL server, postgres://user@host:port/name" },
+		env: "DATABASE_URL",
 	}),
 	bucket: text(
 		"URL",
 		"S3-compatible bucket for evidence, https://HOST/BUCKET[/PREFIX] (or ASSAY_BUCKET; keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)",
+		{ env: "ASSAY_BUCKET" },
 	),
 	name: text("NAME", "how it is listed"),
 	quick: flag("quick probes: they prove less"),
@@ -73,49 +75,59 @@ export const logOption = <D extends LogLevel>(fallback: D) =>
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 type LogLevel = (typeof LEVELS)[number];
 
+const options = {
+	...validatorOptions,
+	listen: text(
+		"HOST:PORT",
+		"address of the API and of the agents' WebSocket; port 0 takes any (default 127.0.0.1:7373)",
+	),
+	concurrency: whole("N", "probes at once (default 16)", [1, 256]),
+	blobs: text(
+		"WHERE",
+		"inputs and results of jobs: a folder, or the URL of the process that has it (default: in --data)",
+	),
+	join: list("KEY", "only this provider may connect (default: everyone)"),
+	chain: flag("publish on the embedded chain of the data folder"),
+	drand: text("URL", "relay of drand, for a network that draws its roll calls from it"),
+	"api-only": flag("serve the API and the agents' WebSocket, probe nothing"),
+	log: logOption("warn"),
+	json: flag("print the start-up message as JSON"),
+};
+
+/** Without the chain, which has to be asked. */
+const settingsOf = (values: Values<typeof options>, io: CliIo): Omit<ValidatorSettings, "chain"> => ({
+	dataDir: resolve(io.cwd, values.data ?? defaultDataDir(io.env)),
+	databaseUrl: values.database ?? (io.env.DATABASE_URL || undefined),
+	name: values.name,
+	probes: !values["api-only"],
+	probe: { quick: values.quick },
+	listen: values.listen === undefined ? {} : parseListen(values.listen),
+	concurrency: values.concurrency,
+	join: values.join,
+	blobs: blobsOf(values.blobs, io),
+	bucket: bucketOf(values.bucket, io),
+	...accessSettings(values),
+	collateral: collateralPaths(values.collateral, io),
+	params: readParams(values.param ?? []),
+	rollCalls: { drandUrl: values.drand },
+});
+
 export const validateCommand = command({
 	name: "validate",
 	about: `Runs one validator process until Ctrl-C. Providers connect with assay provide. Several validators may share one database;
 on other machines --bucket has the evidence for all of them, and --blobs names the one that has the blobs.`,
-	options: {
-		...validatorOptions,
-		listen: text(
-			"HOST:PORT",
-			"address of the API and of the agents' WebSocket; port 0 takes any (default 127.0.0.1:7373)",
-		),
-		concurrency: whole("N", "probes at once (default 16)", [1, 256]),
-		blobs: text(
-			"WHERE",
-			"inputs and results of jobs: a folder, or the URL of the process that has it (default: in --data)",
-		),
-		join: list("KEY", "only this provider may connect (default: everyone)"),
-		chain: flag("publish on the embedded chain of the data folder"),
-		drand: text("URL", "relay of drand, for a network that draws its roll calls from it"),
-		"api-only": flag("serve the API and the agents' WebSocket, probe nothing"),
-		log: logOption("warn"),
-		json: flag("print the start-up message as JSON"),
-	},
+	options,
 	exits: { 0: "stopped", 69: "something needed is missing", 74: "data folder not writable", 77: "refused" },
+
+	async check(values, io) {
+		const { createValidatorConfig } = await import("../../validator/validator-config.ts");
+		createValidatorConfig({ ...settingsOf(values, io), chain: null });
+	},
 
 	async run(values, io) {
 		const rpcUrl = rpcUrlOf(values, io);
-		const settings: ValidatorSettings = {
-			dataDir: resolve(io.cwd, values.data ?? defaultDataDir(io.env)),
-			databaseUrl: values.database ?? (io.env.DATABASE_URL || undefined),
-			name: values.name,
-			probes: !values["api-only"],
-			probe: { quick: values.quick },
-			listen: values.listen === undefined ? {} : parseListen(values.listen),
-			concurrency: values.concurrency,
-			join: values.join,
-			blobs: blobsOf(values.blobs, io),
-			bucket: bucketOf(values.bucket, io),
-			...accessSettings(values),
-			collateral: collateralPaths(values.collateral, io),
-			params: readParams(values.param ?? []),
-			rollCalls: { drandUrl: values.drand },
-			chain: rpcUrl !== null ? await externalChain(values, io, rpcUrl) : values.chain ? { rpcUrl } : null,
-		};
+		const chain = rpcUrl !== null ? await externalChain(values, io, rpcUrl) : values.chain ? { rpcUrl } : null;
+		const settings: ValidatorSettings = { ...settingsOf(values, io), chain };
 		requireNode();
 		await makeDataDir(settings.dataDir);
 		const validator = await loadValidator(settings, values.log, io);

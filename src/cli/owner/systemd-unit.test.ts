@@ -25,6 +25,15 @@ test("options come back as they were given, defaults and --install left out", ()
 	assert.deepEqual(argsOf(options, parseOptions(options, ["--price", "1.5"]).values, []), ["--price", "1.5"]);
 });
 
+test("what the config file has stays there, and the unit names it", () => {
+	const file = new Map([["name", { given: "from-file", name: "name" }]]);
+	const { values, fromFile } = parseOptions(options, ["--price", "2"], { env: {}, file });
+	assert.equal(values.name, "from-file");
+	assert.deepEqual(argsOf(options, values, ["install", ...fromFile]), ["--price", "2"]);
+	const unit = unitText(["assay"], { isRoot: true, folder: "/", env: { ASSAY_CONFIG: "/etc/assay.toml" } });
+	assert.match(unit, /^Environment="ASSAY_CONFIG=\/etc\/assay.toml"$/m);
+});
+
 test("every word is quoted, and nothing in it is systemd's", () => {
 	const unit = unitText(["/usr/bin/node", 'a "b" %h $HOME \\'], {
 		isRoot: true,

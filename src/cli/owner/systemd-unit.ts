@@ -32,7 +32,7 @@ export function unitText(
 	command: readonly string[],
 	{ isRoot, folder, env }: { isRoot: boolean; folder: string; env: Readonly<Record<string, string | undefined>> },
 ): string {
-	const kept = ["ASSAY_HOME", "ASSAY_RPC"].flatMap((name) =>
+	const kept = ["ASSAY_HOME", "ASSAY_RPC", "ASSAY_CONFIG"].flatMap((name) =>
 		env[name] ? [`Environment=${word(`${name}=${env[name]}`)}`] : [],
 	);
 	return [

@@ -99,7 +99,12 @@ async function startChild(options: LocalProviderOptions, more: readonly string[]
 	if (options.diskWritesPerDay !== undefined) args.push("--disk-writes-per-day", options.diskWritesPerDay);
 	const child = spawn(process.execPath, [process.argv[1]!, ...args], {
 		// Not as an argument: the address has the secret of the chain's owner.
-		env: { ...options.env, ...(options.chain && { ASSAY_RPC: options.chain.rpc }) } as NodeJS.ProcessEnv,
+		// Nor does a file with options for this machine's own provider count for those of `up`.
+		env: {
+			...options.env,
+			ASSAY_CONFIG: "",
+			...(options.chain && { ASSAY_RPC: options.chain.rpc }),
+		} as NodeJS.ProcessEnv,
 		// A session of its own: Ctrl-C goes to `up`, which then stops it in order.
 		detached: true,
 		stdio: ["ignore", "pipe", "pipe", "ipc"],
