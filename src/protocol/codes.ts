@@ -274,8 +274,12 @@ export const codes = {
 
 	// Findings: worth telling, no proof either way
 	RELAYABLE: finding(
-		"No CPU quote names the GPU's report: a genuine card elsewhere may have answered.",
+		"No quote of an allowed guest names the GPU's report: a genuine card elsewhere may have answered.",
 		"A device key counts once: look whether another provider shows it too.",
+	),
+	REPORTS_MISSING: finding(
+		"Fewer devices signed a report than the host claims GPUs; its level is none.",
+		"Every GPU of a host must sign: turn on confidential computing for all of them, or offer the others apart.",
 	),
 	REVOCATION_UNASKED: finding(
 		"Not every certificate was asked about: one of them may be revoked.",
@@ -800,6 +804,10 @@ export const codes = {
 		"Sections are commands, and names are their options without dashes: `assay config example validate`.",
 	),
 	CONFIG_VALUE: error("A value in the config file cannot be used.", "The message says what the option takes."),
+	GUESTS_BAD: error(
+		"The list of allowed guests cannot be used.",
+		"docs/attestation.md shows a list; `assay attest show` prints the measurements of a guest's quote.",
+	),
 	LISTEN_FAILED: error(
 		"The address for the API cannot be used.",
 		"Choose another port, or stop the program that uses it.",

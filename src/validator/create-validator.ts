@@ -150,7 +150,7 @@ async function start(
 	const rentalWatch = startRentalWatch(rentalContext);
 	opened.push(() => rentalWatch.stop());
 	const { createJobs } = await import("./jobs/keeper/start-jobs.ts");
-	const jobs = await createJobs(context, { asker, chain, scores });
+	const jobs = await createJobs(context, { asker, chain, scores, pool });
 	opened.push(() => jobs.stop());
 	const api = createValidatorApi(context, { registry, chain, agents, scores, rentals, pool, jobs: jobs.context });
 	opened.push(() => api.close());

@@ -9,7 +9,9 @@ import { createParams, type ParamOverrides, type Params } from "../market/params
 import { AssayError } from "../protocol/assay-error.ts";
 import { QUICKNET } from "../protocol/roll-call/drand.ts";
 import type { BucketOptions } from "../store/bucket/bucket.ts";
+import type { GuestRule } from "../verify/attestation/guest-rules.ts";
 import type { Plan } from "../verify/hardware/plan/probe-plan.ts";
+import type { Expectations } from "../verify/hardware/verify.ts";
 import type { ProbeDeadlines } from "./probe/run-probe.ts";
 import { type ChainSettings, chainDefaults } from "./settlement/settings.ts";
 
@@ -121,6 +123,8 @@ const DEFAULTS = {
 	engine: null as { readonly command: string; readonly args: readonly string[] } | null,
 	/** Bundles of vendors' files that reports of devices are judged by; the first that is there counts. docs/attestation.md. */
 	collateral: [] as readonly string[],
+	/** Confidential guests whose word on their devices counts; null: none, and no host is *hosted*. */
+	guests: null as readonly GuestRule[] | null,
 	/** `trustProxy`: our own proxies, whose X-Forwarded-For is believed; of agents' links too. */
 	api: { limits: {} as Partial<ApiLimits>, trustProxy: null as readonly string[] | null },
 	/** Progress events a second, all probes of this process together; what is above is not told. */
@@ -236,6 +240,10 @@ function mistakes(config: ValidatorConfig): string[] {
 		wrong.push("join must be open, or a list of keys of 64 hex digits");
 	return wrong;
 }
+
+/** As what a verdict is asked with. */
+export const guestsOf = ({ guests }: Pick<ValidatorConfig, "guests">): Pick<Expectations, "guests"> =>
+	guests === null ? {} : { guests };
 
 /** Where things lie in the data folder. */
 export const dataPaths = (dataDir: string) => ({

@@ -38,6 +38,23 @@ test("a file of no known kind is invalid, one that is not there unreadable, a wr
 	assert.match((await assay("show", strange)).out, /^unknown \(unchecked\)\n/);
 });
 
+test("a list of allowed guests that cannot be used is refused by its entry, before anything is judged", async () => {
+	const path = join(scratch, "guests.json");
+	const run = async (guests: string) => {
+		writeFileSync(path, guests);
+		return assay("verify", path, "--guests", path);
+	};
+	const td = { name: "image 12", tee: "tdx", mrtd: "00".repeat(48) };
+	const bad = await run(JSON.stringify({ version: 1, guests: [{ ...td, rtmr: Array(4).fill(null) }, td] }));
+	assert.equal(bad.code, 64);
+	assert.match(bad.err, /GUESTS_BAD/);
+	assert.match(bad.err, /guests\.json cannot be used: guests\[1\]: rtmr must be the four registers/);
+	assert.match(bad.err, /docs\/attestation\.md/);
+	const good = await run(JSON.stringify({ version: 1, guests: [{ ...td, rtmr: Array(4).fill(null) }] }));
+	assert.equal(good.code, 1, "the list itself is no evidence");
+	assert.equal((await assay("verify", path, "--guests", join(scratch, "gone"))).code, 66);
+});
+
 test("files that are longer than anything, or never end, are not read", async () => {
 	const long = join(scratch, "long.bin");
 	writeFileSync(long, "");

@@ -15,7 +15,7 @@ import { type AttestationRecord, attachmentsOfRound, type EvidenceBody } from ".
 import { decodeEvidence, encodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { runProbe } from "../../src/validator/probe/run-probe.ts";
-import { manifestPlan, mintManifest } from "../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
+import type { GuestRule } from "../../src/verify/attestation/guest-rules.ts";
 import { MINTED_ROOTS } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
 import { MINT_ROOTS } from "../../src/verify/attestation/settings.ts";
 import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
@@ -26,12 +26,12 @@ import {
 	judgeAttestations,
 } from "../../src/verify/hardware/checks/check-attestations.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
-import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { type Expectations, verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { verifyJobRounds } from "../../src/verify/methods/verify-job-rounds.ts";
 import { isDeep, scaled, seed } from "../fuzz.test-kit.ts";
 import { SIGNER } from "../toy/probe-toy.ts";
 import { changed, type Random, randomFrom } from "./random-change.test-kit.ts";
-import { createToyHost, type ToyHost, toyCard } from "./toy/toy-host.test-kit.ts";
+import { createToyHost, TOY_GUEST, type ToyHost, toyCard, toyItems } from "./toy/toy-host.test-kit.ts";
 
 let host: ToyHost;
 let engine = "";
@@ -78,7 +78,11 @@ type RoundBytes = { readonly record: AttestationRecord; readonly bytes: readonly
 const roundsOf = ({ body, attachments }: Parts): RoundBytes[] =>
 	body.attestations!.map((record) => ({ record, bytes: attachmentsOfRound(record).map((i) => attachments[i]!) }));
 
-function judged(rounds: readonly RoundBytes[], { body, attachments }: Parts = parts): Verdict {
+function judged(
+	rounds: readonly RoundBytes[],
+	{ body, attachments }: Parts = parts,
+	expect: Expectations = {},
+): Verdict {
 	const first = attachmentsOfRound(body.attestations![0]!)[0]!;
 	const all = attachments.slice(0, first);
 	const attestations = rounds.map(({ record, bytes }) => {
@@ -93,7 +97,7 @@ function judged(rounds: readonly RoundBytes[], { body, attachments }: Parts = pa
 	});
 	return verifyEvidence(
 		encodeEvidence({ ...body, attestations }, all, SIGNER),
-		...([{}, undefined, undefined, nodeSignatures] as const),
+		...([expect, undefined, undefined, nodeSignatures] as const),
 	);
 }
 const codeOf = (verdict: Verdict) => (verdict.status === "valid" ? "valid" : verdict.code);
@@ -121,25 +125,51 @@ test("both rounds are bound, of the same cards, named by the guest, and count fo
 		code: "DEVICE_ELSEWHERE",
 		detail: `simulated: counted already: ${key.slice(0, 16)} for ${"ab".repeat(32)}`,
 	});
-	assert.ok(!attestation.reasons.some(({ code }) => code === "RELAYABLE"));
+	assert.ok(
+		attestation.reasons.some(({ code }) => code === "RELAYABLE"),
+		"any guest may relay",
+	);
 	assert.deepEqual(MINT_ROOTS, MINTED_ROOTS, "the verifier knows the mint's roots, and no others");
 });
 
-test("manifests that travel along raise what is shown, and still nothing counts", () => {
-	const collateral = (["driver", "vbios"] as const).map((part) => {
-		const { version, product } = manifestPlan(part);
-		return { kind: "manifest" as const, id: `${product} ${version}`, attachment: 0 };
-	});
-	const files = (["driver", "vbios"] as const).map((part) =>
-		mintManifest({ ...manifestPlan(part), until: "20991231235959Z" }),
-	);
+test("vendors' files that travel along raise what is shown, an allowed guest still more, and nothing counts", () => {
+	const items = toyItems();
 	const rounds = roundsOf(parts).map(({ record, bytes }) => ({
-		record: { ...record, collateral },
-		bytes: [...bytes, ...files],
+		record: { ...record, collateral: items.map(({ kind, id }) => ({ kind, id, attachment: 0 })) },
+		bytes: [...bytes, ...items.map((one) => one.bytes)],
 	}));
 	const verdict = judged(rounds);
+	const shownBy = (guests: readonly GuestRule[]) => {
+		const by = judged(rounds, parts, { guests });
+		assert.ok(by.status === "valid", JSON.stringify(by));
+		assert.equal(by.attestation?.level, "none");
+		const codes = by.attestation.reasons.map(({ code }) => code).filter((code) => /GUEST|RELAY/.test(code));
+		return [by.attestation.shown, ...codes];
+	};
+	assert.deepEqual(shownBy([TOY_GUEST]), ["hosted"]);
+	assert.deepEqual(shownBy([{ ...TOY_GUEST, measurement: "00".repeat(48) }]), [
+		...["measured", "RELAYABLE", "GUEST_OTHER"],
+	]);
+	assert.deepEqual(shownBy([]), ["measured", "RELAYABLE", "GUEST_OTHER"]);
 	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
 	assert.deepEqual([verdict.attestation?.shown, verdict.attestation?.level], ["measured", "none"]);
+});
+
+test("a level is the whole host's: a card that signed nothing takes it away", () => {
+	const { body, attachments } = parts;
+	const read = readAnswers(body, attachments);
+	assert.ok(read.ok);
+	const shownWith = (gpus: number) => {
+		const [cpu] = body.claim.devices;
+		const devices = [...body.claim.devices, ...Array.from({ length: gpus }, () => ({ ...cpu!, kind: "gpu" as const }))];
+		const by = { verify: nodeSignatures, guests: null };
+		const found = judgeAttestations({ ...body, claim: { ...body.claim, devices } }, read.answers, attachments, by);
+		assert.ok(found !== null && !("code" in found), JSON.stringify(found));
+		return [found.shown, found.reasons.find(({ code }) => code === "REPORTS_MISSING")?.detail];
+	};
+	assert.deepEqual(shownWith(2), ["genuine", undefined]);
+	assert.deepEqual(shownWith(3), ["none", "2 of 3 GPUs signed a report"]);
+	assert.deepEqual(shownWith(8), ["none", "2 of 8 GPUs signed a report"]);
 });
 
 test("replayed, swapped and cut rounds are each caught", async () => {
@@ -230,7 +260,7 @@ test("random changes of the rounds: no verdict shows more than was signed", () =
 				collateral: record.collateral.map((one) => ({ ...one, attachment: next() })),
 			};
 		});
-		return judgeAttestations({ ...body, attestations }, read.answers, all, verify);
+		return judgeAttestations({ ...body, attestations }, read.answers, all, { verify, guests: null });
 	};
 	const rounds = roundsOf(parts);
 	const whole = judge(rounds);
@@ -283,7 +313,7 @@ test("rounds of a job: bound to what was assigned and to the claim, of the same 
 	};
 	const bound = { ...of, claim };
 	const judge = (file: Uint8Array, about: Partial<JobBound> = {}) =>
-		verifyJobRounds(file, { ...bound, ...about }, nodeSignatures);
+		verifyJobRounds(file, { ...bound, ...about }, { verify: nodeSignatures, guests: null });
 	const right = judge(fileOf(begin, end));
 	assert.deepEqual(
 		[right.fault, right.level, right.shown, right.isSimulated, right.rounds, right.devices.length],

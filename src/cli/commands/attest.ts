@@ -4,12 +4,14 @@ import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
+import type { GuestRule } from "../../verify/attestation/guest-rules.ts";
 import { type AttestationSettings, DEFAULT_POLICY, VENDOR_ROOTS } from "../../verify/attestation/settings.ts";
 import { showFile } from "../../verify/attestation/show-file.ts";
 import { verifyFiles } from "../../verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../verify/attestation/x509/signature.ts";
 import { loadBundle, type UpdateResult } from "../attest-collateral.ts";
 import { collectFrom } from "../attest-collect.ts";
+import { guestsOf, guestsOption } from "../attest-guests.ts";
 import { VENDOR_SOURCES } from "../attest-sources.ts";
 import { type FetchResult, updateFromFolder, updateFromVendors } from "../attest-update.ts";
 import { type CliIo, command } from "../command.ts";
@@ -35,6 +37,7 @@ interface Asked {
 	readonly out?: string | undefined;
 	readonly from?: string | undefined;
 	readonly guest?: readonly string[] | undefined;
+	readonly guests?: string | undefined;
 	readonly require?: "genuine" | "measured" | "hosted" | undefined;
 	readonly json: boolean;
 }
@@ -53,7 +56,7 @@ services; \`update --from DIR\` takes the files of a folder, without network. Ea
 replaced by something older. \`verify\` makes no request.
 
 Reports of devices together with a quote or SNP report are one round: the guest's report data must be the reports' nonce and a hash of all
-reports. With --guest, its measurement must be allowed, and the level is hosted.
+reports. With --guest or --guests, it must be one of those that are allowed, and the level is hosted.
 
 Without --require a report is judged as far as the files go. Only the vendors' own roots are trusted.`,
 	options: {
@@ -69,6 +72,7 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 			pattern: /^([0-9a-f]{64}|[0-9a-f]{96})$/,
 			is: "32 or 48 bytes of lower-case hex",
 		}),
+		guests: guestsOption,
 		require: choice("LEVEL", ["genuine", "measured", "hosted"] as const, "the level that must be shown"),
 		json: flag("print as JSON"),
 		...linkOptions,
@@ -126,7 +130,7 @@ async function collect(named: string, asked: Asked & Values<typeof linkOptions>,
 	return collected.files.length > 0 ? 0 : exitCodes.inconclusive.code;
 }
 
-const settingsAt = (atMs: number, guests: readonly string[] | null = null): AttestationSettings => ({
+const settingsAt = (atMs: number, guests: readonly GuestRule[] | null = null): AttestationSettings => ({
 	roots: VENDOR_ROOTS,
 	atMs,
 	policy: { ...DEFAULT_POLICY, guests },
@@ -160,7 +164,7 @@ async function verify(paths: readonly string[], asked: Asked, io: CliIo): Promis
 	const files = [...readAll(names), ...(bundle === null ? [] : [bundle])];
 	const nonce = asked.nonce === undefined ? null : new Uint8Array(Buffer.from(asked.nonce, "hex"));
 	const { clockUs } = realEnvironment();
-	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settingsAt(atMs, asked.guest ?? null));
+	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settingsAt(atMs, guestsOf(asked, io)));
 	const report = { ...verdict, files: names, at: new Date(atMs).toISOString(), verifyUs: clockUs() };
 	printResult(asked, io, report, (paint) => `${attestationLines(report, paint).join("\n")}\n`);
 	return exitCodes[verdict.status].code;

@@ -15,6 +15,7 @@ import type { RunningValidator, Validator } from "../../validator/create-validat
 import type { WatchEvent } from "../../validator/jobs/watch/watcher.ts";
 import { DEFAULT_PORT } from "../api-connection.ts";
 import { collateralPaths } from "../attest-collateral.ts";
+import { guestsOf } from "../attest-guests.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
@@ -120,6 +121,7 @@ same data.`,
 				...accessSettings(values),
 				bucket: bucketOf(values.bucket, io),
 				collateral: collateralPaths(values.collateral, io),
+				guests: guestsOf(values, io),
 				chain,
 			};
 			const validator = await loadValidator(settings, values.log, io);

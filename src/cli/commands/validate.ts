@@ -9,6 +9,7 @@ import { type BucketOptions, bucketAddress } from "../../store/bucket/bucket.ts"
 import type { Validator } from "../../validator/create-validator.ts";
 import type { ValidatorSettings } from "../../validator/validator-config.ts";
 import { collateralPaths } from "../attest-collateral.ts";
+import { guestsOf, guestsOption } from "../attest-guests.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { nodeOptions } from "../chain/chain-options.ts";
 import { type CliIo, command } from "../command.ts";
@@ -41,6 +42,7 @@ export const validatorOptions = {
 	"trust-proxy": list("ADDRESS", "a proxy of yours, address or network, whose X-Forwarded-For is believed"),
 	"customer-tokens": flag("customers need a token of the admin (default: any key may rent)"),
 	collateral: text("FILE", "bundle that devices' reports are judged by (default: that of assay attest update)"),
+	guests: guestsOption,
 	param: list("NAME=VALUE", "a parameter of docs/scores.md, such as intervalMs=600000"),
 	...nodeOptions,
 	confirmations: {
@@ -108,6 +110,7 @@ const settingsOf = (values: Values<typeof options>, io: CliIo): Omit<ValidatorSe
 	bucket: bucketOf(values.bucket, io),
 	...accessSettings(values),
 	collateral: collateralPaths(values.collateral, io),
+	guests: guestsOf(values, io),
 	params: readParams(values.param ?? []),
 	rollCalls: { drandUrl: values.drand },
 });

@@ -12,6 +12,7 @@ import { notAsOrdered } from "../../verify/hardware/order.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
 import { isReceipt, verifyReceipt } from "../../verify/receipts/verify-receipt.ts";
+import { guestsOf, guestsOption } from "../attest-guests.ts";
 import { type CliIo, command } from "../command.ts";
 import { readEvidence } from "../evidence-file.ts";
 import { exitCodes, verdictToExitCode } from "../exit-codes.ts";
@@ -48,6 +49,7 @@ that each segment goes on where the one before it ended; --initial and --result 
 		initial: text("FILE", "compare a proof of training with these weights before its first step"),
 		result: text("FILE", "compare a proof of training with these weights after its last step"),
 		dev: flag("accept a proof of training over powers of a known τ, which proves nothing; for tests"),
+		guests: guestsOption,
 		json: flag("print the verdict as JSON"),
 		...orderOptions,
 	},
@@ -94,6 +96,7 @@ that each segment goes on where the one before it ended; --initial and --result 
 			...(values.signer === undefined ? {} : { signers: values.signer }),
 			...(values.probe === undefined ? {} : { probeId: values.probe }),
 			...(maxAge === undefined ? {} : { notBeforeMs: Date.now() - maxAge * 86_400_000 }),
+			...(values.guests === undefined ? {} : { guests: guestsOf(values, io) ?? [] }),
 		};
 		const { clockUs } = realEnvironment();
 		const verdict = verifyEvidence(file, expect, undefined, undefined, nodeSignatures);

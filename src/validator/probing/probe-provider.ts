@@ -17,6 +17,7 @@ import { untilFree } from "../agents/until-free.ts";
 import type { ProbeEvent } from "../probe/probe-event.ts";
 import { type ProbeResult, runProbe } from "../probe/run-probe.ts";
 import type { ProbeHold } from "../roll-call/probe-hold.ts";
+import { guestsOf } from "../validator-config.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
@@ -148,7 +149,7 @@ class ProviderProbe {
 				// Receipts first: evidence that lies there without them would look as if nobody had asked.
 				if (receipts) await this.context.receipts?.put(receipts.file(bytesToHex(sha256Of(evidence))));
 				this.kept = await this.context.store.evidence.put(probeId, evidence);
-				return this.judge(evidence, expect, progress.checked);
+				return this.judge(evidence, { ...expect, ...guestsOf(config) }, progress.checked);
 			},
 		});
 	}

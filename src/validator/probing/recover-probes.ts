@@ -5,6 +5,7 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { PendingProbe } from "../../store/probes.ts";
+import { guestsOf } from "../validator-config.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { countProbe } from "./count-probe.ts";
 import type { VerifierPool } from "./verifier-pool.ts";
@@ -56,7 +57,11 @@ async function recoverOne(context: RecoverContext, { probeId, evidenceSha256, pr
 			return drop(error.code);
 		throw error;
 	}
-	const verdict = await context.pool.verify(bytes, { signers: [probe.validator], probeId });
+	const verdict = await context.pool.verify(bytes, {
+		signers: [probe.validator],
+		probeId,
+		...guestsOf(context.config),
+	});
 	const decoded = decodeEvidence(bytes);
 	const { counted } = await countProbe(context, {
 		probeId,

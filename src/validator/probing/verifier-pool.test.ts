@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { bindOfJob } from "../../protocol/attest/binding.ts";
+import { encodeJobRounds } from "../../protocol/attest/job-rounds.ts";
+import { packRound } from "../../protocol/attest/pack-round.ts";
+import { gpuPlan, mintDevice } from "../../verify/attestation/mint/mint-nvidia.test-kit.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
+import { judgeJobRounds } from "./judge-job-rounds.ts";
 import { VerifierPool } from "./verifier-pool.ts";
 
 const real = new Uint8Array(readFileSync(new URL("../../../vectors/h200.assay", import.meta.url)));
@@ -29,6 +34,38 @@ test("threads judge as this thread does, and tell how long it took", async () =>
 		assert.equal(other.status === "invalid" && other.code, "REPLAYED");
 		assert.equal(seconds.length, 3);
 		assert.equal(pool.pending, 0);
+	} finally {
+		await pool.close();
+	}
+});
+
+test("a claim's rounds are judged in a thread as they are here, whatever they are", async () => {
+	const of = {
+		...{ job: "ab".repeat(32), part: 1, attempt: 2, provider: "cd".repeat(32), escrow: null, start: "ef".repeat(32) },
+		claim: "01".repeat(32),
+	};
+	const nonce = bindOfJob(of, null);
+	const gpus = [{ device: 0, ...mintDevice({ ...gpuPlan(), nonce }) }];
+	const attachments: Uint8Array[] = [];
+	const began = { after: 0, sentAtUs: 1, receivedAtUs: 2, end: "complete", says: [], gpus, cpu: null } as const;
+	const rounds = [packRound(began, [], attachments)];
+	const atMs = Date.parse("2025-06-20T12:00:00Z");
+	const file = encodeJobRounds({ atMs: 0, rounds, attachments });
+	const pool = new VerifierPool({ threads: 1, clockUs });
+	try {
+		for (const [given, code] of [
+			[file, undefined],
+			[file.slice(0, -1), "ATTEST_FORM"],
+			[new Uint8Array(), "ATTEST_FORM"],
+		] as const) {
+			const question = { given, of, atMs, items: [], guests: null };
+			const found = await pool.judgeJobRounds(question);
+			assert.deepEqual(found, judgeJobRounds(question));
+			assert.equal(found.judged.fault?.code, code);
+			assert.equal(found.file === null, code !== undefined, "what is kept has the validator's time");
+		}
+		const late = await pool.judgeJobRounds({ given: file, of: { ...of, attempt: 3 }, atMs, items: [], guests: null });
+		assert.equal(late.judged.fault?.code, "NONCE_WRONG");
 	} finally {
 		await pool.close();
 	}

@@ -1,4 +1,4 @@
-// verifyEvidence and verifyRollCall on threads of their own, so that the thread with the sockets and the API never computes for
+// verifyEvidence, verifyRollCall and judgeJobRounds on threads of their own, so that the thread with the sockets and the API never computes for
 // longer than a frame takes. The judgement itself is verify/hardware; here are only threads, a queue and what
 // happens when a thread dies.
 import { Worker } from "node:worker_threads";
@@ -9,7 +9,9 @@ import type { RollVerdict } from "../../protocol/roll-call/roll-verdict.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import type { ChainFacts, RollExpectations } from "../../verify/roll-call/chain-facts.ts";
 import { verifyRollCall } from "../../verify/roll-call/verify-roll-call.ts";
+import { type JudgedRounds, judgeJobRounds, type RoundsOfClaim } from "./judge-job-rounds.ts";
 
+type AnyVerdict = Verdict | RollVerdict | JudgedRounds;
 type Judged =
 	| {
 			readonly kind: "probe";
@@ -23,10 +25,11 @@ type Judged =
 			readonly file: Uint8Array;
 			readonly facts: ChainFacts;
 			readonly expect: RollExpectations;
-	  };
+	  }
+	| { readonly kind: "job-rounds"; readonly question: RoundsOfClaim };
 export type VerifyRequest = { readonly id: number } & Judged;
 export type VerifyReply =
-	| { readonly id: number; readonly verdict: Verdict | RollVerdict }
+	| { readonly id: number; readonly verdict: AnyVerdict }
 	| { readonly id: number; readonly checked: readonly CheckedOpenings[] };
 
 /** Openings of one challenge found right so far. */
@@ -39,7 +42,7 @@ export type OnChecked = (checked: readonly CheckedOpenings[]) => void;
 
 interface Task {
 	readonly request: VerifyRequest;
-	readonly resolve: (verdict: Verdict | RollVerdict) => void;
+	readonly resolve: (verdict: AnyVerdict) => void;
 	readonly reject: (error: unknown) => void;
 	readonly onChecked: OnChecked | undefined;
 	/** A file that ended a thread gets one more: threads also die for want of memory. */
@@ -88,13 +91,17 @@ export class VerifierPool {
 		return (await this.judge({ kind: "roll-call", file, facts, expect })) as RollVerdict;
 	}
 
-	private async judge(judged: Judged, onChecked?: OnChecked): Promise<Verdict | RollVerdict> {
+	async judgeJobRounds(question: RoundsOfClaim): Promise<JudgedRounds> {
+		return (await this.judge({ kind: "job-rounds", question })) as JudgedRounds;
+	}
+
+	private async judge(judged: Judged, onChecked?: OnChecked): Promise<AnyVerdict> {
 		const { threads, clockUs, onVerified } = this.options;
 		const beganUs = clockUs();
 		try {
 			if (threads === 0 || this.file === null) return judgeHere(judged);
 			if (this.isClosed) throw died("the validator is stopping");
-			return await new Promise<Verdict | RollVerdict>((resolve, reject) => {
+			return await new Promise<AnyVerdict>((resolve, reject) => {
 				const request = { id: this.nextId++, ...judged };
 				this.waiting.push({ request, onChecked, resolve, reject, lives: 2 });
 				this.feed();
@@ -154,10 +161,12 @@ export class VerifierPool {
 	}
 }
 
-const judgeHere = (judged: Judged): Verdict | RollVerdict =>
-	judged.kind === "probe"
+function judgeHere(judged: Judged): AnyVerdict {
+	if (judged.kind === "job-rounds") return judgeJobRounds(judged.question);
+	return judged.kind === "probe"
 		? verifyEvidence(judged.evidence, judged.expect)
 		: verifyRollCall(judged.file, judged.facts, judged.expect);
+}
 
 function died(message: string): AssayError {
 	return new AssayError("VERIFIER_DIED", message);

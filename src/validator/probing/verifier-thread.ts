@@ -4,6 +4,7 @@ import { parentPort } from "node:worker_threads";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { verifyRollCall } from "../../verify/roll-call/verify-roll-call.ts";
+import { judgeJobRounds } from "./judge-job-rounds.ts";
 import type { CheckedOpenings, VerifyReply, VerifyRequest } from "./verifier-pool.ts";
 
 /** A screen follows ten steps a second; a file has thousands of openings. */
@@ -14,6 +15,10 @@ parentPort?.on("message", (request: VerifyRequest) => {
 	const { id } = request;
 	if (request.kind === "roll-call") {
 		say({ id, verdict: verifyRollCall(request.file, request.facts, request.expect) });
+		return;
+	}
+	if (request.kind === "job-rounds") {
+		say({ id, verdict: judgeJobRounds(request.question) });
 		return;
 	}
 	const { evidence, expect, isWatched } = request;

@@ -1,5 +1,6 @@
 // What is asked of every guest, whoever's hardware it runs on: the data it was told to bind, and that its measurement is allowed.
-import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
+import { equalBytes } from "../../protocol/bytes/bytes.ts";
+import { type MeasuredGuest, ruleFor } from "./guest-rules.ts";
 import type { AttestationPolicy } from "./settings.ts";
 import { refuse } from "./verdict.ts";
 
@@ -13,7 +14,7 @@ export function checkReportData(expected: Uint8Array | null, found: Uint8Array, 
 		refuse("BINDING_WRONG", where, "its report data names another set of reports");
 }
 
-export function checkGuestAllowed(measurement: Uint8Array, policy: AttestationPolicy, where: string): void {
-	if (policy.guests !== null && !policy.guests.includes(bytesToHex(measurement)))
-		refuse("GUEST_OTHER", where, "the guest's measurement is not one of those that are allowed");
+export function checkGuestAllowed(guest: MeasuredGuest, policy: AttestationPolicy, where: string): void {
+	if (policy.guests !== null && ruleFor(policy.guests, guest) === null)
+		refuse("GUEST_OTHER", where, "the guest is not one of those that are allowed");
 }

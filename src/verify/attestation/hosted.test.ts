@@ -6,6 +6,7 @@ import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex, concatBytes } from "../../protocol/bytes/bytes.ts";
 import type { Finding } from "../../protocol/probe/verdict.ts";
+import { ruleOfMeasurement } from "./guest-rules.ts";
 import { mintSnp, snpPlan } from "./mint/mint-amd.test-kit.ts";
 import { collateralPlan, mintCollateral, mintQuote, quotePlan } from "./mint/mint-intel.test-kit.ts";
 import { gpuPlan, manifestPlan, mintDevice, mintManifest, NONCE } from "./mint/mint-nvidia.test-kit.ts";
@@ -31,8 +32,14 @@ const flat = (devices: readonly (typeof first)[]) => [
 const judge = (devices: readonly (typeof first)[], quote: Uint8Array, within: AttestationSettings = settings) =>
 	verifyFiles([...flat(devices), quote, collateral], ask, within);
 
-test("a quote that names the reports joins them; nothing is relayable then", () => {
-	const one = verifyFiles([...flat([first]), ...manifests, tdx(bound([first])), collateral], ask, settings);
+test("a quote that names the reports joins them; nothing is relayable if its guest is allowed", () => {
+	const together = [...flat([first]), ...manifests, tdx(bound([first])), collateral];
+	assert.ok(
+		verifyFiles(together, ask, settings).findings.some(({ code }) => code === "RELAYABLE"),
+		"by any guest",
+	);
+	const guests = [ruleOfMeasurement(bytesToHex(quotePlan().mrTd))];
+	const one = verifyFiles(together, ask, { ...settings, policy: { ...settings.policy, guests } });
 	assert.equal(one.status, "valid", one.detail);
 	assert.equal(one.subject, "hosted devices");
 	const codes = one.findings.map(({ code }) => code);
@@ -63,7 +70,10 @@ test("swapped, cut, widened, reordered, replayed and unbound rounds", () => {
 
 test("hosted needs measured devices and a guest that is allowed", () => {
 	const mrTd = bytesToHex(quotePlan().mrTd);
-	const allowing = (guests: readonly string[]) => ({ ...settings, policy: { ...settings.policy, guests } });
+	const allowing = (measurements: readonly string[]) => ({
+		...settings,
+		policy: { ...settings.policy, guests: measurements.map(ruleOfMeasurement) },
+	});
 	assert.equal(judge([first], tdx(bound([first])), allowing(["00".repeat(48)])).code, "GUEST_OTHER");
 	assert.equal(judge([first], tdx(bound([first])), allowing([mrTd])).status, "valid");
 	// Levels without the mark of our own roots, which takes them all away.

@@ -1,6 +1,7 @@
 // What every judgement is told: the roots that are trusted, the moment, the policy, and how signatures are checked. No flag and
 // no setting of a program adds roots; tests bring their own, and every verdict under them says SIMULATED_ROOTS.
 
+import type { GuestRule } from "./guest-rules.ts";
 import type { Hearing } from "./verdict.ts";
 import type { VerifySignature } from "./x509/signature.ts";
 
@@ -52,8 +53,8 @@ type TcbAnswer = "accept" | "tell" | "refuse";
 
 export interface AttestationPolicy {
 	readonly tcb: Readonly<Record<string, TcbAnswer>>;
-	/** MRTD, MRENCLAVE or SNP measurement in hex; null: any guest. */
-	readonly guests: readonly string[] | null;
+	/** Null: any guest. */
+	readonly guests: readonly GuestRule[] | null;
 	/** The lowest firmware without a finding FIRMWARE_OLD; null: any. */
 	readonly oldestDriver: string | null;
 	/** The highest privilege level (VMPL) from which an SNP report may come. */

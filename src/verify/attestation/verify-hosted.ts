@@ -16,8 +16,9 @@ export function joinGuest(
 	if (reports.status === "invalid") return reports;
 	const nonce = hexToBytes(reports.facts.nonce as string, 32)!;
 	const guest = judgeGuest(reportDataOf(nonce, setOf(devices)));
+	const isNamed = isAllowed(guest, policy);
 	const findings = [...reports.findings, ...guest.findings].filter(
-		(one, i, all) => one.code !== "RELAYABLE" && all.findIndex(({ code }) => code === one.code) === i,
+		(one, i, all) => !(isNamed && one.code === "RELAYABLE") && all.findIndex(({ code }) => code === one.code) === i,
 	);
 	const facts = { ...reports.facts, guest: guest.facts };
 	// What is false decides before what is missing.
@@ -27,10 +28,12 @@ export function joinGuest(
 }
 
 /** Any guest may relay: only one that is allowed counts, on a platform whose TCB was judged. An enclave has no devices. */
+const isAllowed = ({ status, facts }: AttestationVerdict, { guests }: AttestationPolicy): boolean =>
+	status === "valid" && guests !== null && facts.tcb !== undefined && facts.tee !== "sgx";
+
 function levelOf(reports: AttestationVerdict, guest: AttestationVerdict, policy: AttestationPolicy): Level {
 	if (guest.status !== "valid") return "none";
 	// Each verdict says it of its own roots.
 	if (guest.findings.some(({ code }) => code === "SIMULATED_ROOTS")) return "none";
-	const isAllowed = policy.guests !== null && guest.facts.tcb !== undefined && guest.facts.tee !== "sgx";
-	return reports.level === "measured" && isAllowed ? "hosted" : reports.level;
+	return reports.level === "measured" && isAllowed(guest, policy) ? "hosted" : reports.level;
 }

@@ -10,6 +10,7 @@ import { certificatesIn } from "./bytes.ts";
 import type { CollateralEntry, CollateralItem } from "./collateral/bundle.ts";
 import { chooseItems } from "./collateral/choose-items.ts";
 import { kindOfFile } from "./file-kind.ts";
+import { type GuestRule, ruleFor } from "./guest-rules.ts";
 import { verifyQuote } from "./intel/verify-quote.ts";
 import { type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
 import { verifyDeviceSet } from "./nvidia/verify-set.ts";
@@ -43,19 +44,25 @@ export interface RoundQuestion {
 	readonly bind: Uint8Array;
 	readonly atMs: number;
 	readonly verify: VerifySignature;
+	/** Guests whose word that these are its devices counts; null: nobody's. Another guest is no fault, but not hosted. */
+	readonly guests: readonly GuestRule[] | null;
 }
 
 export function verifyRound(round: RoundEvidence, question: RoundQuestion): RoundVerdict {
 	const verify = rememberSignatures(question.verify);
 	const under = (roots: Roots) =>
-		judge(round, question.bind, { roots, atMs: question.atMs, policy: DEFAULT_POLICY, verify });
+		judge(round, question, { roots, atMs: question.atMs, policy: DEFAULT_POLICY, verify });
 	const real = under(VENDOR_ROOTS);
 	if (real.fault?.code !== "ATTEST_CHAIN") return real;
 	const simulated = under(MINT_ROOTS);
 	return simulated.fault?.code === "ATTEST_CHAIN" ? real : { ...simulated, isSimulated: true };
 }
 
-function judge(round: RoundEvidence, bind: Uint8Array, settings: AttestationSettings): RoundVerdict {
+function judge(
+	round: RoundEvidence,
+	{ bind, guests }: Pick<RoundQuestion, "bind" | "guests">,
+	settings: AttestationSettings,
+): RoundVerdict {
 	const reasons: Finding[] = [];
 	const note = (code: string | null, detail: string) => {
 		if (code !== null && !reasons.some((one) => one.code === code)) reasons.push({ code, detail });
@@ -67,11 +74,13 @@ function judge(round: RoundEvidence, bind: Uint8Array, settings: AttestationSett
 	};
 	const devices: AttestedDevice[] = [];
 	let guest: AttestedGuest | null = null;
+	let isNamed = false;
 	const result = (fault: Fault | null): RoundVerdict => {
 		const levels = devices.map(({ level }) => level);
-		const shown = fault !== null || levels.length === 0 ? "none" : levels.includes("genuine") ? "genuine" : "measured";
-		// The reports are of the guest that asked: what a relay would need is an allowed guest, which no policy names yet.
-		const kept = guest === null ? reasons : reasons.filter(({ code }) => code !== "RELAYABLE");
+		const least = fault !== null || levels.length === 0 ? "none" : levels.includes("genuine") ? "genuine" : "measured";
+		const shown = isNamed && least === "measured" ? "hosted" : least;
+		// Any guest may relay, but for those that are known not to.
+		const kept = isNamed ? reasons.filter(({ code }) => code !== "RELAYABLE") : reasons;
 		return { fault, shown, isSimulated: false, devices, guest, reasons: kept };
 	};
 	if (round.devices.length > 0) {
@@ -87,6 +96,13 @@ function judge(round: RoundEvidence, bind: Uint8Array, settings: AttestationSett
 		const verdict = judgeGuest(round, reportDataOf(bind, setOf(round.devices)), settings);
 		if (told(verdict).status === "invalid") return result(at(verdict, "cpu."));
 		if (verdict.status === "valid") guest = guestOf(verdict.facts);
+		if (guest !== null && guests !== null) {
+			const rule = ruleFor(guests, { ...guest, registers: registersOf(verdict.facts) });
+			if (rule === null)
+				note("GUEST_OTHER", `its guest (${guest.tee} ${guest.measurement.slice(0, 16)}…) is not allowed`);
+			// An enclave has no devices; a platform whose TCB nobody judged may be broken.
+			isNamed = rule !== null && guest.tee !== "sgx" && verdict.facts.tcb !== undefined;
+		}
 	}
 	return result(null);
 }
@@ -153,6 +169,9 @@ const NO_LEAF: AttestationVerdict = {
 	...{ status: "inconclusive", level: "none", code: "COLLATERAL_MISSING", where: "leaf", facts: {}, findings: [] },
 	detail: "the certificate of the chip (VCEK or VLEK) is not at hand",
 };
+
+const registersOf = ({ rtmr }: AttestationVerdict["facts"]): readonly string[] =>
+	Array.isArray(rtmr) ? (rtmr as readonly string[]) : [];
 
 function guestOf(facts: AttestationVerdict["facts"]): AttestedGuest {
 	const text = (...names: string[]) =>

@@ -127,7 +127,10 @@ function judge(
 	);
 	if (found !== null) return invalid(found);
 	onCheck("attestation", "");
-	const attested = judgeAttestations(body, answers, attachments, verifySignature);
+	const attested = judgeAttestations(body, answers, attachments, {
+		verify: verifySignature,
+		guests: expect.guests ?? null,
+	});
 	if (attested !== null && "code" in attested) return invalid(attested);
 	const cut = answers.find(wasCut);
 	if (cut !== undefined) {

@@ -3,8 +3,7 @@
 import { bindOfJob, type JobBound } from "../../protocol/attest/binding.ts";
 import { decodeJobRounds } from "../../protocol/attest/job-rounds.ts";
 import type { ProbeAttestation } from "../../protocol/probe/verdict.ts";
-import { type RoundVerdict, verifyRound } from "../attestation/verify-round.ts";
-import type { VerifySignature } from "../attestation/x509/signature.ts";
+import { type RoundQuestion, type RoundVerdict, verifyRound } from "../attestation/verify-round.ts";
 import { keysOf, roundEvidence, summaryOf } from "../hardware/checks/check-attestations.ts";
 
 export interface JobAttestation extends ProbeAttestation {
@@ -13,7 +12,11 @@ export interface JobAttestation extends ProbeAttestation {
 }
 
 /** `file`: as the validator keeps it. */
-export function verifyJobRounds(file: Uint8Array, of: JobBound, verify: VerifySignature): JobAttestation {
+export function verifyJobRounds(
+	file: Uint8Array,
+	of: JobBound,
+	by: Pick<RoundQuestion, "verify" | "guests">,
+): JobAttestation {
 	const held = decodeJobRounds(file);
 	if (held === null) return fallen("ATTEST_FORM", "file", "not the rounds of a job");
 	const judged: RoundVerdict[] = [];
@@ -21,7 +24,7 @@ export function verifyJobRounds(file: Uint8Array, of: JobBound, verify: VerifySi
 		const where = `rounds[${i}]`;
 		if (record.gpus.length === 0 && record.switches.length === 0 && record.cpu === null) continue;
 		const bind = bindOfJob(of, i === 0 ? null : of.claim);
-		const verdict = verifyRound(roundEvidence(record, held.attachments), { bind, atMs: held.atMs, verify });
+		const verdict = verifyRound(roundEvidence(record, held.attachments), { ...by, bind, atMs: held.atMs });
 		const { fault } = verdict;
 		if (fault !== null) return fallen(fault.code ?? "INTERNAL", `${where}.${fault.where}`, fault.detail);
 		const [first] = judged;

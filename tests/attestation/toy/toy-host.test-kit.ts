@@ -6,12 +6,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { concatBytes, u32, utf8ToBytes } from "../../../src/protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, u32, utf8ToBytes } from "../../../src/protocol/bytes/bytes.ts";
 import { createSigner } from "../../../src/protocol/probe/signer.ts";
-import { encodeBundle } from "../../../src/verify/attestation/collateral/bundle.ts";
-import { manifestId } from "../../../src/verify/attestation/collateral/read-item.ts";
+import { type CollateralItem, encodeBundle } from "../../../src/verify/attestation/collateral/bundle.ts";
+import { intelId, manifestId } from "../../../src/verify/attestation/collateral/read-item.ts";
+import type { GuestRule } from "../../../src/verify/attestation/guest-rules.ts";
 import { keyOf, pem } from "../../../src/verify/attestation/mint/der-writer.test-kit.ts";
-import { mintQuote, quotePlan } from "../../../src/verify/attestation/mint/mint-intel.test-kit.ts";
+import {
+	collateralPlan,
+	mintCollateral,
+	mintQuote,
+	quotePlan,
+} from "../../../src/verify/attestation/mint/mint-intel.test-kit.ts";
 import {
 	chainOf,
 	type GpuPlan,
@@ -43,20 +49,27 @@ function entryOf({ card, pdi, answer = 0 }: ToyCard): Uint8Array {
 	return concatBytes(u32(answer), sized(reportBody(plan)), sized(chain), keyOf(`${card} leaf`).secret);
 }
 
-/** The vendor's files that its cards are measured by. */
-export function mintedBundle(): Uint8Array {
-	const items = (["driver", "vbios"] as const).map((part) => {
+/** The guest that its CPU measures. */
+export const TOY_GUEST: GuestRule = {
+	...{ name: "the toy's guest", tee: "tdx", measurement: bytesToHex(quotePlan().mrTd) },
+	registers: quotePlan().rtmr.map(bytesToHex),
+};
+
+/** The vendors' files that its cards and its CPU are measured by. */
+export function toyItems(): CollateralItem[] {
+	const entry = { rank: 0, fetchedAtS: 1, validFromS: 0, validUntilS: 4_000_000_000, source: "the mint" };
+	const manifests = (["driver", "vbios"] as const).map((part) => {
 		const plan = { ...manifestPlan(part), until: "20991231235959Z" };
-		const entry = { rank: 0, fetchedAtS: 1, validFromS: 0, validUntilS: 4_000_000_000, source: "the mint" };
-		return {
-			kind: "manifest" as const,
-			id: manifestId(plan.product, plan.version),
-			...entry,
-			bytes: mintManifest(plan),
-		};
+		const id = manifestId(plan.product, plan.version);
+		return { kind: "manifest" as const, id, ...entry, bytes: mintManifest(plan) };
 	});
-	return encodeBundle(items, 1, createSigner(new Uint8Array(32).fill(18)));
+	const list = { until: "20991231235959Z" };
+	const plan = { ...collateralPlan(), until: "2099-12-31T00:00:00Z", rootCrl: list, pckCrl: list };
+	const id = intelId(plan.tee, plan.fmspc);
+	return [...manifests, { kind: "Intel collateral", id, ...entry, bytes: mintCollateral(plan) }];
 }
+
+export const mintedBundle = (): Uint8Array => encodeBundle(toyItems(), 1, createSigner(new Uint8Array(32).fill(18)));
 
 export interface ToyHost {
 	/** For the engine's environment: where its NVML is found. */

@@ -9,6 +9,7 @@ import type { JobOffer } from "../../../protocol/network/job-offer.ts";
 import type { JobChange } from "../../../store/jobs/change-job.ts";
 import type { JobClaimRow, JobRow, JobSummary } from "../../../store/jobs/job-rows.ts";
 import type { AgentAsker } from "../../agents/ask-agent.ts";
+import type { VerifierPool } from "../../probing/verifier-pool.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 import type { AskedBook } from "../evidence/asked-book.ts";
 import type { StateBlobs } from "../evidence/claim-at-hand.ts";
@@ -21,6 +22,8 @@ import type { Tries } from "./tries.ts";
 
 export interface JobContext extends ValidatorContext {
 	readonly asker: AgentAsker;
+	/** Judges what came with claims. */
+	readonly pool: Pick<VerifierPool, "judgeJobRounds">;
 	readonly evidence: Evidence;
 	/** What claimants were asked through this process. */
 	readonly asked: AskedBook;

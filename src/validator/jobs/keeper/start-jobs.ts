@@ -47,10 +47,12 @@ export async function createJobs(
 		asker,
 		chain,
 		scores,
+		pool,
 	}: {
 		readonly asker: AgentAsker;
 		readonly chain: JobsOnChain | null;
 		readonly scores: Pick<ScoreKeeper, "score">;
+		readonly pool: JobContext["pool"];
 	},
 ): Promise<Jobs> {
 	const { config, env, blobs, store } = base;
@@ -72,7 +74,7 @@ export async function createJobs(
 	let watch: ReturnType<typeof startJobWatch> | null = null;
 	const context: JobContext = {
 		...base,
-		...{ asker, jobChain, stopping: stopping.signal, asked },
+		...{ asker, pool, jobChain, stopping: stopping.signal, asked },
 		evidence: createEvidence(means),
 		hosts: createJobHosts({ ...base, jobChain }),
 		works: createJobWorks(base),

@@ -1,22 +1,15 @@
-// The rounds of signed reports that came with a claim: hostile. The vendors' files that they are judged by are put beside them, the whole is kept as
-// evidence, and the verdict is that of the kept file. Nothing here decides about the claim: its method does. docs/attestation.md.
-import { nodeSignatures } from "../../../platform/node-signatures.ts";
+// The rounds of signed reports that came with a claim: judged by the verifier's threads, and kept as evidence together with the vendors' files that they were
+// judged by. Nothing here decides about the claim: its method does. docs/attestation.md.
+import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobBound } from "../../../protocol/attest/binding.ts";
-import {
-	decodeJobRounds,
-	encodeJobRounds,
-	type JobRounds,
-	MAX_JOB_ROUNDS_BYTES,
-} from "../../../protocol/attest/job-rounds.ts";
-import { packRound } from "../../../protocol/attest/pack-round.ts";
+import { MAX_JOB_ROUNDS_BYTES } from "../../../protocol/attest/job-rounds.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { CountedAttestation } from "../../../protocol/probe/verdict.ts";
 import { cutAttestation } from "../../../store/devices.ts";
-import type { CollateralItem } from "../../../verify/attestation/collateral/bundle.ts";
-import { DEFAULT_POLICY, VENDOR_ROOTS } from "../../../verify/attestation/settings.ts";
 import { elsewhereFindings } from "../../../verify/hardware/checks/check-attestations.ts";
-import { type JobAttestation, verifyJobRounds } from "../../../verify/methods/verify-job-rounds.ts";
-import { chosenFor } from "../../probe/attest-rounds.ts";
+import type { JobAttestation } from "../../../verify/methods/verify-job-rounds.ts";
+import { type JudgedRounds, judgeJobRounds, type RoundsOfClaim } from "../../probing/judge-job-rounds.ts";
+import type { VerifierPool } from "../../probing/verifier-pool.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 
 export interface KeptAttestation extends CountedAttestation, Pick<JobAttestation, "fault"> {
@@ -24,16 +17,18 @@ export interface KeptAttestation extends CountedAttestation, Pick<JobAttestation
 	readonly file: string | null;
 }
 
+export interface RoundsContext
+	extends Pick<ValidatorContext, "store" | "blobs" | "env" | "collateral" | "config" | "log"> {
+	readonly pool: Pick<VerifierPool, "judgeJobRounds">;
+}
+
 /** `provider` holds the blob. Throws BLOB_UNKNOWN. */
-export async function takeRounds(
-	{ store, blobs, env, collateral }: Pick<ValidatorContext, "store" | "blobs" | "env" | "collateral">,
-	of: JobBound,
-	name: BlobName,
-): Promise<KeptAttestation> {
+export async function takeRounds(context: RoundsContext, of: JobBound, name: BlobName): Promise<KeptAttestation> {
+	const { store, blobs, env, collateral, config } = context;
 	const isFit = name.size <= MAX_JOB_ROUNDS_BYTES;
-	const given = isFit ? decodeJobRounds(await blobs.read(of.provider, name, 0, name.size)) : null;
-	const file = given && withCollateral(given, Math.floor(env.nowMs()), await collateral());
-	const judged = verifyJobRounds(file ?? new Uint8Array(), of, nodeSignatures);
+	const given = isFit ? await blobs.read(of.provider, name, 0, name.size) : new Uint8Array();
+	const question = { given, of, atMs: Math.floor(env.nowMs()), items: await collateral(), guests: config.guests };
+	const { judged, file } = await judge(context, question);
 	const shown = { ...cutAttestation(judged), fault: judged.fault };
 	const elsewhere = await store.devices.boundElsewhere(of.provider, shown);
 	const level = elsewhere.length > 0 ? "none" : shown.level;
@@ -45,22 +40,13 @@ export async function takeRounds(
 	};
 }
 
-function withCollateral(given: JobRounds, atMs: number, items: readonly CollateralItem[]): Uint8Array {
-	const settings = { roots: VENDOR_ROOTS, atMs, policy: DEFAULT_POLICY, verify: nodeSignatures };
-	const attachments: Uint8Array[] = [];
-	const rounds = given.rounds.map((record) => {
-		const bytes = (at: number) => given.attachments[at]!;
-		const { cpu } = record;
-		const round = {
-			...record,
-			gpus: record.gpus.map(({ device, report, chain }) => ({ device, report: bytes(report), chain: bytes(chain) })),
-			cpu: cpu && {
-				kind: cpu.kind,
-				quote: bytes(cpu.quote),
-				certificates: cpu.certificates === null ? null : bytes(cpu.certificates),
-			},
-		};
-		return packRound(round, chosenFor(round, items, settings), attachments);
-	});
-	return encodeJobRounds({ atMs, rounds, attachments });
+/** Should a thread die twice over it, this one judges: late, but judged. */
+async function judge({ pool, log }: RoundsContext, question: RoundsOfClaim): Promise<JudgedRounds> {
+	try {
+		return await pool.judgeJobRounds(question);
+	} catch (error) {
+		if (!(error instanceof AssayError) || error.code !== "VERIFIER_DIED") throw error;
+		log.error({ err: error }, "a thread died over a claim's rounds; judged here");
+		return judgeJobRounds(question);
+	}
 }

@@ -131,7 +131,7 @@ export function checkSnpGuest(hearing: Hearing, report: SnpReport, { policy }: A
 	if ((report.policy & DEBUG) !== 0n) refuse("GUEST_DEBUG", "report", "the host can debug this guest");
 	if ((report.policy & MIGRATION_AGENT) !== 0n) refuse("GUEST_POLICY", "report", "the guest can be migrated");
 	if (report.vmpl > policy.highestVmpl) refuse("GUEST_POLICY", "report", `the report comes from VMPL ${report.vmpl}`);
-	checkGuestAllowed(report.measurement, policy, "report");
+	checkGuestAllowed({ tee: "snp", measurement: bytesToHex(report.measurement), registers: [] }, policy, "report");
 	if (report.version < 3 || (report.platformInfo & ALIAS_CHECK) === 0n)
 		hearing.find("ALIAS_CHECK_MISSING", "the platform did not check its memory for aliases");
 }

@@ -131,15 +131,15 @@ const MIGRATABLE = 0x20;
 function checkGuest({ report }: Quote, { policy }: AttestationSettings): void {
 	if (report.tee === "sgx") {
 		if ((report.sgx.attributes[0]! & SGX_DEBUG) !== 0) refuse("GUEST_DEBUG", "quote", "a debug enclave");
-		checkGuestAllowed(report.sgx.mrEnclave, policy, "quote");
+		checkGuestAllowed({ tee: "sgx", measurement: bytesToHex(report.sgx.mrEnclave), registers: [] }, policy, "quote");
 		return;
 	}
-	const { attributes, mrServiceTd, mrTd } = report.td;
+	const { attributes, mrServiceTd, mrTd, rtmr } = report.td;
 	if (attributes[0] !== 0) refuse("GUEST_DEBUG", "quote", "the host can debug this guest");
 	if ((attributes[3]! & SEPT_VE_DISABLE) === 0) refuse("GUEST_POLICY", "quote", "SEPT_VE_DISABLE is not set");
 	if ((attributes[3]! & MIGRATABLE) !== 0) refuse("GUEST_POLICY", "quote", "the guest can be migrated");
 	if (mrServiceTd?.some((byte) => byte !== 0)) refuse("GUEST_POLICY", "quote", "a service TD is bound to the guest");
-	checkGuestAllowed(mrTd, policy, "quote");
+	checkGuestAllowed({ tee: "tdx", measurement: bytesToHex(mrTd), registers: rtmr.map(bytesToHex) }, policy, "quote");
 }
 
 function judgeTcb(

@@ -1,8 +1,9 @@
 // Minted cases of quotes, SNP reports, Azure's evidence and event logs: each is right in all but one thing.
-import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { verifySnp } from "../amd/verify-snp.ts";
 import { verifyAzure } from "../azure/verify-azure.ts";
 import { verifyCcel, verifyDstack } from "../events/verify-events.ts";
+import { ruleOfMeasurement } from "../guest-rules.ts";
 import { verifyQuote } from "../intel/verify-quote.ts";
 import { DEFAULT_POLICY } from "../settings.ts";
 import { keyOf, mintCrl, octets, oid, seq, tlv } from "./der-writer.test-kit.ts";
@@ -151,7 +152,24 @@ const quoteCases = (): MintedCase[] => [
 		verifyQuote(
 			mintQuote(quotePlan()),
 			{ ask: "signed", reportData: null, collateral: null },
-			{ ...settings, policy: { ...DEFAULT_POLICY, guests: ["00".repeat(48)] } },
+			{ ...settings, policy: { ...DEFAULT_POLICY, guests: [ruleOfMeasurement("00".repeat(48))] } },
+		),
+	),
+	minted("tdx: another kernel behind a firmware that is allowed", "GUEST_OTHER", undefined, (settings) => {
+		const { mrTd } = quotePlan();
+		const registers = ["00".repeat(48), "00".repeat(48), "01".repeat(48), null];
+		const rule = { ...ruleOfMeasurement(bytesToHex(mrTd)), tee: "tdx", registers } as const;
+		return verifyQuote(
+			mintQuote(quotePlan()),
+			{ ask: "signed", reportData: null, collateral: null },
+			{ ...settings, policy: { ...DEFAULT_POLICY, guests: [rule] } },
+		);
+	}),
+	minted("sgx: an enclave that is not allowed", "GUEST_OTHER", undefined, (settings) =>
+		verifyQuote(
+			mintQuote(quotePlan("sgx")),
+			{ ask: "signed", reportData: null, collateral: null },
+			{ ...settings, policy: { ...DEFAULT_POLICY, guests: [ruleOfMeasurement("00".repeat(32))] } },
 		),
 	),
 	minted("tdx: an enclave in debug mode, no collateral", "QE_WRONG", undefined, (settings) =>
@@ -390,6 +408,13 @@ const snpCases = (): MintedCase[] => [
 	snp("no alias check", null, (plan) => {
 		plan.platformInfo = 7;
 	}),
+	minted("snp: a guest that is not allowed", "GUEST_OTHER", undefined, (settings) =>
+		verifySnp(
+			{ ...mintSnp(snpPlan()), crl: null },
+			{ product: null, reportData: null },
+			{ ...settings, policy: { ...DEFAULT_POLICY, guests: [ruleOfMeasurement("01".repeat(48))] } },
+		),
+	),
 	minted("snp: no chain", "COLLATERAL_MISSING", undefined, (settings) =>
 		verifySnp({ ...mintSnp(snpPlan()), chain: null, crl: null }, { product: null, reportData: null }, settings),
 	),

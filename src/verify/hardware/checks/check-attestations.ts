@@ -5,8 +5,12 @@ import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";
 import type { AttestedLevel, CountedAttestation, Finding, ProbeAttestation } from "../../../protocol/probe/verdict.ts";
-import { type RoundEvidence, type RoundVerdict, verifyRound } from "../../attestation/verify-round.ts";
-import type { VerifySignature } from "../../attestation/x509/signature.ts";
+import {
+	type RoundEvidence,
+	type RoundQuestion,
+	type RoundVerdict,
+	verifyRound,
+} from "../../attestation/verify-round.ts";
 import type { Answered } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
 
@@ -15,7 +19,7 @@ export function judgeAttestations(
 	body: EvidenceBody,
 	answers: readonly Answered[],
 	attachments: readonly Uint8Array[],
-	verify: VerifySignature,
+	by: Pick<RoundQuestion, "verify" | "guests">,
 ): ProbeAttestation | Fault | null {
 	const { attestations } = body;
 	if (attestations === undefined) return null;
@@ -26,7 +30,7 @@ export function judgeAttestations(
 		if (found !== null) return found;
 		if (record.gpus.length === 0 && record.switches.length === 0 && record.cpu === null) continue;
 		const bind = bindOfRound(body, answers, record.after);
-		const verdict = verifyRound(roundEvidence(record, attachments), { bind, atMs: body.probe.startedAtMs, verify });
+		const verdict = verifyRound(roundEvidence(record, attachments), { ...by, bind, atMs: body.probe.startedAtMs });
 		if (verdict.fault !== null)
 			return fault(verdict.fault.code ?? "INTERNAL", `${where}.${verdict.fault.where}`, verdict.fault.detail);
 		const [first] = rounds;
@@ -34,7 +38,20 @@ export function judgeAttestations(
 			return fault("DEVICE_OTHER", where, "other devices signed than in the first round");
 		rounds.push(verdict);
 	}
-	return summaryOf(rounds, attestations);
+	const gpus = body.claim.devices.filter(({ kind }) => kind === "gpu").length;
+	return withAllCards(summaryOf(rounds, attestations), gpus);
+}
+
+/**
+ * The level is the host's: a card that signed nothing shows none. ATTACK: one genuine card would lend its level to seven others.
+ * Which report is whose nobody knows (no report names a UUID), so they are counted.
+ */
+function withAllCards(summary: ProbeAttestation, gpus: number): ProbeAttestation {
+	const signed = summary.devices.filter(({ kind }) => kind === "gpu").length;
+	if (signed === 0 || signed >= gpus) return summary;
+	const detail = `${signed} of ${gpus} GPUs signed a report`;
+	const reasons = [{ code: "REPORTS_MISSING", detail }, ...summary.reasons];
+	return { ...summary, level: "none", shown: "none", reasons };
 }
 
 /** The nonce of a round: `after` challenges were answered when it was asked. */
