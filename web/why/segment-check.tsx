@@ -15,7 +15,7 @@ import { type Trouble, troubleOf } from "../shell/api.ts";
 /** What a tab holds without trouble. */
 const MOST_BYTES = 128 * 2 ** 20;
 /** Of one operation of the plain operators, in a browser: measured, and only to say beforehand how long it will take. */
-const NS = { product: 14, instruction: 42, term: 12 };
+const NS = { product: 3, instruction: 30, term: 8 };
 const LONGEST_S = 300;
 
 type Told = Omit<Replay, "next">;

@@ -40,18 +40,15 @@ export const isBitwise = (op: string): boolean => op === "and" || op === "or" ||
 
 type Numbers = Float64Array;
 
-/** By instruction, of its registers and the fixed bits. */
-const FUNCTIONS: Readonly<Record<Arithmetic["op"], (a: number, b: number, c: number, bits: number) => number>> = {
-	add: (a, b) => a + b,
-	sub: (a, b) => a - b,
-	mul: (a, b) => a * b,
+/** These have a loop of their own. */
+type Quick = "add" | "sub" | "mul" | "shl" | "shr" | "rsh" | "clamp";
+
+/** The others, of their registers. */
+const FUNCTIONS: Readonly<Record<Exclude<Arithmetic["op"], Quick>, (a: number, b: number, c: number) => number>> = {
 	neg: (a) => -a,
 	abs: (a) => Math.abs(a),
 	min: (a, b) => (a < b ? a : b),
 	max: (a, b) => (a > b ? a : b),
-	shl: (a, _b, _c, bits) => a * 2 ** bits,
-	shr: (a, _b, _c, bits) => Math.floor(a / 2 ** bits),
-	rsh: (a, _b, _c, bits) => roundShift(a, bits),
 	rshv: roundShift,
 	div: floorDiv,
 	rdiv: roundDiv,
@@ -63,10 +60,6 @@ const FUNCTIONS: Readonly<Record<Arithmetic["op"], (a: number, b: number, c: num
 	or: (a, b) => a | b,
 	xor: (a, b) => a ^ b,
 	select: (a, b, c) => (a !== 0 ? b : c),
-	clamp: (a, b, c) => {
-		const raised = a > b ? a : b;
-		return raised < c ? raised : c;
-	},
 };
 
 /** out[i] for the first `count` elements. */
@@ -77,12 +70,34 @@ export function blockArithmetic(
 	out: Numbers,
 	count: number,
 ): void {
-	// The three most frequent ones without a call an element.
+	// The most frequent ones without a call an element.
 	if (op === "add") for (let i = 0; i < count; i++) out[i] = a[i]! + b[i]!;
 	else if (op === "sub") for (let i = 0; i < count; i++) out[i] = a[i]! - b[i]!;
 	else if (op === "mul") for (let i = 0; i < count; i++) out[i] = a[i]! * b[i]!;
+	else if (op === "shl") multiply(a, 2 ** bits, out, count);
+	else if (op === "shr") shiftDown(a, 2 ** -bits, out, count);
+	else if (op === "rsh") roundDown(a, 2 ** (1 - bits), out, count);
+	else if (op === "clamp") clampAll(a, b, c, out, count);
 	else {
 		const compute = FUNCTIONS[op];
-		for (let i = 0; i < count; i++) out[i] = compute(a[i]!, b[i]!, c[i]!, bits);
+		for (let i = 0; i < count; i++) out[i] = compute(a[i]!, b[i]!, c[i]!);
+	}
+}
+
+/** A product with a power of two is exact, as a quotient is. */
+function multiply(a: Numbers, by: number, out: Numbers, count: number): void {
+	for (let i = 0; i < count; i++) out[i] = a[i]! * by;
+}
+function shiftDown(a: Numbers, by: number, out: Numbers, count: number): void {
+	for (let i = 0; i < count; i++) out[i] = Math.floor(a[i]! * by);
+}
+/** As roundShift, whose k is 1 or more here. */
+function roundDown(a: Numbers, by: number, out: Numbers, count: number): void {
+	for (let i = 0; i < count; i++) out[i] = Math.floor((Math.floor(a[i]! * by) + 1) * 0.5);
+}
+function clampAll(a: Numbers, b: Numbers, c: Numbers, out: Numbers, count: number): void {
+	for (let i = 0; i < count; i++) {
+		const raised = a[i]! > b[i]! ? a[i]! : b[i]!;
+		out[i] = raised < c[i]! ? raised : c[i]!;
 	}
 }

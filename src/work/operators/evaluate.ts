@@ -13,9 +13,16 @@ function roundShift(a: bigint, k: bigint): bigint {
 	return k <= 0n ? a << -k : (a + (1n << (k - 1n))) >> k;
 }
 
+const TWO_63 = 2n ** 63n;
+
 /** ⌊√x⌋ for x ≥ 0. */
 function isqrt(x: bigint): bigint {
 	if (x < 2n) return x;
+	if (x < TWO_63) {
+		// A double's root is off by one at most.
+		const near = BigInt(Math.floor(Math.sqrt(Number(x))));
+		return near * near > x ? near - 1n : (near + 1n) * (near + 1n) <= x ? near + 1n : near;
+	}
 	let root = 1n << BigInt((x.toString(2).length + 1) >> 1);
 	for (;;) {
 		const next = (root + x / root) >> 1n;

@@ -3,14 +3,52 @@
 import type { MapOp } from "../program/shapes.ts";
 import { blockArithmetic, isBitwise } from "./block-arithmetic.ts";
 import { evaluate } from "./evaluate.ts";
-import { type Arithmetic, type Instruction, VARIABLE } from "./instruction.ts";
+import { type Arithmetic, type Edge, type Instruction, VARIABLE } from "./instruction.ts";
 import { indexOf, type Moment, randomWord } from "./map-machine.ts";
 import { createElements, type Elements, elementCount, type Interval, magnitude } from "./tensor-type.ts";
+import { gatherWide, numbersToWide } from "./wide-numbers.ts";
 
 const BLOCK = 1024;
 const SAFE = 2n ** 53n;
 
 type Register = Float64Array | BigInt64Array;
+
+function addScaled(to: Float64Array, from: Float64Array, times: number, count: number): void {
+	for (let i = 0; i < count; i++) to[i] = to[i]! + times * from[i]!;
+}
+
+/** One axis more of each index. */
+function foldPlaces(indexes: Float64Array, places: Float64Array, dim: number, edge: Edge, count: number): void {
+	for (let i = 0; i < count; i++) {
+		let p = places[i]!;
+		let isOutside = indexes[i]! < 0;
+		if (p < 0 || p >= dim) {
+			if (edge === "inside") throw new RangeError("a load outside its operand: the checker is wrong");
+			if (edge === "zero") isOutside = true;
+			p = edge === "wrap" ? ((p % dim) + dim) % dim : p < 0 ? 0 : dim - 1;
+		}
+		indexes[i] = isOutside ? -1 : indexes[i]! * dim + p;
+	}
+}
+
+function gather(from: Exclude<Elements, BigInt64Array>, indexes: Float64Array, out: Float64Array, count: number): void {
+	for (let i = 0; i < count; i++) {
+		const index = indexes[i]!;
+		out[i] = index < 0 ? 0 : from[index]!;
+	}
+}
+
+/** True when one has changed. */
+function clampInto(out: Float64Array, from: Float64Array, lo: number, hi: number, count: number): boolean {
+	let hasChanged = false;
+	for (let i = 0; i < count; i++) {
+		const value = from[i]!;
+		const clamped = value < lo ? lo : value > hi ? hi : value;
+		if (clamped !== out[i]) hasChanged = true;
+		out[i] = clamped;
+	}
+	return hasChanged;
+}
 
 class BlockMachine {
 	readonly op: MapOp;
@@ -21,6 +59,10 @@ class BlockMachine {
 	readonly coordinates: Float64Array[];
 	/** Indexes of a load; −1: outside. */
 	readonly indexes = new Float64Array(BLOCK);
+	/** Along one axis. */
+	readonly places = new Float64Array(BLOCK);
+	/** Carried values on their way, one array each. */
+	readonly carrying: Register[];
 	/** A body that does not know its turn gives the same for ever once it has changed nothing: such a loop may end there. */
 	readonly readsTurn: boolean;
 	count = 0;
@@ -34,6 +76,7 @@ class BlockMachine {
 		this.registers = intervals.map((one) =>
 			magnitude(one) < SAFE ? new Float64Array(BLOCK) : new BigInt64Array(BLOCK),
 		);
+		this.carrying = op.code.carried.map(() => new Float64Array(BLOCK));
 		this.coordinates = op.output.dims.map(() => new Float64Array(BLOCK));
 		this.readsTurn = op.code.body.some(
 			(one) =>
@@ -45,13 +88,19 @@ class BlockMachine {
 	place(first: number, count: number): void {
 		this.count = count;
 		const { dims } = this.op.output;
-		for (let i = 0; i < count; i++) {
-			let rest = first + i;
-			for (let axis = dims.length - 1; axis >= 0; axis--) {
-				const dim = dims[axis]!;
-				this.coordinates[axis]![i] = rest % dim;
-				rest = Math.floor(rest / dim);
+		let inner = 1;
+		for (let axis = dims.length - 1; axis >= 0; axis--) {
+			const dim = dims[axis]!;
+			const out = this.coordinates[axis]!;
+			let value = Math.floor(first / inner) % dim;
+			let phase = first % inner;
+			for (let i = 0; i < count; i++) {
+				out[i] = value;
+				if (++phase < inner) continue;
+				phase = 0;
+				if (++value === dim) value = 0;
 			}
+			inner *= dim;
 		}
 	}
 
@@ -97,11 +146,14 @@ class BlockMachine {
 	load(one: Instruction & { op: "load" }, out: Register): void {
 		this.findIndexes(one);
 		const from = this.operands[one.operand]!;
+		if (out instanceof Float64Array) {
+			if (from instanceof BigInt64Array) gatherWide(from, this.indexes, out, this.count);
+			else gather(from, this.indexes, out, this.count);
+			return;
+		}
 		for (let i = 0; i < this.count; i++) {
 			const index = this.indexes[i]!;
-			const value = index < 0 ? 0 : from[index]!;
-			if (out instanceof BigInt64Array) out[i] = BigInt(value);
-			else out[i] = Number(value);
+			out[i] = index < 0 ? 0n : BigInt(from[index]!);
 		}
 	}
 
@@ -116,18 +168,11 @@ class BlockMachine {
 				this.findIndexesSlowly(one);
 				return;
 			}
-			const terms = place.terms.filter(({ of }) => of < VARIABLE.segment);
-			for (let i = 0; i < this.count; i++) {
-				let p = register === null ? base : base + register[i]!;
-				for (const { of, times } of terms) p += times * this.coordinates[of]![i]!;
-				let isOutside = this.indexes[i]! < 0;
-				if (p < 0 || p >= dim) {
-					if (place.edge === "inside") throw new RangeError("a load outside its operand: the checker is wrong");
-					if (place.edge === "zero") isOutside = true;
-					p = place.edge === "wrap" ? ((p % dim) + dim) % dim : p < 0 ? 0 : dim - 1;
-				}
-				this.indexes[i] = isOutside ? -1 : this.indexes[i]! * dim + p;
-			}
+			if (register === null) this.places.fill(base, 0, this.count);
+			else for (let i = 0; i < this.count; i++) this.places[i] = base + register[i]!;
+			for (const { of, times } of place.terms)
+				if (of < VARIABLE.segment) addScaled(this.places, this.coordinates[of]!, times, this.count);
+			foldPlaces(this.indexes, this.places, dim, place.edge, this.count);
 		}
 	}
 
@@ -162,11 +207,20 @@ class BlockMachine {
 	/** Sets the carried registers from others, each clamped; all are read before one is written. True when one has changed. */
 	carry(froms: readonly number[]): boolean {
 		const { carried, before } = this.op.code;
-		const values = froms.map((from) => this.registers[from]!.slice(0, this.count));
+		for (const [i, from] of froms.entries()) {
+			const source = this.registers[from]!;
+			const held = this.carrying[i]!;
+			if (source instanceof BigInt64Array || held instanceof BigInt64Array) this.carrying[i] = source.slice();
+			else held.set(source);
+		}
 		let hasChanged = false;
 		for (const [i, { lo, hi }] of carried.entries()) {
 			const out = this.registers[before.length + i]!;
-			const from = values[i]!;
+			const from = this.carrying[i]!;
+			if (out instanceof Float64Array && from instanceof Float64Array && -SAFE < lo && hi < SAFE) {
+				if (clampInto(out, from, Number(lo), Number(hi), this.count)) hasChanged = true;
+				continue;
+			}
 			for (let e = 0; e < this.count; e++) {
 				const value = from[e]!;
 				const clamped = value < lo ? lo : value > hi ? hi : value;
@@ -210,10 +264,14 @@ export function runMap(
 	for (let first = 0; first < total; first += BLOCK) {
 		machine.place(first, Math.min(BLOCK, total - first));
 		const values = machine.runBlock();
-		for (let i = 0; i < machine.count; i++) {
-			if (output instanceof BigInt64Array) output[first + i] = BigInt(values[i]!);
-			else output[first + i] = Number(values[i]!);
-		}
+		if (values instanceof Float64Array) {
+			if (output instanceof BigInt64Array) numbersToWide(values, output, first, machine.count);
+			else output.set(values.subarray(0, machine.count), first);
+		} else
+			for (let i = 0; i < machine.count; i++) {
+				if (output instanceof BigInt64Array) output[first + i] = values[i]!;
+				else output[first + i] = Number(values[i]!);
+			}
 	}
 	return output;
 }
