@@ -19,6 +19,7 @@ const PPM = 1_000_000;
 const HALF = PPM / 2 + 1;
 const XEON = "measured: the 16-vCPU host of bench/results/h200, rounded down";
 const FIT = "ours, near SN27's scores, see Device";
+const LEVEL = "ours: small, for figures decide; a card that signs for a weaker host earns less than by itself";
 const BEST = "the best of docs/profiles.md, rounded";
 const ms = (value: number, source: string, least = 0, most = 365 * DAY) => ({ value, unit: "ms", least, most, source });
 const ppm = (value: number, source: string, least = 0, most = PPM) => ({ value, unit: "ppm", least, most, source });
@@ -79,6 +80,9 @@ export const PARAM_ROWS = {
 	ramWeightPpm: ppm(150_000, "SN27: RAM 15 %"),
 	diskWeightPpm: ppm(100_000, "SN27: disk 10 %"),
 	rentedBonusPpm: ppm(1_100_000, "ours; SN27 has a multiplier for allocated miners", PPM, 10 * PPM),
+	genuineBonusPpm: ppm(1_010_000, LEVEL, PPM, 2 * PPM),
+	measuredBonusPpm: ppm(1_020_000, LEVEL, PPM, 2 * PPM),
+	hostedBonusPpm: ppm(1_050_000, LEVEL, PPM, 2 * PPM),
 	maxAgeMs: ms(3 * 72 * MINUTE, "docs/network.md §2: three intervals", 1),
 	maxRentedAgeMs: ms(7 * DAY, "ours: who rents from itself must be proven again some day", 1),
 	reliabilityStartPpm: ppm(500_000, "ours: a new name is worth less than a kept one"),

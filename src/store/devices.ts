@@ -47,8 +47,8 @@ export function createDeviceStore({ database }: StoreContext) {
 			),
 
 		/** Which of these count for others; nothing is bound. */
-		boundElsewhere: (providerId: string, attestation: ProbeAttestation) =>
-			boundElsewhere(database, providerId, attestation),
+		boundElsewhere: (providerId: string, attestation: ProbeAttestation, chain: ChainKeys) =>
+			boundElsewhere(database, providerId, attestation, chain),
 
 		/** The other active providers that showed one of these UUIDs; empty UUIDs never count. */
 		async othersWith(providerId: string, uuids: readonly string[]): Promise<readonly string[]> {
@@ -72,6 +72,15 @@ export interface KeysHeld {
 	readonly rentedMs: number;
 }
 
+/** What a chain says of the keys that were shown: it counts before the first who showed them here. */
+export interface ChainKeys {
+	readonly own: readonly string[];
+	readonly elsewhere: CountedAttestation["elsewhere"];
+}
+
+/** Nobody bound any of them there, or there is no chain. */
+export const NO_CHAIN_KEYS: ChainKeys = { own: [], elsewhere: [] };
+
 interface ShownKeys {
 	readonly providerId: string;
 	readonly probeId: string;
@@ -81,21 +90,26 @@ interface ShownKeys {
 	readonly held: KeysHeld;
 	/** False: a later probe was counted before; this one binds nothing. */
 	readonly isLatest: boolean;
+	readonly chain: ChainKeys;
 }
 
 /**
  * For whom do these keys count? For the first who showed them, as long as its valid probes go on showing them. Part of the transaction that
  * counts a valid probe. ATTACK: a report answers a nonce of this provider's own probe, so whoever binds a card had it at hand; one who only
- * had it for a while (a customer of its owner) loses it with the first valid probe without it.
+ * had it for a while (a customer of its owner) loses it with the first valid probe without it. What is bound on a chain is the chain's to say: its
+ * owner gets it from whoever was first here, and nobody else can bind it here.
  */
 export async function bindKeys(sql: Sql, schema: string, shown: ShownKeys): Promise<CountedAttestation | null> {
-	const { providerId, probeId, attestation, atMs, isLatest } = shown;
+	const { providerId, probeId, attestation, atMs, isLatest, chain } = shown;
 	const simulated = attestation?.isSimulated ?? false;
 	const devices = list("attested devices", attestation?.devices ?? [], MOST_DEVICES);
 	const since = (heldMs: number) => Math.max(0, atMs - integer("how long keys are held", heldMs));
-	const keys = [...new Set(devices.map(({ key }) => hex("a device key", key, 64)))].sort();
+	const others = new Set(chain.elsewhere.map(({ key }) => key));
+	const shownKeys = [...new Set(devices.map(({ key }) => hex("a device key", key, 64)))];
+	const keys = shownKeys.filter((key) => simulated || !others.has(key)).sort();
+	const own = simulated ? [] : chain.own;
 	const held = await sql.query("SELECT 1 FROM device_keys WHERE provider_id = $1 LIMIT 1", [providerId]);
-	if (keys.length === 0 && held.length === 0) return attestation && { ...attestation, elsewhere: [] };
+	if (shownKeys.length === 0 && held.length === 0) return attestation && { ...attestation, elsewhere: [] };
 	// Two that swap cards would wait for each other.
 	await sql.write("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`assay/device-keys/${schema}`]);
 	if (isLatest) {
@@ -107,13 +121,13 @@ export async function bindKeys(sql: Sql, schema: string, shown: ShownKeys): Prom
 			SELECT unnest($1::text[]), $2, $3, $4, $5, $5 ON CONFLICT (key, simulated) DO UPDATE SET provider_id = excluded.provider_id,
 				probe_id = excluded.probe_id, shown_at_ms = excluded.shown_at_ms,
 				bound_at_ms = CASE WHEN k.provider_id = excluded.provider_id THEN k.bound_at_ms ELSE excluded.bound_at_ms END
-			WHERE k.provider_id = excluded.provider_id OR EXISTS (SELECT 1 FROM providers p WHERE p.id = k.provider_id
+			WHERE k.provider_id = excluded.provider_id OR k.key = ANY ($8) OR EXISTS (SELECT 1 FROM providers p WHERE p.id = k.provider_id
 				AND (p.state = 'removed' OR k.shown_at_ms < CASE WHEN p.rental_id IS NULL THEN $6::bigint ELSE $7::bigint END))`,
-			[keys, simulated, providerId, probeId, atMs, since(shown.held.freeMs), since(shown.held.rentedMs)],
+			[keys, simulated, providerId, probeId, atMs, since(shown.held.freeMs), since(shown.held.rentedMs), own],
 		);
 	}
 	if (attestation === null) return null;
-	const elsewhere = await boundElsewhere({ read: sql.query.bind(sql) }, providerId, attestation);
+	const elsewhere = await boundElsewhere({ read: sql.query.bind(sql) }, providerId, attestation, chain);
 	return { ...attestation, level: elsewhere.length > 0 ? "none" : attestation.level, elsewhere };
 }
 
@@ -121,12 +135,17 @@ async function boundElsewhere(
 	{ read }: Pick<StoreContext["database"], "read">,
 	providerId: string,
 	{ devices, isSimulated }: ProbeAttestation,
+	chain: ChainKeys,
 ): Promise<CountedAttestation["elsewhere"]> {
-	const keys = devices.map(({ key }) => hex("a device key", key, 64));
-	return await read(
-		"SELECT key, provider_id FROM device_keys WHERE key = ANY ($1) AND simulated = $2 AND provider_id <> $3 ORDER BY key",
-		[keys, isSimulated, hex("a provider's id", providerId, 64)],
+	const shown = new Set(devices.map(({ key }) => hex("a device key", key, 64)));
+	// Simulated keys are on no chain: anybody could mint them.
+	const onChain = isSimulated ? [] : chain.elsewhere.filter(({ key }) => shown.has(key));
+	const told = new Set([...(isSimulated ? [] : chain.own), ...onChain.map(({ key }) => key)]);
+	const here = await read<CountedAttestation["elsewhere"][number]>(
+		"SELECT key, provider_id FROM device_keys WHERE key = ANY ($1) AND simulated = $2 AND provider_id <> $3",
+		[[...shown].filter((key) => !told.has(key)), isSimulated, hex("a provider's id", providerId, 64)],
 	);
+	return [...here, ...onChain].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** What came from the host in it, cut to size: a long word must not keep a probe from being counted. */

@@ -12,7 +12,7 @@ import type {
 } from "../protocol/probe/verdict.ts";
 import { hex, hostileJson, hostileText, integer, list, oneOf } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
-import { bindKeys, cutAttestation, type DeviceRow, type KeysHeld } from "./devices.ts";
+import { bindKeys, type ChainKeys, cutAttestation, type DeviceRow, type KeysHeld } from "./devices.ts";
 import { holdingsOf, UNKNOWN_MODEL } from "./holdings.ts";
 import { appendJournal } from "./journal.ts";
 import type { Sql } from "./postgres/sql.ts";
@@ -40,6 +40,8 @@ export interface FinishProbe {
 	/** Of a valid one: what its devices signed; null: nothing was asked. */
 	readonly attestation: ProbeAttestation | null;
 	readonly keysHeld: KeysHeld;
+	/** What the chain says of the keys in it. */
+	readonly chainKeys: ChainKeys;
 	/** Words on devices that count for others. */
 	readonly elsewhereFindings: (attestation: CountedAttestation | null) => readonly Finding[];
 	/** Its new state, as market/schedule decided it. Not applied when a later probe was counted meanwhile. */
@@ -91,8 +93,8 @@ export async function finishProbe({ database, schema }: StoreContext, finish: Fi
 		const last = provider?.lastProbeAtMs ?? 0;
 		const latest = last <= startedAtMs || last > (f.nowMs ?? Number.POSITIVE_INFINITY) + CLOCKS_DIFFER_MS;
 		const isValid = f.verdict.status === "valid";
-		const { probeId, attestation: shown, keysHeld: held } = f;
-		const keys = { providerId, probeId, attestation: shown, atMs: startedAtMs, held, isLatest: latest };
+		const { probeId, attestation: shown, keysHeld: held, chainKeys: chain } = f;
+		const keys = { providerId, probeId, attestation: shown, atMs: startedAtMs, held, chain, isLatest: latest };
 		const attestation = isValid ? await bindKeys(sql, schema, keys) : null;
 		await markDone(sql, { ...f, findings: [...f.findings, ...f.elsewhereFindings(attestation)] }, attestation);
 		await countHour(sql, f);

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { ProviderMemory } from "../protocol/network/provider-memory.ts";
 import type { Figure, LinkKind } from "../protocol/probe/evidence.ts";
 import type { ProbeAttestation } from "../protocol/probe/verdict.ts";
-import type { DeviceRow } from "./devices.ts";
+import { type DeviceRow, NO_CHAIN_KEYS } from "./devices.ts";
 import type { Store } from "./open-store.ts";
 import type { FinishProbe } from "./probe-finish.ts";
 import type { Offer } from "./providers.ts";
@@ -85,6 +85,7 @@ export function finishOf(probeId: string, over: Partial<FinishProbe> = {}): Fini
 		claim: null,
 		attestation: null,
 		keysHeld: { freeMs: 1000, rentedMs: 10_000 },
+		chainKeys: NO_CHAIN_KEYS,
 		elsewhereFindings: (shown) =>
 			(shown?.elsewhere ?? []).map(({ key }) => ({ code: "DEVICE_ELSEWHERE", detail: key })),
 		provider: {

@@ -7,6 +7,7 @@ import { before, test } from "node:test";
 import { readBounded } from "../platform/bounded-fetch.ts";
 import type { AssayError } from "../protocol/assay-error.ts";
 import type { ProbeAttestation } from "../protocol/probe/verdict.ts";
+import { NO_CHAIN_KEYS } from "./devices.ts";
 import type { Store } from "./open-store.ts";
 import { onBothServers } from "./postgres/servers.test-kit.ts";
 import {
@@ -217,6 +218,42 @@ onBothServers((server) => {
 		assert.deepEqual(await elsewhere(a), ["measured"]);
 		await show(a, { startedAtMs: 15_704 });
 		assert.equal(await elsewhere(a), null, "a host that has none any more says none");
+	});
+
+	test("what a chain says of a key counts before who was first here", async () => {
+		const [a, b, c] = (await Promise.all(
+			["on chain a", "on chain b", "on chain c"].map((name) => register(store, name)),
+		)) as [...[string, string, string]];
+		const [one, two] = [idOf("chain card 1"), idOf("chain card 2")];
+		let at = 40_000;
+		const show = async (id: string, keys: readonly string[], chainKeys = NO_CHAIN_KEYS, more = {}) => {
+			at += 1;
+			const over = { startedAtMs: at, finishedAtMs: at, attestation: attestation(keys, more), chainKeys };
+			const { attestation: counted } = await probeByHand(store, id, `chain keys ${at}`, over);
+			return [counted?.level, ...(counted?.elsewhere ?? []).map(({ key, providerId }) => [key, providerId])];
+		};
+		const heldBy = (providerId: string) => ({ own: [], elsewhere: [{ key: one, providerId }] });
+		const own = { own: [one], elsewhere: [] };
+		assert.deepEqual(await show(a, [one, two]), ["measured"], "bound on no chain: the first has it");
+		// The chain gives it to another: the owner gets it from whoever was first, who is told at the next probe.
+		assert.deepEqual(await show(b, [one], own), ["measured"]);
+		assert.deepEqual(await show(a, [one, two], heldBy(b)), ["none", [one, b]]);
+		assert.deepEqual(await show(a, [two]), ["measured"], "what it lost was one key");
+		// Nobody binds here what is another's there, not even where its owner was never seen.
+		const stranger = "0f".repeat(32);
+		assert.deepEqual(await show(b, []), ["measured"]);
+		assert.deepEqual(await show(c, [one], heldBy(stranger)), ["none", [one, stranger]]);
+		assert.deepEqual(await show(a, [one, two]), ["measured"], "it stayed free");
+		// Nothing is bound of a job; the chain's word counts there too.
+		const shown = attestation([one]);
+		const other = (await store.devices.boundElsewhere(b, shown, NO_CHAIN_KEYS)).map(({ providerId }) => providerId);
+		assert.deepEqual(other, [a]);
+		assert.deepEqual(await store.devices.boundElsewhere(b, shown, own), []);
+		assert.deepEqual(await store.devices.boundElsewhere(a, shown, heldBy(b)), [{ key: one, providerId: b }]);
+		// ATTACK: a chain's word on a real key has no say over minted ones, nor they over it.
+		const simulated = { isSimulated: true, level: "none" } as const;
+		assert.deepEqual(await show(c, [one], heldBy(b), simulated), ["none"]);
+		assert.deepEqual(await show(b, [one], own, simulated), ["none", [one, c]]);
 	});
 
 	test("long words of a host do not keep its reports from being counted", async () => {

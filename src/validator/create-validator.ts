@@ -7,6 +7,7 @@ import type { EpochParams } from "../chain/contracts/scoreboard.ts";
 import { type Environment, realEnvironment } from "../platform/environment.ts";
 import { createKeyedMutex } from "../platform/keyed-mutex.ts";
 import { createNodeSigner } from "../platform/node-ed25519.ts";
+import { NO_CHAIN_KEYS } from "../store/devices.ts";
 import type { Store } from "../store/open-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { AgentPool, type AgentPoolOptions } from "./agents/agent-pool.ts";
@@ -133,6 +134,7 @@ async function start(
 		...base,
 		beacon: async () => (await chain?.beacon()) ?? null,
 		receipts: chain?.receipts ?? null,
+		keyHolders: chain?.keyHolders ?? (async () => NO_CHAIN_KEYS),
 	};
 	const agents = new AgentPool(parts, {
 		...door,

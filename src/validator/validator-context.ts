@@ -6,12 +6,15 @@ import type { KeyedMutex } from "../platform/keyed-mutex.ts";
 import type { Beacon } from "../protocol/probe/challenge-seed.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { Blobs } from "../store/blobs/blob-store.ts";
+import type { ChainKeys } from "../store/devices.ts";
 import type { Store } from "../store/open-store.ts";
 import type { CollateralItem } from "../verify/attestation/collateral/bundle.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { ProbeReceipts } from "./receipts/probe-receipts.ts";
 import type { ValidatorConfig } from "./validator-config.ts";
 import type { ValidatorMetrics } from "./validator-metrics.ts";
+
+export type KeyHolders = (providerId: string, keys: readonly string[]) => Promise<ChainKeys>;
 
 export interface ValidatorContext {
 	readonly config: ValidatorConfig;
@@ -31,6 +34,8 @@ export interface ValidatorContext {
 	readonly beacon: () => Promise<Beacon>;
 	/** Vendors' files that reports of devices are judged by. */
 	readonly collateral: () => Promise<readonly CollateralItem[]>;
+	/** Whose device keys are, by the chain; without one, nobody's. */
+	readonly keyHolders: KeyHolders;
 	/** Null without a chain: nobody's receipts would bind anybody. */
 	readonly receipts: ProbeReceipts | null;
 }

@@ -11,6 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
+import type { Logger } from "pino";
+import { contractsOn } from "../../src/chain/contracts/contracts.ts";
 import { signDevice } from "../../src/chain/contracts/registry.ts";
 import { signWeights } from "../../src/chain/contracts/scoreboard.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
@@ -19,11 +21,15 @@ import { accountOf } from "../../src/chain/sending/sign.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { packageRoot } from "../../src/engine/builds.ts";
 import { given } from "../../src/market/scores/recompute.ts";
+import { type Environment, realEnvironment } from "../../src/platform/environment.ts";
 import type { Json } from "../../src/protocol/bytes/canonical-json.ts";
 import { DEVICE_KEY_SCHEMA, deviceCommitment } from "../../src/protocol/chain/device-commitment.ts";
 import type { ProbeAttestation } from "../../src/protocol/probe/verdict.ts";
+import { NO_CHAIN_KEYS } from "../../src/store/devices.ts";
 import { attestation, idOf, memory, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
+import { createKeyHolders } from "../../src/validator/settlement/key-holders.ts";
 import { createReportArchive } from "../../src/validator/settlement/report-archive.ts";
+import type { ValidatorMetrics } from "../../src/validator/validator-metrics.ts";
 import {
 	eventually,
 	signerOf,
@@ -293,6 +299,27 @@ test("a device key is bound to whoever showed it, and to nobody else, whichever 
 	await show(first, "genuine", attestation([key]));
 	assert.deepEqual(await bind(first), [`0x${key}`]);
 	assert.match(await done("chain", "status", "--provider", "--data", first.folder), new RegExp(`0x${key}, by its key`));
+	// Every validator of this chain reads whose it is, whatever its own database says.
+	const addressed = JSON.parse(readFileSync(join(network, "chain", "contracts-external.json"), "utf8"));
+	const contracts = await contractsOn(await createChainClient(httpRpc(rpcUrl)), addressed);
+	const failures: unknown[] = [];
+	const holdersIn = (after: Environment["after"]) =>
+		createKeyHolders(contracts, {
+			...{ env: { after }, log: { error: (word: unknown) => failures.push(word) } as unknown as Logger },
+			metrics: { failures: { inc: () => {} } } as unknown as ValidatorMetrics,
+		});
+	const holders = holdersIn(realEnvironment().after);
+	const unbound = "5e".repeat(32);
+	assert.deepEqual(await holders(first.key, [key, unbound, key]), { own: [key], elsewhere: [] });
+	assert.deepEqual(await holders(second.key, [key, unbound]), {
+		...{ own: [], elsewhere: [{ key, providerId: first.key }] },
+	});
+	assert.deepEqual(await holders(second.key, []), NO_CHAIN_KEYS);
+	const atOnce = holdersIn((_, act) => {
+		act();
+		return () => {};
+	});
+	assert.deepEqual([await atOnce(second.key, [key]), failures], [NO_CHAIN_KEYS, []], "a slow node keeps no probe");
 	// Here the key counts for the first. Of a validator with a database of its own the chain takes no second statement.
 	await show(second, "the same", attestation([key]));
 	assert.equal(await bind(second), "DEVICE_UNATTESTED");
@@ -318,6 +345,8 @@ test("a device key is bound to whoever showed it, and to nobody else, whichever 
 		await done("chain", "release", "--data", first.folder);
 		told = { ...file, statements: [], keys: [one] };
 		assert.deepEqual(await bind(second, url), [`0x${key}`]);
+		assert.deepEqual(await holders(second.key, [key]), { own: [key], elsewhere: [] });
+		assert.deepEqual((await holders(first.key, [key])).elsewhere, [{ key, providerId: second.key }]);
 	} finally {
 		files.close().closeAllConnections();
 	}

@@ -1,4 +1,4 @@
-// Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or probe. It is in no score.
+// Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or probe.
 import type { Attestation, Attested } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
 import { Badge, Id, Panel, Table } from "../parts/small.tsx";
@@ -32,21 +32,29 @@ export function AttestedOf({ id }: { id: string }) {
 	return <AttestedBadge of={provider.value?.attestation ?? null} />;
 }
 
+const nothingShown = (signed: number): string =>
+	signed === 0 ? "No device of this host signed a report." : "Not all of this host's GPUs signed: it has no level.";
+
 export function AttestedPanel({ of }: { of: Attestation | null }) {
 	if (of === null) return null;
 	const { devices, guest, reasons, says, elsewhere, isSimulated } = of;
 	return (
-		<Panel title="Attestation" aside="signed by the cards; in no score">
+		<Panel
+			title="Attestation"
+			aside={
+				of.level === "none" ? "signed by the cards; in no score" : "signed by the cards; a small factor of the score"
+			}
+		>
 			<div class="attested">
 				<p>
-					{of.shown === "none" ? "No device of this host signed a report." : <AttestedBadge of={of} />}{" "}
+					{of.shown === "none" ? nothingShown(devices.length) : <AttestedBadge of={of} />}{" "}
 					{isSimulated ? "Signed under roots of a test, which anybody can sign under: it counts for nothing." : ""}
 				</p>
 				{elsewhere.map(({ key, providerId }) => (
 					<p key={key} class="unsure" role="note">
 						⚠ The device {shortId(key)} counts for{" "}
-						<Id id={providerId} href={`/providers/${providerId}`} label="Provider" />, which showed it first. A card
-						counts for one provider, so the level here is none.
+						<Id id={providerId} href={`/providers/${providerId}`} label="Provider" />, which showed it first or has it
+						on the chain. A card counts for one provider, so the level here is none.
 					</p>
 				))}
 				{devices.length === 0 ? null : (

@@ -64,7 +64,7 @@ const deviceKey = z
 	.regex(/^[0-9a-f]{64}$/)
 	.describe("One per card for life");
 
-/** What devices signed. It is in no score. */
+/** What devices signed. The level is a small factor of the score. */
 export const attested = z.object({
 	level: attestedLevel.describe("What counts: none if simulated, or if a device counts for another provider"),
 	shown: attestedLevel.describe("What would count otherwise"),

@@ -3,7 +3,7 @@
 
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
-import type { Identity } from "../../protocol/probe/verdict.ts";
+import type { AttestedLevel, Identity } from "../../protocol/probe/verdict.ts";
 
 /** A device as the evidence's claim lists it, in the claim's order: figures and identities name it by its index. */
 export interface ScoredDevice {
@@ -59,6 +59,8 @@ export interface ScoreInput {
 	readonly convicted?: string | null;
 	/** The last roll calls, excused ones left out: presence.ts. Null: a network without roll calls. */
 	readonly presence: Presence | null;
+	/** What its cards signed, as it counts for this provider; absent: nothing. */
+	readonly attested?: AttestedLevel;
 	/** UUIDs that count for another provider: what `creditUuids` gives for this one. */
 	readonly creditedElsewhere: readonly string[];
 }

@@ -1,10 +1,11 @@
-// The score of one provider, with its explanation: GPUs × what else the host has × rented × reliability × presence, all in ppm and exact integers.
+// The score of one provider, with its explanation: GPUs × what else the host has × what its cards signed × rented × reliability × presence, all in ppm and exact integers.
 // Pure: the time is an argument. Not here: what reports of several validators make together (network-weights.ts).
 //
 // Why CPU, RAM and disk count in proportion to the GPUs (`hostParts: "carried"`) and are not added beside them ("plain"): every provider of a
 // host can show the whole CPU, one after the other. Added beside, a host cut into eight providers would be paid eight times for one CPU.
 
 import type { Params } from "../params.ts";
+import { attestedTerms } from "./attested.ts";
 import { countedGpus } from "./counted-gpus.ts";
 import { deviceTerm } from "./device-score.ts";
 import type { Explanation, Term } from "./explanation.ts";
@@ -64,7 +65,8 @@ function holisticRoot(input: ScoreInput, proof: Proof, params: Params): Term {
 	const weights = [gpuWeightPpm, cpuWeightPpm, ramWeightPpm, diskWeightPpm];
 	const carried = [gpu, term("host", "ppm", "mean", [given("gpus", "ppm", FULL, "constant"), ...parts], weights)];
 	const plain = gpu.value === 0 ? [gpu] : [term("host", "ppm", "mean", [gpu, ...parts], weights)];
-	const factors = params.hostParts === "carried" ? carried : plain;
+	const signed = gpu.value === 0 ? [] : attestedTerms(input.attested ?? "none", proof.evidence, params);
+	const factors = [...(params.hostParts === "carried" ? carried : plain), ...signed];
 	const scoreOf = (worth: readonly Term[]) =>
 		term("score", "ppm", "cappedTimesTwo", [
 			...worth,

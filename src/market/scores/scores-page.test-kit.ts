@@ -72,7 +72,7 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
 
 ## Holistic
     host  = ${P.gpuWeightPpm / 1e6} + ${P.cpuWeightPpm / 1e6}·cpu + ${P.ramWeightPpm / 1e6}·ram + ${P.diskWeightPpm / 1e6}·disk
-    score = min(1, gpu × host × rented) × reliability × presence
+    score = min(1, gpu × host × attested × rented) × reliability × presence
 
 - **cpu**: mean of int8, fp32 and fp64 speed against the reference host, each at most 1; the best single CPU device.
 - **ram**: the lesser of proven bandwidth and *claimed* size against the reference, and 0 when no byte was proven resident. A probe keeps some hundred MiB, so the size stays a claim: it can lower the part, and a
@@ -84,6 +84,8 @@ without figures are worth 0. No eight cards of docs/profiles.md reach the 1; who
 - **A host without a GPU** is worth 0, unless the operator sets \`hostOnlyPpm\`: then \`hostOnlyPpm × (${P.cpuWeightPpm / 1e6}·cpu + ${P.ramWeightPpm / 1e6}·ram + ${P.diskWeightPpm / 1e6}·disk)\` stands in place of \`gpu × host\` for a host that claims
   no GPU, and for one that proved some where it is more: to hide a GPU never pays. Who claims GPUs and proves none gets 0, and so does who failed the last probe that counted. For trials only: one CPU
   can be shown by any number of providers, each of which gets the share. \`assay up\` sets 1 % on its embedded chain, so that rewards can be tried on any machine.
+- **attested**: \`genuineBonusPpm\`, \`measuredBonusPpm\` or \`hostedBonusPpm\` by the level of the last valid probe (docs/attestation.md); without a level there is no such term. Simulated reports, a card that counts for
+  another provider, and a host of which not every GPU signed have none. It is small: figures decide, and who cannot attest loses nothing. A host whose GPUs are worth nothing gets no bonus.
 - **rented**: the mean over the last \`rollCallWindow\` roll calls of what each counts for: 1 where the provider was not rented. A host that is rented through the escrow (docs/rentals.md) is excused from the call, and the call
   counts by what the rental burns a second, against twice what the host's full score brings a second, at most \`rentedBonusPpm\`. Any other rental excuses from nothing: the calls count as absent and the proof ages. Calls
   are not foreseen, so this is what is burned on average. Whoever rents from himself, or pays a friend to, burns at least twice what it brings; the assumption is that the sum of all scores does not fall to less than half

@@ -6,13 +6,16 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { createParams } from "../../market/params.ts";
+import { statedLevel } from "../../market/scores/attested.ts";
 import type { Explanation, Term } from "../../market/scores/explanation.ts";
 import { recompute } from "../../market/scores/recompute.ts";
+import type { ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
-import type { Verdict } from "../../protocol/probe/verdict.ts";
+import type { AttestedGuest, AttestedLevel, ProbeAttestation, Verdict } from "../../protocol/probe/verdict.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
+import { scoreFromEvidence, termDifferences } from "../scoring/score-from-evidence.ts";
 import { type CheckedLeaf, createEvidenceAudit } from "./audit-evidence.ts";
 
 const bytes = new Uint8Array(readFileSync(new URL("../../../vectors/h200.assay", import.meta.url)));
@@ -25,31 +28,29 @@ const { body } = decoded.evidence.envelope;
 const params = createParams();
 
 /** As the validator's own score-keeper makes it, with a record and a rental that no evidence shows. */
-const reason: Explanation = scoreProvider(
-	{
-		providerId: "ab".repeat(32),
-		nowMs: body.probe.startedAtMs + 1000,
-		active: true,
-		proof: {
-			evidence: sha256,
-			provenAtMs: body.probe.startedAtMs,
-			devices: body.claim.devices.map(({ kind, uuid }) => ({ kind, uuid })),
-			figures: verdict.figures,
-			identity: verdict.identity,
-			claimedRamBytes: body.claim.host.ramBytes,
-		},
-		rented: { calls: 24, paidPpm: 1_100_000 },
-		rentedMs: 0,
-		reliabilityPpm: 700_000,
-		history: [
-			{ evidence: "cd".repeat(32), counts: "failure" },
-			{ evidence: sha256, counts: "success" },
-		],
-		presence: { counted: 24, answered: 23 },
-		creditedElsewhere: [],
+const input: ScoreInput = {
+	providerId: "ab".repeat(32),
+	nowMs: body.probe.startedAtMs + 1000,
+	active: true,
+	proof: {
+		evidence: sha256,
+		provenAtMs: body.probe.startedAtMs,
+		devices: body.claim.devices.map(({ kind, uuid }) => ({ kind, uuid })),
+		figures: verdict.figures,
+		identity: verdict.identity,
+		claimedRamBytes: body.claim.host.ramBytes,
 	},
-	params,
-);
+	rented: { calls: 24, paidPpm: 1_100_000 },
+	rentedMs: 0,
+	reliabilityPpm: 700_000,
+	history: [
+		{ evidence: "cd".repeat(32), counts: "failure" },
+		{ evidence: sha256, counts: "success" },
+	],
+	presence: { counted: 24, answered: 23 },
+	creditedElsewhere: [],
+};
+const reason: Explanation = scoreProvider(input, params);
 assert.ok(reason.scorePpm > 0);
 
 const leafOf = ({ scorePpm }: Explanation, evidence = sha256) => ({
@@ -140,6 +141,30 @@ test("a score without evidence, a figure that the file does not prove, and a tre
 	// What a validator scores 0 needs no proof.
 	const none = { ...blunt, scorePpm: 0, root: { ...blunt.root, value: 0 } };
 	assert.deepEqual(await kinds({ ...right, reason: none, leaf: leafOf(none) }), []);
+});
+
+test("no score states a higher level than its evidence shows; hosted is the validator's own to say where a guest signed", () => {
+	const attestation = (level: AttestedLevel, guest: AttestedGuest | null = null): ProbeAttestation => ({
+		...{ level, shown: level, isSimulated: false, rounds: 1, devices: [], guest, reasons: [], says: [] },
+	});
+	const guest = { tee: "tdx", measurement: "00", tcb: "UpToDate" };
+	const said = (stated: AttestedLevel, of: ProbeAttestation | undefined) => {
+		const explained = scoreProvider({ ...input, attested: stated }, params);
+		const file = { sha256, claim: body.claim, startedAtMs: body.probe.startedAtMs };
+		const shown = { ...verdict, ...(of && { attestation: of }) };
+		const again = scoreFromEvidence(explained, { ...file, verdict: shown }, params);
+		const names = again.root.from.flatMap((one) => (typeof one === "string" ? [] : [one.name]));
+		assert.equal(termDifferences(explained.root, again.root).length > 0, explained.scorePpm !== again.scorePpm);
+		return statedLevel(names);
+	};
+	assert.equal(said("hosted", undefined), "none", "a file of before");
+	assert.equal(said("measured", attestation("none")), "none", "simulated, or not signed by all");
+	assert.equal(said("measured", attestation("genuine", guest)), "genuine");
+	assert.equal(said("hosted", attestation("genuine", guest)), "genuine");
+	assert.equal(said("hosted", attestation("measured")), "measured", "no guest signed");
+	assert.equal(said("hosted", attestation("measured", guest)), "hosted");
+	assert.equal(said("none", attestation("measured")), "none", "the card counts for somebody else");
+	assert.equal(said("genuine", attestation("measured")), "genuine");
 });
 
 test("other parameters give other scores; somebody else's signature and a hostile tree count for nothing", async () => {

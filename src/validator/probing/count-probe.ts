@@ -36,17 +36,21 @@ export interface EndedProbe {
 
 /** `latest`: no later probe of the provider was counted before. */
 export async function countProbe(
-	context: Pick<ValidatorContext, "store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts" | "mutex">,
+	context: Pick<
+		ValidatorContext,
+		"store" | "config" | "env" | "hub" | "metrics" | "signer" | "receipts" | "mutex" | "keyHolders"
+	>,
 	ended: EndedProbe,
 ): Promise<FinishResult> {
 	await noteFraud(context.receipts, ended);
+	const chainKeys = await context.keyHolders(ended.providerId, keysOf(ended.verdict));
 	// Read, decide, write: a claim or a suspicion that is noted meanwhile must not be lost.
 	const result = await context.mutex.run(ended.providerId, async () => {
 		const provider = await context.store.providers.recall(ended.providerId);
 		if (provider === null) return { counted: false, latest: false };
 		const random01 = context.env.random();
 		const work = await context.store.jobs.partsOf([ended.providerId]);
-		const finish = finishOf(context, provider, ended, { random01, work });
+		const finish = finishOf(context, provider, ended, { random01, work, chainKeys });
 		return context.store.probes.finish({ ...finish, nowMs: context.env.nowMs() });
 	});
 	if (!result.counted) return result;
@@ -66,6 +70,12 @@ export async function countProbe(
 	return result;
 }
 
+/** Simulated ones are bound on no chain. */
+const keysOf = (verdict: Verdict): readonly string[] =>
+	verdict.status === "valid" && verdict.attestation?.isSimulated === false
+		? verdict.attestation.devices.map(({ key }) => key)
+		: [];
+
 /**
  * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault
  * only, and a cheater could put a cheaper one before it, or hang up: so every such probe is looked through. Noted
@@ -82,7 +92,11 @@ function finishOf(
 	context: Pick<ValidatorContext, "config" | "signer">,
 	provider: RememberedProvider,
 	ended: EndedProbe,
-	{ random01, work }: { readonly random01: number; readonly work: readonly JobWork[] },
+	{
+		random01,
+		work,
+		chainKeys,
+	}: Pick<FinishProbe, "chainKeys"> & { readonly random01: number; readonly work: readonly JobWork[] },
 ): FinishProbe {
 	const { verdict, evidence, claim, startedAtMs, finishedAtMs } = ended;
 	const { params } = context.config;
@@ -127,6 +141,7 @@ function finishOf(
 		claim,
 		attestation: (isValid && verdict.attestation) || null,
 		keysHeld: { freeMs: params.maxAgeMs, rentedMs: params.maxRentedAgeMs },
+		chainKeys,
 		elsewhereFindings,
 		provider: {
 			// Never due by this rule (rented or paused meanwhile): the store keeps it out of the schedule whatever

@@ -1,14 +1,15 @@
 // A score worked out again from nothing but its evidence file: the verdict gives figures and identities, market's rules the terms. What no evidence shows is taken from the
-// terms as they are stated: the record of past probes and roll calls, whether it was rented, and which cards count for somebody else. Such a statement is named in docs/epochs.md §4.
+// terms as they are stated: the record of past probes and roll calls, whether it was rented, a lower level than its cards signed, and which cards count for somebody else. Such a statement is named in docs/epochs.md §4.
 
 import type { Params } from "../../market/params.ts";
 import { uuidOf } from "../../market/schedule/provider-memory.ts";
+import { statedLevel } from "../../market/scores/attested.ts";
 import type { Explanation, Term } from "../../market/scores/explanation.ts";
 import { NEVER_RENTED, type ScoredDevice, type ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
-import type { Verdict } from "../../protocol/probe/verdict.ts";
+import type { AttestedLevel, Verdict } from "../../protocol/probe/verdict.ts";
 
 type ValidVerdict = Extract<Verdict, { status: "valid" }>;
 
@@ -46,6 +47,7 @@ export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params:
 		rentedMs: 0,
 		...recordOf(stated.root),
 		presence: presenceOf(stated.root),
+		attested: attestedOf(stated.root, verdict),
 		creditedElsewhere: elsewhere(stated.root, devices),
 	};
 	return scoreProvider(input, params);
@@ -78,6 +80,19 @@ function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history" | "
 		}),
 	};
 }
+
+/**
+ * At most what the evidence shows. Less may have counted: the card was somebody else's. Hosted is a matter of the validator's own list of guests; that
+ * there was a guest is not.
+ */
+function attestedOf(root: Term, { attestation }: ValidVerdict): AttestedLevel {
+	const said = statedLevel(termsIn(root).map(({ name }) => name));
+	const shown = attestation?.level ?? "none";
+	const most = shown === "measured" && attestation?.guest ? "hosted" : shown;
+	return LEVELS.indexOf(said) <= LEVELS.indexOf(most) ? said : shown;
+}
+
+const LEVELS: readonly AttestedLevel[] = ["none", "genuine", "measured", "hosted"];
 
 /** Who answered how many roll calls is the chain's and every validator's own to say. */
 function presenceOf(root: Term): ScoreInput["presence"] {

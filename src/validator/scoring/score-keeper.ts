@@ -97,6 +97,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			rentedMs: await rentedMs(x, provider, nowMs),
 			reliabilityPpm: memory.reliabilityBeforePpm,
 			history: [...memory.recent, ...workAsProbes(rows, { sinceMs, untilMs: nowMs }, config.params)],
+			attested: provider.attestation?.level ?? "none",
 			convicted: convictionOf(rows, nowMs, config.params),
 			creditedElsewhere: creditUuids(await viewsAround(provider)).get(providerId) ?? [],
 		};

@@ -11,13 +11,14 @@ import { repeat } from "../../platform/repeat.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { createPaidRentals, type PaidRentals } from "../rentals/paid-rentals.ts";
-import { failure, type ValidatorContext } from "../validator-context.ts";
+import { failure, type KeyHolders, type ValidatorContext } from "../validator-context.ts";
 import { createDeviceBindings } from "./device-bindings.ts";
 import { createEpochGame } from "./epoch-game.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
 import { createFinalWatch, type FinalEpoch } from "./final-watch.ts";
 import { type Accused, createFraudKeeper } from "./fraud-keeper.ts";
 import { type ChainHome, ensureStaked, keepEndpoint, openChainHome } from "./home.ts";
+import { createKeyHolders } from "./key-holders.ts";
 import { openChainMemory } from "./memory.ts";
 import { createChainPublicFiles } from "./public-files.ts";
 import { createReportArchive } from "./report-archive.ts";
@@ -27,7 +28,7 @@ const LEASE = "chain";
 const BEACON_WITHIN_MS = 2000;
 const KEEP_SECONDS = 90 * 86_400;
 
-type KeeperContext = Omit<ValidatorContext, "agents" | "beacon" | "receipts">;
+type KeeperContext = Omit<ValidatorContext, "agents" | "beacon" | "receipts" | "keyHolders">;
 
 type Parts = Awaited<ReturnType<typeof createParts>>;
 
@@ -116,6 +117,7 @@ export class ChainKeeper {
 	/** Leaves behind the roots on chain, for everyone. */
 	readonly staticFile: (path: string) => Promise<StaticFile | null>;
 	readonly paid: PaidRentals;
+	readonly keyHolders: KeyHolders;
 	private readonly context: KeeperContext;
 	private readonly parts: Parts;
 	private turning: { readonly stop: () => Promise<void> } | null = null;
@@ -134,6 +136,7 @@ export class ChainKeeper {
 		this.newestFinal = finals.newest;
 		const bindings = createDeviceBindings({ ...context, addresses, account: home.account, book });
 		this.staticFile = createChainPublicFiles({ addresses, archive, bindings });
+		this.keyHolders = createKeyHolders(home.contracts, context);
 		this.paid = createPaidRentals({ contracts: home.contracts, book, nowMs: context.env.nowMs });
 	}
 

@@ -18,7 +18,7 @@ export interface KeptAttestation extends CountedAttestation, Pick<JobAttestation
 }
 
 export interface RoundsContext
-	extends Pick<ValidatorContext, "store" | "blobs" | "env" | "collateral" | "config" | "log"> {
+	extends Pick<ValidatorContext, "store" | "blobs" | "env" | "collateral" | "config" | "log" | "keyHolders"> {
 	readonly pool: Pick<VerifierPool, "judgeJobRounds">;
 }
 
@@ -30,7 +30,8 @@ export async function takeRounds(context: RoundsContext, of: JobBound, name: Blo
 	const question = { given, of, atMs: Math.floor(env.nowMs()), items: await collateral(), guests: config.guests };
 	const { judged, file } = await judge(context, question);
 	const shown = { ...cutAttestation(judged), fault: judged.fault };
-	const elsewhere = await store.devices.boundElsewhere(of.provider, shown);
+	const keys = shown.isSimulated ? [] : shown.devices.map(({ key }) => key);
+	const elsewhere = await store.devices.boundElsewhere(of.provider, shown, await context.keyHolders(of.provider, keys));
 	const level = elsewhere.length > 0 ? "none" : shown.level;
 	const counted = { ...shown, level, elsewhere } as const;
 	return {
