@@ -4,6 +4,7 @@ import { AssayError } from "../protocol/assay-error.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { hex, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
+import { leftAt, reachableMs, uptimePpm } from "./reachable-time.ts";
 
 /** What its agent said when it dialled in: every process may draw it. */
 export interface JobTaker {
@@ -26,8 +27,8 @@ export function createConnections({ database, process: me }: StoreContext) {
 				{ nowMs, jobs = null }: { readonly nowMs: number; readonly jobs?: JobTaker | null },
 			): Promise<void> {
 				const changed = await database.write(
-					`UPDATE providers SET connected_to = $2, connected_at_ms = $3, last_seen_at_ms = $3,
-					job_address = $4, job_offer = $5::jsonb WHERE id = $1`,
+					`UPDATE providers p SET reachable_ms = ${reachableMs("$3")}, uptime_ppm = ${uptimePpm("$3")}, connected_to = $2,
+					connected_at_ms = $3, last_seen_at_ms = $3, job_address = $4, job_offer = $5::jsonb WHERE id = $1`,
 					[
 						...[hex("a provider's id", providerId, 64), me, integer("nowMs", nowMs)],
 						...(jobs === null
@@ -50,16 +51,18 @@ export function createConnections({ database, process: me }: StoreContext) {
 			/** Only if this process still holds it. */
 			async disconnect(providerId: string, { nowMs }: { readonly nowMs: number }): Promise<void> {
 				held.delete(providerId);
-				await database.write(
-					"UPDATE providers SET connected_to = NULL, connected_at_ms = NULL, last_seen_at_ms = $3 WHERE id = $1 AND connected_to = $2",
-					[hex("a provider's id", providerId, 64), me, integer("nowMs", nowMs)],
-				);
+				await database.write(`UPDATE providers p SET ${leftAt("$3")} WHERE id = $1 AND connected_to = $2`, [
+					hex("a provider's id", providerId, 64),
+					me,
+					integer("nowMs", nowMs),
+				]);
 			},
 		},
 		/** Those that others took for dead with this process. */
 		async reconnect(): Promise<void> {
 			await database.write(
-				`UPDATE providers p SET connected_to = $1, connected_at_ms = n.at_ms FROM unnest($2::text[], $3::bigint[]) AS n (id, at_ms)
+				// What was before was counted by whoever took them for dead.
+				`UPDATE providers p SET connected_to = $1, connected_at_ms = greatest(n.at_ms, p.last_seen_at_ms) FROM unnest($2::text[], $3::bigint[]) AS n (id, at_ms)
 				WHERE p.id = n.id AND p.connected_to IS NULL`,
 				[me, [...held.keys()], [...held.values()]],
 			);
@@ -67,7 +70,10 @@ export function createConnections({ database, process: me }: StoreContext) {
 		async disconnectAll(): Promise<void> {
 			held.clear();
 			await database
-				.write("UPDATE providers SET connected_to = NULL, connected_at_ms = NULL WHERE connected_to = $1", [me])
+				.write(
+					`UPDATE providers p SET ${leftAt("(extract(epoch FROM clock_timestamp()) * 1000)::bigint")} WHERE connected_to = $1`,
+					[me],
+				)
 				.catch(() => {});
 		},
 	};

@@ -18,6 +18,7 @@ import { appendJournal } from "./journal.ts";
 import type { Sql } from "./postgres/sql.ts";
 import { writeMemory } from "./provider-memory.ts";
 import { writeClaim } from "./providers.ts";
+import { uptimePpm } from "./reachable-time.ts";
 
 export interface FinishProbe {
 	readonly probeId: string;
@@ -50,7 +51,7 @@ export interface FinishProbe {
 		readonly failures: number;
 		readonly retries: number;
 		readonly reliabilityPpm: number;
-		readonly uptimePpm: number;
+		readonly answeredPpm: number;
 		readonly memory: ProviderMemory;
 	};
 	readonly actor: string;
@@ -139,7 +140,7 @@ function checked(finish: FinishProbe): FinishProbe {
 	integer("failures", provider.failures, 0, 2 ** 31 - 1);
 	integer("retries", provider.retries, 0, 2 ** 31 - 1);
 	integer("reliabilityPpm", provider.reliabilityPpm, 0, 1_000_000);
-	integer("uptimePpm", provider.uptimePpm, 0, 1_000_000);
+	integer("answeredPpm", provider.answeredPpm, 0, 1_000_000);
 	const cut = (value: string | null, limit: number) => (value === null ? null : hostileText(value, limit));
 	const { status, code, where, detail } = finish.verdict;
 	const verdict = { status, code: cut(code, 64), where: cut(where, 200), detail: cut(detail, 2000) };
@@ -192,10 +193,10 @@ async function countHour(sql: Sql, f: FinishProbe): Promise<void> {
 }
 
 async function updateProvider(sql: Sql, { providerId, startedAtMs }: ProbeRow, f: FinishProbe): Promise<void> {
-	const { nextProbeAtMs, failures, retries, reliabilityPpm, uptimePpm, memory } = f.provider;
+	const { nextProbeAtMs, failures, retries, reliabilityPpm, answeredPpm, memory } = f.provider;
 	await sql.write(
-		`UPDATE providers SET last_probe_at_ms = $2, last_verdict = $3, last_code = $4, failures = $5, retries = $6, reliability_ppm = $7,
-			uptime_ppm = $8, next_probe_at_ms = least($9, requested_at_ms), requested_at_ms = NULL,
+		`UPDATE providers p SET last_probe_at_ms = $2, last_verdict = $3, last_code = $4, failures = $5, retries = $6, reliability_ppm = $7,
+			answered_ppm = $8, uptime_ppm = CASE WHEN link = 'agent' THEN ${uptimePpm("$11::bigint")} ELSE $8::integer END, next_probe_at_ms = least($9, requested_at_ms), requested_at_ms = NULL,
 			last_valid_at_ms = CASE WHEN $3 = 'valid' THEN $2 ELSE last_valid_at_ms END,
 			last_seen_at_ms = CASE WHEN $10 THEN $11 ELSE last_seen_at_ms END
 		WHERE id = $1`,
@@ -207,7 +208,7 @@ async function updateProvider(sql: Sql, { providerId, startedAtMs }: ProbeRow, f
 			failures,
 			retries,
 			reliabilityPpm,
-			uptimePpm,
+			answeredPpm,
 			nextProbeAtMs,
 			f.claim !== null,
 			f.finishedAtMs,

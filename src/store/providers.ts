@@ -46,7 +46,13 @@ export interface Provider {
 	readonly lastProbeAtMs: number | null;
 	readonly lastValidAtMs: number | null;
 	readonly reliabilityPpm: number;
+	/** Time connected of the time registered, when that was last written; of those that are dialled `answeredPpm`. */
 	readonly uptimePpm: number;
+	/** A record of past probes: how many came to a verdict. */
+	readonly answeredPpm: number;
+	/** See market/scores/uptime.ts. */
+	readonly reachableMs: number;
+	readonly reachableFromMs: number | null;
 	/** The process that probes it now. */
 	readonly probedBy: string | null;
 	/** The rental that is reserved or active on it. */
@@ -92,7 +98,7 @@ interface By {
 
 const COLUMNS = `p.id, p.name, p.link, p.target, p.state, p.price_per_hour_micros, p.rentable, p.ssh, p.registered_at_ms,
 	p.connected_to, p.connected_at_ms, p.last_seen_at_ms, p.next_probe_at_ms, p.failures, p.retries, p.last_verdict, p.last_code,
-	p.last_probe_at_ms, p.last_valid_at_ms, p.reliability_ppm, p.uptime_ppm, p.probed_by, p.rental_id, p.score_ppm, p.model,
+	p.last_probe_at_ms, p.last_valid_at_ms, p.reliability_ppm, p.uptime_ppm, p.answered_ppm, p.reachable_ms, p.reachable_from_ms, p.probed_by, p.rental_id, p.score_ppm, p.model,
 	p.gpu_count, p.memory_bytes, p.fp16_ops_per_s, p.memory_bytes_per_s, p.attestation`;
 
 const LINKS = ["agent", "ssh", "local"] as const;

@@ -93,7 +93,7 @@ export function finishOf(probeId: string, over: Partial<FinishProbe> = {}): Fini
 			failures: 0,
 			retries: 0,
 			reliabilityPpm: 900_000,
-			uptimePpm: 950_000,
+			answeredPpm: 950_000,
 			memory: memory(),
 		},
 		actor: "validator",

@@ -284,7 +284,7 @@ test("a device key is bound to whoever showed it, and to nobody else, whichever 
 		await validator.store.providers.register({ id, link: "agent", target: "", ...offer }, { nowMs, actor: "test" });
 		const kept = { probeId: idOf(name, 32), evidence: idOf(`evidence of ${name}`), provenAtMs: nowMs };
 		const proof = { ...kept, claimedRamBytes: 0, rentedMs: 0 };
-		const next = { nextProbeAtMs: nowMs + 1e9, failures: 0, retries: 0, reliabilityPpm: 0, uptimePpm: 0 };
+		const next = { nextProbeAtMs: nowMs + 1e9, failures: 0, retries: 0, reliabilityPpm: 0, answeredPpm: 0 };
 		await probeByHand(validator.store, id, name, {
 			...{ attestation: shown, startedAtMs: nowMs, finishedAtMs: nowMs, devices: [], figures: [] },
 			provider: { ...next, memory: memory({ proof }) },

@@ -96,7 +96,9 @@ export async function fillNetwork(validator: ToyValidator): Promise<SampleNetwor
 	const name = "h200-oslo";
 	const file = { file: "h200-sustained.assay", name, providerId: await register(validator.store, name, offer) };
 	const sustained = await countFile(validator, file);
-	for (const id of [providerId, sustained.providerId]) await validator.store.connections.connect(id, { nowMs });
+	// There since an hour after they were registered.
+	for (const id of [providerId, sustained.providerId])
+		for (const atMs of [nowMs - 89 * HOUR, nowMs]) await validator.store.connections.connect(id, { nowMs: atMs });
 	return {
 		provider: providerId,
 		probe: probeId,
@@ -131,7 +133,7 @@ async function addHost(validator: ToyValidator, n: number, nowMs: number): Promi
 	);
 	const provider = {
 		...{ nextProbeAtMs: nowMs + HOUR, failures: 0, retries: 0, reliabilityPpm: 930_000, memory: memory() },
-		uptimePpm: 1_000_000 - ((n * 7919) % 60_000),
+		answeredPpm: 1_000_000 - ((n * 7919) % 60_000),
 	};
 	const proven = (share: number) => ({ provider, devices, figures: figuresOf(card, count, share) });
 	// Earlier in the day, more by day than by night.
@@ -154,7 +156,8 @@ async function addHost(validator: ToyValidator, n: number, nowMs: number): Promi
 	const why = failure === undefined ? "" : "the last probe was not valid";
 	const terms = { version: 1, providerId: id, mode: "holistic", evidence: null, scorePpm, why, root };
 	await validator.store.scores.put([{ providerId: id, atMs: nowMs, scorePpm, mode: "holistic", terms }]);
-	if (n % 9 !== 4) await validator.store.connections.connect(id, { nowMs });
+	const connectedAt = [nowMs - 40 * HOUR + ((n * 7919) % 144) * 60_000, nowMs];
+	if (n % 9 !== 4) for (const atMs of connectedAt) await validator.store.connections.connect(id, { nowMs: atMs });
 	return id;
 }
 
@@ -177,7 +180,7 @@ async function addMeasured(validator: ToyValidator, nowMs: number) {
 		identity: verdict.identity.find((one) => one.device === i)?.state ?? "unjudged",
 	}));
 	const schedule = { nextProbeAtMs: nowMs + HOUR, failures: 0, retries: 0, memory: memory() };
-	const provider = { ...schedule, reliabilityPpm: 930_000, uptimePpm: 985_000 };
+	const provider = { ...schedule, reliabilityPpm: 930_000, answeredPpm: 985_000 };
 	for (let n = 24; n > 0; n--) {
 		const scale = 0.985 + ((n * 37) % 17) / 1000;
 		const figures = verdict.figures.map((one) => ({ ...one, value: Math.floor(one.value * scale) }));

@@ -198,7 +198,7 @@ function ProviderTiles({ provider: shown }: { provider: Provider }) {
 			<Tile
 				name="Uptime"
 				value={formatPercent(shown.uptimePpm / 1e6)}
-				note={shown.state !== "active" ? shown.state : shown.connected ? "connected" : "away"}
+				note={`${shown.state !== "active" ? shown.state : shown.connected ? "connected" : "away"} · ${formatPercent(shown.answeredPpm / 1e6)} of probes answered`}
 			/>
 			<Tile
 				name="Next probe"

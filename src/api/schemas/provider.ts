@@ -51,7 +51,8 @@ export const providerSummary = z.object({
 	lastValidAtMs: atMs.nullable(),
 	scorePpm: ppm.nullable(),
 	reliabilityPpm: ppm,
-	uptimePpm: ppm,
+	uptimePpm: ppm.describe("Time connected of the time registered; of hosts that are dialled the same as answeredPpm"),
+	answeredPpm: ppm.describe("A record of past probes: how many came to a verdict"),
 	...provenSummary,
 });
 

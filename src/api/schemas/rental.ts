@@ -14,7 +14,8 @@ export const offer = z.object({
 	...provenSummary,
 	holdings: z.array(holding),
 	lastValidAtMs: atMs,
-	uptimePpm: ppm,
+	uptimePpm: ppm.describe("Time connected of the time registered; of hosts that are dialled the same as answeredPpm"),
+	answeredPpm: ppm.describe("A record of past probes: how many came to a verdict"),
 	reliabilityPpm: ppm,
 	scorePpm: ppm.nullable(),
 });

@@ -154,7 +154,7 @@ function providerText(provider: Provider, nowMs: number, paint: Paint): string {
 	return [
 		`${paint.strong(shown(provider.name))}  ${provider.id}`,
 		`  ${provider.link}${target}, ${stateOf(provider) || "active"}; registered ${formatAgo(provider.registeredAtMs, nowMs)}`,
-		`  score ${formatScore(provider.scorePpm)}, reliability ${formatPercent(provider.reliabilityPpm / 1e6)}, uptime ${formatPercent(provider.uptimePpm / 1e6)}, ${price}`,
+		`  score ${formatScore(provider.scorePpm)}, reliability ${formatPercent(provider.reliabilityPpm / 1e6)}, uptime ${formatPercent(provider.uptimePpm / 1e6)}, probes answered ${formatPercent(provider.answeredPpm / 1e6)}, ${price}`,
 		`  last verdict ${provider.lastCode ?? provider.lastVerdict ?? "none"} ${formatAgo(provider.lastProbeAtMs, nowMs)}; next probe ${formatAgo(provider.nextProbeAtMs, nowMs)}`,
 		...(provider.suspicion === null ? [] : [paint.unsure(`  suspected: ${shown(provider.suspicion)}`)]),
 		...(claimed.length === 0 ? [] : ["  claims", ...claimed]),

@@ -1,5 +1,5 @@
-// Reliability and uptime: exponentially weighted records of past probes, in ppm. What a probe counts for is decided in schedule.ts.
-// An inconclusive probe says nothing of a provider's truthfulness; it shows in the uptime only. Work that was checked counts like a valid probe,
+// Reliability, and how many probes were answered: exponentially weighted records of past probes, in ppm. What a probe counts for is decided in schedule.ts.
+// An inconclusive probe says nothing of a provider's truthfulness; it shows in the second only. Work that was checked counts like a valid probe,
 // a conviction as nothing for `jobConvictionMs`: docs/jobs.md §11.
 
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
@@ -36,7 +36,7 @@ export function nextReliabilityPpm(beforePpm: number | null, counts: PastProbe["
 }
 
 /** A probe that came to a verdict was answered, true or false. */
-export function nextUptimePpm(beforePpm: number | null, status: Outcome["status"], params: Params): number {
+export function nextAnsweredPpm(beforePpm: number | null, status: Outcome["status"], params: Params): number {
 	return nextReliabilityPpm(beforePpm, status === "inconclusive" ? "failure" : "success", params);
 }
 

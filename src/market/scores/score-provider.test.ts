@@ -6,7 +6,7 @@ import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import { createParams, DEFAULT_PARAMS, SN27_SCORES_PPM } from "../params.ts";
 import type { Term } from "./explanation.ts";
 import { mismatchesOf, recompute } from "./recompute.ts";
-import { convictionOf, type JobWork, nextReliabilityPpm, nextUptimePpm, workAsProbes } from "./reliability.ts";
+import { convictionOf, type JobWork, nextAnsweredPpm, nextReliabilityPpm, workAsProbes } from "./reliability.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
 import { CARDS, EVIDENCE, inputOf, measuredH200, NOW_MS, past, proofOf, SCORED } from "./scored-host.test-kit.ts";
@@ -333,9 +333,9 @@ test("work: a checked part counts like a valid probe, one an interval; a convict
 });
 
 test("uptime: an inconclusive probe lowers it, a false answer is still an answer, our own death is not theirs", () => {
-	assert.ok(nextUptimePpm(900_000, "inconclusive", P) < 900_000);
-	assert.ok(nextUptimePpm(900_000, "invalid", P) > 900_000);
-	assert.ok(nextUptimePpm(900_000, "valid", P) > 900_000);
+	assert.ok(nextAnsweredPpm(900_000, "inconclusive", P) < 900_000);
+	assert.ok(nextAnsweredPpm(900_000, "invalid", P) > 900_000);
+	assert.ok(nextAnsweredPpm(900_000, "valid", P) > 900_000);
 });
 
 test("a host without a GPU is worth what the operator says, and only an honest one", () => {

@@ -19,6 +19,7 @@ import { jobTakers } from "./migrations/013-job-takers.ts";
 import { deviceKeys } from "./migrations/014-device-keys.ts";
 import { drawLists } from "./migrations/015-draw-lists.ts";
 import { cheats } from "./migrations/016-cheats.ts";
+import { uptime } from "./migrations/017-uptime.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 14, name: "device-keys", sql: deviceKeys },
 	{ number: 15, name: "draw-lists", sql: drawLists },
 	{ number: 16, name: "cheats", sql: cheats },
+	{ number: 17, name: "uptime", sql: uptime },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

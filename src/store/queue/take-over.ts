@@ -3,6 +3,7 @@
 // are forgotten. Every step looks at the state of the tables only, so it does not matter who runs it, how
 // often, or whether a former run was itself killed halfway.
 import type { StoreContext } from "../context.ts";
+import { leftAt } from "../reachable-time.ts";
 import type { Lease } from "./leases.ts";
 import { alive, processLease, unleased } from "./leases.ts";
 
@@ -31,15 +32,22 @@ export async function takeOver(
 			[`assay/take-over/${schema}`],
 		);
 		if (!lock?.mine) return { abandoned: [], expired: [] };
-		const expired = await sql.query<Pick<Lease, "name" | "holder">>(
-			`DELETE FROM leases l WHERE NOT ${alive("l")} RETURNING name, holder`,
+		const expired = await sql.query<Lease>(
+			`DELETE FROM leases l WHERE NOT ${alive("l")} RETURNING name, holder, (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at_ms`,
 		);
 		const abandoned = await sql.query<{ readonly id: string }>(
 			`UPDATE probes r SET state = 'abandoned', finished_at_ms = $1 WHERE ${ENDLESS} RETURNING id`,
 			[nowMs],
 		);
 		await sql.write(`UPDATE providers p SET probed_by = NULL WHERE ${ORPHANED}`);
-		await sql.write(`UPDATE providers p SET connected_to = NULL, connected_at_ms = NULL WHERE ${DISCONNECTED}`);
+		// Its agents were there as long as its lease, as far as anybody knows.
+		const died =
+			"coalesce((SELECT least(e.at_ms, $1) FROM unnest($2::text[], $3::bigint[]) AS e (name, at_ms) WHERE e.name = 'process/' || p.connected_to), $1)";
+		await sql.write(`UPDATE providers p SET ${leftAt(died)} WHERE ${DISCONNECTED}`, [
+			nowMs,
+			expired.map(({ name }) => name),
+			expired.map(({ expiresAtMs }) => expiresAtMs),
+		]);
 		return { abandoned, expired };
 	});
 	for (const { name, holder } of expired)

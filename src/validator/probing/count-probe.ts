@@ -11,7 +11,7 @@ import {
 } from "../../market/schedule/provider-memory.ts";
 import { nextProbe } from "../../market/schedule/schedule.ts";
 import type { Outcome } from "../../market/schedule/schedule-state.ts";
-import { type JobWork, nextReliabilityPpm, nextUptimePpm, workAsProbes } from "../../market/scores/reliability.ts";
+import { type JobWork, nextAnsweredPpm, nextReliabilityPpm, workAsProbes } from "../../market/scores/reliability.ts";
 import type { KeptTogether } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
@@ -153,7 +153,7 @@ function finishOf(
 				(before: number | null, one) => nextReliabilityPpm(before, one, params),
 				isNew ? null : provider.reliabilityPpm,
 			)!,
-			uptimePpm: nextUptimePpm(isNew ? null : provider.uptimePpm, verdict.status, params),
+			answeredPpm: nextAnsweredPpm(isNew ? null : provider.answeredPpm, verdict.status, params),
 			memory,
 		},
 		actor: context.signer.key,

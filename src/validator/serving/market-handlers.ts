@@ -1,6 +1,7 @@
 // Routes of offers and rentals.
 import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
+import { uptimeOf } from "../../market/scores/uptime.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
 import type { Rentals } from "../rentals/rentals.ts";
@@ -9,7 +10,7 @@ import { actorOf, isAdmin } from "./caller.ts";
 import { wantedCards } from "./wanted-cards.ts";
 
 export function marketHandlers(context: ValidatorContext, rentals: Rentals) {
-	const { store } = context;
+	const { store, env } = context;
 	/** Of others a rental is unknown, not forbidden: its id must tell nothing. */
 	const mustRental = async (id: string, caller: Caller): Promise<Rental> => {
 		const rental = await store.rentals.get(id);
@@ -24,6 +25,7 @@ export function marketHandlers(context: ValidatorContext, rentals: Rentals) {
 			const holdings = await Promise.all(page.rows.map(({ id }) => store.providers.holdings(id)));
 			const offers = page.rows.map(({ id, lastValidAtMs, ...row }, i) => ({
 				...row,
+				uptimePpm: uptimeOf(row, env.nowMs()),
 				providerId: id,
 				lastValidAtMs: lastValidAtMs ?? 0,
 				holdings: holdings[i]!,

@@ -2,6 +2,7 @@
 import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
 import { parseTarget, targetToText } from "../../engine/links/parse-target.ts";
+import { uptimeOf } from "../../market/scores/uptime.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
@@ -24,13 +25,13 @@ export function providerHandlers(context: ValidatorContext, acts: ProviderActs) 
 	return { ...readHandlers(context), ...changeHandlers(context, acts) };
 }
 
-function readHandlers({ store }: ValidatorContext) {
+function readHandlers({ store, env }: ValidatorContext) {
 	return {
 		async listProviders({ query }) {
 			const page = await store.providers.list(wantedCards(query));
-			return { ...page, rows: page.rows.map(summaryOf) };
+			return { ...page, rows: page.rows.map((row) => summaryOf(row, env.nowMs())) };
 		},
-		getProvider: ({ params, caller }) => show(store, params.id, caller),
+		getProvider: ({ params, caller }) => show({ store, env }, params.id, caller),
 		async listProviderProbes({ params, query }) {
 			await mustFind(store, params.id);
 			return store.probes.list({ ...query, providerId: params.id });
@@ -87,7 +88,7 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 			const row = { id, link, target, name, pricePerHourMicros, rentable, ssh: false, claim: null };
 			await store.providers.register(row, by(caller));
 			tell("provider.added", id);
-			return show(store, id, caller);
+			return show({ store, env }, id, caller);
 		},
 		async changeProvider({ params: { id }, body, caller }) {
 			const before = await mustFind(store, id);
@@ -102,7 +103,7 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 				await acts.scoreAgain(id);
 			}
 			tell("provider.changed", id);
-			return show(store, id, caller);
+			return show({ store, env }, id, caller);
 		},
 		async removeProvider({ params: { id }, caller }) {
 			const before = await mustFind(store, id);
@@ -115,7 +116,7 @@ function changeHandlers(context: ValidatorContext, acts: ProviderActs) {
 			await acts.scoreAgain(id);
 			await acts.sendAway(id);
 			tell("provider.removed", id);
-			return show(store, id, caller);
+			return show({ store, env }, id, caller);
 		},
 		async askProbe({ params: { id }, body, caller }) {
 			const provider = await mustFind(store, id);
@@ -146,17 +147,18 @@ async function mustFind(store: Store, id: string): Promise<Provider> {
 }
 
 /** What the store knows, in the words of the API; the reply's schema leaves out what is not public. */
-function summaryOf(row: Provider) {
+function summaryOf(row: Provider, nowMs: number) {
 	const rented = row.rentalId !== null;
 	return {
 		...row,
+		uptimePpm: uptimeOf(row, nowMs),
 		connected: row.link !== "agent" || row.connectedTo !== null,
 		rented,
 		nextProbeAtMs: row.state === "active" && !rented ? row.nextProbeAtMs : null,
 	};
 }
 
-async function show(store: Store, id: string, caller: Caller) {
+async function show({ store, env }: Pick<ValidatorContext, "store" | "env">, id: string, caller: Caller) {
 	const [provider, claim, devices, holdings, figures] = await Promise.all([
 		store.providers.recall(id),
 		store.providers.claim(id),
@@ -166,7 +168,7 @@ async function show(store: Store, id: string, caller: Caller) {
 	]);
 	if (provider === null) throw unknown(id);
 	return {
-		...summaryOf(provider),
+		...summaryOf(provider, env.nowMs()),
 		target: isAdmin(caller) ? provider.target : null,
 		claim,
 		suspicion: provider.memory.suspicion?.kind ?? null,
