@@ -8,7 +8,7 @@
 // Not here: what is tested; set-up (scripts/setup.sh).
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { availableParallelism, cpus, setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { engineTasks } from "./engine-tests.ts";
@@ -20,7 +20,7 @@ export interface Task {
 	readonly isTestFile?: boolean;
 	/** It compiles with all cores: only tasks without deadlines run beside it. */
 	readonly isBuild?: boolean;
-	/** Its outcome cannot depend on how busy the machine is. */
+	/** Its outcome cannot depend on how busy the machine is: it computes where the others wait. */
 	readonly isPure?: boolean;
 	/** Not before the task of this name has ended. */
 	readonly after?: string;
@@ -51,8 +51,11 @@ const TIMES_USUAL = 6;
 /** How long a file that hangs may take to say what in it still runs. */
 const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
-/** More than twice as many as two cores: most of the tests wait for half of their time. */
-const AT_ONCE = 5;
+/** Three times as many as two cores: most of these wait for more than half of their time. */
+const AT_ONCE = 6;
+/** Beside them, for the cores that are idle meanwhile: what only computes, one for a core, and behind the others in the queue. */
+const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
+const PURE_NICENESS = 4;
 /** How many of the tasks that took most of a core's time are named at the end. */
 const DEAREST = 20;
 /** Of each task that failed, told once more at the end. */
@@ -80,8 +83,10 @@ export async function runTasks(
 		if ([...running.keys()].some(({ isAlone }) => isAlone)) return false;
 		if (task.isAlone) return running.size === 0 && waiting.every(({ isAlone }) => isAlone);
 		if ([...running.keys(), ...waiting].some(({ name }) => name === task.after)) return false;
+		const alike = [...running.keys()].filter(({ isPure }) => (isPure === true) === (task.isPure === true)).length;
+		if (task.isPure) return alike < PURE_AT_ONCE;
 		const isBuilding = [...running.keys(), ...waiting].some(({ isBuild }) => isBuild);
-		return running.size < AT_ONCE && (!isBuilding || task.isBuild === true || task.isPure === true);
+		return alike < AT_ONCE && (!isBuilding || task.isBuild === true);
 	};
 	const start = async (task: Task): Promise<void> => {
 		const startedAtMs = performance.now();
@@ -139,7 +144,7 @@ function endedCoreS(): number {
 
 /** `ending`: null, or how else than well it ended. */
 function outputOf(
-	{ command: [program, ...rest], limitMs = LIMIT_MS, isTestFile }: Task,
+	{ command: [program, ...rest], limitMs = LIMIT_MS, isTestFile, isPure }: Task,
 	cwd: string,
 ): Promise<{ output: string; ending: string | null; coreS: number }> {
 	return new Promise((resolve) => {
@@ -147,6 +152,7 @@ function outputOf(
 		const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 		const child = spawn(program, rest, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 		children.add(child);
+		if (isPure && child.pid !== undefined) setPriority(child.pid, PURE_NICENESS);
 		let output = "";
 		let coreS = 0;
 		let isAsked = false;
@@ -234,28 +240,31 @@ const STATIC: readonly Task[] = [
 	tool("unused files, exports and packages", "knip"),
 ];
 
-/** Seconds on two cores, beside the others. From the longest on: they come first, so that none is left alone at the end. */
+/** Seconds on two cores, beside the others. The longest come first, so that none is left alone at the end; browsers one by one. */
 const USUAL_S: Readonly<Record<string, number>> = {
-	"contracts/test/solidity.test.ts": 180,
 	"tests/validator/roll-calls.test.ts": 200,
-	"scripts/release.test.ts": 135,
-	"tests/jobs/simulate-jobs.test.ts": 90,
+	"contracts/test/solidity.test.ts": 180,
+	"tests/cli/network-cli.test.ts": 155,
+	"tests/web/dashboard.test.ts": 150,
+	"tests/validator/shared-openings.test.ts": 115,
+	"scripts/release.test.ts": 150,
+	"tests/web/job-pages.test.ts": 145,
+	"tests/jobs/jobs.test.ts": 105,
+	"tests/walks/owner.test.ts": 105,
+	"tests/web/verify-page.test.ts": 130,
+	"tests/network/simulation.test.ts": 95,
+	"tests/web/why-panel.test.ts": 115,
 	"tests/jobs/job-roads.test.ts": 90,
-	"tests/jobs/jobs.test.ts": 110,
-	"tests/jobs/real-provider.test.ts": 70,
-	"tests/jobs/watch.test.ts": 60,
-	"tests/network/simulation.test.ts": 80,
-	"tests/cli/network-cli.test.ts": 100,
-	"tests/validator/paid-rentals.test.ts": 45,
-	"tests/web/real-pages.test.ts": 85,
-	"tests/web/dashboard.test.ts": 90,
-	"tests/network/crash.test.ts": 80,
 	"tests/web/chain-pages.test.ts": 85,
-	"tests/validator/shared-openings.test.ts": 90,
-	"src/validator/settlement/keeper.test.ts": 60,
-	"tests/provider/user-rentals.test.ts": 60,
-	"tests/web/verify-page.test.ts": 55,
-	"tests/cheaters.test.ts": 40,
+	"tests/network/crash.test.ts": 85,
+	"tests/provider/user-rentals.test.ts": 80,
+	"tests/web/dispute-pages.test.ts": 85,
+	"src/validator/settlement/keeper.test.ts": 65,
+	"tests/web/real-pages.test.ts": 75,
+	"tests/cli/cli.test.ts": 65,
+	"tests/zk/whole-program.test.ts": 65,
+	"src/validator/settlement/epoch-attacks.test.ts": 55,
+	"tests/store/processes.test.ts": 55,
 };
 export const LONGEST: readonly string[] = Object.keys(USUAL_S);
 
