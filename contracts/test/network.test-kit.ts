@@ -1,9 +1,10 @@
 // The contracts on an embedded chain with a clock of its own, validators of equal stake (three unless told) and one
 // provider: for tests that send real transactions. Through src/chain, so that what is measured here is what a
-// validator pays.
+// validator pays. And a chain without any of it, for tests of one contract.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { type Contracts, callOf } from "../../src/chain/contracts/contracts.ts";
 import { deployContracts, fundRewards } from "../../src/chain/contracts/deploy.ts";
@@ -16,6 +17,9 @@ import { accountOf, type Call } from "../../src/chain/sending/sign.ts";
 export const UNIT = 10n ** 18n;
 export const STAKE = 3000n * UNIT;
 const GENESIS_S = 1_800_000_000;
+export const CHAIN_ID = 7373;
+/** Has all tokens and coins at first. */
+export const TREASURER = accountOf(`0x${"11".repeat(32)}`);
 const EPOCH_S = 4320;
 const WINDOW_S = 432;
 
@@ -35,20 +39,41 @@ export interface TestNetwork {
 
 const hex2 = (n: number) => n.toString(16).padStart(2, "0");
 
-export async function openTestNetwork(count = 3): Promise<TestNetwork> {
+/** Its clock stands still, unless `nowMs` is another one. */
+export async function openBareChain({
+	chainId = CHAIN_ID,
+	nowMs = () => 1000 * GENESIS_S,
+	...rules
+}: {
+	readonly chainId?: number;
+	readonly nowMs?: () => number;
+	readonly hardfork?: "Prague";
+} = {}) {
 	const folder = mkdtempSync(join(tmpdir(), "assay-contracts-"));
-	let nowMs = GENESIS_S * 1000;
-	const treasurer = accountOf(`0x${"11".repeat(32)}`);
 	const chain = await openEmbeddedChain({
-		folder,
-		// The older rules, which other chains may still have; networks that are tested as a whole have Osaka's.
-		genesis: {
-			...{ chainId: 7373, timestamp: GENESIS_S, hardfork: "Prague" },
-			treasurer: treasurer.address.toLowerCase(),
-		},
-		nowMs: () => nowMs,
+		...{ folder, nowMs },
+		genesis: { chainId, timestamp: GENESIS_S, treasurer: TREASURER.address.toLowerCase(), ...rules },
 	});
 	const client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
+	return {
+		client,
+		send: (call: Call) => sendCall(client, TREASURER, call),
+		/** The address of a contract that is created by this. */
+		put: async (data: Hex): Promise<Hex> => (await sendCall(client, TREASURER, { to: null, data })).contractAddress!,
+		async close(): Promise<void> {
+			await chain.close();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+export type BareChain = Awaited<ReturnType<typeof openBareChain>>;
+
+export async function openTestNetwork(count = 3): Promise<TestNetwork> {
+	let nowMs = GENESIS_S * 1000;
+	const treasurer = TREASURER;
+	// The older rules, which other chains may still have; networks that are tested as a whole have Osaka's.
+	const chain = await openBareChain({ nowMs: () => nowMs, hardfork: "Prague" });
+	const { client } = chain;
 	const contracts = await deployContracts(client, treasurer, {
 		genesis: GENESIS_S,
 		epochSeconds: EPOCH_S,
@@ -82,9 +107,6 @@ export async function openTestNetwork(count = 3): Promise<TestNetwork> {
 		wait(seconds) {
 			nowMs += 1000 * seconds;
 		},
-		async close() {
-			await chain.close();
-			rmSync(folder, { recursive: true, force: true });
-		},
+		close: chain.close,
 	};
 }

@@ -1,8 +1,7 @@
 // The contract for receipts of zkVMs beside its twin, src/verify/receipts: the same constants, the same verdict on each row of the vectors, on every
 // real case and on random changes; and what a receipt costs in gas. What each row must give in Solidity is receipts/Receipts.t.sol.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -10,11 +9,7 @@ import { decodeErrorResult, decodeFunctionResult, encodeFunctionData } from "vie
 import { receiptKeyFiles } from "../../scripts/generate-receipt-keys.ts";
 import { receiptsCode } from "../../src/chain/abi/creation-code.ts";
 import { receiptsAbi } from "../../src/chain/abi/receipts-abi.ts";
-import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
-import { type EmbeddedChain, openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
-import { sendCall } from "../../src/chain/sending/send-call.ts";
-import { accountOf } from "../../src/chain/sending/sign.ts";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "../../src/protocol/bytes/bytes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
 import { SP1_GROTH16 } from "../../src/verify/receipts/sp1-groth16-keys.ts";
@@ -22,6 +17,7 @@ import type { ReceiptVerdict } from "../../src/verify/receipts/verdict.ts";
 import { verifyReceipt } from "../../src/verify/receipts/verify-receipt.ts";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { checkGas } from "./gas.test-kit.ts";
+import { type BareChain, openBareChain } from "./network.test-kit.ts";
 import {
 	ANY_RELEASE,
 	type ChainReceipt,
@@ -33,29 +29,16 @@ import {
 	STATUSES,
 } from "./receipt-vectors.test-kit.ts";
 
-const GENESIS_S = 1_800_000_000;
 /** Whole transactions; the design allows no more. */
 const MOST_GAS = 260_000;
-const treasurer = accountOf(`0x${"11".repeat(32)}`);
-const folder = mkdtempSync(join(tmpdir(), "assay-receipts-"));
-let chain: EmbeddedChain;
-let client: ChainClient;
+let chain: BareChain;
 let address: Hex;
 
 before(async () => {
-	chain = await openEmbeddedChain({
-		folder,
-		genesis: { chainId: 7373, timestamp: GENESIS_S, treasurer: treasurer.address.toLowerCase() },
-		nowMs: () => 1000 * GENESIS_S,
-	});
-	client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
-	const { contractAddress } = await sendCall(client, treasurer, { to: null, data: receiptsCode });
-	address = contractAddress!;
+	chain = await openBareChain();
+	address = await chain.put(receiptsCode);
 });
-after(async () => {
-	await chain.close();
-	rmSync(folder, { recursive: true, force: true });
-});
+after(() => chain.close());
 
 type Act = "statusOf" | "mustAccept";
 const dataOf = (functionName: Act, receipt: ChainReceipt): Hex =>
@@ -64,7 +47,7 @@ const dataOf = (functionName: Act, receipt: ChainReceipt): Hex =>
 /** The status, or the name of the error. */
 async function onChain(receipt: ChainReceipt, act: Act = "statusOf"): Promise<string> {
 	try {
-		const data = (await client.rpc("eth_call", [{ to: address, data: dataOf(act, receipt) }, "latest"])) as Hex;
+		const data = (await chain.client.rpc("eth_call", [{ to: address, data: dataOf(act, receipt) }, "latest"])) as Hex;
 		const found = decodeFunctionResult({ abi: receiptsAbi, functionName: act, data });
 		return found === undefined ? "taken" : STATUSES[found]!;
 	} catch (error) {
@@ -159,7 +142,7 @@ test("random changes: contract and verifier agree, and nothing is true", async (
 test("a receipt costs no more than its golden gas, and that no more than 260,000", async () => {
 	const gasOf = async (id: string) => {
 		const receipt = chainReceipt(realReceipts().find((one) => one.id === id)!);
-		const { gasUsed } = await sendCall(client, treasurer, { to: address, data: dataOf("mustAccept", receipt) });
+		const { gasUsed } = await chain.send({ to: address, data: dataOf("mustAccept", receipt) });
 		return Number(gasUsed);
 	};
 	const gas = {

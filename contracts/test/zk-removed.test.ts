@@ -1,21 +1,16 @@
 // Each check of the verifier of proofs on chain, removed alone, lets a named vector of contracts/vectors/zk.json pass, of a cheater who is honest in all else. With it the vector is refused:
 // zk/ZkVerifier.t.sol. Compiling takes most of the time: one check in `npm test`, all of them in a deep run.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { encodeDeployData, encodeFunctionData, type Hex } from "viem";
 import { zkPlansCode } from "../../src/chain/abi/creation-code.ts";
 import { zkPlansAbi } from "../../src/chain/abi/zk-plans-abi.ts";
 import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
-import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
-import { type EmbeddedChain, openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
-import { sendCall } from "../../src/chain/sending/send-call.ts";
-import { accountOf } from "../../src/chain/sending/sign.ts";
 import { isDeep } from "../../tests/fuzz.test-kit.ts";
+import { type BareChain, openBareChain } from "./network.test-kit.ts";
 import { DEV_BITS, devTau, NO_ID } from "./zk-vectors.test-kit.ts";
 
 interface Removed {
@@ -113,29 +108,17 @@ function codeWithout({ file, changes }: Removed): Hex {
 
 /** As the vectors' statements have it. */
 const CHAIN_ID = 5;
-const GENESIS_S = 1_800_000_000;
-const treasurer = accountOf(`0x${"11".repeat(32)}`);
-const folder = mkdtempSync(join(tmpdir(), "assay-removed-"));
 const vectors = JSON.parse(readFileSync(new URL("../vectors/zk.json", import.meta.url), "utf8")) as {
 	readonly [list in "names" | "plans" | "calls"]: readonly Hex[];
 };
-let chain: EmbeddedChain;
-let client: ChainClient;
+let chain: BareChain;
 let plans: Hex;
 
 before(async () => {
-	chain = await openEmbeddedChain({
-		folder,
-		genesis: { chainId: CHAIN_ID, timestamp: GENESIS_S, treasurer: treasurer.address.toLowerCase() },
-		nowMs: () => 1000 * GENESIS_S,
-	});
-	client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
-	plans = (await sendCall(client, treasurer, { to: null, data: zkPlansCode })).contractAddress!;
+	chain = await openBareChain({ chainId: CHAIN_ID });
+	plans = await chain.put(zkPlansCode);
 });
-after(async () => {
-	await chain.close();
-	rmSync(folder, { recursive: true, force: true });
-});
+after(() => chain.close());
 
 for (const [i, removed] of REMOVED.entries())
 	if (isDeep || i === 0)
@@ -143,12 +126,12 @@ for (const [i, removed] of REMOVED.entries())
 			const at = (vectors.names as readonly string[]).indexOf(removed.vector);
 			const args = [vectors.plans[at]!] as const;
 			const data = encodeFunctionData({ abi: zkPlansAbi, functionName: "register", args });
-			await sendCall(client, treasurer, { to: plans, data });
+			await chain.send({ to: plans, data });
 			const powers = [plans, devTau(), DEV_BITS, DEV_BITS.map(() => NO_ID)] as const;
 			const code = encodeDeployData({ abi: zkVerifierAbi, bytecode: codeWithout(removed), args: powers });
-			const { contractAddress: to } = await sendCall(client, treasurer, { to: null, data: code });
+			const to = await chain.put(code);
 			const call = { to, data: vectors.calls[at], gas: "0x4c4b40" };
-			await client.rpc("eth_call", [call, "latest"]).catch((error: unknown) => {
+			await chain.client.rpc("eth_call", [call, "latest"]).catch((error: unknown) => {
 				throw error instanceof RpcRefusal ? new Error(`refused: ${JSON.stringify(error.data)}`) : error;
 			});
 		});

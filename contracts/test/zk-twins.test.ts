@@ -1,18 +1,11 @@
 // The judge of trees of points (contracts/src/zk/TwinJudge.sol) beside src/verify/zk/twin-tree.ts: no way down an honest tree convicts it, whatever is shown; a wrong sum and a wrong leaf each
 // do, at the place that the search finds; and what a leaf of 128 weights costs in gas.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
 import { twinJudgeCode } from "../../src/chain/abi/creation-code.ts";
 import { twinJudgeAbi } from "../../src/chain/abi/twin-judge-abi.ts";
-import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
-import { type EmbeddedChain, openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
-import { sendCall } from "../../src/chain/sending/send-call.ts";
-import { accountOf } from "../../src/chain/sending/sign.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { keccakLeaf, keccakNode, keccakTree } from "../../src/protocol/hash/keccak-tree.ts";
 import { type G1, G1_ONE, times } from "../../src/protocol/maths/bn254.ts";
@@ -37,32 +30,21 @@ import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { DEV_TAU, mod } from "../../vectors/naive-bn254.ts";
 import { numbers } from "../../vectors/rows.ts";
 import { checkGas } from "./gas.test-kit.ts";
+import { type BareChain, openBareChain } from "./network.test-kit.ts";
 
-const GENESIS_S = 1_800_000_000;
-const treasurer = accountOf(`0x${"11".repeat(32)}`);
-const folder = mkdtempSync(join(tmpdir(), "assay-twins-"));
-let chain: EmbeddedChain;
-let client: ChainClient;
+let chain: BareChain;
 let judge: Hex;
 
 before(async () => {
-	chain = await openEmbeddedChain({
-		folder,
-		genesis: { chainId: 7373, timestamp: GENESIS_S, treasurer: treasurer.address.toLowerCase() },
-		nowMs: () => 1000 * GENESIS_S,
-	});
-	client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
-	judge = (await sendCall(client, treasurer, { to: null, data: twinJudgeCode })).contractAddress!;
+	chain = await openBareChain();
+	judge = await chain.put(twinJudgeCode);
 });
-after(async () => {
-	await chain.close();
-	rmSync(folder, { recursive: true, force: true });
-});
+after(() => chain.close());
 
 /** Whether it convicts; null: nothing is shown. */
 async function judged(functionName: "isSumFalse" | "isLeafFalse", data: Hex): Promise<boolean | null> {
 	try {
-		const found = (await client.rpc("eth_call", [{ to: judge, data, gas: "0x989680" }, "latest"])) as Hex;
+		const found = (await chain.client.rpc("eth_call", [{ to: judge, data, gas: "0x989680" }, "latest"])) as Hex;
 		return decodeFunctionResult({ abi: twinJudgeAbi, functionName, data: found });
 	} catch (error) {
 		// Reverted with one of its errors.
@@ -303,13 +285,13 @@ test("a leaf of 128 weights of 1,024 inputs in a commitment of 2^24 costs less t
 	const leaf = { levels: levels.map(pairOf), index: 0n, shown, powers: bytes, powersPath: path };
 	const data = encodeLeaf({ subject, top: nodeOf(node), leaf } as never);
 	assert.equal(await judged("isLeafFalse", data), true);
-	const { gasUsed } = await sendCall(client, treasurer, { to: judge, data });
+	const { gasUsed } = await chain.send({ to: judge, data });
 	const sum = encodeFunctionData({
 		...{ abi: twinJudgeAbi, functionName: "isSumFalse" },
 		args: [nodeOf({ ...node, point: node.point.add(G1_ONE) }), levels.slice(0, 1).map(pairOf), 0n] as never,
 	});
 	assert.equal(await judged("isSumFalse", sum), true);
-	const { gasUsed: sumGas } = await sendCall(client, treasurer, { to: judge, data: sum });
+	const { gasUsed: sumGas } = await chain.send({ to: judge, data: sum });
 	checkGas("twins", { twinLeaf: Number(gasUsed), twinSum: Number(sumGas) });
 	assert.ok(gasUsed < 1_500_000n);
 });

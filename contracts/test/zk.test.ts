@@ -1,20 +1,14 @@
 // The contracts for proofs of training beside their twin, src/verify/zk: the same verdict on honest proofs of random plans and on random changes of them; runs that are proven segment after
 // segment; and what that costs in gas. What each row of the vectors must give in Solidity is zk/ZkVerifier.t.sol.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { decodeErrorResult, encodeDeployData, encodeFunctionData, type Hex, keccak256 } from "viem";
 import { zkPlansCode, zkTrainingCode, zkVerifierCode } from "../../src/chain/abi/creation-code.ts";
 import { zkPlansAbi } from "../../src/chain/abi/zk-plans-abi.ts";
 import { zkTrainingAbi } from "../../src/chain/abi/zk-training-abi.ts";
 import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
-import { type ChainClient, createChainClient } from "../../src/chain/node/chain-client.ts";
-import { type EmbeddedChain, openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
-import { sendCall } from "../../src/chain/sending/send-call.ts";
-import { accountOf } from "../../src/chain/sending/sign.ts";
 import { devCommit, planFor, shapeOf, TOLD } from "../../src/verify/zk/segment.test-kit.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
 import { verifySegment } from "../../src/verify/zk/verify-segment.ts";
@@ -23,42 +17,29 @@ import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { leftRange, runSegment, type Shape, type Start } from "../../vectors/naive-plan.ts";
 import { SegmentProver, type Told } from "../../vectors/naive-segment.ts";
 import { checkGas } from "./gas.test-kit.ts";
+import { type BareChain, CHAIN_ID, openBareChain, TREASURER } from "./network.test-kit.ts";
 import { DEV_BITS, devTau, heldCall, NO_ID, pointsOf, startAt, zkVectors } from "./zk-vectors.test-kit.ts";
 
-const GENESIS_S = 1_800_000_000;
-const CHAIN_ID = 7373;
-const treasurer = accountOf(`0x${"11".repeat(32)}`);
-const folder = mkdtempSync(join(tmpdir(), "assay-zk-"));
 const abi = [...zkPlansAbi, ...zkVerifierAbi, ...zkTrainingAbi] as const;
-let chain: EmbeddedChain;
-let client: ChainClient;
+let chain: BareChain;
 let plans: Hex;
 let verifier: Hex;
 let training: Hex;
 
 before(async () => {
-	chain = await openEmbeddedChain({
-		folder,
-		genesis: { chainId: CHAIN_ID, timestamp: GENESIS_S, treasurer: treasurer.address.toLowerCase() },
-		nowMs: () => 1000 * GENESIS_S,
-	});
-	client = await createChainClient(chain.rpc, { confirmations: 1, pollMs: 1 });
-	const put = async (data: Hex): Promise<Hex> =>
-		(await sendCall(client, treasurer, { to: null, data })).contractAddress!;
+	chain = await openBareChain();
+	const { put } = chain;
 	plans = await put(zkPlansCode);
 	const powers = [plans, devTau(), DEV_BITS, DEV_BITS.map(() => NO_ID)] as const;
 	verifier = await put(encodeDeployData({ abi: zkVerifierAbi, bytecode: zkVerifierCode, args: powers }));
 	training = await put(encodeDeployData({ abi: zkTrainingAbi, bytecode: zkTrainingCode, args: [verifier, plans] }));
 });
-after(async () => {
-	await chain.close();
-	rmSync(folder, { recursive: true, force: true });
-});
+after(() => chain.close());
 
 /** "valid", or the name of the error. */
 async function asked(to: Hex, data: Hex): Promise<string> {
 	try {
-		await client.rpc("eth_call", [{ to, data, from: treasurer.address, gas: "0x4c4b40" }, "latest"]);
+		await chain.client.rpc("eth_call", [{ to, data, from: TREASURER.address, gas: "0x4c4b40" }, "latest"]);
 		return "valid";
 	} catch (error) {
 		if (!(error instanceof RpcRefusal)) throw error;
@@ -89,7 +70,7 @@ async function agree(plan: ZkPlan, statement: SegmentStatement, proof: Uint8Arra
 
 const register = (plan: ZkPlan) => {
 	const args = [`0x${Buffer.from(planWords(plan)).toString("hex")}`] as const;
-	return sendCall(client, treasurer, {
+	return chain.send({
 		to: plans,
 		data: encodeFunctionData({ abi: zkPlansAbi, functionName: "register", args }),
 	});
@@ -156,7 +137,7 @@ type RunArgs = {
 
 const hashOf = (points: readonly string[]): Hex => keccak256(`0x${points.join("")}`);
 const numberOf = async (run: RunArgs): Promise<bigint> =>
-	client.viem.readContract({ address: training, abi: zkTrainingAbi, functionName: "numberOf", args: [run] });
+	chain.client.viem.readContract({ address: training, abi: zkTrainingAbi, functionName: "numberOf", args: [run] });
 const openCall = (run: RunArgs): Hex => encodeFunctionData({ abi: zkTrainingAbi, functionName: "open", args: [run] });
 const word = (text: string): Hex => `0x${text}`;
 
@@ -207,7 +188,7 @@ async function openRun(shape: Shape, label: string, salt: string) {
 		...{ firstStep: 0n, endStep: BigInt(2 * shape.steps) },
 	};
 	await register(planFor(shape));
-	const opened = await sendCall(client, treasurer, { to: training, data: openCall(run) });
+	const opened = await chain.send({ to: training, data: openCall(run) });
 	const number = await numberOf(run);
 	const proven = proveHere(shape, start, { job: String(number) });
 	return { run, number, start, opened, ...proven };
@@ -225,13 +206,13 @@ test("a run is proven segment after segment, each once, in its order and of its 
 	assert.equal(await asked(training, two), "HeadMismatch", "a gap");
 	const stranger = { ...run, salt: word("02".repeat(32)) };
 	assert.equal(await asked(training, submitCall(stranger, statement, proof)), "HeadMismatch", "nobody opened it");
-	await sendCall(client, treasurer, { to: training, data: openCall(stranger) });
+	await chain.send({ to: training, data: openCall(stranger) });
 	assert.equal(await asked(training, submitCall(stranger, statement, proof)), "LookupsFalse", "a proof of another run");
-	await sendCall(client, treasurer, { to: training, data: one });
+	await chain.send({ to: training, data: one });
 	assert.equal(await asked(training, one), "HeadMismatch", "once");
-	await sendCall(client, treasurer, { to: training, data: two });
+	await chain.send({ to: training, data: two });
 	const head = { nextStep: 4n, state: word("55".repeat(32)), points: hashOf(next.statement.pointsAfter) };
-	const isHead = await client.viem.readContract({
+	const isHead = await chain.client.viem.readContract({
 		address: training,
 		abi: zkTrainingAbi,
 		functionName: "isHead",
@@ -254,13 +235,13 @@ test("a true proof about other data, or from other weights, is not one of the ru
 	// Its number is that of a run with other commitments: only these differ, so that the proof itself is true.
 	for (const name of ["featurePoints", "labelPoints"] as const) {
 		const other = { ...run, salt: word("04".repeat(32)), [name]: word("09".repeat(32)) };
-		await sendCall(client, treasurer, { to: training, data: openCall(other) });
+		await chain.send({ to: training, data: openCall(other) });
 		const start = startOfTwo(shape, "bound");
 		const { statement: said, proof } = proveHere(shape, start, { job: String(await numberOf(other)) });
 		assert.equal(await asked(training, submitCall(other, said, proof)), "PointsMismatch");
 	}
 	const other = { ...run, salt: word("05".repeat(32)), points: word("09".repeat(32)) };
-	await sendCall(client, treasurer, { to: training, data: openCall(other) });
+	await chain.send({ to: training, data: openCall(other) });
 	const start = startOfTwo(shape, "bound");
 	const { statement: said, proof } = proveHere(shape, start, { job: String(await numberOf(other)) });
 	const head = { nextStep: 0n, state: run.state, points: other.points };
@@ -283,7 +264,7 @@ test("what a segment costs, and eleven links", async () => {
 	const gasOf = async (shape: Shape, salt: string) => {
 		const { run, statement, proof, opened } = await openRun(shape, "gas", salt);
 		const data = submitCall(run, statement, proof);
-		const { gasUsed } = await sendCall(client, treasurer, { to: training, data });
+		const { gasUsed } = await chain.send({ to: training, data });
 		return { open: Number(opened.gasUsed), submit: Number(gasUsed), calldata: calldataGas(data) };
 	};
 	const two = await gasOf(shapeOf({ chunkBits: 12 }), "06");
