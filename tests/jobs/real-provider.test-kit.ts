@@ -9,7 +9,7 @@ import { httpRpc } from "../../src/chain/node/http-rpc.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
 import { parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
-import { realAfter } from "../../src/platform/abortable.ts";
+import { type After, realAfter } from "../../src/platform/abortable.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
@@ -37,6 +37,8 @@ interface RealProviderOptions {
 	readonly engine?: { readonly command: string; readonly args: readonly string[] };
 	/** It works with this instead of the engine, which then only says what the machine is. */
 	readonly startEngine?: StartJobEngine;
+	/** Instead of its own pauses. */
+	readonly after?: After;
 }
 
 const DIE_AT_WORK = "die at work";
@@ -115,7 +117,16 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 		retry: { firstMs: 50, capMs: 500 },
 		jobs: ({ claim, hold }) =>
 			openHostJobs({
-				...{ dataFolder: join(o.dataFolder), limits, chain, hold, nowMs, onEvent, after: realAfter, sweepMs: 500 },
+				...{
+					dataFolder: join(o.dataFolder),
+					limits,
+					chain,
+					hold,
+					nowMs,
+					onEvent,
+					after: o.after ?? realAfter,
+					sweepMs: 500,
+				},
 				startEngine:
 					o.startEngine ??
 					jobEngines({
@@ -152,6 +163,8 @@ if (process.argv[1] === import.meta.filename) {
 			},
 		},
 		onEvent: (event) => process.stdout.write(`${JSON.stringify(event)}\n`),
+		// Signs of life come at once, so that no engine is done before its first one.
+		after: (ms, run) => realAfter(isDoomed ? Math.min(ms, 20) : ms, run),
 		onBeat({ done }) {
 			if (isDoomed && done > 0) process.kill(process.pid, "SIGKILL");
 		},

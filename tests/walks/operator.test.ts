@@ -61,34 +61,40 @@ const filesBelow = (path: string): string[] =>
 		? readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((one) => (one.isFile() ? [one.name] : []))
 		: [];
 
+/** In place of 127.0.0.1: the page's ports may be somebody's, and on an address of our own they are free. */
+const HOST = `127.73.${(process.pid >> 8) & 255}.${process.pid & 255 || 1}`;
+
 /** The backup in another database and another folder: the same validator, its providers, its probes and their evidence. */
 async function walkBack(steps: readonly Step[], probeId: string, evidence: Uint8Array): Promise<void> {
 	const [load, unpack, start, list] = steps as [Step, Step, Step, Step];
 	for (const step of [load, unpack]) mustSucceed(step, await walk.run(step));
 	await walk.run(start);
-	await eventually(async () => /assay validator http:\/\/127\.0\.0\.1:7375/.test(walk.said()));
+	await eventually(async () => walk.said().includes(`assay validator http://${HOST}:7375`));
 	const listed = await walk.run(list);
 	mustSucceed(list, listed);
 	assert.match(listed.out, /gpu-host/);
-	const [before, restored] = [7373, 7375].map((port) => createApiClient({ baseUrl: `http://127.0.0.1:${port}` }));
+	const [before, restored] = [7373, 7375].map((port) => createApiClient({ baseUrl: `http://${HOST}:${port}` }));
 	assert.equal((await restored!.network()).validator.key, (await before!.network()).validator.key);
 	assert.equal((await restored!.getProbe({ params: { id: probeId } })).verdict, "valid");
 	assert.deepEqual(await restored!.getProbeEvidence({ params: { id: probeId } }), evidence);
 }
 
 test("docs/operator.md: two machines, one bucket, a backup and what is restored from it", async () => {
-	const steps = stepsOf("docs/operator.md");
+	const steps = stepsOf("docs/operator.md").map((step) => ({
+		...step,
+		command: step.command.replaceAll("127.0.0.1", HOST),
+	}));
 	assert.equal(steps.length, 12);
 	const [first, example, check, copy, second, list, dump, pack, ...restore] = steps as [Step, ...Step[]];
 	await walk.run(first);
-	await eventually(async () => /assay validator http:\/\/127\.0\.0\.1:7373/.test(walk.said()));
-	const provide = "npx assay provide --validator http://127.0.0.1:7373 --data gpu --name gpu-host";
+	await eventually(async () => walk.said().includes(`assay validator http://${HOST}:7373`));
+	const provide = `npx assay provide --validator http://${HOST}:7373 --data gpu --name gpu-host`;
 	await walk.run({ command: provide, isLeftRunning: true, shown: [] });
 
 	for (const step of [example!, check!, copy!]) mustSucceed(step, await walk.run(step));
 	await walk.run(second!);
-	await eventually(async () => /assay validator http:\/\/127\.0\.0\.1:7374/.test(walk.said()));
-	const [one, two] = [7373, 7374].map((port) => createApiClient({ baseUrl: `http://127.0.0.1:${port}`, retries: 0 }));
+	await eventually(async () => walk.said().includes(`assay validator http://${HOST}:7374`));
+	const [one, two] = [7373, 7374].map((port) => createApiClient({ baseUrl: `http://${HOST}:${port}`, retries: 0 }));
 	assert.equal((await one!.network()).validator.key, (await two!.network()).validator.key);
 
 	const probe = await eventually(async () =>
@@ -112,7 +118,7 @@ test("docs/operator.md: two machines, one bucket, a backup and what is restored 
 	await walkBack(restore, probe.id, evidence);
 
 	// The rules of deploy/ are about metrics that this validator has.
-	const metrics = await (await fetch("http://127.0.0.1:7373/metrics")).text();
+	const metrics = await (await fetch(`http://${HOST}:7373/metrics`)).text();
 	const rules = readFileSync(join(root, "deploy/prometheus-alerts.yml"), "utf8");
 	const named = [...new Set(rules.match(/\bassay_\w+/g))];
 	assert.ok(named.length >= 6);

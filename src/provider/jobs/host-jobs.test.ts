@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Cheat } from "../../engine/client/toy-work-session.test-kit.ts";
-import { realAfter } from "../../platform/abortable.ts";
+import { type After, realAfter } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
@@ -101,6 +101,11 @@ async function startHost(folder: string, desk: ToyDesk, more: Partial<HostJobsOp
 	}) as unknown as Host;
 }
 
+/** Short pauses are none: signs of life come as fast as the work goes, however fast that is. */
+const soonAfter: After = (ms, run) => realAfter(ms <= 1000 ? 0 : ms, run);
+const untilBegun = async (desk: ToyDesk) => {
+	while (desk.beats.every(({ done }) => done < 3)) await new Promise((resolve) => setTimeout(resolve, 1));
+};
 const isState = (state: string) => (event: { readonly state: string }) => event.state === state;
 const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;
 const sample = mlpSample();
@@ -150,10 +155,10 @@ test("parts follow each other from the state that was claimed", async () => {
 
 test("stopped in the middle and started again, the same claim comes; nothing is accepted twice", async () => {
 	const [desk, folder] = [await deskOf(300), newFolder()];
-	await using first = await startHost(folder, desk);
+	await using first = await startHost(folder, desk, { after: soonAfter });
 	await first.nudge();
 	await first.until(isState("running"));
-	while (desk.beats.every(({ done }) => done < 3)) await new Promise((resolve) => setTimeout(resolve, 5));
+	await untilBegun(desk);
 	await first.jobs.stop();
 	assert.equal(desk.claims.length, 0);
 	const reached = Math.max(...desk.beats.map(({ done }) => done));
@@ -357,9 +362,9 @@ test("one part at a time; too many offers that come to nothing are refused; a cl
 
 test("a machine that gives other bits the second time stops with an alarm, claims nothing and takes nothing more", async () => {
 	const [desk, folder] = [await deskOf(300), newFolder()];
-	await using first = await startHost(folder, desk);
+	await using first = await startHost(folder, desk, { after: soonAfter });
 	await first.nudge();
-	while (desk.beats.every(({ done }) => done < 3)) await new Promise((resolve) => setTimeout(resolve, 5));
+	await untilBegun(desk);
 	await first.jobs.stop();
 	// Of what is gone on with, the last saved state is spoilt, and an earlier one is begun with: what is run twice differs.
 	const run = join(folder, "jobs", readdirSync(join(folder, "jobs")).find((name) => name.startsWith(JOB))!);

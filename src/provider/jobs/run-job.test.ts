@@ -76,11 +76,10 @@ test("killed at random moments, twenty times in the deep tier, a run ends with t
 	// More than the kills let through.
 	const segments = 40 * rounds;
 	await toyRun(whole, { sample: mlpSample(), segments });
-	const path = newFolder();
 	const draw = numbersFrom(20);
 	const program = join(import.meta.dirname, "toy-run.test-kit.ts");
-	let kills = 0;
-	for (let round = 0; round < rounds; round++) {
+	let path = newFolder();
+	for (let kills = 0; kills < rounds; ) {
 		const child = spawn(process.execPath, [program, path, String(segments)], { stdio: "ignore" });
 		const ended = once(child, "exit");
 		// The moment is by what it has written, and a little after: the journal grows by some 350 bytes a segment.
@@ -91,8 +90,9 @@ test("killed at random moments, twenty times in the deep tier, a run ends with t
 		child.kill("SIGKILL");
 		await ended;
 		if (child.signalCode === "SIGKILL") kills += 1;
+		// It was done before we looked: there is nothing left to be killed at.
+		else path = newFolder();
 	}
-	assert.ok(kills >= rounds / 2, `${kills}`);
 	await toyRun(path, { sample: mlpSample(), segments });
 	for (const file of ["claim.json", "states.bin"])
 		assert.deepEqual(readFileSync(join(path, file)), readFileSync(join(whole, file)));
