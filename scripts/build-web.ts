@@ -33,6 +33,8 @@ export interface WebBuild {
 	readonly files: ReadonlyMap<string, Uint8Array>;
 	/** What the first view of the overview loads. */
 	readonly firstView: readonly string[];
+	/** Source files that the first view has something of. */
+	readonly firstSources: readonly string[];
 }
 
 type Built = BuildResult<typeof shared & BuildOptions>;
@@ -101,7 +103,10 @@ export async function buildWeb(): Promise<WebBuild> {
 	});
 	// After it: a visitor without a network needs no samples.
 	for (const name of samples) files.set(sampleName(name), readFileSync(join(root, "samples", name)));
-	return { files, firstView: ["index.html", early, main, "icon.svg", ...style, ...parts] };
+	const firstSources = Object.entries(result.metafile.outputs)
+		.filter(([name]) => [main, ...parts].includes(nameOf(name)))
+		.flatMap(([, { inputs }]) => Object.keys(inputs).filter((name) => inputs[name]!.bytesInOutput > 0));
+	return { files, firstView: ["index.html", early, main, "icon.svg", ...style, ...parts], firstSources };
 }
 
 const SAMPLES = /^([\w-]+\.json|[\w-]+\.txt|(scenes|tiny-bert|tiny-llama)\/[\w.-]+)$/;

@@ -536,8 +536,14 @@ test("every real case has its status, code and facts in this browser too", { ski
 });
 
 test("the first view stays small", async () => {
-	const { files, firstView } = await buildWeb();
+	const { files, firstView, firstSources } = await buildWeb();
 	const bytes = firstView.reduce((sum, name) => sum + (compress(files.get(name)!).gz ?? files.get(name)!).length, 0);
 	assert.ok(bytes < 90_000, `${bytes} bytes`);
 	assert.ok(![...firstView].some((name) => name.startsWith("verifier-worker")), "the verifier is loaded when asked");
+	assert.ok(firstSources.includes("web/main.tsx"), "sources are named");
+	assert.deepEqual(
+		firstSources.filter((name) => /^src\/verify\/attestation\/|^web\/verify\/.*(attest|signature)/.test(name)),
+		[],
+		"nor has it anything of attestation",
+	);
 });

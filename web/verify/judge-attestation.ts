@@ -4,13 +4,8 @@ import { type FileKind, kindOfFile } from "../../src/verify/attestation/file-kin
 import { DEFAULT_POLICY, MINT_ROOTS, type Roots, VENDOR_ROOTS } from "../../src/verify/attestation/settings.ts";
 import { type FilesVerdict, verifyFiles } from "../../src/verify/attestation/verify-files.ts";
 import { deviceKeyOfChain } from "../../src/verify/attestation/verify-round.ts";
-import {
-	nobleSignatures,
-	type PublicKey,
-	rememberSignatures,
-	signatureName,
-	type VerifySignature,
-} from "../../src/verify/attestation/x509/signature.ts";
+import { nobleSignatures, rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
+import { platformSignatures } from "./platform-signatures.ts";
 
 export interface AttestationQuestion {
 	readonly files: readonly Uint8Array[];
@@ -45,47 +40,7 @@ export function judgeAttestation(
 	return { verdict, kinds, deviceKey: isDevice && chain !== undefined ? deviceKeyOfChain(chain) : null };
 }
 
-/**
- * The same verdict in a fifth of the time: the browser's own curves answer only later, and judging cannot wait. So it is judged twice. The first
- * time every signature is taken for good, which only shows which ones are asked for; the second time by what the browser found. What it was not
- * asked for, and all of it where there is no such library, noble checks.
- */
+/** The same verdict in a fifth of the time. */
 export async function judgeQuickly(question: AttestationQuestion): Promise<JudgedAttestation> {
-	const subtle: SubtleCrypto | undefined = globalThis.crypto?.subtle;
-	if (subtle === undefined) return judgeAttestation(question);
-	const asked = new Map<string, Promise<boolean>>();
-	judgeAttestation(question, (scheme, key, message, signature) => {
-		const name = signatureName(scheme, key, message, signature);
-		if ((scheme === "p256" || scheme === "p384") && key.kind === scheme && !asked.has(name))
-			asked.set(name, isSigned(subtle, key, message, signature));
-		return true;
-	});
-	const found = new Map<string, boolean>();
-	for (const [name, answer] of asked) found.set(name, await answer);
-	const verify: VerifySignature = (scheme, key, message, signature) =>
-		found.get(signatureName(scheme, key, message, signature)) ?? nobleSignatures(scheme, key, message, signature);
-	return judgeAttestation(question, verify);
-}
-
-const CURVES = {
-	p256: { name: "P-256", hash: "SHA-256", bytes: 64 },
-	p384: { name: "P-384", hash: "SHA-384", bytes: 96 },
-} as const;
-
-async function isSigned(
-	subtle: SubtleCrypto,
-	key: Extract<PublicKey, { kind: "p256" | "p384" }>,
-	message: Uint8Array,
-	signature: Uint8Array,
-): Promise<boolean> {
-	const { name: namedCurve, hash, bytes } = CURVES[key.kind];
-	if (signature.length !== bytes) return false;
-	const [point, said, signed] = [key.point, signature, message].map((one) => Uint8Array.from(one));
-	try {
-		const own = await subtle.importKey("raw", point!, { name: "ECDSA", namedCurve }, false, ["verify"]);
-		return await subtle.verify({ name: "ECDSA", hash }, own, said!, signed!);
-	} catch {
-		// No point of the curve.
-		return false;
-	}
+	return judgeAttestation(question, await platformSignatures((verify) => judgeAttestation(question, verify)));
 }

@@ -4,6 +4,9 @@ import type { Evidence } from "../../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 import { formatOf } from "../../src/protocol/roll-call/roll-file.ts";
+import type { VerifySignature } from "../../src/verify/attestation/x509/signature.ts";
+import { readAnswers } from "../../src/verify/hardware/answers.ts";
+import { judgeAttestations } from "../../src/verify/hardware/checks/check-attestations.ts";
 import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { explainFraud, type FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
@@ -11,6 +14,7 @@ import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 import type { LiveChallenge } from "../proofs/probe-events.ts";
 import { type AttestationQuestion, type JudgedAttestation, judgeQuickly } from "./judge-attestation.ts";
+import { platformSignatures } from "./platform-signatures.ts";
 
 export type WorkerQuestion = { readonly bytes: Uint8Array } | { readonly attestation: AttestationQuestion };
 
@@ -78,7 +82,23 @@ scope.onmessage = ({ data }) => {
 		scope.postMessage({ kind: "fraud", verdict, story: explainFraud(data.bytes, verdict), tookMs });
 		return;
 	}
-	const evidence = decoded.ok ? decoded.evidence : null;
+	void judgeEvidence(data.bytes, decoded.ok ? decoded.evidence : null, started);
+};
+
+/** Its reports' signatures first, by the browser's curves: judging cannot wait for them. */
+async function signaturesOf(evidence: Evidence | null): Promise<VerifySignature | undefined> {
+	if (evidence === null || !evidence.envelope.body.attestations?.length) return undefined;
+	const { attachments, envelope } = evidence;
+	return platformSignatures((verify) => {
+		// Nothing of the file is checked yet: what cannot be read is verifyEvidence's to name.
+		try {
+			const read = readAnswers(envelope.body, attachments);
+			if (read.ok) judgeAttestations(envelope.body, read.answers, attachments, { verify, guests: null });
+		} catch {}
+	});
+}
+
+async function judgeEvidence(bytes: Uint8Array, evidence: Evidence | null, started: number): Promise<void> {
 	const challenges = evidence?.envelope.body.challenges.length ?? 0;
 	scope.postMessage({ kind: "file", challenges: evidence === null ? [] : challengesOf(evidence) });
 	const right = new Map<number, number>();
@@ -87,8 +107,9 @@ scope.onmessage = ({ data }) => {
 		if (right.size > 0) scope.postMessage({ kind: "openings", right: [...right] });
 		right.clear();
 	};
+	const signatures = await signaturesOf(evidence);
 	const verdict = verifyEvidence(
-		data.bytes,
+		bytes,
 		{},
 		(name, where) => scope.postMessage({ kind: "check", name, where, challenges }),
 		(challenge, done) => {
@@ -98,11 +119,12 @@ scope.onmessage = ({ data }) => {
 			toldAtMs = atMs;
 			tell();
 		},
+		signatures,
 	);
 	tell();
 	const tookMs = Math.round(performance.now() - started);
 	scope.postMessage({ kind: "verdict", verdict, evidence, tookMs });
-};
+}
 
 function challengesOf(evidence: Evidence): FileChallenge[] {
 	return evidence.envelope.body.challenges.map((one, challenge) => ({
