@@ -19,7 +19,7 @@ import {
 	type JobRow,
 	type JobSummary,
 	OUTCOMES,
-	SUMMARY,
+	SUMMARY_BUT_RECORD,
 } from "./job-rows.ts";
 
 interface NewJobEvent {
@@ -47,6 +47,8 @@ export interface JobChange {
 	readonly draws?: readonly JobDraw[];
 	/** By hash: one that is known is written over, by its own attempt or by a later one that honestly came to the same. */
 	readonly claims?: readonly JobClaimRow[];
+	/** What became of claims that are there. */
+	readonly claimStates?: readonly Pick<JobClaimRow, "hash" | "state">[];
 	readonly fraud?: FraudRow & { readonly file: Uint8Array };
 	/** Each once; what is known stays. */
 	readonly outcomes?: readonly Omit<JobOutcome, "serial" | "job" | "atMs">[];
@@ -80,18 +82,21 @@ function isSameRow(a: JobPart, b: JobPart | undefined): boolean {
 	return a.attempt === b.attempt && a.untilMs === b.untilMs && owing(a).join(" ") === owing(b).join(" ");
 }
 
-/** Rows that say the same are not written. `from`: what must be there, before `unnest`; values from `$first` on, after the job's id as $1. */
-const partsStatement = (from: string, first: number): string => {
-	const at = (n: number) => `$${first + n}`;
+/** Gives a value its place in a statement. */
+type At = (value: unknown) => string;
+
+/** Rows that say the same are not written. `from`: what must be there. */
+function partsStatement(from: string, job: string, parts: readonly JobPart[], at: At): string {
+	const [number, state, provider, attempt, untilMs, auditors] = partsValues(parts).map(at);
 	return `INSERT INTO job_parts AS p (job, part, state, provider, attempt, until_ms, auditors)
-		SELECT $1, n.part, n.state, n.provider, n.attempt, n.until_ms, coalesce(string_to_array(nullif(n.auditors, ''), ' '), '{}')
-		FROM ${from} unnest(${at(0)}::integer[], ${at(1)}::text[], ${at(2)}::text[], ${at(3)}::integer[], ${at(4)}::bigint[], ${at(5)}::text[])
+		SELECT ${job}, n.part, n.state, n.provider, n.attempt, n.until_ms, coalesce(string_to_array(nullif(n.auditors, ''), ' '), '{}')
+		FROM ${from}, unnest(${number}::integer[], ${state}::text[], ${provider}::text[], ${attempt}::integer[], ${untilMs}::bigint[], ${auditors}::text[])
 			AS n (part, state, provider, attempt, until_ms, auditors)
 		ON CONFLICT (job, part) DO UPDATE SET state = excluded.state, provider = excluded.provider, attempt = excluded.attempt,
 			until_ms = excluded.until_ms, auditors = excluded.auditors
 		WHERE (p.state, p.provider, p.attempt, p.until_ms, p.auditors)
 			IS DISTINCT FROM (excluded.state, excluded.provider, excluded.attempt, excluded.until_ms, excluded.auditors)`;
-};
+}
 
 const partsValues = (parts: readonly JobPart[]): unknown[] => [
 	parts.map(({ part }) => integer("a part", part)),
@@ -106,75 +111,75 @@ const partsValues = (parts: readonly JobPart[]): unknown[] => [
 	),
 ];
 
-/** In their order; whoever listens is told with the serial. Values from `$first` on, after the job's id as $1. */
-const eventsStatement = (from: string, first: number): string => {
-	const at = (n: number) => `$${first + n}`;
-	return `INSERT INTO job_events (job, at_ms, kind, part, detail)
-		SELECT $1, ${at(0)}::bigint, n.kind, n.part, n.detail::jsonb
-		FROM ${from} unnest(${at(1)}::text[], ${at(2)}::integer[], ${at(3)}::text[]) WITH ORDINALITY AS n (kind, part, detail, place)
-		ORDER BY n.place
-		RETURNING pg_notify(${at(4)}, jsonb_build_object('kind', 'event', 'event', jsonb_build_object('kind', 'job.' || kind,
-			'subject', job, 'atMs', at_ms, 'detail', jsonb_build_object('providerId', NULL,
-			'detail', jsonb_build_object('serial', serial, 'part', part))))::text)`;
-};
-
-function eventsValues({ channel }: StoreContext, atMs: number, all: readonly NewJobEvent[]): unknown[] {
+/** In their order; whoever listens is told with the serial and the job's version. */
+function eventsStatement(from: string, job: string, all: readonly NewJobEvent[], of: EventsOf, at: At): string {
 	const events = list("events", all, MOST_ROWS);
-	return [
-		atMs,
-		events.map(({ kind }) => text("an event's kind", kind, 80)),
-		events.map(({ part = null }) => (part === null ? null : integer("a part", part))),
-		events.map(({ detail = {} }) => hostileJson("detail", detail)),
-		channel,
-	];
+	const kinds = at(events.map(({ kind }) => text("an event's kind", kind, 80)));
+	const parts = at(events.map(({ part = null }) => (part === null ? null : integer("a part", part))));
+	const details = at(events.map(({ detail = {} }) => hostileJson("detail", detail)));
+	return `INSERT INTO job_events (job, at_ms, kind, part, detail)
+		SELECT ${job}, ${at(of.atMs)}::bigint, n.kind, n.part, n.detail::jsonb
+		FROM ${from}, unnest(${kinds}::text[], ${parts}::integer[], ${details}::text[]) WITH ORDINALITY AS n (kind, part, detail, place)
+		ORDER BY n.place
+		RETURNING pg_notify(${at(of.channel)}, jsonb_build_object('kind', 'event', 'event', jsonb_build_object('kind', 'job.' || kind,
+			'subject', job, 'atMs', at_ms, 'detail', jsonb_build_object('providerId', NULL,
+			'detail', jsonb_build_object('serial', serial, 'part', part, 'version', ${at(of.version)}::integer))))::text)`;
+}
+interface EventsOf {
+	readonly atMs: number;
+	/** Of the job, from now on. */
+	readonly version: number;
+	readonly channel: string;
 }
 
-async function putDraws(sql: Sql, job: string, draws: readonly JobDraw[]): Promise<void> {
-	for (const { part, attempt, role, turn, listHash, body } of list("draws", draws, MOST_ROWS)) {
-		const { list: own, ...rest } = body as Record<string, Json>;
-		const packed = packList(own);
-		const written = await sql.write(
-			`INSERT INTO job_draws AS d (job, part, attempt, role, turn, list_hash, body, list) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = d.body || excluded.body, list = coalesce(excluded.list, d.list)
-			WHERE d.list_hash = excluded.list_hash`,
-			[
-				...[job, ...place(part, attempt), integer("a role", role, 0, 2), integer("a turn", turn)],
-				...[id("a list's hash", listHash), json("a draw", packed === null ? body : rest, LARGE_CHARS), packed],
-			],
-		);
-		if (written !== 1) throw new AssayError("STORE_CONFLICT", "the list of this draw was published and is another one");
-	}
+/** A list that was published stays: another one writes no row. */
+function drawStatement({ part, attempt, role, turn, listHash, body }: JobDraw, job: string, at: At): string {
+	const { list: own, ...rest } = body as Record<string, Json>;
+	const packed = packList(own);
+	const [number, attempted] = place(part, attempt).map(at);
+	const values = [at(integer("a role", role, 0, 2)), at(integer("a turn", turn)), at(id("a list's hash", listHash))];
+	values.push(`${at(json("a draw", packed === null ? body : rest, LARGE_CHARS))}::jsonb`, `${at(packed)}::bytea`);
+	return `INSERT INTO job_draws AS d (job, part, attempt, role, turn, list_hash, body, list)
+		SELECT ${job}, ${number}::integer, ${attempted}::integer, ${values[0]}::integer, ${values[1]}::integer, ${values.slice(2).join(", ")} FROM changed
+		ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = d.body || excluded.body, list = coalesce(excluded.list, d.list)
+		WHERE d.list_hash = excluded.list_hash RETURNING 1`;
 }
 
-async function putClaims(sql: Sql, job: string, claims: readonly JobClaimRow[]): Promise<void> {
-	for (const claim of list("claims", claims, MOST_ROWS)) {
-		if (claim.job !== job) throw new AssayError("STORE_INPUT", "the claim is of another job");
-		const written = await sql.write(
-			`INSERT INTO job_claims AS c (${CLAIM}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (hash) DO UPDATE SET attempt = excluded.attempt, provider = excluded.provider, state = excluded.state, at_ms = excluded.at_ms,
-				body = excluded.body
-			WHERE (c.job, c.part) = (excluded.job, excluded.part)
-				AND (c.attempt < excluded.attempt OR (c.attempt, c.provider) = (excluded.attempt, excluded.provider))`,
-			[
-				...[id("a claim's hash", claim.hash), job, ...place(claim.part, claim.attempt)],
-				...[id("a provider's id", claim.provider), oneOf("a claim's state", claim.state, CLAIM_STATES)],
-				...[integer("atMs", claim.atMs), json("a claim", claim.body, LARGE_CHARS)],
-			],
-		);
-		if (written !== 1) throw new AssayError("STORE_CONFLICT", "a claim with this hash is another's");
-	}
+/** What is another's writes no row. */
+function claimStatement(claim: JobClaimRow, of: string, job: string, at: At): string {
+	if (claim.job !== of) throw new AssayError("STORE_INPUT", "the claim is of another job");
+	const [number, attempt] = place(claim.part, claim.attempt).map(at);
+	const hash = at(id("a claim's hash", claim.hash));
+	const provider = at(id("a provider's id", claim.provider));
+	const state = at(oneOf("a claim's state", claim.state, CLAIM_STATES));
+	const [atMs, body] = [at(integer("atMs", claim.atMs)), at(json("a claim", claim.body, LARGE_CHARS))];
+	return `INSERT INTO job_claims AS c (${CLAIM})
+		SELECT ${hash}, ${job}, ${number}::integer, ${attempt}::integer, ${provider}, ${state}, ${atMs}::bigint, ${body}::jsonb FROM changed
+		ON CONFLICT (hash) DO UPDATE SET attempt = excluded.attempt, provider = excluded.provider, state = excluded.state, at_ms = excluded.at_ms,
+			body = excluded.body
+		WHERE (c.job, c.part) = (excluded.job, excluded.part)
+			AND (c.attempt < excluded.attempt OR (c.attempt, c.provider) = (excluded.attempt, excluded.provider)) RETURNING 1`;
 }
 
-async function putOutcomes(sql: Sql, { id: job, atMs, outcomes = [] }: JobChange): Promise<void> {
-	for (const { provider, part, attempt, outcome, valueMicros } of list("outcomes", outcomes, MOST_ROWS))
-		await sql.write(
-			`INSERT INTO job_outcomes (provider, job, part, attempt, outcome, value_micros, at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (job, part, attempt, provider, outcome) DO NOTHING`,
-			[
-				...[id("a provider's id", provider), job, ...place(part, attempt)],
-				...[oneOf("an outcome", outcome, OUTCOMES), integer("a value", valueMicros), atMs],
-			],
-		);
+function claimStatesStatement(states: NonNullable<JobChange["claimStates"]>, job: string, at: At): string {
+	const hashes = at(states.map(({ hash }) => id("a claim's hash", hash)));
+	const names = at(states.map(({ state }) => oneOf("a claim's state", state, CLAIM_STATES)));
+	return `UPDATE job_claims c SET state = n.state FROM changed, unnest(${hashes}::text[], ${names}::text[]) AS n (hash, state)
+		WHERE c.hash = n.hash AND c.job = ${job}`;
+}
+
+function outcomesStatement({ outcomes = [], atMs }: JobChange, job: string, at: At): string {
+	const all = list("outcomes", outcomes, MOST_ROWS);
+	const providers = at(all.map(({ provider }) => id("a provider's id", provider)));
+	const parts = at(all.map(({ part }) => integer("a part", part)));
+	const attempts = at(all.map(({ attempt }) => integer("an attempt", attempt)));
+	const names = at(all.map(({ outcome }) => oneOf("an outcome", outcome, OUTCOMES)));
+	const values = at(all.map(({ valueMicros }) => integer("a value", valueMicros)));
+	return `INSERT INTO job_outcomes (provider, job, part, attempt, outcome, value_micros, at_ms)
+		SELECT n.provider, ${job}, n.part, n.attempt, n.outcome, n.value_micros, ${at(atMs)}::bigint FROM changed,
+			unnest(${providers}::text[], ${parts}::integer[], ${attempts}::integer[], ${names}::text[], ${values}::bigint[])
+			WITH ORDINALITY AS n (provider, part, attempt, outcome, value_micros, place) ORDER BY n.place
+		ON CONFLICT (job, part, attempt, provider, outcome) DO NOTHING`;
 }
 
 function fraudValues({ file, ...fraud }: NonNullable<JobChange["fraud"]>): unknown[] {
@@ -186,12 +191,11 @@ function fraudValues({ file, ...fraud }: NonNullable<JobChange["fraud"]>): unkno
 	];
 }
 
-async function putFraud(sql: Sql, job: string, fraud: NonNullable<JobChange["fraud"]>): Promise<void> {
-	if (fraud.job !== job) throw new AssayError("STORE_INPUT", "the fraud is of another job");
-	await sql.write(
-		`INSERT INTO frauds (${FRAUD}, file) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO UPDATE SET body = excluded.body`,
-		fraudValues(fraud),
-	);
+function fraudStatement(fraud: NonNullable<JobChange["fraud"]>, of: string, at: At): string {
+	if (fraud.job !== of) throw new AssayError("STORE_INPUT", "the fraud is of another job");
+	const types = ["text", "text", "text", "integer", "integer", "text", "bigint", "jsonb", "bytea"];
+	const values = fraudValues(fraud).map((value, i) => `${at(value)}::${types[i]}`);
+	return `INSERT INTO frauds (${FRAUD}, file) SELECT ${values.join(", ")} FROM changed ON CONFLICT (hash) DO UPDATE SET body = excluded.body`;
 }
 
 /** Once, while there are fewer than `most` of its claim; what is known stays. False: there are so many, and this is none of them. */
@@ -208,47 +212,66 @@ export async function addFraud(
 	return (await sql.query("SELECT 1 FROM frauds WHERE hash = $1", [fraud.hash])).length > 0;
 }
 
-/** It locks the row before anything else is written, so that serials of one job's events grow in the order in which they can be seen. */
-const CHANGE = `UPDATE jobs SET record = $3, version = version + 1, is_over = $4, ended_at_ms = CASE WHEN $4 THEN coalesce(ended_at_ms, $5) END
-	WHERE id = $1 AND version = $2 RETURNING ${SUMMARY}`;
-const CHANGE_VALUES = 5;
+/** Rows that must be written, and were not because what is there is another's: nothing of the statement happens then. */
+const REFUSED = "22012";
+const mustAll = (names: readonly string[]): string =>
+	names.length === 0
+		? "1"
+		: `1 / CASE WHEN ${names.map((name) => `(SELECT count(*) FROM ${name})`).join(" + ")} = ${names.length} THEN 1 ELSE 0 END`;
 
 /**
- * The same as one statement, which most changes are: as many of them a second as signs of life and transitions of all jobs, and each way to the
- * database and back holds a connection. Parts and events are written only with a changed job before them.
+ * The whole change as one statement: there are as many of them a second as signs of life and transitions of all jobs, and each way to the database and
+ * back holds a connection. The job's row is locked before anything else is written, so that serials of one job's events grow in the order in which
+ * they can be seen; all else is written only with a changed job before it.
  */
-function changeStatement(hasParts: boolean, hasEvents: boolean): string {
-	const first = CHANGE_VALUES + 1;
-	const parts = hasParts ? `, parts AS (${partsStatement("changed,", first)})` : "";
-	const events = hasEvents ? `, told AS (${eventsStatement("changed,", first + (hasParts ? 6 : 0))})` : "";
-	return `WITH changed AS (${CHANGE})${parts}${events} SELECT * FROM changed`;
+function changeStatement(
+	context: StoreContext,
+	change: JobChange,
+): { readonly text: string; readonly values: unknown[] } {
+	const of = id("a job's id", change.id);
+	const { before, record, draws = [], claims = [], claimStates = [], outcomes = [], events = [], fraud } = change;
+	const values: unknown[] = [];
+	const at: At = (value) => `$${values.push(value)}`;
+	const [job, version, atMs] = [at(of), integer("a version", change.version), integer("atMs", change.atMs)];
+	const parts = record.parts.filter((part) => !isSameRow(part, before?.parts[part.part]));
+	const over = at(isOver(record));
+	const steps = [
+		`changed AS (UPDATE jobs SET record = ${at(recordJson(of, record))}, version = version + 1, is_over = ${over},
+			ended_at_ms = CASE WHEN ${over} THEN coalesce(ended_at_ms, ${at(atMs)}) END
+			WHERE id = ${job} AND version = ${at(version)} RETURNING ${SUMMARY_BUT_RECORD})`,
+	];
+	const musts: string[] = [];
+	const must = (name: string, statement: string) => {
+		musts.push(name);
+		steps.push(`${name} AS (${statement})`);
+	};
+	if (parts.length > 0) steps.push(`parts AS (${partsStatement("changed", job, parts, at)})`);
+	for (const [i, draw] of list("draws", draws, MOST_ROWS).entries()) must(`draw${i}`, drawStatement(draw, job, at));
+	for (const [i, claim] of list("claims", claims, MOST_ROWS).entries())
+		must(`claim${i}`, claimStatement(claim, of, job, at));
+	if (claimStates.length > 0) steps.push(`states AS (${claimStatesStatement(claimStates, job, at)})`);
+	if (outcomes.length > 0) steps.push(`outcomes AS (${outcomesStatement(change, job, at)})`);
+	if (fraud !== undefined) steps.push(`fraud AS (${fraudStatement(fraud, of, at)})`);
+	if (events.length > 0) {
+		const about = { atMs, version: version + 1, channel: context.channel };
+		steps.push(`told AS (${eventsStatement("changed", job, events, about, at)})`);
+	}
+	return { text: `WITH ${steps.join(", ")} SELECT *, ${mustAll(musts)} AS is_whole FROM changed`, values };
 }
 
 /** Null: another change came first, and nothing was written. */
 export async function changeJob(context: StoreContext, change: JobChange): Promise<JobSummary | null> {
-	const job = id("a job's id", change.id);
-	const atMs = integer("atMs", change.atMs);
-	const { before, record, draws = [], claims = [], outcomes = [], events = [], fraud } = change;
-	const values = [job, integer("a version", change.version), recordJson(job, record), isOver(record), atMs];
-	const parts = record.parts.filter((part) => !isSameRow(part, before?.parts[part.part]));
-	const partRows = parts.length === 0 ? [] : partsValues(parts);
-	const eventRows = events.length === 0 ? [] : eventsValues(context, atMs, events);
-	if (draws.length + claims.length + outcomes.length === 0 && fraud === undefined) {
-		const statement = changeStatement(parts.length > 0, events.length > 0);
-		const [row] = await context.database.statement<JobSummary>(statement, [...values, ...partRows, ...eventRows]);
-		return row ?? null;
-	}
-	return await context.database.transaction(async (sql) => {
-		const [row] = await sql.query<JobSummary>(CHANGE, values);
-		if (row === undefined) return null;
-		if (parts.length > 0) await sql.write(partsStatement("", 2), [job, ...partRows]);
-		await putDraws(sql, job, draws);
-		await putClaims(sql, job, claims);
-		await putOutcomes(sql, change);
-		if (fraud !== undefined) await putFraud(sql, job, fraud);
-		if (events.length > 0) await sql.query(eventsStatement("", 2), [job, ...eventRows]);
-		return row;
-	});
+	const { text: statement, values } = changeStatement(context, change);
+	const [row] = await context.database
+		.statement<Omit<JobSummary, "record"> & { readonly isWhole: number }>(statement, values)
+		.catch((error: unknown) => {
+			const cause = (error as { cause?: { code?: unknown } }).cause;
+			if (cause?.code !== REFUSED) throw error;
+			throw new AssayError("STORE_CONFLICT", "the list of a draw was published, or a claim made, and is another one");
+		});
+	if (row === undefined) return null;
+	const { isWhole: _, ...summary } = row;
+	return { ...summary, record: change.record };
 }
 
 /** False: a job with this id is there already, whatever it holds. */
@@ -282,8 +305,15 @@ export async function createJob(
 			values,
 		);
 		if (written === 0) return false;
-		await sql.write(partsStatement("", 2), [job.id, ...partsValues(record.parts)]);
-		await sql.query(eventsStatement("", 2), [job.id, ...eventsValues(context, atMs, job.events ?? [])]);
+		const rows: unknown[] = [];
+		const at: At = (value) => `$${rows.push(value)}`;
+		const own = at(job.id);
+		const about = { atMs, version: 1, channel: context.channel };
+		const told = eventsStatement("one", own, job.events ?? [], about, at);
+		await sql.query(
+			`WITH one AS (SELECT 1), parts AS (${partsStatement("one", own, record.parts, at)}), told AS (${told}) SELECT 1`,
+			rows,
+		);
 		return true;
 	});
 }

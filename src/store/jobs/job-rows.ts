@@ -84,7 +84,8 @@ export interface JobOutcome {
 	readonly atMs: number;
 }
 
-export const SUMMARY = "id, customer, title, kind, record, version, is_over, created_at_ms, ended_at_ms, is_cleared";
+export const SUMMARY_BUT_RECORD = "id, customer, title, kind, version, is_over, created_at_ms, ended_at_ms, is_cleared";
+export const SUMMARY = `${SUMMARY_BUT_RECORD}, record`;
 export const DRAW = "part, attempt, role, turn, list_hash, body";
 export const CLAIM = "hash, job, part, attempt, provider, state, at_ms, body";
 export const FRAUD = "hash, claim, job, part, attempt, accused, at_ms, body";

@@ -133,10 +133,12 @@ onBothServers((server) => {
 			outcomes.map(({ attempt }) => attempt),
 			[winner],
 		);
+		const none = idOf("no such job");
 		assert.equal(
-			await store.jobs.change({ ...change(7), id: idOf("no such job"), record: recordOf(idOf("no such job")) }),
+			await store.jobs.change({ ...change(7), id: none, record: recordOf(none), claims: [claimOf(none)] }),
 			null,
 		);
+		assert.equal(await store.jobs.claim(claimOf(none).hash), null);
 	});
 
 	test("a change that fails in its last row leaves nothing", async () => {
@@ -228,9 +230,9 @@ onBothServers((server) => {
 		assert.deepEqual(await busy(), ["other"], "of a disputed claim nobody is asked any more");
 		await put({ state: "paid", provider: host, audits }, { state: "claimed", provider: other });
 		assert.deepEqual(await busy(), [], "an answer to what is paid is nobody's any more");
-		assert.ok((await store.jobs.openIds()).includes(job.id));
+		assert.ok((await store.jobs.open()).get(job.id) === version);
 		await put({ state: "paid", provider: host }, { state: "paid", provider: other });
-		assert.ok(!(await store.jobs.openIds()).includes(job.id));
+		assert.ok(!(await store.jobs.open()).has(job.id));
 	});
 
 	test("whose claim is disputed: who lost or was convicted of what stands claimed still, and nobody else", async () => {
@@ -276,7 +278,10 @@ onBothServers((server) => {
 		while (heard.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
 		assert.deepEqual(
 			heard.map(({ kind, detail }) => [kind, detail]),
-			[running!, told!].map(({ kind, serial }) => [`job.${kind}`, { providerId: null, detail: { serial, part: 0 } }]),
+			[running!, told!].map(({ kind, serial }) => [
+				`job.${kind}`,
+				{ providerId: null, detail: { serial, part: 0, version: 2 } },
+			]),
 		);
 		stop();
 		assert.equal(
@@ -314,6 +319,14 @@ onBothServers((server) => {
 			"who had it before was lost, and another came to the same",
 		);
 		await assert.rejects(store.jobs.change({ ...base, version: 5, claims: [checked] }), code("STORE_CONFLICT"));
+		const fallen = [{ hash: claim.hash, state: "fallen" }] as const;
+		assert.ok(await store.jobs.change({ ...base, version: 5, claimStates: fallen }));
+		assert.deepEqual(await store.jobs.claim(claim.hash), { ...later, state: "fallen" });
+		assert.equal(
+			await store.jobs.change({ ...base, version: 5, claimStates: [{ ...fallen[0], state: "paid" }] }),
+			null,
+		);
+		assert.deepEqual(await store.jobs.claim(claim.hash), { ...later, state: "fallen" });
 		assert.deepEqual(
 			(await store.jobs.partsOf([outcome.provider, other])).map((row) => [row.outcome, row.valueMicros, row.atMs]),
 			[

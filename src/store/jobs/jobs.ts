@@ -1,12 +1,14 @@
 // The market for jobs in the store: jobs with their records, events, draws, claims, outcomes and frauds. What may follow what is decided elsewhere
 // (market/jobs); how a change is written is change-job.ts. Page: docs/jobs.md §14.
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
+import type { JobRecord } from "../../protocol/network/job.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
 import { hex, integer, list } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import { type Query, readPage } from "../page.ts";
 import { addFraud, changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
 import { unpackList } from "./draw-list.ts";
+import { createJobMemory, type JobMemory } from "./job-memory.ts";
 import {
 	CLAIM,
 	DRAW,
@@ -27,17 +29,45 @@ const id = (what: string, value: string): string => hex(what, value, 64);
 const limitOf = (limit: number): number => integer("a limit", limit, 1, MOST_ROWS);
 
 export function createJobStore(context: StoreContext) {
-	return { ...lifeOfJobs(context), ...jobsUnderWay(context), ...publicRows(context) };
+	const memory = createJobMemory();
+	return { ...lifeOfJobs(context, memory), ...jobsUnderWay(context), ...publicRows(context, memory) };
 }
 
-function lifeOfJobs(context: StoreContext) {
-	const { database } = context;
-	const get = async (job: string): Promise<JobRow | null> => {
-		const rows = await database.read<JobSummary & { readonly spec: JobSpec; readonly offer: Json }>(
-			`SELECT ${SUMMARY}, spec, offer FROM jobs WHERE id = $1`,
+type WholeRow = JobSummary & { readonly spec: JobSpec; readonly offer: Json; readonly bytes: number };
+type News = Pick<JobSummary, "version" | "isOver" | "endedAtMs" | "isCleared"> & { readonly record: JobRecord | null };
+
+/** What is remembered of a job is not read again: of it only what is new comes. */
+async function readJob({ database }: StoreContext, memory: JobMemory, job: string): Promise<JobRow | null> {
+	const known = memory.row(job);
+	if (known === null) {
+		const [found] = await database.read<WholeRow>(
+			`SELECT ${SUMMARY}, spec, offer, pg_column_size(spec) + pg_column_size(offer) + pg_column_size(record) AS bytes FROM jobs WHERE id = $1`,
 			[id("a job's id", job)],
 		);
-		return rows[0] ?? null;
+		if (found === undefined) return null;
+		const { bytes, ...row } = found;
+		memory.keep(row, bytes);
+		return row;
+	}
+	const [news] = await database.read<News>(
+		"SELECT version, is_over, ended_at_ms, is_cleared, CASE WHEN version <> $2 THEN record END AS record FROM jobs WHERE id = $1",
+		[job, known.version],
+	);
+	if (news === undefined) {
+		memory.forget(job);
+		return null;
+	}
+	const row = { ...known, ...news, record: news.record ?? known.record };
+	memory.keep(row);
+	return row;
+}
+
+function lifeOfJobs(context: StoreContext, memory: JobMemory) {
+	const { database } = context;
+	/** As it is now; `atLeast`: one that is remembered in this version, or a newer one, will do. */
+	const get = async (job: string, { atLeast }: { readonly atLeast?: number } = {}): Promise<JobRow | null> => {
+		const known = atLeast === undefined ? null : memory.row(job);
+		return known !== null && known.version >= atLeast! ? known : readJob(context, memory, job);
 	};
 	return {
 		/** By its id once: a second one gives what is there. Throws JOB_QUOTA where its customer has `mostOpen` others that are not over. */
@@ -46,8 +76,15 @@ function lifeOfJobs(context: StoreContext) {
 			return { job: (await get(job.id))!, isNew };
 		},
 		/** One transition, whole. Null: the job has another version by now (or is none), and nothing was written. */
-		change: (change: JobChange): Promise<JobSummary | null> => changeJob(context, change),
+		async change(change: JobChange): Promise<JobSummary | null> {
+			const changed = await changeJob(context, change);
+			const known = memory.row(change.id);
+			if (changed !== null && known !== null) memory.keep({ ...known, ...changed });
+			return changed;
+		},
 		get,
+		/** As it was when this process had to do with it last; null: it is not remembered. */
+		remembered: (job: string): JobRow | null => memory.row(job),
 
 		/** The same without what the customer handed in. */
 		async summary(job: string): Promise<JobSummary | null> {
@@ -83,10 +120,14 @@ function lifeOfJobs(context: StoreContext) {
 /** What a keeper goes by. */
 function jobsUnderWay({ database }: StoreContext) {
 	return {
-		/** Of all that are not over. */
-		async openIds(): Promise<readonly string[]> {
-			const rows = await database.read<{ readonly id: string }>("SELECT id FROM jobs WHERE NOT is_over ORDER BY id");
-			return rows.map((row) => row.id);
+		/** Of all that are not over, with their versions. */
+		async open(): Promise<ReadonlyMap<string, number>> {
+			// One text: asked every second, and a row for each of thousands would be dear.
+			const [row] = await database.read<{ readonly all: string | null }>(
+				"SELECT string_agg(id || ' ' || version, ' ' ORDER BY id) AS all FROM jobs WHERE NOT is_over",
+			);
+			const words = row?.all?.split(" ") ?? [];
+			return new Map(words.flatMap((word, i) => (i % 2 === 0 ? [[word, Number(words[i + 1])] as const] : [])));
 		},
 
 		/** Everyone that has a part to run, or owes the answer of an audit. */
@@ -136,7 +177,7 @@ const unpackDraw = ({ list: packed, ...draw }: PackedDraw): JobDraw =>
 	packed === null ? draw : { ...draw, body: { ...(draw.body as object), list: unpackList(packed) } };
 
 /** What everybody may read. */
-function publicRows({ database }: StoreContext) {
+function publicRows({ database }: StoreContext, memory: JobMemory) {
 	return {
 		draws: async (job: string): Promise<readonly JobDraw[]> =>
 			(
@@ -145,19 +186,25 @@ function publicRows({ database }: StoreContext) {
 					[id("a job's id", job)],
 				)
 			).map(unpackDraw),
-		/** One of them; its list is left out once it has a block, unless it is wanted. */
+		/** One of them; its list is left out once it has a block, unless it is wanted: then nothing of it changes any more. */
 		async draw(
 			job: string,
 			{ part, attempt, role }: Pick<JobDraw, "part" | "attempt" | "role">,
 			{ withList = true }: { readonly withList?: boolean } = {},
 		): Promise<JobDraw | null> {
+			const name = `${job}/${part}/${attempt}/${role}`;
+			const known = withList ? undefined : memory.draws.get(name);
+			if (known !== undefined) return known;
 			const rows = await database.read<PackedDraw>(
 				`SELECT part, attempt, role, turn, list_hash, CASE WHEN $5 OR body->>'block' IS NULL THEN body ELSE body - 'list' END AS body,
 					CASE WHEN $5 OR body->>'block' IS NULL THEN list END AS list
 				FROM job_draws WHERE job = $1 AND part = $2 AND attempt = $3 AND role = $4 ORDER BY turn LIMIT 1`,
 				[id("a job's id", job), integer("a part", part), integer("an attempt", attempt), role, withList],
 			);
-			return rows[0] === undefined ? null : unpackDraw(rows[0]);
+			const draw = rows[0] === undefined ? null : unpackDraw(rows[0]);
+			const { block = null } = (draw?.body ?? {}) as { readonly block?: Json };
+			if (draw !== null && block !== null && !withList) memory.draws.set(name, draw);
+			return draw;
 		},
 
 		async claim(hash: string): Promise<JobClaimRow | null> {

@@ -40,7 +40,7 @@ export async function nextAuditor(
 	const drawn = await goOnDrawing(context, job, place, {
 		list: async () => {
 			// The list is for as long as the part is verified: whoever is at work now comes free.
-			const all = (await context.hosts.all()).map((host) => ({ ...host, isFree: !host.isRented }));
+			const all = await context.hosts.known();
 			const own = all.find(({ provider }) => provider === part.provider);
 			const others = all.filter(
 				({ owner, network, provider }) =>

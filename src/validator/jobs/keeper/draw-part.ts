@@ -68,6 +68,23 @@ export async function drawnAccount(context: JobContext, job: Job, part: JobPart)
 	return draw?.accounts[part.provider] ?? null;
 }
 
+/** Who is drawn, from a list that was published. */
+function drawOf(
+	context: JobContext,
+	job: Job,
+	place: Place,
+	{ body, hash, block }: { readonly body: DrawBody; readonly hash: string; readonly block: string },
+) {
+	const seed = seedOf(context, job, place, hash, block);
+	const drawn = drawFrom(body.list, seed, Math.min(body.list.length, MOST_DRAWN));
+	// Of the others nobody needs them any more.
+	const accounts = Object.fromEntries(
+		drawn.flatMap((one) => (body.accounts[one] === undefined ? [] : [[one, body.accounts[one]]])),
+	);
+	const told = tell(place, "drawn", { block, drawn: drawn.slice(0, MOST_TOLD) });
+	return { done: { block, drawn, accounts }, told };
+}
+
 /**
  * Goes on with this draw: everyone on the list, in the order in which they are drawn. Null: the block or the hosts are not there yet, or the job was changed:
  * look again. `list` is asked once, for the publication; an empty one of role 0 or 1 publishes nothing.
@@ -88,6 +105,7 @@ export async function goOnDrawing(
 		if (hosts.length === 0 && place.role !== 2) return "nobody";
 		const list = hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm }));
 		const hash = listHash(list);
+		const told = tell(place, "listed", { listHash: hash, hosts: list.length });
 		const body: DrawBody = {
 			...{ atMs: env.nowMs(), list, block: null, drawn: [] },
 			afterBlock: jobChain === null ? null : await jobChain.newestBlock(),
@@ -95,9 +113,11 @@ export async function goOnDrawing(
 				hosts.flatMap(({ provider, account }) => (account === null ? [] : [[provider, account]])),
 			),
 		};
-		const told = tell(place, "listed", { listHash: hash, hosts: list.length });
-		const draws = [{ ...place, turn: 0, listHash: hash, body: asJson(body) }];
-		await changeJob(context, job, { record: job.record, events: [told] }, { draws });
+		// Without a chain nothing comes between the list and the draw.
+		const drawing = jobChain === null ? drawOf(context, job, place, { body, hash, block: NO_BLOCK }) : null;
+		const draws = [{ ...place, turn: 0, listHash: hash, body: asJson({ ...body, ...drawing?.done }) }];
+		const events = [told, ...(drawing === null ? [] : [drawing.told])];
+		await changeJob(context, job, { record: job.record, events }, { draws });
 		return null;
 	}
 	const body = known.body as unknown as DrawBody;
@@ -108,14 +128,7 @@ export async function goOnDrawing(
 	const block =
 		body.afterBlock === null || jobChain === null ? NO_BLOCK : await jobChain.blockHash(body.afterBlock + 1);
 	if (block === null) return null;
-	const seed = seedOf(context, job, place, known.listHash, block);
-	const drawn = drawFrom(body.list, seed, Math.min(body.list.length, MOST_DRAWN));
-	// Of the others nobody needs them any more.
-	const accounts = Object.fromEntries(
-		drawn.flatMap((one) => (body.accounts[one] === undefined ? [] : [[one, body.accounts[one]]])),
-	);
-	const done = { block, drawn, accounts };
-	const told = tell(place, "drawn", { block, drawn: drawn.slice(0, MOST_TOLD) });
+	const { done, told } = drawOf(context, job, place, { body, hash: known.listHash, block });
 	const draws = [{ ...place, turn: 0, listHash: known.listHash, body: asJson(done) }];
 	// Whoever goes on reads the job again: its version is another now.
 	await changeJob(context, job, { record: job.record, events: [told] }, { draws });

@@ -38,8 +38,8 @@ export interface JobContext extends ValidatorContext {
 	readonly stopping: AbortSignal;
 	/** Its work or a conviction says something new of this provider. */
 	readonly scoreAgain: (provider: string) => Promise<void>;
-	/** Looks at this job soon. */
-	readonly wakeJob: (id: string) => void;
+	/** Looks at this job soon, unless that has been done since it had this version. */
+	readonly wakeJob: (id: string, version: number) => void;
 }
 
 /** What an audit in the middle of a part begins with. */
@@ -60,8 +60,13 @@ export interface Job extends Omit<JobRow, "offer"> {
 
 export const jobOf = (row: JobRow): Job => ({ ...row, offer: row.offer as unknown as JobOffer });
 
-export async function loadJob({ store }: Pick<JobContext, "store">, id: string): Promise<Job | null> {
-	const row = await store.jobs.get(id);
+/** As it is now; `atLeast`: one that is remembered in this version, or a newer one, will do. */
+export async function loadJob(
+	{ store }: Pick<JobContext, "store">,
+	id: string,
+	options: { readonly atLeast?: number } = {},
+): Promise<Job | null> {
+	const row = await store.jobs.get(id, options);
 	return row === null ? null : jobOf(row);
 }
 
@@ -76,16 +81,12 @@ function claimState(before: JobPart, after: JobPart): JobClaimRow["state"] | nul
 	return after.isChecked ? "checked" : "claimed";
 }
 
-async function changedClaims({ store }: ChangeContext, before: JobRecord, after: JobRecord): Promise<JobClaimRow[]> {
-	const rows: JobClaimRow[] = [];
-	for (const [i, part] of after.parts.entries()) {
+const changedClaims = (before: JobRecord, after: JobRecord): Pick<JobClaimRow, "hash" | "state">[] =>
+	after.parts.flatMap((part, i) => {
 		const old = before.parts[i]!;
 		const state = claimState(old, part);
-		const row = state === null ? null : await store.jobs.claim((part.claim ?? old.claim)!);
-		if (row !== null && state !== null) rows.push({ ...row, state });
-	}
-	return rows;
-}
+		return state === null ? [] : [{ hash: (part.claim ?? old.claim)!, state }];
+	});
 
 /** Signs of life: whatever they tell, there is nothing to do about them. */
 export const isBeat = (kind: string): boolean => ["metrics", "preview", "progress"].includes(kind);
@@ -102,10 +103,10 @@ export async function changeJob(
 	const changed = await store.jobs.change({
 		...{ id: job.id, version: job.version, record, before: job.record, atMs: env.nowMs(), outcomes },
 		...more,
-		claims: more.claims ?? (await changedClaims(context, job.record, record)),
+		claimStates: more.claims === undefined ? changedClaims(job.record, record) : [],
 		events: ends ? [...events, { kind: "over", part: null, detail: {} }] : events,
 	});
-	if (!events.every(({ kind }) => isBeat(kind))) wakeJob(job.id);
+	if (!events.every(({ kind }) => isBeat(kind))) wakeJob(job.id, changed?.version ?? job.version + 1);
 	if (changed === null) return null;
 	for (const { kind } of events) metrics.jobs.inc({ to: kind });
 	for (const { provider, outcome } of outcomes)
@@ -123,7 +124,8 @@ export async function changeUntilDone(
 	id: string,
 	decide: (job: Job) => Promise<(Transition & More) | null>,
 ): Promise<Job> {
-	return changeLoaded(context, id, () => loadJob(context, id), decide);
+	const known = context.store.jobs.remembered(id);
+	return changeLoaded(context, id, known === null ? null : jobOf(known), () => loadJob(context, id), decide);
 }
 
 /** The same for what needs neither spec nor offer, which may be large. */
@@ -132,19 +134,24 @@ export async function changeSummary(
 	id: string,
 	decide: (job: JobSummary) => Promise<(Transition & More) | null>,
 ): Promise<JobSummary> {
-	return changeLoaded(context, id, () => context.store.jobs.summary(id), decide);
+	const { jobs } = context.store;
+	return changeLoaded<JobSummary>(context, id, jobs.remembered(id), () => jobs.summary(id), decide);
 }
 
 async function changeLoaded<Loaded extends JobSummary>(
 	context: ChangeContext,
 	id: string,
+	/** As it was a moment ago: good enough to change it, since its version guards it. That there is nothing to do, or that it cannot be done, the newest must say. */
+	remembered: Loaded | null,
 	load: () => Promise<Loaded | null>,
 	decide: (job: Loaded) => Promise<(Transition & More) | null>,
 ): Promise<Loaded> {
 	for (let left = MOST_TRIES; ; left--) {
-		const job = await load();
+		const isSure = left < MOST_TRIES || remembered === null;
+		const job = isSure ? await load() : remembered;
 		if (job === null) throw new AssayError("JOB_UNKNOWN", `there is no job ${id} of this caller`);
-		const wanted = await decide(job);
+		const wanted = isSure ? await decide(job) : await decide(job).catch(() => null);
+		if (wanted === null && !isSure) continue;
 		if (wanted === null) return job;
 		const { draws, claims, fraud, ...transition } = wanted;
 		const more = { ...(draws && { draws }), ...(claims && { claims }), ...(fraud && { fraud }) };

@@ -18,7 +18,6 @@ import type { JobChain } from "./job-chain.ts";
 export interface KnownHost extends JobHost {
 	/** Sends assign and claim, holds the deposit; null: works without a chain only. */
 	readonly account: Hex | null;
-	readonly isRented: boolean;
 	readonly reputation: Reputation;
 	readonly weightPpm: number;
 	/** What it can lock once nothing of it is locked. */
@@ -195,7 +194,7 @@ export function createJobHosts(means: Means) {
 		return {
 			...{ provider: id, account, owner: account ?? id, reliabilityPpm, reputation },
 			network: networkOf(taker.address, id, config.jobs.isLoopbackApart),
-			...{ isFree: rentalId === null, isRented: rentalId !== null },
+			isFree: rentalId === null,
 			pricePerHourMicros: jobs.pricePerHourMicros,
 			freeBondMicros: Math.min(freeMicros, jobs.mostBondMicros),
 			depositMicros: Math.min(wholeMicros, jobs.mostBondMicros),
@@ -255,6 +254,8 @@ export function createJobHosts(means: Means) {
 			const busy = await store.jobs.busyProviders();
 			return hosts.map((host) => ({ ...host, isFree: host.isFree && !busy.has(host.provider) }));
 		},
+		/** The same, without asking who is at work: free is who is not rented. */
+		known: recent,
 		/** Names of all, at work or not. */
 		there: async (): Promise<ReadonlySet<string>> => new Set((await recent()).map(({ provider }) => provider)),
 		areGathering: gathering(means),

@@ -38,18 +38,18 @@ function mustHave(job: Pick<Job, "id" | "record">, { part: number, attempt, prov
 }
 
 /** The chain's news first: the provider's transaction may be there, and its row not yet. */
-async function lookAtChain(context: JobContext, id: string): Promise<void> {
+async function lookAtChain(context: JobContext, word: PartWord, { isHad }: { readonly isHad: boolean }): Promise<void> {
 	const { jobChain } = context;
 	if (jobChain === null) return;
 	for (let left = 10; left > 0; left--) {
-		const job = await mustFindJob(context, id);
+		const job = await mustFindJob(context, word.job);
+		if (isHad) mustHave(job, word);
 		if (job.offer.escrow === null || !(await followChain(context, jobChain, job, { maySend: false }))) return;
 	}
 }
 
 export async function acceptPart(context: JobContext, word: PartWord): Promise<JobPart> {
-	mustHave(await mustFindJob(context, word.job), word);
-	await lookAtChain(context, word.job);
+	await lookAtChain(context, word, { isHad: true });
 	const job = await changeUntilDone(context, word.job, async (found) => {
 		const part = mustHave(found, word);
 		if (part.state !== "assigned") return null;
@@ -131,7 +131,7 @@ export interface ClaimTaken {
 
 export async function claimPart(context: JobContext, word: PartWord, posted: PostedClaim): Promise<ClaimTaken> {
 	const { blobs, works, env, jobChain } = context;
-	await lookAtChain(context, word.job);
+	await lookAtChain(context, word, { isHad: false });
 	const job = await mustFindJob(context, word.job);
 	const part = mustHave(job, word);
 	const hash = claimHashOf(job.offer, word.part, posted);

@@ -52,7 +52,7 @@ export async function askQuote(
 		);
 	const work = await works.open(spec, ask.holder);
 	// The job may wait for whoever is at work, and for what is locked meanwhile.
-	const all = (await hosts.all()).map((host) => ({ ...host, isFree: true, freeBondMicros: host.depositMicros }));
+	const all = (await hosts.known()).map((host) => ({ ...host, isFree: true, freeBondMicros: host.depositMicros }));
 	const nowMs = env.nowMs();
 	const input: QuoteInput = {
 		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },
@@ -123,6 +123,6 @@ export async function submitJob(
 		},
 		{ mostOpen: config.jobs.mostOpen },
 	);
-	wakeJob(id);
+	wakeJob(id, row.job.version);
 	return jobOf(row.job);
 }

@@ -82,7 +82,7 @@ export async function createJobs(
 		ownRuns: createTries(env.nowMs, config.params.jobSilenceMs),
 		auditBegins: createAuditBegins(() => context),
 		scoreAgain: async (id) => void (await scores.score(id).catch(failure(base, "score"))),
-		wakeJob: (id) => watch?.wake(id),
+		wakeJob: (id, version) => watch?.wake(id, version),
 	};
 	return {
 		context,

@@ -17,13 +17,16 @@ const MOST_TURNS = 200;
 /** Where fewer hosts are free, those that work at something else are drawn from too. */
 const ENOUGH_FREE = 8;
 
-/** Gives it as it is when there is nothing to do but wait; null: it is over. One that has the version `seen` is left alone. */
-export async function turnJob(context: JobContext, id: string, seen: number | null = null): Promise<Job | null> {
+/** Gives it as it is when there is nothing to do but wait; null: it is over. `version`: the newest that is known of. */
+export async function turnJob(context: JobContext, id: string, version: number): Promise<Job | null> {
+	let atLeast = version;
 	for (let left = MOST_TURNS; ; left--) {
-		const job = await loadJob(context, id);
+		const job = await loadJob(context, id, { atLeast });
 		if (job === null || job.isOver) return null;
-		if (job.version === seen || left === 0 || context.stopping.aborted) return job;
+		if (left === 0 || context.stopping.aborted) return job;
 		if (!(await turnOnce(context, job))) return job;
+		// What was changed here is remembered. If somebody was quicker it is read.
+		atLeast = job.version + 1;
 	}
 }
 
@@ -47,8 +50,11 @@ async function take(context: JobContext, job: Job, step: JobStep): Promise<boole
 			return remind(context, job, part);
 		case "reopen":
 			// With a chain it was looked at just now: what is there is not late.
-			await changeJob(context, job, transitions.reopened(job.record, step.part, env.nowMs(), config.params));
-			tellStop(context, job, part);
+			if (
+				(await changeJob(context, job, transitions.reopened(job.record, step.part, env.nowMs(), config.params))) !==
+				null
+			)
+				tellStop(context, job, part);
 			return true;
 		case "verify":
 			return verifyPart(context, job, step.part);
@@ -84,8 +90,7 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 			if (only !== null) return able.filter(({ provider }) => provider === only);
 			if (able.length >= ENOUGH_FREE) return able;
 			// The list binds: one with a single host that was free at this moment would make the part wait for it among all others.
-			const all = (await hosts.all()).map((host) => ({ ...host, isFree: !host.isRented }));
-			return hostsFor(context, job, part.part, limits, all);
+			return hostsFor(context, job, part.part, limits, await hosts.known());
 		},
 	});
 	if (drawn === null || drawn === "nobody") return false;

@@ -28,7 +28,7 @@ const auditUntilMs = (context: JobContext, { offer }: Job): number =>
 
 /** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
 async function cameTooFast(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
-	const host = (await context.hosts.all()).find(({ provider }) => provider === part.provider);
+	const host = (await context.hosts.known()).find(({ provider }) => provider === part.provider);
 	if (host === undefined) return false;
 	const { ops, bytes, peakBytes } = await context.works.ofJob(job);
 	const { count } = partRange(job.offer.terms, part.part);
@@ -37,7 +37,7 @@ async function cameTooFast(context: JobContext, job: Job, part: JobPart): Promis
 }
 
 async function chanceOfAudit(context: JobContext, { offer }: Job, part: JobPart): Promise<number> {
-	const host = (await context.hosts.all()).find(({ provider }) => provider === part.provider);
+	const host = (await context.hosts.known()).find(({ provider }) => provider === part.provider);
 	const { priceMicros, bondMicros } = offer.terms;
 	const money = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
 	return auditChancePpm(host?.reputation.checkedInARow ?? 0, money, context.config.params);

@@ -1,5 +1,6 @@
-// Keeps the jobs going: looks at each when somebody says so, when its time has come, and every few seconds in any case. One process at a time does it (a
-// lease), with a chain the one that sends; what is open is read from the store, so that it goes on after any restart.
+// Keeps the jobs going: looks at each when it has changed, when its time has come, and every few seconds in any case. One process at a time does it (a
+// lease), with a chain the one that sends; what is open is read from the store with its versions, so that it goes on after any restart, and a change that
+// nobody told us of is seen a second later. What was looked at is remembered in its version: a look at what has not changed reads no job again.
 import { isAtWork, nextLookMs } from "../../../market/jobs/next-steps.ts";
 import { repeat } from "../../../platform/repeat.ts";
 import { createSemaphore } from "../../../platform/semaphore.ts";
@@ -24,37 +25,38 @@ interface Look {
 	readonly atMs: number;
 	/** When time alone changes what is to be done. */
 	readonly dueMs: number;
-	/** Of the record that there was nothing to do about but wait; null: not known. */
-	readonly version: number | null;
+	/** Of the record that there was nothing to do about but wait; 0: not known. */
+	readonly version: number;
 	readonly isAtWork: boolean;
 }
-const NEVER: Look = { atMs: 0, dueMs: Number.POSITIVE_INFINITY, version: null, isAtWork: false };
+const NEVER: Look = { atMs: 0, dueMs: Number.POSITIVE_INFINITY, version: 0, isAtWork: false };
 
 export function startJobWatch(
 	context: JobContext,
 	/** The sender's lease; null without a chain. */
 	chainLease: string | null,
-): { wake(id: string): void; stop(): Promise<void> } {
+): { wake(id: string, version: number): void; stop(): Promise<void> } {
 	const { store, env, config, hub } = context;
 	const slots = createSemaphore(AT_ONCE);
 	const running = new Set<string>();
-	const woken = new Set<string>();
+	/** Versions that may want something done. */
+	const woken = new Map<string, number>();
+	/** The newest that are known of. */
+	const versions = new Map<string, number>();
 	/** Of every open job, the one that was looked at longest ago first. */
 	const looks = new Map<string, Look>();
 	const turns = new Set<Promise<void>>();
 	const onError = failure(context, "jobs");
 
-	/** `seen`: a job that has this version still is left alone. */
-	async function turn(id: string, seen: number | null): Promise<void> {
+	async function turn(id: string): Promise<void> {
 		running.add(id);
 		const release = await slots.acquire();
 		try {
-			woken.delete(id);
 			const look: Look = { ...NEVER, atMs: env.nowMs() };
 			looks.delete(id);
 			looks.set(id, look);
 			if (context.stopping.aborted) return;
-			const job = await turnJob(context, id, seen);
+			const job = await turnJob(context, id, versions.get(id) ?? Number.POSITIVE_INFINITY);
 			if (job === null) looks.delete(id);
 			else {
 				const { record, version } = job;
@@ -69,15 +71,25 @@ export function startJobWatch(
 		}
 	}
 
-	function begin(id: string, seen: number | null): void {
-		if (running.has(id)) return;
-		const turned = turn(id, seen);
+	function begin(id: string): void {
+		const turned = turn(id);
 		turns.add(turned);
 		void turned.finally(() => turns.delete(turned));
 	}
 
-	const unlisten = hub.listen(({ kind, subject }) => {
-		if (kind.startsWith("job.") && !isBeat(kind.slice("job.".length))) woken.add(subject);
+	function wake(id: string, version: number): void {
+		versions.set(id, Math.max(version, versions.get(id) ?? 0));
+		woken.set(id, Math.max(version, woken.get(id) ?? 0));
+	}
+
+	const unlisten = hub.listen(({ kind, subject, detail }) => {
+		if (!kind.startsWith("job.")) return;
+		const { version } = detail as { readonly version?: unknown };
+		if (typeof version !== "number") return;
+		if (!isBeat(kind.slice("job.".length))) return wake(subject, version);
+		versions.set(subject, Math.max(version, versions.get(subject) ?? 0));
+		const look = looks.get(subject);
+		if (look?.version === version - 1) looks.set(subject, { ...look, version });
 	});
 	let isKeeper = false;
 	let listedMs = 0;
@@ -87,10 +99,12 @@ export function startJobWatch(
 
 	async function list(): Promise<void> {
 		isKeeper = await mayKeep();
-		const open = new Set(isKeeper ? await store.jobs.openIds() : []);
-		for (const id of looks.keys()) if (!open.has(id)) looks.delete(id);
-		for (const id of woken) if (!open.has(id)) woken.delete(id);
-		for (const id of open) if (!looks.has(id)) looks.set(id, NEVER);
+		const open: ReadonlyMap<string, number> = isKeeper ? await store.jobs.open() : new Map();
+		for (const map of [looks, woken, versions]) for (const id of map.keys()) if (!open.has(id)) map.delete(id);
+		for (const [id, version] of open) {
+			if (!looks.has(id)) looks.set(id, NEVER);
+			if (version > (looks.get(id)?.version ?? 0)) wake(id, version);
+		}
 	}
 
 	function dueAt(nowMs: number): string[] {
@@ -112,11 +126,15 @@ export function startJobWatch(
 			await list();
 		}
 		if (!isKeeper) return;
-		for (const id of woken) begin(id, looks.get(id)?.version ?? null);
-		for (const id of dueAt(nowMs)) begin(id, null);
+		for (const [id, version] of woken) {
+			if (running.has(id)) continue;
+			woken.delete(id);
+			if (version > (looks.get(id)?.version ?? 0)) begin(id);
+		}
+		for (const id of dueAt(nowMs)) begin(id);
 	});
 	return {
-		wake: (id) => void woken.add(id),
+		wake,
 		async stop() {
 			unlisten();
 			await watching.stop();
