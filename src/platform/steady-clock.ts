@@ -6,6 +6,8 @@
 
 /** Between two looks; the time since boot is in whole seconds. Smaller steps are followed at once. */
 const JUMP_MS = 5000;
+/** The time since boot is a file that is read: not again for what the wall clock says happens at once. */
+const NEAR_MS = 50;
 /** Of each second that passes. */
 const CATCH_UP = 0.5;
 
@@ -15,7 +17,13 @@ export function createSteadyClock(o: { readonly wallMs: () => number; readonly b
 	let offMs = 0;
 	let newestMs = seen.wallMs;
 	return () => {
-		const now = { wallMs: o.wallMs(), bootMs: o.bootMs() };
+		const wallMs = o.wallMs();
+		// What a clock jumps by less than that is followed at once anyhow.
+		if (wallMs >= seen.wallMs && wallMs - seen.wallMs < NEAR_MS) {
+			newestMs = Math.max(newestMs, Math.round(wallMs + offMs));
+			return newestMs;
+		}
+		const now = { wallMs, bootMs: o.bootMs() };
 		const passedMs = now.bootMs - seen.bootMs;
 		const jumpMs = now.wallMs - seen.wallMs - passedMs;
 		seen = now;

@@ -24,6 +24,7 @@ import { createJobAnswers } from "./jobs/job-answers.ts";
 import { createJobMarket } from "./jobs/job-market.ts";
 import { createJobStore } from "./jobs/jobs.ts";
 import { createJournalStore } from "./journal.ts";
+import { createNonceStore } from "./nonces.ts";
 import { createOverview, createPrune } from "./overview.ts";
 import { type Database, openDatabase } from "./postgres/database.ts";
 import { ensureEmbeddedServer, stopEmbeddedServer } from "./postgres/embedded-server.ts";
@@ -37,7 +38,7 @@ import { takeOver } from "./queue/take-over.ts";
 import { createRentalStore } from "./rentals.ts";
 import { createRollCallStore } from "./roll-calls.ts";
 import { createScoreStore } from "./scores.ts";
-import { createNonceStore, createTokenStore } from "./tokens.ts";
+import { createTokenStore } from "./tokens.ts";
 
 export interface StoreOptions {
 	/** Evidence, pending entries and, without `databaseUrl`, the embedded server's files. Made when missing. */

@@ -1,5 +1,5 @@
-// API tokens and nonces of signed requests. Of a token only the SHA-256 is kept: its secret has 256 random
-// bits, so a plain hash is enough.
+// API tokens. Of a token only the SHA-256 is kept: its secret has 256 random bits, so a plain hash is
+// enough.
 import { createHash, randomBytes } from "node:crypto";
 import { ROLES, type Role } from "../protocol/network/role.ts";
 import { integer, oneOf, text } from "./check-input.ts";
@@ -87,19 +87,5 @@ export function createTokenStore({ database, schema }: StoreContext) {
 				[],
 				options,
 			),
-	};
-}
-
-export function createNonceStore({ database }: StoreContext) {
-	return {
-		/** True the first time for this key; false ever after, until `expiresAtMs` has passed and it was pruned. */
-		async use(once: { readonly key: string; readonly nonce: string; readonly expiresAtMs: number }): Promise<boolean> {
-			const { key, nonce, expiresAtMs } = once;
-			const used = await database.write(
-				"INSERT INTO nonces (key, nonce, expires_at_ms) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-				[text("a key", key, 200), text("a nonce", nonce, 200), integer("expiresAtMs", expiresAtMs)],
-			);
-			return used === 1;
-		},
 	};
 }

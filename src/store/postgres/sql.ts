@@ -2,6 +2,7 @@
 // the columns in camelCase (`next_probe_at_ms` as `nextProbeAtMs`); every statement names the type of its
 // rows.
 import pg from "pg";
+import { BoundedMap } from "../../platform/bounded-map.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 
 export interface Sql {
@@ -32,14 +33,35 @@ function toCamel(column: string): string {
 	return name;
 }
 
+/** Planning a statement takes the server longer than running most of ours: one that comes again and again is planned once a connection. */
+const PREPARED_FROM = 20;
+const MOST_COUNTED = 1000;
+const uses = new BoundedMap<string, number>(MOST_COUNTED);
+const prepared = new Map<string, string>();
+
+/** What the server knows the statement by, on every connection. Without values it may be several statements, which have no plan. */
+function named(text: string, values: readonly unknown[]): { readonly name?: string } {
+	const known = prepared.get(text);
+	if (known !== undefined) return { name: known };
+	const count = (uses.get(text) ?? 0) + 1;
+	uses.set(text, count);
+	if (values.length === 0 || count < PREPARED_FROM || prepared.size >= MOST_COUNTED) return {};
+	uses.delete(text);
+	const name = `assay${prepared.size}`;
+	prepared.set(text, name);
+	return { name };
+}
+
 export function sqlOn(client: pg.ClientBase): Sql {
+	const send = (text: string, values: readonly unknown[]) =>
+		client.query({ ...named(text, values), text, values: [...values], rowMode: "array" });
 	return {
 		async query<Row>(text: string, values: readonly unknown[] = []) {
-			const { fields, rows } = await client.query({ text, values: [...values], rowMode: "array" });
+			const { fields, rows } = await send(text, values);
 			const names = fields.map(({ name }) => toCamel(name));
 			return rows.map((row: unknown[]) => Object.fromEntries(names.map((name, i) => [name, row[i]])) as Row);
 		},
-		write: async (text, values = []) => (await client.query(text, [...values])).rowCount ?? 0,
+		write: async (text, values = []) => (await send(text, values)).rowCount ?? 0,
 	};
 }
 
