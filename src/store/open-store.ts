@@ -22,12 +22,14 @@ import { createEvents } from "./events.ts";
 import { openEvidenceFolder } from "./files/evidence.ts";
 import { createJobAnswers } from "./jobs/job-answers.ts";
 import { createJobMarket } from "./jobs/job-market.ts";
+import { createJobMemory } from "./jobs/job-memory.ts";
 import { createJobStore } from "./jobs/jobs.ts";
 import { createJournalStore } from "./journal.ts";
 import { createNonceStore } from "./nonces.ts";
 import { createOverview, createPrune } from "./overview.ts";
 import { type Database, openDatabase } from "./postgres/database.ts";
 import { ensureEmbeddedServer, stopEmbeddedServer } from "./postgres/embedded-server.ts";
+import { laneOf } from "./postgres/lane.ts";
 import { migrate } from "./postgres/migrations.ts";
 import type { ServerAddress } from "./postgres/postgres-role.ts";
 import { createProbeStore } from "./probes.ts";
@@ -62,6 +64,8 @@ export interface StoreOptions {
 }
 
 const SEND_EVERY_MS = 30_000;
+/** Connections at most of what can wait. */
+const UNHURRIED = 4;
 
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
@@ -84,6 +88,7 @@ export async function openStore(o: StoreOptions) {
 		await database.transaction(async (sql) => await migrate(sql, schema));
 		const channel = `${schema}_events`;
 		const context: StoreContext = { database, schema, process: me, leaseMs, channel, onWarning };
+		const jobMemory = createJobMemory();
 		const leases = createLeases(context);
 		const connections = createConnections(context);
 		const dueProbes = createDueProbes(context, leases);
@@ -116,7 +121,9 @@ export async function openStore(o: StoreOptions) {
 			rollCalls: createRollCallStore(context),
 			chain: createChainStore(context),
 			rentals: createRentalStore(context),
-			jobs: createJobStore(context),
+			jobs: createJobStore(context, jobMemory),
+			/** For what can wait: the same with few of the connections. */
+			unhurried: { jobs: createJobStore({ ...context, database: laneOf(database, UNHURRIED) }, jobMemory) },
 			jobAnswers: createJobAnswers(context),
 			jobMarket: createJobMarket(context),
 			tokens: createTokenStore(context),

@@ -76,16 +76,17 @@ function below(seed: Uint8Array, turn: number, most: number): number {
 
 /** Without replacement, by weight; fewer where the list is shorter. */
 export function drawFrom(list: readonly Candidate[], seed: Uint8Array, count: number): string[] {
-	const left = [...list];
+	// Lists have thousands: what is left is a weight that is not 0, and no list is made anew.
+	const weights = Float64Array.from(list, ({ weightPpm }) => weightPpm);
+	let all = weights.reduce((sum, weight) => sum + weight, 0);
 	const drawn: string[] = [];
-	while (drawn.length < count && left.length > 0) {
-		const all = left.reduce((sum, { weightPpm }) => sum + weightPpm, 0);
+	while (drawn.length < Math.min(count, list.length)) {
 		let at = below(seed, drawn.length, all);
-		const i = left.findIndex(({ weightPpm }) => {
-			at -= weightPpm;
-			return at < 0;
-		});
-		drawn.push(left.splice(i, 1)[0]!.provider);
+		let i = 0;
+		while (at >= weights[i]!) at -= weights[i++]!;
+		drawn.push(list[i]!.provider);
+		all -= weights[i]!;
+		weights[i] = 0;
 	}
 	return drawn;
 }

@@ -7,12 +7,14 @@ const ENTRY_BYTES = 36;
 export function packList(list: Json | undefined): Buffer | null {
 	if (!Array.isArray(list)) return null;
 	const bytes = Buffer.alloc(ENTRY_BYTES * list.length);
-	for (const [i, entry] of list.entries()) {
-		const { provider, weightPpm, ...rest } = (entry ?? {}) as Record<string, Json>;
-		const isPlain = typeof provider === "string" && /^[0-9a-f]{64}$/.test(provider) && Object.keys(rest).length === 0;
+	for (let i = 0; i < list.length; i++) {
+		const entry = (list[i] ?? {}) as Record<string, Json>;
+		const { provider, weightPpm } = entry;
+		const isPlain = typeof provider === "string" && provider.length === 64 && Object.keys(entry).length === 2;
 		const isWeight = Number.isInteger(weightPpm) && (weightPpm as number) >= 0 && (weightPpm as number) < 2 ** 32;
 		if (!isPlain || !isWeight) return null;
-		bytes.write(provider, ENTRY_BYTES * i, "hex");
+		const written = bytes.write(provider, ENTRY_BYTES * i, "hex");
+		if (written !== 32 || provider !== provider.toLowerCase()) return null;
 		bytes.writeUInt32LE(weightPpm as number, ENTRY_BYTES * i + 32);
 	}
 	return bytes;

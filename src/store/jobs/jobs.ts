@@ -8,7 +8,7 @@ import type { StoreContext } from "../context.ts";
 import { type Query, readPage } from "../page.ts";
 import { addFraud, changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
 import { unpackList } from "./draw-list.ts";
-import { createJobMemory, type JobMemory } from "./job-memory.ts";
+import type { JobMemory } from "./job-memory.ts";
 import {
 	CLAIM,
 	DRAW,
@@ -28,8 +28,7 @@ const MOST_ROWS = 10_000;
 const id = (what: string, value: string): string => hex(what, value, 64);
 const limitOf = (limit: number): number => integer("a limit", limit, 1, MOST_ROWS);
 
-export function createJobStore(context: StoreContext) {
-	const memory = createJobMemory();
+export function createJobStore(context: StoreContext, memory: JobMemory) {
 	return { ...lifeOfJobs(context, memory), ...jobsUnderWay(context), ...publicRows(context, memory) };
 }
 
@@ -80,6 +79,12 @@ function lifeOfJobs(context: StoreContext, memory: JobMemory) {
 			const changed = await changeJob(context, change);
 			const known = memory.row(change.id);
 			if (changed !== null && known !== null) memory.keep({ ...known, ...changed });
+			// Written whole: the next one who asks finds it.
+			for (const draw of changed === null ? [] : (change.draws ?? [])) {
+				const { list: published, ...body } = draw.body as Record<string, Json>;
+				if (published !== undefined && (body.block ?? null) !== null)
+					memory.draws.set(drawName(change.id, draw), { ...draw, body });
+			}
 			return changed;
 		},
 		get,
@@ -171,6 +176,9 @@ function jobsUnderWay({ database }: StoreContext) {
 	};
 }
 
+const drawName = (job: string, { part, attempt, role }: Pick<JobDraw, "part" | "attempt" | "role">): string =>
+	`${job}/${part}/${attempt}/${role}`;
+
 type PackedDraw = JobDraw & { readonly list: Buffer | null };
 
 const unpackDraw = ({ list: packed, ...draw }: PackedDraw): JobDraw =>
@@ -192,7 +200,7 @@ function publicRows({ database }: StoreContext, memory: JobMemory) {
 			{ part, attempt, role }: Pick<JobDraw, "part" | "attempt" | "role">,
 			{ withList = true }: { readonly withList?: boolean } = {},
 		): Promise<JobDraw | null> {
-			const name = `${job}/${part}/${attempt}/${role}`;
+			const name = drawName(job, { part, attempt, role });
 			const known = withList ? undefined : memory.draws.get(name);
 			if (known !== undefined) return known;
 			const rows = await database.read<PackedDraw>(

@@ -87,7 +87,8 @@ export async function createJobs(
 	return {
 		context,
 		start() {
-			if (config.jobs.isOn) watch = startJobWatch(context, chain?.lease ?? null);
+			const unhurried = { ...context, store: { ...store, ...store.unhurried } };
+			if (config.jobs.isOn) watch = startJobWatch(unhurried, chain?.lease ?? null);
 		},
 		async stop() {
 			stopping.abort();
