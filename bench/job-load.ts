@@ -39,15 +39,14 @@ const phase = ({ reads, hostCalls, rssBytes, seconds, validatorCpuS, ...rest }: 
 	...rest,
 	...{
 		seconds: Math.round(seconds),
-		reads: ms(reads),
+		reads: ms(Object.values(reads).flat()),
+		readsByRoute: Object.fromEntries(Object.entries(reads).map(([name, all]) => [name, ms(all)])),
 		hostCalls: ms(hostCalls),
 		rssMiB: Math.round(rssBytes / 2 ** 20),
 	},
 	validatorCores: Number((validatorCpuS / seconds).toFixed(3)),
 });
 
-const postgresBefore = postgresCpuS();
-let postgresS = 0;
 const { steady, disturbed, audit, hostErrors, ...report } = await runLoad({
 	...{ jobs: Number(values.jobs), hosts: Number(values.hosts), hostProcesses: Number(values.processes) },
 	...{
@@ -60,17 +59,14 @@ const { steady, disturbed, audit, hostErrors, ...report } = await runLoad({
 	...{ params: { jobLeastWorkMs: 1000 * Number(values.deadline) } },
 	...(values.cores !== undefined && { cores: values.cores }),
 	onPhase: (name, found) => console.error(name, JSON.stringify(phase(found))),
-	onProgress: (line) => {
-		console.error(`${new Date().toISOString().slice(11, 19)} ${line}`);
-		// The server ends with the run.
-		postgresS = postgresCpuS() - postgresBefore;
-	},
+	onProgress: (line) => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`),
+	databaseCpuS: postgresCpuS,
 });
 const result = {
 	...{ jobsInFlight: Number(values.jobs), hosts: Number(values.hosts), validatorProcesses: Number(values.validators) },
 	...(values.cores !== undefined && { coresOfValidatorAndDatabase: values.cores }),
 	...{ method, workS: [least / 1000, most / 1000], beatS: Number(values.beat), ...report },
-	...{ steady: phase(steady), disturbed: phase(disturbed), postgresCpuS: Math.round(postgresS) },
+	...{ steady: phase(steady), disturbed: phase(disturbed) },
 	...{ audit: { ...audit, wrong: audit.wrong.slice(0, 50), wrongs: audit.wrong.length } },
 	hostErrors: Object.fromEntries([...Map.groupBy(hostErrors, (one) => one)].map(([one, all]) => [one, all.length])),
 };

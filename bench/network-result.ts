@@ -21,8 +21,8 @@ export function quantile<Value>(
 
 const TICKS_PER_S = 100;
 
-/** CPU seconds of all processes called postgres that are alive, and of the ended children of those. */
-export function postgresCpuS(): number {
+/** CPU seconds of all processes called postgres that are alive, and of the ended children of those; of one server and its processes where it is named. */
+export function postgresCpuS(server?: number): number {
 	let ticks = 0;
 	for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
 		let stat: string;
@@ -33,6 +33,7 @@ export function postgresCpuS(): number {
 		}
 		if (!stat.includes("(postgres)")) continue;
 		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		if (server !== undefined && Number(pid) !== server && Number(fields[1]) !== server) continue;
 		for (const at of [11, 12, 13, 14]) ticks += Number(fields[at]);
 	}
 	return ticks / TICKS_PER_S;

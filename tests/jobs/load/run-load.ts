@@ -25,6 +25,7 @@ import { openToyNetwork, type ToyNetwork } from "../../network/toy-network.ts";
 import type { LoopDelay, StartedValidator } from "../../network/validator-process.ts";
 import { prove } from "../prove-host.test-kit.ts";
 import { auditLoad, type LoadAudit } from "./audit-load.ts";
+import type { ReadJob, Reads, StartReading } from "./reader-process.ts";
 import type { Acknowledged, StartWorkers, WorkersStatus } from "./workers-process.ts";
 
 export interface LoadOptions {
@@ -47,14 +48,16 @@ export interface LoadOptions {
 	/** For validators and database alone, as taskset takes them ("0,1"); everybody else is where this process is. Unless given: all share all. */
 	readonly cores?: string;
 	readonly onProgress?: (line: string) => void;
+	/** CPU seconds of a database server and its processes. */
+	readonly databaseCpuS?: (pid: number) => number;
 	/** When it is over: what follows may take long, or not end. */
 	readonly onPhase?: (name: "steady" | "disturbed", phase: Phase) => void;
 }
 
 export interface Phase {
 	readonly seconds: number;
-	/** Milliseconds of the reader's requests and of the hosts' own, sorted by time. */
-	readonly reads: readonly number[];
+	/** Milliseconds of the reader's requests by route, and of the hosts' own. */
+	readonly reads: Readonly<Record<string, readonly number[]>>;
 	readonly hostCalls: readonly number[];
 	readonly failedReads: number;
 	readonly jobsEnded: number;
@@ -73,13 +76,21 @@ export interface LoadReport {
 	readonly acknowledged: number;
 	readonly steady: Phase;
 	readonly disturbed: Phase;
+	readonly handInS: number;
 	readonly drainS: number;
+	/** From the first job to the end of the last one, by the number of jobs: does not depend on who else is on the machine. */
+	readonly aJob: {
+		readonly validatorCpuMs: number;
+		readonly databaseCpuMs: number | null;
+		readonly transactions: number;
+	};
 	readonly audit: LoadAudit;
 	/** What hosts met that they should not have. */
 	readonly hostErrors: readonly string[];
 }
 
 const CUSTOMERS = 10;
+const CUSTOMER_KEYS = Array.from({ length: CUSTOMERS }, (_, i) => 100 + i);
 const LEASE_MS = 3000;
 const AT_ONCE = 8;
 const SUBMIT_WITHIN_MS = 120_000;
@@ -131,6 +142,7 @@ const transactionsOf = (network: ToyNetwork) =>
 /** Hands in jobs so that `want` are in flight, whatever happens to the validator. */
 function startCustomers(network: ToyNetwork, clients: readonly ApiClient[], method: JobMethod) {
 	const submitted: string[] = [];
+	let news: ReadJob[] = [];
 	const stopping = new AbortController();
 	const made = specOfWorkload(toyWorkload(mlpSample(), 5), {
 		...{ title: "one of many", kind: "program", method },
@@ -151,6 +163,7 @@ function startCustomers(network: ToyNetwork, clients: readonly ApiClient[], meth
 				const { offer } = await client.quoteJob({ body: ask });
 				const { id } = await client.submitJob({ body: { spec, offer } as never });
 				submitted.push(id);
+				news.push({ id, customer: CUSTOMER_KEYS[at % clients.length]! });
 				return;
 			} catch (error) {
 				if (Date.now() > untilMs) throw error;
@@ -175,6 +188,12 @@ function startCustomers(network: ToyNetwork, clients: readonly ApiClient[], meth
 	});
 	return {
 		submitted,
+		/** What was handed in since this was asked last. */
+		takeNews(): readonly ReadJob[] {
+			const taken = news;
+			news = [];
+			return taken;
+		},
 		want: (jobs: number) => {
 			want = jobs;
 		},
@@ -189,47 +208,28 @@ function startCustomers(network: ToyNetwork, clients: readonly ApiClient[], meth
 }
 type Customers = ReturnType<typeof startCustomers>;
 
-/** Reads routes in turn, at an even rate, whatever the answers take. */
-function startReading(clients: readonly ApiClient[], { submitted }: Customers, perS: number) {
-	let took: number[] = [];
-	let failed = 0;
-	let number = 0;
-	const open = new Set<Promise<void>>();
-	const routes: readonly ((client: ApiClient, id: string) => Promise<unknown>)[] = [
-		(client, id) => client.getJob({ params: { id } }).catch(unknown),
-		(client) => client.listJobs({ query: { limit: 50 } }),
-		(client, id) => client.getJobDraws({ params: { id } }),
-		(client) => client.listClaims({ query: { limit: 50 } }),
-		(client) => client.listProviders({ query: { limit: 50 } }),
-		(client) => client.network({}),
-	];
-	const unknown = (error: Error & { code?: string }) => {
-		if (error.code !== "JOB_UNKNOWN") throw error;
-	};
-	const timer = setInterval(() => {
-		const id = submitted[(7 * number) % Math.max(1, submitted.length)];
-		if (id === undefined) return;
-		const beganMs = performance.now();
-		const read = routes[number % routes.length]!(clients[number % clients.length]!, id).then(
-			() => void took.push(performance.now() - beganMs),
-			() => {
-				failed += 1;
-			},
-		);
-		number += 1;
-		open.add(read);
-		void read.finally(() => open.delete(read));
-	}, 1000 / perS);
+/** CPU seconds of processes that come and go, looked at every second: a kill loses what came after the last look. */
+function createMeter(places: readonly Place<unknown>[]) {
+	const seen = new Map<number, number>();
+	let [totalS, rssBytes] = [0, 0];
+	async function look(): Promise<void> {
+		for (const place of places) {
+			const child = place.child();
+			const usage = await child.ask<Usage>("usage").catch(() => null);
+			if (usage === null) continue;
+			rssBytes = Math.max(rssBytes, usage.rssBytes);
+			totalS += usage.cpuS - (seen.get(child.pid) ?? 0);
+			seen.set(child.pid, usage.cpuS);
+		}
+	}
 	return {
-		take() {
-			const taken = { took, failed };
-			took = [];
-			failed = 0;
-			return taken;
-		},
-		async stop() {
-			clearInterval(timer);
-			await Promise.all(open);
+		look,
+		cpuS: () => totalS,
+		/** The most since this was asked last. */
+		takeRss(): number {
+			const most = rssBytes;
+			rssBytes = 0;
+			return most;
 		},
 	};
 }
@@ -239,22 +239,23 @@ interface Stage {
 	readonly validators: readonly Place<StartedValidator>[];
 	readonly hosts: readonly Place<unknown>[];
 	readonly customers: Customers;
-	readonly reading: ReturnType<typeof startReading>;
+	readonly reader: ChildProgram;
+	readonly meter: ReturnType<typeof createMeter>;
+	/** Of the database server. */
+	readonly serverPid: number;
 	readonly errors: string[];
 }
 
 /** Looks at everything while `act` runs. */
 async function measured(
-	{ network, validators, hosts, reading, errors }: Stage,
+	{ network, validators, hosts, customers, reader, meter, errors }: Stage,
 	act: () => Promise<void>,
 ): Promise<Phase> {
 	const beganMs = performance.now();
 	const before = { ended: await ended(network), transactions: await transactionsOf(network) };
-	reading.take();
 	const hostCalls: number[] = [];
-	let rssBytes = 0;
-	let validatorCpuS = 0;
-	const cpu = new Map<number, number>();
+	let reads: Record<string, number[]> = {};
+	let failedReads = 0;
 	const look = async () => {
 		for (const place of hosts)
 			await place
@@ -267,17 +268,17 @@ async function measured(
 					},
 					() => {},
 				);
-		for (const place of validators) {
-			const child = place.child();
-			const usage = await child.ask<Usage>("usage").catch(() => null);
-			if (usage === null) continue;
-			rssBytes = Math.max(rssBytes, usage.rssBytes);
-			validatorCpuS += usage.cpuS - (cpu.get(child.pid) ?? usage.cpuS);
-			cpu.set(child.pid, usage.cpuS);
-		}
+		const { took, failed } = await reader.ask<Reads>("take", customers.takeNews());
+		for (const [name, all] of Object.entries(took)) reads[name] = [...(reads[name] ?? []), ...all];
+		failedReads += failed;
+		await meter.look();
 	};
 	await look();
 	hostCalls.splice(0);
+	reads = {};
+	failedReads = 0;
+	meter.takeRss();
+	const cpuBefore = meter.cpuS();
 	await Promise.all(
 		validators.map((place) =>
 			place
@@ -295,7 +296,6 @@ async function measured(
 		await look();
 	}
 	await acting;
-	const { took, failed } = reading.take();
 	const loops = await Promise.all(
 		validators.map((place) =>
 			place
@@ -305,8 +305,8 @@ async function measured(
 		),
 	);
 	return {
-		...{ seconds: (performance.now() - beganMs) / 1000, reads: took, hostCalls, failedReads: failed, rssBytes },
-		...{ jobsEnded: (await ended(network)) - before.ended, validatorCpuS },
+		...{ seconds: (performance.now() - beganMs) / 1000, reads, hostCalls, failedReads, rssBytes: meter.takeRss() },
+		...{ jobsEnded: (await ended(network)) - before.ended, validatorCpuS: meter.cpuS() - cpuBefore },
 		...{ transactions: (await transactionsOf(network)) - before.transactions },
 		loops: loops.filter((one) => one !== null),
 	};
@@ -403,14 +403,31 @@ async function openStage(network: ToyNetwork, o: LoadOptions, told: string): Pro
 		"hosts dial in",
 	);
 	await proveHosts(network, o.hosts);
-	const clientsOf = (from: number) =>
-		Array.from({ length: CUSTOMERS }, (_, i) => {
-			const signer = createNodeSigner(new Uint8Array(32).fill(from + i));
-			return createApiClient({ baseUrl: urls[i % urls.length]!, signer, audience });
-		});
-	const customers = startCustomers(network, clientsOf(100), o.method);
-	const reading = startReading(clientsOf(100), customers, o.readsPerS);
-	return { network, validators, hosts, customers, reading, errors: [] };
+	const clients = CUSTOMER_KEYS.map((seed, i) => {
+		const signer = createNodeSigner(new Uint8Array(32).fill(seed));
+		return createApiClient({ baseUrl: urls[i % urls.length]!, signer, audience });
+	});
+	const customers = startCustomers(network, clients, o.method);
+	const reader = startChild("../jobs/load/reader-process.ts");
+	await reader.ask("start", { urls, audience, customers: CUSTOMER_KEYS, perS: o.readsPerS } satisfies StartReading);
+	const server = await readRunningServer(join(serverFolder(network.dataDir), "data"));
+	const [meter, serverPid] = [createMeter(validators), server!.pid];
+	return { network, validators, hosts, customers, reader, meter, serverPid, errors: [] };
+}
+
+interface Costs {
+	readonly validatorCpuS: number;
+	readonly databaseCpuS: number;
+	readonly transactions: number;
+}
+
+async function costs({ network, meter, serverPid }: Stage, { databaseCpuS }: LoadOptions): Promise<Costs> {
+	await meter.look();
+	return {
+		validatorCpuS: meter.cpuS(),
+		databaseCpuS: databaseCpuS?.(serverPid) ?? 0,
+		transactions: await transactionsOf(network),
+	};
 }
 
 export async function runLoad(o: LoadOptions): Promise<LoadReport> {
@@ -422,8 +439,10 @@ export async function runLoad(o: LoadOptions): Promise<LoadReport> {
 	let stage: Stage | null = null;
 	try {
 		stage = await openStage(network, o, told);
-		const { customers, validators, hosts, reading, errors } = stage;
+		const { customers, validators, hosts, reader, errors } = stage;
 		say(`${o.hosts} hosts have dialled in and proven themselves`);
+		const before = await costs(stage, o);
+		const handedMs = performance.now();
 		customers.want(o.jobs);
 		await eventually(
 			async () => {
@@ -433,6 +452,7 @@ export async function runLoad(o: LoadOptions): Promise<LoadReport> {
 			600_000,
 			"jobs are handed in",
 		);
+		const handInS = (performance.now() - handedMs) / 1000;
 		say(`${o.jobs} jobs are in flight`);
 		const steady = await measured(stage, () => sleep(o.steadyMs));
 		o.onPhase?.("steady", steady);
@@ -440,13 +460,15 @@ export async function runLoad(o: LoadOptions): Promise<LoadReport> {
 		o.onPhase?.("disturbed", disturbed);
 		customers.want(0);
 		await customers.stop();
-		await reading.stop();
+		reader.kill("SIGKILL");
 		customers.mustGoOn();
 		const beganMs = performance.now();
 		say(`${customers.submitted.length} jobs were handed in; waiting for the end of all`);
 		await Promise.all(validators.map((place) => place.ready()));
 		await eventually(async () => (await openJobs(network)) === 0, 600_000, "all jobs are over");
 		const drainS = (performance.now() - beganMs) / 1000;
+		const after = await costs(stage, o);
+		const aJob = (of: (one: Costs) => number) => (of(after) - of(before)) / customers.submitted.length;
 		for (const place of hosts) place.child().kill("SIGKILL");
 		for (const place of validators) {
 			await place.child().ask("stop");
@@ -457,11 +479,17 @@ export async function runLoad(o: LoadOptions): Promise<LoadReport> {
 		const audit = await auditLoad(network, { submitted: customers.submitted, told: acknowledged });
 		return {
 			...{ seed: o.seed, submitted: customers.submitted.length, killed, acknowledged: acknowledged.length },
-			...{ steady, disturbed, drainS, audit, hostErrors: errors },
+			...{ handInS, steady, disturbed, drainS, audit, hostErrors: errors },
+			aJob: {
+				validatorCpuMs: Math.round(aJob(({ validatorCpuS }) => 1000 * validatorCpuS)),
+				databaseCpuMs:
+					o.databaseCpuS === undefined ? null : Math.round(aJob(({ databaseCpuS }) => 1000 * databaseCpuS)),
+				transactions: Math.round(aJob(({ transactions }) => transactions)),
+			},
 		};
 	} finally {
 		await stage?.customers.stop();
-		await stage?.reading.stop();
+		stage?.reader.kill("SIGKILL");
 		for (const place of stage?.hosts ?? []) place.child().kill("SIGKILL");
 		await network.close();
 	}
