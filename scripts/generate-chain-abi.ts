@@ -26,6 +26,8 @@ const CONTRACTS = [
 	"ZkVerifier",
 	"ZkTraining",
 	"TwinJudge",
+	"TwinPosts",
+	"ZkJobs",
 ];
 /** Only other contracts call these. */
 const CODE_ONLY = new Set(["IntelReader"]);

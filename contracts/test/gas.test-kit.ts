@@ -110,6 +110,17 @@ const ACTS = {
 	],
 	receipts: ["receiptRisc0", "receiptSp1", "receiptSp1V6"],
 	twins: ["twinLeaf", "twinSum"],
+	zkJobs: [
+		"zkJobConclude",
+		"zkJobOrder",
+		"zkJobSettle",
+		"zkJobSubmit",
+		"zkJobSubmitWaiting",
+		"zkTreeAnswer",
+		"zkTreeDemand",
+		"zkTreePost",
+		"zkTreeProveLeaf",
+	],
 	zk: ["zkCalldata11", "zkOpen", "zkRegister11", "zkSubmit", "zkSubmit11"],
 } as const;
 type Part = keyof typeof ACTS;

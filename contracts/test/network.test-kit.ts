@@ -8,6 +8,7 @@ import type { Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { type Contracts, callOf } from "../../src/chain/contracts/contracts.ts";
 import { deployContracts, fundRewards } from "../../src/chain/contracts/deploy.ts";
+import type { ZkPowers } from "../../src/chain/contracts/deploy-zk.ts";
 import { approveCall, registerCall } from "../../src/chain/contracts/registry.ts";
 import { createChainClient } from "../../src/chain/node/chain-client.ts";
 import { openEmbeddedChain } from "../../src/chain/node/embedded-chain.ts";
@@ -68,18 +69,15 @@ export async function openBareChain({
 }
 export type BareChain = Awaited<ReturnType<typeof openBareChain>>;
 
-export async function openTestNetwork(count = 3): Promise<TestNetwork> {
+/** `powers`: of tau, where a test proves over others than a ceremony's. */
+export async function openTestNetwork(count = 3, powers?: ZkPowers): Promise<TestNetwork> {
 	let nowMs = GENESIS_S * 1000;
 	const treasurer = TREASURER;
 	// The older rules, which other chains may still have; networks that are tested as a whole have Osaka's.
 	const chain = await openBareChain({ nowMs: () => nowMs, hardfork: "Prague" });
 	const { client } = chain;
-	const contracts = await deployContracts(client, treasurer, {
-		genesis: GENESIS_S,
-		epochSeconds: EPOCH_S,
-		windowSeconds: WINDOW_S,
-		rollCalls: { every: 2 },
-	});
+	const schedule = { genesis: GENESIS_S, epochSeconds: EPOCH_S, windowSeconds: WINDOW_S, rollCalls: { every: 2 } };
+	const contracts = await deployContracts(client, treasurer, schedule, powers);
 	await fundRewards(contracts, treasurer, 1_000_000n * UNIT);
 	const validators = Array.from({ length: count }, (_, n) => accountOf(`0x${"a1".repeat(31)}${hex2(n)}`));
 	const provider = accountOf(`0x${"b0".repeat(32)}`);

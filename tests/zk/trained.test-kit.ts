@@ -18,7 +18,7 @@ const STEPS = 2;
 const ROWS = 8;
 const SHIFT = 4;
 /** One whose first weights keep all values in their ranges. */
-const SEED = new Uint8Array(32).fill(1);
+export const SEED = new Uint8Array(32).fill(1);
 
 /** Two classes; a feature tells which. */
 const features = Int16Array.from({ length: ROWS * SIZES[0] }, (_, i) => {

@@ -95,18 +95,16 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         uint256 verifier,
         bytes32[2] calldata states,
         bytes32[][2] calldata paths,
-        bytes32 end,
         bytes calldata proof
     ) external {
         Accused memory of_ = accusedOf(accused);
         Shown.headOf(accused);
         for (uint64 i = 0; i < 2; i++) Shown.mustBeListed(accused, accused.segment + i, states[i], paths[i]);
         if (verifier >= _verifiers.length) revert ProofInvalid();
-        IJobEscrow.Terms calldata terms = accused.terms;
-        if (!_verifiers[verifier].verifySegment(terms.program, terms.inputs, accused.segment, states[0], end, proof)) {
-            revert ProofInvalid();
-        }
-        if (end != states[1]) return convict(salt, accused, of_);
+        bool isAsClaimed = _verifiers[verifier].verifySegment(
+            accused.terms.idOf(), accused.terms.seed, accused.segment, states[0], states[1], proof
+        );
+        if (!isAsClaimed) return convict(salt, accused, of_);
         _state.cleared[of_.book][accused.segment] = true;
         emit Cleared(of_.book, accused.segment);
     }

@@ -278,15 +278,14 @@ interface IDisputes is IClaimHolder {
 
     /// A root in the claim is not that of its origin, or the word about a tensor's writer is false.
     function proveWire(bytes32 salt, Case calldata accused, WireFault calldata fault) external;
-    /// A zk proof of the state in which a segment ends: another than claimed convicts; the same one clears the segment of questions.
-    /// `start` and `end` are the paths of S before and after it.
+    /// A zk proof of where a segment ends: elsewhere than claimed convicts; as claimed clears the segment of questions. `states`: S before and after it in the claim's list,
+    /// with their paths.
     function proveSegment(
         bytes32 salt,
         Case calldata accused,
         uint256 verifier,
         bytes32[2] calldata states,
         bytes32[][2] calldata paths,
-        bytes32 end,
         bytes calldata proof
     ) external;
 

@@ -8,6 +8,13 @@ interface IClaimHolder {
     function isHeld(uint256 job, uint32 part, uint16 attempt, address provider) external view returns (bool);
 }
 
+/// Who says that a claim of a zk job is proven: ZkJobs.
+interface IClaimProofs {
+    /// Its customer has said what is to be proven.
+    function isOrdered(uint256 job) external view returns (bool);
+    function isProven(uint256 job, uint32 part, uint16 attempt) external view returns (bool);
+}
+
 /// Jobs whose parts are paid when their claims stood undisputed: docs/chain.md §11, docs/work.md §7. A job's number is
 /// the hash of its terms, so every call brings the terms and the chain keeps a slot of them.
 interface IJobEscrow is IPullPayments {
@@ -47,7 +54,8 @@ interface IJobEscrow is IPullPayments {
         /// From the claim to the payment; from the evidence to the payment, if that is earlier.
         uint32 windowSeconds;
         uint32 checkedSeconds;
-        /// How it is verified (docs/jobs.md); nothing here depends on it.
+        /// How it is verified (docs/jobs.md). Nothing here depends on it but for zk, number 5: such a part is paid when it is proven, without a window; a claim that
+        /// is not proven when a second window has gone is open again.
         uint8 method;
         /// So many of the validators must sign.
         uint8 quorum;
@@ -153,8 +161,9 @@ interface IJobEscrow is IPullPayments {
         uint40 until
     );
     event Checked(uint256 indexed job, uint32 indexed part, uint16 attempt, uint40 until, uint256 toAuditors);
+    event ProverPaid(uint256 indexed job, uint32 indexed part, address indexed prover, uint256 pay);
     event Settled(uint256 indexed job, uint32 indexed part, address indexed provider, uint256 pay);
-    /// Late, or built on a claim that fell: the bond is free again.
+    /// Late, not proven in time, or built on a claim that fell: the bond is free again.
     event Reopened(uint256 indexed job, uint32 indexed part, address indexed provider, uint16 attempt);
     event Refunded(uint256 indexed job, uint32 indexed part, uint256 amount);
     event Convicted(
@@ -212,6 +221,8 @@ interface IJobEscrow is IPullPayments {
     error DepositTooSmall(uint256 free, uint256 wanted);
     /// @notice Thrown when a dispute about the claim goes on.
     error Held(uint32 part);
+    /// @notice Thrown when the claim of a zk job is not proven, or its customer has not said what is to be proven.
+    error Unproven(uint32 part);
     /// @notice Thrown when no fees and no rest wait.
     error NothingToShare(uint256 job);
 
@@ -239,11 +250,13 @@ interface IJobEscrow is IPullPayments {
         Audit[] calldata audits,
         bytes[] calldata signatures
     ) external;
-    /// By anyone after the window, while no dispute holds the claim: parts in order.
+    /// By anyone after the window, or of a zk job once it is proven, while no dispute holds the claim: parts in order.
     function settle(Terms calldata terms, uint32 part) external;
     /// By anyone: what is late, or was built on a claim that fell, is open again; what is open, and can be assigned no more,
     /// is the customer's again. The customer need not wait for the latter.
     function expire(Terms calldata terms, uint32 part) external;
+    /// By the ZkJobs contract alone: a prover gets this much of what is for auditors, while the part is claimed.
+    function payProver(Terms calldata terms, uint32 part, address prover, uint128 pay) external;
     /// By the Disputes contract alone.
     function convict(Terms calldata terms, uint32 part, bytes32 claimHash, bytes32 last, address accuser) external;
     /// By anyone: fees of settled parts to the validators, and what auditors left to the customer.

@@ -9,11 +9,11 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {PullPayments} from "../payments/PullPayments.sol";
 import {KeccakTree} from "../trees/KeccakTree.sol";
 import {DepositBook} from "./DepositBook.sol";
-import {IClaimHolder, IJobEscrow} from "./IJobEscrow.sol";
+import {IClaimHolder, IClaimProofs, IJobEscrow} from "./IJobEscrow.sol";
 import {JobTerms} from "./JobTerms.sol";
 import {PartBook} from "./PartBook.sol";
 
-/// A claim is paid when its window ends undisputed; evidence only shortens the window; fraud kills it until it is paid.
+/// A claim is paid when its window ends undisputed; evidence only shortens the window; fraud kills it until it is paid. Of a zk job it is paid when it is proven.
 /// Access, tokens and events; the states are PartBook and DepositBook. Immutable. The owner may pause `fund` and nothing
 /// else: there is no path from it to any token. It knows no roles: whom a customer's terms name as validators is the
 /// customer's choice.
@@ -23,6 +23,8 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
     using PartBook for PartBook.Book;
     using PartBook for Part;
 
+    /// The method whose claims are paid by proof.
+    uint8 private constant ZK = 5;
     bytes32 private constant ASSIGNMENT_TYPE = keccak256(
         "Assignment(uint256 job,uint32 part,uint16 attempt,address provider,uint64 until,bytes32 draw)"
     );
@@ -35,6 +37,8 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
 
     /// The only one who convicts, and who may hold a payment while a game goes on.
     address public immutable disputes;
+    /// Whose word counts for zk jobs, and who has their provers paid.
+    address public immutable proofs;
     uint32 private immutable WITHDRAW_SECONDS;
     uint128 private immutable ACCUSER_COSTS;
 
@@ -43,13 +47,13 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
     PartBook.Book private _book;
     mapping(address => Deposit) private _deposits;
 
-    constructor(IERC20 token_, address owner_, address disputes_, Params memory params_)
+    constructor(IERC20 token_, address owner_, address disputes_, address proofs_, Params memory params_)
         PullPayments(token_)
         Ownable(owner_)
         EIP712("assay", "1")
     {
         if (params_.withdrawSeconds == 0 || params_.withdrawSeconds > 365 days) revert ParamsInvalid();
-        disputes = disputes_;
+        (disputes, proofs) = (disputes_, proofs_);
         WITHDRAW_SECONDS = params_.withdrawSeconds;
         ACCUSER_COSTS = params_.accuserCosts;
     }
@@ -99,6 +103,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         uint256 job = terms.idOf();
         if (block.timestamp > terms.startBy) revert TooLate(terms.startBy);
         if (block.timestamp > assignment.until) revert TooLate(assignment.until);
+        if (terms.method == ZK && !IClaimProofs(proofs).isOrdered(job)) revert Unproven(assignment.part);
         mustBeSigned(
             terms,
             keccak256(
@@ -153,6 +158,8 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         mustBeClaim(job, part, one.attempt, claimHash, last);
         if (block.timestamp > one.time) revert TooLate(one.time);
         if (one.isChecked) revert AlreadyChecked(part);
+        // Nobody's word stands for a proof, nor pays anyone but provers.
+        if (terms.method == ZK) revert Unproven(part);
         bytes32 hash =
             keccak256(abi.encode(CHECKED_TYPE, job, part, one.attempt, claimHash, auditsHash(audits)));
         mustBeSigned(terms, hash, signatures);
@@ -168,7 +175,11 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         uint256 job = terms.idOf();
         Part storage stored = _book.claimed(job, part);
         Part memory one = stored;
-        if (block.timestamp <= one.time) revert TooEarly(one.time);
+        if (terms.method == ZK) {
+            if (!isProven(job, part, one.attempt)) revert Unproven(part);
+        } else if (block.timestamp <= one.time) {
+            revert TooEarly(one.time);
+        }
         (bool standing, bool isSettled) = _book.isBaseStanding(job, part, one);
         if (standing && !isSettled) revert NotInOrder(part);
         if (!standing && !one.isAlone) revert BuiltOnFallen(part);
@@ -197,12 +208,25 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         bool isFallen = _book.isFallen(job, part, one);
         if (one.state == PartState.Assigned) {
             if (!isFallen && block.timestamp <= one.time) revert TooEarly(one.time);
-        } else if (one.state != PartState.Claimed || !isFallen) {
+        } else if (one.state != PartState.Claimed) {
             revert WrongState(part, one.state);
+        } else if (!isFallen) {
+            if (terms.method != ZK || isProven(job, part, one.attempt)) revert WrongState(part, one.state);
+            uint256 until = uint256(one.time) + terms.windowSeconds;
+            if (block.timestamp <= until) revert TooEarly(until);
         }
         stored.reopen();
         _deposits[one.provider].unlock(terms.bond);
         emit Reopened(job, part, one.provider, one.attempt);
+    }
+
+    function payProver(Terms calldata terms, uint32 part, address prover, uint128 pay) external {
+        if (msg.sender != proofs || terms.method != ZK) revert NotParty(msg.sender);
+        uint256 job = terms.idOf();
+        _book.claimed(job, part);
+        spend(terms, job, part, pay);
+        owe(prover, pay);
+        emit ProverPaid(job, part, prover, pay);
     }
 
     function convict(Terms calldata terms, uint32 part, bytes32 claimHash, bytes32 last, address accuser) external {
@@ -360,9 +384,16 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
             paid += audits[i].pay;
             owe(audits[i].auditor, audits[i].pay);
         }
-        if (paid == 0) return 0;
+        if (paid > 0) spend(terms, job, part, paid);
+    }
+
+    function spend(Terms calldata terms, uint256 job, uint32 part, uint256 paid) private {
         uint256 spent = _book.auditSpent[job][part] + paid;
         if (spent > terms.audit) revert AuditInvalid();
         _book.auditSpent[job][part] = spent;
+    }
+
+    function isProven(uint256 job, uint32 part, uint16 attempt) private view returns (bool) {
+        return IClaimProofs(proofs).isProven(job, part, attempt);
     }
 }

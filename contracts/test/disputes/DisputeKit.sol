@@ -181,9 +181,11 @@ contract ToyJudge {
     }
 }
 
-/// Takes a proof that says "true".
+/// A proof says what it shows: "true" the claimed end, "elsewhere" another.
 contract ToyVerifier {
-    function verifySegment(bytes32, bytes32, uint64, bytes32, bytes32, bytes calldata proof) external pure returns (bool) {
-        return keccak256(proof) == keccak256("true");
+    function verifySegment(uint256, bytes32, uint64, bytes32, bytes32, bytes calldata proof) external pure returns (bool) {
+        if (keccak256(proof) == keccak256("elsewhere")) return false;
+        if (keccak256(proof) != keccak256("true")) revert IDisputes.NothingShown();
+        return true;
     }
 }

@@ -699,19 +699,19 @@ contract GamesTest is DisputeKit {
         (bytes32[2] memory states, bytes32[][2] memory paths) = shownStates();
         accused.segment = 1;
         refuse(IDisputes.ProofInvalid.selector);
-        disputes.proveSegment("salt", accused, 1, states, paths, "elsewhere", "true");
-        refuse(IDisputes.ProofInvalid.selector);
-        disputes.proveSegment("salt", accused, 0, states, paths, "elsewhere", "false");
+        disputes.proveSegment("salt", accused, 1, states, paths, "elsewhere");
+        refuse(IDisputes.NothingShown.selector);
+        disputes.proveSegment("salt", accused, 0, states, paths, "neither");
         refuse(IDisputes.TraceMismatch.selector);
-        disputes.proveSegment("salt", accused, 0, [states[1], states[0]], paths, "elsewhere", "true");
+        disputes.proveSegment("salt", accused, 0, [states[1], states[0]], paths, "elsewhere");
         bytes memory question = askTrace(1, 10);
         open(ACCUSER, question);
         later(2 hours);
-        disputes.proveSegment("salt", accused, 0, states, paths, states[1], "true");
+        disputes.proveSegment("salt", accused, 0, states, paths, "true");
         assertTrue(disputes.isCleared(book, 1), "cleared");
         refuse(IDisputes.NothingShown.selector);
         disputes.timeout(accused, ACCUSER, question, noBasis);
-        disputes.proveSegment("salt", accused, 0, states, paths, "elsewhere", "true");
+        disputes.proveSegment("salt", accused, 0, states, paths, "elsewhere");
         mustBeIn(0, IJobEscrow.PartState.Open);
     }
 }

@@ -26,6 +26,11 @@ contract JobHandler is JobKit {
     uint256 public convictedHonestly;
     uint256 public paidTwice;
     uint256 public settledEarly;
+    uint256 public settledUnproven;
+    uint256 public expiredProven;
+    uint256 public checkedByWord;
+    mapping(uint256 job => bool) private ordered;
+    mapping(bytes32 attempt => bool) public wasProven;
     uint256 public outOfOrder;
     uint256 public burned;
 
@@ -50,9 +55,52 @@ contract JobHandler is JobKit {
         return all[index];
     }
 
+    /// What the escrow asks ZkJobs.
+    function isOrdered(uint256 job_) external view override returns (bool) {
+        return ordered[job_];
+    }
+
+    function isProven(uint256 job_, uint32 number, uint16 attempt) external view override returns (bool) {
+        return wasProven[keyOf(job_, number, attempt)];
+    }
+
+    function isZk() private view returns (bool) {
+        return terms.method == 5;
+    }
+
+    function order(uint256 which) external {
+        choose(which);
+        ordered[job] = true;
+    }
+
+    /// ZkJobs proves what is claimed, and no lies.
+    function prove(uint256 which, uint32 number) external {
+        choose(which);
+        number %= PARTS;
+        IJobEscrow.Part memory one = part(number);
+        bytes32 attempt = attemptOf(number, one.attempt);
+        bool isLie = keccak256(bytes(wayOf[attempt])) != keccak256(bytes(from(number)));
+        if (one.state != IJobEscrow.PartState.Claimed || isLie || !isZk()) return;
+        wasProven[attempt] = true;
+        seen["prove"]++;
+    }
+
+    function doPayProver(uint256 which, uint32 number, uint128 pay, uint256 who) external {
+        choose(which);
+        number %= PARTS;
+        bool isOther = who % 4 == 3;
+        if (isOther) vm.prank(everyone()[who % 8]);
+        escrow.payProver(terms, number, AUDITOR, pay % 400);
+        if (isOther || !isZk()) paidTwice++;
+        earnedBy[AUDITOR] += pay % 400;
+        seen["payProver"]++;
+    }
+
+    /// The third job is paid by proof.
     function open() external {
         if (jobs.length == MOST_JOBS) return;
         terms = someTerms(bytes32(jobs.length));
+        if (jobs.length == 2) terms.method = 5;
         job = idOf(terms);
         fund();
         all.push(terms);
@@ -166,6 +214,7 @@ contract JobHandler is JobKit {
         IJobEscrow.Audit[] memory audits = oneAudit(pay % 400);
         bytes[] memory signatures = sign(checkedHash(number, part(number).attempt, hash, audits), 1, 2);
         escrow.check(terms, number, hash, last, audits, signatures);
+        if (isZk()) checkedByWord++;
         earnedBy[AUDITOR] += audits[0].pay;
         seen["check"]++;
     }
@@ -177,7 +226,8 @@ contract JobHandler is JobKit {
         settle(number);
         bytes32 attempt = attemptOf(number, before.attempt);
         if (wasPaid[attempt] || wasConvicted[attempt]) paidTwice++;
-        if (block.timestamp <= before.time) settledEarly++;
+        if (isZk() && !wasProven[attempt]) settledUnproven++;
+        if (!isZk() && block.timestamp <= before.time) settledEarly++;
         if (number > 0 && !before.isAlone && part(number - 1).state != IJobEscrow.PartState.Settled) outOfOrder++;
         wasPaid[attempt] = true;
         earnedBy[before.provider] += terms.price;
@@ -187,9 +237,12 @@ contract JobHandler is JobKit {
     function doExpire(uint256 which, uint32 number, bool isCustomer) external {
         choose(which);
         number %= PARTS;
-        bool isOpen = part(number).state == IJobEscrow.PartState.Open;
+        IJobEscrow.Part memory one = part(number);
+        bool isOpen = one.state == IJobEscrow.PartState.Open;
         vm.prank(isCustomer ? CUSTOMER : STRANGER);
         escrow.expire(terms, number);
+        // One that fell with the part before may be proven; part 0 is built on none.
+        if (number == 0 && !isOpen && wasProven[attemptOf(number, one.attempt)]) expiredProven++;
         if (isOpen) earnedBy[CUSTOMER] += COST - escrow.auditSpent(job, number);
         seen["expire"]++;
     }

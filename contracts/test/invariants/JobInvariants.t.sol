@@ -35,6 +35,7 @@ contract JobInvariantsTest is Cheats {
         this.nobodyIsPaidTwice();
         this.nobodyIsConvictedWithoutAProof();
         this.nothingIsPaidBeforeItsWindowEnds();
+        this.noWordStandsForAProof();
         this.partsAreSettledInOrder();
         this.whatFellIsNeverPaid();
         this.whatIsPaidOrRefundedStaysSo();
@@ -130,6 +131,13 @@ contract JobInvariantsTest is Cheats {
         assertEq(handler.settledEarly(), 0);
     }
 
+    /// Of a zk job: nothing is paid that is not proven, nothing is checked, and what is proven does not run out.
+    function noWordStandsForAProof() external view {
+        assertEq(handler.settledUnproven(), 0);
+        assertEq(handler.checkedByWord(), 0);
+        assertEq(handler.expiredProven(), 0);
+    }
+
     function partsAreSettledInOrder() external view {
         assertEq(handler.outOfOrder(), 0);
     }
@@ -217,11 +225,11 @@ contract JobInvariantsTest is Cheats {
 
     /// Some acts in random order, of the handler's own.
     function play(uint256 seed) private {
-        handler.open();
-        handler.open();
+        for (uint256 i = 0; i < 3; i++) handler.open();
+        handler.order(2);
         for (uint256 i = 0; i < 30; i++) {
             seed = uint256(keccak256(abi.encode(seed)));
-            (uint256 which, uint32 number, bool flag) = (seed >> 8 & 1, uint32(seed >> 16), seed >> 48 & 1 == 0);
+            (uint256 which, uint32 number, bool flag) = ((seed >> 8) % 3, uint32(seed >> 16), seed >> 48 & 1 == 0);
             uint256 act = seed % 16;
             bytes memory call = act < 5
                 ? abi.encodeCall(handler.doAssign, (which, number, flag))
@@ -275,6 +283,12 @@ contract JobInvariantsTest is Cheats {
         handler.doClaim(1, 0, false);
         handler.doAssign(1, 1, true);
         handler.doCancel(1, true);
+        handler.order(2);
+        handler.doAssign(2, 0, false);
+        handler.doClaim(2, 0, false);
+        handler.doPayProver(2, 0, 100, 0);
+        handler.prove(2, 0);
+        handler.doSettle(2, 0);
         handler.doDeposit(0, 5);
         handler.doWithdraw(0, 5);
         invariant_everyJobHolds();
@@ -286,12 +300,12 @@ contract JobInvariantsTest is Cheats {
         handler.doShare(1);
         handler.doCollect(1);
         handler.pauseOrNot(true);
-        string[14] memory acts = [
-            "fund", "assign", "claim", "check", "convictFalsely", "convict", "cancel",
-            "deposit", "withdrawDeposit", "settle", "expire", "share", "collect", "pause"
+        string[16] memory acts = [
+            "fund", "assign", "claim", "check", "convictFalsely", "convict", "cancel", "prove",
+            "deposit", "withdrawDeposit", "settle", "expire", "share", "collect", "pause", "payProver"
         ];
-        for (uint256 i = 0; i < 14; i++) assertTrue(handler.seen(acts[i]) > 0, acts[i]);
-        assertEq(handler.seen("settle"), 2);
+        for (uint256 i = 0; i < 16; i++) assertTrue(handler.seen(acts[i]) > 0, acts[i]);
+        assertEq(handler.seen("settle"), 3);
         assertEq(handler.seen("expire"), 2);
         invariant_everyJobHolds();
     }

@@ -37,8 +37,21 @@ abstract contract JobKit is Cheats {
     }
 
     /// What the escrow asks this contract.
+    function isOrdered(uint256) external view virtual returns (bool) {
+        return false;
+    }
+
+    function isProven(uint256, uint32, uint16) external view virtual returns (bool) {
+        return false;
+    }
+
     function isHeld(uint256, uint32, uint16, address) external view virtual returns (bool) {
         return held;
+    }
+
+    /// In the place of ZkJobs.
+    function proofsOf() internal view virtual returns (address) {
+        return address(this);
     }
 
     function deployEscrow(IJobEscrow.Params memory params) internal returns (JobEscrow) {
@@ -46,7 +59,7 @@ abstract contract JobKit is Cheats {
     }
 
     function deployEscrow(address disputes, IJobEscrow.Params memory params) internal returns (JobEscrow) {
-        return JobEscrow(deployCode("JobEscrow", abi.encode(token, address(this), disputes, params)));
+        return JobEscrow(deployCode("JobEscrow", abi.encode(token, address(this), disputes, proofsOf(), params)));
     }
 
     function deployJobs() internal {
@@ -184,7 +197,7 @@ abstract contract JobKit is Cheats {
         escrow.assign(terms, one, all);
     }
 
-    function resultsAt(uint64 segment, string memory way) internal pure returns (bytes32) {
+    function resultsAt(uint64 segment, string memory way) internal pure virtual returns (bytes32) {
         return keccak256(abi.encode("results", segment, way));
     }
 

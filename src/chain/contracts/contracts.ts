@@ -26,7 +26,13 @@ import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
+import { twinJudgeAbi } from "../abi/twin-judge-abi.ts";
+import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
+import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
+import { zkPlansAbi } from "../abi/zk-plans-abi.ts";
+import { zkTrainingAbi } from "../abi/zk-training-abi.ts";
+import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { RpcRefusal } from "../node/rpc.ts";
 import type { Call } from "../sending/sign.ts";
@@ -45,6 +51,12 @@ export interface ContractAddresses {
 	readonly judge: Hex;
 	readonly wireJudge: Hex;
 	readonly attestations: Hex;
+	readonly zkPlans: Hex;
+	readonly zkVerifier: Hex;
+	readonly zkTraining: Hex;
+	readonly twinJudge: Hex;
+	readonly twinPosts: Hex;
+	readonly zkJobs: Hex;
 	/** Events are read from here on. */
 	readonly deployedAtBlock: number;
 }
@@ -102,6 +114,12 @@ const ABIS = {
 	judge: judgeAbi,
 	wireJudge: wireJudgeAbi,
 	attestations: attestationsAbi,
+	zkPlans: zkPlansAbi,
+	zkVerifier: zkVerifierAbi,
+	zkTraining: zkTrainingAbi,
+	twinJudge: twinJudgeAbi,
+	twinPosts: twinPostsAbi,
+	zkJobs: zkJobsAbi,
 } as const;
 
 type Abis = typeof ABIS;

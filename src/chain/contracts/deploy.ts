@@ -14,10 +14,12 @@ import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
+import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { sendCall } from "../sending/send-call.ts";
 import type { ChainAccount } from "../sending/sign.ts";
 import { type Contracts, callOf } from "./contracts.ts";
+import { deployZk, IGNITION, TRIAL_TWINS, TWINS, type TwinParams, ZK_CONTRACTS, type ZkPowers } from "./deploy-zk.ts";
 import type { RollCallParams } from "./roll-call.ts";
 import type { EpochParams } from "./scoreboard.ts";
 
@@ -31,6 +33,7 @@ export interface Schedule {
 	readonly epochs?: Partial<EpochParams>;
 	readonly rollCalls?: Partial<RollCallParams>;
 	readonly disputes?: Partial<DisputeParams>;
+	readonly twins?: Partial<TwinParams>;
 }
 
 const HOUR = 3600;
@@ -50,8 +53,8 @@ const ROLL_CALLS: RollCallParams = {
 	leastDeposit: UNIT / 1000n,
 };
 
-/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, Judge, WireJudge, JobEscrow. */
-const DEPLOYED_BEFORE_DISPUTES = 9n;
+/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, those of deploy-zk.ts, Judge, WireJudge, JobEscrow. Then comes ZkJobs, then Disputes. */
+const DEPLOYED_BEFORE_ZK_JOBS = 9n + ZK_CONTRACTS;
 
 /** Clocks and deposits of disputes, docs/chain.md §12. */
 interface DisputeParams {
@@ -75,11 +78,12 @@ const TRIAL_DISPUTES: DisputeParams = {
 	gasPrice: 26n * GWEI,
 };
 
-/** With a new AssayToken, whose whole supply the deployer gets. */
+/** With a new AssayToken, whose whole supply the deployer gets. `powers`: for tests alone. */
 export async function deployContracts(
 	client: ChainClient,
 	deployer: ChainAccount,
 	schedule: Schedule,
+	powers: ZkPowers = IGNITION,
 ): Promise<Contracts> {
 	// 300 KB: only a deployment loads it.
 	const code = await import("../abi/creation-code.ts");
@@ -141,8 +145,10 @@ export async function deployContracts(
 	const rentalEscrow = await put(
 		encodeDeployData({ abi: rentalEscrowAbi, bytecode: code.rentalEscrowCode, args: [token, escrow] }),
 	);
-	const clocks = { ...(schedule.windowSeconds === undefined ? DISPUTES : TRIAL_DISPUTES), ...schedule.disputes };
-	const jobs = await deployJobs(put, predicted, token, from, clocks);
+	const isTrial = schedule.windowSeconds !== undefined;
+	const zk = await deployZk(put, powers, { ...(isTrial ? TRIAL_TWINS : TWINS), ...schedule.twins });
+	const clocks = { ...(isTrial ? TRIAL_DISPUTES : DISPUTES), ...schedule.disputes };
+	const jobs = await deployJobs(put, predicted, { token, owner: from, clocks, zk });
 	const attestations = await deployAttestations(put, INTEL_ROOT);
 	const addresses = {
 		chainId: client.chainId,
@@ -153,6 +159,7 @@ export async function deployContracts(
 		slashing: slashing.address,
 		rollCall: rollCall.address,
 		rentalEscrow: rentalEscrow.address,
+		...zk,
 		...jobs,
 		attestations,
 		deployedAtBlock: registry.block,
@@ -162,22 +169,35 @@ export async function deployContracts(
 
 type Put = (data: Hex) => Promise<{ readonly address: Hex }>;
 
-/** Escrow and disputes name each other; `predicted` counts from the nonce after the token's. */
-async function deployJobs(put: Put, predicted: (more: bigint) => Hex, token: Hex, owner: Hex, clocks: DisputeParams) {
+interface JobSettings {
+	readonly token: Hex;
+	readonly owner: Hex;
+	readonly clocks: DisputeParams;
+	readonly zk: Awaited<ReturnType<typeof deployZk>>;
+}
+
+/** Escrow, disputes and ZkJobs name each other; `predicted` counts from the nonce after the token's. */
+async function deployJobs(put: Put, predicted: (more: bigint) => Hex, { token, owner, clocks, zk }: JobSettings) {
 	const code = await import("../abi/creation-code.ts");
 	const { address: judge } = await put(code.judgeCode);
 	const { address: wireJudge } = await put(code.wireJudgeCode);
 	const params = { withdrawSeconds: DAY, accuserCosts: UNIT / 10n };
-	const args = [token, owner, predicted(DEPLOYED_BEFORE_DISPUTES), params] as const;
+	const [proofs, disputing] = [predicted(DEPLOYED_BEFORE_ZK_JOBS), predicted(DEPLOYED_BEFORE_ZK_JOBS + 1n)];
+	const args = [token, owner, disputing, proofs, params] as const;
 	const { address: jobEscrow } = await put(encodeDeployData({ abi: jobEscrowAbi, bytecode: code.jobEscrowCode, args }));
+	const { address: zkJobs } = await put(
+		encodeDeployData({
+			...{ abi: zkJobsAbi, bytecode: code.zkJobsCode },
+			args: [jobEscrow, zk.zkVerifier, zk.zkPlans, zk.twinPosts],
+		}),
+	);
 	const { address: disputes } = await put(
 		encodeDeployData({
 			...{ abi: disputesAbi, bytecode: code.disputesCode },
-			// No verifiers of zk proofs yet.
-			args: [jobEscrow, judge, wireJudge, [], clocks],
+			args: [jobEscrow, judge, wireJudge, [zkJobs], clocks],
 		}),
 	);
-	return { jobEscrow, disputes, judge, wireJudge };
+	return { jobEscrow, zkJobs, disputes, judge, wireJudge };
 }
 
 /** Intel SGX Root CA: SHA-256 44a0196b…74d3, as src/verify/attestation pins it. */

@@ -12,7 +12,11 @@ import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
+import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
+import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
+import { zkPlansAbi } from "../abi/zk-plans-abi.ts";
+import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 import { RpcRefusal } from "../node/rpc.ts";
 
 /** What a contract or node said, as CHAIN_REFUSED. */
@@ -44,6 +48,10 @@ const EVERY_ERROR = [
 	...judgeAbi,
 	...wireJudgeAbi,
 	...attestationsAbi,
+	...zkPlansAbi,
+	...zkVerifierAbi,
+	...twinPostsAbi,
+	...zkJobsAbi,
 ].filter(({ type }) => type === "error");
 
 function revertOf({ data: given }: RpcRefusal) {

@@ -16,7 +16,12 @@ import { bytesOf } from "../../protocol/maths/bn254.ts";
 import { planHash, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { DEV_ID, ignitionId } from "./srs.ts";
 
-const decimal = pattern(/^(0|[1-9][0-9]{0,76})$/, "must be a whole number as text");
+const digits = pattern(/^(0|[1-9][0-9]{0,77})$/, "must be a whole number as text");
+/** Of 256 bits at most: one that has more would be packed as another. */
+const decimal: Shape<string> = (value, where) => {
+	const isLarge = digits(value, where) === null && BigInt(value as string) >> 256n !== 0n;
+	return isLarge ? { where, detail: "must have 256 bits at most" } : digits(value, where);
+};
 const points = listOf(hex(64), 4096);
 
 const shape = object({

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
+import {ITwinPosts} from "../../src/zk/ITwinPosts.sol";
+import {IZkJobs} from "../../src/zk/IZkJobs.sol";
+import {ZkJobs} from "../../src/zk/ZkJobs.sol";
+import {PlanKit} from "./PlanKit.sol";
+import {ToyProofs, ZkJobsKit} from "./ZkJobsKit.sol";
+
+/// Jobs that are paid by proof, with the real escrow and a toy verifier whose proof is the hash of what it proves. Who lies, and who gains by it.
+contract ZkJobsTest is ZkJobsKit {
+    function setUp() public {
+        deployZkJobs();
+        fundAndOrder();
+    }
+
+    function refuse(bytes4 why, uint256 what) private {
+        vm.expectRevert(abi.encodeWithSelector(why, what));
+    }
+
+    function refuseSubmit(address prover, uint64 number, uint256 before, uint256 after_, bytes memory why) private {
+        IZkJobs.Segment memory one = segmentOf(prover, number, before, after_);
+        vm.prank(prover);
+        vm.expectRevert(why);
+        zk.submit(terms, ordered, one);
+    }
+
+    function test_aJobIsTrainedByOneProvenByTwoAndPaid() public {
+        claimPart(0, ANNA, "");
+        // Part 0 has segments 0 to 2; 1 and 2 have steps. The second one comes first, and waits.
+        submit(BERT, 2, 2, 3);
+        assertEq(escrow.owedTo(BERT), 0);
+        submit(CARL, 1, 1, 2);
+        assertEq(escrow.owedTo(BERT), 150);
+        assertEq(escrow.owedTo(CARL), 150);
+        assertEq(zk.headOf(job).next, 3);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.Unproven.selector, 0));
+        escrow.settle(terms, 0);
+        conclude(0, 3, "", true);
+        // No window, and no validator's word.
+        escrow.settle(terms, 0);
+        assertEq(escrow.owedTo(ANNA), 1000);
+        claimPart(1, BERT, "");
+        for (uint64 i = 3; i < 6; i++) submit(CARL, i, i, i + 1);
+        assertEq(escrow.owedTo(CARL), 150 + 300);
+        conclude(1, 6, "", true);
+        escrow.settle(terms, 1);
+        claimPart(2, ANNA, "");
+        submit(BERT, 6, 6, 7);
+        conclude(2, 7, "", true);
+        escrow.settle(terms, 2);
+        escrow.share(terms);
+        assertEq(escrow.owedTo(ANNA), 2000);
+        assertEq(escrow.owedTo(BERT), 1000 + 150 + 300);
+        assertEq(escrow.owedTo(CUSTOMER), 0);
+    }
+
+    /// Worker: one wrong step, so its end is not what the proofs end with.
+    function test_aWorkerWithOneWrongStepIsNeverPaid() public {
+        claimPart(0, ANNA, "wrong");
+        submit(CARL, 1, 1, 2);
+        submit(CARL, 2, 2, 3);
+        // Its own true tree: other points than the proofs'. A tree of the right points does not stand for these bytes, and another state was not claimed.
+        (bytes32 claimed, ITwinPosts.Tree memory tree) = endOf(0, 99, "wrong");
+        toy.stand(address(this), tree, true);
+        vm.expectRevert(IZkJobs.EndMismatch.selector);
+        zk.conclude(terms, ordered, 0, claimed, address(this), tree);
+        (, tree) = endOf(0, 3, "wrong");
+        vm.expectRevert(IZkJobs.EndMismatch.selector);
+        zk.conclude(terms, ordered, 0, claimed, address(this), tree);
+        (, tree) = endOf(0, 3, "");
+        toy.stand(address(this), tree, true);
+        vm.expectRevert(IZkJobs.EndMismatch.selector);
+        zk.conclude(terms, ordered, 0, claimed, address(this), tree);
+        later(WINDOW + 1);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.Unproven.selector, 0));
+        escrow.settle(terms, 0);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.TooEarly.selector, block.timestamp - 1 + WINDOW));
+        escrow.expire(terms, 0);
+        later(WINDOW);
+        escrow.expire(terms, 0);
+        mustBeIn(0, IJobEscrow.PartState.Open);
+        assertEq(escrow.owedTo(ANNA), 0);
+        // Whoever does it right next has nothing left to prove, and nobody is paid twice for proofs.
+        claimPart(0, BERT, "");
+        conclude(0, 3, "", true);
+        escrow.settle(terms, 0);
+        assertEq(escrow.owedTo(BERT), 1000);
+        assertEq(escrow.owedTo(CARL), 300);
+        refuseSubmit(CARL, 2, 2, 3, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 2));
+    }
+
+    /// Worker and prover together: a true segment from weights that are not the job's is worth nothing.
+    function test_onlyWhatFollowsFromTheCustomersStartIsPaid() public {
+        claimPart(0, ANNA, "wrong");
+        refuseSubmit(CARL, 1, 50, 51, abi.encodeWithSelector(IZkJobs.PointsMismatch.selector));
+        // It may wait for ever.
+        submit(CARL, 2, 51, 52);
+        submit(BERT, 1, 1, 2);
+        assertEq(escrow.owedTo(CARL), 0);
+        refuse(IZkJobs.NothingWaits.selector, job);
+        zk.advance(terms, 5);
+        submit(BERT, 2, 2, 3);
+        assertEq(escrow.owedTo(BERT), 300);
+        assertEq(escrow.owedTo(CARL), 0);
+    }
+
+    function test_nobodyUsesAnothersProof() public {
+        claimPart(0, ANNA, "");
+        IZkJobs.Segment memory stolen = segmentOf(CARL, 1, 1, 2);
+        vm.prank(STRANGER);
+        vm.expectRevert(ToyProofs.ToyFalse.selector);
+        zk.submit(terms, ordered, stolen);
+        vm.prank(CARL);
+        zk.submit(terms, ordered, stolen);
+        vm.prank(CARL);
+        refuse(IZkJobs.SegmentRefused.selector, 1);
+        zk.submit(terms, ordered, stolen);
+        // Nor for another job, or on another chain, or through another contract.
+        assertTrue(zk.proverJob(job, CARL) != zk.proverJob(job + 1, CARL), "job");
+        assertTrue(zk.proverJob(job, CARL) != zk.proverJob(job, BERT), "prover");
+        ZkJobs other = ZkJobs(deployCode("ZkJobs", abi.encode(escrow, toy, plans, toy)));
+        assertTrue(zk.proverJob(job, CARL) != other.proverJob(job, CARL), "contract");
+        refuse(IZkJobs.OrderMismatch.selector, job);
+        other.submit(terms, ordered, stolen);
+    }
+
+    function test_aProofOfOtherDataOrAnotherStepIsRefused() public {
+        claimPart(0, ANNA, "");
+        for (uint256 how = 0; how < 5; how++) {
+            IZkJobs.Segment memory one = segmentOf(CARL, 1, 1, 2);
+            if (how == 0) one.points = bytes.concat(point(77), point(1001), point(1), point(2));
+            if (how == 1) one.points = bytes.concat(point(1000), point(77), point(1), point(2));
+            if (how == 2) one.number = 2;
+            if (how == 3) one.proof = "false";
+            if (how == 4) one.number = 0;
+            // About these points it is proven well.
+            if (how < 2) one.proof = toy.proofOf(plan, statementOf(CARL, one), one.points);
+            vm.prank(CARL);
+            vm.expectRevert(
+                how < 2
+                    ? abi.encodeWithSelector(IZkJobs.PointsMismatch.selector)
+                    : how == 4
+                        ? abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 0)
+                        : abi.encodeWithSelector(ToyProofs.ToyFalse.selector)
+            );
+            zk.submit(terms, ordered, one);
+        }
+        IZkJobs.Order memory other = ordered;
+        other.startPoints = keccak256(point(2));
+        IZkJobs.Segment memory good = segmentOf(CARL, 1, 1, 2);
+        refuse(IZkJobs.OrderMismatch.selector, job);
+        zk.submit(terms, other, good);
+        refuseSubmit(CARL, 7, 7, 8, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 7));
+    }
+
+    /// What is proven before its part is claimed waits, and is paid then, once.
+    function test_proofsWaitForTheClaim() public {
+        submit(CARL, 1, 1, 2);
+        submit(BERT, 2, 2, 3);
+        refuse(IZkJobs.NothingWaits.selector, job);
+        zk.advance(terms, 5);
+        refuseSubmit(BERT, 1, 1, 2, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 1));
+        claimPart(0, ANNA, "");
+        zk.advance(terms, 1);
+        assertEq(zk.headOf(job).next, 2);
+        zk.advance(terms, 5);
+        assertEq(escrow.owedTo(CARL) + escrow.owedTo(BERT), 300);
+        // The next part is not claimed: its first proof waits, and the head with it.
+        submit(CARL, 3, 3, 4);
+        assertEq(zk.headOf(job).next, 3);
+        assertEq(zk.waitingAt(job, 3, keccak256(point(3))).prover, CARL);
+        assertEq(escrow.owedTo(CARL), 150);
+    }
+
+    function test_theCustomerAloneOrdersOnceAndBeforeTheWork() public {
+        refuse(IZkJobs.OrderRefused.selector, job);
+        vm.prank(CUSTOMER);
+        zk.order(terms, ordered);
+        terms = someTerms("second");
+        terms.method = 5;
+        job = idOf(terms);
+        vm.prank(CUSTOMER);
+        refuse(IZkJobs.OrderRefused.selector, job);
+        zk.order(terms, ordered);
+        fund();
+        vm.prank(STRANGER);
+        refuse(IZkJobs.OrderRefused.selector, job);
+        zk.order(terms, ordered);
+        // A worker cannot be lured: without an order nobody gets a part.
+        IJobEscrow.Assignment memory drawn = assignmentOf(0);
+        bytes[] memory signatures = sign(assignmentHash(drawn, ANNA), 0, 2);
+        vm.prank(ANNA);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.Unproven.selector, 0));
+        escrow.assign(terms, drawn, signatures);
+        IZkJobs.Order memory other = ordered;
+        other.plan = plans.register(PlanKit.words("another program", 12));
+        vm.prank(CUSTOMER);
+        vm.expectRevert(IZkJobs.OrderInvalid.selector);
+        zk.order(terms, other);
+        toy.setLongest(WINDOW + 1);
+        vm.prank(CUSTOMER);
+        vm.expectRevert(IZkJobs.OrderInvalid.selector);
+        zk.order(terms, ordered);
+        toy.setLongest(WINDOW);
+        vm.prank(CUSTOMER);
+        zk.order(terms, ordered);
+    }
+
+    /// Validator: its word neither shortens anything nor pays anyone. Customer: cannot take the claim back by time while it is proven.
+    function test_noWordStandsForAProof() public {
+        claimPart(0, ANNA, "");
+        (bytes32 claimed,) = endOf(0, 3, "");
+        IJobEscrow.Audit[] memory audits = new IJobEscrow.Audit[](0);
+        bytes[] memory none = new bytes[](0);
+        bytes32 last = stateOf(3, "");
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.Unproven.selector, 0));
+        escrow.check(terms, 0, claimed, last, audits, none);
+        submit(CARL, 1, 1, 2);
+        submit(CARL, 2, 2, 3);
+        conclude(0, 3, "", true);
+        later(10 * uint256(WINDOW));
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.WrongState.selector, 0, IJobEscrow.PartState.Claimed));
+        escrow.expire(terms, 0);
+        escrow.settle(terms, 0);
+        assertEq(escrow.owedTo(ANNA), 1000);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NotParty.selector, STRANGER));
+        vm.prank(STRANGER);
+        escrow.payProver(terms, 0, STRANGER, 1);
+    }
+
+    /// A tree that does not stand (yet), of another job, plan or segment, concludes nothing.
+    function test_onlyAStandingTreeOfThisEndConcludes() public {
+        claimPart(0, ANNA, "");
+        submit(CARL, 1, 1, 2);
+        conclude(0, 3, "", false);
+        submit(CARL, 2, 2, 3);
+        (bytes32 claimed, ITwinPosts.Tree memory tree) = endOf(0, 3, "");
+        for (uint256 how = 0; how < 5; how++) {
+            (claimed, tree) = endOf(0, 3, "");
+            if (how == 0) tree.scope = job + 1;
+            if (how == 1) tree.plan = "other";
+            if (how == 2) tree.segment = 2;
+            if (how == 3) tree.states = "other";
+            if (how < 4) toy.stand(address(this), tree, true);
+            vm.expectRevert(IZkJobs.EndMismatch.selector);
+            zk.conclude(terms, ordered, 0, how == 4 ? bytes32("other claim") : claimed, address(this), tree);
+        }
+        conclude(0, 3, "", true);
+        // It concludes one attempt's claim.
+        assertTrue(zk.isProven(job, 0, 1) && !zk.isProven(job, 0, 0) && !zk.isProven(job, 0, 2), "attempt");
+    }
+
+    /// Of another method provers get nothing, whatever its customer orders.
+    function test_auditorsMoneyOfOtherMethodsIsNotTheProvers() public {
+        terms = someTerms("second");
+        terms.method = 3;
+        job = idOf(terms);
+        fund();
+        vm.prank(CUSTOMER);
+        zk.order(terms, ordered);
+        refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.OrderRefused.selector, job));
+    }
+
+    // ---- Segments in dispute
+
+    function shownOf(uint256 after_) private returns (bytes memory) {
+        IZkJobs.Shown memory shown;
+        shown.ordered = ordered;
+        (shown.posters[0], shown.posters[1]) = (ANNA, ACCUSER);
+        shown.segment = segmentOf(address(0), 2, 2, 3);
+        (shown.segment.stateBefore, shown.segment.stateAfter) = (stateOf(2, ""), stateOf(3, ""));
+        shown.segment.proof = toy.proofOf(plan, statementOf(address(0), shown.segment), shown.segment.points);
+        shown.trees[0] = treeFor(2, 2, "");
+        shown.trees[1] = treeFor(3, after_, "");
+        toy.stand(ANNA, shown.trees[0], true);
+        toy.stand(ACCUSER, shown.trees[1], true);
+        return abi.encode(shown);
+    }
+
+    function test_aSegmentInDisputeEndsAsClaimedOrNot() public {
+        bytes memory honest = shownOf(3);
+        bytes memory false_ = shownOf(4);
+        (bytes32 start, bytes32 end) = (stateOf(2, ""), stateOf(3, ""));
+        assertTrue(zk.verifySegment(job, terms.seed, 2, start, end, honest), "as claimed");
+        assertTrue(!zk.verifySegment(job, terms.seed, 2, start, end, false_), "elsewhere");
+        // Nothing is shown by what does not stand, of another state, segment, seed or job.
+        toy.stand(ACCUSER, treeFor(3, 4, ""), false);
+        vm.expectRevert(IZkJobs.EndMismatch.selector);
+        zk.verifySegment(job, terms.seed, 2, start, end, false_);
+        refuse(IZkJobs.SegmentRefused.selector, 2);
+        zk.verifySegment(job, terms.seed, 2, start, stateOf(4, ""), honest);
+        refuse(IZkJobs.SegmentRefused.selector, 1);
+        zk.verifySegment(job, terms.seed, 1, start, end, honest);
+        vm.expectRevert(ToyProofs.ToyFalse.selector);
+        zk.verifySegment(job, "other seed", 2, start, end, honest);
+        refuse(IZkJobs.OrderMismatch.selector, job + 1);
+        zk.verifySegment(job + 1, terms.seed, 2, start, end, honest);
+        vm.expectRevert();
+        zk.verifySegment(job, terms.seed, 2, start, end, "");
+    }
+}

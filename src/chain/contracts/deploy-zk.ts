@@ -1,0 +1,74 @@
+// Puts the contracts of docs/zk.md §11 and §12 on a chain. Which powers of tau they take is named here for ever: Ignition's. Tests bring powers of a known τ, which no
+// other caller can. Not here: ZkJobs, which the escrow and it name each other (deploy.ts).
+import { encodeDeployData, type Hex } from "viem";
+import { IGNITION_IDS, IGNITION_TAU } from "../../protocol/maths/ignition.ts";
+import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
+import { zkTrainingAbi } from "../abi/zk-training-abi.ts";
+import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
+
+/** How many contracts `deployZk` makes. */
+export const ZK_CONTRACTS = 5n;
+
+/** Clocks and coins of trees of points, docs/zk.md §12. */
+export interface TwinParams {
+	readonly windowSeconds: number;
+	readonly answerSeconds: number;
+	readonly replySeconds: number;
+	readonly bond: bigint;
+	readonly deposit: bigint;
+}
+
+export interface ZkPowers {
+	/** τ in the second group, imaginary parts first. */
+	readonly tau: readonly [bigint, bigint, bigint, bigint];
+	/** Of the first 2^bits powers: how statements name them, and the root of the tree over them. */
+	readonly ids: readonly { readonly bits: number; readonly id: Hex; readonly root: Hex }[];
+}
+
+const HOUR = 3600;
+const GWEI = 10n ** 9n;
+/** A fee cap of 20, and a third more. */
+const GAS_PRICE = 26n * GWEI;
+/** Of an answer; and of a way down with a leaf at its end. Measured: contracts/gas.json. */
+const ANSWER_GAS = 130_000n;
+const ACCUSER_GAS = 2_400_000n;
+/** Half of the bond is the accuser's. */
+const COINS = { bond: 2n * ACCUSER_GAS * GAS_PRICE, deposit: ANSWER_GAS * GAS_PRICE } as const;
+export const TWINS: TwinParams = {
+	...{ windowSeconds: 4 * HOUR, answerSeconds: HOUR / 2, replySeconds: 2 * HOUR },
+	...COINS,
+};
+/** Where things are tried out. */
+export const TRIAL_TWINS: TwinParams = { windowSeconds: 20, answerSeconds: 60, replySeconds: 60, ...COINS };
+
+export const IGNITION: ZkPowers = {
+	tau: IGNITION_TAU,
+	ids: [...IGNITION_IDS].map(([count, id]) => ({ bits: Math.log2(count), id: `0x${id}`, root: `0x${id}` })),
+};
+
+export async function deployZk(
+	put: (data: Hex) => Promise<{ readonly address: Hex }>,
+	{ tau: [xi, xr, yi, yr], ids }: ZkPowers,
+	twins: TwinParams,
+) {
+	const code = await import("../abi/creation-code.ts");
+	const bits = ids.map((one) => BigInt(one.bits));
+	const { address: zkPlans } = await put(code.zkPlansCode);
+	const { address: zkVerifier } = await put(
+		encodeDeployData({
+			...{ abi: zkVerifierAbi, bytecode: code.zkVerifierCode },
+			args: [zkPlans, { xi, xr, yi, yr }, bits, ids.map(({ id }) => id)],
+		}),
+	);
+	const { address: zkTraining } = await put(
+		encodeDeployData({ abi: zkTrainingAbi, bytecode: code.zkTrainingCode, args: [zkVerifier, zkPlans] }),
+	);
+	const { address: twinJudge } = await put(code.twinJudgeCode);
+	const { address: twinPosts } = await put(
+		encodeDeployData({
+			...{ abi: twinPostsAbi, bytecode: code.twinPostsCode },
+			args: [zkPlans, twinJudge, bits, ids.map(({ root }) => root), twins],
+		}),
+	);
+	return { zkPlans, zkVerifier, zkTraining, twinJudge, twinPosts };
+}

@@ -1,0 +1,124 @@
+// ZkJobs.sol and TwinPosts.sol: jobs that are paid by proof, and the trees of points that their claims end with. docs/zk.md §12.
+import { type ContractFunctionArgs, encodeAbiParameters, getAbiItem, type Hex, keccak256 } from "viem";
+import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
+import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
+import type { Call } from "../sending/sign.ts";
+import { type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
+import type { JobTerms } from "./job-escrow.ts";
+
+type Addressed = Pick<Contracts, "addresses">;
+
+/** What a customer says is to be proven of its job. */
+export type ZkOrder = ContractFunctionArgs<typeof zkJobsAbi, "nonpayable", "order">[1];
+/** One segment with its proof. */
+export type ZkSegment = ContractFunctionArgs<typeof zkJobsAbi, "nonpayable", "submit">[2];
+/** The trees under the commitments to a state's weights. */
+export type PostedTree = ContractFunctionArgs<typeof twinPostsAbi, "payable", "post">[0];
+export type PostedNode = PostedTree["tops"][number];
+
+/** The number of a job whose method is zk, in its terms. */
+export const ZK_METHOD = 5;
+
+/** Compiles a plan once for everybody. `words`: planWords. */
+export const registerPlanCall = (contracts: Addressed, words: Hex): Call =>
+	callOf(contracts, "zkPlans", "register", words);
+
+export const orderProofsCall = (contracts: Addressed, terms: JobTerms, order: ZkOrder): Call =>
+	callOf(contracts, "zkJobs", "order", terms, order);
+
+export const submitProofCall = (contracts: Addressed, terms: JobTerms, order: ZkOrder, segment: ZkSegment): Call =>
+	callOf(contracts, "zkJobs", "submit", terms, order, segment);
+
+export interface ClaimedEnd {
+	readonly part: number;
+	/** The claim's hash. */
+	readonly claim: Hex;
+	readonly poster: Hex;
+	readonly tree: PostedTree;
+}
+
+export const concludeCall = (contracts: Addressed, terms: JobTerms, order: ZkOrder, end: ClaimedEnd): Call =>
+	callOf(contracts, "zkJobs", "conclude", terms, order, end.part, end.claim, end.poster, end.tree);
+
+/** The job's number in the statements of this account's proofs. */
+export const readProverJob = (contracts: Contracts, job: bigint, prover: Hex): Promise<bigint> =>
+	read(contracts, "zkJobs", "proverJob", job, prover);
+
+export interface ZkHead {
+	/** The next segment that is not proven and paid; 0: the job was not ordered. */
+	readonly next: number;
+	/** keccak256 of the commitments to the weights before it. */
+	readonly points: Hex;
+}
+
+export async function readZkHead(contracts: Contracts, job: bigint): Promise<ZkHead> {
+	const { next, points } = await read(contracts, "zkJobs", "headOf", job);
+	return { next: Number(next), points };
+}
+
+/** Segments that somebody has proven, paid or waiting, in the order in which they came. */
+export async function readProvenSegments(
+	contracts: Contracts,
+	job: bigint,
+): Promise<readonly { readonly segment: number; readonly prover: Hex; readonly before: Hex; readonly after: Hex }[]> {
+	const found = await readEvents(contracts, "zkJobs", "Proven", { job });
+	return found.map(({ args: { segment, prover, before, after_ } }) => ({
+		...{ segment: Number(segment), prover: prover.toLowerCase() as Hex, before, after: after_ },
+	}));
+}
+
+const TREE = getAbiItem({ abi: twinPostsAbi, name: "numberOf" }).inputs;
+
+export const postNumber = (poster: Hex, tree: PostedTree): Hex => keccak256(encodeAbiParameters(TREE, [poster, tree]));
+
+export const readTwinParams = (contracts: Contracts) => read(contracts, "twinPosts", "params");
+
+/** `bond`: of the contract's parameters. */
+export const postTreeCall = (contracts: Addressed, tree: PostedTree, bond: bigint): Call => ({
+	...callOf(contracts, "twinPosts", "post", tree),
+	value: bond,
+});
+
+export const demandCall = (
+	contracts: Addressed,
+	{ poster, tree }: Pick<ClaimedEnd, "poster" | "tree">,
+	chunk: number,
+	deposit: bigint,
+): Call => ({ ...callOf(contracts, "twinPosts", "demand", poster, tree, BigInt(chunk)), value: deposit });
+
+export const answerDemandCall = (
+	contracts: Addressed,
+	post: Hex,
+	challenger: Hex,
+	node: PostedNode,
+	nodes: readonly PostedNode[],
+): Call => callOf(contracts, "twinPosts", "answer", post, challenger, node, nodes);
+
+/** Whether nobody brought it down, and nobody can any more. */
+export const isTreeStanding = (contracts: Contracts, post: Hex): Promise<boolean> =>
+	readPending(contracts, "twinPosts", "isStanding", post);
+
+/** A segment of a claim in dispute. Its proof names nobody: `readProverJob` of the account 0. */
+export interface ShownSegment {
+	readonly ordered: ZkOrder;
+	/** Who posted the trees of the states before and after. */
+	readonly posters: readonly [Hex, Hex];
+	readonly trees: readonly [PostedTree, PostedTree];
+	readonly segment: ZkSegment;
+}
+
+const [, ORDER] = getAbiItem({ abi: zkJobsAbi, name: "order" }).inputs;
+const [, , SEGMENT] = getAbiItem({ abi: zkJobsAbi, name: "submit" }).inputs;
+const [, POSTED] = TREE;
+const SHOWN = {
+	type: "tuple",
+	components: [
+		{ ...ORDER, name: "ordered" },
+		{ name: "posters", type: "address[2]" },
+		{ ...POSTED, name: "trees", type: "tuple[2]" },
+		{ ...SEGMENT, name: "segment" },
+	],
+} as const;
+
+/** What `proveSegment` of Disputes takes as a proof. */
+export const encodeShownSegment = (shown: ShownSegment): Hex => encodeAbiParameters([SHOWN], [shown]);

@@ -1,0 +1,37 @@
+// The trees of points under the commitments to a model's weights, docs/zk.md §12: what whoever posts them keeps, and what whoever holds the same weights compares. Slow for
+// large models: every weight is multiplied here.
+import type { G1 } from "../../protocol/maths/bn254.ts";
+import type { Elements } from "../../work/operators/tensor-type.ts";
+import type { ZkPlan } from "../../work/plan/compile-plan.ts";
+import { leafBits, type TwinNode, twinLeaf, twinLevels } from "./twin-tree.ts";
+
+const BEFORE = 2;
+
+/** All values of the group, padded with zeros. `weights`: every state tensor, in the program's order. */
+function placedWeights(plan: ZkPlan, weights: readonly Elements[]): bigint[] {
+	const { firstChunk, chunks } = plan.groups[BEFORE]!;
+	const start = firstChunk * 2 ** plan.chunkBits;
+	const values = new Array<bigint>(chunks * 2 ** plan.chunkBits).fill(0n);
+	for (const { of, at, column } of plan.blocks) {
+		if (column !== "before") continue;
+		const { inputs, inputBits } = plan.links[of]!;
+		for (const [i, value] of weights[of]!.entries())
+			values[at - start + Math.floor(i / inputs) * 2 ** inputBits + (i % inputs)] = BigInt(value);
+	}
+	return values;
+}
+
+/** For each commitment all nodes of its tree, the leaves first. `powers`: the first 2^chunkBits. */
+export function weightTrees(plan: ZkPlan, weights: readonly Elements[], powers: readonly G1[]): TwinNode[][][] {
+	const values = placedWeights(plan, weights);
+	const [size, each] = [2 ** plan.chunkBits, 2 ** leafBits(plan.chunkBits)];
+	return Array.from({ length: values.length / size }, (_, chunk) =>
+		twinLevels(
+			Array.from({ length: size / each }, (_, leaf) => {
+				const from = leaf * each;
+				const own = values.slice(chunk * size + from, chunk * size + from + each);
+				return twinLeaf(own, powers.slice(from, from + each));
+			}),
+		),
+	);
+}
