@@ -42,6 +42,7 @@ const PLATFORM = [
 	"steady-clock",
 	"thread-file",
 	"token-bucket",
+	"webhook",
 ];
 const floors: Readonly<Record<string, Room>> = {
 	// The dashboard: pure floors, the typed client and what signs reports; nothing that a browser does not have.

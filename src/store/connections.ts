@@ -48,6 +48,13 @@ export function createConnections({ database, process: me }: StoreContext) {
 				);
 				return new Map(rows.map(({ id, jobAddress, jobOffer }) => [id, { address: jobAddress, offer: jobOffer }]));
 			},
+			/** Agents that had proven something, went away in that time and are not back, oldest first. */
+			leftBetween: async (afterMs: number, untilMs: number): Promise<readonly { id: string; name: string }[]> =>
+				database.read(
+					`SELECT id, name FROM providers WHERE link = 'agent' AND state = 'active' AND connected_to IS NULL AND last_valid_at_ms IS NOT NULL
+						AND last_seen_at_ms > $1 AND last_seen_at_ms <= $2 ORDER BY last_seen_at_ms, id LIMIT ${MOST_ASKED}`,
+					[integer("afterMs", afterMs), integer("untilMs", untilMs)],
+				),
 			/** Only if this process still holds it. */
 			async disconnect(providerId: string, { nowMs }: { readonly nowMs: number }): Promise<void> {
 				held.delete(providerId);

@@ -12,6 +12,7 @@ import type { Store } from "../store/open-store.ts";
 import { openStore } from "../store/open-store.ts";
 import { AgentPool, type AgentPoolOptions } from "./agents/agent-pool.ts";
 import { createAgentAsker } from "./agents/ask-agent.ts";
+import { startAlerts } from "./alerts/watch-providers.ts";
 import { EventHub } from "./event-hub.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { openBlobs } from "./jobs/blobs/open-blobs.ts";
@@ -24,6 +25,7 @@ import { createSlots } from "./probing/slots.ts";
 import { SuspicionWatch } from "./probing/suspicion-watch.ts";
 import { createTogetherGate } from "./probing/together-gate.ts";
 import { VerifierPool } from "./probing/verifier-pool.ts";
+import { bestProviders } from "./provider-metrics.ts";
 import { Rentals } from "./rentals/rentals.ts";
 import { startRentalWatch } from "./rentals/watch-rentals.ts";
 import { createProbeHold } from "./roll-call/probe-hold.ts";
@@ -161,6 +163,8 @@ async function start(
 	const hold = chain !== null && config.rollCalls.isOn ? createProbeHold(store.rollCalls, env) : null;
 	const housekeeping = startHousekeeping(context, scores);
 	opened.push(() => housekeeping.stop());
+	const alerts = startAlerts(context);
+	opened.push(() => alerts.stop());
 	if (config.probes) {
 		const gate = createTogetherGate({ hub: context.hub, after: env.after });
 		opened.push(() => gate.close());
@@ -221,6 +225,7 @@ async function openBase(config: ValidatorConfig, env: Environment, opened: Opene
 	const metrics = createValidatorMetrics(registry, {
 		dueProbes: () => store.dueProbes.counts({ nowMs: env.nowMs() }),
 		leases: async () => (await store.leases.list({ prefix: "provider/" })).length,
+		providers: () => bestProviders(store, config.metricsProviders, env.nowMs),
 	});
 	const onLost = () => metrics.eventsLost.inc();
 	const hub = new EventHub({ events: store.events, process: store.process, nowMs, onLost });

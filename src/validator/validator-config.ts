@@ -69,6 +69,15 @@ const JOBS = {
 	mostOpen: 1000,
 };
 
+const ALERTS = {
+	/** Webhooks, docs/operator.md. */
+	urls: [] as readonly string[],
+	/** Their messages are signed with it; null: they are not. */
+	secret: null as string | null,
+	/** How long a provider may be gone before that is told. */
+	offlineMs: 5 * 60_000,
+};
+
 const DEFAULTS = {
 	/** Evidence, the embedded database, the key, the admin's token, pinned host keys. */
 	dataDir: "",
@@ -133,6 +142,9 @@ const DEFAULTS = {
 	rollCalls: ROLL_CALLS,
 	/** docs/jobs.md. */
 	jobs: JOBS,
+	alerts: ALERTS,
+	/** Providers with metrics of their own, the best scores first. Each is a handful of series. */
+	metricsProviders: 200,
 	/** History older than this is removed; evidence files stay. */
 	keepHistoryMs: 90 * DAY,
 };
@@ -146,7 +158,7 @@ export interface ValidatorConfig extends Readonly<Defaults> {
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Groups of settings, merged field by field. */
-const GROUPS = ["listen", "probe", "ssh", "api", "rollCalls", "jobs"] as const;
+const GROUPS = ["listen", "probe", "ssh", "api", "rollCalls", "jobs", "alerts"] as const;
 type Groups = { readonly [K in (typeof GROUPS)[number]]?: Loose<Defaults[K]> };
 
 export interface ValidatorSettings extends Omit<Loose<Defaults>, keyof Groups>, Groups {
@@ -169,6 +181,8 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
 	dispatchEveryMs: [1, 60_000],
 	recoverEveryMs: [10, 3_600_000],
 	progressPerS: [0, 1000],
+	metricsProviders: [0, 2000],
+	"alerts.offlineMs": [100, DAY],
 	keepHistoryMs: [60_000, 3650 * DAY],
 	"rollCalls.openAtOnce": [1, 100_000],
 	"rollCalls.openMs": [100, DAY],

@@ -1,6 +1,7 @@
 // What Prometheus sees of the validator: probes, queue, leases, links, verification, rentals. Labels are
-// codes and states, never ids.
+// codes and states; ids only where their number is bounded (provider-metrics.ts).
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { type ProviderSample, registerProviderMetrics } from "./provider-metrics.ts";
 
 export type ValidatorMetrics = ReturnType<typeof createValidatorMetrics>;
 
@@ -10,6 +11,7 @@ export function createValidatorMetrics(
 	live: {
 		readonly dueProbes: () => Promise<{ readonly running: number; readonly due: number }>;
 		readonly leases: () => Promise<number>;
+		readonly providers: () => Promise<readonly ProviderSample[]>;
 	},
 ) {
 	const registers = [registry];
@@ -39,7 +41,9 @@ export function createValidatorMetrics(
 			if (count !== null) this.set(count);
 		},
 	});
+	registerProviderMetrics(registry, live.providers);
 	return {
+		alerts: counter("alerts_total", "Alerts: sent, failed, dropped, held back because one was sent before", "how"),
 		probes: counter("probes_total", "Probes that ended, by verdict and code", "verdict", "code"),
 		probeSeconds: seconds("probe_seconds", "From the start of a probe to its verdict", "verdict"),
 		probesRunning: gauge("probes_running", "Probes of this process"),

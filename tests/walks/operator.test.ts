@@ -117,12 +117,18 @@ test("docs/operator.md: two machines, one bucket, a backup and what is restored 
 	assert.ok(statSync(join(folder, "assay.dump")).size > 10_000);
 	await walkBack(restore, probe.id, evidence);
 
-	// The rules of deploy/ are about metrics that this validator has.
+	// Rules and board of deploy/ are about metrics that this validator has.
 	const metrics = await (await fetch(`http://${HOST}:7373/metrics`)).text();
-	const rules = readFileSync(join(root, "deploy/prometheus-alerts.yml"), "utf8");
-	const named = [...new Set(rules.match(/\bassay_\w+/g))];
-	assert.ok(named.length >= 6);
-	for (const name of named) assert.ok(metrics.includes(`\n# TYPE ${name.replace(/_bucket$/, "")} `), name);
+	for (const [file, least] of [
+		["deploy/prometheus-alerts.yml", 6],
+		["deploy/grafana-board.json", 15],
+	] as const) {
+		const named = [...new Set(readFileSync(join(root, file), "utf8").match(/\bassay_\w+/g))];
+		assert.ok(named.length >= least, `${file}: ${named.length}`);
+		for (const name of named)
+			assert.ok(metrics.includes(`\n# TYPE ${name.replace(/_bucket$/, "")} `), `${file}: ${name}`);
+	}
+	assert.match(metrics, /^assay_provider_score\{provider="[0-9a-f]{64}"\} /m);
 });
 
 test("the sample of a config file is a good one", async () => {
@@ -131,6 +137,24 @@ test("the sample of a config file is a good one", async () => {
 	const file = readConfigFile(join(scratch, "sample.toml"), Object.keys(loaders));
 	assert.deepEqual(file.sections, ["validate"]);
 	assert.deepEqual([...file.mistakes, ...valuesOf(file, await loaders.validate()).mistakes], []);
+});
+
+test("the board: its panels have places of their own, queries and a data source that is asked for", () => {
+	const board = JSON.parse(readFileSync(join(root, "deploy/grafana-board.json"), "utf8"));
+	assert.deepEqual(
+		board.templating.list.map(({ name }: { name: string }) => name),
+		["datasource", "provider"],
+	);
+	const taken = new Set<string>();
+	for (const { id, targets, datasource, gridPos: at } of board.panels) {
+		assert.ok(targets.length > 0 && targets.every(({ expr }: { expr: string }) => expr !== ""), String(id));
+		assert.equal(datasource.uid, ["$", "{datasource}"].join(""));
+		for (let x = at.x; x < at.x + at.w; x++)
+			for (let y = at.y; y < at.y + at.h; y++) {
+				assert.ok(x < 24 && !taken.has(`${x} ${y}`), `panel ${id} lies on another`);
+				taken.add(`${x} ${y}`);
+			}
+	}
 });
 
 test("deploy/: commands of the container and of compose are ones that exist, with options that exist", async () => {

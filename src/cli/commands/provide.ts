@@ -20,7 +20,9 @@ import { type CliIo, command } from "../command.ts";
 import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { engineOf } from "../open-target.ts";
 import { choice, flag, group, hexKey, list, number, text, usageError, type Values, whole } from "../options.ts";
+import { alertOption, alertSettings } from "../owner/alert-options.ts";
 import { earningsLine, followEarnings } from "../owner/follow-earnings.ts";
+import { createOwnerAlerts } from "../owner/owner-alerts.ts";
 import { argsOf, installUnit, unitText } from "../owner/systemd-unit.ts";
 import { plural } from "../print/table.ts";
 import { jobOptions, providerJobs } from "../provide-jobs.ts";
@@ -136,6 +138,7 @@ const options = {
 			"addresses of the contracts there: a file, or a validator's URL with /chain/contracts.json",
 		),
 	}),
+	alert: alertOption,
 	data: text("DIR", "the provider's key, pinned validators and rentals (default: provider in ASSAY_HOME)"),
 	engine: text("FILE", "run this engine instead of our own build"),
 	"engine-arg": list("ARG", "argument for the engine"),
@@ -260,7 +263,14 @@ async function startProvider(values: Values<typeof options>, io: CliIo, onCounte
 	const chain = await chainOf(values, io, folder);
 	const pricePerHourMicros = Math.round(values.price * MICROS);
 	const memoryBytes = Math.floor((values["max-memory"] ?? totalmem() / 1e9) * 1e9);
+	const alerts = createOwnerAlerts({
+		...alertSettings(values.alert, io),
+		...{ provider: signer.key, name, nowMs },
+		onTrouble: (text) => io.err.write(`${time(Date.now())}  ${text}\n`),
+	});
+	io.interrupted.addEventListener("abort", () => void alerts.stop(), { once: true });
 	const onEvent = (event: ProviderEvent) => {
+		if (!io.interrupted.aborted) alerts.see(event);
 		if (values.json) io.out.write(`${JSON.stringify({ atMs: Date.now(), ...event })}\n`);
 		if (event.kind === "judged" || event.kind === "called") onCounted();
 		const line = eventLine(event);

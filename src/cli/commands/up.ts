@@ -20,6 +20,7 @@ import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
 import { flag, number, text, usageError, type Values, whole } from "../options.ts";
+import { alertSettings } from "../owner/alert-options.ts";
 import { postgresHint } from "../postgres-hint.ts";
 import { paintFor } from "../print/paint.ts";
 import { formatScore, plural, shown } from "../print/table.ts";
@@ -121,6 +122,8 @@ same data.`,
 				...accessSettings(values),
 				bucket: bucketOf(values.bucket, io),
 				collateral: collateralPaths(values.collateral, io),
+				alerts: alertSettings(values.alert, io),
+				metricsProviders: values["metrics-providers"],
 				guests: guestsOf(values, io),
 				chain,
 			};

@@ -15,6 +15,7 @@ import { nodeOptions } from "../chain/chain-options.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultDataDir, makeDataDir } from "../data-folder.ts";
 import { choice, flag, list, text, usageError, type Values, whole } from "../options.ts";
+import { alertOption, alertSettings } from "../owner/alert-options.ts";
 import { requireNode } from "../require-node.ts";
 
 /** `host:port`, `:port` or `[v6]:port`. */
@@ -43,6 +44,8 @@ export const validatorOptions = {
 	"customer-tokens": flag("customers need a token of the admin (default: any key may rent)"),
 	collateral: text("FILE", "bundle that devices' reports are judged by (default: that of assay attest update)"),
 	guests: guestsOption,
+	alert: alertOption,
+	"metrics-providers": whole("N", "providers with metrics of their own (default 200)", [0, 2000]),
 	param: list("NAME=VALUE", "a parameter of docs/scores.md, such as intervalMs=600000"),
 	...nodeOptions,
 	confirmations: {
@@ -113,6 +116,8 @@ const settingsOf = (values: Values<typeof options>, io: CliIo): Omit<ValidatorSe
 	guests: guestsOf(values, io),
 	params: readParams(values.param ?? []),
 	rollCalls: { drandUrl: values.drand },
+	alerts: alertSettings(values.alert, io),
+	metricsProviders: values["metrics-providers"],
 });
 
 export const validateCommand = command({
