@@ -11,6 +11,7 @@ import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { layoutFaults, settledFaults } from "./layout.test-kit.ts";
 import { type LyingStage, openLyingStage } from "./lying-stage.test-kit.ts";
 
 const { program } = mlpSample();
@@ -46,45 +47,103 @@ async function seenByItsCheck(job: string): Promise<void> {
 	await page.close();
 }
 
+const EVIL = `"><img src=x onerror="window.hit=1"><svg onload="window.hit=1"><b>`;
+
+async function nothingInjected(page: Page): Promise<void> {
+	const seen = await page.evaluate(() => ({
+		hit: (globalThis as { hit?: number }).hit,
+		elements: document.querySelectorAll("main img, main b, main script, [onload], [onerror]").length,
+	}));
+	assert.deepEqual(seen, { hit: undefined, elements: 0 });
+}
+
+/** Everything that a page reads, with other words in it. */
+async function saidOtherwise(page: Page, path: RegExp, change: (json: never) => unknown): Promise<void> {
+	await page.route(path, async (route) => {
+		const response = await route.fetch();
+		const isJson = response.headers()["content-type"]?.includes("json");
+		await route.fulfill(isJson ? { response, json: change((await response.json()) as never) } : { response });
+	});
+}
+
+/** Each text that is no number, hash or name of a state is markup. */
+function withMarkup(value: unknown, isAll: boolean): unknown {
+	if (typeof value === "string") return isAll || !/^(0x)?[0-9a-f]*$|^[a-z]{1,12}$/.test(value) ? EVIL : value;
+	if (Array.isArray(value)) return value.map((one) => withMarkup(one, isAll));
+	if (typeof value !== "object" || value === null) return value;
+	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withMarkup(one, isAll)]));
+}
+
+/** A validator whose every word is markup: pages of disputes, claims and draws show words, or say that they cannot. */
+async function lyingWords(page: Page, job: string, claim: string): Promise<void> {
+	const told = /\/v1\/(claims|frauds|jobs|job-hosts)(\/|\?|$)/;
+	for (const isAll of [false, true]) {
+		await saidOtherwise(page, told, (json) => withMarkup(json, isAll));
+		for (const path of [`/disputes/${claim}`, `/jobs/${job}`]) {
+			await page.goto(lying.stage.validator.url + path);
+			await page.locator("h1").waitFor();
+			await page.locator(".loading").first().waitFor({ state: "detached" });
+			if (isAll) await page.getByText("API_REPLY_BAD").first().waitFor();
+			await nothingInjected(page);
+		}
+		await page.unrouteAll({ behavior: "wait" });
+	}
+}
+
+/** The same claim, had its provider been silent: who was convicted by what, and that there is no number. */
+async function bySilence(page: Page, claim: string): Promise<void> {
+	type Told = { readonly chain: { readonly conviction: object }; readonly frauds: readonly unknown[] };
+	await saidOtherwise(page, /\/v1\/claims\/[0-9a-f]{64}\/dispute$/, ({ chain, ...told }: Told) => ({
+		...{ ...told, frauds: [], chain: { ...chain, conviction: { ...chain.conviction, by: "silence" } } },
+	}));
+	await page.goto(`${lying.stage.validator.url}/disputes/${claim}`);
+	await page.getByText("convicted by silence").waitFor();
+	await page.getByText("Its provider did not answer before the clock ended").waitFor();
+	await page.getByRole("heading", { name: "Where the bond went" }).waitFor();
+	assert.deepEqual(await settledFaults(page), []);
+	await page.unrouteAll({ behavior: "wait" });
+}
+
 /** The market, and the liar's own page; strangers' words stay words. */
 async function marketPages(page: Page): Promise<void> {
 	const { stage, liar } = lying;
 	const { url } = stage.validator;
-	const evil = `"><img src=x onerror="window.hit=1"><b>`;
+	const evil = EVIL;
 	const database = await ensureEmbeddedServer({ folder: serverFolder(stage.data.path) });
 	const client = new pg.Client(database);
 	await client.connect();
 	await client.query("UPDATE assay.jobs SET kind = $1, title = $1", [evil]);
 	await client.query("UPDATE assay.frauds SET body = jsonb_build_object('why', $1::text)", [evil]);
 	await client.end();
-	for (const width of [390, 1280]) {
-		await page.setViewportSize({ width, height: 800 });
-		await page.goto(`${url}/market`);
-		await page.getByRole("region", { name: "Prices by workload" }).getByText(evil).waitFor();
-		const row = page
-			.getByRole("region", { name: "Work done, by provider" })
-			.locator("tr", { has: page.locator(`[title="${liar}"]`) });
-		await row.locator(".badge", { hasText: "1" }).waitFor();
-		await page
-			.getByRole("region", { name: "Cheats caught" })
-			.getByRole("link", { name: /^the number/ })
-			.first()
-			.waitFor();
-		await page.getByRole("region", { name: "Accusers" }).locator("tbody tr").first().waitFor();
-		assert.deepEqual(await seriousFindings(page), []);
-		assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `market at ${width} px`);
-		await page.goto(`${url}/providers/${liar}`);
-		const work = page.locator("section", { has: page.getByRole("heading", { name: "Work", exact: true }) });
-		await work.getByText("no work for 90 days").waitFor();
-		await work
-			.getByRole("region", { name: "What became of its parts" })
-			.locator(".badge", { hasText: "convicted" })
-			.waitFor();
-		assert.deepEqual(await seriousFindings(page), []);
-		assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `provider at ${width} px`);
-		assert.equal(await page.evaluate(() => (window as { hit?: number }).hit), undefined);
-		assert.equal(await page.locator("main img, main b").count(), 0);
-	}
+	const looked = async (name: string) => {
+		for (const width of [390, 1280]) {
+			await page.setViewportSize({ width, height: 800 });
+			assert.deepEqual(await settledFaults(page), [], `${name} at ${width} px`);
+			assert.deepEqual(await seriousFindings(page), [], `${name} at ${width} px`);
+		}
+		await nothingInjected(page);
+	};
+	await page.goto(`${url}/market`);
+	await page.getByRole("region", { name: "Prices by workload" }).getByText(evil).waitFor();
+	const row = page
+		.getByRole("region", { name: "Work done, by provider" })
+		.locator("tr", { has: page.locator(`[title="${liar}"]`) });
+	await row.locator(".badge", { hasText: "1" }).waitFor();
+	await page
+		.getByRole("region", { name: "Cheats caught" })
+		.getByRole("link", { name: /^the number/ })
+		.first()
+		.waitFor();
+	await page.getByRole("region", { name: "Accusers" }).locator("tbody tr").first().waitFor();
+	await looked("market");
+	await page.goto(`${url}/providers/${liar}`);
+	const shown = page.locator("section", { has: page.getByRole("heading", { name: "Work", exact: true }) });
+	await shown.getByText("no work for 90 days").waitFor();
+	await shown
+		.getByRole("region", { name: "What became of its parts" })
+		.locator(".badge", { hasText: "convicted" })
+		.waitFor();
+	await looked("provider");
 	const work = await stage.customer.getProviderWork({ params: { id: liar } });
 	assert.deepEqual([work.reputation.counts.convicted, work.reputation.isBarred, work.claims], [1, true, []]);
 }
@@ -143,13 +202,14 @@ test("a lie is watched from the first question to the conviction, and ends with 
 		await page.locator("h1").waitFor();
 		if (path.endsWith(claim)) await panel.waitFor();
 		await page.locator(".loading").first().waitFor({ state: "detached" });
-		const width = await page.evaluate(() => document.documentElement.scrollWidth);
-		assert.ok(width <= 390, `${path} is ${width} px wide`);
+		assert.deepEqual(await layoutFaults(page), [], path);
 		assert.deepEqual(await seriousFindings(page), [], path);
 	}
 	await page.getByText("CLAIM_UNKNOWN").waitFor();
 	browser.allow(/404/);
+	await bySilence(page, claim);
 	await marketPages(page);
+	await lyingWords(page, job, claim);
 	// By keyboard from the list to the dispute.
 	await page.goto(`${stage.validator.url}/disputes`);
 	const link = page.getByRole("region", { name: "Fraud files" }).getByRole("link").first();

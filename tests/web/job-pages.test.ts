@@ -1,5 +1,6 @@
 // Jobs in a real browser, before a real validator with its database, engine and embedded chain: made on the form, by keyboard alone too, watched until they are
-// paid, their results opened; uploads that are cut; models that do not fit; and strangers' words in every place. The other workloads are in the deep tier.
+// paid, their results opened, with why they are right; uploads that are cut; models that do not fit; and strangers' words in every place. The other workloads are in the
+// deep tier; how a lie is seen is in dispute-pages.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,14 +12,23 @@ import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { createSigner } from "../../src/protocol/probe/signer.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
+import { jobModel } from "../../src/work/imports/open-model.ts";
+import { weightsReport } from "../../src/work/imports/weights-report.ts";
+import { buildWorkload } from "../../src/work/workloads/build-workload.ts";
+import { readJob } from "../../src/work/workloads/read-job.ts";
+import { jobOver, submit } from "../jobs/job-stage.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { seriousFindings } from "./browser.test-kit.ts";
 import { askPrice, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
+import { layoutFaults, settledFaults } from "./layout.test-kit.ts";
 
+/** Of job-stage's customer. */
+const CUSTOMER_SEED = "5a".repeat(32);
 let network: JobNetwork;
 before(async () => {
 	await ensureBuilt();
@@ -149,7 +159,36 @@ test("a picture grows pass by pass; what is opened is what the command line take
 	await page.getByText("plain arrays were made").waitFor();
 	await page.getByRole("row", { name: /^picture\.png/ }).waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
+	await hostileFiles(page);
 });
+
+/** What strangers computed, had it become markup: a text, a picture that is none, names of files. */
+async function hostileFiles(page: Page): Promise<void> {
+	await page.addInitScript(() => {
+		const evil = `<img src=x onerror="window.hit=1"><svg onload="window.hit=1">${"W".repeat(500)}\u202e<b>`;
+		const bytes = new TextEncoder().encode(evil);
+		const files = ["txt", "png", "jsonl"].map((end) => ({ name: `${evil}.${end}`, bytes }));
+		const result = { files, claim: evil, state: evil, parts: 1, ofParts: 1, isWhole: true };
+		const Real = Worker;
+		globalThis.Worker = class extends Real {
+			override postMessage(asked: { id: number; ask: string }, ...more: never[]) {
+				if (asked.ask !== "preview" && asked.ask !== "result") return super.postMessage(asked, ...more);
+				const data = { id: asked.id, ok: true, value: asked.ask === "result" ? result : files };
+				setTimeout(() => this.onmessage?.(new MessageEvent("message", { data })));
+			}
+		};
+	});
+	await page.reload();
+	await page.getByText("This is no picture.").first().waitFor();
+	await page.locator("pre.said", { hasText: "<img src=x onerror" }).first().waitFor();
+	await page.getByRole("button", { name: "Open the result" }).click();
+	await page.getByText("These bytes are what was claimed").waitFor();
+	for (const width of [390, 1280]) {
+		await page.setViewportSize({ width, height: 800 });
+		assert.deepEqual(await settledFaults(page), [], `${width} px`);
+		await nothingInjected(page);
+	}
+}
 
 test("a model that does not fit is named before a byte is sent, and its tensors are listed", async () => {
 	const page = await newJob();
@@ -169,6 +208,14 @@ test("a model that does not fit is named before a byte is sent, and its tensors 
 	assert.equal(await priceButton(page).isEnabled(), false);
 	await slot.setInputFiles([sampleOf("tiny-llama/config.json"), sampleOf("tiny-llama/model.safetensors")]);
 	await page.getByText(/^llama, 2 layers of width 64, 256 tokens/).waitFor();
+	await page.getByRole("button", { name: "What do whole-number weights cost?" }).click();
+	const files = (name: string) => {
+		if (!name.endsWith(".index.json")) return readFileSync(sampleOf(name));
+		throw new AssayError("FILE_UNREADABLE", name);
+	};
+	const reports = [...weightsReport(await jobModel("tiny-llama", files))];
+	const worst = Math.min(...reports.flatMap(({ i8Db }) => i8Db ?? []));
+	await page.getByText(`With i8 weights the worst matrix keeps ${worst.toFixed(1)} dB`).waitFor();
 	await page.getByText(/To upload/).waitFor();
 	// Names of tensors and files are strangers' words too.
 	const evil = "<img src=x onerror=window.hit=1>";
@@ -236,6 +283,76 @@ test("an upload that is paused, cut off and reloaded goes on, and sends nothing 
 	await page.getByRole("button", { name: "Change the job" }).click();
 });
 
+async function gptMini(steps: number) {
+	const json = { ...JSON.parse(readFileSync(sampleOf("gpt-mini.json"), "utf8")), steps };
+	return buildWorkload(readJob(json), (name) => readFileSync(sampleOf(name)));
+}
+
+test("the smallest GPT: its claim, who ran it again, the draws, and a segment run in the browser", async () => {
+	const { stage, browser, url } = network;
+	const { id } = await submit(stage, { method: { name: "redundant", count: 2 }, workload: await gptMini(3) });
+	const job = await jobOver(stage.customer, id);
+	const { claim } = job.record.parts[0]!;
+	const page = await browser.open(`${url}/verify`);
+	const ownKey = await page.evaluate(() => localStorage.getItem("customer-key"));
+	const keepKey = (key: string | null) =>
+		page.evaluate((value) => {
+			if (value === null) localStorage.removeItem("customer-key");
+			else localStorage.setItem("customer-key", value);
+		}, key);
+	// The customer's key, as this browser would have kept it.
+	await keepKey(CUSTOMER_SEED);
+	await page.goto(`${url}/jobs/${id}`);
+	const why = page.locator("section", { has: page.getByRole("heading", { name: "Why it is right" }) });
+	await why.getByText("computed here from the job’s terms").waitFor();
+	await why.getByText("5 states fold to it, computed here").waitFor();
+	await why.getByRole("img", { name: "4 of 4 segments were run again and found equal" }).waitFor();
+	const rows = why.getByRole("region", { name: "Segments that were run again" }).locator("tbody tr");
+	const roots = await rows
+		.first()
+		.locator("code")
+		.evaluateAll((all) => all.map((one) => one.getAttribute("title")));
+	assert.equal(roots.length, 3, "auditor, claimed, found");
+	assert.equal(roots[1], roots[2], "both roots, the first computed here");
+	await why.locator("[data-draws=as-drawn]").waitFor();
+	await why.getByLabel(/^Segment, 0 to 3/).fill("1");
+	await why.getByRole("button", { name: "Check it here" }).click();
+	await why.locator("[data-check=equal]").getByText("Segment 1 (one step)").waitFor();
+	const took = await why
+		.getByRole("region", { name: "Segments run here" })
+		.locator("tbody tr")
+		.last()
+		.locator("td")
+		.last()
+		.textContent();
+	assert.match(took!, /^\d+(\.\d)? (ms|s)$/);
+	assert.deepEqual(await seriousFindings(page), []);
+	assert.equal(claim?.length, 64);
+
+	// On a phone and in the dark, as a stranger: what is public alone.
+	await keepKey(null);
+	await page.setViewportSize({ width: 390, height: 800 });
+	await page.reload();
+	await page.getByRole("button", { name: "Use the dark theme" }).click();
+	await why.getByText("for its parties").first().waitFor();
+	await why.locator("[data-draws=as-drawn]").waitFor();
+	assert.deepEqual(await layoutFaults(page), []);
+	assert.deepEqual(await seriousFindings(page), []);
+
+	// A validator that changed afterwards who was drawn, or what it signed, is named by this browser.
+	const drawn = await stage.customer.getJobDraws({ params: { id } });
+	for (const [changed, what] of [
+		[{ ...drawn, draws: drawn.draws.map((one) => ({ ...one, drawn: one.drawn.toReversed() })) }, "drawn"],
+		[{ ...drawn, offer: { ...drawn.offer, perWindow: drawn.offer.perWindow + 1 } }, "secret"],
+	] as const) {
+		await page.route(`**/v1/jobs/${id}/draws`, (route) => route.fulfill({ json: changed }));
+		await page.reload();
+		await why.locator("[data-draws=changed]").locator(".findings code").getByText(what).first().waitFor();
+		await page.unroute(`**/v1/jobs/${id}/draws`);
+	}
+	await keepKey(ownKey);
+});
+
 /** Straight into the tables, behind every check of the store. */
 async function sql(text: string, values: readonly unknown[] = []): Promise<void> {
 	const client = new pg.Client(await ensureEmbeddedServer({ folder: serverFolder(network.stage.data.path) }));
@@ -275,17 +392,21 @@ test("thousands of jobs: few rows in the document, filters by the server; on a p
 	const said = { why: `${evil}\u202e${"W".repeat(400)}`, provider: evil, metrics: [{ step: 0, values: [1] }] };
 	for (const kind of [evil.slice(0, 20), "reopened", "metrics"]) await sql(event, [id, kind, JSON.stringify(said)]);
 	await page.setViewportSize({ width: 390, height: 800 });
-	for (const scheme of ["light", "dark"] as const) {
-		await page.emulateMedia({ colorScheme: scheme });
-		for (const path of ["/jobs", "/jobs/new", `/jobs/${id}`]) {
-			await page.goto(network.url + path);
-			await page.locator("h1").waitFor();
-			if (path === "/jobs/new") await page.getByRole("radio", { name: /^Generate text/ }).check();
-			if (path.endsWith(id)) await page.getByText("Log").waitFor();
-			await page.locator(".loading").first().waitFor({ state: "detached" });
-			await nothingInjected(page);
-			assert.deepEqual(await seriousFindings(page), [], `${path} ${scheme}`);
+	for (const path of ["/jobs", "/jobs/new", `/jobs/${id}`]) {
+		await page.goto(network.url + path);
+		await page.locator("h1").waitFor();
+		if (path === "/jobs/new") await page.getByRole("radio", { name: /^Generate text/ }).check();
+		if (path.endsWith(id)) await page.getByText("Log").waitFor();
+		await page.locator(".loading").first().waitFor({ state: "detached" });
+		await nothingInjected(page);
+		for (const colorScheme of ["light", "dark"] as const) {
+			await page.emulateMedia({ colorScheme });
+			assert.deepEqual(await seriousFindings(page), [], `${path} ${colorScheme}`);
 		}
+		assert.deepEqual(await layoutFaults(page), [], path);
+		await page.setViewportSize({ width: 1280, height: 800 });
+		assert.deepEqual(await settledFaults(page), [], `${path}, wide`);
+		await page.setViewportSize({ width: 390, height: 800 });
 	}
 	await sql("DELETE FROM job_events WHERE job = $1", [id]);
 	await sql("DELETE FROM jobs WHERE title LIKE 'copy %' OR id = $1", [id]);

@@ -78,3 +78,12 @@ export async function layoutFaults(page: Page): Promise<string[]> {
 		return faults.slice(0, 8);
 	});
 }
+
+/** The same after a change of size: what a page draws itself anew, it draws a moment later. */
+export async function settledFaults(page: Page): Promise<string[]> {
+	for (let tries = 0; ; tries++) {
+		const faults = await layoutFaults(page);
+		if (faults.length === 0 || tries === 100) return faults;
+		await page.evaluate(() => new Promise((done) => setTimeout(done, 50)));
+	}
+}

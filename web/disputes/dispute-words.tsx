@@ -39,7 +39,10 @@ export function wordsOf({ relayed, chain }: Pick<Dispute, "relayed" | "chain">):
 export function WordsPanel({ words }: { words: readonly Word[] }) {
 	const head = ["Asked", "Answered", "By", ["Gas", "num"], ["When", "num"]] as const;
 	return (
-		<Panel title="Both sides’ words" aside="what the accused says to a first question binds it">
+		<Panel
+			title="Both sides’ words"
+			aside="what the accused says to a first question binds it; of those by relay, what came since the validator last started"
+		>
 			{words.length === 0 ? (
 				<Empty title="Nobody has asked anything yet">Questions appear here as they are asked.</Empty>
 			) : (

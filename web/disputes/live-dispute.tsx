@@ -36,7 +36,8 @@ function useDispute(hash: string): Loaded<Dispute> {
 	const job = value?.claim.job;
 	useReloadOn(({ kind, subject }) => kind.startsWith("job.") && subject === job, reload, 300);
 	const state = value?.claim.state;
-	const isEnded = state === "paid" || (state === "fallen" && value !== null && value.frauds.length > 0);
+	const isKnown = value !== null && (value.frauds.length > 0 || value.chain?.conviction?.by === "silence");
+	const isEnded = state === "paid" || (state === "fallen" && isKnown);
 	useEffect(() => {
 		if (isEnded || trouble?.code === "CLAIM_UNKNOWN") return;
 		const timer = setTimeout(() => document.visibilityState === "visible" && reload(), EVERY_MS);
@@ -205,11 +206,15 @@ export function LiveDispute({ hash }: { hash: string }) {
 			{loaded.trouble === null ? null : <Failed trouble={loaded.trouble} again={loaded.reload} />}
 			{fraud === undefined ? (
 				<Panel title="The way down" aside={isOver ? undefined : "live"}>
+					{chain?.conviction?.by === "silence" ? (
+						<p>
+							<strong>Its provider did not answer before the clock ended: that convicts.</strong> There is no number to
+							show.
+						</p>
+					) : null}
 					{way.length === 0 ? (
 						<Empty title={isOver ? "Nobody published how it fell" : "Nobody disputes this claim"}>
-							{chain?.conviction?.by === "silence"
-								? "Its provider did not answer before the clock ended: that convicts."
-								: "Anyone may run it again and ask: assay watch does."}
+							Anyone may run a claim again and ask: assay watch does.
 						</Empty>
 					) : (
 						<WayDown way={way} isOver={isOver} />

@@ -18,11 +18,12 @@ export function ProbeFeed(p: { probes: readonly ProbeSummary[]; progress: Readon
 		<ul class="feed" aria-label="Newest probes">
 			{p.probes.map(({ id, providerId, host, state, verdict, code, attestation, ...probe }) => {
 				const isValid = verdict === "valid";
+				const cards = cardsOf(host) ?? "no GPU";
 				return (
 					<li key={id}>
 						<HostLink id={providerId} name={host.name} class="feed-host" />
-						<span class="feed-cards">
-							{isValid ? (cardsOf(host) ?? "no GPU") : code === null ? "" : <code class="dim">{code}</code>}
+						<span class="feed-cards" title={isValid ? cards : (code ?? undefined)}>
+							{isValid ? cards : code === null ? "" : <code class="dim">{code}</code>}
 						</span>
 						<span class="feed-speed num">
 							{isValid && host.fp16OpsPerS !== null ? formatRate(host.fp16OpsPerS, "FLOPS") : ""}

@@ -5,6 +5,7 @@ import { formatBytes } from "../../../src/protocol/format-number.ts";
 import { formatCount } from "../../parts/format.ts";
 import { Failed, Loading, Table } from "../../parts/small.tsx";
 import { type Trouble, troubleOf } from "../../shell/api.ts";
+import { RoundingReport } from "../rounding-report.tsx";
 import { openJobWork } from "../work/job-work.ts";
 import type { JobFiles } from "../work/job-worker.ts";
 import type { LookedModel } from "../work/look-at-model.ts";
@@ -62,6 +63,8 @@ export function ModelSlot(p: {
 	slot: CardSlot;
 	/** The folder that the job file names. */
 	folder: string;
+	/** What the job runs it with. */
+	weights: string | null;
 	files: JobFiles;
 	isLocked: boolean;
 	onModel: (files: readonly File[]) => void;
@@ -73,6 +76,7 @@ export function ModelSlot(p: {
 		<>
 			<DropZone label={p.slot.label} hint={p.slot.hint} isMany isLocked={p.isLocked} held={held} onFiles={p.onModel} />
 			{own.length === 0 ? null : <ModelLook folder={p.folder} files={p.files} />}
+			<RoundingReport folder={p.folder} weights={p.weights} files={p.files} />
 		</>
 	);
 }

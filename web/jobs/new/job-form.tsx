@@ -139,7 +139,7 @@ function Slot({ slot, json, files, isLocked, onChange }: PartProps & { slot: Car
 		const folder = `${named.replace(/\/+$/, "")}/`;
 		return (
 			<ModelSlot
-				{...{ slot, folder, files, isLocked }}
+				{...{ slot, folder, files, isLocked, weights: typeof json.weights === "string" ? json.weights : null }}
 				onModel={(list) => onChange(withValue(json, slot.path, "model/"), { ...files, ...filesUnder("model/", list) })}
 			/>
 		);

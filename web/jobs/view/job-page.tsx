@@ -11,6 +11,7 @@ import { WhyPanel } from "../../why/why-panel.tsx";
 import { type LiveJob, stepsPerS } from "../job-events.ts";
 import { DrawsPanel, PartsPanel } from "../job-parts.tsx";
 import { methodKey } from "../new/method-choice.tsx";
+import { modelOf, RoundingReport } from "../rounding-report.tsx";
 import { cancelByWallet } from "../work/wallet.ts";
 import { Curve } from "./curve.tsx";
 import { Preview, useJobWork } from "./preview.tsx";
@@ -77,6 +78,7 @@ const NO_HOSTS: readonly JobHostView[] = [];
 function OwnJob(p: { job: Job; live: LiveJob; customer: Customer; onChange: () => void }) {
 	const { job, live, customer } = p;
 	const { work, kept } = useJobWork(job.id);
+	const model = kept === null ? null : modelOf(kept.text);
 	return (
 		<>
 			<StoryBanner story={storyOf(job, live)} job={job} />
@@ -87,6 +89,11 @@ function OwnJob(p: { job: Job; live: LiveJob; customer: Customer; onChange: () =
 				<Preview {...{ job, live, customer, work }} isKept={kept !== null} />
 				<Curve job={job} live={live} />
 			</div>
+			{kept === null || model === null ? null : (
+				<Panel title="Quantisation" aside="from the model’s files in this browser">
+					<RoundingReport {...model} files={kept.files} />
+				</Panel>
+			)}
 			<CancelBar job={job} customer={customer} onDone={p.onChange} />
 		</>
 	);

@@ -9,6 +9,8 @@ import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../../src/pr
 import { foldRoots, PIECE_BYTES, pieceCount, pieceRootOf } from "../../../src/protocol/hash/blob-tree.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";
+import { jobModel } from "../../../src/work/imports/open-model.ts";
+import { type TensorReport, weightBytes, weightsReport } from "../../../src/work/imports/weights-report.ts";
 import { type DescribedProgram, describeProgram } from "../../../src/work/program/describe-program.ts";
 import { encodeProgram } from "../../../src/work/program/encode.ts";
 import { orThrow } from "../../../src/work/program/fault.ts";
@@ -58,6 +60,13 @@ export interface MadeFile {
 	readonly bytes: Uint8Array;
 }
 
+/** What whole-number weights cost a model. */
+export interface Rounding {
+	readonly i8Bytes: number;
+	readonly i16Bytes: number;
+	readonly tensors: readonly TensorReport[];
+}
+
 export interface CheckedResult {
 	readonly files: readonly MadeFile[];
 	readonly claim: string;
@@ -76,6 +85,8 @@ export interface Asks {
 	/** Throws where the offer is not of this job. */
 	offer(of: OfferOf): null;
 	model(of: { files: JobFiles }): Promise<LookedModel>;
+	/** Reads every weight of the model in a folder of the job's files. */
+	rounding(of: { folder: string; files: JobFiles }): Promise<Rounding>;
 	/** Bytes by the tensor's number; the program, where the job file is not here. */
 	preview(of: { tensors: ReadonlyMap<number, Uint8Array>; program: Uint8Array | null }): Promise<readonly MadeFile[]>;
 	/** Bytes by the blob's root. */
@@ -203,6 +214,14 @@ const asks: Asks = {
 		return null;
 	},
 	model: ({ files }) => lookAtModel(files),
+	async rounding({ folder, files }) {
+		const model = await jobModel(folder, (name) => fileNamed(files, name));
+		const { architecture } = model;
+		return {
+			...{ i8Bytes: weightBytes(architecture, 8), i16Bytes: weightBytes(architecture, 16) },
+			tensors: [...weightsReport(model)],
+		};
+	},
 	async preview({ tensors, program }) {
 		if (program !== null) return named(await plainPreviews(orThrow(openProgram(program)).program, tensors));
 		const make = built === null ? null : previewFiles(built.workload);
