@@ -14,7 +14,6 @@ namespace {
 
 uint32_t code_of(Type type) { return static_cast<uint32_t>(type); }
 uint64_t bytes_of_output(const Op& op) { return element_count(op.dims) * bytes_of(op.type); }
-uint64_t leaves_of(uint64_t bytes) { return (bytes + 1023) / 1024; }
 size_t index_of(Phase phase) { return phase == Phase::init ? 0 : 1; }
 
 // An op for itself: each operand a pointer, then the output.

@@ -11,8 +11,6 @@ namespace {
 
 using namespace work;
 
-uint64_t count_of(const Op& op) { return element_count(op.dims); }
-
 using SourceKey = std::pair<uint8_t, uint16_t>;
 SourceKey key_of(const Operand& operand) { return {static_cast<uint8_t>(operand.source), operand.index}; }
 // No step changes it.

@@ -17,8 +17,6 @@ constexpr size_t kMostProductCode = 64, kMostProductPointers = 20;
 // A row a block: of few long rows too few blocks would be at work, unless all of them are soon done.
 constexpr uint64_t kFewestRows = 64, kSoonDone = 1 << 18;
 
-uint64_t count_of(const Op& op) { return element_count(op.dims); }
-
 }  // namespace
 
 Grouping::Grouping(const CheckedProgram& checked, Phase phase, bool fuses, std::vector<bool> pairs)

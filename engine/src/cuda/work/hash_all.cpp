@@ -10,7 +10,6 @@ namespace {
 using namespace work;
 
 constexpr uint32_t kThreads = 128, kTopCount = 128;
-uint32_t leaves_of(uint64_t bytes) { return static_cast<uint32_t>((bytes + 1023) / 1024); }
 
 }  // namespace
 
@@ -24,7 +23,7 @@ HashAll::HashAll(std::shared_ptr<const Context> context, std::vector<Stretch> al
     : context_(std::move(context)), all_(std::move(all)) {
   std::vector<TreeWork> trees, table;
   for (const Stretch& one : all_) {
-    trees.push_back({memory + one.at, nodes, leaves_of(one.bytes), leaves_});
+    trees.push_back({memory + one.at, nodes, static_cast<uint32_t>(leaves_of(one.bytes)), leaves_});
     nodes += tree_bytes(trees.back().count);
     leaves_ += trees.back().count;
   }

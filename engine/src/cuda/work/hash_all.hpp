@@ -5,6 +5,8 @@
 
 namespace assay::cuda {
 
+inline uint64_t leaves_of(uint64_t bytes) { return (bytes + 1023) / 1024; }
+
 class HashAll {
  public:
   // `memory`: where the stretches' addresses count from. `nodes`: room for bytes_for(all).

@@ -49,7 +49,7 @@ class Encoder {
       code.operand_type = static_cast<uint32_t>(operand.type);
       code.axes = static_cast<uint32_t>(operand.dims.size());
       for (size_t axis = 0; axis < operand.dims.size(); ++axis) {
-        const Place& place = one.place[axis];
+        const work::Place& place = one.place[axis];
         places_.push_back({operand.dims[axis], place.constant, static_cast<uint32_t>(terms_.size()), static_cast<uint32_t>(place.terms.size()),
                            static_cast<uint32_t>(place.edge), place.reg ? *place.reg : -1});
         for (const Term& term : place.terms) terms_.push_back({term.of, term.times});
