@@ -11,7 +11,7 @@
 #include "cuda/cuda_device.hpp"
 #include "cuda/zk/msm.hpp"
 #include "devices.hpp"
-#include "../test/drawn_segment.hpp"
+#include "../test/kit/drawn_segment.hpp"
 
 using namespace assay;
 using cuda::Buffer;

@@ -3,15 +3,15 @@
 // FOLDER_ON_A_DISK
 #include <numeric>
 
-#include "check.hpp"
+#include "kit/check.hpp"
 #include "core/recurrence.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/sha256_host.hpp"
 #include "devices.hpp"
-#include "paths.hpp"
+#include "kit/paths.hpp"
 #include "probe/chase.hpp"
 #include "probe/product_copies.hpp"
-#include "vector_file.hpp"
+#include "kit/vector_file.hpp"
 
 using namespace assay;
 using namespace assay_test;

@@ -13,8 +13,8 @@
 #include <numeric>
 #include <thread>
 
-#include "cpu_equals_cuda_paths.hpp"
-#include "cpu_equals_cuda_peers.hpp"
+#include "kit/cpu_equals_cuda_paths.hpp"
+#include "kit/cpu_equals_cuda_peers.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/launch_shape.hpp"
 #include "devices.hpp"

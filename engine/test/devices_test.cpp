@@ -8,7 +8,7 @@
 
 #include <map>
 
-#include "checked_engine.hpp"
+#include "kit/checked_engine.hpp"
 #include "cpu/sha256_host.hpp"
 
 using namespace assay;

@@ -4,8 +4,8 @@
 // Usage: frame_fuzz ENGINE [RUNS [FIRST_SEED [FOLDER_OF_VECTORS]]]; with vectors, programs too.
 #include <map>
 
-#include "engine_process.hpp"
-#include "vector_file.hpp"
+#include "kit/engine_process.hpp"
+#include "kit/vector_file.hpp"
 #include "work/plan.hpp"
 
 using namespace assay;

@@ -5,10 +5,10 @@
 #include <map>
 #include <sstream>
 
-#include "checked_engine.hpp"
+#include "kit/checked_engine.hpp"
 #include "cpu/sha256_host.hpp"
 #include "probe/chase.hpp"
-#include "vector_file.hpp"
+#include "kit/vector_file.hpp"
 
 using namespace assay;
 using namespace assay_test;

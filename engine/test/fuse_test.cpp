@@ -5,9 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "check.hpp"
+#include "kit/check.hpp"
 #include "cuda/work/fuse.hpp"
-#include "random_chains.hpp"
+#include "kit/random_chains.hpp"
 
 using namespace assay::cuda;
 using namespace assay_test;

@@ -1,10 +1,10 @@
 // What the PTX of maps computes, without a card: random maps by PtxMachine and by the plain way of work/run_op.cpp, bit for bit. Neighbours with
 // all edges, loops that come to rest, long arms of selects are among them. That a driver's compiler does the same is programs_equal_cuda's.
 // Usage: map_ptx_test [cases]
-#include "check.hpp"
+#include "kit/check.hpp"
 #include "cuda/work/ptx/kernel_ptx.hpp"
-#include "ptx_machine.hpp"
-#include "random_programs.hpp"
+#include "kit/ptx_machine.hpp"
+#include "kit/random_programs.hpp"
 #include "work/run_op.hpp"
 
 using namespace assay::cuda;

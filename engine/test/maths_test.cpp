@@ -1,15 +1,15 @@
 // core/ and the host's hashes and trees: known answers, the vectors that TypeScript reads too, fast against
 // reference.
 // Usage: maths_test FOLDER_OF_VECTORS
-#include "bn254_checks.hpp"
-#include "check.hpp"
+#include "kit/bn254_checks.hpp"
+#include "kit/check.hpp"
 #include "core/chase.hpp"
 #include "core/recurrence.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/sha256_host.hpp"
 #include "cpu/tree.hpp"
-#include "paths.hpp"
-#include "vector_file.hpp"
+#include "kit/paths.hpp"
+#include "kit/vector_file.hpp"
 
 using namespace assay;
 using namespace assay_test;

@@ -8,13 +8,13 @@
 #include <iterator>
 #include <thread>
 
-#include "check.hpp"
+#include "kit/check.hpp"
 #include "cpu/cpu_work.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/work/cuda_work.hpp"
 #include "cuda/work/fuse.hpp"
 #include "devices.hpp"
-#include "random_chains.hpp"
+#include "kit/random_chains.hpp"
 #include "work/runner.hpp"
 
 using namespace assay;

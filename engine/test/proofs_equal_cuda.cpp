@@ -10,8 +10,8 @@
 #include "cuda/cuda_device.hpp"
 #include "cuda/zk/msm.hpp"
 #include "devices.hpp"
-#include "drawn_segment.hpp"
-#include "proof_memory_checks.hpp"
+#include "kit/drawn_segment.hpp"
+#include "kit/proof_memory_checks.hpp"
 
 using namespace assay;
 using cuda::Buffer;

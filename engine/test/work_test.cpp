@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "check.hpp"
+#include "kit/check.hpp"
 #include "cpu/cpu_work.hpp"
-#include "given_elements.hpp"
-#include "naive_ops.hpp"
-#include "vector_file.hpp"
-#include "work_extremes.hpp"
+#include "kit/given_elements.hpp"
+#include "kit/naive_ops.hpp"
+#include "kit/vector_file.hpp"
+#include "kit/work_extremes.hpp"
 
 using namespace assay;
 using namespace assay_test;

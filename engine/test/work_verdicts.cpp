@@ -5,9 +5,9 @@
 // (vectors/README.md). Instruction sets take turns.
 #include <cstdio>
 
-#include "check.hpp"
+#include "kit/check.hpp"
 #include "cpu/cpu_work.hpp"
-#include "given_elements.hpp"
+#include "kit/given_elements.hpp"
 #include "work/runner.hpp"
 
 using namespace assay;
