@@ -60,8 +60,8 @@ export default defineConfig({
 			fsPermissions: {
 				readFile: ["attestations", "chain", "judge", "receipts", "zk"].map((name) => `contracts/vectors/${name}.json`),
 			},
-			// A quarter of it where a change is tested; a deep run has 6,400 and 525.
-			fuzz: { runs: scaled(isDeep ? 256 : 64), seed: `0x${seed.toString(16)}` },
+			// An eighth and a quarter of it where a change is tested; a deep run has 6,400 and 525.
+			fuzz: { runs: scaled(isDeep ? 256 : 32), seed: `0x${seed.toString(16)}` },
 			invariant: { runs: scaled(isDeep ? 21 : 5), depth: 250, failOnRevert: false },
 		},
 	},

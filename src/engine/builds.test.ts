@@ -104,7 +104,7 @@ test("somebody else's file is copied to the cache; a spoilt copy is replaced; no
 			const answer = await findEngine(platform, { root, cacheFolder }).catch(({ code, hint }) => ({ code, hint }));
 			console.log(JSON.stringify(answer));`;
 		const args = ["--input-type=module", "-e", program, root, own, cache];
-		const run = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });
+		const run = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 300_000 });
 		assert.equal(run.status, 0, run.stderr);
 		return JSON.parse(run.stdout) as { path?: string; sha256?: string; code?: string; hint?: string };
 	};

@@ -6,7 +6,7 @@ import { isDeep, seed } from "../fuzz.test-kit.ts";
 import { runCrashes } from "./crash-run.ts";
 
 test("killed and cut off again and again: every evidence file is counted once, nothing is stuck", async (t) => {
-	const report = await runCrashes({ kills: isDeep ? 16 : 8, seed, providers: 8, validators: 2 });
+	const report = await runCrashes({ kills: isDeep ? 16 : 6, seed, providers: 8, validators: 2 });
 	t.diagnostic(JSON.stringify(report));
 	assert.deepEqual(report.wrong, []);
 	assert.ok(report.killed > 0 && report.cuts > 0 && report.counted > 0);

@@ -103,7 +103,7 @@ test("all validators get one answer, signed, that anyone with an engine comes to
 		}
 	}));
 
-test("a validator calls once in ten seconds, and a block has one hash", () =>
+test("a validator calls once in a while, and a block has one hash", () =>
 	withProvider(
 		2,
 		async ([tyrant, honest]) => {
@@ -113,7 +113,8 @@ test("a validator calls once in ten seconds, and a block has one hash", () =>
 			await assert.rejects(tyrant!.ask("call", callOf(5, 1000, hashOf(99))), isCode("ROLL_CALL_TOO_OFTEN"));
 			assert.equal((await honest!.ask("call", callOf(6))).answers.length, 1);
 		},
-		{ leastBetweenMs: 10_000 },
+		// Longer than any machine takes for the two.
+		{ leastBetweenMs: 3_600_000 },
 	));
 
 test("who asks for more than the host can do makes it late for nobody", () =>

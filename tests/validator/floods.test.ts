@@ -52,7 +52,7 @@ test("N10: new providers of one address have few places, over the API and the do
 });
 
 test("N3: of a flood of `changed` one is taken and one waits, and stopping waits for none of them", {
-	timeout: 60_000,
+	timeout: 300_000,
 }, async () => {
 	const { providers } = validator.store;
 	const { setClaim } = providers;

@@ -170,12 +170,13 @@ export async function startToyValidator(
 
 /** Asks again until the answer is there; tests end by their runner's limit, not by this. */
 export async function eventually<T>(ask: () => Promise<T | null | undefined | false>): Promise<T> {
-	// Soon at first, then seldom: every question costs a core some milliseconds, and some answers take half a minute.
-	const untilMs = Date.now() + 500_000;
-	for (let waitMs = 10; ; waitMs = Math.min(60, 1.3 * waitMs)) {
+	// Soon at first, then seldom: every question costs a core some ten milliseconds, and some answers take half a minute.
+	const startedMs = Date.now();
+	for (;;) {
 		const answer = await ask();
 		if (answer) return answer;
-		if (Date.now() > untilMs) throw new Error("what was waited for has not come in 500 s");
-		await new Promise((resolve) => setTimeout(resolve, waitMs));
+		const waitedMs = Date.now() - startedMs;
+		if (waitedMs > 500_000) throw new Error("what was waited for has not come in 500 s");
+		await new Promise((resolve) => setTimeout(resolve, Math.min(200, Math.max(10, 0.06 * waitedMs))));
 	}
 }

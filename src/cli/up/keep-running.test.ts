@@ -93,7 +93,7 @@ test("N20: stopping ends it, and the pause before it would be started again", as
 });
 
 test("N20: a provider's process that is killed comes back; one that is stopped does not", {
-	timeout: 60_000,
+	timeout: 300_000,
 }, async () => {
 	const folder = mkdtempSync(join(tmpdir(), "assay-keep-"));
 	const program = join(folder, "provider.mjs");
