@@ -253,7 +253,6 @@ const USUAL_S: Readonly<Record<string, number>> = {
 	"tests/walks/owner.test.ts": 105,
 	"tests/web/verify-page.test.ts": 130,
 	"tests/network/simulation.test.ts": 95,
-	"tests/web/why-panel.test.ts": 115,
 	"tests/jobs/job-roads.test.ts": 90,
 	"tests/web/chain-pages.test.ts": 85,
 	"tests/network/crash.test.ts": 85,

@@ -122,7 +122,9 @@ test("N2: who asks too often is told, and then not read; who sends more behind t
 	assert.ok(statuses(hasty.said()).length <= 2);
 });
 
-test("requests of one connection are answered one after the other, and few may wait", { timeout: 300_000 }, async () => {
+test("requests of one connection are answered one after the other, and few may wait", {
+	timeout: 300_000,
+}, async () => {
 	let running = 0;
 	let most = 0;
 	const network = async () => {
