@@ -101,4 +101,120 @@ contract AttestationsTest is Cheats {
             assertTrue(gasLeft < 80_000, "enough gas");
         }
     }
+
+    function argumentsOf(bytes calldata call) external pure returns (bytes calldata) {
+        return call[4:];
+    }
+
+    function mustRefuse(bytes memory call, bytes memory due) private {
+        (bool isTaken, bytes memory because) = address(book).call(call);
+        assertTrue(!isTaken, "it was taken");
+        assertEq(keccak256(because), keccak256(due));
+    }
+
+    function begun(uint256 count) private {
+        vm.warp(times[0]);
+        for (uint256 i = 0; i < count; i++) {
+            (bool isDone,) = address(book).call(base[i]);
+            assertTrue(isDone, vm.toString(i));
+        }
+    }
+
+    function form(uint256 place) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(IAttestations.FormWrong.selector, place);
+    }
+
+    /// Another check behind it would refuse many of these too; each is refused by its own, and told by its name.
+    function test_quotesByName() public {
+        begun(6);
+        (IAttestations.Signed memory quote, IAttestations.Key memory key, bytes32 bind, bytes32 guest) =
+            abi.decode(this.argumentsOf(base[7]), (IAttestations.Signed, IAttestations.Key, bytes32, bytes32));
+        bytes memory right = quote.body;
+        (bool isTaken, bytes memory because) = address(book).call(base[7]);
+        assertTrue(!isTaken && bytes4(because) == IAttestations.KeyUnknown.selector, "not registered yet");
+        (isTaken,) = address(book).call(base[6]);
+        assertTrue(isTaken, "registered");
+        for (uint256 length = 0; length < 632; length += 79) {
+            quote.body = slice(right, 0, length);
+            mustRefuse(abi.encodeCall(IAttestations.attest, (quote, key, bind, guest)), form(length));
+        }
+        for (uint256 i = 0; i < 8; i++) {
+            quote.body = slice(right, 0, 632);
+            quote.body[i] ^= 0x02;
+            mustRefuse(abi.encodeCall(IAttestations.attest, (quote, key, bind, guest)), form(0));
+        }
+        bytes memory head = bytes.concat(hex"0500", slice(right, 2, 48));
+        bytes memory rest = slice(right, 48, 632);
+        quote.body = bytes.concat(head, hex"010048020000", rest);
+        mustRefuse(abi.encodeCall(IAttestations.attest, (quote, key, bind, guest)), form(48));
+        quote.body = bytes.concat(head, hex"020048020001", rest);
+        mustRefuse(abi.encodeCall(IAttestations.attest, (quote, key, bind, guest)), form(48));
+        quote.body = bytes.concat(head, hex"030088020000", rest);
+        mustRefuse(abi.encodeCall(IAttestations.attest, (quote, key, bind, guest)), form(638));
+        quote.body = bytes.concat(head, hex"020048020000", rest, hex"00");
+        mustRefuse(abi.encodeCall(IAttestations.attest, (quote, key, bind, guest)), form(639));
+        quote.body = right;
+        quote.s = bytes32(0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551 - uint256(quote.s));
+        mustRefuse(
+            abi.encodeCall(IAttestations.attest, (quote, key, bind, guest)),
+            abi.encodeWithSelector(IAttestations.SignatureHigh.selector)
+        );
+    }
+
+    function slice(bytes memory of_, uint256 from, uint256 to) private pure returns (bytes memory part) {
+        part = new bytes(to - from);
+        for (uint256 i = from; i < to; i++) {
+            part[i - from] = of_[i];
+        }
+    }
+
+    /// An authority that is not there, and one that may do something else.
+    function test_authoritiesByName() public {
+        begun(7);
+        bytes memory other = abi.encodeWithSelector(IAttestations.CertificateOther.selector);
+        bytes memory none = abi.encodeWithSelector(IAttestations.AuthorityUnknown.selector, uint16(9));
+        IAttestations.Signed memory signed;
+        (, signed) = abi.decode(this.argumentsOf(base[3]), (uint16, IAttestations.Signed));
+        mustRefuse(abi.encodeCall(IAttestations.list, (9, signed)), none);
+        mustRefuse(abi.encodeCall(IAttestations.list, (2, signed)), other);
+        (, signed) = abi.decode(this.argumentsOf(base[4]), (uint16, IAttestations.Signed));
+        mustRefuse(abi.encodeCall(IAttestations.inform, (9, signed)), none);
+        mustRefuse(abi.encodeCall(IAttestations.inform, (1, signed)), other);
+        mustRefuse(abi.encodeCall(IAttestations.inform, (0, signed)), other);
+        (, signed) = abi.decode(this.argumentsOf(base[5]), (uint16, IAttestations.Signed));
+        mustRefuse(abi.encodeCall(IAttestations.identify, (9, signed)), none);
+        mustRefuse(abi.encodeCall(IAttestations.identify, (1, signed)), other);
+        IAttestations.Registration memory entry = abi.decode(this.argumentsOf(base[6]), (IAttestations.Registration));
+        uint16 issuer = entry.authority;
+        for (uint16 i = 0; i < 3; i++) {
+            if (i == issuer) continue;
+            entry.authority = i;
+            mustRefuse(abi.encodeCall(IAttestations.register, (entry)), other);
+        }
+        entry.authority = 9;
+        mustRefuse(abi.encodeCall(IAttestations.register, (entry)), none);
+        entry.authority = issuer;
+        bytes memory seam = entry.seam;
+        entry.seam = slice(seam, 0, 55);
+        mustRefuse(abi.encodeCall(IAttestations.register, (entry)), form(55));
+        entry.seam = bytes.concat(seam, hex"00");
+        mustRefuse(abi.encodeCall(IAttestations.register, (entry)), form(57));
+        entry.seam = seam;
+        (bool isDone,) = address(book).call(abi.encodeCall(IAttestations.register, (entry)));
+        assertTrue(isDone, "the right one");
+    }
+
+    /// Its lists and its platforms count no more, however new.
+    function test_revokedIssuer() public {
+        begun(7);
+        bytes[] memory late = vm.parseJsonBytesArray(vm.readFile("contracts/vectors/attestations.json"), ".late");
+        vm.warp(1_751_760_000); // 6 July 2025
+        (bool isDone,) = address(book).call(late[8]);
+        assertTrue(isDone && book.authorityOf(1).isRevoked, "the root's list");
+        bytes memory due = abi.encodeWithSelector(IAttestations.Revoked.selector, uint16(0), uint160(32));
+        mustRefuse(late[3], due);
+        mustRefuse(late[6], due);
+        // Nor is its certificate taken once more.
+        mustRefuse(base[1], due);
+    }
 }
