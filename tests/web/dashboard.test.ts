@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
 import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
@@ -13,7 +14,7 @@ import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import type { Finding } from "../../src/protocol/probe/verdict.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
-import { createToyHost, mintedBundle, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
+import { createToyHost, mintedBundle, TOY_GUEST, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
 import {
 	createToyLink,
 	eventually,
@@ -42,6 +43,7 @@ before(async () => {
 		// One of the hosts is a program of its own, which a busy machine may start late.
 		probe: { deadlines: { readyMs: 120_000, answerMs: 120_000 } },
 		collateral: [collateral],
+		guests: [TOY_GUEST],
 	});
 	browser = await startBrowser();
 });
@@ -283,12 +285,22 @@ test("rent: a key made here, reserved, the way in, released", async () => {
 	assert.equal((await validator.client.getProvider({ params: { id } })).rented, false);
 });
 
+/** What a command says of this network. */
+async function assay(...args: string[]): Promise<string> {
+	const said: string[] = [];
+	const stream = { write: (words: string) => said.push(words), isTTY: false } as unknown as NodeJS.WriteStream;
+	const { signal: interrupted } = new AbortController();
+	const io = { out: stream, err: stream, env: { NO_COLOR: "1" }, cwd: data.path, interrupted };
+	assert.equal(await runCommand([...args, "--api", validator.url], io), 0, said.join(""));
+	return said.join("");
+}
+
 test("an attested host joins: its level, marked simulated, is on every page and in no score; a relayed card counts once", async () => {
 	const host = await createToyHost([toyCard(0)]);
 	closing.push(() => host.close());
 	const { path: command } = await findEngine(hostPlatform());
 	const env = { ...process.env, ...host.env };
-	const openLink = () => createLocalLink({ command, args: ["--no-disk"], env });
+	const openLink = () => createLocalLink({ command, args: ["--no-disk", "--toy-tsm", host.tsm], env });
 	const told: Finding[] = [];
 	const verdict: AgentHandlers["verdict"] = ({ findings }) => void told.push(...findings);
 	const id = await joinIn(17, { name: "attested one", rentable: true, openLink });
@@ -296,21 +308,38 @@ test("an attested host joins: its level, marked simulated, is on every page and 
 	assert.ok(attestation !== null);
 	assert.deepEqual(
 		[attestation.level, attestation.shown, attestation.isSimulated, attestation.elsewhere],
-		["none", "measured", true, []],
+		["none", "hosted", true, []],
 	);
 	const [device] = attestation.devices;
 	assert.deepEqual([device?.chip, device?.level], ["GH100", "measured"]);
 	assert.ok(attestation.reasons.some(({ code }) => code === "SIMULATED_ROOTS"));
 	// In no score: no term of it, and no more than a host of the same engine without such cards.
 	const { terms } = await validator.client.getProviderScore({ params: { id } });
-	assert.doesNotMatch(JSON.stringify(terms), /attest|measured|simulated/i);
+	assert.doesNotMatch(JSON.stringify(terms), /attest|hosted|measured|simulated/i);
 	assert.equal(scorePpm, 0, "a host without a GPU");
 
 	// The vendors' files are in the evidence: whoever has it sees the same, at any time.
 	const [probe] = (await validator.client.listProviderProbes({ params: { id }, query: {} })).rows;
 	const evidence = await validator.client.getProbeEvidence({ params: { id: probe!.id } });
 	const again = verifyEvidence(evidence, { signers: [validator.key] });
-	assert.equal(again.status === "valid" && again.attestation?.shown, "measured");
+	assert.equal(
+		again.status === "valid" && again.attestation?.shown,
+		"measured",
+		"which guests are allowed is not in it",
+	);
+	assert.ok(again.status === "valid" && again.attestation?.reasons.some(({ code }) => code === "RELAYABLE"));
+	const own = verifyEvidence(evidence, { guests: [TOY_GUEST] });
+	assert.equal(own.status === "valid" && own.attestation?.shown, "hosted");
+	const listed = await assay("providers");
+	assert.match(listed, / attested .*\n.* attested one .* hosted, simulated /);
+	for (const [verb, subject] of [
+		["providers show", id],
+		["probes", probe!.id],
+	] as const)
+		assert.match(
+			await assay(...verb.split(" "), subject),
+			/attestation {2}SIMULATED: hosted under roots of a mint, which counts for nothing\n {4}gpu GH100, key .*, measured,/,
+		);
 
 	const second = await joinIn(18, { name: "relays it", openLink, handlers: { verdict } });
 	const relayed = await scored(second);
@@ -323,7 +352,7 @@ test("an attested host joins: its level, marked simulated, is on every page and 
 	assert.deepEqual((await scored(id)).attestation?.elsewhere, [], "who showed it first is not touched");
 
 	const page = await browser.open(`${validator.url}/`);
-	const badge = page.locator(".badge", { hasText: "measured" }).getByText("simulated", { exact: true });
+	const badge = page.locator(".badge", { hasText: "hosted" }).getByText("simulated", { exact: true });
 	const paths = ["/", "/providers", `/providers/${id}`, "/probes", `/probes/${probe!.id}`, "/rent?noGpu=1"];
 	for (const path of [...paths, `/rent?provider=${id}`, `/compare?a=${second}&b=${id}`]) {
 		await page.goto(validator.url + path);

@@ -6,6 +6,7 @@ import { apiOptions } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProbe, findProvider } from "../find-by-name.ts";
 import { text, whole } from "../options.ts";
+import { countedAttestationLines } from "../print/attestation-lines.ts";
 import { figureLines } from "../print/figures.ts";
 import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
@@ -45,6 +46,7 @@ export function probeText(probe: Probe, nowMs: number, paint: Paint): string {
 		...(known === undefined ? [] : [`  ${known.meaning}`, paint.dim(`  ${known.hint}`)]),
 		...figureLines(probe, paint),
 		...probe.findings.map(({ code, detail }) => `  ${paint.unsure("note")}  ${code}: ${shown(detail, 200)}`),
+		...countedAttestationLines(probe.attestation, paint),
 		...(probe.evidenceSha256 === null
 			? []
 			: [

@@ -8,6 +8,7 @@ import { apiOptions, askApi } from "../api-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
 import { flag, group, number, text, usageError, type Values } from "../options.ts";
+import { attestedWord, countedAttestationLines } from "../print/attestation-lines.ts";
 import { figureLines } from "../print/figures.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
@@ -107,11 +108,13 @@ async function list(values: ProvidersValues, io: CliIo): Promise<number> {
 	});
 }
 
-function columns(nowMs: number): readonly Column<ProviderSummary>[] {
+function columns(nowMs: number, rows: readonly ProviderSummary[]): readonly Column<ProviderSummary>[] {
+	const attested = left<ProviderSummary>("attested", ({ attestation }) => attestedWord(attestation));
 	return [
 		left("id", ({ id }) => shortId(id)),
 		left("name", ({ name }) => shown(name, 24)),
 		...provenColumns,
+		...(rows.some(({ attestation }) => attestedWord(attestation) !== null) ? [attested] : []),
 		left(
 			"verdict",
 			({ lastVerdict, lastCode }) => (lastVerdict === null ? "–" : (lastCode ?? lastVerdict)),
@@ -132,7 +135,7 @@ function stateOf({ state, rented, connected, link }: ProviderSummary): string {
 }
 
 function listText(rows: readonly ProviderSummary[], isCut: boolean, nowMs: number, paint: Paint): string {
-	const text = table(columns(nowMs), rows, paint, "no provider matches");
+	const text = table(columns(nowMs, rows), rows, paint, "no provider matches");
 	return isCut ? `${text}\n${paint.dim(`  the first ${rows.length}; --limit shows more`)}` : text;
 }
 
@@ -160,6 +163,7 @@ function providerText(provider: Provider, nowMs: number, paint: Paint): string {
 		...(claimed.length === 0 ? [] : ["  claims", ...claimed]),
 		...(first === undefined ? [] : [`  proven ${formatAgo(first.atMs, nowMs)}, evidence ${first.evidenceSha256}`]),
 		...figureLines({ devices: provider.devices, figures }, paint),
+		...countedAttestationLines(provider.attestation, paint),
 		...provider.holdings.map(
 			({ model, count, figures: held }) =>
 				`  holds ${count} × ${shown(model)}: fp16 ${formatRate(held["gemm.fp16"] ?? 0, "FLOPS")} each`,

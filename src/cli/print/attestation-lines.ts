@@ -1,7 +1,7 @@
 // A verdict on attestation evidence, and what a file says, for people. Text from devices is made harmless.
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";
-import type { ProbeAttestation } from "../../protocol/probe/verdict.ts";
+import type { CountedAttestation, ProbeAttestation } from "../../protocol/probe/verdict.ts";
 import type { FilesVerdict } from "../../verify/attestation/verify-files.ts";
 import type { Collected } from "../attest-collect.ts";
 import { formatDuration } from "./format.ts";
@@ -64,6 +64,25 @@ export function probeAttestationLines(attestation: ProbeAttestation | undefined,
 		...reasons.map(({ code, detail }) => `    ${paint.unsure("note")}  ${code}: ${safeText(detail)}`),
 		...says.map((why) => paint.dim(`    none: ${safeText(why)}`)),
 	];
+}
+
+/** Of a provider or a probe of a network; nothing where nothing was signed. */
+export function countedAttestationLines(attestation: CountedAttestation | null, paint: Paint): string[] {
+	if (attestation === null || (attestation.devices.length === 0 && attestation.guest === null)) return [];
+	const elsewhere = attestation.elsewhere.map(
+		({ key, providerId }) =>
+			`    ${paint.unsure("note")}  DEVICE_ELSEWHERE: ${key.slice(0, 16)}… counts for ${providerId}`,
+	);
+	return [...probeAttestationLines(attestation, paint).slice(1), ...elsewhere];
+}
+
+/** In a word, for lists; null: nothing was shown. */
+export function attestedWord(
+	of: Pick<CountedAttestation, "shown" | "isSimulated" | "elsewhere"> | null,
+): string | null {
+	if (of === null || of.shown === "none") return null;
+	const word = of.elsewhere.length > 0 ? "counts elsewhere" : of.shown;
+	return of.isSimulated ? `${word}, simulated` : word;
 }
 
 export function collectedLines(

@@ -11,7 +11,7 @@ import {
 } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
-import { chooseItems } from "../../verify/attestation/collateral/choose-items.ts";
+import { chooseItems, type Needing } from "../../verify/attestation/collateral/choose-items.ts";
 import {
 	type AttestationSettings,
 	DEFAULT_POLICY,
@@ -78,11 +78,14 @@ export function chosenFor(
 		...gpus.map(({ report, chain }) => ({ ...none, reports: [report], certificates: [chain] })),
 		...(cpu === null ? [] : [{ ...none, quotes: [cpu.quote] }]),
 	];
-	const under = (roots: AttestationSettings["roots"]) =>
-		new Set(needing.flatMap((one) => chooseItems(one, items, { ...settings, roots })));
-	const real = under(VENDOR_ROOTS);
-	// A bundle of a test's own mint, which no update makes: judged by it, and never counted.
-	const chosen = real.size > 0 ? real : under(MINT_ROOTS);
+	const under = (roots: AttestationSettings["roots"], one: Needing) => chooseItems(one, items, { ...settings, roots });
+	const chosen = new Set(
+		needing.flatMap((one) => {
+			const real = under(VENDOR_ROOTS, one);
+			// A bundle of a test's own mint, which no update makes: judged by it, and never counted.
+			return real.length > 0 ? real : under(MINT_ROOTS, one);
+		}),
+	);
 	let left = MOST_COLLATERAL_BYTES;
 	return [...chosen]
 		.filter(({ bytes }) => {
