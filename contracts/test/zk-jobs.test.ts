@@ -26,6 +26,12 @@ import { keccak, keccakLeaf, keccakTree } from "../../src/protocol/hash/keccak-t
 import { type G1, G1_ONE, times } from "../../src/protocol/maths/bn254.ts";
 import { nodeOf, orderOf, segmentOf, treeOf } from "../../src/provider/proofs/chain-forms.ts";
 import { proveStated } from "../../src/provider/proofs/prove-segment.ts";
+import {
+	type ProvableJob,
+	type ProverEvent,
+	type ProverMeans,
+	proveJobSegments,
+} from "../../src/provider/proofs/prover.ts";
 import { DEV_POWERS } from "../../src/verify/zk/srs.ts";
 import { pointBytes, type TwinNode, twinWay } from "../../src/verify/zk/twin-tree.ts";
 import { weightTrees } from "../../src/verify/zk/weight-trees.ts";
@@ -124,7 +130,12 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const stateAt = (segment: number) => hex(stateHashOf(program, segment, rootsOf(weightsAt(segment)), []));
 
 /** By the engine, over powers of a known τ; the contracts verify it. `job`: its number in the statement. States are told to a proof, and not believed. */
-async function proof(segment: number, job: bigint, stateAfter: string = stateAt(segment + 1)) {
+async function proof(
+	segment: number,
+	job: bigint,
+	stateAfter: string = stateAt(segment + 1),
+	weights: readonly Elements[] = weightsAt(segment),
+) {
 	const made = await proveStated(
 		{
 			...{ plan, seed: SEED, segment, chainId: 7373n, job },
@@ -135,7 +146,7 @@ async function proof(segment: number, job: bigint, stateAfter: string = stateAt(
 			given: {
 				entering: elementsToBytes(enteringOf(plan, run.features)),
 				labels: elementsToBytes(Int32Array.from(run.labels, Number)),
-				weights: weightsAt(segment).map(elementsToBytes),
+				weights: weights.map(elementsToBytes),
 			},
 		},
 		{ open: engine.open, device: 0, powers: DEV_POWERS },
@@ -243,6 +254,43 @@ test("a job is trained by one, proven by two others in any order, and paid witho
 	gas.zkJobSettle = await send(other, settlePartCall(contracts, terms, 0));
 	assert.equal(await owed(worker.address), UNIT);
 	assert.equal((await readJobPart(contracts, job, 0)).state, "settled");
+});
+
+test("two provers share a job; one that is killed half-way is replaced, and each segment is paid once", async () => {
+	const { contracts } = network;
+	const { terms, order: ordered, job } = await claimed("shared", weightsAt(1 + SEGMENTS));
+	const of: ProvableJob = {
+		...{ terms, order: ordered, plan, features: run.features, labels: run.labels },
+		weightsBefore: async (segment) => weightsAt(segment),
+		stateBefore: async (segment) => stateAt(segment),
+	};
+	const before = [await owed(prover.address), await owed(other.address)] as const;
+	const killed = new AbortController();
+	const means = (account: PrivateKeyAccount, signal: AbortSignal, told: ProverEvent[]): ProverMeans => ({
+		...{ contracts, account, open: engine.open, device: 0, powers: DEV_POWERS, signal },
+		onEvent: (event) => told.push(event),
+	});
+	// Killed with its first proof half made.
+	const first: ProverEvent[] = [];
+	const dying = { ...means(prover, killed.signal, first), onEvent: () => killed.abort() };
+	assert.equal(await proveJobSegments(dying, of, 1 + SEGMENTS), false);
+	// A true proof from weights that are not the job's: nobody is kept from proving the right one.
+	const named = await zk.readProverJob(contracts, job, watcher.address);
+	const stray = await proof(2, named, stateAt(3), weightsAt(1));
+	await network.send(watcher, zk.submitProofCall(contracts, terms, ordered, stray.segment));
+	const running = new AbortController().signal;
+	const [mine, theirs]: [ProverEvent[], ProverEvent[]] = [[], []];
+	const ends = await Promise.all([
+		proveJobSegments(means(prover, running, mine), of, 1 + SEGMENTS),
+		proveJobSegments(means(other, running, theirs), of, 1 + SEGMENTS),
+	]);
+	assert.deepEqual(ends, [true, true]);
+	const proven = [...mine, ...theirs].filter(({ state }) => state === "proven");
+	assert.deepEqual(proven.map(({ segment }) => segment).toSorted(), [1, 2, 3]);
+	assert.equal((await zk.readZkHead(contracts, job)).next, 1 + SEGMENTS);
+	const paid = (await owed(prover.address)) + (await owed(other.address)) - before[0] - before[1];
+	assert.equal(paid, 3n * UNIT);
+	assert.equal(await owed(watcher.address), 0n);
 });
 
 test("a worker with one wrong step cannot be paid: no tree of its end stands for what is proven", async () => {

@@ -56,6 +56,17 @@ export async function readZkHead(contracts: Contracts, job: bigint): Promise<ZkH
 	return { next: Number(next), points };
 }
 
+/** Whether a proof from these commitments waits for the head. */
+export async function isProofWaiting(
+	contracts: Contracts,
+	job: bigint,
+	segment: number,
+	before: Hex,
+): Promise<boolean> {
+	const { prover } = await read(contracts, "zkJobs", "waitingAt", job, BigInt(segment), before);
+	return BigInt(prover) !== 0n;
+}
+
 /** Segments that somebody has proven, paid or waiting, in the order in which they came. */
 export async function readProvenSegments(
 	contracts: Contracts,

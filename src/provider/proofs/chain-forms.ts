@@ -9,7 +9,8 @@ import { pointBytes, type TwinNode, twinTop } from "../../verify/zk/twin-tree.ts
 import type { Program } from "../../work/program/shapes.ts";
 import { numbered, rootsTree } from "../../work/trace/commitments.ts";
 
-const pointsHash = (points: readonly string[]): Hex => toHex(keccak(...points.map((one) => hexToBytes(one)!)));
+/** keccak256 of commitments, as the chain keeps them. */
+export const pointsHash = (points: readonly string[]): Hex => toHex(keccak(...points.map((one) => hexToBytes(one)!)));
 
 /** From the statement of segment 1, whoever made it: its data and the weights that it begins with. */
 export const orderOf = (first: SegmentStatement): ZkOrder => ({

@@ -42,6 +42,8 @@ export interface ProveWith {
 	readonly powers: ProverPowers;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
+	/** Asked when the commitments are there: false ends it before the proof. */
+	readonly mayProve?: (statement: SegmentStatement) => Promise<boolean>;
 }
 
 export interface ProvenSegment {
@@ -119,6 +121,7 @@ export async function proveStated(
 		const points = await session.commit({ seed, firstStep: (segment - 1) * plan.steps, signal, onProgress });
 		if (points === null) return null;
 		const statement = statementOf(of, powers.id, points);
+		if (by.mayProve !== undefined && !(await by.mayProve(statement))) return null;
 		const proof = await session.prove({ statement: statementHash(statement), signal, onProgress });
 		return proof === null ? null : { statement, proof };
 	} finally {
