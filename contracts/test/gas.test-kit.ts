@@ -109,6 +109,21 @@ const ACTS = {
 		"attestWarmPrague",
 	],
 	receipts: ["receiptRisc0", "receiptSp1", "receiptSp1V6"],
+	segments: [
+		"zkSegment",
+		"zkSegmentCalldata",
+		"zkSegmentClaims",
+		"zkSegmentDigits",
+		"zkSegmentForm",
+		"zkSegmentLookups",
+		"zkSegmentOpening",
+		"zkSegmentOrder",
+		"zkSegmentPlan",
+		"zkSegmentPoints",
+		"zkSegmentProducts",
+		"zkSegmentRest",
+		"zkSegmentWeights",
+	],
 	twins: ["twinLeaf", "twinSum"],
 	zkJobs: [
 		"zkJobConclude",
@@ -124,6 +139,13 @@ const ACTS = {
 	zk: ["zkCalldata11", "zkOpen", "zkRegister11", "zkSubmit", "zkSubmit11"],
 } as const;
 type Part = keyof typeof ACTS;
+
+/** Of a transaction's data: 4 for a byte of zeros, 16 for another. EIP-2028. */
+export const calldataGas = (data: string): number =>
+	data
+		.slice(2)
+		.match(/../g)!
+		.reduce((sum, byte) => sum + (byte === "00" ? 4 : 16), 0);
 
 export function checkGas(part: Part, measured: Readonly<Record<string, number>>): void {
 	const read = () => JSON.parse(readFileSync(FILE, "utf8")) as Record<string, number>;

@@ -21,7 +21,7 @@ interface Removed {
 	readonly vector: string;
 }
 
-const MISSING = "run.plan.links == 1 ? SegmentRun.INNER : 0";
+const MISSING = "read(P_LINKS) == 1 ? INNER : 0";
 const REMOVED: readonly Removed[] = [
 	{
 		file: "SegmentLookups",
@@ -35,7 +35,7 @@ const REMOVED: readonly Removed[] = [
 	},
 	{
 		file: "SegmentProducts",
-		changes: [["!= claim) revert WeightsFalse();", "!= claim) {}"]],
+		changes: [["if (kernel != claim) revert WeightsFalse();", ""]],
 		vector: "steps that take nothing away",
 	},
 	{
@@ -46,10 +46,7 @@ const REMOVED: readonly Removed[] = [
 	{
 		file: "SegmentClaims",
 		// Of message 10 nothing is claimed.
-		changes: [
-			["0x380", "0x300"],
-			["if (i < BOUND) one =", "if (i > 99) one ="],
-		],
+		changes: [["lt(to, 0x380)", "lt(to, 0x300)"]],
 		vector: "other values of the bytes",
 	},
 	{ file: "SegmentClaims", changes: [[MISSING, "1 << 10"]], vector: "labels that are not those of the rows" },
@@ -66,12 +63,12 @@ const REMOVED: readonly Removed[] = [
 	},
 	{
 		file: "ZkVerifier",
-		changes: [["firstStep % plan.steps != 0", "false"]],
+		changes: [["firstStep % steps != 0", "false"]],
 		vector: "a segment that begins between two",
 	},
 	{
 		file: "ZkVerifier",
-		changes: [["(firstStep + plan.steps) * plan.batch > plan.epochs << plan.rowBits", "false"]],
+		changes: [["(firstStep + steps) * read(P_BATCH) > read(P_EPOCHS) << read(P_ROW_BITS)", "false"]],
 		vector: "a segment after the last epoch",
 	},
 ];

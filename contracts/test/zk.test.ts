@@ -16,7 +16,7 @@ import { planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { leftRange, runSegment, type Shape, type Start } from "../../vectors/naive-plan.ts";
 import { SegmentProver, type Told } from "../../vectors/naive-segment.ts";
-import { checkGas } from "./gas.test-kit.ts";
+import { calldataGas, checkGas } from "./gas.test-kit.ts";
 import { type BareChain, CHAIN_ID, openBareChain, TREASURER } from "./network.test-kit.ts";
 import { DEV_BITS, devTau, heldCall, NO_ID, pointsOf, startAt, zkVectors } from "./zk-vectors.test-kit.ts";
 
@@ -252,13 +252,6 @@ test("a true proof about other data, or from other weights, is not one of the ru
 	assert.equal(await asked(training, openCall({ ...run, plan: word("06".repeat(32)) })), "RunInvalid");
 	assert.equal(statement.job, String(await numberOf(run)));
 });
-
-/** 4 for a byte of zeros, 16 for another: docs of EIP-2028. */
-const calldataGas = (data: Hex): number =>
-	data
-		.slice(2)
-		.match(/../g)!
-		.reduce((sum, byte) => sum + (byte === "00" ? 4 : 16), 0);
 
 test("what a segment costs, and eleven links", async () => {
 	const gasOf = async (shape: Shape, salt: string) => {

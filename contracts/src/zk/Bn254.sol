@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {POINT, TERM, TERM_TIMES} from "./Layout.sol";
+
 /// The curve BN254 by the chain's precompiles, and the scalars that count its points. Points are x, y; 0, 0 is the one at infinity. Every point is
 /// checked before a precompile sees it, so that a precompile that fails had too little gas, and nothing else.
 library Bn254 {
@@ -36,20 +38,21 @@ library Bn254 {
 
     /// So many points from a place of the calldata, 64 bytes each.
     function mustBePoints(uint256 from, uint256 count) internal pure {
-        bool isSmall = true;
-        bool isThere = true;
+        bool isLarge;
+        bool isNowhere;
         assembly ("memory-safe") {
             let p := P
             for { let end := add(from, shl(6, count)) } lt(from, end) { from := add(from, 0x40) } {
                 let x := calldataload(from)
                 let y := calldataload(add(from, 0x20))
-                isSmall := and(isSmall, and(lt(x, p), lt(y, p)))
-                let isOnCurve := eq(mulmod(y, y, p), addmod(mulmod(mulmod(x, x, p), x, p), 3, p))
-                isThere := and(isThere, or(isOnCurve, iszero(or(x, y))))
+                isLarge := or(isLarge, iszero(and(lt(x, p), lt(y, p))))
+                if xor(mulmod(y, y, p), addmod(mulmod(mulmod(x, x, p), x, p), 3, p)) {
+                    isNowhere := or(isNowhere, gt(or(x, y), 0))
+                }
             }
         }
-        if (!isSmall) revert NumberTooLarge();
-        if (!isThere) revert PointNowhere();
+        if (isLarge) revert NumberTooLarge();
+        if (isNowhere) revert PointNowhere();
     }
 
     /// So many scalars from a place of the calldata.
@@ -58,14 +61,49 @@ library Bn254 {
         assembly ("memory-safe") {
             let r := R
             let end := add(from, shl(5, count))
-            for {} lt(add(from, 0x60), end) { from := add(from, 0x80) } {
-                let low := and(lt(calldataload(from), r), lt(calldataload(add(from, 0x20)), r))
-                let high := and(lt(calldataload(add(from, 0x40)), r), lt(calldataload(add(from, 0x60)), r))
-                isSmall := and(isSmall, and(low, high))
+            for {} lt(add(from, 0x1e0), end) { from := add(from, 0x200) } {
+                isSmall := and(isSmall, and(and(lt(calldataload(from), r), lt(calldataload(add(from, 0x20)), r)), and(lt(calldataload(add(from, 0x40)), r), lt(calldataload(add(from, 0x60)), r))))
+                isSmall := and(isSmall, and(and(lt(calldataload(add(from, 0x80)), r), lt(calldataload(add(from, 0xa0)), r)), and(lt(calldataload(add(from, 0xc0)), r), lt(calldataload(add(from, 0xe0)), r))))
+                isSmall := and(isSmall, and(and(lt(calldataload(add(from, 0x100)), r), lt(calldataload(add(from, 0x120)), r)), and(lt(calldataload(add(from, 0x140)), r), lt(calldataload(add(from, 0x160)), r))))
+                isSmall := and(isSmall, and(and(lt(calldataload(add(from, 0x180)), r), lt(calldataload(add(from, 0x1a0)), r)), and(lt(calldataload(add(from, 0x1c0)), r), lt(calldataload(add(from, 0x1e0)), r))))
             }
             for {} lt(from, end) { from := add(from, 0x20) } { isSmall := and(isSmall, lt(calldataload(from), r)) }
         }
         if (!isSmall) revert NumberTooLarge();
+    }
+
+    /// Adds to the sum at POINT those at a place of the calldata, each as often as its scalar in memory says. Of a verification, whose memory is that of Layout.sol.
+    function gather(uint256 from, uint256 scalars, uint256 count) internal view {
+        bool isDone = true;
+        assembly ("memory-safe") {
+            for { count := add(from, shl(6, count)) } lt(from, count) { from := add(from, 0x40) } {
+                calldatacopy(TERM, from, 0x40)
+                mstore(TERM_TIMES, mload(scalars))
+                isDone := and(isDone, staticcall(gas(), MUL, TERM, 0x60, TERM, 0x40))
+                isDone := and(isDone, eq(returndatasize(), 0x40))
+                // The term stands right behind the sum.
+                isDone := and(isDone, staticcall(gas(), ADD, POINT, 0x80, POINT, 0x40))
+                isDone := and(isDone, eq(returndatasize(), 0x40))
+                scalars := add(scalars, 0x20)
+            }
+        }
+        if (!isDone) revert PrecompileFailed();
+    }
+
+    /// So often the group's generator.
+    function gatherOne(uint256 scalar) internal view {
+        bool isDone;
+        assembly ("memory-safe") {
+            mstore(TERM, 1)
+            mstore(add(TERM, 0x20), 2)
+            mstore(TERM_TIMES, scalar)
+            isDone := staticcall(gas(), MUL, TERM, 0x60, TERM, 0x40)
+            isDone := and(isDone, eq(returndatasize(), 0x40))
+            // The term stands right behind the sum.
+            isDone := and(isDone, staticcall(gas(), ADD, POINT, 0x80, POINT, 0x40))
+            isDone := and(isDone, eq(returndatasize(), 0x40))
+        }
+        if (!isDone) revert PrecompileFailed();
     }
 
     /// Adds a point as often as a scalar says.

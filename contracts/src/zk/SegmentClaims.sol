@@ -2,418 +2,506 @@
 pragma solidity 0.8.37;
 
 import {Cube} from "./Cube.sol";
+import {
+    AMONG,
+    BLOCKS,
+    BYTES_END,
+    ETAS,
+    ETA_A,
+    ETA_AFTER,
+    ETA_BIAS_HELPER,
+    ETA_BYTES,
+    ETA_D,
+    ETA_ENTERING,
+    ETA_GRADIENT,
+    ETA_H,
+    ETA_HELPER,
+    ETA_HELPER_BACK,
+    ETA_HELPER_SUM,
+    ETA_LAST_COLUMN,
+    ETA_LIMB0,
+    ETA_LIMB1,
+    ETA_LOSS,
+    ETA_LOSS_D,
+    ETA_LOSS_HELPER,
+    ETA_LOW,
+    ETA_LOW_BACK,
+    ETA_M,
+    ETA_MULTIPLICITY,
+    ETA_OPERAND,
+    ETA_START,
+    ETA_TABLE_HELPER,
+    ETA_WEIGHT_HELPER,
+    FIELD,
+    LAYER_BIAS,
+    LAYER_ENTERING,
+    LAYER_GRADIENT,
+    LAYER_LAST,
+    LAYER_RECORD,
+    LAYER_SIZE,
+    NU,
+    PAIR_ENTERING,
+    PAIR_OUT,
+    PAIR_OUTPUT,
+    PAIR_RECORD,
+    PAIR_RETURNING,
+    PAIR_START_BACK,
+    PAIR_START_END,
+    PAIR_START_FORTH,
+    PAIR_UNITS,
+    PAIR_WEIGHTS,
+    PRODUCTS,
+    P_BITS,
+    P_BYTE_BITS,
+    P_CHUNK_BITS,
+    P_COUNT,
+    P_FEATURES,
+    P_GROUPS,
+    P_LABELS,
+    P_LAYER_RECORDS,
+    P_LINKS,
+    P_LINK_LIST,
+    P_LOSS_SHIFT,
+    P_PAIR_LIST,
+    P_PAIR_RECORDS,
+    P_PLACE_SIZE,
+    P_ROW_BITS,
+    P_R_BITS,
+    P_STEP_SIZE,
+    P_S_BITS,
+    P_TABLES,
+    P_TABLE_LIST,
+    SHARES,
+    P_POINTS,
+    P_TOLD,
+    RHO_END,
+    R_END,
+    R_EQS,
+    S_END,
+    S_EQS,
+    T_AT,
+    USES,
+    VALUES
+} from "./Layout.sol";
 import {RowOrder} from "./RowOrder.sol";
-import {SegmentRun} from "./SegmentRun.sol";
-import {ZkPlan} from "./ZkPlan.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
 /// The last sum of a segment's proof, docs/zk.md §5: all claims about committed columns become one, about all values at one point. The twin of joinClaims in
-/// src/verify/zk/verify-segment.ts. Terms that share factors are added up first.
+/// src/verify/zk/verify-segment.ts. Terms that share factors are added up first. Memory is that of Layout.sol.
+///
+/// Claims, in their order, which is that of VALUES and ETAS: 0 h, 1 a, 2 m, 3 low, 4 helper; 5 d, 6 lowBack, 7 helperBack of links but the last; 8 d, 9 helperBack of the last, 10 its loss;
+/// 11 a of the last column, 12 biasHelper; 13 after, 14 limb0, 15 limb1, 16 weightHelper; 17 multiplicity, 18 tableHelper; 19 the sum of all helpers; 20 what enters products; 21 the
+/// weights at the start; 22 what enters changes, 23 gradients; 24 features, 25 labels, 26 before, 27 after of the bytes.
 library SegmentClaims {
-    using Cube for uint256;
-    using RowOrder for RowOrder.Order;
-    using SegmentRun for SegmentRun.Run;
-
-    uint256 private constant R = 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001;
     uint256 private constant BYTES = 10;
     uint256 private constant ROUND = 11;
     uint256 private constant VALUE = 12;
+    uint256 private constant GROUPS = 6;
+    /// Groups of the statement.
     uint256 private constant BOUND = 4;
-
-    /// What kernels are made of. Lists in memory.
-    struct Kernel {
-        /// Where the sum ended.
-        uint256 rho;
-        uint256 bits;
-        uint256 pairs;
-        /// eq of the ends of the first and second sum's cube, and the end of rho.
-        uint256 r;
-        uint256 s;
-        /// Powers of η, by claim.
-        uint256 etas;
-        /// By block, in the order of their places: what all claims about it are together, but for eq of its place.
-        uint256 weights;
-        /// The first sum's list.
-        uint256 among;
-        /// Of the plan: places in that list, by column.
-        uint256 blocks;
-        uint256 stride;
-    }
+    /// Claims about links but the last: with one link there are none.
+    uint256 private constant INNER = 2 + 4 + 32 + 64 + 128 + 2048 + 4096;
 
     /// @notice Thrown when what the sums say of the columns is not what was committed.
     error ClaimsFalse();
 
-    /// Random points of the statement's groups, drawn after everything that they are about.
-    function takeBytes(SegmentRun.Run memory run) internal pure {
-        unchecked {
-            uint256 most = 0;
-            for (uint256 i = 0; i < BOUND; i++) {
-                (, uint256 bits) = ZkPlan.groupAt(run.plan, i);
-                if (bits > most) most = bits;
-            }
-            (run.byteBits, run.bytesAt) = (most, run.draw(most));
-            uint256 from = run.message(BYTES, BOUND);
-            uint256 to = run.values + 32 * SegmentRun.BYTES;
-            assembly ("memory-safe") {
-                calldatacopy(to, from, 0x80)
-            }
-        }
-    }
-
-    /// The pairs of the point at which the commitments must open, the point and the value.
-    function join(SegmentRun.Run memory run) internal pure returns (uint256 pairs, uint256 point, uint256 value) {
-        unchecked {
-            Kernel memory kernel;
-            kernel.etas = etasOf(run);
-            uint256 claim = together(kernel.etas, run.values);
-            kernel.bits = run.plan.bits;
-            kernel.rho = Cube.room(kernel.bits);
-            claim = run.sum(ROUND, kernel.bits, 2, claim, kernel.rho);
-            uint256 from = run.message(VALUE, 1);
-            assembly ("memory-safe") {
-                value := calldataload(from)
-            }
-            kernel.pairs = Cube.pairs(kernel.rho, kernel.bits);
-            if (mulmod(kernelOf(run, kernel), value, R) != claim) revert ClaimsFalse();
-            return (kernel.pairs, kernel.rho, value);
-        }
-    }
-
-    function kernelOf(SegmentRun.Run memory run, Kernel memory kernel) private pure returns (uint256 sum) {
-        unchecked {
-            ZkPlan.Plan memory plan = run.plan;
-            uint256 end = kernel.rho + 32 * kernel.bits;
-            kernel.r = Cube.suffixes(run.r + 32 * run.rBits, end, run.rBits);
-            kernel.s = Cube.suffixes(run.s + 32 * run.sBits, end, run.sBits);
-            (kernel.among, kernel.blocks, kernel.stride) = (run.among, plan.blocks, plan.stride);
-            kernel.weights = Cube.room(plan.count);
-            addLookups(run, kernel);
-            addLoss(run, kernel);
-            addProducts(run, kernel);
-            addWeights(run, kernel);
-            uint256 list = Cube.suffixes(run.bytesAt + 32 * run.byteBits, end, run.byteBits);
-            for (uint256 i = 0; i < ZkPlan.GROUPS; i++) {
-                (uint256 first, uint256 bits) = ZkPlan.groupAt(plan, i);
-                uint256 one = folded(plan, kernel, i, bits);
-                // What is said of the bytes is about the whole group.
-                if (i < BOUND) one = addmod(one, mulmod(kernel.etas.get(SegmentRun.BYTES + i), list.get(bits), R), R);
-                sum = addmod(sum, mulmod(one, Cube.corner(first >> bits, kernel.pairs, kernel.bits - bits), R), R);
-            }
-        }
-    }
-
-    /// Σ eq(place in the group, rho)·weight over the blocks of a group. Smaller blocks stand behind larger ones: they are folded to the size of these, which
-    /// then stand right before them in the list.
-    function folded(ZkPlan.Plan memory plan, Kernel memory kernel, uint256 group, uint256 bits)
-        private
-        pure
-        returns (uint256 sum)
-    {
-        unchecked {
-            (uint256 sizes, uint256 count, uint256 end) = ZkPlan.sizesIn(plan, group);
-            uint256 list = kernel.weights + 32 * end;
-            uint256 last = kernel.rho + 32 * (kernel.bits - 1);
-            assembly ("memory-safe") {
-                function fold(from, length, x) -> shorter {
-                    shorter := shr(1, add(length, 1))
-                    let to := from
-                    for { let i := 1 } lt(i, length) { i := add(i, 2) } {
-                        let a := mload(from)
-                        mstore(to, addmod(a, mulmod(x, add(mload(add(from, 0x20)), sub(R, a)), R), R))
-                        from := add(from, 0x40)
-                        to := add(to, 0x20)
-                    }
-                    // Nothing stands beside it.
-                    if and(length, 1) { mstore(to, mulmod(mload(from), add(1, sub(R, x)), R)) }
-                }
-                let length := 0
-                let level := 0
-                for { let at_ := add(sizes, shl(6, count)) } gt(at_, sizes) {} {
-                    at_ := sub(at_, 0x40)
-                    let size := mload(at_)
-                    switch length
-                    case 0 { level := size }
-                    default {
-                        for {} lt(level, size) { level := add(level, 1) } {
-                            length := fold(list, length, mload(sub(last, shl(5, level))))
-                        }
-                    }
-                    let own := mload(add(at_, 0x20))
-                    list := sub(list, shl(5, own))
-                    length := add(length, own)
-                }
-                for {} lt(level, bits) { level := add(level, 1) } {
-                    length := fold(list, length, mload(sub(last, shl(5, level))))
-                }
-                sum := mload(list)
-            }
-        }
-    }
-
-    /// Claims that a plan of one link does not have take no power.
-    function etasOf(SegmentRun.Run memory run) private pure returns (uint256 list) {
-        uint256 eta = ZkTranscript.drawn(run.state);
-        uint256 missing = run.plan.links == 1 ? SegmentRun.INNER : 0;
-        list = Cube.room(SegmentRun.CLAIMS);
+    function read(uint256 place) private pure returns (uint256 value) {
         assembly ("memory-safe") {
+            value := mload(place)
+        }
+    }
+
+    function times(uint256 a, uint256 b) private pure returns (uint256 product) {
+        assembly ("memory-safe") {
+            product := mulmod(a, b, mload(FIELD))
+        }
+    }
+
+    /// Random points of the statement's groups, drawn after everything that they are about.
+    function takeBytes() internal pure {
+        uint256 count = read(P_BYTE_BITS);
+        uint256 end = ZkTranscript.draw(count) + 32 * count;
+        uint256 from = ZkTranscript.next(BYTES, BOUND);
+        assembly ("memory-safe") {
+            mstore(BYTES_END, end)
+            calldatacopy(add(VALUES, 0x300), from, 0x80)
+        }
+    }
+
+    /// The value at RHO_END's point, at which the commitments must open.
+    function join() internal pure returns (uint256 value) {
+        uint256 count = read(P_BITS);
+        uint256 claim = together(ZkTranscript.drawn());
+        uint256 rho = Cube.take(count);
+        claim = Cube.squareRounds(ROUND, count, claim, rho);
+        uint256 from = ZkTranscript.next(VALUE, 1);
+        assembly ("memory-safe") {
+            mstore(RHO_END, add(rho, shl(5, count)))
+            value := calldataload(from)
+        }
+        if (times(kernel(), value) != claim) revert ClaimsFalse();
+    }
+
+    /// Σ η·value over all claims. Claims that a plan of one link does not have take no power.
+    function together(uint256 eta) private pure returns (uint256 sum) {
+        uint256 missing = read(P_LINKS) == 1 ? INNER : 0;
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
             let power := 1
-            for { let to := list } lt(to, add(list, 0x380)) { to := add(to, 0x20) } {
+            for { let to := 0 } lt(to, 0x380) { to := add(to, 0x20) } {
                 if iszero(and(missing, 1)) {
-                    mstore(to, power)
-                    power := mulmod(power, eta, R)
+                    mstore(add(to, ETAS), power)
+                    sum := addmod(sum, mulmod(power, mload(add(to, VALUES)), r), r)
+                    power := mulmod(power, eta, r)
                 }
                 missing := shr(1, missing)
             }
         }
     }
 
-    /// Σ η·value over all claims.
-    function together(uint256 etas, uint256 values) private pure returns (uint256 sum) {
+    /// Everything that all claims are at rho, together.
+    function kernel() private pure returns (uint256 sum) {
+        uint256 end = read(RHO_END);
+        uint256 list = Cube.suffixes(read(R_END), end, read(P_R_BITS));
+        uint256 other = Cube.suffixes(read(S_END), end, read(P_S_BITS));
         assembly ("memory-safe") {
-            for { let end := add(etas, 0x380) } lt(etas, end) { etas := add(etas, 0x20) } {
-                sum := addmod(sum, mulmod(mload(etas), mload(values), R), R)
-                values := add(values, 0x20)
-            }
+            mstore(R_EQS, list)
+            mstore(S_EQS, other)
+        }
+        sum = findBlocks(Cube.suffixes(read(BYTES_END), end, read(P_BYTE_BITS)));
+        findLayers(end);
+        findPairs(end);
+        (uint256 rows, uint256 labels) = lossOf(end);
+        uint256 first = firstOf(end);
+        uint256 tables = tablesOf();
+        uint256 links = linksOf(first);
+        assembly ("memory-safe") {
+            sum := addmod(add(sum, rows), add(labels, add(tables, links)), mload(FIELD))
         }
     }
 
-    /// Where the weight of a block stands.
-    function place(Kernel memory kernel, uint256 column, uint256 index) private pure returns (uint256 to) {
+    /// eq of each block's place and rho, group by group. What is said of the bytes is about whole groups: returns that. `bound`: eq of their point's last variables.
+    function findBlocks(uint256 bound) private pure returns (uint256 sum) {
         unchecked {
-            uint256 block_ = kernel.blocks + 2 * (column * kernel.stride + index);
-            uint256 weights = kernel.weights;
+            uint256 shares = Cube.take(read(P_TOLD) + read(P_POINTS));
+            put(SHARES, shares);
+            uint256 to = Cube.take(read(P_COUNT) + 3);
+            (uint256 end, uint256 bits) = (read(RHO_END), read(P_BITS));
             assembly ("memory-safe") {
-                to := add(weights, shr(240, mload(block_)))
+                mstore(BLOCKS, to)
+                mstore(to, 0)
+                to := add(to, 0x20)
+            }
+            for (uint256 group = P_GROUPS; group < P_GROUPS + 128 * GROUPS; group += 128) {
+                uint256 own = read(group + 64);
+                uint256 high = Cube.corner(read(group) >> (own - read(P_CHUNK_BITS)), end - 32 * own, 32 * (bits - own));
+                if (group < P_GROUPS + 128 * BOUND) sum = more(sum, (group - P_GROUPS) >> 2, high, read(bound + 32 * own));
+                put(to, high);
+                (to, shares) = splitGroup(group, to, shares);
             }
         }
     }
 
-    function add(Kernel memory kernel, uint256 column, uint256 index, uint256 value) private pure {
+    /// From eq of a group's place to those of its blocks, which take the first places of their size. Chunks are such places too, where no block has several of them: what they count
+    /// goes to `shares`. Returns where the next group's begin.
+    function splitGroup(uint256 group, uint256 to, uint256 shares) private pure returns (uint256, uint256) {
         unchecked {
-            uint256 to = place(kernel, column, index);
+            (uint256 level, uint256 sizes, uint256 end) = (read(group + 64), read(group + 96), read(RHO_END));
+            (uint256 left, uint256 chunk, uint256 next) = (read(sizes), read(P_CHUNK_BITS), shares + 32 * read(group + 32));
+            sizes += 32;
+            if (read(sizes) >> 16 <= chunk) {
+                Cube.split(to, left, level, chunk, end - 32 * level);
+                copy(shares, to, next - shares);
+                level = chunk;
+            } else {
+                for (uint256 i = read(group); shares < next; shares += 32) put(shares, chunkAt(i++));
+            }
+            for (uint256 own = read(sizes); own != 0; own = read(sizes)) {
+                Cube.split(to, left, level, own >> 16, end - 32 * level);
+                (level, own, sizes) = (own >> 16, own & 0xffff, sizes + 32);
+                left -= own << level;
+                to += 32 * own;
+            }
+            return (to, next);
+        }
+    }
+
+    /// eq of a chunk, by its number, and rho.
+    function chunkAt(uint256 chunk) private pure returns (uint256) {
+        unchecked {
+            uint256 low = read(P_CHUNK_BITS);
+            return Cube.corner(chunk, read(RHO_END) - 32 * low, 32 * (read(P_BITS) - low));
+        }
+    }
+
+    /// Adds what is said of the bytes of a group, by its number times 32.
+    function more(uint256 sum, uint256 group, uint256 high, uint256 low) private pure returns (uint256 all) {
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            all := addmod(sum, mulmod(mulmod(mload(add(ETA_BYTES, group)), low, r), high, r), r)
+        }
+    }
+
+    /// eq of (step, place) of the third sum, and of the first with the last unit, and those of a block of units at rho.
+    function findLayers(uint256 end) private pure {
+        unchecked {
+            (uint256 size, uint256 pairs) = (read(P_PLACE_SIZE), read(P_PAIR_RECORDS));
+            (uint256 first, uint256 third) = (read(R_END) - size, read(T_AT));
+            for (uint256 to = read(P_LAYER_RECORDS); to < pairs; to += LAYER_RECORD) {
+                uint256 units = read(to + LAYER_SIZE);
+                uint256 there = end - size - units;
+                uint256 same = Cube.eq(third, there, size);
+                put(to + LAYER_GRADIENT, times(read(ETA_GRADIENT), same));
+                put(to + LAYER_ENTERING, times(read(ETA_ENTERING), same));
+                same = times(Cube.eq(first, there, size), Cube.corner(read(to + LAYER_LAST), end, units));
+                put(to + LAYER_BIAS, times(read(ETA_LAST_COLUMN), same));
+            }
+        }
+    }
+
+    function findPairs(uint256 end) private pure {
+        unchecked {
+            // A word each, and the links' words stand behind them.
+            uint256 count = (read(P_LINK_LIST) - read(P_PAIR_LIST)) >> 5;
+            uint256 to = read(P_PAIR_RECORDS);
+            for (; count > 0; (count, to) = (count - 1, to + PAIR_RECORD)) findPair(to, end);
+        }
+    }
+
+    function findPair(uint256 to, uint256 end) private pure {
+        unchecked {
+            (uint256 a, uint256 b) = (read(read(to) + LAYER_SIZE), read(read(to + PAIR_OUT) + LAYER_SIZE));
+            (uint256 r, uint256 rs) = (read(R_END), read(R_EQS));
+            uint256 one = enters(a, b, end);
+            put(to + PAIR_ENTERING, one);
+            put(to + PAIR_RETURNING, a == b ? one : enters(b, a, end));
+            put(to + PAIR_OUTPUT, Cube.eq(r - a - b, end - b, b));
+            one = read(ETA_START);
+            put(to + PAIR_START_FORTH, times(times(one, Cube.eq(r - b, end - a - b, b)), read(read(S_EQS) + a)));
+            put(to + PAIR_START_BACK, times(times(one, Cube.eq(read(S_END) - b, end - a - b, b)), read(rs + a)));
+            put(to + PAIR_START_END, times(times(one, read(NU)), read(rs + a + b)));
+            put(to + PAIR_UNITS, read(rs + read(P_PLACE_SIZE) + b));
+            put(to + PAIR_WEIGHTS, read(rs + a + b));
+        }
+    }
+
+    /// η times eq of (step of the second sum, place in the batch of the first, unit of the second), and those of a block of units at rho. `inner`: of the layer that is summed over;
+    /// `outer`: of the one whose z or q it is.
+    function enters(uint256 inner, uint256 outer, uint256 end) private pure returns (uint256 product) {
+        unchecked {
+            (uint256 steps, uint256 places) = (read(P_STEP_SIZE), read(P_PLACE_SIZE));
+            uint256 there = end - places - inner;
+            product = Cube.eq(read(S_END) - steps - inner, there, steps);
+            product = times(product, Cube.eq(read(R_END) - places - outer + steps, there + steps, places - steps));
+            product = times(product, times(read(read(S_EQS) + inner), read(ETA_OPERAND)));
+        }
+    }
+
+    function put(uint256 place, uint256 value) private pure {
+        assembly ("memory-safe") {
+            mstore(place, value)
+        }
+    }
+
+    /// d = (h - y)·2^(gradient - activation) of the last link is linear: at a random point it holds only if it does everywhere. What labels count in it, and h and d of the last link.
+    function lossOf(uint256 end) private pure returns (uint256 labels, uint256 units) {
+        unchecked {
+            uint256 last = read(P_LINK_LIST) + 64 * (read(P_LINKS) - 1);
+            uint256 pair = read(last + 32);
+            uint256 classes = read(read(pair + PAIR_OUT) + LAYER_SIZE);
+            uint256 places = read(P_PLACE_SIZE);
+            copy(RowOrder.own(), read(R_END) - places - classes, places);
+            uint256 rows = times(RowOrder.eqAt(end - 32 * read(P_ROW_BITS) - classes), read(read(R_EQS) + classes));
             assembly ("memory-safe") {
-                mstore(to, addmod(mload(to), value, R))
+                let r := mload(FIELD)
+                let blocks := mload(BLOCKS)
+                let eta := mload(ETA_LOSS)
+                labels := sub(r, mulmod(mulmod(eta, rows, r), mload(add(blocks, mload(P_LABELS))), r))
+                last := mload(last)
+                let d := mulmod(mload(add(blocks, and(shr(80, last), 0xffff))), mload(P_LOSS_SHIFT), r)
+                units := add(mload(add(blocks, and(last, 0xffff))), sub(r, d))
+                units := mulmod(units, mulmod(eta, mload(add(pair, PAIR_UNITS)), r), r)
             }
         }
     }
 
-    /// What the first sum says, column by column, and that helpers and tables' helpers have the same sum: that of a block is its value in the middle of
-    /// the cube times its size, so that nothing but eq of its place is left.
-    function addLookups(SegmentRun.Run memory run, Kernel memory kernel) private pure {
-        unchecked {
-            ZkPlan.Plan memory plan = run.plan;
-            uint256 last = plan.links - 1;
-            for (uint256 i = 0; i <= last; i++) {
-                uint256 share = kernel.among.get(i);
-                addUnits(kernel, i, i == last, mulmod(share, kernel.r.get(plan.unitBits.get(i)), R));
-                addEnds(kernel, i, mulmod(share, kernel.r.get(plan.weightBits.get(i)), R));
-                if (i < last) addBias(run, kernel, i, share);
-            }
-            for (uint256 i = 0; i < plan.tables; i++) {
-                uint256 share = mulmod(kernel.among.get(i), kernel.r.get(plan.tableBits.get(i)), R);
-                addTable(kernel, i, share);
-            }
+    function copy(uint256 to, uint256 from, uint256 size) private pure {
+        assembly ("memory-safe") {
+            mcopy(to, from, size)
         }
     }
 
-    // Each block's first weight is written, not added. η of a claim is at 32 · its number; 16 · 32 and so on below are those of SegmentRun, and columns are those of
-    // ZkPlan.
-
-    function addUnits(Kernel memory kernel, uint256 i, bool isLast, uint256 share) private pure {
+    /// Of the first link, which has data for what enters: two words, η times eq of what enters its products, and of (step, place) where its weights change.
+    function firstOf(uint256 end) private pure returns (uint256 list) {
         unchecked {
-            (uint256 etas, uint256 weights, uint256 blocks, uint256 step) =
-                (kernel.etas, kernel.weights, kernel.blocks + 2 * i, 2 * kernel.stride);
-            assembly ("memory-safe") {
-                let helpers := mload(add(etas, 0x260))
-                mstore(add(weights, shr(240, mload(add(blocks, mul(4, step))))), mulmod(share, mload(etas), R))
-                mstore(add(weights, shr(240, mload(add(blocks, mul(8, step))))), mulmod(share, mload(add(etas, 0x60)), R))
-                mstore(add(weights, shr(240, mload(add(blocks, mul(13, step))))), addmod(mulmod(share, mload(add(etas, 0x80)), R), helpers, R))
-                switch isLast
-                case 1 {
-                    mstore(add(weights, shr(240, mload(add(blocks, mul(7, step))))), mulmod(share, mload(add(etas, 0x100)), R))
-                    mstore(add(weights, shr(240, mload(add(blocks, mul(14, step))))), addmod(mulmod(share, mload(add(etas, 0x120)), R), helpers, R))
+            uint256 pair = read(read(P_LINK_LIST) + 32);
+            (uint256 inputs, uint256 outputs) = (read(read(pair) + LAYER_SIZE), read(read(pair + PAIR_OUT) + LAYER_SIZE));
+            (uint256 steps, uint256 places, uint256 own) = (read(P_STEP_SIZE), read(P_PLACE_SIZE), RowOrder.own());
+            uint256 rows = end - 32 * read(P_ROW_BITS) - inputs;
+            list = Cube.take(2);
+            copy(own, read(S_END) - steps - inputs, steps);
+            copy(own + steps, read(R_END) - places - outputs + steps, places - steps);
+            put(list, times(times(RowOrder.eqAt(rows), read(read(S_EQS) + inputs)), read(ETA_OPERAND)));
+            copy(own, read(T_AT), places);
+            put(list + 32, times(RowOrder.eqAt(rows), read(ETA_ENTERING)));
+        }
+    }
+
+    /// What the first sum says of tables, and their helpers, which must have the sum of all others.
+    function tablesOf() private pure returns (uint256 sum) {
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let at_ := mload(P_TABLE_LIST)
+            let among := mload(AMONG)
+            let helpers := 0
+            for { let end := add(at_, shl(5, mload(P_TABLES))) } lt(at_, end) { at_ := add(at_, 0x20) } {
+                let one := mload(at_)
+                let helper := mload(add(mload(BLOCKS), and(shr(24, one), 0xffff)))
+                let multiplicity := mload(add(mload(BLOCKS), and(shr(8, one), 0xffff)))
+                helpers := addmod(helpers, helper, r)
+                helper := mulmod(helper, mload(ETA_TABLE_HELPER), r)
+                helper := add(helper, mulmod(multiplicity, mload(ETA_MULTIPLICITY), r))
+                let share := mulmod(mload(among), mload(add(mload(R_EQS), shl(5, and(one, 0xff)))), r)
+                sum := addmod(sum, mulmod(share, helper, r), r)
+                among := add(among, 0x20)
+            }
+            sum := addmod(sum, sub(r, mulmod(helpers, mload(ETA_HELPER_SUM), r)), r)
+        }
+    }
+
+    /// Everything about links. `first`: of firstOf.
+    function linksOf(uint256 first) private pure returns (uint256 sum) {
+        assembly ("memory-safe") {
+            /// All that the first sum says of a link, but for its weight in the list; and the sum of its helpers.
+            function lookups(word, pair, blocks) -> all, helpers {
+                let r := mload(FIELD)
+                let helper := mload(add(blocks, and(shr(64, word), 0xffff)))
+                let back := mload(add(blocks, and(shr(112, word), 0xffff)))
+                helpers := add(helper, back)
+                // By powers of η: h, helper, low, d; helperBack.
+                all :=
+                    addmod(
+                        add(
+                            add(
+                                mulmod(mload(ETA_H), mload(add(blocks, and(word, 0xffff))), r),
+                                mulmod(mload(ETA_HELPER), helper, r)
+                            ),
+                            add(
+                                mulmod(mload(ETA_LOW), mload(add(blocks, and(shr(48, word), 0xffff))), r),
+                                mulmod(mload(ETA_D), mload(add(blocks, and(shr(80, word), 0xffff))), r)
+                            )
+                        ),
+                        mulmod(mload(ETA_HELPER_BACK), back, r),
+                        r
+                    )
+                // a, m, lowBack. In the last column a counts once more, and what helps it.
+                let a := mload(add(blocks, and(shr(16, word), 0xffff)))
+                all :=
+                    add(
+                        add(all, mulmod(mload(ETA_A), a, r)),
+                        add(
+                            mulmod(mload(ETA_M), mload(add(blocks, and(shr(32, word), 0xffff))), r),
+                            mulmod(mload(ETA_LOW_BACK), mload(add(blocks, and(shr(96, word), 0xffff))), r)
+                        )
+                    )
+                all := add(mulmod(all, mload(add(pair, PAIR_UNITS)), r), mulmod(mload(add(mload(add(pair, PAIR_OUT)), LAYER_BIAS)), a, r))
+                helper := mload(add(blocks, and(shr(128, word), 0xffff)))
+                back := mload(add(blocks, and(shr(192, word), 0xffff)))
+                helpers := add(helpers, add(helper, back))
+                all := add(all, mulmod(mload(ETA_BIAS_HELPER), helper, r))
+                // Weights at the end: after, limb0, limb1, weightHelper.
+                back :=
+                    add(
+                        add(
+                            mulmod(mload(ETA_AFTER), mload(add(blocks, and(shr(144, word), 0xffff))), r),
+                            mulmod(mload(ETA_LIMB0), mload(add(blocks, and(shr(160, word), 0xffff))), r)
+                        ),
+                        add(
+                            mulmod(mload(ETA_LIMB1), mload(add(blocks, and(shr(176, word), 0xffff))), r),
+                            mulmod(mload(ETA_WEIGHT_HELPER), back, r)
+                        )
+                    )
+                all := add(all, mulmod(back, mload(add(pair, PAIR_WEIGHTS)), r))
+            }
+            /// Of a link but the first: what enters it, in products and where its weights change; its weights at the start; its gradients, in products and where its weights change.
+            function changes(uses, products, backs, pair) -> entering, start, d {
+                let r := mload(FIELD)
+                let back := mload(add(uses, backs))
+                // Those at the end stand behind all forth and back.
+                let end := mload(add(uses, add(shl(1, backs), 0x20)))
+                let inputs := mload(pair)
+                let size := mload(add(inputs, LAYER_SIZE))
+                entering :=
+                    mulmod(
+                        mload(add(inputs, LAYER_ENTERING)),
+                        add(
+                            mulmod(mload(uses), mload(add(mload(S_EQS), size)), r),
+                            mulmod(add(back, end), mload(add(mload(R_EQS), size)), r)
+                        ),
+                        r
+                    )
+                inputs := mload(add(pair, PAIR_OUT))
+                size := mload(add(inputs, LAYER_SIZE))
+                d :=
+                    mulmod(
+                        mload(add(inputs, LAYER_GRADIENT)),
+                        add(
+                            mulmod(mload(uses), mload(add(mload(R_EQS), size)), r),
+                            add(mulmod(back, mload(add(mload(S_EQS), size)), r), mulmod(end, mload(add(pair, PAIR_OUTPUT)), r))
+                        ),
+                        r
+                    )
+                back := mload(add(products, backs))
+                d := add(d, mulmod(back, mload(add(pair, PAIR_RETURNING)), r))
+                end := mload(products)
+                entering := add(entering, mulmod(end, mload(add(pair, PAIR_ENTERING)), r))
+                start := add(mulmod(end, mload(add(pair, PAIR_START_FORTH)), r), mulmod(back, mload(add(pair, PAIR_START_BACK)), r))
+            }
+            /// The same of the first link: it has data for what enters, and nothing comes back from it.
+            function firstChanges(uses, backs, pair, first_) -> entering, start, d {
+                let r := mload(FIELD)
+                let end := mload(add(uses, add(shl(1, backs), 0x20)))
+                let size := mload(add(mload(pair), LAYER_SIZE))
+                let products := mload(mload(PRODUCTS))
+                entering := add(mulmod(mload(uses), mload(add(mload(S_EQS), size)), r), mulmod(end, mload(add(mload(R_EQS), size)), r))
+                entering := add(mulmod(mload(add(first_, 0x20)), entering, r), mulmod(products, mload(first_), r))
+                let outputs := mload(add(pair, PAIR_OUT))
+                d := mulmod(mload(uses), mload(add(mload(R_EQS), mload(add(outputs, LAYER_SIZE)))), r)
+                d := mulmod(mload(add(outputs, LAYER_GRADIENT)), add(d, mulmod(end, mload(add(pair, PAIR_OUTPUT)), r)), r)
+                start := mulmod(products, mload(add(pair, PAIR_START_FORTH)), r)
+            }
+            let helpers := 0
+            let before := mload(add(mload(BLOCKS), mload(P_FEATURES)))
+            let backs := shl(5, sub(mload(P_LINKS), 1))
+            // What helps biases is of step and place alone.
+            mstore(ETA_BIAS_HELPER, mulmod(mload(ETA_BIAS_HELPER), mload(add(mload(R_EQS), mload(P_PLACE_SIZE))), mload(FIELD)))
+            for { let offset := 0 } iszero(gt(offset, backs)) { offset := add(offset, 0x20) } {
+                let pair := add(mload(P_LINK_LIST), shl(1, offset))
+                let word := mload(pair)
+                pair := mload(add(pair, 0x20))
+                if eq(offset, backs) {
+                    // Those of the last link.
+                    mstore(ETA_D, mload(ETA_LOSS_D))
+                    mstore(ETA_HELPER_BACK, mload(ETA_LOSS_HELPER))
                 }
+                let entering, start, d
+                switch offset
+                case 0 { entering, start, d := firstChanges(mload(USES), backs, pair, first) }
                 default {
-                    mstore(add(weights, shr(240, mload(add(blocks, mul(5, step))))), mulmod(share, mload(add(etas, 0x20)), R))
-                    mstore(add(weights, shr(240, mload(add(blocks, mul(6, step))))), mulmod(share, mload(add(etas, 0x40)), R))
-                    mstore(add(weights, shr(240, mload(add(blocks, mul(7, step))))), mulmod(share, mload(add(etas, 0xa0)), R))
-                    mstore(add(weights, shr(240, mload(add(blocks, mul(9, step))))), mulmod(share, mload(add(etas, 0xc0)), R))
-                    mstore(add(weights, shr(240, mload(add(blocks, mul(14, step))))), addmod(mulmod(share, mload(add(etas, 0xe0)), R), helpers, R))
+                    entering, start, d := changes(add(mload(USES), offset), add(mload(PRODUCTS), offset), backs, pair)
                 }
+                let r := mload(FIELD)
+                let blocks := mload(BLOCKS)
+                entering := add(mulmod(entering, before, r), mulmod(d, mload(add(blocks, and(shr(80, word), 0xffff))), r))
+                before := mload(add(blocks, and(shr(16, word), 0xffff)))
+                let share := mload(add(mload(AMONG), offset))
+                start := add(start, mulmod(share, mload(add(pair, PAIR_START_END)), r))
+                sum := addmod(sum, add(entering, mulmod(start, mload(add(blocks, and(shr(208, word), 0xffff))), r)), r)
+                start, d := lookups(word, pair, blocks)
+                helpers := addmod(helpers, d, r)
+                sum := addmod(sum, mulmod(start, share, r), r)
             }
-        }
-    }
-
-    /// Weights at the end.
-    function addEnds(Kernel memory kernel, uint256 i, uint256 share) private pure {
-        unchecked {
-            (uint256 etas, uint256 weights, uint256 blocks, uint256 step) =
-                (kernel.etas, kernel.weights, kernel.blocks + 2 * i, 2 * kernel.stride);
-            assembly ("memory-safe") {
-                mstore(add(weights, shr(240, mload(add(blocks, mul(3, step))))), mulmod(share, mload(add(etas, 0x1a0)), R))
-                mstore(add(weights, shr(240, mload(add(blocks, mul(10, step))))), mulmod(share, mload(add(etas, 0x1c0)), R))
-                mstore(add(weights, shr(240, mload(add(blocks, mul(11, step))))), mulmod(share, mload(add(etas, 0x1e0)), R))
-                let helper := addmod(mulmod(share, mload(add(etas, 0x200)), R), mload(add(etas, 0x260)), R)
-                mstore(add(weights, shr(240, mload(add(blocks, mul(16, step))))), helper)
-            }
-        }
-    }
-
-    function addTable(Kernel memory kernel, uint256 i, uint256 share) private pure {
-        unchecked {
-            (uint256 etas, uint256 weights, uint256 blocks, uint256 step) =
-                (kernel.etas, kernel.weights, kernel.blocks + 2 * i, 2 * kernel.stride);
-            assembly ("memory-safe") {
-                mstore(add(weights, shr(240, mload(add(blocks, mul(12, step))))), mulmod(share, mload(add(etas, 0x220)), R))
-                let helper := addmod(mulmod(share, mload(add(etas, 0x240)), R), sub(R, mload(add(etas, 0x260))), R)
-                mstore(add(weights, shr(240, mload(add(blocks, mul(17, step))))), helper)
-            }
-        }
-    }
-
-    /// Units of the last column, and their helpers.
-    function addBias(SegmentRun.Run memory run, Kernel memory kernel, uint256 i, uint256 share) private pure {
-        unchecked {
-            ZkPlan.Plan memory plan = run.plan;
-            (uint256 places, uint256 bits) = (plan.places, plan.layerBits.get(i + 1));
-            uint256 there = Cube.keptEq(run.kept, run.endOfR(places), endOfRho(kernel, places + bits), places);
-            there = mulmod(
-                there, Cube.keptCorner(run.kept, plan.layers.get(i + 1) - 1, endOfRho(kernel, bits), bits), R
-            );
-            uint256 eta = mulmod(share, kernel.etas.get(SegmentRun.LAST_COLUMN), R);
-            add(kernel, ZkPlan.A, i, mulmod(eta, there, R));
-            eta = mulmod(share, kernel.etas.get(SegmentRun.BIAS_HELPER), R);
-            eta = addmod(mulmod(eta, kernel.r.get(places), R), kernel.etas.get(SegmentRun.HELPER_SUM), R);
-            add(kernel, ZkPlan.BIAS_HELPER, i, eta);
-        }
-    }
-
-    function endOfRho(Kernel memory kernel, uint256 count) private pure returns (uint256) {
-        unchecked {
-            return kernel.rho + 32 * (kernel.bits - count);
-        }
-    }
-
-    /// d = (h - y)·2^(gradient - activation) of the last link is linear: at a random point it holds only if it does everywhere.
-    function addLoss(SegmentRun.Run memory run, Kernel memory kernel) private pure {
-        unchecked {
-            ZkPlan.Plan memory plan = run.plan;
-            uint256 last = plan.links - 1;
-            uint256 bits = plan.unitBits.get(last);
-            uint256 eta = kernel.etas.get(SegmentRun.LOSS);
-            uint256 one = mulmod(eta, kernel.r.get(bits), R);
-            add(kernel, ZkPlan.H, last, one);
-            add(kernel, ZkPlan.D, last, R - mulmod(one, plan.lossShift, R));
-            uint256 classes = plan.layerBits.get(plan.links);
-            uint256 rows = run.order.eqAt(run.endOfR(bits), endOfRho(kernel, plan.rowBits + classes));
-            add(kernel, ZkPlan.LABELS, 0, R - mulmod(eta, mulmod(rows, kernel.r.get(classes), R), R));
-        }
-    }
-
-    /// What enters products, and what comes back to them.
-    function addProducts(SegmentRun.Run memory run, Kernel memory kernel) private pure {
-        unchecked {
-            uint256 links = run.plan.links;
-            uint256 eta = kernel.etas.get(SegmentRun.OPERAND);
-            add(kernel, ZkPlan.FEATURES, 0, mulmod(eta, mulmod(run.products.get(0), featuresAt(run, kernel), R), R));
-            for (uint256 i = 1; i < links; i++) {
-                uint256 one = mulmod(eta, run.products.get(i), R);
-                add(kernel, ZkPlan.A, i - 1, mulmod(one, placeOf(run, kernel, i, i - 1, i), R));
-                one = mulmod(eta, run.products.get(links + i - 1), R);
-                add(kernel, ZkPlan.D, i, mulmod(one, placeOf(run, kernel, i - 1, i, i + 1), R));
-            }
-        }
-    }
-
-    /// eq of (step of the second sum, place in the batch of the first, unit of the second), and those of a block of link `owner`'s units. `link`: whose z or q.
-    /// `layer`: which is summed over.
-    function placeOf(SegmentRun.Run memory run, Kernel memory kernel, uint256 link, uint256 owner, uint256 layer)
-        private
-        pure
-        returns (uint256 same)
-    {
-        unchecked {
-            ZkPlan.Plan memory plan = run.plan;
-            (uint256 steps, uint256 inner) = (plan.stepBits, plan.layerBits.get(layer));
-            uint256 rho = endOfRho(kernel, plan.unitBits.get(owner));
-            same = Cube.keptEq(run.kept, run.s + 32 * (run.sBits - steps - inner), rho, steps);
-            uint256 batch = run.r + 32 * (run.rBits - plan.unitBits.get(link) + steps);
-            same = mulmod(same, Cube.keptEq(run.kept, batch, rho + 32 * steps, plan.batchBits), R);
-            return mulmod(same, kernel.s.get(inner), R);
-        }
-    }
-
-    /// What enters the first link's products.
-    function featuresAt(SegmentRun.Run memory run, Kernel memory kernel) private pure returns (uint256) {
-        unchecked {
-            ZkPlan.Plan memory plan = run.plan;
-            (uint256 steps, uint256 bits) = (plan.stepBits, plan.layerBits.get(0));
-            uint256 point = Cube.room(plan.places);
-            uint256 from = run.endOfS(steps + bits);
-            uint256 more = run.endOfR(plan.unitBits.get(0)) + 32 * steps;
-            uint256 batch = plan.batchBits;
-            assembly ("memory-safe") {
-                mcopy(point, from, shl(5, steps))
-                mcopy(add(point, shl(5, steps)), more, shl(5, batch))
-            }
-            return mulmod(run.order.eqAt(point, endOfRho(kernel, plan.rowBits + bits)), kernel.s.get(bits), R);
-        }
-    }
-
-    /// Weights at the start, and what enters and comes back where they change.
-    function addWeights(SegmentRun.Run memory run, Kernel memory kernel) private pure {
-        unchecked {
-            ZkPlan.Plan memory plan = run.plan;
-            uint256 links = plan.links;
-            // Of (step, place) of the third sum, in the block that enters the link.
-            uint256 same = run.order.eqAt(run.t, endOfRho(kernel, plan.rowBits + plan.layerBits.get(0)));
-            (uint256 column, uint256 owner) = (ZkPlan.FEATURES, 0);
-            for (uint256 i = 0; i < links; i++) {
-                uint256 one = mulmod(mulmod(same, kernel.etas.get(SegmentRun.ENTERING), R), inputsAt(run, kernel, i), R);
-                add(kernel, column, owner, one);
-                one = mulmod(kernel.etas.get(SegmentRun.START), startsAt(run, kernel, i), R);
-                add(kernel, ZkPlan.BEFORE, i, one);
-                same = Cube.keptEq(run.kept, run.t, endOfRho(kernel, plan.unitBits.get(i)), plan.places);
-                one = mulmod(mulmod(same, kernel.etas.get(SegmentRun.GRADIENT), R), outputsAt(run, kernel, i), R);
-                add(kernel, ZkPlan.D, i, one);
-                (column, owner) = (ZkPlan.A, i);
-            }
-        }
-    }
-
-    /// Uses of a link's weights: forth, back (not of the first link), at the end.
-    function inputsAt(SegmentRun.Run memory run, Kernel memory kernel, uint256 i) private pure returns (uint256) {
-        unchecked {
-            (uint256 links, uint256 bits, uint256 uses) = (run.plan.links, run.plan.layerBits.get(i), run.uses);
-            uint256 others = uses.get(2 * links - 1 + i);
-            if (i > 0) others += uses.get(links + i - 1);
-            return addmod(mulmod(uses.get(i), kernel.s.get(bits), R), mulmod(others, kernel.r.get(bits), R), R);
-        }
-    }
-
-    function outputsAt(SegmentRun.Run memory run, Kernel memory kernel, uint256 i) private pure returns (uint256 sum) {
-        unchecked {
-            (uint256 links, uint256 bits, uint256 uses) = (run.plan.links, run.plan.layerBits.get(i + 1), run.uses);
-            sum = mulmod(uses.get(i), kernel.r.get(bits), R);
-            if (i > 0) sum = addmod(sum, mulmod(uses.get(links + i - 1), kernel.s.get(bits), R), R);
-            uint256 end = run.r + 32 * (run.rBits - run.plan.weightBits.get(i));
-            return addmod(sum, mulmod(uses.get(2 * links - 1 + i), Cube.keptEq(run.kept, end, endOfRho(kernel, bits), bits), R), R);
-        }
-    }
-
-    function startsAt(SegmentRun.Run memory run, Kernel memory kernel, uint256 i) private pure returns (uint256 sum) {
-        unchecked {
-            (uint256 inputs, uint256 outputs) = (run.plan.layerBits.get(i), run.plan.layerBits.get(i + 1));
-            uint256 rho = endOfRho(kernel, inputs + outputs);
-            sum = mulmod(Cube.keptEq(run.kept, run.r + 32 * (run.rBits - outputs), rho, outputs), kernel.s.get(inputs), R);
-            sum = mulmod(run.products.get(i), sum, R);
-            if (i > 0) {
-                uint256 back = Cube.keptEq(run.kept, run.s + 32 * (run.sBits - outputs), rho, outputs);
-                back = mulmod(back, kernel.r.get(inputs), R);
-                sum = addmod(sum, mulmod(run.products.get(run.plan.links + i - 1), back, R), R);
-            }
-            uint256 end = mulmod(mulmod(run.nu, kernel.among.get(i), R), kernel.r.get(inputs + outputs), R);
-            return addmod(sum, end, R);
+            sum := addmod(sum, mulmod(helpers, mload(ETA_HELPER_SUM), mload(FIELD)), mload(FIELD))
         }
     }
 }

@@ -2,64 +2,46 @@
 pragma solidity 0.8.37;
 
 import {Cube} from "./Cube.sol";
-import {SegmentRun} from "./SegmentRun.sol";
-import {ZkPlan} from "./ZkPlan.sol";
+import {
+    AFTER_VALUE,
+    ALPHA,
+    AMONG,
+    BETA,
+    FIELD,
+    P_ACTIVATION,
+    P_D_TAG,
+    P_HIGH_TAG,
+    P_LIMB0,
+    P_LIMB1,
+    P_LIMB2,
+    P_LIMB_SHIFT,
+    P_LIMB_TAG0,
+    P_LIMB_TAG1,
+    P_LIMB_TAG2,
+    P_LINKS,
+    P_LIST_BITS,
+    P_LOW_SHIFT,
+    P_LOW_TAG,
+    P_R_BITS,
+    P_SCALE,
+    P_TABLES,
+    P_TABLE_BITS,
+    P_TABLE_LIST,
+    Q,
+    R_END,
+    VALUES,
+    Z
+} from "./Layout.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
 /// The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every helper is what it is said to be. The twin of
-/// src/verify/zk/check-lookups.ts.
+/// src/verify/zk/check-lookups.ts. Memory is that of Layout.sol; values are known by the numbers of their claims (SegmentClaims).
 library SegmentLookups {
-    using Cube for uint256;
-    using SegmentRun for SegmentRun.Run;
-
-    uint256 private constant R = 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001;
-    uint256 private constant DEGREE = 6;
     uint256 private constant ROUND = 3;
-    uint256 private constant VALUES = 4;
+    uint256 private constant TOLD = 4;
 
-    /// What the sum says of columns, in the order of the proof.
-    struct Values {
-        uint256 h;
-        uint256 a;
-        uint256 m;
-        uint256 low;
-        uint256 helper;
-        uint256 z;
-        uint256 d;
-        uint256 lowBack;
-        uint256 helperBack;
-        uint256 q;
-        uint256 lossD;
-        uint256 lossHelper;
-        uint256 last;
-        uint256 biasHelper;
-        uint256 afterValue;
-        uint256 limb0;
-        uint256 limb1;
-        uint256 weightHelper;
-        uint256 multiplicity;
-        uint256 tableHelper;
-    }
-
-    struct Fingerprint {
-        uint256 alpha;
-        uint256 beta;
-        uint256 beta2;
-        uint256 beta3;
-        /// Numbers of tables from 1 on: of what rounding leaves, below and above; of h in its range, of d.
-        uint256 lowTag;
-        uint256 highTag;
-        uint256 hTag;
-        uint256 dTag;
-        /// 2^(scale - 1), 2^scale, 1/2^lowBits
-        uint256 half;
-        uint256 whole;
-        uint256 shift;
-    }
-
-    /// Sums of γ^i · the weight of a list's member, over all links, all but the last, the last, and all tables; and γ^(length of the list).
+    /// Sums of γ^i · the weight of a list's member, over all links but the last, the last, and all tables; and γ^(length of the list).
     struct Shares {
-        uint256 all;
         uint256 inner;
         uint256 last;
         uint256 tables;
@@ -71,241 +53,285 @@ library SegmentLookups {
     /// @notice Thrown when a value lies in no table, or was rounded in another way.
     error LookupsFalse();
 
-    function check(SegmentRun.Run memory run, uint256 alpha, uint256 beta) internal pure {
-        ZkPlan.Plan memory plan = run.plan;
-        run.rBits = plan.rBits;
-        uint256 rho = run.draw(run.rBits);
-        run.state = ZkTranscript.again(run.state);
-        uint256 gamma = ZkTranscript.drawn(run.state);
-        uint256 claim = rounds(run, rho);
-        Values memory values = read(run);
-        if (faults(run, fingerprint(plan, alpha, beta), values, gamma) != claim) revert LookupsFalse();
-        (run.z, run.q, run.afterValue) = (values.z, values.q, values.afterValue);
+    function check() internal pure {
+        (uint256 count, uint256 more) = (read(P_R_BITS), read(P_LIST_BITS));
+        // ρ, and γ behind it.
+        uint256 rho = ZkTranscript.draw(count + 1);
+        uint256 point = Cube.take(count + more);
+        uint256 claim = Cube.zeroRounds(ROUND, rho, count, point);
+        claim = Cube.sixthRounds(ROUND, more, claim, point + 32 * count);
+        uint256 among = Cube.eqs(point + 32 * count, more);
+        assembly ("memory-safe") {
+            mstore(R_END, add(point, shl(5, count)))
+            mstore(AMONG, among)
+        }
+        readValues();
+        if (faults(sharesOf(read(rho + 32 * count)), tableFault()) != claim) revert LookupsFalse();
+    }
+
+    function read(uint256 place) private pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(place)
+        }
+    }
+
+    /// Each value but z and q is a claim. With one link there are no values of links but the last: they stay 0.
+    function readValues() private pure {
+        bool isSingle = read(P_LINKS) == 1;
+        uint256 from = ZkTranscript.next(TOLD, isSingle ? 12 : 20);
+        assembly ("memory-safe") {
+            switch isSingle
+            case 0 {
+                // h, a, m, low, helper; z; d, lowBack, helperBack; q; d and helperBack of the last link.
+                calldatacopy(VALUES, from, 0xa0)
+                mstore(Z, calldataload(add(from, 0xa0)))
+                calldatacopy(add(VALUES, 0xa0), add(from, 0xc0), 0x60)
+                mstore(Q, calldataload(add(from, 0x120)))
+                calldatacopy(add(VALUES, 0x100), add(from, 0x140), 0x40)
+                // What is lost at the end follows from no value. a of the last column, biasHelper; after, limb0, limb1, weightHelper; multiplicity, tableHelper.
+                calldatacopy(add(VALUES, 0x160), add(from, 0x180), 0x100)
+            }
+            default {
+                mstore(VALUES, calldataload(from))
+                calldatacopy(add(VALUES, 0x60), add(from, 0x20), 0x40)
+                mstore(Z, calldataload(add(from, 0x60)))
+                calldatacopy(add(VALUES, 0x100), add(from, 0x80), 0x40)
+                calldatacopy(add(VALUES, 0x1a0), add(from, 0xc0), 0xc0)
+            }
+            mstore(AFTER_VALUE, mload(add(VALUES, 0x1a0)))
+        }
+    }
+
+    function sharesOf(uint256 gamma) private pure returns (Shares memory shares) {
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let tables := mload(P_TABLES)
+            let among := mload(AMONG)
+            let power := 1
+            let sum := 0
+            let tag := 0
+            let at_ := among
+            // All links but the last.
+            for { let last := add(among, shl(5, sub(mload(P_LINKS), 1))) } lt(at_, last) { at_ := add(at_, 0x20) } {
+                let one := mload(at_)
+                tag := addmod(tag, one, r)
+                sum := addmod(sum, mulmod(power, one, r), r)
+                power := mulmod(power, gamma, r)
+            }
+            mstore(shares, sum)
+            let one := mload(at_)
+            mstore(add(shares, 0x20), mulmod(power, one, r))
+            mstore(add(shares, 0x80), addmod(mulmod(tag, sub(tables, 2), r), mulmod(one, sub(tables, 1), r), r))
+            power := 1
+            sum := 0
+            at_ := among
+            for { let end := add(among, shl(5, tables)) } lt(at_, end) { at_ := add(at_, 0x20) } {
+                sum := addmod(sum, mulmod(power, mload(at_), r), r)
+                power := mulmod(power, gamma, r)
+            }
+            mstore(add(shares, 0x40), sum)
+            for { let i := mload(P_LIST_BITS) } i { i := sub(i, 1) } { gamma := mulmod(gamma, gamma, r) }
+            mstore(add(shares, 0x60), gamma)
+        }
     }
 
     /// Everything that must be 0, by powers of γ.
-    function faults(SegmentRun.Run memory run, Fingerprint memory print, Values memory values, uint256 gamma)
-        private
-        pure
-        returns (uint256 sum)
-    {
-        ZkPlan.Plan memory plan = run.plan;
-        Shares memory shares = sharesOf(run, gamma);
-        sum = mulmod(tableFault(run, print, values), shares.tables, R);
-        sum = addmod(mulmod(sum, shares.next, R), mulmod(weightFault(plan, print, values), shares.all, R), R);
-        sum = addmod(mulmod(sum, shares.next, R), mulmod(biasFault(plan, print, values), shares.inner, R), R);
-        sum = addmod(mulmod(sum, shares.next, R), mulmod(lossFault(print, values), shares.last, R), R);
-        sum = addmod(mulmod(sum, shares.next, R), mulmod(backFault(print, values), shares.inner, R), R);
-        sum = addmod(mulmod(sum, shares.next, R), mulmod(forthFault(print, values, shares.tag), shares.all, R), R);
-    }
-
-    function rounds(SegmentRun.Run memory run, uint256 rho) private pure returns (uint256 claim) {
-        unchecked {
-            (uint256 count, uint256 more) = (run.rBits, run.plan.listBits);
-            run.r = Cube.room(count);
-            (run.state, claim) = Cube.zeroRounds(run.state, run.next, ROUND, rho, count, DEGREE - 1, run.r);
-            run.next += 32 * (DEGREE - 1) * count;
-            uint256 point = Cube.room(more);
-            claim = run.sum(ROUND, more, DEGREE, claim, point);
-            run.among = Cube.eqs(point, more);
+    function faults(Shares memory shares, uint256 table) private pure returns (uint256 sum) {
+        (uint256 weight, uint256 bias, uint256 loss) = (weightFault(), biasFault(), lossFault());
+        (uint256 back, uint256 forth) = (backFault(), forthFault(shares.tag));
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let inner := mload(shares)
+            let last := mload(add(shares, 0x20))
+            let all := add(inner, last)
+            let next := mload(add(shares, 0x60))
+            sum := mulmod(table, mload(add(shares, 0x40)), r)
+            sum := add(mulmod(sum, next, r), mulmod(weight, all, r))
+            sum := add(mulmod(sum, next, r), mulmod(bias, inner, r))
+            sum := add(mulmod(sum, next, r), mulmod(loss, last, r))
+            sum := add(mulmod(sum, next, r), mulmod(back, inner, r))
+            sum := addmod(mulmod(sum, next, r), mulmod(forth, all, r), r)
         }
     }
 
-    /// With one link there are no values of links but the last. Each value but z and q is a claim.
-    function read(SegmentRun.Run memory run) private pure returns (Values memory values) {
-        unchecked {
-            bool isSingle = run.plan.links == 1;
-            uint256 from = run.message(VALUES, isSingle ? 12 : 20);
-            uint256 list = run.values;
-            // Of inner links: a, m, d, lowBack, helperBack, q, last, biasHelper.
-            uint256 missing = isSingle ? 0x33c6 : 0;
-            uint256 claim = 0;
-            for (uint256 i = 0; i < 20; i++) {
-                uint256 value = 0;
-                if ((missing >> i) & 1 == 0) {
-                    assembly ("memory-safe") {
-                        value := calldataload(from)
-                        mstore(add(values, shl(5, i)), value)
-                    }
-                    from += 32;
-                }
-                if (i == 5 || i == 9) continue;
-                list.set(claim++, value);
-                // What is lost at the end follows from no value.
-                if (claim == SegmentRun.LOSS) claim++;
-            }
-        }
-    }
-
-    function sharesOf(SegmentRun.Run memory run, uint256 gamma) private pure returns (Shares memory shares) {
-        unchecked {
-            uint256 power = 1;
-            (uint256 links, uint256 tables, uint256 among) = (run.plan.links, run.plan.tables, run.among);
-            for (uint256 i = 0; i < run.plan.stride; i++) {
-                uint256 share = mulmod(power, among.get(i), R);
-                if (i < tables) shares.tables = addmod(shares.tables, share, R);
-                if (i < links) shares.all = addmod(shares.all, share, R);
-                if (i + 1 < links) {
-                    shares.inner = addmod(shares.inner, share, R);
-                    shares.tag = addmod(shares.tag, mulmod(among.get(i), tables - 2, R), R);
-                }
-                if (i + 1 == links) {
-                    shares.last = share;
-                    shares.tag = addmod(shares.tag, mulmod(among.get(i), tables - 1, R), R);
-                }
-                power = mulmod(power, gamma, R);
-            }
-            shares.next = gamma;
-            for (uint256 i = run.plan.listBits; i > 0; i--) shares.next = mulmod(shares.next, shares.next, R);
-        }
-    }
-
-    function fingerprint(ZkPlan.Plan memory plan, uint256 alpha, uint256 beta) private pure returns (Fingerprint memory print) {
-        unchecked {
-            (print.alpha, print.beta) = (alpha, beta);
-            print.beta2 = mulmod(beta, beta, R);
-            print.beta3 = mulmod(print.beta2, beta, R);
-            (print.lowTag, print.highTag, print.hTag, print.dTag) = (plan.lowTag, plan.highTag, plan.tables - 1, plan.dTag);
-            print.half = 1 << (plan.scale - 1);
-            print.whole = 1 << plan.scale;
-            print.shift = plan.lowShift;
-        }
-    }
-
-    /// α less the fingerprint of a row of one number.
-    function part(Fingerprint memory print, uint256 tag, uint256 value) private pure returns (uint256) {
-        unchecked {
-            return addmod(print.alpha, R - addmod(tag, mulmod(print.beta, value, R), R), R);
+    /// α less the fingerprint of a row of one number; not below r, but below 2r.
+    function part(uint256 tag, uint256 value) private pure returns (uint256 rest) {
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            rest := add(mload(ALPHA), sub(r, addmod(tag, mulmod(mload(BETA), value, r), r)))
         }
     }
 
     /// helper = 1/a + 1/b + 1/c, as a product that must be 0.
-    function fraction(uint256 helper, uint256 a, uint256 b, uint256 c) private pure returns (uint256) {
-        unchecked {
-            uint256 ab = mulmod(a, b, R);
-            uint256 others = addmod(ab, mulmod(addmod(a, b, R), c, R), R);
-            return addmod(mulmod(helper, mulmod(ab, c, R), R), R - others, R);
+    function fraction(uint256 helper, uint256 a, uint256 b, uint256 c) private pure returns (uint256 fault) {
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let ab := mulmod(a, b, r)
+            let others := addmod(ab, mulmod(add(a, b), c, r), r)
+            fault := addmod(mulmod(helper, mulmod(ab, c, r), r), sub(r, others), r)
         }
     }
 
-    /// What rounding lost, less its lower bits: (sum + half - whole·rounded - low)/2^lowBits.
-    function high(Fingerprint memory print, uint256 sum, uint256 rounded, uint256 low) private pure returns (uint256) {
-        unchecked {
-            uint256 lost = addmod(sum, R - addmod(mulmod(print.whole, rounded, R), low, R), R);
-            return mulmod(lost, print.shift, R);
+    /// What rounding lost, less its lower bits: (sum - 2^scale·rounded - low)/2^lowBits.
+    function high(uint256 sum, uint256 rounded, uint256 low) private pure returns (uint256 rest) {
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let lost := addmod(mulmod(shl(mload(P_SCALE), 1), rounded, r), low, r)
+            rest := mulmod(add(sum, sub(r, lost)), mload(P_LOW_SHIFT), r)
+        }
+    }
+
+    /// 2^(scale - 1): so that what is left is rounded to the nearest.
+    function half() private pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := shl(sub(mload(P_SCALE), 1), 1)
+        }
+    }
+
+    function said(uint256 claim) private pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(add(VALUES, shl(5, claim)))
         }
     }
 
     /// Rounding and relu of z; the last link's units have no relu.
-    function forthFault(Fingerprint memory print, Values memory values, uint256 tag) private pure returns (uint256) {
+    function forthFault(uint256 tag) private pure returns (uint256) {
         unchecked {
-            uint256 row = addmod(tag, mulmod(print.beta, values.h, R), R);
-            row = addmod(row, mulmod(print.beta2, values.a, R), R);
-            row = addmod(row, mulmod(print.beta3, values.m, R), R);
-            uint256 rest = high(print, addmod(values.z, print.half, R), values.h, values.low);
-            return fraction(
-                values.helper,
-                part(print, print.lowTag, values.low),
-                part(print, print.highTag, rest),
-                addmod(print.alpha, R - row, R)
-            );
+            (uint256 h, uint256 low) = (said(0), said(3));
+            uint256 relu;
+            assembly ("memory-safe") {
+                let r := mload(FIELD)
+                let beta := mload(BETA)
+                // h, a, m by powers of β.
+                relu := add(mulmod(beta, mload(add(VALUES, 0x40)), r), mload(add(VALUES, 0x20)))
+                relu := add(mulmod(beta, relu, r), h)
+                relu := addmod(mulmod(beta, relu, r), tag, r)
+                relu := add(mload(ALPHA), sub(r, relu))
+            }
+            uint256 rest = high(read(Z) + half(), h, low);
+            return fraction(said(4), part(read(P_LOW_TAG), low), part(read(P_HIGH_TAG), rest), relu);
         }
     }
 
-    function backFault(Fingerprint memory print, Values memory values) private pure returns (uint256) {
-        uint256 rest =
-            high(print, mulmod(values.m, addmod(values.q, print.half, R), R), values.d, values.lowBack);
-        return fraction(
-            values.helperBack,
-            part(print, print.dTag, values.d),
-            part(print, print.lowTag, values.lowBack),
-            part(print, print.highTag, rest)
-        );
+    function backFault() private pure returns (uint256) {
+        unchecked {
+            (uint256 d, uint256 low, uint256 sum) = (said(5), said(6), read(Q) + half());
+            assembly ("memory-safe") {
+                sum := mulmod(mload(add(VALUES, 0x40)), sum, mload(FIELD))
+            }
+            uint256 rest = high(sum, d, low);
+            return fraction(said(7), part(read(P_D_TAG), d), part(read(P_LOW_TAG), low), part(read(P_HIGH_TAG), rest));
+        }
     }
 
-    function lossFault(Fingerprint memory print, Values memory values) private pure returns (uint256) {
-        unchecked {
-            return addmod(mulmod(values.lossHelper, part(print, print.dTag, values.lossD), R), R - 1, R);
+    /// helper = 1/a.
+    function inverseFault(uint256 helper, uint256 a) private pure returns (uint256 fault) {
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            fault := addmod(mulmod(helper, a, r), sub(r, 1), r)
         }
+    }
+
+    function lossFault() private pure returns (uint256) {
+        return inverseFault(said(9), part(read(P_D_TAG), said(8)));
     }
 
     /// What enters the next link in its last column is not clamped either.
-    function biasFault(ZkPlan.Plan memory plan, Fingerprint memory print, Values memory values) private pure returns (uint256) {
+    function biasFault() private pure returns (uint256) {
         unchecked {
-            uint256 entering = addmod(values.last, 1 << plan.activation, R);
-            return addmod(mulmod(values.biasHelper, part(print, print.hTag, entering), R), R - 1, R);
+            return inverseFault(said(12), part(read(P_TABLES) - 1, said(11) + (1 << read(P_ACTIVATION))));
         }
     }
 
     /// Weights at the segment's end in three limbs, the highest of which is computed.
-    function weightFault(ZkPlan.Plan memory plan, Fingerprint memory print, Values memory values)
-        private
-        pure
-        returns (uint256)
-    {
+    function weightFault() private pure returns (uint256) {
         unchecked {
-            uint256 low = addmod(values.limb0, mulmod(1 << plan.limb0, values.limb1, R), R);
-            uint256 rest = addmod(values.afterValue, 1 << (plan.limb0 + plan.limb1 + plan.limb2 - 1), R);
-            rest = mulmod(addmod(rest, R - low, R), plan.limbShift, R);
+            (uint256 limb0, uint256 limb1, uint256 rest) = (said(14), said(15), 0);
+            assembly ("memory-safe") {
+                let r := mload(FIELD)
+                let bits := mload(P_LIMB0)
+                let low := addmod(limb0, mulmod(shl(bits, 1), limb1, r), r)
+                bits := add(bits, add(mload(P_LIMB1), mload(P_LIMB2)))
+                rest := add(mload(add(VALUES, 0x1a0)), shl(sub(bits, 1), 1))
+                rest := mulmod(add(rest, sub(r, low)), mload(P_LIMB_SHIFT), r)
+            }
             return fraction(
-                values.weightHelper,
-                part(print, plan.limbTag0, values.limb0),
-                part(print, plan.limbTag1, values.limb1),
-                part(print, plan.limbTag2, rest)
+                said(16),
+                part(read(P_LIMB_TAG0), limb0),
+                part(read(P_LIMB_TAG1), limb1),
+                part(read(P_LIMB_TAG2), rest)
             );
         }
     }
 
-    function tableFault(SegmentRun.Run memory run, Fingerprint memory print, Values memory values)
-        private
-        pure
-        returns (uint256)
-    {
-        unchecked {
-            uint256 rows = 0;
-            (uint256 tables, uint256 list, uint256 among) = (run.plan.tables, run.plan.tableBits, run.among);
-            for (uint256 i = 0; i < tables; i++) {
-                uint256 bits = list.get(i);
-                uint256 row = rowOf(print, run.endOfR(bits), bits, i + 3 == tables, i + 3 >= tables);
-                row = addmod(print.alpha, R - addmod(i + 1, row, R), R);
-                rows = addmod(rows, mulmod(among.get(i), row, R), R);
-            }
-            return addmod(mulmod(values.tableHelper, rows, R), R - values.multiplicity, R);
-        }
-    }
-
-    /// What a table holds at a point, up to three numbers, by powers of β. Range: 0 … 2^bits - 1. Signed: ±(2^(bits-1) - 1), the last row zeros. Relu:
-    /// (h, max(h, 0), h > 0) of h of `signed`.
-    function rowOf(Fingerprint memory print, uint256 point, uint256 bits, bool isRelu, bool isSigned)
-        private
-        pure
-        returns (uint256)
-    {
-        unchecked {
-            (uint256 number, uint256 last) = numberAt(point, bits);
-            if (!isSigned) return mulmod(print.beta, number, R);
-            uint256 half = 1 << (bits - 1);
-            // The last row would be 2^(bits - 1).
-            uint256 gone = mulmod(last, half, R);
-            uint256 row = mulmod(print.beta, addmod(number, R - addmod(half - 1, gone, R), R), R);
-            if (!isRelu) return row;
-            uint256 top = point.get(0);
-            // Without the top bit: the number of the others.
-            number = addmod(number, R - mulmod(top, half, R), R);
-            number = addmod(mulmod(top, addmod(1, number, R), R), R - gone, R);
-            row = addmod(row, mulmod(print.beta2, number, R), R);
-            return addmod(row, mulmod(print.beta3, addmod(top, R - last, R), R), R);
-        }
-    }
-
-    /// The number of a corner, and 1 at the last one alone.
-    function numberAt(uint256 point, uint256 bits) private pure returns (uint256 whole, uint256 last) {
+    /// tableHelper·(α - row) = multiplicity, row by the tables' numbers where the first sum ended.
+    function tableFault() private pure returns (uint256 fault) {
+        (uint256 wholes, uint256 lasts) = numbersAt();
         assembly ("memory-safe") {
-            last := 1
-            for { let end := add(point, shl(5, bits)) } lt(point, end) { point := add(point, 0x20) } {
-                let one := mload(point)
-                whole := addmod(add(whole, whole), one, R)
-                last := mulmod(last, one, R)
+            /// What a table holds at a point, up to three numbers, by powers of β. Range: 0 … 2^bits - 1. Signed: ±(2^(bits-1) - 1), the last row zeros. Relu:
+            /// (h, max(h, 0), h > 0) of h of `signed`.
+            function signed(bits, whole, last, isRelu) -> row {
+                let r := mload(FIELD)
+                let beta := mload(BETA)
+                let half_ := shl(sub(bits, 1), 1)
+                // The last row would be 2^(bits - 1).
+                let gone := mulmod(last, half_, r)
+                row := add(whole, sub(r, addmod(sub(half_, 1), gone, r)))
+                if isRelu {
+                    let top := mload(sub(mload(R_END), shl(5, bits)))
+                    // Without the top bit: the number of the others.
+                    let rest := addmod(whole, sub(r, mulmod(top, half_, r)), r)
+                    rest := add(mulmod(top, add(1, rest), r), sub(r, gone))
+                    rest := add(rest, mulmod(beta, add(top, sub(r, last)), r))
+                    row := add(row, mulmod(beta, rest, r))
+                }
+                row := mulmod(beta, row, r)
+            }
+            let r := mload(FIELD)
+            let rows := 0
+            let tables := mload(P_TABLES)
+            let among := mload(AMONG)
+            for { let i := 0 } lt(i, tables) {} {
+                let bits := mload(add(mload(P_TABLE_LIST), shl(5, i)))
+                bits := and(bits, 0xff)
+                let whole := mload(add(wholes, shl(5, bits)))
+                i := add(i, 1)
+                switch gt(add(i, 3), tables)
+                case 0 { whole := mulmod(mload(BETA), whole, r) }
+                default { whole := signed(bits, whole, mload(add(lasts, shl(5, bits))), eq(add(i, 2), tables)) }
+                // α less its row.
+                whole := add(mload(ALPHA), sub(r, addmod(i, whole, r)))
+                rows := addmod(rows, mulmod(mload(among), whole, r), r)
+                among := add(among, 0x20)
+            }
+            fault := addmod(mulmod(mload(add(VALUES, 0x240)), rows, r), sub(r, mload(add(VALUES, 0x220))), r)
+        }
+    }
+
+    /// Of the last k variables of the first sum, for each k up to the largest table's: the number of a corner, and 1 at the last one alone.
+    function numbersAt() private pure returns (uint256 wholes, uint256 lasts) {
+        uint256 count = read(P_TABLE_BITS);
+        wholes = Cube.take(2 * (count + 1));
+        lasts = wholes + 32 * (count + 1);
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let to := wholes
+            let more := sub(lasts, wholes)
+            let from := mload(R_END)
+            let whole := 0
+            let last := 1
+            let power := 1
+            mstore(to, 0)
+            mstore(lasts, 1)
+            for { count := add(to, shl(5, count)) } lt(to, count) {} {
+                from := sub(from, 0x20)
+                to := add(to, 0x20)
+                let one := mload(from)
+                whole := addmod(whole, mulmod(power, one, r), r)
+                last := mulmod(last, one, r)
+                mstore(to, whole)
+                mstore(add(to, more), last)
+                power := shl(1, power)
             }
         }
     }

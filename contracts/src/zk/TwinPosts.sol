@@ -4,19 +4,19 @@ pragma solidity 0.8.37;
 import {JobTerms} from "../jobs/JobTerms.sol";
 import {Announcements} from "../slashing/Announcements.sol";
 import {Bn254} from "./Bn254.sol";
-import {Cube} from "./Cube.sol";
 import {ITwinPosts} from "./ITwinPosts.sol";
 import {IZkPlans} from "./IZkPlans.sol";
+import {P_CHUNK_BITS, P_GROUPS, P_LIMB0, P_LIMB1, P_LIMB2} from "./Layout.sol";
+import {PlanFacts} from "./PlanFacts.sol";
 import {TwinJudge} from "./TwinJudge.sol";
 import {TwinTree} from "./TwinTree.sol";
 import {TwinValues} from "./TwinValues.sol";
-import {ZkPlan} from "./ZkPlan.sol";
 
 /// Trees of points that somebody vouches for. An answer must hash and add up to the node that was asked for, so a false sum cannot be answered, and a false
 /// commitment leads down to a false leaf: whoever holds the weights wins, whatever the poster does; whoever posted the true tree can answer all and is never
 /// convicted. Holds coins: bonds, deposits, and what is owed. No owner; nothing changes after its deployment.
 contract TwinPosts is ITwinPosts, Announcements {
-    using Cube for uint256;
+    using PlanFacts for address;
     using Bn254 for Bn254.Sum;
 
     /// Levels that one answer goes down.
@@ -60,10 +60,10 @@ contract TwinPosts is ITwinPosts, Announcements {
         if (msg.value != BOND) revert CoinsWrong(BOND);
         number = numberOf(msg.sender, tree);
         if (_posts[number].poster != address(0)) revert PostState(number);
-        ZkPlan.Plan memory plan = ZkPlan.loaded(_plans.imageOf(tree.plan));
-        (, uint256 chunks) = ZkPlan.chunksOf(plan, uint256(TwinValues.Group.Before));
+        address plan = PlanFacts.known(_plans.imageOf(tree.plan));
+        uint256 chunks = plan.read(P_GROUPS + 128 * uint256(TwinValues.Group.Before) + 32);
         // Over powers that have no id here no leaf could be shown false.
-        if (tree.tops.length != chunks || _ids[plan.chunkBits] == 0) revert TreeInvalid();
+        if (tree.tops.length != chunks || _ids[plan.read(P_CHUNK_BITS)] == 0) revert TreeInvalid();
         for (uint256 i = 0; i < chunks; i++) {
             if (!TwinTree.isPoint(tree.tops[i].x, tree.tops[i].y)) revert TreeInvalid();
         }
@@ -79,7 +79,7 @@ contract TwinPosts is ITwinPosts, Announcements {
         if (block.timestamp > one.until) revert WrongTime(one.until);
         Game storage game = _games[number][msg.sender];
         if (game.isOpen) revert GameState(number, msg.sender);
-        uint256 bits = ZkPlan.loaded(_plans.imageOf(tree.plan)).chunkBits;
+        uint256 bits = _plans.imageOf(tree.plan).read(P_CHUNK_BITS);
         // Of a commitment that is one leaf nothing lies below.
         if (bits <= TwinTree.LEAF_BITS) revert GameState(number, msg.sender);
         one.games++;
@@ -172,14 +172,15 @@ contract TwinPosts is ITwinPosts, Announcements {
 
     /// What the plan says of weights; of data nothing is posted here.
     function subjectOf(Tree calldata tree, uint256 chunk) private view returns (TwinJudge.Subject memory subject) {
-        ZkPlan.Plan memory plan = ZkPlan.loaded(_plans.imageOf(tree.plan));
-        subject.sizes.weightSize = plan.limb0 + plan.limb1 + plan.limb2 > NARROW_BITS ? 8 : 4;
-        subject.sizes.layers = new uint256[](plan.links + 1);
-        for (uint256 i = 0; i <= plan.links; i++) subject.sizes.layers[i] = plan.layers.get(i);
+        address plan = PlanFacts.known(_plans.imageOf(tree.plan));
+        uint256 weightBits = plan.read(P_LIMB0) + plan.read(P_LIMB1) + plan.read(P_LIMB2);
+        subject.sizes.weightSize = weightBits > NARROW_BITS ? 8 : 4;
+        subject.sizes.layers = plan.layersOf();
         subject.group = TwinValues.Group.Before;
         subject.root = JobTerms.stateHash(tree.segment, tree.states, 0);
         (subject.segment, subject.states) = (tree.segment, tree.states);
-        (subject.chunkBits, subject.chunk, subject.powers) = (plan.chunkBits, chunk, _ids[plan.chunkBits]);
+        uint256 bits = plan.read(P_CHUNK_BITS);
+        (subject.chunkBits, subject.chunk, subject.powers) = (bits, chunk, _ids[bits]);
     }
 
     /// Half of it is burned, so that nobody gets a bond back by accusing itself first.

@@ -8,12 +8,14 @@ import {ITwinPosts} from "./ITwinPosts.sol";
 import {IZkJobs} from "./IZkJobs.sol";
 import {IZkPlans} from "./IZkPlans.sol";
 import {IZkVerifier} from "./IZkVerifier.sol";
-import {ZkPlan} from "./ZkPlan.sol";
+import {P_PROGRAM, P_STEPS} from "./Layout.sol";
+import {PlanFacts} from "./PlanFacts.sol";
 
 /// How far jobs are proven, and who is paid for it. Commitments alone count: from the customer's first ones each segment has one next, so whatever is paid here is true
 /// and paid once, whoever claims the part and however often it falls. The escrow holds the money. No owner; nothing changes after its deployment.
 contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
     using JobTerms for IJobEscrow.Terms;
+    using PlanFacts for address;
 
     uint8 private constant ZK = 5;
     /// Waiting proofs that one submission pays besides its own.
@@ -42,7 +44,7 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
         IJobEscrow.Job memory found = _escrow.jobOf(job);
         if (msg.sender != terms.customer || !found.isFunded || found.touched > 0 || _orders[job] != 0) revert OrderRefused(job);
         if (
-            ZkPlan.loaded(_plans.imageOf(ordered.plan)).program != terms.program
+            bytes32(PlanFacts.known(_plans.imageOf(ordered.plan)).read(P_PROGRAM)) != terms.program
                 || (terms.method == ZK && terms.windowSeconds < _twins.longest())
         ) revert OrderInvalid();
         _orders[job] = keccak256(abi.encode(ordered));
@@ -158,7 +160,7 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
     {
         // Segment 0 has no steps; a segment has as many as the plan says, which the verifier returns.
         if (segment.number == 0) revert SegmentRefused(0);
-        uint256 steps = ZkPlan.loaded(_plans.imageOf(ordered.plan)).steps;
+        uint256 steps = PlanFacts.known(_plans.imageOf(ordered.plan)).read(P_STEPS);
         (, bytes32[4] memory hashes) = _verifier.mustHold(
             ordered.plan,
             IZkVerifier.Statement(

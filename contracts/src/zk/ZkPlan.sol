@@ -1,35 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Cube} from "./Cube.sol";
+import {
+    LAYER_RECORD,
+    PAIR_RECORD,
+    PLAN,
+    P_BITS,
+    P_BYTE_BITS,
+    P_COUNT,
+    P_D_TAG,
+    P_FEATURES,
+    P_FREE,
+    P_GROUPS,
+    P_HIGH_TAG,
+    P_INPUTS,
+    P_LABELS,
+    P_LAYER_LIST,
+    P_LAYER_RECORDS,
+    P_LIMB_SHIFT,
+    P_LIMB_TAG0,
+    P_LIMB_TAG1,
+    P_LIMB_TAG2,
+    P_LINK_LIST,
+    P_LISTS,
+    P_LIST_BITS,
+    P_LOSS_SHIFT,
+    P_LOW_SHIFT,
+    P_LOW_TAG,
+    P_PAIR_LIST,
+    P_PAIR_RECORDS,
+    P_PLACE_SIZE,
+    P_POINTS,
+    P_PRODUCT_BITS,
+    P_R_BITS,
+    P_SCALARS,
+    P_STEP_SIZE,
+    P_S_BITS,
+    P_TABLES,
+    P_TABLE_BITS,
+    P_TABLE_LIST,
+    P_TOLD,
+    P_USE_BITS
+} from "./Layout.sol";
+import {Words} from "./Words.sol";
 
 /// What a proof of one segment is about, docs/zk.md §4, from the numbers that its hash is of: tables, and where each block of values stands among the
-/// commitments. Nothing but these numbers is believed. src/work/plan/compile-plan.ts is its twin.
+/// commitments. Nothing but these numbers is believed. src/work/plan/compile-plan.ts is its twin. Its image is what a verifier has in its memory (Layout.sol).
 library ZkPlan {
-    using Cube for uint256;
+    using Words for uint256;
 
     // Columns, in the order in which blocks of one size stand.
-    uint256 internal constant FEATURES = 0;
-    uint256 internal constant LABELS = 1;
-    uint256 internal constant BEFORE = 2;
-    uint256 internal constant AFTER = 3;
-    uint256 internal constant H = 4;
-    uint256 internal constant A = 5;
-    uint256 internal constant M = 6;
-    uint256 internal constant D = 7;
-    uint256 internal constant LOW = 8;
-    uint256 internal constant LOW_BACK = 9;
-    uint256 internal constant LIMB0 = 10;
-    uint256 internal constant LIMB1 = 11;
-    uint256 internal constant MULTIPLICITY = 12;
-    uint256 internal constant HELPER = 13;
-    uint256 internal constant HELPER_BACK = 14;
-    uint256 internal constant BIAS_HELPER = 15;
-    uint256 internal constant WEIGHT_HELPER = 16;
-    uint256 internal constant TABLE_HELPER = 17;
-    uint256 internal constant COLUMNS = 18;
+    uint256 private constant FEATURES = 0;
+    uint256 private constant LABELS = 1;
+    uint256 private constant BEFORE = 2;
+    uint256 private constant AFTER = 3;
+    uint256 private constant H = 4;
+    uint256 private constant A = 5;
+    uint256 private constant M = 6;
+    uint256 private constant D = 7;
+    uint256 private constant LOW = 8;
+    uint256 private constant LOW_BACK = 9;
+    uint256 private constant LIMB0 = 10;
+    uint256 private constant LIMB1 = 11;
+    uint256 private constant MULTIPLICITY = 12;
+    uint256 private constant HELPER = 13;
+    uint256 private constant HELPER_BACK = 14;
+    uint256 private constant BIAS_HELPER = 15;
+    uint256 private constant WEIGHT_HELPER = 16;
+    uint256 private constant TABLE_HELPER = 17;
+    uint256 private constant COLUMNS = 18;
 
-    uint256 internal constant GROUPS = 6;
+    uint256 private constant GROUPS = 6;
     /// Words of a group in `groups`.
     uint256 private constant GROUP = 6;
     /// Numbers before the layers' sizes: program root, then those of docs/zk.md §4.
@@ -40,9 +81,8 @@ library ZkPlan {
     uint256 private constant MOST_ROW_BITS = 26;
     /// The statement has the commitments of the first four groups.
     uint256 private constant TOLD = 4;
-    // Where a plan has the addresses of its lists.
-    uint256 private constant LISTS = 0x4e0;
-    uint256 private constant LISTS_END = 0x5c0;
+    /// Columns of links, in the order in which a link's word of the image has their places, 16 bits each.
+    uint256 private constant LINK_COLUMNS = 14;
     /// All blocks have fewer bits, and no group has more.
     uint256 private constant SIZES = 56;
 
@@ -103,10 +143,10 @@ library ZkPlan {
         uint256 unitBits;
         uint256 weightBits;
         uint256 tableBits;
-        /// 32 times the number of each block in the order of their places: column · stride + link or table, two bytes each.
+        /// 32 times the number of each block, from 1 on, in the order of their places: column · stride + link or table, two bytes each. 0: there is none.
         uint256 blocks;
-        /// Of each group: first chunk, chunks, bits, where its sizes of blocks are listed, how many, and the number of the next group's first block. A size is
-        /// bits and how many blocks have so many, largest first.
+        /// Of each group: first chunk, chunks, bits, where its sizes of blocks are listed, how many, and how many values it has. A size is
+        /// bits · 2^16 and how many blocks have so many, largest first.
         uint256 groups;
     }
 
@@ -133,7 +173,7 @@ library ZkPlan {
     function compiled(bytes calldata words) internal pure returns (Plan memory) {
         Draft memory draft;
         draft.hash = hashOf(words);
-        (draft.counts, draft.rows, draft.biases) = (Cube.room(SIZES), Cube.room(2), Cube.room(MOST_LINKS));
+        (draft.counts, draft.rows, draft.biases) = (Words.room(SIZES), Words.room(2), Words.room(MOST_LINKS));
         return compiledFrom(words, draft);
     }
 
@@ -146,7 +186,7 @@ library ZkPlan {
         }
         uint256 links = plan.links;
         if (links == 0 || links > MOST_LINKS || words.length != 32 * (HEAD + links + 1)) revert PlanInvalid();
-        plan.layers = Cube.room(links + 1);
+        plan.layers = Words.room(links + 1);
         uint256 layers = plan.layers;
         assembly ("memory-safe") {
             calldatacopy(layers, add(words.offset, shl(5, HEAD)), shl(5, add(links, 1)))
@@ -190,7 +230,7 @@ library ZkPlan {
 
     function addSizes(Plan memory plan) private pure {
         uint256 links = plan.links;
-        (plan.layerBits, plan.unitBits, plan.weightBits) = (Cube.room(links + 1), Cube.room(links), Cube.room(links));
+        (plan.layerBits, plan.unitBits, plan.weightBits) = (Words.room(links + 1), Words.room(links), Words.room(links));
         for (uint256 i = 0; i <= links; i++) {
             uint256 size = plan.layers.get(i);
             if (size == 0 || size > 1 << MOST_BITS) revert PlanInvalid();
@@ -204,7 +244,7 @@ library ZkPlan {
 
     /// A range for each width, narrowest first and each once; relu, and what h and d may be.
     function addTables(Plan memory plan) private pure {
-        uint256 list = Cube.room(8);
+        uint256 list = Words.room(8);
         uint256 count = 0;
         uint256[5] memory widths = [plan.lowBits, plan.scale - plan.lowBits, plan.limb0, plan.limb1, plan.limb2];
         for (uint256 bits = 1; bits <= MOST_BITS; bits++) {
@@ -223,9 +263,9 @@ library ZkPlan {
         plan.limbTag2 = rangeTag(plan, widths[4]);
         // The first table that fits.
         plan.dTag = plan.h == plan.d ? count - 1 : count;
-        plan.lowShift = Cube.unshift(plan.lowBits);
-        plan.limbShift = Cube.unshift(plan.limb0 + plan.limb1);
-        plan.lossShift = Cube.unshift(plan.gradient - plan.activation);
+        plan.lowShift = Words.unshift(plan.lowBits);
+        plan.limbShift = Words.unshift(plan.limb0 + plan.limb1);
+        plan.lossShift = Words.unshift(plan.gradient - plan.activation);
     }
 
     /// Number of the range of such a width, from 1 on.
@@ -233,30 +273,11 @@ library ZkPlan {
         while (plan.tableBits.get(tag++) != bits) {}
     }
 
-    function chunksOf(Plan memory plan, uint256 group) internal pure returns (uint256 first, uint256 count) {
-        return (plan.groups.get(GROUP * group), plan.groups.get(GROUP * group + 1));
-    }
-
-    /// Where a group begins, and how many bits it has.
-    function groupAt(Plan memory plan, uint256 group) internal pure returns (uint256 first, uint256 bits) {
-        return (plan.groups.get(GROUP * group) << plan.chunkBits, plan.groups.get(GROUP * group + 2));
-    }
-
-    /// Where the sizes of a group's blocks are listed, how many there are, and the number of the block after its last. Of a plan that was loaded.
-    function sizesIn(Plan memory plan, uint256 group) internal pure returns (uint256 list, uint256 count, uint256 end) {
-        uint256 from = plan.groups + 32 * (GROUP * group + 3);
-        assembly ("memory-safe") {
-            list := add(plan, mload(from))
-            count := mload(add(from, 0x20))
-            end := mload(add(from, 0x40))
-        }
-    }
-
     /// Largest blocks first, so that each stands at a multiple of its size; so do groups.
     function addBlocks(Plan memory plan, Draft memory draft) private pure {
         plan.stride = plan.links > plan.tables ? plan.links : plan.tables;
-        plan.blocks = Cube.room((COLUMNS * plan.stride + 15) / 16 + 1);
-        plan.groups = Cube.room(GROUP * GROUPS);
+        plan.blocks = Words.room((COLUMNS * plan.stride + 15) / 16 + 1);
+        plan.groups = Words.room(GROUP * GROUPS);
         for (uint256 i = 0; i < 2; i++) draft.rows.set(i, plan.rowBits + plan.layerBits.get(i * plan.links));
         for (uint256 i = 0; i < plan.links; i++) draft.biases.set(i, plan.places);
         addGroup(plan, draft, 0, FEATURES, LABELS);
@@ -304,7 +325,7 @@ library ZkPlan {
 
     /// From the largest size down. Counts become 32 times the number of the first block of each size. Returns how many values there are.
     function listSizes(Plan memory plan, uint256 counts, uint256 group) private pure returns (uint256 total) {
-        uint256 first = plan.count;
+        uint256 first = plan.count + 1;
         uint256 list;
         uint256 sizes;
         assembly ("memory-safe") {
@@ -315,21 +336,20 @@ library ZkPlan {
                 let count := mload(place)
                 if count {
                     let bits := shr(5, sub(place, counts))
-                    mstore(to, bits)
-                    mstore(add(to, 0x20), count)
+                    mstore(to, add(shl(16, bits), count))
                     mstore(place, shl(5, first))
                     first := add(first, count)
                     total := add(total, shl(bits, count))
-                    to := add(to, 0x40)
+                    to := add(to, 0x20)
                 }
             }
             mstore(0x40, to)
-            sizes := shr(6, sub(to, list))
+            sizes := shr(5, sub(to, list))
         }
-        plan.count = first;
+        plan.count = first - 1;
         plan.groups.set(GROUP * group + 3, list);
         plan.groups.set(GROUP * group + 4, sizes);
-        plan.groups.set(GROUP * group + 5, first);
+        plan.groups.set(GROUP * group + 5, total);
     }
 
     function numberBlocks(Plan memory plan, Draft memory draft, uint256 column) private pure {
@@ -377,7 +397,7 @@ library ZkPlan {
         plan.scalars = 5 * plan.rBits + 6 * plan.listBits + 3 * (plan.sBits + plan.places + lists) + 2 * plan.bits
             + (links == 1 ? 22 : 30);
         for (uint256 i = 0; i < GROUPS; i++) {
-            (, uint256 count) = chunksOf(plan, i);
+            uint256 count = plan.groups.get(GROUP * i + 1);
             if (i < TOLD) plan.toldPoints += count;
             else plan.points += count;
         }
@@ -387,40 +407,170 @@ library ZkPlan {
         return a > b ? a : b;
     }
 
-    /// Its bytes with addresses that count from the plan's own: what `loaded` reads.
+    /// What a verifier copies to PLAN. Lists follow each other; what they are of is in Layout.sol.
     function packed(Plan memory plan) internal pure returns (bytes memory image) {
-        uint256 size;
-        for (uint256 i = 0; i < GROUPS; i++) plan.groups.set(GROUP * i + 3, plan.groups.get(GROUP * i + 3) - addressOf(plan));
+        // No link adds more than two layers and pairs, and its own two words.
+        image = new bytes(P_LISTS - PLAN + 32 * (plan.tables + 2 * SIZES + 4 * plan.links + 1));
+        uint256 base;
         assembly ("memory-safe") {
-            size := sub(mload(0x40), plan)
-            for { let at_ := add(plan, LISTS) } lt(at_, add(plan, LISTS_END)) { at_ := add(at_, 0x20) } {
-                mstore(at_, sub(mload(at_), plan))
+            base := add(image, 0x20)
+            // The plan's hash, and what it is of.
+            mcopy(base, plan, 0x200)
+        }
+        // What is at an address of the verifier is so far from here.
+        unchecked {
+            base -= PLAN;
+        }
+        packNumbers(plan, base);
+        uint256 end = packSizes(plan, base, packTables(plan, base, P_LISTS));
+        end = packLinks(plan, base, end);
+        assembly ("memory-safe") {
+            mstore(image, sub(end, PLAN))
+        }
+    }
+
+    function packNumbers(Plan memory plan, uint256 base) private pure {
+        base.put(P_STEP_SIZE, 32 * plan.stepBits);
+        base.put(P_PLACE_SIZE, 32 * plan.places);
+        base.put(P_TABLES, plan.tables);
+        base.put(P_BITS, plan.bits);
+        base.put(P_R_BITS, plan.rBits);
+        base.put(P_LIST_BITS, plan.listBits);
+        base.put(P_S_BITS, plan.sBits);
+        base.put(P_PRODUCT_BITS, bitsFor(2 * plan.links - 1));
+        base.put(P_USE_BITS, bitsFor(3 * plan.links - 1));
+        base.put(P_POINTS, plan.points);
+        base.put(P_SCALARS, plan.scalars);
+        base.put(P_TOLD, plan.toldPoints);
+        base.put(P_LOW_TAG, plan.lowTag);
+        base.put(P_HIGH_TAG, plan.highTag);
+        base.put(P_LIMB_TAG0, plan.limbTag0);
+        base.put(P_LIMB_TAG1, plan.limbTag1);
+        base.put(P_LIMB_TAG2, plan.limbTag2);
+        base.put(P_D_TAG, plan.dTag);
+        base.put(P_LOW_SHIFT, plan.lowShift);
+        base.put(P_LIMB_SHIFT, plan.limbShift);
+        base.put(P_LOSS_SHIFT, plan.lossShift);
+        base.put(P_FEATURES, placeOf(plan, FEATURES, 0));
+        base.put(P_LABELS, placeOf(plan, LABELS, 0));
+        base.put(P_COUNT, plan.count);
+        base.put(P_INPUTS, plan.layers.get(0));
+    }
+
+    /// 32 times the number of a block; 0 where there is none.
+    function placeOf(Plan memory plan, uint256 column, uint256 index) private pure returns (uint256 place) {
+        uint256 from = plan.blocks + 2 * (column * plan.stride + index);
+        assembly ("memory-safe") {
+            place := shr(240, mload(from))
+        }
+    }
+
+    /// A word for each table: its bits, places of multiplicities and of the helper.
+    function packTables(Plan memory plan, uint256 base, uint256 to) private pure returns (uint256) {
+        base.put(P_TABLE_LIST, to);
+        uint256 most = 0;
+        for (uint256 i = 0; i < plan.tables; i++) {
+            uint256 places = placeOf(plan, MULTIPLICITY, i) << 8 | placeOf(plan, TABLE_HELPER, i) << 24;
+            base.put(to, plan.tableBits.get(i) | places);
+            most = larger(most, plan.tableBits.get(i));
+            to += 32;
+        }
+        base.put(P_TABLE_BITS, most);
+        return to;
+    }
+
+    /// Groups, and of each how many values it has and its sizes of blocks, then 0.
+    function packSizes(Plan memory plan, uint256 base, uint256 to) private pure returns (uint256) {
+        uint256 most = 0;
+        for (uint256 i = 0; i < GROUPS; i++) {
+            (uint256 group, uint256 from) = (P_GROUPS + 128 * i, GROUP * i);
+            for (uint256 k = 0; k < 3; k++) base.put(group + 32 * k, plan.groups.get(from + k));
+            base.put(group + 96, to);
+            base.put(to, plan.groups.get(from + 5));
+            to += 32;
+            for (uint256 k = 0; k < plan.groups.get(from + 4); k++) {
+                base.put(to, plan.groups.get(from + 3).get(k));
+                to += 32;
             }
+            to += 32;
+            if (i < TOLD) most = larger(most, plan.groups.get(from + 2));
         }
-        image = new bytes(size);
-        assembly ("memory-safe") {
-            mcopy(add(image, 0x20), plan, size)
+        base.put(P_BYTE_BITS, most);
+        return to;
+    }
+
+    /// Layers that differ. Returns which of them each layer is, how many there are, and where they end.
+    function packLayers(Plan memory plan, uint256 base, uint256 to)
+        private
+        pure
+        returns (uint256 own, uint256 count, uint256 end)
+    {
+        uint256 links = plan.links;
+        own = Words.room(links + 1);
+        base.put(P_LAYER_LIST, to);
+        // Nobody asks for the last unit of inputs and outputs: they may go with any layer of so many bits.
+        for (uint256 i = 1; i <= links + 1; i++) {
+            uint256 layer = i <= links ? i : 0;
+            uint256 word = (plan.layers.get(layer) - 1) << 16 | 32 * plan.layerBits.get(layer);
+            uint256 place = base.find(to, count, word, i < links ? type(uint256).max : 0xffff);
+            own.set(layer, place);
+            if (place == count) base.put(to + 32 * count++, word);
+        }
+        end = to + 32 * count;
+    }
+
+    /// Pairs of layers that differ, as two numbers of layers. Returns which of them each link has, and where they end.
+    function packPairs(uint256 links, uint256 base, uint256 to, uint256 layers) private pure returns (uint256 own, uint256 end) {
+        uint256 count = 0;
+        own = Words.room(links);
+        base.put(P_PAIR_LIST, to);
+        for (uint256 i = 0; i < links; i++) {
+            uint256 word = layers.get(i) << 16 | layers.get(i + 1);
+            uint256 place = base.find(to, count, word, type(uint256).max);
+            own.set(i, place);
+            if (place == count) base.put(to + 32 * count++, word);
+        }
+        end = to + 32 * count;
+    }
+
+    /// Layers, pairs, links. Returns where the image ends; behind it the verifier has records.
+    function packLinks(Plan memory plan, uint256 base, uint256 to) private pure returns (uint256 end) {
+        (uint256 layers, uint256 count, uint256 pairs) = packLayers(plan, base, to);
+        uint256 links = plan.links;
+        (layers, to) = packPairs(links, base, pairs, layers);
+        end = to + 64 * links;
+        base.put(P_LINK_LIST, to);
+        base.put(P_LAYER_RECORDS, end);
+        uint256 records = end + LAYER_RECORD * count;
+        base.put(P_PAIR_RECORDS, records);
+        base.put(P_FREE, records + PAIR_RECORD * ((to - pairs) / 32));
+        // Numbers of layers become the places of their records.
+        for (; pairs < to; pairs += 32) {
+            uint256 word = base.at(pairs);
+            base.put(pairs, (end + LAYER_RECORD * (word >> 16)) << 16 | (end + LAYER_RECORD * (word & 0xffff)));
+        }
+        for (uint256 i = 0; i < links; i++) {
+            base.put(to + 64 * i, linkWord(plan, i));
+            base.put(to + 64 * i + 32, records + PAIR_RECORD * layers.get(i));
         }
     }
 
-    function addressOf(Plan memory plan) private pure returns (uint256 place) {
-        assembly ("memory-safe") {
-            place := plan
-        }
+    /// Places of a link's blocks, and the size of its outputs less 1.
+    function linkWord(Plan memory plan, uint256 link) private pure returns (uint256 word) {
+        uint256[14] memory columns = [
+            H, A, M, LOW, HELPER, D, LOW_BACK, HELPER_BACK, BIAS_HELPER, AFTER, LIMB0, LIMB1, WEIGHT_HELPER, BEFORE
+        ];
+        word = (plan.layers.get(link + 1) - 1) << 16 * LINK_COLUMNS;
+        for (uint256 i = 0; i < LINK_COLUMNS; i++) word |= placeOf(plan, columns[i], link) << (16 * i);
     }
 
-    /// From the code of an account that has a plan's bytes behind its first.
-    function loaded(address account) internal view returns (Plan memory plan) {
+    /// From the code of an account that has a plan's image behind its first byte, to where Layout.sol has it.
+    function load(address account) internal view {
         uint256 size = account.code.length;
         if (size == 0) revert PlanUnknown();
         assembly ("memory-safe") {
-            plan := mload(0x40)
-            size := sub(size, 1)
-            extcodecopy(account, plan, 1, size)
-            mstore(0x40, add(plan, size))
-            for { let at_ := add(plan, LISTS) } lt(at_, add(plan, LISTS_END)) { at_ := add(at_, 0x20) } {
-                mstore(at_, add(mload(at_), plan))
-            }
+            extcodecopy(account, PLAN, 1, sub(size, 1))
+            mstore(0x40, mload(P_FREE))
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Bn254} from "./Bn254.sol";
+import {FIELD, HEAD, NEXT, STATE} from "./Layout.sol";
 
 /// The transcript of a proof, docs/zk.md §2: 32 bytes to which each message goes before a challenge is drawn. A challenge is the state modulo the
 /// scalars' order. src/verify/zk/transcript.ts is its twin.
@@ -9,42 +9,55 @@ library ZkTranscript {
     /// @notice Thrown when the proof has another length than its plan says.
     error ProofLength(uint256 found, uint256 wanted);
 
-    function begin(bytes32 statement) internal pure returns (bytes32) {
-        return keccak256(abi.encodePacked("assay/zk/1", statement));
+    function begin(bytes32 statement) internal pure {
+        bytes32 state = keccak256(abi.encodePacked("assay/zk/1", statement));
+        assembly ("memory-safe") {
+            mstore(STATE, state)
+        }
     }
 
     /// A message from a place of the calldata.
-    function heard(bytes32 state, uint256 kind, uint256 from, uint256 length) internal pure returns (bytes32 next) {
+    function hear(uint256 kind, uint256 from, uint256 length) internal pure {
         assembly ("memory-safe") {
             let free := mload(0x40)
-            mstore(free, state)
+            mstore(free, mload(STATE))
             mstore(add(free, 0x20), or(shl(248, kind), shl(216, length)))
             calldatacopy(add(free, 0x25), from, length)
-            next := keccak256(free, add(0x25, length))
+            mstore(STATE, keccak256(free, add(0x25, length)))
         }
     }
 
-    /// A message from memory.
-    function told(bytes32 state, uint256 kind, uint256 from, uint256 length) internal pure returns (bytes32 next) {
+    /// The next scalars of the proof, as one message.
+    function next(uint256 kind, uint256 count) internal pure returns (uint256 from) {
         assembly ("memory-safe") {
-            let free := mload(0x40)
-            mstore(free, state)
-            mstore(add(free, 0x20), or(shl(248, kind), shl(216, length)))
-            mcopy(add(free, 0x25), from, length)
-            next := keccak256(free, add(0x25, length))
+            from := mload(NEXT)
+            mstore(NEXT, add(from, shl(5, count)))
         }
+        hear(kind, from, count << 5);
     }
 
-    /// For a further challenge without a message between.
-    function again(bytes32 state) internal pure returns (bytes32 next) {
+    /// The challenge that follows a message.
+    function drawn() internal pure returns (uint256 challenge) {
         assembly ("memory-safe") {
-            mstore(0x00, state)
-            mstore8(0x20, 0xff)
-            next := keccak256(0x00, 0x21)
+            challenge := mod(mload(STATE), mload(FIELD))
         }
     }
 
-    function drawn(bytes32 state) internal pure returns (uint256) {
-        return uint256(state) % Bn254.R;
+    /// That one and more, without a message between them.
+    function draw(uint256 count) internal pure returns (uint256 list) {
+        assembly ("memory-safe") {
+            list := mload(0x40)
+            let end := add(list, shl(5, count))
+            mstore(0x40, end)
+            mstore8(HEAD, 0xff)
+            let r := mload(FIELD)
+            let state := mload(STATE)
+            mstore(list, mod(state, r))
+            for { let to := add(list, 0x20) } lt(to, end) { to := add(to, 0x20) } {
+                state := keccak256(STATE, 0x21)
+                mstore(STATE, state)
+                mstore(to, mod(state, r))
+            }
+        }
     }
 }

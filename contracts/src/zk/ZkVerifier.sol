@@ -2,25 +2,38 @@
 pragma solidity 0.8.37;
 
 import {Bn254} from "./Bn254.sol";
-import {Cube} from "./Cube.sol";
 import {IZkPlans} from "./IZkPlans.sol";
 import {IZkVerifier} from "./IZkVerifier.sol";
+import {
+    ALPHA,
+    BETA,
+    FIELD,
+    NEXT,
+    P_BATCH,
+    P_CHUNK_BITS,
+    P_EPOCHS,
+    P_GROUPS,
+    P_HASH,
+    P_POINTS,
+    P_PROGRAM,
+    P_ROW_BITS,
+    P_SCALARS,
+    P_STEPS,
+    P_TOLD,
+    RHO_END,
+    SHARES
+} from "./Layout.sol";
 import {Mercury} from "./Mercury.sol";
 import {RowOrder} from "./RowOrder.sol";
 import {SegmentClaims} from "./SegmentClaims.sol";
 import {SegmentLookups} from "./SegmentLookups.sol";
 import {SegmentProducts} from "./SegmentProducts.sol";
-import {SegmentRun} from "./SegmentRun.sol";
 import {ZkPlan} from "./ZkPlan.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
 /// Verifies proofs of segments over the powers of one ceremony. It has no owner and no money, and nothing changes after its deployment. The twin of
 /// src/verify/zk/verify-segment.ts: whatever one of them refuses the other refuses too.
 contract ZkVerifier is IZkVerifier {
-    using Cube for uint256;
-    using Bn254 for Bn254.Sum;
-    using SegmentRun for SegmentRun.Run;
-
     uint256 private constant VALUES = 1;
     uint256 private constant HELPERS = 2;
 
@@ -30,14 +43,13 @@ contract ZkVerifier is IZkVerifier {
     uint256 private immutable _tauXr;
     uint256 private immutable _tauYi;
     uint256 private immutable _tauYr;
-    /// By the number of bits: whether the first 2^bits powers have an id, and which.
-    mapping(uint256 chunkBits => bool) private _isKnown;
-    mapping(uint256 chunkBits => bytes32) private _ids;
+    /// By the number of bits: the id of the first 2^bits powers, plus 1; 0: they have none.
+    mapping(uint256 chunkBits => uint256) private _ids;
 
     constructor(IZkPlans plans_, Bn254.G2 memory tau, uint256[] memory bits, bytes32[] memory ids) {
         _plans = plans_;
         (_tauXi, _tauXr, _tauYi, _tauYr) = (tau.xi, tau.xr, tau.yi, tau.yr);
-        for (uint256 i = 0; i < bits.length; i++) (_isKnown[bits[i]], _ids[bits[i]]) = (true, ids[i]);
+        for (uint256 i = 0; i < bits.length; i++) _ids[bits[i]] = uint256(ids[i]) + 1;
     }
 
     /// @inheritdoc IZkVerifier
@@ -46,81 +58,94 @@ contract ZkVerifier is IZkVerifier {
         view
         returns (uint256 steps, bytes32[4] memory hashes)
     {
-        SegmentRun.Run memory run;
-        run.plan = ZkPlan.loaded(_plans.imageOf(plan));
-        mustBeSegment(run.plan, statement.firstStep);
-        mustHaveForm(run.plan, points, proof);
-        (run.values, run.kept) = (Cube.room(SegmentRun.CLAIMS), Cube.room(Cube.KEPT));
-        hashes = pointHashes(run.plan, points);
-        run.state = ZkTranscript.begin(statementHash(run.plan, statement, hashes));
-        run.order = RowOrder.drawn(
-            statement.seed, run.plan.rowBits, run.plan.places, statement.firstStep * run.plan.batch
-        );
-        uint256 from;
+        ZkPlan.load(_plans.imageOf(plan));
+        mustBeSegment(statement.firstStep);
+        (uint256 told, uint256 from) = mustHaveForm(points, proof);
+        uint256 field = Bn254.R;
         assembly ("memory-safe") {
-            from := proof.offset
+            mstore(FIELD, field)
         }
-        uint256 opening = from + proof.length - Mercury.BYTES;
-        (uint256 alpha, uint256 beta) = begin(run, from);
-        SegmentLookups.check(run, alpha, beta);
-        SegmentProducts.checkProducts(run);
-        SegmentProducts.checkWeights(run);
-        SegmentClaims.takeBytes(run);
-        mustOpen(run, points, from, opening);
-        steps = run.plan.steps;
+        hashes = pointHashes(points);
+        ZkTranscript.begin(statementHash(statement, hashes));
+        unchecked {
+            RowOrder.draw(statement.seed, statement.firstStep * read(P_BATCH));
+        }
+        begin(from);
+        SegmentLookups.check();
+        SegmentProducts.checkProducts();
+        SegmentProducts.checkWeights();
+        SegmentClaims.takeBytes();
+        mustOpen(told, from, proof.length);
+        steps = read(P_STEPS);
+    }
+
+    function read(uint256 place) private pure returns (uint256 value) {
+        assembly ("memory-safe") {
+            value := mload(place)
+        }
     }
 
     /// It begins where a segment does, and ends with an epoch of the plan.
-    function mustBeSegment(ZkPlan.Plan memory plan, uint256 firstStep) private pure {
+    function mustBeSegment(uint256 firstStep) private pure {
+        uint256 steps = read(P_STEPS);
         if (
-            firstStep > type(uint32).max || firstStep % plan.steps != 0
-                || (firstStep + plan.steps) * plan.batch > plan.epochs << plan.rowBits
+            firstStep > type(uint32).max || firstStep % steps != 0
+                || (firstStep + steps) * read(P_BATCH) > read(P_EPOCHS) << read(P_ROW_BITS)
         ) revert SegmentInvalid();
     }
 
-    /// A proof's size follows from the plan; its numbers have one spelling.
-    function mustHaveForm(ZkPlan.Plan memory plan, bytes calldata points, bytes calldata proof) private pure {
-        (uint256 told, uint256 own, uint256 scalars) = (plan.toldPoints, plan.points, plan.scalars);
-        if (points.length != 64 * told) revert ZkTranscript.ProofLength(points.length, 64 * told);
-        uint256 size = 64 * own + 32 * scalars + Mercury.BYTES;
-        if (proof.length != size) revert ZkTranscript.ProofLength(proof.length, size);
-        uint256 from;
-        uint256 first;
-        assembly ("memory-safe") {
-            from := points.offset
-            first := proof.offset
+    /// A proof's size follows from the plan; its numbers have one spelling. Returns where both begin.
+    function mustHaveForm(bytes calldata points, bytes calldata proof) private pure returns (uint256 from, uint256 first) {
+        unchecked {
+            (uint256 told, uint256 own, uint256 scalars) = (read(P_TOLD), read(P_POINTS), read(P_SCALARS));
+            if (points.length != 64 * told) revert ZkTranscript.ProofLength(points.length, 64 * told);
+            uint256 size = 64 * own + 32 * scalars + Mercury.BYTES;
+            if (proof.length != size) revert ZkTranscript.ProofLength(proof.length, size);
+            assembly ("memory-safe") {
+                from := points.offset
+                first := proof.offset
+            }
+            Bn254.mustBePoints(from, told);
+            Bn254.mustBePoints(first, own);
+            Bn254.mustBeScalars(first + 64 * own, scalars);
         }
-        Bn254.mustBePoints(from, told);
-        Bn254.mustBePoints(first, own);
-        Bn254.mustBeScalars(first + 64 * own, scalars);
     }
 
-    function pointsIn(ZkPlan.Plan memory plan, uint256 group) private pure returns (uint256 count) {
-        (, count) = ZkPlan.chunksOf(plan, group);
+    /// First chunk of a group, and how many it has.
+    function chunksOf(uint256 group) private pure returns (uint256 first, uint256 count) {
+        unchecked {
+            return (read(P_GROUPS + 128 * group), read(P_GROUPS + 128 * group + 32));
+        }
     }
 
     /// Of each of the first four groups.
-    function pointHashes(ZkPlan.Plan memory plan, bytes calldata points) private pure returns (bytes32[4] memory hashes) {
-        uint256 from = 0;
-        for (uint256 i = 0; i < 4; i++) {
-            uint256 size = 64 * pointsIn(plan, i);
-            hashes[i] = keccak256(points[from:from + size]);
-            from += size;
+    function pointHashes(bytes calldata points) private pure returns (bytes32[4] memory hashes) {
+        unchecked {
+            uint256 from = 0;
+            for (uint256 i = 0; i < 4; i++) {
+                (, uint256 count) = chunksOf(i);
+                hashes[i] = keccak256(points[from:from + 64 * count]);
+                from += 64 * count;
+            }
         }
     }
 
-    function statementHash(ZkPlan.Plan memory plan, Statement calldata statement, bytes32[4] memory hashes)
-        private
-        view
-        returns (bytes32)
-    {
-        if (!_isKnown[plan.chunkBits]) revert PowersUnknown(plan.chunkBits);
+    function statementHash(Statement calldata statement, bytes32[4] memory hashes) private view returns (bytes32) {
+        uint256 chunkBits = read(P_CHUNK_BITS);
+        uint256 id = _ids[chunkBits];
+        if (id == 0) revert PowersUnknown(chunkBits);
         bytes memory head = abi.encodePacked(
-            "assay/zk/statement/1", block.chainid, statement.job, plan.program, plan.hash, _ids[plan.chunkBits], statement.seed
+            "assay/zk/statement/1",
+            block.chainid,
+            statement.job,
+            read(P_PROGRAM),
+            read(P_HASH),
+            id - 1,
+            statement.seed
         );
         bytes memory rest = abi.encodePacked(
             statement.firstStep,
-            plan.steps,
+            read(P_STEPS),
             statement.features,
             statement.labels,
             statement.stateBefore,
@@ -131,43 +156,33 @@ contract ZkVerifier is IZkVerifier {
     }
 
     /// Commitments to values, then to helpers.
-    function begin(SegmentRun.Run memory run, uint256 from) private pure returns (uint256 alpha, uint256 beta) {
-        (uint256 values, uint256 helpers) = (64 * pointsIn(run.plan, 4), 64 * pointsIn(run.plan, 5));
-        bytes32 state = ZkTranscript.heard(run.state, VALUES, from, values);
-        alpha = ZkTranscript.drawn(state);
-        state = ZkTranscript.again(state);
-        beta = ZkTranscript.drawn(state);
-        run.state = ZkTranscript.heard(state, HELPERS, from + values, helpers);
-        run.next = from + values + helpers;
-    }
-
-    function mustOpen(SegmentRun.Run memory run, bytes calldata points, uint256 from, uint256 opening) private view {
-        Mercury.Claim memory claim;
-        uint256 pairs;
-        (pairs, claim.point, claim.value) = SegmentClaims.join(run);
-        uint256 high = run.plan.bits - run.plan.chunkBits;
-        (claim.point, claim.c, claim.state) = (claim.point + 32 * high, run.plan.chunkBits, run.state);
-        uint256 told;
-        assembly ("memory-safe") {
-            told := points.offset
-        }
-        for (uint256 group = 0; group < ZkPlan.GROUPS; group++) {
-            if (group == 4) told = from;
-            (uint256 first, uint256 count) = ZkPlan.chunksOf(run.plan, group);
-            for (uint256 i = first; i < first + count; i++) {
-                addPoint(claim.commitment, told, Cube.corner(i, pairs, high));
-                told += 64;
+    function begin(uint256 from) private pure {
+        unchecked {
+            (, uint256 values) = chunksOf(4);
+            (, uint256 helpers) = chunksOf(5);
+            ZkTranscript.hear(VALUES, from, 64 * values);
+            uint256 drawn = ZkTranscript.draw(2);
+            ZkTranscript.hear(HELPERS, from + 64 * values, 64 * helpers);
+            assembly ("memory-safe") {
+                mstore(ALPHA, mload(drawn))
+                mstore(BETA, mload(add(drawn, 0x20)))
+                mstore(NEXT, add(from, shl(6, add(values, helpers))))
             }
         }
-        Mercury.mustOpen(claim, Bn254.G2(_tauXi, _tauXr, _tauYi, _tauYr), opening);
     }
 
-    function addPoint(Bn254.Sum memory sum, uint256 from, uint256 scalar) private view {
-        (uint256 x, uint256 y) = (0, 0);
-        assembly ("memory-safe") {
-            x := calldataload(from)
-            y := calldataload(add(from, 0x20))
+    /// `told`, `from`: where the commitments of statement and proof begin.
+    function mustOpen(uint256 told, uint256 from, uint256 length) private view {
+        unchecked {
+            Mercury.Claim memory claim;
+            claim.value = SegmentClaims.join();
+            (claim.end, claim.c) = (read(RHO_END), read(P_CHUNK_BITS));
+            uint256 shares = read(SHARES);
+            uint256 count = read(P_TOLD);
+            Bn254.gather(told, shares, count);
+            Bn254.gather(from, shares + 32 * count, read(P_POINTS));
+            uint256 opening = from + length - Mercury.BYTES;
+            Mercury.mustOpen(claim, Bn254.G2(_tauXi, _tauXr, _tauYi, _tauYr), opening);
         }
-        sum.addTimes(x, y, scalar);
     }
 }
