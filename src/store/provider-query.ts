@@ -17,6 +17,7 @@ interface ProviderFilter {
 	readonly q: string;
 	/** Proven profiles, one of them exactly. With the minima below: one group of equal cards must satisfy all of them. */
 	readonly models: readonly string[];
+	/** 0: hosts without a GPU, too. */
 	readonly minDevices: number;
 	readonly minMemoryBytes: number;
 	readonly minFp16OpsPerS: number;
@@ -77,7 +78,8 @@ function conditionsOf(query: ProviderQuery): readonly Condition[] {
 	const models = query.models && list("models", query.models, MOST_MODELS).map((model) => text("models", model, 100));
 	const ofOneGroup: readonly Condition[] = [
 		["h.model = ANY(?::text[])", models],
-		bound("h.count >=", "minDevices"),
+		// None at all is no condition: a host without cards has no group.
+		["h.count >= ?::bigint", query.minDevices ? integer("minDevices", query.minDevices) : undefined],
 		bound("h.memory_bytes >=", "minMemoryBytes"),
 		bound("h.fp16_ops_per_s >=", "minFp16OpsPerS"),
 		bound("h.memory_bytes_per_s >=", "minBandwidthBytesPerS"),

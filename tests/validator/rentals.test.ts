@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
+import { toyClaim } from "../toy/toy-claim.ts";
 import {
 	eventually,
 	makeDataDir,
@@ -47,6 +48,37 @@ const rentAt = (id: string, durationMs = HOUR) =>
 				throw error;
 			}),
 	);
+
+test("who looks for a machine means GPUs: a host without one is found when it is asked for, or named", async () => {
+	const signer = signerOf(67);
+	const agent = await startToyAgent({
+		url: validator.url,
+		signer,
+		rentable: true,
+		name: "no gpu",
+		claim: toyClaim(0, 1),
+	});
+	try {
+		const { id } = agent;
+		await eventually(async () =>
+			(await validator.client.listOffers({ query: { minDevices: 0 } })).rows.find((row) => row.providerId === id),
+		);
+		assert.ok(!(await validator.client.listOffers()).rows.some(({ providerId }) => providerId === id));
+		const body = { publicKey: PUBLIC_KEY, durationMs: HOUR };
+		await assert.rejects(customer().rent({ body: { ...body, want: {} } }), { code: "OFFER_NONE" });
+		const any = await eventually(() =>
+			customer()
+				.rent({ body: { ...body, want: { minDevices: 0 } } })
+				.catch(() => null),
+		);
+		assert.equal(any.providerId, id);
+		await customer().releaseRental({ params: { id: any.id } });
+		const named = await rentAt(id);
+		await customer().releaseRental({ params: { id: named.id } });
+	} finally {
+		await agent.close();
+	}
+});
 
 test("rented: access for its customer alone, no probes; extended, released, charged, and due at once", async () => {
 	const agent = await startToyAgent({ url: validator.url, signer: signerOf(61), rentable: true, name: "for rent" });

@@ -30,7 +30,7 @@ export default function RentPage({ place }: PageProps) {
 	const sort = sortOf(place.query, OFFER_SORTS, "gpuPrice");
 	const order = { sort: sort.key, descending: sort.descending, limit: 100 };
 	// Whoever looks for a GPU is not shown hosts without one, unless told to.
-	const query = { ...(withoutGpu(place) ? {} : { minDevices: 1 }), ...provenQuery(place.query), ...order };
+	const query = { minDevices: withoutGpu(place) ? 0 : 1, ...provenQuery(place.query), ...order };
 	const offers = usePaged<Offer>(JSON.stringify(query), (page, signal) =>
 		api.listOffers({ query: { ...query, ...page } }, { signal }),
 	);

@@ -20,8 +20,14 @@ export const offer = z.object({
 	scorePpm: ppm.nullable(),
 });
 
-export const offersQuery = z.strictObject({
+/** Who rents means GPUs, unless told otherwise. */
+const rentFilters = {
 	...provenFilters,
+	minDevices: count.default(1).describe("Cards in the group; 0: hosts without a GPU, too"),
+};
+
+export const offersQuery = z.strictObject({
+	...rentFilters,
 	q: searchText.optional(),
 	sort: z.enum(SORTS).default("price"),
 	descending: z.boolean().optional(),
@@ -67,7 +73,7 @@ const durationMs = z.int().min(MINUTE_MS).max(MAX_RENTAL_MS);
 export const rentBody = z
 	.strictObject({
 		providerId: providerId.optional(),
-		want: z.strictObject(provenFilters).optional(),
+		want: z.strictObject(rentFilters).optional(),
 		publicKey: sshPublicKey,
 		durationMs,
 		escrow: z

@@ -40,6 +40,10 @@ const options = {
 	all: flag("rentals of all customers, with an admin token"),
 	...watchOptions,
 	...filterOptions,
+	"min-gpus": {
+		...filterOptions["min-gpus"],
+		help: "at least N equal cards; 0: hosts without a GPU, too (default 1, unless a host is named)",
+	},
 	...group("payment on chain", { ...keyOptions, ...nodeOptions }),
 	...apiOptions,
 	key: {
@@ -105,8 +109,7 @@ async function search(values: RentValues, io: CliIo): Promise<number> {
 async function start(values: RentValues, io: CliIo, provider?: string): Promise<number> {
 	const durationMs = parseSpan(values.for);
 	const key = readPublicKey(values["ssh-key"], io);
-	// Who names no host means one with a GPU; --min-gpus 0 takes any.
-	const { maxPriceMicros, ...want } = wantsOf({ ...values, "min-gpus": values["min-gpus"] ?? 1 });
+	const { maxPriceMicros, ...want } = wantsOf(values);
 	const api = await openApi(values, io, "customer");
 	const ask = async (client: ApiClient) => {
 		const body = { publicKey: key.publicKey, durationMs, ...given({ maxPriceMicros }) };
@@ -117,8 +120,8 @@ async function start(values: RentValues, io: CliIo, provider?: string): Promise<
 			return client.rent({ body: { ...whom, ...body } });
 		}
 		// A deposit names who is paid: the cheapest is chosen here.
-		const wanted = { ...values, "min-gpus": values["min-gpus"] ?? 1 };
-		const query = id === undefined ? listQuery<"price" | "score">(wanted, ["price", "gpuPrice", "name"]) : { q: id };
+		const wanted = listQuery<"price" | "score">(values, ["price", "gpuPrice", "name"]);
+		const query = id === undefined ? wanted : { q: id, minDevices: 0 };
 		const { rows } = await client.listOffers({ query });
 		const offer = rows.find(({ providerId }) => id === undefined || providerId === id);
 		if (offer === undefined) throw new AssayError("OFFER_NONE", "nothing that fits can be rented now");

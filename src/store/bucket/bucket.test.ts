@@ -6,7 +6,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
+import type { ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
 import { openEvidenceFolder } from "../files/evidence.ts";
+import { createReceiptFolder } from "../files/receipt-folder.ts";
 import { bucketAddress, createBucket } from "./bucket.ts";
 import { signedHeaders } from "./sign-request.ts";
 import { KEYS, startToyS3, type ToyS3 } from "./toy-s3.test-kit.ts";
@@ -155,3 +157,39 @@ test("signatures are those of AWS's own page (Signature Calculations, examples o
 		"98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
 	);
 });
+
+test("receipts: durable here first, in the bucket when it takes them, found by another machine; those of other evidence are refused", async () => {
+	const [one, two] = ["receipts-1", "receipts-2"].map((name) => join(scratch, name)) as [string, string];
+	const bucket = bucketOf({ tries: 1 });
+	const [here, there] = [one, two].map((folder) => createReceiptFolder(folder, bucket)) as [Receipts, Receipts];
+	const [evidence, other] = ["03".repeat(32), "04".repeat(32)] as [string, string];
+	const receipts: ReceiptFile = {
+		...{
+			format: "assay-receipts",
+			version: 2,
+			evidence,
+			probeId: "02".repeat(16),
+			chainId: 7,
+			receipts: [],
+			missing: [],
+		},
+		...{ slashing: `0x${"5a".repeat(20)}`, provider: `0x${"a1".repeat(20)}` },
+	};
+	toy.fault = "500";
+	await here.put(receipts);
+	assert.deepEqual(await here.get(evidence), receipts);
+	await assert.rejects(here.sendUnsent(), { code: "BUCKET_FAILED" });
+	await assert.rejects(there.get(evidence), { code: "BUCKET_FAILED" });
+	toy.fault = "none";
+	assert.equal(await there.get(evidence), null);
+	// After a restart, too: the note is in the folder.
+	await createReceiptFolder(one, bucket).sendUnsent();
+	assert.deepEqual(await there.get(evidence), receipts);
+	const before = toy.requests;
+	await here.sendUnsent();
+	assert.equal(toy.requests, before, "it is sent once");
+	const [name, bytes] = [...toy.objects].find(([key]) => key.includes("/receipts/"))!;
+	toy.objects.set(name.replace(`/03/${"03".repeat(31)}`, `/04/${"04".repeat(31)}`), bytes);
+	await assert.rejects(there.get(other), { code: "RECEIPTS_BAD" });
+});
+type Receipts = ReturnType<typeof createReceiptFolder>;

@@ -12,6 +12,7 @@ import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ReceiptDomain, ReceiptFile } from "../../protocol/chain/probe-receipt.ts";
+import { type BucketOptions, createBucket } from "../../store/bucket/bucket.ts";
 import { createReceiptFolder } from "../../store/files/receipt-folder.ts";
 import { createReceiptCollector, type ReceiptCollector } from "./collect-receipts.ts";
 
@@ -24,6 +25,8 @@ export interface FraudNote {
 
 export interface ProbeReceiptsOptions {
 	readonly dataDir: string;
+	/** Where receipts go besides, for the other machines of a network; null: nowhere. */
+	readonly bucket?: BucketOptions | null;
 	/** Of the chain. */
 	readonly folder: string;
 	readonly domain: ReceiptDomain;
@@ -52,7 +55,7 @@ export class ProbeReceipts {
 
 	constructor(options: ProbeReceiptsOptions) {
 		this.options = options;
-		this.files = createReceiptFolder(options.dataDir);
+		this.files = createReceiptFolder(options.dataDir, options.bucket ? createBucket(options.bucket) : null);
 		this.noteFolder = join(options.folder, "frauds");
 	}
 
@@ -66,6 +69,11 @@ export class ProbeReceipts {
 
 	put(file: ReceiptFile): Promise<void> {
 		return this.files.put(file);
+	}
+
+	/** To the bucket, what it has not got yet. */
+	sendUnsent(): Promise<void> {
+		return this.files.sendUnsent();
 	}
 
 	get(evidenceSha256: string): Promise<ReceiptFile | null> {

@@ -59,6 +59,7 @@ async function createParts(context: KeeperContext, home: ChainHome) {
 	const book = await openProviderBook(contracts, bookKeeper);
 	const receipts = new ProbeReceipts({
 		dataDir: config.dataDir,
+		bucket: config.bucket,
 		folder: home.folder,
 		domain: addresses,
 		book,
@@ -106,6 +107,8 @@ async function createParts(context: KeeperContext, home: ChainHome) {
 	return { archive, book, receipts, frauds, game, finals: createFinalWatch(contracts) };
 }
 
+const SEND_EVERY_MS = 5000;
+
 export class ChainKeeper {
 	readonly home: ChainHome;
 	/** Whoever holds it sends. */
@@ -121,6 +124,7 @@ export class ChainKeeper {
 	private readonly context: KeeperContext;
 	private readonly parts: Parts;
 	private turning: { readonly stop: () => Promise<void> } | null = null;
+	private sending: { readonly stop: () => Promise<void> } | null = null;
 	private hasStake = false;
 	private isStopping = false;
 	private prunedBelow = 0;
@@ -162,6 +166,10 @@ export class ChainKeeper {
 		};
 		const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
 		this.turning = repeat({ everyMs, after: env.after, onError }, () => this.turn());
+		// Nobody waits for the bucket; what it refuses is tried again.
+		const { receipts } = this.parts;
+		const sending = { everyMs: SEND_EVERY_MS, after: env.after, onError };
+		if (config.bucket !== null) this.sending = repeat(sending, () => receipts.sendUnsent());
 	}
 
 	private async turn(): Promise<void> {
@@ -190,6 +198,7 @@ export class ChainKeeper {
 		this.isStopping = true;
 		this.home.stopWaiting();
 		await this.turning?.stop();
+		await this.sending?.stop();
 		await this.parts.game.stop();
 		await this.context.store.leases.release(LEASE);
 		await this.home.close();
