@@ -8,7 +8,7 @@
 // Not here: what is tested; set-up (scripts/setup.sh).
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, setPriority } from "node:os";
+import { availableParallelism, cpus, getPriority, setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { engineTasks } from "./engine-tests.ts";
@@ -53,7 +53,7 @@ const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
 /** Three times as many as two cores: most of these wait for more than half of their time. */
 const AT_ONCE = 6;
-/** Beside them, for the cores that are idle meanwhile: what only computes, one for a core, and behind the others in the queue. */
+/** Beside them, for the cores that are idle meanwhile: what only computes, one for a core. */
 const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 const PURE_NICENESS = 4;
 /** How many of the tasks that took most of a core's time are named at the end. */
@@ -79,6 +79,8 @@ export async function runTasks(
 	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
 	const seconds: Record<string, number> = {};
 	const coreSeconds: Record<string, number> = {};
+	/** Behind the others in the queue, where there are others. */
+	const niceness = Math.min(19, getPriority() + (tasks.every(({ isPure }) => isPure) ? 0 : PURE_NICENESS));
 	const mayStart = (task: Task): boolean => {
 		if ([...running.keys()].some(({ isAlone }) => isAlone)) return false;
 		if (task.isAlone) return running.size === 0 && waiting.every(({ isAlone }) => isAlone);
@@ -90,7 +92,7 @@ export async function runTasks(
 	};
 	const start = async (task: Task): Promise<void> => {
 		const startedAtMs = performance.now();
-		const { output, ending, coreS } = await outputOf(task, options.cwd);
+		const { output, ending, coreS } = await outputOf(task, options.cwd, niceness);
 		const took = Math.round((performance.now() - startedAtMs) / 100) / 10;
 		let wrong = ending;
 		if (task.isTestFile) {
@@ -146,13 +148,14 @@ function endedCoreS(): number {
 function outputOf(
 	{ command: [program, ...rest], limitMs = LIMIT_MS, isTestFile, isPure }: Task,
 	cwd: string,
+	niceness: number,
 ): Promise<{ output: string; ending: string | null; coreS: number }> {
 	return new Promise((resolve) => {
 		// Under Node's own runner the report would be meant for it.
 		const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 		const child = spawn(program, rest, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 		children.add(child);
-		if (isPure && child.pid !== undefined) setPriority(child.pid, PURE_NICENESS);
+		if (isPure && child.pid !== undefined) setPriority(child.pid, niceness);
 		let output = "";
 		let coreS = 0;
 		let isAsked = false;

@@ -122,7 +122,7 @@ const toEngine: readonly Good[] = [
 		u32("shift", 3),
 		u32("add", 256),
 		u32("most", 2047),
-		raw("point", "00".repeat(31) + "07"),
+		raw("point", `${"00".repeat(31)}07`),
 	],
 ];
 const toVerifier: readonly Good[] = [
