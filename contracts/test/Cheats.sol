@@ -7,6 +7,7 @@ pragma solidity 0.8.37;
 interface Vm {
     function addr(uint256 key) external pure returns (address);
     function chainId(uint256 id) external;
+    function clearMockedCalls() external;
     function computeCreateAddress(address deployer, uint256 nonce) external pure returns (address);
     function deal(address account, uint256 coins) external;
     function expectEmit(address emitter) external;
@@ -16,6 +17,8 @@ interface Vm {
     function fee(uint256 baseFee) external;
     function getCode(string calldata name) external view returns (bytes memory);
     function getNonce(address account) external view returns (uint64);
+    function mockCall(address to, bytes calldata data, bytes calldata found) external;
+    function mockCallRevert(address to, bytes calldata data, bytes calldata found) external;
     function parseJsonAddress(string calldata json, string calldata key) external pure returns (address);
     function parseJsonAddressArray(string calldata json, string calldata key) external pure returns (address[] memory);
     function parseJsonBytes32(string calldata json, string calldata key) external pure returns (bytes32);

@@ -546,8 +546,8 @@ library ZkPlan {
         base.put(P_FREE, records + PAIR_RECORD * ((to - pairs) / 32));
         // Numbers of layers become the places of their records.
         for (; pairs < to; pairs += 32) {
-            uint256 word = base.at(pairs);
-            base.put(pairs, (end + LAYER_RECORD * (word >> 16)) << 16 | (end + LAYER_RECORD * (word & 0xffff)));
+            uint256 both = base.word(pairs);
+            base.put(pairs, (end + LAYER_RECORD * (both >> 16)) << 16 | (end + LAYER_RECORD * (both & 0xffff)));
         }
         for (uint256 i = 0; i < links; i++) {
             base.put(to + 64 * i, linkWord(plan, i));

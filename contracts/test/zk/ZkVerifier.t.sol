@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Bn254} from "../../src/zk/Bn254.sol";
 import {IZkPlans} from "../../src/zk/IZkPlans.sol";
 import {IZkVerifier} from "../../src/zk/IZkVerifier.sol";
+import {SegmentLookups} from "../../src/zk/SegmentLookups.sol";
 import {ZkPlan} from "../../src/zk/ZkPlan.sol";
 import {ZkTranscript} from "../../src/zk/ZkTranscript.sol";
 import {Cheats} from "../Cheats.sol";
@@ -149,12 +150,59 @@ contract ZkVerifierTest is Cheats {
     }
 
     /// Whatever gas it has, a true proof is never called false.
-    function test_littleGas() public view {
-        for (uint256 left = 60_000; left < 700_000; left += 40_000) {
+    function test_gasStarvation() public view {
+        uint256 held = 0;
+        for (uint256 left = 40_000; left < 520_000; left += 15_000) {
             (bool holds, bytes memory data) = address(verifier).staticcall{gas: left}(calls[0]);
+            if (holds) held++;
             if (holds || data.length == 0) continue;
             assertEq(bytes32(bytes4(data)), bytes32(Bn254.PrecompileFailed.selector));
         }
+        assertTrue(held > 0, "enough in the end");
+    }
+
+    /// A chain whose own arithmetic fails, or is not there, calls no proof false and none true: of exponents, of sums, products and pairings of points.
+    function test_failedPrecompiles() public {
+        for (uint160 precompile = 5; precompile < 9; precompile++) {
+            vm.mockCallRevert(address(precompile), "", "");
+            mustBe(calls[0], Bn254.PrecompileFailed.selector, vm.toString(precompile));
+            vm.clearMockedCalls();
+            vm.mockCall(address(precompile), "", "");
+            mustBe(calls[0], Bn254.PrecompileFailed.selector, vm.toString(precompile));
+            vm.clearMockedCalls();
+        }
+        mustBe(calls[0], 0, "the same again");
+    }
+
+    function test_replayAcrossChains() public {
+        vm.chainId(CHAIN + 1);
+        mustBe(calls[0], SegmentLookups.LookupsFalse.selector, "another chain");
+        vm.chainId(CHAIN);
+        mustBe(calls[0], 0, "its own");
+    }
+
+    /// Of a plan of the same sizes, for another program.
+    function test_replayAcrossPlans() public {
+        (, IZkVerifier.Statement memory told, bytes memory points, bytes memory proof) = opened(0);
+        bytes memory other = bytes.concat(words[0]);
+        other[0] ^= 0x01;
+        mustBe(callOf(plans.register(other), told, points, proof), SegmentLookups.LookupsFalse.selector, "another plan");
+    }
+
+    /// A run's number is the job of its statements.
+    function test_replayAcrossRuns() public view {
+        (bytes32 plan, IZkVerifier.Statement memory told, bytes memory points, bytes memory proof) = opened(0);
+        told.job++;
+        mustBe(callOf(plan, told, points, proof), SegmentLookups.LookupsFalse.selector, "another run");
+    }
+
+    /// Nor over other powers of the same number.
+    function test_replayAcrossPowers() public {
+        uint256[] memory bits = new uint256[](1);
+        bytes32[] memory ids = new bytes32[](1);
+        (bits[0], ids[0]) = (8, keccak256("other powers"));
+        verifier = IZkVerifier(deployCode("ZkVerifier", abi.encode(plans, tau, bits, ids)));
+        mustBe(calls[0], SegmentLookups.LookupsFalse.selector, "other powers");
     }
 
     /// No numbers but those of plans that have places: nothing in them overflows.
