@@ -159,17 +159,26 @@ test("a level is the whole host's: a card that signed nothing takes it away", ()
 	const { body, attachments } = parts;
 	const read = readAnswers(body, attachments);
 	assert.ok(read.ok);
-	const shownWith = (gpus: number) => {
+	const shownWith = (...names: readonly string[]) => {
 		const [cpu] = body.claim.devices;
-		const devices = [...body.claim.devices, ...Array.from({ length: gpus }, () => ({ ...cpu!, kind: "gpu" as const }))];
+		const devices = [...body.claim.devices, ...names.map((name) => ({ ...cpu!, name, kind: "gpu" as const }))];
 		const by = { verify: nodeSignatures, guests: null };
 		const found = judgeAttestations({ ...body, claim: { ...body.claim, devices } }, read.answers, attachments, by);
 		assert.ok(found !== null && !("code" in found), JSON.stringify(found));
-		return [found.shown, found.reasons.find(({ code }) => code === "REPORTS_MISSING")?.detail];
+		const why = found.reasons.find(({ code }) => code === "REPORTS_MISSING" || code === "DEVICE_OTHER");
+		return [found.shown, why && `${why.code}: ${why.detail}`];
 	};
-	assert.deepEqual(shownWith(2), ["genuine", undefined]);
-	assert.deepEqual(shownWith(3), ["none", "2 of 3 GPUs signed a report"]);
-	assert.deepEqual(shownWith(8), ["none", "2 of 8 GPUs signed a report"]);
+	const [h200, rtx, strange] = ["NVIDIA H200", "NVIDIA GeForce RTX 4090", "some card"];
+	for (const names of [[], [h200], [h200, "NVIDIA H100 80GB HBM3"], [strange, strange], [h200, strange]])
+		assert.deepEqual(shownWith(...names), ["genuine", undefined], names.join());
+	assert.deepEqual(shownWith(h200, h200, h200), ["none", "REPORTS_MISSING: 2 of 3 GPUs signed a report"]);
+	assert.deepEqual(shownWith(...Array(8).fill(strange)), ["none", "REPORTS_MISSING: 2 of 8 GPUs signed a report"]);
+	// ATTACK: reports of cards somewhere else, for cards that cannot sign.
+	const other = (name: string, count: string) =>
+		`DEVICE_OTHER: 0 of ${count} cards like ${name} signed; the reports are of GH100`;
+	assert.deepEqual(shownWith(rtx, rtx), ["none", other(rtx, "2")]);
+	assert.deepEqual(shownWith(h200, rtx), ["none", other(rtx, "1")]);
+	assert.deepEqual(shownWith("NVIDIA B200"), ["none", other("NVIDIA B200", "1")]);
 });
 
 test("replayed, swapped and cut rounds are each caught", async () => {

@@ -217,4 +217,25 @@ contract AttestationsTest is Cheats {
         // Nor is its certificate taken once more.
         mustRefuse(base[1], due);
     }
+
+    /// To the second: an authority ends with the root that certified it.
+    function test_authoritiesEnd() public {
+        bytes32[] memory keys = vm.parseJsonBytes32Array(vm.readFile("contracts/vectors/attestations.json"), ".keys");
+        uint40 until = uint40(times[0] + 1 days);
+        book = Attestations(
+            deployCode("Attestations", abi.encode(keys[0], keys[1], until, deployCode("IntelReader", "")))
+        );
+        begun(3);
+        assertEq(book.authorityOf(1).until, until);
+        bytes memory due = abi.encodeWithSelector(IAttestations.Ended.selector, uint256(until));
+        vm.warp(until + 1);
+        for (uint256 i = 0; i < 6; i++) {
+            mustRefuse(base[i], due);
+        }
+        vm.warp(until);
+        for (uint256 i = 3; i < 6; i++) {
+            (bool isDone,) = address(book).call(base[i]);
+            assertTrue(isDone, vm.toString(i));
+        }
+    }
 }

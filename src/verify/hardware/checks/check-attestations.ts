@@ -13,6 +13,8 @@ import {
 } from "../../attestation/verify-round.ts";
 import type { Answered } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";
+import type { Architecture } from "../identify/profile.ts";
+import { profilesNamed } from "../identify/profiles.ts";
 
 /** Null: a file of before. */
 export function judgeAttestations(
@@ -38,21 +40,47 @@ export function judgeAttestations(
 			return fault("DEVICE_OTHER", where, "other devices signed than in the first round");
 		rounds.push(verdict);
 	}
-	const gpus = body.claim.devices.filter(({ kind }) => kind === "gpu").length;
-	return withAllCards(summaryOf(rounds, attestations), gpus);
+	const claimed = body.claim.devices.filter(({ kind }) => kind === "gpu").map(({ name }) => name);
+	return withAllCards(summaryOf(rounds, attestations), claimed);
 }
 
 /**
  * The level is the host's: a card that signed nothing shows none. ATTACK: one genuine card would lend its level to seven others.
- * Which report is whose nobody knows (no report names a UUID), so they are counted.
+ * Which report is whose nobody knows (no report names a UUID), so they are counted, those of each generation of chips apart: else the report of an H100
+ * somewhere would do for a gaming card here, which cannot sign at all.
  */
-function withAllCards(summary: ProbeAttestation, gpus: number): ProbeAttestation {
-	const signed = summary.devices.filter(({ kind }) => kind === "gpu").length;
-	if (signed === 0 || signed >= gpus) return summary;
-	const detail = `${signed} of ${gpus} GPUs signed a report`;
-	const reasons = [{ code: "REPORTS_MISSING", detail }, ...summary.reasons];
-	return { ...summary, level: "none", shown: "none", reasons };
+function withAllCards(summary: ProbeAttestation, claimed: readonly string[]): ProbeAttestation {
+	const chips = summary.devices.filter(({ kind }) => kind === "gpu").map(({ chip }) => chip);
+	if (chips.length === 0) return summary;
+	const without = (code: string, detail: string): ProbeAttestation => ({
+		...{ ...summary, level: "none", shown: "none" },
+		reasons: [{ code, detail }, ...summary.reasons],
+	});
+	if (chips.length < claimed.length)
+		return without("REPORTS_MISSING", `${chips.length} of ${claimed.length} GPUs signed a report`);
+	const generations = chips.map((chip) => CHIPS.find(([begin]) => chip.startsWith(begin))?.[1] ?? null);
+	// A chip that is not known may be any card's.
+	const unknown = generations.filter((one) => one === null).length;
+	for (const [generation, names] of Map.groupBy(claimed, generationOf)) {
+		const signed = generations.filter((one) => one === generation).length;
+		if (generation !== null && names.length > signed + unknown)
+			return without(
+				"DEVICE_OTHER",
+				`${signed} of ${names.length} cards like ${names[0]} signed; the reports are of ${chips[0]}`,
+			);
+	}
+	return summary;
 }
+
+/** How the names of chips begin. */
+const CHIPS: readonly (readonly [string, Architecture])[] = [
+	["GH", "hopper"],
+	["GB1", "blackwell-dc"],
+	["GB2", "blackwell"],
+];
+
+/** Null: a card that is in no profile. */
+const generationOf = (name: string): Architecture | null => profilesNamed(name)[0]?.architecture ?? null;
 
 /** The nonce of a round: `after` challenges were answered when it was asked. */
 export function bindOfRound(
