@@ -63,6 +63,16 @@ const REMOVED: readonly Removed[] = [
 	},
 	{
 		file: "ZkVerifier",
+		changes: [["if (points.length != 64 * told) revert", "if (false) revert"]],
+		vector: "a byte behind the commitments",
+	},
+	{
+		file: "ZkVerifier",
+		changes: [["if (proof.length != size) revert", "if (false) revert"]],
+		vector: "a word before the opening",
+	},
+	{
+		file: "ZkVerifier",
 		changes: [["firstStep % steps != 0", "false"]],
 		vector: "a segment that begins between two",
 	},

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";
 import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
 import type { G2 } from "../../src/protocol/maths/bn254.ts";
+import { MERCURY_BYTES } from "../../src/verify/zk/mercury.ts";
 import { drawnStart, planFor, prove, shapeOf } from "../../src/verify/zk/segment.test-kit.ts";
 import { tauOf } from "../../src/verify/zk/srs.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
@@ -25,15 +26,15 @@ export function devTau() {
 export const DEV_BITS = [4n, 6n, 8n, 10n, 12n, 14n, 16n, 18n, 20n, 22n, 24n];
 export const NO_ID: Hex = `0x${"00".repeat(32)}`;
 
-/** What the contract is asked: `mustHold`. */
-export function heldCall(statement: SegmentStatement, proof: Uint8Array): Hex {
+/** What the contract is asked: `mustHold`. `more`: hex behind the commitments. */
+export function heldCall(statement: SegmentStatement, proof: Uint8Array, more = ""): Hex {
 	const { job, seed, firstStep, features, labels, stateBefore, stateAfter } = statement;
 	const roots = { seed, features, labels, stateBefore, stateAfter };
 	const words = Object.fromEntries(Object.entries(roots).map(([name, text]) => [name, `0x${text}`])) as {
 		[Name in keyof typeof roots]: Hex;
 	};
 	const said = { job: BigInt(job), firstStep: BigInt(firstStep), ...words };
-	const args = [`0x${statement.plan}`, said, pointsOf(statement), hex(proof)] as const;
+	const args = [`0x${statement.plan}`, said, `${pointsOf(statement)}${more}` as Hex, hex(proof)] as const;
 	return encodeFunctionData({ abi: zkVerifierAbi, functionName: "mustHold", args });
 }
 
@@ -69,6 +70,19 @@ function row(
 	const start = startAt(shape, `contract ${name}`, firstStep ?? shape.steps);
 	const { statement, proof } = prove(shape, start, cheat);
 	return { name, plan: hex(planWords(planFor(shape))), call: heldCall(statement, proof), wanted };
+}
+
+/** True ones with bytes more than the plan says, which nothing else would look at. */
+function longer(): readonly ZkRow[] {
+	const shape = shapeOf();
+	const start = startAt(shape, "contract longer", shape.steps);
+	const { statement, proof } = prove(shape, start);
+	const inside = Buffer.concat([proof.subarray(0, -MERCURY_BYTES), new Uint8Array(32), proof.subarray(-MERCURY_BYTES)]);
+	const known = { plan: hex(planWords(planFor(shape))), wanted: "ProofLength(uint256,uint256)" };
+	return [
+		{ ...known, name: "a byte behind the commitments", call: heldCall(statement, proof, "00") },
+		{ ...known, name: "a word before the opening", call: heldCall(statement, inside) },
+	];
 }
 
 /** Used as it must be, and zeros are committed. */
@@ -147,12 +161,14 @@ export const zkRows = (): readonly ZkRow[] => [
 	),
 	row("a segment that begins between two", "SegmentInvalid", {}, { statement: { firstStep: 3 } }),
 	row("a segment after the last epoch", "SegmentInvalid", {}, {}, 8),
+	...longer(),
 ];
 
 /** Lists run in parallel, so that Solidity can parse them. */
 export function zkVectors(): string {
 	const rows = zkRows();
-	const selector = (error: string | null) => (error === null ? 0 : Number(toFunctionSelector(`${error}()`)));
+	const selector = (error: string | null) =>
+		error === null ? 0 : Number(toFunctionSelector(error.includes("(") ? error : `${error}()`));
 	const { xi, xr, yi, yr } = devTau();
 	return `${JSON.stringify({
 		tau: [xi, xr, yi, yr].map((one) => `0x${one.toString(16)}`),
