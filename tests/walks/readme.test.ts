@@ -1,0 +1,61 @@
+// The README by its commands as they are written: each exists with its options; in the deep tier the blocks on work are run, by `npm start` and `npx`, until the jobs are
+// paid. The first screen is compared line by line in pages.test.ts.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type CommandName, loaders } from "../../src/cli/commands.ts";
+import { parseOptions } from "../../src/cli/options.ts";
+import { isDeep } from "../fuzz.test-kit.ts";
+import { eventually } from "../validator/toy-agent.test-kit.ts";
+import { createWalk, makeUserFolder, mustSucceed, root, type Step, stepsOf } from "./walk.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-readme-"));
+const folder = join(scratch, "user");
+const env = { PATH: process.env.PATH, HOME: scratch, ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" };
+before(() => {
+	mkdirSync(folder);
+	makeUserFolder(folder);
+	symlinkSync(join(root, "examples"), join(folder, "examples"));
+});
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const steps = stepsOf("README.md");
+const [start, ...jobs] = ["npm start", "job submit", "job list"].flatMap((word) =>
+	steps.filter(({ command }) => command.includes(word)),
+) as [Step, ...Step[]];
+
+test("every command of the README exists, with its options", async () => {
+	const typed = steps.map(({ command }) => command.split(" #")[0]!.trim());
+	assert.ok(typed.length >= 8);
+	for (const line of typed.filter((one) => !one.startsWith("npm "))) {
+		const [npx, assay, name, ...words] = line.split(/\s+/);
+		assert.deepEqual([npx, assay], ["npx", "assay"], line);
+		const { options, verbs } = await loaders[name as CommandName]();
+		const { positionals } = parseOptions(options, words);
+		assert.ok(Object.hasOwn(verbs, "") || Object.hasOwn(verbs, positionals[0]!), line);
+	}
+});
+
+const skip = isDeep ? false : "minutes of work: for `npm run test:deep`";
+
+test("the block on work: a run, its check, a probe that trains", { skip }, async () => {
+	const walk = createWalk(folder, env);
+	const block = steps.filter(({ command }) => /assay (job (run|check)|probe)/.test(command));
+	assert.equal(block.length, 3);
+	for (const step of block) mustSucceed(step, await walk.run(step));
+});
+
+test("npm start, and in a second terminal the block on paid work", { skip }, async () => {
+	const walk = createWalk(folder, env);
+	try {
+		await walk.run({ ...start, command: `cd '${root}' && ${start.command}`, isLeftRunning: true });
+		// Three providers are proven, called and have deposits before work is handed out.
+		await eventually(async () => /dashboard http/.test(walk.said()));
+		assert.equal(jobs.length, 3);
+		for (const step of jobs) mustSucceed(step, await walk.run(step));
+	} finally {
+		await walk.end();
+	}
+});
