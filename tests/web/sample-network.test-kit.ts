@@ -96,9 +96,9 @@ export async function fillNetwork(validator: ToyValidator): Promise<SampleNetwor
 	const name = "h200-oslo";
 	const file = { file: "h200-sustained.assay", name, providerId: await register(validator.store, name, offer) };
 	const sustained = await countFile(validator, file);
-	// There since an hour after they were registered.
+	// There nearly since they were registered.
 	for (const id of [providerId, sustained.providerId])
-		for (const atMs of [nowMs - 89 * HOUR, nowMs]) await validator.store.connections.connect(id, { nowMs: atMs });
+		for (const atMs of [nowMs - 297 * HOUR, nowMs]) await validator.store.connections.connect(id, { nowMs: atMs });
 	return {
 		provider: providerId,
 		probe: probeId,
