@@ -10,7 +10,7 @@ import type { Program } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { eqsOf, evaluateTensor, type TensorQuestion } from "../../work/trace/evaluate-tensor.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
-import { mod } from "./scalars.ts";
+import { mod } from "./field.ts";
 import type { SegmentStatement } from "./statement.ts";
 import type { ByteClaims } from "./verify-segment.ts";
 

@@ -1,48 +1,51 @@
 // The second and third sum of a segment's proof, docs/zk.md §5: z and q are products with the weights of their step, and these are the weights at the start less what
 // the steps before took away; so are the weights at the end. Weights inside a segment are committed nowhere.
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
-import { eqsOf } from "../../work/trace/evaluate-tensor.ts";
 import type { LookupEnds } from "./check-lookups.ts";
-import { eqAt, ltAt, mod } from "./scalars.ts";
+import { eqAt, eqsAt, innerProduct, ltAt } from "./scalars.ts";
 import { type ClaimTerm, KIND, type SegmentRun } from "./segment-run.ts";
 import { listBits, reduceSum } from "./sumcheck.ts";
 
 /** Part of a sum: factor · (a weight matrix as it is at `step`, a point, or at the segment's end, null). */
-interface WeightUse {
+interface WeightUse<F> {
 	readonly link: number;
-	readonly step: readonly bigint[] | null;
-	readonly input: readonly bigint[];
-	readonly output: readonly bigint[];
-	readonly factor: bigint;
+	readonly step: readonly F[] | null;
+	readonly input: readonly F[];
+	readonly output: readonly F[];
+	readonly factor: F;
 }
 
 /** Σ of the uses has this value. */
-export interface WeightUses {
-	readonly uses: readonly WeightUse[];
-	readonly value: bigint;
+export interface WeightUses<F> {
+	readonly uses: readonly WeightUse<F>[];
+	readonly value: F;
 }
 
 const DEGREE = 3;
 
 /** One product: z of a link, or the q of a link, which the next link's gradients give. */
-interface Product {
+interface Product<F> {
 	/** Whose weights. */
 	readonly link: number;
 	readonly isBack: boolean;
 	readonly variables: number;
 	/** Of z or q. */
-	readonly point: readonly bigint[];
-	readonly factor: bigint;
+	readonly point: readonly F[];
+	readonly factor: F;
 }
 
 /** All z, then all q. */
-function productsOf({ links, stepBits }: ZkPlan, { units, among }: LookupEnds, mu: bigint): readonly Product[] {
+function productsOf<F>(
+	{ plan: { links, stepBits }, field }: SegmentRun<F>,
+	{ units, among }: LookupEnds<F>,
+	mu: F,
+): readonly Product<F>[] {
 	const forth = links.map(({ inputBits }, link) => ({
 		...{ link, isBack: false, variables: stepBits + inputBits, point: units[link]!, factor: among[link]! },
 	}));
 	const back = links.slice(1).map(({ outputBits }, before) => ({
 		...{ link: before + 1, isBack: true, variables: stepBits + outputBits, point: units[before]! },
-		factor: mod(mu * among[before]!),
+		factor: field.times(mu, among[before]!),
 	}));
 	return [...forth, ...back];
 }
@@ -60,74 +63,78 @@ export function productScalars(plan: ZkPlan): number {
 }
 
 /** z = Σ a_in·W and q = Σ d·W, over steps and the inner axis. Null: the sum is false. */
-export function checkProducts(run: SegmentRun, ends: LookupEnds): WeightUses | null {
-	const { plan, transcript, reader } = run;
+export function checkProducts<F>(run: SegmentRun<F>, ends: LookupEnds<F>): WeightUses<F> | null {
+	const { plan, field, dialogue } = run;
 	const { stepBits, batchBits } = plan;
-	const mu = transcript.challenge();
-	const products = productsOf(plan, ends, mu);
+	const mu = dialogue.challenge();
+	const products = productsOf(run, ends, mu);
 	const kind = KIND.productRound;
-	const cube = reduceSum(transcript, reader, {
-		...{ kind, rounds: productVariables(plan), degree: DEGREE, claim: mod(ends.z + mu * ends.q) },
+	const cube = reduceSum(dialogue, {
+		...{ kind, rounds: productVariables(plan), degree: DEGREE, claim: field.sum([ends.z, field.times(mu, ends.q)]) },
 	});
-	const { point: place, claim } = reduceSum(transcript, reader, {
+	const { point: place, claim } = reduceSum(dialogue, {
 		...{ kind, rounds: listBits(products.length), degree: DEGREE, claim: cube.claim },
 	});
-	const among = eqsOf(place);
-	const [operand, weight] = reader.message(KIND.productValues, 2) as [bigint, bigint];
-	let kernel = 0n;
-	const terms: ClaimTerm[] = [];
-	const uses = products.map(({ link, isBack, variables, point, factor }, i): WeightUse => {
+	const among = eqsAt(field, place);
+	const [operand, weight] = dialogue.message(KIND.productValues, 2) as [F, F];
+	const kernels: F[] = [];
+	const terms: ClaimTerm<F>[] = [];
+	const uses = products.map(({ link, isBack, variables, point, factor }, i): WeightUse<F> => {
 		const end = cube.joint.end(variables);
 		const [step, inner] = [end.slice(0, stepBits), end.slice(stepBits)];
 		const at = [...step, ...point.slice(stepBits, stepBits + batchBits)];
 		const unit = point.slice(stepBits + batchBits);
-		const same = mod(cube.joint.share(variables) * eqAt(point.slice(0, stepBits), step));
-		kernel = mod(kernel + among[i]! * mod(factor * same));
+		const same = field.scaled(eqAt(field, point.slice(0, stepBits), step), cube.joint.share(variables));
+		kernels.push(field.times(factor, same));
 		if (isBack) terms.push(run.at("d", link, [...at, ...inner], among[i]!));
 		else terms.push(run.entering(link, at, inner, among[i]!));
 		const [input, output] = isBack ? [unit, inner] : [inner, unit];
 		return { link, step, input, output, factor: among[i]! };
 	});
 	run.claim(operand, terms);
-	return mod(kernel * mod(operand * weight)) === claim ? { uses, value: weight } : null;
+	const there = field.times(innerProduct(field, kernels, among), field.times(operand, weight));
+	return field.areSame(there, claim) ? { uses, value: weight } : null;
 }
 
 /** Weights of products, and of the segment's end; drawn apart. */
-function allUses({ links }: ZkPlan, { weights, among, after }: LookupEnds, known: WeightUses, nu: bigint): WeightUses {
-	const ends = weights.map((point, link): WeightUse => {
+function allUses<F>(
+	{ plan: { links }, field }: SegmentRun<F>,
+	{ weights, among, after }: LookupEnds<F>,
+	known: WeightUses<F>,
+	nu: F,
+): WeightUses<F> {
+	const ends = weights.map((point, link): WeightUse<F> => {
 		const { outputBits } = links[link]!;
 		const [output, input] = [point.slice(0, outputBits), point.slice(outputBits)];
-		return { link, step: null, input, output, factor: mod(nu * among[link]!) };
+		return { link, step: null, input, output, factor: field.times(nu, among[link]!) };
 	});
-	return { uses: [...known.uses, ...ends], value: mod(known.value + nu * after) };
+	return { uses: [...known.uses, ...ends], value: field.sum([known.value, field.times(nu, after)]) };
 }
 
 /** W at a step = W at the start - Σ a_in·d over the steps before and the batch. False: it is not. */
-export function checkWeights(run: SegmentRun, ends: LookupEnds, known: WeightUses): boolean {
-	const { plan, transcript, reader } = run;
+export function checkWeights<F>(run: SegmentRun<F>, ends: LookupEnds<F>, known: WeightUses<F>): boolean {
+	const { plan, field, dialogue } = run;
 	const { stepBits, batchBits } = plan;
-	const { uses, value } = allUses(plan, ends, known, transcript.challenge());
-	const [start] = reader.message(KIND.weightStart, 1) as [bigint];
+	const { uses, value } = allUses(run, ends, known, dialogue.challenge());
+	const [start] = dialogue.message(KIND.weightStart, 1) as [F];
 	const kind = KIND.weightRound;
-	const cube = reduceSum(transcript, reader, {
-		...{ kind, rounds: stepBits + batchBits, degree: DEGREE, claim: mod(start - value) },
+	const cube = reduceSum(dialogue, {
+		...{ kind, rounds: stepBits + batchBits, degree: DEGREE, claim: field.less(start, value) },
 	});
-	const { point, claim } = reduceSum(transcript, reader, {
+	const { point, claim } = reduceSum(dialogue, {
 		...{ kind, rounds: listBits(uses.length), degree: DEGREE, claim: cube.claim },
 	});
-	const among = eqsOf(point);
-	const [entering, d] = reader.message(KIND.weightValues, 2) as [bigint, bigint];
+	const among = eqsAt(field, point);
+	const [entering, d] = dialogue.message(KIND.weightValues, 2) as [F, F];
 	const at = cube.point;
-	let kernel = 0n;
-	for (const [i, { step, factor }] of uses.entries()) {
-		const counts = step === null ? 1n : ltAt(at.slice(0, stepBits), step);
-		kernel = mod(kernel + among[i]! * mod(factor * counts));
-	}
+	const kernels = uses.map(({ step, factor }) =>
+		step === null ? factor : field.times(factor, ltAt(field, at.slice(0, stepBits), step)),
+	);
 	const starts = uses.map(({ link, input, output, factor }) => run.at("before", link, [...output, ...input], factor));
 	run.claim(start, starts);
 	const entered = uses.map(({ link, input }, i) => run.entering(link, at, input, among[i]!));
 	run.claim(entering, entered);
 	const gradients = uses.map(({ link, output }, i) => run.at("d", link, [...at, ...output], among[i]!));
 	run.claim(d, gradients);
-	return mod(kernel * mod(entering * d)) === claim;
+	return field.areSame(field.times(innerProduct(field, kernels, among), field.times(entering, d)), claim);
 }

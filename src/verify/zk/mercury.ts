@@ -15,7 +15,8 @@ import {
 	times,
 	wordsOf,
 } from "../../protocol/maths/bn254.ts";
-import { mod, power } from "./scalars.ts";
+import { mod } from "./field.ts";
+import { power } from "./scalars.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** h; q, g; S, D; g(ζ), g(1/ζ), h(ζ), h(1/ζ), h(α), S(1/ζ); quotients at ζ, 1/ζ, α. */

@@ -141,32 +141,32 @@ function startWhere(left: RegExp | null, firstStep = 2): Start {
 
 const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 	"rounding forth": [
-		lookup("is: fractionFault(helper, forth)", "is: 0n"),
+		lookup("is: fractionFault(field, helper, forth)", "is: field.of(0n)"),
 		{ ...NOWHERE, helpers: fitted("helper 0"), without: ["forth 0", "forth 1"] },
 		"PROOF_LOOKUPS",
 	],
 	"rounding back": [
-		lookup("is: fractionFault(helperBack, back)", "is: 0n"),
+		lookup("is: fractionFault(field, helperBack, back)", "is: field.of(0n)"),
 		{ ...NOWHERE, helpers: fitted("helperBack 0"), without: ["back 0"] },
 		"PROOF_LOOKUPS",
 	],
 	"gradients of the last link": [
-		lookup("is: fractionFault(lossHelper, [lookups.signed(plan.d, lossD)])", "is: 0n"),
+		lookup("is: fractionFault(field, lossHelper, [lookups.signed(plan.d, lossD)])", "is: field.of(0n)"),
 		{ ...NOWHERE, helpers: fitted("helperBack 1"), without: ["loss 1"] },
 		"PROOF_LOOKUPS",
 	],
 	"biased units": [
-		lookup("is: fractionFault(biasHelper, [entering])", "is: 0n"),
+		lookup("is: fractionFault(field, biasHelper, [entering])", "is: field.of(0n)"),
 		{ ...NOWHERE, helpers: fitted("biasHelper 0"), without: ["bias 0"] },
 		"PROOF_LOOKUPS",
 	],
 	"weights at the end": [
-		lookup("is: fractionFault(weightHelper, limbs)", "is: 0n"),
+		lookup("is: fractionFault(field, weightHelper, limbs)", "is: field.of(0n)"),
 		{ ...NOWHERE, helpers: fitted("weightHelper 0"), without: ["weight 0", "weight 1"] },
 		"PROOF_LOOKUPS",
 	],
 	"rows of tables": [
-		lookup("tableHelper * row - multiplicity", "0n"),
+		lookup("is: field.less(field.times(tableHelper, row), multiplicity)", "is: field.of(0n)"),
 		{ ...NOWHERE, helpers: fitted("tableHelper 0"), without: Array.from({ length: 9 }, (_, i) => `table ${i}`) },
 		"PROOF_LOOKUPS",
 	],
@@ -176,7 +176,7 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_CLAIMS",
 	],
 	"faults of links and kinds count apart": [
-		lookup("const gamma = transcript.challenge();", "const gamma = BigInt(transcript.challenge() >= 0n);"),
+		lookup("const gamma = dialogue.challenge();", "const gamma = dialogue.challenge() && field.of(1n);"),
 		{
 			...NOWHERE,
 			drawn: (name, one) => (name === "gamma" ? 1n : one),
@@ -243,7 +243,7 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_LOOKUPS",
 	],
 	"biased units in their range": [
-		lookup("fractionFault(biasHelper, [entering])", "fractionFault(biasHelper, [])"),
+		lookup("fractionFault(field, biasHelper, [entering])", "fractionFault(field, biasHelper, [])"),
 		{ ...dropped("bias", 0), start: startWhere(/^what enters/) },
 		"PROOF_LOOKUPS",
 	],
@@ -336,7 +336,7 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_CLAIMS",
 	],
 	"z and q count apart": [
-		product("const mu = transcript.challenge();", "const mu = BigInt(transcript.challenge() >= 0n);"),
+		product("const mu = dialogue.challenge();", "const mu = dialogue.challenge() && field.of(1n);"),
 		{
 			drawn: (name, one) => (name === "mu" ? 1n : one),
 			run: { sum: (use, sum, at) => (at > 0 || use === "z 1" ? sum : use === "z 0" ? sum + 16n : sum - 16n) },
@@ -344,7 +344,7 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_PRODUCTS",
 	],
 	products: [
-		product("=== claim ? { uses, value: weight } : null", "!== -1n ? { uses, value: weight } : null"),
+		product("field.areSame(there, claim) ? {", "there !== claim || true ? {"),
 		{ run: { sum: (use, sum) => (use === "z 0" ? sum + 16n : sum) } },
 		"PROOF_PRODUCTS",
 	],
@@ -372,7 +372,14 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		},
 		"PROOF_CLAIMS",
 	],
-	"what steps take away": [product("=== claim;", "!== -1n;"), { run: { taken: () => 0n } }, "PROOF_WEIGHTS"],
+	"what steps take away": [
+		product(
+			"return field.areSame(field.times(innerProduct(field, kernels, among), field.times(entering, d)), claim);",
+			"return claim !== undefined;",
+		),
+		{ run: { taken: () => 0n } },
+		"PROOF_WEIGHTS",
+	],
 	"weights at the start": [
 		product("run.claim(start, starts);", ""),
 		uncommitted("before", (name) => name.includes(" of start of ")),
@@ -404,8 +411,8 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 	],
 	"claims count apart": [
 		whole(
-			"powers(transcript.challenge(), claims.length)",
-			"powers(BigInt(transcript.challenge() >= 0n), claims.length)",
+			"powers(field, dialogue.challenge(), claims.length)",
+			"powers(field, dialogue.challenge() && field.of(1n), claims.length)",
 		),
 		{
 			drawn: (name, one) => (name === "eta" ? 1n : one),
@@ -417,7 +424,7 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		"PROOF_CLAIMS",
 	],
 	"all claims at once": [
-		whole("if (mod(kernel * value) !== claim) return null;", ""),
+		whole("if (!field.areSame(field.times(innerProduct(field, kernels, etas), value), claim)) return null;", ""),
 		{ ...uncommitted("h"), isUnclaimed: () => false },
 		"PROOF_CLAIMS",
 	],
@@ -464,7 +471,7 @@ test("every claim and every term of the verifier is on the list", () => {
 		.flatMap((source) => source.split("\n"))
 		.filter((line) => !/^\s*(\/\/|\*|\/\*\*|function )/.test(line));
 	const checks = lines.filter((line) =>
-		/\bclaimed\("|\bclaim\w*\(run|run\.claim\(|claims\.push|fractionFault\(\w+, |=== claim|!== claim/.test(line),
+		/\bclaimed\("|\bclaim\w*\(run|run\.claim\(|claims\.push|fractionFault\(field, |areSame\(/.test(line),
 	);
 	const removed = Object.values(CASES).flatMap(([{ line }]) => line.split("\n"));
 	const missing = checks.filter(
@@ -473,8 +480,8 @@ test("every claim and every term of the verifier is on the list", () => {
 	// What claims go through, and the whole of the first sum, of which each term is on the list.
 	assert.deepEqual(missing, [
 		"\t\t\tthis.#run.claim(",
-		"\treturn sum === claim ? { among, units, weights, z, q, after } : null;",
-		"\trun.claim(0n, [",
+		"\treturn field.areSame(field.sum(shares), claim) ? { among, units, weights, z, q, after } : null;",
+		"\trun.claim(of(0n), [",
 	]);
 });
 

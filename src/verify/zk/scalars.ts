@@ -1,11 +1,7 @@
 // Arithmetic on scalars for verifiers of proofs, and the multilinear polynomials that they evaluate by themselves: eq, lt, rows of tables. docs/zk.md §5.
 import { R } from "../../protocol/maths/bn254.ts";
 import type { PlanTable } from "../../work/plan/compile-plan.ts";
-
-export function mod(value: bigint): bigint {
-	const rest = value % R;
-	return rest < 0n ? rest + R : rest;
-}
+import type { Field } from "./field.ts";
 
 export function power(base: bigint, exponent: bigint): bigint {
 	let result = 1n;
@@ -19,41 +15,70 @@ const HALF = (R + 1n) / 2n;
 export const unshift = (bits: number): bigint => power(HALF, BigInt(bits));
 
 /** 1, base, base², … */
-export function powers(base: bigint, count: number): bigint[] {
-	const list = [1n];
-	while (list.length < count) list.push((list.at(-1)! * base) % R);
+export function powers<F>(field: Field<F>, base: F, count: number): F[] {
+	const list = [field.of(1n)];
+	while (list.length < count) list.push(list.length === 1 ? base : field.times(list.at(-1)!, base));
 	return list;
 }
 
+export const productOf = <F>(field: Field<F>, list: readonly F[]): F =>
+	list.length === 0 ? field.of(1n) : list.reduce((product, one) => field.times(product, one));
+
+/** Σ a·b. */
+export const innerProduct = <F>(field: Field<F>, a: readonly F[], b: readonly F[]): F =>
+	field.sum(a.map((one, i) => field.times(one, b[i]!)));
+
+/** 1 less it. */
+export const rest = <F>(field: Field<F>, one: F): F => field.less(field.of(1n), one);
+
 /** 1 where both are the same corner of the cube, 0 at its other corners. */
-export function eqAt(u: readonly bigint[], v: readonly bigint[]): bigint {
+export function eqAt<F>(field: Field<F>, u: readonly F[], v: readonly F[]): F {
 	if (u.length !== v.length) throw new Error("eq of points of different cubes");
-	return u.reduce((product, one, i) => mod(product * (1n - one - v[i]! + 2n * one * v[i]!)), 1n);
+	// 1 - u - v + 2uv
+	const one = (a: F, b: F) => field.sum([rest(field, a), field.scaled(b, -1n), field.scaled(field.times(a, b), 2n)]);
+	return productOf(
+		field,
+		u.map((a, i) => one(a, v[i]!)),
+	);
+}
+
+/** eq(point, i) for all i. */
+export function eqsAt<F>(field: Field<F>, point: readonly F[]): F[] {
+	let list = [field.of(1n)];
+	for (const one of point)
+		list = list.flatMap((e) => {
+			const high = field.times(e, one);
+			return [field.less(e, high), high];
+		});
+	return list;
 }
 
 /** Bits of a number, highest first, as a corner of a cube. */
-export const cornerOf = (value: number, bits: number): bigint[] =>
-	Array.from({ length: bits }, (_, i) => BigInt(Math.floor(value / 2 ** (bits - 1 - i)) % 2));
+export const cornerOf = <F>(field: Field<F>, value: number, bits: number): F[] =>
+	Array.from({ length: bits }, (_, i) => field.of(BigInt(Math.floor(value / 2 ** (bits - 1 - i)) % 2)));
 
 /** 1 where s < t, as numbers; 0 at the cube's other corners. */
-export function ltAt(s: readonly bigint[], t: readonly bigint[]): bigint {
-	let [sum, same] = [0n, 1n];
+export function ltAt<F>(field: Field<F>, s: readonly F[], t: readonly F[]): F {
+	let [sum, same] = [field.of(0n), field.of(1n)];
 	for (const [i, one] of s.entries()) {
-		sum = mod(sum + same * (1n - one) * t[i]!);
-		same = mod(same * eqAt([one], [t[i]!]));
+		sum = field.sum([sum, field.times(same, field.times(rest(field, one), t[i]!))]);
+		same = field.times(same, eqAt(field, [one], [t[i]!]));
 	}
 	return sum;
 }
 
 /** What a table holds: up to three numbers a row. */
-export function tableAt({ kind, bits }: PlanTable, point: readonly bigint[]): readonly [bigint, bigint, bigint] {
-	const number = (list: readonly bigint[]) => list.reduce((sum, one) => mod(2n * sum + one), 0n);
-	if (kind === "range") return [number(point), 0n, 0n];
+export function tableAt<F>(field: Field<F>, { kind, bits }: PlanTable, point: readonly F[]): readonly [F, F, F] {
+	const number = (list: readonly F[]) =>
+		field.sum(list.map((one, i) => field.scaled(one, 1n << BigInt(list.length - 1 - i))));
+	const zero = field.of(0n);
+	if (kind === "range") return [number(point), zero, zero];
 	const half = 1n << BigInt(bits - 1);
 	// Rows -(half - 1) … half - 1, and one more, which holds zeros.
-	const last = point.reduce((product, one) => mod(product * one), 1n);
-	const h = mod(number(point) - (half - 1n) - last * half);
-	if (kind === "signed") return [h, 0n, 0n];
+	const last = productOf(field, point);
+	const h = field.sum([number(point), field.of(1n - half), field.scaled(last, -half)]);
+	if (kind === "signed") return [h, zero, zero];
 	const top = point[0]!;
-	return [h, mod(top * (1n + number(point.slice(1))) - last * half), mod(top - last)];
+	const above = field.times(top, field.sum([field.of(1n), number(point.slice(1))]));
+	return [h, field.sum([above, field.scaled(last, -half)]), field.less(top, last)];
 }

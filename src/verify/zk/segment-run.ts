@@ -3,9 +3,9 @@
 
 import { orderTable } from "../../work/models/order.ts";
 import type { ColumnName, PlanBlock, ZkPlan } from "../../work/plan/compile-plan.ts";
-import { cornerOf, eqAt, mod } from "./scalars.ts";
-import type { ScalarReader } from "./sumcheck.ts";
-import type { Transcript } from "./transcript.ts";
+import type { Field } from "./field.ts";
+import { cornerOf, eqAt, rest } from "./scalars.ts";
+import type { Dialogue } from "./sumcheck.ts";
 
 /** Messages; openings have their own from 16 on. */
 export const KIND = {
@@ -14,60 +14,64 @@ export const KIND = {
 } as const;
 
 /** factor · (a block of committed values, as a multilinear polynomial, at a point) + what else is known to belong to it. */
-export interface ClaimTerm {
+export interface ClaimTerm<F> {
 	readonly at: number;
 	readonly bits: number;
-	readonly point: readonly bigint[];
-	readonly factor: bigint;
-	readonly more: bigint;
+	readonly point: readonly F[];
+	readonly factor: F;
+	/** Null: nothing. */
+	readonly more: F | null;
 }
 
 /** The terms together have this value. */
-export interface ColumnClaim {
-	readonly terms: readonly ClaimTerm[];
-	readonly value: bigint;
+export interface ColumnClaim<F> {
+	readonly terms: readonly ClaimTerm<F>[];
+	readonly value: F;
 }
 
-export class SegmentRun {
+export class SegmentRun<F> {
 	readonly plan: ZkPlan;
-	readonly transcript: Transcript;
-	readonly reader: ScalarReader;
-	readonly claims: ColumnClaim[] = [];
+	readonly dialogue: Dialogue<F>;
+	readonly field: Field<F>;
+	readonly claims: ColumnClaim<F>[] = [];
 	readonly #blocks: ReadonlyMap<string, PlanBlock>;
-	readonly #order: RowOrder;
+	/** The point of the data's rows for a point of (step, place in the batch). */
+	readonly #rowAt: (place: readonly F[]) => readonly F[];
 
-	constructor(plan: ZkPlan, transcript: Transcript, reader: ScalarReader, order: RowOrder) {
+	constructor(plan: ZkPlan, dialogue: Dialogue<F>, rowAt: (place: readonly F[]) => readonly F[]) {
 		this.plan = plan;
-		this.transcript = transcript;
-		this.reader = reader;
+		this.dialogue = dialogue;
+		this.field = dialogue.field;
 		this.#blocks = new Map(plan.blocks.map((one) => [`${one.column} ${one.of}`, one]));
-		this.#order = order;
+		this.#rowAt = rowAt;
 	}
 
-	draw(count: number): bigint[] {
-		return Array.from({ length: count }, () => this.transcript.challenge());
+	draw(count: number): F[] {
+		return Array.from({ length: count }, () => this.dialogue.challenge());
 	}
 
-	claim(value: bigint, terms: readonly ClaimTerm[]): void {
-		this.claims.push({ value: mod(terms.reduce((rest, { more }) => rest - more, value)), terms });
+	claim(value: F, terms: readonly ClaimTerm<F>[]): void {
+		const more = terms.flatMap((one) => (one.more === null ? [] : [one.more]));
+		this.claims.push({ value: this.field.less(value, this.field.sum(more)), terms });
 	}
 
-	at(column: ColumnName, of: number, point: readonly bigint[], factor: bigint): ClaimTerm {
+	at(column: ColumnName, of: number, point: readonly F[], factor: F): ClaimTerm<F> {
 		const block = this.#blocks.get(`${column} ${of}`);
 		if (block === undefined || block.bits !== point.length) throw new Error(`no claim is about ${column} ${of}`);
-		return { at: block.at, bits: block.bits, point, factor, more: 0n };
+		return { at: block.at, bits: block.bits, point, factor, more: null };
 	}
 
 	/** What enters a link: data of the rows that this segment sees, or the units before, each with the bias in the last column. */
-	entering(link: number, place: readonly bigint[], unit: readonly bigint[], factor: bigint): ClaimTerm {
-		if (link === 0) return this.at("features", 0, [...rowAt(this.plan, this.#order, place), ...unit], factor);
-		const { inputs, inputBits } = this.plan.links[link]!;
-		const bias = eqAt(unit, cornerOf(inputs - 1, inputBits)) << BigInt(this.plan.activation);
-		return { ...this.at("a", link - 1, [...place, ...unit], factor), more: mod(factor * bias) };
+	entering(link: number, place: readonly F[], unit: readonly F[], factor: F): ClaimTerm<F> {
+		const { field, plan } = this;
+		if (link === 0) return this.at("features", 0, [...this.#rowAt(place), ...unit], factor);
+		const { inputs, inputBits } = plan.links[link]!;
+		const bias = field.scaled(eqAt(field, unit, cornerOf(field, inputs - 1, inputBits)), 1n << BigInt(plan.activation));
+		return { ...this.at("a", link - 1, [...place, ...unit], factor), more: field.times(factor, bias) };
 	}
 
-	classes(place: readonly bigint[], unit: readonly bigint[], factor: bigint): ClaimTerm {
-		return this.at("labels", 0, [...rowAt(this.plan, this.#order, place), ...unit], factor);
+	classes(place: readonly F[], unit: readonly F[], factor: F): ClaimTerm<F> {
+		return this.at("labels", 0, [...this.#rowAt(place), ...unit], factor);
 	}
 }
 
@@ -88,17 +92,18 @@ export function rowOrder({ rowBits, batch }: ZkPlan, seed: Uint8Array, firstStep
 }
 
 /** The point of the data's rows for a point of (step, place in the batch). */
-function rowAt(
+export function rowAt<F>(
+	field: Field<F>,
 	{ rowBits, stepBits, batchBits }: Pick<ZkPlan, "rowBits" | "stepBits" | "batchBits">,
 	{ places, mask, first }: RowOrder,
-	place: readonly bigint[],
-): bigint[] {
+	place: readonly F[],
+): F[] {
 	const own = stepBits + batchBits;
-	const bit = (value: number, at: number): bigint => BigInt(Math.floor(value / 2 ** at) % 2);
+	const bit = (value: number, at: number): number => Math.floor(value / 2 ** at) % 2;
 	return Array.from({ length: rowBits }, (_, i) => {
 		const j = rowBits - 1 - i;
 		const from = places[j]!;
-		const value = from < own ? place[own - 1 - from]! : bit(first, from);
-		return bit(mask, j) === 1n ? mod(1n - value) : value;
+		const value = from < own ? place[own - 1 - from]! : field.of(BigInt(bit(first, from)));
+		return bit(mask, j) === 1 ? rest(field, value) : value;
 	});
 }

@@ -6,13 +6,14 @@ import { bytesOf, type G1, G1_ONE, g1Of, POINTS, R, times, wordsOf } from "../..
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
 import { checkLookups, lookupScalars } from "./check-lookups.ts";
 import { checkProducts, checkWeights, productScalars } from "./check-products.ts";
+import { type Field, NUMBERS } from "./field.ts";
 import { MERCURY_BYTES, verifyMercury } from "./mercury.ts";
-import { cornerOf, eqAt, mod, powers } from "./scalars.ts";
-import { type ClaimTerm, KIND, rowOrder, SegmentRun } from "./segment-run.ts";
+import { cornerOf, eqAt, innerProduct, powers } from "./scalars.ts";
+import { type ClaimTerm, KIND, rowAt, rowOrder, SegmentRun } from "./segment-run.ts";
 import { tauOf } from "./srs.ts";
 import { type SegmentStatement, statementHash, unfit } from "./statement.ts";
-import { createScalarReader, reduceSum } from "./sumcheck.ts";
-import { createTranscript } from "./transcript.ts";
+import { type Dialogue, reduceSum } from "./sumcheck.ts";
+import { createTranscript, type Transcript } from "./transcript.ts";
 
 /** What four groups of the statement have at random points: whoever holds the bytes compares. */
 export interface ByteClaims {
@@ -78,27 +79,16 @@ export function verifySegment(
 	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
 
 	const transcript = createTranscript(statementHash(statement));
-	const reader = createScalarReader(transcript, scalars);
-	const seed = hexToBytes(statement.seed)!;
-	const run = new SegmentRun(plan, transcript, reader, rowOrder(plan, seed, statement.firstStep));
+	const dialogue = spoken(transcript, scalars);
+	const order = rowOrder(plan, hexToBytes(statement.seed)!, statement.firstStep);
+	const run = new SegmentRun(plan, dialogue, (place) => rowAt(NUMBERS, plan, order, place));
 	const middle = 64 * plan.groups[4]!.chunks;
 	transcript.absorb(KIND.values, proven.subarray(0, middle));
 	const [alpha, beta] = run.draw(2) as [bigint, bigint];
 	transcript.absorb(KIND.helpers, proven.subarray(middle));
-	const ends = checkLookups(run, alpha, beta);
-	if (ends === null) return invalid("PROOF_LOOKUPS", "what is counted of tables is not what the lookups give");
-	const uses = checkProducts(run, ends);
-	if (uses === null)
-		return invalid("PROOF_PRODUCTS", "a sum is not the product of activations or gradients and weights");
-	if (!checkWeights(run, ends, uses))
-		return invalid("PROOF_WEIGHTS", "weights did not change by what the steps took away");
-	const bytes = byteClaims(run);
-	const left = joinClaims(run);
-	if (left === null)
-		return invalid(
-			"PROOF_CLAIMS",
-			"what the sums say of the columns is not what was committed, or a value lies in no table",
-		);
+	const checked = checkSums(run, alpha, beta);
+	if ("code" in checked) return invalid(checked.code, checked.detail);
+	const { bytes, left } = checked;
 	const claim = { ...left, commitment: combined(plan, points, left.chunkPoint) };
 	const opened = verifyMercury(transcript, tau, claim, opening);
 	if (opened === "spelling" || opened === "nowhere") return invalid("PROOF_FORM", POINTS[opened]);
@@ -106,37 +96,83 @@ export function verifySegment(
 	return { status: "valid", bytes };
 }
 
+/** The proof's scalars one after the other, each message told to the transcript. */
+function spoken(transcript: Transcript, scalars: readonly bigint[]): Dialogue<bigint> {
+	let at = 0;
+	return {
+		field: NUMBERS,
+		message(kind, count) {
+			const list = scalars.slice(at, at + count);
+			at += count;
+			transcript.absorb(kind, concatBytes(...list.map(bytesOf)));
+			return list;
+		},
+		challenge: () => transcript.challenge(),
+	};
+}
+
+/** All sums of a segment, once its helpers are committed: what they say of bytes, and the one claim that is left about the commitments. */
+export function checkSums<F>(
+	run: SegmentRun<F>,
+	alpha: F,
+	beta: F,
+): Sums<F> | { readonly code: Code; readonly detail: string } {
+	const ends = checkLookups(run, alpha, beta);
+	if (ends === null) return { code: "PROOF_LOOKUPS", detail: "what is counted of tables is not what the lookups give" };
+	const uses = checkProducts(run, ends);
+	if (uses === null)
+		return { code: "PROOF_PRODUCTS", detail: "a sum is not the product of activations or gradients and weights" };
+	if (!checkWeights(run, ends, uses))
+		return { code: "PROOF_WEIGHTS", detail: "weights did not change by what the steps took away" };
+	const bytes = byteClaims(run);
+	const left = joinClaims(run);
+	if (left !== null) return { bytes, left };
+	return {
+		code: "PROOF_CLAIMS",
+		detail: "what the sums say of the columns is not what was committed, or a value lies in no table",
+	};
+}
+
+interface Sums<F> {
+	readonly bytes: { readonly point: readonly F[]; readonly values: readonly F[] };
+	readonly left: { readonly chunkPoint: readonly F[]; readonly point: readonly F[]; readonly value: F };
+}
+
 /** Random points of the statement's groups, drawn after everything that they are about. */
-function byteClaims(run: SegmentRun): ByteClaims {
+function byteClaims<F>(run: SegmentRun<F>): Sums<F>["bytes"] {
 	const groups = run.plan.groups.slice(0, BOUND);
 	const point = run.draw(Math.max(...groups.map(({ bits }) => bits)));
-	const values = run.reader.message(KIND.bytes, BOUND);
+	const values = run.dialogue.message(KIND.bytes, BOUND);
+	const factor = run.field.of(1n);
 	for (const [i, { firstChunk, bits }] of groups.entries()) {
 		const own = point.slice(point.length - bits);
-		run.claim(values[i]!, [{ at: firstChunk * 2 ** run.plan.chunkBits, bits, point: own, factor: 1n, more: 0n }]);
+		run.claim(values[i]!, [{ at: firstChunk * 2 ** run.plan.chunkBits, bits, point: own, factor, more: null }]);
 	}
 	return { point, values };
 }
 
 /** All claims become one, about all values at one point. Null: they are false. */
-function joinClaims({ plan, transcript, reader, claims }: SegmentRun) {
-	const etas = powers(transcript.challenge(), claims.length);
-	const { point, claim } = reduceSum(transcript, reader, {
+function joinClaims<F>({ plan, field, dialogue, claims }: SegmentRun<F>): Sums<F>["left"] | null {
+	const etas = powers(field, dialogue.challenge(), claims.length);
+	const { point, claim } = reduceSum(dialogue, {
 		...{ kind: KIND.claimRound, rounds: plan.bits, degree: 2 },
-		claim: claims.reduce((sum, { value }, i) => mod(sum + etas[i]! * value), 0n),
+		claim: innerProduct(
+			field,
+			claims.map(({ value }) => value),
+			etas,
+		),
 	});
-	const [value] = reader.message(KIND.claimValue, 1) as [bigint];
-	const kernelOf = (terms: readonly ClaimTerm[]) => terms.reduce((sum, one) => sum + kernelAt(one, point), 0n);
-	const kernel = claims.reduce((sum, { terms }, i) => mod(sum + etas[i]! * kernelOf(terms)), 0n);
-	if (mod(kernel * value) !== claim) return null;
+	const [value] = dialogue.message(KIND.claimValue, 1) as [F];
+	const kernels = claims.map(({ terms }) => field.sum(terms.map((one) => kernelAt(field, one, point))));
+	if (!field.areSame(field.times(innerProduct(field, kernels, etas), value), claim)) return null;
 	const high = plan.bits - plan.chunkBits;
 	return { chunkPoint: point.slice(0, high), point: point.slice(high), value };
 }
 
-function kernelAt({ at, bits, point: own, factor }: ClaimTerm, point: readonly bigint[]): bigint {
+function kernelAt<F>(field: Field<F>, { at, bits, point: own, factor }: ClaimTerm<F>, point: readonly F[]): F {
 	const high = point.length - bits;
-	const there = eqAt(cornerOf(at / 2 ** bits, high), point.slice(0, high));
-	return mod(factor * mod(there * eqAt(own, point.slice(high))));
+	const there = eqAt(field, cornerOf(field, at / 2 ** bits, high), point.slice(0, high));
+	return field.times(factor, field.times(there, eqAt(field, own, point.slice(high))));
 }
 
 /** Σ eq(ρ, chunk)·commitment; chunks that no group has are zeros. */
@@ -145,7 +181,7 @@ function combined(plan: ZkPlan, points: readonly G1[], rho: readonly bigint[]): 
 	let i = 0;
 	for (const { firstChunk, chunks } of plan.groups)
 		for (let chunk = firstChunk; chunk < firstChunk + chunks; chunk++)
-			sum = sum.add(times(points[i++]!, eqAt(cornerOf(chunk, rho.length), rho)));
+			sum = sum.add(times(points[i++]!, eqAt(NUMBERS, cornerOf(NUMBERS, chunk, rho.length), rho)));
 	if (sum.is0()) return new Uint8Array(64);
 	const { x, y } = sum.toAffine();
 	return concatBytes(bytesOf(x), bytesOf(y));
