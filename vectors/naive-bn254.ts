@@ -83,7 +83,7 @@ export const word = (value: bigint): Uint8Array => Buffer.from(value.toString(16
 export const pointBytes = (point: Point): Uint8Array =>
 	point === null ? new Uint8Array(64) : Buffer.concat(point.map(word));
 
-const number = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
+export const number = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
 
 /** What a known τ is made of: nobody may rely on powers of it. */
 export const DEV_TAU = number(keccak_256(Buffer.from("assay/zk/dev"))) % R;

@@ -65,7 +65,7 @@ export const valueAt = (poly: Poly, point: readonly bigint[]): bigint => {
 
 /** Messages: 16 the claim, 17 h, 18 q and g, 19 S and D, 20 scalars, 21 quotients. */
 export function proveMercury(
-	transcript: Transcript,
+	transcript: Pick<Transcript, "absorb" | "challenge">,
 	commit: (poly: Poly) => Point,
 	{ poly: f, point, value }: Opening,
 	cheat: Cheat = {},

@@ -42,6 +42,9 @@ export interface Statement {
 	readonly pointsAfter: readonly string[];
 }
 
+/** What hears messages, and answers with challenges. */
+export type Listener = Pick<Transcript, "absorb" | "challenge">;
+
 /** What a prover takes from elsewhere. */
 export type Told = Pick<Statement, "chainId" | "job" | "srs" | "features" | "labels" | "stateBefore" | "stateAfter">;
 
@@ -146,7 +149,7 @@ export class SegmentProver {
 	private readonly claims: (readonly Term[])[] = [];
 	private readonly out: Uint8Array[] = [];
 	private known: readonly bigint[] | null = null;
-	private transcript!: Transcript;
+	private transcript!: Listener;
 
 	constructor(shape: Shape, start: Start, commit: (poly: Poly) => Point, cheat: SegmentCheat = {}) {
 		[this.shape, this.start, this.commit, this.cheat] = [shape, start, commit, cheat];
@@ -163,6 +166,13 @@ export class SegmentProver {
 	}
 
 	prove(told: Told): { readonly statement: Statement; readonly proof: Uint8Array } {
+		const { statement, opening } = this.proveSums(told, (of) => new Transcript(statementHash(of)));
+		this.out.push(proveMercury(this.transcript, this.commit, opening));
+		return { statement, proof: Buffer.concat(this.out) };
+	}
+
+	/** All but the opening. */
+	proveSums(told: Told, transcriptOf: (statement: Statement) => Listener) {
 		const { shape, start, cheat, layout } = this;
 		const [features, labels, before, after, values, helpers] = layout.groups as [
 			Group,
@@ -179,7 +189,7 @@ export class SegmentProver {
 			...{ featurePoints: points(features).map(hex), labelPoints: points(labels).map(hex) },
 			...{ pointsBefore: points(before).map(hex), pointsAfter: points(after).map(hex), ...cheat.statement },
 		};
-		this.transcript = new Transcript(statementHash(statement));
+		this.transcript = transcriptOf(statement);
 		this.message(1, Buffer.concat(points(values)));
 		const [alpha, beta] = [this.transcript.challenge(), this.transcript.challenge()];
 		this.addHelpers(alpha, beta);
@@ -188,8 +198,8 @@ export class SegmentProver {
 		this.weights(this.products(ends), ends);
 		this.known = this.gathered(true);
 		this.bytes();
-		this.open(this.join());
-		return { statement, proof: Buffer.concat(this.out) };
+		const opening = this.opening(this.join());
+		return { statement, proof: Buffer.concat(this.out), opening };
 	}
 
 	private message(kind: number, content: Uint8Array): void {
@@ -709,13 +719,26 @@ export class SegmentProver {
 		return { point, value };
 	}
 
-	private open({ point, value }: { readonly point: readonly bigint[]; readonly value: bigint }): void {
+	private opening({ point, value }: { readonly point: readonly bigint[]; readonly value: bigint }) {
 		const size = 2 ** this.shape.chunkBits;
 		const high = point.length - this.shape.chunkBits;
 		const chunk = eqs(point.slice(0, high));
 		const poly = new Array<bigint>(size).fill(0n);
 		for (const [i, one] of this.allValues().entries())
 			if (one !== 0n) poly[i % size] = mod(poly[i % size]! + chunk[Math.floor(i / size)]! * one);
-		this.out.push(proveMercury(this.transcript, this.commit, { poly, point: point.slice(high), value }));
+		return { poly, point: point.slice(high), value };
+	}
+
+	/** A point of rows as a matrix of a point of (step, place) and 1. */
+	rowMatrix(): bigint[] {
+		const { steps, batch, rows } = this.shape;
+		const own = log(steps) + log(batch);
+		const rowOf = (place: readonly bigint[]) => this.rowAt(place);
+		const zero = rowOf(new Array<bigint>(own).fill(0n));
+		const units = Array.from({ length: own }, (_, i) => rowOf(cornerOf(2 ** (own - 1 - i), own)));
+		return Array.from({ length: log(rows) }, (_, i) => [
+			...units.map((one) => mod(one[i]! - zero[i]!)),
+			zero[i]!,
+		]).flat();
 	}
 }

@@ -14,6 +14,8 @@ export interface Field<F> {
 	times(a: F, b: F): F;
 	/** A known number of times: costs a circuit nothing. */
 	scaled(a: F, by: bigint): F;
+	/** Each a known number of times, and one number more. */
+	linear(list: readonly F[], by: readonly bigint[], more: bigint): F;
 	/** Whether both are the same. In a circuit they must be. */
 	areSame(a: F, b: F): boolean;
 }
@@ -24,5 +26,6 @@ export const NUMBERS: Field<bigint> = {
 	less: (a, b) => (a >= b ? a - b : a - b + R),
 	times: (a, b) => (a * b) % R,
 	scaled: (a, by) => mod(a * by),
+	linear: (list, by, more) => mod(list.reduce((sum, one, i) => sum + one * by[i]!, more)),
 	areSame: (a, b) => a === b,
 };

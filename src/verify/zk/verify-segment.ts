@@ -44,7 +44,7 @@ export function proofSizes(plan: ZkPlan): {
 }
 
 /** Every commitment of statement and proof, in the order of the plan's groups; or why one is none. */
-function pointsOf(statement: SegmentStatement, proven: Uint8Array): readonly G1[] | "spelling" | "nowhere" {
+export function pointsOf(statement: SegmentStatement, proven: Uint8Array): readonly G1[] | "spelling" | "nowhere" {
 	const { featurePoints, labelPoints, pointsBefore, pointsAfter } = statement;
 	const said = [featurePoints, labelPoints, pointsBefore, pointsAfter].flat().map((one) => hexToBytes(one)!);
 	const words = wordsOf(concatBytes(...said, proven));

@@ -1,0 +1,84 @@
+// A run proof's checks, docs/zk.md §13: those of each of its segments, then their claims about commitments folded into one. Over numbers, by who verifies the proof as it is, and
+// over wires, for the circuit of its wrapped form. All that a contract must see of it goes through `told`, in its order.
+import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
+import type { Field } from "../field.ts";
+import { cornerOf, eqAt, innerProduct, powers } from "../scalars.ts";
+import { KIND as SEGMENT_KIND, SegmentRun } from "../segment-run.ts";
+import { reduceSum } from "../sumcheck.ts";
+import { checkSums } from "../verify-segment.ts";
+import { createPoseidonDialogue } from "./poseidon-dialogue.ts";
+
+/** Messages that a segment alone does not have. */
+const KIND = { segment: 32, digests: 33, foldRound: 34, foldValues: 35 } as const;
+
+/** What a verifier knows of a segment before it reads the proof's scalars. */
+export interface SegmentTold<F> {
+	/** Halves of its statement's hash. */
+	readonly statement: readonly F[];
+	/** How rows stand in the batch, see rowMatrix. */
+	readonly order: readonly F[];
+	/** Halves of the coordinates of the commitments of values, and of helpers. */
+	readonly values: readonly F[];
+	readonly helpers: readonly F[];
+}
+
+export interface RunClaim<F> {
+	/** By segment and commitment: how often it counts. */
+	readonly weights: readonly (readonly F[])[];
+	readonly point: readonly F[];
+	readonly value: F;
+	/** Of everything that was said. */
+	readonly digest: F;
+}
+
+/** A point of rows is a matrix times a point of (step, place) and one more column. */
+function rowsBy<F>(field: Field<F>, { rowBits, stepBits, batchBits }: ZkPlan, order: readonly F[]) {
+	const columns = stepBits + batchBits + 1;
+	return (place: readonly F[]): F[] =>
+		Array.from({ length: rowBits }, (_, i) => {
+			const row = order.slice(i * columns, (i + 1) * columns);
+			return field.sum([row.at(-1)!, innerProduct(field, place, row)]);
+		});
+}
+
+/** `next`: the proof's scalars, one after the other. Null: the proof is false; in a circuit it never is, since what must hold is a constraint. */
+export function checkRun<F>(
+	field: Field<F>,
+	plan: ZkPlan,
+	segments: readonly SegmentTold<F>[],
+	next: () => F,
+): RunClaim<F> | null {
+	const digests: F[] = [];
+	const left: { readonly among: readonly F[]; readonly point: readonly F[]; readonly value: F }[] = [];
+	for (const { statement, order, values, helpers } of segments) {
+		const dialogue = createPoseidonDialogue(field, next);
+		dialogue.absorb(KIND.segment, [...statement, ...order]);
+		dialogue.absorb(SEGMENT_KIND.values, values);
+		const [alpha, beta] = [dialogue.challenge(), dialogue.challenge()];
+		dialogue.absorb(SEGMENT_KIND.helpers, helpers);
+		const sums = checkSums(new SegmentRun(plan, dialogue, rowsBy(field, plan, order)), alpha, beta);
+		if ("code" in sums) return null;
+		const { chunkPoint, point, value } = sums.left;
+		const chunks = plan.groups.flatMap(({ firstChunk, chunks: count }) =>
+			Array.from({ length: count }, (_, i) => firstChunk + i),
+		);
+		const among = chunks.map((one) => eqAt(field, cornerOf(field, one, chunkPoint.length), chunkPoint));
+		left.push({ among, point, value });
+		digests.push(dialogue.digest());
+	}
+	const dialogue = createPoseidonDialogue(field, next);
+	dialogue.absorb(KIND.digests, digests);
+	const lambdas = powers(field, dialogue.challenge(), left.length);
+	const values = left.map(({ value }) => value);
+	const { point, claim } = reduceSum(dialogue, {
+		...{ kind: KIND.foldRound, rounds: plan.chunkBits, degree: 2, claim: innerProduct(field, values, lambdas) },
+	});
+	const there = dialogue.message(KIND.foldValues, left.length);
+	const kernels = left.map((one, i) => field.times(lambdas[i]!, eqAt(field, one.point, point)));
+	if (!field.areSame(innerProduct(field, kernels, there), claim)) return null;
+	const nus = powers(field, dialogue.challenge(), left.length);
+	return {
+		weights: left.map(({ among }, i) => among.map((one) => field.times(one, nus[i]!))),
+		...{ point, value: innerProduct(field, there, nus), digest: dialogue.digest() },
+	};
+}

@@ -1,0 +1,173 @@
+// Run proofs: honest ones are valid, each cheater is refused, and the circuit of their checks holds for the one and not for the other.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { scaled, seed } from "../../../../tests/fuzz.test-kit.ts";
+import { contribute, keyOf, keyWords, proveGroth16 } from "../../../../vectors/naive-groth16.ts";
+import type { RunCheats } from "../../../../vectors/naive-run.ts";
+import { numbers } from "../../../../vectors/rows.ts";
+import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { verifyGroth16 } from "../../receipts/groth16.ts";
+import { mod, NUMBERS } from "../field.ts";
+import type { SegmentStatement } from "../statement.ts";
+import { createCircuit, firstFalse } from "./circuit.ts";
+import { permute } from "./poseidon.ts";
+import { PLAN, provenRun, SEGMENTS, VECTOR, wiresOf } from "./run.test-kit.ts";
+import { type ReadRun, readRun, verifyRun } from "./verify-run.ts";
+import { verifyWrapped } from "./verify-wrapped.ts";
+import { toldList, wrapCircuit } from "./wrap-circuit.ts";
+
+const HONEST = provenRun();
+const verdict = ({ statements, proof } = HONEST): string => {
+	const found = verifyRun(PLAN, statements, proof, { isDevAllowed: true });
+	return found.status === "valid" ? "valid" : found.code;
+};
+
+test("Poseidon is the one that others have", () => {
+	// circomlib's test vectors.
+	assert.equal(
+		permute(NUMBERS, [0n, 1n, 2n])[0],
+		7853200120776062878684798364095072458815029376092732009249414926327459813530n,
+	);
+	assert.equal(
+		permute(NUMBERS, [0n, 1n, 2n, 3n, 4n, 5n])[0],
+		6183221330272524995739186171720101788151706631170188140075976616310159254464n,
+	);
+});
+
+test("an honest run is valid; powers of a known τ are refused unless they are asked for", () => {
+	assert.equal(verdict(), "valid");
+	const { statements, proof } = HONEST;
+	const found = verifyRun(PLAN, statements, proof, { isDevAllowed: false });
+	assert.equal(found.status === "invalid" && found.code, "SRS_DEV");
+});
+
+const inSecond = (cheat: object): RunCheats => ({ segments: [{}, cheat] });
+const CHEATERS: Readonly<Record<string, readonly [RunCheats, string]>> = {
+	"a step of the second segment takes nothing away": [inSecond({ run: { taken: () => 0n } }), "PROOF_CLAIMS"],
+	"a product of the second segment is another": [
+		inSecond({ run: { sum: (use: string, sum: bigint) => (use === "z 0" ? sum + 16n : sum) } }),
+		"PROOF_CLAIMS",
+	],
+	"another column is committed than is used": [
+		inSecond({
+			committed: (all: Map<string, bigint[]>) =>
+				all.set(
+					"h 0",
+					all.get("h 0")!.map(() => 0n),
+				),
+		}),
+		"PROOF_CLAIMS",
+	],
+	"a value where segments meet is another": [{ values: ([a, b]) => [mod(a! + 1n), b!] }, "PROOF_CLAIMS"],
+	"two values are wrong by as much": [{ values: ([a, b]) => [mod(a! + 1n), mod(b! - 1n)] }, "PROOF_CLAIMS"],
+};
+for (const [name, [cheat, code]] of Object.entries(CHEATERS))
+	test(name, () => assert.equal(verdict(provenRun(cheat)), code));
+
+test("segments follow each other, once, in their order", () => {
+	const { statements, proof } = HONEST;
+	const [first, second] = statements as [SegmentStatement, SegmentStatement];
+	assert.equal(verdict({ statements: [second, first], proof }), "PROOF_CHAIN");
+	assert.equal(verdict({ statements: [first, first], proof }), "PROOF_CHAIN");
+	assert.equal(verdict({ statements: [first], proof }), "PROOF_FORM");
+	assert.equal(verdict({ statements: [], proof }), "PROOF_STATEMENT");
+	assert.equal(verdict({ statements: [first, { ...second, stateAfter: "09".repeat(32) }], proof }), "PROOF_CLAIMS");
+});
+
+test("one change anywhere: never valid, never an exception", () => {
+	const draw = numbers(`run ${seed}`);
+	for (let i = 0; i < scaled(10); i++) {
+		const proof = Uint8Array.from(HONEST.proof);
+		const [at, bit] = [draw(proof.length), draw(8)];
+		proof[at]! ^= 1 << bit;
+		assert.notEqual(verdict({ ...HONEST, proof }), "valid", `bit ${bit} of byte ${at}`);
+	}
+});
+
+const CIRCUIT = wrapCircuit(PLAN, SEGMENTS);
+const read = readRun(PLAN, HONEST.statements, HONEST.proof) as ReadRun;
+const WIRES = wiresOf(CIRCUIT, read);
+
+test("the circuit holds for an honest run, and for no other numbers", () => {
+	const { inputs, values } = WIRES;
+	assert.equal(firstFalse(CIRCUIT, values), -1);
+	const secrets = [...toldList(read.told), ...read.scalars];
+	// Digest, x and the list's value; then what is told and said.
+	for (const i of inputs.keys())
+		assert.notEqual(firstFalse(CIRCUIT, CIRCUIT.valuesOf(inputs.with(i, mod(inputs[i]! + 1n)), secrets)), -1);
+	const draw = numbers(`wires ${seed}`);
+	for (let i = 0; i < scaled(4); i++) {
+		const at = draw(secrets.length);
+		const changed = secrets.with(at, mod(secrets[at]! + 1n));
+		assert.notEqual(firstFalse(CIRCUIT, CIRCUIT.valuesOf(inputs, changed)), -1, `secret ${at}`);
+	}
+});
+
+test("a small circuit, by a key with a contribution: true for its input alone", () => {
+	const circuit = createCircuit();
+	const [out, secret] = [circuit.input(), circuit.secret()];
+	const product = circuit.field.times(secret, secret);
+	circuit.field.areSame(circuit.field.sum([circuit.field.times(product, secret), product]), out);
+	const key = contribute(keyOf(circuit, { tau: 11n, alpha: 12n, beta: 13n, gamma: 14n, delta: 15n }), 16n);
+	const proof = proveGroth16(circuit, key, circuit.valuesOf([150n], [5n]), [17n, 18n]);
+	assert.equal(verifyGroth16(keyWords(key), proof, [150n]), "true");
+	assert.equal(verifyGroth16(keyWords(key), proof, [151n]), "false");
+	assert.throws(() => circuit.input(), /inputs come first/);
+});
+
+interface WrapVector {
+	readonly constraints: number;
+	readonly key: readonly string[];
+	readonly inputs: readonly string[];
+	readonly statements: readonly SegmentStatement[];
+	readonly proof: string;
+}
+const WRAPPED = JSON.parse(readFileSync(VECTOR, "utf8")) as WrapVector;
+const wrapped = (change: Partial<Pick<WrapVector, "statements" | "key">> & { proof?: Uint8Array } = {}): string => {
+	const { statements, key, proof } = { ...WRAPPED, proof: hexToBytes(WRAPPED.proof)!, ...change };
+	const found = verifyWrapped(PLAN, statements, proof, { key, isDevAllowed: true });
+	return found.status === "valid" ? "valid" : found.code;
+};
+
+test("the wrapped run is that of this circuit, and valid", () => {
+	assert.deepEqual(WRAPPED.statements, HONEST.statements);
+	assert.deepEqual(WRAPPED.inputs, WIRES.inputs.map(String));
+	assert.equal(WRAPPED.constraints, CIRCUIT.constraints.length);
+	assert.equal(wrapped(), "valid");
+});
+
+test("whatever is changed of a wrapped run, it is refused", () => {
+	const whole = hexToBytes(WRAPPED.proof)!;
+	const chunks = PLAN.groups.map((one) => one.chunks);
+	const own = 64 * (chunks[4]! + chunks[5]!);
+	const weights = 2 * own;
+	const point = weights + 32 * SEGMENTS * chunks.reduce((sum, one) => sum + one, 0);
+	const value = point + 32 * PLAN.chunkBits;
+	const groth16 = value + 64;
+	const more = (at: number) => {
+		const proof = Uint8Array.from(whole);
+		proof[at + 31]! ^= 1;
+		return wrapped({ proof });
+	};
+	const swapped = Uint8Array.from(whole);
+	swapped.set(whole.subarray(64, 128), 0);
+	swapped.set(whole.subarray(0, 64), 64);
+	// Points, in another order or none; how often they count; where, what, of what.
+	assert.equal(wrapped({ proof: swapped }), "PROOF_CLAIMS");
+	assert.equal(more(0), "PROOF_FORM");
+	for (const at of [weights, point, value, value + 32]) assert.equal(more(at), "PROOF_CLAIMS");
+	assert.equal(more(groth16), "PROOF_FORM");
+	assert.equal(more(whole.length - 32 * 10), "PROOF_OPENING");
+	assert.equal(wrapped({ proof: whole.subarray(1) }), "PROOF_FORM");
+	const [first, second] = WRAPPED.statements as [SegmentStatement, SegmentStatement];
+	assert.equal(wrapped({ statements: [first, { ...second, stateAfter: "09".repeat(32) }] }), "PROOF_CLAIMS");
+	assert.equal(wrapped({ statements: [second, first] }), "PROOF_CHAIN");
+	const other = [
+		...WRAPPED.key.slice(0, 14),
+		...WRAPPED.key.slice(16, 18),
+		...WRAPPED.key.slice(14, 16),
+		...WRAPPED.key.slice(18),
+	];
+	assert.equal(wrapped({ key: other }), "PROOF_CLAIMS");
+});

@@ -1,0 +1,157 @@
+// `verifyRun`: do these commitments belong to segments of one run, one after the other? docs/zk.md §13. One proof for all of them, with one opening.
+import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
+import type { Code } from "../../../protocol/codes.ts";
+import { keccak } from "../../../protocol/hash/keccak-tree.ts";
+import {
+	bytesOf,
+	type G1,
+	G1_ONE,
+	type G2,
+	type NoPoint,
+	POINTS,
+	R,
+	times,
+	wordsOf,
+} from "../../../protocol/maths/bn254.ts";
+import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
+import { mod, NUMBERS } from "../field.ts";
+import { MERCURY_BYTES, verifyMercury } from "../mercury.ts";
+import { cornerOf } from "../scalars.ts";
+import { rowAt, rowOrder } from "../segment-run.ts";
+import { tauOf } from "../srs.ts";
+import { gapBetween, type SegmentStatement, statementHash, unfit } from "../statement.ts";
+import { createTranscript } from "../transcript.ts";
+import { pointsOf, proofSizes } from "../verify-segment.ts";
+import { checkRun, type RunClaim, type SegmentTold } from "./check-run.ts";
+
+interface Refused {
+	readonly status: "invalid";
+	readonly code: Code;
+	readonly detail: string;
+}
+export type RunVerdict = { readonly status: "valid" } | Refused;
+
+export const invalid = (code: Code, detail: string): Refused => ({ status: "invalid", code, detail });
+
+/** Points and scalars of each segment; rounds and values of the fold; the opening. */
+function runSizes(plan: ZkPlan, segments: number) {
+	const { points, scalars } = proofSizes(plan);
+	const segment = 64 * points + 32 * scalars;
+	const fold = 2 * plan.chunkBits + segments;
+	return { points, segment, bytes: segments * segment + 32 * fold + MERCURY_BYTES };
+}
+
+const halvesOf = (bytes: Uint8Array): bigint[] =>
+	wordsOf(bytes).flatMap((one) => [one >> 128n, one & (2n ** 128n - 1n)]);
+
+/** A point of rows is this matrix, row by row, times a point of (step, place) and 1. */
+function rowMatrix(plan: ZkPlan, { seed, firstStep }: SegmentStatement): bigint[] {
+	const order = rowOrder(plan, hexToBytes(seed)!, firstStep);
+	const own = plan.stepBits + plan.batchBits;
+	const at = (place: number) => rowAt(NUMBERS, plan, order, cornerOf(NUMBERS, place, own));
+	const [zero, units] = [at(0), Array.from({ length: own }, (_, i) => at(2 ** (own - 1 - i)))];
+	return zero.flatMap((constant, i) => [...units.map((one) => mod(one[i]! - constant)), constant]);
+}
+
+/** What a verifier tells the checks of a segment; `proven`: its commitments in the proof. */
+export function toldOf(plan: ZkPlan, statement: SegmentStatement, proven: Uint8Array): SegmentTold<bigint> {
+	const middle = 64 * plan.groups[4]!.chunks;
+	return {
+		...{ statement: halvesOf(statementHash(statement)), order: rowMatrix(plan, statement) },
+		...{ values: halvesOf(proven.subarray(0, middle)), helpers: halvesOf(proven.subarray(middle)) },
+	};
+}
+
+/** What stands in a proof, before any of it is checked. */
+export interface ReadRun {
+	/** By segment: commitments of its statement, then of the proof. */
+	readonly points: readonly (readonly G1[])[];
+	/** The latter as bytes. */
+	readonly proven: readonly Uint8Array[];
+	readonly told: readonly SegmentTold<bigint>[];
+	readonly scalars: readonly bigint[];
+	readonly opening: Uint8Array;
+}
+
+/** Null: the statements are of segments of the plan that follow each other. */
+export function unfollowed(plan: ZkPlan, statements: readonly SegmentStatement[]): Refused | null {
+	if (statements.length === 0) return invalid("PROOF_STATEMENT", "a run has a segment");
+	for (const [i, statement] of statements.entries()) {
+		const misfit = unfit(statement, plan);
+		if (misfit !== null) return invalid("PROOF_STATEMENT", misfit);
+		const gap = i === 0 ? null : gapBetween(statements[i - 1]!, statement);
+		if (gap !== null) return invalid(gap.code, gap.detail);
+	}
+	return null;
+}
+
+/** By segment: those of its statement, then those of the proof. */
+export function commitmentsOf(
+	statements: readonly SegmentStatement[],
+	proven: readonly Uint8Array[],
+): readonly (readonly G1[])[] | NoPoint {
+	const all = statements.map((statement, i) => pointsOf(statement, proven[i]!));
+	const wrong = all.find((one) => typeof one === "string");
+	return wrong === undefined ? (all as (readonly G1[])[]) : (wrong as NoPoint);
+}
+
+/** Of statements that follow each other. */
+export function readRun(plan: ZkPlan, statements: readonly SegmentStatement[], proof: Uint8Array): ReadRun | Refused {
+	const gap = unfollowed(plan, statements);
+	if (gap !== null) return gap;
+	const sizes = runSizes(plan, statements.length);
+	if (proof.length !== sizes.bytes)
+		return invalid("PROOF_FORM", `it has ${proof.length} bytes; such proofs have ${sizes.bytes}`);
+	const segments = statements.map((_, i) => proof.subarray(i * sizes.segment, (i + 1) * sizes.segment));
+	const proven = segments.map((one) => one.subarray(0, 64 * sizes.points));
+	const points = commitmentsOf(statements, proven);
+	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
+	const end = proof.length - MERCURY_BYTES;
+	const said = segments.map((one) => one.subarray(64 * sizes.points));
+	const scalars = [...said, proof.subarray(segments.length * sizes.segment, end)].flatMap(wordsOf);
+	if (scalars.some((one) => one >= R)) return invalid("PROOF_FORM", POINTS.spelling);
+	const told = statements.map((statement, i) => toldOf(plan, statement, proven[i]!));
+	return { points, proven, told, scalars, opening: proof.subarray(end) };
+}
+
+/** As verifySegment, of segments that follow each other. */
+export function verifyRun(
+	plan: ZkPlan,
+	statements: readonly SegmentStatement[],
+	proof: Uint8Array,
+	{ isDevAllowed }: { readonly isDevAllowed: boolean },
+): RunVerdict {
+	const read = readRun(plan, statements, proof);
+	if ("code" in read) return read;
+	const tau = tauOf(statements[0]!.srs, { isDevAllowed });
+	if ("code" in tau) return invalid(tau.code, tau.detail);
+	const claim = claimOf(plan, read);
+	if (claim === null)
+		return invalid("PROOF_CLAIMS", "a sum of a segment is false, or what the segments say of their commitments");
+	return opened(read, claim, tau);
+}
+
+/** Null: a check is false. */
+export function claimOf(plan: ZkPlan, { told, scalars }: ReadRun): RunClaim<bigint> | null {
+	let at = 0;
+	return checkRun(NUMBERS, plan, told, () => scalars[at++]!);
+}
+
+/** Whether the commitments, each as often as it counts, open to the value. */
+export function opened(
+	{ points, opening }: Pick<ReadRun, "points" | "opening">,
+	claim: RunClaim<bigint>,
+	tau: G2,
+): RunVerdict {
+	let sum = times(G1_ONE, 0n);
+	for (const [i, list] of points.entries())
+		for (const [j, point] of list.entries()) sum = sum.add(times(point, claim.weights[i]![j]!));
+	const { x, y } = sum.toAffine();
+	const commitment = sum.is0() ? new Uint8Array(64) : concatBytes(bytesOf(x), bytesOf(y));
+	const transcript = createTranscript(keccak(utf8ToBytes("assay/zk/run/1"), bytesOf(claim.digest)));
+	const { point, value } = claim;
+	const found = verifyMercury(transcript, tau, { commitment, point, value }, opening);
+	if (found === "spelling" || found === "nowhere") return invalid("PROOF_FORM", POINTS[found]);
+	if (found === "true") return { status: "valid" };
+	return invalid("PROOF_OPENING", "the commitments do not open to what the proof says");
+}

@@ -1,0 +1,72 @@
+// `verifyWrapped`: a run proof whose sums are not shown, but proven to hold by Groth16, docs/zk.md §13. What is left to check are the commitments: as many points, one opening, and
+// four pairings, however many steps a segment has. A key is for one plan and one number of segments.
+import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
+import { keccak } from "../../../protocol/hash/keccak-tree.ts";
+import { bigOf, bytesOf, POINTS, R, wordsOf } from "../../../protocol/maths/bn254.ts";
+import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
+import { GROTH16_BYTES, verifyGroth16 } from "../../receipts/groth16.ts";
+import { NUMBERS } from "../field.ts";
+import { MERCURY_BYTES } from "../mercury.ts";
+import { tauOf } from "../srs.ts";
+import type { SegmentStatement } from "../statement.ts";
+import { proofSizes } from "../verify-segment.ts";
+import type { RunClaim, SegmentTold } from "./check-run.ts";
+import { commitmentsOf, invalid, opened, type RunVerdict, toldOf, unfollowed } from "./verify-run.ts";
+import { listAt, seenList } from "./wrap-circuit.ts";
+
+/** Public numbers of the circuit: the digest, x, and the list at x. */
+export function wrapInputs(
+	told: readonly SegmentTold<bigint>[],
+	claim: RunClaim<bigint>,
+): readonly [bigint, bigint, bigint] {
+	const list = seenList(told, claim);
+	const words = [claim.digest, ...list].map(bytesOf);
+	const x = bigOf(keccak(utf8ToBytes("assay/zk/wrap/1"), ...words)) % R;
+	return [claim.digest, x, listAt(NUMBERS, list, x)];
+}
+
+/** Commitments of each segment; how often each counts; the point, the value, the digest; Groth16's proof; the opening. */
+export function wrappedProof(
+	commitments: readonly Uint8Array[],
+	{ weights, point, value, digest }: RunClaim<bigint>,
+	groth16: Uint8Array,
+	opening: Uint8Array,
+): Uint8Array {
+	return concatBytes(...commitments, ...[...weights.flat(), ...point, value, digest].map(bytesOf), groth16, opening);
+}
+
+/** `key`: as verifyGroth16 has it. Of a key whose secrets somebody knows nothing follows. */
+export function verifyWrapped(
+	plan: ZkPlan,
+	statements: readonly SegmentStatement[],
+	proof: Uint8Array,
+	{ key, isDevAllowed }: { readonly key: readonly string[]; readonly isDevAllowed: boolean },
+): RunVerdict {
+	const gap = unfollowed(plan, statements);
+	if (gap !== null) return gap;
+	const tau = tauOf(statements[0]!.srs, { isDevAllowed });
+	if ("code" in tau) return invalid(tau.code, tau.detail);
+	const own = 64 * proofSizes(plan).points;
+	const chunks = plan.groups.reduce((sum, one) => sum + one.chunks, 0);
+	const scalars = statements.length * chunks + plan.chunkBits + 2;
+	const middle = statements.length * own;
+	const end = middle + 32 * scalars;
+	const bytes = end + GROTH16_BYTES + MERCURY_BYTES;
+	if (proof.length !== bytes) return invalid("PROOF_FORM", `it has ${proof.length} bytes; such proofs have ${bytes}`);
+	const parts = statements.map((_, i) => proof.subarray(i * own, (i + 1) * own));
+	const points = commitmentsOf(statements, parts);
+	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
+	const numbers = wordsOf(proof.subarray(middle, end));
+	if (numbers.some((one) => one >= R)) return invalid("PROOF_FORM", POINTS.spelling);
+	const claim: RunClaim<bigint> = {
+		weights: statements.map((_, i) => numbers.slice(i * chunks, (i + 1) * chunks)),
+		point: numbers.slice(-2 - plan.chunkBits, -2),
+		value: numbers.at(-2)!,
+		digest: numbers.at(-1)!,
+	};
+	const told = statements.map((statement, i) => toldOf(plan, statement, parts[i]!));
+	const found = verifyGroth16(key, proof.subarray(end, end + GROTH16_BYTES), wrapInputs(told, claim));
+	if (found === "spelling" || found === "nowhere") return invalid("PROOF_FORM", POINTS[found]);
+	if (found === "false") return invalid("PROOF_CLAIMS", "the proof of the sums is false, or of other ones");
+	return opened({ points, opening: proof.subarray(end + GROTH16_BYTES) }, claim, tau);
+}

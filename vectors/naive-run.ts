@@ -1,0 +1,156 @@
+// The prover of docs/zk.md §13, for reading: segments proven with a transcript of Poseidon, and folded into one opening. Poseidon is written round by round, as its paper has it.
+// Nothing imported from src/; nobody should use it for more.
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { inverse, mod, number, type Point, power, R, Transcript, word } from "./naive-bn254.ts";
+import { eqs, type Poly, proveMercury, valueAt } from "./naive-mercury.ts";
+import type { Shape, Start } from "./naive-plan.ts";
+import {
+	type Listener,
+	type SegmentCheat,
+	SegmentProver,
+	type Statement,
+	statementHash,
+	type Told,
+} from "./naive-segment.ts";
+import { proveSums, type Sum, words } from "./naive-sums.ts";
+
+const LANES = 6;
+const ROUNDS = { full: 8, partial: 60 };
+
+function grain(): () => bigint {
+	const bits = [1n, 0n, 254n, BigInt(LANES), BigInt(ROUNDS.full), BigInt(ROUNDS.partial), 2n ** 30n - 1n];
+	const sizes = [2, 4, 12, 12, 10, 10, 30];
+	let state = bits.map((one, i) => one.toString(2).padStart(sizes[i]!, "0")).join("");
+	const next = () => {
+		const made = [62, 51, 38, 23, 13, 0].reduce((sum, i) => sum ^ Number(state[i]), 0);
+		state = state.slice(1) + made;
+		return made;
+	};
+	for (let i = 0; i < 160; i++) next();
+	return () => {
+		let text = "0b";
+		while (text.length < 256) {
+			const counts = next();
+			const bit = next();
+			if (counts) text += bit;
+		}
+		return BigInt(text);
+	};
+}
+
+const draw = grain();
+const CONSTANTS = Array.from({ length: ROUNDS.full + ROUNDS.partial }, () =>
+	Array.from({ length: LANES }, () => {
+		for (;;) {
+			const one = draw();
+			if (one < R) return one;
+		}
+	}),
+);
+const [XS, YS] = [Array.from({ length: LANES }, draw), Array.from({ length: LANES }, draw)];
+const MATRIX = XS.map((x) => YS.map((y) => inverse(mod(x + y))));
+
+function permute(lanes: readonly bigint[]): bigint[] {
+	let state = [...lanes];
+	for (const [round, constants] of CONSTANTS.entries()) {
+		const isFull = round < 4 || round >= 4 + ROUNDS.partial;
+		const powered = state
+			.map((one, i) => mod(one + constants[i]!))
+			.map((one, i) => (isFull || i === 0 ? power(one, 5n) : one));
+		state = MATRIX.map((row) => mod(row.reduce((sum, one, i) => sum + one * powered[i]!, 0n)));
+	}
+	return state;
+}
+
+const halves = (bytes: Uint8Array): bigint[] =>
+	Array.from({ length: bytes.length / 16 }, (_, i) => number(bytes.subarray(16 * i, 16 * i + 16)));
+
+/** Points are told in halves of their coordinates. */
+const POINTS = [1, 2];
+
+class PoseidonTranscript implements Listener {
+	private state = [0x6173736179n, 0n, 0n, 0n, 0n, 0n];
+	private drawn = 0;
+
+	absorb(kind: number, bytes: Uint8Array): void {
+		const whole = Array.from({ length: bytes.length / 32 }, (_, i) => number(bytes.subarray(32 * i, 32 * i + 32)));
+		this.hear(kind, POINTS.includes(kind) ? halves(bytes) : whole);
+	}
+
+	hear(kind: number, list: readonly bigint[]): void {
+		this.state[0] = mod(this.state[0]! + BigInt(kind) * 2n ** 32n + BigInt(list.length));
+		for (let at = 0; at < list.length; at += LANES - 1) {
+			for (const [i, one] of list.slice(at, at + LANES - 1).entries())
+				this.state[i + 1] = mod(this.state[i + 1]! + one);
+			this.state = permute(this.state);
+		}
+		this.drawn = 0;
+	}
+
+	challenge(): bigint {
+		if (this.drawn === LANES - 1) {
+			this.state = permute(this.state);
+			this.drawn = 0;
+		}
+		return this.state[++this.drawn]!;
+	}
+
+	get digest(): bigint {
+		return this.state[0]!;
+	}
+}
+
+export interface RunCheats {
+	readonly segments?: readonly SegmentCheat[];
+	/** Of f at the point where all segments meet. */
+	readonly values?: (values: readonly bigint[]) => readonly bigint[];
+}
+
+/** Points and scalars of each segment, scalars of the fold, the opening. */
+export function proveRun(
+	shape: Shape,
+	starts: readonly Start[],
+	told: readonly Told[],
+	commit: (poly: Poly) => Point,
+	cheat: RunCheats = {},
+): { readonly statements: readonly Statement[]; readonly proof: Uint8Array } {
+	const digests: bigint[] = [];
+	const segments = starts.map((start, i) => {
+		const prover = new SegmentProver(shape, start, commit, cheat.segments?.[i]);
+		const transcript = new PoseidonTranscript();
+		const proven = prover.proveSums(told[i]!, (statement) => {
+			transcript.hear(32, [...halves(statementHash(statement)), ...prover.rowMatrix()]);
+			return transcript;
+		});
+		digests.push(transcript.digest);
+		return proven;
+	});
+	const transcript = new PoseidonTranscript();
+	const out: Uint8Array[] = segments.map(({ proof }) => proof);
+	const sender = {
+		send(kind: number, list: readonly bigint[]) {
+			out.push(words(list));
+			transcript.hear(kind, list);
+		},
+		transcript: transcript as unknown as Transcript,
+	};
+	transcript.hear(33, digests);
+	const lambda = transcript.challenge();
+	const openings = segments.map(({ opening }) => opening);
+	const sums = openings.map(
+		({ poly, point }, i): Sum => ({
+			...{ variables: shape.chunkBits, columns: [eqs(point), poly], degree: 2 },
+			term: ([e, f]) => mod(power(lambda, BigInt(i)) * mod(e! * f!)),
+		}),
+	);
+	const { point } = proveSums(sender, { kind: 34, degree: 2, variables: shape.chunkBits, sums });
+	const values = openings.map(({ poly }) => valueAt(poly, point));
+	sender.send(35, cheat.values?.(values) ?? values);
+	const nu = transcript.challenge();
+	const nus = openings.map((_, i) => power(nu, BigInt(i)));
+	const poly = openings[0]!.poly.map((_, x) => mod(openings.reduce((sum, one, i) => sum + nus[i]! * one.poly[x]!, 0n)));
+	const value = mod(values.reduce((sum, one, i) => sum + nus[i]! * one, 0n));
+	const last = new Transcript(keccak_256(Buffer.concat([Buffer.from("assay/zk/run/1"), word(transcript.digest)])));
+	out.push(proveMercury(last, commit, { poly, point, value }));
+	return { statements: segments.map(({ statement }) => statement), proof: Buffer.concat(out) };
+}
