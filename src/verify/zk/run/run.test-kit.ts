@@ -1,4 +1,4 @@
-// A small run of two segments, and its provers. Started as a program it makes tests/zk/wrapped-run.json anew: the run's wrapped proof, by a key whose secrets stand below; some minutes.
+// A small run of two segments, and its provers. Started as a program it makes tests/zk/wrapped-run.json anew: the run's wrapped proof, by a key whose secrets stand below; some fifteen minutes of a core.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { contribute, keyOf, keyWords, proveGroth16 } from "../../../../vectors/naive-groth16.ts";
