@@ -115,14 +115,14 @@ after(async () => {
 const hashOf = (text: string): Hex => toHex(keccak(Buffer.from(text)));
 const nowS = async () => Number((await network.contracts.client.viem.getBlock()).timestamp);
 
-async function termsOf(salt: string, method: number): Promise<JobTerms> {
+async function termsOf(salt: string): Promise<JobTerms> {
 	return {
 		...NO_TERMS,
 		...{ customer: customer.address, salt: hashOf(salt), start: toHex(firstState(program)), seed: toHex(SEED) },
 		...{ program: `0x${plan.programRoot}`, segments: BigInt(1 + SEGMENTS), parts: 1 },
 		...{ inputs: hashOf("inputs"), spec: hashOf("spec"), price: UNIT, fee: 0n, audit: 3n * UNIT, bond: 10n * UNIT },
 		...{ startBy: BigInt((await nowS()) + 86_400), workSeconds: 1200, windowSeconds: WINDOW_S, checkedSeconds: 60 },
-		...{ method, quorum: 1, validators: [validator.address] },
+		...{ method: zk.ZK_METHOD, quorum: 1, validators: [validator.address] },
 	};
 }
 
@@ -181,9 +181,9 @@ function claimOf(terms: JobTerms, last: readonly Elements[]) {
 let order: zk.ZkOrder | undefined;
 
 /** Funded, ordered, assigned and claimed with these weights. */
-async function claimed(salt: string, last: readonly Elements[], method: number = zk.ZK_METHOD) {
+async function claimed(salt: string, last: readonly Elements[]) {
 	const { contracts, send } = network;
-	const terms = await termsOf(salt, method);
+	const terms = await termsOf(salt);
 	const job = jobIdOf(terms);
 	order ??= orderOf((await proof(1, 0n)).statement);
 	await send(customer, fundJobCall(contracts, terms));
@@ -403,7 +403,7 @@ test("a segment in dispute: one proof clears an honest claim, and convicts a fal
 	const changed = right[0]!.slice();
 	changed[0] = Number(changed[0]) - 1;
 	for (const last of [right, right.with(0, changed)]) {
-		const of = await claimed(`in dispute ${last === right}`, last, 3);
+		const of = await claimed(`in dispute ${last === right}`, last);
 		const { terms, job, order, states, tree, shown } = of;
 		const [before, end] = [
 			await posted(worker, job, SEGMENTS, weightsAt(SEGMENTS), treesFor(weightsAt(SEGMENTS))),

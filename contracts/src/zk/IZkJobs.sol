@@ -59,7 +59,7 @@ interface IZkJobs {
 
     /// @notice Thrown when the caller is not the customer, the job is not funded or begun, or was ordered before.
     error OrderRefused(uint256 job);
-    /// @notice Thrown when no plan of the program has this hash, or the job's windows are too short for what may be demanded.
+    /// @notice Thrown when the job has another method, no plan of the program has this hash, or the job's windows are too short for what may be demanded.
     error OrderInvalid();
     /// @notice Thrown when the job was ordered otherwise, or not at all.
     error OrderMismatch(uint256 job);
@@ -69,7 +69,7 @@ interface IZkJobs {
     error PointsMismatch();
     /// @notice Thrown when the head cannot go on: nothing waits there, or the part is not claimed.
     error NothingWaits(uint256 job);
-    /// @notice Thrown when the claim is another, is not proven so far, or the tree is not that of its end or does not stand.
+    /// @notice Thrown when the claim is another, is not proven so far, or the tree is not that of its end, was posted before the claim, or does not stand.
     error EndMismatch();
 
     /// By the customer, once, before anybody has a part.
@@ -78,7 +78,7 @@ interface IZkJobs {
     function submit(IJobEscrow.Terms calldata terms, Order calldata ordered, Segment calldata segment) external;
     /// By anyone: pays proofs that wait, so many at most.
     function advance(IJobEscrow.Terms calldata terms, uint256 most) external;
-    /// By anyone: the part's claim ends with the weights that the proofs end with, by a tree that stands.
+    /// By anyone: the part's claim ends with the weights that the proofs end with, by a tree that was posted after the claim and stands.
     function conclude(
         IJobEscrow.Terms calldata terms,
         Order calldata ordered,

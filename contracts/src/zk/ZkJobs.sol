@@ -43,9 +43,10 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
         uint256 job = terms.idOf();
         IJobEscrow.Job memory found = _escrow.jobOf(job);
         if (msg.sender != terms.customer || !found.isFunded || found.touched > 0 || _orders[job] != 0) revert OrderRefused(job);
+        // Whoever takes a job of another method does not look for trees that somebody posts about its states, so that they must not count there.
         if (
-            bytes32(PlanFacts.known(_plans.imageOf(ordered.plan)).read(P_PROGRAM)) != terms.program
-                || (terms.method == ZK && terms.windowSeconds < _twins.longest())
+            terms.method != ZK || terms.windowSeconds < _twins.longest()
+                || bytes32(PlanFacts.known(_plans.imageOf(ordered.plan)).read(P_PROGRAM)) != terms.program
         ) revert OrderInvalid();
         _orders[job] = keccak256(abi.encode(ordered));
         _heads[job] = Head(1, ordered.startPoints);
@@ -58,8 +59,6 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
     function submit(IJobEscrow.Terms calldata terms, Order calldata ordered, Segment calldata segment) external {
         uint256 job = terms.idOf();
         mustBeOrdered(job, ordered);
-        // Of other methods auditors are paid, by validators' word.
-        if (terms.method != ZK) revert OrderRefused(job);
         Head memory head = _heads[job];
         if (segment.number < head.next || segment.number >= terms.segments) revert SegmentRefused(segment.number);
         (bytes32 before, bytes32 after_) = proven(proverJob(job, msg.sender), terms.seed, ordered, segment);
@@ -103,6 +102,7 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
             tree.segment != first + count
                 || _escrow.commitmentOf(job, part, one.attempt) != keccak256(abi.encode(claimHash, last))
                 || _ends[job][part] == 0 || standingPoints(job, ordered, poster, tree) != _ends[job][part]
+                || !isPostedAfter(one.time - terms.windowSeconds, poster, tree)
         ) revert EndMismatch();
         _proven[job][part] = one.attempt;
         emit Concluded(job, part, one.attempt);
@@ -146,6 +146,11 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
             revert EndMismatch();
         }
         return _twins.pointsOf(tree);
+    }
+
+    /// ATTACK: before the claim nobody but its worker has the bytes of its end, so nobody could bring a false tree of it down.
+    function isPostedAfter(uint256 claimedAt, address poster, ITwinPosts.Tree calldata tree) private view returns (bool) {
+        return _twins.postOf(_twins.numberOf(poster, tree)).until >= claimedAt + _twins.params().windowSeconds;
     }
 
     function mustBeOrdered(uint256 job, Order calldata ordered) private view {

@@ -252,15 +252,30 @@ contract ZkJobsTest is ZkJobsKit {
         assertTrue(zk.isProven(job, 0, 1) && !zk.isProven(job, 0, 0) && !zk.isProven(job, 0, 2), "attempt");
     }
 
-    /// Of another method provers get nothing, whatever its customer orders.
-    function test_auditorsMoneyOfOtherMethodsIsNotTheProvers() public {
+    /// Customer: trees that it makes up about states of somebody who does not look for them must not convict.
+    function test_jobsOfOtherMethodsAreNotOrdered() public {
         terms = someTerms("second");
         terms.method = 3;
         job = idOf(terms);
         fund();
         vm.prank(CUSTOMER);
+        vm.expectRevert(IZkJobs.OrderInvalid.selector);
         zk.order(terms, ordered);
-        refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.OrderRefused.selector, job));
+        refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.OrderMismatch.selector, job));
+    }
+
+    /// Worker: a tree that stood before anybody else had the bytes of its end.
+    function test_aTreeThatWasPostedBeforeTheClaimConcludesNothing() public {
+        claimPart(0, ANNA, "");
+        submit(CARL, 1, 1, 2);
+        submit(CARL, 2, 2, 3);
+        (bytes32 claimed, ITwinPosts.Tree memory tree) = endOf(0, 3, "");
+        toy.stand(address(this), tree, true);
+        toy.postedAt(address(this), tree, block.timestamp - 1);
+        vm.expectRevert(IZkJobs.EndMismatch.selector);
+        zk.conclude(terms, ordered, 0, claimed, address(this), tree);
+        toy.postedAt(address(this), tree, block.timestamp);
+        zk.conclude(terms, ordered, 0, claimed, address(this), tree);
     }
 
     // ---- Segments in dispute

@@ -16,6 +16,7 @@ contract ToyProofs is IZkVerifier {
 
     uint256 public longest = 1 days;
     mapping(bytes32 number => bool) public isStanding;
+    mapping(bytes32 number => uint40) private untils;
 
     function proofOf(bytes32 plan, Statement memory statement, bytes memory points) public view returns (bytes memory) {
         return abi.encode(keccak256(abi.encode(block.chainid, plan, statement, points)));
@@ -36,7 +37,20 @@ contract ToyProofs is IZkVerifier {
     }
 
     function stand(address poster, ITwinPosts.Tree calldata tree, bool does) external {
+        postedAt(poster, tree, block.timestamp);
         isStanding[numberOf(poster, tree)] = does;
+    }
+
+    function postedAt(address poster, ITwinPosts.Tree calldata tree, uint256 time) public {
+        untils[numberOf(poster, tree)] = uint40(time + 100);
+    }
+
+    function params() external pure returns (ITwinPosts.Params memory) {
+        return ITwinPosts.Params(100, 1, 1, 1, 1);
+    }
+
+    function postOf(bytes32 number) external view returns (ITwinPosts.Post memory one) {
+        one.until = untils[number];
     }
 
     function numberOf(address poster, ITwinPosts.Tree calldata tree) public pure returns (bytes32) {
