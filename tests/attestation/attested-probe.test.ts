@@ -201,6 +201,11 @@ test("replayed, swapped and cut rounds are each caught", async () => {
 	assert.equal(codeOf(judged([one, { ...two, record: { ...two.record, after: 1 } }])), "ATTEST_FORM", "a round twice");
 	const early = { ...two.record, sentAtUs: 0 };
 	assert.equal(codeOf(judged([one, { ...two, record: early }])), "TIME_ORDER", "asked before the work was done");
+	const back = { ...two.record, receivedAtUs: two.record.sentAtUs - 1 };
+	assert.equal(codeOf(judged([one, { ...two, record: back }])), "TIME_ORDER", "there before it was asked for");
+	const late = { ...one.record, receivedAtUs: two.record.receivedAtUs };
+	assert.equal(codeOf(judged([{ ...one, record: late }, two])), "TIME_ORDER", "not before the challenge that follows");
+	assert.equal(codeOf(judged([one, { ...two, record: { ...two.record, after: 9 } }])), "ATTEST_FORM", "after none");
 	// What another probe of the same host gave answers another question.
 	const other = roundsOf(await probed());
 	assert.equal(codeOf(judged([one, edit(two, other[1]!.bytes)])), "NONCE_WRONG", "another probe's round");
