@@ -62,9 +62,9 @@ const DEAREST = 20;
 const LAST_LINES = 25;
 const DEEP_SCALE = 25;
 const DEEP_LIMIT_MS = 3_600_000;
-/** Whole workloads, all sample files, proofs over curves, games, all pairs of cards, days of a schedule: pure, and no matter of a minute. */
+/** Whole workloads, all sample files, proofs over curves, games, all pairs of cards, every change of a file, days of a schedule: pure, and no matter of a minute. */
 const NOT_IN_A_MINUTE =
-	/^(src\/work\/(imports|inference|models|render|simulate|workloads)\/|vectors\/|src\/verify\/(zk|receipts|optimistic)\/|src\/verify\/hardware\/identify\/(rules|identify)\.|src\/market\/schedule\/turns\.)/;
+	/^(src\/work\/(imports|inference|models|render|simulate|workloads)\/|vectors\/|src\/verify\/(zk|receipts|optimistic)\/|src\/verify\/hardware\/(identify\/(rules|identify)|tamper|checks\/check-(limits|train))\.|src\/market\/schedule\/turns\.)/;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
 
 /** `print` gets the whole output of one task at a time. */
