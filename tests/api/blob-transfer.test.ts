@@ -248,4 +248,6 @@ test("behind the door of another process: the same as in the folder", async () =
 	await assert.rejects(door.linkTo("ann", blob, fresh("none")), code("BLOB_UNKNOWN"));
 	await assert.rejects(door.read("ann", blob, 0, 10), code("BLOB_UNKNOWN"));
 	await assert.rejects(door.share("ann", blob, "eve"), code("BLOB_UNKNOWN"));
+	assert.deepEqual(await door.shareAll("ann", [blob], "eve"), [blob]);
+	assert.deepEqual(await door.shareAll("job-1", [blob], "job-2"), []);
 });

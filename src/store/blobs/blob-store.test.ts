@@ -126,6 +126,11 @@ test("two with one blob: knowing its name gives nothing; each has its own; the l
 	await refuses(store.share("bob", blob, "eve"), "BLOB_UNKNOWN");
 	assert.equal(await store.begin("bob", blob, pieces), 0, "no word that it is there");
 	await store.put("bob", blob, 0, bytes);
+	const other = { ...blob, size: 2999 };
+	assert.deepEqual(await store.shareAll("ann", [other, blob], "job-8"), [other], "what it has goes, the rest is named");
+	assert.deepEqual(await store.shareAll("bob", [other], "eve"), [other]);
+	assert.deepEqual([await store.held("job-8"), await store.held("eve")], [[blob], []]);
+	await store.release("job-8", blob);
 	await store.share("ann", blob, "job-7");
 	await store.release("ann", blob);
 	await store.release("bob", blob);

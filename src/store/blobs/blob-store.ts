@@ -41,7 +41,7 @@ export const BLOB_LIMITS: BlobLimits = {
 };
 
 /** What a folder of blobs can do, here or behind the door of another process. */
-export type Blobs = Pick<BlobStore, "begin" | "put" | "read" | "linkTo" | "share" | "release" | "held">;
+export type Blobs = Pick<BlobStore, "begin" | "put" | "read" | "linkTo" | "share" | "shareAll" | "release" | "held">;
 
 const HOLDER = /^[0-9a-z-]{1,80}$/;
 const NAME = /^[0-9a-f]{64}-(0|[1-9]\d{0,15})$/;
@@ -250,6 +250,25 @@ export class BlobStore {
 				throw error.code === "ENOENT" ? refused("BLOB_UNKNOWN", "this holder has no such blob") : error;
 			});
 		});
+	}
+
+	/** The same of many, of which it gives those that `holder` has not. Durable together. */
+	async shareAll(holder: string, blobs: readonly BlobName[], other: string): Promise<BlobName[]> {
+		const to = join(this.path, "holders", holderName(other));
+		const absent: BlobName[] = [];
+		await makeFolder(to);
+		for (const blob of blobs) {
+			const name = fileName(blob);
+			const from = this.heldPath(holderName(holder), name);
+			await this.mutex.run(name, async () => {
+				await linkIfNew(from, join(to, name)).catch((error: NodeJS.ErrnoException) => {
+					if (error.code !== "ENOENT") throw error;
+					absent.push(blob);
+				});
+			});
+		}
+		await syncFolder(to);
+		return absent;
 	}
 
 	/** The holder has it no more; the last one's goes from the disk. */

@@ -89,15 +89,29 @@ export function segmentWork(program: Program): Pick<JobWork, "ops" | "bytes" | "
 	};
 }
 
-/** Throws the program's own fault, or JOB_SPEC. */
-export function openJobWork(spec: JobSpec, bytes: Uint8Array): JobWork {
+/** What is the program's alone, whatever job it is of. */
+export type ProgramWork = Omit<JobWork, "inputs" | "perWindow">;
+
+/** Throws the program's own fault. */
+export function openProgramWork(bytes: Uint8Array): ProgramWork {
 	const { program } = orThrow(openProgram(bytes));
+	return {
+		...{ program, root: bytesToHex(programRoot(program)), start: bytesToHex(firstState(program)) },
+		...{ state: sized(program, "state"), results: sized(program, "result"), ...segmentWork(program) },
+	};
+}
+
+/** Both at once: throws the program's own fault, or JOB_SPEC. */
+export const openJobWork = (spec: JobSpec, bytes: Uint8Array): JobWork => workOfJob(openProgramWork(bytes), spec);
+
+/** Throws JOB_SPEC. */
+export function workOfJob(opened: ProgramWork, spec: JobSpec): JobWork {
+	const { program, state, results } = opened;
 	mustFit(program, spec);
 	const inputs = spec.given.filter(({ tensor }) => program.tensors[tensor]!.kind === "input");
-	const [state, results] = [sized(program, "state"), sized(program, "result")];
 	const kept = [...state, ...results].reduce((sum, { size }) => sum + size, 0);
 	return {
-		...{ program, root: bytesToHex(programRoot(program)), start: bytesToHex(firstState(program)), state, results },
+		...opened,
 		inputs: bytesToHex(
 			inputsHashOf(
 				program,
@@ -105,7 +119,6 @@ export function openJobWork(spec: JobSpec, bytes: Uint8Array): JobWork {
 				inputs.map(({ root }) => hexToBytes(root, 32)!),
 			),
 		),
-		...segmentWork(program),
 		perWindow: perWindowOf(spec.segments, kept),
 	};
 }

@@ -2,6 +2,7 @@
 import { downloadBlob } from "../../../api/blob-transfer.ts";
 import type { ApiClient } from "../../../api/create-client.ts";
 import { PIECE_BYTES, pieceRoot } from "../../../platform/blob-tree.ts";
+import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes } from "../../../protocol/bytes/bytes.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
@@ -10,6 +11,10 @@ type Door = Pick<ApiClient, "beginBlob" | "putBlob" | "getBlob" | "getJobBlob" |
 
 export function createRemoteBlobs(door: Door): Blobs {
 	const of = ({ root, size }: BlobName, holder: string) => ({ params: { root }, query: { size, holder } });
+	const share: Blobs["share"] = async (holder, blob, other) => {
+		const { params, query } = of(blob, holder);
+		await door.shareBlob({ params, query: { ...query, to: other } });
+	};
 	return {
 		async begin(holder, blob, pieces) {
 			return (await door.beginBlob({ ...of(blob, holder), body: concatBytes(...pieces) })).offset;
@@ -38,9 +43,15 @@ export function createRemoteBlobs(door: Door): Blobs {
 				path,
 			);
 		},
-		async share(holder, blob, other) {
-			const { params, query } = of(blob, holder);
-			await door.shareBlob({ params, query: { ...query, to: other } });
+		share,
+		async shareAll(holder, blobs, other) {
+			const absent: BlobName[] = [];
+			for (const blob of blobs)
+				await share(holder, blob, other).catch((error: unknown) => {
+					if (!(error instanceof AssayError) || error.code !== "BLOB_UNKNOWN") throw error;
+					absent.push(blob);
+				});
+			return absent;
 		},
 		async release(holder, blob) {
 			await door.releaseBlob(of(blob, holder));

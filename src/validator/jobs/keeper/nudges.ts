@@ -12,13 +12,17 @@ export interface NudgeOf {
 }
 
 const AGAIN_MS = 10_000;
+/** One that was told is told again after twice as long each time, up to this: it may have been restarted and have forgotten. */
+const MOST_AGAIN_MS = 40_000;
 /** One that says no while it clears away its last part may say yes a moment later. */
 const ASK_TWICE_MS = 1500;
 const MOST_REMEMBERED = 10_000;
 
 /** When whom was told of what last; forgotten at a restart, and then told once more. */
 export const createNudges = () =>
-	new BoundedMap<string, { readonly atMs: number; readonly hasDeclined: boolean }>(MOST_REMEMBERED);
+	new BoundedMap<string, { readonly atMs: number; readonly againMs: number; readonly hasDeclined: boolean }>(
+		MOST_REMEMBERED,
+	);
 export type Nudges = ReturnType<typeof createNudges>;
 
 /** "declined": it will not. Busy ones, and those that are away, are asked again. */
@@ -29,15 +33,17 @@ export async function nudge(
 ): Promise<"told" | "declined" | "away"> {
 	const name = `${provider}/${of.job}/${of.part}/${of.attempt}/${of.audit}`;
 	const last = nudges.get(name);
-	if (last !== undefined && env.nowMs() - last.atMs < (last.hasDeclined ? ASK_TWICE_MS : AGAIN_MS)) return "told";
-	nudges.set(name, { atMs: env.nowMs(), hasDeclined: false });
+	if (last !== undefined && env.nowMs() - last.atMs < last.againMs) return "told";
+	nudges.set(name, { atMs: env.nowMs(), againMs: AGAIN_MS, hasDeclined: false });
 	try {
 		await asker.ask(provider, "job", of);
+		const againMs = last === undefined ? AGAIN_MS : Math.min(MOST_AGAIN_MS, 2 * last.againMs);
+		nudges.set(name, { atMs: env.nowMs(), againMs, hasDeclined: false });
 		return "told";
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
 		if (error.code !== "JOB_DECLINED") return "away";
-		nudges.set(name, { atMs: env.nowMs(), hasDeclined: true });
+		nudges.set(name, { atMs: env.nowMs(), againMs: ASK_TWICE_MS, hasDeclined: true });
 		return last?.hasDeclined ? "declined" : "away";
 	}
 }

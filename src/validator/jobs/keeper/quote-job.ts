@@ -85,13 +85,10 @@ async function takeBlobs(
 	id: string,
 	spec: JobSpec,
 ): Promise<void> {
-	const absent: string[] = [];
-	for (const { root, size } of [spec.program, ...spec.given, ...(spec.generation ? [spec.generation] : [])])
-		await blobs.share(holder, { root, size }, jobHolder(id)).catch((error: unknown) => {
-			if (!(error instanceof AssayError) || error.code !== "BLOB_UNKNOWN") throw error;
-			absent.push(root);
-		});
-	if (absent.length > 0) throw missing(absent);
+	const all = [spec.program, ...spec.given, ...(spec.generation ? [spec.generation] : [])];
+	const names = all.map(({ root, size }) => ({ root, size }));
+	const absent = await blobs.shareAll(holder, names, jobHolder(id));
+	if (absent.length > 0) throw missing(absent.map(({ root }) => root));
 }
 
 /** Once, however often it is asked. */

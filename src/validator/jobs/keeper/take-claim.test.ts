@@ -32,7 +32,10 @@ function blobsWith(states: Uint8Array) {
 			assert.equal(holder, "provider");
 			return states;
 		},
-		share: async (_: string, { root }: BlobName, to: string) => void shared.push(`${root} ${to}`),
+		async shareAll(_: string, names: readonly BlobName[], to: string) {
+			shared.push(...names.map(({ root }) => `${root} ${to}`));
+			return [];
+		},
 	} as unknown as Blobs;
 	return { blobs, shared };
 }

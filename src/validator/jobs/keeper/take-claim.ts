@@ -4,6 +4,7 @@ import { claimOfTerms } from "../../../market/jobs/claim-of-terms.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { codes } from "../../../protocol/codes.ts";
 import type { JobTerms } from "../../../protocol/network/job.ts";
 import type { JobOffer } from "../../../protocol/network/job-offer.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
@@ -86,6 +87,7 @@ export async function checkClaim(
 
 /** The job has them from now on. Throws BLOB_UNKNOWN for what was not uploaded. */
 export async function keepClaim(blobs: Blobs, from: string, to: string, claim: PostedClaim): Promise<void> {
-	for (const { root, size } of [claim.states, ...claim.state, ...claim.results])
-		await blobs.share(from, { root, size }, to);
+	const all = [claim.states, ...claim.state, ...claim.results].map(({ root, size }) => ({ root, size }));
+	if ((await blobs.shareAll(from, all, to)).length > 0)
+		throw new AssayError("BLOB_UNKNOWN", "this holder has no such blob", { hint: codes.BLOB_UNKNOWN.hint });
 }

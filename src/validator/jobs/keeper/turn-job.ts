@@ -128,7 +128,8 @@ async function remind(context: JobContext, job: Job, part: JobPart): Promise<boo
 
 async function settle(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
 	const { jobChain, env } = context;
-	await releaseClaim(context, job, part.part);
+	// What was checked was released before.
+	if (!part.isChecked) await releaseClaim(context, job, part.part);
 	const terms = escrowTermsOf(job.offer);
 	if (terms === null || jobChain === null) {
 		const before = job.record.parts[part.part - 1];
