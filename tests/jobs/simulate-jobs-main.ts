@@ -4,6 +4,7 @@ import { type CoalitionReport, tryCoalitions } from "./coalitions.ts";
 import { type Campaign, campaignOf } from "./paper-campaign.ts";
 import { PAPER_CHEATS } from "./paper-cheats.ts";
 import { type JobsReport, type KindReport, type PartyReport, simulateJobs } from "./simulate-jobs.ts";
+import type { SeriesSum } from "./simulate-series.ts";
 
 interface Asked {
 	readonly jobs: number;
@@ -14,6 +15,8 @@ interface Asked {
 	readonly tries: number;
 	readonly seed: number;
 	readonly isJson: boolean;
+	/** Those who cheat together are left out. */
+	readonly isAlone: boolean;
 }
 
 /** True: all is as the page says. */
@@ -25,6 +28,7 @@ export async function simulateJobMarket({
 	tries,
 	seed,
 	isJson,
+	isAlone,
 }: Asked): Promise<boolean> {
 	const paper = (tries === 0 ? [] : PAPER_CHEATS).map((cheat) => {
 		console.error(`on paper: ${cheat.name}`);
@@ -35,7 +39,8 @@ export async function simulateJobMarket({
 		...(cheats && { cheats }),
 		onProgress: (line) => console.error(line),
 	});
-	const together = cheats ? [] : await tryCoalitions({ tries: rounds, onProgress: (line) => console.error(line) });
+	const together =
+		cheats || isAlone ? [] : await tryCoalitions({ tries: rounds, onProgress: (line) => console.error(line) });
 	const off = paper.filter(({ sigmas, wronged }) => Math.abs(sigmas) > 3 || wronged.length > 0);
 	const ok = off.length === 0 && network.ok && together.every(({ wrong }) => wrong.length === 0);
 	const found = { paper, network, together, ok };
@@ -75,6 +80,29 @@ function togetherLine({ name, ended, tries, chance, sigmas, gain, customer, othe
 	const said = `${(100 * chance).toFixed(1)} %`.padStart(9);
 	const sums = [gain, customer, others].map((one) => one.toFixed(5).padStart(12)).join("");
 	return `  ${name.padEnd(54)}${found}${said}${sigmas.toFixed(1).padStart(6)}${sums}${wrong.map((one) => `  WRONG: ${one}`).join("")}`;
+}
+
+/** Of many networks. */
+export function seriesTable({
+	networks,
+	jobs,
+	attempts,
+	seconds,
+	kinds,
+	missed,
+	wronged,
+	broken,
+	ok,
+}: SeriesSum): string {
+	return [
+		`${networks} networks: ${jobs} jobs, ${attempts} attempts in ${seconds.toFixed(0)} s`,
+		`  ${"cheater".padEnd(30)}${"ends".padEnd(11)}${"caught".padStart(12)}  formula     σ  tokens a try`,
+		...kinds.map(kindLine),
+		`ended otherwise than they must: ${missed.length}${missed.map((one) => `\n  ${one}`).join("")}`,
+		`honest ones that lost: ${wronged.length}${wronged.map((one) => `\n  ${one}`).join("")}`,
+		`networks that did not come to their end: ${broken.length}${broken.map((one) => `\n  ${one}`).join("")}`,
+		ok ? "OK: every cheater ended as it must, nobody honest lost anything" : "NOT OK",
+	].join("\n");
 }
 
 interface Found {

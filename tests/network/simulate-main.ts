@@ -1,8 +1,10 @@
 // npm run simulate [-- --providers 1000 --cheaters 0.3 --validators 1 --processes 2 --json]
 // npm run simulate -- --jobs 6 [--rounds 1 --at-once 1 --cheat NAME --tries 1000 --seed 1 --json]: cheaters of jobs instead, on paper and in a network (tests/jobs/).
+// npm run simulate -- --jobs 6 --rounds 4 --series 25 [--minutes 60 --into FILE]: so many networks one after the other, each a process of its own; FILE keeps what they found.
 // Exit code 0: every cheater was caught and no honest provider accused; 1: not so; 64: it was asked wrongly.
 import { parseArgs } from "node:util";
-import { simulateJobMarket } from "../jobs/simulate-jobs-main.ts";
+import { seriesTable, simulateJobMarket } from "../jobs/simulate-jobs-main.ts";
+import { simulateSeries } from "../jobs/simulate-series.ts";
 import { type KindReport, type SimulationReport, simulate } from "./simulate.ts";
 import { CHEAT_KINDS } from "./simulated-kinds.ts";
 
@@ -28,8 +30,27 @@ const { values } = parseArgs({
 		cheat: { type: "string", multiple: true },
 		tries: { type: "string", default: "1000" },
 		seed: { type: "string", default: "1" },
+		series: { type: "string" },
+		minutes: { type: "string", default: "60" },
+		into: { type: "string" },
+		/** One of a series: those who cheat together are left out. */
+		alone: { type: "boolean", default: false },
 	},
 });
+if (values.jobs !== undefined && values.series !== undefined) {
+	const sum = await simulateSeries({
+		networks: numberOf(values.series, "series", 0, 100_000),
+		jobs: numberOf(values.jobs, "jobs", 1, 1000),
+		rounds: numberOf(values.rounds, "rounds", 1, 1000),
+		atOnce: numberOf(values["at-once"], "at-once", 1, 1000),
+		cheats: values.cheat ?? null,
+		limitMs: 60_000 * numberOf(values.minutes, "minutes", 1, 10_000),
+		into: values.into ?? null,
+		onProgress: (line) => console.error(line),
+	});
+	console.log(values.json ? JSON.stringify(sum, null, "\t") : seriesTable(sum));
+	process.exit(sum.ok ? 0 : 1);
+}
 if (values.jobs !== undefined) {
 	const isRight = await simulateJobMarket({
 		jobs: numberOf(values.jobs, "jobs", 1, 1000),
@@ -39,7 +60,7 @@ if (values.jobs !== undefined) {
 		// 0: none on paper.
 		tries: numberOf(values.tries, "tries", 0, 1_000_000),
 		seed: numberOf(values.seed, "seed", 0, 2 ** 31),
-		isJson: values.json,
+		...{ isJson: values.json, isAlone: values.alone },
 	});
 	process.exit(isRight ? 0 : 1);
 }
