@@ -1,10 +1,12 @@
 // Pages for people that are checked without a network: the first screen of the README, command by command with what it shows; the codes that
 // docs/troubleshooting.md names.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type CommandName, loaders } from "../../src/cli/commands.ts";
+import { parseOptions } from "../../src/cli/options.ts";
 import { codes } from "../../src/protocol/codes.ts";
 import { createWalk, makeUserFolder, mustSucceed, root, stepsOf } from "./walk.test-kit.ts";
 
@@ -51,4 +53,26 @@ test("docs/troubleshooting.md names codes that exist, and each once", () => {
 		[],
 	);
 	assert.equal(new Set(named).size, named.length);
+});
+
+test("commands that the dashboard shows exist, with their arguments and options", async () => {
+	const sources = globSync("web/**/*.tsx", { cwd: root }).map((file) => readFileSync(join(root, file), "utf8"));
+	const shown = sources.flatMap((text) =>
+		[...text.matchAll(/<code>assay ([^<]+)<\/code>|`assay ((?:provide|job) [^`]+)`/g)].map(([, a, b]) => (a ?? b)!),
+	);
+	assert.ok(shown.length >= 8, String(shown.length));
+	for (const line of shown.flatMap((one) => one.split("\\nassay "))) {
+		// What the page fills in is one word.
+		const words = line.replaceAll(/\$?\{[^}]*\}/g, "x").split(" ");
+		const { options, verbs } = await loaders[words[0] as CommandName]();
+		// Help on options in general has no values.
+		const { positionals } = parseOptions(
+			options,
+			words.slice(1).filter((word) => !["--data", "--initial", "--result"].includes(word)),
+		);
+		const verb = Object.hasOwn(verbs, "") ? verbs[""] : verbs[positionals.shift() ?? ""];
+		assert.ok(verb !== undefined, line);
+		const most = (verb.takes ?? "").split(" ").filter(Boolean).length;
+		assert.ok(positionals.length <= most, `assay ${line}: too many arguments`);
+	}
 });

@@ -65,7 +65,7 @@ function NextSteps() {
 		async (signal) =>
 			(await api.listOffers({ query: { sort: "gpuPrice", minDevices: 1, limit: 1 } }, { signal })).rows[0] ?? null,
 	);
-	const command = `assay provide ${location.origin.replace(/^http/, "ws")}/agent`;
+	const command = `assay provide --validator ${location.origin}`;
 	return (
 		<ul class="steps">
 			<Step title="Rent a GPU" action={<a href="/rent">See offers</a>}>

@@ -67,7 +67,7 @@ function ProvidersTable({ place }: PageProps) {
 					<Empty title={isAnySet(place.query) ? "No matching hosts" : "No provider yet"}>
 						{!isAnySet(place.query) ? (
 							<>
-								On a GPU machine: <code>assay provide {location.origin.replace(/^http/, "ws")}/agent</code>
+								On a GPU machine: <code>assay provide --validator {location.origin}</code>
 							</>
 						) : (
 							"Relax or clear a filter."
