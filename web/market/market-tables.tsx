@@ -117,7 +117,7 @@ export function CaughtTable({ frauds, probes }: { frauds: readonly FraudOfJob[];
 			{rows.length === 0 ? (
 				<Empty title="Nobody was caught yet" />
 			) : (
-				<Table label="Cheats caught" head={["Provider", "By", "Shown by", ["When", "num"]]}>
+				<Table label="Cheats caught" head={["Provider", "By", "Shown by", ["When", "num minor"]]}>
 					<tbody>
 						{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
 							<tr key={key}>
@@ -133,7 +133,7 @@ export function CaughtTable({ frauds, probes }: { frauds: readonly FraudOfJob[];
 										<span class="hidden"> of {key.slice(0, 8)}</span>
 									</a>
 								</td>
-								<td class="num">
+								<td class="num minor">
 									<Time atMs={atMs} />
 								</td>
 							</tr>
