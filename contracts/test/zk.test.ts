@@ -11,8 +11,8 @@ import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
 import { devCommit, planFor, shapeOf, TOLD } from "../../src/verify/zk/segment.test-kit.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
-import { verifySegment } from "../../src/verify/zk/verify-segment.ts";
-import { planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { proofSizes, verifySegment } from "../../src/verify/zk/verify-segment.ts";
+import { planHash, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { leftRange, runSegment, type Shape, type Start } from "../../vectors/naive-plan.ts";
 import { SegmentProver, type Told } from "../../vectors/naive-segment.ts";
@@ -120,6 +120,24 @@ test("honest proofs of random plans, and random changes of them: contract and ve
 		{ numRuns: scaled(4) },
 	);
 	assert.ok(shown > 0);
+});
+
+test("plans of many links, all sizes of layers among them, are compiled as the verifier's are: a proof of their form is refused for what it says", async () => {
+	const { statement } = proveHere(shapeOf(), startAt(shapeOf(), "many", 0));
+	for (const links of [1, 17, 63]) {
+		const sizes = Array.from({ length: links + 1 }, (_, i) => 2 ** ((i * 7) % 11) + (i % 3));
+		const plan = planFor(shapeOf({ sizes, chunkBits: 24 }));
+		await register(plan);
+		const [featurePoints, labelPoints, pointsBefore, pointsAfter] = plan.groups.map(({ chunks }) =>
+			new Array<string>(chunks).fill("00".repeat(64)),
+		);
+		const points = { featurePoints, labelPoints, pointsBefore, pointsAfter } as Pick<
+			SegmentStatement,
+			"featurePoints" | "labelPoints" | "pointsBefore" | "pointsAfter"
+		>;
+		const told = { ...statement, plan: Buffer.from(planHash(plan)).toString("hex"), ...points };
+		assert.equal(await agree(plan, told, new Uint8Array(proofSizes(plan).bytes)), "LookupsFalse");
+	}
 });
 
 type RunArgs = {

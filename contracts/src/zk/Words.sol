@@ -35,7 +35,7 @@ library Words {
         }
     }
 
-    function word(uint256 base, uint256 offset) internal pure returns (uint256 value) {
+    function wordAt(uint256 base, uint256 offset) internal pure returns (uint256 value) {
         assembly ("memory-safe") {
             value := mload(add(base, offset))
         }

@@ -409,8 +409,8 @@ library ZkPlan {
 
     /// What a verifier copies to PLAN. Lists follow each other; what they are of is in Layout.sol.
     function packed(Plan memory plan) internal pure returns (bytes memory image) {
-        // No link adds more than two layers and pairs, and its own two words.
-        image = new bytes(P_LISTS - PLAN + 32 * (plan.tables + 2 * SIZES + 4 * plan.links + 1));
+        // A group has no more sizes than there are, and two words more; a link adds no more than a layer and a pair, and its own two words.
+        image = new bytes(P_LISTS - PLAN + 32 * (plan.tables + GROUPS * (SIZES + 2) + 4 * plan.links + 1));
         uint256 base;
         assembly ("memory-safe") {
             base := add(image, 0x20)
@@ -546,7 +546,7 @@ library ZkPlan {
         base.put(P_FREE, records + PAIR_RECORD * ((to - pairs) / 32));
         // Numbers of layers become the places of their records.
         for (; pairs < to; pairs += 32) {
-            uint256 both = base.word(pairs);
+            uint256 both = base.wordAt(pairs);
             base.put(pairs, (end + LAYER_RECORD * (both >> 16)) << 16 | (end + LAYER_RECORD * (both & 0xffff)));
         }
         for (uint256 i = 0; i < links; i++) {
