@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { createApiClient } from "../../src/api/create-client.ts";
 import { type CommandName, loaders } from "../../src/cli/commands.ts";
 import { parseOptions } from "../../src/cli/options.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
@@ -51,8 +52,10 @@ test("npm start, and in a second terminal the block on paid work", { skip }, asy
 	const walk = createWalk(folder, env);
 	try {
 		await walk.run({ ...start, command: `cd '${root}' && ${start.command}`, isLeftRunning: true });
-		// Three providers are proven, called and have deposits before work is handed out.
-		await eventually(async () => /dashboard http/.test(walk.said()));
+		const url = await eventually(async () => /dashboard (http\S+)/.exec(walk.said())?.[1]);
+		// On a slow machine `job submit` would give up before two hosts are proven that take work.
+		const client = createApiClient({ baseUrl: url, retries: 2 });
+		await eventually(async () => (await client.listJobHosts()).rows.length >= 2);
 		assert.equal(jobs.length, 3);
 		for (const step of jobs) mustSucceed(step, await walk.run(step));
 	} finally {
