@@ -1,11 +1,13 @@
 // The dashboard's table with 10,000 providers in a real Chromium: how long a keystroke in a filter, a sort and a step of scrolling keep the page busy, and
 // how long until the rows are there. Prints milliseconds (median, worst); asserts nothing. Run: node bench/web.ts [providers]
+// Pages of jobs: bench/web/jobs.ts.
 import pg from "pg";
 import { ensureBuilt } from "../scripts/build-web.ts";
 import { serverFolder } from "../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../src/store/postgres/embedded-server.ts";
 import { makeDataDir, startToyValidator } from "../tests/validator/toy-agent.test-kit.ts";
 import { startBrowser } from "../tests/web/browser.test-kit.ts";
+import { printTimes, scrollFrames, watchInteractions } from "./web/browser-times.ts";
 
 const providers = Number(process.argv[2] ?? 10_000);
 await ensureBuilt();
@@ -27,34 +29,18 @@ await client.query(`
 await client.end();
 
 const browser = await startBrowser();
-const print = (what: string, times: readonly number[]) => {
-	const sorted = [...times].sort((a, b) => a - b);
-	const at = (n: number) => (sorted[n] ?? 0).toFixed(0).padStart(5);
-	console.log(
-		`${what.padEnd(44)} median ${at(Math.floor(sorted.length / 2))} ms  worst ${at(sorted.length - 1)} ms  (${sorted.length})`,
-	);
-};
 try {
 	const page = await browser.open(`${validator.url}/providers`);
 	const started = await page.evaluate(() => {
 		const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
 		return entry?.domContentLoadedEventEnd ?? 0;
 	});
-	print("first view, navigation to document ready", [started]);
+	printTimes("first view, navigation to document ready", [started]);
 	await page
 		.getByRole("link", { name: /^host / })
 		.first()
 		.waitFor();
-	await page.evaluate(() => {
-		const seen: number[] = [];
-		(globalThis as { interactions?: number[] }).interactions = seen;
-		new PerformanceObserver((list) => {
-			for (const entry of list.getEntries())
-				if ("interactionId" in entry && entry.interactionId) seen.push(entry.duration);
-		}).observe({ type: "event", durationThreshold: 16 } as PerformanceObserverInit);
-	});
-	const interactions = () =>
-		page.evaluate(() => (globalThis as { interactions?: number[] }).interactions?.splice(0) ?? []);
+	const interactions = await watchInteractions(page);
 	const settled = () => page.waitForFunction(() => !document.querySelector(".bar")?.textContent?.includes("loading"));
 
 	const answers: number[] = [];
@@ -69,8 +55,8 @@ try {
 		await settled();
 		answers.push(performance.now() - began);
 	}
-	print("typing a search, each keystroke to next paint", await interactions());
-	print("whole search with its typing, rows there", answers);
+	printTimes("typing a search, each keystroke to next paint", await interactions());
+	printTimes("whole search with its typing, rows there", answers);
 	await page.getByLabel("Search").fill("");
 	await settled();
 	await interactions();
@@ -81,27 +67,11 @@ try {
 		await settled();
 		sorts.push(performance.now() - began);
 	}
-	print("sorting, click to next paint", await interactions());
-	print("sorting, rows there", sorts);
-	const frames = await page.evaluate(async () => {
-		const box = document.querySelector(".table-box")!;
-		const gaps: number[] = [];
-		let before = performance.now();
-		for (let i = 0; i < 400; i++) {
-			box.scrollTop += 900;
-			await new Promise(requestAnimationFrame);
-			const now = performance.now();
-			gaps.push(now - before);
-			before = now;
-		}
-		return {
-			gaps,
-			rows: document.querySelectorAll(".table-box tbody tr").length,
-			text: document.querySelector(".bar")?.textContent,
-		};
-	});
-	print("scrolling 900 px a frame, between frames", frames.gaps);
-	console.log(`rows in the document ${frames.rows}; ${frames.text}`);
+	printTimes("sorting, click to next paint", await interactions());
+	printTimes("sorting, rows there", sorts);
+	printTimes("scrolling 900 px a frame, between frames", await scrollFrames(page, ".table-box", 900, 400));
+	const rows = await page.locator(".table-box tbody tr").count();
+	console.log(`rows in the document ${rows}; ${await page.locator(".bar").first().textContent()}`);
 } finally {
 	await browser.close();
 	await validator.stop();

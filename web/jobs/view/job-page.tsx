@@ -1,5 +1,5 @@
 // One job, live. What is public (parts, claims, draws) everybody sees; curve, pictures, prices and the log only its customer.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Job, JobHostView } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
 import { formatBytes, formatRate } from "../../../src/protocol/format-number.ts";
@@ -35,6 +35,10 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 	};
 	const live = useLiveJob(id, customer, reload);
 	useReloadOn((event) => isJob(event) && !isBeat(event) && event.subject === id, reload, 500);
+	// Many events a second change nothing in these: what is the same is not looked at again.
+	const drawn = draws.value;
+	const drawsPanel = useMemo(() => drawn && <DrawsPanel draws={drawn} />, [drawn]);
+	const whyPanel = useMemo(() => drawn && <WhyPanel draws={drawn} customer={customer} />, [drawn, customer]);
 	if (draws.value === null)
 		return (
 			<>
@@ -66,8 +70,8 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 				<OwnJob job={job} live={live} customer={customer} onChange={reload} />
 			)}
 			<PartsPanel parts={parts} live={live} hosts={hosts.value?.rows ?? NO_HOSTS} perWindow={draws.value.perWindow} />
-			<DrawsPanel draws={draws.value} />
-			<WhyPanel draws={draws.value} customer={customer} />
+			{drawsPanel}
+			{whyPanel}
 			{live.lines.length === 0 ? null : <Log live={live} />}
 		</>
 	);
@@ -79,12 +83,13 @@ function OwnJob(p: { job: Job; live: LiveJob; customer: Customer; onChange: () =
 	const { job, live, customer } = p;
 	const { work, kept } = useJobWork(job.id);
 	const model = kept === null ? null : modelOf(kept.text);
+	const result = useMemo(() => <ResultPanel {...{ job, customer, work }} />, [job, customer, work]);
 	return (
 		<>
 			<StoryBanner story={storyOf(job, live)} job={job} />
 			<JobTiles job={job} live={live} tokensAStep={kept?.tokensAStep ?? null} />
 			<Timeline job={job} spans={live.spans} />
-			<ResultPanel job={job} customer={customer} work={work} />
+			{result}
 			<div class="columns">
 				<Preview {...{ job, live, customer, work }} isKept={kept !== null} />
 				<Curve job={job} live={live} />

@@ -1,0 +1,61 @@
+// What the benches of the dashboard share: times of interactions as the browser itself counts them, memory of a page, and lines of results.
+import type { CDPSession, Page } from "playwright-core";
+
+export interface Times {
+	readonly median: number;
+	readonly worst: number;
+	readonly n: number;
+}
+
+export function timesOf(all: readonly number[]): Times {
+	const sorted = [...all].sort((a, b) => a - b);
+	const at = (n: number) => Math.round(sorted[n] ?? 0);
+	return { median: at(Math.floor(sorted.length / 2)), worst: at(sorted.length - 1), n: sorted.length };
+}
+
+export function printTimes(what: string, all: readonly number[]): void {
+	const { median, worst, n } = timesOf(all);
+	console.log(
+		`${what.padEnd(54)} median ${String(median).padStart(5)} ms  worst ${String(worst).padStart(5)} ms  (${n})`,
+	);
+}
+
+/** From then on, until each is taken: from the input to the next paint. */
+export async function watchInteractions(page: Page): Promise<() => Promise<number[]>> {
+	await page.evaluate(() => {
+		const seen: number[] = [];
+		(globalThis as { interactions?: number[] }).interactions = seen;
+		new PerformanceObserver((list) => {
+			for (const entry of list.getEntries())
+				if ("interactionId" in entry && entry.interactionId) seen.push(entry.duration);
+		}).observe({ type: "event", durationThreshold: 16 } as PerformanceObserverInit);
+	});
+	return () => page.evaluate(() => (globalThis as { interactions?: number[] }).interactions?.splice(0) ?? []);
+}
+
+/** Milliseconds between frames of a box that scrolls so far at each. */
+export async function scrollFrames(page: Page, box: string, px: number, frames: number): Promise<number[]> {
+	return page.evaluate(
+		async ([selector, by, count]) => {
+			const element = document.querySelector(selector as string)!;
+			const gaps: number[] = [];
+			let before = performance.now();
+			for (let i = 0; i < (count as number); i++) {
+				element.scrollTop += by as number;
+				await new Promise(requestAnimationFrame);
+				const now = performance.now();
+				gaps.push(now - before);
+				before = now;
+			}
+			return gaps;
+		},
+		[box, px, frames] as const,
+	);
+}
+
+/** Of a page's own objects, after the garbage is gone. */
+export async function heapBytes(session: CDPSession): Promise<number> {
+	await session.send("HeapProfiler.collectGarbage");
+	const { usedSize } = await session.send("Runtime.getHeapUsage");
+	return usedSize;
+}
