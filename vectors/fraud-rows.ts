@@ -274,6 +274,14 @@ const leafOfBytes = (bytes: Bytes): Bytes => {
 	return leaf;
 };
 
+interface ToldOf {
+	turns?: number[];
+	/** So many parts of the path lead to the span with the mark. */
+	marked?: number;
+	attached?: (game: Game, leaf: Bytes) => Bytes[];
+	element?: number;
+}
+
 /** One element of an op in step 1, as the accused tells it. */
 function elementRows(): Row[] {
 	const made: Row[] = [];
@@ -283,22 +291,23 @@ function elementRows(): Row[] {
 		shows: string,
 		contradiction: Json,
 		lie: (game: Game, words: bigint[][], leaf: Bytes) => { said: bigint; right: bigint },
-		options: { turns?: number[]; attached?: (game: Game, leaf: Bytes) => Bytes[]; element?: number } = {},
+		options: ToldOf = {},
 	): void => {
-		const { turns = [], element = 1 } = options;
+		const { turns = [], marked, element = 1 } = options;
 		for (const isHonest of [false, true]) {
 			const game = new Game();
 			const ran = game.ran.find((one) => one.step === 1 && one.op === op)!;
-			const words = [transcript(game.op(op), element, ran.moment, ran.inputs)];
-			for (const depth of turns.keys())
-				words.push(transcript(game.op(op), element, ran.moment, ran.inputs, turns.slice(0, depth + 1)));
+			const words = [transcript(game.op(op), element, ran.moment, ran.inputs, turns)];
+			if (marked !== undefined)
+				words.push(transcript(game.op(op), element, ran.moment, ran.inputs, turns.slice(0, marked)));
 			if (shows === "filling") words[0] = [];
 			const leaf = leafOfBytes(tensorBytes(ran.output, 2));
 			const told = isHonest ? { said: 0n, right: 0n } : lie(game, words, leaf);
 			game.at(1, op).output = taggedHash("assay/leaf/1", leaf);
 			const fault = {
 				...{ kind: "element", op: game.shownOp(op), leaf: game.shownLeaf(1, op), seed: hex(SEED) },
-				...{ inputs: hex(game.inputTree()), element, turns, contradiction },
+				...{ inputs: hex(game.inputTree()), element, turns },
+				...{ marked: marked ?? null, contradiction },
 			};
 			const attached = [game.opBytes(op), ...words.map(numbers), ...(options.attached?.(game, leaf) ?? [])];
 			const file = game.file(SEGMENT, true, fault, attached);
@@ -321,10 +330,9 @@ function elementRows(): Row[] {
 		put(leaf, 1, right + by);
 		return { said: right + by, right };
 	};
-	/** Also another number of a transcript: `which` transcript, place. */
-	const number = (which: number, at: number) => (game: Game, words: bigint[][], leaf: Bytes) => {
-		consistent(7n)(game, words, leaf);
-		const place = (at + words[which]!.length) % words[which]!.length;
+	/** Another number of a transcript: `which` transcript, place. */
+	const number = (which: number, place: number) => (_: Game, words: bigint[][], leaf: Bytes) => {
+		put(leaf, 1, 7n);
 		const right = words[which]![place]!;
 		words[which]![place] = right + 4n;
 		return { said: right + 4n, right };
@@ -358,18 +366,18 @@ function elementRows(): Row[] {
 		attached: (game) => [input(1, 0)(game)],
 	});
 	tell("end", 4, "end", { kind: "end" }, consistent(1n));
-	tell("load of before", 2, "load", { kind: "load", section: "before", load: 1, path: [] }, number(0, 2), {
-		attached: (game) => [input(2, 1)(game)],
-	});
-	tell("load of after", 2, "load", { kind: "load", section: "after", load: 0, path: [] }, number(0, -1), {
-		attached: (game) => [input(2, 4)(game)],
-	});
-	tell("load of a turn", 2, "load", { kind: "load", section: "body", load: 0, path: [] }, number(1, 0), {
+	const at = (register: number, path: string[] | null = null) => ({ kind: "instruction", register, path });
+	// Registers: 0 to 2 before, 3 carried, 4 and 5 body, from 6 on after. Of the whole: value, before, three marks, after.
+	tell("load of before", 2, "instruction", at(1, []), number(0, 2), { attached: (game) => [input(2, 1)(game)] });
+	tell("load of after", 2, "instruction", at(6, []), number(0, 7), { attached: (game) => [input(2, 4)(game)] });
+	tell("load of a turn", 2, "instruction", at(4, []), number(0, 4), {
 		turns: [1],
 		attached: (game) => [input(2, 3)(game)],
 	});
-	// The mark after turn 1 is false; its loads are right.
-	tell("turn", 2, "turn", { kind: "turn" }, number(0, 5), { turns: [1] });
+	tell("sum of a turn", 2, "instruction", at(5), number(0, 5), { turns: [1] });
+	tell("start", 2, "start", { kind: "start" }, number(0, 3), { turns: [1], marked: 0 });
+	tell("first start", 2, "start", { kind: "start" }, number(0, 3), { turns: [0] });
+	tell("turn", 2, "turn", { kind: "turn" }, number(1, 5), { turns: [1], marked: 0 });
 	return made;
 }
 

@@ -223,9 +223,8 @@ function coordinates(flat: number, dims: readonly number[]): number[] {
 	return dims.map((dim, axis) => Math.floor(flat / count(dims.slice(axis + 1))) % dim);
 }
 
-/** What a map does for one element, with every load as it happens. */
+/** What a map does for one element. */
 class Element {
-	readonly loads: bigint[] = [];
 	readonly op: Op;
 	readonly at: number[];
 	readonly moment: Moment;
@@ -252,9 +251,7 @@ class Element {
 			if (edge === 3) p = p < 0n ? 0n : p >= dim ? dim - 1n : p;
 			flat = flat * dim + p;
 		}
-		const value = isOutside ? 0n : this.inputs[operand!]![Number(flat)]!;
-		this.loads.push(value);
-		return value;
+		return isOutside ? 0n : this.inputs[operand!]![Number(flat)]!;
 	}
 
 	rand(a: bigint, domain: number): bigint {
@@ -289,26 +286,25 @@ interface MapRun {
 	value: bigint;
 	before: bigint[];
 	after: bigint[];
-	/** Loads and carried values of every turn. */
-	turns: { loads: bigint[]; carried: bigint[] }[];
+	/** Registers of every turn, and the carried values after it. */
+	turns: { registers: bigint[]; carried: bigint[] }[];
 }
 
 function mapRun(op: Op, element: number, moment: Moment, inputs: readonly (readonly bigint[])[]): MapRun {
 	const { turns, carried, before, body, after } = op.code!;
 	const one = new Element(op, element, moment, inputs);
-	const take = () => one.loads.splice(0);
 	const first = one.run(before, [], 0);
-	const run: MapRun = { value: first.at(-1)!, before: take(), after: [], turns: [] };
+	const run: MapRun = { value: first.at(-1)!, before: first, after: [], turns: [] };
 	if (turns === 0) return run;
 	let now = carried.map((slot) => clamp(first[slot.from]!, slot));
 	for (let turn = 0; turn < turns; turn++) {
 		const all = one.run(body, [...first, ...now], turn);
 		now = carried.map((slot) => clamp(all[slot.next]!, slot));
-		run.turns.push({ loads: take(), carried: now });
+		run.turns.push({ registers: all, carried: now });
 	}
 	const gap = body.map(() => 0n);
-	run.value = one.run(after, [...first, ...now, ...gap], 0).at(-1)!;
-	run.after = take();
+	run.after = one.run(after, [...first, ...now, ...gap], 0).slice(-after.length);
+	run.value = run.after.at(-1)!;
 	return run;
 }
 
@@ -371,6 +367,9 @@ function opElement(op: Op, element: number, moment: Moment, inputs: readonly (re
 	return op.operator === 1 ? mapRun(op, element, moment, inputs).value : sums(op, element, inputs, () => false)[0]!;
 }
 
+/** §9: into how many parts a span of turns is cut. */
+export const spanParts = (carried: number): number => ({ 1: 16, 2: 8, 3: 5 })[carried] ?? 4;
+
 /** §9. The path names a span of turns; none: the element itself. */
 export function transcript(
 	op: Op,
@@ -388,18 +387,19 @@ export function transcript(
 	const run = mapRun(op, element, moment, inputs);
 	let first = 0;
 	let turns = run.turns.length;
+	const parts = spanParts(op.code!.carried.length);
 	for (const part of path) {
-		const each = Math.ceil(turns / 32);
+		const each = Math.ceil(turns / parts);
 		first += part * each;
 		turns = Math.min(each, turns - part * each);
 	}
-	const each = Math.ceil(turns / 32);
+	const each = Math.ceil(turns / parts);
 	const marks = (last: number) =>
 		Array.from({ length: last }, (_, i) => i + 1).flatMap((turn) =>
 			turn % each === 0 || turn === turns ? run.turns[first + turn - 1]!.carried : [],
 		);
 	if (path.length === 0) return [run.value, ...run.before, ...marks(turns), ...run.after];
-	return turns === 1 ? run.turns[first]!.loads : marks(turns - 1);
+	return turns === 1 ? run.turns[first]!.registers : marks(turns - 1);
 }
 
 export interface Ran {

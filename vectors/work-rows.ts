@@ -10,6 +10,7 @@ import {
 	programRoot,
 	type Ran,
 	run,
+	spanParts,
 	tensorRoot,
 	traceLeaf,
 	transcript,
@@ -172,9 +173,12 @@ export function elementRows(): Row[] {
 			};
 			const turns = op.code?.turns ?? 0;
 			if (turns === 0) return [row([])];
-			const part = draw(Math.ceil(turns / Math.ceil(turns / 32)));
-			const inner = Math.min(Math.ceil(turns / 32), turns - part * Math.ceil(turns / 32));
-			return [row([]), row([part]), ...(inner > 1 ? [row([part, draw(inner)])] : [])];
+			const most = spanParts(op.code!.carried.length);
+			const each = Math.ceil(turns / most);
+			const part = draw(Math.ceil(turns / each));
+			const inner = Math.min(each, turns - part * each);
+			const parts = Math.ceil(inner / Math.ceil(inner / most));
+			return [row([]), row([part]), ...(inner > 1 ? [row([part, draw(parts)])] : [])];
 		});
 	});
 }

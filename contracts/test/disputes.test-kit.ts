@@ -43,12 +43,11 @@ export const NO_TERMS: JobTerms = {
 	...{ startBy: 0n, workSeconds: 1, windowSeconds: 1, checkedSeconds: 0, method: 0, quorum: 1, validators: [] },
 };
 
-const KINDS = ["value", "filling", "chunk", "load", "turn", "end"];
-const SECTIONS = ["before", "body", "after"];
+const KINDS = ["value", "filling", "chunk", "instruction", "start", "turn", "end"];
 
 /** `ops` in the phase, of which the asked one is the last but one. Its leaf may be any bytes. */
 export function caseOf(
-	asked: Asked & { readonly opLeaf?: Uint8Array },
+	asked: Asked & { readonly opLeaf?: Uint8Array | undefined },
 	words: Words,
 	shown: Contradiction,
 	ops = 3,
@@ -71,8 +70,9 @@ export function caseOf(
 	const tracePath = nodes("trace", step * ops + number, steps * ops);
 	const trace = rootFromPath(traceLeafHash(leaf), step * ops + number, steps * ops, tracePath, keccakNode)!;
 	const inputTree = digest("inputs");
-	const { transcript, path = [], spans = [] } = words;
-	const transcripts = shown.kind === "filling" ? [] : [transcript, ...spans].map(encodeTranscript);
+	const { transcript, path = [], marked } = words;
+	const said = [transcript, ...(marked === undefined ? [] : [marked.transcript])];
+	const transcripts = shown.kind === "filling" ? [] : said.map(encodeTranscript);
 	const leaves = "leaves" in shown ? shown.leaves : "leaf" in shown && shown.leaf !== null ? [shown.leaf] : [];
 	const accused = {
 		terms: {
@@ -94,16 +94,20 @@ export function caseOf(
 		op: { number, leaf: toHex(opLeaf), path: opPath.map(toHex) },
 		leaf: { step, op: number, inputs: leaf.inputs.map(toHex), output: toHex(leaf.output), path: tracePath.map(toHex) },
 		inputs: toHex(inputTree),
-		words: { element: BigInt(asked.element), turns: path, transcripts: transcripts.map(toHex) },
+		words: {
+			element: BigInt(asked.element),
+			turns: path,
+			marked: marked?.depth ?? 0,
+			transcripts: transcripts.map(toHex),
+		},
 		signatures: [] as Hex[],
 		shown: {
 			kind: KINDS.indexOf(shown.kind),
-			section: shown.kind === "load" ? SECTIONS.indexOf(shown.section) : 0,
 			place:
 				shown.kind === "chunk"
 					? chunkStart(opLeaf, asked.element, shown.chunk)
-					: shown.kind === "load"
-						? shown.load
+					: shown.kind === "instruction"
+						? shown.register
 						: 0,
 			leaves: leaves.map(({ bytes }) => toHex(bytes)),
 			paths: leaves.map(({ path: one }) => one.map(toHex)),
@@ -112,7 +116,7 @@ export function caseOf(
 	const answers = [
 		{ question: traceQuestion(segment), answerHash: toHex(keccak(trace)) },
 		...transcripts.map((bytes, i) => ({
-			question: transcriptQuestion(segment, leaf, asked.element, path.slice(0, i)),
+			question: transcriptQuestion(segment, leaf, asked.element, i === 0 ? path : path.slice(0, marked!.depth)),
 			answerHash: toHex(keccak(bytes)),
 		})),
 	];

@@ -246,10 +246,10 @@ export function drawnClaim(size: Size, terms: JobTerms, isListWithheld: boolean)
 		},
 		fault: {
 			...{ op: opShown, leaf: leafShown, inputs: toHex(inputTree) },
-			words: { element: BigInt(element), turns: [], transcripts: [toHex(size.transcript)] },
+			words: { element: BigInt(element), turns: [], marked: 0, transcripts: [toHex(size.transcript)] },
 			signatures: ["0x" as Hex],
 			shown: {
-				...{ kind: 2, section: 0, place: 0, leaves: size.operands.map(({ bytes }) => toHex(bytes)) },
+				...{ kind: 2, place: 0, leaves: size.operands.map(({ bytes }) => toHex(bytes)) },
 				paths: inputs.map((tree, i) => hexes(tree.path(size.operands[i]!.index))),
 			},
 		},

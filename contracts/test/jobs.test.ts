@@ -42,6 +42,7 @@ import { createMachine } from "../../src/work/program/run-program.ts";
 import type { MapOp, Op } from "../../src/work/program/shapes.ts";
 import { claimHash, stateHashFrom } from "../../src/work/trace/commitments.ts";
 import { type Contradiction, judgeElement, type Words } from "../../src/work/trace/judge.ts";
+import { spanLength, transcriptLength } from "../../src/work/trace/layout.ts";
 import { traceSegment } from "../../src/work/trace/run-trace.ts";
 import { createSpanTranscript, createTranscript } from "../../src/work/trace/transcript.ts";
 import { type Asked, caseOf, drawnLeaf, NO_TERMS } from "./disputes.test-kit.ts";
@@ -62,7 +63,7 @@ before(async () => {
 	validators = network.validators.toSorted((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1));
 	await send(treasurer, callOf(contracts, "token", "transfer", provider.address, 1000n * UNIT));
 	for (const account of [treasurer, provider]) await send(account, approveJobsCall(contracts, 10n ** 30n));
-	gas.jobDeposit = await send(provider, callOf(contracts, "jobEscrow", "deposit", 200n * UNIT));
+	gas.jobDeposit = await send(provider, callOf(contracts, "jobEscrow", "deposit", 300n * UNIT));
 });
 after(() => network.close());
 
@@ -320,7 +321,7 @@ test("a scattered sum costs the same where every place has the wanted index: 512
 	}
 });
 
-test("a lie in a turn of a map, three answers deep", async () => {
+test("a lie about the end of a turn of a map", async () => {
 	const { program, given } = mixedSample();
 	const machine = createMachine(orThrow(sealProgram(program)), SEED, given);
 	machine.runSegment();
@@ -333,13 +334,70 @@ test("a lie in a turn of a map, three answers deep", async () => {
 	const moment = { segment: at.segment, step: 0, k: at.k, key: philoxKey(SEED) };
 	const element = 13;
 	const transcript = [...createTranscript(op, element, moment, inputs)];
-	// The end of part 11 is false, and so is what is said of the turn.
-	const carriedAt = 1 + op.code.before.filter((one) => one.op === "load").length + 11 * op.code.carried.length;
-	transcript[carriedAt]! += 1n;
-	const path = [11, 2];
-	const spans = path.map((_, i) => createSpanTranscript(op, element, moment, inputs, path.slice(0, i + 1)));
+	// The end of part 5 is false.
+	transcript[1 + op.code.before.length + 5 * op.code.carried.length]! += 1n;
+	const path = [5, 4];
+	const told = createSpanTranscript(op, element, moment, inputs, path);
 	const asked = { ...at, step: 0, op, inputs: inputs.map(() => digest("input")), output: digest("output"), element };
-	await mustConvict("proveMap", asked, { transcript, path, spans }, { kind: "turn" });
+	const words = { transcript: told, path, marked: { depth: 0, transcript } };
+	await mustConvict("proveMap", asked, words, { kind: "turn" });
+});
+
+/** So many numbers without a zero byte in most of them. */
+const wideNumbers = (name: string, count: number): bigint[] => {
+	const view = new DataView(bytesFrom(name, 8 * count).buffer);
+	return Array.from({ length: count }, (_, i) => view.getBigInt64(8 * i));
+};
+
+test("a lie in one of 256 instructions, of a hundred loads, of a turn with 16 carried values: whatever the numbers are", async () => {
+	const dims = [4096, 4096];
+	const element = 4096 * 1000 + 77;
+	const { leaf, root } = drawnLeaf(bytesFrom("tensor", 1024), Math.floor((element * 8) / 1024), 131_072);
+	const place = [0, 1].map((of) => ({ edge: "inside", register: null, constant: 0, terms: [{ of, times: 1 }] }));
+	const load = { op: "load", operand: 0, place };
+	const list = <T>(count: number, one: (i: number) => T) => Array.from({ length: count }, (_, i) => one(i));
+	const mapOf = (code: object) =>
+		({
+			...{ operator: "map", output: { type: "i64", dims, ...i64 }, target: null, code },
+			operands: [{ source: "input", index: 0, type: "i64", dims }],
+		}) as unknown as MapOp;
+	const straight = (count: number, one: (i: number) => object) =>
+		mapOf({ before: [load, ...list(count, one)], turns: 0, carried: [], body: [], after: [] });
+	const mustCost = (name: string, op: MapOp, register: number, path: readonly number[] = []) => {
+		const numbers = path.length > 0 ? spanLength(op, 1) : transcriptLength(op, element);
+		const words = { transcript: wideNumbers(name, numbers), ...(path.length > 0 && { path }) };
+		const asked = { ...at, op, inputs: [root], output: digest("output"), element };
+		const isLoad = register === 0 || path.length > 0;
+		return mustConvict(name, asked, words, { kind: "instruction", register, leaf: isLoad ? leaf : null });
+	};
+	const domain = 0x12345678;
+	await mustCost(
+		"proveMapAdds",
+		straight(255, (i) => ({ op: "add", a: i, b: i })),
+		255,
+	);
+	await mustCost(
+		"proveMapRands",
+		straight(255, (i) => ({ op: "rand", a: i, domain })),
+		255,
+	);
+	await mustCost(
+		"proveMapSelects",
+		straight(255, (i) => ({ op: "select", a: i, b: i, c: i })),
+		0,
+	);
+	const by = (register: number) => ({ edge: "wrap", register, constant: domain, terms: [] });
+	await mustCost(
+		"proveMapLoads",
+		straight(99, (i) => ({ op: "load", operand: 0, place: [by(i), by(i)] })),
+		0,
+	);
+	const turning = mapOf({
+		...{ before: [load], turns: 4096, after: [{ op: "add", a: 1, b: 0 }] },
+		carried: list(16, () => ({ from: 0, next: 0, lo: -domain, hi: domain })),
+		body: [load, ...list(199, (i) => ({ op: "add", a: 17 + i, b: 1 }))],
+	});
+	await mustCost("proveMapTurn", turning, 17, [1, 2, 3, 2, 1, 0]);
 });
 
 test("only what the provider signed of this claim convicts, and only whoever announced it is paid", async () => {

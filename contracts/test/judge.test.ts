@@ -84,7 +84,7 @@ test("golden fraud files convict on the chain by the same numbers, and honest on
 		assert.deepEqual(await onChain(accused, fault), wanted, row.name);
 		count += 1;
 	}
-	assert.equal(count, 18);
+	assert.equal(count, 24);
 });
 
 test("a changed fraud file convicts on the chain when it convicts here, and by nothing else", async () => {
@@ -339,7 +339,8 @@ test("every instruction gives what the vectors say", async () => {
 		} as unknown as Op;
 		const asked = { op, segment: 1, step: 0, k: 1, seed: SEED, inputs: [], output: SEED, element: 0 };
 		const said = BigInt.asIntN(64, BigInt(value) ^ 1n);
-		const { accused, fault } = caseOf(asked, { transcript: [said] }, { kind: "end" });
+		const words = { transcript: [said, BigInt(a), BigInt(b), BigInt(c), said] };
+		const { accused, fault } = caseOf(asked, words, { kind: "instruction", register: 3, leaf: null });
 		assert.deepEqual(
 			await onChain(accused, fault),
 			{ said, right: BigInt(value) },

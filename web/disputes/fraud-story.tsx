@@ -131,7 +131,7 @@ function MapWorking({ of: { section, turn, carried, lines, wrong } }: { of: Extr
 	return (
 		<>
 			<p>
-				{where[section]}, with what they give. Loads are as it said.
+				{where[section]}, with what it said of each.
 				{carried.length === 0 ? null : (
 					<>
 						{" "}
@@ -139,12 +139,12 @@ function MapWorking({ of: { section, turn, carried, lines, wrong } }: { of: Extr
 					</>
 				)}
 			</p>
-			<Table label="Instructions, worked out" head={["Instruction", ["Gives", "num"]]} class="working">
+			<Table label="Instructions, as it said" head={["Instruction", ["It said", "num"]]} class="working">
 				<tbody>
-					{lines.map(({ text, value, isLoad }, i) => (
+					{lines.map(({ text, value }, i) => (
 						<tr key={i} class={i === wrong ? "is-invalid" : undefined}>
 							<td>
-								<code>{text}</code> {isLoad ? <span class="dim">as said</span> : null}
+								<code>{text}</code>
 							</td>
 							<td class="num">{value}</td>
 						</tr>

@@ -318,11 +318,12 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     /// Every transcript is the provider's word.
     function mustBeSaid(Case calldata accused, ElementFault calldata fault, Accused memory of_) private view {
         uint256 count = fault.words.transcripts.length;
-        if (fault.signatures.length != count || count > fault.words.turns.length + 1) revert AnswerUnsigned();
+        uint16[] calldata turns = fault.words.turns;
+        if (fault.signatures.length != count || count > 2 || fault.words.marked > turns.length) revert AnswerUnsigned();
         for (uint256 i = 0; i < count; i++) {
-            bytes32 question = spanQuestion(
-                accused.segment, fault.leaf.step, fault.leaf.op, fault.words.element, fault.words.turns, i
-            );
+            uint256 depth = i == 0 ? turns.length : fault.words.marked;
+            bytes32 question =
+                spanQuestion(accused.segment, fault.leaf.step, fault.leaf.op, fault.words.element, turns, depth);
             mustBeAnswer(of_, question, keccak256(fault.words.transcripts[i]), fault.signatures[i]);
         }
     }

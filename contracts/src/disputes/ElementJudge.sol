@@ -51,22 +51,21 @@ library ElementJudge {
         }
     }
 
-    /// Each transcript has the length that op and element give it, and there is one for each span.
+    /// Each transcript has the length that op and element give it, and there are those that the contradiction needs.
     function mustBeWords(OpLeaf.Op memory op, Transcripts.Words calldata words, Transcripts.Contradiction calldata shown) private pure {
-        uint256 depth = words.turns.length;
-        bool isInTurn = shown.kind == Transcripts.Kind.Turn || (shown.kind == Transcripts.Kind.Load && shown.section == 1);
-        if (words.transcripts.length != depth + 1 || (depth > 0) != isInTurn) revert Transcripts.WordsInvalid();
-        if (depth > 0 && op.operator != OpLeaf.MAP) revert Transcripts.WordsInvalid();
-        mustHave(words.transcripts[0], op.operator == OpLeaf.MAP ? MapJudge.transcriptLength(op.code) : SumJudge.transcriptLength(op, words.element));
-        uint256 turns = op.code.turns;
-        for (uint256 i = 0; i < depth; i++) {
-            turns = Transcripts.partOf(turns, words.turns[i], i);
-            (uint256 count,) = Transcripts.partsOf(turns);
-            mustHave(words.transcripts[i + 1], turns == 1 ? op.code.loads[1] : (count - 1) * op.code.carried);
+        bool isInTurn = words.turns.length > 0;
+        if (shown.kind != Transcripts.Kind.Instruction) {
+            bool isOfTurn = shown.kind == Transcripts.Kind.Start || shown.kind == Transcripts.Kind.Turn;
+            if (isInTurn != isOfTurn) revert Transcripts.WordsInvalid();
         }
-    }
-
-    function mustHave(bytes calldata transcript, uint256 numbers) private pure {
-        if (transcript.length != 8 * numbers) revert Transcripts.WordsInvalid();
+        if (isInTurn) {
+            if (op.operator != OpLeaf.MAP) revert Transcripts.WordsInvalid();
+            return MapJudge.mustBeTurn(op.code, words, shown.kind);
+        }
+        if (words.transcripts.length != 1) revert Transcripts.WordsInvalid();
+        Transcripts.mustHave(
+            words.transcripts[0],
+            op.operator == OpLeaf.MAP ? MapJudge.transcriptLength(op.code) : SumJudge.transcriptLength(op, words.element)
+        );
     }
 }

@@ -19,7 +19,7 @@ contract Judge {
         returns (int256 said, int256 right)
     {
         TraceTree.Head memory head = Shown.headOf(accused);
-        OpLeaf.Op memory op = Shown.opOf(accused, head, fault.op);
+        OpLeaf.Op memory op = Shown.opOf(accused, head, fault.op, fault.shown.place);
         if (fault.leaf.op != fault.op.number) revert IDisputes.PlaceInvalid();
         Shown.mustBeTraced(accused, head, fault.leaf);
         Shown.mustBeInputs(accused, fault.inputs);

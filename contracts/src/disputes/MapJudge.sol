@@ -6,15 +6,23 @@ import {OpLeaf} from "./OpLeaf.sol";
 import {TensorTree} from "./TensorTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Loads, turns and the end of a map, docs/work.md §9. The sections are run by MapMachine, from the transcript's own numbers. Places
-/// are not checked for overflow: turns, carried values and loads are small (OpLeaf); the element and the path of turns are looked at before.
+/// Instructions, turns and the end of a map, docs/work.md §9. Transcripts tell every register, so one instruction is judged by those
+/// that it names. Places are not checked for overflow: turns, carried values and registers are small (OpLeaf); the element and
+/// the path of turns are looked at before.
 library MapJudge {
     using MapMachine for MapMachine.Machine;
 
     function transcriptLength(OpLeaf.Code memory code) internal pure returns (uint256) {
         unchecked {
-            (uint256 marks,) = Transcripts.partsOf(code.turns);
-            return 1 + code.loads[0] + marks * code.carried + code.loads[2];
+            (uint256 marks,) = Transcripts.partsOf(code.turns, code.carried);
+            return 1 + code.before + marks * code.carried + code.rest;
+        }
+    }
+
+    /// Of one turn: all registers that it sees.
+    function turnLength(OpLeaf.Code memory code) internal pure returns (uint256) {
+        unchecked {
+            return code.before + code.carried + code.body;
         }
     }
 
@@ -25,156 +33,162 @@ library MapJudge {
         Transcripts.Words calldata words,
         Transcripts.Contradiction calldata shown
     ) internal pure returns (int256 said, int256 right) {
-        MapMachine.Machine memory machine = machineFor(op, moment, words.element);
-        bool isLoad = shown.kind == Transcripts.Kind.Load;
-        if (isLoad && (shown.section > 2 || shown.place >= op.code.loads[shown.section])) revert Transcripts.PlaceUnknown();
-        uint256 first = Transcripts.start(words.transcripts[0]) + 8;
-        if (isLoad && shown.section == 0) {
-            machine.run(0, op.code.before, first, shown.place);
-            return judgeLoad(machine, inputs, shown, Transcripts.number(words.transcripts[0], 1 + shown.place));
-        }
-        machine.run(0, op.code.before, first, MapMachine.ALL);
-        if (shown.kind == Transcripts.Kind.Turn || isLoad && shown.section == 1) return judgeTurn(machine, inputs, words, shown);
-        if (!isLoad && shown.kind != Transcripts.Kind.End) revert Transcripts.PlaceUnknown();
-        return judgeEnd(machine, inputs, words, shown);
+        MapMachine.Machine memory machine = machineFor(op, moment, words);
+        if (shown.kind == Transcripts.Kind.Instruction) return judgeInstruction(machine, inputs, words, shown);
+        Transcripts.mustShow(shown, 0);
+        if (shown.kind == Transcripts.Kind.Start) return judgeStart(machine, words);
+        if (shown.kind == Transcripts.Kind.Turn) return judgeTurn(machine, words);
+        if (shown.kind != Transcripts.Kind.End) revert Transcripts.PlaceUnknown();
+        // The element is the last register.
+        return (Transcripts.number(words.transcripts[0], 0), machine.register(op.code.registers - 1));
     }
 
-    function machineFor(OpLeaf.Op memory op, Transcripts.Moment memory moment, uint256 element)
+    /// With the registers of the turn or, without a path, of the whole.
+    function machineFor(OpLeaf.Op memory op, Transcripts.Moment memory moment, Transcripts.Words calldata words)
         private
         pure
         returns (MapMachine.Machine memory machine)
     {
         unchecked {
             machine.op = op;
-            machine.registers = new int256[](op.code.at_.length);
             (machine.segment, machine.step, machine.seed) = (moment.segment, moment.step, moment.seed);
             machine.globalStep = moment.segment == 0
                 ? 0xffffffff
                 : ((moment.segment - 1) * moment.k + moment.step) & 0xffffffff;
+            uint256 element = words.element;
             uint256[] memory dims = op.output.dims;
             machine.coordinates = new uint256[](dims.length);
             for (uint256 axis = dims.length; axis > 0; axis--) {
                 machine.coordinates[axis - 1] = element % dims[axis - 1];
                 element /= dims[axis - 1];
             }
-        }
-    }
-
-    function judgeLoad(
-        MapMachine.Machine memory machine,
-        bytes32[] calldata inputs,
-        Transcripts.Contradiction calldata shown,
-        int256 value
-    ) private pure returns (int256 said, int256 right) {
-        if (!machine.isFound) revert MapMachine.NotDefined();
-        if (machine.isOutside) {
-            Transcripts.mustShow(shown, 0);
-            return (value, 0);
-        }
-        Transcripts.mustShow(shown, 1);
-        uint256 operand = machine.operand;
-        right = TensorTree.shownElement(
-            shown.leaves[0], shown.paths[0], machine.index, machine.op.operands[operand], inputs[operand]
-        );
-        return (value, right);
-    }
-
-    /// Puts carried values into their registers: from a place of the calldata, or those before the first turn.
-    function setCarried(MapMachine.Machine memory machine, uint256 at_) private pure {
-        OpLeaf.Code memory code = machine.op.code;
-        for (uint256 i = 0; i < code.carried; i++) {
-            (uint256 from,, int256 lo, int256 hi) = MapMachine.carry(code, i);
-            machine.registers[code.before + i] =
-                at_ == 0 ? MapMachine.clamp(machine.registers[from], lo, hi) : MapMachine.number(at_, i);
-        }
-    }
-
-    /// `end` and a load of `after`: from the last carried values.
-    function judgeEnd(
-        MapMachine.Machine memory machine,
-        bytes32[] calldata inputs,
-        Transcripts.Words calldata words,
-        Transcripts.Contradiction calldata shown
-    ) private pure returns (int256, int256) {
-        unchecked {
-            bool isLoad = shown.kind == Transcripts.Kind.Load;
+            if (words.turns.length > 0) {
+                machine.turn = wayOf(op.code, words.turns).turn;
+                machine.turnAt = Transcripts.start(words.transcripts[0]);
+                return machine;
+            }
             bytes calldata transcript = words.transcripts[0];
-            uint256 wordAt = Transcripts.start(transcript) + transcript.length - 8 * machine.op.code.loads[2];
-            if (machine.op.code.turns > 0) runAfter(machine, wordAt, isLoad ? shown.place : MapMachine.ALL);
-            if (isLoad) return judgeLoad(machine, inputs, shown, MapMachine.number(wordAt, shown.place));
-            Transcripts.mustShow(shown, 0);
-            return (Transcripts.number(transcript, 0), machine.registers[machine.registers.length - 1]);
+            machine.beforeAt = Transcripts.start(transcript) + 8;
+            machine.afterAt = Transcripts.start(transcript) + transcript.length - 8 * op.code.rest;
+            machine.carriedAt = machine.afterAt - 8 * op.code.carried;
         }
     }
 
-    /// The last carried values stand before the loads of `after`.
-    function runAfter(MapMachine.Machine memory machine, uint256 wordAt, uint256 left) private pure {
-        unchecked {
-            OpLeaf.Code memory code = machine.op.code;
-            setCarried(machine, wordAt - 8 * code.carried);
-            uint256 from = code.before + code.carried + code.body;
-            machine.run(from, from + code.rest, wordAt, left);
-        }
-    }
-
-    /// One turn, and a load in it: from the carried values at its start to those at its end.
-    function judgeTurn(
+    function judgeInstruction(
         MapMachine.Machine memory machine,
         bytes32[] calldata inputs,
         Transcripts.Words calldata words,
         Transcripts.Contradiction calldata shown
     ) private pure returns (int256, int256) {
-        uint256 end = findTurn(machine, words);
-        bytes calldata loads = words.transcripts[words.turns.length];
-        bool isLoad = shown.kind == Transcripts.Kind.Load;
-        runBody(machine, Transcripts.start(loads), isLoad ? shown.place : MapMachine.ALL);
-        if (isLoad) return judgeLoad(machine, inputs, shown, Transcripts.number(loads, shown.place));
+        uint256 i = shown.place;
+        OpLeaf.Code memory code = machine.op.code;
+        // Those of carried values have no instruction. A turn tells nothing of after, the whole nothing of body.
+        if (code.at_ == 0) revert Transcripts.PlaceUnknown();
+        if (i >= code.before && (i < turnLength(code)) != (words.turns.length > 0)) revert Transcripts.PlaceUnknown();
+        (uint256 which, uint256 word) = machine.instruction();
+        if (which == MapMachine.LOAD) return (machine.register(i), shownLoad(machine, inputs, shown));
         Transcripts.mustShow(shown, 0);
-        return compareCarried(machine, end);
+        return (machine.register(i), machine.valueOf(which, word));
     }
 
-    function runBody(MapMachine.Machine memory machine, uint256 wordAt, uint256 left) private pure {
-        unchecked {
-            OpLeaf.Code memory code = machine.op.code;
-            uint256 from = code.before + code.carried;
-            machine.run(from, from + code.body, wordAt, left);
-        }
+    function shownLoad(MapMachine.Machine memory machine, bytes32[] calldata inputs, Transcripts.Contradiction calldata shown)
+        private
+        pure
+        returns (int256)
+    {
+        MapMachine.Load memory load = machine.loadOf();
+        Transcripts.mustShow(shown, load.isOutside ? 0 : 1);
+        if (load.isOutside) return 0;
+        uint256 operand = load.operand;
+        return TensorTree.shownElement(
+            shown.leaves[0], shown.paths[0], load.index, machine.op.operands[operand], inputs[operand]
+        );
     }
 
-    /// The first carried value that is not what the turn makes of it.
-    function compareCarried(MapMachine.Machine memory machine, uint256 end)
+    /// The first carried value that the turn tells otherwise than the mark at its start; or, in the first turn, than it follows from before.
+    function judgeStart(MapMachine.Machine memory machine, Transcripts.Words calldata words)
         private
         pure
         returns (int256 said, int256 right)
     {
         OpLeaf.Code memory code = machine.op.code;
+        Way memory way = wayOf(code, words.turns);
+        uint256 at_ = way.isFirst ? 0 : markAt(code, words, way.startMark);
         for (uint256 i = 0; i < code.carried; i++) {
-            (, uint256 next, int256 lo, int256 hi) = MapMachine.carry(code, i);
-            (said, right) = (MapMachine.number(end, i), MapMachine.clamp(machine.registers[next], lo, hi));
+            said = machine.register(code.before + i);
+            if (way.isFirst) {
+                (uint256 from,, int256 lo, int256 hi) = MapMachine.carry(code, i);
+                right = MapMachine.clamp(machine.register(from), lo, hi);
+            } else {
+                right = MapMachine.number(at_, i);
+            }
             if (said != right) return (said, right);
         }
     }
 
-    /// Goes down the path of turns to one turn, and sets the carried values at its start. Returns where those at its end are.
-    function findTurn(MapMachine.Machine memory machine, Transcripts.Words calldata words) private pure returns (uint256 end) {
+    /// The first carried value at the turn's end that is not what the turn makes of it.
+    function judgeTurn(MapMachine.Machine memory machine, Transcripts.Words calldata words)
+        private
+        pure
+        returns (int256 said, int256 right)
+    {
+        OpLeaf.Code memory code = machine.op.code;
+        uint256 at_ = markAt(code, words, wayOf(code, words.turns).endMark);
+        for (uint256 i = 0; i < code.carried; i++) {
+            (, uint256 next, int256 lo, int256 hi) = MapMachine.carry(code, i);
+            (said, right) = (MapMachine.number(at_, i), MapMachine.clamp(machine.register(next), lo, hi));
+            if (said != right) return (said, right);
+        }
+    }
+
+    /// Where a path of turns leads.
+    struct Way {
+        uint256 turn;
+        /// Depth and number of the mark at the turn's start: the last that the path leaves behind. None before the first turn.
+        bool isFirst;
+        uint256 startDepth;
+        uint256 startMark;
+        /// And at its end: the deepest that the path has before it, or the last of the whole.
+        uint256 endDepth;
+        uint256 endMark;
+        /// Turns of the spans with these marks.
+        uint256 startTurns;
+        uint256 endTurns;
+    }
+
+    function wayOf(OpLeaf.Code memory code, uint16[] calldata path) private pure returns (Way memory way) {
         unchecked {
-            OpLeaf.Code memory code = machine.op.code;
-            (uint256 turns, uint256 from) = (code.turns, 0);
-            // Marks of the whole: all parts' ends, the last one is the end of all turns.
-            uint256 marks = Transcripts.start(words.transcripts[0]) + 8 + 8 * code.loads[0];
-            (uint256 count, uint256 each) = Transcripts.partsOf(turns);
-            end = marks + 8 * code.carried * (count - 1);
-            for (uint256 i = 0; i < words.turns.length; i++) {
-                uint256 part = words.turns[i];
-                if (part > 0) from = marks + 8 * code.carried * (part - 1);
-                if (part + 1 < count) end = marks + 8 * code.carried * part;
-                machine.turn += each * part;
-                turns = Transcripts.partOf(turns, part, i);
-                (count, each) = Transcripts.partsOf(turns);
-                marks = Transcripts.start(words.transcripts[i + 1]);
+            uint256 turns = code.turns;
+            way.isFirst = true;
+            for (uint256 i = 0; i < path.length; i++) {
+                uint256 part = path[i];
+                (uint256 count, uint256 each) = Transcripts.partsOf(turns, code.carried);
+                if (part > 0) (way.isFirst, way.startDepth, way.startMark, way.startTurns) = (false, i, part - 1, turns);
+                if (i == 0 || part + 1 < count) (way.endDepth, way.endMark, way.endTurns) = (i, part, turns);
+                way.turn += each * part;
+                turns = Transcripts.partOf(turns, code.carried, part, i);
             }
-            if (turns != 1) revert Transcripts.PlaceUnknown();
-            setCarried(machine, from);
+            if (turns != 1) revert Transcripts.WordsInvalid();
+        }
+    }
+
+    /// The transcript of a turn and, where a mark is needed, of the span that has it: not of another.
+    function mustBeTurn(OpLeaf.Code memory code, Transcripts.Words calldata words, Transcripts.Kind kind) internal pure {
+        Way memory way = wayOf(code, words.turns);
+        bool isOfEnd = kind == Transcripts.Kind.Turn;
+        bool isMarked = isOfEnd || (kind == Transcripts.Kind.Start && !way.isFirst);
+        if (words.transcripts.length != (isMarked ? 2 : 1)) revert Transcripts.WordsInvalid();
+        Transcripts.mustHave(words.transcripts[0], turnLength(code));
+        if (!isMarked) return;
+        if (words.marked != (isOfEnd ? way.endDepth : way.startDepth)) revert Transcripts.WordsInvalid();
+        (uint256 count,) = Transcripts.partsOf(isOfEnd ? way.endTurns : way.startTurns, code.carried);
+        Transcripts.mustHave(words.transcripts[1], words.marked == 0 ? transcriptLength(code) : (count - 1) * code.carried);
+    }
+
+    /// Where a mark of the span with the marks is.
+    function markAt(OpLeaf.Code memory code, Transcripts.Words calldata words, uint256 mark) private pure returns (uint256) {
+        unchecked {
+            return Transcripts.start(words.transcripts[1]) + 8 * (code.carried * mark + (words.marked == 0 ? 1 + code.before : 0));
         }
     }
 }

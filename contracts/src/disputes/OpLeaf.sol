@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Reads one op of a program from its leaf, docs/work.md §6: strictly, from the first byte to the last. What a checker
-/// would refuse as malformed reverts here, so that nobody is judged by it. Not here: whether the op may run, what it
-/// computes. src/work/program/decode.ts is its twin.
+/// Reads one op of a program from its leaf, docs/work.md §6, from the first byte to the last. What a checker would refuse as malformed
+/// reverts here, so that nobody is judged by it; of a map's instructions only the judged one is looked at so, the others are
+/// passed over. Not here: whether the op may run, what it computes. src/work/program/decode.ts is its twin.
 library OpLeaf {
     uint8 internal constant MATMUL = 0;
     uint8 internal constant MAP = 1;
@@ -14,6 +14,8 @@ library OpLeaf {
     uint8 internal constant FROM_CONSTANT = 1;
     uint8 internal constant FROM_INPUT = 2;
     uint8 internal constant FROM_STATE = 3;
+
+    uint256 internal constant NO_REGISTER = type(uint256).max;
 
     struct Tensor {
         /// Of an element.
@@ -47,10 +49,9 @@ library OpLeaf {
         uint256 rest;
         /// Where in the calldata the carried values are told, 18 bytes each.
         uint256 carryAt;
-        /// And each instruction, by its register.
-        uint256[] at_;
-        /// Loads of before, body, after.
-        uint256[3] loads;
+        uint256 registers;
+        /// And the instruction that is wanted; 0: there is no such.
+        uint256 at_;
     }
 
     struct Reader {
@@ -61,7 +62,8 @@ library OpLeaf {
     /// @notice Thrown when the bytes are no op.
     error OpMalformed();
 
-    function decode(bytes calldata leaf) internal pure returns (Op memory op) {
+    /// Of a map, where the instruction of a register is, too.
+    function decode(bytes calldata leaf, uint256 wanted) internal pure returns (Op memory op) {
         Reader memory reader;
         assembly ("memory-safe") {
             mstore(reader, leaf.offset)
@@ -82,7 +84,7 @@ library OpLeaf {
             op.numbers[i] = take(reader, 2);
             op.operands[i] = tensor(reader);
         }
-        if (op.operator == MAP) readCode(reader, op);
+        if (op.operator == MAP) readCode(reader, op, wanted);
         else if (op.operator == REDUCE) op.reduction = below(take(reader, 1), 5);
         must(reader.at_ == reader.end);
     }
@@ -125,7 +127,7 @@ library OpLeaf {
         return value;
     }
 
-    function readCode(Reader memory reader, Op memory op) private pure {
+    function readCode(Reader memory reader, Op memory op, uint256 wanted) private pure {
         unchecked {
             Code memory code = op.code;
             code.turns = below(take(reader, 2), 4097);
@@ -133,123 +135,126 @@ library OpLeaf {
             code.before = take(reader, 2);
             code.body = take(reader, 2);
             code.rest = take(reader, 2);
-            uint256 registers = code.before + code.carried + code.body + code.rest;
-            must(registers <= 256 && code.before > 0);
+            code.registers = code.before + code.carried + code.body + code.rest;
+            must(code.registers <= 256 && code.before > 0);
             bool isRepeated = code.turns > 0;
+            uint256 count = op.operands.length;
             must((code.carried > 0) == isRepeated && (code.body > 0) == isRepeated && (code.rest > 0) == isRepeated);
             uint256 bodyFrom = code.before + code.carried;
             code.carryAt = reader.at_;
-            for (uint256 i = 0; i < code.carried; i++) {
-                below(take(reader, 1), code.before);
-                below(take(reader, 1), bodyFrom + code.body);
-                take(reader, 16);
-            }
-            code.at_ = new uint256[](registers);
-            readSection(reader, op, 0, code.before, 0);
-            readSection(reader, op, bodyFrom, bodyFrom + code.body, 1);
-            readSection(reader, op, bodyFrom + code.body, registers, 2);
+            must(areCarries(code));
+            reader.at_ += 18 * code.carried;
+            uint256 ranks = 0;
+            for (uint256 i = 0; i < count; i++) ranks |= op.operands[i].dims.length << (4 * i);
+            readTo(reader, code, ranks, 0, code.before, wanted);
+            readTo(reader, code, ranks, bodyFrom, bodyFrom + code.body, wanted);
+            readTo(reader, code, ranks, bodyFrom + code.body, code.registers, wanted);
+            if (code.at_ != 0) mustBeInstruction(Reader(code.at_, reader.end), op, wanted);
         }
     }
 
-    /// Instructions of the registers [from, to).
-    function readSection(Reader memory reader, Op memory op, uint256 from, uint256 to, uint256 section) private pure {
-        unchecked {
-            uint256[] memory places = op.code.at_;
-            // What the body has is out of sight for what comes after it.
-            uint256 hiddenTo = section == 2 ? from : 0;
-            uint256 hiddenFrom = section == 2 ? from - op.code.body : 0;
-            for (uint256 i = from; i < to; i++) {
-                i = readArithmetic(reader, places, i, to, hiddenFrom, hiddenTo);
-                if (i == to) break;
-                places[i] = reader.at_;
-                readInstruction(reader, op, i, section);
+    /// Registers of each are there. That the leaf has so many bytes shows at its end.
+    function areCarries(Code memory code) private pure returns (bool areSo) {
+        (uint256 at_, uint256 count, uint256 before) = (code.carryAt, code.carried, code.before);
+        uint256 next = before + count + code.body;
+        assembly ("memory-safe") {
+            areSo := 1
+            for {} count { count := sub(count, 1) } {
+                let word := calldataload(at_)
+                areSo := and(areSo, and(lt(byte(0, word), before), lt(byte(1, word), next)))
+                at_ := add(at_, 18)
             }
         }
+    }
+
+    /// A section; where it has the wanted instruction, that is kept.
+    function readTo(Reader memory reader, Code memory code, uint256 ranks, uint256 from, uint256 to, uint256 wanted)
+        private
+        pure
+    {
+        if (wanted >= from && wanted < to) {
+            readSection(reader, ranks, wanted - from);
+            (from, code.at_) = (wanted, reader.at_);
+        }
+        readSection(reader, ranks, to - from);
+    }
+
+    /// Bytes of an instruction, by its code. 0: a load, or none.
+    uint256 private constant LENGTHS = 0x0009020101010603030302020303030303030303020203030303030404000000;
+
+    /// So many instructions, to where the last one ends. A program may have 256 of them, and one of them is judged: what the others say is
+    /// not looked at. `ranks`: axes of each operand, four bits each.
+    function readSection(Reader memory reader, uint256 ranks, uint256 count) private pure {
+        bool isSo = true;
+        assembly ("memory-safe") {
+            let at_ := mload(reader)
+            for {} count { count := sub(count, 1) } {
+                let length := byte(byte(0, calldataload(at_)), LENGTHS)
+                if length {
+                    at_ := add(at_, length)
+                    continue
+                }
+                let word := calldataload(at_)
+                let axes := and(shr(shl(2, byte(1, word)), ranks), 15)
+                isSo := and(isSo, and(iszero(byte(0, word)), gt(axes, 0)))
+                at_ := add(at_, 2)
+                for {} axes { axes := sub(axes, 1) } {
+                    word := calldataload(at_)
+                    // With a register all is one byte later.
+                    let more := gt(byte(0, word), 3)
+                    at_ := add(add(at_, 6), add(more, mul(5, byte(add(5, more), word))))
+                }
+            }
+            mstore(reader, at_)
+            isSo := and(isSo, iszero(gt(at_, mload(add(reader, 0x20)))))
+        }
+        must(isSo);
     }
 
     /// Registers that an instruction names, two bits each: of codes 7 … 28.
     uint256 private constant REGISTERS = 0x3eaa5a95a5a8000;
 
-    /// All arithmetic from register `i` on, up to what is none: most of a program, which may have 256 instructions. Registers that one names come
-    /// before its own, and are not hidden. Of a shift the bits follow, from 1 to 62.
-    function readArithmetic(
-        Reader memory reader,
-        uint256[] memory places,
-        uint256 i,
-        uint256 to,
-        uint256 hiddenFrom,
-        uint256 hiddenTo
-    ) private pure returns (uint256 next) {
-        bool isSo = true;
-        assembly ("memory-safe") {
-            next := i
-            let at_ := mload(reader)
-            for {} lt(next, to) { next := add(next, 1) } {
-                let word := calldataload(at_)
-                let which := byte(0, word)
-                let count := and(shr(shl(1, which), REGISTERS), 3)
-                if iszero(count) { break }
-                mstore(add(add(places, 0x20), shl(5, next)), at_)
-                at_ := add(add(at_, 1), count)
-                let one := byte(1, word)
-                isSo := and(isSo, and(lt(one, next), or(lt(one, hiddenFrom), iszero(lt(one, hiddenTo)))))
-                if gt(count, 1) {
-                    one := byte(2, word)
-                    isSo := and(isSo, and(lt(one, next), or(lt(one, hiddenFrom), iszero(lt(one, hiddenTo)))))
-                    if gt(count, 2) {
-                        one := byte(3, word)
-                        isSo := and(isSo, and(lt(one, next), or(lt(one, hiddenFrom), iszero(lt(one, hiddenTo)))))
-                    }
-                    continue
-                }
-                if lt(sub(which, 14), 3) {
-                    at_ := add(at_, 1)
-                    isSo := and(isSo, lt(sub(byte(2, word), 1), 62))
-                }
-            }
-            mstore(reader, at_)
-            isSo := and(isSo, iszero(gt(at_, mload(add(reader, 32)))))
-        }
-        must(isSo);
-    }
-
-    function readInstruction(Reader memory reader, Op memory op, uint256 number, uint256 section) private pure {
-        uint256 which = below(take(reader, 1), 7);
+    /// The one that is judged: all that it says is there.
+    function mustBeInstruction(Reader memory reader, Op memory op, uint256 number) private pure {
+        uint256 which = below(take(reader, 1), 29);
         if (which == 0) {
-            op.code.loads[section]++;
-            uint256 operand = below(take(reader, 1), op.operands.length);
-            uint256 rank = op.operands[operand].dims.length;
-            for (uint256 axis = 0; axis < rank; axis++) readPlace(reader, op, number, section);
-        } else if (which == 1) {
-            take(reader, 8);
+            uint256 rank = op.operands[take(reader, 1)].dims.length;
+            for (uint256 axis = 0; axis < rank; axis++) mustBePlace(reader, op, number);
         } else if (which == 2) {
             below(take(reader, 1), op.output.dims.length);
         } else if (which == 5) {
-            must(section == 1);
-        } else if (which == 6) {
-            register(reader, op.code, number, section);
-            take(reader, 4);
+            must(isOfBody(op.code, number));
+        } else if (which >= 6) {
+            uint256 count = which == 6 ? 1 : REGISTERS >> (2 * which) & 3;
+            for (uint256 i = 0; i < count; i++) mustBeRegister(reader, op.code, number);
+            if (which >= 14 && which <= 16) must(below(take(reader, 1), 63) > 0);
         }
     }
 
-    function register(Reader memory reader, Code memory code, uint256 number, uint256 section) private pure {
-        uint256 which = below(take(reader, 1), number);
-        if (section != 2) return;
-        uint256 bodyFrom = code.before + code.carried;
-        must(which < bodyFrom || which >= bodyFrom + code.body);
+    function isOfBody(Code memory code, uint256 register) private pure returns (bool) {
+        unchecked {
+            uint256 from = code.before + code.carried;
+            return register >= from && register < from + code.body;
+        }
     }
 
-    function readPlace(Reader memory reader, Op memory op, uint256 number, uint256 section) private pure {
+    /// One before the instruction's own. What the body has is out of sight for what comes after it.
+    function mustBeRegister(Reader memory reader, Code memory code, uint256 number) private pure {
+        uint256 which = below(take(reader, 1), number);
+        must(isOfBody(code, number) || !isOfBody(code, which));
+    }
+
+    function mustBePlace(Reader memory reader, Op memory op, uint256 number) private pure {
         unchecked {
             uint256 mode = below(take(reader, 1), 8);
-            if (mode >= 4) register(reader, op.code, number, section);
+            if (mode >= 4) mustBeRegister(reader, op.code, number);
             take(reader, 4);
             uint256 terms = below(take(reader, 1), 10);
             uint256 rank = op.output.dims.length;
             uint256 least = 0;
             for (uint256 i = 0; i < terms; i++) {
                 uint256 variable = take(reader, 1);
-                must(variable < rank || variable == 6 || variable == 7 || (variable == 8 && section == 1));
+                must(variable < rank || variable == 6 || variable == 7 || (variable == 8 && isOfBody(op.code, number)));
                 must(variable >= least);
                 least = variable + 1;
                 must(take(reader, 4) != 0);

@@ -93,10 +93,12 @@ abstract contract QuestionJudge {
         if (spans == 0) {
             numbers = op.operator == OpLeaf.MAP ? MapJudge.transcriptLength(op.code) : SumJudge.transcriptLength(op, element);
         } else {
-            uint256 turns = op.code.turns;
-            for (uint256 i = 0; i < spans; i++) turns = Transcripts.partOf(turns, Questions.number(question, 26 + 2 * i, 2), i);
-            (uint256 count,) = Transcripts.partsOf(turns);
-            numbers = turns == 1 ? op.code.loads[1] : (count - 1) * op.code.carried;
+            (uint256 turns, uint256 carried) = (op.code.turns, op.code.carried);
+            for (uint256 i = 0; i < spans; i++) {
+                turns = Transcripts.partOf(turns, carried, Questions.number(question, 26 + 2 * i, 2), i);
+            }
+            (uint256 count,) = Transcripts.partsOf(turns, carried);
+            numbers = turns == 1 ? MapJudge.turnLength(op.code) : (count - 1) * carried;
         }
         must(Questions.number(question, question.length - 4, 4) == numbers);
     }

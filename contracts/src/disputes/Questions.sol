@@ -51,7 +51,7 @@ library Questions {
         kind = uint8(question[1]);
         bool fits;
         if (kind == TRACE) fits = length == TRACE_BYTES || length == TRACE_BYTES + HINT_BYTES;
-        else if (kind == TRANSCRIPT) fits = length >= 30 && length <= 36 && length % 2 == 0;
+        else if (kind == TRANSCRIPT) fits = length >= 30 && length <= 42 && length % 2 == 0;
         else if (kind == WRITER) fits = length == 5;
         else if (kind == NODES) {
             fits = (length == NODES_BYTES || length == NODES_BYTES + HINT_BYTES) && uint8(question[2]) <= TENSOR_TREE;

@@ -41,11 +41,20 @@ library Shown {
         pure
         returns (OpLeaf.Op memory op)
     {
+        return opOf(accused, head, shown, OpLeaf.NO_REGISTER);
+    }
+
+    /// With the instruction of a register.
+    function opOf(IDisputes.Case calldata accused, TraceTree.Head memory head, IDisputes.OpShown calldata shown, uint256 wanted)
+        internal
+        pure
+        returns (OpLeaf.Op memory op)
+    {
         if (shown.number >= opsOf(accused, head)) revert IDisputes.PlaceInvalid();
         uint256 index = accused.segment == 0 ? shown.number : head.init + shown.number;
         bytes32 leaf = TraceTree.leafHash(shown.leaf);
         if (!TraceTree.leads(leaf, index, head.init + head.step, shown.path, accused.ops)) revert IDisputes.OpUnknown();
-        op = OpLeaf.decode(shown.leaf);
+        op = OpLeaf.decode(shown.leaf, wanted);
         if ((op.phase == 0) != (accused.segment == 0)) revert IDisputes.OpUnknown();
     }
 

@@ -10,16 +10,15 @@ library Transcripts {
         Value,
         Filling,
         Chunk,
-        Load,
+        Instruction,
+        Start,
         Turn,
         End
     }
 
     struct Contradiction {
         Kind kind;
-        /// Of a load: 0 before, 1 body, 2 after.
-        uint8 section;
-        /// Number of the load in its section, or the place that a chunk begins with.
+        /// Register of the instruction, or the place that a chunk begins with.
         uint32 place;
         bytes[] leaves;
         bytes32[][] paths;
@@ -28,9 +27,11 @@ library Transcripts {
     /// What is asked of which element, and the answers.
     struct Words {
         uint64 element;
-        /// Path of parts of turns, down to one turn.
+        /// Path of parts of turns, down to one turn; empty: of the whole.
         uint16[] turns;
-        /// The transcript, then that of the span of each part.
+        /// The span of so many parts of the path has the mark that a start or a turn is held against.
+        uint8 marked;
+        /// Of the turn or the whole, then of that span, if any.
         bytes[] transcripts;
     }
 
@@ -41,9 +42,9 @@ library Transcripts {
         bytes32 seed;
     }
 
-    /// @notice Thrown when there is no such element, chunk, load, turn or contradiction of this operator.
+    /// @notice Thrown when there is no such element, chunk, instruction, turn or contradiction of this operator.
     error PlaceUnknown();
-    /// @notice Thrown when a transcript has another length than it must.
+    /// @notice Thrown when a transcript has another length than it must, or is not the one that is needed.
     error WordsInvalid();
     /// @notice Thrown when the op's dims and types do not fit its operator.
     error ShapeInvalid();
@@ -58,20 +59,27 @@ library Transcripts {
         return MapMachine.number(start(transcript), i);
     }
 
+    function mustHave(bytes calldata transcript, uint256 numbers) internal pure {
+        if (transcript.length != 8 * numbers) revert WordsInvalid();
+    }
+
     function mustShow(Contradiction calldata shown, uint256 count) internal pure {
         if (shown.leaves.length != count) revert TensorTree.LeafMismatch();
     }
 
-    /// Parts of a span of so many turns, and the turns of all but the last.
-    function partsOf(uint256 turns) internal pure returns (uint256 count, uint256 each) {
-        if (turns == 0) return (0, 0);
-        each = (turns + 31) / 32;
-        count = (turns + each - 1) / each;
+    /// Parts of a span of so many turns, and the turns of all but the last. The fewer values are carried, the more parts.
+    function partsOf(uint256 turns, uint256 carried) internal pure returns (uint256 count, uint256 each) {
+        unchecked {
+            if (turns == 0) return (0, 0);
+            uint256 most = carried < 4 ? 16 / carried : 4;
+            each = (turns + most - 1) / most;
+            count = (turns + each - 1) / each;
+        }
     }
 
     /// Turns of one part of a span.
-    function partOf(uint256 turns, uint256 part, uint256 depth) internal pure returns (uint256) {
-        (uint256 count, uint256 each) = partsOf(turns);
+    function partOf(uint256 turns, uint256 carried, uint256 part, uint256 depth) internal pure returns (uint256) {
+        (uint256 count, uint256 each) = partsOf(turns, carried);
         if (part >= count || (depth > 0 && turns == 1)) revert WordsInvalid();
         return part + 1 < count ? each : turns - each * part;
     }

@@ -16,11 +16,11 @@ contract DisputesTest is DisputeKit {
         (fault.leaf.step, fault.leaf.op, fault.words.element) = (3, 4, 5);
         fault.words.turns.push(7);
         fault.words.turns.push(8);
-        say("whole", new uint16[](0));
+        say("turn", fault.words.turns);
         uint16[] memory path = new uint16[](1);
         path[0] = 7;
+        fault.words.marked = 1;
         say("span", path);
-        say("turn", fault.words.turns);
     }
 
     function say(bytes memory transcript, uint16[] memory path) private {
@@ -95,9 +95,9 @@ contract DisputesTest is DisputeKit {
         accused.traceSignature = right;
         refuse(IDisputes.AnswerUnsigned.selector);
         vm.chainId(31337);
-        for (uint256 i = 0; i < 3; i++) {
+        for (uint256 i = 0; i < 2; i++) {
             bytes memory kept = fault.signatures[i];
-            fault.signatures[i] = fault.signatures[(i + 1) % 3];
+            fault.signatures[i] = fault.signatures[1 - i];
             refuse(IDisputes.AnswerUnsigned.selector);
             fault.signatures[i] = kept;
             kept = fault.words.transcripts[i];
@@ -105,6 +105,13 @@ contract DisputesTest is DisputeKit {
             refuse(IDisputes.AnswerUnsigned.selector);
             fault.words.transcripts[i] = kept;
         }
+        // The span is that of the first part of the path: not the whole, not the turn, not one beyond it.
+        for (uint8 depth = 0; depth < 4; depth++) {
+            if (depth == 1) continue;
+            fault.words.marked = depth;
+            refuse(IDisputes.AnswerUnsigned.selector);
+        }
+        fault.words.marked = 1;
         fault.signatures.push(right);
         refuse(IDisputes.AnswerUnsigned.selector);
         fault.words.transcripts.push("more");

@@ -19,6 +19,7 @@ import { createMachine } from "../../../src/work/program/run-program.ts";
 import type { MapOp } from "../../../src/work/program/shapes.ts";
 import { accuse, ownTensor } from "../../../src/work/trace/accuse.ts";
 import { type Contradiction, judgeElement, type Words } from "../../../src/work/trace/judge.ts";
+import { sectionsOf } from "../../../src/work/trace/layout.ts";
 import { traceSegment } from "../../../src/work/trace/run-trace.ts";
 import { LEAF_BYTES, leafCount, leafOf, rootOfLeaf, tensorTree } from "../../../src/work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript } from "../../../src/work/trace/transcript.ts";
@@ -37,7 +38,7 @@ import type { JudgeCall, JudgeFound } from "./judge-batch.test-kit.ts";
 export interface Case {
 	readonly what: string;
 	/** `opLeaf`: what the program has in place of the op's own leaf. */
-	readonly asked: Asked & { readonly opLeaf?: Uint8Array };
+	readonly asked: Asked & { readonly opLeaf?: Uint8Array | undefined };
 	readonly words: Words;
 	readonly shown: Contradiction;
 }
@@ -106,6 +107,18 @@ const leafBytesWith = (bytes: Uint8Array, type: TensorType, at: number, value: b
 	return copy;
 };
 
+/** Its section and name. */
+function instructionAt(op: MapOp, register: number): string {
+	const { bodyFrom, afterFrom } = sectionsOf(op);
+	const [section, first] =
+		register < bodyFrom
+			? (["before", 0] as const)
+			: register < afterFrom
+				? (["body", bodyFrom] as const)
+				: (["after", afterFrom] as const);
+	return `${section} ${op.code[section][register - first]!.op}`;
+}
+
 /** A lie about an element, and what shows it; then the honest words with the same shown, where that says something. */
 export function lieAbout(run: RanOp, draw: Draw): Case[] {
 	const { op, elements, segment, step, k, seed, result } = run;
@@ -125,7 +138,7 @@ export function lieAbout(run: RanOp, draw: Draw): Case[] {
 	const output = rootOfLeaf(bytes, leaf, byteLength, path)!;
 	const honest = createTranscript(op, element, moment, elements);
 	// The number that is false, if any is but the first; of spans any; now and then the first is not the output's.
-	const [at, spanAt, isValue] = [draw(honest.length + 1), draw(6), draw(20) === 0];
+	const [at, spanAt, isValue] = [draw(honest.length + 1), draw(40), draw(20) === 0];
 	const ask = (one: number, turns: readonly number[]) => {
 		if (turns.length > 0) {
 			const said = [...createSpanTranscript(op as MapOp, one, moment, elements, turns)];
@@ -143,8 +156,8 @@ export function lieAbout(run: RanOp, draw: Draw): Case[] {
 		ask,
 	)!;
 	const { words, contradiction: shown } = found;
-	const section = "section" in shown ? ` ${shown.section}` : "";
-	const what = `${op.operator}${"reduction" in op ? ` ${op.reduction}` : ""} ${shown.kind}${section}`;
+	const which = shown.kind === "instruction" ? ` ${instructionAt(op as MapOp, shown.register)}` : "";
+	const what = `${op.operator}${"reduction" in op ? ` ${op.reduction}` : ""} ${shown.kind}${which}`;
 	const lie: Case = { what, asked: { ...run, element: found.element, output }, words, shown };
 	if (words.path !== undefined || shown.kind === "value" || shown.kind === "filling") return [lie];
 	return [
@@ -162,11 +175,9 @@ export function judgedHere({ asked, words, shown }: Case): JudgeFound {
 	if (!decoded.ok || decoded.value.phase !== phase) return { refused: "op" };
 	const { op } = decoded.value;
 	if (op.operator !== "map" && sumShapeFault(op) !== null) return { refused: "op" };
-	const isInTurn = shown.kind === "turn" || (shown.kind === "load" && shown.section === "body");
-	if ((words.path ?? []).length > 0 !== isInTurn) return { refused: "words" };
 	const { element, segment, step, k, seed, inputs, output } = asked;
 	// Nothing is said of a filling, and so of no element.
-	if (shown.kind === "filling" && element > 0) return { refused: "words" };
+	if (shown.kind === "filling" && (element > 0 || words.path !== undefined)) return { refused: "words" };
 	const judged = judgeElement(
 		{ op, element, moment: { segment, step, k, key: philoxKey(seed) }, inputs, output },
 		words,
@@ -252,13 +263,13 @@ function otherPlace({ asked, words, shown }: Case, draw: Draw): Partial<Case> {
 		};
 	}
 	if (shown.kind === "chunk") return { shown: { ...shown, chunk: shown.chunk + 1 - 2 * draw(2) } };
-	if (shown.kind === "load") return { shown: { ...shown, load: shown.load + 1 } };
-	return { shown: { kind: shown.kind === "end" ? "turn" : "end" } };
+	if (shown.kind === "instruction")
+		return { shown: { ...shown, register: Math.abs(shown.register + 1 - 2 * draw(2)) } };
+	return { shown: { kind: (["start", "turn", "end"] as const)[draw(3)]! } };
 }
 
 function otherTranscript(words: Words, draw: Draw): Words {
-	const { transcript, spans = [] } = words;
-	const which = draw(1 + spans.length);
+	const { transcript, marked } = words;
 	const change = (list: readonly bigint[]) => {
 		const kind = draw(6);
 		if (kind === 0) return list.slice(0, -1);
@@ -266,6 +277,11 @@ function otherTranscript(words: Words, draw: Draw): Words {
 		const at = draw(list.length);
 		return list.with(at, otherNumber(draw, list[at]!));
 	};
-	if (which === 0) return { ...words, transcript: change(transcript) };
-	return { ...words, spans: spans.map((span, i) => (i === which - 1 ? change(span) : span)) };
+	const kind = draw(marked === undefined ? 8 : 3);
+	if (kind === 1 && marked !== undefined)
+		return { ...words, marked: { ...marked, transcript: change(marked.transcript) } };
+	// One that is not needed, one that is missing, or one of another span.
+	if (kind === 2)
+		return { ...words, marked: { depth: (marked?.depth ?? -1) + 1, transcript: marked?.transcript ?? transcript } };
+	return { ...words, transcript: change(transcript) };
 }

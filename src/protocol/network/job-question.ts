@@ -8,8 +8,8 @@ import { codes } from "../codes.ts";
 const U32 = 0xffff_ffff;
 const about = { audit: orNull(int(0, 0xffff)), page: int(0, 0xffff), segment: int(0, U32) };
 const place = { ...about, step: int(0, U32), op: int(0, 0xffff) };
-/** Of a path of turns: 4,096 turns are three levels of 32 parts. */
-const path = list(int(0, 31), 3);
+/** Of a path of turns: 4,096 turns are three levels of 16 parts, or six of four. */
+const path = list(int(0, 15), 6);
 
 const shape = variants("kind", {
 	/** Roots of all state and result tensors before the segment; their bytes are uploaded before it is answered. */

@@ -263,7 +263,7 @@ async function falseElement(search: Search): Promise<Uint8Array> {
 	const fault: ElementShown = {
 		...{ kind: "element", op: opShown, leaf: leafShown, seed: bytesToHex(job.seed) },
 		...{ inputs: parts.tree("input", job.inputRoots), element: found.element, turns: found.words.path ?? [] },
-		contradiction,
+		...{ marked: found.words.marked?.depth ?? null, contradiction },
 	};
 	return parts.file(accused.claim, place.segment, trace.root, fault, [leaf, ...words, ...leaves]);
 }
@@ -286,7 +286,7 @@ function shownAccusation({ words, contradiction }: Accusation): {
 	readonly contradiction: ElementShown["contradiction"];
 	readonly leaves: readonly Uint8Array[];
 } {
-	const spoken = [words.transcript, ...(words.spans ?? [])].map(encodeTranscript);
+	const spoken = [words.transcript, ...(words.marked ? [words.marked.transcript] : [])].map(encodeTranscript);
 	const made = (one: ElementShown["contradiction"], leaves: readonly ShownLeaf[]) => ({
 		...{ words: spoken, contradiction: one, leaves: leaves.map(({ bytes }) => bytes) },
 	});
@@ -298,10 +298,11 @@ function shownAccusation({ words, contradiction }: Accusation): {
 			const { chunk, leaves } = contradiction;
 			return made({ kind: "chunk", chunk, paths: leaves.map(({ path }) => hexes(path)) }, leaves);
 		}
-		case "load": {
-			const { section, load, leaf } = contradiction;
-			return made({ kind: "load", section, load, path: leaf && hexes(leaf.path) }, leaf === null ? [] : [leaf]);
+		case "instruction": {
+			const { register, leaf } = contradiction;
+			return made({ kind: "instruction", register, path: leaf && hexes(leaf.path) }, leaf === null ? [] : [leaf]);
 		}
+		case "start":
 		case "turn":
 		case "end":
 			return made({ kind: contradiction.kind }, []);

@@ -1,5 +1,5 @@
-// `map` for one element, docs/work.md §3: places, loads, sections, turns. This is the definition that the judge runs; run-map.ts does
-// the same for whole tensors. Loads come from outside: from a tensor here, from a transcript in front of a judge.
+// `map` for one element, docs/work.md §3: places, loads, sections, turns. This is the definition that the judge runs, one
+// instruction of it; run-map.ts does the same for whole tensors. Loads come from outside.
 import { type PhiloxKey, philoxBlock } from "../../protocol/hash/philox.ts";
 import { globalStep, type MapOp } from "../program/shapes.ts";
 import { evaluate } from "./evaluate.ts";
@@ -87,7 +87,8 @@ export function runSection(
 	return true;
 }
 
-function runInstruction(
+/** One instruction, from the registers before it. Null when it is not defined. */
+export function runInstruction(
 	op: MapOp,
 	one: Instruction,
 	registers: readonly bigint[],
@@ -120,7 +121,7 @@ function runInstruction(
 	}
 }
 
-const clampTo = (value: bigint, { lo, hi }: { readonly lo: bigint; readonly hi: bigint }): bigint =>
+export const clampTo = (value: bigint, { lo, hi }: { readonly lo: bigint; readonly hi: bigint }): bigint =>
 	value < lo ? lo : value > hi ? hi : value;
 
 /** Carried values before the first turn; `before` holds the registers of the first section. */
@@ -128,7 +129,7 @@ export function firstCarried(op: MapOp, before: readonly bigint[]): bigint[] {
 	return op.code.carried.map((one) => clampTo(before[one.from]!, one));
 }
 
-/** One turn: the carried values after it, or null where something is not defined. */
+/** One turn: its registers, those of before and the carried ones among them, and the carried values after it; null where something is not defined. */
 export function runTurn(
 	op: MapOp,
 	before: readonly bigint[],
@@ -136,34 +137,35 @@ export function runTurn(
 	at: ElementAt,
 	turn: number,
 	load: Load,
-): bigint[] | null {
+) {
 	const registers = [...before, ...carried];
 	if (!runSection(op, op.code.body, registers, at, turn, load)) return null;
-	return op.code.carried.map((one) => clampTo(registers[one.next]!, one));
+	return { registers, carried: op.code.carried.map((one) => clampTo(registers[one.next]!, one)) };
 }
 
-/** The element, from the registers of the first section and, with turns, the last carried values. */
+/** Registers of after, from those of the first section and the last carried values. */
 export function runAfter(
 	op: MapOp,
 	before: readonly bigint[],
 	carried: readonly bigint[],
 	at: ElementAt,
 	load: Load,
-): bigint | null {
-	if (op.code.turns === 0) return before.at(-1)!;
+): bigint[] | null {
 	// Registers of the body are no one's business after the last turn: their numbers are passed over.
 	const registers = [...before, ...carried, ...op.code.body.map(() => 0n)];
-	return runSection(op, op.code.after, registers, at, 0, load) ? registers.at(-1)! : null;
+	return runSection(op, op.code.after, registers, at, 0, load) ? registers.slice(-op.code.after.length) : null;
 }
 
 /** The whole element. */
 export function mapElement(op: MapOp, at: ElementAt, load: Load): bigint | null {
 	const before: bigint[] = [];
 	if (!runSection(op, op.code.before, before, at, 0, load)) return null;
-	let carried: bigint[] | null = firstCarried(op, before);
+	if (op.code.turns === 0) return before.at(-1)!;
+	let carried = firstCarried(op, before);
 	for (let turn = 0; turn < op.code.turns; turn++) {
-		carried = runTurn(op, before, carried, at, turn, load);
-		if (carried === null) return null;
+		const ran = runTurn(op, before, carried, at, turn, load);
+		if (ran === null) return null;
+		carried = ran.carried;
 	}
-	return runAfter(op, before, carried, at, load);
+	return runAfter(op, before, carried, at, load)?.at(-1) ?? null;
 }

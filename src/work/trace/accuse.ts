@@ -1,10 +1,10 @@
 // The other side of judge.ts, docs/work.md §9: whoever ran an op itself finds the one contradiction in what the accused says.
 // Pure: answers of the accused come in through `ask`. How far a search before this went (segment, trace leaf, tensor leaf) is not known here.
-import type { Moment } from "../operators/map-machine.ts";
+import { coordinatesOf, type Moment, runInstruction } from "../operators/map-machine.ts";
 import { bytesOf, type Elements, elementCount, readElement } from "../operators/tensor-type.ts";
 import type { MapOp, Op } from "../program/shapes.ts";
 import type { Contradiction, ShownLeaf, Words } from "./judge.ts";
-import { chunkEnds, loadCount, numbersACut, partsOf, rowsOf, type SumOp, spanOf } from "./layout.ts";
+import { chunkEnds, marksOf, numbersACut, partsOf, rowsOf, type SumOp, sectionsOf, spanOf } from "./layout.ts";
 import { LEAF_BYTES, leafOf, type TensorTree, tensorTree } from "./tensor-tree.ts";
 import { createSpanTranscript, createTranscript, type Operand, type Transcript } from "./transcript.ts";
 
@@ -78,59 +78,47 @@ function accuseSum({ moment, inputs }: OwnRun, op: SumOp, element: number, trans
 	return { element, words: { transcript }, contradiction: { kind: "chunk", chunk, leaves } };
 }
 
-/** The contradiction of load `load`, the first false one of its section. */
-function falseLoad(
-	{ moment, inputs }: OwnRun,
+/** The contradiction of the first false register of its section; `registers`: one's own, up to it. */
+function falseInstruction(
+	{ inputs, moment }: OwnRun,
 	op: MapOp,
 	element: number,
-	section: "before" | "body" | "after",
-	load: number,
-	path: readonly number[],
+	register: number,
+	registers: readonly bigint[],
+	turn: number,
 ): Contradiction {
-	const place = loadPlace(op, element, moment, inputs, section, load, path);
-	const leaf = place.index === null ? null : leafHolding(inputs[place.operand]!, op, place.operand, place.index);
-	return { kind: "load", section, load, leaf };
-}
-
-/** Where one's own run of the element has that load. */
-function loadPlace(
-	op: MapOp,
-	element: number,
-	moment: Moment,
-	inputs: readonly OwnTensor[],
-	section: "before" | "body" | "after",
-	load: number,
-	path: readonly number[],
-): { readonly operand: number; readonly index: number | null } {
-	const places: { operand: number; index: number | null }[] = [];
-	const watch = (operand: number, index: number | null): void => {
-		places.push({ operand, index });
-	};
-	const turn = section === "body" ? spanOf(op, path)!.first : 0;
-	createTranscript(op, element, moment, inputs, watch);
-	const before = loadCount(op.code.before);
-	const body = loadCount(op.code.body);
-	const from = section === "before" ? 0 : section === "body" ? before + turn * body : before + op.code.turns * body;
-	return places[from + load]!;
+	const { before, body, after } = op.code;
+	const { bodyFrom, afterFrom } = sectionsOf(op);
+	const one = before[register] ?? body[register - bodyFrom] ?? after[register - afterFrom]!;
+	let leaf: ShownLeaf | null = null;
+	const at = { ...moment, coordinates: coordinatesOf(element, op.output.dims) };
+	runInstruction(op, one, registers, at, turn, (operand, index) => {
+		leaf = index === null ? null : leafHolding(inputs[operand]!, op, operand, index);
+		return 0n;
+	});
+	return { kind: "instruction", register, leaf };
 }
 
 function accuseMap(run: OwnRun, op: MapOp, element: number, transcript: Transcript, ask: Ask): Accusation | null {
-	const { moment, inputs } = run;
-	const own = createTranscript(op, element, moment, inputs);
+	const own = createTranscript(op, element, run.moment, run.inputs);
 	const words = { transcript };
 	const first = firstDifference(transcript.slice(1), own.slice(1));
-	const end: Accusation = { element, words, contradiction: { kind: "end" } };
-	if (first < 0) return end;
-	const before = loadCount(op.code.before);
-	const { carried, after } = op.code;
-	if (first < before) return { element, words, contradiction: falseLoad(run, op, element, "before", first, []) };
-	const afterFrom = own.length - 1 - loadCount(after);
-	if (first >= afterFrom)
-		return { element, words, contradiction: falseLoad(run, op, element, "after", first - afterFrom, []) };
-	return accuseTurn(run, op, element, transcript, ask, [Math.floor((first - before) / carried.length)]);
+	if (first < 0) return { element, words, contradiction: { kind: "end" } };
+	const { carried, after, body } = op.code;
+	const before = own.slice(1, 1 + op.code.before.length);
+	const made = (register: number, registers: readonly bigint[]): Accusation => ({
+		...{ element, words, contradiction: falseInstruction(run, op, element, register, registers, 0) },
+	});
+	if (first < before.length) return made(first, before);
+	const afterFrom = own.length - after.length;
+	if (first + 1 >= afterFrom) {
+		const registers = [...before, ...own.slice(afterFrom - carried.length, afterFrom), ...body.map(() => 0n)];
+		return made(registers.length + first + 1 - afterFrom, [...registers, ...own.slice(afterFrom)]);
+	}
+	return accuseTurn(run, op, element, transcript, ask, [Math.floor((first - before.length) / carried.length)]);
 }
 
-/** Down from the first false mark to one turn. */
+/** Down from the first false mark to one turn. Of what was said on the way only the span with the mark is needed, if any. */
 function accuseTurn(
 	run: OwnRun,
 	op: MapOp,
@@ -140,18 +128,27 @@ function accuseTurn(
 	start: readonly number[],
 ): Accusation {
 	const path = [...start];
-	const spans: Transcript[] = [];
+	const spans = [transcript];
 	for (;;) {
-		const { turns } = spanOf(op, path)!;
+		const { turns, first: turn } = spanOf(op, path)!;
 		const said = ask(element, [...path]);
 		spans.push(said);
 		const own = createSpanTranscript(op, element, run.moment, run.inputs, path);
 		const first = firstDifference(said, own);
-		const words: Words = { transcript, path, spans };
 		if (turns === 1) {
-			if (first < 0) return { element, words, contradiction: { kind: "turn" } };
-			return { element, words, contradiction: falseLoad(run, op, element, "body", first, path) };
+			const { carried, before } = op.code;
+			const marks = marksOf(op, path);
+			const told = (contradiction: Contradiction, depth?: number): Accusation => ({
+				...{ element, contradiction },
+				words: { transcript: said, path, ...(depth !== undefined && { marked: { depth, transcript: spans[depth]! } }) },
+			});
+			if (first < 0) return told({ kind: "turn" }, marks.end.depth);
+			const isCarried = first >= before.length && first < before.length + carried.length;
+			if (isCarried) return told({ kind: "start" }, marks.start?.depth);
+			return told(falseInstruction(run, op, element, first, own, turn));
 		}
-		path.push(first < 0 ? partsOf(turns).length - 1 : Math.floor(first / op.code.carried.length));
+		path.push(
+			first < 0 ? partsOf(turns, op.code.carried.length).length - 1 : Math.floor(first / op.code.carried.length),
+		);
 	}
 }

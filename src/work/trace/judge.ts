@@ -2,23 +2,23 @@
 // few shown leaves; it runs nothing else. It convicts or says why nothing is shown; it never clears anyone of anything.
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import {
+	clampTo,
 	coordinatesOf,
 	type ElementAt,
 	firstCarried,
 	type Moment,
-	runAfter,
-	runSection,
-	runTurn,
+	runInstruction,
 } from "../operators/map-machine.ts";
 import { isArg, type Running } from "../operators/run-sums.ts";
 import { bytesOf, elementCount, readElement, type TensorType } from "../operators/tensor-type.ts";
 import type { MapOp, Op } from "../program/shapes.ts";
 import {
 	chunkEnds,
-	loadCount,
+	marksOf,
 	numbersACut,
 	rowsOf,
 	type SumOp,
+	sectionsOf,
 	spanLength,
 	spanOf,
 	transcriptLength,
@@ -40,27 +40,23 @@ export interface ShownLeaf {
 	readonly path: readonly Uint8Array[];
 }
 
-/** What the accused said: of the element and, for turns, of the span of each part of `path`. */
+/** What the accused said: of the element or, with a path, of that turn. Of `start` and `turn`, also of the span of its first parts that has the mark. */
 export interface Words {
 	readonly transcript: Transcript;
 	readonly path?: readonly number[];
-	readonly spans?: readonly Transcript[];
+	readonly marked?: { readonly depth: number; readonly transcript: Transcript };
 }
 
 export type Contradiction =
 	| { readonly kind: "value" | "filling"; readonly leaf: ShownLeaf }
 	| { readonly kind: "chunk"; readonly chunk: number; readonly leaves: readonly ShownLeaf[] }
-	| {
-			readonly kind: "load";
-			readonly section: "before" | "body" | "after";
-			readonly load: number;
-			/** None when the place is outside. */
-			readonly leaf: ShownLeaf | null;
-	  }
+	/** By its register. The leaf is a load's, unless its place is outside. */
+	| { readonly kind: "instruction"; readonly register: number; readonly leaf: ShownLeaf | null }
+	| { readonly kind: "start" }
 	| { readonly kind: "turn" }
 	| { readonly kind: "end" };
 
-/** Why nothing is shown: `place` (there is no such element, chunk, load or turn), `words` (no transcript of it), `leaf` (not the leaf of that tensor), `undefined` (the words lead nowhere), `agrees`. */
+/** Why nothing is shown: `place` (there is no such element, chunk, instruction or turn), `words` (no transcript of it), `leaf` (not the leaf of that tensor), `undefined` (the words lead nowhere), `agrees`. */
 export type Nothing = "place" | "words" | "leaf" | "undefined" | "agrees";
 
 export type Judgement =
@@ -139,110 +135,95 @@ export function runningOf(op: SumOp, numbers: Transcript): Running {
 export class MapWords {
 	readonly op: MapOp;
 	readonly at: ElementAt;
-	readonly value: bigint;
-	readonly loads: { readonly before: Transcript; readonly body: Transcript; readonly after: Transcript };
-	/** Carried values at the marks of the whole, the last one at the end. */
-	readonly marks: readonly Transcript[];
-	/** Registers of before; null when its loads lead to what is not defined. */
-	readonly before: readonly bigint[] | null;
+	/** The turn that it is of; null: it is of the whole. */
+	readonly turn: number | null;
+	/** Each at its number; of the whole, with the last carried values, those of body are nobody's. */
+	readonly registers: readonly bigint[];
 
-	constructor(op: MapOp, { element, moment }: Question, { transcript, spans = [] }: Words) {
+	constructor(op: MapOp, { element, moment }: Question, { transcript, path = [] }: Words) {
 		this.op = op;
 		this.at = { ...moment, coordinates: coordinatesOf(element, op.output.dims) };
-		this.value = transcript[0]!;
-		const first = 1 + loadCount(op.code.before);
-		const afterFrom = transcript.length - loadCount(op.code.after);
-		this.loads = { before: transcript.slice(1, first), body: spans.at(-1) ?? [], after: transcript.slice(afterFrom) };
-		this.marks = cut(transcript.slice(first, afterFrom), op.code.carried.length);
-		const registers: bigint[] = [];
-		const isDefined = runSection(op, op.code.before, registers, this.at, 0, saying(this.loads.before));
-		this.before = isDefined ? registers : null;
-	}
-
-	/** Carried values before and after the turn at the end of the path. */
-	turn({ path = [], spans = [] }: Words): { start: Transcript; end: Transcript; number: number } | null {
-		const span = spanOf(this.op, path);
-		if (this.before === null || span === null || span.turns !== 1) return null;
-		let start: Transcript = firstCarried(this.op, this.before);
-		let end = this.marks.at(-1)!;
-		let marks = this.marks.slice(0, -1);
-		for (const [depth, part] of path.entries()) {
-			if (part > 0) start = marks[part - 1]!;
-			if (part < marks.length) end = marks[part]!;
-			marks = depth + 1 < path.length ? cut(spans[depth]!, this.op.code.carried.length) : [];
-		}
-		return { start, end, number: span.first };
+		this.turn = path.length === 0 ? null : spanOf(op, path)!.first;
+		const { before, carried, body, after } = op.code;
+		const afterFrom = transcript.length - after.length;
+		const last = transcript.slice(afterFrom - carried.length, afterFrom);
+		const whole = () => [
+			...[...transcript.slice(1, 1 + before.length), ...last],
+			...[...body.map(() => 0n), ...transcript.slice(afterFrom)],
+		];
+		this.registers = this.turn === null ? whole() : transcript;
 	}
 }
 
-const cut = (numbers: Transcript, size: number): Transcript[] =>
-	size === 0 ? [] : Array.from({ length: numbers.length / size }, (_, i) => numbers.slice(i * size, (i + 1) * size));
-
-/** Loads give what the transcript says, in order. */
-export function saying(values: Transcript): () => bigint | null {
-	let next = 0;
-	return () => values[next++] ?? null;
+/** The mark that a contradiction of a turn needs: at its end, or at its start unless that is the first one's. */
+function markOf(op: MapOp, path: readonly number[], { kind }: Contradiction) {
+	const { start, end } = marksOf(op, path);
+	return kind === "turn" ? end : kind === "start" ? start : null;
 }
 
-function judgeLoad(
+/** What an instruction makes of the registers that are told is not what is told of its own. */
+function judgeInstruction(
 	question: Question,
-	words: Words,
 	said: MapWords,
-	{ section, load, leaf }: Contradiction & { kind: "load" },
+	{ register, leaf }: Contradiction & { kind: "instruction" },
 ): Judgement {
-	const { op } = said;
-	const values = said.loads[section];
-	if (!(Number.isSafeInteger(load) && load >= 0 && load < values.length))
-		return nothing("place", "there is no such load");
-	let found: { readonly operand: number; readonly index: number | null } | null = null;
-	let next = 0;
-	const watch = (operand: number, index: number | null): bigint | null => {
-		if (next === load) {
-			found = { operand, index };
+	const { op, turn } = said;
+	const { before, body, after } = op.code;
+	const { bodyFrom, afterFrom, end } = sectionsOf(op);
+	const isOne = Number.isSafeInteger(register) && register >= 0 && register < end;
+	const isTold = register < before.length || (turn === null ? register >= afterFrom : register < afterFrom);
+	if (!isOne || !isTold || (register >= before.length && register < bodyFrom))
+		return nothing("place", "there is no such instruction");
+	const one = before[register] ?? body[register - bodyFrom] ?? after[register - afterFrom]!;
+	if (one.op !== "load" && leaf !== null) return nothing("leaf", "only a load has a leaf");
+	const { registers } = said;
+	let wrong: Judgement | null = null;
+	const load = (operand: number, index: number | null): bigint | null => {
+		if ((index === null) !== (leaf === null)) {
+			wrong = nothing("leaf", index === null ? "the place is outside: no leaf has it" : "a leaf must be shown");
 			return null;
 		}
-		return values[next++]!;
+		const found = index === null ? 0n : shownElement(leaf!, index, op.operands[operand]!, question.inputs[operand]!);
+		if (found === null) wrong = nothing("leaf", `not the leaf of operand ${operand}`);
+		return found;
 	};
-	if (section === "before") runSection(op, op.code.before, [], said.at, 0, watch);
-	else if (said.before === null) return nothing("undefined", "before is not defined");
-	else if (section === "after") runAfter(op, said.before, said.marks.at(-1) ?? [], said.at, watch);
-	else {
-		const turn = said.turn(words);
-		if (turn === null) return nothing("place", "the path names no turn");
-		runTurn(op, said.before, turn.start, said.at, turn.number, watch);
-	}
-	if (found === null) return nothing("undefined", "the load is not reached");
-	const { operand, index } = found as { readonly operand: number; readonly index: number | null };
-	if (index === null)
-		return leaf === null ? compare(values[load]!, 0n) : nothing("leaf", "the place is outside: no leaf has it");
-	if (leaf === null) return nothing("leaf", "a leaf must be shown");
-	const element = shownElement(leaf, index, op.operands[operand]!, question.inputs[operand]!);
-	return element === null ? nothing("leaf", `not the leaf of operand ${operand}`) : compare(values[load]!, element);
+	const right = runInstruction(op, one, registers, said.at, turn ?? 0, load);
+	if (wrong !== null) return wrong;
+	return right === null ? nothing("undefined", "the instruction is not defined") : compare(registers[register]!, right);
 }
 
-function judgeMap(question: Question, op: MapOp, words: Words, contradiction: Contradiction): Judgement {
+/** The carried values that a turn tells are not those at its start; what it makes of them is not what is told of its end. */
+function judgeTurn({ op, registers }: MapWords, { path = [], marked }: Words, shown: Contradiction): Judgement {
+	const mark = markOf(op, path, shown);
+	const { before, carried } = op.code;
+	const from = mark === null ? 0 : (mark.depth === 0 ? 1 + before.length : 0) + mark.mark * carried.length;
+	const told = marked?.transcript.slice(from, from + carried.length) ?? firstCarried(op, registers);
+	if (shown.kind === "start") return compareAll(registers.slice(before.length, sectionsOf(op).bodyFrom), told);
+	return compareAll(
+		told,
+		carried.map((one) => clampTo(registers[one.next]!, one)),
+	);
+}
+
+function judgeMap(question: Question, op: MapOp, words: Words, shown: Contradiction): Judgement {
 	const said = new MapWords(op, question, words);
-	if (contradiction.kind === "load") return judgeLoad(question, words, said, contradiction);
-	if (said.before === null) return nothing("undefined", "before is not defined");
-	if (contradiction.kind === "turn") {
-		const turn = said.turn(words);
-		if (turn === null) return nothing("place", "the path names no turn");
-		const end = runTurn(op, said.before, turn.start, said.at, turn.number, saying(said.loads.body));
-		return end === null ? nothing("undefined", "the turn is not defined") : compareAll(turn.end, end);
-	}
-	if (contradiction.kind !== "end") return nothing("place", "a map has no such contradiction");
-	const value = runAfter(op, said.before, said.marks.at(-1) ?? [], said.at, saying(said.loads.after));
-	return value === null ? nothing("undefined", "the end is not defined") : compare(said.value, value);
+	if (shown.kind === "instruction") return judgeInstruction(question, said, shown);
+	if (shown.kind === "start" || shown.kind === "turn") return judgeTurn(said, words, shown);
+	if (shown.kind !== "end") return nothing("place", "a map has no such contradiction");
+	return compare(words.transcript[0]!, words.transcript.at(-1)!);
 }
 
-/** Transcripts have the lengths that the op and the element give them. */
-function areWords({ op, element }: Question, { transcript, path = [], spans = [] }: Words): boolean {
-	if (transcript.length !== transcriptLength(op, element) || path.length !== spans.length) return false;
-	if (op.operator !== "map") return path.length === 0;
-	return spans.every((one, i) => {
-		const span = spanOf(op, path.slice(0, i + 1));
-		return span !== null && one.length === spanLength(op, span.turns);
-	});
+/** Transcripts have the lengths that the op and the element give them, and there are those that the contradiction needs. */
+function areWords({ op, element }: Question, { transcript, path = [], marked }: Words, shown: Contradiction): boolean {
+	const isOfTurn = shown.kind === "start" || shown.kind === "turn";
+	if (shown.kind !== "instruction" && path.length > 0 !== isOfTurn) return false;
+	if (path.length === 0) return marked === undefined && transcript.length === transcriptLength(op, element);
+	if (op.operator !== "map" || spanOf(op, path)?.turns !== 1 || transcript.length !== spanLength(op, 1)) return false;
+	const mark = markOf(op, path, shown);
+	if (mark === null || marked === undefined) return mark === null && marked === undefined;
+	const length =
+		mark.depth === 0 ? transcriptLength(op, element) : spanLength(op, spanOf(op, path.slice(0, mark.depth))!.turns);
+	return marked.depth === mark.depth && marked.transcript.length === length;
 }
 
 export function judgeElement(question: Question, words: Words, contradiction: Contradiction): Judgement {
@@ -251,7 +232,7 @@ export function judgeElement(question: Question, words: Words, contradiction: Co
 		return nothing("place", "there is no such element");
 	if (inputs.length !== op.operands.length) return nothing("place", "another number of input roots");
 	if (contradiction.kind === "filling") return judgeFilling(question, contradiction.leaf);
-	if (!areWords(question, words)) return nothing("words", "not a transcript of this element");
+	if (!areWords(question, words, contradiction)) return nothing("words", "not a transcript of this element");
 	if (contradiction.kind === "value") {
 		const found = shownElement(contradiction.leaf, element, op.output, output);
 		return found === null ? nothing("leaf", "not the element's leaf") : compare(found, words.transcript[0]!);

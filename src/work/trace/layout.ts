@@ -1,7 +1,6 @@
-// How a transcript is laid out, docs/work.md §9: cuts of a sum, loads of a map, marks of its turns. Everything follows from the op and
+// How a transcript is laid out, docs/work.md §9: cuts of a sum, registers of a map, marks of its turns. Everything follows from the op and
 // the element, so that no number of a transcript says how many follow.
 
-import type { Instruction } from "../operators/instruction.ts";
 import { coordinatesOf } from "../operators/map-machine.ts";
 import { isArg } from "../operators/run-sums.ts";
 import { bytesOf } from "../operators/tensor-type.ts";
@@ -56,13 +55,12 @@ export function chunkEnds(op: SumOp, element: number): number[] {
 /** Numbers at each cut. */
 export const numbersACut = (op: SumOp): number => (op.operator === "reduce" && isArg(op.reduction) ? 2 : 1);
 
-export const loadCount = (section: readonly Instruction[]): number => section.filter(({ op }) => op === "load").length;
+/** The fewer values are carried, the more marks a span has: some 16 numbers, but four marks at least. */
+const [MARKED_NUMBERS, LEAST_PARTS] = [16, 4];
 
-const MARKS = 32;
-
-/** Lengths of the parts of a span of so many turns. */
-export function partsOf(turns: number): number[] {
-	const each = Math.ceil(turns / MARKS);
+/** Lengths of the parts of a span of so many turns, with so many carried values. */
+export function partsOf(turns: number, carried: number): number[] {
+	const each = Math.ceil(turns / Math.max(LEAST_PARTS, Math.floor(MARKED_NUMBERS / carried)));
 	const parts: number[] = [];
 	for (let rest = turns; rest > 0; rest -= each) parts.push(Math.min(each, rest));
 	return parts;
@@ -72,12 +70,13 @@ export function partsOf(turns: number): number[] {
 export function transcriptLength(op: Op, element: number): number {
 	if (op.operator !== "map") return 1 + (chunkEnds(op, element).length - 2) * numbersACut(op);
 	const { before, turns, carried, after } = op.code;
-	return 1 + loadCount(before) + partsOf(turns).length * carried.length + loadCount(after);
+	return 1 + before.length + partsOf(turns, carried.length).length * carried.length + after.length;
 }
 
 /** Of a span of turns. */
 export function spanLength(op: MapOp, turns: number): number {
-	return turns === 1 ? loadCount(op.code.body) : (partsOf(turns).length - 1) * op.code.carried.length;
+	const { carried } = op.code;
+	return turns === 1 ? sectionsOf(op).afterFrom : (partsOf(turns, carried.length).length - 1) * carried.length;
 }
 
 /** The first turn and the number of turns of the span that a path names; null when there is none. */
@@ -86,11 +85,35 @@ export function spanOf(op: MapOp, path: readonly number[]): { readonly first: nu
 	let turns = op.code.turns;
 	for (const [depth, part] of path.entries()) {
 		if (depth > 0 && turns === 1) return null;
-		const parts = partsOf(turns);
+		const parts = partsOf(turns, op.code.carried.length);
 		const own = parts[part];
 		if (own === undefined) return null;
 		first += parts[0]! * part;
 		turns = own;
 	}
 	return { first, turns };
+}
+
+/** Of registers [from, to): where a section begins and ends. */
+export function sectionsOf({ code: { before, carried, body, after } }: MapOp) {
+	const bodyFrom = before.length + carried.length;
+	const afterFrom = bodyFrom + body.length;
+	return { bodyFrom, afterFrom, end: afterFrom + after.length };
+}
+
+/** Where the carried values at a turn's start and end are told: at mark `mark` of the span of the first `depth` parts of its path. Null: those before the first turn. */
+export function marksOf(op: MapOp, path: readonly number[]) {
+	const counts = path.map(
+		(_, depth) => partsOf(spanOf(op, path.slice(0, depth))!.turns, op.code.carried.length).length,
+	);
+	const start = path.findLastIndex((part) => part > 0);
+	// The end of the whole is the last mark of the whole.
+	const end = Math.max(
+		0,
+		path.findLastIndex((part, depth) => part + 1 < counts[depth]!),
+	);
+	return {
+		start: start < 0 ? null : { depth: start, mark: path[start]! - 1 },
+		end: { depth: end, mark: path[end]! },
+	};
 }

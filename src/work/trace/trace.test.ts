@@ -15,7 +15,7 @@ import type { Op, Phase } from "../program/shapes.ts";
 import { type Ask, accuse, type OwnRun, ownTensor } from "./accuse.ts";
 import type { TraceLeaf } from "./commitments.ts";
 import { type Contradiction, judgeElement, type Question, type ShownLeaf, type Words } from "./judge.ts";
-import { chunkEnds, loadCount } from "./layout.ts";
+import { chunkEnds, sectionsOf, spanOf } from "./layout.ts";
 import { endOrigin, type Origin, operandOrigins } from "./origins.ts";
 import { machineState, traceSegment } from "./run-trace.ts";
 import { type TensorTree, tensorRoot, tensorTree } from "./tensor-tree.ts";
@@ -145,14 +145,14 @@ function* allShown({ op, inputs, output }: Traced, element: number): Generator<C
 	}
 	if (op.operator === "map") {
 		yield { kind: "end" };
+		yield { kind: "start" };
 		yield { kind: "turn" };
-		for (const section of ["before", "body", "after"] as const)
-			for (let load = 0; load < loadCount(op.code[section]); load++) {
-				yield { kind: "load", section, load, leaf: null };
-				for (const elements of inputs)
-					for (let leaf = 0; leaf < leaves(elements); leaf++)
-						yield { kind: "load", section, load, leaf: leafOf(elements, leaf) };
-			}
+		for (let register = -1; register <= sectionsOf(op).end; register++) {
+			yield { kind: "instruction", register, leaf: null };
+			for (const elements of inputs)
+				for (let leaf = 0; leaf < leaves(elements); leaf++)
+					yield { kind: "instruction", register, leaf: leafOf(elements, leaf) };
+		}
 	} else
 		for (let chunk = 0; chunk < chunkEnds(op, element).length; chunk++)
 			for (let a = 0; a < leaves(inputs[0]!); a++) {
@@ -190,12 +190,19 @@ test("nothing that can be shown convicts an honest transcript", () => {
 /** Words down to some turns of the element: the first, one inside, the last. */
 function turnWords({ op, moment, inputs }: Traced, element: number, transcript: Transcript): Words[] {
 	assert.ok(op.operator === "map");
-	const last = op.code.turns === 70 ? [[0, 0], [11, 1], [23]] : [[0], [1], [2]];
-	return last.map((path) => ({
-		transcript,
-		path,
-		spans: path.map((_, i) => createSpanTranscript(op, element, moment, inputs, path.slice(0, i + 1))),
-	}));
+	const last =
+		op.code.turns === 70
+			? [
+					[0, 0, 0],
+					[3, 1, 1],
+					[7, 6],
+				]
+			: [[0], [1], [2]];
+	return last.flatMap((path) => {
+		const words = { transcript: createSpanTranscript(op, element, moment, inputs, path), path };
+		const spans = path.map((_, i) => createSpanTranscript(op, element, moment, inputs, path.slice(0, i + 1)));
+		return [words, ...[transcript, ...spans].map((one, depth) => ({ ...words, marked: { depth, transcript: one } }))];
+	});
 }
 
 /** What a liar says: honest but for the number at `place` of the transcript that `path` names. */
@@ -217,6 +224,12 @@ function liar(
 	};
 }
 
+function sectionIn(op: Op, shown: Contradiction): string {
+	if (op.operator !== "map" || shown.kind !== "instruction") return "";
+	const { bodyFrom, afterFrom } = sectionsOf(op);
+	return shown.register < bodyFrom ? " before" : shown.register < afterFrom ? " body" : " after";
+}
+
 test("one changed element in any op is found and convicts, however the liar explains it", () => {
 	const kinds = new Set<string>();
 	for (const [name, sample] of SAMPLES) {
@@ -234,9 +247,7 @@ test("one changed element in any op is found and convicts, however the liar expl
 				const ask = liar(run, { path: [], place }, BigInt(output[element]!));
 				const found = accuse(own(run), leaf, shown, ask)!;
 				assert.equal(found.element, element);
-				kinds.add(
-					`${run.op.operator} ${found.contradiction.kind}${"section" in found.contradiction ? ` ${found.contradiction.section}` : ""}`,
-				);
+				kinds.add(`${run.op.operator} ${found.contradiction.kind}${sectionIn(run.op, found.contradiction)}`);
 				const question = questionOf(run, element, tree.root);
 				assert.equal(judgeElement(question, found.words, found.contradiction).convicts, true, `${name} ${place}`);
 			}
@@ -248,35 +259,58 @@ test("one changed element in any op is found and convicts, however the liar expl
 		"scatter_add chunk",
 		"map end",
 		"map turn",
-		"map load before",
-		"map load after",
+		"map instruction before",
+		"map instruction after",
 		"map value",
 	])
 		assert.ok(kinds.has(kind), kind);
 });
 
-test("a lie inside the turns is found, also in a load of one turn", () => {
+test("a lie inside the turns is found, also in an instruction of one turn; only the span with the mark is shown with it", () => {
 	const run = traced(mixedSample()).runs.find(({ op }) => op.operator === "map" && op.code.turns > 0)!;
-	assert.ok(run.op.operator === "map");
+	const { op } = run;
+	assert.ok(op.operator === "map");
 	const element = 13;
 	const output = changed(run.output, element);
 	const tree = tensorTree(output);
 	const shown = { bytes: tree.leaf(0), path: tree.path(0) };
-	const before = loadCount(run.op.code.before);
-	for (const place of [0, 1, 2]) {
+	const { before, carried } = op.code;
+	const { bodyFrom, afterFrom } = sectionsOf(op);
+	for (const [place, kind] of [
+		[0, "instruction"],
+		[before.length, "start"],
+		[bodyFrom, "instruction"],
+		[afterFrom - 1, "instruction"],
+		[afterFrom, "turn"],
+	] as const) {
 		// A false mark makes the accuser go down; there the liar changes one number more.
-		const top = 1 + before + 2 * 5;
+		const top = 1 + before.length + 2 * carried.length;
 		const ask: Ask = (one, path) => {
 			const said = [...liar(run, { path: [], place: top }, BigInt(output[element]!))(one, path)];
-			if (path.length === 2 && place < said.length) said[place] = said[place]! ^ 1n;
-			if (path.length === 1 && place === 2) said[0] = said[0]! ^ 1n;
+			if (path.length > 0 && spanOf(op, path)!.turns === 1 && place < said.length) said[place] = said[place]! ^ 1n;
+			if (path.length === 1 && kind === "turn") said[0] = said[0]! ^ 1n;
 			return said;
 		};
 		const found = accuse(own(run), 0, shown, ask)!;
-		assert.equal(found.words.path!.length, 2);
+		assert.deepEqual(found.words.path, kind === "turn" ? [2, 0, 1] : [2, 4]);
 		const question = questionOf(run, element, tree.root);
 		assert.equal(judgeElement(question, found.words, found.contradiction).convicts, true, `${place}`);
-		assert.equal(found.contradiction.kind, place < 2 ? "load" : "turn");
+		assert.equal(found.contradiction.kind, kind);
+		// With another span, or with none where one is needed, nothing is shown.
+		const { marked, ...others } = found.words;
+		assert.equal(marked !== undefined, kind !== "instruction");
+		const wrong: Words[] = [
+			...(marked === undefined ? [] : [others]),
+			...[0, 1, 2]
+				.filter((depth) => depth !== marked?.depth)
+				.map((depth) => ({
+					...{ ...others, marked: { depth, transcript: ask(element, found.words.path!.slice(0, depth)) } },
+				})),
+		];
+		for (const words of wrong) {
+			const judged = judgeElement(question, words, found.contradiction);
+			assert.ok(!judged.convicts && judged.reason === "words", `${kind} ${words.marked?.depth}`);
+		}
 	}
 });
 
@@ -334,8 +368,8 @@ function* tampered(
 	yield ["transcript longer", question, { ...words, transcript: [...words.transcript, 0n] }, shown];
 	if (shown.kind === "chunk")
 		for (const chunk of [-1, 0.5, Number.NaN, 10_000]) yield ["chunk", question, words, { ...shown, chunk }];
-	if (shown.kind === "load") {
-		for (const load of [-1, 0.5, Number.NaN, 300]) yield ["load", question, words, { ...shown, load }];
+	if (shown.kind === "instruction") {
+		for (const register of [-1, 0.5, Number.NaN, 300]) yield ["register", question, words, { ...shown, register }];
 		yield [
 			"leaf given or not",
 			question,
@@ -343,17 +377,24 @@ function* tampered(
 			{ ...shown, leaf: shown.leaf === null ? { bytes: new Uint8Array(1024), path: [] } : null },
 		];
 	}
-	const { path, spans } = words;
-	if (path === undefined || spans === undefined) {
-		yield ["path of nothing", question, { ...words, path: [0], spans: [] }, shown];
+	const { path, marked } = words;
+	if (path === undefined) {
+		yield ["path of nothing", question, { ...words, path: [0] }, shown];
+		yield ["span of nothing", question, { ...words, marked: { depth: 0, transcript: words.transcript } }, shown];
 		return;
 	}
-	yield ["span missing", question, { ...words, spans: spans.slice(1) }, shown];
-	yield ["no path", question, { ...words, path: [], spans: [] }, shown];
-	yield ["path too deep", question, { ...words, path: [...path, 0], spans: [...spans, []] }, shown];
+	yield ["no path", question, { ...words, path: [] }, shown];
+	yield ["path too deep", question, { ...words, path: [...path, 0] }, shown];
+	yield ["path too short", question, { ...words, path: path.slice(0, -1) }, shown];
 	yield ["part", question, { ...words, path: [99, ...path.slice(1)] }, shown];
 	yield ["part", question, { ...words, path: [-1, ...path.slice(1)] }, shown];
-	yield ["span longer", question, { ...words, spans: [...spans.slice(0, -1), [...spans.at(-1)!, 0n]] }, shown];
+	if (marked === undefined) {
+		yield ["span", question, { ...words, marked: { depth: 0, transcript: words.transcript } }, shown];
+		return;
+	}
+	yield ["no span", question, { transcript: words.transcript, path }, shown];
+	yield ["depth", question, { ...words, marked: { ...marked, depth: marked.depth + 1 } }, shown];
+	yield ["span longer", question, { ...words, marked: { ...marked, transcript: [...marked.transcript, 0n] } }, shown];
 }
 
 test("a tamper list: whatever field of a conviction is changed, it convicts no longer", () => {

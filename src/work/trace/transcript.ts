@@ -19,8 +19,6 @@ export type Transcript = readonly bigint[];
 export interface Operand {
 	at(index: number): number | bigint | undefined;
 }
-/** Told where a load reads; null: outside. */
-type See = (operand: number, index: number | null) => void;
 
 /** One chunk more: `read` gives the values of the rows at a place. */
 export function goOn(
@@ -67,23 +65,18 @@ function sumTranscript(op: SumOp, element: number, inputs: readonly Operand[]): 
 	return [finalNumber(op, running!), ...cuts];
 }
 
-/** A map's element while it is computed: before's registers, and every load kept as it comes. */
+/** A map's element while it is computed: before's registers, and all of the turn that was run last. */
 class MapRun {
 	readonly op: MapOp;
 	readonly at: ElementAt;
 	readonly before: bigint[] = [];
-	loads: bigint[] = [];
+	turn: readonly bigint[] = [];
 	readonly load: Load;
 
-	constructor(op: MapOp, element: number, moment: Moment, inputs: readonly Operand[], see?: See) {
+	constructor(op: MapOp, element: number, moment: Moment, inputs: readonly Operand[]) {
 		this.op = op;
 		this.at = { ...moment, coordinates: coordinatesOf(element, op.output.dims) };
-		this.load = (operand, index) => {
-			const value = index === null ? 0n : BigInt(inputs[operand]!.at(index)!);
-			this.loads.push(value);
-			see?.(operand, index);
-			return value;
-		};
+		this.load = (operand, index) => (index === null ? 0n : BigInt(inputs[operand]!.at(index)!));
 		if (!runSection(op, op.code.before, this.before, this.at, 0, this.load))
 			throw new RangeError("not a checked program");
 	}
@@ -92,18 +85,18 @@ class MapRun {
 	*turns(first: number, turns: number): Generator<bigint[]> {
 		let carried = firstCarried(this.op, this.before);
 		for (let turn = 0; turn < first + turns; turn++) {
-			this.loads = [];
-			carried = runTurn(this.op, this.before, carried, this.at, turn, this.load)!;
+			const ran = runTurn(this.op, this.before, carried, this.at, turn, this.load)!;
+			carried = ran.carried;
+			this.turn = ran.registers;
 			if (turn >= first) yield carried;
 		}
 	}
 }
 
-function mapTranscript(op: MapOp, element: number, moment: Moment, inputs: readonly Operand[], see?: See): bigint[] {
-	const run = new MapRun(op, element, moment, inputs, see);
-	const before = run.loads;
-	if (op.code.turns === 0) return [run.before.at(-1)!, ...before];
-	const every = partsOf(op.code.turns)[0]!;
+function mapTranscript(op: MapOp, element: number, moment: Moment, inputs: readonly Operand[]): bigint[] {
+	const run = new MapRun(op, element, moment, inputs);
+	if (op.code.turns === 0) return [run.before.at(-1)!, ...run.before];
+	const every = partsOf(op.code.turns, op.code.carried.length)[0]!;
 	const marks: bigint[] = [];
 	let carried: bigint[] = [];
 	let turn = 0;
@@ -111,20 +104,12 @@ function mapTranscript(op: MapOp, element: number, moment: Moment, inputs: reado
 		turn += 1;
 		if (turn % every === 0 || turn === op.code.turns) marks.push(...carried);
 	}
-	run.loads = [];
-	const value = runAfter(op, run.before, carried, run.at, run.load)!;
-	return [value, ...before, ...marks, ...run.loads];
+	const after = runAfter(op, run.before, carried, run.at, run.load)!;
+	return [after.at(-1)!, ...run.before, ...marks, ...after];
 }
 
-/** `see` is told of every load of a map. */
-export function createTranscript(
-	op: Op,
-	element: number,
-	moment: Moment,
-	inputs: readonly Operand[],
-	see?: See,
-): Transcript {
-	return op.operator === "map" ? mapTranscript(op, element, moment, inputs, see) : sumTranscript(op, element, inputs);
+export function createTranscript(op: Op, element: number, moment: Moment, inputs: readonly Operand[]): Transcript {
+	return op.operator === "map" ? mapTranscript(op, element, moment, inputs) : sumTranscript(op, element, inputs);
 }
 
 /** Of the span of turns that the path names. */
@@ -138,14 +123,14 @@ export function createSpanTranscript(
 	const span = spanOf(op, path);
 	if (span === null) throw new RangeError(`no span ${path.join(".")}`);
 	const run = new MapRun(op, element, moment, inputs);
-	const every = partsOf(span.turns)[0]!;
+	const every = partsOf(span.turns, op.code.carried.length)[0]!;
 	const marks: bigint[] = [];
 	let turn = 0;
 	for (const carried of run.turns(span.first, span.turns)) {
 		turn += 1;
 		if (turn % every === 0 && turn < span.turns) marks.push(...carried);
 	}
-	return span.turns === 1 ? run.loads : marks;
+	return span.turns === 1 ? run.turn : marks;
 }
 
 /** i64, big-endian, one after the other. */

@@ -30,6 +30,7 @@ test("every kind has its way, from the large to the small, and workings that lea
 		else if (working.kind === "leaf")
 			assert.equal(working.around.find(({ index }) => index === working.at)?.value, verdict.said, name);
 		else if (working.wrong !== null) assert.equal(working.lines[working.wrong]!.value, verdict.said, name);
+		else if (verdict.shows === "start") assert.ok(working.carried.includes(verdict.said!), name);
 		else if (verdict.shows === "end") assert.equal(working.lines.at(-1)!.value, verdict.right, name);
 		else
 			assert.ok(

@@ -1,19 +1,12 @@
 // A fraud file told as a story: the way from the segment down to the number, the op as text, and the arithmetic of the number worked out again line by line. For
 // people who look; whether the file convicts is judge-fraud.ts, which is asked first: of a file that proves nothing there is no story.
-import { coordinatesOf, runSection } from "../../../work/operators/map-machine.ts";
+import { coordinatesOf } from "../../../work/operators/map-machine.ts";
 import type { Running } from "../../../work/operators/run-sums.ts";
 import { bytesOf, elementCount, readElement as readAt } from "../../../work/operators/tensor-type.ts";
 import { printInstruction, printOp } from "../../../work/program/print-text.ts";
 import type { MapOp, Op } from "../../../work/program/shapes.ts";
-import {
-	type Contradiction,
-	MapWords,
-	type Question,
-	runningOf,
-	saying,
-	type Words,
-} from "../../../work/trace/judge.ts";
-import { chunkEnds, numbersACut, rowsOf, type SumOp } from "../../../work/trace/layout.ts";
+import { type Contradiction, MapWords, type Question, runningOf, type Words } from "../../../work/trace/judge.ts";
+import { chunkEnds, numbersACut, rowsOf, type SumOp, sectionsOf } from "../../../work/trace/layout.ts";
 import { LEAF_BYTES, leafCount, leafOf } from "../../../work/trace/tensor-tree.ts";
 import { finalNumber, goOn } from "../../../work/trace/transcript.ts";
 import { decodeFraudFile, type ElementShown } from "./fraud-file.ts";
@@ -39,11 +32,10 @@ interface SumTerm {
 	readonly running: string;
 }
 
-/** An instruction with what it gives; of a load, what was said to be read. */
+/** An instruction with what was said of it. */
 interface MapLine {
 	readonly text: string;
 	readonly value: string;
-	readonly isLoad: boolean;
 }
 
 export type Working =
@@ -58,14 +50,14 @@ export type Working =
 			readonly terms: readonly SumTerm[];
 			readonly isLast: boolean;
 	  }
-	/** Instructions of one section of a map, worked out from what was said. */
+	/** Instructions of one section of a map, with what was said of each. */
 	| {
 			readonly kind: "map";
 			readonly section: "before" | "body" | "after";
 			readonly turn: number | null;
 			readonly carried: readonly string[];
 			readonly lines: readonly MapLine[];
-			/** The load that was not so; null: what is wrong is what came out. */
+			/** The one that was not so; null: what is wrong is what came out. */
 			readonly wrong: number | null;
 	  }
 	/** A number that a shown leaf holds. */
@@ -219,43 +211,31 @@ function fillingWorking(bytes: Uint8Array, { output: { type, dims } }: Op): Work
 	return { kind: "leaf", leaf: leafCount(byteLength) - 1, at: first, around, what: "bytes after the tensor's end" };
 }
 
-/** The section that the contradiction lies in, instruction by instruction. */
+/** The section that the contradiction lies in, instruction by instruction, as it was told. */
 function mapWorking(question: Question, op: MapOp, words: Words, contradiction: Contradiction): Working {
 	const said = new MapWords(op, question, words);
-	const { before: b, body, after, carried } = op.code;
-	const isEnd = contradiction.kind === "end";
-	const hasTurns = op.code.turns > 0;
-	const section =
-		contradiction.kind === "load" ? contradiction.section : isEnd ? (hasTurns ? "after" : "before") : "body";
-	const turn = section === "body" ? said.turn(words) : null;
-	const first = said.before ?? [];
-	const start = turn?.start ?? said.marks.at(-1) ?? [];
-	const lines: MapLine[] = [];
-	const see = (code: MapOp["code"]["body"], from: number, values: readonly bigint[]) => {
-		for (const [i, one] of code.entries())
-			lines.push({
-				text: printInstruction(one, from + i).trim(),
-				value: values[i] === undefined ? "" : `${values[i]}`,
-				isLoad: one.op === "load",
-			});
-	};
-	const registers: bigint[] = section === "before" ? [] : [...first, ...start];
-	const bodyFrom = b.length + carried.length;
-	if (section === "before") {
-		runSection(op, b, registers, said.at, 0, saying(said.loads.before));
-		see(b, 0, registers);
-	} else if (section === "body") {
-		runSection(op, body, registers, said.at, turn?.number ?? 0, saying(said.loads.body));
-		see(body, bodyFrom, registers.slice(bodyFrom));
-	} else {
-		registers.push(...body.map(() => 0n));
-		runSection(op, after, registers, said.at, 0, saying(said.loads.after));
-		see(after, bodyFrom + body.length, registers.slice(bodyFrom + body.length));
-	}
-	const loads = lines.flatMap(({ isLoad }, i) => (isLoad ? [i] : []));
-	const wrong = contradiction.kind === "load" ? (loads[contradiction.load] ?? null) : null;
+	const { bodyFrom, afterFrom } = sectionsOf(op);
+	const isInstruction = contradiction.kind === "instruction";
+	const section = isInstruction
+		? sectionOf(op, contradiction.register)
+		: contradiction.kind === "end"
+			? lastSection(op)
+			: "body";
+	const { registers } = said;
+	const first = { before: 0, body: bodyFrom, after: afterFrom }[section];
 	return {
-		...{ kind: "map", section, turn: turn?.number ?? null, lines, wrong },
-		carried: section === "before" ? [] : start.map((one) => `${one}`),
+		...{ kind: "map", section, turn: said.turn },
+		lines: op.code[section].map((one, i) => ({
+			...{ text: printInstruction(one, first + i).trim(), value: `${registers[first + i]}` },
+		})),
+		wrong: isInstruction ? contradiction.register - first : null,
+		carried: section === "before" ? [] : registers.slice(op.code.before.length, bodyFrom).map((one) => `${one}`),
 	};
+}
+
+const lastSection = ({ code }: MapOp): "before" | "after" => (code.turns > 0 ? "after" : "before");
+
+function sectionOf(op: MapOp, register: number): "before" | "body" | "after" {
+	const { bodyFrom, afterFrom } = sectionsOf(op);
+	return register < bodyFrom ? "before" : register < afterFrom ? "body" : "after";
 }

@@ -66,12 +66,8 @@ const contradiction = variants("kind", {
 	value: object({ kind: oneOf("value"), path }),
 	filling: object({ kind: oneOf("filling"), path }),
 	chunk: object({ kind: oneOf("chunk"), chunk: int(0, U32), paths: list(path, 2) }),
-	load: object({
-		kind: oneOf("load"),
-		section: oneOf("before", "body", "after"),
-		load: int(0, LIMITS.registers),
-		path: orNull(path),
-	}),
+	instruction: object({ kind: oneOf("instruction"), register: int(0, LIMITS.registers), path: orNull(path) }),
+	start: object({ kind: oneOf("start") }),
 	turn: object({ kind: oneOf("turn") }),
 	end: object({ kind: oneOf("end") }),
 });
@@ -82,8 +78,8 @@ const pair = <T>(item: Shape<T>): Shape<readonly T[]> => {
 		two(value, where) ?? ((value as readonly T[]).length === 2 ? null : { where, detail: "must have two items" });
 };
 
-/** Of a path of turns: 4,096 turns are three levels of 32 parts. */
-const MOST_SPANS = 3;
+/** Of a path of turns: 4,096 turns are six levels of four parts. */
+const MOST_SPANS = 6;
 
 const fault = variants("kind", {
 	element: object({
@@ -94,8 +90,10 @@ const fault = variants("kind", {
 		seed: hex(32),
 		inputs: hex(32),
 		element: int(0, LIMITS.elements),
-		/** Of turns; a transcript is attached for each span on it. */
+		/** Leads to a turn: its transcript is attached. None: that of the element is. */
 		turns: list(int(0, LIMITS.turns), MOST_SPANS),
+		/** Of a contradiction that a mark shows: the span of so many parts of the path, whose transcript is attached, too. */
+		marked: orNull(int(0, MOST_SPANS)),
 		contradiction,
 	}),
 	wire: object({ kind: oneOf("wire"), op: opShown, leaf: traceShown, operand: int(0, LIMITS.operands), origin }),
@@ -123,8 +121,8 @@ const claim = object({
 	resultRoot: hex(32),
 });
 
-/** A trace, a transcript, three spans of its turns. */
-const MOST_ANSWERS = 2 + MOST_SPANS;
+/** A trace, two transcripts. */
+const MOST_ANSWERS = 3;
 /** Who signed the answers, for which contract on the claim's chain; in the order of `answersOf` in fraud-proof.ts. */
 const signed = object({ disputes: hex(20), account: hex(20), signatures: list(hex(65), MOST_ANSWERS) });
 export type FraudSignatures = Typed<typeof signed>;
@@ -153,8 +151,8 @@ const body: Shape<FraudBody> = (value, where) => {
 	return version === 2 ? signedBody(value, where) : unsignedBody(value, where);
 };
 
-/** A leaf of an op, its transcript, three spans, two leaves. */
-const ATTACHMENTS = 8;
+/** A leaf of an op, two transcripts, two leaves; of a wire, the leaves of two ops and of a tensor. */
+const ATTACHMENTS = 5;
 const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body });
 interface FraudEnvelope extends Typed<typeof envelope> {}
 

@@ -61,17 +61,17 @@ export interface AnswerSaid {
 	readonly answerHash: Hex;
 }
 
-const KINDS = ["value", "filling", "chunk", "load", "turn", "end"] as const;
-const SECTIONS = ["before", "body", "after"] as const;
+const KINDS = ["value", "filling", "chunk", "instruction", "start", "turn", "end"] as const;
 const NOWHERE = 0xffff_ffff;
 
-/** What is said of an element: its transcript, then one of each span of its turns; and the tensor leaves that follow them. */
+/** What is said of an element or a turn, and the span with its mark; and the tensor leaves that follow them. */
 function wordsOf(fault: ElementShown, attachments: readonly Uint8Array[]) {
 	const [opLeaf, transcript, ...rest] = attachments;
-	if (opLeaf === undefined || transcript === undefined || rest.length < fault.turns.length) return null;
+	const marks = fault.marked === null ? 0 : 1;
+	if (opLeaf === undefined || transcript === undefined || rest.length < marks) return null;
 	const isSilent = fault.contradiction.kind === "filling" && transcript.length === 0;
-	const transcripts = isSilent ? [] : [transcript, ...rest.slice(0, fault.turns.length)];
-	return { opLeaf, transcripts, leaves: rest.slice(fault.turns.length) };
+	const transcripts = isSilent ? [] : [transcript, ...rest.slice(0, marks)];
+	return { opLeaf, transcripts, leaves: rest.slice(marks) };
 }
 
 /** The first words that a file rests on, in the order in which it has their signatures. */
@@ -88,10 +88,11 @@ export function answersOf(
 	const told = { question: traceQuestion(segment), answerHash: toHex(keccak(hexToBytes(trace)!)) };
 	if (fault.kind !== "element") return [told, ...none];
 	const transcripts = wordsOf(fault, attachments)?.transcripts ?? [];
+	const paths = [fault.turns, fault.turns.slice(0, fault.marked ?? 0)];
 	return [
 		told,
 		...transcripts.map((words, i) => ({
-			question: transcriptQuestion(segment, fault.leaf, fault.element, fault.turns.slice(0, i)),
+			question: transcriptQuestion(segment, fault.leaf, fault.element, paths[i]!),
 			answerHash: toHex(keccak(words)),
 		})),
 	];
@@ -137,7 +138,10 @@ export function elementProof(file: Uint8Array) {
 				path: fault.leaf.path.map(hex),
 			},
 			inputs: hex(fault.inputs),
-			words: { element: BigInt(fault.element), turns: fault.turns, transcripts: transcripts.map(toHex) },
+			words: {
+				...{ element: BigInt(fault.element), turns: fault.turns, marked: fault.marked ?? 0 },
+				transcripts: transcripts.map(toHex),
+			},
 			shown: shownOf(fault, opLeaf, leaves),
 		},
 		answers,
@@ -180,8 +184,8 @@ function shownOf({ contradiction: said, element }: ElementShown, opLeaf: Uint8Ar
 	const paths = "paths" in said ? said.paths : "path" in said && said.path !== null ? [said.path] : [];
 	return {
 		kind: KINDS.indexOf(said.kind),
-		section: said.kind === "load" ? SECTIONS.indexOf(said.section) : 0,
-		place: said.kind === "chunk" ? chunkStart(opLeaf, element, said.chunk) : said.kind === "load" ? said.load : 0,
+		place:
+			said.kind === "chunk" ? chunkStart(opLeaf, element, said.chunk) : said.kind === "instruction" ? said.register : 0,
 		leaves: leaves.map(toHex),
 		paths: paths.map((path) => path.map(hex)),
 	};

@@ -12,6 +12,8 @@ import { readRunFolder } from "../../../store/runs/run-folder.ts";
 import { forgedAnswers, forgedTrace } from "../../../validator/jobs/forged-answers.test-kit.ts";
 import { answersOf, openRun, replayOf } from "../../../validator/jobs/open-run.ts";
 import { readElement } from "../../../work/operators/tensor-type.ts";
+import type { MapOp } from "../../../work/program/shapes.ts";
+import { sectionsOf } from "../../../work/trace/layout.ts";
 import { leafOf, tensorTree } from "../../../work/trace/tensor-tree.ts";
 import type { Answers } from "../answers.ts";
 import { narrow } from "../next-question.ts";
@@ -101,13 +103,20 @@ async function made(scratch: string): Promise<Map<string, Uint8Array>> {
 	await accuse("element value", { step: 1, op: plain, element: 2 });
 	await accuse("element end", { step: 1, op: plain, element: 2 }, saying());
 	await accuse("element load before", { step: 1, op: plain, element: 2 }, saying({ at: 1, depth: 0 }));
-	await accuse("element load after", { step: 1, op: walk, element: 7 }, saying({ at: -1, depth: 0 }));
-	await accuse("element turn", { step: 1, op: walk, element: 7 }, saying({ at: 9, depth: 0 }));
-	await accuse(
-		"element load body",
-		{ step: 1, op: walk, element: 7 },
-		saying({ at: 9, depth: 0 }, { at: 1, depth: 2 }),
-	);
+	await accuse("element instruction after", { step: 1, op: walk, element: 7 }, saying({ at: -1, depth: 0 }));
+	// Of the turns the first mark is false; then what the one turn says, or nothing.
+	const walking = program.step[walk] as MapOp;
+	const first = walking.code.before.length;
+	const mark = { at: 1 + first, depth: 0 };
+	const { bodyFrom } = sectionsOf(walking);
+	await accuse("element turn", { step: 1, op: walk, element: 7 }, saying(mark));
+	for (const [name, at] of [
+		["start", first],
+		["instruction body", bodyFrom],
+		["load body", bodyFrom + walking.code.body.findLastIndex(({ op }) => op === "load")],
+		["instruction before, of a turn", 0],
+	] as const)
+		await accuse(`element ${name}`, { step: 1, op: walk, element: 7 }, saying(mark, { at, depth: 2 }));
 	files.set("element filling", await filled());
 	const wanted = new Map([
 		["wire op", "step 0, op 9 reads op"],

@@ -20,8 +20,7 @@ const CAUGHT: Readonly<Record<string, string>> = {
 	"attachment 0": "FRAUD_PROGRAM",
 	"attachment 1": "FRAUD_AGREES FRAUD_PROGRAM valid",
 	"attachment 2": "FRAUD_LEAF valid",
-	"attachment 3": "FRAUD_AGREES FRAUD_LEAF",
-	"attachment 4": "FRAUD_LEAF",
+	"attachment 3": "FRAUD_LEAF",
 	"attachments[].bytes": "FILE_TRUNCATED",
 	"attachments[].sha256": "ATTACHMENT_HASH",
 	"claim.chainId": "FRAUD_CLAIM",
@@ -36,12 +35,13 @@ const CAUGHT: Readonly<Record<string, string>> = {
 	"claim.segments": "FRAUD_CLAIM",
 	"fault.contradiction.chunk": "FRAUD_PLACE",
 	"fault.contradiction.kind": "ENVELOPE_SHAPE",
-	"fault.contradiction.load": "FRAUD_LEAF FRAUD_PLACE",
+	"fault.contradiction.path": "ENVELOPE_SHAPE",
 	"fault.contradiction.path[]": "FRAUD_LEAF",
 	"fault.contradiction.paths[][]": "FRAUD_LEAF",
-	"fault.contradiction.section": "ENVELOPE_SHAPE",
+	"fault.contradiction.register": "FRAUD_AGREES FRAUD_LEAF FRAUD_PLACE",
 	"fault.element": "FRAUD_LEAF FRAUD_WORDS valid",
 	"fault.inputs": "FRAUD_INPUTS",
+	"fault.marked": "ENVELOPE_SHAPE FRAUD_WORDS",
 	"fault.kind": "ENVELOPE_SHAPE",
 	"fault.leaf.inputs[]": "FRAUD_TRACE",
 	"fault.leaf.op": "FRAUD_PLACE",
@@ -89,8 +89,7 @@ const CAUGHT: Readonly<Record<string, string>> = {
 	"longer attachment 0": "FRAUD_PROGRAM",
 	"longer attachment 1": "FRAUD_PROGRAM FRAUD_WORDS",
 	"longer attachment 2": "FRAUD_LEAF FRAUD_WORDS",
-	"longer attachment 3": "FRAUD_LEAF FRAUD_WORDS",
-	"longer attachment 4": "FRAUD_LEAF",
+	"longer attachment 3": "FRAUD_LEAF",
 	"one attachment less": "ATTACHMENT_ORDER",
 	"one attachment more": "ATTACHMENT_ORDER",
 	"program.head": "FRAUD_PROGRAM",
@@ -125,7 +124,7 @@ test("one fraud file of every kind convicts, within 16 KiB, and names its place"
 		assert.equal(isUnsigned, !["start", "result", "end without a writer"].includes(name), name);
 		shown.add(`${verdict.kind} ${verdict.shows}`);
 	}
-	for (const kind of ["value", "filling", "chunk", "load", "turn", "end"])
+	for (const kind of ["value", "filling", "chunk", "instruction", "start", "turn", "end"])
 		assert.ok(shown.has(`element ${kind}`), kind);
 	for (const from of ["op", "constant", "input", "state", "zero"]) assert.ok(shown.has(`wire ${from}`), from);
 	for (const kind of ["end op", "end state", "start zero", "result state"]) assert.ok(shown.has(kind), kind);

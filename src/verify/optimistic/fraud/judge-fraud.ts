@@ -145,10 +145,11 @@ function contradictionOf(shown: Shown, said: ElementShown["contradiction"]): Con
 			return { kind: said.kind, leaf: leafOf(shown, said.path) };
 		case "chunk":
 			return { kind: "chunk", chunk: said.chunk, leaves: said.paths.map((path) => leafOf(shown, path)) };
-		case "load": {
+		case "instruction": {
 			const leaf = said.path === null ? null : leafOf(shown, said.path);
-			return { kind: "load", section: said.section, load: said.load, leaf };
+			return { kind: "instruction", register: said.register, leaf };
 		}
+		case "start":
 		case "turn":
 		case "end":
 			return { kind: said.kind };
@@ -161,11 +162,10 @@ function mustFit(op: Op): void {
 	if (wrong !== null) throw new Unproven("FRAUD_PROGRAM", "fault.op", wrong.message);
 }
 
-/** Nothing is in the file that the judgement does not need. */
-function mustSayNoMore({ contradiction, turns, element }: ElementShown, transcript: Transcript): void {
-	const isInTurn = contradiction.kind === "turn" || (contradiction.kind === "load" && contradiction.section === "body");
-	if (turns.length > 0 !== isInTurn) throw new Unproven("FRAUD_WORDS", "fault.turns", "a path of turns is for turns");
-	if (contradiction.kind === "filling" && (transcript.length > 0 || element > 0))
+/** Of a filling nothing is said. */
+function mustSayNoMore({ contradiction, turns, marked, element }: ElementShown, transcript: Transcript): void {
+	if (contradiction.kind !== "filling") return;
+	if (transcript.length > 0 || element > 0 || turns.length > 0 || marked !== null)
 		throw new Unproven("FRAUD_WORDS", "fault", "nothing is said of a filling");
 }
 
@@ -179,11 +179,12 @@ export function readElement(shown: Shown, fault: ElementShown) {
 	const { step } = fault.leaf;
 	const moment = { segment: shown.body.segment, step, k: shown.k, key: philoxKey(bytesOfHex(fault.seed)) };
 	const transcript = transcriptOf(shown);
-	const spans = fault.turns.map(() => transcriptOf(shown));
+	const marked = fault.marked === null ? null : { depth: fault.marked, transcript: transcriptOf(shown) };
 	const contradiction = contradictionOf(shown, fault.contradiction);
 	mustSayNoMore(fault, transcript);
 	const question = { op, element: fault.element, moment, inputs, output };
-	return { question, words: { transcript, path: fault.turns, spans }, contradiction };
+	const words = { transcript, path: fault.turns, ...(marked && { marked }) };
+	return { question, words, contradiction };
 }
 
 function elementFault(shown: Shown, fault: ElementShown): Found {
