@@ -61,7 +61,8 @@ function withAllCards(summary: ProbeAttestation, claimed: readonly string[]): Pr
 	const generations = chips.map((chip) => CHIPS.find(([begin]) => chip.startsWith(begin))?.[1] ?? null);
 	// A chip that is not known may be any card's.
 	const unknown = generations.filter((one) => one === null).length;
-	for (const [generation, names] of Map.groupBy(claimed, generationOf)) {
+	for (const generation of new Set(claimed.map(generationOf))) {
+		const names = claimed.filter((one) => generationOf(one) === generation);
 		const signed = generations.filter((one) => one === generation).length;
 		if (generation !== null && names.length > signed + unknown)
 			return without(
