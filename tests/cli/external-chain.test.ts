@@ -287,6 +287,8 @@ test("a device key is bound to whoever showed it, and to nobody else, whichever 
 		const next = { nextProbeAtMs: nowMs + 1e9, failures: 0, retries: 0, reliabilityPpm: 0, answeredPpm: 0 };
 		await probeByHand(validator.store, id, name, {
 			...{ attestation: shown, startedAtMs: nowMs, finishedAtMs: nowMs, devices: [], figures: [] },
+			// However long the commands between two of them take.
+			keysHeld: { freeMs: 3_600_000, rentedMs: 3_600_000 },
 			provider: { ...next, memory: memory({ proof }) },
 		});
 	};
