@@ -1,10 +1,11 @@
 // The prover of docs/zk.md §13, for reading: segments proven with a transcript of Poseidon, and folded into one opening. Poseidon is written round by round, as its paper has it.
 // Nothing imported from src/; nobody should use it for more.
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { inverse, mod, number, type Point, power, R, Transcript, word } from "./naive-bn254.ts";
+import { inverse, mod, number, type Point, pointBytes, power, R, Transcript, word } from "./naive-bn254.ts";
 import { eqs, type Poly, proveMercury, valueAt } from "./naive-mercury.ts";
 import type { Shape, Start } from "./naive-plan.ts";
 import {
+	type Hiding,
 	type Listener,
 	type SegmentCheat,
 	SegmentProver,
@@ -106,22 +107,46 @@ export interface RunCheats {
 	readonly values?: (values: readonly bigint[]) => readonly bigint[];
 }
 
-/** Points and scalars of each segment, scalars of the fold, the opening. */
+/** What hides a run: of each segment what naive-segment.ts has, and the mask, of 2^c + 1 coefficients. */
+export interface RunHiding {
+	readonly segments: readonly Hiding[];
+	readonly mask: Poly;
+}
+
+/** By a label. Weights that one segment ends and the next begins with have the same commitments. */
+function drawnHiding(label: string, { chunkBits }: Shape, segments: number): RunHiding {
+	const draw = (...of: readonly (number | string)[]) => number(keccak_256(Buffer.from([label, ...of].join("/")))) % R;
+	const names = ["features", "labels"];
+	return {
+		segments: Array.from({ length: segments }, (_, j) => ({
+			nonce: draw("nonce", j),
+			blinder: (group, chunk) => {
+				if (group < 2) return draw(names[group]!, chunk);
+				return group < 4 ? draw("weights", j + group - 2, chunk) : draw("own", j, group, chunk);
+			},
+		})),
+		mask: Array.from({ length: 2 ** chunkBits + 1 }, (_, i) => draw("mask", i)),
+	};
+}
+
+/** Points and scalars of each segment, the mask, scalars of the fold, the opening. */
 export function proveRun(
 	shape: Shape,
 	starts: readonly Start[],
 	told: readonly Told[],
 	commit: (poly: Poly) => Point,
 	cheat: RunCheats = {},
+	hiding: RunHiding = drawnHiding("run", shape, starts.length),
 ): { readonly statements: readonly Statement[]; readonly proof: Uint8Array } {
 	const digests: bigint[] = [];
 	const segments = starts.map((start, i) => {
 		const prover = new SegmentProver(shape, start, commit, cheat.segments?.[i]);
 		const transcript = new PoseidonTranscript();
-		const proven = prover.proveSums(told[i]!, (statement) => {
+		const heard = (statement: Statement) => {
 			transcript.hear(32, [...halves(statementHash(statement)), ...prover.rowMatrix()]);
 			return transcript;
-		});
+		};
+		const proven = prover.proveSums(told[i]!, heard, hiding.segments[i]!);
 		digests.push(transcript.digest);
 		return proven;
 	});
@@ -135,20 +160,24 @@ export function proveRun(
 		transcript: transcript as unknown as Transcript,
 	};
 	transcript.hear(33, digests);
+	const mask = pointBytes(commit(hiding.mask));
+	out.push(mask);
+	transcript.hear(37, halves(mask));
 	const lambda = transcript.challenge();
 	const openings = segments.map(({ opening }) => opening);
 	const sums = openings.map(
 		({ poly, point }, i): Sum => ({
-			...{ variables: shape.chunkBits, columns: [eqs(point), poly], degree: 2 },
+			...{ variables: shape.chunkBits, columns: [eqs(point), poly.slice(0, -1)], degree: 2 },
 			term: ([e, f]) => mod(power(lambda, BigInt(i)) * mod(e! * f!)),
 		}),
 	);
 	const { point } = proveSums(sender, { kind: 34, degree: 2, variables: shape.chunkBits, sums });
-	const values = openings.map(({ poly }) => valueAt(poly, point));
+	const polys = [...openings.map(({ poly }) => poly), hiding.mask];
+	const values = polys.map((poly) => valueAt(poly, point));
 	sender.send(35, cheat.values?.(values) ?? values);
 	const nu = transcript.challenge();
-	const nus = openings.map((_, i) => power(nu, BigInt(i)));
-	const poly = openings[0]!.poly.map((_, x) => mod(openings.reduce((sum, one, i) => sum + nus[i]! * one.poly[x]!, 0n)));
+	const nus = polys.map((_, i) => power(nu, BigInt(i)));
+	const poly = hiding.mask.map((_, x) => mod(polys.reduce((sum, one, i) => sum + nus[i]! * one[x]!, 0n)));
 	const value = mod(values.reduce((sum, one, i) => sum + nus[i]! * one, 0n));
 	const last = new Transcript(keccak_256(Buffer.concat([Buffer.from("assay/zk/run/1"), word(transcript.digest)])));
 	out.push(proveMercury(last, commit, { poly, point, value }));

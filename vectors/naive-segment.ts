@@ -45,6 +45,12 @@ export interface Statement {
 /** What hears messages, and answers with challenges. */
 export type Listener = Pick<Transcript, "absorb" | "challenge">;
 
+/** What nobody can guess: a number that the transcript hears, and one more coefficient, at X^(2^c), of each chunk. */
+export interface Hiding {
+	readonly nonce: bigint;
+	readonly blinder: (group: number, chunk: number) => bigint;
+}
+
 /** What a prover takes from elsewhere. */
 export type Told = Pick<Statement, "chainId" | "job" | "srs" | "features" | "labels" | "stateBefore" | "stateAfter">;
 
@@ -150,6 +156,7 @@ export class SegmentProver {
 	private readonly out: Uint8Array[] = [];
 	private known: readonly bigint[] | null = null;
 	private transcript!: Listener;
+	private hiding: Hiding | null = null;
 
 	constructor(shape: Shape, start: Start, commit: (poly: Poly) => Point, cheat: SegmentCheat = {}) {
 		[this.shape, this.start, this.commit, this.cheat] = [shape, start, commit, cheat];
@@ -172,7 +179,8 @@ export class SegmentProver {
 	}
 
 	/** All but the opening. */
-	proveSums(told: Told, transcriptOf: (statement: Statement) => Listener) {
+	proveSums(told: Told, transcriptOf: (statement: Statement) => Listener, hiding: Hiding | null = null) {
+		this.hiding = hiding;
 		const { shape, start, cheat, layout } = this;
 		const [features, labels, before, after, values, helpers] = layout.groups as [
 			Group,
@@ -194,6 +202,7 @@ export class SegmentProver {
 		const [alpha, beta] = [this.transcript.challenge(), this.transcript.challenge()];
 		this.addHelpers(alpha, beta);
 		this.message(2, Buffer.concat(points(helpers)));
+		if (hiding !== null) this.send(36, [hiding.nonce]);
 		const ends = this.lookups(alpha, beta);
 		this.weights(this.products(ends), ends);
 		this.known = this.gathered(true);
@@ -224,9 +233,11 @@ export class SegmentProver {
 	private chunksOf(group: Group): Poly[] {
 		const size = 2 ** this.shape.chunkBits;
 		const all = this.allValues();
-		return Array.from({ length: group.chunks }, (_, i) =>
-			all.slice((group.first + i) * size, (group.first + i + 1) * size),
-		);
+		const number = this.layout.groups.indexOf(group);
+		return Array.from({ length: group.chunks }, (_, i) => [
+			...all.slice((group.first + i) * size, (group.first + i + 1) * size),
+			...(this.hiding === null ? [] : [this.hiding.blinder(number, i)]),
+		]);
 	}
 
 	/** Everything that is committed, as one list. */
@@ -726,6 +737,13 @@ export class SegmentProver {
 		const poly = new Array<bigint>(size).fill(0n);
 		for (const [i, one] of this.allValues().entries())
 			if (one !== 0n) poly[i % size] = mod(poly[i % size]! + chunk[Math.floor(i / size)]! * one);
+		const { hiding } = this;
+		if (hiding !== null) {
+			const parts = this.layout.groups.flatMap((group, number) =>
+				Array.from({ length: group.chunks }, (_, i) => chunk[group.first + i]! * hiding.blinder(number, i)),
+			);
+			poly.push(mod(parts.reduce((sum, one) => sum + one, 0n)));
+		}
 		return { poly, point: point.slice(high), value };
 	}
 

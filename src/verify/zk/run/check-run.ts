@@ -9,7 +9,7 @@ import { checkSums } from "../verify-segment.ts";
 import { createPoseidonDialogue } from "./poseidon-dialogue.ts";
 
 /** Messages that a segment alone does not have. */
-const KIND = { segment: 32, digests: 33, foldRound: 34, foldValues: 35 } as const;
+const KIND = { segment: 32, digests: 33, foldRound: 34, foldValues: 35, nonce: 36, mask: 37 } as const;
 
 /** What a verifier knows of a segment before it reads the proof's scalars. */
 export interface SegmentTold<F> {
@@ -22,8 +22,15 @@ export interface SegmentTold<F> {
 	readonly helpers: readonly F[];
 }
 
+/** What it knows of a run. */
+export interface RunTold<F> {
+	readonly segments: readonly SegmentTold<F>[];
+	/** Halves of the coordinates of the commitment to the mask. */
+	readonly mask: readonly F[];
+}
+
 export interface RunClaim<F> {
-	/** By segment and commitment: how often it counts. */
+	/** By segment and commitment, then of the mask: how often it counts. */
 	readonly weights: readonly (readonly F[])[];
 	readonly point: readonly F[];
 	readonly value: F;
@@ -45,7 +52,7 @@ function rowsBy<F>(field: Field<F>, { rowBits, stepBits, batchBits }: ZkPlan, or
 export function checkRun<F>(
 	field: Field<F>,
 	plan: ZkPlan,
-	segments: readonly SegmentTold<F>[],
+	{ segments, mask }: RunTold<F>,
 	next: () => F,
 ): RunClaim<F> | null {
 	const digests: F[] = [];
@@ -56,6 +63,8 @@ export function checkRun<F>(
 		dialogue.absorb(SEGMENT_KIND.values, values);
 		const [alpha, beta] = [dialogue.challenge(), dialogue.challenge()];
 		dialogue.absorb(SEGMENT_KIND.helpers, helpers);
+		// Nobody who guesses what was proven can guess this: so what follows is no check of a guess.
+		dialogue.message(KIND.nonce, 1);
 		const sums = checkSums(new SegmentRun(plan, dialogue, rowsBy(field, plan, order)), alpha, beta);
 		if ("code" in sums) return null;
 		const { chunkPoint, point, value } = sums.left;
@@ -68,17 +77,19 @@ export function checkRun<F>(
 	}
 	const dialogue = createPoseidonDialogue(field, next);
 	dialogue.absorb(KIND.digests, digests);
+	dialogue.absorb(KIND.mask, mask);
 	const lambdas = powers(field, dialogue.challenge(), left.length);
 	const values = left.map(({ value }) => value);
 	const { point, claim } = reduceSum(dialogue, {
 		...{ kind: KIND.foldRound, rounds: plan.chunkBits, degree: 2, claim: innerProduct(field, values, lambdas) },
 	});
-	const there = dialogue.message(KIND.foldValues, left.length);
+	// The last one is the mask's, of which nothing is claimed.
+	const there = dialogue.message(KIND.foldValues, left.length + 1);
 	const kernels = left.map((one, i) => field.times(lambdas[i]!, eqAt(field, one.point, point)));
-	if (!field.areSame(innerProduct(field, kernels, there), claim)) return null;
-	const nus = powers(field, dialogue.challenge(), left.length);
+	if (!field.areSame(innerProduct(field, kernels, there.slice(0, -1)), claim)) return null;
+	const nus = powers(field, dialogue.challenge(), there.length);
 	return {
-		weights: left.map(({ among }, i) => among.map((one) => field.times(one, nus[i]!))),
+		weights: [...left.map(({ among }, i) => among.map((one) => field.times(one, nus[i]!))), [nus.at(-1)!]],
 		...{ point, value: innerProduct(field, there, nus), digest: dialogue.digest() },
 	};
 }

@@ -1,12 +1,14 @@
-// A small run of two segments, and its provers. Started as a program it makes tests/zk/wrapped-run.json anew: the run's wrapped proof, by a key whose secrets stand below; some fifteen minutes of a core.
+// Small runs, and their provers. Started as a program it makes tests/zk/wrapped-run.json anew: the wrapped proof of a run of two segments, by a key whose secrets stand below.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { contribute, keyOf, keyWords, proveGroth16 } from "../../../../vectors/naive-groth16.ts";
+import { provenBySecrets, type Secrets } from "../../../../vectors/naive-groth16.ts";
 import { leftRange, runSegment, type Start } from "../../../../vectors/naive-plan.ts";
 import { proveRun, type RunCheats } from "../../../../vectors/naive-run.ts";
+import type { Told } from "../../../../vectors/naive-segment.ts";
 import { devCommit, drawnStart, planFor, shapeOf, TOLD } from "../segment.test-kit.ts";
+import type { SegmentStatement } from "../statement.ts";
 import { claimOf, type ReadRun, readRun } from "./verify-run.ts";
-import { wrapInputs, wrappedProof } from "./verify-wrapped.ts";
+import { wrapInputs, wrappedClaim } from "./verify-wrapped.ts";
 import { toldList, wrapCircuit } from "./wrap-circuit.ts";
 
 const SHAPE = shapeOf({ epochs: 8 });
@@ -36,35 +38,47 @@ function startsOf(count: number): Start[] {
 	}
 }
 
+/** Of keys that prove nothing: everybody knows them. A ceremony's gamma is 1 too. */
+export const SECRETS: Secrets = { tau: 101n, alpha: 102n, beta: 103n, gamma: 1n, delta: 105n };
+
 const state = (i: number): string => i.toString(16).padStart(64, "0");
-const TOLDS = Array.from({ length: SEGMENTS }, (_, i) => ({
-	...TOLD,
-	stateBefore: state(i),
-	stateAfter: state(i + 1),
-}));
 const STARTS = startsOf(SEGMENTS);
 
-export const provenRun = (cheat: RunCheats = {}): ReturnType<typeof proveRun> =>
-	proveRun(SHAPE, STARTS, TOLDS, devCommit, cheat);
+/** `more`: of its statements. */
+export function provenRun(cheat: RunCheats = {}, more: Partial<Told> = {}): ReturnType<typeof proveRun> {
+	const told = STARTS.map((_, i) => ({ ...TOLD, stateBefore: state(i), stateAfter: state(i + 1), ...more }));
+	return proveRun(SHAPE, STARTS, told, devCommit, cheat);
+}
 
-/** Numbers of all wires of the run's circuit, and its inputs. */
-export function wiresOf(circuit: ReturnType<typeof wrapCircuit>, read: ReadRun) {
+/** What is claimed of a run, and numbers of all wires of its circuit with its inputs. */
+export function wiresOf(
+	circuit: ReturnType<typeof wrapCircuit>,
+	statements: readonly SegmentStatement[],
+	read: ReadRun,
+) {
 	const claim = claimOf(PLAN, read)!;
-	const inputs = wrapInputs(read.told, claim);
-	return { claim, inputs, values: circuit.valuesOf(inputs, [...toldList(read.told), ...read.scalars]) };
+	const claimed = wrappedClaim(read.proven, read.mask, claim);
+	const inputs = wrapInputs(statements, read.told, claim, claimed);
+	return { claimed, inputs, values: circuit.valuesOf(inputs, [...toldList(read.told), ...read.scalars]) };
+}
+
+/** A run, wrapped. */
+export function wrappedRun(
+	circuit: ReturnType<typeof wrapCircuit>,
+	{ statements, proof }: ReturnType<typeof provenRun>,
+) {
+	const read = readRun(PLAN, statements, proof) as ReadRun;
+	const { claimed, inputs, values } = wiresOf(circuit, statements, read);
+	const { key, proof: groth16 } = provenBySecrets(circuit, SECRETS, values, [107n, 108n]);
+	return { key, inputs, statements, proof: Buffer.concat([claimed, groth16, read.opening]) };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-	const { statements, proof } = provenRun();
-	const read = readRun(PLAN, statements, proof) as ReadRun;
 	const circuit = wrapCircuit(PLAN, SEGMENTS);
-	const { claim, inputs, values } = wiresOf(circuit, read);
-	const key = contribute(keyOf(circuit, { tau: 101n, alpha: 102n, beta: 103n, gamma: 104n, delta: 105n }), 106n);
-	const groth16 = proveGroth16(circuit, key, values, [107n, 108n]);
-	const wrapped = wrappedProof(read.proven, claim, groth16, read.opening);
+	const { key, inputs, statements, proof } = wrappedRun(circuit, provenRun());
 	const row = {
-		...{ constraints: circuit.constraints.length, key: keyWords(key), inputs: inputs.map(String), statements },
-		proof: Buffer.from(wrapped).toString("hex"),
+		...{ constraints: circuit.constraints.length, key, inputs: inputs.map(String), statements },
+		proof: proof.toString("hex"),
 	};
 	writeFileSync(VECTOR, `${JSON.stringify(row, null, "\t")}\n`);
 }

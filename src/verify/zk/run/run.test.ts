@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { scaled, seed } from "../../../../tests/fuzz.test-kit.ts";
-import { contribute, keyOf, keyWords, proveGroth16 } from "../../../../vectors/naive-groth16.ts";
+import { contribute, keyOf, keyWords, proveGroth16, provenBySecrets } from "../../../../vectors/naive-groth16.ts";
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { numbers } from "../../../../vectors/rows.ts";
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
@@ -59,8 +59,9 @@ const CHEATERS: Readonly<Record<string, readonly [RunCheats, string]>> = {
 		}),
 		"PROOF_CLAIMS",
 	],
-	"a value where segments meet is another": [{ values: ([a, b]) => [mod(a! + 1n), b!] }, "PROOF_CLAIMS"],
-	"two values are wrong by as much": [{ values: ([a, b]) => [mod(a! + 1n), mod(b! - 1n)] }, "PROOF_CLAIMS"],
+	"a value where segments meet is another": [{ values: ([a, ...rest]) => [mod(a! + 1n), ...rest] }, "PROOF_CLAIMS"],
+	"two values are wrong by as much": [{ values: ([a, b, m]) => [mod(a! + 1n), mod(b! - 1n), m!] }, "PROOF_CLAIMS"],
+	"the mask has another value": [{ values: (list) => list.with(2, mod(list[2]! + 1n)) }, "PROOF_OPENING"],
 };
 for (const [name, [cheat, code]] of Object.entries(CHEATERS))
 	test(name, () => assert.equal(verdict(provenRun(cheat)), code));
@@ -87,7 +88,7 @@ test("one change anywhere: never valid, never an exception", () => {
 
 const CIRCUIT = wrapCircuit(PLAN, SEGMENTS);
 const read = readRun(PLAN, HONEST.statements, HONEST.proof) as ReadRun;
-const WIRES = wiresOf(CIRCUIT, read);
+const WIRES = wiresOf(CIRCUIT, HONEST.statements, read);
 
 test("the circuit holds for an honest run, and for no other numbers", () => {
 	const { inputs, values } = WIRES;
@@ -109,8 +110,13 @@ test("a small circuit, by a key with a contribution: true for its input alone", 
 	const [out, secret] = [circuit.input(), circuit.secret()];
 	const product = circuit.field.times(secret, secret);
 	circuit.field.areSame(circuit.field.sum([circuit.field.times(product, secret), product]), out);
-	const key = contribute(keyOf(circuit, { tau: 11n, alpha: 12n, beta: 13n, gamma: 14n, delta: 15n }), 16n);
-	const proof = proveGroth16(circuit, key, circuit.valuesOf([150n], [5n]), [17n, 18n]);
+	const secrets = { tau: 11n, alpha: 12n, beta: 13n, gamma: 14n, delta: 15n };
+	const key = contribute(keyOf(circuit, secrets), 16n);
+	const values = circuit.valuesOf([150n], [5n]);
+	const proof = proveGroth16(circuit, key, values, [17n, 18n]);
+	// Whoever knows the secrets makes the same proof without the key.
+	const known = provenBySecrets(circuit, { ...secrets, delta: 15n * 16n }, values, [17n, 18n]);
+	assert.deepEqual(known, { key: keyWords(key), proof });
 	assert.equal(verifyGroth16(keyWords(key), proof, [150n]), "true");
 	assert.equal(verifyGroth16(keyWords(key), proof, [151n]), "false");
 	assert.throws(() => circuit.input(), /inputs come first/);
@@ -141,8 +147,9 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 	const whole = hexToBytes(WRAPPED.proof)!;
 	const chunks = PLAN.groups.map((one) => one.chunks);
 	const own = 64 * (chunks[4]! + chunks[5]!);
-	const weights = 2 * own;
-	const point = weights + 32 * SEGMENTS * chunks.reduce((sum, one) => sum + one, 0);
+	const mask = 2 * own;
+	const weights = mask + 64;
+	const point = weights + 32 * (1 + SEGMENTS * chunks.reduce((sum, one) => sum + one, 0));
 	const value = point + 32 * PLAN.chunkBits;
 	const groth16 = value + 64;
 	const more = (at: number) => {
@@ -155,8 +162,8 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 	swapped.set(whole.subarray(0, 64), 64);
 	// Points, in another order or none; how often they count; where, what, of what.
 	assert.equal(wrapped({ proof: swapped }), "PROOF_CLAIMS");
-	assert.equal(more(0), "PROOF_FORM");
-	for (const at of [weights, point, value, value + 32]) assert.equal(more(at), "PROOF_CLAIMS");
+	for (const at of [0, mask]) assert.equal(more(at), "PROOF_FORM");
+	for (const at of [weights, point - 32, point, value, value + 32]) assert.equal(more(at), "PROOF_CLAIMS");
 	assert.equal(more(groth16), "PROOF_FORM");
 	assert.equal(more(whole.length - 32 * 10), "PROOF_OPENING");
 	assert.equal(wrapped({ proof: whole.subarray(1) }), "PROOF_FORM");

@@ -7,6 +7,7 @@ import {
 	type G1,
 	G1_ONE,
 	type G2,
+	g1Of,
 	type NoPoint,
 	POINTS,
 	R,
@@ -22,7 +23,7 @@ import { tauOf } from "../srs.ts";
 import { gapBetween, type SegmentStatement, statementHash, unfit } from "../statement.ts";
 import { createTranscript } from "../transcript.ts";
 import { pointsOf, proofSizes } from "../verify-segment.ts";
-import { checkRun, type RunClaim, type SegmentTold } from "./check-run.ts";
+import { checkRun, type RunClaim, type RunTold, type SegmentTold } from "./check-run.ts";
 
 interface Refused {
 	readonly status: "invalid";
@@ -33,12 +34,12 @@ export type RunVerdict = { readonly status: "valid" } | Refused;
 
 export const invalid = (code: Code, detail: string): Refused => ({ status: "invalid", code, detail });
 
-/** Points and scalars of each segment; rounds and values of the fold; the opening. */
+/** Points and scalars of each segment, its nonce the first of them; the mask; rounds and values of the fold; the opening. */
 function runSizes(plan: ZkPlan, segments: number) {
 	const { points, scalars } = proofSizes(plan);
-	const segment = 64 * points + 32 * scalars;
-	const fold = 2 * plan.chunkBits + segments;
-	return { points, segment, bytes: segments * segment + 32 * fold + MERCURY_BYTES };
+	const segment = 64 * points + 32 * (1 + scalars);
+	const fold = 2 * plan.chunkBits + segments + 1;
+	return { points, segment, bytes: segments * segment + 64 + 32 * fold + MERCURY_BYTES };
 }
 
 const halvesOf = (bytes: Uint8Array): bigint[] =>
@@ -54,7 +55,7 @@ function rowMatrix(plan: ZkPlan, { seed, firstStep }: SegmentStatement): bigint[
 }
 
 /** What a verifier tells the checks of a segment; `proven`: its commitments in the proof. */
-export function toldOf(plan: ZkPlan, statement: SegmentStatement, proven: Uint8Array): SegmentTold<bigint> {
+function segmentTold(plan: ZkPlan, statement: SegmentStatement, proven: Uint8Array): SegmentTold<bigint> {
 	const middle = 64 * plan.groups[4]!.chunks;
 	return {
 		...{ statement: halvesOf(statementHash(statement)), order: rowMatrix(plan, statement) },
@@ -62,13 +63,25 @@ export function toldOf(plan: ZkPlan, statement: SegmentStatement, proven: Uint8A
 	};
 }
 
+/** Of all segments; `mask`: the commitment to it. */
+export const toldOf = (
+	plan: ZkPlan,
+	statements: readonly SegmentStatement[],
+	proven: readonly Uint8Array[],
+	mask: Uint8Array,
+): RunTold<bigint> => ({
+	segments: statements.map((statement, i) => segmentTold(plan, statement, proven[i]!)),
+	mask: halvesOf(mask),
+});
+
 /** What stands in a proof, before any of it is checked. */
 export interface ReadRun {
-	/** By segment: commitments of its statement, then of the proof. */
+	/** By segment: commitments of its statement, then of the proof. At the end that of the mask. */
 	readonly points: readonly (readonly G1[])[];
-	/** The latter as bytes. */
+	/** Those of the proof as bytes. */
 	readonly proven: readonly Uint8Array[];
-	readonly told: readonly SegmentTold<bigint>[];
+	readonly mask: Uint8Array;
+	readonly told: RunTold<bigint>;
 	readonly scalars: readonly bigint[];
 	readonly opening: Uint8Array;
 }
@@ -85,12 +98,17 @@ export function unfollowed(plan: ZkPlan, statements: readonly SegmentStatement[]
 	return null;
 }
 
-/** By segment: those of its statement, then those of the proof. */
+/** By segment: those of its statement, then those of the proof. At the end that of the mask. */
 export function commitmentsOf(
 	statements: readonly SegmentStatement[],
 	proven: readonly Uint8Array[],
+	mask: Uint8Array,
 ): readonly (readonly G1[])[] | NoPoint {
-	const all = statements.map((statement, i) => pointsOf(statement, proven[i]!));
+	const last = g1Of(...(wordsOf(mask) as [bigint, bigint]));
+	const all = [
+		...statements.map((statement, i) => pointsOf(statement, proven[i]!)),
+		typeof last === "string" ? last : [last],
+	];
 	const wrong = all.find((one) => typeof one === "string");
 	return wrong === undefined ? (all as (readonly G1[])[]) : (wrong as NoPoint);
 }
@@ -104,14 +122,16 @@ export function readRun(plan: ZkPlan, statements: readonly SegmentStatement[], p
 		return invalid("PROOF_FORM", `it has ${proof.length} bytes; such proofs have ${sizes.bytes}`);
 	const segments = statements.map((_, i) => proof.subarray(i * sizes.segment, (i + 1) * sizes.segment));
 	const proven = segments.map((one) => one.subarray(0, 64 * sizes.points));
-	const points = commitmentsOf(statements, proven);
+	const at = segments.length * sizes.segment;
+	const mask = proof.subarray(at, at + 64);
+	const points = commitmentsOf(statements, proven, mask);
 	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
 	const end = proof.length - MERCURY_BYTES;
 	const said = segments.map((one) => one.subarray(64 * sizes.points));
-	const scalars = [...said, proof.subarray(segments.length * sizes.segment, end)].flatMap(wordsOf);
+	const scalars = [...said, proof.subarray(at + 64, end)].flatMap(wordsOf);
 	if (scalars.some((one) => one >= R)) return invalid("PROOF_FORM", POINTS.spelling);
-	const told = statements.map((statement, i) => toldOf(plan, statement, proven[i]!));
-	return { points, proven, told, scalars, opening: proof.subarray(end) };
+	const told = toldOf(plan, statements, proven, mask);
+	return { points, proven, mask, told, scalars, opening: proof.subarray(end) };
 }
 
 /** As verifySegment, of segments that follow each other. */

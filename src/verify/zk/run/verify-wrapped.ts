@@ -8,32 +8,29 @@ import { GROTH16_BYTES, verifyGroth16 } from "../../receipts/groth16.ts";
 import { NUMBERS } from "../field.ts";
 import { MERCURY_BYTES } from "../mercury.ts";
 import { tauOf } from "../srs.ts";
-import type { SegmentStatement } from "../statement.ts";
+import { type SegmentStatement, statementHash } from "../statement.ts";
 import { proofSizes } from "../verify-segment.ts";
-import type { RunClaim, SegmentTold } from "./check-run.ts";
+import type { RunClaim, RunTold } from "./check-run.ts";
 import { commitmentsOf, invalid, opened, type RunVerdict, toldOf, unfollowed } from "./verify-run.ts";
 import { listAt, seenList } from "./wrap-circuit.ts";
 
-/** Public numbers of the circuit: the digest, x, and the list at x. */
+/** Public numbers of the circuit: the digest, x, and the list at x. `claimed`: what wrappedClaim made; with the statements it fixes the list. */
 export function wrapInputs(
-	told: readonly SegmentTold<bigint>[],
+	statements: readonly SegmentStatement[],
+	told: RunTold<bigint>,
 	claim: RunClaim<bigint>,
+	claimed: Uint8Array,
 ): readonly [bigint, bigint, bigint] {
-	const list = seenList(told, claim);
-	const words = [claim.digest, ...list].map(bytesOf);
-	const x = bigOf(keccak(utf8ToBytes("assay/zk/wrap/1"), ...words)) % R;
-	return [claim.digest, x, listAt(NUMBERS, list, x)];
+	const x = bigOf(keccak(utf8ToBytes("assay/zk/wrap/1"), ...statements.map(statementHash), claimed)) % R;
+	return [claim.digest, x, listAt(NUMBERS, seenList(told, claim), x)];
 }
 
-/** Commitments of each segment; how often each counts; the point, the value, the digest; Groth16's proof; the opening. */
-export function wrappedProof(
+/** Of a wrapped proof all but Groth16's and the opening: commitments of each segment, that of the mask; how often each counts; the point, the value, the digest. */
+export const wrappedClaim = (
 	commitments: readonly Uint8Array[],
+	mask: Uint8Array,
 	{ weights, point, value, digest }: RunClaim<bigint>,
-	groth16: Uint8Array,
-	opening: Uint8Array,
-): Uint8Array {
-	return concatBytes(...commitments, ...[...weights.flat(), ...point, value, digest].map(bytesOf), groth16, opening);
-}
+): Uint8Array => concatBytes(...commitments, mask, ...[...weights.flat(), ...point, value, digest].map(bytesOf));
 
 /** `key`: as verifyGroth16 has it. Of a key whose secrets somebody knows nothing follows. */
 export function verifyWrapped(
@@ -48,24 +45,25 @@ export function verifyWrapped(
 	if ("code" in tau) return invalid(tau.code, tau.detail);
 	const own = 64 * proofSizes(plan).points;
 	const chunks = plan.groups.reduce((sum, one) => sum + one.chunks, 0);
-	const scalars = statements.length * chunks + plan.chunkBits + 2;
-	const middle = statements.length * own;
+	const scalars = statements.length * chunks + 1 + plan.chunkBits + 2;
+	const middle = statements.length * own + 64;
 	const end = middle + 32 * scalars;
 	const bytes = end + GROTH16_BYTES + MERCURY_BYTES;
 	if (proof.length !== bytes) return invalid("PROOF_FORM", `it has ${proof.length} bytes; such proofs have ${bytes}`);
 	const parts = statements.map((_, i) => proof.subarray(i * own, (i + 1) * own));
-	const points = commitmentsOf(statements, parts);
+	const mask = proof.subarray(middle - 64, middle);
+	const points = commitmentsOf(statements, parts, mask);
 	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
 	const numbers = wordsOf(proof.subarray(middle, end));
 	if (numbers.some((one) => one >= R)) return invalid("PROOF_FORM", POINTS.spelling);
 	const claim: RunClaim<bigint> = {
-		weights: statements.map((_, i) => numbers.slice(i * chunks, (i + 1) * chunks)),
+		weights: points.map((list, i) => numbers.slice(i * chunks, i * chunks + list.length)),
 		point: numbers.slice(-2 - plan.chunkBits, -2),
 		value: numbers.at(-2)!,
 		digest: numbers.at(-1)!,
 	};
-	const told = statements.map((statement, i) => toldOf(plan, statement, parts[i]!));
-	const found = verifyGroth16(key, proof.subarray(end, end + GROTH16_BYTES), wrapInputs(told, claim));
+	const inputs = wrapInputs(statements, toldOf(plan, statements, parts, mask), claim, proof.subarray(0, end));
+	const found = verifyGroth16(key, proof.subarray(end, end + GROTH16_BYTES), inputs);
 	if (found === "spelling" || found === "nowhere") return invalid("PROOF_FORM", POINTS[found]);
 	if (found === "false") return invalid("PROOF_CLAIMS", "the proof of the sums is false, or of other ones");
 	return opened({ points, opening: proof.subarray(end + GROTH16_BYTES) }, claim, tau);

@@ -2,33 +2,38 @@
 // drawn after it, and what the list of all that a verifier must see has at x, as a polynomial. So a list that is not the prover's has another value there.
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import type { Field } from "../field.ts";
-import { checkRun, type RunClaim, type SegmentTold } from "./check-run.ts";
+import { checkRun, type RunClaim, type RunTold } from "./check-run.ts";
 import { type Circuit, createCircuit, type Wires } from "./circuit.ts";
 
 /** What a verifier must see: what it told the checks, and what they leave to it. */
-export const seenList = <F>(
-	told: readonly SegmentTold<F>[],
-	{ weights, point, value }: Omit<RunClaim<F>, "digest">,
-): F[] => [...toldList(told), ...weights.flat(), ...point, value];
+export const seenList = <F>(told: RunTold<F>, { weights, point, value }: Omit<RunClaim<F>, "digest">): F[] => [
+	...toldList(told),
+	...weights.flat(),
+	...point,
+	value,
+];
 
-export const toldList = <F>(told: readonly SegmentTold<F>[]): F[] =>
-	told.flatMap(({ statement, order, values, helpers }) => [...statement, ...order, ...values, ...helpers]);
+export const toldList = <F>({ segments, mask }: RunTold<F>): F[] => [
+	...segments.flatMap(({ statement, order, values, helpers }) => [...statement, ...order, ...values, ...helpers]),
+	...mask,
+];
 
 /** Σ listᵢ·xⁱ. */
 export const listAt = <F>(field: Field<F>, list: readonly F[], x: F): F =>
 	list.reduceRight((sum, one) => field.sum([field.times(sum, x), one]));
 
-/** Secrets: what is told, segment by segment, then the scalars of the proof. */
+/** Secrets: what is told, segment by segment, and of the mask; then the scalars of the proof. */
 export function wrapCircuit(plan: ZkPlan, segments: number): Circuit {
 	const circuit = createCircuit();
 	const [digest, x, seen] = [circuit.input(), circuit.input(), circuit.input()];
 	const many = (count: number): Wires[] => Array.from({ length: count }, circuit.secret);
-	const told = Array.from({ length: segments }, () => ({
+	const own = Array.from({ length: segments }, () => ({
 		statement: many(2),
 		order: many(plan.rowBits * (plan.stepBits + plan.batchBits + 1)),
 		values: many(4 * plan.groups[4]!.chunks),
 		helpers: many(4 * plan.groups[5]!.chunks),
 	}));
+	const told = { segments: own, mask: many(4) };
 	const claim = checkRun(circuit.field, plan, told, circuit.secret)!;
 	circuit.field.areSame(listAt(circuit.field, seenList(told, claim), x), seen);
 	circuit.field.areSame(claim.digest, digest);
