@@ -1,10 +1,11 @@
 // A thousand jobs in flight before one validator process, and a hundred random kills of validator, hosts and database connections: how quickly does the API answer,
 // what does it cost, and is anything lost or doubled?
 //   bash scripts/node.sh bench/job-load.ts [--jobs 1000] [--hosts 2200] [--processes 4] [--kills 100] [--validators 1] [--seed N] [--steady 60] [--work 30,90] [--beat 5]
-//     [--deadline 120] [--cores 0,1]
+//     [--deadline 120] [--cores 0,1] [--profile FILE]
 // Hosts are toys in processes of their own that answer at once and then take their time; they share the machine, and so do customers and readers. --cores gives some to
 // validators and database alone: `taskset -c 2-7 bash scripts/node.sh bench/job-load.ts --cores 0,1`.
-// Results: bench/results/network-job-load-….json. Exit code 1 when something is wrong with any job.
+// Results: bench/results/network-job-load-….json, with kills network-job-load-kills-….json. --profile keeps what the validator did for some seconds after the
+// steady time (without kills they slow nothing that is measured). Exit code 1 when something is wrong with any job.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { type Phase, runLoad } from "../tests/jobs/load/run-load.ts";
@@ -26,6 +27,7 @@ const { values } = parseArgs({
 		reads: { type: "string", default: "20" },
 		method: { type: "string", default: "redundant" },
 		cores: { type: "string" },
+		profile: { type: "string" },
 		dry: { type: "boolean", default: false },
 	},
 });
@@ -58,6 +60,7 @@ const { steady, disturbed, audit, hostErrors, ...report } = await runLoad({
 	...{ workMs: [least, most], beatMs: 1000 * Number(values.beat), method, readsPerS: Number(values.reads) },
 	...{ params: { jobLeastWorkMs: 1000 * Number(values.deadline) } },
 	...(values.cores !== undefined && { cores: values.cores }),
+	...(values.profile !== undefined && { profile: values.profile }),
 	onPhase: (name, found) => console.error(name, JSON.stringify(phase(found))),
 	onProgress: (line) => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`),
 	databaseCpuS: postgresCpuS,
@@ -71,6 +74,6 @@ const result = {
 	hostErrors: Object.fromEntries([...Map.groupBy(hostErrors, (one) => one)].map(([one, all]) => [one, all.length])),
 };
 console.log(JSON.stringify(result, null, "\t"));
-const name = `job-load${values.validators === "1" ? "" : `-${values.validators}-validators`}`;
+const name = `job-load${values.validators === "1" ? "" : `-${values.validators}-validators`}${values.kills === "0" ? "" : "-kills"}`;
 if (!values.dry) console.log(writeNetworkResult(name, result));
 process.exit(audit.wrong.length === 0 ? 0 : 1);

@@ -1,5 +1,7 @@
 // A validator process of a simulated network: the real createValidator, with the toys' plan and clock. Started by startChild.
 import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { Session } from "node:inspector/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createValidator, type DoorSettings } from "../../src/validator/create-validator.ts";
@@ -39,6 +41,8 @@ export interface LoopDelay {
 const held = monitorEventLoopDelay({ resolution: 5 });
 held.enable();
 let stop = async () => {};
+const inspector = new Session();
+const SAMPLE_EVERY_US = 500;
 
 answerParent({
 	async start({ settings, door, plan: name, log }: StartValidator): Promise<StartedValidator> {
@@ -62,6 +66,18 @@ answerParent({
 		setImmediate(() => process.exit(0));
 	},
 	usage: usageOfThis,
+	async profile(): Promise<void> {
+		inspector.connect();
+		await inspector.post("Profiler.enable");
+		await inspector.post("Profiler.setSamplingInterval", { interval: SAMPLE_EVERY_US });
+		await inspector.post("Profiler.start");
+	},
+	/** What this process did since it was asked for a profile, as browsers' developer tools read it. */
+	async keepProfile(path: string): Promise<void> {
+		const { profile } = await inspector.post("Profiler.stop");
+		inspector.disconnect();
+		writeFileSync(path, JSON.stringify(profile));
+	},
 	/** How long this process's event loop was held up since the last time this was asked; also by a machine that had no core for it. */
 	loop(): LoopDelay {
 		const toMs = (ns: number) => Number((ns / 1e6).toFixed(1));

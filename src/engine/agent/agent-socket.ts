@@ -33,6 +33,8 @@ const PING_BYTES = 16;
 /** The best of so many last pings is the way's time. */
 const RTTS_KEPT = 8;
 const PACE_MS = 1;
+/** Pings come after three quarters of their time, or the whole of it, or one of the 254 times between. */
+const PACES = 1024;
 
 export const closeCodes = {
 	normal: 1000,
@@ -118,9 +120,12 @@ export class AgentSocket {
 		const handshake = setTimeout(() => {
 			if (this.state.phase !== "talk") this.fail("AGENT_SILENT", "the handshake was not complete in time");
 		}, bounds.handshakeMs);
+		// Each connection has a pace of its own. At one pace, those that fell together once, because this process
+		// was held up, would stay together, and hold it up again each time.
+		const pingMs = Math.round(bounds.pingMs * (1 - options.randomBytes(1)[0]! / PACES));
 		this.timers.push(
 			handshake,
-			setInterval(() => this.beat(), bounds.pingMs),
+			setInterval(() => this.beat(), pingMs),
 		);
 	}
 

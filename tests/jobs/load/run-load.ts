@@ -47,6 +47,8 @@ export interface LoadOptions {
 	readonly params?: ParamOverrides;
 	/** For validators and database alone, as taskset takes them ("0,1"); everybody else is where this process is. Unless given: all share all. */
 	readonly cores?: string;
+	/** A file for the CPU profile of the first validator, taken for some seconds after the steady time, so that it slows nothing that is measured. */
+	readonly profile?: string;
 	readonly onProgress?: (line: string) => void;
 	/** CPU seconds of a database server and its processes. */
 	readonly databaseCpuS?: (pid: number) => number;
@@ -94,6 +96,7 @@ const CUSTOMER_KEYS = Array.from({ length: CUSTOMERS }, (_, i) => 100 + i);
 const LEASE_MS = 3000;
 const AT_ONCE = 8;
 const SUBMIT_WITHIN_MS = 120_000;
+const PROFILE_MS = 20_000;
 const LIMITS = {
 	...{ readsPerS: 1e6, writesPerS: 1e6, transfersPerS: 1e6, connectionsPerAddress: 1e5, dialsPerS: 1e5 },
 	...{ turnsPerAddress: 1e5, turnsInAll: 1e5, streamsPerAddress: 1e5, piecesBytes: 512 << 20 },
@@ -341,6 +344,12 @@ async function disturb(stage: Stage, o: LoadOptions, killed: LoadReport["killed"
 	}
 }
 
+async function profile(validator: ChildProgram, path: string): Promise<void> {
+	await validator.ask("profile");
+	await sleep(PROFILE_MS);
+	await validator.ask("keepProfile", path);
+}
+
 async function proveHosts({ dataDir }: ToyNetwork, hosts: number): Promise<void> {
 	const store = await openStore({ dataDir, keepServer: true });
 	let next = 0;
@@ -456,6 +465,7 @@ export async function runLoad(o: LoadOptions): Promise<LoadReport> {
 		say(`${o.jobs} jobs are in flight`);
 		const steady = await measured(stage, () => sleep(o.steadyMs));
 		o.onPhase?.("steady", steady);
+		if (o.profile !== undefined) await profile(validators[0]!.child(), o.profile);
 		const disturbed = await measured(stage, () => disturb(stage!, o, killed));
 		o.onPhase?.("disturbed", disturbed);
 		customers.want(0);
