@@ -4,6 +4,8 @@
 //   node contracts/mutants/run.ts --count 500     more of them
 //   node contracts/mutants/run.ts --all stake/    every one, of the files whose path contains the word
 //   node contracts/mutants/run.ts --rule write    of one rule of mutations.ts alone
+//   node contracts/mutants/run.ts --all --minutes 9 --shard 2/4 …
+//                                                 every fourth one, the second of them first; after so long no further one is begun
 //   node contracts/mutants/run.ts --own …         with the tests of its own subject alone, and of src only what they and it import: much
 //                                                 quicker, and enough for a subject that no other uses
 // A mutant that does not compile counts for nothing. First only the tests of its own subject run, then all of them. Each
@@ -140,6 +142,8 @@ async function main(): Promise<void> {
 		options: {
 			all: { type: "boolean" },
 			count: { type: "string" },
+			minutes: { type: "string" },
+			shard: { type: "string", default: "1/1" },
 			own: { type: "boolean", default: false },
 			rule: { type: "string", multiple: true },
 			workers: { type: "string" },
@@ -149,7 +153,10 @@ async function main(): Promise<void> {
 	const seed = Number(process.env.ASSAY_SEED ?? Date.now() % 2 ** 31);
 	console.log(`ASSAY_SEED=${seed}`);
 	const all = allMutants(positionals).filter(({ rule }) => values.rule?.includes(rule) ?? true);
-	const waiting = values.all ? [...all] : sampleOf(all, Number(values.count ?? 100), seed);
+	const [shard = 1, shards = 1] = values.shard.split("/").map(Number);
+	const drawn = values.all ? all : sampleOf(all, Number(values.count ?? 100), seed);
+	const waiting = drawn.filter((_, i) => i % shards === shard - 1);
+	const untilMs = Date.now() + 60_000 * Number(values.minutes ?? Number.POSITIVE_INFINITY);
 	const reasons: readonly Survivor[] = JSON.parse(readFileSync(new URL("survivors.json", import.meta.url), "utf8"));
 	const fates: (Mutant & { fate: Fate; reason: string | null })[] = [];
 	const total = waiting.length;
@@ -159,7 +166,7 @@ async function main(): Promise<void> {
 	if (fault !== null) throw new Error(`the tests fail without any mutant: ${fault.slice(-2000)}`);
 	const work = async (number: number) => {
 		const folder = makeWorkshop(number, sources);
-		for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+		for (let mutant = waiting.shift(); mutant !== undefined && Date.now() < untilMs; mutant = waiting.shift()) {
 			const { file, rule, text, line, from, to } = mutant;
 			const fate = await tryOut(folder, mutant, values.own);
 			const known = reasons.find((one) => one.file === file && one.rule === rule && one.text === text);
@@ -175,7 +182,7 @@ async function main(): Promise<void> {
 	const of = (fate: Fate) => fates.filter((one) => one.fate === fate).length;
 	const survivors = fates.filter(({ fate, reason }) => fate === "survived" && reason === null);
 	console.log(
-		`${of("killed")} killed, ${of("survived")} survived (${survivors.length} without a reason), ${of("stillborn")} did not compile; ${all.length} are possible`,
+		`${of("killed")} killed, ${of("survived")} survived (${survivors.length} without a reason), ${of("stillborn")} did not compile; ${total} were to be tried, ${all.length} are possible`,
 	);
 	const date = new Date().toISOString().slice(0, 10);
 	const result = {

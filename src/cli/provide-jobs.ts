@@ -4,6 +4,7 @@ import type { Contracts } from "../chain/contracts/contracts.ts";
 import type { ChainAccount } from "../chain/sending/sign.ts";
 import { realAfter } from "../platform/abortable.ts";
 import { realEnvironment } from "../platform/environment.ts";
+import { METHOD_NAMES, type MethodName } from "../protocol/network/job.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { ProviderOptions } from "../provider/create-provider.ts";
@@ -13,7 +14,6 @@ import { flag, group, list, number, text, usageError, type Values, whole } from 
 import { parseTokens } from "./print/tokens.ts";
 
 const MICROS = 1_000_000;
-const METHODS = ["redundant", "sampled", "optimistic"] as const;
 
 export const jobOptions = group("jobs", {
 	jobs: flag(
@@ -27,7 +27,7 @@ export const jobOptions = group("jobs", {
 	"job-disk": number("GB", "disk for inputs, states and results of all jobs here", [0.1, 1e6], 20),
 	"job-method": list(
 		"METHOD",
-		"take only jobs that are checked like this: redundant, sampled or optimistic (default: all)",
+		"take only jobs that are checked like this: redundant, sampled, optimistic or attested (default: all)",
 	),
 	"job-gas": whole(
 		"GAS",
@@ -62,9 +62,9 @@ function deviceOf(wanted: number | undefined, { devices }: HostClaim): number {
 }
 
 function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim, device: number): JobLimits {
-	const methods = values["job-method"] ?? METHODS;
-	const wrong = methods.find((one) => !METHODS.includes(one as (typeof METHODS)[number]));
-	if (wrong !== undefined) throw usageError(`--job-method takes ${METHODS.join(", ")}, not '${wrong}'`);
+	const methods = values["job-method"] ?? METHOD_NAMES;
+	const wrong = methods.find((one) => !METHOD_NAMES.includes(one as MethodName));
+	if (wrong !== undefined) throw usageError(`--job-method takes ${METHOD_NAMES.join(", ")}, not '${wrong}'`);
 	const gigabytes = (given: number) => Math.floor(given * 1e9);
 	const [price, bond, memory] = [values["job-price"], values["job-bond"], values["job-memory"]];
 	const answerGas = values["job-gas"];

@@ -65,6 +65,8 @@ const JOBS = {
 	isOn: true,
 	/** True: hosts at loopback addresses count as networks of their own. For trials on one machine. */
 	isLoopbackApart: false,
+	/** True: devices that sign under roots of our own mint count for attested jobs. For trials: anybody can sign there. */
+	takesSimulated: false,
 	/** Jobs of one customer that are not over. */
 	mostOpen: 1000,
 };

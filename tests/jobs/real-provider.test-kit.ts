@@ -12,6 +12,7 @@ import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { type After, realAfter } from "../../src/platform/abortable.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
+import { METHOD_NAMES } from "../../src/protocol/network/job.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { createProvider, type Provider } from "../../src/provider/create-provider.ts";
 import type { JobLimits } from "../../src/provider/jobs/check-offer.ts";
@@ -63,6 +64,7 @@ interface Told {
 	readonly dataFolder: string;
 	readonly signer: number;
 	readonly chain: { readonly url: string; readonly contracts: Contracts["addresses"]; readonly key: Hex } | null;
+	readonly engineArgs?: readonly string[];
 	/** More for its environment. */
 	readonly env?: Readonly<Record<string, string>>;
 }
@@ -106,7 +108,7 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 	const { onEvent } = o;
 	const limits: JobLimits = {
 		...{ memoryBytes: 4e9, diskBytes: 4e9, minutes: 600, pricePerHourMicros: 1_000_000, leastMicros: 0 },
-		...{ mostBondMicros: Number.MAX_SAFE_INTEGER, methods: ["redundant", "sampled", "optimistic"] },
+		...{ mostBondMicros: Number.MAX_SAFE_INTEGER, methods: METHOD_NAMES },
 		...o.limits,
 	};
 	const chain = o.chain ? await openJobChain(o.chain.contracts, o.chain.account, o.signer.key) : null;
@@ -147,7 +149,7 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 }
 
 if (process.argv[1] === import.meta.filename) {
-	const { url, dataFolder, signer, chain } = JSON.parse(process.argv[2]!) as Told;
+	const { url, dataFolder, signer, chain, engineArgs = [] } = JSON.parse(process.argv[2]!) as Told;
 	let isDoomed = false;
 	process.on("message", (word) => {
 		isDoomed = word === DIE_AT_WORK;
@@ -155,6 +157,7 @@ if (process.argv[1] === import.meta.filename) {
 	});
 	const provider = await openRealProvider({
 		...{ url, dataFolder, signer: signerOf(signer) },
+		engine: { command: (await findEngine(hostPlatform())).path, args: engineArgs },
 		chain: chain && {
 			account: accountOf(chain.key),
 			contracts: {

@@ -1,6 +1,6 @@
 // The provider that owners run before a real validator: with its engine, book and chain it takes parts, runs, claims and is paid; killed half-way it goes on.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -8,8 +8,9 @@ import { readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escro
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
+import { attestation } from "../../src/store/sample-rows.test-kit.ts";
 import { verifyJobRounds } from "../../src/verify/methods/verify-job-rounds.ts";
-import { createToyHost, type ToyHost, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
+import { createToyHost, mintedBundle, TOY_GUEST, type ToyHost, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
 import { jobOver, openStage, type Stage, submit } from "./job-stage.test-kit.ts";
@@ -36,22 +37,31 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			if (chain !== null && isNew) await endow(chain.contracts, chain.treasurer, account(n), 0n, 1000n * UNIT);
 			const provider = await startRealProvider({
 				...{ url: validator.url, signer: 200 + n, dataFolder: join(scratch, `${hasChain ? "chain" : "none"}-${n}`) },
-				env: host.env,
+				...{ env: host.env, engineArgs: ["--toy-tsm", host.tsm] },
 				chain: chain && { url: validator.chain!.url, contracts: chain.contracts.addresses, key: keyOf(n) },
 			});
 			running[n - 1] = provider;
 			await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo != null);
-			if (isNew) await prove(validator.store, signer.key);
+			// Of the first alone a probe was attested: simulated, and so it counts on trial networks alone.
+			const signed = attestation([], { level: "none", shown: "hosted", isSimulated: true });
+			if (isNew) await prove(validator.store, signer.key, { attestation: n === 1 ? signed : null });
 			return provider;
 		}
 		before(async () => {
 			// Times of a machine that does much else; what is checked is paid a second later.
 			host = await createToyHost([toyCard(0)]);
-			const params = { jobWindowMs: 600_000, jobBeatMs: 1000, jobBeatMisses: 100, jobLeastWorkMs: 600_000 };
+			const bundle = join(scratch, "collateral.assay");
+			writeFileSync(bundle, mintedBundle());
+			const times = { jobWindowMs: 600_000, jobBeatMs: 1000, jobBeatMisses: 100, jobLeastWorkMs: 600_000 };
+			// The least chance: one claim in a hundred is run again.
+			const params = { ...times, jobAuditPpm: 10_000 };
 			stage = await openStage({
 				hasChain,
 				params,
-				settings: { engine: { command: (await findEngine(hostPlatform())).path, args: [] } },
+				settings: {
+					engine: { command: (await findEngine(hostPlatform())).path, args: [] },
+					...{ jobs: { isLoopbackApart: true, takesSimulated: true }, guests: [TOY_GUEST], collateral: [bundle] },
+				},
 			});
 		});
 		after(async () => {
@@ -73,6 +83,27 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			const { contracts } = stage.chain;
 			assert.equal((await readJobPart(contracts, BigInt(`0x${id}`), 0)).state, "settled");
 			for (const n of [1, 2, 3]) assert.equal((await readJobDeposit(contracts, account(n).address)).locked, 0n);
+		});
+
+		test("an attested job is given to the attested host, and paid by what its devices signed; less is run again", async () => {
+			const attested = async (salt: string) => {
+				const { id } = await submit(stage, { method: { name: "attested", count: 0 }, salt });
+				const [job, told] = await Promise.all([jobOver(stage.customer, id), signedIn(stage, id)]);
+				const part = job.record.parts[0]!;
+				assert.deepEqual([part.state, part.isChecked, part.provider], ["paid", true, signerOf(201).key]);
+				return { part, told };
+			};
+			// One in a hundred is run again by chance all the same.
+			let first = await attested("a0".repeat(32));
+			for (let n = 1; n < 5 && first.part.audits.length > 0; n++) first = await attested(`a${n}`.repeat(32));
+			assert.deepEqual([first.part.audits, first.told], [[], { level: "hosted", isSimulated: true }]);
+			// The same host without its card: its CPU signs alone, which shows nothing.
+			await host.setCards([{ ...toyCard(0), answer: 3 }]);
+			const less = await attested("b0".repeat(32));
+			await host.setCards([toyCard(0)]);
+			assert.deepEqual(less.told, { level: "none", isSimulated: true });
+			assert.equal(less.part.audits.length, 1);
+			assert.notEqual(less.part.audits[0]!.auditor, signerOf(201).key);
 		});
 
 		test("a sampled job is answered for: whoever runs it again gets the states to begin with", async () => {
@@ -109,6 +140,15 @@ for (const hasChain of isDeep ? [false, true] : [true])
 		});
 	});
 
+/** What the job's events say of its signatures. */
+async function signedIn({ customer }: Stage, id: string) {
+	for await (const { kind, detail } of customer.watchJob({ params: { id } })) {
+		const { level, isSimulated } = detail as { readonly level?: unknown; readonly isSimulated?: unknown };
+		if (kind === "job.signed") return { level, isSimulated };
+	}
+	return null;
+}
+
 /** Its claim has a round at both ends, of the host's toy card: shown, marked, and counted for nothing. */
 async function shouldBeSigned({ customer }: Stage, job: string): Promise<void> {
 	const { offer, record } = await customer.getJob({ params: { id: job } });
@@ -117,13 +157,14 @@ async function shouldBeSigned({ customer }: Stage, job: string): Promise<void> {
 	assert.ok(shown !== null);
 	assert.deepEqual(
 		[shown.level, shown.shown, shown.isSimulated, shown.rounds, shown.fault, shown.devices.length],
-		["none", "genuine", true, 2, null, 1],
+		["none", "hosted", true, 2, null, 1],
 	);
 	// Whoever has the file comes to the same.
 	const bound = { job, part, attempt, provider, escrow: offer.escrow, start, claim: hash };
 	const file = await customer.getEvidence({ params: { sha256: shown.file! } });
-	const judged = verifyJobRounds(file, bound, { verify: nodeSignatures, guests: null });
+	const by = { verify: nodeSignatures, guests: [TOY_GUEST] };
+	const judged = verifyJobRounds(file, bound, by);
 	assert.deepEqual([judged.shown, judged.devices], [shown.shown, shown.devices]);
-	const another = verifyJobRounds(file, { ...bound, attempt: attempt + 1 }, { verify: nodeSignatures, guests: null });
+	const another = verifyJobRounds(file, { ...bound, attempt: attempt + 1 }, by);
 	assert.equal(another.fault?.code, "NONCE_WRONG");
 }

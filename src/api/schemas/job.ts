@@ -1,8 +1,10 @@
 // Jobs in the API: what a customer asks for, what it is offered, what its provider hands in, and what everybody may read. docs/jobs.md §13.
 // Shapes only: whether a program is sound or a claim right is found out from the bytes.
 import * as z from "zod";
+import { METHOD_NAMES } from "../../protocol/network/job.ts";
 import { atMs, chainHex, count, cursor, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
 import { searchText } from "./provider.ts";
+import { attestedLevel } from "./verdict.ts";
 
 const hex32 = (what: string) =>
 	z
@@ -24,7 +26,7 @@ const tensorBlob = z.strictObject({ tensor: tensorNumber, root: hex32("Root of i
 const decimal = z.string().regex(/^(0|[1-9][0-9]{0,77})$/);
 
 const jobMethod = z.strictObject({
-	name: z.enum(["redundant", "sampled", "optimistic"]),
+	name: z.enum(METHOD_NAMES),
 	count: z.int().min(0).max(64),
 });
 
@@ -121,6 +123,12 @@ export const jobHost = z.object({
 	bytesPerS: count,
 	mostWorkMs: count.describe("Longest time limit of a part"),
 	methods: z.array(jobMethod.shape.name),
+	attested: attestedLevel.describe(
+		"What its devices signed in its last valid probe, as it counts for attested jobs here",
+	),
+	isSimulated: z
+		.boolean()
+		.describe("Under roots of our own mint: it shows nothing, and counts on trial networks alone"),
 });
 export const quoteBody = z.strictObject({
 	spec: jobSpec,
@@ -133,7 +141,10 @@ export const quote = z.object({
 	totalMicros: micros,
 	estimatedMs: z.int().min(0).describe("Of one part on the slowest host that may be drawn"),
 	hosts: count.describe("How many may be drawn"),
-	tenthFoundPpm: ppm.describe("Chance that a provider which skips a tenth is found"),
+	tenthFoundPpm: ppm.describe(
+		"Chance that a provider which skips a tenth is found; of attested: one that broke its guest",
+	),
+	isSimulated: z.boolean().describe("Attested by hosts under roots that anybody can sign under: it shows nothing"),
 });
 export const submitBody = z.strictObject({ spec: jobSpec, offer: jobOffer });
 

@@ -1,6 +1,7 @@
 // Verdicts, figures and devices as the API shows them; src/protocol/probe/verdict.ts and evidence.ts have
 // what they mean. No judgement.
 import * as z from "zod";
+import { ATTESTED_LEVELS } from "../../protocol/probe/verdict.ts";
 import { atMs, code, count, probeId, providerId, said, sha256 } from "./primitives.ts";
 
 export const verdictStatus = z.enum(["valid", "invalid", "inconclusive"]);
@@ -54,8 +55,8 @@ export const device = z.object({
 
 export const finding = z.object({ code, detail: said });
 
-const attestedLevel = z
-	.enum(["none", "genuine", "measured", "hosted"])
+export const attestedLevel = z
+	.enum(ATTESTED_LEVELS)
 	.describe(
 		"docs/attestation.md: signed by a vendor's device; and with the vendor's firmware; and named by an allowed guest",
 	);

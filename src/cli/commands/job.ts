@@ -44,7 +44,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		...group("work for strangers", {
 			method: text(
 				"METHOD",
-				"how it is verified: redundant:2, sampled:16 or optimistic (default: the job file's, else sampled:16)",
+				"how it is verified: redundant:2, sampled:16, optimistic or attested (default: the job file's, else sampled:16)",
 			),
 			"most-price": number("TOKENS", "the most that all of it may cost; then nobody is asked", [0, 1e9]),
 			"most-minutes": number("N", "the most time that all parts may take", [0, 1e6]),

@@ -118,7 +118,7 @@ same data.`,
 				},
 				engine,
 				// Its providers are all on this machine, and stand for hosts of different owners.
-				jobs: { isLoopbackApart: isEmbedded },
+				jobs: { isLoopbackApart: isEmbedded, takesSimulated: isEmbedded },
 				...accessSettings(values),
 				bucket: bucketOf(values.bucket, io),
 				collateral: collateralPaths(values.collateral, io),

@@ -23,21 +23,30 @@ export function quoteLines(
 		readonly estimatedMs: number;
 		readonly hosts: number;
 		readonly tenthFoundPpm: number;
+		readonly isSimulated: boolean;
 	},
 	paint: Paint,
 ): string[] {
 	const { terms } = quote.offer;
 	const each = terms.parts === 1 ? "" : " a part";
 	return [
-		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, about ${wholeSpan(terms.parts * quote.estimatedMs)} of work; a skipped tenth is found with ${formatPercent(quote.tenthFoundPpm / 1e6)}`,
+		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, about ${wholeSpan(terms.parts * quote.estimatedMs)} of work; ${foundText(terms.method, quote.tenthFoundPpm)}`,
 		paint.dim(
 			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for checks${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
 		),
 		paint.dim(
 			`  at most ${wholeSpan(terms.workMs)}${each}; paid ${wholeSpan(terms.checkedMs)} after the check, without one ${wholeSpan(terms.windowMs)} after the claim`,
 		),
+		...(quote.isSimulated ? [`  ${paint.bad("SIMULATED")}: ${SIMULATED}`] : []),
 	];
 }
+
+const SIMULATED = "its hosts sign under roots that anybody can sign under. This tries the method out and shows nothing";
+
+const foundText = ({ name }: JobMethod, ppm: number): string =>
+	name === "attested"
+		? `a guest that was broken into and skips a tenth is found with ${formatPercent(ppm / 1e6)}`
+		: `a skipped tenth is found with ${formatPercent(ppm / 1e6)}`;
 
 type Part = Job["record"]["parts"][number];
 
@@ -104,6 +113,7 @@ const WORDS: Readonly<Record<string, string>> = {
 	declined: "declined by",
 	running: "runs on",
 	stored: "result and states are stored",
+	signed: "its devices signed",
 	claimed: "claimed",
 	audit: "is run again",
 	answered: "was run again",
@@ -126,6 +136,8 @@ export function eventLine(event: Pick<NetworkEvent, "kind" | "detail" | "provide
 		typeof detail.provider === "string" ? shortId(shown(detail.provider)) : null,
 		typeof detail.claim === "string" ? `claim ${shortId(shown(detail.claim))}` : null,
 		typeof detail.agrees === "boolean" ? (detail.agrees ? "they agree" : "they differ") : null,
+		typeof detail.level === "string" ? `level ${shown(detail.level)}` : null,
+		detail.isSimulated === true ? "simulated" : null,
 		typeof detail.why === "string" ? shown(detail.why, 120) : null,
 	].filter((one) => one !== null);
 	const style = what === "paid" || what === "checked" ? paint.good : what === "convicted" ? paint.bad : paint.strong;

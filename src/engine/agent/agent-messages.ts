@@ -7,14 +7,15 @@ import { hasTwinKeys, tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
+import { METHOD_NAMES } from "../../protocol/network/job.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { parseClaim } from "../client/parse-claim.ts";
 import type { AnswerMessage, AskMessage, SubjectField } from "./agent-calls.ts";
 import { agentCalls, bool, MAX_DETAIL_CHARS, port, sshHost, subjects } from "./agent-calls.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 
-/** 6: `verdict`. */
-export const AGENT_VERSION = 6;
+/** 7: method `attested` among those that a provider takes. */
+export const AGENT_VERSION = 7;
 /** Of one control message, as UTF-8. */
 export const MAX_CONTROL_BYTES = 64 << 10;
 /** Of one data message, without its channel. */
@@ -30,7 +31,7 @@ const claim: Shape<HostClaim> = (value, where) =>
 const jobs = object({
 	...{ account: orNull(hex(20)), consent: orNull(hex(65)) },
 	...{ pricePerHourMicros: int(), mostBondMicros: int(), memoryBytes: int(), minutes: int() },
-	methods: list(oneOf("redundant", "sampled", "optimistic"), 3),
+	methods: list(oneOf(...METHOD_NAMES), METHOD_NAMES.length),
 });
 /** What a provider asks for its devices; none of it is proven. `ssh` is null when it is not rentable, `jobs` when it takes none. */
 const offer = object({

@@ -4,6 +4,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { escrowJobId } from "../../protocol/chain/job-escrow-calls.ts";
 import { wholeSpan } from "../../protocol/format-number.ts";
+import { METHOD_NUMBERS } from "../../protocol/network/job.ts";
 import { type EscrowTermsText, type JobOffer, jobSpecHash } from "../../protocol/network/job-offer.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
 import { programRoot } from "../../work/program/open-program.ts";
@@ -83,7 +84,10 @@ function checkEscrow(
 		start: `0x${bytesToHex(firstState(workload.program))}`,
 		segments: String(spec.segments),
 		...{ price: String(BigInt(terms.priceMicros) * MICRO), fee: String(BigInt(terms.feeMicros) * MICRO) },
-		audit: String(BigInt(terms.auditMicros) * MICRO),
+		...{ audit: String(BigInt(terms.auditMicros) * MICRO), bond: String(BigInt(terms.bondMicros) * MICRO) },
+		...{ startBy: String(terms.startByMs / 1000), workSeconds: terms.workMs / 1000 },
+		...{ windowSeconds: terms.windowMs / 1000, checkedSeconds: terms.checkedMs / 1000 },
+		method: METHOD_NUMBERS[terms.method.name],
 		...(payer && { customer: payer.account.toLowerCase(), salt: `0x${payer.salt}` }),
 	};
 	for (const [name, value] of Object.entries(wanted)) {

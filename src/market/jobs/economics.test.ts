@@ -17,19 +17,22 @@ import {
 const P = DEFAULT_PARAMS;
 const SAMPLED = { name: "sampled", count: 16 } as const;
 const OPTIMISTIC = { name: "optimistic", count: 0 } as const;
+const ATTESTED = { name: "attested", count: 0 } as const;
 const REDUNDANT = { name: "redundant", count: 2 } as const;
 
 test("a skipped tenth is found with 81 % by 16 drawn windows; by two providers for sure; by audits one time in ten", () => {
 	assert.ok(Math.abs(chanceOfSkip(SAMPLED, 0.1, P.jobAuditPpm) - 0.815) < 0.001);
 	assert.equal(chanceOfSkip(REDUNDANT, 0.1, P.jobAuditPpm), 1);
 	assert.equal(chanceOfSkip(OPTIMISTIC, 0.1, P.jobAuditPpm), 0.1);
-	for (const method of [SAMPLED, REDUNDANT, OPTIMISTIC]) assert.equal(chanceOfSkip(method, 0, P.jobAuditPpm), 0);
+	assert.equal(chanceOfSkip(ATTESTED, 0.1, P.jobAuditPpm), 0.1);
+	for (const method of [SAMPLED, REDUNDANT, OPTIMISTIC, ATTESTED])
+		assert.equal(chanceOfSkip(method, 0, P.jobAuditPpm), 0);
 	assert.equal(chanceOfSkip({ name: "sampled", count: 0 }, 0.5, P.jobAuditPpm), 0);
 	assert.equal(chanceOfSkip(SAMPLED, 1.5, P.jobAuditPpm), 1, "more than all is all");
 	assert.equal(chanceOfOne(SAMPLED, 5, 400, P.jobAuditPpm), 0.2);
 	assert.equal(chanceOfOne(SAMPLED, 50, 400, P.jobAuditPpm), 1);
 	assert.equal(chanceOfOne(REDUNDANT, 5, 400, P.jobAuditPpm), 1);
-	assert.equal(chanceOfOne(OPTIMISTIC, 5, 400, P.jobAuditPpm), 0.1);
+	for (const method of [OPTIMISTIC, ATTESTED]) assert.equal(chanceOfOne(method, 5, 400, P.jobAuditPpm), 0.1);
 });
 
 test("whoever skips a share of the work never gains by it, whatever the share, the price and the method", () => {
@@ -40,7 +43,7 @@ test("whoever skips a share of the work never gains by it, whatever the share, t
 			fc.integer({ min: 0, max: 1e6 }),
 			fc.double({ min: 0.001, max: 1, noNaN: true }),
 			(reward, gas, skipped) => {
-				for (const method of [SAMPLED, OPTIMISTIC, REDUNDANT]) {
+				for (const method of [SAMPLED, OPTIMISTIC, REDUNDANT, ATTESTED]) {
 					const audit = auditMicros(reward, method === SAMPLED ? 90 : 400, 400, P);
 					const bond = bondMicros(
 						method,

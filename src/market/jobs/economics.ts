@@ -9,18 +9,21 @@ const share = (value: number, ppm: number): number => Number((BigInt(value) * Bi
 const shareUp = (value: number, ppm: number): number =>
 	Number((BigInt(value) * BigInt(ppm) + BigInt(PPM - 1)) / BigInt(PPM));
 
+/** Only what is run again by chance finds a lie. Of attested jobs: the lie of one who broke the guest's hardware, for others have none to tell. */
+const isByChance = (name: JobMethod["name"]): boolean => name === "optimistic" || name === "attested";
+
 /** Chance, from 0 to 1, that at least one window of `count` is among the skipped share of all. */
 export function chanceOfSkip({ name, count }: JobMethod, skipped: number, auditPpm: number): number {
 	if (skipped <= 0) return 0;
 	if (name === "redundant") return 1;
-	if (name === "optimistic") return auditPpm / PPM;
+	if (isByChance(name)) return auditPpm / PPM;
 	return 1 - (1 - Math.min(1, skipped)) ** count;
 }
 
 /** Chance that one false segment in the middle is found. `perWindow`: segments of a window; `segments`: of the part. */
 export function chanceOfOne({ name, count }: JobMethod, perWindow: number, segments: number, auditPpm: number): number {
 	if (name === "redundant") return 1;
-	if (name === "optimistic") return auditPpm / PPM;
+	if (isByChance(name)) return auditPpm / PPM;
 	return Math.min(1, (count * perWindow) / segments);
 }
 

@@ -1,6 +1,7 @@
 // Who may be drawn for a part: by figures that were proven, never by what a host says. docs/jobs.md §10. And, where nobody may, which limit was in
 // the way and by how much. Pure.
 import type { JobMethod } from "../../protocol/network/job.ts";
+import { ATTESTED_LEVELS, type AttestedLevel } from "../../protocol/probe/verdict.ts";
 import type { Params } from "../params.ts";
 
 /** A host as the network knows it. Speeds and bytes are proven figures. */
@@ -20,6 +21,10 @@ export interface JobHost {
 	/** Its owner's limits; absent: none. */
 	readonly mostWorkMs?: number;
 	readonly methods?: readonly JobMethod["name"][];
+	/** What its devices signed in its last valid probe, as it counts here; absent: nothing. docs/attestation.md. */
+	readonly attested?: AttestedLevel;
+	/** Under roots that anybody can sign under. */
+	readonly isSimulated?: boolean;
 }
 
 /** What a part takes: from the engine's PLAN and the program's cost. */
@@ -39,6 +44,8 @@ export interface JobLimits {
 	readonly bondMicros: number;
 	/** Absent: whichever. */
 	readonly method?: JobMethod["name"];
+	/** Only a host whose allowed guest named its devices: level hosted. */
+	readonly isHosted?: boolean;
 	readonly excluded: ReadonlySet<string>;
 }
 
@@ -54,7 +61,7 @@ export function costMicros(work: PartWork, host: Speed & Pick<JobHost, "pricePer
 	return Math.ceil((leastMs(work, host) * host.pricePerHourMicros) / 3_600_000);
 }
 
-type Limit = "method" | "memory" | "speed" | "minutes" | "time" | "price" | "reliability" | "bond";
+type Limit = "method" | "attested" | "memory" | "speed" | "minutes" | "time" | "price" | "reliability" | "bond";
 type Unfit = "busy" | "excluded" | Limit;
 
 /** The limit that a host misses, and what it has of what is wanted; null: it fits. */
@@ -64,17 +71,22 @@ export interface Miss {
 	readonly wants: number;
 }
 
+/** As misses count levels. */
+const levelNumber = (level: AttestedLevel = "none"): number => ATTESTED_LEVELS.indexOf(level);
+
 const miss = (why: Unfit, has: number, wants: number): Miss => ({ why, has, wants });
 
 export function missOf(
 	host: JobHost,
 	work: PartWork,
-	{ workMs, priceMicros, bondMicros, excluded, method }: JobLimits,
+	{ workMs, priceMicros, bondMicros, excluded, method, isHosted }: JobLimits,
 	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
 ): Miss | null {
 	const { mostWorkMs = Number.MAX_SAFE_INTEGER, methods } = host;
 	if (excluded.has(host.provider)) return miss("excluded", 1, 0);
 	if (method !== undefined && methods?.includes(method) === false) return miss("method", 0, 1);
+	if (isHosted && host.attested !== "hosted")
+		return miss("attested", levelNumber(host.attested), levelNumber("hosted"));
 	if (host.memoryBytes < work.peakBytes) return miss("memory", host.memoryBytes, work.peakBytes);
 	if (host.int8OpsPerS <= 0 || host.bytesPerS <= 0) return miss("speed", 0, 1);
 	if (workMs !== null && workMs > mostWorkMs) return miss("minutes", mostWorkMs, workMs);

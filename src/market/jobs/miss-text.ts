@@ -1,6 +1,7 @@
 // Which limit of a job a host misses, and by how much, in words: for the customer that is told why nobody fits, and for lists of hosts. Pure.
 import { formatBytes, formatPercent, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
+import { ATTESTED_LEVELS } from "../../protocol/probe/verdict.ts";
 import type { Miss } from "./fitting-hosts.ts";
 
 const MICROS = 1_000_000;
@@ -15,6 +16,8 @@ export function missText({ why, has, wants }: Miss, method: JobMethod["name"]): 
 	switch (why) {
 		case "method":
 			return `takes no jobs that are checked by ${method}`;
+		case "attested":
+			return `showed level ${ATTESTED_LEVELS[has]} in its last probe, and ${ATTESTED_LEVELS[wants]} is needed`;
 		case "memory":
 			return has === 0
 				? `proved no memory (its last probe has no figure memory.resident), and the job takes ${formatBytes(wants)}`

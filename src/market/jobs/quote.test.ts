@@ -127,6 +127,17 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.equal(open.auditMicros, Math.ceil(open.priceMicros * 1.2), "one of a whole part");
 	assert.deepEqual([open.windowMs, open.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
 	assert.equal(open.bondMicros, 9 * open.priceMicros);
+	// Only what a guest signed, whose owner cannot change its work; the rest is as if nothing were signed.
+	const attested = { ...INPUT, method: { name: "attested", count: 0 } } as const;
+	const hosted = HOSTS.map((one, i) => ({ ...one, attested: i === 2 ? ("hosted" as const) : ("measured" as const) }));
+	const signed = quoteJob(attested, hosted, P);
+	assert.deepEqual([signed.hosts, signed.isSimulated, signed.tenthFound], [1, false, 0.1]);
+	assert.equal(signed.auditMicros, Math.ceil(signed.priceMicros * 1.2), "one of a whole part");
+	assert.equal(signed.bondMicros, 9 * signed.priceMicros);
+	assert.deepEqual([signed.windowMs, signed.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
+	const minted = hosted.map((one) => ({ ...one, isSimulated: true }));
+	assert.equal(quoteJob(attested, minted, P).isSimulated, true);
+	assert.equal(quoteJob(INPUT, minted, P).isSimulated, false, "another method rests on nothing that is signed");
 	// Evidence never makes a window longer; without any it is as long as the setting says.
 	const short = { ...P, jobWindowMs: 5, jobCheckedMs: 10 };
 	assert.equal(quoteJob(INPUT, HOSTS, short).windowMs, 10);
@@ -201,6 +212,9 @@ test("no host, no host with the memory, too dear: refused with what is missing",
 	none(all({ memoryBytes: 0 }), /proved no memory \(its last probe has no figure memory\.resident\).* 9\.31 GiB/);
 	none(all({ int8OpsPerS: 0 }), /proved no speed/);
 	none(all({ methods: ["optimistic"] }), /takes no jobs that are checked by sampled/);
+	const attested = { method: { name: "attested", count: 0 } } as const;
+	none(all({}), /showed level none in its last probe, and hosted is needed/, attested);
+	none(all({ attested: "measured" }), /showed level measured in its last probe, and hosted is needed/, attested);
 	none(all({ mostWorkMs: 60_000 }), /takes parts of at most 60 s, and this one may take 29 min: 28 min too long/);
 	none(all({ reliabilityPpm: 400_000 }), /reliability of 40\.0 %, and 50\.0 % is the least/);
 	none(

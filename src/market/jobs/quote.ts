@@ -43,6 +43,8 @@ export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
 	readonly hosts: number;
 	/** Chance, from 0 to 1, that a provider which skips a tenth is found. */
 	readonly tenthFound: number;
+	/** It rests on devices that signed under roots which anybody can sign under. */
+	readonly isSimulated: boolean;
 };
 
 /** `fit`: how many do. */
@@ -61,6 +63,8 @@ function nobody({ name, count }: JobMethod, fit: number, found: ReturnType<typeo
 const HINTS: Readonly<Partial<Record<Miss["why"] | "none", string>>> = {
 	none: "Try later: a provider is proven some minutes after it came.",
 	method: "Choose another --method.",
+	attested:
+		"Choose another --method. Attested jobs need hosts in a confidential guest that this validator allows (docs/attestation.md).",
 	memory:
 		"Make the job smaller (batch, model), or try later: a host that was busy when it was probed proves more next time.",
 	speed: "Try later: it is probed again.",
@@ -74,7 +78,7 @@ function auditedSegments({ name, count }: JobMethod, segments: number, perWindow
 	// One more than run it anyhow: the random audit.
 	if (name === "redundant") return count * segments;
 	// A random audit takes the whole part; its price is held back for every part, and most of it goes back.
-	if (name === "optimistic") return segments;
+	if (name === "optimistic" || name === "attested") return segments;
 	// One more than the windows: a short last one is run with the one before it.
 	return Math.min(segments, (count + 2) * perWindow + 1);
 }
@@ -104,7 +108,10 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	const { segments, method, mostMicros, nowMs } = input;
 	const whole: PartWork = { peakBytes: input.peakBytes, ops: input.ops * segments, bytes: input.bytes * segments };
 	const needed = method.name === "redundant" ? method.count : 1;
-	const open = { workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>(), method: method.name };
+	const open = {
+		...{ workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>(), method: method.name },
+		isHosted: method.name === "attested",
+	};
 	const able = cheapestOfEach(hosts, whole, open, params);
 	mustFit(method, able.length, needed, () => nearestMiss(hosts, whole, open, params));
 	// By the dearest of the cheaper half, and at least three of them: enough to draw from, and nobody alone sets the price.
@@ -136,8 +143,8 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	);
 	// As the draw will look for them. Whoever runs it a second time locks nothing.
 	const limits = { ...open, workMs, priceMicros, bondMicros: bond };
-	const drawn = fittingHosts(hosts, work, limits, params).length;
-	mustFit(method, drawn, 1, () => nearestMiss(hosts, work, limits, params));
+	const drawn = fittingHosts(hosts, work, limits, params);
+	mustFit(method, drawn.length, 1, () => nearestMiss(hosts, work, limits, params));
 	const runners = { ...limits, bondMicros: 0 };
 	mustFit(method, fittingHosts(hosts, work, runners, params).length, needed, () =>
 		nearestMiss(hosts, work, runners, params),
@@ -150,7 +157,8 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 		workMs,
 		windowMs: method.name === "optimistic" ? params.jobWindowMs : Math.max(params.jobCheckedMs, params.jobWindowMs),
 		checkedMs: params.jobCheckedMs,
-		hosts: drawn,
+		hosts: drawn.length,
+		isSimulated: limits.isHosted && drawn.some((host) => host.isSimulated === true),
 		tenthFound: chanceOfSkip(method, 0.1, params.jobAuditPpm),
 	};
 }

@@ -1,6 +1,7 @@
 // What a job computes, as its customer hands it in: the program and everything that it is given, named by their trees. docs/jobs.md §13. A shape only: whether
 // the program is sound, and what it costs, is found out from the program itself. Nothing in it is taken on its word.
 import { hex, int, list, object, oneOf, type Typed, text, withOption } from "../bytes/shape.ts";
+import { METHOD_NAMES } from "./job.ts";
 
 /** Bytes by the root of their tree and their count, docs/jobs.md §12. */
 const blob = object({ root: hex(32), size: int(1, 2 ** 35) });
@@ -8,7 +9,7 @@ export type BlobName = Typed<typeof blob>;
 
 const MOST_TENSORS = 4096;
 
-const jobMethod = object({ name: oneOf("redundant", "sampled", "optimistic"), count: int(0, 64) });
+const jobMethod = object({ name: oneOf(...METHOD_NAMES), count: int(0, 64) });
 
 const required = object({
 	...{ format: oneOf("assay-job"), version: oneOf(1) },

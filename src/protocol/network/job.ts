@@ -1,10 +1,17 @@
 // One job as it is kept, docs/jobs.md. Shapes only: the rules are in market/jobs. Money is integer micro-units; amounts of the record and of the
 // escrow are the same numbers.
 
-/** How a claim is verified. */
+/** How a claim is verified, by name, and the number that each has in the escrow's terms. docs/jobs.md §9. */
+export const METHOD_NUMBERS = { redundant: 1, sampled: 2, optimistic: 3, attested: 4 } as const;
+export type MethodName = keyof typeof METHOD_NUMBERS;
+export const METHOD_NAMES = Object.keys(METHOD_NUMBERS) as readonly MethodName[] as readonly [
+	MethodName,
+	...MethodName[],
+];
+
 export interface JobMethod {
-	readonly name: "redundant" | "sampled" | "optimistic";
-	/** redundant: providers in all, 2 to 5. sampled: windows that are run again, the first and the last among them. optimistic: 0. */
+	readonly name: MethodName;
+	/** redundant: providers in all, 2 to 5. sampled: windows that are run again, the first and the last among them. Others: 0. */
 	readonly count: number;
 }
 

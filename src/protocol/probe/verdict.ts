@@ -54,7 +54,8 @@ export const WHO_COULD_LIE: Readonly<Record<Strength, string>> = {
 };
 
 /** genuine: signed by a vendor's device. measured: and its firmware is the vendor's. none: not shown, or simulated roots. */
-export type AttestedLevel = "none" | "genuine" | "measured" | "hosted";
+export const ATTESTED_LEVELS = ["none", "genuine", "measured", "hosted"] as const;
+export type AttestedLevel = (typeof ATTESTED_LEVELS)[number];
 
 /** A device that signed a report, docs/attestation.md. */
 export interface AttestedDevice {

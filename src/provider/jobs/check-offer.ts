@@ -4,7 +4,7 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
-import type { JobMethod } from "../../protocol/network/job.ts";
+import { type JobMethod, METHOD_NUMBERS } from "../../protocol/network/job.ts";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import { orThrow } from "../../work/program/fault.ts";
@@ -150,6 +150,7 @@ function checkChain(
 		told.inputs === `0x${terms.inputs}` &&
 		told.seed === `0x${spec.seed}` &&
 		told.segments === String(terms.segments) &&
+		told.method === METHOD_NUMBERS[terms.method.name] &&
 		told.parts === terms.parts;
 	must(amounts && times && work, "the terms that were funded are others than those that are told");
 	if (audit !== null) return;

@@ -42,7 +42,7 @@ const hostView = (host: KnownHost): JobHostView => ({
 	...{ provider: host.provider, isFree: host.isFree, pricePerHourMicros: host.pricePerHourMicros },
 	...{ reliabilityPpm: host.reliabilityPpm, freeBondMicros: host.freeBondMicros, memoryBytes: host.memoryBytes },
 	...{ int8OpsPerS: host.int8OpsPerS, bytesPerS: host.bytesPerS, mostWorkMs: host.mostWorkMs },
-	methods: [...host.methods],
+	...{ methods: [...host.methods], attested: host.attested, isSimulated: host.isSimulated },
 });
 
 function providerOf({ key }: Caller): string {

@@ -1,5 +1,6 @@
-// The methods that can be ordered: redundant, sampled, optimistic. attested.ts has one that cannot yet.
+// The methods that can be ordered: redundant, sampled, optimistic here, attested beside it.
 import type { JobMethod } from "../../protocol/network/job.ts";
+import { attested } from "./attested.ts";
 import { auditedSegments, type Method, settleAudits, whole } from "./method.ts";
 
 /**
@@ -53,4 +54,6 @@ const optimistic: Method = {
 	}),
 };
 
-export const METHODS: { readonly [Name in JobMethod["name"]]: Method } = { redundant, sampled, optimistic };
+export const METHODS: { readonly [Name in JobMethod["name"]]: Method } = {
+	...{ redundant, sampled, optimistic, attested },
+};

@@ -1,6 +1,6 @@
 // What a job file says to the market beside its work, docs/jobs.md §13: how the result is verified, and the most that it may cost and take. All three
 // may be missing, and none changes what is computed: `assay job run` passes over them.
-import type { JobMethod } from "../../protocol/network/job.ts";
+import { type JobMethod, METHOD_NAMES } from "../../protocol/network/job.ts";
 import { wrongField } from "./job-fields.ts";
 
 export interface JobOrder {
@@ -16,16 +16,24 @@ const DEFAULT_METHOD: JobMethod = { name: "sampled", count: 16 };
 const MICROS = 1_000_000;
 const MINUTE = 60_000;
 /** Of the counts: unless given, least, most. */
-const COUNTS = { redundant: [2, 2, 5], sampled: [DEFAULT_METHOD.count, 1, 64], optimistic: [0, 0, 0] } as const;
+const COUNTS = {
+	redundant: [2, 2, 5],
+	sampled: [DEFAULT_METHOD.count, 1, 64],
+	optimistic: [0, 0, 0],
+	attested: [0, 0, 0],
+} as const;
 
-/** `redundant:2`, `sampled:16`, `optimistic`; the count may be missing. */
+/** `redundant:2`, `sampled:16`, `optimistic`, `attested`; the count may be missing. */
 export function parseMethod(given: string): JobMethod {
-	const found = /^(redundant|sampled|optimistic)(?::(\d{1,2}))?$/.exec(given);
-	const name = found?.[1] as JobMethod["name"] | undefined;
+	const found = /^([a-z]+)(?::(\d{1,2}))?$/.exec(given);
+	const name = METHOD_NAMES.find((one) => one === found?.[1]);
 	const [fallback, least, most] = COUNTS[name ?? "sampled"];
 	const count = found?.[2] === undefined ? fallback : Number(found[2]);
 	if (name !== undefined && count >= least && count <= most) return { name, count };
-	throw wrongField("method", `must be redundant:2 (to 5), sampled:16 (1 to 64) or optimistic, not '${given}'`);
+	throw wrongField(
+		"method",
+		`must be redundant:2 (to 5), sampled:16 (1 to 64), optimistic or attested, not '${given}'`,
+	);
 }
 
 function number(json: Readonly<Record<string, unknown>>, field: string, most: number, unit: number): number | null {

@@ -44,9 +44,20 @@ test("an order has defaults, is read, and changes nothing of the work", () => {
 
 test("methods are read, and others are refused by name", () => {
 	assert.deepEqual(parseMethod("optimistic"), { name: "optimistic", count: 0 });
+	assert.deepEqual(parseMethod("attested"), { name: "attested", count: 0 });
 	assert.deepEqual(parseMethod("sampled:64"), { name: "sampled", count: 64 });
 	assert.deepEqual(parseMethod("redundant:5"), { name: "redundant", count: 5 });
-	const wrong = ["", "zk", "redundant:1", "redundant:6", "sampled:0", "sampled:65", "optimistic:1", "sampled:-1"];
+	const wrong = [
+		"",
+		"zk",
+		"redundant:1",
+		"redundant:6",
+		"sampled:0",
+		"sampled:65",
+		"optimistic:1",
+		"attested:1",
+		"sampled:-1",
+	];
 	for (const method of wrong) assert.throws(() => parseMethod(method), { code: "JOB_FIELD", message: /^method must/ });
 	for (const change of [{ method: 2 }, { mostPrice: 0 }, { mostPrice: "1" }, { mostMinutes: -1 }, { mostMinutes: 1e7 }])
 		assert.throws(() => readOrder(change), { code: "JOB_FIELD", message: new RegExp(`^${Object.keys(change)[0]} `) });

@@ -9,7 +9,7 @@ import { Fact, Failed, Loading } from "../../parts/small.tsx";
 import type { BuiltJob } from "../work/job-worker.ts";
 import { uploadSize } from "../work/upload-job.ts";
 import { hasWallet } from "../work/wallet.ts";
-import { methodKey } from "./method-choice.tsx";
+import { methodKey, Simulated } from "./method-choice.tsx";
 import type { Built } from "./use-built.ts";
 import type { HandIn } from "./use-hand-in.ts";
 
@@ -113,7 +113,10 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 			</Fact>
 			<Fact name="Who may be drawn">{formatCount(quote.hosts)} hosts, by proven speed and memory</Fact>
 			<Fact name="Verified">
-				<code>{methodKey(terms.method)}</code>: a skipped tenth is found with {formatPercent(quote.tenthFoundPpm / 1e6)}
+				<code>{methodKey(terms.method)}</code>:{" "}
+				{terms.method.name === "attested" ? "a guest that was broken into and skips a tenth" : "a skipped tenth"} is
+				found with {formatPercent(quote.tenthFoundPpm / 1e6)}
+				{quote.isSimulated ? <Simulated /> : null}
 			</Fact>
 			<Fact name="Paid">
 				{wholeSpan(terms.checkedMs)} after the check, without one {wholeSpan(terms.windowMs)} after the claim

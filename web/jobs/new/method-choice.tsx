@@ -15,6 +15,7 @@ export const METHODS: readonly { readonly method: JobMethod; readonly title: str
 	{ method: { name: "sampled", count: 4 }, title: "A few spot checks" },
 	{ method: { name: "redundant", count: 2 }, title: "Run twice" },
 	{ method: { name: "optimistic", count: 0 }, title: "On trust, with audits" },
+	{ method: { name: "attested", count: 0 }, title: "Signed by the hardware" },
 ];
 
 export const methodKey = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
@@ -28,8 +29,20 @@ function catches(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "wor
 		return "A second provider runs all of it. Any difference is found, unless both collude.";
 	if (method.name === "optimistic")
 		return `Nothing is checked by default: ${tenth} of the parts are run again at random, and anyone can prove a lie for a day. A lie costs ten times the price.`;
+	if (method.name === "attested")
+		return `Only hosts in a confidential guest that the validator allows: CPU and cards sign at both ends. No owner can change such a guest's work, unless its hardware was broken into; ${tenth} of the parts are run again at random for that.`;
 	if (one === 1) return "So small a job is run again whole, window by window. Whatever was skipped or forged is found.";
 	return `Others run ${method.count} random windows again, and the first and the last. A skipped tenth is found with ${tenth}, one forged segment with ${formatPercent(one)}.`;
+}
+
+/** For whoever would pay for such signatures. */
+export function Simulated() {
+	return (
+		<strong class="unsure" data-simulated>
+			{" "}
+			Simulated here: these hosts sign under roots that anybody can sign under. It shows nothing.
+		</strong>
+	);
 }
 
 /** Null: nobody fits; then why. */
@@ -87,6 +100,7 @@ export function MethodChoice(p: {
 						</span>
 						<span class="choice-text dim">
 							{p.job === null ? null : catches(method, p.job)} {typeof price === "string" ? price : null}
+							{price !== null && typeof price !== "string" && price.isSimulated ? <Simulated /> : null}
 						</span>
 					</label>
 				);

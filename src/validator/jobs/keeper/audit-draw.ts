@@ -1,5 +1,5 @@
 // Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its owner or network.
-import { fittingHosts } from "../../../market/jobs/fitting-hosts.ts";
+import { fittingHosts, type JobLimits } from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { goOnDrawing } from "./draw-part.ts";
@@ -11,7 +11,7 @@ export async function hostsFor(
 	{ hosts, works, config }: JobContext,
 	job: Job,
 	number: number,
-	{ excluded, bondMicros }: { readonly excluded: ReadonlySet<string>; readonly bondMicros: number },
+	{ excluded, bondMicros, isHosted = false }: Pick<JobLimits, "excluded" | "bondMicros" | "isHosted">,
 	known?: readonly KnownHost[],
 ): Promise<KnownHost[]> {
 	const { terms } = job.offer;
@@ -19,7 +19,7 @@ export async function hostsFor(
 	const { ops, bytes, peakBytes } = await works.ofJob(job);
 	const all = known ?? (await hosts.all());
 	const limits = {
-		...{ workMs: terms.workMs, priceMicros: terms.priceMicros, bondMicros, excluded },
+		...{ workMs: terms.workMs, priceMicros: terms.priceMicros, bondMicros, excluded, isHosted },
 		method: terms.method.name,
 	};
 	const work = { peakBytes, ops: ops * count, bytes: bytes * count };

@@ -13,9 +13,10 @@ import type { ProviderQuery } from "../../../store/provider-query.ts";
 import type { Provider } from "../../../store/providers.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 import type { JobChain } from "./job-chain.ts";
+import { NOT_SIGNED, type SignedLevel, signedLevel } from "./signed-level.ts";
 
 /** A host, with what the rules do not ask for. */
-export interface KnownHost extends JobHost {
+export interface KnownHost extends Omit<JobHost, keyof SignedLevel>, SignedLevel {
 	/** Sends assign and claim, holds the deposit; null: works without a chain only. */
 	readonly account: Hex | null;
 	readonly reputation: Reputation;
@@ -63,6 +64,7 @@ export type JobHosts = ReturnType<typeof createJobHosts>;
 /** What is read of a host, remembered for some seconds: proven figures, deposits, consents. */
 function createHostFacts({ store, env, config, jobChain }: Means) {
 	const facts = new BoundedMap<string, Remembered<ReturnType<typeof provenDevice>>>(MOST_REMEMBERED);
+	const levels = new BoundedMap<string, Remembered<SignedLevel>>(MOST_REMEMBERED);
 	const reputations = new BoundedMap<string, Remembered<Reputation>>(MOST_REMEMBERED);
 	const bonds = new BoundedMap<Hex, Bond & { readonly atMs: number }>(MOST_REMEMBERED);
 	const consents = new BoundedMap<string, boolean>(MOST_REMEMBERED);
@@ -80,11 +82,17 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 	async function readProven(marks: ReadonlyMap<string, number>): Promise<void> {
 		const ids = changed(facts, marks);
 		if (ids.length === 0) return;
-		const [figures, devices] = await Promise.all([store.providers.figuresOf(ids, FIGURES), store.devices.kindsOf(ids)]);
+		const [figures, devices, signed] = await Promise.all([
+			store.providers.figuresOf(ids, FIGURES),
+			store.devices.kindsOf(ids),
+			store.devices.attestationsOf(ids),
+		]);
 		const [figuresOf, devicesOf] = [groupsOf(figures, byProvider), groupsOf(devices, byProvider)];
+		const signedOf = new Map(signed.map(({ id, attestation }) => [id, attestation]));
 		for (const id of ids) {
-			const found = provenDevice(figuresOf.get(id) ?? [], devicesOf.get(id) ?? []);
-			facts.set(id, { mark: marks.get(id)!, atMs: env.nowMs(), found });
+			const of = { mark: marks.get(id)!, atMs: env.nowMs() };
+			facts.set(id, { ...of, found: provenDevice(figuresOf.get(id) ?? [], devicesOf.get(id) ?? []) });
+			levels.set(id, { ...of, found: signedLevel(signedOf.get(id) ?? null, config.jobs.takesSimulated) });
 		}
 	}
 
@@ -123,6 +131,7 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		...{ readProven, readReputations, bondOf, accountOf },
 		/** Once they were read. */
 		provenOf: (id: string) => facts.get(id)?.found ?? null,
+		signedBy: (id: string): SignedLevel => levels.get(id)?.found ?? NOT_SIGNED,
 		reputationOf: (id: string): Reputation | undefined => reputations.get(id)?.found,
 	};
 }
@@ -199,6 +208,7 @@ export function createJobHosts(means: Means) {
 			freeBondMicros: Math.min(freeMicros, jobs.mostBondMicros),
 			depositMicros: Math.min(wholeMicros, jobs.mostBondMicros),
 			...proven,
+			...facts.signedBy(id),
 			memoryBytes: Math.min(proven.memoryBytes, jobs.memoryBytes),
 			weightPpm: drawWeightPpm(reputation, config.params),
 			...{ mostWorkMs: jobs.minutes * 60_000, methods: jobs.methods },

@@ -7,14 +7,13 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import { sha256Of, tagged } from "../../../protocol/hash/tagged-hash.ts";
-import type { JobTerms } from "../../../protocol/network/job.ts";
+import { type JobTerms, METHOD_NUMBERS } from "../../../protocol/network/job.ts";
 import { type JobOffer, jobOfferHash, jobSpecHash, jobTermsHash } from "../../../protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../protocol/network/job-spec.ts";
 import { isSignature, type Signer } from "../../../protocol/probe/signer.ts";
 import type { JobWork } from "../../../work/program/job-work.ts";
 import { type JobChain, PER_MICRO } from "./job-chain.ts";
 
-const METHOD_NUMBERS = { redundant: 1, sampled: 2, optimistic: 3 } as const;
 /** What a customer has to fund and submit. */
 const OFFER_MS = 10 * 60_000;
 

@@ -8,8 +8,9 @@ import { auditHolder, jobHolder } from "../blobs/blob-holders.ts";
 import { followChain, storedClaims } from "./follow-chain.ts";
 import { asJson, changeSummary, changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
 import { beginOf } from "./part-offer.ts";
+import { signedLevel } from "./signed-level.ts";
 import { type ClaimBody, checkClaim, claimHashOf, keepClaim, type PostedClaim, readStates } from "./take-claim.ts";
-import { takeRounds } from "./take-rounds.ts";
+import { type KeptAttestation, takeRounds } from "./take-rounds.ts";
 
 /** Who says it, and of which attempt. */
 export interface PartWord {
@@ -146,24 +147,28 @@ export async function claimPart(context: JobContext, word: PartWord, posted: Pos
 	const of = { work, terms: job.offer.terms, part: word.part, begin: start };
 	const body = await checkClaim(blobs, word.provider, of, posted);
 	await keepClaim(blobs, word.provider, auditHolder(word.job), posted);
+	const rounds = await roundsOf(context, job, word, { posted, start, hash });
 	const row = {
 		...{ hash, job: word.job, part: word.part, attempt: word.attempt, provider: word.provider, atMs: env.nowMs() },
-		body: asJson({ ...body, ...(await roundsOf(context, job, word, { posted, start, hash })) }),
+		body: asJson({ ...body, ...rounds }),
 	};
+	const signed = rounds.attestation === undefined ? [] : [signedEvent(word, rounds.attestation, context.config)];
 	const isOnChain = job.offer.escrow !== null && jobChain !== null;
 	const changed = await changeUntilDone(context, word.job, async (found) => {
 		const now = mustHave(found, word);
 		if (now.state === "claimed" && now.claim === hash) return null;
-		if (!isOnChain)
+		if (!isOnChain) {
+			const claimed = transitions.claimed(found.record, word.part, hash, env.nowMs());
 			return {
-				...transitions.claimed(found.record, word.part, hash, env.nowMs()),
+				...{ ...claimed, events: [...signed, ...claimed.events] },
 				claims: [{ ...row, state: "claimed" as const }],
 			};
+		}
 		const known = await storedClaims(context, word.job, now);
 		if (known.some((one) => one.hash === hash)) return null;
 		if (now.state !== "running") throw stateBad(`cannot claim part ${word.part}: it is ${now.state}`);
 		const told = { kind: "stored", part: word.part, detail: { attempt: word.attempt, claim: hash } };
-		return { record: found.record, events: [told], claims: [{ ...row, state: "stored" as const }] };
+		return { record: found.record, events: [...signed, told], claims: [{ ...row, state: "stored" as const }] };
 	});
 	const now = changed.record.parts[word.part]!;
 	return { claim: hash, stored: await signatures(context, changed, now, hash), part: now };
@@ -180,6 +185,17 @@ async function roundsOf(
 	if (posted.rounds === undefined) return {};
 	const bound = { job, part, attempt, provider, escrow: offer.escrow, start, claim };
 	return { attestation: await takeRounds(context, bound, posted.rounds) };
+}
+
+/** What counts of it, and what is wrong with it. */
+function signedEvent(
+	{ part, attempt }: PartWord,
+	kept: KeptAttestation,
+	{ jobs }: JobContext["config"],
+): transitions.Told {
+	const { attested: level, isSimulated } = signedLevel(kept, jobs.takesSimulated);
+	const why = kept.fault === null ? {} : { why: `${kept.fault.code}: ${kept.fault.detail}`.slice(0, 200) };
+	return { kind: "signed", part, detail: { attempt, level, isSimulated, ...why } };
 }
 
 /** Result and list of states are held by the job: only then is this signed. */

@@ -33,7 +33,7 @@ async function gasMicros({ jobChain, config }: JobContext): Promise<number> {
 }
 
 function mustBeMethod({ name, count }: JobMethod): void {
-	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0] }[name]!;
+	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0], attested: [0, 0] }[name]!;
 	if (count < least! || count > most!)
 		throw new AssayError("JOB_SPEC", `${name} takes a count from ${least} to ${most}, not ${count}`);
 }
@@ -59,7 +59,8 @@ export async function askQuote(
 		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
 	};
-	const { totalMicros, estimatedMs, hosts: count, tenthFound, ...quoted } = quoteJob(input, all, config.params);
+	const quote = quoteJob(input, all, config.params);
+	const { totalMicros, estimatedMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
 	const terms: JobTerms = {
 		...quoted,
 		...{ customer: ask.customer, program: work.root, inputs: work.inputs },
@@ -68,7 +69,8 @@ export async function askQuote(
 	};
 	const wish = { spec, terms, account, salt: ask.salt, perWindow: work.perWindow };
 	const offer = makeOffer(wish, work, { signer, chain: jobChain, nowMs });
-	return { offer, totalMicros, estimatedMs, hosts: count, tenthFoundPpm: Math.round(1_000_000 * tenthFound) };
+	const tenthFoundPpm = Math.round(1_000_000 * tenthFound);
+	return { offer, totalMicros, estimatedMs, hosts: count, tenthFoundPpm, isSimulated };
 }
 
 async function mustBeFunded({ jobChain }: JobContext, offer: JobOffer): Promise<void> {

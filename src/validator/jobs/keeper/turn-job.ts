@@ -84,8 +84,9 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 	const place = { part: part.part, attempt: part.attempt + 1, role: 0 } as const;
 	const drawn = await goOnDrawing(context, job, place, {
 		list: async () => {
-			const { bondMicros } = job.offer.terms;
-			const limits = { excluded: new Set(part.excluded), bondMicros };
+			const { bondMicros, method } = job.offer.terms;
+			const isHosted = method.name === "attested";
+			const limits = { excluded: new Set(part.excluded), bondMicros, isHosted };
 			const able = await hostsFor(context, job, part.part, limits);
 			if (only !== null) return able.filter(({ provider }) => provider === only);
 			if (able.length >= ENOUGH_FREE) return able;

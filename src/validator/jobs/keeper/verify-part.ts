@@ -9,6 +9,7 @@ import * as transitions from "../../../market/jobs/transitions.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
+import type { AttestedLevel } from "../../../protocol/probe/verdict.ts";
 import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
 import { METHODS } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
@@ -20,7 +21,8 @@ import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
 import { putOwnBlob } from "./own-blob.ts";
-import { readStates } from "./take-claim.ts";
+import { signedLevel } from "./signed-level.ts";
+import { type ClaimBody, readStates } from "./take-claim.ts";
 
 /** More than anybody takes to start; a window is short, and a whole part has the part's own time. */
 const auditUntilMs = (context: JobContext, { offer }: Job): number =>
@@ -34,6 +36,12 @@ async function cameTooFast(context: JobContext, job: Job, part: JobPart): Promis
 	const { count } = partRange(job.offer.terms, part.part);
 	const least = leastMs({ peakBytes, ops: ops * count, bytes: bytes * count }, host);
 	return isTooFast(part.claimedAtMs - part.assignedAtMs, least, context.config.params);
+}
+
+/** What its devices signed at both ends, as it was judged when the claim came. */
+async function levelOfClaim({ store, config }: JobContext, { claim }: JobPart): Promise<AttestedLevel> {
+	const { attestation = null } = (await store.jobs.claim(claim!))!.body as unknown as ClaimBody;
+	return signedLevel(attestation, config.jobs.takesSimulated).attested;
 }
 
 async function chanceOfAudit(context: JobContext, { offer }: Job, part: JobPart): Promise<number> {
@@ -59,10 +67,9 @@ export async function verifyPart(context: JobContext, job: Job, number: number):
 	if (isFresh && (drawn === null || drawn === "nobody")) return false;
 	const seed = drawn === null || drawn === "nobody" ? null : drawn.seed;
 	const view: PartView = {
-		part,
-		method,
-		segments,
+		...{ part, method, segments },
 		isTooFast: isFresh && !isRedundant && (await cameTooFast(context, job, part)),
+		attested: isFresh && method.name === "attested" ? await levelOfClaim(context, part) : "none",
 	};
 	const chance = isFresh && method.name !== "sampled" ? await chanceOfAudit(context, job, part) : 0;
 	const actions = METHODS[method.name].next(view, {

@@ -4,7 +4,12 @@
 import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";
-import type { AttestedLevel, CountedAttestation, Finding, ProbeAttestation } from "../../../protocol/probe/verdict.ts";
+import {
+	ATTESTED_LEVELS,
+	type CountedAttestation,
+	type Finding,
+	type ProbeAttestation,
+} from "../../../protocol/probe/verdict.ts";
 import {
 	type RoundEvidence,
 	type RoundQuestion,
@@ -140,13 +145,11 @@ export const keysOf = ({ devices }: RoundVerdict): string =>
 		.sort()
 		.join();
 
-const LEVELS: readonly AttestedLevel[] = ["none", "genuine", "measured", "hosted"];
-
 /** The lowest level of all rounds; a round without a report shows nothing. */
 export function summaryOf(rounds: readonly RoundVerdict[], asked: readonly AttestationRecord[]): ProbeAttestation {
 	const last = rounds.at(-1);
 	const levels = asked.length === rounds.length ? rounds.map(({ shown }) => shown) : [];
-	const shown = LEVELS.find((level) => levels.includes(level)) ?? "none";
+	const shown = ATTESTED_LEVELS.find((level) => levels.includes(level)) ?? "none";
 	const isSimulated = rounds.some((round) => round.isSimulated);
 	const reasons = rounds.flatMap((round) => round.reasons);
 	return {
