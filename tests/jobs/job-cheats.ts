@@ -176,7 +176,7 @@ export const NETWORK_CHEATS: readonly NetworkCheat[] = [
 					// Alive until its time is over, and then it claims.
 					const { go } = await honest.beat(asked, { done: TOY_SEGMENTS, metrics: [], previews: [] });
 					if (!go) return honest.claim(asked, claim);
-					await sleep(500);
+					await sleep(1000);
 				}
 			},
 		}),

@@ -31,9 +31,10 @@ const keepsState: Distort = (_, { op, inputs, output }) => {
 export const skipSteps: Distort = (segment, run) => {
 	if (segment > 0 && run.step === 1) keepsState(segment, run);
 };
+const LAST_OP = mlpSample().program.step.length - 1;
 /** The second weights are those of the start, for ever. */
 export const staleWeights: Distort = (segment, run) => {
-	if (segment > 0 && run.number === mlpSample().program.step.length - 1) keepsState(segment, run);
+	if (segment > 0 && run.number === LAST_OP) keepsState(segment, run);
 };
 /** Half of the rows, twice. */
 export const smallerBatch: Distort = (segment, { number, output }) => {
@@ -91,7 +92,10 @@ export const otherStates =
 	};
 
 const never = (signal?: AbortSignal): Promise<never> =>
-	new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason), { once: true }));
+	new Promise((_, reject) => {
+		if (signal?.aborted) reject(signal.reason);
+		signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+	});
 
 /** Runs nothing, for as long as it is let. */
 export const idle: Lie = otherSession((session) => proxy(session, { run: ({ signal }) => never(signal) }));

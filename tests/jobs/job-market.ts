@@ -83,7 +83,7 @@ export interface JobMarket {
 
 /** Times of seconds instead of hours, and enough of them for honest ones on a busy machine: who loses a part does not get it again. */
 const PARAMS = {
-	...{ jobAcceptMs: 60_000, jobBeatMs: 1500, jobBeatMisses: 16, jobLeastWorkMs: 20_000, jobStartMs: 900_000 },
+	...{ jobAcceptMs: 60_000, jobBeatMs: 6000, jobBeatMisses: 4, jobLeastWorkMs: 20_000, jobStartMs: 900_000 },
 	// A claim that nobody can judge is given up after a minute, and waits for its window longer than any simulation takes.
 	...{ jobCheckedMs: 1000, jobWindowMs: 12 * 3_600_000, jobSilenceMs: 60_000 },
 };
@@ -104,16 +104,16 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 	const env = realEnvironment();
 	// One after the other: the treasurer's transactions are in order.
 	let paying: Promise<unknown> = Promise.resolve();
-	const endow = (account: ChainAccount, deposit: bigint): Promise<void> => {
-		const done = paying.then(async () => {
+	const endow = async (account: ChainAccount, deposit: bigint): Promise<void> => {
+		const paid = paying.then(async () => {
 			await sendCall(client, treasurer, { to: account.address, data: "0x", value: UNIT });
 			await sendCall(client, treasurer, callOf(contracts, "token", "transfer", account.address, TOKENS));
-			if (deposit === 0n) return;
-			await sendCall(client, account, callOf(contracts, "token", "approve", contracts.addresses.jobEscrow, deposit));
-			await sendCall(client, account, callOf(contracts, "jobEscrow", "deposit", deposit));
 		});
-		paying = done.catch(() => {});
-		return done;
+		paying = paid.catch(() => {});
+		await paid;
+		if (deposit === 0n) return;
+		await sendCall(client, account, callOf(contracts, "token", "approve", contracts.addresses.jobEscrow, deposit));
+		await sendCall(client, account, callOf(contracts, "jobEscrow", "deposit", deposit));
 	};
 	const market: JobMarket = {
 		...{ validator, contracts, troubles },
@@ -140,7 +140,7 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 					const desk = openJobDesk({ url, validatorKey, signer, nowMs: env.nowMs, randomBytes: env.randomBytes });
 					return cheat.desk?.(desk, createApiClient({ baseUrl: validator.url, signer })) ?? desk;
 				},
-				...{ after: env.after, nowMs: env.nowMs, beatMs: 400 },
+				...{ after: env.after, nowMs: env.nowMs },
 				onEvent: (event) => void (event.kind === "trouble" && troubles.push(`${name}: ${event.code} ${event.detail}`)),
 			});
 			const honest = jobs.handlers(validator.url.replace(/^http/, "ws").concat("/agent"));

@@ -10,6 +10,8 @@ interface Asked {
 	readonly jobs: number;
 	readonly rounds: number;
 	readonly atOnce: number;
+	/** No round comes later. */
+	readonly roundsWithinMs: number;
 	/** By their names; null: all. */
 	readonly cheats: readonly string[] | null;
 	readonly tries: number;
@@ -24,6 +26,7 @@ export async function simulateJobMarket({
 	jobs,
 	rounds,
 	atOnce,
+	roundsWithinMs,
 	cheats,
 	tries,
 	seed,
@@ -35,7 +38,7 @@ export async function simulateJobMarket({
 		return campaignOf(cheat, { tries, seed });
 	});
 	const network = await simulateJobs({
-		...{ jobs, rounds, atOnce },
+		...{ jobs, rounds, atOnce, roundsWithinMs },
 		...(cheats && { cheats }),
 		onProgress: (line) => console.error(line),
 	});

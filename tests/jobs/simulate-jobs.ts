@@ -18,8 +18,10 @@ export interface SimulateJobs {
 	readonly jobs: number;
 	/** How often every cheater comes; 1 unless given. */
 	readonly rounds?: number;
-	/** Rounds that come together; 1 unless given. They wait for their deadlines side by side. */
+	/** Rounds that wait for their tries side by side; 1 unless given. Another comes when there is room for it. */
 	readonly atOnce?: number;
+	/** No round comes later than that; those that came are tried to their end. */
+	readonly roundsWithinMs?: number;
 	/** Default: all. */
 	readonly cheats?: readonly string[];
 	readonly onProgress?: (line: string) => void;
@@ -66,12 +68,16 @@ export interface JobsReport {
 	readonly ok: boolean;
 }
 
-const AUDITORS = 4;
+/** Honest ones: a claim is looked at by three, each does one thing at a time, and providers that cheat stand on the same lists and decline. */
+const LEAST_AUDITORS = 4;
+const AUDITORS_A_JOB = 2;
+const JOINING = 8;
 /** What honest ones have to finish when all that cheat had their try. */
 const JOBS_A_PROVIDER = 6;
 /** All cheaters one after the other take minutes: only what hangs takes longer. */
 const LIMIT_MS = 1_200_000;
-const LOOK_MS = 500;
+/** A look asks for every job: at many of them less often. */
+const lookEveryMs = (jobs: number): number => 100 * Math.min(20, Math.max(5, jobs));
 /** What a transaction costs, as on paper: a thousandth of a token for a million gas. */
 const TOKENS_A_GAS = 1e-9;
 
@@ -91,9 +97,16 @@ interface Cast {
 	readonly before: bigint;
 }
 
+type Rows = Awaited<ReturnType<JobMarket["validator"]["store"]["jobs"]["partsOf"]>>;
+
+/** How the parts of each ended, by its key: read for all at once. */
+async function rowsOf({ validator }: JobMarket, cast: readonly Cast[]): Promise<ReadonlyMap<string, Rows>> {
+	const rows = await validator.store.jobs.partsOf(cast.map(({ party }) => party.id));
+	return Map.groupBy(rows, ({ provider }) => provider);
+}
+
 /** What became of the tries of one: from the rows that everybody can read. */
-async function endOf({ validator }: JobMarket, jobs: readonly Job[], { party, cheat }: Cast) {
-	const rows = await validator.store.jobs.partsOf([party.id]);
+function endOf(rows: Rows, jobs: readonly Job[], { party, cheat }: Cast) {
 	const parts = jobs.flatMap(({ record }) => record.parts);
 	const outcomes = rows.map(({ outcome }) => outcome as string);
 	for (const { audits } of parts)
@@ -140,7 +153,14 @@ function cheatOnly(cheat: NetworkCheat): NetworkCheat {
 
 /** Who has gone answers for nothing: a claim of its that stands, true or not, would be given up for its silence. */
 const isAtWork = (jobs: readonly Job[], { id }: MarketParty): boolean =>
-	jobs.some(({ isOver, record }) => !isOver && record.parts.some(({ provider }) => provider === id));
+	jobs.some(
+		({ isOver, record }) =>
+			!isOver &&
+			record.parts.some(
+				({ provider, audits }) =>
+					provider === id || audits.some(({ auditor, agrees }) => auditor === id && agrees === null),
+			),
+	);
 
 class Simulation {
 	readonly market: JobMarket;
@@ -211,10 +231,13 @@ class Simulation {
 	async untried(jobs: readonly Job[]): Promise<Cast[]> {
 		const parts = jobs.flatMap(({ record }) => record.parts);
 		const left: Cast[] = [];
-		for (const one of this.cast) {
-			if (one.cheat?.party !== "provider" || this.gone.has(one) || this.tried.has(one)) continue;
-			const rows = await this.market.validator.store.jobs.partsOf([one.party.id]);
-			const had = one.cheat.mayEarn
+		const cheating = this.cast.filter(
+			(one) => one.cheat?.party === "provider" && !this.gone.has(one) && !this.tried.has(one),
+		);
+		const all = await rowsOf(this.market, cheating);
+		for (const one of cheating) {
+			const rows = all.get(one.party.id) ?? [];
+			const had = one.cheat!.mayEarn
 				? rows.some(({ outcome }) => outcome === "lost" || outcome === "late")
 				: rows.some(({ outcome }) => outcome !== "declined") ||
 					parts.some(
@@ -226,24 +249,35 @@ class Simulation {
 		return left;
 	}
 
-	/** Who was paid, lost its part or was convicted has nothing more to say: with it gone fewer are asked for audits that they will not do. */
+	/** Who was paid, replaced or convicted, or lost its part, has nothing more to say: with it gone nobody waits for it again, nor asks it for audits that it will not do. */
 	async retire(known?: readonly Job[]): Promise<void> {
 		const jobs = known ?? (await this.jobs());
+		const all = await rowsOf(this.market, this.cast);
 		for (const one of this.cast) {
-			if (one.cheat?.party !== "provider" || this.gone.has(one)) continue;
-			const { ended } = await endOf(this.market, jobs, one);
+			if (one.cheat === null || this.gone.has(one)) continue;
+			const { ended } = endOf(all.get(one.party.id) ?? [], jobs, one);
 			if (ended === null || ended === "unchecked" || isAtWork(jobs, one.party)) continue;
 			this.gone.add(one);
-			await one.party.close();
+			// Not waited for: some beat on until their time is over.
+			void one.party.close().catch(() => {});
 		}
 	}
 
-	/** Until each provider that cheats had a part. There is always a job for those that had none. */
-	async allTried(most: number, say: (line: string) => void): Promise<void> {
+	/** Until no round is left, and each provider that cheats had a part. There is always a job for those that had none. `more`: the next round; false: none is left. */
+	async allTried(
+		most: number,
+		{ room, more, say }: { readonly room: number; more(): Promise<boolean>; say(line: string): void },
+	): Promise<void> {
 		let last = "";
-		const isDone = await within(async () => {
+		let isLastRound = false;
+		const isDone = await within(lookEveryMs(most), async () => {
 			const all = await this.jobs();
-			const left = await this.untried(all);
+			let left = await this.untried(all);
+			await this.retire(all);
+			while (!isLastRound && left.length <= room) {
+				isLastRound = !(await more());
+				left = await this.untried(all);
+			}
 			const live = all.filter((job) => !job.isOver && !this.isStuck(job));
 			const states = live.map(({ record }) =>
 				record.parts.map(({ state, attempt }) => `${state} ${attempt}`).join(" "),
@@ -257,7 +291,7 @@ class Simulation {
 			for (const kind of missing) await this.handIn(kind);
 			for (let i = live.length + missing.length; i < most && left.length > 0; i++)
 				await this.handIn(kindFor(left[i % left.length]!.cheat!));
-			return left.length === 0;
+			return isLastRound && left.length === 0;
 		});
 		// They are told as such: what the others did is not lost.
 		if (isDone === null) say("some had no try in time");
@@ -273,24 +307,34 @@ export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 	try {
 		const customer = await market.customer("customer");
 		const simulation = new Simulation(market, customer);
-		for (let i = 0; i < AUDITORS; i++) await simulation.join(`honest auditor ${i + 1}`, null, true);
+		const auditors = Math.max(LEAST_AUDITORS, AUDITORS_A_JOB * o.jobs);
+		await sideBySide(
+			Array.from({ length: auditors }, (_, i) => () => simulation.join(`honest auditor ${i + 1}`, null, true)),
+		);
 		const paid = { customer: await market.worth(customer.account.address), validator: 0n };
 		paid.validator = await market.worth(market.validatorAccount);
-		const { rounds = 1, atOnce = 1 } = o;
-		for (let first = 1; first <= rounds; first += atOnce) {
-			const last = Math.min(rounds, first + atOnce - 1);
-			for (let round = first; round <= last; round++)
-				for (const cheat of cheats)
-					await simulation.join(round === 1 ? cheat.name : `${cheat.name} ${round}`, cheat, cheat.party === "auditor");
-			say(`rounds to ${last}: ${simulation.cast.length} providers after ${took().toFixed(0)} s`);
-			await simulation.allTried(o.jobs, say);
-			await simulation.retire();
-		}
+		const { rounds = 1, atOnce = 1, roundsWithinMs = LIMIT_MS } = o;
+		let round = 0;
+		await simulation.allTried(o.jobs, {
+			room: (atOnce - 1) * cheats.filter(({ party }) => party === "provider").length,
+			more: async () => {
+				if (round >= rounds || 1000 * took() > roundsWithinMs) return false;
+				round += 1;
+				const nameOf = (name: string) => (round === 1 ? name : `${name} ${round}`);
+				await sideBySide(
+					cheats.map((cheat) => () => simulation.join(nameOf(cheat.name), cheat, cheat.party === "auditor")),
+				);
+				say(`round ${round}: ${simulation.cast.length} providers after ${took().toFixed(0)} s`);
+				return true;
+			},
+			say,
+		});
+		await simulation.retire();
 		const honest = Math.ceil(o.jobs / JOBS_A_PROVIDER);
-		for (let i = 1; i <= honest; i++)
-			await simulation.join(i === 1 ? "honest provider" : `honest provider ${i}`, null, false);
+		const names = Array.from({ length: honest }, (_, i) => (i === 0 ? "honest provider" : `honest provider ${i + 1}`));
+		await sideBySide(names.map((name) => () => simulation.join(name, null, false)));
 		say(`honest providers came after ${took().toFixed(0)} s: ${honest}`);
-		const jobs = await within(async () => {
+		const jobs = await within(lookEveryMs(o.jobs), async () => {
 			const all = await simulation.jobs();
 			await simulation.retire(all);
 			return all.every((job) => job.isOver || simulation.isStuck(job)) && all;
@@ -309,6 +353,16 @@ export async function simulateJobs(o: SimulateJobs): Promise<JobsReport> {
 		for (const trouble of market.troubles.slice(0, 20)) say(trouble);
 		await market.close();
 	}
+}
+
+/** Each waits for blocks and for the validator to know it. */
+async function sideBySide(tasks: readonly (() => Promise<void>)[]): Promise<void> {
+	let next = 0;
+	await Promise.all(
+		Array.from({ length: JOINING }, async () => {
+			for (let task = tasks[next++]; task !== undefined; task = tasks[next++]) await task();
+		}),
+	);
 }
 
 /** The validator as it is, and as it would be if it changed what it had published. */
@@ -343,8 +397,8 @@ async function tryCustomers(
 }
 
 /** Null: not in time. */
-async function within<T>(ask: () => Promise<T | false>): Promise<T | null> {
-	for (const endMs = Date.now() + LIMIT_MS; Date.now() < endMs; await sleep(LOOK_MS)) {
+async function within<T>(everyMs: number, ask: () => Promise<T | false>): Promise<T | null> {
+	for (const endMs = Date.now() + LIMIT_MS; Date.now() < endMs; await sleep(everyMs)) {
 		const found = await ask();
 		if (found) return found;
 	}
@@ -417,11 +471,12 @@ async function reportOf(
 	const spent = await market.gasSpent();
 	const gasOf = (account: string): number => Number(spent.get(account.toLowerCase()) ?? 0n);
 	const parties: PartyReport[] = [];
+	const rows = await rowsOf(market, cast);
 	for (const one of cast) {
 		const { name, account } = one.party;
 		const gain = tokens((await market.worth(account.address)) - one.before);
 		const who = { name, kind: one.cheat?.name ?? null, isHonest: one.cheat === null };
-		parties.push({ ...who, gain, gas: gasOf(account.address), ...(await endOf(market, jobs, one)) });
+		parties.push({ ...who, gain, gas: gasOf(account.address), ...endOf(rows.get(one.party.id) ?? [], jobs, one) });
 	}
 	const others = [
 		["customer", customer.account.address, rest.paid.customer],

@@ -75,6 +75,8 @@ export interface Series {
 	readonly jobs: number;
 	readonly rounds: number;
 	readonly atOnce: number;
+	/** Of each network: no round comes later. */
+	readonly roundsWithinMs: number;
 	readonly cheats: readonly string[] | null;
 	/** Of each network. */
 	readonly limitMs: number;
@@ -92,9 +94,12 @@ async function clearAway(folder: string): Promise<void> {
 	rmSync(folder, { recursive: true, force: true });
 }
 
-function runOne({ jobs, rounds, atOnce, cheats, limitMs }: Series, folder: string): Promise<SeriesLine> {
+function runOne(
+	{ jobs, rounds, atOnce, roundsWithinMs, cheats, limitMs }: Series,
+	folder: string,
+): Promise<SeriesLine> {
 	const began = performance.now();
-	const options = { jobs, rounds, "at-once": atOnce, tries: 0 };
+	const options = { jobs, rounds, "at-once": atOnce, "rounds-within": roundsWithinMs / 1000, tries: 0 };
 	const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
 	args.push("--json", "--alone", ...(cheats ?? []).flatMap((name) => ["--cheat", name]));
 	return new Promise((resolve) => {

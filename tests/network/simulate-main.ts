@@ -1,5 +1,5 @@
 // npm run simulate [-- --providers 1000 --cheaters 0.3 --validators 1 --processes 2 --json]
-// npm run simulate -- --jobs 6 [--rounds 1 --at-once 1 --cheat NAME --tries 1000 --seed 1 --json]: cheaters of jobs instead, on paper and in a network (tests/jobs/).
+// npm run simulate -- --jobs 6 [--rounds 1 --at-once 1 --rounds-within SECONDS --cheat NAME --tries 1000 --seed 1 --json]: cheaters of jobs instead, on paper and in a network (tests/jobs/).
 // npm run simulate -- --jobs 6 --rounds 4 --series 25 [--minutes 60 --into FILE]: so many networks one after the other, each a process of its own; FILE keeps what they found.
 // Exit code 0: every cheater was caught and no honest provider accused; 1: not so; 64: it was asked wrongly.
 import { parseArgs } from "node:util";
@@ -27,6 +27,7 @@ const { values } = parseArgs({
 		jobs: { type: "string" },
 		rounds: { type: "string", default: "1" },
 		"at-once": { type: "string", default: "1" },
+		"rounds-within": { type: "string", default: "1200" },
 		cheat: { type: "string", multiple: true },
 		tries: { type: "string", default: "1000" },
 		seed: { type: "string", default: "1" },
@@ -43,6 +44,7 @@ if (values.jobs !== undefined && values.series !== undefined) {
 		jobs: numberOf(values.jobs, "jobs", 1, 1000),
 		rounds: numberOf(values.rounds, "rounds", 1, 1000),
 		atOnce: numberOf(values["at-once"], "at-once", 1, 1000),
+		roundsWithinMs: 1000 * numberOf(values["rounds-within"], "rounds-within", 0, 100_000),
 		cheats: values.cheat ?? null,
 		limitMs: 60_000 * numberOf(values.minutes, "minutes", 1, 10_000),
 		into: values.into ?? null,
@@ -56,6 +58,7 @@ if (values.jobs !== undefined) {
 		jobs: numberOf(values.jobs, "jobs", 1, 1000),
 		rounds: numberOf(values.rounds, "rounds", 1, 1000),
 		atOnce: numberOf(values["at-once"], "at-once", 1, 1000),
+		roundsWithinMs: 1000 * numberOf(values["rounds-within"], "rounds-within", 0, 100_000),
 		cheats: values.cheat ?? null,
 		// 0: none on paper.
 		tries: numberOf(values.tries, "tries", 0, 1_000_000),
