@@ -78,7 +78,7 @@ const weightsAt = (segment: number): readonly Elements[] => run.states[segment -
 const rootsOf = (weights: readonly Elements[]) => weights.map(tensorRoot);
 const treesOf = new Map<readonly Elements[], TwinNode[][][]>();
 const treesFor = (weights: readonly Elements[]): TwinNode[][][] => {
-	const found = treesOf.get(weights) ?? weightTrees(plan, weights, powers);
+	const found = treesOf.get(weights) ?? weightTrees(plan, weights, (i) => powers[i]!);
 	treesOf.set(weights, found);
 	return found;
 };

@@ -304,11 +304,28 @@ export const routes = {
 	}),
 	quoteJob: write("/v1/jobs/quote", "What a job would cost: an offer that the validator signs and does not keep", {
 		...{ role: "customer", cost: 5, waitsFor: "chain", body: job.quoteBody, reply: job.quote },
-		problems: ["JOB_SPEC", "JOB_INPUTS", "JOB_ACCOUNT", "JOB_NO_PROVIDER", "JOB_PRICE", "PROGRAM_OVERFLOW"],
+		problems: [
+			"JOB_SPEC",
+			"JOB_INPUTS",
+			"JOB_ACCOUNT",
+			"JOB_METHOD",
+			"JOB_NO_PROVIDER",
+			"JOB_PRICE",
+			"PROGRAM_OVERFLOW",
+			"PROGRAM_UNPROVABLE",
+		],
 	}),
 	submitJob: write("/v1/jobs", "Hand in a job for an offer; again, it gives the same job", {
 		...{ role: "customer", status: 201, cost: 5, waitsFor: "chain", body: job.submitBody, reply: job.job },
-		problems: ["JOB_OFFER", "JOB_OFFER_EXPIRED", "JOB_UNFUNDED", "JOB_INPUTS", "JOB_SPEC", "JOB_QUOTA"],
+		problems: [
+			"JOB_OFFER",
+			"JOB_OFFER_EXPIRED",
+			"JOB_UNFUNDED",
+			"JOB_UNORDERED",
+			"JOB_INPUTS",
+			"JOB_SPEC",
+			"JOB_QUOTA",
+		],
 	}),
 	listJobs: read("/v1/jobs", "The caller's jobs (all of them for admins), newest first", {
 		...{ role: "customer", query: job.jobsQuery, reply: page(job.jobSummary), problems: ["CURSOR_BAD"] },

@@ -1,9 +1,8 @@
 // An engine of this machine for exact programs: started with a folder as its store, and the device that runs them.
 import { createEngineClient, type EngineClient } from "../engine/client/create-engine-client.ts";
 import type { OpenProveSession } from "../engine/client/open-prove-session.ts";
-import { endingOf } from "../engine/client/open-work-session.ts";
+import { proofOpener } from "../engine/client/proof-opener.ts";
 import type { OpenWorkSession } from "../engine/client/work-session.ts";
-import { ERROR_CODE } from "../engine/wire/frame-table.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import type { CliIo } from "./command.ts";
 import { linkOptions, openTarget } from "./open-target.ts";
@@ -58,12 +57,7 @@ export async function startJobEngine(
 			device,
 			name: found.name,
 			open: (work) => started.openWork(work),
-			openProof: (proof) =>
-				started.openProof(proof).catch((error: unknown) => {
-					const isUnable = endingOf(error).engineError?.code === ERROR_CODE.unsupported;
-					if (!isUnable || found.kind === "cpu") throw error;
-					return started.openProof({ ...proof, device: kinds.indexOf("cpu") });
-				}),
+			openProof: proofOpener(started),
 			close: async () => {
 				await started.close();
 				await link.close();

@@ -1,14 +1,17 @@
 // The jobs of `assay provide`: what its owner allows, as options, and how a provider with a chain and an engine takes them. The work itself is
 // src/provider/jobs/. Page for owners: docs/provider.md.
+import { resolve } from "node:path";
 import type { Contracts } from "../chain/contracts/contracts.ts";
 import type { ChainAccount } from "../chain/sending/sign.ts";
 import { realAfter } from "../platform/abortable.ts";
 import { realEnvironment } from "../platform/environment.ts";
+import { isEmbeddedChainId } from "../protocol/chain/embedded-chain-id.ts";
 import { METHOD_NAMES, type MethodName } from "../protocol/network/job.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { ProviderOptions } from "../provider/create-provider.ts";
 import type { JobLimits } from "../provider/jobs/check-offer.ts";
+import type { PowersFor } from "../provider/proofs/powers.ts";
 import type { CliIo } from "./command.ts";
 import { flag, group, list, number, text, usageError, type Values, whole } from "./options.ts";
 import { parseTokens } from "./print/tokens.ts";
@@ -27,7 +30,7 @@ export const jobOptions = group("jobs", {
 	"job-disk": number("GB", "disk for inputs, states and results of all jobs here", [0.1, 1e6], 20),
 	"job-method": list(
 		"METHOD",
-		"take only jobs that are checked like this: redundant, sampled, optimistic or attested (default: all)",
+		"take only jobs that are checked like this: redundant, sampled, optimistic, attested or zk (default: all)",
 	),
 	"job-gas": whole(
 		"GAS",
@@ -39,6 +42,9 @@ export const jobOptions = group("jobs", {
 		"the device that works, as assay devices numbers them (default: the first GPU, else the CPU)",
 		[0, 1023],
 	),
+	powers: text("FILE", "powers of tau for zk jobs, Ignition's file (docs/zk.md §1; or ASSAY_POWERS)", {
+		env: "ASSAY_POWERS",
+	}),
 	"job-deposit": text("TOKENS", "at the start, fill up the deposit that bonds are locked from to so much"),
 });
 type JobValues = Values<typeof jobOptions>;
@@ -95,10 +101,23 @@ export function providerJobs(values: JobValues, io: CliIo, home: JobHome): NonNu
 		const { openJobDesk } = await import("../provider/jobs/job-desk.ts");
 		return openHostJobs({
 			...{ dataFolder: folder, limits, hold, nowMs, onEvent, after: realAfter, chain: await chainOf(home, deposit) },
+			...(await powersOfHome(values.powers, home, io)),
 			startEngine: jobEngines({ engine, env: io.env, device, memoryBytes, clockUs, randomBytes }),
 			deskOf: (url, validatorKey) => openJobDesk({ url, validatorKey, signer, nowMs, randomBytes }),
 		});
 	};
+}
+
+/** Of a chain without a file of powers it takes no zk jobs. */
+async function powersOfHome(
+	given: string | undefined,
+	{ chain }: JobHome,
+	io: CliIo,
+): Promise<{ powersFor?: PowersFor }> {
+	const chainId = chain?.contracts.addresses.chainId;
+	if (chainId === undefined || (given === undefined && !isEmbeddedChainId(chainId))) return {};
+	const { powersOf } = await import("../provider/proofs/powers.ts");
+	return { powersFor: powersOf(chainId, given === undefined ? null : resolve(io.cwd, given)) };
 }
 
 /** A deposit that cannot be filled up is told of; the provider goes on with what it has. */

@@ -531,6 +531,18 @@ export const codes = {
 	JOB_INPUTS: error("The validator does not have everything that the job names.", "Upload it first."),
 	JOB_OFFER_EXPIRED: error("The offer for a job has run out.", "Ask for a quote again."),
 	JOB_UNFUNDED: error("The escrow on chain does not hold the funds of the job.", "Fund it, then submit it again."),
+	SRS_MISSING: error(
+		"Commitments and proofs of this chain need powers of tau, and no file has them here.",
+		"Fetch the file that docs/zk.md §1 names, and give it with --powers FILE or ASSAY_POWERS.",
+	),
+	JOB_METHOD: error(
+		"The method cannot verify this job here.",
+		"Choose another --method. docs/jobs.md §9 says what each needs.",
+	),
+	JOB_UNORDERED: error(
+		"A job that is paid by proof is funded, and its customer has not said on chain what is to be proven.",
+		"Order it (`assay job submit` does), then hand it in again.",
+	),
 	JOB_CLAIM: error(
 		"What a provider claims of its part does not hold together.",
 		"Compute every hash from what was run: docs/work.md §7.",

@@ -59,6 +59,8 @@ export async function openStage(o: {
 	readonly hasChain: boolean;
 	readonly params?: ParamOverrides;
 	readonly settings?: Partial<ValidatorSettings>;
+	/** A clock of the test's own, for the validator, its chain and the customer. */
+	readonly nowMs?: () => number;
 }): Promise<Stage> {
 	const data = makeDataDir();
 	const settings: ValidatorSettings = {
@@ -66,9 +68,10 @@ export async function openStage(o: {
 		...(o.hasChain ? { chain: { epochSeconds: 3600 }, rollCalls: { isOn: false } } : {}),
 		...o.settings,
 	};
-	const validator = await startToyValidator(settings);
+	const clock = o.nowMs === undefined ? {} : { nowMs: o.nowMs };
+	const validator = await startToyValidator(settings, clock);
 	const chain = o.hasChain ? await openChain(validator, data.path) : null;
-	const customer = createApiClient({ baseUrl: validator.url, signer: CUSTOMER });
+	const customer = createApiClient({ baseUrl: validator.url, signer: CUSTOMER, ...clock });
 	if (chain !== null) await endow(chain.contracts, chain.treasurer, PAYER, 10_000n * UNIT, 0n);
 	const workers: ToyWorker[] = [];
 	return {
@@ -110,6 +113,8 @@ export interface Order {
 	readonly workload?: Workload;
 	readonly salt?: string;
 	readonly mostMicros?: number | null;
+	/** Of a zk job: what is said on chain once it is funded. */
+	readonly onFunded?: (offer: JobOffer) => Promise<void>;
 }
 
 export async function specOf({ method, sample = mlpSample(), segments = 5, workload }: Order) {
@@ -134,6 +139,7 @@ export async function prepare(
 		},
 	});
 	if (chain !== null) await fund(chain.contracts, offer as JobOffer);
+	await order.onFunded?.(offer as JobOffer);
 	return { spec, offer: offer as JobOffer };
 }
 

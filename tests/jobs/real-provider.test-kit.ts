@@ -21,6 +21,7 @@ import type { AskedPart, Beat } from "../../src/provider/jobs/job-desk.ts";
 import { openJobDesk } from "../../src/provider/jobs/job-desk.ts";
 import { jobEngines, type StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
 import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
+import { powersOf } from "../../src/provider/proofs/powers.ts";
 import type { ProviderEvent } from "../../src/provider/provider-event.ts";
 import { signerOf } from "../validator/toy-agent.test-kit.ts";
 
@@ -40,6 +41,8 @@ interface RealProviderOptions {
 	readonly startEngine?: StartJobEngine;
 	/** Instead of its own pauses. */
 	readonly after?: After;
+	/** Instead of this machine's clock. */
+	readonly nowMs?: () => number;
 }
 
 const DIE_AT_WORK = "die at work";
@@ -103,7 +106,7 @@ export async function startRealProvider(told: Told): Promise<RealProvider> {
 }
 
 export async function openRealProvider(o: RealProviderOptions): Promise<Provider> {
-	const { clockUs, nowMs, randomBytes } = realEnvironment();
+	const { clockUs, nowMs, randomBytes } = { ...realEnvironment(), ...(o.nowMs && { nowMs: o.nowMs }) };
 	const engine = o.engine ?? { command: (await findEngine(hostPlatform())).path, args: [] };
 	const { onEvent } = o;
 	const limits: JobLimits = {
@@ -129,6 +132,7 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 					after: o.after ?? realAfter,
 					sweepMs: 500,
 				},
+				...(o.chain && { powersFor: powersOf(o.chain.contracts.addresses.chainId, null) }),
 				startEngine:
 					o.startEngine ??
 					jobEngines({

@@ -27,6 +27,10 @@ const features = Int16Array.from({ length: ROWS * SIZES[0] }, (_, i) => {
 });
 const labels = Int16Array.from({ length: ROWS }, (_, row) => (features[SIZES[0] * row]! > 0 ? 1 : 0));
 
+/** Its program and all that it is given, for segments of two rows. */
+export const trainedModel = () =>
+	exactMlpProgram(SIZES, { batch: BATCH, steps: 16, k: STEPS, seed: SEED, order: "cube" }, SHIFT, { features, labels });
+
 /** Weights of 64 bits: segments of 64 rows, more than 32 bits have a proof of. */
 export function trained(segments: number, weightBits: 32 | 64 = 32) {
 	const sizes = weightBits === 32 ? { batch: BATCH, steps: 16, k: STEPS } : { batch: 8, steps: 16, k: 8 };

@@ -172,6 +172,7 @@ const jobPart = z.object({
 	claimedAtMs: count,
 	assignedAtMs: count,
 	isChecked: z.boolean(),
+	proven: count.optional().describe("Of a zk job: its segments that are proven and paid"),
 	isDisputed: z.boolean(),
 	audits: z.array(jobAudit),
 	excluded: z.array(providerId),

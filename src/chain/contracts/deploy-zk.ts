@@ -1,6 +1,7 @@
-// Puts the contracts of docs/zk.md §11 and §12 on a chain. Which powers of tau they take is named here for ever: Ignition's. Tests bring powers of a known τ, which no
-// other caller can. Not here: ZkJobs, which the escrow and it name each other (deploy.ts).
+// Puts the contracts of docs/zk.md §11 and §12 on a chain. Which powers of tau they take is named here for ever: Ignition's; on an embedded chain, whose owner makes its
+// blocks anyhow, those of a known τ, so that nobody needs a file to try it. Not here: ZkJobs, which the escrow and it name each other (deploy.ts).
 import { encodeDeployData, type Hex } from "viem";
+import { DEV_ROOTS, DEV_TAU_G2 } from "../../protocol/maths/dev-powers.ts";
 import { IGNITION_IDS, IGNITION_TAU } from "../../protocol/maths/ignition.ts";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { zkTrainingAbi } from "../abi/zk-training-abi.ts";
@@ -44,6 +45,16 @@ export const TRIAL_TWINS: TwinParams = { windowSeconds: 20, answerSeconds: 60, r
 export const IGNITION: ZkPowers = {
 	tau: IGNITION_TAU,
 	ids: [...IGNITION_IDS].map(([count, id]) => ({ bits: Math.log2(count), id: `0x${id}`, root: `0x${id}` })),
+};
+
+/** Of a known τ. They have no id: zeros stand for it in a statement. */
+export const TRIAL_POWERS: ZkPowers = {
+	tau: DEV_TAU_G2,
+	ids: [...DEV_ROOTS].map(([count, root]) => ({
+		bits: Math.log2(count),
+		id: `0x${"00".repeat(32)}`,
+		root: `0x${root}`,
+	})),
 };
 
 export async function deployZk(

@@ -78,7 +78,7 @@ const TRIAL_DISPUTES: DisputeParams = {
 	gasPrice: 26n * GWEI,
 };
 
-/** With a new AssayToken, whose whole supply the deployer gets. `powers`: for tests alone. */
+/** With a new AssayToken, whose whole supply the deployer gets. `powers`: Ignition's, but where things are tried out. */
 export async function deployContracts(
 	client: ChainClient,
 	deployer: ChainAccount,

@@ -44,6 +44,16 @@ export const concludeCall = (contracts: Addressed, terms: JobTerms, order: ZkOrd
 export const readProverJob = (contracts: Contracts, job: bigint, prover: Hex): Promise<bigint> =>
 	read(contracts, "zkJobs", "proverJob", job, prover);
 
+/** What was ordered of a job; null: nothing. */
+export async function readZkOrder(contracts: Contracts, job: bigint): Promise<ZkOrder | null> {
+	const [found] = await readEvents(contracts, "zkJobs", "Ordered", { job });
+	return found?.args.order ?? null;
+}
+
+/** Pays up to so many waiting proofs that the head has come to. */
+export const advanceCall = (contracts: Addressed, terms: JobTerms, most: number): Call =>
+	callOf(contracts, "zkJobs", "advance", terms, BigInt(most));
+
 export interface ZkHead {
 	/** The next segment that is not proven and paid; 0: the job was not ordered. */
 	readonly next: number;

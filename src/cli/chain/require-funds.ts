@@ -13,6 +13,8 @@ export const GAS = {
 	stake: 200_000n,
 	small: 150_000n,
 	deploy: 24_000_000n,
+	/** A plan of many layers, and an order. */
+	plan: 5_000_000n,
 	/** An announcement, a challenge, and a punishment of a few signers. */
 	accuse: 3_000_000n,
 } as const;

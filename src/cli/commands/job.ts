@@ -33,7 +33,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		segments: text("LIST", "prove: these segments, as 2 or 1-4 or 1,3 (default: all; 1 is the first with steps)"),
 		powers: text(
 			"FILE",
-			"prove: powers of tau, Ignition's file (docs/zk.md §1); `dev`: of a known τ, which prove nothing",
+			"prove, submit --method zk: powers of tau, Ignition's file (docs/zk.md §1); prove `dev`: of a known τ, which prove nothing",
 		),
 		...cardOption,
 		host: text(
@@ -44,7 +44,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		...group("work for strangers", {
 			method: text(
 				"METHOD",
-				"how it is verified: redundant:2, sampled:16, optimistic or attested (default: the job file's, else sampled:16)",
+				"how it is verified: redundant:2, sampled:16, optimistic, attested or zk (default: the job file's, else sampled:16)",
 			),
 			"most-price": number("TOKENS", "the most that all of it may cost; then nobody is asked", [0, 1e9]),
 			"most-minutes": number("N", "the most time that all parts may take", [0, 1e6]),

@@ -284,6 +284,10 @@ async function live(network: LiveUp): Promise<number> {
 			? null
 			: await (await import("../up/up-watcher.ts")).startUpWatcher(network, report, onClaim);
 		if (stopWatcher !== null) closing.push(stopWatcher);
+		const stopProvers = isAwaited
+			? null
+			: await (await import("../up/up-provers.ts")).startUpProvers(network, report, tell);
+		if (stopProvers !== null) closing.push(stopProvers);
 		if (network.isEmbedded) closing.push(await watchProofs(network, createApiClient, report));
 	}
 	const stopLooking = watchRewards(running, (final) => {

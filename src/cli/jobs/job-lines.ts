@@ -55,7 +55,8 @@ function partState({ state, isChecked, attempt }: Part): string {
 	return `${state}${state === "claimed" && isChecked ? ", checked" : ""}${again}`;
 }
 
-function checksText({ audits }: Part): string {
+function checksText({ audits, proven }: Part): string {
+	if (proven !== undefined) return `${proven} proven`;
 	if (audits.length === 0) return "";
 	const agreed = audits.filter(({ agrees }) => agrees === true).length;
 	const differ = audits.filter(({ agrees }) => agrees === false).length;
@@ -67,7 +68,7 @@ const columns: readonly Column<Part>[] = [
 	left("state", partState),
 	left("provider", ({ provider }) => (provider === null ? null : shortId(provider))),
 	right("segments", ({ done }) => String(done)),
-	left("run again", checksText),
+	left("checks", checksText),
 	left("claim", ({ claim }) => (claim === null ? null : shortId(claim))),
 	right("until", ({ state, untilMs }) =>
 		untilMs === 0 || state === "paid" || state === "refunded" ? null : formatAgo(untilMs, Date.now()),
@@ -105,6 +106,15 @@ export const listColumns: readonly Column<JobSummary>[] = [
 	right("handed in", ({ createdAtMs }) => formatAgo(createdAtMs, Date.now())),
 ];
 
+/** "5 of 8 segments; 4 by 0x12…, 5 by 0x34…: 1,124,000 gas" */
+function provenText({ proven, of, by }: Detail): string {
+	const proofs = (Array.isArray(by) ? by : []).slice(0, 8).map((one) => detailOf({ detail: one }));
+	const names = proofs.map(({ segment, prover }) => `${Number(segment)} by ${shown(String(prover), 42).slice(0, 10)}`);
+	const gas = proofs.reduce((sum, one) => sum + (Number(one.gas) || 0), 0);
+	const told = names.length === 0 ? "" : `; ${names.join(", ")}, ${gas.toLocaleString("en")} gas`;
+	return `${Number(proven)} of ${Number(of)} segments${told}`;
+}
+
 const WORDS: Readonly<Record<string, string>> = {
 	submitted: "handed in",
 	listed: "the list of hosts is published",
@@ -118,6 +128,7 @@ const WORDS: Readonly<Record<string, string>> = {
 	audit: "is run again",
 	answered: "was run again",
 	compared: "compared",
+	proven: "proven",
 	checked: "checked",
 	paid: "paid",
 	reopened: "is open again",
@@ -138,6 +149,7 @@ export function eventLine(event: Pick<NetworkEvent, "kind" | "detail" | "provide
 		typeof detail.agrees === "boolean" ? (detail.agrees ? "they agree" : "they differ") : null,
 		typeof detail.level === "string" ? `level ${shown(detail.level)}` : null,
 		detail.isSimulated === true ? "simulated" : null,
+		typeof detail.proven === "number" ? provenText(detail) : null,
 		typeof detail.why === "string" ? shown(detail.why, 120) : null,
 	].filter((one) => one !== null);
 	const style = what === "paid" || what === "checked" ? paint.good : what === "convicted" ? paint.bad : paint.strong;

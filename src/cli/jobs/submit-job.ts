@@ -14,6 +14,7 @@ import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { codes } from "../../protocol/codes.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import { previewFiles } from "../../work/workloads/preview-files.ts";
 import { type apiOptions, openApi } from "../api-connection.ts";
@@ -30,10 +31,11 @@ import { followJob } from "./follow-job.ts";
 import { collectRest, type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
 import { jobText, quoteLines } from "./job-lines.ts";
+import { commitJob, type OrderingValues, orderOnChain, planOfJob } from "./order-proofs.ts";
 import { type OrderValues, type PreparedJob, prepareJob } from "./prepare-job.ts";
 import { takeResult } from "./take-result.ts";
 
-export interface SubmitValues extends OrderValues, PayerValues, Partial<Values<typeof apiOptions>> {
+export interface SubmitValues extends OrderValues, OrderingValues, PayerValues, Partial<Values<typeof apiOptions>> {
 	readonly yes: boolean;
 	readonly detach: boolean;
 	readonly out: string | undefined;
@@ -61,7 +63,13 @@ async function quoteOf(
 	{ client: api, up }: { readonly client: ApiClient; readonly up: UpFile | null },
 ): Promise<Quoted> {
 	const job = await prepareJob(file, values, io);
+	const isZk = job.order.method.name === "zk";
+	if (isZk) planOfJob(job.workload);
 	const payer = await openJobPayer(values, io, api);
+	if (isZk && payer === null)
+		throw new AssayError("JOB_METHOD", "jobs that are paid by proof need a chain, and this validator has none", {
+			hint: codes.JOB_METHOD.hint,
+		});
 	await upload(job, api, io);
 	const salt = bytesToHex(realEnvironment().randomBytes(32));
 	const account = payer?.actor.account.address ?? null;
@@ -146,11 +154,19 @@ export async function submitJobFile(file: string, values: SubmitValues, io: CliI
 		io.err.write(`${paint.strong(file)}\n${quoteLines(quote, paint).join("\n")}\n`);
 		if (!(await mayPay(quoted, values, io))) return exitCodes.interrupted.code;
 		const { offer } = quote;
+		const isZk = offer.terms.method.name === "zk";
+		const toOrder = isZk ? await commitJob(job.workload, offer.escrow!.chainId, values, io) : null;
 		// Before any money moves: whatever fails from here on, this job can be taken back and its result be fetched.
 		await bookJob(io, offer.id, job);
 		if (terms !== null && payer !== null) {
 			await payer.fund(terms, offer.escrow!);
 			io.err.write(`  funded by ${payer.actor.account.address}: ${formatMicros(totalMicros(offer.terms))} tokens\n`);
+			if (toOrder !== null) {
+				await orderOnChain(payer.actor, terms, toOrder);
+				io.err.write(
+					`  ordered: proofs of plan ${toOrder.order.plan.slice(2, 14)}, over this data and these first weights\n`,
+				);
+			}
 		}
 		const submitted = await handIn(client, { spec: job.spec as QuoteBody["spec"], offer });
 		io.err.write(`  job ${submitted.id}\n`);

@@ -15,14 +15,14 @@ const isByChance = (name: JobMethod["name"]): boolean => name === "optimistic" |
 /** Chance, from 0 to 1, that at least one window of `count` is among the skipped share of all. */
 export function chanceOfSkip({ name, count }: JobMethod, skipped: number, auditPpm: number): number {
 	if (skipped <= 0) return 0;
-	if (name === "redundant") return 1;
+	if (name === "redundant" || name === "zk") return 1;
 	if (isByChance(name)) return auditPpm / PPM;
 	return 1 - (1 - Math.min(1, skipped)) ** count;
 }
 
 /** Chance that one false segment in the middle is found. `perWindow`: segments of a window; `segments`: of the part. */
 export function chanceOfOne({ name, count }: JobMethod, perWindow: number, segments: number, auditPpm: number): number {
-	if (name === "redundant") return 1;
+	if (name === "redundant" || name === "zk") return 1;
 	if (isByChance(name)) return auditPpm / PPM;
 	return Math.min(1, (count * perWindow) / segments);
 }
@@ -44,16 +44,18 @@ export function auditChancePpm(
 /**
  * What a provider locks for a part. Where a skipped share is found by its size (sampled) the reward alone makes honesty best, and the bond pays
  * for harm: half of the reward; or a dispute's gas and a fifth and four times the audits, so that the accuser's quarter pays those who audited
- * what fell, since the escrow pays them for what was checked only. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. One that was
- * convicted before locks double.
+ * what fell, since the escrow pays them for what was checked only. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. What is paid by
+ * proof (zk) is found for sure, and provers are paid whatever becomes of the claim. One that was convicted before locks double.
  */
 export function bondMicros(
 	method: JobMethod,
 	{ rewardMicros, auditMicros, gasMicros, convictions }: BondInput,
 	{ jobAuditPpm, jobGasMarginPpm }: Pick<Params, "jobAuditPpm" | "jobGasMarginPpm">,
 ): number {
-	const harm = Math.max(Math.ceil(rewardMicros / 2), 4 * auditMicros + shareUp(gasMicros, jobGasMarginPpm), 1);
-	const deterrent = method.name === "sampled" ? 0 : Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
+	const audits = method.name === "zk" ? 0 : 4 * auditMicros;
+	const harm = Math.max(Math.ceil(rewardMicros / 2), audits + shareUp(gasMicros, jobGasMarginPpm), 1);
+	const isFound = method.name === "sampled" || method.name === "zk";
+	const deterrent = isFound ? 0 : Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
 	return Math.max(harm, deterrent) * 2 ** Math.min(convictions, 8);
 }
 
@@ -87,6 +89,20 @@ export function auditMicros(
 ): number {
 	const part = (BigInt(priceMicros) * BigInt(audited) + BigInt(segments - 1)) / BigInt(segments);
 	return shareUp(Number(part), jobAuditPricePpm);
+}
+
+/** Gas of a proven segment, of what a conviction takes: docs/zk.md §12, contracts/gas.json. */
+const PROOF_GAS_SHARE = 2;
+
+/** What provers are paid for a part at most: each segment as the work that it takes, a fifth more, and its gas. `proofMicros`: the work of one. */
+export function provingMicros(
+	proofMicros: number,
+	segments: number,
+	gasMicros: number,
+	{ jobAuditPricePpm, jobGasMarginPpm }: Pick<Params, "jobAuditPricePpm" | "jobGasMarginPpm">,
+): number {
+	const gas = Math.ceil(shareUp(gasMicros, jobGasMarginPpm) / PROOF_GAS_SHARE);
+	return segments * (shareUp(proofMicros, jobAuditPricePpm) + gas);
 }
 
 /** The validators' part. */

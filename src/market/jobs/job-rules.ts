@@ -122,7 +122,8 @@ export function claim(job: JobRecord, number: number, hash: string, nowMs: numbe
 	if (nowMs > part.untilMs) throw stateBad(part, "claim", "its time is over");
 	if (!part.isAlone && !stands(job, part)) throw stateBad(part, "claim", "what it was built on fell");
 	const { count } = partRange(job.terms, number);
-	const untilMs = nowMs + job.terms.windowMs;
+	// What is paid by proof has a second window to be proven in.
+	const untilMs = nowMs + (job.terms.method.name === "zk" ? 2 : 1) * job.terms.windowMs;
 	return withPart(job, { ...part, state: "claimed", claim: hash, claimedAtMs: nowMs, done: count, untilMs });
 }
 
@@ -171,6 +172,14 @@ export function compareAudit(job: JobRecord, number: number, at: number, agrees:
 	const audit = part.audits[at];
 	if (audit?.answer == null || audit.agrees !== null) throw stateBad(part, "compare", "there is nothing to compare");
 	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, agrees }) });
+}
+
+/** So many of its segments are proven: never fewer than before. */
+export function prove(job: JobRecord, number: number, proven: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "prove", "claimed");
+	if (proven <= (part.proven ?? 0)) throw stateBad(part, "prove", `${part.proven} of its segments are proven already`);
+	return withPart(job, { ...part, proven });
 }
 
 /** The method's evidence is there: the window gets shorter, never longer. */

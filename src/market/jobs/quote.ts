@@ -4,7 +4,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
-import { auditMicros, bondMicros, chanceOfSkip, feeMicros } from "./economics.ts";
+import { auditMicros, bondMicros, chanceOfSkip, feeMicros, provingMicros } from "./economics.ts";
 import {
 	costMicros,
 	createFirsts,
@@ -33,6 +33,8 @@ export interface QuoteInput {
 	readonly mostMicros: number | null;
 	readonly gasMicros: number;
 	readonly nowMs: number;
+	/** Of a zk job: int8 operations that the proof of a segment is worth, and the shortest window that its contracts take. */
+	readonly proving?: { readonly ops: number; readonly leastWindowMs: number };
 }
 
 export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
@@ -75,6 +77,7 @@ const HINTS: Readonly<Partial<Record<Miss["why"] | "none", string>>> = {
 
 /** Segments that auditors run again of a part, at most. */
 function auditedSegments({ name, count }: JobMethod, segments: number, perWindow: number): number {
+	if (name === "zk") return 0;
 	// One more than run it anyhow: the random audit.
 	if (name === "redundant") return count * segments;
 	// A random audit takes the whole part; its price is held back for every part, and most of it goes back.
@@ -122,7 +125,12 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	const work: PartWork = { peakBytes: input.peakBytes, ops: input.ops * each, bytes: input.bytes * each };
 	const estimatedMs = Math.max(...offered.map((host) => leastMs(work, host)));
 	const priceMicros = Math.max(1, ...offered.map((host) => costMicros(work, host)));
-	const audit = auditMicros(priceMicros, auditedSegments(method, each, input.perWindow), each, params);
+	const { proving } = input;
+	const proof = { peakBytes: 0, ops: proving?.ops ?? 0, bytes: 0 };
+	const audit =
+		proving === undefined
+			? auditMicros(priceMicros, auditedSegments(method, each, input.perWindow), each, params)
+			: provingMicros(Math.max(...offered.map((host) => costMicros(proof, host))), each, input.gasMicros, params);
 	const fee = feeMicros(priceMicros, params);
 	// ⌈segments / parts⌉ a part may need fewer parts than were asked for.
 	const count = Math.ceil(segments / each);
@@ -155,10 +163,16 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 		// The escrow assigns no part later: each further one needs the time of the one before, twice, since somebody may fail.
 		startByMs: nowMs + params.jobStartMs + 2 * (count - 1) * workMs,
 		workMs,
-		windowMs: method.name === "optimistic" ? params.jobWindowMs : Math.max(params.jobCheckedMs, params.jobWindowMs),
-		checkedMs: params.jobCheckedMs,
+		...windowsOf(method, proving?.leastWindowMs ?? 0, params),
 		hosts: drawn.length,
 		isSimulated: limits.isHosted && drawn.some((host) => host.isSimulated === true),
 		tenthFound: chanceOfSkip(method, 0.1, params.jobAuditPpm),
 	};
+}
+
+/** What is proven is paid at once. */
+function windowsOf({ name }: JobMethod, leastMs: number, { jobWindowMs, jobCheckedMs }: Params) {
+	if (name === "zk") return { windowMs: Math.max(leastMs, jobWindowMs), checkedMs: 1 };
+	const windowMs = name === "optimistic" ? jobWindowMs : Math.max(jobCheckedMs, jobWindowMs);
+	return { windowMs, checkedMs: jobCheckedMs };
 }

@@ -151,6 +151,16 @@ export function checked(job: JobRecord, at: number, atMs: number): Transition {
 	};
 }
 
+/** `by`: who proved the segments that are new. */
+export function proven(
+	job: JobRecord,
+	at: number,
+	told: { readonly proven: number; readonly of: number; readonly by: readonly object[] },
+): Transition {
+	const record = rules.prove(job, at, told.proven);
+	return { record, events: [tell(record.parts[at]!, "proven", told)] };
+}
+
 export function settled(job: JobRecord, at: number, nowMs: number): Transition {
 	const part = job.parts[at]!;
 	const detail = { provider: part.provider, priceMicros: job.terms.priceMicros };
@@ -158,19 +168,27 @@ export function settled(job: JobRecord, at: number, nowMs: number): Transition {
 	return { record, events: [tell(part, "paid", detail)], outcomes: says(part, "paid", job.terms) };
 }
 
-/** A proof of fraud, here or on chain: the part is open, and so is what the same provider built on it. */
-export function convicted(job: JobRecord, at: number): Transition {
-	const part = job.parts[at]!;
+/** The claim falls: the part is open, and so is what the same provider built on it. */
+function fallen(job: JobRecord, at: number, told: Told, outcome: WorkRow["outcome"]): Transition {
 	const record = rules.convict(job, at);
-	const fallen = record.parts.filter((one, i) => i > at && one.state === "open" && job.parts[i]!.state !== "open");
+	const later = record.parts.filter((one, i) => i > at && one.state === "open" && job.parts[i]!.state !== "open");
 	return {
 		record,
-		events: [
-			tell(part, "convicted", { provider: part.provider, claim: part.claim }),
-			...fallen.map(({ part: later }) => tell(job.parts[later]!, "reopened", { why: "fell" })),
-		],
-		outcomes: says(part, "convicted", job.terms),
+		events: [told, ...later.map(({ part }) => tell(job.parts[part]!, "reopened", { why: "fell" }))],
+		outcomes: says(job.parts[at]!, outcome, job.terms),
 	};
+}
+
+/** A proof of fraud, here or on chain. */
+export function convicted(job: JobRecord, at: number): Transition {
+	const part = job.parts[at]!;
+	return fallen(job, at, tell(part, "convicted", { provider: part.provider, claim: part.claim }), "convicted");
+}
+
+/** A claim that was to be proven was not, in all its time. Nobody is convicted by that: its bond is free again. */
+export function unproven(job: JobRecord, at: number): Transition {
+	const part = job.parts[at]!;
+	return fallen(job, at, tell(part, "reopened", { provider: part.provider, why: "unproven" }), "lost");
 }
 
 /**

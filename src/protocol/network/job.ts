@@ -2,7 +2,7 @@
 // escrow are the same numbers.
 
 /** How a claim is verified, by name, and the number that each has in the escrow's terms. docs/jobs.md §9. */
-export const METHOD_NUMBERS = { redundant: 1, sampled: 2, optimistic: 3, attested: 4 } as const;
+export const METHOD_NUMBERS = { redundant: 1, sampled: 2, optimistic: 3, attested: 4, zk: 5 } as const;
 export type MethodName = keyof typeof METHOD_NUMBERS;
 export const METHOD_NAMES = Object.keys(METHOD_NUMBERS) as readonly MethodName[] as readonly [
 	MethodName,
@@ -75,6 +75,8 @@ export interface JobPart {
 	readonly claimedAtMs: number;
 	readonly assignedAtMs: number;
 	readonly isChecked: boolean;
+	/** Of a zk job: its segments that are proven and paid. */
+	readonly proven?: number | undefined;
 	/** Found false, or its claimant fell silent, and no chain has decided: it is never checked, and its provider gets no work as long as it stands. */
 	readonly isDisputed: boolean;
 	readonly audits: readonly JobAudit[];

@@ -9,6 +9,8 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readQuestion } from "../../protocol/network/job-question.ts";
+import { createEndKeeper } from "../proofs/keep-end.ts";
+import type { PowersFor } from "../proofs/powers.ts";
 import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
 import { GameAnswers } from "./answer-games.ts";
 import { PartAnswers } from "./answer-part.ts";
@@ -18,11 +20,14 @@ import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { StartJobEngine } from "./job-engine.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
 import { type PartMeans, PartWork } from "./work-part.ts";
+import { claimedEndOf, isZk } from "./zk-part.ts";
 
 export interface HostJobsOptions {
 	readonly dataFolder: string;
 	readonly limits: JobLimits;
 	readonly chain: JobChain | null;
+	/** Powers of tau, for jobs that are paid by proof; absent: it takes none. */
+	readonly powersFor?: PowersFor;
 	readonly startEngine: StartJobEngine;
 	readonly hold: (how?: { readonly evenIfRented?: boolean }) => Promise<() => void>;
 	/** The API of the validator whose agent link has this URL. */
@@ -83,6 +88,7 @@ class Jobs {
 	private readonly answers = new Map<string, PartAnswers>();
 	private readonly stuck = new Set<string>();
 	private readonly games: GameAnswers | null;
+	private readonly ends: ReturnType<typeof createEndKeeper> | null;
 	private readonly buckets = new Map<string, TokenBucket>();
 	/** The part that is fetched, run or handed in now. */
 	private current: { readonly name: string; work: PartWork | null; done: Promise<void> } | null = null;
@@ -94,8 +100,10 @@ class Jobs {
 		this.book = book;
 		this.games =
 			chain && new GameAnswers({ chain, nowMs, mostGas: limits.answerGas, onTrouble: (e) => this.trouble(e) });
+		const { powersFor } = options;
+		this.ends = chain?.zk === undefined || powersFor === undefined ? null : createEndKeeper(chain.zk, powersFor);
 		this.means = {
-			...{ book, chain, limits, startEngine, hold: () => hold(), after, nowMs },
+			...{ book, chain, limits, powersFor, startEngine, hold: () => hold(), after, nowMs },
 			onEntry: (entry) => void this.entries.set(entry.name, entry),
 			tell: (asked, state, detail) => onEvent({ kind: "job", ...asked, state, detail }),
 			onTrouble: (error) => this.trouble(error),
@@ -112,7 +120,8 @@ class Jobs {
 
 	offer(): JobsOffer {
 		const { chain, limits } = this.options;
-		const { pricePerHourMicros, mostBondMicros, memoryBytes, minutes, methods } = limits;
+		const { pricePerHourMicros, mostBondMicros, memoryBytes, minutes } = limits;
+		const methods = limits.methods.filter((name) => name !== "zk" || this.ends !== null);
 		return {
 			...{ account: chain?.account.slice(2) ?? null, consent: chain?.consent ?? null },
 			...{ pricePerHourMicros, mostBondMicros, memoryBytes, minutes, methods },
@@ -296,9 +305,11 @@ class Jobs {
 				// One that cannot be answered now is tried again with the next sweep; its owner is told.
 				const send = await this.answerGames(entry).catch((error) => this.trouble(error));
 				if (send) sending.push(send().catch((error) => this.trouble(error)));
+				await this.keepEnd(entry).catch((error) => this.trouble(error));
 				continue;
 			}
 			if (end === "settled") await this.collectDeposits(entry).catch((error) => this.trouble(error));
+			await this.takeEndBack(entry).catch((error) => this.trouble(error));
 			await this.answers.get(entry.name)?.close();
 			this.answers.delete(entry.name);
 			const page = { ...entry.page, state: "over" as const, atMs: nowMs() };
@@ -306,6 +317,18 @@ class Jobs {
 			this.means.tell(askedOf(offer), "over", end);
 		}
 		await Promise.all(sending);
+	}
+
+	/** Of a zk job: its trees are posted and answered for, and it is concluded when its segments are proven. */
+	private async keepEnd(entry: PartEntry): Promise<void> {
+		const of = this.ends === null || !isZk(entry.page.offer) ? null : await claimedEndOf(entry);
+		const done = of && (await this.ends!.keep(of));
+		if (done) this.means.tell(askedOf(entry.page.offer), "proven", done);
+	}
+
+	private async takeEndBack(entry: PartEntry): Promise<void> {
+		const of = this.ends === null || !isZk(entry.page.offer) ? null : await claimedEndOf(entry);
+		if (of !== null) await this.ends!.takeBack(of);
 	}
 
 	private async collectDeposits({ page: { offer, claim } }: PartEntry): Promise<void> {

@@ -3,6 +3,8 @@
 import type { EngineLimits } from "../../engine/agent/agent-calls.ts";
 import { type CollectedRound, collectRound } from "../../engine/client/collect-round.ts";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
+import type { OpenProveSession } from "../../engine/client/open-prove-session.ts";
+import { proofOpener } from "../../engine/client/proof-opener.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { openGuardedEngine } from "../guard-engine.ts";
 
@@ -12,6 +14,8 @@ const READY_MS = 20_000;
 
 export interface JobEngine {
 	readonly open: OpenWorkSession;
+	/** Absent of a toy, which takes no zk jobs. */
+	readonly openProof?: OpenProveSession;
 	readonly device: number;
 	/** Asks the host's devices for signed reports of this nonce; absent of a toy. */
 	readonly attest?: (bind: Uint8Array) => Promise<CollectedRound>;
@@ -47,6 +51,7 @@ export const jobEngines =
 		return {
 			device,
 			open: (work) => client.openWork(work),
+			openProof: proofOpener(client),
 			attest: (bind) => collectRound(client, bind),
 			allow: (planBytes) => link.limitMemory(Math.min(memoryBytes, planBytes + BESIDE_BYTES)),
 			async close() {

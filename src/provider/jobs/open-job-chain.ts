@@ -26,6 +26,7 @@ import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import { openProofChain } from "../proofs/proof-chain.ts";
 import type { JobChain } from "./job-chain.ts";
 
 const PER_MICRO = 10n ** 12n;
@@ -45,6 +46,7 @@ export async function openJobChain(
 	});
 	return {
 		...{ chainId: addresses.chainId, escrow: addresses.jobEscrow.toLowerCase(), account: own, idOf, part },
+		zk: openProofChain(contracts, account),
 		consent: await signJobConsent(account, providerKey),
 		async freeBondMicros() {
 			const { free } = await readJobDeposit(contracts, account.address);

@@ -13,6 +13,7 @@ import { segmentWork } from "../../work/program/job-work.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { readJournal } from "../../work/runs/journal.ts";
 import type { WorkloadMetric } from "../../work/workloads/workload.ts";
+import type { PowersFor } from "../proofs/powers.ts";
 import { attestPart, boundPart } from "./attest-part.ts";
 import { type Beats, createBeats } from "./beat-part.ts";
 import { declined, type JobLimits, mustTraceInTime } from "./check-offer.ts";
@@ -23,11 +24,14 @@ import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { JobEngine, StartJobEngine } from "./job-engine.ts";
 import { askedOf, type EntryState, type PartBook, type PartEntry, type PartPage } from "./part-book.ts";
 import { type FetchTensor, type KeptRoots, type RunEnd, runPart } from "./run-part.ts";
+import { isZk, mustBeOrdered } from "./zk-part.ts";
 
 export interface PartMeans {
 	readonly book: PartBook;
 	readonly chain: JobChain | null;
 	readonly limits: JobLimits;
+	/** Absent: it takes no job that is paid by proof. */
+	readonly powersFor?: PowersFor | undefined;
 	readonly startEngine: StartJobEngine;
 	/** The host's engine, as long as it is needed; gives back how to let go. Throws PROVIDER_BUSY. */
 	readonly hold: () => Promise<() => void>;
@@ -40,7 +44,7 @@ export interface PartMeans {
 	readonly onTrouble: (error: unknown) => void;
 }
 
-export type PartNews = "taken" | "running" | "claimed" | "answered" | "asked" | "declined" | "lost" | "over";
+export type PartNews = "taken" | "running" | "claimed" | "answered" | "asked" | "proven" | "declined" | "lost" | "over";
 
 /** An engine that died is started again; one that dies each time is not. */
 const MOST_STARTS = 5;
@@ -207,7 +211,7 @@ export class PartWork {
 			of: asked.audit === null ? claimNames(offer.id, asked.part, escrow) : null,
 			give: (session) => this.give(session, folder),
 			ready: async (plan) => {
-				await this.ready(plan, engine);
+				await this.ready(plan, engine, folder);
 				if (asked.audit !== null) return;
 				beats.begin();
 				await this.attest(folder, engine, null);
@@ -231,7 +235,7 @@ export class PartWork {
 	}
 
 	/** Everything is here and right: now the plan, the bond, and the validator's word that it is ours. */
-	private async ready(plan: WorkPlan, engine: JobEngine): Promise<void> {
+	private async ready(plan: WorkPlan, engine: JobEngine, folder: RunWriter): Promise<void> {
 		const { limits, chain, tell } = this.means;
 		const { offer, asked } = this;
 		if (plan.peakBytes > limits.memoryBytes)
@@ -243,6 +247,7 @@ export class PartWork {
 		if (asked.audit !== null) return this.become("running");
 		await this.mustPay();
 		await this.mustAnswerInTime();
+		await this.mustBeOrdered(engine, folder);
 		if (chain !== null && offer.escrow !== null && offer.assignment !== null) {
 			const free = await chain.freeBondMicros();
 			const mine = await chain.part(asked.job, asked.part);
@@ -282,6 +287,14 @@ export class PartWork {
 		const speed = await this.desk.proven().catch(() => null);
 		if (speed === null) return;
 		mustTraceInTime(leastMs(segmentWork(this.program!), speed), await chain.traceMs());
+	}
+
+	/** What a zk job's customer ordered is what this program and these data are. */
+	private async mustBeOrdered(engine: JobEngine, { blob: read }: RunWriter): Promise<void> {
+		const { chain, powersFor } = this.means;
+		if (!isZk(this.offer)) return;
+		if (chain?.zk === undefined || powersFor === undefined) throw declined("this provider takes no zk jobs");
+		await mustBeOrdered(this.offer, this.program!, { zk: chain.zk, engine, powersFor, read });
 	}
 
 	/** With a bond locked, a validator that cannot be reached for a moment is asked again. */

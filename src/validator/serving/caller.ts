@@ -21,12 +21,15 @@ export function requireOwner(caller: Caller, key: string): void {
 		});
 }
 
+/** Of these nobody is drawn to run a part again, or to prove it. */
+const OPEN: ReadonlySet<string> = new Set(["optimistic", "zk"]);
+
 /**
- * Whether a caller may read what a job holds. Nobody is drawn to run an optimistic job again, so whoever wants to must be able to: once somebody claimed a
+ * Whether a caller may read what a job holds. Whoever wants to run an optimistic job again, or to prove a zk job, must be able to: once somebody claimed a
  * part of it, its inputs are for everyone with a key, and so are its claims as they are released.
  */
 export function mayReadJob({ customer, record }: Pick<JobSummary, "customer" | "record">, caller: Caller): boolean {
 	if (isAdmin(caller) || customer === actorOf(caller)) return true;
-	if (record.terms.method.name === "optimistic" && record.parts.some(({ claim }) => claim !== null)) return true;
+	if (OPEN.has(record.terms.method.name) && record.parts.some(({ claim }) => claim !== null)) return true;
 	return caller.key !== null && isParty(record, caller.key);
 }

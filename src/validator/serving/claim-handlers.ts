@@ -69,7 +69,7 @@ export function claimHandlers(context: JobContext) {
 			const job = await mustStand(row);
 			if (!mayReadJob(job, caller))
 				throw new AssayError("CALLER_OTHER", "only the parties of this job may read what it was given", {
-					hint: "Claims of optimistic jobs are for everyone.",
+					hint: "Claims of optimistic and zk jobs are for everyone.",
 				});
 			const { spec, offer } = job;
 			const { account, begin, claim } = await claimAtHand(context, job, row.part);

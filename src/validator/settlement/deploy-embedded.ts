@@ -3,6 +3,7 @@
 // went by while nobody ran the network and nothing has come of the chain yet. Page: docs/epochs.md §4.
 import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
 import { deployContracts, fundRewards } from "../../chain/contracts/deploy.ts";
+import { TRIAL_POWERS } from "../../chain/contracts/deploy-zk.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
@@ -31,7 +32,8 @@ export async function deployEmbedded(
 	// Never before 1970.
 	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
 	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
-	const contracts = await deployContracts(client, treasurer, { genesis, epochSeconds, windowSeconds, rollCalls });
+	const schedule = { genesis, epochSeconds, windowSeconds, rollCalls };
+	const contracts = await deployContracts(client, treasurer, schedule, TRIAL_POWERS);
 	await fundRewards(contracts, treasurer, FUNDED);
 	return contracts;
 }

@@ -39,7 +39,7 @@ interface MethodVerdict {
 	readonly audited: number;
 	readonly segments: number;
 	/** Who must be trusted, besides arithmetic. */
-	readonly trust: "the draw" | "one honest watcher" | "the vendor";
+	readonly trust: "the draw" | "one honest watcher" | "the vendor" | "arithmetic alone";
 }
 
 export interface Method {

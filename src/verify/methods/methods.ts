@@ -1,4 +1,4 @@
-// The methods that can be ordered: redundant, sampled, optimistic here, attested beside it.
+// The methods that can be ordered: redundant, sampled, optimistic, zk here, attested beside it.
 import type { JobMethod } from "../../protocol/network/job.ts";
 import { attested } from "./attested.ts";
 import { auditedSegments, type Method, settleAudits, whole } from "./method.ts";
@@ -54,6 +54,12 @@ const optimistic: Method = {
 	}),
 };
 
+/** Proven on chain, segment by segment, by whoever likes: nothing is run again, and nobody's word stands for it. docs/zk.md §12. */
+const zk: Method = {
+	next: () => [],
+	judge: ({ part: { isChecked }, segments }) => ({ isChecked, audited: 0, segments, trust: "arithmetic alone" }),
+};
+
 export const METHODS: { readonly [Name in JobMethod["name"]]: Method } = {
-	...{ redundant, sampled, optimistic, attested },
+	...{ redundant, sampled, optimistic, attested, zk },
 };

@@ -17,6 +17,7 @@ import {
 	g1Of,
 	g2Of,
 	isOne,
+	knownG1,
 	knownG2,
 	R,
 } from "../../protocol/maths/bn254.ts";
@@ -141,6 +142,20 @@ const ignitionTau = (): G2 => knownG2(...IGNITION_TAU);
 /** τ of the powers that are made on the spot: whoever reads this line can prove anything over them. */
 const DEV_TAU = bigOf(keccak(utf8ToBytes("assay/zk/dev"))) % R;
 export const DEV_ID = "dev";
+
+/** [τ^i] of a prover's powers, as a point; each is made once. */
+export function powerOf({ points }: ProverPowers): (i: number) => G1 {
+	const made = new Map<number, G1>();
+	const make = (i: number): G1 =>
+		points === null
+			? G1_ONE.multiply(bn254.fields.Fr.pow(DEV_TAU, BigInt(i)))
+			: knownG1(bigOf(points.subarray(64 * i, 64 * i + 32)), bigOf(points.subarray(64 * i + 32, 64 * i + 64)));
+	return (i) => {
+		const found = made.get(i) ?? make(i);
+		made.set(i, found);
+		return found;
+	};
+}
 
 /** Of the first `count` of Ignition's powers; null where nobody has written it down. */
 export const ignitionId = (count: number): string | null => IGNITION_IDS.get(count) ?? null;

@@ -21,8 +21,8 @@ function placedWeights(plan: ZkPlan, weights: readonly Elements[]): bigint[] {
 	return values;
 }
 
-/** For each commitment all nodes of its tree, the leaves first. `powers`: the first 2^chunkBits. */
-export function weightTrees(plan: ZkPlan, weights: readonly Elements[], powers: readonly G1[]): TwinNode[][][] {
+/** For each commitment all nodes of its tree, the leaves first. `power`: [τ^i], for i below 2^chunkBits; asked for where values are not zero. */
+export function weightTrees(plan: ZkPlan, weights: readonly Elements[], power: (i: number) => G1): TwinNode[][][] {
 	const values = placedWeights(plan, weights);
 	const [size, each] = [2 ** plan.chunkBits, 2 ** leafBits(plan.chunkBits)];
 	return Array.from({ length: values.length / size }, (_, chunk) =>
@@ -30,7 +30,12 @@ export function weightTrees(plan: ZkPlan, weights: readonly Elements[], powers: 
 			Array.from({ length: size / each }, (_, leaf) => {
 				const from = leaf * each;
 				const own = values.slice(chunk * size + from, chunk * size + from + each);
-				return twinLeaf(own, powers.slice(from, from + each));
+				// Of zeros, which most of the padding is, no power is needed.
+				if (own.every((value) => value === 0n)) return twinLeaf([], []);
+				return twinLeaf(
+					own,
+					own.map((_, i) => power(from + i)),
+				);
 			}),
 		),
 	);

@@ -21,9 +21,10 @@ const COUNTS = {
 	sampled: [DEFAULT_METHOD.count, 1, 64],
 	optimistic: [0, 0, 0],
 	attested: [0, 0, 0],
+	zk: [0, 0, 0],
 } as const;
 
-/** `redundant:2`, `sampled:16`, `optimistic`, `attested`; the count may be missing. */
+/** `redundant:2`, `sampled:16`, `optimistic`, `attested`, `zk`; the count may be missing. */
 export function parseMethod(given: string): JobMethod {
 	const found = /^([a-z]+)(?::(\d{1,2}))?$/.exec(given);
 	const name = METHOD_NAMES.find((one) => one === found?.[1]);
@@ -32,7 +33,7 @@ export function parseMethod(given: string): JobMethod {
 	if (name !== undefined && count >= least && count <= most) return { name, count };
 	throw wrongField(
 		"method",
-		`must be redundant:2 (to 5), sampled:16 (1 to 64), optimistic or attested, not '${given}'`,
+		`must be redundant:2 (to 5), sampled:16 (1 to 64), optimistic, attested or zk, not '${given}'`,
 	);
 }
 

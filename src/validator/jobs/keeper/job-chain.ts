@@ -22,6 +22,7 @@ import { sendCall } from "../../../chain/sending/send-call.ts";
 import type { Call } from "../../../chain/sending/sign.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../settlement/home.ts";
+import { createZkChain } from "../proofs/zk-chain.ts";
 
 /** One micro-unit of the record in the token's smallest unit. */
 export const PER_MICRO = 10n ** 12n;
@@ -73,6 +74,8 @@ export function createJobChain({
 		escrow: addresses.jobEscrow.toLowerCase() as Hex,
 		job,
 		part,
+		/** Of jobs that are paid by proof. */
+		zk: createZkChain(contracts),
 		/** keccak256(claim ‖ last state) of an attempt; zeros: there was no claim. */
 		commitment: (id: bigint, number: number, attempt: number): Promise<Hex> =>
 			readPending(contracts, "jobEscrow", "commitmentOf", id, number, attempt),

@@ -3,12 +3,15 @@
 
 import type { JobQuote } from "../../../api/types.ts";
 import { jobIdOf } from "../../../chain/contracts/job-escrow.ts";
+import { ZK_METHOD } from "../../../chain/contracts/zk-jobs.ts";
 import { newJob } from "../../../market/jobs/job-rules.ts";
 import { type QuoteInput, quoteJob } from "../../../market/jobs/quote.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
+import { codes } from "../../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../../protocol/network/job.ts";
 import type { JobOffer } from "../../../protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../protocol/network/job-spec.ts";
+import { proofOps, provingPlan } from "../../../work/plan/proving-plan.ts";
 import type { JobWork } from "../../../work/program/job-work.ts";
 import { jobHolder } from "../blobs/blob-holders.ts";
 import { asJson, type Job, type JobContext, jobOf } from "./job-context.ts";
@@ -33,9 +36,25 @@ async function gasMicros({ jobChain, config }: JobContext): Promise<number> {
 }
 
 function mustBeMethod({ name, count }: JobMethod): void {
-	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0], attested: [0, 0] }[name]!;
+	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0], attested: [0, 0], zk: [0, 0] }[name]!;
 	if (count < least! || count > most!)
 		throw new AssayError("JOB_SPEC", `${name} takes a count from ${least} to ${most}, not ${count}`);
+}
+
+/** What the proofs of a zk job cost, and how long it must wait at least; nothing of other methods. Throws JOB_METHOD, PROGRAM_UNPROVABLE. */
+async function provingOf(
+	{ jobChain }: JobContext,
+	{ name }: JobMethod,
+	{ program }: JobWork,
+): Promise<Pick<QuoteInput, "proving">> {
+	if (name !== "zk") return {};
+	if (jobChain === null)
+		throw new AssayError("JOB_METHOD", "jobs that are paid by proof need a chain, and this validator has none", {
+			hint: codes.JOB_METHOD.hint,
+		});
+	const plan = provingPlan(program);
+	if ("code" in plan) throw new AssayError(plan.code, plan.message, { hint: codes.PROGRAM_UNPROVABLE.hint });
+	return { proving: { ops: proofOps(plan), leastWindowMs: await jobChain.zk.leastWindowMs() } };
 }
 
 export async function askQuote(
@@ -58,6 +77,7 @@ export async function askQuote(
 		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },
 		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
+		...(await provingOf(context, spec.method, work)),
 	};
 	const quote = quoteJob(input, all, config.params);
 	const { totalMicros, estimatedMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
@@ -78,6 +98,10 @@ async function mustBeFunded({ jobChain }: JobContext, offer: JobOffer): Promise<
 	if (terms === null) return;
 	if (jobChain === null || !(await jobChain.job(jobIdOf(terms))).isFunded)
 		throw new AssayError("JOB_UNFUNDED", "the escrow on chain has no funds for these terms");
+	if (terms.method === ZK_METHOD && !(await jobChain.zk.isOrdered(jobIdOf(terms))))
+		throw new AssayError("JOB_UNORDERED", "its customer has not said on chain what is to be proven", {
+			hint: codes.JOB_UNORDERED.hint,
+		});
 }
 
 /** The job gets all that it needs; whatever the customer does with its own blobs afterwards. */

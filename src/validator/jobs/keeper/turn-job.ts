@@ -3,6 +3,7 @@
 import { type JobStep, nextSteps } from "../../../market/jobs/next-steps.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
+import { endOfProofs, followProofs } from "../proofs/follow-proofs.ts";
 import { hostsFor } from "./audit-draw.ts";
 import { releaseClaim } from "./claim-at-hand.ts";
 import { goOnDrawing } from "./draw-part.ts";
@@ -38,6 +39,8 @@ async function turnOnce(context: JobContext, job: Job): Promise<boolean> {
 	return false;
 }
 
+const isZk = ({ offer }: Job): boolean => offer.terms.method.name === "zk";
+
 /** True: something changed; the rest is decided anew. */
 async function take(context: JobContext, job: Job, step: JobStep): Promise<boolean> {
 	const { env, config } = context;
@@ -57,9 +60,9 @@ async function take(context: JobContext, job: Job, step: JobStep): Promise<boole
 				tellStop(context, job, part);
 			return true;
 		case "verify":
-			return verifyPart(context, job, step.part);
+			return isZk(job) ? followProofs(context, job, part) : verifyPart(context, job, step.part);
 		case "settle":
-			return settle(context, job, part);
+			return isZk(job) ? endOfProofs(context, job, part) : settle(context, job, part);
 		case "refund":
 			if (chain === null) {
 				await changeJob(context, job, transitions.refunded(job.record, step.part, env.nowMs(), "anyone"));

@@ -1,0 +1,79 @@
+// A part of a job that is paid by proof, at its worker: before its bond is locked, that what its customer ordered is what this program and these data are; after the claim, what the trees of its end are
+// made of. docs/zk.md §12. Not here: the proofs and the trees themselves (src/provider/proofs/).
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import type { RunReader } from "../../store/runs/run-folder.ts";
+import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
+import { planByHash } from "../../work/plan/proving-plan.ts";
+import { orThrow } from "../../work/program/fault.ts";
+import { openProgram } from "../../work/program/open-program.ts";
+import type { Program, Tensor } from "../../work/program/shapes.ts";
+import { readJournal } from "../../work/runs/journal.ts";
+import type { ClaimedEnd } from "../proofs/keep-end.ts";
+import { makeOrder, orderFault } from "../proofs/order.ts";
+import type { PowersFor } from "../proofs/powers.ts";
+import type { ProofChain } from "../proofs/proof-chain.ts";
+import { declined } from "./check-offer.ts";
+import type { PartOffer } from "./job-desk.ts";
+import type { JobEngine } from "./job-engine.ts";
+import type { PartEntry } from "./part-book.ts";
+
+export const isZk = ({ terms }: Pick<PartOffer, "terms">): boolean => terms.method.name === "zk";
+
+/** A blob of a run's store has the root of a tensor, and may have another length: docs/jobs.md §2. */
+async function tensorBytes(read: RunReader["blob"], { type, dims }: Tensor, root: string): Promise<Uint8Array> {
+	const bytes = new Uint8Array(elementCount(dims) * bytesOf(type));
+	const found = await read(root);
+	if (found === null) throw new AssayError("BLOB_MISSING", `${root} is not in the run's store`);
+	bytes.set(found.subarray(0, bytes.length));
+	return bytes;
+}
+
+/** Throws JOB_DECLINED where another plan, other data or another start were ordered: nobody could prove such a job, and nobody would be paid. */
+export async function mustBeOrdered(
+	{ id, spec }: PartOffer,
+	program: Program,
+	by: {
+		readonly zk: ProofChain;
+		readonly engine: JobEngine;
+		readonly powersFor: PowersFor;
+		readonly read: RunReader["blob"];
+	},
+): Promise<void> {
+	const { openProof } = by.engine;
+	if (openProof === undefined) throw declined("this host's engine makes no commitments");
+	const ordered = await by.zk.order(BigInt(`0x${id}`));
+	if (ordered === null) throw declined("its customer has not said on chain what is to be proven");
+	const plan = planByHash(program, hexToBytes(ordered.plan.slice(2), 32)!);
+	if (plan === null) throw declined("the plan that its customer ordered is none of its program");
+	const work = {
+		...{ program, plan, seed: hexToBytes(spec.seed, 32)! },
+		given: (tensor: number) =>
+			tensorBytes(by.read, program.tensors[tensor]!, spec.given.find((one) => one.tensor === tensor)!.root),
+	};
+	const own = await makeOrder(work, { ...by.engine, openProof }, by.powersFor(plan.chunkBits));
+	const fault = orderFault(ordered, own);
+	if (fault !== null) throw declined(`its customer ordered something else: ${fault}`);
+}
+
+/** Null: it is no claim of a zk job. */
+export async function claimedEndOf({ page, path }: PartEntry): Promise<ClaimedEnd | null> {
+	const { offer, claim } = page;
+	if (!isZk(offer) || claim === null || offer.escrow === null || offer.assignment === null) return null;
+	const { program } = orThrow(openProgram(new Uint8Array(await readFile(join(path, "program.bin")))));
+	const journal = readJournal(bytesToUtf8(new Uint8Array(await readFile(join(path, "journal.jsonl")))) ?? "")!;
+	const roots = journal.segments.at(-1)!.state;
+	const states = program.tensors.filter(({ kind }) => kind === "state");
+	const read: RunReader["blob"] = async (root) => new Uint8Array(await readFile(join(path, "store", root)));
+	const weights = [];
+	for (const [i, tensor] of states.entries()) {
+		const bytes = await tensorBytes(read, tensor, roots[i]!);
+		weights.push(bytesToElements(bytes, tensor.type, elementCount(tensor.dims))!);
+	}
+	return {
+		...{ job: BigInt(`0x${offer.id}`), part: offer.part, attempt: offer.assignment.attempt },
+		...{ terms: offer.escrow.terms, claim: `0x${claim}`, segment: offer.first + offer.count, program, weights },
+	};
+}

@@ -1,0 +1,84 @@
+// The jobs of a chain that are paid by proof, as a prover takes them up: orders and terms from the chain, program and data from a validator, and nothing on a validator's word. What is not what was
+// ordered cannot be proven, and is left alone.
+import { fetchBlob } from "../../api/blob-transfer.ts";
+import type { ApiClient } from "../../api/create-client.ts";
+import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
+import { type JobTerms, readJobPart } from "../../chain/contracts/job-escrow.ts";
+import { readZkHead, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { planByHash } from "../../work/plan/proving-plan.ts";
+import { orThrow } from "../../work/program/fault.ts";
+import { openProgram } from "../../work/program/open-program.ts";
+import { specFault } from "../../work/workloads/spec-fault.ts";
+import type { WorkToProve } from "./order.ts";
+
+export type ProverApi = Pick<ApiClient, "listClaims" | "getClaimCase" | "getBlob" | "getJobBlob">;
+
+export interface OrderedJob {
+	readonly job: bigint;
+	readonly order: ZkOrder;
+	readonly terms: JobTerms;
+}
+
+/** Every job that was ordered, oldest first. Each look reads only what came since the last one. */
+export function orderedJobs(contracts: Contracts): () => Promise<readonly OrderedJob[]> {
+	const known = new Map<bigint, OrderedJob>();
+	let since = contracts.addresses.deployedAtBlock;
+	return async () => {
+		// A block that is thrown away may be seen twice: jobs have one order each.
+		for (const { args, blockNumber } of await readEvents(contracts, "zkJobs", "Ordered", undefined, since)) {
+			const { job, order } = args;
+			const [funded] = await readEvents(contracts, "jobEscrow", "Funded", { job });
+			if (funded !== undefined) known.set(job, { job, order, terms: funded.args.terms });
+			since = Math.max(since, Number(blockNumber));
+		}
+		return [...known.values()];
+	};
+}
+
+const partOf = ({ segments, parts }: JobTerms, segment: number): number =>
+	Math.floor(segment / Math.ceil(Number(segments) / parts));
+
+/** Segments from `next` to before `end` can be proven and paid now; both the same: none. `isOver`: all are. */
+export async function provableNow(contracts: Contracts, { job, terms }: OrderedJob) {
+	const { next } = await readZkHead(contracts, job);
+	const segments = Number(terms.segments);
+	let end = next;
+	while (end < segments) {
+		const part = partOf(terms, end);
+		if ((await readJobPart(contracts, job, part)).state !== "claimed") break;
+		end = Math.min(segments, (part + 1) * Math.ceil(segments / terms.parts));
+	}
+	return { next, end, isOver: next >= segments };
+}
+
+const cannot = (why: string): AssayError => new AssayError("JOB_METHOD", `it cannot be proven: ${why}`);
+
+/** Null: its validator does not show it yet. Throws JOB_METHOD where program or data are not those that were ordered. */
+export async function openWork(api: ProverApi, { job, order, terms }: OrderedJob): Promise<WorkToProve | null> {
+	const id = job.toString(16).padStart(64, "0");
+	const { rows } = await api.listClaims({ query: { job: id, limit: 100 } });
+	const claim = rows.find(({ state, ends }) => ends !== null && ["claimed", "checked", "paid"].includes(state));
+	if (claim === undefined) return null;
+	const { spec } = await api.getClaimCase({ params: { hash: claim.hash } });
+	const { program } = orThrow(openProgram(await fetchBlob(api, spec.program, { job: id })));
+	const fault = specFault(program, spec, { program: terms.program.slice(2), inputs: terms.inputs.slice(2) });
+	if (fault !== null || `0x${spec.seed}` !== terms.seed) throw cannot(fault ?? "its seed is not that of the terms");
+	const plan = planByHash(program, hexToBytes(order.plan.slice(2), 32)!);
+	if (plan === null) throw cannot("the plan that was ordered is none of its program");
+	const named = (name: string) => program.tensors.findIndex((one) => one.name === name && one.kind === "input");
+	for (const name of ["features", "labels"] as const)
+		if (spec.given.find(({ tensor }) => tensor === named(name))?.root !== order[name].slice(2))
+			throw cannot(`${name} are not those that were ordered`);
+	const fetched = new Map<number, Promise<Uint8Array>>();
+	return {
+		...{ program, plan, seed: hexToBytes(spec.seed, 32)! },
+		given(tensor) {
+			const blob = spec.given.find((one) => one.tensor === tensor)!;
+			const bytes = fetched.get(tensor) ?? fetchBlob(api, { root: blob.root, size: blob.size }, { job: id });
+			fetched.set(tensor, bytes);
+			return bytes;
+		},
+	};
+}

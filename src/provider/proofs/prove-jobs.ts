@@ -1,0 +1,127 @@
+// A prover, docs/zk.md §12: follows the jobs of a chain that are paid by proof, proves the segments of those that are claimed, and collects its pay. Killed at any moment it is missed by nobody: what is
+// next follows from the chain. Not here: the proof of one segment (prover.ts).
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { callOf, read } from "../../chain/contracts/contracts.ts";
+import { advanceCall, isProofWaiting, readZkHead } from "../../chain/contracts/zk-jobs.ts";
+import { sendCall } from "../../chain/sending/send-call.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { inputOf, type ProofEngine } from "./order.ts";
+import type { PowersFor } from "./powers.ts";
+import { type OrderedJob, openWork, orderedJobs, type ProverApi, provableNow } from "./provable-jobs.ts";
+import { type ProverMeans, proveJobSegments } from "./prover.ts";
+import { rerunStates } from "./rerun-states.ts";
+
+export interface ProofNews {
+	readonly kind: "proof";
+	/** 64 hex digits. */
+	readonly job: string;
+	/** Null: of the job as a whole. */
+	readonly segment: number | null;
+	/** taken: somebody else was first. left: it is not for this prover; the detail says why. */
+	readonly state: "proving" | "proven" | "taken" | "left" | "trouble";
+	readonly detail: string;
+}
+
+export interface ProveJobsOptions extends Pick<ProverMeans, "contracts" | "account" | "signal"> {
+	readonly api: ProverApi;
+	readonly startEngine: (storePath: string) => Promise<ProofEngine & { close(): Promise<void> }>;
+	readonly powersFor: PowersFor;
+	/** States of jobs that are run again; cleared after each. */
+	readonly folder: string;
+	/** The least that a segment must pay, in micro-units. */
+	readonly leastMicros: number;
+	readonly onEvent: (news: ProofNews) => void;
+	/** After a trouble with a job, it is left alone for so long. */
+	readonly restMs: number;
+	readonly nowMs: () => number;
+}
+
+const PER_MICRO = 10n ** 12n;
+/** Waiting proofs that one call pays. */
+const MOST_ADVANCED = 32;
+
+export function createProver(o: ProveJobsOptions) {
+	const { contracts, account, signal } = o;
+	const jobs = orderedJobs(contracts);
+	const over = new Set<bigint>();
+	const restUntil = new Map<bigint, number>();
+	const tell = ({ job }: OrderedJob, segment: number | null, state: ProofNews["state"], detail = "") =>
+		o.onEvent({ kind: "proof", job: job.toString(16).padStart(64, "0"), segment, state, detail });
+
+	async function prove(of: OrderedJob, end: number): Promise<void> {
+		const work = await openWork(o.api, of);
+		if (work === null) return;
+		const folder = join(o.folder, of.job.toString(16));
+		const engine = await o.startEngine(folder);
+		const states = rerunStates(work, engine, folder);
+		try {
+			await proveJobSegments(
+				{
+					...{ contracts, account, signal, open: engine.openProof, device: engine.device },
+					powers: o.powersFor(work.plan.chunkBits),
+					onEvent: ({ segment, state }) => tell(of, segment, state),
+				},
+				{
+					...{ terms: of.terms, order: of.order, plan: work.plan },
+					...{ features: await inputOf(work, "features"), labels: await inputOf(work, "labels") },
+					...{ weightsBefore: states.weightsBefore, stateBefore: states.stateBefore },
+				},
+				end,
+			);
+		} finally {
+			await states.close();
+			await engine.close();
+			await rm(folder, { recursive: true, force: true });
+		}
+	}
+
+	/** Proofs that came early are paid when the head is there; whoever sends that pays others too. */
+	async function advance({ job, terms }: OrderedJob): Promise<void> {
+		const { next, points } = await readZkHead(contracts, job);
+		if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, job, next, points))) return;
+		await sendCall(contracts.client, account, advanceCall(contracts, terms, MOST_ADVANCED)).catch((error: unknown) => {
+			// Somebody else did, or the part is not claimed.
+			if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
+		});
+	}
+
+	async function look(of: OrderedJob): Promise<void> {
+		const { next, end, isOver } = await provableNow(contracts, of);
+		if (isOver) over.add(of.job);
+		if (end <= next) return;
+		const pay =
+			of.terms.audit /
+			(of.terms.segments > of.terms.parts ? BigInt(Math.ceil(Number(of.terms.segments) / of.terms.parts)) : 1n);
+		if (pay < BigInt(o.leastMicros) * PER_MICRO) {
+			over.add(of.job);
+			return tell(of, null, "left", `a segment pays ${Number(pay / PER_MICRO) / 1e6} tokens`);
+		}
+		await advance(of);
+		await prove(of, end);
+		await advance(of);
+	}
+
+	async function collect(): Promise<void> {
+		if ((await read(contracts, "jobEscrow", "owedTo", account.address)) === 0n) return;
+		await sendCall(contracts.client, account, callOf(contracts, "jobEscrow", "collect", account.address));
+	}
+
+	return {
+		/** Once over all jobs. What goes wrong with one is told, and leaves the others alone. */
+		async round(): Promise<void> {
+			for (const of of await jobs()) {
+				if (signal.aborted) return;
+				if (over.has(of.job) || o.nowMs() < (restUntil.get(of.job) ?? 0)) continue;
+				try {
+					await look(of);
+				} catch (error) {
+					if (!(error instanceof AssayError) || signal.aborted) throw error;
+					restUntil.set(of.job, o.nowMs() + o.restMs);
+					tell(of, null, "trouble", `${error.message} [${error.code}]`);
+				}
+			}
+			if (!signal.aborted) await collect();
+		},
+	};
+}

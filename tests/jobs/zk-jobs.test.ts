@@ -1,0 +1,221 @@
+// Jobs that are paid by proof, through the whole market: a customer orders, a real provider trains and claims, provers prove its segments and are paid, and the chain pays the worker when its end is
+// bound. With a prover that is killed half-way, and a worker that has one wrong step. The contracts by themselves are contracts/test/zk-jobs.test.ts.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createApiClient } from "../../src/api/create-client.ts";
+import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
+import { jobIdOf, readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
+import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";
+import { orderProofsCall, readZkHead, registerPlanCall, type ZkOrder } from "../../src/chain/contracts/zk-jobs.ts";
+import { sendCall } from "../../src/chain/sending/send-call.ts";
+import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
+import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { lyingEngine } from "../../src/engine/lying-engine.ts";
+import { toHex } from "../../src/protocol/chain/hex.ts";
+import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
+import type { Provider } from "../../src/provider/create-provider.ts";
+import { makeOrder } from "../../src/provider/proofs/order.ts";
+import { powersOf } from "../../src/provider/proofs/powers.ts";
+import { createProver, type ProofNews } from "../../src/provider/proofs/prove-jobs.ts";
+import { elementsToBytes } from "../../src/work/operators/tensor-type.ts";
+import { planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { provingPlan } from "../../src/work/plan/proving-plan.ts";
+import type { Workload } from "../../src/work/workloads/workload.ts";
+import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
+import { type Prover, startProver } from "../zk/engine-prover.test-kit.ts";
+import { SEED, trainedModel } from "../zk/trained.test-kit.ts";
+import { type Order, openStage, PAYER, prepare, type Stage, submit } from "./job-stage.test-kit.ts";
+import { prove } from "./prove-host.test-kit.ts";
+import { openRealProvider } from "./real-provider.test-kit.ts";
+import { endow } from "./toy-worker.test-kit.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "assay-zk-jobs-"));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+const UNIT = 10n ** 18n;
+/** With steps. */
+const SEGMENTS = 3;
+/** Longer than the window of trees; and longer than both windows of a claim. */
+const [TREES_MS, WINDOWS_MS] = [25_000, 1_300_000];
+
+let skippedMs = 0;
+const nowMs = () => Date.now() + skippedMs;
+
+const model = trainedModel();
+const workload: Workload = { ...model, seed: SEED, segments: SEGMENTS, metrics: [], files: [] };
+const plan = provingPlan(model.program) as ZkPlan;
+
+let stage: Stage;
+let engine: Prover;
+let command: string;
+let order: ZkOrder;
+const workers = new Map<string, Provider>();
+
+before(async () => {
+	command = (await findEngine(hostPlatform())).path;
+	engine = await startProver();
+	const params = { jobBeatMs: 1000, jobBeatMisses: 100, jobLeastWorkMs: 600_000, jobWindowMs: 60_000 };
+	stage = await openStage({ hasChain: true, params, nowMs });
+	const given = async (tensor: number) => elementsToBytes(model.given[model.program.tensors[tensor]!.name]!);
+	order = await makeOrder({ program: model.program, plan, seed: SEED, given }, proofEngine(), POWERS);
+});
+after(async () => {
+	for (const one of workers.values()) await one.stop();
+	await engine?.close();
+	await stage?.close();
+});
+
+const POWERS = powersOf(0x4000_0000, null)(plan.chunkBits);
+const proofEngine = () => ({ open: engine.openWork, openProof: engine.open, device: 0, close: async () => {} });
+const owed = (account: ChainAccount) => read(stage.chain!.contracts, "jobEscrow", "owedTo", account.address);
+const tokens = (account: ChainAccount) => read(stage.chain!.contracts, "token", "balanceOf", account.address);
+
+async function startWorker(
+	n: number,
+	isLiar = false,
+): Promise<{ key: string; account: ChainAccount; stop(): Promise<void> }> {
+	const { chain, validator } = stage;
+	const [signer, account] = [signerOf(300 + n), accountOf(`0x${(0xe0 + n).toString(16).repeat(32)}`)];
+	if ((await validator.store.providers.get(signer.key)) === null)
+		await endow(chain!.contracts, chain!.treasurer, account, 0n, 1000n * UNIT);
+	const provider = await openRealProvider({
+		...{ url: validator.url, signer, dataFolder: join(scratch, `worker-${n}`), nowMs, onEvent: () => {} },
+		...(isLiar && { engine: lyingEngine(command, { segment: 2 }) }),
+		chain: { contracts: chain!.contracts, account },
+	});
+	workers.set(signer.key, provider);
+	await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo != null);
+	await prove(validator.store, signer.key, { nowMs: nowMs() });
+	const stop = async () => {
+		workers.delete(signer.key);
+		await provider.stop();
+		await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo == null);
+	};
+	return { key: signer.key, account, stop };
+}
+
+const accountOfProver = (n: number) => accountOf(`0x${(0xf0 + n).toString(16).repeat(32)}`);
+
+function openProver(n: number, signal: AbortSignal, onEvent: (news: ProofNews) => void) {
+	const { chain, validator } = stage;
+	return createProver({
+		...{ contracts: chain!.contracts, account: accountOfProver(n), signal, onEvent, nowMs, restMs: 0, leastMicros: 0 },
+		...{ startEngine: async () => proofEngine(), powersFor: () => POWERS, folder: join(scratch, `prover-${n}`) },
+		api: createApiClient({ baseUrl: validator.url, signer: signerOf(400 + n), nowMs }),
+	});
+}
+
+async function orderOnChain({ escrow }: JobOffer): Promise<void> {
+	const { contracts } = stage.chain!;
+	const known = BigInt(await read(contracts, "zkPlans", "imageOf", order.plan)) !== 0n;
+	if (!known) await sendCall(contracts.client, PAYER, registerPlanCall(contracts, toHex(planWords(plan))));
+	await sendCall(contracts.client, PAYER, orderProofsCall(contracts, jobTermsFromText(escrow!.terms), order));
+}
+
+const zkOrder = (salt: string): Order => ({
+	...{ method: { name: "zk", count: 0 }, workload, salt: salt.repeat(32), onFunded: orderOnChain },
+});
+
+/** The validator knows of a new host a moment later. */
+const submitSoon = (wish: Order) =>
+	eventually(() =>
+		submit(stage, wish).catch((error) => (error.code === "JOB_NO_PROVIDER" ? null : Promise.reject(error))),
+	);
+const partOf = async (id: string) => (await stage.customer.getJob({ params: { id } })).record.parts[0]!;
+const claimed = (id: string) => eventually(async () => (await partOf(id)).state === "claimed");
+const nextOf = async (id: string) => (await readZkHead(stage.chain!.contracts, BigInt(`0x${id}`))).next;
+const isPosted = (id: string, by: ChainAccount) =>
+	eventually(async () => {
+		const all = await readEvents(stage.chain!.contracts, "twinPosts", "Posted", { scope: BigInt(`0x${id}`) });
+		return all.some(({ args }) => args.poster === by.address);
+	});
+const isOver = (id: string) => eventually(async () => (await stage.customer.getJob({ params: { id } })).isOver);
+
+test("trained by one, proven by two others after a third was killed half-way, and paid", async () => {
+	const { contracts, treasurer } = stage.chain!;
+	for (const n of [1, 2, 3]) await endow(contracts, treasurer, accountOfProver(n), 0n, 0n);
+	const worker = await startWorker(1);
+	const { id } = await submitSoon(zkOrder("a1"));
+	await claimed(id);
+	const killed = new AbortController();
+	await eventually(async () => {
+		await openProver(1, killed.signal, () => killed.abort()).round();
+		return killed.signal.aborted;
+	});
+	assert.equal(await nextOf(id), 1);
+	const news: ProofNews[] = [];
+	const running = new AbortController().signal;
+	const provers = [2, 3].map((n) => openProver(n, running, (one) => news.push(one)));
+	await eventually(async () => {
+		await Promise.all(provers.map((one) => one.round()));
+		return (await nextOf(id)) === 1 + SEGMENTS;
+	});
+	const proven = news.filter(({ state }) => state === "proven").map(({ segment }) => segment);
+	assert.deepEqual(proven.toSorted(), [1, 2, 3]);
+	await isPosted(id, worker.account);
+	skippedMs += TREES_MS;
+	await isOver(id);
+	const part = await partOf(id);
+	assert.deepEqual([part.state, part.proven, part.attempt], ["paid", SEGMENTS, 1]);
+	// Each segment once, to those who proved it; and the worker its price.
+	for (const one of provers) await one.round();
+	const { terms } = (await stage.customer.getJob({ params: { id } })).offer;
+	const all = (await tokens(accountOfProver(2))) + (await tokens(accountOfProver(3)));
+	const each = (BigInt(terms.auditMicros) * 10n ** 12n) / BigInt(SEGMENTS);
+	assert.equal(all, BigInt(SEGMENTS) * each);
+	assert.equal((await tokens(accountOfProver(1))) + (await owed(accountOfProver(1))), 0n);
+	assert.equal(await owed(worker.account), BigInt(terms.priceMicros) * 10n ** 12n);
+	await worker.stop();
+});
+
+test("a worker with one wrong step is not paid; whoever does it right next has the proofs already", async () => {
+	const { contracts } = stage.chain!;
+	const liar = await startWorker(2, true);
+	const { id } = await submitSoon(zkOrder("a2"));
+	await claimed(id);
+	const prover = openProver(2, new AbortController().signal, () => {});
+	await eventually(async () => {
+		await prover.round();
+		return (await nextOf(id)) === 1 + SEGMENTS;
+	});
+	await isPosted(id, liar.account);
+	skippedMs += TREES_MS;
+	await eventually(async () => (await partOf(id)).proven === SEGMENTS);
+	assert.equal((await readJobPart(contracts, BigInt(`0x${id}`), 0)).state, "claimed");
+	await liar.stop();
+	skippedMs += WINDOWS_MS;
+	await eventually(async () => (await partOf(id)).state === "open");
+	assert.deepEqual(
+		[await owed(liar.account), (await readJobDeposit(contracts, liar.account.address)).locked],
+		[0n, 0n],
+	);
+	const honest = await startWorker(3);
+	await eventually(async () => (await partOf(id)).provider === honest.key && (await partOf(id)).state === "claimed");
+	await isPosted(id, honest.account);
+	skippedMs += TREES_MS;
+	await isOver(id);
+	assert.equal((await partOf(id)).state, "paid");
+	assert.ok((await owed(honest.account)) > 0n);
+});
+
+test("nobody hands in, or takes, what was not ordered as it is", async () => {
+	const wish = zkOrder("a3");
+	await assert.rejects(submit(stage, { ...wish, onFunded: async () => {} }), { code: "JOB_UNORDERED" });
+	// The toy job of other tests, which no proof can be about.
+	const { workload: _, ...toy } = wish;
+	await assert.rejects(prepare(stage, toy), { code: "PROGRAM_UNPROVABLE" });
+	const other = { ...order, startPoints: order.labelPoints };
+	const { id } = await submit(stage, {
+		...{ ...wish, salt: "a4".repeat(32) },
+		onFunded: async ({ escrow }) => {
+			const { contracts } = stage.chain!;
+			const terms = jobTermsFromText(escrow!.terms);
+			await sendCall(contracts.client, PAYER, orderProofsCall(contracts, terms, other));
+			assert.equal(jobIdOf(terms) > 0n, true);
+		},
+	});
+	await eventually(async () => (await partOf(id)).excluded.length > 0);
+	assert.equal((await readJobPart(stage.chain!.contracts, BigInt(`0x${id}`), 0)).state, "untouched");
+});
