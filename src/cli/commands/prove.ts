@@ -14,12 +14,19 @@ provers share a job, and whoever stops is missed by nobody.
 Stopped or killed at any moment, the same command goes on: what is next follows from the chain.`,
 	options: {
 		"least-price": number("TOKENS", "leave jobs alone that pay less for a segment", [0, 1e9], 0),
-		powers: text("FILE", "powers of tau, Ignition's file (docs/zk.md §1; or ASSAY_POWERS); an embedded chain needs none", {
-			env: "ASSAY_POWERS",
-		}),
+		powers: text(
+			"FILE",
+			"powers of tau, Ignition's file (docs/zk.md §1; or ASSAY_POWERS); an embedded chain needs none",
+			{
+				env: "ASSAY_POWERS",
+			},
+		),
 		once: flag("look at every job once, then exit"),
 		every: number("SECONDS", "pause between two looks", [0.1, 86_400], 5),
-		folder: text("FOLDER", "its account's key, and states of jobs while they are proven (default: prove in ASSAY_HOME)"),
+		folder: text(
+			"FOLDER",
+			"its account's key, and states of jobs while they are proven (default: prove in ASSAY_HOME)",
+		),
 		...engineOptions,
 		...group("account", keyOptions),
 		...group("connection to the chain", nodeOptions),

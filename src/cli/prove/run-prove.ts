@@ -50,8 +50,7 @@ async function openActor(values: AccountValues, io: CliIo, api: ApiClient, folde
 export async function runProve(values: ProveValues, io: CliIo): Promise<number> {
 	const paint = paintFor(io.out, io.env);
 	const say = (text: string) => void (values.json || io.out.write(`${text}\n`));
-	const folder =
-		values.folder === undefined ? join(customerFolder(io.env), "prove") : resolve(io.cwd, values.folder);
+	const folder = values.folder === undefined ? join(customerFolder(io.env), "prove") : resolve(io.cwd, values.folder);
 	await makeFolder(folder);
 	const signal = io.interrupted;
 	const api = await openApi(values, io, "customer");

@@ -56,7 +56,9 @@ export async function startUpProvers(
 	};
 	const provers: Awaited<ReturnType<typeof start>>[] = [];
 	for (let number = 1; number <= PROVERS; number++) provers.push(await start(number));
-	say(paint.dim(`provers   ${PROVERS}: zk jobs are proven here, over powers of a known τ: to try it, not to rely on it`));
+	say(
+		paint.dim(`provers   ${PROVERS}: zk jobs are proven here, over powers of a known τ: to try it, not to rely on it`),
+	);
 	return async () => {
 		stopping.abort();
 		await Promise.all(provers.map((one) => one.stop()));

@@ -174,6 +174,20 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.ok(quote.priceMicros < costMicros({ ...WORK, ops: 9e12 * 134 }, HOSTS[1]!));
 });
 
+test("a job that is paid by proof pays provers instead of auditors, and waits as long as its contracts want", () => {
+	const method = { name: "zk", count: 0 } as const;
+	const leastWindowMs = 2 * P.jobWindowMs;
+	const quoted = (ops: number, gasMicros = 0) =>
+		quoteJob({ ...INPUT, method, gasMicros, proving: { ops, leastWindowMs } }, HOSTS, P);
+	const [cheap, dear] = [quoted(1e15), quoted(4e15)];
+	const each = Math.ceil(cheap.segments / cheap.parts);
+	assert.ok(Math.abs(dear.auditMicros / cheap.auditMicros - 4) < 0.01, `${dear.auditMicros} ${cheap.auditMicros}`);
+	assert.equal(quoted(1e15, 100).auditMicros - cheap.auditMicros, 60 * each);
+	assert.deepEqual([cheap.windowMs, cheap.checkedMs, cheap.tenthFound], [leastWindowMs, 1, 1]);
+	// Provers are paid whatever becomes of the claim: the bond need not stand for them.
+	assert.equal(dear.bondMicros, Math.ceil(dear.priceMicros / 2));
+});
+
 test("the dearest of the cheaper half sets the price, the slowest of them the parts; who does not fit sets nothing", () => {
 	const one = quoteJob(INPUT, [host(1)], P);
 	assert.deepEqual([one.hosts, one.priceMicros], [1, 134 * 9000]);

@@ -9,8 +9,6 @@ import { bytesOf, bytesToElements, type Elements, elementCount } from "../../wor
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { openGiven, type ProofEngine, stateOf, type WorkToProve } from "./order.ts";
 
-export type RerunStates = ReturnType<typeof rerunStates>;
-
 /** Segments are counted over the whole job; of segment 0, which begins with zeros, nothing is told. */
 export function rerunStates(of: WorkToProve, engine: ProofEngine, folder: string) {
 	const { program } = of;

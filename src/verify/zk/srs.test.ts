@@ -6,8 +6,12 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { bn254 } from "@noble/curves/bn254.js";
 import { isDeep } from "../../../tests/fuzz.test-kit.ts";
-import { bytesOf, G1_ONE, G2_ONE } from "../../protocol/maths/bn254.ts";
-import { arePowers, readArkworks, readIgnition, tauOf } from "./srs.ts";
+import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
+import { bytesOf, G1_ONE, type G2, G2_ONE } from "../../protocol/maths/bn254.ts";
+import { DEV_ROOTS, DEV_TAU_G2 } from "../../protocol/maths/dev-powers.ts";
+import { arePowers, DEV_POWERS, powerOf, readArkworks, readIgnition, tauOf } from "./srs.ts";
+import { pointBytes } from "./twin-tree.ts";
 
 const beside = fileURLToPath(new URL("../../../../shared", import.meta.url));
 const FILE = join(process.env.ASSAY_SHARED ?? beside, "srs/ignition-bn254-2p15.bin");
@@ -36,6 +40,16 @@ test("points are powers when each is τ times the one before, the first the gene
 			bn254.G2.Point.ZERO,
 		),
 	);
+});
+
+test("what is written down of powers of a known τ is what they are", () => {
+	const { x, y } = (tauOf("dev", { isDevAllowed: true }) as G2).toAffine();
+	assert.deepEqual([x.c1, x.c0, y.c1, y.c0], [...DEV_TAU_G2]);
+	const power = powerOf(DEV_POWERS);
+	const counts = [...DEV_ROOTS.keys()].filter((count) => isDeep || count <= 2 ** 6);
+	const leaves = Array.from({ length: Math.max(...counts) }, (_, i) => keccakLeaf(pointBytes(power(i))));
+	for (const count of counts)
+		assert.equal(bytesToHex(keccakTree(leaves.slice(0, count)).root), DEV_ROOTS.get(count), `${count} powers`);
 });
 
 test("powers of a known τ are refused unless asked for, unknown ones always", () => {

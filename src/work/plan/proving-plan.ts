@@ -5,13 +5,13 @@ import { compilePlan, planHash, type ZkPlan } from "./compile-plan.ts";
 import { type Unprovable, unprovable } from "./provable.ts";
 
 /** As many powers of tau as the contracts have ids for: 2^14. */
-export const MOST_CHUNK_BITS = 14;
+const MOST_CHUNK_BITS = 14;
 /** Each is 7,500 gas and 64 bytes of a transaction. */
 const MOST_COMMITMENTS = 256;
 /** docs/zk.md: 19 G multiplications for 23 M values, one of them worth 2^15 int8 operations by what one card does of both in a second. */
 const OPS_A_VALUE = 830 * 2 ** 15;
 
-export const commitmentsOf = ({ groups }: Pick<ZkPlan, "groups">): number =>
+const commitmentsOf = ({ groups }: Pick<ZkPlan, "groups">): number =>
 	groups.reduce((sum, { chunks }) => sum + chunks, 0);
 
 /** The one that customers order. */

@@ -49,7 +49,7 @@ test("methods are read, and others are refused by name", () => {
 	assert.deepEqual(parseMethod("redundant:5"), { name: "redundant", count: 5 });
 	const wrong = [
 		"",
-		"zk",
+		"zkp",
 		"redundant:1",
 		"redundant:6",
 		"sampled:0",

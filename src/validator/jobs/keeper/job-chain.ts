@@ -72,9 +72,7 @@ export function createJobChain({
 		account: account.address.toLowerCase() as Hex,
 		chainId: addresses.chainId,
 		escrow: addresses.jobEscrow.toLowerCase() as Hex,
-		job,
-		part,
-		/** Of jobs that are paid by proof. */
+		...{ job, part },
 		zk: createZkChain(contracts),
 		/** keccak256(claim ‖ last state) of an attempt; zeros: there was no claim. */
 		commitment: (id: bigint, number: number, attempt: number): Promise<Hex> =>

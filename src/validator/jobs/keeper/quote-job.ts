@@ -36,7 +36,9 @@ async function gasMicros({ jobChain, config }: JobContext): Promise<number> {
 }
 
 function mustBeMethod({ name, count }: JobMethod): void {
-	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0], attested: [0, 0], zk: [0, 0] }[name]!;
+	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0], attested: [0, 0], zk: [0, 0] }[
+		name
+	]!;
 	if (count < least! || count > most!)
 		throw new AssayError("JOB_SPEC", `${name} takes a count from ${least} to ${most}, not ${count}`);
 }

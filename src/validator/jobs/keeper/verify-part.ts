@@ -13,6 +13,7 @@ import type { AttestedLevel } from "../../../protocol/probe/verdict.ts";
 import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
 import { METHODS } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
+import { putOwnBlob } from "../blobs/own-blob.ts";
 import { nextAuditor } from "./audit-draw.ts";
 import { checkedPay } from "./audit-pay.ts";
 import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
@@ -20,7 +21,6 @@ import { goOnDrawing } from "./draw-part.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
-import { putOwnBlob } from "./own-blob.ts";
 import { signedLevel } from "./signed-level.ts";
 import { type ClaimBody, readStates } from "./take-claim.ts";
 
