@@ -1,15 +1,15 @@
 // What asking for signed reports costs a probe: `assay probe --json` of this machine as it is, and the same program without the question (ATTEST), in turns
 // of changing order. Prints JSON: times as the command says them, and how long the question itself took by the evidence; asserts nothing.
-//   node bench/attested-probes.ts [QUICK] [FULL]      pairs of each, default 15 and 5
+//   node bench/attestation/attested-probes.ts [QUICK] [FULL]      pairs of each, default 15 and 5
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
-import type { Verdict } from "../src/protocol/probe/verdict.ts";
+import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
+import type { Verdict } from "../../src/protocol/probe/verdict.ts";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 const [quick = 15, full = 5] = process.argv.slice(2).map(Number);
 const without = join(root, "build/without-attest");
 const ASKED = "if (!isKnown || isOver";
@@ -76,7 +76,7 @@ copySources();
 for (const from of [root, without]) probe(from, ["--quick"]);
 const result = {
 	what: "assay probe --json of this machine with and without asking for signed reports, in turns; milliseconds as the command says them",
-	command: `node bench/attested-probes.ts ${quick} ${full}`,
+	command: `node bench/attestation/attested-probes.ts ${quick} ${full}`,
 	date: new Date().toISOString().slice(0, 10),
 	machine: `${cpus().length} cores, ${cpus()[0]?.model ?? process.arch}, ${process.arch}, Node ${process.versions.node}`,
 	quick: pairs(quick, ["--quick"]),
