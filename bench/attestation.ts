@@ -10,6 +10,18 @@ import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
 import { buildWeb } from "../scripts/build-web.ts";
 import { nodeSignatures } from "../src/platform/node-signatures.ts";
+import { manifestId } from "../src/verify/attestation/collateral/read-item.ts";
+import {
+	chainOf,
+	gpuPlan,
+	manifestPlan,
+	mintDevice,
+	mintManifest,
+	mintOcsp,
+	NONCE,
+	ocspPlan,
+} from "../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
+import { type RoundEvidence, verifyRound } from "../src/verify/attestation/verify-round.ts";
 import { nobleSignatures, rememberSignatures } from "../src/verify/attestation/x509/signature.ts";
 import { judge, realCases, sample, samplesMissing } from "../tests/attestation/real-cases.test-kit.ts";
 import { startBrowser } from "../tests/web/browser.test-kit.ts";
@@ -46,6 +58,48 @@ function cpuMs(id: string, verify: typeof nodeSignatures, count: number) {
 			return (user + system) / 1000;
 		}),
 	);
+}
+
+/**
+ * A host of eight cards as a validator judges it: reports, chains, two manifests that all cards share and an OCSP answer for each of their certificates. Minted, as no
+ * such host's files are at hand; the manifests are as long as NVIDIA's.
+ */
+function eightCards(): { readonly round: RoundEvidence; readonly bytes: number } {
+	const plans = Array.from({ length: 8 }, (_, i) => ({ ...gpuPlan(), card: `card ${i}`, pdi: `0${i}02030405060708` }));
+	const more = Array.from(
+		{ length: 80 },
+		(_, i) =>
+			`<ns0:Resource type="Measurement" index="${100 + i}" active="False" alternatives="1" h:Hash0="${"0".repeat(96)}" size="48"/>`,
+	);
+	const editUnsigned = (xml: string) => xml.replace("</ns0:Payload>", `\n${more.join("\n")}</ns0:Payload>`);
+	const manifests = (["driver", "vbios"] as const).map((part) => {
+		const plan = { ...manifestPlan(part), editUnsigned };
+		return { kind: "manifest" as const, id: manifestId(plan.product, plan.version), bytes: mintManifest(plan) };
+	});
+	// Of each card its own certificate; the two above it are the same for all.
+	const certified = plans.flatMap((plan, card) =>
+		(card === 0 ? [1, 2, 3] : [1]).map((i) => [chainOf(plan), i] as const),
+	);
+	const ocsp = certified.map(([chain, i], n) => ({
+		...{ kind: "OCSP answer" as const, id: String(n), bytes: mintOcsp(ocspPlan(chain[i]!, chain[i + 1]!)) },
+	}));
+	const round = { devices: plans.map(mintDevice), guest: null, collateral: [...manifests, ...ocsp] };
+	return { round, bytes: manifests[0]!.bytes.length };
+}
+
+/** Nothing is remembered from one to the next. */
+function eightCardsMs(count: number) {
+	const { round, bytes } = eightCards();
+	const question = { bind: NONCE, atMs: Date.parse("2025-06-20T12:00:00Z"), verify: nodeSignatures, guests: null };
+	const times = Array.from({ length: count }, () => {
+		const before = process.cpuUsage();
+		const { fault, shown, reasons } = verifyRound(round, question);
+		const { user, system } = process.cpuUsage(before);
+		if (fault !== null || shown !== "measured" || reasons.some(({ code }) => code === "REVOCATION_UNASKED"))
+			throw new Error(JSON.stringify({ fault, shown, reasons }));
+		return (user + system) / 1000;
+	});
+	return { ...spread(times), manifestBytes: bytes, ocspAnswers: round.collateral.length - 2 };
 }
 
 /** The worker's bytes without attestation: the modules by which it comes in are empty. */
@@ -174,6 +228,7 @@ const result = {
 	date: new Date().toISOString().slice(0, 10),
 	machine: `${cpus().length} cores, ${cpus()[0]?.model ?? process.arch}, ${process.arch}, Node ${process.versions.node}`,
 	"CPU ms, Node's signatures": Object.fromEntries(KINDS.map(([id, words]) => [words, cpuMs(id, nodeSignatures, runs)])),
+	"CPU ms, eight GPUs with two manifests and ten OCSP answers, minted": eightCardsMs(runs),
 	"CPU ms a GPU, noble alone": cpuMs("gpu-h100-full", nobleSignatures, Math.min(runs, 9)),
 	"ms a GPU in Chromium": await inChromium(),
 	"gzipped bytes of the verifier's worker": { whole, without, added: whole - without },

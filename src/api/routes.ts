@@ -455,6 +455,11 @@ export const routes = {
 		problems: ["CURSOR_BAD"],
 	}),
 
+	getAttestationPolicy: read(
+		"/v1/attestation-policy",
+		"By which rules this validator judges what devices sign (docs/attestation.md): roots, allowed guests, TCB states, floors, ages",
+		{ reply: network.attestationPolicy },
+	),
 	codes: read("/v1/codes", "The table of codes (docs/codes.md)", { reply: network.codeTable }),
 	openapi: read("/v1/openapi.json", "This API as an OpenAPI 3.1 document", { reply: network.openapiDocument }),
 	metrics: read("/metrics", "Prometheus metrics", { kind: "text" }),

@@ -394,6 +394,10 @@ const toyJob = {
 
 export const toyHandlers: Handlers = {
 	ready: () => ({ ready: true, checks: [{ name: "database", ok: true, detail: "" }] }),
+	getAttestationPolicy: () => {
+		const policy = { hash: EVIDENCE, rules: { format: "assay-attestation-policy" } };
+		return { vendors: policy, simulated: policy, countsSimulated: false };
+	},
 	network: () => ({
 		version: "1",
 		nowMs: NOW_MS,
@@ -658,6 +662,7 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	health: {},
 	ready: {},
 	network: {},
+	getAttestationPolicy: {},
 	listProviders: {
 		query: { model: "GeForce RTX 4090", minDevices: 1, rented: false, q: "on", sort: "price", limit: 2 },
 	},

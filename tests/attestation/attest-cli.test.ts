@@ -36,6 +36,9 @@ test("a file of no known kind is invalid, one that is not there unreadable, a wr
 	assert.equal((await assay("verify", strange, "--at", "yesterday")).code, 64);
 	assert.equal((await assay("verify", strange, "--nonce", "xyz")).code, 64);
 	assert.match((await assay("show", strange)).out, /^unknown \(unchecked\)\n/);
+	// Verdicts say by which rules they were reached, and the rules are printed.
+	const [, policy] = /by policy ([0-9a-f]{64})\n/.exec(run.out) ?? [];
+	assert.match((await assay("policy")).out, new RegExp(`^${policy} {2}policy, by the vendors' roots\\n`));
 });
 
 test("a list of allowed guests that cannot be used is refused by its entry, before anything is judged", async () => {

@@ -165,6 +165,11 @@ async function shouldBeSigned({ customer }: Stage, job: string): Promise<void> {
 	const by = { verify: nodeSignatures, guests: [TOY_GUEST] };
 	const judged = verifyJobRounds(file, bound, by);
 	assert.deepEqual([judged.shown, judged.devices], [shown.shown, shown.devices]);
+	// By the same rules as of the same moment; whoever allows no guest has others.
+	const { simulated, countsSimulated } = await customer.getAttestationPolicy();
+	assert.deepEqual([shown.policy, countsSimulated], [judged.policy, true]);
+	assert.equal(shown.policy?.hash, simulated.hash);
+	assert.notEqual(verifyJobRounds(file, bound, { ...by, guests: null }).policy?.hash, simulated.hash);
 	const another = verifyJobRounds(file, { ...bound, attempt: attempt + 1 }, by);
 	assert.equal(another.fault?.code, "NONCE_WRONG");
 }

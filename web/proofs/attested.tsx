@@ -1,7 +1,7 @@
 // Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or probe.
 import type { Attestation, Attested } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
-import { Badge, Id, Panel, Table } from "../parts/small.tsx";
+import { Badge, exactTime, Id, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { FindingList } from "./figure-list.tsx";
 
@@ -37,7 +37,7 @@ const nothingShown = (signed: number): string =>
 
 export function AttestedPanel({ of }: { of: Attestation | null }) {
 	if (of === null) return null;
-	const { devices, guest, reasons, says, elsewhere, isSimulated } = of;
+	const { devices, guest, reasons, says, elsewhere, isSimulated, policy = null } = of;
 	return (
 		<Panel
 			title="Attestation"
@@ -90,6 +90,12 @@ export function AttestedPanel({ of }: { of: Attestation | null }) {
 							<li key={one}>The host says: {one}</li>
 						))}
 					</ul>
+				)}
+				{policy === null ? null : (
+					<p class="dim small-text">
+						Judged as of {exactTime(policy.atMs)} by policy <Id id={policy.hash} />;{" "}
+						<a href="/v1/attestation-policy">this validator's</a>.
+					</p>
 				)}
 			</div>
 		</Panel>

@@ -79,6 +79,9 @@ export function AttestationPanel({ files, asked }: { files: readonly VerifiedFil
 						<Id id={deviceKey} />
 					</Fact>
 				)}
+				<Fact name="Policy" isWide>
+					<Id id={verdict.policy.hash} />
+				</Fact>
 				{Object.entries(verdict.facts).map(([name, value]) => (
 					<Fact key={name} name={name} isWide>
 						<code data-fact={name}>{typeof value === "string" ? value : JSON.stringify(value)}</code>

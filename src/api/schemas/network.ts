@@ -1,7 +1,7 @@
 // The network at a glance, its health, its events, the table of codes, and the problem document that every
 // error is.
 import * as z from "zod";
-import { atMs, code, count, json, providerId, publicKey, said } from "./primitives.ts";
+import { atMs, code, count, json, providerId, publicKey, said, sha256 } from "./primitives.ts";
 import { scoring } from "./score.ts";
 
 /** `audience` is whom signed requests must name. */
@@ -72,6 +72,13 @@ export const eventsQuery = z.strictObject({
 	after,
 });
 export const probeEventsQuery = z.strictObject({ after });
+
+const policy = z.object({ hash: sha256, rules: json });
+export const attestationPolicy = z.object({
+	vendors: policy.describe("What verdicts name as their policy: the tagged hash assay/attest-policy/1 of the rules"),
+	simulated: policy.describe("The same with the roots of our own mint, under which anybody can sign"),
+	countsSimulated: z.boolean().describe("Whether attested jobs take the latter: a trial network"),
+});
 
 export const codeTable = z.object({
 	rows: z.array(

@@ -94,4 +94,9 @@ export const attestation = attested.extend({
 		.describe("The confidential guest whose CPU named the reports"),
 	reasons: z.array(finding).describe("Findings, and what is missing for a higher level"),
 	says: z.array(said).describe("The host's words on what it has not got"),
+	policy: z
+		.object({ hash: sha256, atMs })
+		.nullable()
+		.optional()
+		.describe("By which rules it was judged (GET /v1/attestation-policy has this validator's), and as of when"),
 });

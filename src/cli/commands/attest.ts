@@ -1,11 +1,18 @@
-// `assay attest collect [TARGET] | verify FILE… | show FILE | update`: attestation evidence of GPUs and CPUs, docs/attestation.md. `verify`
+// `assay attest collect [TARGET] | verify FILE… | show FILE | policy | update`: attestation evidence of GPUs and CPUs, docs/attestation.md. `verify`
 // and `show` read the named files and the bundle of vendors' files; `update FILE…` asks the vendors, `collect` a host.
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
 import type { GuestRule } from "../../verify/attestation/guest-rules.ts";
-import { type AttestationSettings, DEFAULT_POLICY, VENDOR_ROOTS } from "../../verify/attestation/settings.ts";
+import { policyHash, policyRules } from "../../verify/attestation/policy.ts";
+import {
+	type AttestationSettings,
+	DEFAULT_POLICY,
+	MINT_ROOTS,
+	type Roots,
+	VENDOR_ROOTS,
+} from "../../verify/attestation/settings.ts";
 import { showFile } from "../../verify/attestation/show-file.ts";
 import { verifyFiles } from "../../verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../verify/attestation/x509/signature.ts";
@@ -20,7 +27,7 @@ import { readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
 import { choice, flag, list, text, usageError, type Values } from "../options.ts";
-import { attestationLines, collectedLines, shownLines, updateLines } from "../print/attestation-lines.ts";
+import { attestationLines, collectedLines, policyLines, shownLines, updateLines } from "../print/attestation-lines.ts";
 import { printResult } from "../print/print-result.ts";
 
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -105,6 +112,11 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 				return exitCodes[shown.status].code;
 			},
 		},
+		policy: {
+			takes: "",
+			does: "the rules that verdicts here follow, and their hash",
+			run: async (values, io) => showPolicy(values, io),
+		},
 		update: {
 			takes: "[FILE…]",
 			does: "puts vendors' files into the bundle that `verify` judges by",
@@ -136,6 +148,15 @@ const settingsAt = (atMs: number, guests: readonly GuestRule[] | null = null): A
 	policy: { ...DEFAULT_POLICY, guests },
 	verify: rememberSignatures(nodeSignatures),
 });
+
+/** What `verify`, and a validator with the same list of guests, name as their policy. */
+async function showPolicy(asked: Asked, io: CliIo): Promise<number> {
+	const { policy } = settingsAt(0, guestsOf(asked, io));
+	const under = (roots: Roots) => ({ hash: policyHash({ roots, policy }), rules: policyRules({ roots, policy }) });
+	const shown = { vendors: under(VENDOR_ROOTS), simulated: under(MINT_ROOTS) };
+	printResult(asked, io, shown, (paint) => `${policyLines(shown, paint).join("\n")}\n`);
+	return 0;
+}
 
 async function update(paths: readonly string[], asked: Asked, io: CliIo): Promise<number> {
 	const { from } = asked;

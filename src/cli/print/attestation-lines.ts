@@ -7,12 +7,18 @@ import type { Collected } from "../attest-collect.ts";
 import { formatDuration } from "./format.ts";
 import type { Paint } from "./paint.ts";
 
-const MOST_CHARS = 100;
+/** 64 bytes in hex are shown whole. */
+const MOST_CHARS = 128;
 
 function factLines(facts: Readonly<Record<string, unknown>>): string[] {
-	return Object.entries(facts).map(([name, value]) => {
-		const words = safeText(typeof value === "string" ? value : JSON.stringify(value));
-		return `  ${name.padEnd(14)} ${words.length > MOST_CHARS ? `${words.slice(0, MOST_CHARS)}…` : words}`;
+	return Object.entries(facts).flatMap(([name, value]) => {
+		// Registers of a guest, certificates of a chain: one a line, as a list of guests has them.
+		const values: readonly unknown[] = Array.isArray(value) && value.length > 0 ? value : [value];
+		return values.map((one, i) => {
+			const words = safeText(typeof one === "string" ? one : JSON.stringify(one));
+			const cut = words.length > MOST_CHARS ? `${words.slice(0, MOST_CHARS)}…` : words;
+			return `  ${(i === 0 ? name : "").padEnd(14)} ${cut}`;
+		});
 	});
 }
 
@@ -38,14 +44,14 @@ export function attestationLines(
 		...factLines(facts),
 		...findings.map((one) => `  ${paint.unsure("note")}  ${one.code}: ${safeText(one.detail)}`),
 		"",
-		paint.dim(`  judged at ${verdict.at} in ${formatDuration(verdict.verifyUs)}`),
+		paint.dim(`  judged at ${verdict.at} in ${formatDuration(verdict.verifyUs)}, by policy ${verdict.policy.hash}`),
 	];
 }
 
 /** What attestation adds to a probe; nothing for files of before. */
 export function probeAttestationLines(attestation: ProbeAttestation | undefined, paint: Paint): string[] {
 	if (attestation === undefined) return [];
-	const { level, shown, isSimulated, devices, guest, reasons, says } = attestation;
+	const { level, shown, isSimulated, devices, guest, reasons, says, policy = null } = attestation;
 	const head = isSimulated
 		? paint.unsure(`SIMULATED: ${shown} under roots of a mint, which counts for nothing`)
 		: level === "none"
@@ -63,6 +69,9 @@ export function probeAttestationLines(attestation: ProbeAttestation | undefined,
 			: [`    guest ${guest.tee}, measurement ${guest.measurement.slice(0, 16)}…, TCB ${guest.tcb ?? "not judged"}`]),
 		...reasons.map(({ code, detail }) => `    ${paint.unsure("note")}  ${code}: ${safeText(detail)}`),
 		...says.map((why) => paint.dim(`    none: ${safeText(why)}`)),
+		...(policy === null
+			? []
+			: [paint.dim(`    judged as of ${new Date(policy.atMs).toISOString()}, by policy ${policy.hash}`)]),
 	];
 }
 
@@ -107,6 +116,17 @@ export function shownLines(
 ): string[] {
 	const trouble = shown.code === null ? [] : [`  ${paint.bad(shown.code)}: ${safeText(shown.detail)}`];
 	return [`${shown.kind} (unchecked)`, ...trouble, ...factLines(shown.facts as Record<string, unknown>)];
+}
+
+export function policyLines(
+	{ vendors, simulated }: Readonly<Record<"vendors" | "simulated", { readonly hash: string; readonly rules: object }>>,
+	paint: Paint,
+): string[] {
+	return [
+		`${paint.strong(vendors.hash)}  policy, by the vendors' roots`,
+		...factLines(vendors.rules as Record<string, unknown>),
+		paint.dim(`  ${simulated.hash} is the same with roots that anybody can sign under (SIMULATED_ROOTS)`),
+	];
 }
 
 export function updateLines(

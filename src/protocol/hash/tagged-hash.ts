@@ -40,6 +40,7 @@ export type Tag =
 	| "assay/attest-set/1"
 	| "assay/attest-roots/1"
 	| "assay/attest-bind/1"
+	| "assay/attest-policy/1"
 	| "assay/device-key/1";
 
 type Hash = (parts: readonly Uint8Array[]) => Uint8Array;

@@ -77,6 +77,13 @@ export interface AttestedGuest {
 	readonly tcb: string | null;
 }
 
+/** By which rules it was judged, and as of when: docs/attestation.md, Policy. */
+export interface AttestedPolicy {
+	/** Of roots, allowed guests, TCB states, floors and ages. */
+	readonly hash: string;
+	readonly atMs: number;
+}
+
 /** What attestation adds to a valid probe. It replaces no figure. */
 export interface ProbeAttestation {
 	/** What counts: none under simulated roots. */
@@ -92,6 +99,8 @@ export interface ProbeAttestation {
 	readonly reasons: readonly Finding[];
 	/** The host's words on what it has not got. */
 	readonly says: readonly string[];
+	/** Null: nothing was signed. Absent in rows of before. */
+	readonly policy?: AttestedPolicy | null | undefined;
 }
 
 /** What a network makes of it: a device counts for one provider. */

@@ -1,6 +1,9 @@
 // Routes of the network at a glance, readiness, tokens and the journal.
 import type { Handlers } from "../../api/routes.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { policyHash, policyRules } from "../../verify/attestation/policy.ts";
+import { DEFAULT_POLICY, MINT_ROOTS, type Roots, VENDOR_ROOTS } from "../../verify/attestation/settings.ts";
+import { asJson } from "../jobs/keeper/job-context.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf } from "./caller.ts";
 
@@ -46,6 +49,15 @@ export function networkHandlers(
 			if (bad.length > 0)
 				throw new AssayError("NOT_READY", bad.map(({ name, detail }) => `${name}: ${detail}`).join("; "));
 			return { ready: true as const, checks };
+		},
+		getAttestationPolicy() {
+			const policy = { ...DEFAULT_POLICY, guests: config.guests };
+			const under = (roots: Roots) => ({
+				hash: policyHash({ roots, policy }),
+				rules: asJson(policyRules({ roots, policy })),
+			});
+			const { takesSimulated: countsSimulated } = config.jobs;
+			return { vendors: under(VENDOR_ROOTS), simulated: under(MINT_ROOTS), countsSimulated };
 		},
 		async network() {
 			const { atMs, counted } = latest(env.nowMs());

@@ -2,6 +2,7 @@
 // no setting of a program adds roots; tests bring their own, and every verdict under them says SIMULATED_ROOTS.
 
 import type { GuestRule } from "./guest-rules.ts";
+import type { Memory } from "./memory.ts";
 import type { Hearing } from "./verdict.ts";
 import type { VerifySignature } from "./x509/signature.ts";
 
@@ -89,7 +90,15 @@ export interface AttestationSettings {
 	readonly atMs: number;
 	readonly policy: AttestationPolicy;
 	readonly verify: VerifySignature;
+	/** Of this judgement; absent: everything is read each time. */
+	readonly memory?: Memory;
 }
+
+/** `read`, once for each `of` where the judgement remembers. */
+export const readOnce = <T>(
+	{ memory }: Pick<AttestationSettings, "memory">,
+	...[kind, of, read]: Parameters<typeof Memory.prototype.once<T>>
+): T => (memory === undefined ? read() : memory.once(kind, of, read));
 
 /** Says so when roots other than the vendors' were trusted. */
 export function tellSimulated(hearing: Hearing, roots: readonly string[], vendors: readonly string[]): void {

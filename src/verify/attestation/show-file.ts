@@ -1,13 +1,18 @@
 // What a file says, before anybody judged it: nothing in here was checked.
-import { bytesToHex } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
+import { readSnpFields } from "./amd/snp-report.ts";
+import { readHclReport } from "./azure/hcl-report.ts";
+import { hclReportIn } from "./azure/verify-azure.ts";
 import { certificatesIn, dayOf } from "./bytes.ts";
 import { readBundle } from "./collateral/bundle.ts";
 import { readCcel, replay } from "./events/event-log.ts";
 import { type FileKind, kindOfFile } from "./file-kind.ts";
 import { readQuote } from "./intel/quote.ts";
+import { JsonFields, parseJson, parseJsonText } from "./json.ts";
 import { kindOfDevice } from "./nvidia/device-facts.ts";
 import { readSdkJson } from "./nvidia/sdk-json.ts";
 import { readSpdmReport } from "./nvidia/spdm-report.ts";
+import { attributeOf, elementsOf, parseXml } from "./nvidia/xml.ts";
 import { type AttestationVerdict, hear } from "./verdict.ts";
 import { readCertificate, readName } from "./x509/certificate.ts";
 import { readCrl } from "./x509/crl.ts";
@@ -54,9 +59,39 @@ function sayings(kind: FileKind, bytes: Uint8Array): Record<string, unknown> {
 			const files = items.map(({ kind: of, id, validUntilS }) => `${of} ${id} until ${dayOf(validUntilS * 1000)}`);
 			return { made: dayOf(madeAtS * 1000), by: key, items: items.length, files };
 		}
+		case "SNP report":
+			return snpSayings(bytes);
+		case "manifest":
+			return manifestSayings(bytes);
+		case "Azure evidence": {
+			const { tee, secureBoot, vm } = readHclReport(hclReportIn(bytes));
+			return { tee, secureBoot, vm };
+		}
+		case "Intel collateral": {
+			const text = new JsonFields(parseJson(bytes, "ATTEST_FORM", "file"), "ATTEST_FORM", "file").text("tcb_info");
+			const info = new JsonFields(parseJsonText(text, "ATTEST_FORM", "tcb_info"), "ATTEST_FORM", "tcb_info");
+			const [id, fmspc, issued, until] = ["id", "fmspc", "issueDate", "nextUpdate"].map((name) => info.text(name));
+			return { tee: id, fmspc, issued, until };
+		}
 		default:
 			return {};
 	}
+}
+
+function snpSayings(bytes: Uint8Array): Record<string, unknown> {
+	// Which chip it is of stands in its certificate; the order of security versions is not shown.
+	const { version, signer, policy, vmpl, measurement, reportData, chipId } = readSnpFields(bytes);
+	const hex = { measurement: bytesToHex(measurement), reportData: bytesToHex(reportData), chipId: bytesToHex(chipId) };
+	return { version, signer, policy: policy.toString(16), vmpl, ...hex };
+}
+
+function manifestSayings(bytes: Uint8Array): Record<string, unknown> {
+	const root = parseXml(bytesToUtf8(bytes) ?? "", "manifest");
+	const child = (local: string) => elementsOf(root).find((one) => one.local === local);
+	const [meta, payload] = [child("Meta"), child("Payload")];
+	const said = (name: string) => (meta === undefined ? null : attributeOf(meta, name));
+	const measurements = payload === undefined ? 0 : elementsOf(payload).length;
+	return { product: said("product"), version: said("colloquialVersion"), measurements };
 }
 
 function deviceSayings(bytes: Uint8Array): Record<string, unknown> {

@@ -1,5 +1,6 @@
 // Judges a handful of files together, whatever they are: one thing to judge (a report, several reports of one round, a quote, Azure's or
 // dstack's evidence, a manifest) and what it needs beside it (certificates, manifests, OCSP answers, lists, collateral).
+import type { AttestedPolicy } from "../../protocol/probe/verdict.ts";
 import { openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
 import { verifyAzure } from "./azure/verify-azure.ts";
@@ -14,6 +15,7 @@ import { readSpdmReport } from "./nvidia/spdm-report.ts";
 import { type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
 import { verifyManifest } from "./nvidia/verify-manifest.ts";
 import { verifyDeviceSet } from "./nvidia/verify-set.ts";
+import { policyAt } from "./policy.ts";
 import type { AttestationSettings } from "./settings.ts";
 import { type AttestationVerdict, hear, type Level, refuse } from "./verdict.ts";
 import { joinGuest } from "./verify-hosted.ts";
@@ -26,7 +28,9 @@ export interface FilesQuestion {
 export interface FilesVerdict extends AttestationVerdict {
 	/** What was judged. */
 	readonly subject: FileKind | "round of devices" | "hosted devices";
+	readonly policy: AttestedPolicy;
 }
+type Judged = Omit<FilesVerdict, "policy">;
 
 const SUBJECTS: readonly FileKind[] = [
 	"device report",
@@ -42,7 +46,7 @@ export function verifyFiles(
 	question: FilesQuestion,
 	settings: AttestationSettings,
 ): FilesVerdict {
-	const verdict = verifyTogether(files, question, settings);
+	const verdict = { ...verifyTogether(files, question, settings), policy: policyAt(settings) };
 	const isBelow = question.require !== null && LEVELS.indexOf(verdict.level) < LEVELS.indexOf(question.require);
 	if (verdict.status !== "valid" || !isBelow) return verdict;
 	const detail = `the files show level ${verdict.level}, not ${question.require}`;
@@ -51,15 +55,11 @@ export function verifyFiles(
 
 const LEVELS: readonly Level[] = ["none", "genuine", "measured", "hosted"];
 
-function verifyTogether(
-	given: readonly Uint8Array[],
-	question: FilesQuestion,
-	settings: AttestationSettings,
-): FilesVerdict {
+function verifyTogether(given: readonly Uint8Array[], question: FilesQuestion, settings: AttestationSettings): Judged {
 	const files = given.flatMap(openTable);
 	const kinds = files.map(kindOfFile);
 	const of = (kind: FileKind): Uint8Array[] => files.filter((_, i) => kinds[i] === kind);
-	const failed = (detail: string): FilesVerdict => ({
+	const failed = (detail: string): Judged => ({
 		subject: "unknown",
 		...hear(() => refuse("ATTEST_FORM", "files", detail)),
 	});
@@ -88,7 +88,7 @@ function verifyByBundles(
 	bundles: readonly Uint8Array[],
 	question: FilesQuestion,
 	settings: AttestationSettings,
-): FilesVerdict {
+): Judged {
 	let items: CollateralItem[] = [];
 	const opened = hear(() => {
 		items = bundles.flatMap((file) => readBundle(file, "bundle").items);
@@ -149,7 +149,7 @@ function verifyOne(
 }
 
 /** Devices and the guest that asked them. Certificates: the devices' chains, then those of an SNP report. */
-function verifyHosted(of: Of, question: FilesQuestion, settings: AttestationSettings): FilesVerdict {
+function verifyHosted(of: Of, question: FilesQuestion, settings: AttestationSettings): Judged {
 	const chains = of("certificates");
 	const count = of("device report").length;
 	const without: Of = (kind) => (kind === "certificates" ? chains.slice(0, count) : of(kind));
@@ -177,7 +177,7 @@ function devicesOf(of: Of): DeviceEvidence[] {
 	return [...bare, ...of("device list").flatMap((file) => readSdkJson(file, "list"))];
 }
 
-function verifyDevices(of: Of, { require, nonce }: FilesQuestion, settings: AttestationSettings): FilesVerdict {
+function verifyDevices(of: Of, { require, nonce }: FilesQuestion, settings: AttestationSettings): Judged {
 	let devices: DeviceEvidence[] = [];
 	const opened = hear(() => {
 		devices = devicesOf(of);

@@ -3,20 +3,27 @@
 // and is told. First by the vendors' roots; evidence under the roots of our own mint is judged as well, and says SIMULATED_ROOTS.
 import { deviceKeyOf, reportDataOf, setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import type { AttestedDevice, AttestedGuest, AttestedLevel, Finding } from "../../protocol/probe/verdict.ts";
+import type {
+	AttestedDevice,
+	AttestedGuest,
+	AttestedLevel,
+	AttestedPolicy,
+	Finding,
+} from "../../protocol/probe/verdict.ts";
 import { openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
-import { certificatesIn } from "./bytes.ts";
 import type { CollateralEntry, CollateralItem } from "./collateral/bundle.ts";
 import { chooseItems } from "./collateral/choose-items.ts";
 import { kindOfFile } from "./file-kind.ts";
 import { type GuestRule, ruleFor } from "./guest-rules.ts";
 import { verifyQuote } from "./intel/verify-quote.ts";
-import { type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
+import { Memory } from "./memory.ts";
+import { chainOf, type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
 import { verifyDeviceSet } from "./nvidia/verify-set.ts";
+import { policyAt } from "./policy.ts";
 import { type AttestationSettings, DEFAULT_POLICY, MINT_ROOTS, type Roots, VENDOR_ROOTS } from "./settings.ts";
 import type { AttestationVerdict } from "./verdict.ts";
-import { readCertificate } from "./x509/certificate.ts";
+import type { Certificate } from "./x509/certificate.ts";
 import { rememberSignatures, type VerifySignature } from "./x509/signature.ts";
 
 export interface RoundEvidence {
@@ -38,6 +45,7 @@ export interface RoundVerdict {
 	readonly guest: AttestedGuest | null;
 	/** Findings, and what is missing for more. */
 	readonly reasons: readonly Finding[];
+	readonly policy: AttestedPolicy;
 }
 
 export interface RoundQuestion {
@@ -50,19 +58,24 @@ export interface RoundQuestion {
 
 export function verifyRound(round: RoundEvidence, question: RoundQuestion): RoundVerdict {
 	const verify = rememberSignatures(question.verify);
-	const under = (roots: Roots) =>
-		judge(round, question, { roots, atMs: question.atMs, policy: DEFAULT_POLICY, verify });
+	const { atMs, guests } = question;
+	const under = (roots: Roots): RoundVerdict => ({
+		...judge(round, question, { roots, atMs, policy: DEFAULT_POLICY, verify, memory: new Memory() }),
+		policy: policyAt({ roots, atMs, policy: { ...DEFAULT_POLICY, guests } }),
+	});
 	const real = under(VENDOR_ROOTS);
 	if (real.fault?.code !== "ATTEST_CHAIN") return real;
 	const simulated = under(MINT_ROOTS);
 	return simulated.fault?.code === "ATTEST_CHAIN" ? real : { ...simulated, isSimulated: true };
 }
 
+type Judged = Omit<RoundVerdict, "policy">;
+
 function judge(
 	round: RoundEvidence,
 	{ bind, guests }: Pick<RoundQuestion, "bind" | "guests">,
 	settings: AttestationSettings,
-): RoundVerdict {
+): Judged {
 	const reasons: Finding[] = [];
 	const note = (code: string | null, detail: string) => {
 		if (code !== null && !reasons.some((one) => one.code === code)) reasons.push({ code, detail });
@@ -75,7 +88,7 @@ function judge(
 	const devices: AttestedDevice[] = [];
 	let guest: AttestedGuest | null = null;
 	let isNamed = false;
-	const result = (fault: Fault | null): RoundVerdict => {
+	const result = (fault: Fault | null): Judged => {
 		const levels = devices.map(({ level }) => level);
 		const least = fault !== null || levels.length === 0 ? "none" : levels.includes("genuine") ? "genuine" : "measured";
 		const shown = isNamed && least === "measured" ? "hosted" : least;
@@ -127,7 +140,7 @@ function judgeDevice(
 	const text = (name: string) => (typeof facts[name] === "string" ? (facts[name] as string) : null);
 	const device: AttestedDevice = {
 		kind,
-		key: verdict.status === "invalid" ? "" : deviceKeyOfChain(chain),
+		key: verdict.status === "invalid" ? "" : keyOfChain(chainOf(chain, settings, "chain")),
 		chip: text("chip") ?? "",
 		driver: text("driver"),
 		firmware: text("vbios") ?? text("bios"),
@@ -143,8 +156,8 @@ const itemOf = (one: RoundEvidence["collateral"][number]): CollateralItem => ({
 });
 
 /** Of a chain that was judged. */
-export const deviceKeyOfChain = (chain: Uint8Array): string =>
-	bytesToHex(deviceKeyOf(readCertificate(certificatesIn(chain, "chain")[1]!, "chain[1]").spki));
+export const deviceKeyOfChain = (chain: Uint8Array): string => keyOfChain(chainOf(chain, {}, "chain"));
+const keyOfChain = (chain: readonly Certificate[]): string => bytesToHex(deviceKeyOf(chain[1]!.spki));
 
 function judgeGuest(
 	{ guest, collateral }: RoundEvidence,

@@ -77,8 +77,10 @@ test("what is no such file, and what is false, show nothing of anybody", () => {
 		[new Uint8Array(3), "ATTEST_FORM", "file"],
 		[fileOf(BEGIN, round(CLAIM, 3)), "DEVICE_OTHER", "rounds[1]"],
 	] as const) {
-		const { fault, ...shown } = judge(file);
+		const { fault, policy, ...shown } = judge(file);
 		assert.deepEqual([fault?.code, fault?.where], [code, where]);
 		assert.deepEqual(shown, { ...nothing, reasons: [], says: [] });
+		// What could not be read was judged by no rules.
+		assert.equal(policy === null, code === "ATTEST_FORM");
 	}
 });

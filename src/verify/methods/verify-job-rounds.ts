@@ -25,11 +25,11 @@ export function verifyJobRounds(
 		if (record.gpus.length === 0 && record.switches.length === 0 && record.cpu === null) continue;
 		const bind = bindOfJob(of, i === 0 ? null : of.claim);
 		const verdict = verifyRound(roundEvidence(record, held.attachments), { ...by, bind, atMs: held.atMs });
-		const { fault } = verdict;
-		if (fault !== null) return fallen(fault.code ?? "INTERNAL", `${where}.${fault.where}`, fault.detail);
+		const { fault, policy } = verdict;
+		if (fault !== null) return fallen(fault.code ?? "INTERNAL", `${where}.${fault.where}`, fault.detail, policy);
 		const [first] = judged;
 		if (first !== undefined && keysOf(first) !== keysOf(verdict))
-			return fallen("DEVICE_OTHER", where, "other devices signed than at the beginning");
+			return fallen("DEVICE_OTHER", where, "other devices signed than at the beginning", policy);
 		judged.push(verdict);
 	}
 	const summary = summaryOf(judged, held.rounds);
@@ -39,7 +39,12 @@ export function verifyJobRounds(
 
 const NOTHING = { level: "none", shown: "none" } as const;
 
-const fallen = (code: string, where: string, detail: string): JobAttestation => ({
-	...{ ...NOTHING, isSimulated: false, rounds: 0, devices: [], guest: null, reasons: [], says: [] },
+const fallen = (
+	code: string,
+	where: string,
+	detail: string,
+	policy: ProbeAttestation["policy"] = null,
+): JobAttestation => ({
+	...{ ...NOTHING, isSimulated: false, rounds: 0, devices: [], guest: null, reasons: [], says: [], policy },
 	fault: { code, where, detail },
 });

@@ -29,7 +29,14 @@ const wrong = (detail: string): never => refuse("ATTEST_FORM", "report", detail)
 const u64 = (bytes: Uint8Array, at: number): bigint =>
 	(BigInt(readU32(bytes, at + 4)) << 32n) | BigInt(readU32(bytes, at));
 
-export function readSnpReport(bytes: Uint8Array, product: AmdProduct): SnpReport {
+export const readSnpReport = (bytes: Uint8Array, product: AmdProduct): SnpReport => ({
+	...readSnpFields(bytes),
+	tcb: tcbOf(bytes.subarray(0x180, 0x188), product),
+	signature: signatureOf(bytes.subarray(SIGNED_BYTES)),
+});
+
+/** What every chip's report has at the same place. */
+export function readSnpFields(bytes: Uint8Array): Omit<SnpReport, "tcb" | "signature"> {
 	if (bytes.length !== SNP_BYTES) return wrong(`${bytes.length} bytes where a report has 1184`);
 	const version = readU32(bytes, 0);
 	if (version < 2 || version > 5) return wrong(`a report of version ${version}`);
@@ -44,10 +51,8 @@ export function readSnpReport(bytes: Uint8Array, product: AmdProduct): SnpReport
 		signer: key === 0 ? "VCEK" : "VLEK",
 		reportData: bytes.subarray(0x50, 0x90),
 		measurement: bytes.subarray(0x90, 0xc0),
-		tcb: tcbOf(bytes.subarray(0x180, 0x188), product),
 		chipId: bytes.subarray(0x1a0, 0x1e0),
 		signed: bytes.subarray(0, SIGNED_BYTES),
-		signature: signatureOf(bytes.subarray(SIGNED_BYTES)),
 	};
 }
 

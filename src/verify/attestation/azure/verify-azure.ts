@@ -27,6 +27,9 @@ function fieldsOf(bytes: Uint8Array): JsonFields {
 	return outer.has("hcl_report") ? outer : outer.object("evidence");
 }
 
+/** Of such evidence; read, not checked. */
+export const hclReportIn = (bytes: Uint8Array): Uint8Array => base64Field(fieldsOf(bytes), "hcl_report");
+
 function base64Field(fields: JsonFields, name: string): Uint8Array {
 	return base64ToBytes(fields.text(name)) ?? wrong(name, "not base64");
 }

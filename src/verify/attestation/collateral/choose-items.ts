@@ -8,7 +8,8 @@ import { readQuote } from "../intel/quote.ts";
 import { gpuFields, identityOf, kindOfDevice, switchFields } from "../nvidia/device-facts.ts";
 import { readManifest } from "../nvidia/manifest.ts";
 import { readSpdmReport } from "../nvidia/spdm-report.ts";
-import type { AttestationSettings } from "../settings.ts";
+import { chainOf } from "../nvidia/verify-device.ts";
+import { type AttestationSettings, readOnce } from "../settings.ts";
 import { hear } from "../verdict.ts";
 import { type Certificate, readCertificate } from "../x509/certificate.ts";
 import { answerAbout, readOcsp } from "../x509/ocsp.ts";
@@ -40,12 +41,12 @@ export function chooseItems(
 		const current = (kind: CollateralItem["kind"], ids: readonly string[]) =>
 			items.filter((one) => one.kind === kind && ids.includes(one.id) && holds(one));
 		if (reports.length === 1 && certificates.length === 1) {
-			const chain = chainIn(certificates[0]!);
+			const chain = chainOf(certificates[0]!, settings, "file");
 			// Bounded before they are read: a stranger's bundle may name one version a thousand times.
 			const manifests = current("manifest", manifestIds(reports[0]!, chain)).slice(0, MOST_CHOSEN);
 			const chains = manifests.map(({ bytes }) => readManifest(hearing, bytes, settings, "bundle").chain);
 			const answers = items.filter(
-				(one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, [chain.slice(1), ...chains], holds(one)),
+				(one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, [chain.slice(1), ...chains], holds(one), settings),
 			);
 			chosen.push(...manifests, ...answers.slice(0, MOST_CHOSEN));
 		}
@@ -80,8 +81,13 @@ function platformId(file: Uint8Array): string {
 }
 
 /** Of a certificate in one of the chains, and either current or a revocation. */
-function isAboutOne(file: Uint8Array, chains: readonly (readonly Certificate[])[], holds: boolean): boolean {
-	const answer = readOcsp(file, "bundle");
+function isAboutOne(
+	file: Uint8Array,
+	chains: readonly (readonly Certificate[])[],
+	holds: boolean,
+	settings: AttestationSettings,
+): boolean {
+	const answer = readOnce(settings, "answer", file, () => readOcsp(file, "bundle"));
 	return chains.some((chain) =>
 		chain.slice(0, -1).some((certificate, i) => {
 			const about = answerAbout(answer, certificate, chain[i + 1]!);

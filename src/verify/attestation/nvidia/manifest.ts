@@ -3,7 +3,7 @@
 import { sha384 } from "@noble/hashes/sha2.js";
 import { bytesToUtf8, equalBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { base64ToBytes } from "../bytes.ts";
-import { type AttestationSettings, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
+import { type AttestationSettings, readOnce, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
 import { type Hearing, refuse, refusingAs } from "../verdict.ts";
 import { type Certificate, readCertificate } from "../x509/certificate.ts";
 import { checkLinks, outsideValidity } from "../x509/chain.ts";
@@ -39,6 +39,12 @@ export function readManifest(
 	settings: AttestationSettings,
 	where: string,
 ): Manifest {
+	const manifest = readOnce(settings, "manifest", bytes, () => checkedManifest(hearing, bytes, settings, where));
+	tellSimulated(hearing, settings.roots.nvidiaManifest, VENDOR_ROOTS.nvidiaManifest);
+	return manifest;
+}
+
+function checkedManifest(hearing: Hearing, bytes: Uint8Array, settings: AttestationSettings, where: string): Manifest {
 	const text = bytesToUtf8(bytes) ?? wrong(where, "not UTF-8");
 	const root = parseXml(text, where);
 	if (root.local !== "SoftwareIdentity" || root.uri !== SWID) return wrong(where, "no SWID tag");

@@ -1,7 +1,7 @@
 // Judges the report of one GPU or one NVSwitch: chain, signature, firmware id, nonce; where asked, measurements and revocation.
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";
-import { type AttestationSettings, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
+import { type AttestationSettings, readOnce, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
 import { type AttestationVerdict, type Hearing, hear, type Level, refuse } from "../verdict.ts";
 import { type Certificate, readCertificate } from "../x509/certificate.ts";
 import { checkDeviceChain } from "../x509/chain.ts";
@@ -53,10 +53,27 @@ export function checkGenuine(
 	settings: AttestationSettings,
 	where: string,
 ): GenuineDevice {
+	const device = readOnce(settings, "device", evidence, () => genuineDevice(hearing, evidence, settings, where));
+	tellSimulated(hearing, settings.roots.nvidiaDevice, VENDOR_ROOTS.nvidiaDevice);
+	return device;
+}
+
+/** Of a device, leaf first; read, not checked. */
+export const chainOf = (bytes: Uint8Array, settings: Pick<AttestationSettings, "memory">, where: string) =>
+	readOnce(settings, "chain", bytes, (): readonly Certificate[] =>
+		certificatesIn(bytes, where).map((der, i) => readCertificate(der, `${where}[${i}]`)),
+	);
+
+function genuineDevice(
+	hearing: Hearing,
+	evidence: DeviceEvidence,
+	settings: AttestationSettings,
+	where: string,
+): GenuineDevice {
 	const { kind } = evidence;
 	const at = { report: `${where}report`, chain: `${where}chain` };
 	const report = readSpdmReport(evidence.report, at.report);
-	const chain = certificatesIn(evidence.chain, at.chain).map((der, i) => readCertificate(der, `${at.chain}[${i}]`));
+	const chain = chainOf(evidence.chain, settings, at.chain);
 	if (chain.length !== CHAIN_LENGTH) refuse("ATTEST_CHAIN", at.chain, `${chain.length} certificates where 5 are due`);
 	checkDeviceChain(chain, settings.roots.nvidiaDevice, settings.verify, settings.atMs, at.chain);
 	tellSimulated(hearing, settings.roots.nvidiaDevice, VENDOR_ROOTS.nvidiaDevice);
@@ -145,7 +162,7 @@ function checkRevocation(
 	const asked = new Set<Certificate>();
 	for (const [i, file] of files.entries()) {
 		const where = `ocsp[${i}]`;
-		const answer = readOcsp(file, where);
+		const answer = readOnce(settings, "answer", file, () => readOcsp(file, where));
 		const about = pairs.filter(({ certificate, issuer }) => answerAbout(answer, certificate, issuer) !== null);
 		if (about.length === 0) refuse("COLLATERAL_WRONG", where, "the answer is about no certificate of this evidence");
 		for (const { certificate, issuer } of about) {

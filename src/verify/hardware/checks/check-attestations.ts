@@ -161,6 +161,7 @@ export function summaryOf(rounds: readonly RoundVerdict[], asked: readonly Attes
 		guest: last?.guest ?? null,
 		reasons: reasons.filter((one, i) => reasons.findIndex(({ code }) => code === one.code) === i),
 		says: asked.at(-1)?.says ?? [],
+		policy: (rounds.find((round) => round.isSimulated) ?? last)?.policy ?? null,
 	};
 }
 
