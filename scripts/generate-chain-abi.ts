@@ -24,6 +24,8 @@ const CONTRACTS = [
 	"Attestations",
 	"ZkPlans",
 	"ZkVerifier",
+	"ZkKeys",
+	"ZkRunVerifier",
 	"ZkTraining",
 	"TwinJudge",
 	"TwinPosts",

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
+import { IGNITION } from "../../src/chain/contracts/deploy-zk.ts";
 import { announcementOf } from "../../src/chain/contracts/disputes.ts";
 import {
 	approveJobsCall,
@@ -97,7 +98,8 @@ const [prover, other, watcher] = ["c1", "c2", "c3"].map((byte) => accountOf(`0x$
 before(async () => {
 	const { xi, xr, yi, yr } = devTau();
 	const root = toHex(powersTree.root);
-	network = await openTestNetwork(1, { tau: [xi, xr, yi, yr], ids: [{ bits: CHUNK_BITS, id: NO_ID, root }] });
+	const ids = [{ bits: CHUNK_BITS, id: NO_ID, root }];
+	network = await openTestNetwork(1, { tau: [xi, xr, yi, yr], ids, ceremony: IGNITION.ceremony });
 	engine = await startProver();
 	const { contracts, send, provider, treasurer } = network;
 	[validator, customer, worker] = [network.validators[0]!, treasurer, provider];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { decodeErrorResult, encodeDeployData, encodeFunctionData, type Hex, keccak256 } from "viem";
+import { decodeErrorResult, encodeDeployData, encodeFunctionData, type Hex, keccak256, zeroAddress } from "viem";
 import { zkPlansCode, zkTrainingCode, zkVerifierCode } from "../../src/chain/abi/creation-code.ts";
 import { zkPlansAbi } from "../../src/chain/abi/zk-plans-abi.ts";
 import { zkTrainingAbi } from "../../src/chain/abi/zk-training-abi.ts";
@@ -32,7 +32,9 @@ before(async () => {
 	plans = await put(zkPlansCode);
 	const powers = [plans, devTau(), DEV_BITS, DEV_BITS.map(() => NO_ID)] as const;
 	verifier = await put(encodeDeployData({ abi: zkVerifierAbi, bytecode: zkVerifierCode, args: powers }));
-	training = await put(encodeDeployData({ abi: zkTrainingAbi, bytecode: zkTrainingCode, args: [verifier, plans] }));
+	// Runs of several segments at once are zk-runs.test.ts.
+	const args = [verifier, zeroAddress, plans] as const;
+	training = await put(encodeDeployData({ abi: zkTrainingAbi, bytecode: zkTrainingCode, args }));
 });
 after(() => chain.close());
 
@@ -144,6 +146,7 @@ type RunArgs = {
 	[Name in
 		| "salt"
 		| "plan"
+		| "key"
 		| "seed"
 		| "features"
 		| "labels"
@@ -199,7 +202,7 @@ async function openRun(shape: Shape, label: string, salt: string) {
 	const start = startOfTwo(shape, label);
 	const { statement: first } = proveHere(shape, start);
 	const run: RunArgs = {
-		...{ salt: word(salt.repeat(32)), plan: word(first.plan), seed: word(first.seed) },
+		...{ salt: word(salt.repeat(32)), plan: word(first.plan), key: NO_ID, seed: word(first.seed) },
 		...{ features: word(first.features), labels: word(first.labels) },
 		...{ featurePoints: hashOf(first.featurePoints), labelPoints: hashOf(first.labelPoints) },
 		...{ state: word(first.stateBefore), points: hashOf(first.pointsBefore) },

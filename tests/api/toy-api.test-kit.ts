@@ -189,6 +189,8 @@ export const chain: Chain = {
 		attestations: accountOf("d"),
 		zkPlans: accountOf("a"),
 		zkVerifier: accountOf("b"),
+		zkKeys: accountOf("1"),
+		zkRunVerifier: accountOf("2"),
 		zkTraining: accountOf("c"),
 		twinJudge: accountOf("d"),
 		twinPosts: accountOf("e"),

@@ -30,12 +30,7 @@ library Groth16 {
         for (uint256 i = 0; i < inputs.length; i++) {
             if (inputs[i] >= R) revert NumberTooLarge(inputs[i]);
         }
-        for (uint256 i = 0; i < 8; i++) {
-            if (proof[i] >= P) revert NumberTooLarge(proof[i]);
-        }
-        // The precompile takes the point at infinity; a proof may not be there. What else B must be, the precompile checks.
-        if (!isOnCurve(proof[0], proof[1]) || !isOnCurve(proof[6], proof[7])) revert PointNowhere();
-        if (proof[2] | proof[3] | proof[4] | proof[5] == 0) revert PointNowhere();
+        mustHaveForm(proof);
         uint256[24] memory pairs;
         // Minus A with B, alpha with beta, the inputs with gamma, C with delta. Loops would cost more than all of the form's checks.
         assembly ("memory-safe") {
@@ -51,6 +46,16 @@ library Groth16 {
         if (!isOne(pairs)) revert ProofFalse();
     }
 
+    /// A, B and C are points, but for what only the precompile sees of B.
+    function mustHaveForm(uint256[8] memory proof) internal pure {
+        for (uint256 i = 0; i < 8; i++) {
+            if (proof[i] >= P) revert NumberTooLarge(proof[i]);
+        }
+        // The precompile takes the point at infinity; a proof may not be there. What else B must be, the precompile checks.
+        if (!isOnCurve(proof[0], proof[1]) || !isOnCurve(proof[6], proof[7])) revert PointNowhere();
+        if (proof[2] | proof[3] | proof[4] | proof[5] == 0) revert PointNowhere();
+    }
+
     function word(bytes memory key, uint256 index) private pure returns (uint256 found) {
         assembly ("memory-safe") {
             found := mload(add(add(key, 0x20), shl(5, index)))
@@ -62,7 +67,7 @@ library Groth16 {
     }
 
     /// The point for 1 and each input's point as often as the input says.
-    function sumOf(bytes memory key, uint256[] memory inputs) private view returns (uint256, uint256) {
+    function sumOf(bytes memory key, uint256[] memory inputs) internal view returns (uint256, uint256) {
         // The sum so far, and what comes to it.
         uint256[4] memory both;
         (both[0], both[1]) = (word(key, 14), word(key, 15));

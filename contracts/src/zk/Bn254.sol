@@ -155,6 +155,21 @@ library Bn254 {
         if (!isDone) revert PrecompileFailed();
     }
 
+    /// Whether four words of the calldata are a point of the second group, not the one at infinity: all that the precompile can fail for.
+    function isSecond(uint256 from) internal view returns (bool isPoint) {
+        // A pairing of one pair takes 79,000 (EIP-1108), and a call has 63/64 of what is left. With less, its failure says nothing.
+        if (gasleft() < 90_000) revert PrecompileFailed();
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            mstore(free, 1)
+            mstore(add(free, 0x20), 2)
+            calldatacopy(add(free, 0x40), from, 0x80)
+            isPoint := staticcall(gas(), PAIRING, free, 0xc0, 0x00, 0x20)
+            // Of the generator and infinity it is 1, of no other point.
+            isPoint := and(isPoint, and(eq(returndatasize(), 0x20), iszero(mload(0x00))))
+        }
+    }
+
     /// Whether e(left, 1) = e(right, tau), 1 being the generator of the second group.
     function isSame(Sum memory left, Sum memory right, G2 memory tau) internal view returns (bool isEqual) {
         bool isDone;

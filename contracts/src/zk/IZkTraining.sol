@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IZkVerifier} from "./IZkVerifier.sol";
+import {IZkRunVerifier} from "./runs/IZkRunVerifier.sol";
 
 /// Training runs that are proven segment after segment, docs/zk.md §11. A run's number is the hash of what it is about, so every call brings that and the chain keeps
 /// one slot of a run.
@@ -12,6 +13,8 @@ interface IZkTraining {
         bytes32 salt;
         /// Hash of the plan; the program's root is in it.
         bytes32 plan;
+        /// Hash of the key with which several segments may be proven at once, docs/zk.md §13; 0: none.
+        bytes32 key;
         /// Of the order of rows.
         bytes32 seed;
         /// Roots of the data, and keccak256 of the commitments to it.
@@ -53,9 +56,19 @@ interface IZkTraining {
     /// One segment more, by anyone: from the head to `state`. `points`: the commitments to features, labels, weights before and after.
     function submit(Run calldata run, Head calldata head, bytes32 state, bytes calldata points, bytes calldata proof) external;
 
+    /// As many segments more as the run's key is for, by anyone. `states`: the head's, and that after each of them. `points`: the commitments to features, labels, and weights: the head's, and those after each.
+    function submitRun(
+        Run calldata run,
+        Head calldata head,
+        bytes32[] calldata states,
+        bytes calldata points,
+        bytes calldata proof
+    ) external;
+
     /// Also the number of the job in the statements of its proofs: it names chain and contract.
     function numberOf(Run calldata run) external view returns (uint256);
     /// Whether this much of a run, and no more, is proven.
     function isHead(uint256 run, Head calldata head) external view returns (bool);
     function verifier() external view returns (IZkVerifier);
+    function runVerifier() external view returns (IZkRunVerifier);
 }

@@ -19,8 +19,6 @@ interface IZkVerifier {
 
     /// @notice Thrown when the segment is none of the plan.
     error SegmentInvalid();
-    /// @notice Thrown when no known powers of tau have so many points.
-    error PowersUnknown(uint256 chunkBits);
 
     /// Reverts unless the proof holds. `plan`: its hash; it was registered. `points`: 64 bytes each, the commitments to features, labels, weights before
     /// and after. Returns the steps of a segment, and keccak256 of the

@@ -37,6 +37,12 @@ library Mercury {
 
     /// `from`: BYTES of the calldata. The commitment is the sum at POINT; the claim's point and value are scalars.
     function mustOpen(Claim memory claim, Bn254.G2 memory tau, uint256 from) internal view {
+        (Bn254.Sum memory left, Bn254.Sum memory right) = sides(claim, from);
+        if (!Bn254.isSame(left, right, tau)) revert OpeningFalse();
+    }
+
+    /// All but the pairing: it opens where e(left, 1) = e(right, tau).
+    function sides(Claim memory claim, uint256 from) internal view returns (Bn254.Sum memory left, Bn254.Sum memory right) {
         Bn254.mustBePoints(from, 5);
         Bn254.mustBeScalars(from + SCALARS, 6);
         Bn254.mustBePoints(from + QUOTIENTS, 3);
@@ -45,7 +51,6 @@ library Mercury {
         drawn.back = Bn254.inverse(drawn.zeta);
         uint256 third = thirdAt(claim, drawn, from);
         gatherLeft(drawn, from, valuesTogether(drawn, from, third));
-        Bn254.Sum memory left;
         assembly ("memory-safe") {
             mcopy(left, POINT, 0x40)
             calldatacopy(POINT, add(from, QUOTIENTS), 0x40)
@@ -57,11 +62,9 @@ library Mercury {
             mstore(add(drawn, 0xc0), mulmod(mload(omegas), mload(omegas), mload(FIELD)))
         }
         Bn254.gather(from + QUOTIENTS + 64, omegas, 2);
-        Bn254.Sum memory right;
         assembly ("memory-safe") {
             mcopy(right, POINT, 0x40)
         }
-        if (!Bn254.isSame(left, right, tau)) revert OpeningFalse();
     }
 
     function replay(Claim memory claim, uint256 from) private pure returns (Challenges memory drawn) {

@@ -24,6 +24,7 @@ import {
     SHARES
 } from "./Layout.sol";
 import {Mercury} from "./Mercury.sol";
+import {Powers} from "./Powers.sol";
 import {RowOrder} from "./RowOrder.sol";
 import {SegmentClaims} from "./SegmentClaims.sol";
 import {SegmentLookups} from "./SegmentLookups.sol";
@@ -33,23 +34,14 @@ import {ZkTranscript} from "./ZkTranscript.sol";
 
 /// Verifies proofs of segments over the powers of one ceremony. It has no owner and no money, and nothing changes after its deployment. The twin of
 /// src/verify/zk/verify-segment.ts: whatever one of them refuses the other refuses too.
-contract ZkVerifier is IZkVerifier {
+contract ZkVerifier is IZkVerifier, Powers {
     uint256 private constant VALUES = 1;
     uint256 private constant HELPERS = 2;
 
     IZkPlans private immutable _plans;
-    /// τ in the second group.
-    uint256 private immutable _tauXi;
-    uint256 private immutable _tauXr;
-    uint256 private immutable _tauYi;
-    uint256 private immutable _tauYr;
-    /// By the number of bits: the id of the first 2^bits powers, plus 1; 0: they have none.
-    mapping(uint256 chunkBits => uint256) private _ids;
 
-    constructor(IZkPlans plans_, Bn254.G2 memory tau, uint256[] memory bits, bytes32[] memory ids) {
+    constructor(IZkPlans plans_, Bn254.G2 memory tau_, uint256[] memory bits, bytes32[] memory ids) Powers(tau_, bits, ids) {
         _plans = plans_;
-        (_tauXi, _tauXr, _tauYi, _tauYr) = (tau.xi, tau.xr, tau.yi, tau.yr);
-        for (uint256 i = 0; i < bits.length; i++) _ids[bits[i]] = uint256(ids[i]) + 1;
     }
 
     /// @inheritdoc IZkVerifier
@@ -131,16 +123,13 @@ contract ZkVerifier is IZkVerifier {
     }
 
     function statementHash(Statement calldata statement, bytes32[4] memory hashes) private view returns (bytes32) {
-        uint256 chunkBits = read(P_CHUNK_BITS);
-        uint256 id = _ids[chunkBits];
-        if (id == 0) revert PowersUnknown(chunkBits);
         bytes memory head = abi.encodePacked(
             "assay/zk/statement/1",
             block.chainid,
             statement.job,
             read(P_PROGRAM),
             read(P_HASH),
-            id - 1,
+            powersId(read(P_CHUNK_BITS)),
             statement.seed
         );
         bytes memory rest = abi.encodePacked(
@@ -182,7 +171,7 @@ contract ZkVerifier is IZkVerifier {
             Bn254.gather(told, shares, count);
             Bn254.gather(from, shares + 32 * count, read(P_POINTS));
             uint256 opening = from + length - Mercury.BYTES;
-            Mercury.mustOpen(claim, Bn254.G2(_tauXi, _tauXr, _tauYi, _tauYr), opening);
+            Mercury.mustOpen(claim, tau(), opening);
         }
     }
 }

@@ -4,10 +4,11 @@ pragma solidity 0.8.37;
 import {IZkPlans} from "../../src/zk/IZkPlans.sol";
 import {IZkTraining} from "../../src/zk/IZkTraining.sol";
 import {IZkVerifier} from "../../src/zk/IZkVerifier.sol";
+import {IZkRunVerifier} from "../../src/zk/runs/IZkRunVerifier.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// A toy: a proof is the hash of what it proves. Plan 1 has two steps a segment, and there is no other.
-contract ToyVerifier is IZkVerifier, IZkPlans {
+/// A toy: a proof is the hash of what it proves. Plan 1 has two steps a segment, and there is no other; its only key is for two segments.
+contract ToyVerifier is IZkVerifier, IZkRunVerifier, IZkPlans {
     error ToyFalse();
 
     function proofOf(bytes32 plan, Statement memory statement, bytes memory points) public pure returns (bytes memory) {
@@ -24,6 +25,26 @@ contract ToyVerifier is IZkVerifier, IZkPlans {
         return (2, hashes);
     }
 
+    function runProofOf(RunStatement memory statement, bytes32[] memory states, bytes memory points)
+        public
+        pure
+        returns (bytes memory)
+    {
+        return abi.encode(keccak256(abi.encode(statement, states, points)));
+    }
+
+    function mustHold(RunStatement calldata statement, bytes32[] calldata states, bytes calldata points, bytes calldata proof)
+        external
+        pure
+        returns (uint256 steps, bytes32[] memory hashes)
+    {
+        if (statement.plan != bytes32(uint256(1)) || statement.key != "key" || states.length != 3) revert ToyFalse();
+        if (keccak256(proof) != keccak256(runProofOf(statement, states, points))) revert ToyFalse();
+        hashes = new bytes32[](5);
+        for (uint256 i = 0; i < 5; i++) hashes[i] = keccak256(points[64 * i:64 * i + 64]);
+        return (2, hashes);
+    }
+
     function register(bytes calldata) external pure returns (bytes32) {
         return bytes32(uint256(1));
     }
@@ -36,7 +57,7 @@ contract ToyVerifier is IZkVerifier, IZkPlans {
 /// Runs of a few customers, proven in random order by provers of whom some lie.
 contract ZkHandler is Cheats {
     ToyVerifier private toy = new ToyVerifier();
-    IZkTraining public training = IZkTraining(deployCode("ZkTraining", abi.encode(toy, toy)));
+    IZkTraining public training = IZkTraining(deployCode("ZkTraining", abi.encode(toy, toy, toy)));
 
     struct Kept {
         IZkTraining.Run run;
@@ -59,6 +80,7 @@ contract ZkHandler is Cheats {
             one.run = IZkTraining.Run({
                 salt: bytes32(i / 2),
                 plan: bytes32(uint256(1)),
+                key: "key",
                 seed: "seed",
                 features: "features",
                 labels: "labels",
@@ -127,6 +149,50 @@ contract ZkHandler is Cheats {
         one.proven++;
         sent.push(call);
         seen["submit"]++;
+    }
+
+    /// Two segments at once. `how`: 0 honest; else with one lie.
+    function submitRun(uint256 which, uint256 how, bytes32 state, uint256 point) external {
+        (which, how) = (which % 8, how % 9);
+        Kept storage one = kept[which];
+        IZkTraining.Head memory head = one.head;
+        IZkTraining.Run memory run = kept[how == 6 ? (which + 1) % 8 : which].run;
+        if (how == 4) head.nextStep += 2;
+        bytes32[] memory states = new bytes32[](3);
+        (states[0], states[1], states[2]) = (how == 5 ? bytes32("other") : head.state, "between", state);
+        bytes memory points = bytes.concat(
+            pointOf("f", how == 1 ? which + 1 : which),
+            pointOf("l", how == 2 ? which + 1 : which),
+            how == 3 ? pointOf("w", point + 1) : one.points,
+            pointOf("w", point + 2),
+            pointOf("w", point)
+        );
+        uint256 number = training.numberOf(how == 7 ? kept[(which + 1) % 8].run : run);
+        bytes memory call = runCallOf(run, head, states, points, number, how == 8);
+        (bool isTaken,) = address(training).call(call);
+        if (!isTaken) return;
+        if (how != 0) lies["a lie was taken"]++;
+        if (head.nextStep + 4 > run.endStep) lies["beyond the end"]++;
+        if (!one.isOpen) lies["of no run"]++;
+        one.head = IZkTraining.Head(head.nextStep + 4, state, keccak256(pointOf("w", point)));
+        one.points = pointOf("w", point);
+        one.proven += 2;
+        sent.push(call);
+        seen["submit of two"]++;
+    }
+
+    function runCallOf(
+        IZkTraining.Run memory run,
+        IZkTraining.Head memory head,
+        bytes32[] memory states,
+        bytes memory points,
+        uint256 number,
+        bool isFalse
+    ) private view returns (bytes memory) {
+        IZkRunVerifier.RunStatement memory said =
+            IZkRunVerifier.RunStatement(run.plan, run.key, number, run.seed, head.nextStep, run.features, run.labels);
+        bytes memory proof = isFalse ? bytes("false") : toy.runProofOf(said, states, points);
+        return abi.encodeCall(IZkTraining.submitRun, (run, head, states, points, proof));
     }
 
     function callOf(
@@ -209,9 +275,13 @@ contract ZkInvariantsTest is Cheats {
         handler.open(3);
         handler.submit(3, 0, "one", 1);
         handler.submit(3, 0, "two", 2);
+        handler.open(7);
+        handler.submitRun(7, 0, "three", 3);
         handler.replay(0);
         for (uint256 how = 1; how < 9; how++) handler.submit(3, how, "lie", 7);
-        assertEq(handler.seen("open"), 1);
+        for (uint256 how = 1; how < 9; how++) handler.submitRun(7, how, "lie", 7);
+        assertEq(handler.seen("submit of two"), 1);
+        assertEq(handler.seen("open"), 2);
         assertEq(handler.seen("submit"), 2);
         assertEq(handler.seen("replay"), 1);
         invariant_everyRunStandsWhereItWasProven();

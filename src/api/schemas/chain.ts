@@ -76,6 +76,8 @@ export const chain = z.object({
 		attestations: account,
 		zkPlans: account,
 		zkVerifier: account,
+		zkKeys: account,
+		zkRunVerifier: account,
 		zkTraining: account,
 		twinJudge: account,
 		twinPosts: account,

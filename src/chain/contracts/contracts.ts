@@ -30,7 +30,9 @@ import { twinJudgeAbi } from "../abi/twin-judge-abi.ts";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
 import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
+import { zkKeysAbi } from "../abi/zk-keys-abi.ts";
 import { zkPlansAbi } from "../abi/zk-plans-abi.ts";
+import { zkRunVerifierAbi } from "../abi/zk-run-verifier-abi.ts";
 import { zkTrainingAbi } from "../abi/zk-training-abi.ts";
 import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
@@ -53,6 +55,8 @@ export interface ContractAddresses {
 	readonly attestations: Hex;
 	readonly zkPlans: Hex;
 	readonly zkVerifier: Hex;
+	readonly zkKeys: Hex;
+	readonly zkRunVerifier: Hex;
 	readonly zkTraining: Hex;
 	readonly twinJudge: Hex;
 	readonly twinPosts: Hex;
@@ -116,6 +120,8 @@ const ABIS = {
 	attestations: attestationsAbi,
 	zkPlans: zkPlansAbi,
 	zkVerifier: zkVerifierAbi,
+	zkKeys: zkKeysAbi,
+	zkRunVerifier: zkRunVerifierAbi,
 	zkTraining: zkTrainingAbi,
 	twinJudge: twinJudgeAbi,
 	twinPosts: twinPostsAbi,

@@ -69,6 +69,8 @@ export async function readGlance(
 			attestations: lower(addresses.attestations),
 			zkPlans: lower(addresses.zkPlans),
 			zkVerifier: lower(addresses.zkVerifier),
+			zkKeys: lower(addresses.zkKeys),
+			zkRunVerifier: lower(addresses.zkRunVerifier),
 			zkTraining: lower(addresses.zkTraining),
 			twinJudge: lower(addresses.twinJudge),
 			twinPosts: lower(addresses.twinPosts),

@@ -11,7 +11,7 @@ import { claimOf, type ReadRun, readRun } from "./verify-run.ts";
 import { wrapInputs, wrappedClaim } from "./verify-wrapped.ts";
 import { toldList, wrapCircuit } from "./wrap-circuit.ts";
 
-const SHAPE = shapeOf({ epochs: 8 });
+export const SHAPE = shapeOf({ epochs: 8 });
 export const PLAN = planFor(SHAPE);
 export const SEGMENTS = 2;
 export const VECTOR = fileURLToPath(new URL("../../../../tests/zk/wrapped-run.json", import.meta.url));
