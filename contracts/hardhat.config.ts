@@ -58,7 +58,9 @@ export default defineConfig({
 	test: {
 		solidity: {
 			fsPermissions: {
-				readFile: ["attestations", "chain", "judge", "receipts", "zk"].map((name) => `contracts/vectors/${name}.json`),
+				readFile: ["attestations", "chain", "judge", "receipts", "zk", "zk-run"].map(
+					(name) => `contracts/vectors/${name}.json`,
+				),
 			},
 			// An eighth and a quarter of it where a change is tested; a deep run has 6,400 and 525.
 			fuzz: { runs: scaled(isDeep ? 256 : 32), seed: `0x${seed.toString(16)}` },

@@ -21,7 +21,7 @@ import {
 	send,
 	traced,
 } from "./zk-gas.test-kit.ts";
-import { hex, wrappedVector } from "./zk-runs.test-kit.ts";
+import { hex, keyHash, wrappedVector } from "./zk-runs.test-kit.ts";
 import { DEV_BITS, devTau, NO_ID } from "./zk-vectors.test-kit.ts";
 
 const MAIN = "zk/runs/ZkRunVerifier.sol";
@@ -74,8 +74,7 @@ async function submitted(segments: number, verifierCode: Hex) {
 		keys,
 		encodeFunctionData({ abi: zkKeysAbi, functionName: "registerKey", args: keyArgs }),
 	);
-	const named = Buffer.from("assay/zk/key/1").toString("hex") + planId.slice(2);
-	const key = keccak256(`0x${named}${segments.toString(16).padStart(64, "0")}${KEY.join("")}`);
+	const key = keyHash(planId, segments, KEY);
 	const draw = drawBytes();
 	const hash = (text: string) => keccak256(`0x${text}`);
 	const chunks = plan.groups.map((one) => one.chunks);

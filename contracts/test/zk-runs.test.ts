@@ -1,6 +1,7 @@
 // The contracts for wrapped runs beside their twin, src/verify/zk/run/verify-wrapped.ts: the same verdict on the run of tests/zk and on random changes of it, each part of a proof by its name; keys; runs
 // that go on by several segments at once; too little gas. What large runs cost is zk-run-gas.test.ts.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { bn254 } from "@noble/curves/bn254.js";
 import { decodeErrorResult, encodeDeployData, encodeFunctionData, type Hex, keccak256 } from "viem";
@@ -29,7 +30,16 @@ import { R } from "../../vectors/naive-bn254.ts";
 import { numbers } from "../../vectors/rows.ts";
 import { calldataGas, checkGas } from "./gas.test-kit.ts";
 import { type BareChain, openBareChain, TREASURER } from "./network.test-kit.ts";
-import { hex, runHeldCall, runPoints, runStates, word, wrappedVector } from "./zk-runs.test-kit.ts";
+import {
+	hex,
+	keyHash,
+	runHeldCall,
+	runPoints,
+	runStates,
+	runVectors,
+	word,
+	wrappedVector,
+} from "./zk-runs.test-kit.ts";
 import { DEV_BITS, devTau, NO_ID } from "./zk-vectors.test-kit.ts";
 
 const abi = [...zkPlansAbi, ...zkKeysAbi, ...zkRunVerifierAbi, ...zkTrainingAbi] as const;
@@ -65,8 +75,7 @@ const keyCall = (plan: Hex, segments: number, words: readonly string[]): Hex =>
 
 async function registerKey(words = VECTOR.key, plan: ZkPlan = PLAN, segments = SEGMENTS): Promise<Hex> {
 	await chain.send({ to: keys, data: keyCall(hashOfPlan(plan), segments, words) });
-	const head = Buffer.from("assay/zk/key/1").toString("hex") + hashOfPlan(plan).slice(2);
-	return keccak256(word(head + segments.toString(16).padStart(64, "0") + words.join("")));
+	return keyHash(hashOfPlan(plan), segments, words);
 }
 
 before(async () => {
@@ -133,6 +142,10 @@ const changed = (at: number, to: Uint8Array): Uint8Array => {
 };
 const turned = (at: number): Uint8Array => changed(at, Uint8Array.of(VECTOR.proof[at]! ^ 1));
 const bytes = (value: bigint): Uint8Array => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
+
+test("the vector is what its generator makes: else node contracts/test/zk-runs.test-kit.ts", () => {
+	assert.ok(readFileSync(new URL("../vectors/zk-run.json", import.meta.url), "utf8") === runVectors());
+});
 
 test("the run of tests/zk holds, on chain as in TypeScript", async () => {
 	assert.equal(await agree(VECTOR.statements, VECTOR.proof), "valid");

@@ -152,23 +152,13 @@ contract ZkHandler is Cheats {
     }
 
     /// Two segments at once. `how`: 0 honest; else with one lie.
-    function submitRun(uint256 which, uint256 how, bytes32 state, uint256 point) external {
+    function submitRun(uint256 which, uint256 how, bytes32 state, uint64 point) external {
         (which, how) = (which % 8, how % 9);
         Kept storage one = kept[which];
         IZkTraining.Head memory head = one.head;
         IZkTraining.Run memory run = kept[how == 6 ? (which + 1) % 8 : which].run;
         if (how == 4) head.nextStep += 2;
-        bytes32[] memory states = new bytes32[](3);
-        (states[0], states[1], states[2]) = (how == 5 ? bytes32("other") : head.state, "between", state);
-        bytes memory points = bytes.concat(
-            pointOf("f", how == 1 ? which + 1 : which),
-            pointOf("l", how == 2 ? which + 1 : which),
-            how == 3 ? pointOf("w", point + 1) : one.points,
-            pointOf("w", point + 2),
-            pointOf("w", point)
-        );
-        uint256 number = training.numberOf(how == 7 ? kept[(which + 1) % 8].run : run);
-        bytes memory call = runCallOf(run, head, states, points, number, how == 8);
+        bytes memory call = runCallOf(run, head, which, how, state, point);
         (bool isTaken,) = address(training).call(call);
         if (!isTaken) return;
         if (how != 0) lies["a lie was taken"]++;
@@ -184,15 +174,29 @@ contract ZkHandler is Cheats {
     function runCallOf(
         IZkTraining.Run memory run,
         IZkTraining.Head memory head,
-        bytes32[] memory states,
-        bytes memory points,
-        uint256 number,
-        bool isFalse
+        uint256 which,
+        uint256 how,
+        bytes32 state,
+        uint256 point
     ) private view returns (bytes memory) {
+        bytes32[] memory states = new bytes32[](3);
+        (states[0], states[1], states[2]) = (how == 5 ? bytes32("other") : head.state, "between", state);
+        bytes memory points = runPointsOf(which, how, point);
+        uint256 number = training.numberOf(how == 7 ? kept[(which + 1) % 8].run : run);
         IZkRunVerifier.RunStatement memory said =
             IZkRunVerifier.RunStatement(run.plan, run.key, number, run.seed, head.nextStep, run.features, run.labels);
-        bytes memory proof = isFalse ? bytes("false") : toy.runProofOf(said, states, points);
+        bytes memory proof = how == 8 ? bytes("false") : toy.runProofOf(said, states, points);
         return abi.encodeCall(IZkTraining.submitRun, (run, head, states, points, proof));
+    }
+
+    function runPointsOf(uint256 which, uint256 how, uint256 point) private view returns (bytes memory) {
+        return bytes.concat(
+            pointOf("f", how == 1 ? which + 1 : which),
+            pointOf("l", how == 2 ? which + 1 : which),
+            how == 3 ? pointOf("w", point + 1) : kept[which].points,
+            pointOf("w", point + 2),
+            pointOf("w", point)
+        );
     }
 
     function callOf(

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Bn254} from "../../src/zk/Bn254.sol";
 import {IZkPlans} from "../../src/zk/IZkPlans.sol";
 import {IZkVerifier} from "../../src/zk/IZkVerifier.sol";
+import {Powers} from "../../src/zk/Powers.sol";
 import {SegmentLookups} from "../../src/zk/SegmentLookups.sol";
 import {ZkPlan} from "../../src/zk/ZkPlan.sol";
 import {ZkTranscript} from "../../src/zk/ZkTranscript.sol";
@@ -146,7 +147,7 @@ contract ZkVerifierTest is Cheats {
         }
         mustBe(callOf(plan, statement, points, spelled), Bn254.NumberTooLarge.selector, "spelling");
         verifier = deployed(10, 14);
-        mustBe(calls[0], IZkVerifier.PowersUnknown.selector, "powers");
+        mustBe(calls[0], Powers.PowersUnknown.selector, "powers");
     }
 
     /// Whatever gas it has, a true proof is never called false.

@@ -8,6 +8,7 @@ import { bn254 } from "@noble/curves/bn254.js";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { bytesOf, type G1, type G2, g1Of, g2Of, R } from "../../protocol/maths/bn254.ts";
+import { HERMEZ_CEREMONY } from "../../protocol/maths/hermez.ts";
 import { verifyGroth16 } from "./groth16.ts";
 import { structDigest } from "./risc0.ts";
 import { RISC0_KEY, RISC0_RELEASES } from "./risc0-releases.ts";
@@ -29,6 +30,8 @@ const realCases = (): readonly RealCase[] => (missing === false ? JSON.parse(rea
 const fileOf = ({ expect: _, id: __, ...members }: RealCase) => utf8ToBytes(JSON.stringify(members));
 
 describe("the vendors' constants", () => {
+	test("RISC Zero's key is of Hermez's ceremony, as ours will be", () =>
+		assert.deepEqual(RISC0_KEY.slice(0, 6), [...HERMEZ_CEREMONY]));
 	const words = (key: readonly string[]) => key.map((word) => BigInt(`0x${word}`));
 	const areOnes = (list: readonly bigint[]) => {
 		for (let i = 0; i < list.length; i += 2) assert.equal(typeof g1Of(list[i]!, list[i + 1]!), "object");
