@@ -103,8 +103,14 @@ class PoseidonTranscript implements Listener {
 
 export interface RunCheats {
 	readonly segments?: readonly SegmentCheat[];
-	/** Of f at the point where all segments meet. */
-	readonly values?: (values: readonly bigint[]) => readonly bigint[];
+	/** Of f, and of the mask, at the point where all segments meet. `committed`: of what was committed, where that is not what was used. */
+	readonly values?: (values: readonly bigint[], committed: readonly bigint[]) => readonly bigint[];
+	/** What is opened is as it was committed, not as it was used. */
+	readonly isOpenedAsCommitted?: boolean;
+	/** The mask is chosen at the end, so that what is opened is as it was used. */
+	readonly isMaskLate?: boolean;
+	/** Factors that the prover takes instead of those that were drawn. */
+	readonly drawn?: (name: "lambda" | "nu", value: bigint) => bigint;
 }
 
 /** What hides a run: of each segment what naive-segment.ts has, and the mask, of 2^c + 1 coefficients. */
@@ -162,8 +168,12 @@ export function proveRun(
 	transcript.hear(33, digests);
 	const mask = pointBytes(commit(hiding.mask));
 	out.push(mask);
-	transcript.hear(37, halves(mask));
-	const lambda = transcript.challenge();
+	if (!cheat.isMaskLate) transcript.hear(37, halves(mask));
+	const drawn = (name: "lambda" | "nu") => {
+		const one = transcript.challenge();
+		return cheat.drawn?.(name, one) ?? one;
+	};
+	const lambda = drawn("lambda");
 	const openings = segments.map(({ opening }) => opening);
 	const sums = openings.map(
 		({ poly, point }, i): Sum => ({
@@ -172,12 +182,21 @@ export function proveRun(
 		}),
 	);
 	const { point } = proveSums(sender, { kind: 34, degree: 2, variables: shape.chunkBits, sums });
-	const polys = [...openings.map(({ poly }) => poly), hiding.mask];
-	const values = polys.map((poly) => valueAt(poly, point));
-	sender.send(35, cheat.values?.(values) ?? values);
-	const nu = transcript.challenge();
-	const nus = polys.map((_, i) => power(nu, BigInt(i)));
-	const poly = hiding.mask.map((_, x) => mod(polys.reduce((sum, one, i) => sum + nus[i]! * one[x]!, 0n)));
+	const used = [...openings.map(({ poly }) => poly), hiding.mask];
+	const committed = [...openings.map((one) => one.committed), hiding.mask];
+	const valuesOf = (polys: readonly Poly[]) => polys.map((poly) => valueAt(poly, point));
+	const values = cheat.values?.(valuesOf(used), valuesOf(committed)) ?? valuesOf(used);
+	sender.send(35, values);
+	const nu = drawn("nu");
+	const nus = used.map((_, i) => power(nu, BigInt(i)));
+	const summed = (polys: readonly Poly[]) =>
+		hiding.mask.map((_, x) => mod(polys.reduce((sum, one, i) => sum + nus[i]! * one[x]!, 0n)));
+	const poly = summed(cheat.isOpenedAsCommitted ? committed : used);
+	if (cheat.isMaskLate) {
+		const [theirs, share] = [summed(committed), inverse(nus.at(-1)!)];
+		const fitted = hiding.mask.map((one, x) => mod(one + (poly[x]! - theirs[x]!) * share));
+		out[segments.length] = pointBytes(commit(fitted));
+	}
 	const value = mod(values.reduce((sum, one, i) => sum + nus[i]! * one, 0n));
 	const last = new Transcript(keccak_256(Buffer.concat([Buffer.from("assay/zk/run/1"), word(transcript.digest)])));
 	out.push(proveMercury(last, commit, { poly, point, value }));

@@ -731,20 +731,25 @@ export class SegmentProver {
 	}
 
 	private opening({ point, value }: { readonly point: readonly bigint[]; readonly value: bigint }) {
-		const size = 2 ** this.shape.chunkBits;
 		const high = point.length - this.shape.chunkBits;
 		const chunk = eqs(point.slice(0, high));
+		const poly = this.joined(this.allValues(), chunk);
+		// The same, of what a cheater has committed.
+		return { poly, committed: this.joined(this.gathered(false), chunk), point: point.slice(high), value };
+	}
+
+	/** All chunks, each so many times. */
+	private joined(list: readonly bigint[], chunk: Poly): bigint[] {
+		const { hiding, shape } = this;
+		const size = 2 ** shape.chunkBits;
 		const poly = new Array<bigint>(size).fill(0n);
-		for (const [i, one] of this.allValues().entries())
+		for (const [i, one] of list.entries())
 			if (one !== 0n) poly[i % size] = mod(poly[i % size]! + chunk[Math.floor(i / size)]! * one);
-		const { hiding } = this;
-		if (hiding !== null) {
-			const parts = this.layout.groups.flatMap((group, number) =>
-				Array.from({ length: group.chunks }, (_, i) => chunk[group.first + i]! * hiding.blinder(number, i)),
-			);
-			poly.push(mod(parts.reduce((sum, one) => sum + one, 0n)));
-		}
-		return { poly, point: point.slice(high), value };
+		if (hiding === null) return poly;
+		const parts = this.layout.groups.flatMap((group, number) =>
+			Array.from({ length: group.chunks }, (_, i) => chunk[group.first + i]! * hiding.blinder(number, i)),
+		);
+		return [...poly, mod(parts.reduce((sum, one) => sum + one, 0n))];
 	}
 
 	/** A point of rows as a matrix of a point of (step, place) and 1. */

@@ -2,46 +2,20 @@
 // every term of the first sum, both other sums, the joined claim and the opening: a check that nothing here needs would be missing from the list of lines below.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isDeep } from "../../../tests/fuzz.test-kit.ts";
 import { inverse, mod, R } from "../../../vectors/naive-bn254.ts";
 import { leftRange, type Run, runSegment, type Shape, type Start, tablesOf } from "../../../vectors/naive-plan.ts";
 import type { SegmentCheat } from "../../../vectors/naive-segment.ts";
+import { type Removed, without } from "./removed.test-kit.ts";
 import { drawnStart, prove, shapeOf, startOf } from "./segment.test-kit.ts";
 import { verifySegment } from "./verify-segment.ts";
 
 type Verify = typeof verifySegment;
 
-/** A line of the verifier, and what stands there without the check. */
-interface Removed {
-	readonly file: "check-lookups" | "check-products" | "statement" | "verify-segment";
-	readonly line: string;
-	readonly instead: string;
-}
-
-const removals: Removed[] = [];
-registerHooks({
-	resolve(specifier, context, next) {
-		const found = next(specifier, context);
-		const removed = /\?removed=(\d+)$/.exec(context.parentURL ?? "");
-		return removed && found.url.includes("/verify/zk/") ? { ...found, url: `${found.url}${removed[0]}` } : found;
-	},
-	load(url, context, next) {
-		const removed = /\/([a-z-]+)\.ts\?removed=(\d+)$/.exec(url);
-		if (removed === null) return next(url, context);
-		const source = readFileSync(fileURLToPath(url.replace(/\?.*/, "")), "utf8");
-		const { file, line, instead } = removals[Number(removed[2])]!;
-		if (file !== removed[1]) return { format: "module-typescript", source, shortCircuit: true };
-		assert.equal(source.split(line).length, 2, `${line} stands once in ${file}`);
-		return { format: "module-typescript", source: source.replace(line, instead), shortCircuit: true };
-	},
-});
-
 async function verifierWithout(removed: Removed): Promise<Verify> {
-	removals.push(removed);
-	return (await import(`./verify-segment.ts?removed=${removals.length - 1}`)).verifySegment as Verify;
+	return (await import(`./verify-segment.ts${without(removed)}`)).verifySegment as Verify;
 }
 
 const SHAPE = shapeOf();

@@ -1,0 +1,213 @@
+// Each check that a run proof has besides those of its segments, removed alone, lets a cheater pass that is honest in all else; with it, the cheater is refused. The checks of segments are the same lines
+// as in ../removed-checks.test.ts. Of a wrapped run: each part of the list that a verifier must see.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
+import { provenBySecrets } from "../../../../vectors/naive-groth16.ts";
+import type { RunCheats } from "../../../../vectors/naive-run.ts";
+import { concatBytes } from "../../../protocol/bytes/bytes.ts";
+import { bytesOf, type G1, G1_ONE, g1Of, R, times, wordsOf } from "../../../protocol/maths/bn254.ts";
+import { mod } from "../field.ts";
+import { MERCURY_BYTES } from "../mercury.ts";
+import { type Removed, without } from "../removed.test-kit.ts";
+import type { SegmentStatement } from "../statement.ts";
+import type { RunClaim } from "./check-run.ts";
+import { PLAN, provenRun, SECRETS, SEGMENTS } from "./run.test-kit.ts";
+import { claimOf, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
+import { verifyWrapped, wrapInputs, wrappedClaim } from "./verify-wrapped.ts";
+import { toldList, wrapCircuit } from "./wrap-circuit.ts";
+
+type Proven = ReturnType<typeof provenRun>;
+
+const codeOf = (found: ReturnType<typeof verifyRun>): string => (found.status === "valid" ? "valid" : found.code);
+const DEV = { isDevAllowed: true };
+
+async function needs(removed: Removed, { statements, proof }: Proven, code: string): Promise<void> {
+	assert.equal(codeOf(verifyRun(PLAN, statements, proof, DEV)), code);
+	const other = (await import(`./verify-run.ts${without(removed)}`)) as { readonly verifyRun: typeof verifyRun };
+	assert.equal(codeOf(other.verifyRun(PLAN, statements, proof, DEV)), "valid");
+}
+
+const fold = (line: string, instead: string): Removed => ({ file: "check-run", line, instead });
+const whole = (line: string, instead: string): Removed => ({ file: "verify-run", line, instead });
+/** In the second segment a column is used as it must be, and zeros are committed; its own sums do not show that. */
+const UNCOMMITTED: RunCheats["segments"] = [
+	{},
+	{
+		isOpenedAsUsed: true,
+		committed: (all) =>
+			all.set(
+				"h 0",
+				all.get("h 0")!.map(() => 0n),
+			),
+	},
+];
+const inserted = (proof: Uint8Array): Uint8Array =>
+	concatBytes(proof.subarray(0, -MERCURY_BYTES), new Uint8Array(32), proof.subarray(-MERCURY_BYTES));
+/** The last of the fold's scalars in another spelling. */
+function respelled(proof: Uint8Array): Uint8Array {
+	const at = proof.length - MERCURY_BYTES - 32;
+	const [last] = wordsOf(proof.subarray(at, at + 32)) as [bigint];
+	return concatBytes(proof.subarray(0, at), bytesOf(last + R), proof.subarray(at + 32));
+}
+const other = (change: Partial<SegmentStatement>): RunCheats => ({ segments: [{}, { statement: change }] });
+const HONEST = provenRun();
+
+const CHECKS: Readonly<Record<string, readonly [Removed, () => Proven, string]>> = {
+	"what segments say of their commitments is what the fold ends with": [
+		fold(
+			"if (!field.areSame(innerProduct(field, kernels, there.slice(0, -1)), claim)) return null;",
+			"innerProduct(field, kernels, there);",
+		),
+		() => provenRun({ segments: UNCOMMITTED, values: (_, committed) => committed, isOpenedAsCommitted: true }),
+		"PROOF_CLAIMS",
+	],
+	"λ: the second segment's claim counts": [
+		fold("powers(field, dialogue.challenge(), left.length)", "powers(field, field.of(0n), left.length)"),
+		() =>
+			provenRun({
+				...{ segments: UNCOMMITTED, values: (_, committed) => committed, isOpenedAsCommitted: true },
+				drawn: (name, value) => (name === "lambda" ? 0n : value),
+			}),
+		"PROOF_CLAIMS",
+	],
+	"ν: each value is opened by itself": [
+		fold("powers(field, dialogue.challenge(), there.length)", "powers(field, field.of(1n), there.length)"),
+		() =>
+			provenRun({
+				...{ segments: UNCOMMITTED, isOpenedAsCommitted: true },
+				// The mask's value makes up for what is not there.
+				values: (used, committed) =>
+					used.with(-1, mod(used.at(-1)! + committed.reduce((sum, one, i) => sum + one - used[i]!, 0n))),
+				drawn: (name, value) => (name === "nu" ? 1n : value),
+			}),
+		"PROOF_OPENING",
+	],
+	"the mask is heard before ν is drawn": [
+		fold("dialogue.absorb(KIND.mask, mask);", ""),
+		() => provenRun({ segments: UNCOMMITTED, isMaskLate: true }),
+		"PROOF_CLAIMS",
+	],
+	"segments follow each other": [
+		whole("if (gap !== null) return invalid(gap.code, gap.detail);", ""),
+		() => provenRun(other({ stateBefore: "09".repeat(32) })),
+		"PROOF_CHAIN",
+	],
+	"statements are of segments of the plan": [
+		whole('if (misfit !== null) return invalid("PROOF_STATEMENT", misfit);', ""),
+		() =>
+			provenRun({
+				segments: [{ statement: { program: "09".repeat(32) } }, { statement: { program: "09".repeat(32) } }],
+			}),
+		"PROOF_STATEMENT",
+	],
+	"a number has one spelling": [
+		whole('if (scalars.some((one) => one >= R)) return invalid("PROOF_FORM", POINTS.spelling);', ""),
+		() => ({ ...HONEST, proof: respelled(HONEST.proof) }),
+		"PROOF_FORM",
+	],
+	"a proof has one length": [
+		whole("if (proof.length !== sizes.bytes)", "if (false)"),
+		() => ({ ...HONEST, proof: inserted(HONEST.proof) }),
+		"PROOF_FORM",
+	],
+	"the commitments open": [
+		whole('if (found === "true") return { status: "valid" };', 'return { status: "valid" };'),
+		() => provenRun({ segments: UNCOMMITTED }),
+		"PROOF_OPENING",
+	],
+};
+
+for (const [i, [name, [removed, prove, code]]] of Object.entries(CHECKS).entries())
+	if (isDeep || i % 3 === 0) test(`without its check passes: ${name}`, () => needs(removed, prove(), code));
+
+/** What a verifier of a wrapped run is shown, which need not be what the circuit has. */
+interface Shown {
+	readonly statements: readonly SegmentStatement[];
+	readonly proven: readonly Uint8Array[];
+	readonly mask: Uint8Array;
+	readonly claim: RunClaim<bigint>;
+}
+
+const READ = readRun(PLAN, HONEST.statements, HONEST.proof) as ReadRun;
+const TRUE: Shown = { ...HONEST, ...READ, claim: claimOf(PLAN, READ)! };
+
+const moved = (bytes: Uint8Array, by: G1): Uint8Array => {
+	const { x, y } = (g1Of(...(wordsOf(bytes) as [bigint, bigint])) as G1).add(by).toAffine();
+	return concatBytes(bytesOf(x), bytesOf(y));
+};
+/** One commitment more by a point, another less by as much, each as often as the other counts: their sum is the same. */
+function swapped(isMask: boolean): Shown {
+	const { weights } = TRUE.claim;
+	const told = PLAN.groups.slice(0, 4).reduce((sum, one) => sum + one.chunks, 0);
+	const [first] = TRUE.proven as [Uint8Array];
+	const [one, two] = [weights[0]![told]!, isMask ? weights.at(-1)![0]! : weights[0]!.at(-1)!];
+	const start = moved(first.subarray(0, 64), times(G1_ONE, two));
+	const less = times(G1_ONE, mod(-one));
+	if (isMask)
+		return {
+			...TRUE,
+			proven: TRUE.proven.with(0, concatBytes(start, first.subarray(64))),
+			mask: moved(TRUE.mask, less),
+		};
+	const end = moved(first.subarray(-64), less);
+	return { ...TRUE, proven: TRUE.proven.with(0, concatBytes(start, first.subarray(64, -64), end)) };
+}
+
+const list = (line: string, instead: string): Removed => ({ file: "wrap-circuit", line, instead });
+const SEEN = "[...toldList(told), ...weights.flat(), ...point, value]";
+const LISTED: Readonly<Record<string, readonly [Removed, Shown]>> = {
+	statements: [
+		list("[...statement, ...order, ...values, ...helpers]", "[...order, ...values, ...helpers]"),
+		{ ...TRUE, statements: TRUE.statements.with(1, { ...TRUE.statements[1]!, stateAfter: "09".repeat(32) }) },
+	],
+	commitments: [list("[...statement, ...order, ...values, ...helpers]", "[...statement, ...order]"), swapped(false)],
+	"the mask": [list(SEEN, "[...weights.flat(), ...point, value]"), swapped(true)],
+};
+
+/** A wrapped proof of the honest run's circuit, shown as something else. */
+async function wrappedAs(suffix: string, shown: Shown) {
+	const own = (await import(`./wrap-circuit.ts${suffix}`)) as {
+		readonly wrapCircuit: typeof wrapCircuit;
+		readonly toldList: typeof toldList;
+	};
+	const verifier = (await import(`./verify-wrapped.ts${suffix}`)) as {
+		readonly verifyWrapped: typeof verifyWrapped;
+		readonly wrapInputs: typeof wrapInputs;
+	};
+	const circuit = own.wrapCircuit(PLAN, SEGMENTS);
+	const claimed = wrappedClaim(shown.proven, shown.mask, shown.claim);
+	const inputs = verifier.wrapInputs(shown.statements, READ.told, TRUE.claim, claimed);
+	const values = circuit.valuesOf(inputs, [...toldList(READ.told), ...READ.scalars]);
+	const { key, proof } = provenBySecrets(circuit, SECRETS, values, [107n, 108n]);
+	const bytes = concatBytes(claimed, proof, READ.opening);
+	return codeOf(verifier.verifyWrapped(PLAN, shown.statements, bytes, { key, ...DEV }));
+}
+
+for (const [i, [name, [removed, shown]]] of Object.entries(LISTED).entries())
+	if (isDeep || i === 0)
+		test(`the list has ${name}: without them what is shown need not be what was proven`, async () => {
+			assert.equal(await wrappedAs("", shown), "PROOF_CLAIMS");
+			assert.equal(await wrappedAs(without(removed), shown), "valid");
+		});
+
+test("without Groth16's check anything passes that opens", async () => {
+	const claimed = wrappedClaim(TRUE.proven, TRUE.mask, TRUE.claim);
+	const circuit = wrapCircuit(PLAN, SEGMENTS);
+	const inputs = wrapInputs(TRUE.statements, READ.told, TRUE.claim, claimed);
+	// Of no run: all wires but the inputs are zeros.
+	const values = new Array<bigint>(circuit.wires).fill(0n);
+	for (const [i, one] of [1n, ...inputs].entries()) values[i] = one + (i === 1 ? 1n : 0n);
+	const { key, proof } = provenBySecrets(circuit, SECRETS, values, [107n, 108n]);
+	const bytes = concatBytes(claimed, proof, READ.opening);
+	assert.equal(codeOf(verifyWrapped(PLAN, TRUE.statements, bytes, { key, ...DEV })), "PROOF_CLAIMS");
+	const removed = {
+		file: "verify-wrapped",
+		line: 'if (found === "false") return invalid(',
+		instead: "if (false) return invalid(",
+	};
+	const { verifyWrapped: loose } = (await import(`./verify-wrapped.ts${without(removed)}`)) as {
+		readonly verifyWrapped: typeof verifyWrapped;
+	};
+	assert.equal(codeOf(loose(PLAN, TRUE.statements, bytes, { key, ...DEV })), "valid");
+});
