@@ -109,6 +109,8 @@ export interface RunCheats {
 	readonly isOpenedAsCommitted?: boolean;
 	/** The mask is chosen at the end, so that what is opened is as it was used. */
 	readonly isMaskLate?: boolean;
+	/** Another mask was heard before. */
+	readonly isMaskHeard?: boolean;
 	/** Factors that the prover takes instead of those that were drawn. */
 	readonly drawn?: (name: "lambda" | "nu", value: bigint) => bigint;
 }
@@ -168,7 +170,7 @@ export function proveRun(
 	transcript.hear(33, digests);
 	const mask = pointBytes(commit(hiding.mask));
 	out.push(mask);
-	if (!cheat.isMaskLate) transcript.hear(37, halves(mask));
+	if (cheat.isMaskHeard ?? !cheat.isMaskLate) transcript.hear(37, halves(mask));
 	const drawn = (name: "lambda" | "nu") => {
 		const one = transcript.challenge();
 		return cheat.drawn?.(name, one) ?? one;
