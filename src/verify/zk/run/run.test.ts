@@ -7,6 +7,7 @@ import { contribute, keyOf, keyWords, proveGroth16, provenBySecrets } from "../.
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { numbers } from "../../../../vectors/rows.ts";
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { DEV_CEREMONY } from "../../../protocol/maths/hermez.ts";
 import { verifyGroth16 } from "../../receipts/groth16.ts";
 import { mod, NUMBERS } from "../field.ts";
 import type { SegmentStatement } from "../statement.ts";
@@ -140,6 +141,7 @@ test("the wrapped run is that of this circuit, and valid", () => {
 	assert.deepEqual(WRAPPED.statements, HONEST.statements);
 	assert.deepEqual(WRAPPED.inputs, WIRES.inputs.map(String));
 	assert.equal(WRAPPED.constraints, CIRCUIT.constraints.length);
+	assert.deepEqual(WRAPPED.key.slice(0, 6), [...DEV_CEREMONY]);
 	assert.equal(wrapped(), "valid");
 });
 
