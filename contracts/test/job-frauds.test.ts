@@ -185,11 +185,23 @@ async function liarIn(operator: string): Promise<{ readonly liar: Runner; readon
 	return assert.fail(`no lie in ${operator} shows`);
 }
 
+const TRACE: JobQuestion = { audit: null, page: 0, kind: "trace", segment: SEGMENT };
+/** What somebody said to it. */
+const traceWord = ({ claim, provider }: Pick<ClaimAtHand, "claim" | "provider">, answer: Uint8Array) => ({
+	...{ claim: bytesToHex(claimHash(claim)), provider, question: traceQuestion(SEGMENT).slice(2) },
+	...{ answer, answerHash: bytesToHex(keccak(answer)) },
+});
+const heard = async ({ at, net }: Awaited<ReturnType<typeof accused>>) =>
+	net.answerers.get(partyName(at.provider, null))!.answer(questionText(TRACE));
+
 for (const operator of ["matmul", "reduce", "scatter_add", "map"])
 	test(`a lie in ${operator}: fraud file, proof, bond split, part open again, liar excluded`, async () => {
 		const { liar, cheat } = await liarIn(operator);
 		const one = await accused(liar, operator);
-		const { at, audit, evidence } = one;
+		const { at, audit, evidence, net } = one;
+		// Somebody claimed the same before it, and said the same: those are not this one's words.
+		const word = traceWord({ ...at, provider: "ab".repeat(32) }, fromHex(`0x${(await heard(one)).answer}`, 32));
+		await net.means.answers.keep({ ...word, signature: `${"11".repeat(64)}1b` }, { nowMs: 0 });
 		const rerun = await evidence.rerun({ claim: at, window: audit });
 		assert.ok(rerun.kind === "ran" && rerun.states.map(bytesToHex).join() === audit.states.map(bytesToHex).join());
 		const ruling = await evidence.referee({ claim: at, audit });
@@ -211,17 +223,12 @@ for (const operator of ["matmul", "reduce", "scatter_add", "map"])
 
 test("two answers to one question convict, though both may be true of something", async () => {
 	const { liar } = await liarIn("map");
-	const question: JobQuestion = { audit: null, page: 0, kind: "trace", segment: SEGMENT };
-	const told = (answer: Uint8Array, signature: string | null) => ({
-		...{ claim: bytesToHex(claimHash(one.at.claim)), question: traceQuestion(SEGMENT).slice(2) },
-		...{ answer, answerHash: bytesToHex(keccak(answer)), signature },
-	});
 	/** It signs another root than it did before. */
 	const another: Wrap = (answer) => async (text) => {
 		if (readQuestion(text).kind !== "trace") return answer(text);
 		const other = fromHex(hash("another trace"), 32);
-		const { claim, question: asked, answerHash } = told(other, null);
-		const word = { claim: `0x${claim}`, question: `0x${asked}`, answerHash: `0x${answerHash}` } as const;
+		const { claim, question, answerHash } = traceWord(one.at, other);
+		const word = { claim: `0x${claim}`, question: `0x${question}`, answerHash: `0x${answerHash}` } as const;
 		const signature = await signAnswer(network.provider, network.contracts, word);
 		return { answer: bytesToHex(other), signature: signature.slice(2) };
 	};
@@ -229,8 +236,8 @@ test("two answers to one question convict, though both may be true of something"
 	const one = await accused(liar, "two words", {}, (answer) => (text) => first(answer)(text));
 	const { at, audit, evidence, net } = one;
 	// Somebody heard its first word before.
-	const said = await net.answerers.get(partyName(at.provider, null))!.answer(questionText(question));
-	await net.means.answers.keep(told(fromHex(`0x${said.answer}`, 32), said.signature), { nowMs: 0 });
+	const { answer: said, signature } = await heard(one);
+	await net.means.answers.keep({ ...traceWord(at, fromHex(`0x${said}`, 32)), signature }, { nowMs: 0 });
 	first = another;
 	const ruling = await evidence.referee({ claim: at, audit });
 	assert.deepEqual([ruling.verdict, ruling.isProvable], ["provider", true], ruling.why);

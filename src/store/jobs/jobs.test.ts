@@ -345,13 +345,14 @@ onBothServers((server) => {
 		assert.equal(await store.jobs.fraud(idOf("no fraud")), null);
 	});
 
-	test("first words: each different one once, at most two, the first first", async () => {
+	test("first words: each different one of a claimant once, at most two, the first first", async () => {
 		const answer = (text: string) => new TextEncoder().encode(text);
-		const word = (text: string) => ({
-			...{ claim: idOf("said"), question: idOf("what"), answerHash: idOf(text), answer: answer(text), signature: null },
+		const word = (text: string, by = "one") => ({
+			...{ claim: idOf("said"), provider: idOf(by), question: idOf("what") },
+			...{ answerHash: idOf(text), answer: answer(text), signature: null },
 		});
-		const said = async (text: string, nowMs: number) =>
-			(await store.jobAnswers.keep({ ...word(text), signature: "ab".repeat(65) }, { nowMs })).map((one) => [
+		const said = async (text: string, nowMs: number, by = "one", signature = "ab") =>
+			(await store.jobAnswers.keep({ ...word(text, by), signature: signature.repeat(65) }, { nowMs })).map((one) => [
 				one.answerHash,
 				Buffer.from(one.answer).toString(),
 				one.signature,
@@ -361,7 +362,10 @@ onBothServers((server) => {
 		assert.deepEqual(await said("yes", 9), [row("yes")]);
 		assert.deepEqual(await said("no", 4), [row("no"), row("yes")]);
 		assert.deepEqual(await said("perhaps", 4), [row("no"), row("yes")]);
-		assert.deepEqual(await store.jobAnswers.of(idOf("said"), idOf("other")), []);
+		assert.deepEqual(await store.jobAnswers.of(word("x"), idOf("other")), []);
+		// Another one's claim of the same hash: neither is bound by what the other said.
+		assert.deepEqual(await store.jobAnswers.of(word("x", "another"), idOf("what")), []);
+		assert.deepEqual(await said("yes", 10, "another", "cd"), [[idOf("yes"), "yes", "cd".repeat(65)]]);
 		await assert.rejects(store.jobAnswers.keep({ ...word("x"), claim: "x" }, { nowMs: 1 }), code("STORE_INPUT"));
 	});
 

@@ -20,6 +20,7 @@ import { deviceKeys } from "./migrations/014-device-keys.ts";
 import { drawLists } from "./migrations/015-draw-lists.ts";
 import { cheats } from "./migrations/016-cheats.ts";
 import { uptime } from "./migrations/017-uptime.ts";
+import { claimantsWords } from "./migrations/018-claimants-words.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 15, name: "draw-lists", sql: drawLists },
 	{ number: 16, name: "cheats", sql: cheats },
 	{ number: 17, name: "uptime", sql: uptime },
+	{ number: 18, name: "claimants-words", sql: claimantsWords },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

@@ -38,7 +38,7 @@ export function disputeHandlers(context: JobContext) {
 		if (signer !== null && `0x${signer}` === sitting.provider.toLowerCase()) return;
 		const answers = answersOfFile(file) ?? [];
 		for (const { question, answerHash } of answers) {
-			const kept = await store.jobAnswers.of(row.hash, question.slice(2));
+			const kept = await store.jobAnswers.of({ claim: row.hash, provider: row.provider }, question.slice(2));
 			const isSigned = kept.some((one) => `0x${one.answerHash}` === answerHash && one.signature !== null);
 			if (!isSigned && (await readWord(jobChain.contracts, sitting, question)) !== answerHash)
 				throw refused("an answer in it is neither signed by the claimant nor on the chain");

@@ -17,7 +17,7 @@ import {
 } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { type Ask, answerLength } from "../../../verify/optimistic/questions.ts";
 import type { Program } from "../../../work/program/shapes.ts";
-import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
+import { type ClaimAtHand, type EvidenceMeans, hashOfClaim, wordsOf } from "./claim-at-hand.ts";
 
 /** Thrown by `ask`: the claimant said two things to one question. */
 export class TwoWords extends Error {
@@ -122,6 +122,6 @@ async function keepWord(
 		if (signature === null || !isSignedBy(at.account, digest, `0x${signature}`))
 			throw noAnswer("a first word came without its claimant's signature");
 	}
-	const kept = await answers.keep({ claim, question, answerHash, answer, signature }, { nowMs: nowMs() });
+	const kept = await answers.keep({ ...wordsOf(at), question, answerHash, answer, signature }, { nowMs: nowMs() });
 	if (kept.length > 1) throw new TwoWords([kept[0]!, kept[1]!]);
 }

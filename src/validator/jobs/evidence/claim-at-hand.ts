@@ -93,6 +93,12 @@ export const holderOfJob = (job: string): string => `job-${job}`;
 
 export const hashOfClaim = ({ claim }: Pick<ClaimAtHand, "claim">): string => bytesToHex(claimHash(claim));
 
+/** By what its first words are kept. */
+export const wordsOf = (at: Pick<ClaimAtHand, "claim" | "provider">) => ({
+	claim: hashOfClaim(at),
+	provider: at.provider,
+});
+
 /** The program as the job's blob has it. Throws BLOB_UNKNOWN, PROGRAM_…. */
 export async function jobAtHand({ blobs }: Pick<EvidenceMeans, "blobs">, claim: ClaimAtHand): Promise<JobAtHand> {
 	const { program: blob, seed, given } = claim.spec;

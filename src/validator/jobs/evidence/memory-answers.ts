@@ -4,14 +4,14 @@ import type { EvidenceMeans } from "./claim-at-hand.ts";
 
 export function memoryAnswers(): EvidenceMeans["answers"] {
 	const words: FirstWord[] = [];
-	const of = async (claim: string, question: string) =>
-		words.filter((one) => one.claim === claim && one.question === question).slice(0, 2);
+	const of = async ({ claim, provider }: Pick<FirstWord, "claim" | "provider">, question: string) =>
+		words.filter((one) => one.claim === claim && one.provider === provider && one.question === question).slice(0, 2);
 	return {
 		of,
 		async keep(word) {
-			const known = await of(word.claim, word.question);
+			const known = await of(word, word.question);
 			if (!known.some(({ answerHash }) => answerHash === word.answerHash)) words.push(word);
-			return of(word.claim, word.question);
+			return of(word, word.question);
 		},
 	};
 }

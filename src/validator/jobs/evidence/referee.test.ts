@@ -7,11 +7,15 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Cheat } from "../../../engine/client/toy-work-session.test-kit.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
+import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
+import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { type JobQuestion, readQuestion } from "../../../protocol/network/job-question.ts";
+import { traceQuestion } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { mixedSample, type Sample } from "../../../work/builder/samples.test-kit.ts";
 import { elementCount } from "../../../work/operators/tensor-type.ts";
-import type { EvidenceMeans } from "./claim-at-hand.ts";
+import { type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
+import { memoryAnswers } from "./memory-answers.ts";
 import { type AuditAtHand, type Ruling, referee } from "./referee.ts";
 import {
 	answererOf,
@@ -125,6 +129,19 @@ test("both lied, each in its own way: both are named where an engine tells, and 
 	const early = await runnerOf(scratch, sample, LAST, { ...lie, segment: 3 });
 	const both = await dispute({ provider: early, auditor: await twice(early) });
 	assert.equal(both.verdict, "both", both.why);
+});
+
+test("what another said who claimed the same before is not held against this one", async () => {
+	const at = claimOf(honest, {} as never, 1, FIRST, COUNT);
+	const answer = new Uint8Array(32).fill(9);
+	const word = { question: traceQuestion(lie.segment).slice(2), answer, answerHash: bytesToHex(keccak(answer)) };
+	const ruled = async (provider: string) => {
+		const answers = memoryAnswers();
+		await answers.keep({ claim: hashOfClaim(at), provider, ...word, signature: null }, { nowMs: 0 });
+		return (await dispute({ provider: honest, auditor: liar }, { ...none, answers })).verdict;
+	};
+	assert.equal(await ruled("ff".repeat(32)), "auditor");
+	assert.equal(await ruled(at.provider), "provider", "its own is");
 });
 
 /** Says what another said, but for its last state. */

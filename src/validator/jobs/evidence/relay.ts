@@ -9,7 +9,7 @@ import {
 } from "../../../protocol/network/job-question.ts";
 import { answerLength } from "../../../verify/optimistic/questions.ts";
 import { askParty, firstWordQuestion, TwoWords } from "./ask-party.ts";
-import { type ClaimAtHand, type EvidenceMeans, hashOfClaim, jobAtHand } from "./claim-at-hand.ts";
+import { type ClaimAtHand, type EvidenceMeans, jobAtHand, wordsOf } from "./claim-at-hand.ts";
 import { proveFraud } from "./prove-fraud.ts";
 import { twoWordsFile } from "./signed-file.ts";
 
@@ -27,7 +27,7 @@ export async function relay(means: EvidenceMeans, at: ClaimAtHand, text: string)
 		...{ answer: bytesToHex(answer.subarray(from, from + ANSWER_PAGE_BYTES)), signature },
 	});
 	const name = firstWordQuestion(question);
-	const said = async () => (name === null ? undefined : (await means.answers.of(hashOfClaim(at), name))[0]);
+	const said = async () => (name === null ? undefined : (await means.answers.of(wordsOf(at), name))[0]);
 	const before = await said();
 	if (before !== undefined) return told(before.answer, before.signature);
 	// A stranger waits for nobody.

@@ -6,7 +6,7 @@ import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { ProgramParts } from "../../../verify/optimistic/fraud/show-parts.ts";
 import { wireProof } from "../../../verify/optimistic/fraud/wire-proof.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
-import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
+import { type ClaimAtHand, type EvidenceMeans, wordsOf } from "./claim-at-hand.ts";
 
 type Means = Pick<EvidenceMeans, "answers" | "chain">;
 
@@ -24,10 +24,9 @@ export const isProvable = (file: Uint8Array): boolean => {
 export async function signedFile({ answers, chain }: Means, at: ClaimAtHand, file: Uint8Array): Promise<Uint8Array> {
 	const said = answersOfFile(file) ?? [];
 	if (chain === null || at.account === null || said.length === 0) return file;
-	const claim = hashOfClaim(at);
 	const signatures: string[] = [];
 	for (const { question, answerHash } of said) {
-		const kept = await answers.of(claim, question.slice(2));
+		const kept = await answers.of(wordsOf(at), question.slice(2));
 		const found = kept.find((one) => `0x${one.answerHash}` === answerHash);
 		if (found === undefined || found.signature === null) return file;
 		signatures.push(found.signature);

@@ -3,7 +3,7 @@ import { readWord } from "../../../chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import { answersOfFile } from "../../../verify/optimistic/fraud/fraud-proof.ts";
-import { type ClaimAtHand, type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
+import { type ClaimAtHand, type EvidenceMeans, wordsOf } from "./claim-at-hand.ts";
 
 /** In the order of the file's answers; null: one of them is bound by nothing. */
 export async function spokenWords(
@@ -18,7 +18,7 @@ export async function spokenWords(
 	const sitting = { job, part: at.part, attempt, provider };
 	const words: Hex[] = [];
 	for (const { question, answerHash } of said) {
-		const kept = await answers.of(hashOfClaim(at), question.slice(2));
+		const kept = await answers.of(wordsOf(at), question.slice(2));
 		const signature = kept.find((one) => `0x${one.answerHash}` === answerHash)?.signature ?? null;
 		if (signature !== null) words.push(`0x${signature}`);
 		else if ((await readWord(chain.contracts, sitting, question)) === answerHash) words.push("0x");

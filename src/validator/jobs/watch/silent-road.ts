@@ -30,7 +30,7 @@ import { questionBasis } from "../../../verify/optimistic/question-basis.ts";
 import type { Ask } from "../../../verify/optimistic/questions.ts";
 import { encodeHead, encodeLeaves } from "../../../work/program/encode.ts";
 import type { Program } from "../../../work/program/shapes.ts";
-import { type ClaimAtHand, type EvidenceChain, type EvidenceMeans, hashOfClaim } from "../evidence/claim-at-hand.ts";
+import { type ClaimAtHand, type EvidenceChain, type EvidenceMeans, wordsOf } from "../evidence/claim-at-hand.ts";
 
 /** Thrown: the claimant was silent past its clock, and the chain convicted it. */
 export class SilenceConvicted extends Error {
@@ -167,7 +167,7 @@ class Game {
 			.traceRoot(segment)
 			.catch(() => null);
 		if (trace === null) return { trace: ZERO, traceSignature: "0x" };
-		const told = await this.road.answers.of(hashOfClaim(this.at), traceQuestion(segment).slice(2));
+		const told = await this.road.answers.of(wordsOf(this.at), traceQuestion(segment).slice(2));
 		const answerHash = bytesToHex(keccak(trace));
 		const signature = told.find((one) => one.answerHash === answerHash)?.signature ?? "";
 		return { trace: toHex(trace), traceSignature: `0x${signature}` };
