@@ -397,6 +397,22 @@ export const routes = {
 	getFraud: read("/v1/frauds/:hash", "A fraud file: assay verify judges it", {
 		...{ kind: "binary", params: claim.byFraud, problems: ["FRAUD_UNKNOWN"] },
 	}),
+	listJobProofs: read("/v1/jobs/:id/proofs", "Segments of a zk job that are proven and paid: by whom, and their gas", {
+		...{ waitsFor: "chain", cost: 3, params: byJob, reply: job.jobProofs, problems: ["JOB_UNKNOWN"] },
+	}),
+	getJobProof: read(
+		"/v1/jobs/:id/proofs/:segment",
+		"The proof of a segment, from its transaction: assay verify judges it",
+		{
+			...{
+				kind: "binary",
+				waitsFor: "chain",
+				cost: 3,
+				params: job.bySegment,
+				problems: ["JOB_UNKNOWN", "PROOF_UNKNOWN"],
+			},
+		},
+	),
 	getJobDraws: read("/v1/jobs/:id/draws", "Everything that a stranger needs to draw again", {
 		...{ params: byJob, reply: job.jobDraws, problems: ["JOB_UNKNOWN"] },
 	}),

@@ -515,6 +515,10 @@ export const codes = {
 		"A watcher would spend more gas than it may in a day.",
 		"Allow more with --gas-budget, or wait: what was spent counts for 24 hours.",
 	),
+	PROOF_UNKNOWN: error(
+		"There is no proof of this segment.",
+		"`GET /v1/jobs/:id/proofs` lists those that there are; only zk jobs have some.",
+	),
 	FRAUD_UNKNOWN: error("There is no such fraud file.", "`GET /v1/frauds` lists them."),
 	FRAUD_REFUSED: error(
 		"A fraud file that was handed in proves nothing, or its answers are not bound to whoever made the claim.",

@@ -625,6 +625,15 @@ export const toyHandlers: Handlers = {
 		...{ hash: EVIDENCE, claim: EVIDENCE, job: toyJob.id, part: 0, attempt: 1, accused: provider.id },
 		...{ atMs: NOW_MS, body: {} },
 	}),
+	listJobProofs: () => ({
+		segments: 8,
+		proofs: [
+			{
+				...{ segment: 1, prover: `0x${"ab".repeat(20)}`, transaction: `0x${EVIDENCE}`, gas: 560_000, amount: "5" },
+			},
+		],
+	}),
+	getJobProof: () => ({ bytes: evidenceBytes, sizeBytes: evidenceBytes.length, sha256: EVIDENCE }),
 	getFraud: () => ({ bytes: evidenceBytes, sizeBytes: evidenceBytes.length, sha256: EVIDENCE }),
 	getPartOffer: () => ({
 		...{ id: toyJob.id, part: 0, attempt: 1, audit: null, spec: toySpec, terms: toyTerms, escrow: null },
@@ -720,6 +729,8 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	getJobResult: byJob,
 	cancelJob: byJob,
 	getJobDraws: byJob,
+	listJobProofs: byJob,
+	getJobProof: { params: { ...byJob.params, segment: 1 } },
 	listClaims: { query: { job: hex("a", 64), state: "checked" } },
 	getClaim: { params: { hash: EVIDENCE } },
 	getClaimCase: { params: { hash: EVIDENCE } },

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { fetchBlob, nameBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
@@ -73,7 +73,8 @@ test("what is wrong with the job itself is said before anything is sent", async 
 		JSON.stringify({ workload: "program", program: "overflow.txt", inputs: {}, segments: 1, seed: JOB.seed }),
 	);
 	await refused(69, /\[PROGRAM_OVERFLOW\]\n {2}\S/, "quote", "overflow.json");
-	await refused(69, /method must be redundant:2.*\[JOB_FIELD\]/s, "quote", "life.json", "--method", "zk");
+	await refused(69, /method must be redundant:2.*\[JOB_FIELD\]/s, "quote", "life.json", "--method", "zkp");
+	await refused(69, /\[PROGRAM_UNPROVABLE\]\n {2}\S/, "quote", "life.json", "--method", "zk");
 });
 
 test("nobody fits where nobody is; with workers there is a price, and limits of the customer's", async () => {
@@ -262,6 +263,17 @@ test("a result whose job file has changed is written as plain arrays; one that w
 	for (const holder of ["job", "audit"])
 		rmSync(join(stage.data.path, "blobs", "holders", `${holder}-${rows[0].id}`), { recursive: true, force: true });
 	await refused(69, /\[JOB_RESULT_EXPIRED\]\n {2}\S/, "result", rows[0].id, "--out", "late.run");
+});
+
+test("a job that is paid by proof is ordered on chain before it is handed in", async () => {
+	const sample = resolve(import.meta.dirname, "..", "..", "samples", "mlp-proof.json");
+	const run = await market("submit", sample, "--method", "zk", "--steps", "4", "--yes", "--detach", "--json");
+	assert.equal(run.code, 0, run.err);
+	assert.match(run.err, /ordered: proofs of plan [0-9a-f]{12}/);
+	const { id } = JSON.parse(run.out);
+	assert.ok(await read(stage.chain!.contracts, "zkJobs", "isOrdered", BigInt(`0x${id}`)));
+	const proofs = await market("proofs", id.slice(0, 10));
+	assert.match(proofs.out, /nothing is proven yet/);
 });
 
 test("cancelled before anybody has it, a job costs nothing but gas", async () => {

@@ -47,7 +47,7 @@ export async function startToyWorker(o: WorkerOptions) {
 			account: account === undefined ? null : account.address.slice(2).toLowerCase(),
 			consent: account === undefined ? null : await signJobConsent(account, o.signer.key),
 			...{ pricePerHourMicros: o.pricePerHourMicros ?? 3_600_000_000, mostBondMicros: Number.MAX_SAFE_INTEGER },
-			...{ memoryBytes: MEMORY, minutes: 60, methods: ["redundant", "sampled", "optimistic"] },
+			...{ memoryBytes: MEMORY, minutes: 60, methods: ["redundant", "sampled", "optimistic", "zk"] },
 		},
 		handlers: {
 			async job({ job, part, attempt, audit }) {

@@ -20,6 +20,7 @@ import type { Provider } from "../../src/provider/create-provider.ts";
 import { makeOrder } from "../../src/provider/proofs/order.ts";
 import { powersOf } from "../../src/provider/proofs/powers.ts";
 import { createProver, type ProofNews } from "../../src/provider/proofs/prove-jobs.ts";
+import { verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { provingPlan } from "../../src/work/plan/proving-plan.ts";
@@ -168,6 +169,17 @@ test("trained by one, proven by two others after a third was killed half-way, an
 	assert.equal((await tokens(accountOfProver(1))) + (await owed(accountOfProver(1))), 0n);
 	assert.equal(await owed(worker.account), BigInt(terms.priceMicros) * 10n ** 12n);
 	await worker.stop();
+	const shown = await stage.customer.listJobProofs({ params: { id } });
+	assert.deepEqual(
+		shown.proofs.map(({ segment, amount }) => [segment, BigInt(amount)]),
+		[1, 2, 3].map((segment) => [segment, each]),
+	);
+	assert.ok(shown.proofs.every(({ gas }) => gas > 100_000));
+	// Anybody makes files of what stands on chain, and judges them.
+	const file = await stage.customer.getJobProof({ params: { id, segment: 2 } });
+	const verdict = verifyProofFile(file, { isDevAllowed: true });
+	assert.deepEqual([verdict.status, verdict.status === "valid" && verdict.statement.firstStep], ["valid", 2]);
+	await assert.rejects(stage.customer.getJobProof({ params: { id, segment: 4 } }), { code: "PROOF_UNKNOWN" });
 });
 
 test("a worker with one wrong step is not paid; whoever does it right next has the proofs already", async () => {

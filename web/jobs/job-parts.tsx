@@ -21,7 +21,8 @@ export function PartBadge({ state, isChecked }: Pick<Part, "state" | "isChecked"
 	return <Badge tone={TONES[state]}>{state === "claimed" && isChecked ? "checked" : state}</Badge>;
 }
 
-function checks({ audits }: Pick<Part, "audits">): string {
+function checks({ audits, proven }: Pick<Part, "audits" | "proven">): string {
+	if (proven !== undefined) return `${formatCount(proven)} proven`;
 	if (audits.length === 0) return "–";
 	const agreed = audits.filter(({ agrees }) => agrees === true).length;
 	const differ = audits.filter(({ agrees }) => agrees === false).length;
@@ -50,16 +51,7 @@ interface PartsProps {
 
 export function PartsPanel({ parts, live, hosts, perWindow }: PartsProps) {
 	const known = new Map(hosts.map((host) => [host.provider, host]));
-	const head = [
-		"Part",
-		"State",
-		"Provider",
-		["Segments", "num"],
-		["Kept states", "num"],
-		"Run again",
-		"Claim",
-		"Until",
-	];
+	const head = ["Part", "State", "Provider", ["Segments", "num"], ["Kept states", "num"], "Checks", "Claim", "Until"];
 	return (
 		<Panel
 			title="Parts"

@@ -235,6 +235,19 @@ export const jobDraws = z.object({
 	parts: z.array(jobPart),
 });
 
+export const jobProofs = z.object({
+	segments: count.describe("Of the job, segment 0 not counted: it has no steps"),
+	proofs: z.array(
+		z.object({
+			segment: count,
+			prover: chainHex(20, "Account that was paid"),
+			transaction: chainHex(32, "Hash of its transaction"),
+			gas: count,
+			amount: decimal.describe("Of the token's smallest unit"),
+		}),
+	),
+});
+
 // The provider's side.
 export const kept = z.strictObject({ state: z.array(blobName).max(4096), results: z.array(blobName).max(4096) });
 const auditNumber = z.int().min(0).max(1000);
@@ -297,5 +310,13 @@ export const auditBody = z.strictObject({
 	states: blobName.describe("S of the state before the first segment and after each, 32 bytes each"),
 });
 export const auditReply = z.object({ stored: z.boolean() });
+export const bySegment = z.strictObject({
+	id: jobId,
+	segment: z.coerce
+		.number()
+		.int()
+		.min(1)
+		.max(2 ** 31),
+});
 export const byPart = z.strictObject({ id: jobId, part: partNumber });
 export const byAudit = z.strictObject({ id: jobId, part: partNumber, at: auditNumber });

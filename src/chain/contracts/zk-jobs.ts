@@ -1,5 +1,12 @@
 // ZkJobs.sol and TwinPosts.sol: jobs that are paid by proof, and the trees of points that their claims end with. docs/zk.md §12.
-import { type ContractFunctionArgs, encodeAbiParameters, getAbiItem, type Hex, keccak256 } from "viem";
+import {
+	type ContractFunctionArgs,
+	decodeFunctionData,
+	encodeAbiParameters,
+	getAbiItem,
+	type Hex,
+	keccak256,
+} from "viem";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
 import type { Call } from "../sending/sign.ts";
@@ -43,6 +50,19 @@ export const concludeCall = (contracts: Addressed, terms: JobTerms, order: ZkOrd
 /** The job's number in the statements of this account's proofs. */
 export const readProverJob = (contracts: Contracts, job: bigint, prover: Hex): Promise<bigint> =>
 	read(contracts, "zkJobs", "proverJob", job, prover);
+
+/** What a transaction submitted; null: it is no call of `submit`. */
+export async function readSubmitted(
+	{ client, addresses }: Contracts,
+	hash: Hex,
+): Promise<{ readonly terms: JobTerms; readonly order: ZkOrder; readonly segment: ZkSegment } | null> {
+	const { to, input } = await client.viem.getTransaction({ hash });
+	if (to?.toLowerCase() !== addresses.zkJobs.toLowerCase()) return null;
+	const call = decodeFunctionData({ abi: zkJobsAbi, data: input });
+	if (call.functionName !== "submit") return null;
+	const [terms, order, segment] = call.args;
+	return { terms, order, segment };
+}
 
 /** What was ordered of a job; null: nothing. */
 export async function readZkOrder(contracts: Contracts, job: bigint): Promise<ZkOrder | null> {

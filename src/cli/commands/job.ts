@@ -24,7 +24,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		]),
 		out: text(
 			"PATH",
-			"run, submit, result: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here); prove: the folder of proofs (default: NAME.proofs here)",
+			"run, submit, result: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here); prove, proofs: the folder of proofs (default: NAME.proofs here)",
 		),
 		disk: number("GIB", "run: what saved states may take on disk", [0, 1_000_000], 16),
 		sample: whole("N", "check: so many segments at least", [1, 2 ** 31], 1),
@@ -129,6 +129,13 @@ a job, or the beginning of its number. On the network that assay up runs here no
 			does: "one job: its parts, who has them, what was run again",
 			async run(values, io, id = "") {
 				return (await import("../jobs/show-jobs.ts")).showJob(values, io, id);
+			},
+		},
+		proofs: {
+			takes: "ID",
+			does: "of a zk job: fetch the proofs of its segments from the chain, for assay verify, and say who was paid for them",
+			async run(values, io, id = "") {
+				return (await import("../jobs/fetch-proofs.ts")).fetchProofs(values, io, id);
 			},
 		},
 		logs: {

@@ -23,6 +23,7 @@ import { jobHandlers } from "./job-handlers.ts";
 import { marketHandlers } from "./market-handlers.ts";
 import { networkHandlers } from "./network-handlers.ts";
 import { probeHandlers } from "./probe-handlers.ts";
+import { proofHandlers } from "./proof-handlers.ts";
 import { providerHandlers } from "./provider-handlers.ts";
 import { rollCallHandlers } from "./roll-call-handlers.ts";
 import { workHandlers } from "./work-handlers.ts";
@@ -55,6 +56,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 			...blobHandlers(context),
 			...jobHandlers(jobs),
 			...claimHandlers(jobs),
+			...proofHandlers(jobs),
 			...disputeHandlers(jobs),
 			...workHandlers(jobs),
 			...chainHandlers(context, chain?.home ?? null),

@@ -11,6 +11,7 @@ import { WhyPanel } from "../../why/why-panel.tsx";
 import { type LiveJob, stepsPerS } from "../job-events.ts";
 import { DrawsPanel, PartsPanel } from "../job-parts.tsx";
 import { methodKey } from "../new/method-choice.tsx";
+import { ProofsPanel } from "../proofs-panel.tsx";
 import { modelOf, RoundingReport } from "../rounding-report.tsx";
 import { cancelByWallet } from "../work/wallet.ts";
 import { Curve } from "./curve.tsx";
@@ -70,6 +71,7 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 				<OwnJob job={job} live={live} customer={customer} onChange={reload} />
 			)}
 			<PartsPanel parts={parts} live={live} hosts={hosts.value?.rows ?? NO_HOSTS} perWindow={draws.value.perWindow} />
+			{draws.value.offer.terms.method.name === "zk" ? <ProofsPanel id={id} /> : null}
 			{drawsPanel}
 			{whyPanel}
 			{live.lines.length === 0 ? null : <Log live={live} />}
