@@ -5,10 +5,14 @@ import { dirname } from "node:path";
 import { makeFolder } from "../../../platform/durable-file.ts";
 import { hex, int, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
 
-const VERDICTS = ["right", "unsteady", "proven", "over"] as const;
-export type Verdict = (typeof VERDICTS)[number];
+const VERDICTS = ["right", "unsteady"] as const;
+type Verdict = (typeof VERDICTS)[number];
+const ENDS = ["proven", "over"] as const;
+type End = (typeof ENDS)[number];
 
 const verdictLine = object({ claim: hex(32), verdict: oneOf(...VERDICTS), atMs: int() });
+/** One that is false, whoever claims it; `attempt` stands no more. */
+const endLine = object({ claim: hex(32), verdict: oneOf(...ENDS), attempt: int(), atMs: int() });
 const gasLine = object({ gas: int(), atMs: int() });
 
 const DAY_MS = 86_400_000;
@@ -18,6 +22,7 @@ export type WatchBook = Awaited<ReturnType<typeof openWatchBook>>;
 export async function openWatchBook(path: string, nowMs: () => number) {
 	await makeFolder(dirname(path));
 	const verdicts = new Map<string, Verdict>();
+	const ends = new Map<string, number>();
 	let gas: Typed<typeof gasLine>[] = [];
 	const text = await readFile(path, "utf8").catch(() => "");
 	// A line that is torn or strange is left out: its claim is looked at again.
@@ -26,6 +31,9 @@ export async function openWatchBook(path: string, nowMs: () => number) {
 		if (verdictLine(value, "") === null) {
 			const { claim, verdict } = value as Typed<typeof verdictLine>;
 			verdicts.set(claim, verdict);
+		} else if (endLine(value, "") === null) {
+			const { claim, attempt } = value as Typed<typeof endLine>;
+			ends.set(claim, attempt);
 		} else if (gasLine(value, "") === null) gas.push(value as Typed<typeof gasLine>);
 	}
 	// What a crash tore off stays a line of its own.
@@ -33,6 +41,12 @@ export async function openWatchBook(path: string, nowMs: () => number) {
 	const append = (line: object) => appendFile(path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
 	return {
 		verdictOf: (claim: string): Verdict | null => verdicts.get(claim) ?? null,
+		/** The last attempt on the chain that ended with this false claim; null: none did. */
+		endOf: (claim: string): number | null => ends.get(claim) ?? null,
+		async end(claim: string, attempt: number, verdict: End): Promise<void> {
+			ends.set(claim, attempt);
+			await append({ claim, verdict, attempt, atMs: nowMs() });
+		},
 		async keep(claim: string, verdict: Verdict): Promise<void> {
 			verdicts.set(claim, verdict);
 			await append({ claim, verdict, atMs: nowMs() });

@@ -2,6 +2,7 @@
 // no provider. The next move follows from the chain and its own run, so that a crash or a second process does nothing twice.
 import { join } from "node:path";
 import type { ApiClient } from "../../../api/create-client.ts";
+import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
 import { writeDurably } from "../../../platform/durable-file.ts";
 import { createMutex } from "../../../platform/keyed-mutex.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -140,6 +141,21 @@ const isDrawn = ({ policy, secret }: WatcherOptions, hash: string): boolean => {
 	return (new DataView(drawn.buffer, drawn.byteOffset).getUint32(0) * PPM) / 2 ** 32 < policy.sharePpm;
 };
 
+/** The attempt that stands on the chain now. */
+const attemptNow = async ({ contracts }: EvidenceChain, { job, part }: Pick<Found, "job" | "part">): Promise<number> =>
+	(await readJobPart(contracts, BigInt(`0x${job}`), part)).attempt;
+
+/**
+ * ATTACK: once a false claim has fallen, another one may claim the very same, with the same hash, and would be passed over. Which attempt stands is the
+ * chain's to tell, not the validator's.
+ */
+async function isDone({ book, chain }: WatcherOptions, row: Pick<Found, "hash" | "job" | "part">): Promise<boolean> {
+	if (book.verdictOf(row.hash) !== null) return true;
+	const ended = book.endOf(row.hash);
+	if (ended === null) return false;
+	return chain === null || (await attemptNow(chain.evidence, row).catch(() => ended)) <= ended;
+}
+
 /** Claims that stand and that nobody has to compute blind any more, the oldest first: their windows end first. */
 async function dueClaims(o: WatcherOptions, mayLook: (hash: string) => boolean): Promise<Found[]> {
 	const own = o.policy.jobs === "mine" ? new Set<string>() : null;
@@ -149,8 +165,8 @@ async function dueClaims(o: WatcherOptions, mayLook: (hash: string) => boolean):
 	for (const state of STANDING)
 		for await (const row of o.api.rows("listClaims", { query: { state, limit: 500 } })) {
 			const { hash, job, part, atMs, ends } = row;
-			const isWanted = ends !== null && o.book.verdictOf(hash) === null && mayLook(hash);
-			if (isWanted && isDrawn(o, hash) && (own === null || own.has(job))) found.push({ hash, job, part, atMs });
+			const isWanted = ends !== null && mayLook(hash) && isDrawn(o, hash) && (own === null || own.has(job));
+			if (isWanted && !(await isDone(o, row))) found.push({ hash, job, part, atMs });
 		}
 	return found.sort((a, b) => a.atMs - b.atMs);
 }
@@ -167,6 +183,7 @@ async function look(watching: Watching, found: Found, onAsking: () => void): Pro
 	const { o, tries, tell, collect } = watching;
 	const { hash, job } = found;
 	const at = await openClaim(o.api, hash, o.chain?.evidence.contracts ?? null);
+	const attempt = o.chain === null ? 0 : await attemptNow(o.chain.evidence, found);
 	const blobs = openJobBlobs(o.api, job, join(o.folder, "scratch", `job-${job}`));
 	try {
 		tell(found, "checking");
@@ -180,10 +197,10 @@ async function look(watching: Watching, found: Found, onAsking: () => void): Pro
 			tries.failed(hash);
 			return tell(found, "unable", watched.why);
 		}
-		await accuse(watching, found, at, means, watched);
+		await accuse(watching, { ...found, attempt }, at, means, watched);
 	} catch (error) {
 		if (!(error instanceof SilenceConvicted)) throw error;
-		await o.book.keep(hash, "proven");
+		await o.book.end(hash, attempt, "proven");
 		tell(found, "proven", `by silence: ${error.transaction}`);
 		await collect();
 	} finally {
@@ -193,12 +210,12 @@ async function look(watching: Watching, found: Found, onAsking: () => void): Pro
 
 async function accuse(
 	{ o, tries, tell, collect }: Watching,
-	found: Found,
+	found: Found & { readonly attempt: number },
 	at: ClaimAtHand,
 	means: EvidenceMeans,
 	{ segment, file, isProvable, why }: Extract<Watched, { kind: "false" }>,
 ): Promise<void> {
-	const { hash } = found;
+	const { hash, attempt } = found;
 	tries.failed(hash);
 	if (file === null) return tell(found, "silent", `segment ${segment} ends elsewhere; ${why}`);
 	const path = join(o.folder, "frauds", `${bytesToHex(sha256Of(file))}.fraud`);
@@ -208,7 +225,7 @@ async function accuse(
 	const spoken = isProvable ? null : await spokenWords(means, at, file);
 	if (!isProvable && spoken === null) return;
 	const proof = await proveFraud(o.chain.evidence, at, file, spoken);
-	await o.book.keep(hash, proof === null ? "over" : "proven");
+	await o.book.end(hash, attempt, proof === null ? "over" : "proven");
 	tell(found, proof === null ? "over" : "proven", proof?.transaction ?? "it stands no more");
 	await collect();
 	if (proof !== null) await publish(o, file);
