@@ -122,7 +122,7 @@ export interface RunHiding {
 }
 
 /** By a label. Weights that one segment ends and the next begins with have the same commitments. */
-function drawnHiding(label: string, { chunkBits }: Shape, segments: number): RunHiding {
+export function drawnHiding(label: string, { chunkBits }: Shape, segments: number): RunHiding {
 	const draw = (...of: readonly (number | string)[]) => number(keccak_256(Buffer.from([label, ...of].join("/")))) % R;
 	const names = ["features", "labels"];
 	return {
