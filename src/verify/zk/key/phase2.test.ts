@@ -1,5 +1,5 @@
 // Keys from powers and contributions: an honest chain gives a key that proofs are true by, and that is the one which the secrets would give; each check of a key has a cheater. Powers are those
-// of a small ceremony that snarkjs held (vectors/small.ptau).
+// of a small ceremony that snarkjs held (tests/zk/small.ptau).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ import { type KeyPowers, readPtau } from "./powers-file.ts";
 import { smallCircuit } from "./snarkjs.test-kit.ts";
 
 const CIRCUIT = smallCircuit();
-const FILE = readFileSync(new URL("../../../../vectors/small.ptau", import.meta.url));
+const FILE = readFileSync(new URL("../../../../tests/zk/small.ptau", import.meta.url));
 const POWERS = readPtau(FILE, rowsOf(CIRCUIT)) as KeyPowers;
 
 const FIRST = firstKey(CIRCUIT, POWERS);

@@ -1,4 +1,4 @@
-// A small circuit of our own, proven by snarkjs with a key that snarkjs made. Started as a program it writes vectors/snarkjs-groth16.json anew; snarkjs is no dependency of the project: name the folder in
+// A small circuit of our own, proven by snarkjs with a key that snarkjs made. Started as a program it writes tests/zk/snarkjs-groth16.json anew; snarkjs is no dependency of the project: name the folder in
 // which it was installed (`npm i snarkjs@0.7.6`) as ASSAY_SNARKJS.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ import { type Circuit, createCircuit } from "../run/circuit.ts";
 import { r1csFile, wtnsFile } from "./r1cs-file.ts";
 import type { SnarkjsKey, SnarkjsProof } from "./snarkjs-form.ts";
 
-export const VECTOR = fileURLToPath(new URL("../../../../vectors/snarkjs-groth16.json", import.meta.url));
+export const VECTOR = fileURLToPath(new URL("../../../../tests/zk/snarkjs-groth16.json", import.meta.url));
 
 export interface SnarkjsVector {
 	readonly key: SnarkjsKey;
