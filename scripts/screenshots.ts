@@ -2,6 +2,7 @@
 //   node scripts/screenshots.ts                those of the README, into docs/images
 //   node scripts/screenshots.ts --jobs         of those, the jobs alone
 //   node scripts/screenshots.ts --all FOLDER   every page at 1280 and 390 px, light and dark
+//   node scripts/screenshots.ts --work FOLDER  of those, a job and a dispute
 import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +10,7 @@ import type { Page } from "playwright-core";
 import { makeDataDir, startToyValidator } from "../tests/validator/toy-agent.test-kit.ts";
 import { type Browser, startBrowser } from "../tests/web/browser.test-kit.ts";
 import { handIn, openJobNetwork, signIn } from "../tests/web/job-network.test-kit.ts";
+import { openLyingStage } from "../tests/web/lying-stage.test-kit.ts";
 import { fillNetwork, type SampleNetwork } from "../tests/web/sample-network.test-kit.ts";
 import { ensureBuilt } from "./build-web.ts";
 import { shootDispute } from "./dispute-screenshots.ts";
@@ -30,15 +32,19 @@ const pathsOf = (ids: SampleNetwork): Readonly<Record<string, string>> => ({
 	"provider-eight": `/providers/${ids.eight}`,
 	"provider-failed": `/providers/${ids.cheat}`,
 	compare: `/compare?a=${ids.provider}&b=${ids.sustained}`,
+	"compare-inconclusive": `/compare?a=${ids.provider}&b=${ids.silent}`,
 	probes: "/probes",
 	probe: `/probes/${ids.probe}`,
 	"probe-invalid": `/probes/${ids.invalidProbe}`,
 	verify: "/verify",
 	"verify-shared": `/verify?probe=${ids.probe}`,
 	jobs: "/jobs",
+	"new-job": "/jobs/new",
 	disputes: "/disputes",
 	market: "/market",
 	programs: "/programs",
+	program: "/programs?sample=mlp-adamw",
+	"programs-two": "/programs?sample=mlp-adamw&sample=gpt-mini",
 	"roll-calls": "/roll-calls",
 	"roll-call": `/roll-calls/${ids.rollCall}`,
 	epochs: "/epochs",
@@ -51,13 +57,18 @@ async function settled(page: Page): Promise<void> {
 	await page.locator(".loading, .verify[data-status=running]").first().waitFor({ state: "detached" });
 }
 
-async function shootAll(browser: Browser, url: string, ids: SampleNetwork, out: string): Promise<void> {
+async function shootPages(
+	browser: Browser,
+	url: string,
+	paths: Readonly<Record<string, string>>,
+	out: string,
+): Promise<void> {
 	const page = await browser.open(`${url}/`);
 	for (const theme of ["light", "dark"] as const) {
 		await page.evaluate((name) => localStorage.setItem("theme", name), theme);
 		for (const size of SIZES) {
 			await page.setViewportSize(size);
-			for (const [name, path] of Object.entries(pathsOf(ids))) {
+			for (const [name, path] of Object.entries(paths)) {
 				await page.goto(url + path);
 				await settled(page);
 				const height = await page.evaluate(() => document.documentElement.scrollHeight);
@@ -115,30 +126,61 @@ async function shootJobs(out: string): Promise<void> {
 }
 const JOB_MS = 600_000;
 
+/** A job that was paid, with its result open; and a dispute that was decided, with the liar's part of the market. */
+async function shootWork(out: string): Promise<void> {
+	const network = await openJobNetwork();
+	try {
+		await Promise.all([network.provider(1), network.provider(2)]);
+		await signIn(network);
+		const page = await network.browser.open(`${network.url}/jobs/new`);
+		const id = await handIn(page, { card: "Generate text", method: "Run twice", fields: {} });
+		await page.locator("[data-story=paid]").waitFor({ timeout: JOB_MS });
+		const paths = { job: `/jobs/${id}`, "jobs-own": "/jobs", "new-job-own": "/jobs/new" };
+		await shootPages(network.browser, network.url, paths, out);
+	} finally {
+		await network.close();
+	}
+	const browser = await startBrowser(SIZES[0]);
+	const lying = await openLyingStage({ segment: 4, step: 1, op: 0, element: 3 });
+	try {
+		const { job, claim } = await lying.claimOf({ method: { name: "optimistic", count: 0 } });
+		await lying.watch();
+		const { url } = lying.stage.validator;
+		const paths = { dispute: `/disputes/${claim}`, "job-public": `/jobs/${job}`, "disputes-some": "/disputes" };
+		await shootPages(browser, url, { ...paths, "market-some": "/market", liar: `/providers/${lying.liar}` }, out);
+	} finally {
+		await browser.close();
+		await lying.close();
+	}
+}
+
 async function main([option, folder]: readonly string[]): Promise<void> {
-	const out = option === "--all" ? resolve(folder ?? "screenshots") : join(root, "docs/images");
+	const isPages = option === "--all" || option === "--work";
+	const out = isPages ? resolve(folder ?? "screenshots") : join(root, "docs/images");
 	await ensureBuilt();
 	mkdirSync(out, { recursive: true });
 	if (option === "--jobs") return shootJobs(out);
+	if (option === "--work") return shootWork(out);
 	const data = makeDataDir();
-	// Nobody is dialled before the next proof is due: the sample hosts are nowhere.
+	// Nobody is dialled, called or scored meanwhile: the sample hosts are nowhere.
 	const validator = await startToyValidator({
-		dataDir: data.path,
-		name: "validator",
-		dispatchEveryMs: 60_000,
-		chain: {},
+		...{ dataDir: data.path, name: "validator", probes: false },
+		...{ chain: { epochSeconds: 3600 }, rollCalls: { isOn: false } },
 	});
 	const browser = await startBrowser(SIZES[0]);
 	try {
 		const ids = await fillNetwork(validator);
-		await (option === "--all" ? shootAll : shootReadme)(browser, validator.url, ids, out);
-		if (option !== "--all") await shootDispute(browser, out);
+		if (option === "--all") await shootPages(browser, validator.url, pathsOf(ids), out);
+		else {
+			await shootReadme(browser, validator.url, ids, out);
+			await shootDispute(browser, out);
+		}
 	} finally {
 		await browser.close();
 		await validator.stop();
 		await data.remove();
 	}
-	if (option !== "--all") await shootJobs(out);
+	await (option === "--all" ? shootWork : shootJobs)(out);
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

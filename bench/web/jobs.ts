@@ -1,10 +1,10 @@
 // Pages of jobs in a real Chromium before a real validator: first views; a job with 10,000 steps, 1,000 segments and 60 events a second, its interactions and its memory;
-// a list of 10,000 jobs.
-//   bash scripts/node.sh bench/web/jobs.ts [--seconds 60] [--segments 1000] [--jobs 10000] [--only views,live,list]
+// a segment of the smallest GPT run again in the page; a list of 10,000 jobs.
+//   bash scripts/node.sh bench/web/jobs.ts [--seconds 60] [--segments 1000] [--jobs 10000] [--only views,live,replay,list]
 // Growth of memory is measured over --seconds and carried on to 30 minutes; --seconds 1800 measures it. Results: bench/results/web-jobs-….json. Asserts nothing; times mean
 // little on a busy machine, so the load is in the result.
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import pg from "pg";
@@ -13,6 +13,8 @@ import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
+import { buildWorkload } from "../../src/work/workloads/build-workload.ts";
+import { readJob } from "../../src/work/workloads/read-job.ts";
 import { type Order, openStage, type Stage, submit } from "../../tests/jobs/job-stage.test-kit.ts";
 import { eventually } from "../../tests/validator/toy-agent.test-kit.ts";
 import { type Browser, startBrowser } from "../../tests/web/browser.test-kit.ts";
@@ -23,7 +25,7 @@ const { values } = parseArgs({
 		seconds: { type: "string", default: "60" },
 		segments: { type: "string", default: "1000" },
 		jobs: { type: "string", default: "10000" },
-		only: { type: "string", default: "views,live,list" },
+		only: { type: "string", default: "views,live,replay,list" },
 	},
 });
 const only = new Set(values.only.split(","));
@@ -141,6 +143,31 @@ async function liveJob(browser: Browser, stage: Stage, job: string): Promise<voi
 	await page.close();
 }
 
+/** samples/gpt-mini.json, three steps of it: each of its segments is a step of training. */
+async function replay(browser: Browser, stage: Stage): Promise<void> {
+	const json = { ...JSON.parse(readFileSync("samples/gpt-mini.json", "utf8")), steps: 3 };
+	const workload = await buildWorkload(readJob(json), (name) => readFileSync(`samples/${name}`));
+	const job = await claimed(stage, { method: { name: "optimistic", count: 0 }, workload, salt: "5b".repeat(32) });
+	const page = await browser.open(`${stage.validator.url}/jobs/${job}`);
+	const pressed: number[] = [];
+	const segments: number[] = [];
+	for (let n = 0; n < 3; n++) {
+		await page.getByLabel(/^Segment, 0 to/).fill("3");
+		const began = performance.now();
+		await page.getByRole("button", { name: "Check it here" }).click();
+		await page.locator("[data-check=equal]").getByText("Segment 3 (one step)").waitFor();
+		pressed.push(performance.now() - began);
+		const rows = page.getByRole("region", { name: "Segments run here" }).locator("tbody tr");
+		// The first one sets the weights; the others are steps.
+		const took = await rows.locator("td:last-child").allTextContents();
+		segments.push(...took.slice(1).map((text) => Number.parseFloat(text) * (text.endsWith(" ms") ? 1 : 1000)));
+		await page.reload();
+	}
+	put("a segment of samples/gpt-mini.json, run in the page", segments);
+	put("its button to three segments found equal, inputs fetched", pressed);
+	await page.close();
+}
+
 async function jobList(browser: Browser, stage: Stage, job: string): Promise<void> {
 	await sql(
 		stage,
@@ -185,13 +212,15 @@ const params = { jobWindowMs: 7_200_000, jobBeatMisses: 100, jobLeastWorkMs: 3_6
 const stage = await openStage({ hasChain: false, params, settings: { engine } });
 const browser = await startBrowser();
 try {
-	await stage.worker(1);
-	await stage.worker(2);
+	// A sign of life with each segment, as toys give it, would be a thousand transactions one after the other.
+	for (const n of [1, 2]) await stage.worker(n, { beatEvery: 50 });
 	await browser.context.addInitScript((seed) => localStorage.setItem("customer-key", seed), CUSTOMER_SEED);
 	const order = { method: { name: "optimistic", count: 0 }, sample: mlpSample(), segments: SEGMENTS - 1 } as const;
-	const job = await claimed(stage, order);
+	const needsJob = ["views", "live", "list"].some((one) => only.has(one));
+	const job = needsJob ? await claimed(stage, order) : "";
 	if (only.has("views")) await firstViews(browser, stage, job);
 	if (only.has("live")) await liveJob(browser, stage, job);
+	if (only.has("replay")) await replay(browser, stage);
 	if (only.has("list")) await jobList(browser, stage, job);
 } finally {
 	await browser.close();

@@ -249,6 +249,16 @@ test("nothing that a provider says becomes markup", async () => {
 	await page.getByText("<b onclick=window.hit=1>card</b>").first().waitFor();
 	await page.goto(`${validator.url}/compare?a=${id}&b=${signerOf(11).key}`);
 	await page.getByRole("link", { name: /^<img src=x/ }).waitFor();
+	// A probe that proved nothing, either way, is said beside figures of the one before.
+	const path = `**/v1/providers/${id}`;
+	const silent = { lastVerdict: "inconclusive", lastCode: "CHALLENGE_SILENT" };
+	await page.route(path, async (route) => {
+		const response = await route.fetch();
+		await route.fulfill({ response, json: { ...(await response.json()), ...silent } });
+	});
+	await page.reload();
+	await page.getByText("was probed and nothing was proven, either way").getByText("CHALLENGE_SILENT").waitFor();
+	await page.unroute(path);
 	// Addresses are hostile, too.
 	await page.goto(`${validator.url}/providers?model=${encodeURIComponent(evil)}&sort=%3Cb%3E`);
 	await page.getByRole("heading", { name: "Providers" }).waitFor();

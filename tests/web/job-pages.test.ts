@@ -326,6 +326,12 @@ test("the smallest GPT: its claim, who ran it again, the draws, and a segment ru
 		.last()
 		.textContent();
 	assert.match(took!, /^\d+(\.\d)? (ms|s)$/);
+	// Its checkpoints, by the claim's own list: the last one is what the claim ends with.
+	await page.getByText(/^Part 1: \d+ checkpoints?$/).click();
+	const kept = page.getByRole("region", { name: "Checkpoints of part 1" }).locator("tbody tr");
+	const { rows: claims } = await stage.customer.listClaims({ query: { job: id, limit: 10 } });
+	assert.equal(await kept.last().locator("code").first().getAttribute("title"), claims[0]!.ends!.last);
+	assert.equal(await kept.count(), Math.ceil(4 / job.offer.perWindow));
 	assert.deepEqual(await seriousFindings(page), []);
 	assert.equal(claim?.length, 64);
 

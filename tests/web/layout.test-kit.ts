@@ -66,6 +66,16 @@ export async function layoutFaults(page: Page): Promise<string[]> {
 					faults.push(`is cut: ${nameOf(of)}`);
 			}
 		}
+		// Cells of long lists end in an ellipsis; that is for names and sentences, whose whole is in a title, not for figures and times.
+		const wholeOf = (one: Element) => (one.getAttribute("title") ?? "").replaceAll(/\s+/g, " ");
+		for (const cell of document.querySelectorAll(".table-box td")) {
+			if (cell.scrollWidth <= cell.clientWidth + 1 || !isSeen(cell)) continue;
+			const said = (one: Element) => (one.textContent ?? "").replaceAll(/\s+/g, " ").replace("…", "").trim();
+			const isWhole = [cell, ...cell.querySelectorAll("[title]")].some(
+				(one) => wholeOf(one) !== "" && wholeOf(one).includes(said(one)),
+			);
+			if (!isWhole) faults.push(`is cut: ${nameOf(cell)}`);
+		}
 		texts.sort((a, b) => a.box.top - b.box.top);
 		for (const [i, { of, box }] of texts.entries())
 			for (const other of texts.slice(i + 1)) {

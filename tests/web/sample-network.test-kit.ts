@@ -83,6 +83,8 @@ export interface SampleNetwork {
 	/** Of a cheat. */
 	readonly invalidProbe: string;
 	readonly cheat: string;
+	/** Its last probe proved nothing, either way. */
+	readonly silent: string;
 	readonly rollCall: number;
 }
 
@@ -105,7 +107,7 @@ export async function fillNetwork(validator: ToyValidator): Promise<SampleNetwor
 		sustained: sustained.providerId,
 		eight: hosts[0]!,
 		invalidProbe: idOf("probe 6", 32),
-		cheat: hosts[6]!,
+		...{ cheat: hosts[6]!, silent: hosts[20]! },
 		rollCall,
 	};
 }
@@ -200,17 +202,18 @@ async function addRollCalls({ store }: ToyValidator, hosts: readonly string[], n
 		const b0AtS = Math.floor(atMs / 1000);
 		const called = { beta0: idOf(call), calledAtMs: atMs, deadlineMs: 24_000, b0AtS };
 		await store.rollCalls.open({ ...id, ...called });
-		const root = { b1: call + 2, b1AtS: b0AtS + 24, root: idOf(`root ${call}`), leaves: 30 };
+		const root = { b1: call + 2, b1AtS: b0AtS + 24, root: idOf(`root ${call}`), leaves: 12 };
 		await store.rollCalls.commit(id, { ...root, transaction: `0x${idOf(`t ${call}`)}` });
 		await store.rollCalls.finish(id, {
 			...{ b2: call + 4, b2AtS: b0AtS + 48, beta2: idOf(`b2 ${call}`), nowMs: atMs + 60_000 },
-			answers: hosts
-				.slice(0, 14)
-				.map((providerId, n) =>
-					n % 7 === 6
-						? { ...nothing, providerId, state: "absent", code: "PROVIDER_BUSY" }
-						: { ...nothing, providerId, state: "answered", ms: 9000 + n * 731, megaOps: 2.4e10, bytes: 129e9 },
-				),
+			answers: hosts.slice(0, 14).map((providerId, n) =>
+				n % 7 === 6
+					? { ...nothing, providerId, state: "absent", code: "PROVIDER_BUSY" }
+					: {
+							...{ ...nothing, providerId, state: "answered", ms: 9000 + n * 731, megaOps: 2.4e10, bytes: 129e9 },
+							files: [{ device: 0, sha256: idOf(`file ${call} ${n}`), bytes: 129e9 }],
+						},
+			),
 		});
 	}
 	return calls.at(-1)!.call;

@@ -1,6 +1,7 @@
 // Both sides' words in a dispute: what was asked, by which road, and what came back; and the games on the chain with their clocks, deposits and gas. Questions on the
 // chain are anybody's bytes: what cannot be read is said to be so.
 import type { Dispute } from "../../src/api/types.ts";
+import { shortAmount } from "../chain/chain-format.ts";
 import { formatCount, formatLeft } from "../parts/format.ts";
 import { Badge, Empty, Id, Panel, Table, Time } from "../parts/small.tsx";
 import { useNow } from "../shell/api.ts";
@@ -65,11 +66,7 @@ export function WordsPanel({ words }: { words: readonly Word[] }) {
 }
 
 /** Coins and tokens have 18 places. */
-export function formatUnits(decimal: string): string {
-	const value = Number(BigInt(decimal)) / 1e18;
-	if (value === 0) return "0";
-	return value >= 0.001 ? value.toLocaleString("en-US", { maximumFractionDigits: 4 }) : value.toExponential(2);
-}
+export const formatUnits = (decimal: string): string => shortAmount(decimal, 18);
 
 function Clock({ game, skewS, isOver }: { game: Game; skewS: number; isOver: boolean }) {
 	const nowS = useNow(1000) / 1000 + skewS;

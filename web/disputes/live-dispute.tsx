@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Dispute, FraudOfJob } from "../../src/api/types.ts";
 import { FRAUD_SHOWS } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
-import { formatCount, formatSpan, shortId } from "../parts/format.ts";
+import { CURRENCY, formatCount, formatSpan, shortId } from "../parts/format.ts";
 import {
 	Badge,
 	Empty,
@@ -124,7 +124,7 @@ function Tiles({ dispute }: { dispute: Dispute }) {
 			/>
 			{chain === null ? null : (
 				<>
-					<Tile name="Bond" value={formatUnits(chain.bond)} note="tokens, as long as it stands" />
+					<Tile name="Bond" value={formatUnits(chain.bond)} note={`${CURRENCY}, as long as the claim stands`} />
 					<Tile name="Gas" value={formatCount(gasOfAll(chain))} note="games and proof together" />
 				</>
 			)}
@@ -134,7 +134,7 @@ function Tiles({ dispute }: { dispute: Dispute }) {
 
 function Money({ conviction }: { conviction: NonNullable<NonNullable<Dispute["chain"]>["conviction"]> }) {
 	return (
-		<Panel title="Where the bond went" aside="tokens">
+		<Panel title="Where the bond went" aside={`in ${CURRENCY}`}>
 			<dl class="tiles">
 				<Tile name="To the accuser" value={formatUnits(conviction.toAccuser)} note={<Id id={conviction.accuser} />} />
 				<Tile name="To the customer" value={formatUnits(conviction.toCustomer)} />

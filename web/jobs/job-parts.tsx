@@ -49,14 +49,15 @@ interface PartsProps {
 	perWindow: number;
 }
 
+/** How often a state is kept. */
+export const everyWindow = (perWindow: number): string =>
+	perWindow === 1 ? "after every segment" : `every ${formatCount(perWindow)} segments`;
+
 export function PartsPanel({ parts, live, hosts, perWindow }: PartsProps) {
 	const known = new Map(hosts.map((host) => [host.provider, host]));
 	const head = ["Part", "State", "Provider", ["Segments", "num"], ["Kept states", "num"], "Checks", "Claim", "Until"];
 	return (
-		<Panel
-			title="Parts"
-			aside={`each has its own claim, bond and payment; a state is kept every ${formatCount(perWindow)} segments`}
-		>
+		<Panel title="Parts" aside={`each has its own claim, bond and payment; a state is kept ${everyWindow(perWindow)}`}>
 			<Table label="Parts of the job" head={head as PartsHead}>
 				<tbody>
 					{parts.map((one) => {

@@ -2,7 +2,7 @@
 import type { FraudOfJob, JobMarket, ProbeSummary } from "../../src/api/types.ts";
 import { isCheat } from "../../src/protocol/cheat-codes.ts";
 import { formatUnits } from "../disputes/dispute-words.tsx";
-import { formatCount, formatMoney } from "../parts/format.ts";
+import { CURRENCY, formatCount, formatMoney } from "../parts/format.ts";
 import { Badge, Empty, Id, Panel, Table, Time } from "../parts/small.tsx";
 
 export function ProvidersTable({ providers }: { providers: JobMarket["providers"] }) {
@@ -80,7 +80,7 @@ export function WatchersTable({ watchers }: { watchers: JobMarket["watchers"] })
 					Anyone may watch: <code>assay watch</code>
 				</Empty>
 			) : (
-				<Table label="Accusers" head={["Account", ["Convictions", "num"], ["Earned, tokens", "num"]]}>
+				<Table label="Accusers" head={["Account", ["Convictions", "num"], [`Earned, ${CURRENCY}`, "num"]]}>
 					<tbody>
 						{watchers.map(({ account, convictions, earned }) => (
 							<tr key={account}>

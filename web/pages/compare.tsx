@@ -3,7 +3,7 @@ import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
 import { figureTitle, formatFigure, formatMoney, formatScore, gpuPriceMicros, shortId } from "../parts/format.ts";
-import { Empty, PageTitle, Panel, Shown, Table, VerdictBadge } from "../parts/small.tsx";
+import { Empty, PageTitle, Panel, Shown, Table, Time, VerdictBadge } from "../parts/small.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
 import { anyAttested } from "../rent/proven-columns.tsx";
 import { api, useLoaded } from "../shell/api.ts";
@@ -34,10 +34,30 @@ function Both({ a, b }: { a: string; b: string }) {
 		<Shown of={both} what="both providers">
 			{(value) => (
 				<Panel title="Proven figures">
+					{value.map((one) => (
+						<Unsettled key={one.id} of={one} />
+					))}
 					<CompareTable both={value} />
 				</Panel>
 			)}
 		</Shown>
+	);
+}
+
+/** Why its figures are older than its last probe, or missing. */
+function Unsettled({ of: { id, name, lastVerdict, lastCode, lastValidAtMs } }: { of: Provider }) {
+	if (lastVerdict === "valid") return null;
+	const older = lastValidAtMs === null ? "It has no figures yet." : "Its figures are those of the proof before.";
+	return (
+		<p class="compare-note">
+			<a href={`/providers/${id}`}>{name || shortId(id)}</a>{" "}
+			{lastVerdict === null
+				? "was not probed yet."
+				: lastVerdict === "inconclusive"
+					? "was probed and nothing was proven, either way; it is probed again soon."
+					: "failed its last probe: it proved nothing of what it claims."}{" "}
+			{lastCode === null ? null : <code>{lastCode}</code>} {lastVerdict === null ? "" : older}
+		</p>
 	);
 }
 
@@ -68,7 +88,16 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 					<th scope="row">Last verdict</th>
 					{both.map((one) => (
 						<td key={one.id} class="num">
-							<VerdictBadge state={one.lastVerdict} />
+							<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
+						</td>
+					))}
+					<td />
+				</tr>
+				<tr>
+					<th scope="row">Figures of the proof</th>
+					{both.map((one) => (
+						<td key={one.id} class="num">
+							<Time atMs={one.lastValidAtMs} never="no valid proof yet" />
 						</td>
 					))}
 					<td />

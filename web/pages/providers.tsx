@@ -100,7 +100,7 @@ function columnsOf(
 	isAnyAttested: boolean,
 ): Column<ProviderSummary>[] {
 	return [
-		column("choose", "", 1.2, (row) => (
+		column("choose", "", 1.4, (row) => (
 			<input
 				type="checkbox"
 				aria-label={`Compare ${row.name || row.id}`}
@@ -112,7 +112,7 @@ function columnsOf(
 		provenColumn("gpuPrice", {
 			cell: (row) => (row.rentable ? formatMoney(gpuPriceMicros(row)) : <span class="dim">not for rent</span>),
 		}),
-		nameColumn(7.5, ({ id }) => id),
+		nameColumn(7, ({ id }) => id),
 		column("verdict", "Last verdict", 6.4, (row) => (
 			<span title={row.lastCode ?? ""}>
 				<VerdictBadge state={row.lastVerdict} />
@@ -128,7 +128,7 @@ function columnsOf(
 		provenColumn("uptime"),
 		...(isAnyAttested ? [provenColumn<ProviderSummary>("attested")] : []),
 		column("state", "State", 4.6, stateCell, { isMinor: true }),
-		column("lastProbe", "Probed", 4.8, (row) => <Time atMs={row.lastProbeAtMs} />, {
+		column("lastProbe", "Probed", 5.4, (row) => <Time atMs={row.lastProbeAtMs} />, {
 			isNumber: true,
 			isMinor: true,
 			canSort: true,

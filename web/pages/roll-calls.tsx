@@ -84,7 +84,7 @@ function Together({ call }: { call: RollCall }) {
 	const clock = (atS: number) => exactTime(1000 * atS).slice(11, 19);
 	return (
 		<Panel title="Proved together" aside={<a href={`/roll-calls/${call.call}`}>block {formatCount(call.call)}</a>}>
-			{b1AtS === null ? null : (
+			{b1AtS === null || devices === 0 ? null : (
 				<p>
 					Between {clock(b0AtS)} and {clock(b1AtS)} UTC,{" "}
 					{devices === 1 ? "this card" : `these ${formatCount(devices)} cards`} answered together.
@@ -185,12 +185,18 @@ function CallTiles({ call }: { call: RollCall }) {
 
 function answerColumns(verify: (sha256: string) => void): Column<RollCallAnswer>[] {
 	return [
-		column("provider", "Provider", 9, (row) => (
-			<>
-				<HostLink id={row.providerId} name={row.name} /> <AttestedBadge of={row.attestation} />
-			</>
-		)),
-		column("state", "Answer", 12, (row) => <CallBadge state={row.state} code={row.code} />, { narrowRem: 6 }),
+		column(
+			"provider",
+			"Provider",
+			9,
+			(row) => (
+				<>
+					<HostLink id={row.providerId} name={row.name} /> <AttestedBadge of={row.attestation} />
+				</>
+			),
+			{ narrowRem: 6 },
+		),
+		column("state", "Answer", 12, (row) => <CallBadge state={row.state} code={row.code} />, { narrowRem: 5.4 }),
 		column("ms", "After", 4, (row) => (row.ms === null ? "–" : formatSpan(row.ms)), MINOR),
 		column("bytes", "Held", 5, (row) => (row.bytes === 0 ? "–" : formatBytes(row.bytes)), MINOR),
 		column(
@@ -201,12 +207,12 @@ function answerColumns(verify: (sha256: string) => void): Column<RollCallAnswer>
 				<span class="row">
 					{row.files.map(({ device, sha256 }) => (
 						<button key={device} type="button" class="small" onClick={() => verify(sha256)}>
-							Verify device {device}
+							<span class="wide-only">Verify</span> device {device}
 						</button>
 					))}
 				</span>
 			),
-			{ narrowRem: 7 },
+			{ narrowRem: 4.8 },
 		),
 	];
 }

@@ -62,7 +62,7 @@ export function provenCards(row: Pick<ProvenRow, "model" | "gpuCount" | "lastVal
 const sortable = { isNumber: true, canSort: true };
 const minor = { ...sortable, isMinor: true };
 const COLUMNS = {
-	proven: column("proven", "GPUs", 10, (row) => (
+	proven: column("proven", "GPUs", 9.6, (row) => (
 		<strong class={row.gpuCount > 0 ? "cards-name" : "cards-name dim"} title={row.model ?? ""}>
 			{provenCards(row)}
 		</strong>

@@ -2,34 +2,27 @@
 // browser from what is public; with the customer's key also from the claim's list of states.
 import { useEffect, useState } from "preact/hooks";
 import type { ClaimOfJob, JobDraws } from "../../src/api/types.ts";
-import { statesOfClaim } from "../../src/market/jobs/replay-claim.ts";
 import { bytesToHex, concatBytes } from "../../src/protocol/bytes/bytes.ts";
 import { pieceRootOf } from "../../src/protocol/hash/blob-tree.ts";
 import { Badge, Empty, Panel } from "../parts/small.tsx";
 import type { Customer } from "../rent/rental-key.ts";
 import { api, useLoaded } from "../shell/api.ts";
+import { statesRead } from "./claim-states.ts";
 import { ClaimTree } from "./claim-tree.tsx";
 import { DrawCheck } from "./draw-check.tsx";
 import type { DrawnPart } from "./run-again.ts";
 import { SegmentCheck } from "./segment-check.tsx";
 
-/** One read of a blob: lists of up to 32,767 segments. */
-const MOST_LIST_BYTES = 1 << 20;
-
-/** The claim's list, held against its root; then the root of what each audit covers, as an auditor names its answer. */
+/** The root of what each audit covers in the claim's list, as an auditor names its answer. */
 async function ownRootsOf(
 	draws: JobDraws,
 	part: DrawnPart,
 	claim: ClaimOfJob,
-	{ client }: Customer,
+	customer: Customer,
 	signal: AbortSignal,
 ) {
-	if (claim.ends === null || claim.ends.states.size > MOST_LIST_BYTES) return null;
-	const { root, size } = claim.ends.states;
-	const query = { size, first: 0, length: size };
-	const states = await client.getJobBlob({ params: { id: draws.id, root }, query }, { signal });
-	const { terms, escrow } = draws.offer;
-	const list = statesOfClaim({ id: draws.id, terms, escrow, part: claim.part, claim, states });
+	const list = await statesRead(draws, claim, customer, signal);
+	if (list === null) return null;
 	return part.audits.map(({ first, count }) =>
 		bytesToHex(pieceRootOf(concatBytes(...list.slice(first, first + count + 1)))),
 	);

@@ -14,6 +14,7 @@ import { methodKey } from "../new/method-choice.tsx";
 import { ProofsPanel } from "../proofs-panel.tsx";
 import { modelOf, RoundingReport } from "../rounding-report.tsx";
 import { cancelByWallet } from "../work/wallet.ts";
+import { Checkpoints } from "./checkpoints.tsx";
 import { Curve } from "./curve.tsx";
 import { Preview, useJobWork } from "./preview.tsx";
 import { ResultPanel } from "./result.tsx";
@@ -83,13 +84,19 @@ const NO_HOSTS: readonly JobHostView[] = [];
 
 function OwnJob(p: { job: Job; live: LiveJob; customer: Customer; onChange: () => void }) {
 	const { job, live, customer } = p;
-	const { work, kept } = useJobWork(job.id);
+	const { work, kept, built } = useJobWork(job.id);
 	const model = kept === null ? null : modelOf(kept.text);
 	const result = useMemo(() => <ResultPanel {...{ job, customer, work }} />, [job, customer, work]);
+	const checkpoints = useMemo(() => <Checkpoints {...{ job, customer }} />, [job, customer]);
 	return (
 		<>
 			<StoryBanner story={storyOf(job, live)} job={job} />
-			<JobTiles job={job} live={live} tokensAStep={kept?.tokensAStep ?? null} />
+			<JobTiles
+				job={job}
+				live={live}
+				tokensAStep={kept?.tokensAStep ?? null}
+				peakBytes={built?.work.peakBytes ?? null}
+			/>
 			<Timeline job={job} spans={live.spans} />
 			{result}
 			<div class="columns">
@@ -101,6 +108,7 @@ function OwnJob(p: { job: Job; live: LiveJob; customer: Customer; onChange: () =
 					<RoundingReport {...model} files={kept.files} />
 				</Panel>
 			)}
+			{checkpoints}
 			<CancelBar job={job} customer={customer} onDone={p.onChange} />
 		</>
 	);
@@ -127,7 +135,8 @@ function Left({ untilMs, words }: { untilMs: number; words: string }) {
 	);
 }
 
-function JobTiles({ job, live, tokensAStep }: { job: Job; live: LiveJob; tokensAStep: number | null }) {
+function JobTiles(p: { job: Job; live: LiveJob; tokensAStep: number | null; peakBytes: number | null }) {
+	const { job, live, tokensAStep, peakBytes } = p;
 	const { spec, offer, record, isOver } = job;
 	const { terms } = offer;
 	const done = record.parts.reduce((sum, { part, done: of }) => sum + Math.max(of, live.done.get(part) ?? 0), 0);
@@ -147,6 +156,9 @@ function JobTiles({ job, live, tokensAStep }: { job: Job; live: LiveJob; tokensA
 					value={tokensAStep === null ? `${speed.toPrecision(3)} steps/s` : formatRate(speed * tokensAStep, "tokens/s")}
 					note={tokensAStep === null ? "from heartbeats" : `${speed.toPrecision(3)} steps/s, from heartbeats`}
 				/>
+			)}
+			{peakBytes === null ? null : (
+				<Tile name="Memory" value={formatBytes(peakBytes)} note="the program’s most; nobody with less is drawn" />
 			)}
 			<Tile
 				name="Paid so far"

@@ -7,22 +7,30 @@ import { Empty, Panel } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import type { LiveJob, NamedPreview } from "../job-events.ts";
 import { type JobWork, openJobWork } from "../work/job-work.ts";
+import type { BuiltJob } from "../work/job-worker.ts";
 import { type KeptJob, loadKept } from "../work/kept-jobs.ts";
 import { type Frame, Player } from "./pictures.tsx";
 
 const MOST_FRAMES = 200;
 
+interface HeldWork {
+	readonly work: JobWork | null;
+	/** Both null: the job's file is not in this browser. */
+	readonly kept: KeptJob | null;
+	readonly built: BuiltJob | null;
+}
+
 /** A worker that has built the job, where its file is in this browser; else one that has not. */
-export function useJobWork(id: string): { readonly work: JobWork | null; readonly kept: KeptJob | null } {
-	const [held, setHeld] = useState<{ work: JobWork | null; kept: KeptJob | null }>({ work: null, kept: null });
+export function useJobWork(id: string): HeldWork {
+	const [held, setHeld] = useState<HeldWork>({ work: null, kept: null, built: null });
 	useEffect(() => {
 		const work = openJobWork();
 		let isCurrent = true;
 		void (async () => {
 			const kept = await loadKept(id);
 			const { text, title, files } = kept ?? { text: "", title: "", files: {} };
-			const isBuilt = kept !== null && (await work.ask("build", { text, title, files }).then(Boolean, () => false));
-			if (isCurrent) setHeld({ work, kept: isBuilt ? kept : null });
+			const built = kept === null ? null : await work.ask("build", { text, title, files }).catch(() => null);
+			if (isCurrent) setHeld({ work, built, kept: built === null ? null : kept });
 		})().catch(() => {});
 		return () => {
 			isCurrent = false;

@@ -1,0 +1,130 @@
+// A large upload from the form of a real Chromium to a real validator, over three reloads and a network that is cut: does it go on by itself, and is anything sent again that
+// had arrived? And a file that cannot be right: is it named before a byte is sent?
+//   bash scripts/node.sh bench/web/upload.ts [--mib 1024] [--reloads 3] [--away 15]
+// Exit code 1 when a piece was taken twice or one is missing. Results: bench/results/web-upload-….json.
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Page } from "playwright-core";
+import { ensureBuilt } from "../../scripts/build-web.ts";
+import { pieceCount } from "../../src/protocol/hash/blob-tree.ts";
+import { openStage } from "../../tests/jobs/job-stage.test-kit.ts";
+import { startBrowser } from "../../tests/web/browser.test-kit.ts";
+import { type CountingProxy, startCountingProxy } from "./counting-proxy.ts";
+
+const { values } = parseArgs({
+	options: {
+		mib: { type: "string", default: "1024" },
+		reloads: { type: "string", default: "3" },
+		away: { type: "string", default: "15" },
+	},
+});
+/** Of the job's largest blob: each byte of a text is a token of 16 bits. */
+const BYTES = Number(values.mib) * 2 ** 20;
+const RELOADS = Number(values.reloads);
+const HOUR_MS = 3_600_000;
+const seconds = (fromMs: number) => Number(((performance.now() - fromMs) / 1000).toFixed(1));
+
+async function makeText(path: string, size: number): Promise<void> {
+	const file = await open(path, "w");
+	// No two MiB are the same.
+	const block = Buffer.alloc(1 << 20, randomBytes(3 << 18).toString("base64"));
+	for (let at = 0; at < size; at += block.length) {
+		block.write(String(at).padStart(16, "0"));
+		await file.write(block, 0, Math.min(block.length, size - at));
+	}
+	await file.close();
+}
+
+const priceButton = (page: Page) => page.getByRole("button", { name: /^Upload .*and get the price$/ });
+
+/** Until so many pieces are there. */
+async function until(proxy: CountingProxy, pieces: number): Promise<void> {
+	const began = performance.now();
+	while (proxy.taken.size < pieces) {
+		if (performance.now() - began > HOUR_MS) throw new Error(`${proxy.taken.size} of ${pieces} pieces after an hour`);
+		await new Promise((done) => setTimeout(done, 100));
+	}
+}
+
+/** Chooses the text in the form and waits until the job is built of it. */
+async function choose(page: Page, path: string): Promise<number> {
+	const began = performance.now();
+	await page.getByRole("radio", { name: /^Train/ }).check();
+	await page.locator(".slot input[type=file]").setInputFiles([path]);
+	await page.getByText(/ in \d+ blobs$/).waitFor();
+	await page.locator("[data-built]:not([aria-busy=true])").waitFor();
+	return seconds(began);
+}
+
+/** A model whose tensors belong to another: named in how many seconds, and how much was sent by then. */
+async function wrongFile(page: Page, proxy: CountingProxy) {
+	await page.getByRole("radio", { name: /^Generate text/ }).check();
+	const began = performance.now();
+	const files = ["samples/tiny-llama/config.json", "samples/tiny-bert/model.safetensors"];
+	await page.locator(".slot input[type=file]").setInputFiles(files);
+	await page.getByText("MODEL_TENSOR_MISSING").first().waitFor();
+	return { code: "MODEL_TENSOR_MISSING", namedAfterS: seconds(began), bytesSentBefore: proxy.sentBytes() };
+}
+
+async function upload(page: Page, proxy: CountingProxy, text: string) {
+	const builtAfterS = await choose(page, text);
+	const pieces = pieceCount(BYTES);
+	const began = performance.now();
+	await priceButton(page).click();
+	for (let n = 1; n <= RELOADS; n++) {
+		await until(proxy, Math.floor((n * pieces) / (RELOADS + 2)));
+		await page.reload();
+		// It goes on by itself: nobody presses anything.
+		await page.getByText("Uploading …").waitFor();
+		console.log(`reload ${n}: ${proxy.taken.size} pieces were there, going on after ${seconds(began)} s`);
+	}
+	await until(proxy, Math.floor(((RELOADS + 1) * pieces) / (RELOADS + 2)));
+	await proxy.away(1000 * Number(values.away));
+	await until(proxy, pieces);
+	await page.getByText("Uploading …").waitFor({ state: "detached" });
+	const tookS = seconds(began);
+	const twice = [...proxy.taken.values()].filter((times) => times > 1).length;
+	const sent = proxy.sentBytes();
+	return {
+		...{ bytes: BYTES, pieces, piecesOfAllBlobsTaken: proxy.taken.size, piecesTakenTwice: twice, reloads: RELOADS },
+		...{ awayS: Number(values.away), builtAfterS, uploadS: tookS, MBPerS: Number((sent / 1e6 / tookS).toFixed(1)) },
+		// Pieces that were under way when the page or the network went.
+		...{ bytesSent: sent, bytesSentThatNeverArrived: Math.max(0, sent - BYTES) },
+	};
+}
+
+await ensureBuilt();
+const folder = mkdtempSync(join(tmpdir(), "assay-upload-"));
+const text = join(folder, "own.txt");
+await makeText(text, BYTES / 2);
+const stage = await openStage({ hasChain: false });
+const proxy = await startCountingProxy(stage.validator.url);
+const browser = await startBrowser();
+let figures: Awaited<ReturnType<typeof upload>>;
+let wrong: Awaited<ReturnType<typeof wrongFile>>;
+try {
+	for (const n of [1, 2]) await stage.worker(n);
+	await browser.context.addInitScript((seed) => localStorage.setItem("customer-key", seed), "77".repeat(32));
+	const page = await browser.open(`${proxy.url}/jobs/new`);
+	page.setDefaultTimeout(HOUR_MS);
+	wrong = await wrongFile(page, proxy);
+	console.log("a wrong model", wrong);
+	figures = await upload(page, proxy, text);
+	console.log("an upload", figures);
+} finally {
+	await browser.close();
+	await proxy.close();
+	await stage.close();
+	rmSync(folder, { recursive: true });
+}
+const date = new Date().toISOString().slice(0, 10);
+const commit = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8" }).trim();
+const machine = { cpu: process.arch, cores: cpus().length, node: process.version, loadAtTheEnd: loadavg() };
+const result = { what: "an upload from Chromium", date, commit, machine, upload: figures, wrongFile: wrong };
+writeFileSync(`bench/results/web-upload-${date}.json`, `${JSON.stringify(result, null, "\t")}\n`);
+if (figures.piecesTakenTwice > 0 || figures.piecesOfAllBlobsTaken < figures.pieces) process.exitCode = 1;
