@@ -1,14 +1,16 @@
 // The dashboard's table with 10,000 providers in a real Chromium: how long a keystroke in a filter, a sort and a step of scrolling keep the page busy, and
-// how long until the rows are there. Prints milliseconds (median, worst); asserts nothing. Run: node bench/web.ts [providers]
-// Pages of jobs: bench/web/jobs.ts.
+// how long until the rows are there. Milliseconds (median, worst) go to bench/results/web-….json with the load; asserts nothing. Pages of jobs: bench/web/jobs.ts.
+//   bash scripts/node.sh bench/web.ts [PROVIDERS]
 import pg from "pg";
 import { ensureBuilt } from "../scripts/build-web.ts";
 import { serverFolder } from "../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../src/store/postgres/embedded-server.ts";
 import { makeDataDir, startToyValidator } from "../tests/validator/toy-agent.test-kit.ts";
 import { startBrowser } from "../tests/web/browser.test-kit.ts";
-import { printTimes, scrollFrames, watchInteractions } from "./web/browser-times.ts";
+import { scrollFrames, watchInteractions } from "./web/browser-times.ts";
+import { createFigures, writeWebResult } from "./web/web-result.ts";
 
+const { put, figures } = createFigures();
 const providers = Number(process.argv[2] ?? 10_000);
 await ensureBuilt();
 const data = makeDataDir();
@@ -35,7 +37,7 @@ try {
 		const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
 		return entry?.domContentLoadedEventEnd ?? 0;
 	});
-	printTimes("first view, navigation to document ready", [started]);
+	put("first view, navigation to document ready", [started]);
 	await page
 		.getByRole("link", { name: /^host / })
 		.first()
@@ -55,21 +57,21 @@ try {
 		await settled();
 		answers.push(performance.now() - began);
 	}
-	printTimes("typing a search, each keystroke to next paint", await interactions());
-	printTimes("whole search with its typing, rows there", answers);
+	put("typing a search, each keystroke to next paint", await interactions());
+	put("whole search with its typing, rows there", answers);
 	await page.getByLabel("Search").fill("");
 	await settled();
 	await interactions();
 	const sorts: number[] = [];
-	for (const name of ["Memory", "fp16", "Uptime", "Score", "Name", "Bandwidth"]) {
+	for (const name of ["Memory", "fp16", "Uptime", "Score", "Host", "Bandwidth"]) {
 		const began = performance.now();
 		await page.getByRole("columnheader", { name }).getByRole("button").click();
 		await settled();
 		sorts.push(performance.now() - began);
 	}
-	printTimes("sorting, click to next paint", await interactions());
-	printTimes("sorting, rows there", sorts);
-	printTimes("scrolling 900 px a frame, between frames", await scrollFrames(page, ".table-box", 900, 400));
+	put("sorting, click to next paint", await interactions());
+	put("sorting, rows there", sorts);
+	put("scrolling 900 px a frame, between frames", await scrollFrames(page, ".table-box", 900, 400));
 	const rows = await page.locator(".table-box tbody tr").count();
 	console.log(`rows in the document ${rows}; ${await page.locator(".bar").first().textContent()}`);
 } finally {
@@ -77,3 +79,4 @@ try {
 	await validator.stop();
 	await data.remove();
 }
+writeWebResult("web", `the dashboard's table with ${providers} providers in Chromium`, { figures });

@@ -3,9 +3,7 @@
 //   bash scripts/node.sh bench/web/jobs.ts [--seconds 60] [--segments 1000] [--jobs 10000] [--only views,live,replay,list]
 // Growth of memory is measured over --seconds and carried on to 30 minutes; --seconds 1800 measures it. Results: bench/results/web-jobs-….json. Asserts nothing; times mean
 // little on a busy machine, so the load is in the result.
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { ensureBuilt } from "../../scripts/build-web.ts";
@@ -18,7 +16,8 @@ import { readJob } from "../../src/work/workloads/read-job.ts";
 import { type Order, openStage, type Stage, submit } from "../../tests/jobs/job-stage.test-kit.ts";
 import { eventually } from "../../tests/validator/toy-agent.test-kit.ts";
 import { type Browser, startBrowser } from "../../tests/web/browser.test-kit.ts";
-import { heapBytes, printTimes, scrollFrames, timesOf, watchInteractions } from "./browser-times.ts";
+import { heapBytes, scrollFrames, watchInteractions } from "./browser-times.ts";
+import { createFigures, writeWebResult } from "./web-result.ts";
 
 const { values } = parseArgs({
 	options: {
@@ -34,12 +33,7 @@ const CUSTOMER_SEED = "5a".repeat(32);
 const EVENTS_A_SECOND = 60;
 const STEPS = 10_000;
 const SEGMENTS = Number(values.segments);
-const figures: Record<string, unknown> = {};
-
-function put(what: string, all: readonly number[]): void {
-	printTimes(what, all);
-	figures[what] = { ...timesOf(all), unit: "ms" };
-}
+const { put, figures } = createFigures();
 
 async function sql<Row extends object>(stage: Stage, text: string, given: readonly unknown[] = []): Promise<Row[]> {
 	const client = new pg.Client(await ensureEmbeddedServer({ folder: serverFolder(stage.data.path) }));
@@ -226,15 +220,4 @@ try {
 	await browser.close();
 	await stage.close();
 }
-const date = new Date().toISOString().slice(0, 10);
-const commit = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8" }).trim();
-const machine = { cpu: process.arch, cores: cpus().length, node: process.version, loadAtTheEnd: loadavg() };
-const result = {
-	what: "pages of jobs in Chromium",
-	command: process.argv.slice(2).join(" "),
-	date,
-	commit,
-	machine,
-	figures,
-};
-writeFileSync(`bench/results/web-jobs-${date}.json`, `${JSON.stringify(result, null, "\t")}\n`);
+writeWebResult("web-jobs", "pages of jobs in Chromium", { figures });

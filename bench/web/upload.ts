@@ -2,11 +2,10 @@
 // had arrived? And a file that cannot be right: is it named before a byte is sent?
 //   bash scripts/node.sh bench/web/upload.ts [--mib 1024] [--reloads 3] [--away 15]
 // Exit code 1 when a piece was taken twice or one is missing. Results: bench/results/web-upload-….json.
-import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
@@ -15,6 +14,7 @@ import { pieceCount } from "../../src/protocol/hash/blob-tree.ts";
 import { openStage } from "../../tests/jobs/job-stage.test-kit.ts";
 import { startBrowser } from "../../tests/web/browser.test-kit.ts";
 import { type CountingProxy, startCountingProxy } from "./counting-proxy.ts";
+import { writeWebResult } from "./web-result.ts";
 
 const { values } = parseArgs({
 	options: {
@@ -122,9 +122,5 @@ try {
 	await stage.close();
 	rmSync(folder, { recursive: true });
 }
-const date = new Date().toISOString().slice(0, 10);
-const commit = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8" }).trim();
-const machine = { cpu: process.arch, cores: cpus().length, node: process.version, loadAtTheEnd: loadavg() };
-const result = { what: "an upload from Chromium", date, commit, machine, upload: figures, wrongFile: wrong };
-writeFileSync(`bench/results/web-upload-${date}.json`, `${JSON.stringify(result, null, "\t")}\n`);
+writeWebResult("web-upload", "an upload from Chromium", { upload: figures, wrongFile: wrong });
 if (figures.piecesTakenTwice > 0 || figures.piecesOfAllBlobsTaken < figures.pieces) process.exitCode = 1;

@@ -126,8 +126,10 @@ function columnsOf(
 			canSort: true,
 		}),
 		provenColumn("uptime"),
-		...(isAnyAttested ? [provenColumn<ProviderSummary>("attested")] : []),
-		column("state", "State", 4.6, stateCell, { isMinor: true }),
+		// There is room for one of them; the state is on the host's page.
+		isAnyAttested
+			? provenColumn<ProviderSummary>("attested")
+			: column<ProviderSummary>("state", "State", 4.6, stateCell, { isMinor: true }),
 		column("lastProbe", "Probed", 5.4, (row) => <Time atMs={row.lastProbeAtMs} />, {
 			isNumber: true,
 			isMinor: true,
