@@ -168,9 +168,9 @@ async function main([option, folder]: readonly string[]): Promise<void> {
 	if (option === "--jobs") return shootJobs(out);
 	if (option === "--work") return shootWork(out);
 	const data = makeDataDir();
-	// Nobody is dialled, called or scored meanwhile: the sample hosts are nowhere.
+	// Nobody is dialled before the next proof is due, or called: the sample hosts are nowhere.
 	const validator = await startToyValidator({
-		...{ dataDir: data.path, name: "validator", probes: false },
+		...{ dataDir: data.path, name: "validator", dispatchEveryMs: 60_000 },
 		...{ chain: { epochSeconds: 3600 }, rollCalls: { isOn: false } },
 	});
 	const browser = await startBrowser(SIZES[0]);

@@ -10,7 +10,7 @@ export interface CliIo {
 	readonly err: NodeJS.WriteStream;
 	readonly env: Readonly<Record<string, string | undefined>>;
 	readonly cwd: string;
-	/** Aborted by the first Ctrl-C (or SIGTERM); the second one ends the process at once. */
+	/** Aborted by the first Ctrl-C (or SIGTERM); a second Ctrl-C, a moment later, ends the process at once. */
 	readonly interrupted: AbortSignal;
 	/** The config file that values came from, and which; undefined: there is none. */
 	readonly config?: { readonly path: string; readonly names: readonly string[] };

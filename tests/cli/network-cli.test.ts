@@ -89,7 +89,9 @@ function startUp(...args: string[]) {
 				void ended.then(() => reject(new Error(`up ended before ${pattern}: ${lines.join("\n")}\n${err}`)));
 			}),
 		async stop() {
+			// Twice, as where npm passes on what the whole group got.
 			child.kill("SIGTERM");
+			setTimeout(() => child.kill("SIGTERM"), 20).unref();
 			return ended;
 		},
 	};

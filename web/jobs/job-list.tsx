@@ -16,7 +16,11 @@ const isMove = ({ kind }: { readonly kind: string }) =>
 	kind.startsWith("job.") && !/^job\.(metrics|preview|progress)$/.test(kind);
 
 const COLUMNS: readonly Column<JobSummary>[] = [
-	column("job", "Job", 10, (row) => <a href={`/jobs/${row.id}`}>{row.title || shortId(row.id)}</a>),
+	column("job", "Job", 10, (row) => (
+		<a href={`/jobs/${row.id}`} title={row.title || row.id}>
+			{row.title || shortId(row.id)}
+		</a>
+	)),
 	column(
 		"state",
 		"Parts",
