@@ -87,14 +87,20 @@ const PARAMS = {
 	// A claim that nobody can judge is given up after a minute, and waits for its window longer than any simulation takes.
 	...{ jobCheckedMs: 1000, jobWindowMs: 12 * 3_600_000, jobSilenceMs: 60_000 },
 };
+const MANY = 100_000;
 const METHODS = ["redundant", "sampled", "optimistic"] as const;
 
 export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarket> {
 	const data = makeDataDir();
-	const validator = await startToyValidator({
-		...{ dataDir: data.path, probes: false, params: { ...PARAMS, ...over }, chain: { epochSeconds: 3600 } },
-		...{ jobs: { isLoopbackApart: true }, rollCalls: { isOn: false } },
-	});
+	const validator = await startToyValidator(
+		{
+			...{ dataDir: data.path, probes: false, params: { ...PARAMS, ...over }, chain: { epochSeconds: 3600 } },
+			...{ jobs: { isLoopbackApart: true }, rollCalls: { isOn: false } },
+		},
+		{},
+		// All come from one address, and as many as are asked for.
+		{ ...{ perAddress: MANY, knocksAtOnce: MANY, unproven: MANY }, newcomers: { perAddress: MANY, inAll: MANY } },
+	);
 	const folder = chainFolder(data.path);
 	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
 	const contracts: Contracts = { client, addresses: (await readContracts(join(folder, "contracts.json")))! };

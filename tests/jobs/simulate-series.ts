@@ -118,7 +118,10 @@ function runOne(
 					// It has said nothing that can be counted, and was not caught for nothing either.
 					const why = error?.killed
 						? `not over in ${limitMs / 1000} s`
-						: (stderr.trim().split("\n").at(-1) ?? "no word");
+						: (stderr
+								.trim()
+								.split("\n")
+								.findLast((line) => /Error/.test(line)) ?? "no word");
 					resolve({ kinds: [], jobs: 0, attempts: 0, missed: [], wronged: [], seconds, broken: why.slice(0, 500) });
 				}
 			},
