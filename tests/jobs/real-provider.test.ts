@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
+import { judgeSigned, signedLines } from "../../src/cli/jobs/judge-signed.ts";
+import { paintFor } from "../../src/cli/print/paint.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
 import { attestation } from "../../src/store/sample-rows.test-kit.ts";
@@ -91,11 +93,18 @@ for (const hasChain of isDeep ? [false, true] : [true])
 				const [job, told] = await Promise.all([jobOver(stage.customer, id), signedIn(stage, id)]);
 				const part = job.record.parts[0]!;
 				assert.deepEqual([part.state, part.isChecked, part.provider], ["paid", true, signerOf(201).key]);
+				const signed = await judgeSigned(stage.customer, job);
+				assert.deepEqual(
+					signed.map(({ said, found, isSame }) => [said, found?.isSimulated, isSame]),
+					[[told?.level, true, true]],
+				);
 				return { part, told };
 			};
 			// One in a hundred is run again by chance all the same.
 			let first = await attested("a0".repeat(32));
 			for (let n = 1; n < 5 && first.part.audits.length > 0; n++) first = await attested(`a${n}`.repeat(32));
+			// A validator that says more than was signed is found out by whoever judges the file again.
+			await shouldNotBeBelieved(stage, first.part.claim!);
 			assert.deepEqual([first.part.audits, first.told], [[], { level: "hosted", isSimulated: true }]);
 			// The same host without its card: its CPU signs alone, which shows nothing.
 			await host.setCards([{ ...toyCard(0), answer: 3 }]);
@@ -139,6 +148,20 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			assert.ok(told.includes("claimed") && !told.includes("taken"), told.join(" "));
 		});
 	});
+
+/** With a validator that calls the claim's level another. */
+async function shouldNotBeBelieved({ customer }: Stage, hash: string): Promise<void> {
+	const claim = await customer.getClaim({ params: { hash } });
+	const job = await customer.getJob({ params: { id: claim.job } });
+	const lying = {
+		...customer,
+		getClaim: async () => ({ ...claim, attestation: { ...claim.attestation!, isSimulated: false } }),
+	};
+	const [part] = await judgeSigned(lying as typeof customer, job);
+	assert.equal(part?.isSame, false);
+	const plain = paintFor({ isTTY: false } as NodeJS.WriteStream, { NO_COLOR: "1" });
+	assert.match(signedLines([part!], plain)[0]!, /judged again here: hosted, SIMULATED, NOT the same, by policy/);
+}
 
 /** What the job's events say of its signatures. */
 async function signedIn({ customer }: Stage, id: string) {

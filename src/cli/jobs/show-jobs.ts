@@ -16,6 +16,7 @@ import { table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 import { collectRest, openJobPayer, type PayerValues } from "./job-account.ts";
 import { eventLine, jobText, listColumns } from "./job-lines.ts";
+import { judgeSigned, signedLines } from "./judge-signed.ts";
 import { takenText } from "./submit-job.ts";
 import { takeResult } from "./take-result.ts";
 
@@ -41,7 +42,12 @@ export const showJob = (values: WatchValues, io: CliIo, id: string): Promise<num
 		io,
 		async (client) => {
 			const job = await findJob(client, id);
-			return { json: job, text: (paint: Paint) => jobText(job, paint).trimEnd() };
+			const signed = await judgeSigned(client, job);
+			const json = signed.length === 0 ? job : { ...job, signed };
+			return {
+				json,
+				text: (paint: Paint) => [jobText(job, paint).trimEnd(), ...signedLines(signed, paint)].join("\n"),
+			};
 		},
 		"customer",
 	);
