@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fetchBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
 import { jobIdOf, readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
@@ -17,13 +18,18 @@ import { lyingEngine } from "../../src/engine/lying-engine.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
+import { treeOf } from "../../src/provider/proofs/chain-forms.ts";
+import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
 import { makeOrder } from "../../src/provider/proofs/order.ts";
 import { powersOf } from "../../src/provider/proofs/powers.ts";
+import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
 import { createProver, type ProofNews } from "../../src/provider/proofs/prove-jobs.ts";
 import { verifyProofFile } from "../../src/verify/zk/proof-file.ts";
-import { elementsToBytes } from "../../src/work/operators/tensor-type.ts";
-import { planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
-import { provingPlan } from "../../src/work/plan/proving-plan.ts";
+import { powerOf } from "../../src/verify/zk/srs.ts";
+import { weightTrees } from "../../src/verify/zk/weight-trees.ts";
+import { bytesToElements, elementCount, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
+import { compilePlan, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import type { Workload } from "../../src/work/workloads/workload.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
 import { type Prover, startProver } from "../zk/engine-prover.test-kit.ts";
@@ -46,7 +52,8 @@ const nowMs = () => Date.now() + skippedMs;
 
 const model = trainedModel();
 const workload: Workload = { ...model, seed: SEED, segments: SEGMENTS, metrics: [], files: [] };
-const plan = provingPlan(model.program) as ZkPlan;
+/** Of small chunks, so that few powers have to be made. */
+const plan = compilePlan(model.program, 10) as ZkPlan;
 
 let stage: Stage;
 let engine: Prover;
@@ -210,6 +217,42 @@ test("a worker with one wrong step is not paid; whoever does it right next has t
 	await isOver(id);
 	assert.equal((await partOf(id)).state, "paid");
 	assert.ok((await owed(honest.account)) > 0n);
+});
+
+test("a false tree of a claimed end is brought down by a prover, who has the bytes", async () => {
+	const { contracts } = stage.chain!;
+	const [worker] = [...workers.keys()];
+	const { id } = await submitSoon(zkOrder("a5"));
+	await claimed(id);
+	const job = BigInt(`0x${id}`);
+	const poster = accountOf(`0x${"e9".repeat(32)}`);
+	await endow(contracts, stage.chain!.treasurer, poster, 0n, 0n);
+	const { ends } = await stage.customer.getClaim({ params: { hash: (await partOf(id)).claim! } });
+	const states = model.program.tensors.filter(({ kind }) => kind === "state");
+	const weights = await Promise.all(
+		states.map(
+			async ({ type, dims }, i) =>
+				bytesToElements(await fetchBlob(stage.customer, ends!.state[i]!, { job: id }), type, elementCount(dims))!,
+		),
+	);
+	// One weight is another than the claimed one: the liar answers with the nodes of such weights.
+	const changed = weights[1]!.slice();
+	changed[0] = Number(changed[0]) + 1;
+	const levels = weightTrees(plan, weights.with(1, changed), powerOf(POWERS));
+	const at = { job, plan: order.plan, segment: 1 + SEGMENTS, roots: weights.map(tensorRoot) };
+	const tree = treeOf(model.program, at, levels);
+	const chain = openProofChain(contracts, poster);
+	await chain.post(tree);
+	const prover = openProver(3, new AbortController().signal, () => {});
+	await eventually(async () => {
+		await prover.round();
+		for (const demand of await chain.demands(tree)) await chain.answer(tree, demand, nodesBelow(levels, demand.node)!);
+		return (await chain.stateOf(tree)) === "fallen";
+	});
+	// Nobody touches the worker's own tree, which is true.
+	skippedMs += TREES_MS;
+	await isOver(id);
+	assert.equal((await partOf(id)).provider, worker);
 });
 
 test("nobody hands in, or takes, what was not ordered as it is", async () => {

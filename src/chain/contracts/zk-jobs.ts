@@ -21,6 +21,8 @@ export type ZkOrder = ContractFunctionArgs<typeof zkJobsAbi, "nonpayable", "orde
 export type ZkSegment = ContractFunctionArgs<typeof zkJobsAbi, "nonpayable", "submit">[2];
 /** The trees under the commitments to a state's weights. */
 export type PostedTree = ContractFunctionArgs<typeof twinPostsAbi, "payable", "post">[0];
+/** A leaf of such a tree, with what it is of. */
+export type ContractLeaf = ContractFunctionArgs<typeof twinPostsAbi, "nonpayable", "proveLeaf">[4];
 export type PostedNode = PostedTree["tops"][number];
 
 /** The number of a job whose method is zk, in its terms. */

@@ -1,4 +1,5 @@
 // `assay job proofs ID`: who proved the segments of a zk job, and each proof as a file, made of what stands on chain. What is fetched is judged by `assay verify`, not here. docs/zk.md §12.
+// Each names its prover, so that together they are no run of one (`assay verify FOLDER`): that one goes on where another ended, the chain has seen.
 import { join, resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
@@ -55,7 +56,9 @@ function text({ folder, segments, proofs, isDev }: Fetched, paint: Paint): strin
 	const gas = proofs.reduce((sum, one) => sum + one.gas, 0);
 	const told = [
 		`  ${proofs.length} of ${segments} segments are proven, ${gas.toLocaleString("en")} gas`,
-		paint.dim(`  anyone checks them: assay verify ${folder}${isDev ? " --dev" : ""}`),
+		paint.dim(
+			`  anyone checks each: assay verify ${join(folder, `segment-${proofs[0]?.segment}.proof`)}${isDev ? " --dev" : ""}`,
+		),
 	];
 	return [table(columns, proofs, paint, "nothing is proven yet"), ...(proofs.length > 0 ? told : []), ""].join("\n");
 }

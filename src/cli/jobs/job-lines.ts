@@ -32,21 +32,26 @@ export function quoteLines(
 	return [
 		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, about ${wholeSpan(terms.parts * quote.estimatedMs)} of work; ${foundText(terms.method, quote.tenthFoundPpm)}`,
 		paint.dim(
-			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for checks${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
+			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for ${terms.method.name === "zk" ? "proofs" : "checks"}${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
 		),
-		paint.dim(
-			`  at most ${wholeSpan(terms.workMs)}${each}; paid ${wholeSpan(terms.checkedMs)} after the check, without one ${wholeSpan(terms.windowMs)} after the claim`,
-		),
+		paint.dim(`  at most ${wholeSpan(terms.workMs)}${each}; ${paidText(terms)}`),
 		...(quote.isSimulated ? [`  ${paint.bad("SIMULATED")}: ${SIMULATED}`] : []),
 	];
 }
 
 const SIMULATED = "its hosts sign under roots that anybody can sign under. This tries the method out and shows nothing";
 
+const paidText = ({ method, checkedMs, windowMs }: Job["offer"]["terms"]): string =>
+	method.name === "zk"
+		? `paid when every segment is proven; unproven ${wholeSpan(2 * windowMs)} after the claim, it goes to another`
+		: `paid ${wholeSpan(checkedMs)} after the check, without one ${wholeSpan(windowMs)} after the claim`;
+
 const foundText = ({ name }: JobMethod, ppm: number): string =>
-	name === "attested"
-		? `a guest that was broken into and skips a tenth is found with ${formatPercent(ppm / 1e6)}`
-		: `a skipped tenth is found with ${formatPercent(ppm / 1e6)}`;
+	name === "zk"
+		? "what is wrong is not paid"
+		: name === "attested"
+			? `a guest that was broken into and skips a tenth is found with ${formatPercent(ppm / 1e6)}`
+			: `a skipped tenth is found with ${formatPercent(ppm / 1e6)}`;
 
 type Part = Job["record"]["parts"][number];
 

@@ -42,7 +42,7 @@ const FAN_BITS = 4;
 const same = (a: PostedNode, b: PostedNode): boolean => a.hash === b.hash && a.x === b.x && a.y === b.y;
 
 /** The nodes below one that was demanded; null: it is none of these trees. */
-function nodesBelow(levels: KeptEnd["levels"], node: PostedNode): readonly PostedNode[] | null {
+export function nodesBelow(levels: KeptEnd["levels"], node: PostedNode): readonly PostedNode[] | null {
 	for (const tree of levels)
 		for (let level = tree.length - 1; level > 0; level--) {
 			const at = tree[level]!.findIndex((one) => same(nodeOf(one), node));

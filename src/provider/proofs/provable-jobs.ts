@@ -7,11 +7,13 @@ import { type JobTerms, readJobPart } from "../../chain/contracts/job-escrow.ts"
 import { readZkHead, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
 import { planByHash } from "../../work/plan/proving-plan.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram } from "../../work/program/open-program.ts";
 import { specFault } from "../../work/workloads/spec-fault.ts";
 import type { WorkToProve } from "./order.ts";
+import type { WatchedEnd } from "./watch-trees.ts";
 
 export type ProverApi = Pick<ApiClient, "listClaims" | "getClaimCase" | "getBlob" | "getJobBlob">;
 
@@ -40,7 +42,7 @@ export function orderedJobs(contracts: Contracts): () => Promise<readonly Ordere
 const partOf = ({ segments, parts }: JobTerms, segment: number): number =>
 	Math.floor(segment / Math.ceil(Number(segments) / parts));
 
-/** Segments from `next` to before `end` can be proven and paid now; both the same: none. `isOver`: all are. */
+/** Segments from `next` to before `end` can be proven and paid now; both the same: none. */
 export async function provableNow(contracts: Contracts, { job, terms }: OrderedJob) {
 	const { next } = await readZkHead(contracts, job);
 	const segments = Number(terms.segments);
@@ -50,7 +52,40 @@ export async function provableNow(contracts: Contracts, { job, terms }: OrderedJ
 		if ((await readJobPart(contracts, job, part)).state !== "claimed") break;
 		end = Math.min(segments, (part + 1) * Math.ceil(segments / terms.parts));
 	}
-	return { next, end, isOver: next >= segments };
+	return { next, end };
+}
+
+/** Parts whose claims stand. */
+export async function claimedParts(contracts: Contracts, { job, terms }: OrderedJob): Promise<readonly number[]> {
+	const found: number[] = [];
+	for (let part = 0; part < terms.parts; part++)
+		if ((await readJobPart(contracts, job, part)).state === "claimed") found.push(part);
+	return found;
+}
+
+/** The end that was claimed of a part, with its bytes; null: its validator does not show it. Whether they are those of a posted tree is seen by their roots. */
+export async function claimedEnd(
+	api: ProverApi,
+	of: OrderedJob,
+	{ program, plan }: WorkToProve,
+	part: number,
+): Promise<WatchedEnd | null> {
+	const { job, order, terms } = of;
+	const id = job.toString(16).padStart(64, "0");
+	const { rows } = await api.listClaims({ query: { job: id, limit: 100 } });
+	const claim = rows.find(
+		(one) => one.part === part && one.ends !== null && ["claimed", "checked"].includes(one.state),
+	);
+	if (claim === undefined) return null;
+	const states = program.tensors.filter(({ kind }) => kind === "state");
+	const weights = await Promise.all(
+		states.map(async ({ type, dims }, i) => {
+			const bytes = await fetchBlob(api, claim.ends!.state[i]!, { job: id });
+			return bytesToElements(bytes, type, elementCount(dims))!;
+		}),
+	);
+	const segment = Math.min(Number(terms.segments), (part + 1) * Math.ceil(Number(terms.segments) / terms.parts));
+	return { job, segment, program, plan, planHash: order.plan, weights };
 }
 
 const cannot = (why: string): AssayError => new AssayError("JOB_METHOD", `it cannot be proven: ${why}`);

@@ -2,15 +2,25 @@
 // next follows from the chain. Not here: the proof of one segment (prover.ts).
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { callOf, read } from "../../chain/contracts/contracts.ts";
+import { callOf, read, readEvents } from "../../chain/contracts/contracts.ts";
+import { readJobPart } from "../../chain/contracts/job-escrow.ts";
 import { advanceCall, isProofWaiting, readZkHead } from "../../chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { inputOf, type ProofEngine } from "./order.ts";
 import type { PowersFor } from "./powers.ts";
-import { type OrderedJob, openWork, orderedJobs, type ProverApi, provableNow } from "./provable-jobs.ts";
+import {
+	claimedEnd,
+	claimedParts,
+	type OrderedJob,
+	openWork,
+	orderedJobs,
+	type ProverApi,
+	provableNow,
+} from "./provable-jobs.ts";
 import { type ProverMeans, proveJobSegments } from "./prover.ts";
 import { rerunStates } from "./rerun-states.ts";
+import { watchTrees } from "./watch-trees.ts";
 
 export interface ProofNews {
 	readonly kind: "proof";
@@ -18,8 +28,8 @@ export interface ProofNews {
 	readonly job: string;
 	/** Null: of the job as a whole. */
 	readonly segment: number | null;
-	/** taken: somebody else was first. left: it is not for this prover; the detail says why. */
-	readonly state: "proving" | "proven" | "taken" | "left" | "trouble";
+	/** taken: somebody else was first. left: it is not for this prover; tree: a move against a false tree; the detail says why. */
+	readonly state: "proving" | "proven" | "taken" | "left" | "tree" | "trouble";
 	readonly detail: string;
 }
 
@@ -41,9 +51,37 @@ const PER_MICRO = 10n ** 12n;
 /** Waiting proofs that one call pays. */
 const MOST_ADVANCED = 32;
 
+/** Proofs that came early are paid when the head is there; whoever sends that pays others too. */
+async function advance({ contracts, account }: ProveJobsOptions, { job, terms }: OrderedJob): Promise<void> {
+	const { next, points } = await readZkHead(contracts, job);
+	if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, job, next, points))) return;
+	await sendCall(contracts.client, account, advanceCall(contracts, terms, MOST_ADVANCED)).catch((error: unknown) => {
+		// Somebody else did, or the part is not claimed.
+		if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
+	});
+}
+
+/** Trees of ends that are false are brought down by whoever holds the bytes, provers among them. */
+async function watch(
+	o: ProveJobsOptions,
+	trees: ReturnType<typeof watchTrees>,
+	of: OrderedJob,
+	parts: readonly number[],
+	tell: (done: string) => void,
+): Promise<void> {
+	if ((await readEvents(o.contracts, "twinPosts", "Posted", { scope: of.job })).length === 0) return;
+	const work = await openWork(o.api, of);
+	if (work === null) return;
+	for (const part of parts) {
+		const end = await claimedEnd(o.api, of, work, part);
+		for (const done of end === null ? [] : await trees.look(end)) tell(`of part ${part + 1}: ${done}`);
+	}
+}
+
 export function createProver(o: ProveJobsOptions) {
 	const { contracts, account, signal } = o;
 	const jobs = orderedJobs(contracts);
+	const trees = watchTrees(contracts, account, o.powersFor);
 	const over = new Set<bigint>();
 	const restUntil = new Map<bigint, number>();
 	const tell = ({ job }: OrderedJob, segment: number | null, state: ProofNews["state"], detail = "") =>
@@ -76,19 +114,14 @@ export function createProver(o: ProveJobsOptions) {
 		}
 	}
 
-	/** Proofs that came early are paid when the head is there; whoever sends that pays others too. */
-	async function advance({ job, terms }: OrderedJob): Promise<void> {
-		const { next, points } = await readZkHead(contracts, job);
-		if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, job, next, points))) return;
-		await sendCall(contracts.client, account, advanceCall(contracts, terms, MOST_ADVANCED)).catch((error: unknown) => {
-			// Somebody else did, or the part is not claimed.
-			if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
-		});
-	}
+	const isSettled = async ({ job, terms }: OrderedJob): Promise<boolean> =>
+		["settled", "refunded"].includes((await readJobPart(contracts, job, terms.parts - 1)).state);
 
 	async function look(of: OrderedJob): Promise<void> {
-		const { next, end, isOver } = await provableNow(contracts, of);
-		if (isOver) over.add(of.job);
+		const { next, end } = await provableNow(contracts, of);
+		const claimed = await claimedParts(contracts, of);
+		if (next >= Number(of.terms.segments) && claimed.length === 0 && (await isSettled(of))) over.add(of.job);
+		if (claimed.length > 0) await watch(o, trees, of, claimed, (done) => tell(of, null, "tree", done));
 		if (end <= next) return;
 		const pay =
 			of.terms.audit /
@@ -97,9 +130,9 @@ export function createProver(o: ProveJobsOptions) {
 			over.add(of.job);
 			return tell(of, null, "left", `a segment pays ${Number(pay / PER_MICRO) / 1e6} tokens`);
 		}
-		await advance(of);
+		await advance(o, of);
 		await prove(of, end);
-		await advance(of);
+		await advance(o, of);
 	}
 
 	async function collect(): Promise<void> {

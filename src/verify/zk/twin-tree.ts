@@ -53,6 +53,13 @@ export function twinLevels(
 	return levels;
 }
 
+/** Sums and hashes of each two, as whoever answers a demand must have them. */
+export const twinParents = (nodes: readonly TwinNode[]): TwinNode[] =>
+	Array.from({ length: nodes.length / 2 }, (_, i) => {
+		const both: TwinPair = [nodes[2 * i]!, nodes[2 * i + 1]!];
+		return { hash: twinHash(both), point: both[0].point.add(both[1].point) };
+	});
+
 export const twinTop = (levels: readonly (readonly TwinNode[])[]): TwinNode => levels.at(-1)![0]!;
 
 /** From the top down to a node of a level: both on each level on the way, and the node's own. */

@@ -13,7 +13,8 @@ function jobOf(parts: readonly Partial<Part>[], isOver = false): Job {
 	const whole = parts.map((one, part) => ({
 		...{ part, attempt: 1, state: "open", untilMs: 5000, isChecked: false, isDisputed: false, audits: [], ...one },
 	}));
-	return { isOver, offer: { terms: money }, record: { parts: whole } } as unknown as Job;
+	const method = { name: parts.some(({ proven }) => proven !== undefined) ? "zk" : "sampled", count: 0 };
+	return { isOver, offer: { terms: { ...money, method } }, record: { parts: whole } } as unknown as Job;
 }
 
 const liveOf = (...events: readonly (readonly [kind: string, detail?: object])[]) => {
@@ -36,6 +37,7 @@ test("waiting, drawn, running, checked, in its window, paid", () => {
 		["waiting", 5000, { state: "assigned" }],
 		["running", 5000, { state: "running" }],
 		["checking", 5000, { state: "claimed", audits: [{}] as never }],
+		["proving", 5000, { state: "claimed", proven: 0 }],
 		["window", 5000, { state: "claimed", isChecked: true }],
 		["window", 5000, { state: "claimed" }],
 		["disputed", 5000, { state: "claimed", isDisputed: true }],

@@ -15,6 +15,7 @@ export interface Story {
 		| "convicted"
 		| "disputed"
 		| "checking"
+		| "proving"
 		| "window"
 		| "paid"
 		| "partly"
@@ -146,6 +147,16 @@ export function storyOf(job: Job, live: LiveJob): Story {
 				"Others run some of it again without seeing the claim's states.",
 			),
 			"window left",
+		);
+	if (job.offer.terms.method.name === "zk")
+		return until(
+			story(
+				"proving",
+				"running",
+				part.isChecked ? "Proven" : `Claimed, ${part.proven ?? 0} segments proven`,
+				"Provers prove its segments on chain. It is paid when all are, and the commitments are those of its end.",
+			),
+			"given to another if it is not proven within",
 		);
 	return until(
 		story(
