@@ -1,4 +1,4 @@
-// The house rules that can be counted: files a folder, lines a function, no circle of files. A function that is longer for a
+// The house rules that can be counted: files a folder, lines a function, lines of shell, no circle of files. A function that is longer for a
 // reason is named below with that reason. Not here: which room may import which (floors.test.ts).
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -11,7 +11,10 @@ import { importsOf } from "./imports-of.test-kit.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const MAX_FILES = 26;
+const MAX_MEDIAN_FILES = 15;
 const MAX_LINES = 100;
+/** What is longer is a program, and has types and tests. */
+const MAX_SHELL_LINES = 250;
 
 /** `file: function` → why it is longer. At most eight. */
 const LONGER: Readonly<Record<string, string>> = {};
@@ -26,7 +29,6 @@ type Node = { readonly [key: string]: unknown };
 /** Functions of a source that are longer than `most` lines, with their lengths. */
 export function longFunctions(file: string, source: string, most = MAX_LINES): [name: string, lines: number][] {
 	const found: [string, number][] = [];
-	const lineAt = (offset: number) => source.slice(0, offset).split("\n").length;
 	const nameOf = (value: unknown) => (value as { name?: string } | null)?.name;
 	const walk = (value: unknown, name: string): void => {
 		if (typeof value !== "object" || value === null) return;
@@ -37,7 +39,7 @@ export function longFunctions(file: string, source: string, most = MAX_LINES): [
 		const node = value as Node;
 		const own = nameOf(node.id) ?? nameOf(node.key) ?? name;
 		if (/Function/.test(String(node.type)) && node.body) {
-			const lines = lineAt(node.end as number) - lineAt(node.start as number) + 1;
+			const lines = source.slice(node.start as number, node.end as number).split("\n").length;
 			if (lines > most) found.push([own, lines]);
 		}
 		for (const child of Object.values(node)) walk(child, own);
@@ -76,6 +78,18 @@ test(`no folder has more than ${MAX_FILES} sources, tests not counted`, () => {
 	assert.deepEqual(
 		[...counts].filter(([, count]) => count > MAX_FILES),
 		[],
+	);
+	const sorted = [...counts.values()].sort((a, b) => a - b);
+	assert.ok(sorted[sorted.length >> 1]! <= MAX_MEDIAN_FILES);
+});
+
+test(`all shell scripts together have at most ${MAX_SHELL_LINES} lines`, () => {
+	const scripts = tracked.filter((file) => file.endsWith(".sh") || file === ".ci/run");
+	const lines = scripts.map((file) => textOf(file).trimEnd().split("\n").length);
+	assert.ok(scripts.length >= 7);
+	assert.ok(
+		lines.reduce((sum, one) => sum + one) <= MAX_SHELL_LINES,
+		scripts.map((file, i) => `${file} ${lines[i]}`).join(", "),
 	);
 });
 

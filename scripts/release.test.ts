@@ -38,14 +38,13 @@ import {
 	runVerify,
 	runWorkflow,
 } from "./library/library.test-kit.ts";
+import { MACHINES, takeEngines } from "./take-engines.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const scratch = mkdtempSync(join(tmpdir(), "assay-release-"));
 const project = join(scratch, "somewhere else");
 const installed = join(project, "node_modules", "assay");
 const own = hostPlatform();
-/** e_machine of the ELF header. */
-const machines: Readonly<Record<Platform, number>> = { "linux-x64": 0x3e, "linux-arm64": 0xb7 };
 let tgz = "";
 
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -183,7 +182,7 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 	const ours = samples(join(root, "vectors"));
 	assert.deepEqual(existsSync(join(installed, "vectors")) ? samples(join(installed, "vectors")) : [], ours);
 
-	for (const [platform, machine] of Object.entries(machines)) {
+	for (const [platform, machine] of Object.entries(MACHINES)) {
 		const path = join(installed, "prebuilt", platform, "assay-engine");
 		const bytes = readFileSync(path);
 		assert.deepEqual([...bytes.subarray(0, 6)], [0x7f, 0x45, 0x4c, 0x46, 2, 1], platform);
@@ -388,33 +387,36 @@ test("no package is made of engines that are missing, swapped or unlike each oth
 	};
 	const gpuCode = [0x50, 0xed, 0x55, 0xba, 1, 0];
 	let count = 0;
-	const attempt = (engines: Partial<Record<Platform, Uint8Array>>) => {
+	const engines = (some: Partial<Record<Platform, Uint8Array>>): string => {
 		const folder = join(scratch, `engines-${count++}`);
-		for (const [platform, bytes] of Object.entries(engines)) {
+		for (const [platform, bytes] of Object.entries(some)) {
 			mkdirSync(join(folder, platform), { recursive: true });
 			writeFileSync(join(folder, platform, "assay-engine"), bytes);
 		}
-		const run = release("--engines", folder, "--out", join(folder, "out"));
-		const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out")) : [];
-		assert.equal(
-			left.some((name) => name.endsWith(".tgz")),
-			run.code === 0,
-		);
-		return run;
+		return folder;
 	};
-	const [x64, arm64] = [machines["linux-x64"], machines["linux-arm64"]];
-	const missing = attempt({ "linux-x64": header(x64, []) });
-	assert.equal(missing.code, 66);
-	assert.match(missing.err, /no engine for linux-arm64/);
-	const swapped = attempt({ "linux-x64": header(arm64, []), "linux-arm64": header(x64, []) });
-	assert.equal(swapped.code, 65);
-	const script = attempt({ "linux-x64": Buffer.from("#!/bin/sh\n"), "linux-arm64": header(arm64, []) });
-	assert.equal(script.code, 65);
-	const unlike = attempt({ "linux-x64": header(x64, gpuCode), "linux-arm64": header(arm64, []) });
-	assert.equal(unlike.code, 65);
-	assert.match(unlike.err, /only the engine for linux-x64 has GPU code/);
-	const alike = attempt({ "linux-x64": header(x64, gpuCode), "linux-arm64": header(arm64, gpuCode) });
-	assert.equal(alike.code, 0, alike.err);
-	assert.match(alike.err, /GPU code in both/);
+	const attempt = (some: Partial<Record<Platform, Uint8Array>>, isOwn = false) =>
+		takeEngines(engines(some), mkdtempSync(join(scratch, "stage-")), isOwn);
+	const [x64, arm64] = [MACHINES["linux-x64"], MACHINES["linux-arm64"]];
+	const missing = engines({ "linux-x64": header(x64, []) });
+	assert.throws(() => takeEngines(missing, mkdtempSync(join(scratch, "stage-")), false), {
+		exitCode: 66,
+		message: /no engine for linux-arm64/,
+	});
+	const swapped = { "linux-x64": header(arm64, []), "linux-arm64": header(x64, []) };
+	assert.throws(() => attempt(swapped), { exitCode: 65, message: /is no program for linux-x64/ });
+	const script = { "linux-x64": Buffer.from("#!/bin/sh\n"), "linux-arm64": header(arm64, []) };
+	assert.throws(() => attempt(script), { exitCode: 65, message: /is no program for linux-x64/ });
+	const unlike = { "linux-x64": header(x64, gpuCode), "linux-arm64": header(arm64, []) };
+	assert.throws(() => attempt(unlike), { exitCode: 65, message: /only the engine for linux-x64 has GPU code/ });
+	const none = { "linux-x64": header(x64, []), "linux-arm64": header(arm64, []) };
+	assert.match(attempt(none), /^NO GPU code/);
+	const alike = { "linux-x64": header(x64, gpuCode), "linux-arm64": header(arm64, gpuCode) };
+	assert.match(attempt(alike, true), /GPU code in both/);
+	// The program says so, and leaves no package.
+	const run = release("--engines", missing, "--out", join(missing, "out"));
+	assert.equal(run.code, 66);
+	assert.match(run.err, /no engine for linux-arm64/);
+	assert.ok(!readdirSync(join(missing, "out")).some((name) => name.endsWith(".tgz")));
 	assert.equal(release("--nonsense", "x").code, 64);
 });

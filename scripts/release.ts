@@ -20,20 +20,16 @@ import {
 	statSync,
 	writeFileSync,
 } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { decodeBundle } from "../src/verify/attestation/collateral/bundle.ts";
 import { ensureBuilt } from "./build-web.ts";
 import { libraryExports, packLibrary } from "./library/pack-library.ts";
+import { MACHINES, ReleaseError, takeEngines } from "./take-engines.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** e_machine of the ELF header. */
-const MACHINES = { "linux-x64": 0x3e, "linux-arm64": 0xb7 } as const;
-/** How a fat binary of device code begins, compressed or not. */
-const FAT_BINARY = Buffer.from([0x50, 0xed, 0x55, 0xba, 1, 0]);
-
 /** Node 20 has all that we use but this one function. `require` is for packages that are CommonJS. */
 const BANNER = `import { createRequire as createRequireHere } from "node:module";
 const require = createRequireHere(import.meta.url);
@@ -71,39 +67,25 @@ function readOptions(): { readonly engines: string | null; readonly collateral: 
 	}
 }
 
-/** Both engines, each for its own machine, and either both with device code or none. Says which. */
-function takeEngines(given: string | null, stage: string): string {
-	const engines = given ?? join(root, "build/engine");
-	if (given === null)
-		for (const platform of Object.keys(MACHINES))
-			execFileSync("bash", ["engine/build.sh", "--platform", platform], {
-				cwd: root,
-				stdio: ["ignore", 2, 2],
-				// Every card's owner gets this one.
-				env: { ...process.env, ASSAY_CUDA_ARCHS: "" },
-			});
-	const hasNvcc =
-		process.env.NVCC !== undefined ||
-		[...(process.env.PATH ?? "").split(delimiter), "/usr/local/cuda/bin"].some((folder) =>
-			existsSync(join(folder, "nvcc")),
-		);
-	const withDeviceCode: string[] = [];
-	for (const [platform, machine] of Object.entries(MACHINES)) {
-		const engine = join(engines, platform, "assay-engine");
-		if (!existsSync(engine))
-			fail(66, `there is no engine for ${platform} in ${engines}; bash engine/build.sh --platform ${platform}`);
-		const bytes = readFileSync(engine);
-		const isElf = bytes.subarray(0, 6).equals(Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1]));
-		if (!isElf || bytes.readUInt16LE(18) !== machine) fail(65, `${engine} is no program for ${platform}`);
-		if (bytes.includes(FAT_BINARY)) withDeviceCode.push(platform);
-		mkdirSync(join(stage, "prebuilt", platform), { recursive: true });
-		writeFileSync(join(stage, "prebuilt", platform, "assay-engine"), bytes, { mode: 0o755 });
+/** Both engines brought up to date; the folder they lie in. */
+function buildEngines(): string {
+	for (const platform of Object.keys(MACHINES))
+		execFileSync("bash", ["engine/build.sh", "--platform", platform], {
+			cwd: root,
+			stdio: ["ignore", 2, 2],
+			// Every card's owner gets this one.
+			env: { ...process.env, ASSAY_CUDA_ARCHS: "" },
+		});
+	return join(root, "build/engine");
+}
+
+function engineCode(given: string | null, stage: string): string {
+	try {
+		return takeEngines(given ?? buildEngines(), stage, given === null);
+	} catch (error) {
+		if (error instanceof ReleaseError) return fail(error.exitCode, error.message);
+		throw error;
 	}
-	if (withDeviceCode.length === 1)
-		fail(65, `only the engine for ${withDeviceCode[0]} has GPU code; build both with nvcc or both without`);
-	if (given === null && hasNvcc && withDeviceCode.length === 0)
-		fail(65, "nvcc is here, and yet there is no GPU code in the engines");
-	return withDeviceCode.length === 2 ? "GPU code in both engines" : "NO GPU code: these engines know the CPU only";
 }
 
 /**
@@ -181,7 +163,7 @@ const stage = join(out, "assay-package");
 for (const old of [stage, ...globSync(join(out, "assay-*.tgz"))]) rmSync(old, { recursive: true, force: true });
 mkdirSync(join(stage, "dist"), { recursive: true });
 takeCollateral(collateral, stage);
-const deviceCode = takeEngines(engines, stage);
+const deviceCode = engineCode(engines, stage);
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
 const inputs = [...(await packCli(stage)), ...(await packLibrary(root, stage, version))];
 await ensureBuilt();

@@ -5,7 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { packPackages } from "./pack-packages.ts";
 import { fileOfTests, LONGEST, runTasks, type Task, tasksOf } from "./run-tests.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "assay-run-tests-"));
@@ -123,6 +124,19 @@ test("six at a time, and what has no deadlines beside them; beside a build that 
 		assert.ok([...now].filter((name) => !name.startsWith("pure")).length <= 6, [...now].join());
 		if (now.has("build")) assert.ok(![...now].some((name) => name.startsWith("deadline")), [...now].join());
 	}
+});
+
+test("our sources get the packed packages, packages their own", async () => {
+	const root = fileURLToPath(new URL("..", import.meta.url));
+	const hook = await packPackages(root);
+	const whose = (at: string) => {
+		const code = `import { getAddress } from "viem"; import { Counter } from "prom-client"; import fastify from "fastify";
+			try { getAddress("0x"); } catch ({ stack }) { console.log(typeof Counter, typeof fastify, stack.match(/file:\\S+/)[0]); }`;
+		const args = ["--import", pathToFileURL(hook).href, "--input-type=module", "--eval", code];
+		return spawnSync(process.execPath, args, { cwd: join(root, at), encoding: "utf8" }).stdout;
+	};
+	assert.match(whose("src"), /^function function file:\S+\/build\/test-packages\/\S+\n$/);
+	assert.match(whose("node_modules/viem"), /^function function file:\S+\/node_modules\/viem\/_esm\/\S+\n$/);
 });
 
 test("`test` runs every test file and the engine once; `check` only what knows no clock; `deep` what is random, attacks and loads", () => {

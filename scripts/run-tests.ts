@@ -10,8 +10,9 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_pr
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, getPriority, setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { engineTasks } from "./engine-tests.ts";
+import { packPackages } from "./pack-packages.ts";
 
 export interface Task {
 	readonly name: string;
@@ -330,6 +331,8 @@ if (import.meta.main) {
 	process.env.PATH = [...folders, process.env.PATH].join(delimiter);
 	// Hundreds of processes read the same sources: what Node made of them is kept, where bin/assay.mjs keeps it too.
 	process.env.NODE_COMPILE_CACHE ??= join(cwd, "build/node-compile-cache");
+	const hook = pathToFileURL(await packPackages(cwd)).href;
+	process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --import=${hook}`;
 	for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
 		process.once(signal, () => {
 			for (const child of children) child.kill(signal);

@@ -85,9 +85,6 @@ async function shootReadme(browser: Browser, url: string, ids: SampleNetwork, ou
 		await page.screenshot({ path: join(out, `${name}.png`) });
 	};
 	const page = await browser.open(`${url}/`);
-	await page.goto(`${url}/providers?sort=fp16`);
-	await page.getByRole("link", { name: "h200-frankfurt" }).waitFor();
-	await shoot("providers");
 	await page.goto(`${url}/providers/${ids.provider}`);
 	await page.getByText("Claimed and proven").waitFor();
 	await shoot("provider");
@@ -104,8 +101,6 @@ async function shootReadme(browser: Browser, url: string, ids: SampleNetwork, ou
 	await page.goto(`${url}/`);
 	await page.getByRole("heading", { name: "GPUs by model" }).waitFor();
 	await shoot("overview-dark");
-	await page.getByRole("button", { name: "Use the light theme" }).click();
-	await shoot("overview");
 }
 
 /** A picture while it grows, and a training run that was paid, by providers that run the real engine here. Minutes. */

@@ -49,10 +49,7 @@ install_packages() {
 	npm ci --no-audit --no-fund --loglevel=error >&2
 	printf '%s\n' "$stamp" >node_modules/.assay-stamp
 }
-if [ "$level" = packages ]; then
-	install_packages
-	exit
-fi
+[ "$level" != packages ] || { install_packages && exit; }
 
 need g++ g++ "builds the engine"
 missing=()

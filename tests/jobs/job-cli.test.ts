@@ -289,9 +289,15 @@ test("cancelled before anybody has it, a job costs nothing but gas", async () =>
 	writeFileSync(join(scratch, "other-customer.key"), "5a".repeat(32), { mode: 0o600 });
 	writeFileSync(join(scratch, "payer.key"), "c1".repeat(32), { mode: 0o600 });
 	const keys = ["--key", "other-customer.key", "--key-file", "payer.key"];
-	const run = await market("cancel", id, ...keys);
+	let run = await market("cancel", id, ...keys);
+	let said = run.err;
+	// A validator on a busy machine asks for patience; a customer who tries again loses nothing.
+	while (/history is still being read/.test(run.err)) {
+		run = await market("cancel", id, ...keys);
+		said += run.err;
+	}
 	assert.equal(run.code, 0, run.err);
-	assert.match(run.err, /tokens came back to 0x/);
+	assert.match(said, /tokens came back to 0x/);
 	assert.match(run.out, /refunded/);
 	assert.equal(await balance(), before);
 	await refused(75, /\[JOB_STATE\]\n {2}\S/, "result", id, ...keys);

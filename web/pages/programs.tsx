@@ -5,6 +5,7 @@ import { formatBytes } from "../../src/protocol/format-number.ts";
 import { compareOps, type DescribedProgram } from "../../src/work/program/describe-program.ts";
 import { CARDS } from "../jobs/new/cards.ts";
 import { openJobWork } from "../jobs/work/job-work.ts";
+import { DropArea } from "../parts/drop-area.tsx";
 import { formatCount } from "../parts/format.ts";
 import { Empty, Failed, Id, Loading, PageTitle, Panel, Table, Tile } from "../parts/small.tsx";
 import { type GraphOf, GraphPanel } from "../programs/graph-panel.tsx";
@@ -119,51 +120,36 @@ function Chooser(p: {
 	/** One is shown: another can stand beside it. */
 	hasOne: boolean;
 }) {
-	const input = useRef<HTMLInputElement>(null);
 	const isMore = useRef(false);
-	const ask = (more: boolean) => {
-		isMore.current = more;
-		input.current?.click();
-	};
 	return (
-		// biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the buttons below do the same by keyboard.
-		<div
-			class="drop"
-			onDragOver={(event) => event.preventDefault()}
-			onDrop={(event) => {
-				event.preventDefault();
-				p.onFiles([...(event.dataTransfer?.files ?? [])], false);
-			}}
+		<DropArea
+			title="Drop one program, or two"
+			label="Program files"
+			onFiles={(files, wasDropped) => p.onFiles(files, !wasDropped && isMore.current)}
 		>
-			<p class="drop-title">Drop one program, or two</p>
-			<div class="bar program-choice">
-				<button type="button" class="primary" onClick={() => ask(false)}>
-					Choose files
-				</button>
-				<SampleChoice label="Show a sample" onSample={(name) => p.onSample(name, false)} />
-				{p.hasOne ? (
-					<>
-						<button type="button" onClick={() => ask(true)}>
-							Compare with a file
+			{(choose) => {
+				const ask = (more: boolean) => {
+					isMore.current = more;
+					choose();
+				};
+				return (
+					<div class="bar program-choice">
+						<button type="button" class="primary" onClick={() => ask(false)}>
+							Choose files
 						</button>
-						<SampleChoice label="Compare with a sample" onSample={(name) => p.onSample(name, true)} />
-					</>
-				) : null}
-			</div>
-			<input
-				ref={input}
-				type="file"
-				multiple
-				class="hidden"
-				tabIndex={-1}
-				aria-label="Program files"
-				onChange={(event) => {
-					p.onFiles([...(event.currentTarget.files ?? [])], isMore.current);
-					isMore.current = false;
-					event.currentTarget.value = "";
-				}}
-			/>
-		</div>
+						<SampleChoice label="Show a sample" onSample={(name) => p.onSample(name, false)} />
+						{p.hasOne ? (
+							<>
+								<button type="button" onClick={() => ask(true)}>
+									Compare with a file
+								</button>
+								<SampleChoice label="Compare with a sample" onSample={(name) => p.onSample(name, true)} />
+							</>
+						) : null}
+					</div>
+				);
+			}}
+		</DropArea>
 	);
 }
 

@@ -4,6 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { kindOfFile } from "../../src/verify/attestation/file-kind.ts";
+import { DropArea } from "../parts/drop-area.tsx";
 import { PageTitle, Panel, Shown, VerdictBadge } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { Place } from "../shell/router.ts";
@@ -60,8 +61,7 @@ export default function VerifyPage({ place }: PageProps) {
 	const [together, setTogether] = useState<readonly VerifiedFile[]>([]);
 	const [asked, setAsked] = useState({ nonce: "", at: "" });
 	const turn = useRef(0);
-	const take = async (chosen: globalThis.FileList | null | undefined) => {
-		const all = [...(chosen ?? [])];
+	const take = async (all: readonly File[]) => {
 		if (all.length === 0) return;
 		const fits = all.filter(({ size }) => size <= MAX_BYTES).slice(0, MAX_FILES);
 		const tooLarge = all.find(({ size }) => size > MAX_BYTES);
@@ -130,51 +130,26 @@ function DropZone({
 	refused: string;
 	/** There is something else to look at already. */
 	isSmall: boolean;
-	onFiles: (files: globalThis.FileList | null | undefined) => void;
+	onFiles: (files: readonly File[]) => void;
 }) {
-	const [over, setOver] = useState(false);
-	const input = useRef<HTMLInputElement>(null);
 	return (
-		// biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the button below does the same by keyboard.
-		<div
-			class={`drop ${over ? "is-over" : ""} ${isSmall ? "is-small" : ""}`}
-			onDragOver={(event) => {
-				event.preventDefault();
-				setOver(true);
-			}}
-			onDragLeave={() => setOver(false)}
-			onDrop={(event) => {
-				event.preventDefault();
-				setOver(false);
-				onFiles(event.dataTransfer?.files);
-			}}
-		>
-			<p class="drop-title">Drop evidence here</p>
-			{isSmall ? null : (
-				<p class="dim drop-about">
-					Evidence of a probe (<code>.assay</code>), a fraud file of a job (<code>.fraud</code>), a proof of training (
-					<code>.proof</code>), or what hardware signed: a GPU&#8217;s report, a TDX or SGX quote, an SNP report, with
-					the vendor&#8217;s files beside it.
-				</p>
+		<DropArea title="Drop evidence here" label="Evidence file" isSmall={isSmall} onFiles={onFiles}>
+			{(choose) => (
+				<>
+					{isSmall ? null : (
+						<p class="dim drop-about">
+							Evidence of a probe (<code>.assay</code>), a fraud file of a job (<code>.fraud</code>), a proof of
+							training (<code>.proof</code>), or what hardware signed: a GPU&#8217;s report, a TDX or SGX quote, an SNP
+							report, with the vendor&#8217;s files beside it.
+						</p>
+					)}
+					<button type="button" class="primary" onClick={choose}>
+						Choose files
+					</button>
+					{refused === "" ? null : <p role="alert">{refused}</p>}
+				</>
 			)}
-			<button type="button" class="primary" onClick={() => input.current?.click()}>
-				Choose files
-			</button>
-			<input
-				ref={input}
-				type="file"
-				multiple
-				class="hidden"
-				tabIndex={-1}
-				aria-label="Evidence file"
-				onChange={(event) => {
-					onFiles(event.currentTarget.files);
-					// The same file again is a new question.
-					event.currentTarget.value = "";
-				}}
-			/>
-			{refused === "" ? null : <p role="alert">{refused}</p>}
-		</div>
+		</DropArea>
 	);
 }
 

@@ -1,12 +1,11 @@
 // A fraud file: whether it convicts, whom, and by which number. The judging is in verifier-worker.ts.
 import { useEffect } from "preact/hooks";
-import { formatBytes } from "../../src/protocol/format-number.ts";
 import type { FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { FraudStoryView, SaidAndRight } from "../disputes/fraud-story.tsx";
-import { formatSpan } from "../parts/format.ts";
-import { Empty, Fact, Id, VerdictBadge } from "../parts/small.tsx";
+import { Empty, Fact, Id } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
+import { type OnVerdict, shownVerdict, VerdictLine } from "./use-judged.tsx";
 import type { VerifiedFile } from "./verify-in-worker.ts";
 
 export function FraudPanel({
@@ -16,19 +15,14 @@ export function FraudPanel({
 }: {
 	file: VerifiedFile;
 	judged: { readonly verdict: FraudVerdict; readonly story: FraudStory | null; readonly tookMs: number };
-	onVerdict?: ((verdict: { readonly status: string; readonly code: string | null }) => void) | undefined;
+	onVerdict?: OnVerdict;
 }) {
 	useEffect(() => {
-		onVerdict?.({ status: verdict.status, code: verdict.status === "valid" ? null : verdict.code });
+		onVerdict?.(shownVerdict(verdict));
 	}, [verdict]);
 	return (
 		<div class="verify" data-status={verdict.status} aria-live="polite">
-			<p class="verdict-line">
-				<VerdictBadge state={verdict.status} code={verdict.status === "valid" ? null : verdict.code} />
-				<span class="dim">
-					{file.name}, {formatBytes(file.bytes.length)}, judged here in {formatSpan(tookMs)}
-				</span>
-			</p>
+			<VerdictLine verdict={verdict} file={file} tookMs={tookMs} verb="judged" />
 			{verdict.status === "valid" ? (
 				<>
 					<dl class="facts">

@@ -1,12 +1,10 @@
 // The file of a roll call: its verdict, on whose word it is, and what it shows at least. The judging is in roll-call-worker.ts.
-import { useEffect, useState } from "preact/hooks";
-import { formatBytes } from "../../src/protocol/format-number.ts";
 import { type ValidRollCall, whoCouldLie } from "../../src/protocol/roll-call/roll-verdict.ts";
-import { figureTitle, formatFigure, formatSpan } from "../parts/format.ts";
-import { Empty, exactTime, Fact, Failed, Id, VerdictBadge } from "../parts/small.tsx";
+import { figureTitle, formatFigure } from "../parts/format.ts";
+import { Empty, exactTime, Fact, Failed, Id } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
-import { type Trouble, troubleOf } from "../shell/api.ts";
 import type { Against, RollWord } from "./roll-call-worker.ts";
+import { type OnVerdict, useJudged, VerdictLine } from "./use-judged.tsx";
 import { rollCallInWorker, type VerifiedFile } from "./verify-in-worker.ts";
 
 type Judged = Extract<RollWord, { ok: true }>;
@@ -18,25 +16,14 @@ export function RollCallPanel({
 }: {
 	file: VerifiedFile;
 	against: Against;
-	onVerdict?: ((verdict: { readonly status: string; readonly code: string | null }) => void) | undefined;
+	onVerdict?: OnVerdict;
 }) {
-	const [judged, setJudged] = useState<Judged | null>(null);
-	const [trouble, setTrouble] = useState<Trouble | null>(null);
 	const { node, contract } = against;
-	useEffect(() => {
-		const stop = new AbortController();
-		setJudged(null);
-		setTrouble(null);
-		rollCallInWorker({ bytes: file.bytes, node, contract }, stop.signal).then(
-			(word) => {
-				setJudged(word);
-				const { verdict } = word;
-				onVerdict?.({ status: verdict.status, code: verdict.status === "valid" ? null : verdict.code });
-			},
-			(error) => stop.signal.aborted || setTrouble(troubleOf(error)),
-		);
-		return () => stop.abort();
-	}, [file, node, contract]);
+	const { judged, trouble } = useJudged<Judged>(
+		(signal) => rollCallInWorker({ bytes: file.bytes, node, contract }, signal),
+		[file, node, contract],
+		onVerdict,
+	);
 	if (trouble !== null) return <Failed trouble={trouble} />;
 	if (judged === null)
 		return (
@@ -47,12 +34,7 @@ export function RollCallPanel({
 	const { verdict, tookMs, committedIn } = judged;
 	return (
 		<div class="verify" data-status={verdict.status} aria-live="polite">
-			<p class="verdict-line">
-				<VerdictBadge state={verdict.status} code={verdict.status === "valid" ? null : verdict.code} />
-				<span class="dim">
-					{file.name}, {formatBytes(file.bytes.length)}, checked here in {formatSpan(tookMs)}
-				</span>
-			</p>
+			<VerdictLine verdict={verdict} file={file} tookMs={tookMs} />
 			{verdict.status === "valid" ? (
 				<ValidView verdict={verdict} committedIn={committedIn} />
 			) : (

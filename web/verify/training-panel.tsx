@@ -1,46 +1,18 @@
 // A proof of training: whether it holds, of which steps of which program, and what it does not say. The judging is in training-worker.ts.
-import { useEffect, useState } from "preact/hooks";
-import { formatBytes } from "../../src/protocol/format-number.ts";
-import { formatSpan } from "../parts/format.ts";
-import { Empty, Fact, Failed, Id, VerdictBadge } from "../parts/small.tsx";
-import { type Trouble, troubleOf } from "../shell/api.ts";
+import { Empty, Fact, Failed, Id } from "../parts/small.tsx";
 import type { TrainingWord } from "./training-worker.ts";
+import { type OnVerdict, useJudged, VerdictLine } from "./use-judged.tsx";
 import { trainingInWorker, type VerifiedFile } from "./verify-in-worker.ts";
 
-export function TrainingPanel({
-	file,
-	onVerdict,
-}: {
-	file: VerifiedFile;
-	onVerdict?: ((verdict: { readonly status: string; readonly code: string | null }) => void) | undefined;
-}) {
-	const [judged, setJudged] = useState<TrainingWord | null>(null);
-	const [trouble, setTrouble] = useState<Trouble | null>(null);
-	useEffect(() => {
-		const stop = new AbortController();
-		setJudged(null);
-		setTrouble(null);
-		trainingInWorker({ bytes: file.bytes }, stop.signal).then(
-			(word) => {
-				setJudged(word);
-				const { verdict } = word;
-				onVerdict?.({ status: verdict.status, code: verdict.status === "valid" ? null : verdict.code });
-			},
-			(error) => stop.signal.aborted || setTrouble(troubleOf(error)),
-		);
-		return () => stop.abort();
-	}, [file]);
+export function TrainingPanel({ file, onVerdict }: { file: VerifiedFile; onVerdict?: OnVerdict }) {
+	const ask = (signal: AbortSignal) => trainingInWorker({ bytes: file.bytes }, signal);
+	const { judged, trouble } = useJudged<TrainingWord>(ask, [file], onVerdict);
 	if (trouble !== null) return <Failed trouble={trouble} />;
 	if (judged === null) return <p class="dim">Checking {file.name} …</p>;
 	const { verdict, tookMs } = judged;
 	return (
 		<div class="verify" data-status={verdict.status} aria-live="polite">
-			<p class="verdict-line">
-				<VerdictBadge state={verdict.status} code={verdict.status === "valid" ? null : verdict.code} />
-				<span class="dim">
-					{file.name}, {formatBytes(file.bytes.length)}, checked here in {formatSpan(tookMs)}
-				</span>
-			</p>
+			<VerdictLine verdict={verdict} file={file} tookMs={tookMs} />
 			{verdict.status === "valid" ? <ValidView {...verdict} /> : <Empty title={verdict.detail} />}
 		</div>
 	);

@@ -16,6 +16,7 @@ import { FraudPanel } from "./fraud-panel.tsx";
 import { RollCallPanel } from "./roll-call-panel.tsx";
 import { ShareLink } from "./share-link.tsx";
 import { TrainingPanel } from "./training-panel.tsx";
+import { type OnVerdict, shownVerdict } from "./use-judged.tsx";
 import type { FileChallenge } from "./verifier-worker.ts";
 import { type Progress, type Verified, type VerifiedFile, verifyInWorker } from "./verify-in-worker.ts";
 
@@ -78,7 +79,7 @@ export function VerifyPanel({
 	isKept = false,
 }: {
 	file: VerifiedFile;
-	onVerdict?: (verdict: { readonly status: string; readonly code: string | null }) => void;
+	onVerdict?: OnVerdict;
 	/** It came from this validator. */
 	isKept?: boolean;
 }) {
@@ -86,9 +87,7 @@ export function VerifyPanel({
 	const [chosen, setChosen] = useState<Place>({ challenge: 0, opening: 0 });
 	useEffect(() => setChosen({ challenge: 0, opening: 0 }), [file]);
 	useEffect(() => {
-		if (verified === null) return;
-		const { verdict } = verified;
-		onVerdict?.({ status: verdict.status, code: verdict.status === "valid" ? null : verdict.code });
+		if (verified !== null) onVerdict?.(shownVerdict(verified.verdict));
 	}, [verified]);
 	const drawing = useRef<HTMLDivElement>(null);
 	const choose = useCallback((place: Place) => {
