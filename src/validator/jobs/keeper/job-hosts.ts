@@ -149,7 +149,7 @@ interface Remembered<T> {
 	readonly found: T;
 }
 
-/** Map.groupBy, which Node 20 has not. */
+/** As `groupBy` of newer Nodes does; Node 20 has none. */
 function groupsOf<Row>(rows: readonly Row[], providerOf: (row: Row) => string): ReadonlyMap<string, readonly Row[]> {
 	const groups = new Map<string, Row[]>();
 	for (const row of rows) {
