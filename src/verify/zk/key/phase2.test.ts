@@ -1,12 +1,17 @@
 // Keys from powers and contributions: an honest chain gives a key that proofs are true by, and that is the one which the secrets would give; each check of a key has a cheater. Powers are those
 // of a small ceremony that snarkjs held (tests/zk/small.ptau).
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { keyOf, keyWords, proveGroth16 } from "../../../../vectors/naive-groth16.ts";
 import { type G1, G1_ONE, type G2, G2_ONE, times } from "../../../protocol/maths/bn254.ts";
 import { verifyGroth16 } from "../../receipts/groth16.ts";
 import { createCircuit } from "../run/circuit.ts";
+import { keyChainOf } from "./key-file.ts";
 import {
 	type Contribution,
 	contribute,
@@ -19,10 +24,13 @@ import {
 	verifyingWords,
 } from "./phase2.ts";
 import { type KeyPowers, readPtau } from "./powers-file.ts";
+import { r1csFile, readR1cs } from "./r1cs-file.ts";
 import { smallCircuit } from "./snarkjs.test-kit.ts";
+import { fromSnarkjsKey } from "./snarkjs-form.ts";
 
 const CIRCUIT = smallCircuit();
-const FILE = readFileSync(new URL("../../../../tests/zk/small.ptau", import.meta.url));
+const PTAU = new URL("../../../../tests/zk/small.ptau", import.meta.url);
+const FILE = readFileSync(PTAU);
 const POWERS = readPtau(FILE, rowsOf(CIRCUIT)) as KeyPowers;
 
 const FIRST = firstKey(CIRCUIT, POWERS);
@@ -175,4 +183,35 @@ test("powers of a file are points, and powers of one τ", () => {
 		assert.equal(with_(at(type, size, 2), FILE.subarray(at(type, size, 3), at(type, size, 4))), "SRS_WRONG", name);
 	assert.equal(with_(at(2, 64, 0), FILE.subarray(at(2, 64, 1), at(2, 64, 2))), "SRS_WRONG", "not from 1 on");
 	assert.equal(with_(at(6, 128, 0), FILE.subarray(at(3, 128, 1), at(3, 128, 2))), "SRS_WRONG", "another β");
+});
+
+test("by files: scripts/zk-key.ts makes a key, takes contributions, verifies and refuses", () => {
+	const folder = mkdtempSync(join(tmpdir(), "assay-key-"));
+	const at = (name: string) => join(folder, name);
+	const program = fileURLToPath(new URL("../../../../scripts/zk-key.ts", import.meta.url));
+	const run = (...words: readonly string[]) => {
+		const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...words], { encoding: "utf8" });
+		return status === 0 ? stdout : `refused: ${stderr}`;
+	};
+	try {
+		writeFileSync(at("c.r1cs"), r1csFile(CIRCUIT));
+		const both = [at("c.r1cs"), fileURLToPath(PTAU)] as const;
+		assert.equal(run("first", ...both, at("0.key")), "");
+		const said = run("contribute", at("0.key"), at("1.key"));
+		assert.match(said, /^contribution 1: [0-9a-f]{64}\n$/);
+		assert.equal(run("verify", ...both, at("1.key")).startsWith(said), true);
+		assert.match(run("verify", ...both, at("0.key")), /^refused: .*nobody has contributed/);
+		assert.equal(run("export", at("1.key"), at("vk.json")), "");
+		const { key } = keyChainOf(readFileSync(at("1.key"), "utf8"))!;
+		assert.deepEqual(fromSnarkjsKey(JSON.parse(readFileSync(at("vk.json"), "utf8"))), verifyingWords(key));
+		// A point that is none; a file that is another.
+		const text = readFileSync(at("1.key"), "utf8");
+		assert.equal(keyChainOf(text.replace(/"alpha1":"[0-9a-f]/, '"alpha1":"f')), null);
+		for (const other of ["", "{}", "null", text.slice(0, -9), text.replace('"contributions":[', '"contributions":[5,')])
+			assert.equal(keyChainOf(other), null);
+		assert.equal(readR1cs(r1csFile(CIRCUIT).subarray(0, 400)), null);
+		assert.equal(readR1cs(readFileSync(PTAU)), null);
+	} finally {
+		rmSync(folder, { recursive: true, force: true });
+	}
 });

@@ -1,6 +1,6 @@
 // Circuits and wires as iden3's tools read them (`.r1cs` version 1, `.wtns` version 2): so keys of our circuits can be made, contributed to and used by others' programs. docs/zk.md §13.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
-import { R } from "../../../protocol/maths/bn254.ts";
+import { bigOf, R } from "../../../protocol/maths/bn254.ts";
 import type { Circuit, Wires } from "../run/circuit.ts";
 
 const littleEndian = (value: bigint, size: number): Uint8Array =>
@@ -8,6 +8,17 @@ const littleEndian = (value: bigint, size: number): Uint8Array =>
 const u32 = (value: number): Uint8Array => littleEndian(BigInt(value), 4);
 const u64 = (value: number): Uint8Array => littleEndian(BigInt(value), 8);
 const scalar = (value: bigint): Uint8Array => littleEndian(value, 32);
+
+/** As concatBytes, of any number of parts. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+	const whole = new Uint8Array(parts.reduce((sum, one) => sum + one.length, 0));
+	let at = 0;
+	for (const one of parts) {
+		whole.set(one, at);
+		at += one.length;
+	}
+	return whole;
+}
 
 const file = (name: string, version: number, sections: readonly (readonly [type: number, bytes: Uint8Array])[]) =>
 	concatBytes(
@@ -30,8 +41,8 @@ export function r1csFile({
 	const head = concatBytes(u32(32), scalar(R), ...counts, u64(wires), u32(constraints.length));
 	return file("r1cs", 1, [
 		[1, head],
-		[2, concatBytes(...constraints.flatMap(({ a, b, c }) => [a, b, c].flatMap(sumOf)))],
-		[3, concatBytes(...Array.from({ length: wires }, (_, i) => u64(i)))],
+		[2, joined(constraints.flatMap(({ a, b, c }) => [a, b, c].flatMap(sumOf)))],
+		[3, joined(Array.from({ length: wires }, (_, i) => u64(i)))],
 	]);
 }
 
@@ -39,5 +50,41 @@ export function r1csFile({
 export const wtnsFile = (values: readonly bigint[]): Uint8Array =>
 	file("wtns", 2, [
 		[1, concatBytes(u32(32), scalar(R), u32(values.length))],
-		[2, concatBytes(...values.map(scalar))],
+		[2, joined(values.map(scalar))],
 	]);
+
+/** A circuit as firstKey needs it; null: no such file, or of another field. */
+export function readR1cs(bytes: Uint8Array): Pick<Circuit, "constraints" | "inputs" | "wires"> | null {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	const big = (at: number) => bigOf(bytes.subarray(at, at + 32).toReversed());
+	try {
+		if (view.getUint32(0) !== 0x72316373 || view.getUint32(4, true) !== 1) return null;
+		const starts = new Map<number, number>();
+		for (let at = 12, i = 0; i < view.getUint32(8, true); i++) {
+			starts.set(view.getUint32(at, true), at + 12);
+			at += 12 + Number(view.getBigUint64(at + 4, true));
+		}
+		const head = starts.get(1)!;
+		if (view.getUint32(head, true) !== 32 || big(head + 4) !== R) return null;
+		const [wires, outputs, inputs] = [0, 4, 8].map((more) => view.getUint32(head + 36 + more, true)) as [
+			number,
+			number,
+			number,
+		];
+		const count = view.getUint32(head + 60, true);
+		let at = starts.get(2)!;
+		const sum = (): Wires => {
+			const size = view.getUint32(at, true);
+			at += 4;
+			const found = new Map<number, bigint>();
+			for (let i = 0; i < size; i++, at += 36) found.set(view.getUint32(at, true), big(at + 4));
+			if ([...found].some(([wire, factor]) => wire >= wires || factor >= R)) throw new RangeError("no wire");
+			return found;
+		};
+		const constraints = Array.from({ length: count }, () => ({ a: sum(), b: sum(), c: sum(), product: null }));
+		return { constraints, inputs: outputs + inputs, wires };
+	} catch (error) {
+		if (error instanceof RangeError) return null;
+		throw error;
+	}
+}
