@@ -41,6 +41,14 @@ const SUBJECTS: readonly FileKind[] = [
 	"dstack evidence",
 ];
 
+/** Beside what is judged. What would not be looked at is refused: it may be meant as something else, and the verdict be taken for more than it is. */
+const DEVICE_FILES: readonly FileKind[] = ["certificates", "manifest", "OCSP answer"];
+const USED: Readonly<Partial<Record<FileKind, readonly FileKind[]>>> = {
+	...{ "device report": DEVICE_FILES, "device list": DEVICE_FILES, manifest: ["manifest"], "dstack evidence": [] },
+	...{ quote: ["Intel collateral", "event log"], "SNP report": ["certificates", "revocation list"] },
+	"Azure evidence": ["certificates", "Intel collateral"],
+};
+
 export function verifyFiles(
 	files: readonly Uint8Array[],
 	question: FilesQuestion,
@@ -76,6 +84,9 @@ function verifyTogether(given: readonly Uint8Array[], question: FilesQuestion, s
 	if (hasGuest && found.size > 1 && of(others[0]!).length === 1) return verifyHosted(of, question, settings);
 	if (found.size > 1 && others.length > 0) return failed(`several things to judge: ${[...found].join(", ")}`);
 	const subject = [...found][0];
+	const idle = kinds.findIndex((kind) => !found.has(kind) && !USED[subject ?? "manifest"]!.includes(kind));
+	if (idle >= 0)
+		return failed(`file ${idle + 1} (${kinds[idle]}) has no part in judging this ${subject ?? "manifest"}`);
 	if (subject === "device report" || subject === "device list") return verifyDevices(of, question, settings);
 	const one = files.filter((_, i) => kinds[i] === subject || (subject === undefined && kinds[i] === "manifest"));
 	if (one.length !== 1) return failed("there must be one report, quote or manifest to judge");

@@ -67,6 +67,7 @@ const fileCases = [
 	files("one of no kind", "ATTEST_FORM", ({ snp }) => [...snp!, new Uint8Array(99)]),
 	files("two things to judge", "ATTEST_FORM", ({ snp, tdx }) => [...snp!, ...tdx!]),
 	files("two of one kind", "ATTEST_FORM", ({ snp }) => [snp![0]!, ...snp!]),
+	files("one that nobody looks at", "ATTEST_FORM", ({ tdx, gpu }) => [...tdx!, gpu![2]!]),
 	files("a report without a chain", "ATTEST_CHAIN", ({ gpu }) => [gpu![0]!, ...gpu!]),
 ];
 
