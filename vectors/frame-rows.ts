@@ -112,6 +112,8 @@ const toEngine: readonly Good[] = [
 	[0x18, "give", u32("session", 14), u16("number", 66), u64("offset", 2 ** 33 + 64), raw("bytes", "00ff")],
 	[0x19, "commit", u32("session", 14), u32("firstStep", 2 ** 32 - 1), hash("seed")],
 	[0x1a, "prove", u32("session", 14), hash("statement")],
+	[0x1c, "part", u32("session", 14), hash("statement"), hash("nonce")],
+	[0x1d, "fold", u32("session", 14), hash("secret")],
 	[
 		0x1b,
 		"evaluate",
@@ -181,7 +183,21 @@ function sizes(list: readonly Good[], names: readonly string[]): Bad[] {
 
 const badToEngine: readonly Bad[] = [
 	...sizes(toEngine, ["hello", "gemm", "stream", "fma", "open", "release", "cancel", "copy", "read", "chase"]),
-	...sizes(toEngine, ["hash", "load", "run", "save", "fetch", "trace", "ask", "seed", "attest", "commit", "prove"]),
+	...sizes(toEngine, [
+		"hash",
+		"load",
+		"run",
+		"save",
+		"fetch",
+		"trace",
+		"ask",
+		"seed",
+		"attest",
+		"commit",
+		"prove",
+		"part",
+		"fold",
+	]),
 	["program, nothing after the seed", 0x0c, payloadOf(toEngine, "program").slice(0, -8)],
 	["tensor, no bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -4)],
 	["tensor, an offset of seven bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -6)],

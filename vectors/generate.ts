@@ -7,6 +7,7 @@ import { chaseRows, hopRows } from "./chase-rows.ts";
 import { fmaRoundRows, fmaRows, recurrenceRows } from "./fma-rows.ts";
 import { frameRows } from "./frame-rows.ts";
 import { fraudRows } from "./fraud-rows.ts";
+import { groth16Rows } from "./groth16-rows.ts";
 import { mercuryRows } from "./mercury-rows.ts";
 import {
 	type Bytes,
@@ -327,6 +328,7 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"work-fraud.json": fraudRows(),
 		"zk-mercury.json": mercuryRows(),
 		"bn254.json": bn254Rows(),
+		"groth16.json": groth16Rows(),
 	};
 	return new Map(
 		Object.entries(files).map(([name, rows]) => [

@@ -7,7 +7,8 @@ import { inverse, inverses, mod, power, R } from "./naive-bn254.ts";
 
 type G1 = typeof bn254.G1.Point.BASE;
 type G2 = typeof bn254.G2.Point.BASE;
-type Sum = ReadonlyMap<number, bigint>;
+/** By wire. */
+export type Sum = ReadonlyMap<number, bigint>;
 
 /** a·b = c; wire 0 is 1, then come the inputs. */
 export interface System {
@@ -233,6 +234,19 @@ export function provenBySecrets(
 		],
 		proof: Buffer.from([...words1(at1(a)), ...words2(at2(b)), ...words1(at1(c))].join(""), "hex"),
 	};
+}
+
+/** All of a key, for who proves with it; numbers of inputs, wires and log₂ of the roots first, little-endian. */
+export function keyBytes(system: System, key: Key): Buffer {
+	const head = Uint32Array.of(system.inputs, system.wires, Math.log2(sizeOf(system)));
+	const words = [
+		...[key.alpha1, key.beta1, key.delta1].flatMap(words1),
+		...[key.beta2, key.gamma2, key.delta2].flatMap(words2),
+		...[key.inputs, key.a, key.b1].flat().flatMap(words1),
+		...key.b2.flatMap(words2),
+		...[key.others, key.powers].flat().flatMap(words1),
+	];
+	return Buffer.concat([Buffer.from(head.buffer), Buffer.from(words.join(""), "hex")]);
 }
 
 /** alpha; beta, gamma, delta; a point for 1 and one for each input. */

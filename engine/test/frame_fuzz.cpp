@@ -121,7 +121,7 @@ Asked random_proof(Dice& dice, uint32_t session, uint16_t device) {
     asked.kind = static_cast<uint8_t>(request.kKind);
     asked.payload = payload_of(request);
   };
-  switch (dice.below(8)) {
+  switch (dice.below(10)) {
     case 0: {
       // Version, chunk, steps, batch, rows, scale, widths, scales, limbs, powers of a known τ, reserved, links, sizes.
       uint32_t words[] = {1, 4, 1, 1, 2, 4, 4, 5, 1, 2, 4, 3, 3, 1, 0, 2, 2, 2, 2};
@@ -138,7 +138,7 @@ Asked random_proof(Dice& dice, uint32_t session, uint16_t device) {
     case 2:
     case 3:
     case 4: {
-      const auto number = static_cast<uint16_t>(dice.one_in(20) ? dice.word() : dice.pick<uint32_t>({0, 1, 3, 4}));
+      const auto number = static_cast<uint16_t>(dice.one_in(20) ? dice.word() : dice.pick<uint32_t>({0, 1, 3, 4, 5}));
       const bool tame = !dice.one_in(6);
       const size_t right = 16;
       set(GiveRequest{session, number, tame ? 0 : uint64_t{hostile_word(dice)} << dice.below(40),
@@ -147,6 +147,8 @@ Asked random_proof(Dice& dice, uint32_t session, uint16_t device) {
     }
     case 5:
     case 6: set(CommitRequest{session, dice.one_in(4) ? hostile_word(dice) : 2 * dice.below(4), dice.hash()}); break;
+    case 7: set(PartRequest{session, dice.hash(), dice.one_in(3) ? dice.hash() : Hash{}}); break;
+    case 8: set(FoldRequest{session, dice.one_in(2) ? dice.hash() : Hash{}}); break;
     default: set(ProveRequest{session, dice.hash()});
   }
   return asked;

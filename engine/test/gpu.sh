@@ -6,11 +6,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 status=0 && mkdir -p "${OUT:=build/gpu}"
-ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS:-90a} engine/build.sh --test cpu_equals_cuda --test programs_equal_cuda --test proofs_equal_cuda
+ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS:-90a} engine/build.sh --test cpu_equals_cuda --test programs_equal_cuda --test proofs_equal_cuda --test groth16_equal_cuda
 case $(uname -m) in aarch64 | arm64) built=build/engine/linux-arm64 ;; *) built=build/engine/linux-x64 ;; esac
 for program in cpu_equals_cuda programs_equal_cuda proofs_equal_cuda; do
   $built/$program 2>&1 | tee "$OUT/$program.log" || status=1
 done
+$built/groth16_equal_cuda vectors 2>&1 | tee "$OUT/groth16_equal_cuda.log" || status=1
 # A driver that compiles nothing: maps are interpreted.
 CUDA_DISABLE_PTX_JIT=1 $built/programs_equal_cuda 40 2>&1 | tee "$OUT/no_compiler.log" || status=1
 command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer here: skipped" && exit $status; }

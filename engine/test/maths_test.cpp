@@ -1,13 +1,14 @@
 // core/ and the host's hashes and trees: known answers, the vectors that TypeScript reads too, fast against
 // reference.
 // Usage: maths_test FOLDER_OF_VECTORS
-#include "kit/bn254_checks.hpp"
+#include "kit/groth16_checks.hpp"
 #include "kit/check.hpp"
 #include "core/chase.hpp"
 #include "core/recurrence.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/sha256_host.hpp"
 #include "cpu/tree.hpp"
+#include "zk/run/run_fold.hpp"
 #include "kit/paths.hpp"
 #include "kit/vector_file.hpp"
 
@@ -234,9 +235,29 @@ void test_vectors(const std::string& folder) {
   }
 }
 
+// By several threads, all of which are done when it is there.
+void test_mask() {
+  constexpr size_t kCount = (1 << 16) + 1;
+  Hash secret{};
+  secret.b[31] = 9;
+  bool are_right = true;
+  for (int time = 0; time < 10; ++time) {
+    const zk::FoldMask mask = zk::mask_of(secret, kCount);
+    are_right = are_right && mask.size() == kCount;
+    for (size_t i = 0; i < kCount; i += 4095) {
+      uint8_t bytes[36] = {};
+      bytes[31] = 9;
+      for (size_t k = 0; k < 4; ++k) bytes[32 + k] = static_cast<uint8_t>(i >> (24 - 8 * k));
+      are_right = are_right && mask[i] == zk::scalar_mod_order(keccak256(bytes, sizeof bytes));
+    }
+  }
+  check(are_right && zk::mask_of(Hash{}, kCount).empty(), "the mask of a fold");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  test_mask();
   test_philox();
   test_sha256();
   test_sha256_engines();
@@ -247,6 +268,7 @@ int main(int argc, char** argv) {
     if (argc < 2) throw std::runtime_error("usage: maths_test FOLDER_OF_VECTORS");
     test_vectors(argv[1]);
     test_bn254(argv[1]);
+    test_groth16(argv[1]);
   } catch (const std::exception& e) {
     check(false, e.what());
   }

@@ -1,7 +1,7 @@
 // The engine's prover on this machine's CPU, asked for what the reference prover (vectors/naive-segment.ts) proves.
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
-import { GIVEN, type OpenProveSession } from "../../src/engine/client/open-prove-session.ts";
+import { GIVEN, type OpenProveSession, type ProveSession } from "../../src/engine/client/open-prove-session.ts";
 import type { OpenWorkSession } from "../../src/engine/client/work-session.ts";
 import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
@@ -36,20 +36,28 @@ export const littleEndian = (list: readonly number[], type: "i16" | "i32" | "i64
 	return new Uint8Array(numbers.buffer);
 };
 
+export async function giveData(session: ProveSession, { features, labels }: Start): Promise<void> {
+	await session.give(GIVEN.features, littleEndian(features.flat().map(Number), "i16"));
+	await session.give(GIVEN.labels, littleEndian(labels, "i32"));
+}
+
+export async function giveWeights(session: ProveSession, plan: ZkPlan, { weights }: Start): Promise<void> {
+	for (const [l, one] of weights.entries())
+		await session.give(GIVEN.weights + l, littleEndian(one.flat().map(Number), `i${plan.weightBits}`));
+}
+
 /** Points of the statement's groups one after the other, and the proof for a statement. Over powers of a known τ. */
 export async function engineProof(
 	open: OpenProveSession,
 	plan: ZkPlan,
-	{ features, labels, weights, seed, firstStep }: Start,
+	start: Start,
 	statement: string,
 ): Promise<{ readonly points: Uint8Array; readonly proof: Uint8Array }> {
 	const session = await open({ device: 0, plan: encodePlan(plan, true) });
 	try {
-		await session.give(GIVEN.features, littleEndian(features.flat().map(Number), "i16"));
-		await session.give(GIVEN.labels, littleEndian(labels, "i32"));
-		for (const [l, one] of weights.entries())
-			await session.give(GIVEN.weights + l, littleEndian(one.flat().map(Number), `i${plan.weightBits}`));
-		const points = await session.commit({ seed, firstStep });
+		await giveData(session, start);
+		await giveWeights(session, plan, start);
+		const points = await session.commit(start);
 		const proof = await session.prove({ statement: hexToBytes(statement)! });
 		return { points: points!, proof: proof! };
 	} finally {

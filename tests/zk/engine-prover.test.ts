@@ -3,18 +3,28 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GIVEN } from "../../src/engine/client/open-prove-session.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
+import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
+import { bigOf, R } from "../../src/protocol/maths/bn254.ts";
+import { PLAN, STARTS } from "../../src/verify/zk/run/run.test-kit.ts";
+import { verifyRun } from "../../src/verify/zk/run/verify-run.ts";
 import { devCommit, planFor, shapeOf, startOf, TOLD } from "../../src/verify/zk/segment.test-kit.ts";
 import { verifySegment } from "../../src/verify/zk/verify-segment.ts";
 import { encodePlan } from "../../src/work/plan/encode-plan.ts";
+import { word } from "../../vectors/naive-bn254.ts";
+import { proveRun } from "../../vectors/naive-run.ts";
 import { SegmentProver, statementHash } from "../../vectors/naive-segment.ts";
 import { isDeep, seed } from "../fuzz.test-kit.ts";
-import { engineProof, littleEndian, startProver } from "./engine-prover.test-kit.ts";
+import { engineProof, giveData, giveWeights, littleEndian, startProver } from "./engine-prover.test-kit.ts";
 import { drawnSegment } from "./random-plans.test-kit.ts";
 
 const PLANS = isDeep ? 300 : 4;
 const { open, close } = await startProver();
 after(close);
 
+const scalarOf = (bytes: Uint8Array) => bigOf(bytes) % R;
+const RUN_SHAPE = shapeOf({ epochs: 8 });
+const state = (i: number): string => i.toString(16).padStart(64, "0");
+const RUN_TOLD = STARTS.map((_, i) => ({ ...TOLD, stateBefore: state(i), stateAfter: state(i + 1) }));
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const refusal = async (promise: Promise<unknown>): Promise<string> => {
 	const error = await promise.then(
@@ -44,6 +54,57 @@ test(`${PLANS} random plans: points and proofs are those of the reference prover
 	assert.ok(links > 1);
 });
 
+/** What hides a run, as the engine has it from nonces, blinders and a secret. */
+function hidingOf(chunks: readonly number[], isHidden: boolean) {
+	const draw = (what: string) => (isHidden ? scalarOf(keccak(Buffer.from(what))) : 0n);
+	const secret = isHidden ? Buffer.from(keccak(Buffer.from("secret"))) : Buffer.alloc(32);
+	const place = (i: number) => Buffer.from(Uint8Array.of(i >> 24, i >> 16, i >> 8, i));
+	const segments = STARTS.map((_, j) => ({
+		nonce: draw(`nonce ${j}`),
+		// Weights that one segment ends and the next begins with have the same commitments.
+		blinder: (group: number, chunk: number) =>
+			draw(group < 2 ? `${group} ${chunk}` : group < 4 ? `w ${j + group} ${chunk}` : `${j} ${group} ${chunk}`),
+	}));
+	const mask = Array.from({ length: 2 ** PLAN.chunkBits + 1 }, (_, i) =>
+		isHidden ? scalarOf(keccak(Buffer.concat([secret, place(i)]))) : 0n,
+	);
+	const blinders = segments.map(({ blinder }) =>
+		Buffer.concat(chunks.flatMap((count, g) => Array.from({ length: count }, (_, i) => word(blinder(g, i))))),
+	);
+	return { segments, mask, secret, blinders };
+}
+
+for (const isHidden of [false, true])
+	test(`a run's segments, ${isHidden ? "hidden and " : ""}folded: the proof is that of the reference prover`, async () => {
+		const chunks = PLAN.groups.map((one) => one.chunks);
+		const hiding = hidingOf(chunks, isHidden);
+		const { statements, proof } = proveRun(RUN_SHAPE, STARTS, RUN_TOLD, devCommit, {}, hiding);
+		const session = await open({ device: 0, plan: encodePlan(PLAN, true) });
+		const { secret } = hiding;
+		await giveData(session, STARTS[0]!);
+		assert.match(await refusal(session.fold({ secret })), /PART comes before FOLD/);
+		const parts: Uint8Array[] = [];
+		for (const [i, start] of STARTS.entries()) {
+			const part = { statement: statementHash(statements[i]!), nonce: word(hiding.segments[i]!.nonce) };
+			await giveWeights(session, PLAN, start);
+			if (isHidden) await session.give(GIVEN.weights + PLAN.links.length, hiding.blinders[i]!);
+			assert.match(await refusal(session.provePart(part)), /COMMIT comes before PART/);
+			await session.commit(start);
+			assert.match(await refusal(session.provePart({ ...part, nonce: new Uint8Array(32).fill(255) })), /no scalar/);
+			// A proof of its own changes nothing of what comes after it, and holds: what hides is no part of a value.
+			const own = (await session.prove(part))!;
+			assert.equal(verifySegment(PLAN, statements[i]!, own, { isDevAllowed: true }).status, "valid");
+			parts.push((await session.provePart(part))!);
+		}
+		const made = Buffer.concat([...parts, (await session.fold({ secret }))!]);
+		assert.equal(hex(made), hex(proof));
+		assert.equal(verifyRun(PLAN, statements, made, { isDevAllowed: true }).status, "valid");
+		// What was folded is forgotten.
+		assert.match(await refusal(session.fold({ secret })), /PART comes before FOLD/);
+		assert.match(await refusal(session.commit(STARTS[0]!)), /was not given whole/);
+		await session.release();
+	});
+
 test("a run in which a value leaves its range has no proof, and where is said", async () => {
 	const shape = shapeOf();
 	const start = startOf(shape, "honest");
@@ -65,7 +126,9 @@ test("what is not given whole, in order and in range is refused", async () => {
 	assert.match(await refusal(session.give(GIVEN.features, bytes(24, "i16", 8))), /^TENSOR_RANGE/);
 	assert.match(await refusal(session.give(GIVEN.labels, bytes(8, "i32", 2))), /^TENSOR_RANGE a label/);
 	assert.match(await refusal(session.give(GIVEN.labels, bytes(8, "i32", -1))), /^TENSOR_RANGE a label/);
-	assert.match(await refusal(session.give(GIVEN.weights + 2, bytes(1, "i32"))), /nothing of number 5/);
+	assert.match(await refusal(session.give(GIVEN.weights + 3, bytes(1, "i32"))), /nothing of number 6/);
+	const [blinders, wrong] = [GIVEN.weights + 2, new Uint8Array(64).fill(255, 32)];
+	assert.match(await refusal(session.give(blinders, wrong)), /^TENSOR_RANGE a blinder is no scalar/);
 	assert.match(await refusal(session.give(GIVEN.powers, new Uint8Array(64))), /are made, not given/);
 	await session.give(GIVEN.features, bytes(24, "i16"));
 	await session.give(GIVEN.labels, bytes(8, "i32"));
@@ -78,6 +141,9 @@ test("what is not given whole, in order and in range is refused", async () => {
 	const stopped = await session.commit({ seed, firstStep: 0, signal: AbortSignal.abort() });
 	assert.ok(stopped === null || hex(stopped) === hex(points!));
 	assert.equal(hex((await session.commit({ seed, firstStep: 0 }))!), hex(points!));
+	// Of blinders all or none.
+	await session.give(blinders, wrong.subarray(0, 32));
+	assert.match(await refusal(session.commit({ seed, firstStep: 0 })), /^TENSOR_SIZE number 5 was not given whole/);
 	await session.release();
 	const real = await open({ device: 0, plan: encodePlan(plan, false) });
 	assert.match(await refusal(real.give(GIVEN.powers, new Uint8Array(64).fill(1))), /power 0 is no point of the curve/);

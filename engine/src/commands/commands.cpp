@@ -76,6 +76,8 @@ void run_command(Server& server, const Frame& frame, const WorkSettings& work, G
     case Kind::give: return run(give_command, server, frame);
     case Kind::commit: return run(commit_command, server, frame);
     case Kind::prove: return run(prove_command, server, frame);
+    case Kind::part: return run(part_command, server, frame);
+    case Kind::fold: return run(fold_command, server, frame);
     case Kind::attest: {
       const auto asked = read_payload<AttestRequest>(frame.payload);
       server.check_id(frame.id);

@@ -1,4 +1,4 @@
-// BN254: the scalars, the coordinates, and the points of its first group, y² = x³ + 3. Numbers are kept in Montgomery's form,
+// BN254: the scalars, the coordinates, and the points of both of its groups, y² = x³ + 3 and its twist. Numbers are kept in Montgomery's form,
 // four words of 64 bits, always below the order, so that equal numbers are equal words. Portable for host and device; not in
 // constant time: nothing here is a secret.
 #pragma once
@@ -181,57 +181,97 @@ struct Field {
 using Fr = Field<ScalarOrder>;
 using Fp = Field<CoordinateOrder>;
 
+// Coordinates of the second group: c0 + c1·i with i² = -1.
+struct Fp2 {
+  Fp c0, c1;
+
+  ASSAY_HD bool operator==(const Fp2& other) const { return c0 == other.c0 && c1 == other.c1; }
+  ASSAY_HD bool is_zero() const { return c0.is_zero() && c1.is_zero(); }
+  ASSAY_HD Fp2 operator+(const Fp2& other) const { return {c0 + other.c0, c1 + other.c1}; }
+  ASSAY_HD Fp2 operator-(const Fp2& other) const { return {c0 - other.c0, c1 - other.c1}; }
+  // Where nobody runs it (cuda/CMakeLists.txt), it is compiled once.
+#if defined(__CUDACC__) && defined(ASSAY_COMPILE_QUICKLY)
+  __noinline__ __host__ __device__
+#else
+  ASSAY_HD
+#endif
+  Fp2 operator*(const Fp2& other) const {
+    return {Fp::products(c0, other.c0, Fp::zero() - c1, other.c1), Fp::products(c0, other.c1, c1, other.c0)};
+  }
+  // a·b + c·d
+  ASSAY_HD static Fp2 products(const Fp2& a, const Fp2& b, const Fp2& c, const Fp2& d) { return a * b + c * d; }
+  ASSAY_HD static Fp2 zero() { return {Fp::zero(), Fp::zero()}; }
+  ASSAY_HD static Fp2 one() { return {Fp::one(), Fp::zero()}; }
+  // 0 for 0.
+  ASSAY_HD Fp2 inverted() const {
+    const Fp back = Fp::products(c0, c0, c1, c1).inverted();
+    return {c0 * back, (Fp::zero() - c1) * back};
+  }
+};
+
+// What is added to x³: 3, and 3/(9 + i) in the second group.
+ASSAY_HD Fp curve_constant(const Fp&) { return Fp::of(3); }
+ASSAY_HD Fp2 curve_constant(const Fp2&) { return Fp2{Fp::of(3), Fp::zero()} * Fp2{Fp::of(9), Fp::one()}.inverted(); }
+
 // x = 0, y = 0 is the point at infinity: the curve has no such point.
-struct G1Affine {
-  Fp x, y;
+template <typename F>
+struct AffinePoint {
+  F x, y;
   ASSAY_HD bool is_infinity() const { return x.is_zero() && y.is_zero(); }
-  ASSAY_HD bool is_on_curve() const { return is_infinity() || y * y == x * x * x + Fp::of(3); }
-  ASSAY_HD G1Affine operator-() const { return {x, Fp::zero() - y}; }
-  ASSAY_HD bool operator==(const G1Affine& other) const { return x == other.x && y == other.y; }
+  ASSAY_HD bool is_on_curve() const { return is_infinity() || y * y == x * x * x + curve_constant(x); }
+  ASSAY_HD AffinePoint operator-() const { return {x, F::zero() - y}; }
+  ASSAY_HD bool operator==(const AffinePoint& other) const { return x == other.x && y == other.y; }
 };
 
 // x / zz, y / zzz with zz³ = zzz²: sums without divisions. zz = 0 is the point at infinity.
-struct G1 {
-  Fp x, y, zz, zzz;
+template <typename F>
+struct PointSum {
+  using Affine = AffinePoint<F>;
+  F x, y, zz, zzz;
 
-  ASSAY_HD static G1 infinity() { return {Fp::zero(), Fp::zero(), Fp::zero(), Fp::zero()}; }
-  ASSAY_HD static G1 of(const G1Affine& p) { return p.is_infinity() ? infinity() : G1{p.x, p.y, Fp::one(), Fp::one()}; }
+  ASSAY_HD static PointSum infinity() { return {F::zero(), F::zero(), F::zero(), F::zero()}; }
+  ASSAY_HD static PointSum of(const Affine& p) { return p.is_infinity() ? infinity() : PointSum{p.x, p.y, F::one(), F::one()}; }
   ASSAY_HD bool is_infinity() const { return zz.is_zero(); }
 
-  ASSAY_HD_RARE G1 doubled() const {
-    // No point of the curve has y = 0.
-    const Fp u = y + y, v = u * u, w = u * v, s = x * v, squared = x * x;
-    const Fp m = squared + squared + squared, x3 = m * m - s - s;
-    return {x3, Fp::products(m, s - x3, Fp::zero() - w, y), v * zz, w * zzz};
+  ASSAY_HD_RARE PointSum doubled() const {
+    // No point of the curves has y = 0.
+    const F u = y + y, v = u * u, w = u * v, s = x * v, squared = x * x;
+    const F m = squared + squared + squared, x3 = m * m - s - s;
+    return {x3, F::products(m, s - x3, F::zero() - w, y), v * zz, w * zzz};
   }
 
-  ASSAY_HD G1 operator+(const G1& other) const {
+  ASSAY_HD PointSum operator+(const PointSum& other) const {
     if (is_infinity()) return other;
     if (other.is_infinity()) return *this;
-    const Fp u1 = x * other.zz, s1 = y * other.zzz;
+    const F u1 = x * other.zz, s1 = y * other.zzz;
     return summed(u1, other.x * zz - u1, s1, other.y * zzz - s1, zz * other.zz, zzz * other.zzz);
   }
 
-  ASSAY_HD G1 operator+(const G1Affine& other) const {
+  ASSAY_HD PointSum operator+(const Affine& other) const {
     if (other.is_infinity()) return *this;
     if (is_infinity()) return of(other);
     return summed(x, other.x * zz - x, y, other.y * zzz - y, zz, zzz);
   }
 
-  ASSAY_HD G1Affine affine() const {
-    if (is_infinity()) return {Fp::zero(), Fp::zero()};
+  ASSAY_HD Affine affine() const {
+    if (is_infinity()) return {F::zero(), F::zero()};
     // 1/zzz gives 1/zz: (zz/zzz)² = 1/zz.
-    const Fp back = zzz.inverted(), root = back * zz;
+    const F back = zzz.inverted(), root = back * zz;
     return {x * root * root, y * back};
   }
 
  private:
   // p and r: by how much both points differ, brought to one denominator.
-  ASSAY_HD G1 summed(const Fp& u, const Fp& p, const Fp& s, const Fp& r, const Fp& both2, const Fp& both3) const {
+  ASSAY_HD PointSum summed(const F& u, const F& p, const F& s, const F& r, const F& both2, const F& both3) const {
     if (p.is_zero()) return r.is_zero() ? doubled() : infinity();
-    const Fp pp = p * p, ppp = p * pp, q = u * pp, x3 = r * r - ppp - q - q;
-    return {x3, Fp::products(r, q - x3, Fp::zero() - s, ppp), both2 * pp, both3 * ppp};
+    const F pp = p * p, ppp = p * pp, q = u * pp, x3 = r * r - ppp - q - q;
+    return {x3, F::products(r, q - x3, F::zero() - s, ppp), both2 * pp, both3 * ppp};
   }
 };
+
+using G1Affine = AffinePoint<Fp>;
+using G1 = PointSum<Fp>;
+using G2Affine = AffinePoint<Fp2>;
+using G2 = PointSum<Fp2>;
 
 }  // namespace assay::ASSAY_CORE

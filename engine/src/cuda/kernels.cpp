@@ -21,8 +21,10 @@ ASSAY_EMBED(limb_wgmma)
 ASSAY_EMBED(limb_wgmma_unsigned)
 ASSAY_EMBED(lists)
 ASSAY_EMBED(msm)
+ASSAY_EMBED(ntt)
 ASSAY_EMBED(powers)
 ASSAY_EMBED(scalar)
+ASSAY_EMBED(second_group)
 ASSAY_EMBED(segment)
 ASSAY_EMBED(sums)
 ASSAY_EMBED(thin_product)
@@ -46,7 +48,8 @@ const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text);
 KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
 std::span<const KernelModule> proof_modules() {
   static constexpr KernelModule kModules[] = {{assay_arithmetic, kArithmetic}, {assay_msm, kMsm}, {assay_powers, kPowers},
-                                              {assay_lists, kLists},           {assay_segment, kSegment},     {assay_sums, kSums}};
+                                              {assay_lists, kLists},           {assay_segment, kSegment},     {assay_sums, kSums},
+                                              {assay_ntt, kNtt},               {assay_second_group, kSecondGroup}};
   return kModules;
 }
 #else

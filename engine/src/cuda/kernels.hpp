@@ -34,6 +34,8 @@ inline constexpr const char* kSums[] = {"zk_round_lookups", "zk_round_lookup", "
 inline constexpr const char* kSegment[] = {"zk_run_product", "zk_run_change", "zk_run_widen", "zk_run_labels", "zk_run_enter", "zk_run_take",
                                            "zk_run_loss",    "zk_run_back",   "zk_run_rest",  "zk_run_limb",   "zk_run_count"};
 inline constexpr const char* kPowers[] = {"zk_powers", "zk_multiples"};
+inline constexpr const char* kNtt[] = {"zk_ntt", "zk_reorder", "zk_times_powers", "zk_divide_out"};
+inline constexpr const char* kSecondGroup[] = {"zk_add_points_2", "zk_join_2", "zk_weigh_2", "zk_multiples_2"};
 
 struct KernelModule {
   const unsigned char* image = nullptr;  // a fat binary

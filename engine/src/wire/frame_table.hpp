@@ -45,6 +45,8 @@ enum class Kind : uint8_t {
   give = 0x18,
   commit = 0x19,
   prove = 0x1A,
+  part = 0x1C,
+  fold = 0x1D,
   evaluate = 0x1B,
   ready = 0x80,
   claim = 0x81,
@@ -316,6 +318,22 @@ struct ProveRequest {
   uint32_t session = 0;
   Hash statement{};
   static void visit(auto& self, auto& to) { to(self.session, self.statement); }
+};
+
+struct PartRequest {
+  static constexpr Kind kKind = Kind::part;
+  static constexpr char kFields[] = "session statement nonce";
+  uint32_t session = 0;
+  Hash statement{}, nonce{};
+  static void visit(auto& self, auto& to) { to(self.session, self.statement, self.nonce); }
+};
+
+struct FoldRequest {
+  static constexpr Kind kKind = Kind::fold;
+  static constexpr char kFields[] = "session secret";
+  uint32_t session = 0;
+  Hash secret{};
+  static void visit(auto& self, auto& to) { to(self.session, self.secret); }
 };
 
 struct EvaluateRequest {

@@ -94,6 +94,9 @@ class ProofMemory {
  public:
   virtual ~ProofMemory() = default;
 
+  // Leave to take so many bytes more than what was prepared, for as long as this lives. Throws EngineError no_memory.
+  virtual std::shared_ptr<const void> hold(uint64_t bytes) = 0;
+
   virtual ListPtr numbers(std::span<const int64_t> values) = 0;
   virtual ListPtr scalars(std::span<const Fr> values) = 0;
   virtual ListPtr zeros(size_t count) = 0;  // scalars
@@ -136,7 +139,7 @@ class ProofMemory {
   virtual Fr at(const ListPtr& poly, const Fr& x) = 0;
   // By X − x, without what remains; the same length, its last one 0.
   virtual ListPtr divided(const ListPtr& poly, const Fr& x) = 0;
-  // f = q·(X^b − x) + g, f of b² coefficients: q as many, the last b being 0, and g of b.
+  // f = q·(X^b − x) + g, f of a multiple of b coefficients: q as many, the last b being 0, and g of b.
   virtual void divided_by_power(const ListPtr& f, size_t b, const Fr& x, ListPtr& q, ListPtr& g) = 0;
   // Σ_i a_i·b_(i+k) + a_(i+k)·b_i at k − 1, for k = 1 … ; both have the same length, and so has this, its last one being 0.
   virtual ListPtr crossed(const ListPtr& a, const ListPtr& b) = 0;

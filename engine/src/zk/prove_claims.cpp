@@ -117,7 +117,7 @@ std::vector<Fr> SegmentProver::join_pieces(const Tails& tails, const std::vector
   return point;
 }
 
-void SegmentProver::join_and_open() {
+LeftOpen SegmentProver::join() {
   const Tails tails = tails_of_claims(transcript_->challenge());
   std::vector<uint64_t> numbers;
   const std::vector<Slice> pieces = pieces_of(tails.bits, numbers);
@@ -132,13 +132,19 @@ void SegmentProver::join_and_open() {
   const std::vector<Slice> chunks = pieces_of(plan_.chunk_bits, chunk_numbers);
   std::vector<Fr> factors;
   std::vector<G1Affine> points;
+  Fr blinder = Fr::zero();
   for (const std::vector<G1Affine>& own : points_) points.insert(points.end(), own.begin(), own.end());
   for (const uint64_t number : chunk_numbers) {
     factors.push_back(shares[number]);
     const Fr plain = factors.back().plain();
     words.insert(words.end(), plain.w, plain.w + 4);
   }
-  open(memory_.combined(chunks, factors), msm(points, words, 4).affine(), std::span(point).subspan(high), value);
+  if (blinders_) {
+    size_t number = 0;
+    for (const std::vector<Fr>& own : blinders_->of_chunks)
+      for (const Fr& one : own) blinder = blinder + factors[number++] * one;
+  }
+  return {memory_.combined(chunks, factors), blinder, msm(points, words, 4).affine(), list_of(std::span(point).subspan(high)), value};
 }
 
 }  // namespace assay::zk

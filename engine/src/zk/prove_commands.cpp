@@ -90,4 +90,16 @@ void prove_command(Server& server, uint32_t id, const ProveRequest& asked) {
   });
 }
 
+void part_command(Server& server, uint32_t id, const PartRequest& asked) {
+  submit_prover(server, id, asked.session, [&server, asked](zk::ProveSession& session, Request& request) {
+    return send_bytes(server, request, session.prove_part(asked.statement, asked.nonce, progress_of(server, request)));
+  });
+}
+
+void fold_command(Server& server, uint32_t id, const FoldRequest& asked) {
+  submit_prover(server, id, asked.session, [&server, asked](zk::ProveSession& session, Request& request) {
+    return send_bytes(server, request, session.fold(asked.secret, progress_of(server, request)));
+  });
+}
+
 }  // namespace assay

@@ -8,5 +8,7 @@ void prover_command(Server& server, uint32_t id, const ProverRequest& asked, boo
 void give_command(Server& server, uint32_t id, const GiveRequest& asked);
 void commit_command(Server& server, uint32_t id, const CommitRequest& asked);
 void prove_command(Server& server, uint32_t id, const ProveRequest& asked);
+void part_command(Server& server, uint32_t id, const PartRequest& asked);
+void fold_command(Server& server, uint32_t id, const FoldRequest& asked);
 
 }  // namespace assay

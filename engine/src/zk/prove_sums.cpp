@@ -1,6 +1,8 @@
-// Several sums over cubes of different sizes in one, docs/zk.md §5: rounds, from the device's values to what is sent.
+// What is said, and several sums over cubes of different sizes in one, docs/zk.md §5: rounds, from the device's values to what is sent.
+#include <algorithm>
+
 #include "zk/scalar_lists.hpp"
-#include "zk/segment_prover.hpp"
+#include "zk/sum_prover.hpp"
 
 namespace assay::zk {
 
@@ -79,7 +81,38 @@ std::vector<Fr> list_round(const ListSum& sum, unsigned degree) {
 
 }  // namespace
 
-SegmentProver::Rounds SegmentProver::prove_zeros(uint8_t kind, unsigned degree, const std::vector<Fr>& rho, std::vector<Sum> sums) {
+void SumProver::begin(std::unique_ptr<Dialogue> transcript, const OnPart& on_part) {
+  transcript_ = std::move(transcript);
+  proof_.clear();
+  watch(on_part);
+}
+
+void SumProver::watch(const OnPart& on_part) {
+  on_part_ = &on_part;
+  parts_done_ = 0;
+}
+
+void SumProver::part_done() {
+  ++parts_done_;
+  moment();
+}
+
+void SumProver::moment() {
+  if (on_part_ != nullptr) (*on_part_)(std::min(parts_done_, parts_), parts_);
+}
+
+void SumProver::message(uint8_t kind, const std::vector<uint8_t>& bytes) {
+  proof_.insert(proof_.end(), bytes.begin(), bytes.end());
+  transcript_->absorb(kind, bytes);
+}
+
+void SumProver::send(uint8_t kind, std::span<const Fr> scalars) {
+  std::vector<uint8_t> bytes;
+  for (const Fr& one : scalars) append(bytes, one);
+  message(kind, bytes);
+}
+
+SumProver::Rounds SumProver::prove_zeros(uint8_t kind, unsigned degree, const std::vector<Fr>& rho, std::vector<Sum> sums) {
   std::vector<size_t> missing;
   for (const Sum& sum : sums) missing.push_back(rho.size() - sum.variables);
   const std::unique_ptr<Sums> running = memory_.sums(std::move(sums));
@@ -110,7 +143,7 @@ SegmentProver::Rounds SegmentProver::prove_zeros(uint8_t kind, unsigned degree, 
   return rounds;
 }
 
-SegmentProver::Rounds SegmentProver::prove_list(uint8_t kind, unsigned degree, unsigned bits, std::vector<ListSum> sums) {
+SumProver::Rounds SumProver::prove_list(uint8_t kind, unsigned degree, unsigned bits, std::vector<ListSum> sums) {
   Rounds rounds;
   for (unsigned round = 0; round < bits; ++round) {
     std::vector<Fr> poly(degree + 1, Fr::zero());
@@ -128,7 +161,7 @@ SegmentProver::Rounds SegmentProver::prove_list(uint8_t kind, unsigned degree, u
   return rounds;
 }
 
-std::pair<std::vector<Fr>, std::vector<Fr>> SegmentProver::prove_products(uint8_t kind, std::vector<Sum> sums) {
+std::pair<std::vector<Fr>, std::vector<Fr>> SumProver::prove_products(uint8_t kind, std::vector<Sum> sums) {
   constexpr unsigned kDegree = 3;
   unsigned variables = 0;
   for (const Sum& sum : sums) variables = std::max(variables, sum.variables);
@@ -149,7 +182,7 @@ std::pair<std::vector<Fr>, std::vector<Fr>> SegmentProver::prove_products(uint8_
   return {std::move(cube.point), eqs_of(all.point)};
 }
 
-SegmentProver::Rounds SegmentProver::prove_sums(uint8_t kind, unsigned degree, std::vector<Sum> sums) {
+SumProver::Rounds SumProver::prove_sums(uint8_t kind, unsigned degree, std::vector<Sum> sums) {
   const Fr half = Fr::of(2).inverted();
   unsigned variables = 0;
   for (const Sum& sum : sums) variables = std::max(variables, sum.variables);

@@ -3,9 +3,28 @@
 
 #include <algorithm>
 
+#include "cpu/msm.hpp"
+#include "zk/run/poseidon.hpp"
 #include "zk/scalar_lists.hpp"
 
 namespace assay::zk {
+
+namespace {
+
+// Values, helpers, four sums, the opening.
+constexpr uint32_t kParts = 7;
+
+}  // namespace
+
+ListPtr with_blinder(ProofMemory& memory, const ListPtr& poly, const Fr& blinder) {
+  if (blinder.is_zero()) return poly;
+  size_t row = 1;
+  while (row * row < poly->size()) row *= 2;
+  const ListPtr longer = memory.zeros(poly->size() + row);
+  memory.place(longer, 0, all_of(poly));
+  memory.place(longer, poly->size(), all_of(memory.scalars(std::span(&blinder, 1))));
+  return longer;
+}
 
 RunLists lists_of(ProofMemory& memory, const ProofPlan& plan, SegmentRun& run) {
   const auto take = [&](std::vector<int64_t>& numbers) {
@@ -26,32 +45,10 @@ RunLists lists_of(ProofMemory& memory, const ProofPlan& plan, SegmentRun& run) {
   return lists;
 }
 
-SegmentProver::SegmentProver(const ProofPlan& plan, ProofMemory& memory, RunLists run)
-    : plan_(plan), memory_(memory), order_(std::move(run.order)), first_place_(run.first_place), z_(std::move(run.z)), q_(std::move(run.q)),
+SegmentProver::SegmentProver(const ProofPlan& plan, ProofMemory& memory, RunLists run, std::optional<Blinders> blinders)
+    : SumProver(memory, kParts), plan_(plan), order_(std::move(run.order)), first_place_(run.first_place), blinders_(std::move(blinders)), z_(std::move(run.z)), q_(std::move(run.q)),
       entering_(std::move(run.entering)), last_(std::move(run.last)) {
   std::copy(run.groups.begin(), run.groups.end(), groups_.begin());
-}
-
-void SegmentProver::part_done() {
-  ++parts_done_;
-  moment();
-}
-
-// Values, helpers, four sums, the opening.
-void SegmentProver::moment() {
-  constexpr uint32_t kParts = 7;
-  if (on_part_ != nullptr) (*on_part_)(std::min(parts_done_, kParts), kParts);
-}
-
-void SegmentProver::message(uint8_t kind, const std::vector<uint8_t>& bytes) {
-  proof_.insert(proof_.end(), bytes.begin(), bytes.end());
-  transcript_->absorb(kind, bytes);
-}
-
-void SegmentProver::send(uint8_t kind, std::span<const Fr> scalars) {
-  std::vector<uint8_t> bytes;
-  for (const Fr& one : scalars) append(bytes, one);
-  message(kind, bytes);
 }
 
 std::vector<uint8_t> SegmentProver::points_of(GroupNumber group) {
@@ -63,7 +60,8 @@ std::vector<uint8_t> SegmentProver::points_of(GroupNumber group) {
     std::vector<Slice> chunks;
     for (uint64_t i = from; i < std::min(from + kAtOnce, plan_.groups[group].chunks); ++i)
       chunks.push_back({groups_[group], i << plan_.chunk_bits, plan_.chunk()});
-    for (const G1Affine& point : memory_.commit(chunks)) {
+    for (const G1Affine& plain : memory_.commit(chunks)) {
+      const G1Affine point = blinders_ ? (times_scalar(blinders_->power, blinders_->of_chunks[group].at(own.size())) + plain).affine() : plain;
       append(bytes, point);
       own.push_back(point);
     }
@@ -74,8 +72,7 @@ std::vector<uint8_t> SegmentProver::points_of(GroupNumber group) {
 }
 
 std::vector<uint8_t> SegmentProver::statement_points(const OnPart& on_part) {
-  on_part_ = &on_part;
-  parts_done_ = 0;
+  watch(on_part);
   std::vector<uint8_t> bytes;
   for (const GroupNumber group : {kFeatures, kLabels, kBefore, kAfter}) {
     const std::vector<uint8_t> own = points_of(group);
@@ -105,23 +102,58 @@ std::vector<Fr> SegmentProver::row_point(std::span<const Fr> place) const {
   return point;
 }
 
+// A point of rows is this, row by row, times a point of (step, place in the batch) and 1.
+std::vector<Fr> SegmentProver::row_matrix() const {
+  const unsigned own = plan_.place_bits();
+  const std::vector<Fr> zero = row_point(std::vector<Fr>(own, Fr::zero()));
+  std::vector<std::vector<Fr>> units;
+  for (unsigned i = 0; i < own; ++i) {
+    std::vector<Fr> corner(own, Fr::zero());
+    corner[i] = Fr::one();
+    units.push_back(row_point(corner));
+  }
+  std::vector<Fr> matrix;
+  for (size_t row = 0; row < zero.size(); ++row) {
+    for (const std::vector<Fr>& unit : units) matrix.push_back(unit[row] - zero[row]);
+    matrix.push_back(zero[row]);
+  }
+  return matrix;
+}
+
 // But for the bias, which is known.
 ClaimTerm SegmentProver::entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& factor) const {
   return link == 0 ? at(Column::features, 0, joined(row_point(place), unit), factor) : at(Column::a, link - 1, joined(place, unit), factor);
 }
 
 std::vector<uint8_t> SegmentProver::prove(const Hash& statement, const OnPart& on_part) {
-  transcript_ = std::make_unique<Transcript>(statement);
-  proof_.clear();
+  begin(std::make_unique<Transcript>(statement), on_part);
+  const LeftOpen left = prove_all_sums(nullptr);
+  open(with_blinder(memory_, left.poly, left.blinder), left.commitment, left.point, left.value);
+  part_done();
+  return std::move(proof_);
+}
+
+ProvenPart SegmentProver::prove_part(const Hash& statement, const Fr& nonce, const OnPart& on_part) {
+  constexpr uint8_t kSegment = 32;
+  auto transcript = std::make_unique<PoseidonTranscript>();
+  const PoseidonTranscript& heard = *transcript;
+  transcript->hear(kSegment, joined(halves_of(statement.b), row_matrix()));
+  begin(std::move(transcript), on_part);
+  LeftOpen left = prove_all_sums(&nonce);
+  part_done();
+  return {std::move(proof_), std::move(left), heard.digest()};
+}
+
+LeftOpen SegmentProver::prove_all_sums(const Fr* nonce) {
+  constexpr uint8_t kNonce = 36;
   claims_.clear();
-  on_part_ = &on_part;
-  parts_done_ = 0;
   message(1, points_of(kValues));
   part_done();
   alpha_ = transcript_->challenge();
   beta_ = transcript_->challenge();
   add_helpers();
   message(2, points_of(kHelpers));
+  if (nonce != nullptr) send(kNonce, std::span(nonce, 1));
   part_done();
   const LookupEnds ends = lookups();
   part_done();
@@ -130,9 +162,7 @@ std::vector<uint8_t> SegmentProver::prove(const Hash& statement, const OnPart& o
   weights(std::move(uses), ends);
   part_done();
   bytes();
-  join_and_open();
-  part_done();
-  return std::move(proof_);
+  return join();
 }
 
 std::vector<WeightUse> SegmentProver::products(const LookupEnds& ends) {

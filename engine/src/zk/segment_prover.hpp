@@ -1,11 +1,10 @@
 // The prover of docs/zk.md §5: from the run of a segment to the bytes of its proof. What it says, and in which order; how it is computed is the
 // device's matter (proof_kernels.hpp). The reference is vectors/naive-segment.ts: proofs are equal byte for byte.
 #pragma once
-#include <functional>
+#include <optional>
 
-#include "zk/proof_kernels.hpp"
 #include "zk/segment_run.hpp"
-#include "zk/transcript.hpp"
+#include "zk/sum_prover.hpp"
 
 namespace assay::zk {
 
@@ -44,35 +43,52 @@ struct LookupEnds {
   std::vector<std::vector<Fr>> units, weights;
 };
 
-// Σ term(columns) over the numbers of a list, on the host.
-struct ListSum {
-  std::vector<std::vector<Fr>> columns;
-  std::function<Fr(std::span<const Fr>)> term;
+// What hides commitments (§13): each chunk has one coefficient more, at the first power of τ that chunks do not use.
+struct Blinders {
+  G1Affine power;
+  std::array<std::vector<Fr>, kGroups> of_chunks;
 };
 
-// So many of `total` parts of the work are done; called at every moment at which it can be stopped, which is done by throwing.
-using OnPart = std::function<void(uint32_t done, uint32_t total)>;
+// What a segment leaves to be opened: the value of a list, which is the sum of its chunks, at a point; `blinder`: its coefficient beyond them.
+struct LeftOpen {
+  ListPtr poly;
+  Fr blinder;
+  G1Affine commitment;
+  std::vector<Fr> point;
+  Fr value;
+};
 
-class SegmentProver {
+// A list with one coefficient more, and zeros up to a whole row: what `open` takes.
+ListPtr with_blinder(ProofMemory& memory, const ListPtr& poly, const Fr& blinder);
+
+// A segment of a run proof (§13): all but the opening, and the digest of what was said.
+struct ProvenPart {
+  std::vector<uint8_t> proof;
+  LeftOpen left;
+  Fr digest;
+};
+
+class SegmentProver : private SumProver {
  public:
-  SegmentProver(const ProofPlan& plan, ProofMemory& memory, RunLists run);
+  // Without blinders nothing is hidden.
+  SegmentProver(const ProofPlan& plan, ProofMemory& memory, RunLists run, std::optional<Blinders> blinders = std::nullopt);
 
   // Points of the first four groups, one after the other, 64 bytes each.
   std::vector<uint8_t> statement_points(const OnPart& on_part);
   // After statement_points.
   std::vector<uint8_t> prove(const Hash& statement, const OnPart& on_part);
+  // The same, by the transcript of a run. `nonce`: nobody who does not know it can try what was proven.
+  ProvenPart prove_part(const Hash& statement, const Fr& nonce, const OnPart& on_part);
 
  private:
-  void part_done();
-  void moment();
-  void message(uint8_t kind, const std::vector<uint8_t>& bytes);
-  void send(uint8_t kind, std::span<const Fr> scalars);
+  LeftOpen prove_all_sums(const Fr* nonce);
   std::vector<uint8_t> points_of(GroupNumber group);
 
   Slice column(Column column, size_t of) const;
   ClaimTerm at(Column column, size_t of, std::vector<Fr> point, const Fr& factor) const;
   ClaimTerm entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& factor) const;
   std::vector<Fr> row_point(std::span<const Fr> place) const;
+  std::vector<Fr> row_matrix() const;
 
   Part part(unsigned table, size_t values) const;
   std::vector<LookupTerm> lookup_terms() const;
@@ -91,24 +107,12 @@ class SegmentProver {
   Tails tails_of_claims(const Fr& eta) const;
   std::vector<Slice> pieces_of(unsigned bits, std::vector<uint64_t>& numbers) const;
   std::vector<Fr> join_pieces(const Tails& tails, const std::vector<Slice>& pieces, const std::vector<uint64_t>& numbers);
-  void join_and_open();
-  struct Rounds {
-    std::vector<Fr> point;
-    std::vector<std::vector<Fr>> ends;
-  };
-  Rounds prove_sums(uint8_t kind, unsigned degree, std::vector<Sum> sums);
-  // Σ eq(ρ, ·)·(what must be 0), of which the first column of each sum is eq; without its factor in what is sent.
-  Rounds prove_zeros(uint8_t kind, unsigned degree, const std::vector<Fr>& rho, std::vector<Sum> sums);
-  Rounds prove_list(uint8_t kind, unsigned degree, unsigned bits, std::vector<ListSum> sums);
-  // Over the cube and then over the list of all products; sends their two values. The point of the cube, and eq of the list's.
-  std::pair<std::vector<Fr>, std::vector<Fr>> prove_products(uint8_t kind, std::vector<Sum> sums);
-  // `commitment`: of the list.
-  void open(const ListPtr& poly, const G1Affine& commitment, std::span<const Fr> point, const Fr& value);
+  LeftOpen join();
 
   const ProofPlan& plan_;
-  ProofMemory& memory_;
   CubeOrder order_;
   uint64_t first_place_;
+  std::optional<Blinders> blinders_;
   std::array<ListPtr, kGroups> groups_;
   std::array<std::vector<G1Affine>, kGroups> points_;
   std::vector<ListPtr> z_, q_, entering_, last_;
@@ -116,11 +120,7 @@ class SegmentProver {
   std::vector<ListPtr> rows_;
   Fr alpha_{}, beta_{};
 
-  std::unique_ptr<Transcript> transcript_;
-  std::vector<uint8_t> proof_;
   std::vector<Claim> claims_;
-  const OnPart* on_part_ = nullptr;
-  uint32_t parts_done_ = 0;
 };
 
 }  // namespace assay::zk

@@ -39,6 +39,16 @@ void append(std::vector<uint8_t>& to, const G1Affine& point) {
   }
 }
 
+void append(std::vector<uint8_t>& to, const G2Affine& point) {
+  append(to, G1Affine{point.x.c1, point.x.c0});
+  append(to, G1Affine{point.y.c1, point.y.c0});
+}
+
+bool read_point(const uint8_t* bytes, G2Affine& out) {
+  return Fp::from_bytes(bytes, out.x.c1) && Fp::from_bytes(bytes + 32, out.x.c0) && Fp::from_bytes(bytes + 64, out.y.c1) && Fp::from_bytes(bytes + 96, out.y.c0) &&
+         out.is_on_curve();
+}
+
 bool read_point(const uint8_t* bytes, G1Affine& out) {
   return Fp::from_bytes(bytes, out.x) && Fp::from_bytes(bytes + 32, out.y) && out.is_on_curve();
 }
@@ -69,7 +79,7 @@ Fr Transcript::challenge() {
   return scalar_mod_order(state_);
 }
 
-std::vector<Fr> Transcript::challenges(size_t count) {
+std::vector<Fr> Dialogue::challenges(size_t count) {
   std::vector<Fr> list;
   for (size_t i = 0; i < count; ++i) list.push_back(challenge());
   return list;

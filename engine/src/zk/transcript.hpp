@@ -14,15 +14,26 @@ Fr scalar_mod_order(const Hash& hash);
 // x ‖ y, big-endian; zeros for the point at infinity.
 void append(std::vector<uint8_t>& to, const G1Affine& point);
 void append(std::vector<uint8_t>& to, const Fr& scalar);
-// False: not 64 bytes of a point of the curve in its one spelling.
+// Imaginary parts first.
+void append(std::vector<uint8_t>& to, const G2Affine& point);
+// False: not 64 bytes of a point of the curve in its one spelling, or 128 of one of the second curve.
 bool read_point(const uint8_t* bytes, G1Affine& out);
+bool read_point(const uint8_t* bytes, G2Affine& out);
 
-class Transcript {
+// What a prover talks to: messages go in, challenges come out.
+class Dialogue {
+ public:
+  virtual ~Dialogue() = default;
+  virtual void absorb(uint8_t kind, std::span<const uint8_t> bytes) = 0;
+  virtual Fr challenge() = 0;
+  std::vector<Fr> challenges(size_t count);
+};
+
+class Transcript final : public Dialogue {
  public:
   explicit Transcript(const Hash& statement);
-  void absorb(uint8_t kind, std::span<const uint8_t> bytes);
-  Fr challenge();
-  std::vector<Fr> challenges(size_t count);
+  void absorb(uint8_t kind, std::span<const uint8_t> bytes) override;
+  Fr challenge() override;
 
  private:
   Hash state_;

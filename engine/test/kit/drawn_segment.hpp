@@ -2,8 +2,9 @@
 #pragma once
 #include <cstring>
 
+#include "cpu/msm.hpp"
 #include "engine_error.hpp"
-#include "zk/segment_prover.hpp"
+#include "zk/run/run_fold.hpp"
 
 namespace assay_test {
 
@@ -61,14 +62,33 @@ struct DrawnProof {
   bool operator==(const DrawnProof&) const = default;
 };
 
-inline DrawnProof proof_of(const assay::zk::ProofPlan& plan, assay::zk::ProofMemory& memory, const assay::zk::SegmentStart& start) {
+inline std::optional<assay::zk::Blinders> blinders_of(const assay::zk::ProofPlan& plan) {
+  assay::zk::Blinders blinders{assay::times_scalar<assay::Fp>({assay::Fp::one(), assay::Fp::of(2)}, assay::Fr::of(77)).affine(), {}};
+  uint64_t number = 1000;
+  for (unsigned g = 0; g < assay::zk::kGroups; ++g)
+    for (uint64_t i = 0; i < plan.groups[g].chunks; ++i) blinders.of_chunks[g].push_back(assay::Fr::of(++number).inverted());
+  return blinders;
+}
+
+// `is_run`: with blinders, and then as parts of a run and their fold.
+inline DrawnProof proof_of(const assay::zk::ProofPlan& plan, assay::zk::ProofMemory& memory, const assay::zk::SegmentStart& start, bool is_run = false) {
   const auto nothing = [](uint32_t, uint32_t) {};
   const uint8_t seed[32] = {7, 1, 2};
   try {
-    assay::zk::SegmentProver prover(plan, memory, memory.run(plan, start, seed, 0, assay::kNeverStop));
+    assay::zk::SegmentProver prover(plan, memory, memory.run(plan, start, seed, 0, assay::kNeverStop), is_run ? blinders_of(plan) : std::nullopt);
     DrawnProof made{prover.statement_points(nothing), ""};
-    const std::vector<uint8_t> proof = prover.prove(assay::Hash{}, nothing);
-    made.bytes.insert(made.bytes.end(), proof.begin(), proof.end());
+    const auto add = [&](const std::vector<uint8_t>& bytes) { made.bytes.insert(made.bytes.end(), bytes.begin(), bytes.end()); };
+    add(prover.prove(assay::Hash{}, nothing));
+    if (!is_run) return made;
+    // The same segment twice, as a run that hides what it is about: no verifier would take it, but devices make the same of it.
+    std::vector<assay::zk::FoldPart> parts;
+    for (const uint64_t nonce : {5, 6}) {
+      assay::zk::ProvenPart part = prover.prove_part(assay::Hash{}, assay::Fr::of(nonce), nothing);
+      add(part.proof);
+      parts.push_back({std::move(part.left), part.digest, nullptr});
+    }
+    const assay::G1Affine power = assay::times_scalar<assay::Fp>({assay::Fp::one(), assay::Fp::of(2)}, assay::Fr::of(77)).affine();
+    add(assay::zk::RunFold(memory).prove(parts, assay::zk::mask_of(assay::Hash{{1}}, plan.chunk() + 1), power, nothing));
     return made;
   } catch (const assay::EngineError& error) {
     if (error.code() != assay::ErrorCode::tensor_range) throw;

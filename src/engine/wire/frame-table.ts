@@ -218,6 +218,16 @@ export const REQUESTS = {
 		fields: { session: "u32", statement: "hash" },
 		says: "PROGRESS, BYTES of 1 MiB each, the last one what is left, DONE",
 	},
+	part: {
+		kind: 0x1c,
+		fields: { session: "u32", statement: "hash", nonce: "hash" },
+		says: "PROGRESS, BYTES of 1 MiB each, the last one what is left, DONE",
+	},
+	fold: {
+		kind: 0x1d,
+		fields: { session: "u32", secret: "hash" },
+		says: "PROGRESS, BYTES of 1 MiB each, the last one what is left, DONE",
+	},
 	evaluate: {
 		kind: 0x1b,
 		fields: {

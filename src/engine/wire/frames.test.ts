@@ -87,6 +87,8 @@ const requests: Request[] = [
 	{ kind: "give", session: 10, number: 66, offset: 2 ** 40, bytes: bytes(640) },
 	{ kind: "commit", session: 10, firstStep: 2 ** 32 - 1, seed: bytes(32) },
 	{ kind: "prove", session: 10, statement: bytes(32) },
+	{ kind: "part", session: 10, statement: bytes(32), nonce: bytes(32) },
+	{ kind: "fold", session: 10, secret: bytes(32) },
 	{
 		kind: "evaluate",
 		session: 10,

@@ -86,7 +86,8 @@ export interface StatedSegment {
 	};
 }
 
-function statementOf(of: StatedSegment, srs: string, points: Uint8Array): SegmentStatement {
+/** What a proof of the segment is of, with the points that the engine gave. */
+export function statementOf(of: Omit<StatedSegment, "given">, srs: string, points: Uint8Array): SegmentStatement {
 	const { plan, seed, segment, chainId, job, roots } = of;
 	const [featurePoints, labelPoints, pointsBefore, pointsAfter] = pointLists(plan, points);
 	return {

@@ -24,6 +24,9 @@ class CudaProofMemory final : public zk::ProofMemory {
   explicit CudaProofMemory(const std::shared_ptr<const Context>& context)
       : room_(std::make_shared<ListRoom>(context)), card_(*context), msm_(context) {}
 
+  // Whoever takes what is not there is told so then.
+  std::shared_ptr<const void> hold(uint64_t) override { return nullptr; }
+
   zk::ListPtr numbers(std::span<const int64_t> values) override { return sent(values.data(), values.size(), true); }
   zk::ListPtr scalars(std::span<const Fr> values) override { return sent(values.data(), values.size(), false); }
 

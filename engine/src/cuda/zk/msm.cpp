@@ -32,6 +32,16 @@ uint64_t item_count(const Context& context, const MsmShape& shape) {
   return 2 * uint64_t{blocks_of(threads, kAddThreads)} * kAddThreads;
 }
 
+// Of the group.
+template <typename F>
+struct Kernels {
+  static constexpr const char *add = "zk_add_points", *join = "zk_join", *weigh = "zk_weigh", *multiples = "zk_multiples";
+};
+template <>
+struct Kernels<Fp2> {
+  static constexpr const char *add = "zk_add_points_2", *join = "zk_join_2", *weigh = "zk_weigh_2", *multiples = "zk_multiples_2";
+};
+
 }  // namespace
 
 MsmShape msm_shape(uint32_t count, uint32_t bits) {
@@ -51,15 +61,18 @@ MsmShape msm_shape(uint32_t count, uint32_t bits) {
   return best;
 }
 
-Msm::Msm(std::shared_ptr<const Context> context) : context_(std::move(context)) { context_->load_proofs(); }
+template <typename F>
+MsmOf<F>::MsmOf(std::shared_ptr<const Context> context) : context_(std::move(context)) { context_->load_proofs(); }
 
-CUdeviceptr Msm::take(uint64_t bytes) {
+template <typename F>
+CUdeviceptr MsmOf<F>::take(uint64_t bytes) {
   const uint64_t at = taken_;
   taken_ += (bytes + 255) / 256 * 256;
   return room_.bytes() == 0 ? 0 : room_.at(at);
 }
 
-std::vector<uint32_t> Msm::widest(std::span<const CUdeviceptr> lists, uint32_t count) {
+template <typename F>
+std::vector<uint32_t> MsmOf<F>::widest(std::span<const CUdeviceptr> lists, uint32_t count) {
   const uint64_t bytes = lists.size() * sizeof(uint64_t);
   if (room_.bytes() < bytes) room_ = Buffer(context_, std::max<uint64_t>(256, bytes));
   ASSAY_CUDA_CALL(cuMemsetD32Async, room_.at(), 0u, 2 * lists.size(), nullptr);
@@ -72,11 +85,14 @@ std::vector<uint32_t> Msm::widest(std::span<const CUdeviceptr> lists, uint32_t c
   return widths;
 }
 
-G1Affine Msm::of_numbers(CUdeviceptr points, CUdeviceptr numbers, uint32_t count) { return of_numbers(points, std::span(&numbers, 1), count)[0]; }
-G1Affine Msm::of_scalars(CUdeviceptr points, CUdeviceptr scalars, uint32_t count) { return of_scalars(points, std::span(&scalars, 1), count)[0]; }
+template <typename F>
+AffinePoint<F> MsmOf<F>::of_numbers(CUdeviceptr points, CUdeviceptr numbers, uint32_t count) { return of_numbers(points, std::span(&numbers, 1), count)[0]; }
+template <typename F>
+AffinePoint<F> MsmOf<F>::of_scalars(CUdeviceptr points, CUdeviceptr scalars, uint32_t count) { return of_scalars(points, std::span(&scalars, 1), count)[0]; }
 
-std::vector<G1Affine> Msm::of_numbers(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count) {
-  std::vector<G1Affine> results(lists.size(), G1::infinity().affine());
+template <typename F>
+std::vector<AffinePoint<F>> MsmOf<F>::of_numbers(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count) {
+  std::vector<Affine> results(lists.size(), PointSum<F>::infinity().affine());
   if (count == 0 || lists.empty()) return results;
   // Those with the same width together.
   const std::vector<uint32_t> widths = widest(lists, count);
@@ -86,18 +102,20 @@ std::vector<G1Affine> Msm::of_numbers(CUdeviceptr points, std::span<const CUdevi
     for (size_t i = 0; i < lists.size(); ++i)
       if (widths[i] == bits) own.push_back(lists[i]), numbers.push_back(i);
     if (own.empty()) continue;
-    const std::vector<G1Affine> made = sums(msm_shape(count, bits), points, own, "zk_small_digits");
+    const std::vector<Affine> made = sums(msm_shape(count, bits), points, own, "zk_small_digits");
     for (size_t i = 0; i < own.size(); ++i) results[numbers[i]] = made[i];
   }
   return results;
 }
 
-std::vector<G1Affine> Msm::of_scalars(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count) {
-  if (count == 0 || lists.empty()) return std::vector<G1Affine>(lists.size(), G1::infinity().affine());
+template <typename F>
+std::vector<AffinePoint<F>> MsmOf<F>::of_scalars(CUdeviceptr points, std::span<const CUdeviceptr> lists, uint32_t count) {
+  if (count == 0 || lists.empty()) return std::vector<Affine>(lists.size(), PointSum<F>::infinity().affine());
   return sums(msm_shape(count, 254), points, lists, "zk_digits");
 }
 
-void Msm::make_room(const MsmShape& shape) {
+template <typename F>
+void MsmOf<F>::make_room(const MsmShape& shape) {
   const uint64_t all = uint64_t{shape.count} * shape.windows, items = item_count(*context_, shape), buckets = shape.buckets();
   const auto lay_out = [&] {
     taken_ = 0;
@@ -108,15 +126,15 @@ void Msm::make_room(const MsmShape& shape) {
     places_ = take(all * 4);
     digits_ = take(all * 4);
     partitioned_ = take(shape.rest_bits == 0 ? 0 : all * 8);
-    buckets_ = take(buckets * sizeof(G1));
-    items_ = take(items * sizeof(G1));
+    buckets_ = take(buckets * sizeof(PointSum<F>));
+    items_ = take(items * sizeof(PointSum<F>));
     keys_ = take(items * 4);
     const uint64_t joined = 2 * ((items + kJoinEach - 1) / kJoinEach);
-    more_items_ = take(joined * sizeof(G1));
+    more_items_ = take(joined * sizeof(PointSum<F>));
     more_keys_ = take(joined * 4);
     const uint64_t groups = std::max<uint64_t>(1, buckets / 2);  // all levels together
-    sums_ = take(groups * sizeof(G1));
-    weighed_ = take(groups * sizeof(G1));
+    sums_ = take(groups * sizeof(PointSum<F>));
+    weighed_ = take(groups * sizeof(PointSum<F>));
   };
   lay_out();
   if (room_.bytes() >= taken_) return;
@@ -125,10 +143,11 @@ void Msm::make_room(const MsmShape& shape) {
   lay_out();
 }
 
-std::vector<G1Affine> Msm::sums(const MsmShape& shape, CUdeviceptr points, std::span<const CUdeviceptr> lists, const char* to_digits) {
+template <typename F>
+std::vector<AffinePoint<F>> MsmOf<F>::sums(const MsmShape& shape, CUdeviceptr points, std::span<const CUdeviceptr> lists, const char* to_digits) {
   const uint64_t each = uint64_t{shape.count} * shape.windows;
   const size_t at_once = static_cast<size_t>(std::clamp<uint64_t>(kMostDigits / each, 1, kMostAtOnce));
-  std::vector<G1Affine> results;
+  std::vector<Affine> results;
   for (size_t from = 0; from < lists.size(); from += at_once) {
     const std::span<const CUdeviceptr> some = lists.subspan(from, std::min(at_once, lists.size() - from));
     MsmShape together = shape;
@@ -138,9 +157,9 @@ std::vector<G1Affine> Msm::sums(const MsmShape& shape, CUdeviceptr points, std::
       context_->launch({to_digits, blocks_of(shape.count, 256), 256}, shape, some[i], digits_ + i * each * sizeof(uint32_t));
     sort(together);
     add(together, points);
-    const std::vector<G1> of_windows = weigh(together);
+    const std::vector<PointSum<F>> of_windows = weigh(together);
     for (size_t i = 0; i < some.size(); ++i) {
-      G1 result = G1::infinity();
+      PointSum<F> result = PointSum<F>::infinity();
       for (size_t window = shape.windows; window-- > 0;) {
         for (uint32_t k = 0; k < shape.width; ++k) result = result.doubled();
         result = result + of_windows[i * shape.windows + window];
@@ -151,7 +170,8 @@ std::vector<G1Affine> Msm::sums(const MsmShape& shape, CUdeviceptr points, std::
   return results;
 }
 
-void Msm::sort(const MsmShape& shape) {
+template <typename F>
+void MsmOf<F>::sort(const MsmShape& shape) {
   const uint32_t shared = 4u << shape.partition_bits, partitions = shape.partitions();
   ASSAY_CUDA_CALL(cuMemsetD32Async, counts_, 0u, size_t{partitions}, nullptr);
   const uint32_t tiles = blocks_of(shape.count, kTileDigits), counters = std::min(tiles, std::max(1u, 16 * context_->units() / shape.windows));
@@ -162,16 +182,17 @@ void Msm::sort(const MsmShape& shape) {
   context_->launch({"zk_sort", partitions, kSortThreads}, shape, partition_starts_, partitioned_, bucket_starts_, places_);
 }
 
-void Msm::add(const MsmShape& shape, CUdeviceptr points) {
+template <typename F>
+void MsmOf<F>::add(const MsmShape& shape, CUdeviceptr points) {
   const uint32_t buckets = shape.buckets(), each = points_each(*context_, shape);
   uint32_t items = static_cast<uint32_t>(item_count(*context_, shape));
-  ASSAY_CUDA_CALL(cuMemsetD32Async, buckets_, 0u, size_t{buckets} * sizeof(G1) / 4, nullptr);
-  context_->launch({"zk_add_points", items / 2 / kAddThreads, kAddThreads}, points, places_, bucket_starts_, buckets, each, buckets_, items_, keys_);
+  ASSAY_CUDA_CALL(cuMemsetD32Async, buckets_, 0u, size_t{buckets} * sizeof(PointSum<F>) / 4, nullptr);
+  context_->launch({Kernels<F>::add, items / 2 / kAddThreads, kAddThreads}, points, places_, bucket_starts_, buckets, each, buckets_, items_, keys_);
   CUdeviceptr from = items_, from_keys = keys_, to = more_items_, to_keys = more_keys_;
   for (uint32_t is_last = 0; is_last == 0;) {
     const uint32_t threads = blocks_of(items, kJoinEach);
     is_last = threads == 1 ? 1 : 0;
-    context_->launch({"zk_join", blocks_of(threads, kAddThreads), kAddThreads}, from, from_keys, items, is_last, buckets_, to, to_keys);
+    context_->launch({Kernels<F>::join, blocks_of(threads, kAddThreads), kAddThreads}, from, from_keys, items, is_last, buckets_, to, to_keys);
     items = 2 * threads;
     std::swap(from, to);
     std::swap(from_keys, to_keys);
@@ -179,49 +200,48 @@ void Msm::add(const MsmShape& shape, CUdeviceptr points) {
 }
 
 // Of each window, Σ number·bucket: the buckets are numbered from 1.
-std::vector<G1> Msm::weigh(const MsmShape& shape) {
+template <typename F>
+std::vector<PointSum<F>> MsmOf<F>::weigh(const MsmShape& shape) {
   CUdeviceptr sums = buckets_, weighed = 0, next_sums = sums_, next_weighed = weighed_;
   uint32_t scale = 0;
   for (uint32_t count = 1u << shape.buckets_log2(); count > 1;) {
     const uint32_t each = std::min(count, kWeighEach), groups = count / each;
-    context_->launch({"zk_weigh", blocks_of(groups, kAddThreads), kAddThreads, 0, Where::main, shape.windows}, sums, weighed, count, each, scale,
+    context_->launch({Kernels<F>::weigh, blocks_of(groups, kAddThreads), kAddThreads, 0, Where::main, shape.windows}, sums, weighed, count, each, scale,
                      next_sums, next_weighed);
     // What comes next is at most half of it, and goes behind.
     const uint64_t made = uint64_t{shape.windows} * groups;
     sums = next_sums, weighed = next_weighed;
-    next_sums += made * sizeof(G1), next_weighed += made * sizeof(G1);
+    next_sums += made * sizeof(PointSum<F>), next_weighed += made * sizeof(PointSum<F>);
     count = groups;
     scale += static_cast<uint32_t>(std::countr_zero(each));
   }
-  std::vector<G1> plain(shape.windows), result(shape.windows);
-  ASSAY_CUDA_CALL(cuMemcpyDtoH, plain.data(), sums, plain.size() * sizeof(G1));
-  ASSAY_CUDA_CALL(cuMemcpyDtoH, result.data(), weighed, result.size() * sizeof(G1));
+  std::vector<PointSum<F>> plain(shape.windows), result(shape.windows);
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, plain.data(), sums, plain.size() * sizeof(PointSum<F>));
+  ASSAY_CUDA_CALL(cuMemcpyDtoH, result.data(), weighed, result.size() * sizeof(PointSum<F>));
   for (size_t i = 0; i < result.size(); ++i) result[i] = result[i] + plain[i];
   return result;
 }
 
+template class MsmOf<Fp>;
+template class MsmOf<Fp2>;
+
+template <typename F>
+void make_multiples(const std::shared_ptr<const Context>& context, const AffinePoint<F>& point, CUdeviceptr scalars, uint64_t count, CUdeviceptr out) {
+  context->load_proofs();
+  const std::vector<AffinePoint<F>> table = multiples_table<F>(point);
+  const Buffer multiples(context, table.size() * sizeof(AffinePoint<F>));
+  ASSAY_CUDA_CALL(cuMemcpyHtoD, multiples.at(), table.data(), multiples.bytes());
+  context->launch({Kernels<F>::multiples, blocks_of(count, 128 * kMultiplesEach), 128}, multiples.at(), scalars, count, out);
+  context->synchronize();
+}
+template void make_multiples<Fp>(const std::shared_ptr<const Context>&, const G1Affine&, CUdeviceptr, uint64_t, CUdeviceptr);
+template void make_multiples<Fp2>(const std::shared_ptr<const Context>&, const G2Affine&, CUdeviceptr, uint64_t, CUdeviceptr);
+
 void make_powers(const std::shared_ptr<const Context>& context, const Fr& tau, uint64_t count, CUdeviceptr out) {
   context->load_proofs();
-  std::vector<G1> table(32 * 255);
-  G1 unit = G1::of({Fp::one(), Fp::of(2)});
-  for (size_t byte = 0; byte < 32; ++byte) {
-    G1 own = G1::infinity();
-    for (size_t digit = 0; digit < 255; ++digit) table[255 * byte + digit] = own = own + unit;
-    unit = own + unit;
-  }
-  std::vector<Fp> inverses;
-  for (const G1& one : table) inverses.push_back(one.zzz);
-  invert_all(std::span<Fp>(inverses));
-  std::vector<G1Affine> affine(table.size());
-  for (size_t i = 0; i < table.size(); ++i) {
-    const Fp root = inverses[i] * table[i].zz;
-    affine[i] = {table[i].x * root * root, table[i].y * inverses[i]};
-  }
-  const Buffer multiples(context, affine.size() * sizeof(G1Affine)), scalars(context, count * sizeof(Fr));
-  ASSAY_CUDA_CALL(cuMemcpyHtoD, multiples.at(), affine.data(), multiples.bytes());
+  const Buffer scalars(context, count * sizeof(Fr));
   context->launch({"zk_powers", blocks_of(count, 256 * kPowersEach), 256}, Fr::one(), tau, count, scalars.at());
-  context->launch({"zk_multiples", blocks_of(count, 128 * kMultiplesEach), 128}, multiples.at(), scalars.at(), count, out);
-  context->synchronize();
+  make_multiples<Fp>(context, {Fp::one(), Fp::of(2)}, scalars.at(), count, out);
 }
 
 }  // namespace assay::cuda

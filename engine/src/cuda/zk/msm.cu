@@ -1,13 +1,9 @@
 // Σ scalar·point by buckets. Scalars become signed digits; the places of points are sorted by window and bucket, without order inside a bucket; each
 // thread adds the same number of them, however many a bucket has; then buckets are summed, each as often as its number says. Sums of points are
 // the same in any order, so the result is that of cpu/msm.hpp.
-#include "msm_shape.hpp"
-#include "zk_memory.cuh"
+#include "msm_points.cuh"
 
 namespace assay::cuda {
-
-// Sums that are few are functions of their own, or they would be most of the code.
-__device__ __noinline__ void add_into(G1& sum, const G1& other) { sum = sum + other; }
 
 // Signed digits of a number of four words, lowest window first.
 __device__ __forceinline__ void write_digits(const MsmShape& shape, uint32_t i, const uint64_t w[4], uint32_t sign, uint32_t* digits) {
@@ -31,28 +27,6 @@ __device__ __forceinline__ void write_digits(const MsmShape& shape, uint32_t i, 
     digits[uint64_t{window} * shape.count + i] = (digit & ~kNegative) == 0 ? 0 : digit ^ sign;
   }
 }
-
-// Adds to the sums of partial results what a thread found: a run of points of one bucket. The first and the last run of a thread may go on in its
-// neighbours', so they are left for the next round; one between them is the whole bucket.
-struct Runs {
-  G1* buckets;
-  G1* items;
-  uint32_t* keys;
-  bool is_last;  // nobody comes after this thread
-  bool has_first = false;
-
-  __device__ __forceinline__ void put(uint32_t thread, uint32_t bucket, const G1& sum, bool ends) {
-    if (is_last || (has_first && !ends)) {
-      store(buckets + bucket, sum);
-    } else {
-      const uint32_t at = 2 * thread + (has_first ? 1 : 0);
-      store(items + at, sum);
-      keys[at] = bucket;
-    }
-    if (!has_first && ends && !is_last) keys[2 * thread + 1] = kNoBucket;
-    has_first = true;
-  }
-};
 
 }  // namespace assay::cuda
 
@@ -188,89 +162,17 @@ extern "C" __global__ void __launch_bounds__(kSortThreads) zk_sort(MsmShape shap
   }
 }
 
-// Each thread adds `each` points of the sorted list. `count`: of buckets.
-extern "C" __global__ void __launch_bounds__(kAddThreads, 4) zk_add_points(const G1Affine* points, const uint32_t* places,
-                                                                          const uint32_t* bucket_starts, uint32_t count, uint32_t each,
-                                                                          G1* buckets, G1* items, uint32_t* keys) {
-  const uint32_t thread = blockIdx.x * kAddThreads + threadIdx.x, total = bucket_starts[count];
-  uint32_t at = thread * each;
-  if (uint64_t{thread} * each >= total) {
-    keys[2 * thread] = keys[2 * thread + 1] = kNoBucket;
-    return;
-  }
-  const uint32_t end = min(at + each, total);
-  // The last bucket that begins here or before, and is not empty.
-  uint32_t bucket = 0, above = count;
-  while (above - bucket > 1) {
-    const uint32_t middle = bucket + (above - bucket) / 2;
-    if (bucket_starts[middle] <= at) bucket = middle;
-    else above = middle;
-  }
-  uint32_t bucket_end = bucket_starts[bucket + 1];
-  Runs runs{buckets, items, keys, false};
-  G1 sum = G1::infinity();
-  uint32_t place = places[at];
-  for (; at < end; ++at) {
-    if (at == bucket_end) {
-      runs.put(thread, bucket, sum, false);
-      sum = G1::infinity();
-      do bucket_end = bucket_starts[++bucket + 1];
-      while (bucket_end == at);
-    }
-    G1Affine point = load(points + (place & ~kNegative));
-    if ((place & kNegative) != 0) point.y = Fp::zero() - point.y;
-    if (at + 1 < end) place = places[at + 1];
-    sum = sum + point;
-  }
-  runs.put(thread, bucket, sum, true);
+extern "C" __global__ void __launch_bounds__(kAddThreads, 4) zk_add_points(const G1Affine* points, const uint32_t* places, const uint32_t* bucket_starts,
+                                                                          uint32_t count, uint32_t each, G1* buckets, G1* items, uint32_t* keys) {
+  add_points<Fp>(points, places, bucket_starts, count, each, buckets, items, keys);
 }
 
-// The same for partial sums. `is_last`: one thread has all of them.
-extern "C" __global__ void __launch_bounds__(kAddThreads) zk_join(const G1* from, const uint32_t* from_keys, uint32_t count, uint32_t is_last,
-                                                                 G1* buckets, G1* items, uint32_t* keys) {
-  const uint32_t thread = blockIdx.x * kAddThreads + threadIdx.x, first = thread * kJoinEach;
-  if (first >= count) return;
-  const uint32_t end = min(first + kJoinEach, count);
-  Runs runs{buckets, items, keys, is_last != 0};
-  G1 sum = G1::infinity();
-  uint32_t bucket = kNoBucket;
-  for (uint32_t at = first; at < end; ++at) {
-    const uint32_t own = from_keys[at];
-    if (own == kNoBucket) continue;
-    if (own != bucket && bucket != kNoBucket) {
-      runs.put(thread, bucket, sum, false);
-      sum = G1::infinity();
-    }
-    bucket = own;
-    const G1 item = load(from + at);
-    add_into(sum, item);
-  }
-  if (bucket != kNoBucket) runs.put(thread, bucket, sum, true);
-  else if (is_last == 0) keys[2 * thread] = keys[2 * thread + 1] = kNoBucket;
+extern "C" __global__ void __launch_bounds__(kAddThreads) zk_join(const G1* from, const uint32_t* from_keys, uint32_t count, uint32_t is_last, G1* buckets,
+                                                                 G1* items, uint32_t* keys) {
+  join<Fp>(from, from_keys, count, is_last, buckets, items, keys);
 }
 
-// Σ i·sum_i of `each` sums a thread, 2^scale times, added to what was found of them before, and their plain sum. A row of blocks is a window.
 extern "C" __global__ void __launch_bounds__(kAddThreads) zk_weigh(const G1* sums, const G1* weighed, uint32_t count, uint32_t each, uint32_t scale,
                                                                   G1* sums_out, G1* weighed_out) {
-  const uint32_t thread = blockIdx.x * kAddThreads + threadIdx.x, groups = count / each;
-  if (thread >= groups) return;
-  const uint64_t in = uint64_t{blockIdx.y} * count + uint64_t{thread} * each, out = uint64_t{blockIdx.y} * groups + thread;
-  G1 running = G1::infinity(), own = G1::infinity();
-#pragma unroll 1
-  for (uint32_t i = each; i-- > 0;) {
-    const G1 one = load(sums + in + i);
-    add_into(running, one);
-    if (i > 0) add_into(own, running);
-  }
-#pragma unroll 1
-  for (uint32_t i = 0; i < scale; ++i) own = own.doubled();
-  if (weighed != nullptr) {
-#pragma unroll 1
-    for (uint32_t i = 0; i < each; ++i) {
-      const G1 one = load(weighed + in + i);
-      add_into(own, one);
-    }
-  }
-  store(sums_out + out, running);
-  store(weighed_out + out, own);
+  weigh<Fp>(sums, weighed, count, each, scale, sums_out, weighed_out);
 }

@@ -13,7 +13,10 @@ constexpr size_t kPiece = 1024;
 
 class CpuProofMemory : public ProofMemory {
  public:
-  CpuProofMemory(ThreadPool& pool, std::unique_ptr<HeldMemory> held) : pool_(pool), held_(std::move(held)) {}
+  using Hold = std::function<std::unique_ptr<HeldMemory>(uint64_t bytes)>;
+  CpuProofMemory(ThreadPool& pool, Hold hold, uint64_t bytes) : pool_(pool), hold_(std::move(hold)), held_(hold_(bytes)) {}
+
+  std::shared_ptr<const void> hold(uint64_t bytes) override { return hold_(bytes); }
 
   ListPtr numbers(std::span<const int64_t> values) override {
     return std::make_shared<CpuList>(std::vector<int64_t>(values.begin(), values.end()));
@@ -247,6 +250,7 @@ class CpuProofMemory : public ProofMemory {
   }
 
   ThreadPool& pool_;
+  Hold hold_;
   std::unique_ptr<HeldMemory> held_;
   std::vector<G1Affine> powers_;
 };
@@ -254,14 +258,14 @@ class CpuProofMemory : public ProofMemory {
 }  // namespace
 
 std::unique_ptr<ProofMemory> CpuProof::prepare(uint64_t bytes) {
-  std::unique_ptr<HeldMemory> held;
-  if (ledger_) {
-    const uint64_t free = ledger_->allocatable(device_);
-    if (bytes > free)
-      throw EngineError(ErrorCode::no_memory, "the proof needs " + std::to_string(bytes) + " bytes, " + std::to_string(free) + " are free");
-    held = std::make_unique<HeldMemory>(ledger_, device_, bytes);
-  }
-  return std::make_unique<CpuProofMemory>(pool_, std::move(held));
+  const auto hold = [ledger = ledger_, device = device_](uint64_t wanted) -> std::unique_ptr<HeldMemory> {
+    if (!ledger) return nullptr;
+    const uint64_t free = ledger->allocatable(device);
+    if (wanted > free)
+      throw EngineError(ErrorCode::no_memory, "the proof needs " + std::to_string(wanted) + " bytes, " + std::to_string(free) + " are free");
+    return std::make_unique<HeldMemory>(ledger, device, wanted);
+  };
+  return std::make_unique<CpuProofMemory>(pool_, hold, bytes);
 }
 
 }  // namespace assay::zk

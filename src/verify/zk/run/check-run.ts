@@ -48,6 +48,15 @@ function rowsBy<F>(field: Field<F>, { rowBits, stepBits, batchBits }: ZkPlan, or
 		});
 }
 
+/** What a segment leaves to the fold. */
+export interface PartLeft<F> {
+	/** By commitment: how often it counts. */
+	readonly among: readonly F[];
+	readonly point: readonly F[];
+	readonly value: F;
+	readonly digest: F;
+}
+
 /** `next`: the proof's scalars, one after the other. Null: the proof is false; in a circuit it never is, since what must hold is a constraint. */
 export function checkRun<F>(
 	field: Field<F>,
@@ -55,28 +64,52 @@ export function checkRun<F>(
 	{ segments, mask }: RunTold<F>,
 	next: () => F,
 ): RunClaim<F> | null {
-	const digests: F[] = [];
-	const left: { readonly among: readonly F[]; readonly point: readonly F[]; readonly value: F }[] = [];
-	for (const { statement, order, values, helpers } of segments) {
-		const dialogue = createPoseidonDialogue(field, next);
-		dialogue.absorb(KIND.segment, [...statement, ...order]);
-		dialogue.absorb(SEGMENT_KIND.values, values);
-		const [alpha, beta] = [dialogue.challenge(), dialogue.challenge()];
-		dialogue.absorb(SEGMENT_KIND.helpers, helpers);
-		// Nobody who guesses what was proven can guess this: so what follows is no check of a guess.
-		dialogue.message(KIND.nonce, 1);
-		const sums = checkSums(new SegmentRun(plan, dialogue, rowsBy(field, plan, order)), alpha, beta);
-		if ("code" in sums) return null;
-		const { chunkPoint, point, value } = sums.left;
-		const chunks = plan.groups.flatMap(({ firstChunk, chunks: count }) =>
-			Array.from({ length: count }, (_, i) => firstChunk + i),
-		);
-		const among = chunks.map((one) => eqAt(field, cornerOf(field, one, chunkPoint.length), chunkPoint));
-		left.push({ among, point, value });
-		digests.push(dialogue.digest());
+	const left: PartLeft<F>[] = [];
+	for (const told of segments) {
+		const part = checkPart(field, plan, told, next);
+		if (part === null) return null;
+		left.push(part);
 	}
+	return checkFold(field, plan, left, mask, next);
+}
+
+/** One segment; null as of checkRun. */
+export function checkPart<F>(
+	field: Field<F>,
+	plan: ZkPlan,
+	{ statement, order, values, helpers }: SegmentTold<F>,
+	next: () => F,
+): PartLeft<F> | null {
 	const dialogue = createPoseidonDialogue(field, next);
-	dialogue.absorb(KIND.digests, digests);
+	dialogue.absorb(KIND.segment, [...statement, ...order]);
+	dialogue.absorb(SEGMENT_KIND.values, values);
+	const [alpha, beta] = [dialogue.challenge(), dialogue.challenge()];
+	dialogue.absorb(SEGMENT_KIND.helpers, helpers);
+	// Nobody who guesses what was proven can guess this: so what follows is no check of a guess.
+	dialogue.message(KIND.nonce, 1);
+	const sums = checkSums(new SegmentRun(plan, dialogue, rowsBy(field, plan, order)), alpha, beta);
+	if ("code" in sums) return null;
+	const { chunkPoint, point, value } = sums.left;
+	const chunks = plan.groups.flatMap(({ firstChunk, chunks: count }) =>
+		Array.from({ length: count }, (_, i) => firstChunk + i),
+	);
+	const among = chunks.map((one) => eqAt(field, cornerOf(field, one, chunkPoint.length), chunkPoint));
+	return { among, point, value, digest: dialogue.digest() };
+}
+
+/** What all of them leave, as one claim; null as of checkRun. */
+export function checkFold<F>(
+	field: Field<F>,
+	plan: ZkPlan,
+	left: readonly PartLeft<F>[],
+	mask: readonly F[],
+	next: () => F,
+): RunClaim<F> | null {
+	const dialogue = createPoseidonDialogue(field, next);
+	dialogue.absorb(
+		KIND.digests,
+		left.map(({ digest }) => digest),
+	);
 	dialogue.absorb(KIND.mask, mask);
 	const lambdas = powers(field, dialogue.challenge(), left.length);
 	const values = left.map(({ value }) => value);

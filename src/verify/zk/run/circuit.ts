@@ -6,7 +6,7 @@ import { type Field, mod } from "../field.ts";
 export type Wires = ReadonlyMap<number, bigint>;
 
 /** a·b = c. `product`: the wire that the constraint makes; null: it is a check. */
-interface Constraint {
+export interface Constraint {
 	readonly a: Wires;
 	readonly b: Wires;
 	readonly c: Wires;
@@ -18,8 +18,12 @@ export interface Circuit {
 	/** All public ones before the others. */
 	input(): Wires;
 	secret(): Wires;
+	/** So many wires are left to others, with the constraints that make them; `given`: those of them that are secrets. */
+	leaveOut(count: number, given: readonly number[]): void;
 	readonly inputs: number;
 	readonly wires: number;
+	/** Their wires, in their order. */
+	readonly secrets: readonly number[];
 	readonly constraints: readonly Constraint[];
 	/** Numbers of all wires, from those of the inputs and of the secrets in their order. */
 	valuesOf(inputs: readonly bigint[], secrets: readonly bigint[]): bigint[];
@@ -76,7 +80,7 @@ export function createCircuit(): Circuit {
 		},
 	};
 	return {
-		...{ field, constraints },
+		...{ field, constraints, secrets },
 		input() {
 			if (wires !== inputs + 1) throw new Error("inputs come first");
 			inputs++;
@@ -85,6 +89,10 @@ export function createCircuit(): Circuit {
 		secret() {
 			secrets.push(wires);
 			return take();
+		},
+		leaveOut(count, given) {
+			wires += count;
+			for (const wire of given) secrets.push(wire);
 		},
 		get inputs() {
 			return inputs;

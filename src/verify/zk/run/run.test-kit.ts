@@ -42,7 +42,7 @@ function startsOf(count: number): Start[] {
 export const SECRETS: Secrets = { tau: 101n, alpha: 102n, beta: 103n, gamma: 1n, delta: 105n };
 
 const state = (i: number): string => i.toString(16).padStart(64, "0");
-const STARTS = startsOf(SEGMENTS);
+export const STARTS: readonly Start[] = startsOf(SEGMENTS);
 
 /** `more`: of its statements. */
 export function provenRun(cheat: RunCheats = {}, more: Partial<Told> = {}): ReturnType<typeof proveRun> {

@@ -24,6 +24,13 @@ export const listAt = <F>(field: Field<F>, list: readonly F[], x: F): F =>
 
 /** Secrets: what is told, segment by segment, and of the mask; then the scalars of the proof. */
 export function wrapCircuit(plan: ZkPlan, segments: number): Circuit {
+	const { circuit, told, close } = beginCircuit(plan, segments);
+	close(checkRun(circuit.field, plan, told, circuit.secret)!);
+	return circuit;
+}
+
+/** A circuit that has its inputs and what is told; `close`: and its last checks. */
+export function beginCircuit(plan: ZkPlan, segments: number) {
 	const circuit = createCircuit();
 	const [digest, x, seen] = [circuit.input(), circuit.input(), circuit.input()];
 	const many = (count: number): Wires[] => Array.from({ length: count }, circuit.secret);
@@ -33,9 +40,10 @@ export function wrapCircuit(plan: ZkPlan, segments: number): Circuit {
 		values: many(4 * plan.groups[4]!.chunks),
 		helpers: many(4 * plan.groups[5]!.chunks),
 	}));
-	const told = { segments: own, mask: many(4) };
-	const claim = checkRun(circuit.field, plan, told, circuit.secret)!;
-	circuit.field.areSame(listAt(circuit.field, seenList(told, claim), x), seen);
-	circuit.field.areSame(claim.digest, digest);
-	return circuit;
+	const told: RunTold<Wires> = { segments: own, mask: many(4) };
+	const close = (claim: RunClaim<Wires>) => {
+		circuit.field.areSame(listAt(circuit.field, seenList(told, claim), x), seen);
+		circuit.field.areSame(claim.digest, digest);
+	};
+	return { circuit, told, close };
 }
