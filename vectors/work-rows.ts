@@ -3,6 +3,8 @@ import type { Bytes } from "./naive-maths.ts";
 import {
 	arithmetic,
 	be,
+	type Code,
+	type Instruction,
 	keccak,
 	keccakRoot,
 	type Program,
@@ -201,8 +203,7 @@ function changedRows(): Row[] {
 		const program = mutateProgram(base!, draw);
 		const fault = firstFault(program);
 		const code = fault?.code ?? "";
-		const most = code === "" ? 6 : 4;
-		if ((seen.get(code) ?? 0) >= most) continue;
+		if ((seen.get(code) ?? 0) >= 4) continue;
 		seen.set(code, (seen.get(code) ?? 0) + 1);
 		rows.push({ program: hex(programBytes(program)), code, ...placeOf(fault ?? {}) });
 	}
@@ -210,37 +211,68 @@ function changedRows(): Row[] {
 }
 
 /** Bytes that no one may read, by hand: where to put what into a right program. */
-function malformedRows(): Row[] {
-	const program: Program = {
-		k: 2,
-		tensors: [{ kind: 2, type: 2, dims: [4], lo: -9n, hi: 9n, name: "w" }],
-		init: [],
-		step: [
-			{
-				operator: 1,
-				type: 2,
-				dims: [4],
-				lo: -9n,
-				hi: 9n,
-				target: 0,
-				operands: [{ source: 3, number: 0, type: 2, dims: [4] }],
-				code: {
-					turns: 3,
-					carried: [{ from: 0, next: 2, lo: -9n, hi: 9n }],
-					before: [
-						{
-							x: 0,
-							operand: 0,
-							places: [{ edge: 0, register: null, constant: 0, terms: [{ variable: 0, times: 1 }] }],
-						},
-					],
-					body: [{ x: 10, a: 1 }],
-					after: [{ x: 12, a: 1, b: 0 }],
-				},
-			},
-		],
+/** A program of one map, whose leaf begins at `from`, with maps that are as long as they may be. */
+function longMaps(program: Program, from: number) {
+	const own = program.step[0]!;
+	const withCode = (code: Code) => programBytes({ ...program, step: [{ ...own, code }] });
+	const plain = (before: Instruction[]) => withCode({ turns: 0, carried: [], before, body: [], after: [] });
+	const loads = own.code!.before;
+	const some = (count: number, one: Instruction) => Array.from({ length: count }, () => one);
+	return {
+		/** So many instructions before the turns. */
+		turning: (before: number) =>
+			withCode({
+				...{ turns: 3, carried: [{ from: 0, next: before + 1, lo: -9n, hi: 9n }] },
+				...{ before: [...loads, ...some(before - 1, { x: 4 })], body: [{ x: 10, a: before }] },
+				after: [{ x: 12, a: before, b: 0 }],
+			}),
+		/** A judge gets so many bytes: instructions of 9, 10 and 17 bytes with their registers, and the load. */
+		judged: (bytes: number) => {
+			const left = bytes - (plain(loads).length - from + 32 + 8) - 150 * 17;
+			const [iotas, steps] = [left % 9, (left - 10 * (left % 9)) / 9];
+			return plain([
+				...some(150, { x: 1, v: 1n }),
+				...some(iotas, { x: 2, axis: 0 }),
+				...some(steps, { x: 4 }),
+				...loads,
+			]);
+		},
 	};
-	const right = programBytes(program);
+}
+
+/** One state tensor, and one map with turns that writes it. */
+const TURNING: Program = {
+	k: 2,
+	tensors: [{ kind: 2, type: 2, dims: [4], lo: -9n, hi: 9n, name: "w" }],
+	init: [],
+	step: [
+		{
+			operator: 1,
+			type: 2,
+			dims: [4],
+			lo: -9n,
+			hi: 9n,
+			target: 0,
+			operands: [{ source: 3, number: 0, type: 2, dims: [4] }],
+			code: {
+				turns: 3,
+				carried: [{ from: 0, next: 2, lo: -9n, hi: 9n }],
+				before: [
+					{
+						x: 0,
+						operand: 0,
+						places: [{ edge: 0, register: null, constant: 0, terms: [{ variable: 0, times: 1 }] }],
+					},
+				],
+				body: [{ x: 10, a: 1 }],
+				after: [{ x: 12, a: 1, b: 0 }],
+			},
+		},
+	],
+};
+
+function malformedRows(): Row[] {
+	const right = programBytes(TURNING);
 	const TENSOR = 20;
 	const OP = TENSOR + 2 + 5 + 16 + 2;
 	const CODE = OP + 3 + 5 + 16 + 2 + 1 + 9;
@@ -251,6 +283,7 @@ function malformedRows(): Row[] {
 		return copy;
 	};
 	const op = { phase: 1, op: 0 };
+	const { turning, judged } = longMaps(TURNING, OP);
 	const list: [what: string, bytes: Uint8Array, code: string, place: Partial<Fault>][] = [
 		["right", right, "", {}],
 		["empty", right.slice(0, 0), "MALFORMED", {}],
@@ -289,6 +322,10 @@ function malformedRows(): Row[] {
 		["before is empty", put(CODE + 3, 0, 0), "MALFORMED", op],
 		["after is empty", put(CODE + 7, 0, 0), "MALFORMED", op],
 		["257 registers", put(CODE + 5, 0, 254), "LIMIT", op],
+		["112 instructions before turns", turning(112), "", {}],
+		["113 instructions before turns", turning(113), "LIMIT", op],
+		["2960 bytes for a judge", judged(2960), "", {}],
+		["2961 bytes for a judge", judged(2961), "LIMIT", op],
 		["from the body", put(CODE + 9, 1), "MALFORMED", op],
 		["next after the body", put(CODE + 10, 3), "MALFORMED", op],
 		["operand 1", put(LOAD + 1, 1), "MALFORMED", op],

@@ -36,10 +36,12 @@ import { rootFromPath } from "../../src/protocol/hash/merkle.ts";
 import { philoxKey } from "../../src/protocol/hash/philox.ts";
 import { mixedSample } from "../../src/work/builder/samples.test-kit.ts";
 import type { Elements } from "../../src/work/operators/tensor-type.ts";
+import { decodeOp } from "../../src/work/program/decode.ts";
+import { encodeOp } from "../../src/work/program/encode.ts";
 import { orThrow } from "../../src/work/program/fault.ts";
 import { sealProgram } from "../../src/work/program/open-program.ts";
 import { createMachine } from "../../src/work/program/run-program.ts";
-import type { MapOp, Op } from "../../src/work/program/shapes.ts";
+import { LIMITS, type MapOp, type Op } from "../../src/work/program/shapes.ts";
 import { claimHash, stateHashFrom } from "../../src/work/trace/commitments.ts";
 import { type Contradiction, judgeElement, type Words } from "../../src/work/trace/judge.ts";
 import { spanLength, transcriptLength } from "../../src/work/trace/layout.ts";
@@ -343,61 +345,94 @@ test("a lie about the end of a turn of a map", async () => {
 	await mustConvict("proveMap", asked, words, { kind: "turn" });
 });
 
+const registersOf = ({ code: { before, carried, body, after } }: MapOp): number =>
+	before.length + carried.length + body.length + after.length;
+
 /** So many numbers without a zero byte in most of them. */
 const wideNumbers = (name: string, count: number): bigint[] => {
 	const view = new DataView(bytesFrom(name, 8 * count).buffer);
 	return Array.from({ length: count }, (_, i) => view.getBigInt64(8 * i));
 };
 
-test("a lie in one of 256 instructions, of a hundred loads, of a turn with 16 carried values: whatever the numbers are", async () => {
-	const dims = [4096, 4096];
-	const element = 4096 * 1000 + 77;
-	const { leaf, root } = drawnLeaf(bytesFrom("tensor", 1024), Math.floor((element * 8) / 1024), 131_072);
+test("a lie in a map that is as long as it may be: whatever its instructions and numbers are", async () => {
+	const dims = [16_384, 8192];
+	const element = 8192 * 1000 + 77;
+	const { leaf, root } = drawnLeaf(bytesFrom("tensor", 1024), Math.floor((element * 8) / 1024), 1_048_576);
 	const place = [0, 1].map((of) => ({ edge: "inside", register: null, constant: 0, terms: [{ of, times: 1 }] }));
 	const load = { op: "load", operand: 0, place };
 	const list = <T>(count: number, one: (i: number) => T) => Array.from({ length: count }, (_, i) => one(i));
-	const mapOf = (code: object) =>
+	const mapOf = (code: object, operands = 1) =>
 		({
 			...{ operator: "map", output: { type: "i64", dims, ...i64 }, target: null, code },
-			operands: [{ source: "input", index: 0, type: "i64", dims }],
+			operands: list(operands, () => ({ source: "input", index: 0x1234, type: "i64", dims })),
 		}) as unknown as MapOp;
-	const straight = (count: number, one: (i: number) => object) =>
-		mapOf({ before: [load, ...list(count, one)], turns: 0, carried: [], body: [], after: [] });
+	/** With as many instructions as there may be. */
+	const filled = (of: (count: number) => MapOp): MapOp => {
+		const found = list(256, of)
+			.filter((op) => registersOf(op) <= 256)
+			.findLast((op) => decodeOp(encodeOp(op, "step")).ok)!;
+		const next = of(registersOf(found) - registersOf(of(0)) + 1);
+		if (registersOf(next) <= 256) assert.ok(!decodeOp(encodeOp(next, "step")).ok);
+		return found;
+	};
+	const straight = (one: (i: number) => object, operands = 1) =>
+		filled((count) =>
+			mapOf({ before: [load, ...list(count, one)], turns: 0, carried: [], body: [], after: [] }, operands),
+		);
+	const caseAt = (op: MapOp) => ({
+		...{ ...at, op, inputs: op.operands.map(() => root) },
+		...{ output: digest("output"), element },
+	});
 	const mustCost = (name: string, op: MapOp, register: number, path: readonly number[] = []) => {
 		const numbers = path.length > 0 ? spanLength(op, 1) : transcriptLength(op, element);
 		const words = { transcript: wideNumbers(name, numbers), ...(path.length > 0 && { path }) };
-		const asked = { ...at, op, inputs: [root], output: digest("output"), element };
 		const isLoad = register === 0 || path.length > 0;
-		return mustConvict(name, asked, words, { kind: "instruction", register, leaf: isLoad ? leaf : null });
+		return mustConvict(name, caseAt(op), words, { kind: "instruction", register, leaf: isLoad ? leaf : null });
 	};
 	const domain = 0x12345678;
-	await mustCost(
-		"proveMapAdds",
-		straight(255, (i) => ({ op: "add", a: i, b: i })),
-		255,
-	);
-	await mustCost(
-		"proveMapRands",
-		straight(255, (i) => ({ op: "rand", a: i, domain })),
-		255,
-	);
-	await mustCost(
-		"proveMapSelects",
-		straight(255, (i) => ({ op: "select", a: i, b: i, c: i })),
-		0,
-	);
+	const select = (i: number) => ({ op: "select", a: i, b: i, c: i });
 	const by = (register: number) => ({ edge: "wrap", register, constant: domain, terms: [] });
+	const adds = straight((i) => ({ op: "add", a: i, b: i }));
+	await mustCost("proveMapAdds", adds, registersOf(adds) - 1);
+	const rands = straight((i) => ({ op: "rand", a: i, domain }));
+	await mustCost("proveMapRands", rands, registersOf(rands) - 1);
+	await mustCost("proveMapSelects", straight(select), 0);
+	await mustCost("proveMapSelects8", straight(select, 8), 0);
 	await mustCost(
 		"proveMapLoads",
-		straight(99, (i) => ({ op: "load", operand: 0, place: [by(i), by(i)] })),
+		straight((i) => ({ op: "load", operand: 0, place: [by(i), by(i)] })),
 		0,
 	);
-	const turning = mapOf({
-		...{ before: [load], turns: 4096, after: [{ op: "add", a: 1, b: 0 }] },
-		carried: list(16, () => ({ from: 0, next: 0, lo: -domain, hi: domain })),
-		body: [load, ...list(199, (i) => ({ op: "add", a: 17 + i, b: 1 }))],
-	});
-	await mustCost("proveMapTurn", turning, 17, [1, 2, 3, 2, 1, 0]);
+	const line = (register: number | null) => ({ edge: "wrap", register, constant: domain, terms: [] });
+	const flat = (op: MapOp): MapOp => ({ ...op, operands: [{ ...op.operands[0]!, dims: [dims[0]! * dims[1]!] }] });
+	const first = { op: "load", operand: 0, place: [{ ...line(null), constant: element, edge: "inside" }] };
+	const loads1 = filled((count) =>
+		flat(
+			mapOf({
+				before: [first, ...list(count, () => ({ op: "load", operand: 0, place: [line(null)] }))],
+				...{ turns: 0, carried: [], body: [], after: [] },
+			}),
+		),
+	);
+	await mustCost("proveMapLoads1", loads1, 0);
+	const turning = (before: number) =>
+		filled((count) =>
+			mapOf({
+				...{ before: [load, ...list(before - 1, select)], turns: 4096, after: [{ op: "add", a: before, b: 0 }] },
+				carried: list(16, () => ({ from: 0, next: 0, lo: -domain, hi: domain })),
+				body: [load, ...list(count, (i) => select(before + 16 + i))],
+			}),
+		);
+	await mustCost("proveMapTurn", turning(1), 17, [1, 2, 3, 2, 1, 0]);
+	// The end of a turn, by the transcript of the whole and that of the turn: both tell the registers of before.
+	const most = turning(LIMITS.beforeTurns);
+	const turn = wideNumbers("turn", spanLength(most, 1));
+	const whole = wideNumbers("whole", transcriptLength(most, element));
+	// All carried values but the last are what they must be.
+	const next = turn[0]! < 0 ? -domain : domain;
+	for (let i = 0; i < 15; i++) whole[1 + LIMITS.beforeTurns + 16 + i] = BigInt(next);
+	const words = { transcript: turn, path: [1, 3, 3, 3, 3, 3], marked: { depth: 0, transcript: whole } };
+	await mustConvict("proveMapTurnEnd", caseAt(most), words, { kind: "turn" });
 });
 
 test("only what the provider signed of this claim convicts, and only whoever announced it is paid", async () => {

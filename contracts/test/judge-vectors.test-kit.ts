@@ -10,6 +10,8 @@ import { vectorRows } from "../../src/protocol/vectors.test-kit.ts";
 import { elementProof } from "../../src/verify/optimistic/fraud/fraud-proof.ts";
 import { numbersFrom } from "../../src/work/builder/samples.test-kit.ts";
 import { createElements, elementCount } from "../../src/work/operators/tensor-type.ts";
+import { decodeOp } from "../../src/work/program/decode.ts";
+import { orThrow } from "../../src/work/program/fault.ts";
 import type { Op } from "../../src/work/program/shapes.ts";
 import { judgeElement } from "../../src/work/trace/judge.ts";
 import { chunkEnds, rowsOf, type SumOp } from "../../src/work/trace/layout.ts";
@@ -96,6 +98,41 @@ function* sums(operator: keyof typeof OPERANDS, k: number, reduction?: string) {
 		}
 }
 
+interface RefusedRow {
+	readonly program: string;
+	readonly code: string;
+}
+/** Where the one op begins in the programs that work-refused.json begins with, and in its leaf the load and the instructions of body and after. */
+const OP_FROM = 45;
+const LOAD_FROM = 63;
+const LOAD_BYTES = 13;
+
+/** Leaves of maps that no checker reads, each with the judged instruction where the fault is, and those beside them that are right. */
+function readLeaves(): { readonly refused: string[]; readonly taken: string[] } {
+	const rows = vectorRows<RefusedRow>("work-refused");
+	const whole = new Uint8Array(Buffer.from(rows[0]!.program, "hex"));
+	const { op } = orThrow(decodeOp(whole.slice(OP_FROM)));
+	const found = { refused: [] as string[], taken: [] as string[] };
+	for (const { program, code } of rows) {
+		const bytes = new Uint8Array(Buffer.from(program, "hex"));
+		const isOfIt = bytes.length > OP_FROM && whole.slice(0, OP_FROM).every((byte, i) => byte === bytes[i]);
+		const opLeaf = bytes.slice(OP_FROM);
+		const isRefused = !decodeOp(opLeaf).ok;
+		if (!isOfIt || (!isRefused && code !== "")) continue;
+		const other = opLeaf.findIndex((byte, i) => byte !== whole[OP_FROM + i]);
+		const at = opLeaf.length > whole.length ? 0 : other - LOAD_FROM - LOAD_BYTES;
+		const register = at < 0 ? 0 : at < 2 ? 2 : 3;
+		const asked = {
+			...{ op, opLeaf, element: 0, segment: 3, step: 1, k: 2, seed: SEED, inputs: [SEED], output: SEED },
+		};
+		const { accused, fault } = caseOf(asked, { transcript: [0n] }, { kind: "instruction", register, leaf: null });
+		const args = [NO_SALT, accused, fault] as const;
+		const call = encodeFunctionData({ abi: judgeAbi, functionName: "judgeElement", args });
+		found[isRefused ? "refused" : "taken"].push(call);
+	}
+	return found;
+}
+
 export function judgeVectors(): string {
 	const calls: { call: string; said: string; right: string }[] = [];
 	const add = ({ accused, fault }: { accused: AccusedCase; fault: ElementFault }, said: string, right: string) =>
@@ -118,7 +155,8 @@ export function judgeVectors(): string {
 		for (const { accused, fault, judged } of sums(operator, k, reduction))
 			add({ accused, fault }, judged.convicts ? `${judged.said}` : "0", judged.convicts ? `${judged.right}` : "0");
 	const column = (name: "call" | "said" | "right") => calls.map((one) => one[name]);
-	return `${JSON.stringify({ calls: column("call"), said: column("said"), right: column("right") }, null, "\t")}\n`;
+	const all = { calls: column("call"), said: column("said"), right: column("right"), ...readLeaves() };
+	return `${JSON.stringify(all, null, "\t")}\n`;
 }
 
 if (import.meta.main) writeFileSync(new URL("../vectors/judge.json", import.meta.url), judgeVectors());

@@ -19,6 +19,7 @@ import { programBytes } from "../../vectors/naive-work.ts";
 import { type Draw, mutateProgram, quickNumbers, randomProgram, seedOf } from "../../vectors/work-programs.ts";
 import { isDeep, scaled, seed as testSeed } from "../fuzz.test-kit.ts";
 import { declaredProgram, rewired, sectionProgram } from "./changed-programs.test-kit.ts";
+import { longProgram } from "./long-maps.test-kit.ts";
 import {
 	givenTo,
 	instructionProgram,
@@ -161,6 +162,15 @@ test("4,000 programs of one instruction, right or wrong by one: both checkers kn
 	});
 	const shares = JSON.stringify([...seen]);
 	assert.ok(seen.get("right")! > 0.2 * scaled(4000) && seen.get("PROGRAM_OUTPUT")! > 0.2 * scaled(4000), shares);
+});
+
+test("200 maps as long as they may be, or a little longer: both checkers draw the line at the same byte", () => {
+	const seen = compareVerdicts(scaled(200), (i) => {
+		const label = `long ${i}`;
+		return { label, bytes: encodeProgram(longProgram(drawing(label))) };
+	});
+	const shares = JSON.stringify([...seen]);
+	assert.ok(seen.get("right")! > 0.3 * scaled(200) && seen.get("PROGRAM_LIMIT")! > 0.2 * scaled(200), shares);
 });
 
 /** What the engine prints of a run, from the plain reference. */

@@ -59,8 +59,9 @@ library ElementJudge {
             if (isInTurn != isOfTurn) revert Transcripts.WordsInvalid();
         }
         if (isInTurn) {
+            // MapJudge looks at them itself.
             if (op.operator != OpLeaf.MAP) revert Transcripts.WordsInvalid();
-            return MapJudge.mustBeTurn(op.code, words, shown.kind);
+            return;
         }
         if (words.transcripts.length != 1) revert Transcripts.WordsInvalid();
         Transcripts.mustHave(

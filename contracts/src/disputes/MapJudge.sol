@@ -33,18 +33,28 @@ library MapJudge {
         Transcripts.Words calldata words,
         Transcripts.Contradiction calldata shown
     ) internal pure returns (int256 said, int256 right) {
-        MapMachine.Machine memory machine = machineFor(op, moment, words);
+        Way memory way;
+        if (words.turns.length > 0) {
+            way = wayOf(op.code, words.turns);
+            mustBeTurn(op.code, way, words, shown.kind);
+        }
+        MapMachine.Machine memory machine = machineFor(op, moment, way.turn, words);
         if (shown.kind == Transcripts.Kind.Instruction) return judgeInstruction(machine, inputs, words, shown);
         Transcripts.mustShow(shown, 0);
-        if (shown.kind == Transcripts.Kind.Start) return judgeStart(machine, words);
-        if (shown.kind == Transcripts.Kind.Turn) return judgeTurn(machine, words);
+        if (shown.kind == Transcripts.Kind.Start) return judgeStart(machine, way, words);
+        if (shown.kind == Transcripts.Kind.Turn) return judgeTurn(machine, way, words);
         if (shown.kind != Transcripts.Kind.End) revert Transcripts.PlaceUnknown();
         // The element is the last register.
         return (Transcripts.number(words.transcripts[0], 0), machine.register(op.code.registers - 1));
     }
 
     /// With the registers of the turn or, without a path, of the whole.
-    function machineFor(OpLeaf.Op memory op, Transcripts.Moment memory moment, Transcripts.Words calldata words)
+    function machineFor(
+        OpLeaf.Op memory op,
+        Transcripts.Moment memory moment,
+        uint256 turn,
+        Transcripts.Words calldata words
+    )
         private
         pure
         returns (MapMachine.Machine memory machine)
@@ -63,7 +73,7 @@ library MapJudge {
                 element /= dims[axis - 1];
             }
             if (words.turns.length > 0) {
-                machine.turn = wayOf(op.code, words.turns).turn;
+                machine.turn = turn;
                 machine.turnAt = Transcripts.start(words.transcripts[0]);
                 return machine;
             }
@@ -106,13 +116,12 @@ library MapJudge {
     }
 
     /// The first carried value that the turn tells otherwise than the mark at its start; or, in the first turn, than it follows from before.
-    function judgeStart(MapMachine.Machine memory machine, Transcripts.Words calldata words)
+    function judgeStart(MapMachine.Machine memory machine, Way memory way, Transcripts.Words calldata words)
         private
         pure
         returns (int256 said, int256 right)
     {
         OpLeaf.Code memory code = machine.op.code;
-        Way memory way = wayOf(code, words.turns);
         uint256 at_ = way.isFirst ? 0 : markAt(code, words, way.startMark);
         for (uint256 i = 0; i < code.carried; i++) {
             said = machine.register(code.before + i);
@@ -127,13 +136,13 @@ library MapJudge {
     }
 
     /// The first carried value at the turn's end that is not what the turn makes of it.
-    function judgeTurn(MapMachine.Machine memory machine, Transcripts.Words calldata words)
+    function judgeTurn(MapMachine.Machine memory machine, Way memory way, Transcripts.Words calldata words)
         private
         pure
         returns (int256 said, int256 right)
     {
         OpLeaf.Code memory code = machine.op.code;
-        uint256 at_ = markAt(code, words, wayOf(code, words.turns).endMark);
+        uint256 at_ = markAt(code, words, way.endMark);
         for (uint256 i = 0; i < code.carried; i++) {
             (, uint256 next, int256 lo, int256 hi) = MapMachine.carry(code, i);
             (said, right) = (MapMachine.number(at_, i), MapMachine.clamp(machine.register(next), lo, hi));
@@ -173,8 +182,10 @@ library MapJudge {
     }
 
     /// The transcript of a turn and, where a mark is needed, of the span that has it: not of another.
-    function mustBeTurn(OpLeaf.Code memory code, Transcripts.Words calldata words, Transcripts.Kind kind) internal pure {
-        Way memory way = wayOf(code, words.turns);
+    function mustBeTurn(OpLeaf.Code memory code, Way memory way, Transcripts.Words calldata words, Transcripts.Kind kind)
+        private
+        pure
+    {
         bool isOfEnd = kind == Transcripts.Kind.Turn;
         bool isMarked = isOfEnd || (kind == Transcripts.Kind.Start && !way.isFirst);
         if (words.transcripts.length != (isMarked ? 2 : 1)) revert Transcripts.WordsInvalid();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Reads one op of a program from its leaf, docs/work.md §6, from the first byte to the last. What a checker would refuse as malformed
+/// Reads one op of a program from its leaf, docs/work.md §6, from the first byte to the last. What a checker would refuse when it reads
 /// reverts here, so that nobody is judged by it; of a map's instructions only the judged one is looked at so, the others are
-/// passed over. Not here: whether the op may run, what it computes. src/work/program/decode.ts is its twin.
+/// passed over: to look at all of them would cost as much as to judge. No checker takes such a program, so nobody who is honest
+/// has claimed it. Not here: whether the op may run, what it computes. src/work/program/decode.ts is its twin.
 library OpLeaf {
     uint8 internal constant MATMUL = 0;
     uint8 internal constant MAP = 1;
@@ -16,6 +17,11 @@ library OpLeaf {
     uint8 internal constant FROM_STATE = 3;
 
     uint256 internal constant NO_REGISTER = type(uint256).max;
+
+    /// Bytes that a judge of a map gets: its leaf, 32 for the root of each operand, 8 for each register.
+    uint256 private constant MOST_JUDGED = 2960;
+    /// A turn is judged by two transcripts that tell the registers of before.
+    uint256 private constant MOST_BEFORE_TURNS = 112;
 
     struct Tensor {
         /// Of an element.
@@ -84,8 +90,10 @@ library OpLeaf {
             op.numbers[i] = take(reader, 2);
             op.operands[i] = tensor(reader);
         }
-        if (op.operator == MAP) readCode(reader, op, wanted);
-        else if (op.operator == REDUCE) op.reduction = below(take(reader, 1), 5);
+        if (op.operator == MAP) {
+            readCode(reader, op, wanted);
+            must(leaf.length + 32 * count + 8 * op.code.registers <= MOST_JUDGED);
+        } else if (op.operator == REDUCE) op.reduction = below(take(reader, 1), 5);
         must(reader.at_ == reader.end);
     }
 
@@ -102,20 +110,34 @@ library OpLeaf {
     }
 
     function tensor(Reader memory reader) internal pure returns (Tensor memory read) {
-        unchecked {
-            read.size = 1 << below(take(reader, 1), 4);
-            uint256 rank = take(reader, 1);
-            must(rank >= 1 && rank <= 6);
-            read.dims = new uint256[](rank);
-            read.count = 1;
-            for (uint256 i = 0; i < rank; i++) {
-                uint256 dim = take(reader, 4);
-                must(dim >= 1 && dim < 2 ** 31);
-                read.dims[i] = dim;
-                read.count *= dim;
-                must(read.count <= 2 ** 40);
+        bool isSo;
+        uint256[] memory dims;
+        assembly ("memory-safe") {
+            let at_ := mload(reader)
+            let word := calldataload(at_)
+            let rank := byte(1, word)
+            isSo := and(lt(byte(0, word), 4), lt(sub(rank, 1), 6))
+            at_ := add(at_, 2)
+            dims := mload(0x40)
+            mstore(dims, rank)
+            let place := add(dims, 0x20)
+            // Six axes below 2^31 do not overflow.
+            let count := 1
+            for { let end := add(place, shl(5, rank)) } lt(place, end) { place := add(place, 0x20) } {
+                let dim := shr(224, calldataload(at_))
+                isSo := and(isSo, lt(sub(dim, 1), 0x7fffffff))
+                count := mul(count, dim)
+                mstore(place, dim)
+                at_ := add(at_, 4)
             }
+            mstore(0x40, place)
+            isSo := and(isSo, and(lt(count, 0x10000000001), iszero(gt(at_, mload(add(reader, 0x20))))))
+            mstore(reader, at_)
+            mstore(read, shl(byte(0, word), 1))
+            mstore(add(read, 0x20), count)
         }
+        must(isSo);
+        read.dims = dims;
     }
 
     function must(bool isSo) private pure {
@@ -138,6 +160,7 @@ library OpLeaf {
             code.registers = code.before + code.carried + code.body + code.rest;
             must(code.registers <= 256 && code.before > 0);
             bool isRepeated = code.turns > 0;
+            must(!isRepeated || code.before <= MOST_BEFORE_TURNS);
             uint256 count = op.operands.length;
             must((code.carried > 0) == isRepeated && (code.body > 0) == isRepeated && (code.rest > 0) == isRepeated);
             uint256 bodyFrom = code.before + code.carried;
@@ -185,28 +208,31 @@ library OpLeaf {
     /// So many instructions, to where the last one ends. A program may have 256 of them, and one of them is judged: what the others say is
     /// not looked at. `ranks`: axes of each operand, four bits each.
     function readSection(Reader memory reader, uint256 ranks, uint256 count) private pure {
-        bool isSo = true;
+        bool isSo;
         assembly ("memory-safe") {
             let at_ := mload(reader)
+            let lengths := LENGTHS
+            // Not 0 after a code that there is not, or an operand.
+            let wrong := 0
             for {} count { count := sub(count, 1) } {
-                let length := byte(byte(0, calldataload(at_)), LENGTHS)
+                let word := calldataload(at_)
+                let length := byte(byte(0, word), lengths)
                 if length {
                     at_ := add(at_, length)
                     continue
                 }
-                let word := calldataload(at_)
                 let axes := and(shr(shl(2, byte(1, word)), ranks), 15)
-                isSo := and(isSo, and(iszero(byte(0, word)), gt(axes, 0)))
+                wrong := or(wrong, or(byte(0, word), iszero(axes)))
                 at_ := add(at_, 2)
                 for {} axes { axes := sub(axes, 1) } {
                     word := calldataload(at_)
                     // With a register all is one byte later.
-                    let more := gt(byte(0, word), 3)
+                    let more := shr(250, word)
                     at_ := add(add(at_, 6), add(more, mul(5, byte(add(5, more), word))))
                 }
             }
             mstore(reader, at_)
-            isSo := and(isSo, iszero(gt(at_, mload(add(reader, 0x20)))))
+            isSo := and(iszero(wrong), iszero(gt(at_, mload(add(reader, 0x20)))))
         }
         must(isSo);
     }

@@ -3,6 +3,8 @@ pragma solidity 0.8.37;
 
 import {IDisputes} from "../../src/disputes/IDisputes.sol";
 import {Judge} from "../../src/disputes/Judge.sol";
+import {OpLeaf} from "../../src/disputes/OpLeaf.sol";
+import {Transcripts} from "../../src/disputes/Transcripts.sol";
 import {Cheats} from "../Cheats.sol";
 
 /// The calls of contracts/vectors/judge.json: what convicts does so by these numbers, honest ones show nothing, and no byte that
@@ -27,6 +29,22 @@ contract JudgeTest is Cheats {
             assertTrue(isShown == (said[i] != right[i]), vm.toString(i));
             if (isShown) assertEq(keccak256(data), keccak256(abi.encode(said[i], right[i])));
             else assertEq(bytes32(bytes4(data)), bytes32(IDisputes.NothingShown.selector));
+        }
+    }
+
+    /// A leaf that no checker reads is none here either; one at the very bounds is.
+    function test_leavesOfMaps() public view {
+        string memory json = vm.readFile("contracts/vectors/judge.json");
+        bytes[] memory refused = vm.parseJsonBytesArray(json, ".refused");
+        bytes[] memory taken = vm.parseJsonBytesArray(json, ".taken");
+        assertTrue(refused.length >= 20 && taken.length >= 3, "vectors");
+        for (uint256 i = 0; i < refused.length; i++) {
+            (, bytes memory data) = address(judge).staticcall(refused[i]);
+            assertTrue(bytes4(data) == OpLeaf.OpMalformed.selector, vm.toString(i));
+        }
+        for (uint256 i = 0; i < taken.length; i++) {
+            (, bytes memory data) = address(judge).staticcall(taken[i]);
+            assertTrue(bytes4(data) == Transcripts.WordsInvalid.selector, vm.toString(i));
         }
     }
 

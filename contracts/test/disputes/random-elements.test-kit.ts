@@ -23,6 +23,7 @@ import { sectionsOf } from "../../../src/work/trace/layout.ts";
 import { traceSegment } from "../../../src/work/trace/run-trace.ts";
 import { LEAF_BYTES, leafCount, leafOf, rootOfLeaf, tensorTree } from "../../../src/work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript } from "../../../src/work/trace/transcript.ts";
+import { longProgram } from "../../../tests/work/long-maps.test-kit.ts";
 import {
 	givenTo,
 	instructionProgram,
@@ -68,7 +69,7 @@ export function anyProgram(number: number, draw: Draw, seed: Uint8Array): AnyPro
 	}
 	for (;;) {
 		const kind = draw(8);
-		const near = [instructionProgram, placeProgram, sumProgram][kind];
+		const near = [instructionProgram, placeProgram, sumProgram, longProgram][kind];
 		const bytes =
 			near === undefined
 				? Uint8Array.from(programBytes(randomProgram(draw, seed, kind < 6)))

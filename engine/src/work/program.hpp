@@ -156,6 +156,9 @@ inline const Interval& interval_of(const Program& program, Phase phase, const Op
 constexpr uint32_t kMostBytes = 1u << 20, kMostSteps = 65536, kMostTensors = 4096, kMostOps = 65535, kMostRank = 6, kMostOperands = 8,
                    kMostRegisters = 256, kMostTurns = 4096, kMostCarried = 16, kMostTerms = 9, kMostSummed = 1u << 20, kMostName = 64,
                    kMostBits = 62, kMostMetric = 1024;
+// Of a map: what a judge of one element gets (its leaf, the root of each operand, 8 bytes for each register), and the instructions of
+// before where turns follow, whose registers a judge of a turn gets twice.
+constexpr uint32_t kMostJudged = 2960, kMostBeforeTurns = 112;
 constexpr uint64_t kMostDim = (uint64_t{1} << 31) - 1, kMostElements = uint64_t{1} << 40;
 constexpr uint64_t kMostSegment = (uint64_t{1} << 31) - 1, kMostGlobalStep = (uint64_t{1} << 32) - 2;
 

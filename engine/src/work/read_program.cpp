@@ -15,6 +15,7 @@ class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
+  size_t position() const { return at_; }
   bool is_at_end() const { return at_ == bytes_.size(); }
 
   std::span<const uint8_t> raw(size_t count) {
@@ -185,6 +186,7 @@ MapCode read_code(Reader& reader, uint32_t rank, const std::vector<Operand>& ope
   const uint32_t before = reader.u16(), body = reader.u16(), after = reader.u16();
   Reader::at_most(before + carried + body + after, kMostRegisters, "registers");
   const bool repeats = code.turns > 0;
+  if (repeats) Reader::at_most(before, kMostBeforeTurns, "instructions before turns");
   if (before == 0 || (carried > 0) != repeats || (body > 0) != repeats || (after > 0) != repeats)
     malformed("a section is empty that must not be, or the reverse");
   const uint32_t body_from = before + carried, body_to = body_from + body;
@@ -205,6 +207,7 @@ MapCode read_code(Reader& reader, uint32_t rank, const std::vector<Operand>& ope
 
 Op read_op(Reader& reader, Phase phase) {
   Op op{};
+  const size_t from = reader.position();
   op.op = reader.one_of<Operator>(4, "operator");
   const auto found = reader.one_of<Phase>(2, "phase");
   op.type = reader.type();
@@ -221,7 +224,12 @@ Op read_op(Reader& reader, Phase phase) {
     op.operands.push_back(std::move(operand));
   }
   if (op.op == Operator::reduce) op.reduction = reader.one_of<Reduction>(5, "reduction");
-  if (op.op == Operator::map) op.code = read_code(reader, static_cast<uint32_t>(op.dims.size()), op.operands);
+  if (op.op == Operator::map) {
+    op.code = read_code(reader, static_cast<uint32_t>(op.dims.size()), op.operands);
+    // A judge of one element gets all this in one transaction, which must not be too dear for anyone.
+    const uint64_t judged = reader.position() - from + 32 * op.operands.size() + 8 * op.code.registers();
+    Reader::at_most(judged, kMostJudged, "bytes that a judge of the map gets");
+  }
   if (found != phase) malformed("an op of another phase");
   return op;
 }

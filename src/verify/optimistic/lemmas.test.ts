@@ -3,7 +3,7 @@
 // whatever answers are known.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isDeep, seed as testSeed } from "../../../tests/fuzz.test-kit.ts";
+import { isDeep, scaled, seed as testSeed } from "../../../tests/fuzz.test-kit.ts";
 import { programBytes } from "../../../vectors/naive-work.ts";
 import { type Draw, givenOf, quickNumbers, randomProgram, seedOf } from "../../../vectors/work-programs.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -30,7 +30,7 @@ import { answerTo } from "./questions.ts";
 const SEED = seedOf("lemmas");
 const SEGMENTS = 3;
 // Not fewer in `npm run check`: it is counted how many tell, and in which ways.
-const PROGRAMS = isDeep ? 10_000 : 40;
+const PROGRAMS = scaled(isDeep ? 400 : 40);
 const drawing = (text: string): Draw => quickNumbers(isDeep ? `${text} ${testSeed}` : text);
 
 interface Case {

@@ -79,6 +79,7 @@ export function readCode(reader: ByteReader, rank: number, operands: readonly Op
 	const [before, body, after] = [reader.u16(), reader.u16(), reader.u16()];
 	reader.atMost(before + carriedCount + body + after, LIMITS.registers, "registers");
 	const isRepeated = turns > 0;
+	if (isRepeated) reader.atMost(before, LIMITS.beforeTurns, "instructions before turns");
 	if (before === 0 || [carriedCount, body, after].some((count) => count > 0 !== isRepeated))
 		reader.malformed("a section is empty that must not be, or the reverse");
 	const bodyFrom = before + carriedCount;

@@ -8,6 +8,7 @@ import { MAGIC, NO_TARGET, VERSION } from "./encode.ts";
 import { type Checked, refuse } from "./fault.ts";
 import {
 	LIMITS,
+	type MapOp,
 	NAME,
 	OPERATORS,
 	type Op,
@@ -39,7 +40,16 @@ function readOperand(reader: ByteReader): Operand {
 	return { source, index, type: reader.type(), dims: reader.dims() };
 }
 
+/** A judge of one element gets all this in one transaction, which must not be too dear for anyone. */
+function limitJudged(reader: ByteReader, from: number, { operands, code }: Pick<MapOp, "operands" | "code">): void {
+	const { before, carried, body, after } = code;
+	const registers = before.length + carried.length + body.length + after.length;
+	const bytes = reader.at - from + 32 * operands.length + 8 * registers;
+	reader.atMost(bytes, LIMITS.judgedBytes, "bytes that a judge of the map gets");
+}
+
 function readOp(reader: ByteReader): { readonly op: Op; readonly phase: Phase } {
+	const from = reader.at;
 	const operator = reader.oneOf(OPERATORS, "operator");
 	const phase = reader.oneOf(PHASES, "phase");
 	const output = { type: reader.type(), dims: reader.dims(), ...reader.interval() };
@@ -47,8 +57,11 @@ function readOp(reader: ByteReader): { readonly op: Op; readonly phase: Phase } 
 	const count = reader.atMost(reader.u8(), LIMITS.operands, "operands");
 	const operands = Array.from({ length: count }, () => readOperand(reader));
 	const common = { output, target: index === NO_TARGET ? null : index, operands };
-	if (operator === "map")
-		return { op: { operator, ...common, code: readCode(reader, output.dims.length, operands) }, phase };
+	if (operator === "map") {
+		const code = readCode(reader, output.dims.length, operands);
+		limitJudged(reader, from, { operands, code });
+		return { op: { operator, ...common, code }, phase };
+	}
 	if (operator === "reduce")
 		return { op: { operator, ...common, reduction: reader.oneOf(REDUCTIONS, "reduction") }, phase };
 	return { op: { operator, ...common }, phase };

@@ -101,6 +101,10 @@ export const LIMITS = {
 	elements: 2 ** 40,
 	operands: 8,
 	registers: 256,
+	/** Of a map, what a judge of one element gets: its leaf, the root of each operand, 8 bytes for each register. */
+	judgedBytes: 2960,
+	/** Instructions of before where turns follow: a judge of a turn gets their registers twice. */
+	beforeTurns: 112,
 	turns: 4096,
 	carried: 16,
 	terms: 9,

@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { decodeFunctionData, keccak256 } from "viem";
+import { disputesAbi } from "../../../src/chain/abi/disputes-abi.ts";
 import { type Contracts, read, readEvents } from "../../../src/chain/contracts/contracts.ts";
 import { deployContracts } from "../../../src/chain/contracts/deploy.ts";
 import {
@@ -20,7 +22,7 @@ import { jobTermsFromText } from "../../../src/chain/contracts/job-terms-text.ts
 import { createChainClient } from "../../../src/chain/node/chain-client.ts";
 import { TOY_GENESIS_S, TREASURER } from "../../../src/chain/node/toy-node.test-kit.ts";
 import { sendCall } from "../../../src/chain/sending/send-call.ts";
-import { toHex } from "../../../src/protocol/chain/hex.ts";
+import { type Hex, toHex } from "../../../src/protocol/chain/hex.ts";
 import { type ChainQuestion, encodeChainQuestion } from "../../../src/protocol/network/chain-question.ts";
 import { openJobChain } from "../../../src/provider/jobs/open-job-chain.ts";
 import { quickNumbers } from "../../../vectors/work-programs.ts";
@@ -200,20 +202,51 @@ async function look(contracts: Contracts, claims: readonly ChaosClaim[]) {
 }
 
 /** Transactions of ours that the chain took and refused: each was a move that did not fit any more. */
-async function refused({ client }: Contracts): Promise<{ sent: number; reverted: string[] }> {
+async function refused(contracts: Contracts): Promise<{ sent: number; reverted: string[]; wrong: string[] }> {
+	const { client } = contracts;
 	const head = Number(await client.viem.getBlockNumber());
 	const own = new Set([WATCHER, PROVIDER].map(({ address }) => address.toLowerCase()));
-	const found = { sent: 0, reverted: [] as string[] };
+	const found = { sent: 0, reverted: [] as string[], wrong: [] as string[] };
 	for (let i = 0; i <= head; i++) {
 		const { transactions } = await client.viem.getBlock({ blockNumber: BigInt(i), includeTransactions: true });
 		for (const { from, hash, input } of transactions) {
 			if (!own.has(from.toLowerCase())) continue;
 			found.sent += 1;
-			const { status } = await client.viem.getTransactionReceipt({ hash });
-			if (status !== "success") found.reverted.push(`${from} ${input.slice(0, 10)}`);
+			const { status, transactionIndex, gasUsed } = await client.viem.getTransactionReceipt({ hash });
+			if (status === "success") continue;
+			const at = { blockNumber: BigInt(i), transactionIndex };
+			const why = await whyReverted(contracts, input, at);
+			found.reverted.push(`${from} ${input.slice(0, 10)} ${gasUsed} gas: ${why}`);
+			if (why.startsWith("an answer that")) found.wrong.push(`${from} sent ${why}`);
 		}
 	}
 	return found;
+}
+
+interface Mined {
+	readonly blockNumber: bigint;
+	readonly transactionIndex: number;
+}
+const isBefore = (a: Mined, b: Mined): boolean =>
+	a.blockNumber < b.blockNumber || (a.blockNumber === b.blockNumber && a.transactionIndex < b.transactionIndex);
+
+/** A reorganisation took question and answer back, and the answer was mined again first: nobody can foresee that. */
+const BEFORE_ITS_QUESTION = "an answer, mined before its question";
+
+async function whyReverted(contracts: Contracts, input: Hex, at: Mined): Promise<string> {
+	const { functionName, args } = decodeFunctionData({ abi: disputesAbi, data: input });
+	if (functionName !== "answer") return functionName;
+	const [job, part, attempt, accuser, question] = args;
+	const book = bookOf({ job, part, attempt, provider: PROVIDER.address });
+	const asked = await readEvents(contracts, "disputes", "Asked", { book, accuser });
+	const answered = await readEvents(contracts, "disputes", "Answered", {
+		book,
+		accuser,
+		question: keccak256(question),
+	});
+	if (answered.some((one) => isBefore(one, at))) return "an answer that was given before";
+	const isAsked = asked.some((one) => one.args.question === question && isBefore(one, at));
+	return isAsked ? "an answer that the chain does not take" : BEFORE_ITS_QUESTION;
 }
 
 /** The right claims are paid, the deposits of games against them are their provider's: nothing stays in the contract. */
@@ -294,7 +327,7 @@ export async function runDisputeChaos(options: ChaosOptions) {
 			const seen = await look(own, known());
 			const sent = await refused(own);
 			await actors.close();
-			const wrong = [...seen.wrong, ...(await payAll(net, own, known()))];
+			const wrong = [...seen.wrong, ...sent.wrong, ...(await payAll(net, own, known()))];
 			const { watcher, provider } = actors.counts;
 			const games = {
 				lies: shown,

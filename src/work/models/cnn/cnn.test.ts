@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn, numbersFrom } from "../../builder/samples.test-kit.ts";
+import { sealProgram } from "../../program/open-program.ts";
 import { generatedImages } from "../../workloads/train/generated-data.ts";
 import type { Weights } from "../float-twin.test-kit.ts";
 import { SEED, Trial } from "../training.test-kit.ts";
@@ -117,6 +118,24 @@ for (const [what, [input, layers]] of Object.entries(NETS))
 			assert.ok(off < 0.004 * size, `${name}: off by ${off} of ${size}`);
 		}
 	});
+
+test("large windows, with strides and without: no map of theirs is longer than maps may be", () => {
+	for (const size of [
+		[5, 5],
+		[1, 25],
+		[9, 9],
+	] as const)
+		for (const stride of [1, 2]) {
+			const window: Window = { size, stride: [stride, stride], pads: [0, 0, 0, 0] };
+			for (const layer of [conv(2, window), pool("max", window), pool("average", window)]) {
+				const stages = whole({ channels: 2, height: 26, width: 26 }, [conv(2, square(1, 1)), layer, dense(3)]);
+				const schedule = { batch: 2, steps: 4, k: 1, seed: SEED, order: "affine" } as const;
+				const { program } = cnnProgram(stages, schedule, STILL, imagesFor(stages, 4, "i8"));
+				const opened = sealProgram(program);
+				assert.ok(opened.ok, `${JSON.stringify(layer)}: ${opened.ok ? "" : opened.fault.message}`);
+			}
+		}
+});
 
 test("the twin's gradients are slopes of its loss", () => {
 	const [input, layers] = NETS["strides, a kernel of five, windows that overlap, and an average"]!;

@@ -110,7 +110,7 @@ function backToPicture(
 		batch,
 		from,
 		layer.window,
-		most,
+		{ most, isLong: true },
 		([b, row, column, c], i, j) =>
 			at(product, b, row, column, c, i.zero(), j.zero()).rshv(at(shifts, b, row, column).neg().add(SCALE.copy)),
 		finish,

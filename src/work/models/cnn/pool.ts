@@ -53,7 +53,7 @@ export function maxPoolBackward(
 		x.dims[0]!,
 		pictures.from,
 		window,
-		most,
+		{ most, isLong: true },
 		(place, i, j) =>
 			at(which, ...place)
 				.eq(number(i, j))
@@ -85,7 +85,7 @@ export function averagePoolBackward(s: PhaseBuilder, d: Value, window: Window, f
 		d.dims[0]!,
 		from,
 		window,
-		most,
+		{ most, isLong: false },
 		(place) => at(d, ...place),
 		(sum, ...place) => finish(sum.rdiv(count), ...place),
 	);

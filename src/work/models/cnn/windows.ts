@@ -15,8 +15,12 @@ import {
 } from "../../builder/expression.ts";
 import type { Picture, Stage, Window } from "./layers.ts";
 
-/** Up to so many places a window is written out; a larger one takes turns. */
+/**
+ * Up to so many places a window is written out; a larger one takes turns. The way back through strides, or to the largest, takes more instructions
+ * for each place: a map has no room for as many (docs/work.md §6).
+ */
 const WRITTEN_OUT = 25;
+const WRITTEN_OUT_LONG = 9;
 
 interface Carried {
 	readonly from: Number64;
@@ -29,8 +33,9 @@ function fold(
 	count: number,
 	carried: readonly Carried[],
 	next: (soFar: readonly Expression[], turn: Expression | number) => readonly Expression[],
+	writtenOut = WRITTEN_OUT,
 ): readonly Expression[] {
-	if (count > WRITTEN_OUT) return repeat(count, carried, (...soFar) => next(soFar, turn));
+	if (count > writtenOut) return repeat(count, carried, (...soFar) => next(soFar, turn));
 	let values: readonly Expression[] = carried.map(({ from }) => constant(from));
 	for (let n = 0; n < count; n++) values = next(values, n);
 	return values;
@@ -96,27 +101,30 @@ function covering(place: Index, size: number, stride: number, pad: number, t: Ex
 
 /**
  * [batch, height, width, channels]: for each place of the picture that went in, Σ over the windows that cover it. `term` gets the window's
- * place (outside: load with edge zero) and the element's in the window; `finish` gets the sum.
+ * place (outside: load with edge zero) and the element's in the window, and is long when it is more than one load; `finish` gets the sum, which
+ * no magnitude above `most` has.
  */
 export function overCovering(
 	s: PhaseBuilder,
 	batch: number,
 	{ height, width, channels }: Picture,
 	{ size, stride, pads }: Window,
-	most: bigint,
+	{ most, isLong }: { readonly most: bigint; readonly isLong: boolean },
 	term: (window: Place, i: Index, j: Index) => Expression,
 	finish: (sum: Expression, ...place: Place) => Expression,
 ): Value {
 	const [down, across] = [Math.ceil(size[0] / stride[0]), Math.ceil(size[1] / stride[1])];
+	const writtenOut = isLong || stride[0] > 1 || stride[1] > 1 ? WRITTEN_OUT_LONG : WRITTEN_OUT;
 	return s.map([batch, height, width, channels], (b, row, column, channel) => {
-		const [sum] = fold(down * across, [{ from: 0, lo: -most, hi: most }], ([soFar], n) => {
+		const next = ([soFar]: readonly Expression[], n: Expression | number) => {
 			const [t, u] = split(n, across);
 			const y = covering(row!, size[0], stride[0], pads[0], t);
 			const x = covering(column!, size[1], stride[1], pads[1], u);
 			const one = term([b!, y.window, x.window, channel!], y.inside, x.inside);
 			const isIn = y.isIn && x.isIn ? y.isIn.and(x.isIn) : (y.isIn ?? x.isIn);
 			return [soFar!.add(isIn === null ? one : isIn.select(one, 0))];
-		});
+		};
+		const [sum] = fold(down * across, [{ from: 0, lo: -most, hi: most }], next, writtenOut);
 		return finish(sum!, b!, row!, column!, channel!);
 	});
 }
