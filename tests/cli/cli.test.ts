@@ -26,9 +26,9 @@ function assay(...args: string[]) {
 
 test("no command, an unknown command and a bad option are usage errors with a hint", () => {
 	assert.equal(assay().code, exitCodes.usage.code);
-	const unknown = assay("prove");
+	const unknown = assay("improve");
 	assert.equal(unknown.code, exitCodes.usage.code);
-	assert.match(unknown.err, /no command 'prove'.*\[USAGE\]/);
+	assert.match(unknown.err, /no command 'improve'.*\[USAGE\]/);
 	for (const args of [
 		["verify"],
 		["verify", "a", "b"],
@@ -59,6 +59,7 @@ test("help names every command and goes to standard output", () => {
 		"audit",
 		"accuse",
 		"watch",
+		"prove",
 		"dispute",
 		"tokens",
 		"provide",
