@@ -64,14 +64,15 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
         (bytes32 before, bytes32 after_) = proven(proverJob(job, msg.sender), terms.seed, ordered, segment);
         emit Proven(job, segment.number, msg.sender, before, after_);
         if (segment.number == head.next && before != head.points) revert PointsMismatch();
+        bytes32 place = placeOf(job, segment.number, before);
+        // Whoever was first is paid, also where the part was claimed only later: `advance` does that.
+        if (_waiting[place].prover != address(0)) revert SegmentRefused(segment.number);
         if (segment.number == head.next && isClaimed(job, partOf(terms, head.next))) {
             head = pay(terms, job, head, Waiting(msg.sender, after_));
             (head,) = payWaiting(terms, job, head, ALONG);
             _heads[job] = head;
             return;
         }
-        bytes32 place = placeOf(job, segment.number, before);
-        if (_waiting[place].prover != address(0)) revert SegmentRefused(segment.number);
         _waiting[place] = Waiting(msg.sender, after_);
     }
 

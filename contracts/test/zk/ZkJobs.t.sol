@@ -163,8 +163,11 @@ contract ZkJobsTest is ZkJobsKit {
         zk.advance(terms, 5);
         refuseSubmit(BERT, 1, 1, 2, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 1));
         claimPart(0, ANNA, "");
+        // Who proves again what waits takes nothing from whoever was first.
+        refuseSubmit(BERT, 1, 1, 2, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 1));
         zk.advance(terms, 1);
         assertEq(zk.headOf(job).next, 2);
+        assertEq(escrow.owedTo(CARL), 150);
         zk.advance(terms, 5);
         assertEq(escrow.owedTo(CARL) + escrow.owedTo(BERT), 300);
         // The next part is not claimed: its first proof waits, and the head with it.
