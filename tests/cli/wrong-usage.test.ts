@@ -33,7 +33,7 @@ async function assay(line: string) {
 
 /** What is typed; code and exit; a word of the reason. */
 const WRONG: readonly (readonly [line: string, code: string, exit: keyof typeof exitCodes, reason: RegExp])[] = [
-	["prove", "USAGE", "usage", /no command 'prove'/],
+	["proof", "USAGE", "usage", /no command 'proof'/],
 	["--nonsense", "USAGE", "usage", /no command '--nonsense'/],
 	["help nothing", "USAGE", "usage", /no command 'nothing'/],
 	["probe --nonsense", "USAGE", "usage", /no option 'nonsense'/],
