@@ -3,6 +3,8 @@ import type { CDPSession, Page } from "playwright-core";
 
 export interface Times {
 	readonly median: number;
+	/** Of a hundred one takes longer. */
+	readonly p99: number;
 	readonly worst: number;
 	readonly n: number;
 }
@@ -10,13 +12,18 @@ export interface Times {
 export function timesOf(all: readonly number[]): Times {
 	const sorted = [...all].sort((a, b) => a - b);
 	const at = (n: number) => Math.round(sorted[n] ?? 0);
-	return { median: at(Math.floor(sorted.length / 2)), worst: at(sorted.length - 1), n: sorted.length };
+	return {
+		median: at(Math.floor(sorted.length / 2)),
+		p99: at(Math.ceil(0.99 * sorted.length) - 1),
+		worst: at(sorted.length - 1),
+		n: sorted.length,
+	};
 }
 
 export function printTimes(what: string, all: readonly number[]): void {
-	const { median, worst, n } = timesOf(all);
+	const { median, p99, worst, n } = timesOf(all);
 	console.log(
-		`${what.padEnd(54)} median ${String(median).padStart(5)} ms  worst ${String(worst).padStart(5)} ms  (${n})`,
+		`${what.padEnd(54)} median ${String(median).padStart(5)} ms  p99 ${String(p99).padStart(5)} ms  worst ${String(worst).padStart(5)} ms  (${n})`,
 	);
 }
 

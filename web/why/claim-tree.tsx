@@ -130,7 +130,13 @@ export function ClaimTree(p: {
 }
 
 function RunAgainTable(p: { part: DrawnPart; first: number; ownRoots: readonly string[] | null }) {
-	const { audits } = p.part;
+	const { audits, proven } = p.part;
+	if (proven !== undefined)
+		return (
+			<p class="dim">
+				Nobody need run it again: {formatCount(proven)} of its segments are proven, each for whoever reads its proof.
+			</p>
+		);
 	if (audits.length === 0)
 		return (
 			<p class="dim">
