@@ -1,7 +1,7 @@
 // What a segment's proof is about, docs/zk.md §4, for reading: where blocks of values stand, what tables hold, and the run itself, step by step, on bigints. A run can be told to go
 // wrong in one place. Nothing imported from src/.
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { word } from "./naive-bn254.ts";
+import { mod, word } from "./naive-bn254.ts";
 import { philoxOf } from "./naive-maths.ts";
 
 export interface Shape {
@@ -21,29 +21,112 @@ export interface Shape {
 	readonly chunkBits: number;
 	/** Of the program. */
 	readonly root: Uint8Array;
+	/** By link: the window of a convolution, over what the sizes say are pictures; null: none. */
+	readonly windows?: readonly (Window | null)[];
+	/** Of a loss by softmax: K of ⌊2^K / Σ e⌋. */
+	readonly quotient?: number;
 }
+
+/** Over pictures [height, width, channels]. */
+export interface Window {
+	readonly channels: number;
+	readonly height: number;
+	readonly width: number;
+	readonly size: number;
+	readonly stride: number;
+	readonly pad: number;
+}
+
+/** A weight matrix as it is multiplied: once for each place of its window. Padded sizes are powers of two. */
+export interface Link {
+	readonly window: Window | null;
+	readonly inputs: number;
+	readonly outputs: number;
+	readonly spots: number;
+	readonly padded: { readonly inputs: number; readonly outputs: number; readonly spots: number };
+}
+
+export function linkOf({ sizes, windows }: Shape, l: number): Link {
+	const window = windows?.[l] ?? null;
+	const along = (n: number) => Math.floor((n + 2 * window!.pad - window!.size) / window!.stride) + 1;
+	const spots = window === null ? 1 : along(window.height) * along(window.width);
+	const inputs = window === null ? sizes[l]! : window.channels * window.size ** 2 + 1;
+	const outputs = sizes[l + 1]! / spots;
+	const up = (n: number) => 2 ** log(n);
+	return { window, inputs, outputs, spots, padded: { inputs: up(inputs), outputs: up(outputs), spots: up(spots) } };
+}
+
+/** For each place of a window and each column of its patch: the number of the picture; -1: nothing, or the bias. */
+export function pixelsOf({ channels, height, width, size, stride, pad }: Window): number[][] {
+	const list: number[][] = [];
+	for (let top = -pad; top + size <= height + pad; top += stride)
+		for (let left = -pad; left + size <= width + pad; left += stride) {
+			const patch: number[] = [];
+			for (let c = 0; c < channels; c++)
+				for (let y = top; y < top + size; y++)
+					for (let x = left; x < left + size; x++)
+						patch.push(y < 0 || y >= height || x < 0 || x >= width ? -1 : (y * width + x) * channels + c);
+			list.push([...patch, -1]);
+		}
+	return list;
+}
+
+/** Links but the last whose next link has no window: that one's bias is added to their last unit. */
+export const biasedOf = ({ sizes, windows }: Shape): number[] =>
+	Array.from({ length: sizes.length - 2 }, (_, l) => l).filter((l) => !windows?.[l + 1]);
 
 export const log = (n: number): number => Math.ceil(Math.log2(n));
 export const lowBits = ({ scale }: Shape): number => Math.ceil(scale / 2);
 
 export interface Table {
-	readonly kind: "range" | "relu" | "signed";
+	readonly kind: "range" | "relu" | "signed" | "exp";
 	readonly bits: number;
+	/** exp: of what goes in, and of what comes out. */
+	readonly scales?: readonly [number, number];
+}
+
+/** Of numbers that softmax makes: bits of their lower and of their higher part. */
+export function softmaxBits({
+	sizes,
+	gradient,
+	quotient,
+}: Shape): Record<"score" | "inverse" | "sum", [number, number]> {
+	const parts = (bits: number): [number, number] => [bits - Math.floor(bits / 2), Math.floor(bits / 2)];
+	const lost = quotient! - gradient;
+	return { score: parts(lost), inverse: parts(lost + 1), sum: parts(gradient + log(sizes.at(-1)!)) };
+}
+
+/** e^(−i/2^from) at 2^to, to the nearest. */
+function expRows(bits: number, [from, to]: readonly [number, number]): bigint[] {
+	const one = 1n << 256n;
+	let [base, term] = [one, one];
+	for (let i = 1n; term !== 0n; i++) {
+		term = -term / (i << BigInt(from));
+		base += term;
+	}
+	const rows: bigint[] = [];
+	for (let value = one; rows.length < 2 ** bits; value = (value * base) >> 256n)
+		rows.push(((value >> BigInt(255 - to)) + 1n) >> 1n);
+	return rows;
 }
 
 export function tablesOf(shape: Shape): Table[] {
 	const low = lowBits(shape);
-	const widths = [...new Set([low, shape.scale - low, ...shape.limbs])].sort((a, b) => a - b);
+	const more = shape.quotient === undefined ? [] : Object.values(softmaxBits(shape)).flat();
+	const widths = [...new Set([low, shape.scale - low, ...shape.limbs, ...more])].sort((a, b) => a - b);
+	const scales = [shape.activation, shape.gradient] as const;
 	return [
 		...widths.map((bits) => ({ kind: "range" as const, bits })),
 		{ kind: "relu", bits: shape.h },
 		{ kind: "signed", bits: shape.h },
 		{ kind: "signed", bits: shape.d },
+		...(shape.quotient === undefined ? [] : [{ kind: "exp" as const, bits: shape.h, scales }]),
 	];
 }
 
 /** Rows of a table: three numbers each. */
-export function rowsOf({ kind, bits }: Table): bigint[][] {
+export function rowsOf({ kind, bits, scales }: Table): bigint[][] {
+	if (kind === "exp") return expRows(bits, scales!).map((one, i) => [BigInt(i), one, 0n]);
 	const half = 1n << BigInt(bits - 1);
 	return Array.from({ length: 2 ** bits }, (_, i) => {
 		if (kind === "range") return [BigInt(i), 0n, 0n];
@@ -72,9 +155,14 @@ export function layoutOf(shape: Shape): { groups: Group[]; blocks: Map<string, B
 	const places = log(shape.steps) + log(shape.batch);
 	const units = sizes.slice(1).map((n) => places + log(n));
 	const inner = units.slice(0, -1);
-	const weights = units.map((_, l) => log(sizes[l]!) + log(sizes[l + 1]!));
+	const weights = units.map((_, l) => {
+		const { padded } = linkOf(shape, l);
+		return log(padded.inputs * padded.outputs);
+	});
 	const tables = tablesOf(shape).map(({ bits }) => bits);
 	const all = (name: string, bits: readonly number[]) => bits.map((one, i) => [`${name} ${i}`, one] as const);
+	const softmax = (bits: number, ...names: readonly string[]) =>
+		shape.quotient === undefined ? [] : names.map((name) => [`${name} ${links - 1}`, bits] as const);
 	const wanted: [string, (readonly [string, number])[]][] = [
 		["features", all("features", [log(shape.rows) + log(sizes[0]!)])],
 		["labels", all("labels", [log(shape.rows) + log(sizes[links]!)])],
@@ -86,17 +174,18 @@ export function layoutOf(shape: Shape): { groups: Group[]; blocks: Map<string, B
 				...[...all("h", units), ...all("a", inner), ...all("m", inner), ...all("d", units), ...all("low", units)],
 				...[...all("lowBack", inner), ...all("limb0", weights), ...all("limb1", weights)],
 				...all("multiplicity", tables),
+				...softmax(units.at(-1)!, "exp", "top", "lowScore"),
+				...softmax(places, "peak", "inverse", "inverse0", "remainder0", "rest0"),
 			],
 		],
 		[
 			"helpers",
 			[
 				...[...all("helper", units), ...all("helperBack", units)],
-				...all(
-					"biasHelper",
-					inner.map(() => places),
-				),
+				...biasedOf(shape).map((l) => [`biasHelper ${l}`, places] as const),
 				...[...all("weightHelper", weights), ...all("tableHelper", tables)],
+				...softmax(units.at(-1)!, "scoreHelper"),
+				...softmax(places, "inverseHelper", "remainderHelper", "restHelper"),
 			],
 		],
 	];
@@ -124,8 +213,15 @@ export function layoutOf(shape: Shape): { groups: Group[]; blocks: Map<string, B
 export function planHash(shape: Shape): Uint8Array {
 	const { steps, batch, rows, epochs, scale, h, d, activation, gradient, limbs, chunkBits, sizes } = shape;
 	const numbers = [steps, batch, log(rows), epochs, scale, h, d, activation, gradient, ...limbs, chunkBits];
-	const all = [...numbers, sizes.length - 1, ...sizes].map((one) => word(BigInt(one)));
-	return keccak_256(Buffer.concat([Buffer.from("assay/zk/plan/1"), shape.root, ...all]));
+	const links = sizes.slice(1).map((_, l) => linkOf(shape, l));
+	const layers = [links[0]!.inputs, ...links.map(({ outputs }) => outputs)];
+	const isPlain = shape.quotient === undefined && links.every(({ window }) => window === null);
+	const windows = links.flatMap(({ window: w }) =>
+		w === null ? [0, 0, 0, 0, 0, 0] : [w.channels, w.height, w.width, w.size, w.stride, w.pad],
+	);
+	const more = isPlain ? [] : [shape.quotient ?? 0, ...windows];
+	const all = [...numbers, links.length, ...layers, ...more].map((one) => word(BigInt(one)));
+	return keccak_256(Buffer.concat([Buffer.from(`assay/zk/plan/${isPlain ? 1 : 2}`), shape.root, ...all]));
 }
 
 /** Which row stands at a place of an epoch: the order `cube` of docs/work.md §10. */
@@ -183,7 +279,18 @@ export interface RunCheat {
 	readonly relu?: (h: bigint) => { a: bigint; m: bigint };
 	/** The bias that a link's input has. */
 	readonly bias?: bigint;
+	/** The bias that patches have. */
+	readonly patchBias?: bigint;
+	/** Where a link's patches take their numbers from. */
+	readonly pixels?: (link: number, pixels: number[][]) => number[][];
 	readonly loss?: (h: bigint, y: bigint) => bigint;
+	/** Of a row's softmax: what counts as its largest unit, e, ⌊2^K / Σ e⌋, and what e times it is rounded to. */
+	readonly peak?: (peak: bigint, row: readonly bigint[]) => bigint;
+	readonly exp?: (e: bigint, distance: bigint) => bigint;
+	readonly inverse?: (inverse: bigint, sum: bigint, row: readonly bigint[]) => bigint;
+	readonly score?: (score: bigint, product: bigint) => bigint;
+	/** Units that are padding count as classes. */
+	readonly isPaddingUsed?: boolean;
 	/** d of a link but the last, once it is rounded. */
 	readonly gradient?: (d: bigint) => bigint;
 }
@@ -202,15 +309,19 @@ class Runner {
 	readonly z: bigint[][];
 	readonly q: bigint[][];
 	readonly now: bigint[][];
+	/** Padded units, those of the data first. */
 	readonly size: readonly number[];
+	readonly link: readonly Link[];
 	readonly row: (place: number) => number;
 	private readonly shape: Shape;
 	private readonly cheat: RunCheat;
 	private readonly links: number;
+	private readonly exp: readonly bigint[] = [];
 
 	constructor(shape: Shape, start: Start, cheat: RunCheat) {
 		[this.shape, this.cheat, this.links] = [shape, cheat, shape.sizes.length - 1];
 		this.size = shape.sizes.map((n) => 2 ** log(n));
+		this.link = shape.sizes.slice(1).map((_, l) => linkOf(shape, l));
 		this.row = (place) => {
 			const own = rowOf(shape, start, place);
 			return cheat.row?.(own) ?? own;
@@ -221,15 +332,22 @@ class Runner {
 			Array.from({ length: shape.sizes[this.links]! }, (_, i) => (i === label ? 1n << BigInt(shape.activation) : 0n)),
 		);
 		this.columns.set("labels 0", spread(classes, last, shape.rows * last));
-		this.now = start.weights.map((one, l) => spread(one, this.size[l]!, this.size[l + 1]! * this.size[l]!));
+		this.now = start.weights.map((one, l) => {
+			const { inputs, outputs } = this.link[l]!.padded;
+			return spread(one, inputs, outputs * inputs);
+		});
 		for (const [l, one] of this.now.entries()) this.columns.set(`before ${l}`, [...one]);
 		const zeros = (width: number) => new Array<bigint>(shape.steps * shape.batch * width).fill(0n);
 		this.z = this.now.map((_, l) => zeros(this.size[l + 1]!));
 		this.q = this.now.map((_, l) => zeros(this.size[l + 1]!));
-		this.entering = this.now.map((_, l) => zeros(this.size[l]!));
+		this.entering = this.link.map(({ padded }) => zeros(padded.spots * padded.inputs));
 		for (let l = 0; l < this.links; l++)
 			for (const name of l === this.links - 1 ? ["h", "d"] : ["h", "d", "a", "m"])
 				this.columns.set(`${name} ${l}`, zeros(this.size[l + 1]!));
+		if (shape.quotient === undefined) return;
+		for (const name of ["exp", "top"]) this.columns.set(`${name} ${this.links - 1}`, zeros(last));
+		for (const name of ["peak", "inverse"]) this.columns.set(`${name} ${this.links - 1}`, zeros(1));
+		this.exp = rowsOf(tablesOf(shape).at(-1)!).map(([, e]) => e!);
 	}
 
 	private round(sum: bigint, use: "z" | "q"): bigint {
@@ -238,29 +356,45 @@ class Runner {
 	}
 
 	forth(l: number, { from, to }: Span, weights: readonly bigint[]): void {
-		const { shape, cheat, columns, entering } = this;
-		const [n, k] = [this.size[l + 1]!, this.size[l]!];
-		const bias = cheat.bias ?? 1n << BigInt(shape.activation);
-		for (let p = from; p < to; p++) {
-			for (let x = 0; x < k; x++)
-				entering[l]![p * k + x] =
-					l === 0
-						? columns.get("features 0")![this.row(p) * k + x]!
-						: columns.get(`a ${l - 1}`)![p * k + x]! + (x === shape.sizes[l]! - 1 ? bias : 0n);
-			const seen = cheat.operand?.(`z ${l}`, entering[l]!) ?? entering[l]!;
+		const { cheat, columns, entering } = this;
+		const { inputs: k, outputs: n, spots } = this.link[l]!.padded;
+		for (let p = from; p < to; p++) this.enter(l, p);
+		const seen = cheat.operand?.(`z ${l}`, entering[l]!) ?? entering[l]!;
+		// A row for each place of the window.
+		for (let r = from * spots; r < to * spots; r++)
 			for (let i = 0; i < n; i++) {
 				let sum = 0n;
-				for (let x = 0; x < k; x++) sum += seen[p * k + x]! * weights[i * k + x]!;
-				sum = cheat.sum?.(`z ${l}`, sum, p * n + i) ?? sum;
-				this.z[l]![p * n + i] = sum;
+				for (let x = 0; x < k; x++) sum += seen[r * k + x]! * weights[i * k + x]!;
+				sum = cheat.sum?.(`z ${l}`, sum, r * n + i) ?? sum;
+				this.z[l]![r * n + i] = sum;
 				const h = this.round(sum, "z");
-				columns.get(`h ${l}`)![p * n + i] = h;
+				columns.get(`h ${l}`)![r * n + i] = h;
 				if (l === this.links - 1) continue;
 				const { a, m } = cheat.relu?.(h) ?? { a: h > 0n ? h : 0n, m: h > 0n ? 1n : 0n };
-				columns.get(`a ${l}`)![p * n + i] = a;
-				columns.get(`m ${l}`)![p * n + i] = m;
+				columns.get(`a ${l}`)![r * n + i] = a;
+				columns.get(`m ${l}`)![r * n + i] = m;
 			}
+	}
+
+	/** What enters a link at a place of the segment: a row, or a patch for each place of the window. */
+	private enter(l: number, p: number): void {
+		const { shape, cheat, columns } = this;
+		const { window, inputs, padded } = this.link[l]!;
+		const bias = cheat.bias ?? 1n << BigInt(shape.activation);
+		const width = this.size[l]!;
+		const before = l === 0 ? columns.get("features 0")! : columns.get(`a ${l - 1}`)!;
+		const first = (l === 0 ? this.row(p) : p) * width;
+		const to = this.entering[l]!;
+		if (window === null) {
+			for (let x = 0; x < width; x++)
+				to[p * width + x] = before[first + x]! + (l > 0 && x === shape.sizes[l]! - 1 ? bias : 0n);
+			return;
 		}
+		for (const [spot, pixels] of (cheat.pixels?.(l, pixelsOf(window)) ?? pixelsOf(window)).entries())
+			for (const [x, pixel] of pixels.entries()) {
+				const value = x === inputs - 1 ? (cheat.patchBias ?? bias) : pixel < 0 ? 0n : before[first + pixel]!;
+				to[(p * padded.spots + spot) * padded.inputs + x] = value;
+			}
 	}
 
 	/** `weights`: of the next link. */
@@ -268,6 +402,11 @@ class Runner {
 		const { shape, cheat, columns } = this;
 		const n = this.size[l + 1]!;
 		const d = columns.get(`d ${l}`)!;
+		if (l === this.links - 1 && shape.quotient !== undefined) {
+			for (let p = from; p < to; p++) this.softmax(p);
+			return;
+		}
+		const back = l === this.links - 1 ? null : this.cameBack(l, { from, to }, weights);
 		const up = BigInt(shape.gradient - shape.activation);
 		for (let p = from; p < to; p++)
 			for (let i = 0; i < n; i++) {
@@ -276,23 +415,68 @@ class Runner {
 					d[p * n + i] = cheat.loss?.(h, y) ?? (h - y) << up;
 					continue;
 				}
-				const next = this.size[l + 2]!;
-				const gradients = columns.get(`d ${l + 1}`)!;
-				const seen = cheat.operand?.(`q ${l}`, gradients) ?? gradients;
-				let sum = 0n;
-				for (let j = 0; j < next; j++) sum += seen[p * next + j]! * weights[j * n + i]!;
-				sum = cheat.sum?.(`q ${l}`, sum, p * n + i) ?? sum;
+				const whole = back![(p - from) * n + i]!;
+				const sum = cheat.sum?.(`q ${l}`, whole, p * n + i) ?? whole;
 				this.q[l]![p * n + i] = sum;
 				const own = columns.get(`m ${l}`)![p * n + i] === 0n ? 0n : this.round(sum, "q");
 				d[p * n + i] = cheat.gradient?.(own) ?? own;
 			}
 	}
 
+	/** d of a row of the last link: what softmax makes of its units, less its class. */
+	private softmax(p: number): void {
+		const { shape, cheat, columns } = this;
+		const last = this.links - 1;
+		const n = this.size[this.links]!;
+		const get = (name: string) => columns.get(`${name} ${last}`)!;
+		const row = get("h").slice(p * n, p * n + shape.sizes[this.links]!);
+		const most = row.reduce((a, b) => (a > b ? a : b));
+		const peak = cheat.peak?.(most, row) ?? most;
+		get("peak")[p] = peak;
+		// The first that is as large; of a cheater the largest.
+		get("top")[p * n + Math.max(row.indexOf(peak), 0)] = 1n;
+		const es = row.map(
+			(h) => cheat.exp?.(this.exp[Number(peak - h)] ?? 0n, peak - h) ?? this.exp[Number(peak - h)] ?? 0n,
+		);
+		if (cheat.isPaddingUsed) es.push(...new Array<bigint>(n - es.length).fill(this.exp[0]!));
+		const sum = es.reduce((a, b) => a + b);
+		const whole = (1n << BigInt(shape.quotient!)) / sum;
+		const inverse = cheat.inverse?.(whole, sum, es) ?? whole;
+		get("inverse")[p] = inverse;
+		const up = BigInt(shape.gradient - shape.activation);
+		for (const [i, e] of es.entries()) {
+			get("exp")[p * n + i] = e;
+			const score = rounded(mod(e * inverse), BigInt(shape.quotient! - shape.gradient));
+			const y = columns.get("labels 0")![this.row(p) * n + i]! << up;
+			get("d")[p * n + i] = (cheat.score?.(score, e * inverse) ?? score) - y;
+		}
+	}
+
+	/** Σ of the next link's gradients times its weights, over all patches that have a unit. */
+	private cameBack(l: number, { from, to }: Span, weights: readonly bigint[]): bigint[] {
+		const { window, padded } = this.link[l + 1]!;
+		const { inputs: k, outputs: o, spots } = padded;
+		const n = this.size[l + 1]!;
+		const gradients = this.columns.get(`d ${l + 1}`)!;
+		const seen = this.cheat.operand?.(`q ${l}`, gradients) ?? gradients;
+		const plain = [Array.from({ length: n }, (_, i) => i)];
+		const pixels = window === null ? plain : (this.cheat.pixels?.(l + 1, pixelsOf(window)) ?? pixelsOf(window));
+		const sums = new Array<bigint>((to - from) * n).fill(0n);
+		for (let p = from; p < to; p++)
+			for (const [spot, patch] of pixels.entries())
+				for (const [x, pixel] of patch.entries()) {
+					if (pixel < 0) continue;
+					for (let j = 0; j < o; j++)
+						sums[(p - from) * n + pixel]! += seen[(p * spots + spot) * o + j]! * weights[j * k + x]!;
+				}
+		return sums;
+	}
+
 	change(l: number, { from, to }: Span): void {
-		const [n, k] = [this.size[l + 1]!, this.size[l]!];
+		const { inputs: k, outputs: n, spots } = this.link[l]!.padded;
 		const own = { entering: this.entering[l]!, d: this.columns.get(`d ${l}`)! };
 		const by = this.cheat.changed?.(l, own.entering, own.d) ?? own;
-		for (let p = from; p < to; p++)
+		for (let p = from * spots; p < to * spots; p++)
 			for (let i = 0; i < n; i++)
 				for (let x = 0; x < k; x++) {
 					const change = by.entering[p * k + x]! * by.d[p * n + i]!;
@@ -334,8 +518,43 @@ export function runSegment(shape: Shape, start: Start, cheat: RunCheat = {}): Ru
 	return { columns, z, q, weights, entering, row };
 }
 
+/** Lower parts of numbers that softmax makes. */
+export function addSoftmaxRest(shape: Shape, { columns, row }: Run): void {
+	const last = shape.sizes.length - 2;
+	const n = 2 ** log(shape.sizes.at(-1)!);
+	const get = (name: string) => columns.get(`${name} ${last}`)!;
+	const bits = softmaxBits(shape);
+	const lower = (list: readonly bigint[], [low]: readonly [number, number]) =>
+		list.map((one) => one & ((1n << BigInt(low)) - 1n));
+	const lost = BigInt(shape.quotient! - shape.gradient);
+	const up = BigInt(shape.gradient - shape.activation);
+	const lostOf = (e: bigint, i: number) => {
+		const p = Math.floor(i / n);
+		const score = get("d")[i]! + (columns.get("labels 0")![row(p) * n + (i % n)]! << up);
+		return mod(e * get("inverse")[p]!) + (1n << (lost - 1n)) - (score << lost);
+	};
+	columns.set(`lowScore ${last}`, lower(get("exp").map(lostOf), bits.score));
+	columns.set(`inverse0 ${last}`, lower(get("inverse"), bits.inverse));
+	const sums = get("inverse").map((_, p) =>
+		get("exp")
+			.slice(p * n, p * n + n)
+			.reduce((a, b) => a + b, 0n),
+	);
+	const left = sums.map((sum, p) => (1n << BigInt(shape.quotient!)) - mod(sum * get("inverse")[p]!));
+	columns.set(`remainder0 ${last}`, lower(left, bits.sum));
+	columns.set(
+		`rest0 ${last}`,
+		lower(
+			left.map((one, p) => sums[p]! - 1n - one),
+			bits.sum,
+		),
+	);
+}
+
 /** low, lowBack and limbs of a run that is done. */
-export function addRest(shape: Shape, { columns, z, q }: Run): void {
+export function addRest(shape: Shape, run: Run): void {
+	const { columns, z, q } = run;
+	if (shape.quotient !== undefined) addSoftmaxRest(shape, run);
 	const [scale, low] = [BigInt(shape.scale), BigInt(lowBits(shape))];
 	const half = 1n << (scale - 1n);
 	const lower = (list: readonly bigint[], bits: bigint) => list.map((one) => one & ((1n << bits) - 1n));
@@ -377,7 +596,7 @@ export function leftRange(shape: Shape, { columns }: Run): string | null {
 		const [width, last] = [2 ** log(shape.sizes[l + 1]!), shape.sizes[l + 1]! - 1];
 		const bias = 1n << BigInt(shape.activation);
 		const i = columns.get(`a ${l}`)?.findIndex((one, k) => k % width === last && !within(shape.h)(one + bias)) ?? -1;
-		if (i >= 0) return `what enters link ${l + 1} in step ${Math.floor(i / perStep(l))}`;
+		if (i >= 0 && biasedOf(shape).includes(l)) return `what enters link ${l + 1} in step ${Math.floor(i / perStep(l))}`;
 		const half = 1n << BigInt(shape.limbs.reduce((sum, one) => sum + one, -1));
 		if (columns.get(`after ${l}`)!.some((one) => one < -half || one >= half)) return `a weight of link ${l} at the end`;
 	}

@@ -5,11 +5,14 @@ import { inverse, inverses, mod, type Point, pointBytes, power, Transcript, word
 import { eqs, type Poly, proveMercury, valueAt } from "./naive-mercury.ts";
 import {
 	addRest,
+	biasedOf,
 	cubeOrder,
 	type Group,
 	layoutOf,
+	linkOf,
 	log,
 	lowBits,
+	pixelsOf,
 	planHash,
 	type Run,
 	type RunCheat,
@@ -17,7 +20,9 @@ import {
 	runSegment,
 	type Shape,
 	type Start,
+	softmaxBits,
 	tablesOf,
+	type Window,
 } from "./naive-plan.ts";
 import { proveSums, proveZeros, type Sum, words } from "./naive-sums.ts";
 
@@ -106,6 +111,8 @@ interface Term {
 	readonly bits: number;
 	readonly point: readonly bigint[];
 	readonly factor: bigint;
+	/** Weights of one axis, which stands after so many variables of the point. */
+	readonly axis?: { readonly after: number; readonly weights: readonly bigint[] };
 }
 
 /** Where the first sum ends: over the list, and for each link over the cube. */
@@ -132,12 +139,19 @@ interface Lookup {
 	readonly variables: number;
 	readonly helper: string;
 	readonly columns: readonly string[];
+	/** Columns that everybody knows; a list's members share what they are where the sum ends. */
+	readonly known?: readonly string[];
+	/** One of the parts is a product of two columns. */
+	readonly isSquare?: boolean;
 	/** `isOwn`: other members of the list look it up in another table. */
 	readonly parts: readonly { table: number; row: (v: readonly bigint[]) => readonly bigint[]; isOwn?: boolean }[];
 }
 
 /** In the order of factors. */
-const KINDS = ["forth", "back", "loss", "bias", "weight", "table"] as const;
+const KINDS = [
+	...(["forth", "back", "loss", "bias", "weight", "table"] as const),
+	...(["score", "top", "inverse", "remainder", "rest"] as const),
+];
 
 const product = (list: readonly bigint[]): bigint => list.reduce((all, one) => mod(all * one), 1n);
 /** helper = Σ 1/part, as what must be 0. */
@@ -145,6 +159,12 @@ const fault = (helper: bigint, parts: readonly bigint[]): bigint =>
 	mod(helper * product(parts) - parts.reduce((sum, _, k) => sum + product(parts.toSpliced(k, 1)), 0n));
 const cornerOf = (value: number, bits: number): bigint[] =>
 	Array.from({ length: bits }, (_, i) => BigInt(Math.floor(value / 2 ** (bits - 1 - i)) % 2));
+/** eq of the variables before the axis, its weights, eq of those after it: one after the other. */
+function spreadOver(point: readonly bigint[], { after, weights }: NonNullable<Term["axis"]>): bigint[] {
+	const [before, then] = [eqs(point.slice(0, after)), eqs(point.slice(after))];
+	return before.flatMap((a) => weights.flatMap((w) => then.map((b) => mod(mod(a * w) * b))));
+}
+
 export class SegmentProver {
 	private readonly shape: Shape;
 	private readonly start: Start;
@@ -277,14 +297,35 @@ export class SegmentProver {
 		});
 	}
 
+	private pixels(link: number, window: Window): number[][] {
+		const own = pixelsOf(window);
+		return this.cheat.run?.pixels?.(link, own) ?? own;
+	}
+
+	/** Σ over (place, column) of eq·eq, by the number of the picture that stands there. */
+	private pixelWeights(link: number, window: Window, spot: readonly bigint[], column: readonly bigint[]): bigint[] {
+		const [spots, columns] = [eqs(spot), eqs(column)];
+		const weights = new Array<bigint>(2 ** log(window.channels * window.height * window.width)).fill(0n);
+		for (const [s, patch] of this.pixels(link, window).entries())
+			for (const [x, pixel] of patch.entries()) if (pixel >= 0) weights[pixel]! += spots[s]! * columns[x]!;
+		return weights.map((one) => mod(one));
+	}
+
 	/** But for the bias, which is known. */
 	private entering(
 		where: string,
 		link: number,
-		place: readonly bigint[],
+		[place, spot]: readonly [readonly bigint[], readonly bigint[]],
 		unit: readonly bigint[],
 		factor: bigint,
 	): Term {
+		const { window } = linkOf(this.shape, link);
+		if (window !== null) {
+			const name = link === 0 ? "features 0" : `a ${link - 1}`;
+			const point = link === 0 ? this.rowAt(place) : place;
+			const axis = { after: point.length, weights: this.pixelWeights(link, window, spot, unit) };
+			return { ...this.at(where, name, point, factor), axis };
+		}
 		if (link === 0) return this.at(where, "features 0", [...this.rowAt(place), ...unit], factor);
 		return this.at(where, `a ${link - 1}`, [...place, ...unit], factor);
 	}
@@ -299,7 +340,8 @@ export class SegmentProver {
 		const { shape } = this;
 		const tables = tablesOf(shape);
 		const range = (bits: number) => tables.findIndex((one) => one.kind === "range" && one.bits === bits);
-		const [relu, signedH, signedD] = [tables.length - 3, tables.length - 2, tables.length - 1];
+		const relu = tables.findIndex(({ kind }) => kind === "relu");
+		const [signedH, signedD] = [relu + 1, relu + 2];
 		const [low, scale] = [lowBits(shape), BigInt(shape.scale)];
 		const shift = inverse(1n << BigInt(low));
 		const places = log(shape.steps) + log(shape.batch);
@@ -329,10 +371,11 @@ export class SegmentProver {
 					...{ ...named("loss", l), variables, helper: `helperBack ${l}`, columns: columns("d") },
 					parts: [{ table: signedD, row: (v) => [v[0]!] }],
 				};
-				return [forth, loss, this.weightTerm(l, range)];
+				return [forth, loss, this.weightTerm(l, range), ...this.softmaxTerms(l, range)];
 			}
 			const backward: Lookup = {
 				...{ ...named("back", l), variables, helper: `helperBack ${l}`, columns: columns("q", "m", "d", "lowBack") },
+				isSquare: true,
 				parts: [
 					{ table: signedD, row: (v) => [v[2]!] },
 					{ table: range(low), row: (v) => [v[3]!] },
@@ -343,7 +386,8 @@ export class SegmentProver {
 				...{ ...named("bias", l), variables: places, helper: `biasHelper ${l}`, columns: columns("last") },
 				parts: [{ table: signedH, row: (v) => [mod(v[0]! + (1n << BigInt(shape.activation)))] }],
 			};
-			return [forth, backward, bias, this.weightTerm(l, range)];
+			const isBiased = biasedOf(shape).includes(l);
+			return [forth, backward, ...(isBiased ? [bias] : []), this.weightTerm(l, range)];
 		});
 		return all
 			.flat()
@@ -353,14 +397,14 @@ export class SegmentProver {
 
 	/** Limbs of a link's weights at the end. */
 	private weightTerm(l: number, range: (bits: number) => number): Lookup {
-		const { sizes, limbs } = this.shape;
-		const [bits0, bits1, bits2] = limbs;
+		const [bits0, bits1, bits2] = this.shape.limbs;
+		const { padded } = linkOf(this.shape, l);
 		const shift = inverse(1n << BigInt(bits0 + bits1));
 		const limb2 = ([w, a, b]: readonly bigint[]) =>
 			mod((w! + (1n << BigInt(bits0 + bits1 + bits2 - 1)) - a! - (b! << BigInt(bits0))) * shift);
 		return {
 			...{ name: `weight ${l}`, kind: KINDS.indexOf("weight"), of: l, helper: `weightHelper ${l}` },
-			variables: log(sizes[l]!) + log(sizes[l + 1]!),
+			variables: log(padded.inputs * padded.outputs),
 			columns: [`after ${l}`, `limb0 ${l}`, `limb1 ${l}`],
 			parts: [
 				{ table: range(bits0), row: (v) => [v[1]!] },
@@ -370,14 +414,56 @@ export class SegmentProver {
 		};
 	}
 
+	/** Of a loss by softmax: rounding of scores with e in its table; ⌊2^K / Σ e⌋; what it leaves, from 0 up and below Σ e. */
+	private softmaxTerms(l: number, range: (bits: number) => number): readonly Lookup[] {
+		const { shape } = this;
+		const { quotient, gradient } = shape;
+		if (quotient === undefined) return [];
+		const places = log(shape.steps) + log(shape.batch);
+		const bits = softmaxBits(shape);
+		const lost = BigInt(quotient - gradient);
+		type Values = readonly bigint[];
+		const half = 1n << (lost - 1n);
+		const highScore = ([e, low, inv, , score]: Values) =>
+			mod((e! * inv! + half - (score! << lost) - low!) * inverse(1n << BigInt(bits.score[0])));
+		const term = (kind: "score" | "inverse" | "remainder" | "rest", columns: readonly string[]) => ({
+			...{ name: `${kind} ${l}`, kind: KINDS.indexOf(kind), of: l, helper: `${kind}Helper ${l}` },
+			...{ variables: places, columns: columns.map((one) => `${one} ${l}`) },
+		});
+		const parts = ([low, high]: readonly [number, number], whole: (v: Values) => bigint) => [
+			{ table: range(low), row: (v: Values) => [v[0]!] },
+			{ table: range(high), row: (v: Values) => [mod((whole(v) - v[0]!) * inverse(1n << BigInt(low)))] },
+		];
+		const left = ([, sum, inv]: Values) => (1n << BigInt(quotient)) - sum! * inv!;
+		const score: Lookup = {
+			...term("score", ["exp", "lowScore", "inverseWide", "distance", "score"]),
+			...{ variables: places + log(shape.sizes[l + 1]!), known: [`isPadding ${l}`], isSquare: true },
+			parts: [
+				{ table: range(bits.score[0]), row: (v) => [v[1]!] },
+				{ table: range(bits.score[1]), row: (v) => [highScore(v)] },
+				{ table: tablesOf(shape).length - 1, row: (v) => [v[3]!, mod(v[0]! + (v[5]! << BigInt(gradient)))] },
+			],
+		};
+		return [
+			score,
+			{ ...term("inverse", ["inverse0", "inverse"]), parts: parts(bits.inverse, (v) => v[1]!) },
+			{ ...term("remainder", ["remainder0", "sum", "inverse"]), isSquare: true, parts: parts(bits.sum, left) },
+			{
+				...term("rest", ["rest0", "sum", "inverse"]),
+				isSquare: true,
+				parts: parts(bits.sum, (v) => v[1]! - 1n - left(v)),
+			},
+		];
+	}
+
 	/** How often each row of each table is looked up. What lies in no table is counted nowhere. */
 	private addCounts(): void {
 		const tables = tablesOf(this.shape).map((table) => ({
 			counts: new Array<bigint>(2 ** table.bits).fill(0n),
 			numbers: new Map(rowsOf(table).map((row, i) => [row.map((one) => mod(one)).join(), i])),
 		}));
-		for (const { variables, columns, parts } of this.lookupTerms()) {
-			const lists = columns.map((name) => this.column(name));
+		for (const { variables, columns, known, parts } of this.lookupTerms()) {
+			const lists = [...columns, ...(known ?? [])].map((name) => this.column(name));
 			for (let i = 0; i < 2 ** variables; i++)
 				for (const { table, row } of parts) {
 					const { counts, numbers } = tables[table]!;
@@ -399,14 +485,37 @@ export class SegmentProver {
 		const [kind, of] = name.split(" ") as [string, string];
 		const l = Number(of);
 		if (kind === "z" || kind === "q") return this.run[kind][l]!;
-		if (kind !== "last") return this.columns.get(name)!;
+		if (kind !== "last") return this.columns.get(name) ?? this.softmaxColumn(kind, l);
 		const width = this.shape.sizes[l + 1]!;
 		return this.columns.get(`a ${l}`)!.filter((_, i) => i % 2 ** log(width) === width - 1);
 	}
 
+	/** What follows from columns of softmax, and is committed nowhere. */
+	private softmaxColumn(kind: string, l: number): readonly bigint[] {
+		const { shape, run } = this;
+		const get = (name: string) => this.columns.get(`${name} ${l}`)!;
+		const n = 2 ** log(shape.sizes[l + 1]!);
+		const isClass = (i: number) => i % n < shape.sizes[l + 1]!;
+		const up = BigInt(shape.gradient - shape.activation);
+		const wide = (name: string) => get("h").map((_, i) => get(name)[Math.floor(i / n)]!);
+		if (kind === "isPadding" || kind === "noTop") return get("h").map((_, i) => (isClass(i) ? 0n : 1n));
+		if (kind === "inverseWide") return wide("inverse");
+		if (kind === "distance") return wide("peak").map((one, i) => mod((isClass(i) ? one : 0n) - get("h")[i]!));
+		if (kind === "sum")
+			return get("peak").map((_, p) =>
+				mod(
+					get("exp")
+						.slice(p * n, p * n + n)
+						.reduce((a, b) => a + b, 0n),
+				),
+			);
+		const y = this.columns.get("labels 0")!;
+		return get("d").map((d, i) => mod(d + (y[run.row(Math.floor(i / n)) * n + (i % n)]! << up)));
+	}
+
 	private addHelpers(alpha: bigint, beta: bigint): void {
-		for (const { helper, variables, columns, parts } of this.lookupTerms()) {
-			const lists = columns.map((name) => this.column(name));
+		for (const { helper, variables, columns, known, parts } of this.lookupTerms()) {
+			const lists = [...columns, ...(known ?? [])].map((name) => this.column(name));
 			const all = Array.from({ length: 2 ** variables }, (_, i) => lists.map((one) => one[i]!)).flatMap((values) =>
 				parts.map(({ table, row }) => this.part(alpha, beta, BigInt(table + 1), row(values))),
 			);
@@ -439,10 +548,10 @@ export class SegmentProver {
 		const without = new Set(this.cheat.without);
 		const factor = (kind: number, of: number) =>
 			without.has(`${KINDS[kind]!} ${of}`) ? 0n : power(gamma, BigInt(kind * 2 ** listBits + of));
-		const sums: Sum[] = terms.map(({ name, kind, of, helper, variables: size, columns, parts }) => ({
+		const sums: Sum[] = terms.map(({ kind, of, helper, variables: size, columns, known, isSquare, parts }) => ({
 			variables: size,
-			columns: [this.columns.get(helper)!, ...columns.map((one) => this.column(one))],
-			degree: 1 + parts.length + (name.startsWith("back") ? 1 : 0),
+			columns: [this.columns.get(helper)!, ...[...columns, ...(known ?? [])].map((one) => this.column(one))],
+			degree: 1 + parts.length + (isSquare ? 1 : 0),
 			term: ([g, ...values]) => {
 				const own = parts.map(({ table, row }) => this.part(alpha, beta, BigInt(table + 1), row(values)));
 				return mod(factor(kind, of) * fault(g!, own));
@@ -456,14 +565,17 @@ export class SegmentProver {
 				columns: [this.columns.get(`tableHelper ${i}`)!, this.columns.get(`multiplicity ${i}`)!, rows[i]!],
 				term: ([g, m, own]) => mod(factor(table, i) * mod(g! * own! - m!)),
 			});
-		const cube = proveZeros(this.sender, { kind: 3, degree: 5, rho, sums });
+		const topSum = this.topSum(factor);
+		const cube = proveZeros(this.sender, { kind: 3, degree: 5, rho, sums: [...sums, ...topSum] });
 
 		// The same over the list: what each had where its sum ended, as a polynomial in its number.
 		const listed = (values: ReadonlyMap<number, bigint>) =>
 			Array.from({ length: 2 ** listBits }, (_, i) => values.get(i) ?? 0n);
-		const lists = KINDS.slice(0, table).map((_, kind) => {
+		const lookupKinds = [...KINDS.keys()].filter((kind) => kind !== table && KINDS[kind] !== "top");
+		const lists = lookupKinds.map((kind) => {
 			const own = terms.map((term, i) => ({ ...term, ends: cube.ends[i]! })).filter((one) => one.kind === kind);
-			const column = (k: number) => listed(new Map(own.map(({ of, ends }) => [of, ends[k] ?? 0n])));
+			const column = (k: number) =>
+				listed(new Map(own.map(({ of, ends, columns }) => [of, k <= columns.length ? ends[k]! : 0n])));
 			const factors = listed(new Map(own.map(({ of }) => [of, factor(kind, of)])));
 			const tags = own[0]?.parts.map((_, k) =>
 				listed(new Map(own.map(({ of, parts }) => [of, BigInt(parts[k]!.table + 1)]))),
@@ -475,7 +587,8 @@ export class SegmentProver {
 			return {
 				...{ variables: listBits, columns: [...columns, ...tags], degree: 6 },
 				term: ([c, g, ...rest]) => {
-					const [values, tagsThere] = [rest.slice(0, 5), rest.slice(5)];
+					const known = own[0]?.known?.map((_, k) => own[0]!.ends[own[0]!.columns.length + 1 + k]!) ?? [];
+					const [values, tagsThere] = [[...rest.slice(0, 5), ...known], rest.slice(5)];
 					const all = parts.map(({ table: number, row, isOwn }, k) =>
 						this.part(alpha, beta, isOwn ? tagsThere[k]! : BigInt(number + 1), row(values)),
 					);
@@ -489,8 +602,34 @@ export class SegmentProver {
 			columns: [listed(new Map(tables.map((_, i) => [i, factor(table, i)]))), ofTables(0), ofTables(1), ofTables(2)],
 			term: ([c, g, m, own]) => mod(c! * mod(g! * own! - m!)),
 		});
+		for (const { columns } of topSum) {
+			const ends = cube.ends[sums.length]!;
+			const last = this.shape.sizes.length - 2;
+			perList.push({
+				...{ variables: listBits, degree: 3 },
+				columns: [factor(KINDS.indexOf("top"), last), ...ends.slice(0, columns.length - 1)].map((one) =>
+					listed(new Map([[last, one]])),
+				),
+				term: ([c, top, distance]) => mod(c! * mod(top! * (distance! + ends.at(-1)!))),
+			});
+		}
 		const list = proveSums(this.sender, { kind: 3, degree: 6, variables: listBits, sums: perList });
 		return this.lookupValues(cube.point, eqs(list.point), list.ends);
+	}
+
+	/** The unit that is a row's largest is at no distance to it, and is no padding. */
+	private topSum(factor: (kind: number, of: number) => bigint): Sum[] {
+		const { sizes, steps, batch, quotient } = this.shape;
+		const l = sizes.length - 2;
+		if (quotient === undefined) return [];
+		return [
+			{
+				...{ variables: log(steps) + log(batch) + log(sizes[l + 1]!), degree: 2 },
+				columns: [this.column(`top ${l}`), this.column(`distance ${l}`), this.column(`noTop ${l}`)],
+				term: ([top, distance, isPadding]) =>
+					mod(factor(KINDS.indexOf("top"), l) * mod(top! * (distance! + isPadding!))),
+			},
+		];
 	}
 
 	/** `ends`: of each kind of lists: factors, helper, values. */
@@ -501,7 +640,10 @@ export class SegmentProver {
 		const places = log(steps) + log(batch);
 		const end = (variables: number) => point.slice(point.length - variables);
 		const units = sizes.slice(1).map((n) => end(places + log(n)));
-		const weights = sizes.slice(1).map((n, l) => end(log(n) + log(sizes[l]!)));
+		const weights = units.map((_, l) => {
+			const { padded } = linkOf(this.shape, l);
+			return end(log(padded.inputs * padded.outputs));
+		});
 		const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 		const [all, inner, last] = [numbers(links), numbers(links - 1), links - 1];
 		const list: bigint[] = [];
@@ -516,7 +658,9 @@ export class SegmentProver {
 			list.push(value);
 			if (at !== null) this.claims.push(of.map((l) => this.at(where, `${name} ${l}`, at(l), among[l]!)));
 		};
-		const [forth, back, loss, bias, weight, table] = ends.map(([, ...values]) => values) as bigint[][];
+		// Lists of lookups stand before that of tables, which stands before that of a row's largest.
+		const lists = ends.map(([, ...values]) => values);
+		const [forth, back, loss, bias, weight, score, inverted, remainder, rest, table, top] = lists;
 		const unit = (l: number) => units[l]!;
 		say("h", forth![2]!, all, unit);
 		say("a", forth![4]!, inner, unit);
@@ -531,14 +675,15 @@ export class SegmentProver {
 		say("d", loss![1]!, [last], unit);
 		say("helperBack", loss![0]!, [last], unit);
 		const own = units[last]!;
-		this.claims.push([
-			this.at("loss", `h ${last}`, own, 1n),
-			this.at("loss", `d ${last}`, own, mod(-inverse(1n << BigInt(gradient - activation)))),
-			this.at("loss", "labels 0", [...this.rowAt(own.slice(0, places)), ...own.slice(places)], mod(-1n)),
-		]);
+		if (this.shape.quotient === undefined)
+			this.claims.push([
+				this.at("loss", `h ${last}`, own, 1n),
+				this.at("loss", `d ${last}`, own, mod(-inverse(1n << BigInt(gradient - activation)))),
+				this.at("loss", "labels 0", [...this.rowAt(own.slice(0, places)), ...own.slice(places)], mod(-1n)),
+			]);
 		const corner = (l: number) => [...end(places), ...cornerOf(sizes[l + 1]! - 1, log(sizes[l + 1]!))];
-		say("a", bias![1]!, inner, corner, "bias");
-		say("biasHelper", bias![0]!, inner, () => end(places));
+		say("a", bias![1]!, biasedOf(this.shape), corner, "bias");
+		say("biasHelper", bias![0]!, biasedOf(this.shape), () => end(places));
 		const there = (l: number) => weights[l]!;
 		say("after", weight![1]!, all, there);
 		say("limb0", weight![2]!, all, there);
@@ -547,10 +692,12 @@ export class SegmentProver {
 		const row = (i: number) => end(tables[i]!.bits);
 		say("multiplicity", table![1]!, numbers(tables.length), row);
 		say("tableHelper", table![0]!, numbers(tables.length), row);
+		if (this.shape.quotient !== undefined)
+			list.push(...this.softmaxValues(own, end(places), among[last]!, [score!, top!, inverted!, remainder!, rest!]));
 		this.send(4, list);
 		this.claims.push(
 			[...this.layout.blocks.values()]
-				.filter(({ name }) => /^(helper|helperBack|biasHelper|weightHelper|tableHelper) /.test(name))
+				.filter(({ name }) => /^\w*[hH]elper(Back)? /.test(name))
 				.map(({ name, bits }) => {
 					const count = 1n << BigInt(bits);
 					const middle = new Array<bigint>(bits).fill(inverse(2n));
@@ -558,6 +705,55 @@ export class SegmentProver {
 				}),
 		);
 		return { among, units, weights };
+	}
+
+	/** What is told of softmax: where the last link's units end (`own`), and where rows do. */
+	private softmaxValues(
+		own: readonly bigint[],
+		row: readonly bigint[],
+		factor: bigint,
+		[score, top, inverted, remainder, rest]: readonly bigint[][],
+	): readonly bigint[] {
+		const { sizes, gradient, activation } = this.shape;
+		const last = sizes.length - 2;
+		const [place, scores] = [own.slice(0, row.length), own.slice(row.length)];
+		const middle = scores.map(() => inverse(2n));
+		const count = 1n << BigInt(scores.length);
+		const isClass = eqs(scores)
+			.slice(0, sizes[last + 1]!)
+			.reduce((a, b) => a + b, 0n);
+		const list: bigint[] = [];
+		const say = (name: string, value: bigint, at: readonly bigint[], where = "lookups") => {
+			list.push(value);
+			this.claims.push([this.at(where, `${name} ${last}`, at, factor)]);
+		};
+		say("exp", score![1]!, own);
+		say("lowScore", score![2]!, own);
+		say("scoreHelper", score![0]!, own);
+		say("top", top![0]!, own);
+		say("inverse", score![3]!, place, "rounding");
+		list.push(score![4]!, score![5]!);
+		this.claims.push(
+			[
+				this.at("distance", `peak ${last}`, place, mod(factor * isClass)),
+				this.at("distance", `h ${last}`, own, mod(-factor)),
+			],
+			[
+				this.at("score", `d ${last}`, own, factor),
+				this.at("score", "labels 0", [...this.rowAt(place), ...scores], mod(factor << BigInt(gradient - activation))),
+			],
+			[this.at("one", `top ${last}`, [...place, ...middle], count)],
+		);
+		say("inverse", inverted![2]!, row);
+		say("inverse0", inverted![1]!, row);
+		say("remainder0", remainder![1]!, row);
+		say("rest0", rest![1]!, row);
+		say("inverseHelper", inverted![0]!, row);
+		say("remainderHelper", remainder![0]!, row);
+		say("restHelper", rest![0]!, row);
+		list.push(remainder![2]!);
+		this.claims.push([this.at("total", `exp ${last}`, [...row, ...middle], mod(factor * count))]);
+		return list;
 	}
 
 	/** Σ over one axis of a list (a, b, c), by weights for b. */
@@ -587,34 +783,92 @@ export class SegmentProver {
 		return { point: cube.point, among: eqs(list.point) };
 	}
 
+	/** What z of a link, or q of the link before it, is a product of: over steps and the inner axis; what is told of it where the sum ends, and of the weights there. */
+	private product(link: number, isBack: boolean, point: readonly bigint[], seen: readonly bigint[]) {
+		const { steps, batch } = this.shape;
+		const { window, padded } = linkOf(this.shape, link);
+		const places = log(steps) + log(batch);
+		const [batched, unit] = [point.slice(log(steps), places), point.slice(places)];
+		const spotted = log(padded.spots);
+		const all = this.run.weights[link]!;
+		if (!isBack) {
+			const by = eqs(point.slice(log(steps), places + spotted));
+			const output = eqs(point.slice(places + spotted));
+			return {
+				inner: padded.inputs,
+				operand: this.folded(seen, [steps, batch * padded.spots, padded.inputs], by),
+				weights: all.flatMap((one) => this.folded(one, [1, padded.outputs, padded.inputs], output)),
+				term: (name: string, place: readonly bigint[], at: readonly bigint[], factor: bigint) =>
+					this.entering(name, link, [place, unit.slice(0, spotted)], at, factor),
+				use: (at: readonly bigint[]) => ({ input: at, output: unit.slice(spotted) }),
+			};
+		}
+		if (window === null)
+			return {
+				inner: padded.outputs,
+				operand: this.folded(seen, [steps, batch, padded.outputs], eqs(batched)),
+				weights: all.flatMap((one) => this.folded(one, [padded.outputs, padded.inputs, 1], eqs(unit))),
+				term: (name: string, place: readonly bigint[], at: readonly bigint[], factor: bigint) =>
+					this.at(name, `d ${link}`, [...place, ...at], factor),
+				use: (at: readonly bigint[]) => ({ input: unit, output: at }),
+			};
+		// Over (output, column): gradients of all places whose patch has the unit in that column.
+		const gradients = this.folded(seen, [steps, batch, padded.spots * padded.outputs], eqs(batched));
+		const counts = this.placeCounts(link, window, unit);
+		const operand = Array.from({ length: steps }, (_, t) =>
+			Array.from({ length: padded.outputs }, (_, o) =>
+				Array.from({ length: padded.inputs }, (_, x) =>
+					mod(
+						counts.reduce(
+							(sum, one, s) => sum + (one[x] ?? 0n) * gradients[(t * padded.spots + s) * padded.outputs + o]!,
+							0n,
+						),
+					),
+				),
+			),
+		).flat(2);
+		return {
+			...{ inner: padded.outputs * padded.inputs, operand, weights: all.flat() },
+			term: (name: string, place: readonly bigint[], at: readonly bigint[], factor: bigint) => {
+				const [output, column] = [at.slice(0, log(padded.outputs)), eqs(at.slice(log(padded.outputs)))];
+				const weights = Array.from({ length: padded.spots }, (_, s) =>
+					mod((counts[s] ?? []).reduce((sum, one, x) => sum + one * column[x]!, 0n)),
+				);
+				return { ...this.at(name, `d ${link}`, [...place, ...output], factor), axis: { after: place.length, weights } };
+			},
+			use: (at: readonly bigint[]) => ({
+				...{ output: at.slice(0, log(padded.outputs)), input: at.slice(log(padded.outputs)) },
+			}),
+		};
+	}
+
+	/** For each place of a window and each column: eq(unit, the number that stands there). */
+	private placeCounts(link: number, window: Window, unit: readonly bigint[]): bigint[][] {
+		const picture = eqs(unit);
+		return this.pixels(link, window).map((patch) => patch.map((pixel) => (pixel < 0 ? 0n : picture[pixel]!)));
+	}
+
 	private products({ among, units }: Ends): readonly Use[] {
-		const { sizes, steps, batch } = this.shape;
-		const width = sizes.map((n) => 2 ** log(n));
+		const { steps, batch } = this.shape;
 		const places = log(steps) + log(batch);
 		const { operand } = this.cheat.run ?? {};
 		const mu = this.drawn("mu");
 		const forth = units.map((point, l) => ({
-			...{ name: `z ${l}`, link: l, isBack: false, width: width[l]!, point, factor: among[l]! },
-			column: this.run.entering[l]!,
+			...{ name: `z ${l}`, link: l, isBack: false, point, factor: among[l]!, column: this.run.entering[l]! },
 		}));
 		const back = units.slice(0, -1).map((point, l) => ({
-			...{ name: `q ${l}`, link: l + 1, isBack: true, width: width[l + 2]!, point, factor: mod(mu * among[l]!) },
+			...{ name: `q ${l}`, link: l + 1, isBack: true, point, factor: mod(mu * among[l]!) },
 			column: this.columns.get(`d ${l + 1}`)!,
 		}));
-		const wanted = [...forth, ...back];
-		const sums = wanted.map(({ name, link, isBack, width: inner, point, column, factor }): Sum => {
+		const wanted = [...forth, ...back].map((one) => {
+			const seen = operand?.(one.name, one.column) ?? one.column;
+			return { ...one, ...this.product(one.link, one.isBack, one.point, seen) };
+		});
+		const sums = wanted.map(({ inner, point, operand: own, weights, factor }): Sum => {
 			const same = eqs(point.slice(0, log(steps)));
-			const seen = operand?.(name, column) ?? column;
-			const operandColumn = this.folded(seen, [steps, batch, inner], eqs(point.slice(log(steps), places)));
-			const unit = eqs(point.slice(places));
-			const weights = this.run.weights[link]!.flatMap((one) =>
-				isBack
-					? this.folded(one, [width[link + 1]!, width[link]!, 1], unit)
-					: this.folded(one, [1, width[link + 1]!, width[link]!], unit),
-			);
 			return {
 				variables: log(steps) + log(inner),
-				columns: [same.flatMap((one) => new Array<bigint>(inner).fill(one)), operandColumn, weights],
+				columns: [same.flatMap((one) => new Array<bigint>(inner).fill(one)), own, weights],
 				degree: 3,
 				term: ([e, a, w]) => mod(factor * e! * mod(a! * w!)),
 			};
@@ -622,27 +876,22 @@ export class SegmentProver {
 		const factors = wanted.map(({ factor }) => factor);
 		const { point, among: chosen } = this.productSums(5, sums, factors);
 		const terms: Term[] = [];
-		const uses = wanted.map(({ name, link, isBack, point: own }, i): Use => {
+		const uses = wanted.map(({ name, link, point: own, term, use }, i): Use => {
 			const end = point.slice(point.length - sums[i]!.variables);
 			const [step, inner] = [end.slice(0, log(steps)), end.slice(log(steps))];
-			const place = [...step, ...own.slice(log(steps), places)];
-			const unit = own.slice(places);
 			const factor = chosen[i]!;
-			if (isBack) terms.push(this.at(name, `d ${link}`, [...place, ...inner], factor));
-			else terms.push(this.entering(name, link, place, inner, factor));
-			const [input, output] = isBack ? [unit, inner] : [inner, unit];
-			return { name, link, step, factor, input, output };
+			terms.push(term(name, [...step, ...own.slice(log(steps), places)], inner, factor));
+			return { name, link, step, factor, ...use(inner) };
 		});
 		this.claims.push(terms);
 		return uses;
 	}
 
 	private weights(known: readonly Use[], { among, weights }: Ends): void {
-		const { sizes, steps, batch } = this.shape;
-		const width = sizes.map((n) => 2 ** log(n));
+		const { steps, batch } = this.shape;
 		const nu = this.transcript.challenge();
-		const ends = weights.map((point, link): Use => {
-			const bits = log(sizes[link + 1]!);
+		const atEnd = weights.map((point, link): Use => {
+			const bits = log(linkOf(this.shape, link).padded.outputs);
 			const factor = mod(nu * among[link]!);
 			return {
 				name: `after ${link}`,
@@ -653,7 +902,7 @@ export class SegmentProver {
 				factor,
 			};
 		});
-		const uses = [...known, ...ends];
+		const uses = [...known, ...atEnd];
 		const starts = uses.map(({ link, input, output, factor }) => {
 			const before = this.columns.get(`before ${link}`)!.map((one) => mod(one));
 			return factor * valueAt(before, [...output, ...input]);
@@ -668,12 +917,14 @@ export class SegmentProver {
 			const counts = Array.from({ length: steps }, (_, s) =>
 				at === null ? 1n : mod(at.reduce((sum, one, t) => (s < t - late ? sum + one : sum), 0n)),
 			);
+			const { padded } = linkOf(this.shape, link);
+			const rows = batch * padded.spots;
 			return {
-				variables: log(steps) + log(batch),
+				variables: log(steps) + log(rows),
 				columns: [
-					counts.flatMap((one) => new Array<bigint>(batch).fill(one)),
-					this.folded(entering, [steps * batch, width[link]!, 1], eqs(input)),
-					this.folded(d, [steps * batch, width[link + 1]!, 1], eqs(output)),
+					counts.flatMap((one) => new Array<bigint>(rows).fill(one)),
+					this.folded(entering, [steps * rows, padded.inputs, 1], eqs(input)),
+					this.folded(d, [steps * rows, padded.outputs, 1], eqs(output)),
 				],
 				degree: 3,
 				term: ([c, a, b]) => mod(factor * c! * mod(a! * b!)),
@@ -681,13 +932,18 @@ export class SegmentProver {
 		});
 		const factors = uses.map(({ factor }) => factor);
 		const { point, among: chosen } = this.productSums(8, sums, factors);
+		const places = log(steps) + log(batch);
+		const ends = (i: number) => point.slice(point.length - sums[i]!.variables);
 		this.claims.push(
 			uses.map(({ name, link, input, output, factor }) =>
 				this.at(`start of ${name}`, `before ${link}`, [...output, ...input], factor),
 			),
-			uses.map(({ name, link, input }, i) => this.entering(`change of ${name}`, link, point, input, chosen[i]!)),
+			uses.map(({ name, link, input }, i) => {
+				const own = ends(i);
+				return this.entering(`change of ${name}`, link, [own.slice(0, places), own.slice(places)], input, chosen[i]!);
+			}),
 			uses.map(({ name, link, output }, i) =>
-				this.at(`change of ${name}`, `d ${link}`, [...point, ...output], chosen[i]!),
+				this.at(`change of ${name}`, `d ${link}`, [...ends(i), ...output], chosen[i]!),
 			),
 		);
 	}
@@ -716,9 +972,10 @@ export class SegmentProver {
 			.map((terms) => terms.filter(({ name }) => !this.cheat.isUnclaimed?.(name)))
 			.filter((terms) => terms.length > 0);
 		for (const [j, terms] of told.entries())
-			for (const { at, point, factor } of terms) {
+			for (const { at, point, factor, axis } of terms) {
 				const by = mod(power(eta, BigInt(j)) * factor);
-				for (const [i, one] of eqs(point).entries()) kernel[at + i] = mod(kernel[at + i]! + by * one);
+				const own = axis === undefined ? eqs(point) : spreadOver(point, axis);
+				for (const [i, one] of own.entries()) kernel[at + i] = mod(kernel[at + i]! + by * one);
 			}
 		const sum: Sum = {
 			...{ variables: this.layout.bits, columns: [kernel, this.allValues()], degree: 2, zeroWith: [1] },

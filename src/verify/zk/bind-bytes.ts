@@ -4,7 +4,7 @@
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
 import type { Elements, Interval } from "../../work/operators/tensor-type.ts";
-import type { GroupName, ZkPlan } from "../../work/plan/compile-plan.ts";
+import { enteringBits, enteringUnits, type GroupName, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { enteringRule } from "../../work/plan/entering.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
@@ -65,16 +65,16 @@ export function byteQuestions(plan: ZkPlan, claims: ByteClaims): OfBytes<Placed>
 			return { ...NUMBERS, columns: inputs, ...within(name, at - start, inputBits + outputBits) };
 		});
 	};
-	const { inputs, inputBits } = plan.links[0]!;
+	const first = plan.links[0]!;
 	const { outputBits } = plan.links.at(-1)!;
 	const classes = { ...NUMBERS, reading: "classes", columns: 1, add: 2 ** plan.activation } as const;
 	return {
 		data: [
 			{
 				reading: "entering",
-				columns: inputs,
+				columns: enteringUnits(first),
 				...enteringRule(plan),
-				...within("features", 0, plan.rowBits + inputBits),
+				...within("features", 0, plan.rowBits + enteringBits(first)),
 			},
 			{ ...classes, ...within("labels", 0, plan.rowBits + outputBits) },
 		],

@@ -1,8 +1,9 @@
 // The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every helper is what it is said to be. It ends in one value for each kind of
 // column, of all links at one point; among them z and q, which are committed nowhere.
-import type { ColumnName, ZkPlan } from "../../work/plan/compile-plan.ts";
-import type { Field } from "./field.ts";
-import { cornerOf, eqsAt, innerProduct, powers, productOf, tableAt, unshift } from "./scalars.ts";
+import { biasedLinks, type ColumnName, unitBits, unitsOf, type ZkPlan } from "../../work/plan/compile-plan.ts";
+import { SOFTMAX_VALUES, softmaxFaults } from "./check-softmax.ts";
+import { type Fault, fractionFault, ListValues, Lookups } from "./lookup-values.ts";
+import { cornerOf, eqsAt, innerProduct, powers, tableAt, unshift } from "./scalars.ts";
 import { KIND, type SegmentRun } from "./segment-run.ts";
 import { listBits, reduceSum, reduceZeros } from "./sumcheck.ts";
 
@@ -20,12 +21,9 @@ export interface LookupEnds<F> {
 }
 
 const DEGREE = 6;
-/** Of faults: forth, back, loss, bias, weight, table. */
-const KINDS = 6;
-
 const lookupVariables = ({ stepBits, batchBits, links, tables }: ZkPlan): number =>
 	Math.max(
-		...links.map(({ outputBits }) => stepBits + batchBits + outputBits),
+		...links.map((one) => stepBits + batchBits + unitBits(one)),
 		...links.map(({ inputBits, outputBits }) => inputBits + outputBits),
 		...tables.map(({ bits }) => bits),
 	);
@@ -36,73 +34,8 @@ const lookupListBits = ({ links, tables }: ZkPlan): number => listBits(Math.max(
 export const lookupScalars = (plan: ZkPlan): number =>
 	(DEGREE - 1) * lookupVariables(plan) + DEGREE * lookupListBits(plan) + lookupValues(plan);
 
-const lookupValues = ({ links }: ZkPlan): number => (links.length === 1 ? 12 : 20);
-
-/** helper = Σ 1/part over the parts, as a product that must be 0. */
-function fractionFault<F>(field: Field<F>, helper: F, parts: readonly F[]): F {
-	const others = parts.map((_, i) => productOf(field, parts.toSpliced(i, 1)));
-	return field.less(field.times(helper, productOf(field, parts)), field.sum(others));
-}
-
-class Lookups<F> {
-	readonly #plan: ZkPlan;
-	readonly #field: Field<F>;
-	readonly #alpha: F;
-	readonly #betas: readonly F[];
-
-	constructor({ plan, field }: SegmentRun<F>, alpha: F, beta: F) {
-		this.#plan = plan;
-		this.#field = field;
-		this.#alpha = alpha;
-		this.#betas = powers(field, beta, 4);
-	}
-
-	/** α less the fingerprint of a row: the table's number from 1 on, then up to three values. */
-	part(tag: F, values: readonly F[]): F {
-		const field = this.#field;
-		return field.less(this.#alpha, field.sum([tag, innerProduct(field, values, this.#betas.slice(1))]));
-	}
-
-	range(bits: number, value: F): F {
-		return this.part(this.#field.of(this.tagOf("range", bits)), [value]);
-	}
-
-	signed(bits: number, value: F): F {
-		return this.part(this.#field.of(this.tagOf("signed", bits)), [value]);
-	}
-
-	tagOf(kind: string, bits: number): bigint {
-		return BigInt(this.#plan.tables.findIndex((one) => one.kind === kind && one.bits === bits) + 1);
-	}
-}
-
-/** Values of lists, where the sum over the list ended: Σ among·(each member's own, where its sum over the cube ended). */
-class ListValues<F> {
-	readonly #run: SegmentRun<F>;
-	readonly #among: readonly F[];
-	readonly #values: Iterator<F>;
-
-	constructor(run: SegmentRun<F>, among: readonly F[]) {
-		[this.#run, this.#among] = [run, among];
-		this.#values = run.dialogue.message(KIND.lookupValues, lookupValues(run.plan))[Symbol.iterator]();
-	}
-
-	/** A list without members has no value in the proof. */
-	next(of: readonly number[]): F {
-		return of.length === 0 ? this.#run.field.of(0n) : this.#values.next().value!;
-	}
-
-	/** Of a committed column. */
-	claimed(column: ColumnName, of: readonly number[], at: (member: number) => Point<F>): F {
-		const value = this.next(of);
-		if (of.length > 0)
-			this.#run.claim(
-				value,
-				of.map((one) => this.#run.at(column, one, at(one), this.#among[one]!)),
-			);
-		return value;
-	}
-}
+const lookupValues = ({ links, isSoftmax }: ZkPlan): number =>
+	(links.length === 1 ? 12 : 20) + (isSoftmax ? SOFTMAX_VALUES : 0);
 
 /** Null: the sum is false. */
 export function checkLookups<F>(run: SegmentRun<F>, alpha: F, beta: F): LookupEnds<F> | null {
@@ -115,9 +48,9 @@ export function checkLookups<F>(run: SegmentRun<F>, alpha: F, beta: F): LookupEn
 	});
 	const among = eqsAt(field, point);
 	const places = plan.stepBits + plan.batchBits;
-	const units = plan.links.map(({ outputBits }) => cube.joint.end(places + outputBits));
+	const units = plan.links.map((one) => cube.joint.end(places + unitBits(one)));
 	const weights = plan.links.map(({ inputBits, outputBits }) => cube.joint.end(inputBits + outputBits));
-	const values = new ListValues(run, among);
+	const values = new ListValues(run, among, lookupValues(plan));
 	const lookups = new Lookups(run, alpha, beta);
 	const { faults, z, q } = unitFaults(run, lookups, values, among, units);
 	faults.push(biasFault(run, lookups, values, cube.joint.end(places)));
@@ -126,19 +59,15 @@ export function checkLookups<F>(run: SegmentRun<F>, alpha: F, beta: F): LookupEn
 		fault,
 		tableFault(run, lookups, values, among, (size) => cube.joint.end(size)),
 	);
+	if (plan.isSoftmax) faults.push(...softmaxFaults(run, lookups, values, among, units.at(-1)!, cube.joint.end(places)));
 	claimHelperSum(run);
-	const gammas = powers(field, gamma, KINDS * among.length);
+	// Kinds of faults: forth, back, loss, bias, weight, table; then those of softmax.
+	const gammas = powers(field, gamma, faults.length * among.length);
 	const shares = faults.map(({ of, is }, kind) => {
 		const factors = of.map((one) => field.times(gammas[kind * among.length + one]!, among[one]!));
 		return field.times(field.sum(factors), is);
 	});
 	return field.areSame(field.sum(shares), claim) ? { among, units, weights, z, q, after } : null;
-}
-
-/** What must be 0, of these links or tables. */
-interface Fault<F> {
-	readonly of: readonly number[];
-	readonly is: F;
 }
 
 const numbersTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
@@ -182,7 +111,7 @@ function unitFaults<F>(
 
 	const lossD = values.claimed("d", [last], unit);
 	const lossHelper = values.claimed("helperBack", [last], unit);
-	claimLoss(run, units[last]!);
+	if (!plan.isSoftmax) claimLoss(run, units[last]!);
 	const faults = [
 		{ of: all, is: fractionFault(field, helper, forth) },
 		{ of: inner, is: fractionFault(field, helperBack, back) },
@@ -210,10 +139,10 @@ function biasFault<F>(
 	values: ListValues<F>,
 	places: Point<F>,
 ): Fault<F> {
-	const inner = numbersTo(plan.links.length - 1);
+	const inner = biasedLinks(plan.links);
 	const corner = (link: number): Point<F> => {
-		const { outputs, outputBits } = plan.links[link]!;
-		return [...places, ...cornerOf(field, outputs - 1, outputBits)];
+		const own = plan.links[link]!;
+		return [...places, ...cornerOf(field, unitsOf(own) - 1, unitBits(own))];
 	};
 	const last = values.claimed("a", inner, corner);
 	const biasHelper = values.claimed("biasHelper", inner, () => places);
@@ -259,7 +188,10 @@ function tableFault<F>(
 }
 
 const HALF = unshift(1);
-const HELPERS: readonly ColumnName[] = ["helper", "helperBack", "biasHelper", "weightHelper", "tableHelper"];
+const HELPERS: readonly ColumnName[] = [
+	...(["helper", "helperBack", "biasHelper", "weightHelper", "tableHelper"] as const),
+	...(["scoreHelper", "inverseHelper", "remainderHelper", "restHelper"] as const),
+];
 
 /** Σ of all helpers = Σ of the tables' helpers. A block's sum is 2^bits times its value in the middle of the cube. */
 function claimHelperSum<F>(run: SegmentRun<F>): void {

@@ -1,10 +1,11 @@
 // The second and third sum of a segment's proof, docs/zk.md §5: z and q are products with the weights of their step, and these are the weights at the start less what
 // the steps before took away; so are the weights at the end. Weights inside a segment are committed nowhere.
-import type { ZkPlan } from "../../work/plan/compile-plan.ts";
+import { type PlanLink, spotBits, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import type { LookupEnds } from "./check-lookups.ts";
 import { eqAt, eqsAt, innerProduct, ltAt } from "./scalars.ts";
 import { type ClaimTerm, KIND, type SegmentRun } from "./segment-run.ts";
 import { listBits, reduceSum } from "./sumcheck.ts";
+import { placeWeights } from "./window-kernel.ts";
 
 /** Part of a sum: factor · (a weight matrix as it is at `step`, a point, or at the segment's end, null). */
 interface WeightUse<F> {
@@ -43,22 +44,29 @@ function productsOf<F>(
 	const forth = links.map(({ inputBits }, link) => ({
 		...{ link, isBack: false, variables: stepBits + inputBits, point: units[link]!, factor: among[link]! },
 	}));
-	const back = links.slice(1).map(({ outputBits }, before) => ({
-		...{ link: before + 1, isBack: true, variables: stepBits + outputBits, point: units[before]! },
+	const back = links.slice(1).map((next, before) => ({
+		...{ link: before + 1, isBack: true, variables: stepBits + backBits(next), point: units[before]! },
 		factor: field.times(mu, among[before]!),
 	}));
 	return [...forth, ...back];
 }
 
+/** What q of the link before is summed over: outputs; of a convolution outputs and the columns of patches. */
+const backBits = ({ outputBits, inputBits, window }: PlanLink): number =>
+	window === undefined ? outputBits : outputBits + inputBits;
+
 const productVariables = ({ stepBits, links }: ZkPlan): number =>
-	stepBits +
-	Math.max(...links.map(({ inputBits }) => inputBits), ...links.slice(1).map(({ outputBits }) => outputBits));
+	stepBits + Math.max(...links.map(({ inputBits }) => inputBits), ...links.slice(1).map(backBits));
+
+/** What a weight changes by is summed over these, of each link: steps, batch and, of a convolution, places. */
+const changeVariables = ({ stepBits, batchBits, links }: ZkPlan): readonly number[] =>
+	links.map((one) => stepBits + batchBits + spotBits(one));
 
 /** Rounds, and two values; rounds, two values and one more before them. */
 export function productScalars(plan: ZkPlan): number {
 	const links = plan.links.length;
 	const products = productVariables(plan) + listBits(2 * links - 1);
-	const weights = plan.stepBits + plan.batchBits + listBits(3 * links - 1);
+	const weights = Math.max(...changeVariables(plan)) + listBits(3 * links - 1);
 	return DEGREE * (products + weights) + 5;
 }
 
@@ -86,10 +94,20 @@ export function checkProducts<F>(run: SegmentRun<F>, ends: LookupEnds<F>): Weigh
 		const unit = point.slice(stepBits + batchBits);
 		const same = field.scaled(eqAt(field, point.slice(0, stepBits), step), cube.joint.share(variables));
 		kernels.push(field.times(factor, same));
-		if (isBack) terms.push(run.at("d", link, [...at, ...inner], among[i]!));
-		else terms.push(run.entering(link, at, inner, among[i]!));
-		const [input, output] = isBack ? [unit, inner] : [inner, unit];
-		return { link, step, input, output, factor: among[i]! };
+		const own = plan.links[link]!;
+		if (isBack && own.window !== undefined) {
+			const [output, input] = [inner.slice(0, own.outputBits), inner.slice(own.outputBits)];
+			const axis = { after: at.length, weights: placeWeights(field, own.window, unit, input) };
+			terms.push(run.over("d", link, [...at, ...output], axis, among[i]!));
+			return { link, step, input, output, factor: among[i]! };
+		}
+		if (isBack) {
+			terms.push(run.at("d", link, [...at, ...inner], among[i]!));
+			return { link, step, input: unit, output: inner, factor: among[i]! };
+		}
+		const [spot, output] = [unit.slice(0, spotBits(own)), unit.slice(spotBits(own))];
+		terms.push(run.entering(link, at, spot, inner, among[i]!));
+		return { link, step, input: inner, output, factor: among[i]! };
 	});
 	run.claim(operand, terms);
 	const there = field.times(innerProduct(field, kernels, among), field.times(operand, weight));
@@ -115,26 +133,31 @@ function allUses<F>(
 export function checkWeights<F>(run: SegmentRun<F>, ends: LookupEnds<F>, known: WeightUses<F>): boolean {
 	const { plan, field, dialogue } = run;
 	const { stepBits, batchBits } = plan;
+	const variables = changeVariables(plan);
 	const { uses, value } = allUses(run, ends, known, dialogue.challenge());
 	const [start] = dialogue.message(KIND.weightStart, 1) as [F];
 	const kind = KIND.weightRound;
 	const cube = reduceSum(dialogue, {
-		...{ kind, rounds: stepBits + batchBits, degree: DEGREE, claim: field.less(start, value) },
+		...{ kind, rounds: Math.max(...variables), degree: DEGREE, claim: field.less(start, value) },
 	});
 	const { point, claim } = reduceSum(dialogue, {
 		...{ kind, rounds: listBits(uses.length), degree: DEGREE, claim: cube.claim },
 	});
 	const among = eqsAt(field, point);
 	const [entering, d] = dialogue.message(KIND.weightValues, 2) as [F, F];
-	const at = cube.point;
-	const kernels = uses.map(({ step, factor }) =>
-		step === null ? factor : field.times(factor, ltAt(field, at.slice(0, stepBits), step)),
-	);
+	const ats = uses.map(({ link }) => cube.joint.end(variables[link]!));
+	const kernels = uses.map(({ link, step, factor }, i) => {
+		const own = field.scaled(factor, cube.joint.share(variables[link]!));
+		return step === null ? own : field.times(own, ltAt(field, ats[i]!.slice(0, stepBits), step));
+	});
 	const starts = uses.map(({ link, input, output, factor }) => run.at("before", link, [...output, ...input], factor));
 	run.claim(start, starts);
-	const entered = uses.map(({ link, input }, i) => run.entering(link, at, input, among[i]!));
+	const places = stepBits + batchBits;
+	const entered = uses.map(({ link, input }, i) =>
+		run.entering(link, ats[i]!.slice(0, places), ats[i]!.slice(places), input, among[i]!),
+	);
 	run.claim(entering, entered);
-	const gradients = uses.map(({ link, output }, i) => run.at("d", link, [...at, ...output], among[i]!));
+	const gradients = uses.map(({ link, output }, i) => run.at("d", link, [...ats[i]!, ...output], among[i]!));
 	run.claim(d, gradients);
 	return field.areSame(field.times(innerProduct(field, kernels, among), field.times(entering, d)), claim);
 }

@@ -1,5 +1,6 @@
 // Arithmetic on scalars for verifiers of proofs, and the multilinear polynomials that they evaluate by themselves: eq, lt, rows of tables. docs/zk.md §5.
 import { R } from "../../protocol/maths/bn254.ts";
+import { expTable } from "../../work/models/tables.ts";
 import type { PlanTable } from "../../work/plan/compile-plan.ts";
 import type { Field } from "./field.ts";
 
@@ -68,11 +69,19 @@ export function ltAt<F>(field: Field<F>, s: readonly F[], t: readonly F[]): F {
 }
 
 /** What a table holds: up to three numbers a row. */
-export function tableAt<F>(field: Field<F>, { kind, bits }: PlanTable, point: readonly F[]): readonly [F, F, F] {
+export function tableAt<F>(
+	field: Field<F>,
+	{ kind, bits, scales }: PlanTable,
+	point: readonly F[],
+): readonly [F, F, F] {
 	const number = (list: readonly F[]) =>
 		field.sum(list.map((one, i) => field.scaled(one, 1n << BigInt(list.length - 1 - i))));
 	const zero = field.of(0n);
 	if (kind === "range") return [number(point), zero, zero];
+	if (kind === "exp") {
+		const rows = [...expTable(bits, ...scales!)].map(BigInt);
+		return [number(point), field.linear(eqsAt(field, point), rows, 0n), zero];
+	}
 	const half = 1n << BigInt(bits - 1);
 	// Rows -(half - 1) … half - 1, and one more, which holds zeros.
 	const last = productOf(field, point);

@@ -6,6 +6,7 @@ import type { ColumnName, PlanBlock, ZkPlan } from "../../work/plan/compile-plan
 import type { Field } from "./field.ts";
 import { cornerOf, eqAt, rest } from "./scalars.ts";
 import type { Dialogue } from "./sumcheck.ts";
+import { biasWeight, pixelWeights } from "./window-kernel.ts";
 
 /** Messages; openings have their own from 16 on. */
 export const KIND = {
@@ -21,6 +22,8 @@ export interface ClaimTerm<F> {
 	readonly factor: F;
 	/** Null: nothing. */
 	readonly more: F | null;
+	/** One axis of the block has these weights instead of those of a point: it stands after so many variables of the point. */
+	readonly axis?: { readonly after: number; readonly weights: readonly F[] };
 }
 
 /** The terms together have this value. */
@@ -56,14 +59,42 @@ export class SegmentRun<F> {
 	}
 
 	at(column: ColumnName, of: number, point: readonly F[], factor: F): ClaimTerm<F> {
-		const block = this.#blocks.get(`${column} ${of}`);
-		if (block === undefined || block.bits !== point.length) throw new Error(`no claim is about ${column} ${of}`);
-		return { at: block.at, bits: block.bits, point, factor, more: null };
+		return { ...this.#placed(column, of, point.length), point, factor, more: null };
 	}
 
-	/** What enters a link: data of the rows that this segment sees, or the units before, each with the bias in the last column. */
-	entering(link: number, place: readonly F[], unit: readonly F[], factor: F): ClaimTerm<F> {
+	/** Σ weights·(what the block has there) over one axis, at a point of all others; the axis stands after `after` of its variables. */
+	over(
+		column: ColumnName,
+		of: number,
+		point: readonly F[],
+		axis: { readonly after: number; readonly weights: readonly F[] },
+		factor: F,
+	): ClaimTerm<F> {
+		const bits = point.length + Math.log2(axis.weights.length);
+		return { ...this.#placed(column, of, bits), point, factor, more: null, axis };
+	}
+
+	#placed(column: ColumnName, of: number, bits: number): { readonly at: number; readonly bits: number } {
+		const block = this.#blocks.get(`${column} ${of}`);
+		if (block === undefined || block.bits !== bits) throw new Error(`no claim is about ${column} ${of}`);
+		return { at: block.at, bits };
+	}
+
+	/**
+	 * What enters a link: data of the rows that this segment sees, or the units before, each with the bias in the last column. Of a convolution: patches, at a point of places of
+	 * the window (`spot`, which plain links have not) and columns.
+	 */
+	entering(link: number, place: readonly F[], spot: readonly F[], unit: readonly F[], factor: F): ClaimTerm<F> {
 		const { field, plan } = this;
+		const { window } = plan.links[link]!;
+		if (window !== undefined) {
+			const from = link === 0 ? this.#rowAt(place) : place;
+			const axis = { after: from.length, weights: pixelWeights(field, window, spot, unit) };
+			const bias = field.scaled(biasWeight(field, window, spot, unit), 1n << BigInt(plan.activation));
+			const term =
+				link === 0 ? this.over("features", 0, from, axis, factor) : this.over("a", link - 1, from, axis, factor);
+			return { ...term, more: field.times(factor, bias) };
+		}
 		if (link === 0) return this.at("features", 0, [...this.#rowAt(place), ...unit], factor);
 		const { inputs, inputBits } = plan.links[link]!;
 		const bias = field.scaled(eqAt(field, unit, cornerOf(field, inputs - 1, inputBits)), 1n << BigInt(plan.activation));

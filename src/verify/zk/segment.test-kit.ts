@@ -1,7 +1,7 @@
 // A small segment of small numbers, and its prover (vectors/naive-segment.ts), honest or not. The verifier sees the same plan that a program's would be, with narrower tables.
 import type { Point } from "../../../vectors/naive-bn254.ts";
 import { DEV_TAU, mod, timesGenerator } from "../../../vectors/naive-bn254.ts";
-import { leftRange, runSegment, type Shape, type Start } from "../../../vectors/naive-plan.ts";
+import { leftRange, linkOf, runSegment, type Shape, type Start } from "../../../vectors/naive-plan.ts";
 import { type SegmentCheat, SegmentProver, type Statement } from "../../../vectors/naive-segment.ts";
 import { numbers } from "../../../vectors/rows.ts";
 import { planOf, type ZkPlan } from "../../work/plan/compile-plan.ts";
@@ -19,9 +19,10 @@ export const shapeOf = (change: Partial<Shape> = {}): Shape => ({
 });
 
 export function planFor(shape: Shape, weightBits: 32 | 64 = 32): ZkPlan {
-	const { sizes, batch, steps, rows, epochs, scale, chunkBits, root } = shape;
+	const { sizes, batch, steps, rows, epochs, scale, chunkBits, root, windows, quotient } = shape;
+	const kind = { ...(windows && { windows }), ...(quotient !== undefined && { isSoftmax: true }) };
 	return planOf(
-		{ sizes, batch, steps, rows, epochs, scale, weightBits },
+		{ sizes, batch, steps, rows, epochs, scale, weightBits, ...kind },
 		Buffer.from(root).toString("hex"),
 		shape,
 		chunkBits,
@@ -43,9 +44,10 @@ export function drawnStart(shape: Shape, label: string, largest: number): Start 
 	return {
 		features: Array.from({ length: shape.rows }, () => Array.from({ length: shape.sizes[0]! }, () => within(3))),
 		labels: Array.from({ length: shape.rows }, () => draw(shape.sizes.at(-1)!)),
-		weights: shape.sizes
-			.slice(1)
-			.map((n, l) => Array.from({ length: n }, () => Array.from({ length: shape.sizes[l]! }, () => within(largest)))),
+		weights: shape.sizes.slice(1).map((_, l) => {
+			const { outputs, inputs } = linkOf(shape, l);
+			return Array.from({ length: outputs }, () => Array.from({ length: inputs }, () => within(largest)));
+		}),
 		...{ seed: new Uint8Array(32).fill(9), firstStep: 2 },
 	};
 }

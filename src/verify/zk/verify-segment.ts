@@ -8,7 +8,7 @@ import { checkLookups, lookupScalars } from "./check-lookups.ts";
 import { checkProducts, checkWeights, productScalars } from "./check-products.ts";
 import { type Field, NUMBERS } from "./field.ts";
 import { MERCURY_BYTES, verifyMercury } from "./mercury.ts";
-import { cornerOf, eqAt, innerProduct, powers } from "./scalars.ts";
+import { cornerOf, eqAt, eqsAt, innerProduct, powers } from "./scalars.ts";
 import { type ClaimTerm, KIND, rowAt, rowOrder, SegmentRun } from "./segment-run.ts";
 import { tauOf } from "./srs.ts";
 import { type SegmentStatement, statementHash, unfit } from "./statement.ts";
@@ -169,10 +169,15 @@ function joinClaims<F>({ plan, field, dialogue, claims }: SegmentRun<F>): Sums<F
 	return { chunkPoint: point.slice(0, high), point: point.slice(high), value };
 }
 
-function kernelAt<F>(field: Field<F>, { at, bits, point: own, factor }: ClaimTerm<F>, point: readonly F[]): F {
+function kernelAt<F>(field: Field<F>, { at, bits, point: own, factor, axis }: ClaimTerm<F>, point: readonly F[]): F {
 	const high = point.length - bits;
 	const there = eqAt(field, cornerOf(field, at / 2 ** bits, high), point.slice(0, high));
-	return field.times(factor, field.times(there, eqAt(field, own, point.slice(high))));
+	const inside = point.slice(high);
+	if (axis === undefined) return field.times(factor, field.times(there, eqAt(field, own, inside)));
+	const end = axis.after + bits - own.length;
+	const others = eqAt(field, own, [...inside.slice(0, axis.after), ...inside.slice(end)]);
+	const weighted = innerProduct(field, axis.weights, eqsAt(field, inside.slice(axis.after, end)));
+	return field.times(factor, field.times(there, field.times(others, weighted)));
 }
 
 /** Σ eq(ρ, chunk)·commitment; chunks that no group has are zeros. */

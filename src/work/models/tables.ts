@@ -196,6 +196,10 @@ export const restTable = (kind: keyof typeof BELOW): Elements =>
 		}),
 	);
 
+/** exp(−i/2^scale), 2^bits, for 2^size i: what proofs look up in one piece. */
+export const expTable = (size: number, scale: number, bits: number): Elements =>
+	once(`exp ${size} ${scale} ${bits}`, () => table(2 ** size, (i) => rounded(exp(ratio(i, 2 ** scale)), bits)));
+
 /**
  * −ln(−ln(1 − u)), 2^16, at u = 2^(octave − 32)·(1 + knot/128), i = 128·octave + knot: fine where u is small and the value large. The last
  * is that of u = 1 − 2^−33.

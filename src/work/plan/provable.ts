@@ -3,6 +3,7 @@
 import { exactMlpProgram, exactScale, type WeightBits } from "../models/exact-mlp.ts";
 import { encodeHead, encodeLeaves } from "../program/encode.ts";
 import { LIMITS, type Op, type Phase, type Program, type Tensor } from "../program/shapes.ts";
+import type { PlanWindow } from "./window.ts";
 
 /** What an exact MLP is made of. */
 export interface ExactMlp {
@@ -17,6 +18,13 @@ export interface ExactMlp {
 	/** Bits that products lose. */
 	readonly scale: number;
 	readonly weightBits: WeightBits;
+}
+
+/** The same with convolutions, or with another loss. `sizes`: numbers of a picture, then units of each link. */
+export interface ExactNetwork extends ExactMlp {
+	/** By link; null: a plain one. */
+	readonly windows?: readonly (PlanWindow | null)[];
+	readonly isSoftmax?: boolean;
 }
 
 /** What the program's tensors say of it. */
