@@ -36,6 +36,7 @@ void print_help() {
       "  --store DIR   the same, with blobs read from this folder and saved there\n"
       "  --no-work     run none, whatever else is said: for whoever lends its engine to strangers\n"
       "  --toy-tsm DIR  ask a folder that plays the kernel's configfs-tsm for quotes, and mark them as a toy's: for tests\n"
+      "  --toy-azure DIR  the same of a folder whose sockets play Azure's TPM and its metadata service\n"
       "  --no-sandbox  keep the rights it was started with: for debuggers and sanitizers\n"
       "  --sandbox-check  print what the sandbox holds on this host and exit\n"
       "  --version     print the version and exit\n"
@@ -63,7 +64,8 @@ bool parse_number(const char* text, unsigned low, unsigned high, unsigned& out) 
 
 int main(int argc, char** argv) {
   assay::DeviceOptions options;
-  std::string disk_directory, store_directory, toy_tsm;  // empty: search; none; the kernel's
+  std::string disk_directory, store_directory;  // empty: search; none
+  assay::GuestToys toys;
   assay::WorkSettings work;
   uint64_t disk_writes = UINT64_MAX;
   bool with_disk = true, with_sandbox = kSandboxByDefault, checks_sandbox = false, no_work = false;
@@ -87,10 +89,10 @@ int main(int argc, char** argv) {
       good = path != nullptr && *path != 0;
       if (good) disk_directory = path;
     } else if (!strcmp(flag, "--disk-writes")) good = parse_bytes(argv[++i], disk_writes);
-    else if (!strcmp(flag, "--toy-tsm")) {
+    else if (!strcmp(flag, "--toy-tsm") || !strcmp(flag, "--toy-azure")) {
       const char* path = argv[++i];
       good = path != nullptr && *path != 0;
-      if (good) toy_tsm = path;
+      if (good) (flag[6] == 't' ? toys.tsm : toys.azure) = path;
     } else if (!strcmp(flag, "--store")) {
       const char* path = argv[++i];
       good = work.is_allowed = path != nullptr && *path != 0;
@@ -115,7 +117,7 @@ int main(int argc, char** argv) {
     std::string why;
     if (with_disk) options.disk = assay::open_disk_room(disk_directory, disk_writes, why);
     if (with_disk && !options.disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
-    assay::GuestDoor guest(toy_tsm);
+    assay::GuestDoor guest(toys);
     // Before anything of a validator's is read, and before the first thread.
     const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox(store) : assay::Sandbox{};
     if (!sandbox.missing.empty()) fprintf(stderr, "assay-engine: %s\n", sandbox.missing.c_str());

@@ -122,6 +122,7 @@ export function judgeCase(one: RealCase, verify: VerifySignature, read: ReadSamp
 					product: one.product ?? null,
 					nonce,
 					chain: files.chain === undefined ? null : read(files.chain),
+					crl: null,
 					collateral: null,
 				},
 				settings,

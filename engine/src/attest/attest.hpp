@@ -19,13 +19,18 @@ using TellPart = std::function<void(uint16_t index, ReportPart part, std::span<c
 // All GPUs that NVML knows, in its order.
 void tell_device_reports(const Hash& nonce, const std::atomic<bool>& stop, const TellPart& tell);
 
+// What plays the kernel for tests; its answers are marked as a toy's. Empty: the kernel's own.
+struct GuestToys {
+  std::string tsm;    // a folder, for configfs-tsm
+  std::string azure;  // a folder of sockets, for Azure's TPM and metadata service
+};
+
 // The kernel gives a quote to root alone, and this program gives up being root. So one small process, made before that, keeps its rights and
 // does nothing but hand on 64 bytes and what comes back. Where the host has nothing to ask there is no process.
 class GuestDoor {
  public:
   GuestDoor() = default;
-  // `toy`: a folder that plays the kernel's, for tests; its answers are marked as a toy's. Empty: the kernel's own.
-  explicit GuestDoor(const std::string& toy);
+  explicit GuestDoor(const GuestToys& toys);
   ~GuestDoor();
   GuestDoor(const GuestDoor&) = delete;
   GuestDoor& operator=(const GuestDoor&) = delete;

@@ -1,4 +1,4 @@
-// See attest.hpp, GuestDoor. The kernel's ways to a quote: configfs-tsm (TDX and SNP alike, since Linux 6.7), else /dev/sev-guest. The wire
+// See attest.hpp, GuestDoor. The ways to a quote: configfs-tsm (TDX and SNP alike, since Linux 6.7), else /dev/sev-guest, else Azure's virtual TPM. The wire
 // between the two processes: 64 bytes one way; the other way {part u8, length u32, bytes}, and one with part 255 as the end.
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "attest.hpp"
+#include "azure_guest.hpp"
 
 namespace assay {
 
@@ -112,13 +113,14 @@ std::string quote_of_entry(const std::string& entry, bool is_toy, const uint8_t*
   return "";
 }
 
-void tell_tsm(const std::string& folder, bool is_toy, const uint8_t* data, const Teller& to) {
+// What is wrong, or nothing: then the quote was told. So are the two below.
+std::string tell_tsm(const std::string& folder, bool is_toy, const uint8_t* data, const Teller& to) {
   static unsigned made = 0;
   const std::string entry = folder + "/assay-" + std::to_string(getpid()) + "-" + std::to_string(++made);
-  if (mkdir(entry.c_str(), 0700) != 0) return to.say(folder + " makes no entry: " + strerror(errno));
+  if (mkdir(entry.c_str(), 0700) != 0) return folder + " makes no entry: " + strerror(errno);
   const std::string why = quote_of_entry(entry, is_toy, data, to);
   rmdir(entry.c_str());
-  if (!why.empty()) to.say(why);
+  return why;
 }
 
 // linux/sev-guest.h
@@ -153,9 +155,9 @@ std::string ask_snp(int fd, unsigned long code, void* request, SnpResponse& resp
   return "";
 }
 
-void tell_snp(const uint8_t* data, const Teller& to) {
+std::string tell_snp(const uint8_t* data, const Teller& to) {
   const int fd = open(kSevGuest, O_RDWR | O_CLOEXEC);
-  if (fd < 0) return to.say(std::string(kSevGuest) + ": " + strerror(errno));
+  if (fd < 0) return std::string(kSevGuest) + ": " + strerror(errno);
   SnpExtendedRequest asked{};
   std::copy_n(data, kDataBytes, asked.request.data);
   std::vector<uint8_t> table(kSnpTableBytes);
@@ -169,11 +171,23 @@ void tell_snp(const uint8_t* data, const Teller& to) {
     why = ask_snp(fd, _IOWR('S', 0, SnpCall), &asked.request, response);
   }
   close(fd);
-  if (!why.empty()) return to.say(std::string(kSevGuest) + ": SNP_GET_REPORT " + why);
+  if (!why.empty()) return std::string(kSevGuest) + ": SNP_GET_REPORT " + why;
   constexpr std::string_view provider = "sev_guest";
   to.tell(ReportPart::provider, {provider.begin(), provider.end()});
   to.tell(ReportPart::quote, {response.report, response.report + kSnpReportBytes});
   if (std::any_of(table.begin(), table.end(), [](uint8_t byte) { return byte != 0; })) to.tell(ReportPart::certificates, table);
+  return "";
+}
+
+std::string tell_azure(const std::string& toy, const uint8_t* data, const Teller& to) {
+  AzureEvidence found;
+  if (const std::string why = ask_azure(toy, data, found); !why.empty()) return why;
+  const std::string provider = toy.empty() ? "azure_vtpm" : "toy azure_vtpm";
+  to.tell(ReportPart::provider, {provider.begin(), provider.end()});
+  to.tell(ReportPart::quote, found.json);
+  if (!found.chain.empty()) to.tell(ReportPart::certificates, found.chain);
+  if (!found.no_certificate.empty()) to.say("the chip's certificate (169.254.169.254): " + found.no_certificate);
+  return "";
 }
 
 bool is_folder(const std::string& path) {
@@ -181,7 +195,24 @@ bool is_folder(const std::string& path) {
   return stat(path.c_str(), &entry) == 0 && S_ISDIR(entry.st_mode);
 }
 
-[[noreturn]] void serve(int ask, int answer, const std::string& toy) {
+// The first way that gives a quote; if none does, what each said.
+void tell_any(const GuestToys& toys, const uint8_t* data, const Teller& to) {
+  if (!toys.tsm.empty() || !toys.azure.empty()) {
+    const std::string why = !toys.tsm.empty() ? tell_tsm(toys.tsm, true, data, to) : tell_azure(toys.azure, data, to);
+    return why.empty() ? void() : to.say(why);
+  }
+  std::string said;
+  const auto has_told = [&](const std::string& why) {
+    if (!why.empty()) said += (said.empty() ? "" : "; ") + why;
+    return why.empty();
+  };
+  if (is_folder(kTsm) && has_told(tell_tsm(kTsm, false, data, to))) return;
+  if (access(kSevGuest, F_OK) == 0 && has_told(tell_snp(data, to))) return;
+  if (access(kTpm, F_OK) == 0 && has_told(tell_azure("", data, to))) return;
+  to.say(said);
+}
+
+[[noreturn]] void serve(int ask, int answer, const GuestToys& toys) {
   const Teller to(answer);
   for (;;) {
     uint8_t data[kDataBytes];
@@ -191,9 +222,7 @@ bool is_folder(const std::string& path) {
       if (got <= 0) _exit(0);  // the engine has gone
       have += static_cast<size_t>(got);
     }
-    if (!toy.empty()) tell_tsm(toy, true, data, to);
-    else if (is_folder(kTsm)) tell_tsm(kTsm, false, data, to);
-    else tell_snp(data, to);
+    tell_any(toys, data, to);
     to.end();
   }
 }
@@ -202,12 +231,13 @@ bool is_folder(const std::string& path) {
 
 // ---- in the engine
 
-GuestDoor::GuestDoor(const std::string& toy) {
-  const bool has_any = !toy.empty() || is_folder(kTsm) || access(kSevGuest, F_OK) == 0;
+GuestDoor::GuestDoor(const GuestToys& toys) {
+  const bool has_kernel = is_folder(kTsm) || access(kSevGuest, F_OK) == 0 || access(kTpm, F_OK) == 0;
+  const bool has_any = !toys.tsm.empty() || !toys.azure.empty() || has_kernel;
   if (!has_any) {
     // Not by +: GCC 13 warns of bounds in its own std::string.
-    why_none_ = "neither ";
-    why_none_.append(kTsm).append(" nor ").append(kSevGuest).append(" is there");
+    why_none_ = "none of ";
+    why_none_.append(kTsm).append(", ").append(kSevGuest).append(" and ").append(kTpm).append(" is there");
     return;
   }
   int ask[2], answer[2];
@@ -222,7 +252,7 @@ GuestDoor::GuestDoor(const std::string& toy) {
     const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int fd : {0, 1, 2}) dup2(nowhere, fd);
     close(ask[1]), close(answer[0]);
-    serve(ask[0], answer[1], toy);
+    serve(ask[0], answer[1], toys);
   }
   close(ask[0]), close(answer[1]);
   ask_ = ask[1], answer_ = answer[0];

@@ -34,6 +34,10 @@ export const setOf = (devices: readonly { readonly report: Uint8Array; readonly 
 /** What a quote's report data must be, 64 bytes. */
 export const reportDataOf = (bind: Uint8Array, set: Uint8Array): Uint8Array => concatBytes(bind, set);
 
+/** What Azure's virtual TPM signs in their place, for it takes 50 bytes at most: the question shows in the first 16, and SHA-256 binds all. */
+export const tpmDataOf = (reportData: Uint8Array): Uint8Array =>
+	concatBytes(reportData.subarray(0, 16), sha256Of(reportData));
+
 /** The name of a card for life, from the public key of certificate 1. */
 export const deviceKeyOf = (spki: Uint8Array): Uint8Array => tagged("assay/device-key/1", spki);
 

@@ -11,7 +11,7 @@ import {
 } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
-import { chooseItems, type Needing } from "../../verify/attestation/collateral/choose-items.ts";
+import { chooseItems, guestNeeds, type Needing } from "../../verify/attestation/collateral/choose-items.ts";
 import {
 	type AttestationSettings,
 	DEFAULT_POLICY,
@@ -76,7 +76,7 @@ export function chosenFor(
 	const none = { reports: [], quotes: [], snpReports: [], certificates: [] };
 	const needing = [
 		...gpus.map(({ report, chain }) => ({ ...none, reports: [report], certificates: [chain] })),
-		...(cpu === null ? [] : [{ ...none, quotes: [cpu.quote] }]),
+		...(cpu === null ? [] : [guestNeeds(cpu.quote, cpu.certificates)]),
 	];
 	const under = (roots: AttestationSettings["roots"], one: Needing) => chooseItems(one, items, { ...settings, roots });
 	const chosen = new Set(

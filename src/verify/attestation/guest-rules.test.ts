@@ -111,13 +111,20 @@ test("a list that cannot be used says what is wrong with it", () => {
 	assert.match(refusal(fileOf()), /names no guest/);
 	assert.match(refusal(fileOf(...Array(1025).fill(td))), /more than 1024/);
 	const { rtmr: _, ...bare } = td;
+	const azure = {
+		name: "a",
+		tee: "azure-snp",
+		measurement: mrtd,
+		pcrs: Array<string | null>(24).fill("00".repeat(32)),
+	};
+	assert.equal(rulesOf({ ...azure, pcrs: azure.pcrs.with(23, null) })[0]?.registers?.length, 24);
 	for (const [wrong, why] of [
 		[null, /guests\[0\]: it is not an object/],
 		[[td], /not an object/],
 		[{ ...td, name: "" }, /name must be/],
 		[{ ...td, name: 7 }, /name must be/],
 		[{ ...td, name: "x".repeat(101) }, /name must be/],
-		[{ ...td, tee: "sgx" }, /tee must be tdx or snp/],
+		[{ ...td, tee: "sgx" }, /tee must be tdx, snp or azure-snp/],
 		[{ ...td, mrtd: mrtd.toUpperCase() }, /mrtd must be 48 bytes/],
 		[{ ...td, mrtd: mrtd.slice(2) }, /mrtd must be 48 bytes/],
 		[bare, /rtmr must be the four registers/],
@@ -128,6 +135,13 @@ test("a list that cannot be used says what is wrong with it", () => {
 		[{ name: "a", tee: "snp", measurement: "00" }, /measurement must be 48 bytes/],
 		[{ name: "a", tee: "snp", measurement: mrtd, rtmr }, /mrtd and rtmr are a TD's/],
 		[{ name: "a", tee: "snp", measurement: mrtd, mrtd }, /mrtd and rtmr are a TD's/],
+		[{ ...azure, pcrs: undefined }, /pcrs must be the 24 registers/],
+		[{ ...azure, pcrs: azure.pcrs.slice(1) }, /pcrs must be the 24 registers/],
+		[{ ...azure, pcrs: azure.pcrs.with(4, mrtd) }, /pcrs must be the 24 registers/],
+		[{ ...azure, measurement: "00" }, /measurement must be 48 bytes/],
+		[{ ...azure, rtmr }, /mrtd and rtmr are a TD's/],
+		[{ ...azure, tee: "snp" }, /pcrs are those of an azure-snp guest/],
+		[{ ...td, pcrs: azure.pcrs }, /pcrs are those of an azure-snp guest/],
 	] as const)
 		assert.match(refusal(fileOf(wrong)), why, JSON.stringify(wrong));
 });

@@ -1,8 +1,7 @@
 // What a file says, before anybody judged it: nothing in here was checked.
 import { bytesToHex, bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { readSnpFields } from "./amd/snp-report.ts";
-import { readHclReport } from "./azure/hcl-report.ts";
-import { hclReportIn } from "./azure/verify-azure.ts";
+import { azureParts } from "./azure/verify-azure.ts";
 import { certificatesIn, dayOf } from "./bytes.ts";
 import { readBundle } from "./collateral/bundle.ts";
 import { readCcel, replay } from "./events/event-log.ts";
@@ -64,8 +63,9 @@ function sayings(kind: FileKind, bytes: Uint8Array): Record<string, unknown> {
 		case "manifest":
 			return manifestSayings(bytes);
 		case "Azure evidence": {
-			const { tee, secureBoot, vm } = readHclReport(hclReportIn(bytes));
-			return { tee, secureBoot, vm };
+			const { tee, secureBoot, vm, hardware, pcrs } = azureParts(bytes);
+			const measurement = tee === "snp" ? bytesToHex(readSnpFields(hardware).measurement) : null;
+			return { tee: `azure-${tee}`, secureBoot, vm, measurement, pcrs };
 		}
 		case "Intel collateral": {
 			const text = new JsonFields(parseJson(bytes, "ATTEST_FORM", "file"), "ATTEST_FORM", "file").text("tcb_info");

@@ -5,7 +5,7 @@ import { openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
 import { verifyAzure } from "./azure/verify-azure.ts";
 import { type CollateralItem, readBundle } from "./collateral/bundle.ts";
-import { chooseItems } from "./collateral/choose-items.ts";
+import { chooseItems, guestNeeds } from "./collateral/choose-items.ts";
 import { verifyCcel, verifyDstack } from "./events/verify-events.ts";
 import { type FileKind, kindOfFile } from "./file-kind.ts";
 import { verifyQuote } from "./intel/verify-quote.ts";
@@ -41,12 +41,15 @@ const SUBJECTS: readonly FileKind[] = [
 	"dstack evidence",
 ];
 
+/** Of these, what a guest names its devices by. */
+const GUESTS: readonly FileKind[] = ["quote", "SNP report", "Azure evidence"];
+
 /** Beside what is judged. What would not be looked at is refused: it may be meant as something else, and the verdict be taken for more than it is. */
 const DEVICE_FILES: readonly FileKind[] = ["certificates", "manifest", "OCSP answer"];
 const USED: Readonly<Partial<Record<FileKind, readonly FileKind[]>>> = {
 	...{ "device report": DEVICE_FILES, "device list": DEVICE_FILES, manifest: ["manifest"], "dstack evidence": [] },
 	...{ quote: ["Intel collateral", "event log"], "SNP report": ["certificates", "revocation list"] },
-	"Azure evidence": ["certificates", "Intel collateral"],
+	"Azure evidence": ["certificates", "revocation list", "Intel collateral"],
 };
 
 export function verifyFiles(
@@ -80,7 +83,7 @@ function verifyTogether(given: readonly Uint8Array[], question: FilesQuestion, s
 	if (strange >= 0) return failed(`file ${strange + 1} is of no known kind`);
 	const found = new Set(kinds.filter((kind) => SUBJECTS.includes(kind)));
 	const others = [...found].filter((kind) => kind !== "device report" && kind !== "device list");
-	const hasGuest = others.length === 1 && (others[0] === "quote" || others[0] === "SNP report");
+	const hasGuest = others.length === 1 && GUESTS.includes(others[0]!);
 	if (hasGuest && found.size > 1 && of(others[0]!).length === 1) return verifyHosted(of, question, settings);
 	if (found.size > 1 && others.length > 0) return failed(`several things to judge: ${[...found].join(", ")}`);
 	const subject = [...found][0];
@@ -117,7 +120,11 @@ function verifyByBundles(
 	const [quotes, snpReports] = [of("quote"), of("SNP report")];
 	const certificates = devices.length > 0 ? devices.map(({ chain }) => chain) : of("certificates");
 	const needing = { reports: devices.map(({ report }) => report), quotes, snpReports, certificates };
-	const chosen = chooseItems(needing, items, settings).map(({ bytes }) => bytes);
+	const [azure] = of("Azure evidence");
+	const found = [needing, ...(azure === undefined ? [] : [guestNeeds(azure, null)])].flatMap((one) =>
+		chooseItems(one, items, settings),
+	);
+	const chosen = [...new Set(found)].map(({ bytes }) => bytes);
 	return verifyTogether([...files, ...chosen], question, settings);
 }
 
@@ -132,6 +139,7 @@ function verifyOne(
 ): AttestationVerdict {
 	const [collateral = null] = of("Intel collateral");
 	const [leaf, chain = null] = of("certificates");
+	const [crl = null] = of("revocation list");
 	switch (subject) {
 		case "quote": {
 			const [log] = of("event log");
@@ -142,7 +150,6 @@ function verifyOne(
 			return events.status === "valid" ? verdict : events;
 		}
 		case "SNP report": {
-			const [crl = null] = of("revocation list");
 			if (leaf === undefined)
 				return hear((hearing) => {
 					hearing.doubtful("COLLATERAL_MISSING", "leaf", "the certificate of the chip (VCEK or VLEK) is not at hand");
@@ -151,7 +158,7 @@ function verifyOne(
 			return verifySnp({ report: file, leaf, chain, crl }, { product: null, reportData: nonce }, settings);
 		}
 		case "Azure evidence":
-			return verifyAzure(file, { product: null, nonce, chain: leaf ?? null, collateral }, settings);
+			return verifyAzure(file, { product: null, nonce, chain: leaf ?? null, crl, collateral }, settings);
 		case "dstack evidence":
 			return verifyDstack(file, settings);
 		default:
@@ -166,11 +173,11 @@ function verifyHosted(of: Of, question: FilesQuestion, settings: AttestationSett
 	const without: Of = (kind) => (kind === "certificates" ? chains.slice(0, count) : of(kind));
 	const reports = verifyDevices(without, question, settings);
 	if (reports.status === "invalid") return reports;
-	const [quote, snp] = [of("quote")[0], of("SNP report")[0]];
-	const guestFiles: Of = (kind) => (kind === "certificates" ? chains.slice(count) : of(kind));
+	const kind = GUESTS.find((one) => of(one).length > 0)!;
+	const guestFiles: Of = (one) => (one === "certificates" ? chains.slice(count) : of(one));
 	const judgeGuest = (reportData: Uint8Array) => {
 		const asked = { require: null, nonce: reportData };
-		return verifyOne(quote === undefined ? "SNP report" : "quote", (quote ?? snp)!, guestFiles, asked, settings);
+		return verifyOne(kind, of(kind)[0]!, guestFiles, asked, settings);
 	};
 	return { subject: "hosted devices", ...joinGuest(devicesOf(without), reports, judgeGuest, settings) };
 }

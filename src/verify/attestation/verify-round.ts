@@ -12,6 +12,7 @@ import type {
 } from "../../protocol/probe/verdict.ts";
 import { openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
+import { verifyAzure } from "./azure/verify-azure.ts";
 import type { CollateralEntry, CollateralItem } from "./collateral/bundle.ts";
 import { chooseItems } from "./collateral/choose-items.ts";
 import { kindOfFile } from "./file-kind.ts";
@@ -166,14 +167,19 @@ function judgeGuest(
 ): AttestationVerdict {
 	const { quote, certificates } = guest!;
 	const of = (kind: CollateralEntry["kind"]) => collateral.filter((one) => one.kind === kind).map(({ bytes }) => bytes);
-	if (kindOfFile(quote) !== "SNP report") {
-		const [file = null] = of("Intel collateral");
-		return verifyQuote(quote, { ask: file === null ? "signed" : "tcb", reportData, collateral: file }, settings);
+	const [file = null] = of("Intel collateral");
+	const [crl = null] = of("revocation list");
+	const kind = kindOfFile(quote);
+	if (kind === "Azure evidence") {
+		const [chain = null] = [...(certificates === null ? [] : [certificates]), ...of("certificates")];
+		const asked = { product: null, nonce: reportData, chain, crl, collateral: file };
+		return verifyAzure(quote, asked, settings);
 	}
+	if (kind !== "SNP report")
+		return verifyQuote(quote, { ask: file === null ? "signed" : "tcb", reportData, collateral: file }, settings);
 	// What the host handed to its guest comes first.
 	const given = certificates === null ? [] : openTable(certificates);
 	const [leaf = null, chain = null] = [...given, ...of("certificates")];
-	const [crl = null] = of("revocation list");
 	if (leaf === null) return { ...NO_LEAF };
 	return verifySnp({ report: quote, leaf, chain, crl }, { product: null, reportData }, settings);
 }
@@ -183,14 +189,14 @@ const NO_LEAF: AttestationVerdict = {
 	detail: "the certificate of the chip (VCEK or VLEK) is not at hand",
 };
 
-const registersOf = ({ rtmr }: AttestationVerdict["facts"]): readonly string[] =>
-	Array.isArray(rtmr) ? (rtmr as readonly string[]) : [];
+const registersOf = ({ vtpm, pcrs, rtmr }: AttestationVerdict["facts"]): readonly (string | null)[] =>
+	((vtpm === undefined ? rtmr : pcrs) ?? []) as readonly (string | null)[];
 
 function guestOf(facts: AttestationVerdict["facts"]): AttestedGuest {
 	const text = (...names: string[]) =>
 		names.map((name) => facts[name]).find((one) => typeof one === "string") as string;
 	return {
-		tee: text("tee") ?? "snp",
+		tee: `${facts.vtpm === undefined ? "" : "azure-"}${text("tee") ?? "snp"}`,
 		measurement: text("mrTd", "mrEnclave", "measurement") ?? "",
 		tcb: text("tcb") ?? null,
 	};

@@ -2,7 +2,10 @@
 // answer that says revoked counts for ever, because the verifier reads it before its date. Chosen by what nobody has checked yet: the
 // verifier checks all of it, and a wrong choice can only be refused.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
+import { openTable } from "../amd/certificate-table.ts";
+import { azureParts } from "../azure/verify-azure.ts";
 import { certificatesIn } from "../bytes.ts";
+import { kindOfFile } from "../file-kind.ts";
 import { platformTcb } from "../intel/pck.ts";
 import { readQuote } from "../intel/quote.ts";
 import { gpuFields, identityOf, kindOfDevice, switchFields } from "../nvidia/device-facts.ts";
@@ -25,6 +28,24 @@ export interface Needing {
 	readonly quotes: readonly Uint8Array[];
 	readonly snpReports: readonly Uint8Array[];
 	readonly certificates: readonly Uint8Array[];
+}
+
+/** Of a guest's quote, SNP report or Azure's evidence. `given`: the certificates that its host handed out. What cannot be read needs nothing. */
+export function guestNeeds(quote: Uint8Array, given: Uint8Array | null): Needing {
+	const none: Needing = { reports: [], quotes: [], snpReports: [], certificates: [] };
+	const kind = kindOfFile(quote);
+	if (kind === "quote") return { ...none, quotes: [quote] };
+	if (kind === "SNP report")
+		return { ...none, snpReports: [quote], certificates: given === null ? [] : openTable(given).slice(0, 1) };
+	let found = none;
+	if (kind === "Azure evidence")
+		hear(() => {
+			const { tee, hardware, leaf, quote: inner } = azureParts(quote);
+			if (tee === "snp" && leaf !== null) found = { ...none, snpReports: [hardware], certificates: [leaf] };
+			if (tee === "tdx" && inner !== null) found = { ...none, quotes: [inner] };
+			return "none";
+		});
+	return found;
 }
 
 export function chooseItems(

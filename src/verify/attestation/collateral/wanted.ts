@@ -14,6 +14,7 @@ import type { AttestationSettings } from "../settings.ts";
 import { hear } from "../verdict.ts";
 import { type Certificate, readCertificate, readName } from "../x509/certificate.ts";
 import type { CollateralItem } from "./bundle.ts";
+import { guestNeeds } from "./choose-items.ts";
 import { answerId, intelId, manifestId } from "./read-item.ts";
 
 export type Wanted = { readonly item: Pick<CollateralItem, "kind" | "id"> } & (
@@ -53,6 +54,11 @@ export function wantedBy(
 		add(() => readSdkJson(list, "list").flatMap(({ report, chain }) => deviceWants(report, chain, items, settings)));
 	for (const quote of of("quote")) add(() => [quoteWants(quote)]);
 	if (of("SNP report").length > 0) for (const leaf of chains) add(() => snpWants(chainIn(leaf)[0]!));
+	for (const azure of of("Azure evidence"))
+		add(() => {
+			const { quotes, certificates } = guestNeeds(azure, null);
+			return [...quotes.map(quoteWants), ...certificates.flatMap((leaf) => snpWants(chainIn(leaf)[0]!))];
+		});
 	const seen = new Set<string>();
 	return wanted.filter(({ item }) => {
 		const name = `${item.kind} ${item.id}`;

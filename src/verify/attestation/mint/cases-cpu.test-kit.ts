@@ -1,9 +1,10 @@
 // Minted cases of quotes, SNP reports, Azure's evidence and event logs: each is right in all but one thing.
+import { reportDataOf, setOf, tpmDataOf } from "../../../protocol/attest/binding.ts";
 import { bytesToHex, concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { verifySnp } from "../amd/verify-snp.ts";
 import { verifyAzure } from "../azure/verify-azure.ts";
 import { verifyCcel, verifyDstack } from "../events/verify-events.ts";
-import { ruleOfMeasurement } from "../guest-rules.ts";
+import { type GuestRule, ruleOfMeasurement } from "../guest-rules.ts";
 import { verifyQuote } from "../intel/verify-quote.ts";
 import { DEFAULT_POLICY } from "../settings.ts";
 import { keyOf, mintCrl, octets, oid, seq, tlv } from "./der-writer.test-kit.ts";
@@ -424,14 +425,35 @@ const snpCases = (): MintedCase[] => [
 	listed("another product's list", "COLLATERAL_OTHER", { issuer: arkOf("Milan") }),
 ];
 
-const azure = (name: string, code: string | null, change: (plan: AzurePlan) => void): MintedCase =>
+const azure = (
+	name: string,
+	code: string | null,
+	change: (plan: AzurePlan) => void,
+	nonce: Uint8Array = utf8ToBytes("challenge"),
+	guest?: Partial<GuestRule>,
+): MintedCase =>
 	minted(`azure: ${name}`, code, undefined, (settings) => {
 		const plan = azurePlan();
 		change(plan);
 		const { evidence, chain } = mintAzure(plan);
-		const question = { product: null, nonce: utf8ToBytes("challenge"), chain, collateral: null };
-		return verifyAzure(evidence, question, settings);
+		const question = { product: null, nonce, chain, crl: null, collateral: null };
+		const rule = { ...azureRule(), ...guest };
+		const policy = { ...settings.policy, guests: guest === undefined ? null : [rule] };
+		return verifyAzure(evidence, question, { ...settings, policy });
 	});
+
+const azureRule = (): GuestRule => ({
+	...{ name: "of the mint", tee: "azure-snp", measurement: bytesToHex(azurePlan().snp.measurement) },
+	registers: azurePlan().pcrs.map(bytesToHex),
+});
+const [ASKED, NO_SET] = [new Uint8Array(32).fill(5), setOf([])];
+const answering = (nonce: Uint8Array) => (plan: AzurePlan) => {
+	plan.nonce = nonce;
+};
+
+const unsigned = (which: number) => (plan: AzurePlan) => {
+	plan.selected = plan.selected.filter((i) => i !== which);
+};
 
 const azureCases = (): MintedCase[] => [
 	azure("SNP", null, () => {}),
@@ -473,6 +495,26 @@ const azureCases = (): MintedCase[] => [
 	}),
 	azure("no quote", "ATTEST_FORM", (plan) => {
 		plan.edit = ({ tpm_quote, ...rest }) => rest;
+	}),
+	azure("no certificate of the chip", "COLLATERAL_MISSING", (plan) => {
+		plan.edit = ({ vcek: _, ...rest }) => rest;
+	}),
+	azure("a round", null, answering(tpmDataOf(reportDataOf(ASKED, ASKED))), reportDataOf(ASKED, ASKED)),
+	azure("another round", "NONCE_WRONG", answering(tpmDataOf(reportDataOf(NO_SET, ASKED))), reportDataOf(ASKED, ASKED)),
+	azure("another set", "BINDING_WRONG", answering(tpmDataOf(reportDataOf(ASKED, NO_SET))), reportDataOf(ASKED, ASKED)),
+	azure("a round of no devices, by its nonce", null, answering(tpmDataOf(reportDataOf(ASKED, NO_SET))), ASKED),
+	azure("an allowed guest", null, () => {}, undefined, {}),
+	azure("a bare SNP guest is allowed, this is Azure's", "GUEST_OTHER", () => {}, undefined, {
+		tee: "snp",
+		registers: null,
+	}),
+	azure("any guest of that measurement", "GUEST_OTHER", () => {}, undefined, { tee: null, registers: null }),
+	azure("an allowed guest's kernel is another", "GUEST_OTHER", () => {}, undefined, {
+		registers: azureRule().registers!.with(4, "00".repeat(32)),
+	}),
+	azure("the kernel's register is claimed, not signed", "GUEST_OTHER", unsigned(4), undefined, {}),
+	azure("a register that may be any is not signed", null, unsigned(4), undefined, {
+		registers: azureRule().registers!.with(4, null),
 	}),
 	azure("wrapped", null, (plan) => {
 		plan.edit = (fields) => ({ platform: "az-snp", evidence: fields });

@@ -144,6 +144,8 @@ export interface AzurePlan {
 	nonce: Uint8Array;
 	pcrs: Uint8Array[];
 	claimedPcrs: Uint8Array[] | null;
+	/** Numbers of those that are signed. */
+	selected: readonly number[];
 	runtime: (words: string) => string;
 	/** Bound instead of what is carried. */
 	boundRuntime: (words: string) => string;
@@ -157,13 +159,15 @@ export const azurePlan = (): AzurePlan => ({
 	nonce: utf8ToBytes("challenge"),
 	pcrs: Array.from({ length: 24 }, (_, i) => sha256(Uint8Array.of(i))),
 	claimedPcrs: null,
+	selected: ALL_PCRS,
 	runtime: (words) => words,
 	boundRuntime: (words) => words,
 	signature: (bytes) => bytes,
 	edit: (fields) => fields,
 });
 
-export function mintAzure(plan: AzurePlan): { evidence: Uint8Array; chain: Uint8Array } {
+/** What the paravisor leaves in the TPM, and the certificates above its hardware's report. */
+export function mintHcl(plan: Pick<AzurePlan, "snp" | "quote" | "runtime" | "boundRuntime">) {
 	const { n } = tpmPrivateKey().export({ format: "jwk" }) as { n: string };
 	const config = { "secure-boot": true, vmUniqueId: "MINT-0001" };
 	const words = plan.runtime(
@@ -185,23 +189,38 @@ export function mintAzure(plan: AzurePlan): { evidence: Uint8Array; chain: Uint8
 		runtime,
 		new Uint8Array(40),
 	);
-	const digest = sha256(concatBytes(...plan.pcrs));
+	return { hcl, leaf, chain, reportData };
+}
+
+/** TPMS_ATTEST over these registers, and its signature. */
+export function mintTpmQuote(nonce: Uint8Array, pcrs: readonly Uint8Array[], selected: readonly number[]) {
 	const big16 = (value: number) => Uint8Array.of(value >> 8, value & 255);
+	const digest = sha256(concatBytes(...selected.map((i) => pcrs[i]!)));
+	const bits = [0, 8, 16].map((from) =>
+		selected.reduce((all, i) => all | (i >> 3 === from >> 3 ? 1 << (i & 7) : 0), 0),
+	);
 	const message = concatBytes(
 		Uint8Array.of(0xff, 0x54, 0x43, 0x47, 0x80, 0x18),
 		big16(4),
 		utf8ToBytes("name"),
-		big16(plan.nonce.length),
-		plan.nonce,
+		big16(nonce.length),
+		nonce,
 		new Uint8Array(25),
-		Uint8Array.of(0, 0, 0, 1, 0, 0x0b, 3, 255, 255, 255),
+		Uint8Array.of(0, 0, 0, 1, 0, 0x0b, 3, ...bits),
 		big16(32),
 		digest,
 	);
-	const signature = plan.signature(new Uint8Array(sign("sha256", message, tpmPrivateKey())));
+	return { message, signature: new Uint8Array(sign("sha256", message, tpmPrivateKey())) };
+}
+
+export const ALL_PCRS: readonly number[] = Array.from({ length: 24 }, (_, i) => i);
+
+export function mintAzure(plan: AzurePlan): { evidence: Uint8Array; chain: Uint8Array } {
+	const { hcl, leaf, chain, reportData } = mintHcl(plan);
+	const { message, signature } = mintTpmQuote(plan.nonce, plan.pcrs, plan.selected);
 	const tpm = {
 		message: bytesToHex(message),
-		signature: bytesToHex(signature),
+		signature: bytesToHex(plan.signature(signature)),
 		pcrs: (plan.claimedPcrs ?? plan.pcrs).map(bytesToHex),
 	};
 	const below = plan.quote === null ? { vcek: url(leaf) } : { td_quote: url(plan.quote(reportData)) };

@@ -278,7 +278,7 @@ const azureCases = readers("azure's", "ATTEST_FORM", {
 const azure = (name: string, change: Partial<AzurePlan>): MintedCase =>
 	minted(`azure: ${name}`, "ATTEST_FORM", undefined, (settings) => {
 		const { evidence, chain } = mintAzure({ ...azurePlan(), ...change });
-		return verifyAzure(evidence, { product: null, nonce: null, chain, collateral: null }, settings);
+		return verifyAzure(evidence, { product: null, nonce: null, chain, crl: null, collateral: null }, settings);
 	});
 
 const azureWholeCases = [
