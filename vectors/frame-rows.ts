@@ -115,6 +115,12 @@ const toEngine: readonly Good[] = [
 	[0x1c, "part", u32("session", 14), hash("statement"), hash("nonce")],
 	[0x1d, "fold", u32("session", 14), hash("secret")],
 	[
+		...([0x1e, "wrapper", u32("session", 15), u16("device", 1), u16("form", 2), u32("inputs", 3)] as const),
+		...[u32("wires", 2 ** 32 - 1), u32("log2", 28), u64("circuitBytes", 2 ** 33 + 64)],
+	],
+	[0x1f, "wrap", u32("session", 15), hash("r"), hash("s")],
+	[0x20, "key", u32("session", 15)],
+	[
 		0x1b,
 		"evaluate",
 		u32("session", 13),
@@ -197,6 +203,9 @@ const badToEngine: readonly Bad[] = [
 		"prove",
 		"part",
 		"fold",
+		"wrapper",
+		"wrap",
+		"key",
 	]),
 	["program, nothing after the seed", 0x0c, payloadOf(toEngine, "program").slice(0, -8)],
 	["tensor, no bytes", 0x0d, payloadOf(toEngine, "tensor").slice(0, -4)],

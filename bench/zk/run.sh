@@ -12,7 +12,7 @@ built=${BUILT:-$built}
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | tr 'A-Z ' 'a-z-' | sed 's/^nvidia-//')
 mkdir -p "${OUT:=bench/results}"
 equal="$("$built/proofs_equal_cuda" | tee /dev/stderr | tail -1); $("$built/groth16_equal_cuda" vectors | tee /dev/stderr | tail -1)"
-digits() { ! command -v node > /dev/null || { node bench/zk/digits.ts "$(mktemp -d)" && node bench/zk/wrap.ts "$(mktemp -d)"; }; }
+digits() { ! command -v node > /dev/null || { node bench/zk/digits.ts "$(mktemp -d)" && node bench/zk/wrap.ts; }; }
 { "$built/proof_bench" && "$built/groth16_bench" && digits; } | tee /dev/stderr | awk -v equal="$equal" -v gpu="$gpu" '
   BEGIN { printf "{\n\t\"gpu\": \"%s\",\n\t\"equal\": \"%s\",\n\t\"figures\": [", gpu, equal }
   { printf "%s\n\t\t%s", (NR > 1 ? "," : ""), $0 }

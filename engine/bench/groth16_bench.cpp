@@ -1,12 +1,10 @@
 // Times what wrapped run proofs are made of (docs/zk.md §13) on each GPU, and prints one JSON object a line: medians of five of what is on the card, and a whole proof of a circuit as large as that
 // of 64 segments, with its wires. The circuit is drawn: as many constraints and terms as the true one has.
-// Usage: groth16_bench [copies constraints of each [terms of a sum]], or groth16_bench FOLDER: what bench/zk/wrap.ts left there
+// Usage: groth16_bench [copies constraints of each [terms of a sum]]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "cuda/cuda_device.hpp"
 #include "cuda/groth16/cuda_groth16.hpp"
@@ -63,8 +61,8 @@ struct Given {
   std::vector<Fr> inputs, secrets;
 };
 
-// The last proof; a key of secrets that everybody knows, with gamma 1.
-std::vector<uint8_t> time_proof(const Card& card, ThreadPool& pool, const Given& of, zk::Groth16Key& key) {
+// By a key of secrets that everybody knows.
+void time_proof(const Card& card, ThreadPool& pool, const Given& of) {
   double last = now_ms();
   const auto lap = [&] {
     const double now = now_ms(), taken = now - last;
@@ -77,16 +75,15 @@ std::vector<uint8_t> time_proof(const Card& card, ThreadPool& pool, const Given&
   for (const zk::Section& section : of.circuit.sections) terms += section.copies * section.terms.size();
   lap();
   const auto maker = cuda::cuda_point_maker(card);
-  key = zk::make_key(pool, *maker, of.circuit, known);
+  const zk::Groth16Key key = zk::make_key(pool, *maker, of.circuit, known);
   const double making = lap();
   const auto device = cuda::cuda_groth16(card, key);
   const double sending = lap();
-  std::vector<uint8_t> proof;
   for (int time = 0; time < 3; ++time) {
     lap();
     const zk::Solved solved = zk::solve(pool, of.circuit, of.inputs, of.secrets);
     const double solving = lap();
-    proof = zk::prove_groth16(*device, key, solved, some[5], some[6]);
+    const std::vector<uint8_t> proof = zk::prove_groth16(*device, key, solved, some[5], some[6]);
     const double proving = lap();
     const bool is_right = time > 0 || proof == known_proof(pool, of.circuit, known, solved, some[5], some[6]);
     std::printf("{\"figure\":\"groth16\",\"constraints\":%llu,\"log2\":%u,\"terms\":%llu,\"threads\":%u,\"key ms\":%.0f,\"key to card ms\":%.0f,\"wires ms\":%.0f,\"proof ms\":%.0f,\"right\":%s}\n",
@@ -94,33 +91,6 @@ std::vector<uint8_t> time_proof(const Card& card, ThreadPool& pool, const Given&
                 proving, is_right ? "true" : "false");
     std::fflush(stdout);
   }
-  return proof;
-}
-
-std::vector<uint8_t> file_at(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// circuit.bin and numbers.bin of a folder become groth16.bin and the verifier's key, key.txt (bench/zk/wrap.ts).
-void time_files(const Card& card, ThreadPool& pool, const std::string& folder) {
-  Given given{zk::read_circuit(file_at(folder + "/circuit.bin")), {}, {}};
-  const std::vector<uint8_t> numbers = file_at(folder + "/numbers.bin");
-  for (size_t at = 0; at + 32 <= numbers.size(); at += 32) {
-    Fr one;
-    if (!Fr::from_bytes(numbers.data() + at, one)) throw std::runtime_error("a number that is no scalar");
-    (given.inputs.size() < given.circuit.inputs ? given.inputs : given.secrets).push_back(one);
-  }
-  zk::Groth16Key key;
-  const std::vector<uint8_t> proof = time_proof(card, pool, given, key);
-  std::ofstream(folder + "/groth16.bin", std::ios::binary).write(reinterpret_cast<const char*>(proof.data()), static_cast<std::streamsize>(proof.size()));
-  std::vector<uint8_t> words;
-  zk::append(words, key.alpha1);
-  for (const G2Affine& one : {key.beta2, key.gamma2, key.delta2}) zk::append(words, one);
-  for (const G1Affine& one : key.inputs) zk::append(words, one);
-  std::ofstream text(folder + "/key.txt");
-  for (size_t at = 0; at < words.size(); at += 32) text << to_hex(words.data() + at, 32) << "\n";
 }
 
 }  // namespace
@@ -132,16 +102,11 @@ int main(int argc, char** argv) {
   for (const auto& device : found.devices) {
     const Card card = static_cast<cuda::CudaDevice&>(*device).shared_context();
     card->enter();
-    if (argc == 2) {
-      time_files(card, pool, argv[1]);
-      continue;
-    }
     time_parts(card);
     Given given{drawn_circuit(number(1, 64), number(2, 76148), number(3, 10)), {}, {}};
     given.inputs = drawn_scalars(given.circuit.inputs, 1);
     given.secrets = drawn_scalars(given.circuit.secrets.size(), 2);
-    zk::Groth16Key key;
-    time_proof(card, pool, given, key);
+    time_proof(card, pool, given);
   }
   return found.devices.empty() ? 77 : 0;
 }

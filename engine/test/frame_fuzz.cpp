@@ -121,7 +121,28 @@ Asked random_proof(Dice& dice, uint32_t session, uint16_t device) {
     asked.kind = static_cast<uint8_t>(request.kKind);
     asked.payload = payload_of(request);
   };
-  switch (dice.below(10)) {
+  switch (dice.below(13)) {
+    case 10: {
+      // A wire that is the product of two others, over a key that is made or must be given.
+      const auto keep = [&](uint32_t tame) { return dice.one_in(6) ? hostile_word(dice) : tame; };
+      set(WrapperRequest{session, device, static_cast<uint16_t>(dice.one_in(3) ? dice.below(4) : 2), keep(1), keep(4), keep(2), keep(108)});
+      break;
+    }
+    case 11: {
+      // Its circuit, sometimes with a hostile word in it; then an input and a secret.
+      uint32_t words[] = {0x31637261, 1, 4, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0x01000000, 2, 1, 1, 1, 0, 1, 1, 0, 3, 1, 0, 2, 0};
+      if (dice.one_in(3)) words[dice.below(std::size(words))] = dice.one_in(2) ? hostile_word(dice) : dice.below(20);
+      std::vector<uint8_t> circuit;
+      for (const uint32_t word : words)
+        for (int shift = 0; shift < 32; shift += 8) circuit.push_back(static_cast<uint8_t>(word >> shift));
+      const bool is_circuit = dice.one_in(2);
+      set(GiveRequest{session, static_cast<uint16_t>(is_circuit ? 0 : 1 + dice.below(7)), 0, is_circuit ? circuit : std::vector<uint8_t>(64 * (1 + dice.below(4)))});
+      break;
+    }
+    case 12:
+      if (dice.one_in(2)) set(WrapRequest{session, dice.one_in(3) ? dice.hash() : Hash{}, Hash{}});
+      else set(KeyRequest{session});
+      break;
     case 0: {
       // Version, chunk, steps, batch, rows, scale, widths, scales, limbs, powers of a known τ, reserved, links, sizes.
       uint32_t words[] = {1, 4, 1, 1, 2, 4, 4, 5, 1, 2, 4, 3, 3, 1, 0, 2, 2, 2, 2};

@@ -303,6 +303,9 @@ void check_good_frame(const Frame& frame, const Row& row) {
     case Kind::prove: return check_good_frame<ProveRequest>(frame, row);
     case Kind::part: return check_good_frame<PartRequest>(frame, row);
     case Kind::fold: return check_good_frame<FoldRequest>(frame, row);
+    case Kind::wrapper: return check_good_frame<WrapperRequest>(frame, row);
+    case Kind::wrap: return check_good_frame<WrapRequest>(frame, row);
+    case Kind::key: return check_good_frame<KeyRequest>(frame, row);
     case Kind::evaluate: return check_good_frame<EvaluateRequest>(frame, row);
     case Kind::ready: return check_good_frame<ReadyReply>(frame, row);
     case Kind::claim: return check_good_frame<ClaimReply>(frame, row);

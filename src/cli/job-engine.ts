@@ -1,7 +1,8 @@
 // An engine of this machine for exact programs: started with a folder as its store, and the device that runs them.
 import { createEngineClient, type EngineClient } from "../engine/client/create-engine-client.ts";
 import type { OpenProveSession } from "../engine/client/open-prove-session.ts";
-import { proofOpener } from "../engine/client/proof-opener.ts";
+import type { OpenWrapSession } from "../engine/client/open-wrap-session.ts";
+import { proofOpener, wrapOpener } from "../engine/client/proof-opener.ts";
 import type { OpenWorkSession } from "../engine/client/work-session.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import type { CliIo } from "./command.ts";
@@ -29,6 +30,8 @@ export interface JobEngine {
 	readonly open: OpenWorkSession;
 	/** On the same device, or on the CPU where that one proves nothing. */
 	readonly openProof: OpenProveSession;
+	/** The same, of circuits. */
+	readonly openWrap: OpenWrapSession;
 	close(): Promise<void>;
 }
 
@@ -58,6 +61,7 @@ export async function startJobEngine(
 			name: found.name,
 			open: (work) => started.openWork(work),
 			openProof: proofOpener(started),
+			openWrap: wrapOpener(started),
 			close: async () => {
 				await started.close();
 				await link.close();

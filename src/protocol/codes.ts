@@ -84,6 +84,11 @@ export const codes = {
 		"Ask for a proof over a ceremony's powers; powers of a known τ are for tests.",
 	),
 
+	KEY_UNKNOWN: invalid(
+		"The key that wraps the proof is not the one that was asked for, of no known ceremony, or one of known secrets.",
+		"Whoever knows a key's secrets can prove anything with it: ask for a proof by a key whose ceremony you know.",
+	),
+
 	// Proofs of training
 	PROOF_STATEMENT: invalid("What the proof is about is no segment of this program.", UNMEANT),
 	PROOF_LOOKUPS: invalid("What the proof counts of tables is not what its lookups give.", NOT_TRAINED),
@@ -538,6 +543,10 @@ export const codes = {
 	SRS_MISSING: error(
 		"Commitments and proofs of this chain need powers of tau, and no file has them here.",
 		"Fetch the file that docs/zk.md §1 names, and give it with --powers FILE or ASSAY_POWERS.",
+	),
+	KEY_FILE: error(
+		"A file is no key that wraps runs, or is of another program or number of segments.",
+		"Give snarkjs's .zkey or a .key of scripts/zk-key.ts, made for this program's circuit (docs/zk.md §13).",
 	),
 	JOB_METHOD: error(
 		"The method cannot verify this job here.",

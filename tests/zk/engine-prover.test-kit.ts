@@ -2,6 +2,7 @@
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
 import { GIVEN, type OpenProveSession, type ProveSession } from "../../src/engine/client/open-prove-session.ts";
+import type { OpenWrapSession } from "../../src/engine/client/open-wrap-session.ts";
 import type { OpenWorkSession } from "../../src/engine/client/work-session.ts";
 import { createLocalLink } from "../../src/engine/links/create-local-link.ts";
 import { realEnvironment } from "../../src/platform/environment.ts";
@@ -13,6 +14,7 @@ import type { Start } from "../../vectors/naive-plan.ts";
 export interface Prover {
 	readonly open: OpenProveSession;
 	readonly openWork: OpenWorkSession;
+	readonly openWrap: OpenWrapSession;
 	close(): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export async function startProver(): Promise<Prover> {
 	return {
 		open: (proof) => engine.openProof({ ...proof, device }),
 		openWork: (work) => engine.openWork({ ...work, device }),
+		openWrap: (wrap) => engine.openWrap({ ...wrap, device }),
 		close: () => engine.close(),
 	};
 }

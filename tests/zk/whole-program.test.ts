@@ -204,6 +204,17 @@ test("assay job run, job prove, verify: as a new user does it", async () => {
 			const refused = await assay(...asked, "--segments", list, "--out", at("none"));
 			assert.match(refused.err, /--segments takes numbers and ranges from 1 to 2/, list);
 		}
+		assert.match((await assay(...asked, "--segments", "1", "--wrap", "package.json")).err, /KEY_FILE/);
+		assert.match((await assay(...asked, "--segments", "1", "--wrap", "none.zkey")).err, /KEY_FILE/);
+		if (isDeep) {
+			// A minute of a core: one proof of both, by a key of known secrets.
+			const wrapped = await assay(...asked, "--wrap", "dev", "--out", at("wrapped"));
+			assert.match(wrapped.out, /PROVEN {2}segments 1 to 2 as one/, wrapped.err);
+			const [, key] = /key +([0-9a-f]{64})/.exec(wrapped.out)!;
+			const shown = await assay("verify", at("wrapped/run-1-2.proof"), "--wrap-key", key!, "--dev");
+			assert.match(shown.out, /VALID {2}steps 0 to 7 of the program, 2 segments as one/);
+			assert.match((await assay("verify", at("wrapped/run-1-2.proof"))).out, /INVALID {2}KEY_UNKNOWN/);
+		}
 		assert.match((await assay("job", "prove", at("run"))).err, /it needs powers of tau/);
 		const unknown = await assay("job", "prove", at("run"), "--powers", "samples/README.md", "--out", at("none"));
 		assert.match(unknown.err, /SRS_UNKNOWN/);

@@ -2,6 +2,7 @@
 #include "commands.hpp"
 
 #include "probe/probe_commands.hpp"
+#include "zk/groth16/wrap_commands.hpp"
 #include "zk/prove_commands.hpp"
 
 namespace assay {
@@ -78,6 +79,13 @@ void run_command(Server& server, const Frame& frame, const WorkSettings& work, G
     case Kind::prove: return run(prove_command, server, frame);
     case Kind::part: return run(part_command, server, frame);
     case Kind::fold: return run(fold_command, server, frame);
+    case Kind::wrapper: {
+      const auto asked = read_payload<WrapperRequest>(frame.payload);
+      server.check_id(frame.id);
+      return wrapper_command(server, frame.id, asked, work.is_allowed);
+    }
+    case Kind::wrap: return run(wrap_command, server, frame);
+    case Kind::key: return run(key_command, server, frame);
     case Kind::attest: {
       const auto asked = read_payload<AttestRequest>(frame.payload);
       server.check_id(frame.id);

@@ -47,6 +47,9 @@ enum class Kind : uint8_t {
   prove = 0x1A,
   part = 0x1C,
   fold = 0x1D,
+  wrapper = 0x1E,
+  wrap = 0x1F,
+  key = 0x20,
   evaluate = 0x1B,
   ready = 0x80,
   claim = 0x81,
@@ -334,6 +337,31 @@ struct FoldRequest {
   uint32_t session = 0;
   Hash secret{};
   static void visit(auto& self, auto& to) { to(self.session, self.secret); }
+};
+
+struct WrapperRequest {
+  static constexpr Kind kKind = Kind::wrapper;
+  static constexpr char kFields[] = "session device form inputs wires log2 circuitBytes";
+  uint32_t session = 0;
+  uint16_t device = 0, form = 0;
+  uint32_t inputs = 0, wires = 0, log2 = 0;
+  uint64_t circuit_bytes = 0;
+  static void visit(auto& self, auto& to) { to(self.session, self.device, self.form, self.inputs, self.wires, self.log2, self.circuit_bytes); }
+};
+
+struct WrapRequest {
+  static constexpr Kind kKind = Kind::wrap;
+  static constexpr char kFields[] = "session r s";
+  uint32_t session = 0;
+  Hash r{}, s{};
+  static void visit(auto& self, auto& to) { to(self.session, self.r, self.s); }
+};
+
+struct KeyRequest {
+  static constexpr Kind kKind = Kind::key;
+  static constexpr char kFields[] = "session";
+  uint32_t session = 0;
+  static void visit(auto& self, auto& to) { to(self.session); }
 };
 
 struct EvaluateRequest {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/bn254.hpp"
+#include "zk/groth16/groth16.hpp"
 #include "zk/segment_run.hpp"
 
 namespace assay::zk {
@@ -154,6 +155,13 @@ class ProofKernels {
   virtual ~ProofKernels() = default;
   // `bytes`: what the plan will take at most, counting 32 bytes a value. Throws EngineError no_memory.
   virtual std::unique_ptr<ProofMemory> prepare(uint64_t bytes) = 0;
+  // Leave to take so many bytes of the host, and of a card if it is one, for as long as this lives. Throws EngineError no_memory.
+  virtual std::shared_ptr<const void> hold(uint64_t host_bytes, uint64_t card_bytes) = 0;
+  // Proofs of circuits (groth16/groth16.hpp); the key outlives it.
+  virtual std::unique_ptr<Groth16Device> groth16(const Groth16Key& key) = 0;
+  virtual std::unique_ptr<PointMaker> point_maker() = 0;
+  // Null: it has no threads of its own.
+  virtual ThreadPool* host_pool() = 0;
 };
 
 }  // namespace assay::zk

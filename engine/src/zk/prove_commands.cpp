@@ -2,6 +2,7 @@
 #include "zk/prove_commands.hpp"
 
 #include "server/session_request.hpp"
+#include "zk/given_session.hpp"
 #include "zk/prove_session.hpp"
 
 namespace assay {
@@ -12,7 +13,7 @@ namespace {
 constexpr int kMaxProveSessions = 4;
 std::atomic<int> prove_sessions{0};
 
-struct CountedProver final : SessionContent {
+struct CountedProver final : GivenSession {
   CountedProver() {
     if (++prove_sessions > kMaxProveSessions) {
       --prove_sessions;
@@ -23,6 +24,7 @@ struct CountedProver final : SessionContent {
     session.reset();
     --prove_sessions;
   }
+  void give(uint32_t number, uint64_t offset, std::span<const uint8_t> bytes) override { session->give(number, offset, bytes); }
   std::optional<zk::ProveSession> session;
 };
 
@@ -72,7 +74,7 @@ void prover_command(Server& server, uint32_t id, const ProverRequest& asked, boo
 }
 
 void give_command(Server& server, uint32_t id, const GiveRequest& asked) {
-  submit_prover(server, id, asked.session, [asked](zk::ProveSession& session, Request&) {
+  submit_on_session<GivenSession>(server, id, asked.session, "PROVER or WRAPPER", [asked](GivenSession& session, Request&) {
     session.give(asked.number, asked.offset, asked.bytes);
     return done(0, false);
   });

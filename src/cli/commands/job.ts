@@ -31,6 +31,10 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		again: flag("check: run segments again, also of generated text, which is checked by prefill otherwise"),
 		seed: text("HEX", "check: draw with this seed instead of fresh randomness", { shape: hexKey }),
 		segments: text("LIST", "prove: these segments, as 2 or 1-4 or 1,3 (default: all; 1 is the first with steps)"),
+		wrap: text(
+			"KEY",
+			"prove: all segments as one proof that hides their sums, by this key: a .zkey of snarkjs, a .key of scripts/zk-key.ts, or `dev`, which proves nothing (docs/zk.md §13)",
+		),
 		powers: text(
 			"FILE",
 			"prove, submit --method zk: powers of tau, Ignition's file (docs/zk.md §1); prove `dev`: of a known τ, which prove nothing",

@@ -34,7 +34,8 @@ export const verifyCommand = command({
 diff writes them) it judges the contradiction; valid means that the claim it accuses is convicted. Of a receipt of RISC Zero or SP1 (JSON,
 docs/receipts.md) it checks the proof. Of a proof of training (docs/zk.md) it checks the proof, and with --data, --initial and --result
 whether it is about your bytes: without these nobody knows whose commitments it is about. Of a folder of such proofs (assay job prove) it checks
-that each segment goes on where the one before it ended; --initial and --result are then the weights at both ends of the run.`,
+that each segment goes on where the one before it ended; --initial and --result are then the weights at both ends of the run. Of a wrapped run
+(assay job prove --wrap) it says which segments it proves, and by which key.`,
 	takes: "FILE",
 	options: {
 		signer: list("KEY", "accept only this verifier's key", hexKey),
@@ -49,6 +50,10 @@ that each segment goes on where the one before it ended; --initial and --result 
 		initial: text("FILE", "compare a proof of training with these weights before its first step"),
 		result: text("FILE", "compare a proof of training with these weights after its last step"),
 		dev: flag("accept a proof of training over powers of a known τ, which proves nothing; for tests"),
+		"wrap-key": text(
+			"KEY",
+			"accept only a wrapped run of training by this key: its hash, or a key that snarkjs exported",
+		),
 		guests: guestsOption,
 		json: flag("print the verdict as JSON"),
 		...orderOptions,
@@ -71,12 +76,20 @@ that each segment goes on where the one before it ended; --initial and --result 
 		const file = readEvidence(at);
 		const maxAge = values["max-age"];
 		const order = orderOf(values);
-		const isOther = ["assay-zk", "assay-fraud", "assay-roll-call"].includes(formatOf(file) ?? "") || isReceipt(file);
+		const isOther =
+			["assay-zk", "assay-zk-run", "assay-fraud", "assay-roll-call"].includes(formatOf(file) ?? "") || isReceipt(file);
 		if (order !== null && isOther) throw usageError("--expect and --min-… are for files of probes");
 		if (formatOf(file) === "assay-zk") {
 			const { verifyTrainingProof } = await import("../verify/verify-proof-file.ts");
 			return verifyTrainingProof(file, path, values, io);
 		}
+		if (formatOf(file) === "assay-zk-run") {
+			const held = (["data", "initial", "result"] as const).find((name) => values[name] !== undefined);
+			if (held !== undefined) throw usageError(`--${held} is for proofs of single segments`);
+			const { verifyRunFile } = await import("../verify/verify-run-file.ts");
+			return verifyRunFile(file, path, values, io);
+		}
+		if (values["wrap-key"] !== undefined) throw usageError("--wrap-key is for wrapped runs of training");
 		const forProofs = (["data", "initial", "result"] as const).find((name) => values[name] !== undefined);
 		if (forProofs !== undefined || values.dev) throw usageError(`--${forProofs ?? "dev"} is for proofs of training`);
 		if (formatOf(file) === "assay-fraud") return verifyFraudFile(file, path, values, io);

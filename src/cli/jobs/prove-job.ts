@@ -7,8 +7,10 @@ import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import { type ProvenSegment, proveSegment } from "../../provider/proofs/prove-segment.ts";
+import { openProvingKey, type ProvingKeyFile } from "../../provider/proofs/runs/proving-key.ts";
 import { readRunFolder } from "../../store/runs/run-folder.ts";
 import { type OpenedRun, openRun, replayOf } from "../../validator/jobs/open-run.ts";
+import { MOST_SEGMENTS } from "../../verify/zk/run/run-file.ts";
 import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../verify/zk/srs.ts";
 import { gapBetween } from "../../verify/zk/statement.ts";
 import { bytesToElements, type Elements, elementCount, elementsToBytes } from "../../work/operators/tensor-type.ts";
@@ -23,9 +25,11 @@ import { usageError, type Values } from "../options.ts";
 import { formatDuration } from "../print/format.ts";
 import { printResult } from "../print/print-result.ts";
 import { createStatusLine } from "../print/status-line.ts";
+import { wrapSegments } from "./wrap-segments.ts";
 
 export interface ProveValues extends Values<typeof engineOptions> {
 	readonly segments: string | undefined;
+	readonly wrap: string | undefined;
 	readonly powers: string | undefined;
 	readonly out: string | undefined;
 	readonly json: boolean;
@@ -111,6 +115,7 @@ export async function proveJob(path: string, values: ProveValues, io: CliIo): Pr
 	const plan = planFor(run, values.powers === "dev");
 	const segments = segmentsAsked(values.segments, run.claim.segments - 1);
 	const powers = powersFor(values.powers, plan, io);
+	const key = values.wrap === undefined ? null : wrapKeyOf(values.wrap, segments, io);
 	const out = resolve(io.cwd, values.out ?? `${basename(resolve(io.cwd, path)).replace(/\.run$/, "")}.proofs`);
 	makeOut(out);
 	const write = (name: string, ...parts: readonly Uint8Array[]): string => {
@@ -125,6 +130,11 @@ export async function proveJob(path: string, values: ProveValues, io: CliIo): Pr
 	const proven: Proven[] = [];
 	const { clockUs } = realEnvironment();
 	try {
+		if (key !== null) {
+			const weights = (segment: number) => stateBefore(run, replay, segment);
+			const job = { run, plan, segments, powers, key, features, labels, weights, write, out };
+			return await wrapSegments(job, engine, line, values, io);
+		}
 		let before = await stateBefore(run, replay, segments[0]!);
 		for (const [i, segment] of segments.entries()) {
 			const started = clockUs();
@@ -155,6 +165,13 @@ export async function proveJob(path: string, values: ProveValues, io: CliIo): Pr
 		await engine.close();
 	}
 	return tell(proven, { out, plan, isDev: powers.points === null }, values, io);
+}
+
+/** One after the other: a wrapped run has no gaps. Throws KEY_FILE. */
+function wrapKeyOf(name: string, segments: readonly number[], io: CliIo): ProvingKeyFile {
+	if (segments.at(-1)! - segments[0]! + 1 !== segments.length || segments.length > MOST_SEGMENTS)
+		throw usageError(`--wrap takes up to ${MOST_SEGMENTS} segments that follow each other, as 1-8`);
+	return openProvingKey(name === "dev" ? name : resolve(io.cwd, name));
 }
 
 function makeOut(out: string): void {

@@ -34,6 +34,7 @@ import type {
 } from "./engine-answers.ts";
 import { type OpenProof, openProveSession, type ProveSession } from "./open-prove-session.ts";
 import { openWorkSession } from "./open-work-session.ts";
+import { type OpenWrap, openWrapSession, type WrapSession } from "./open-wrap-session.ts";
 import { parseClaim } from "./parse-claim.ts";
 import { printable } from "./printable.ts";
 import type { OpenWork, WorkSession } from "./work-session.ts";
@@ -207,6 +208,11 @@ export class EngineClient {
 	/** Throws AssayError: DEVICE_NO_ROOM, or that this engine or device proves nothing. */
 	openProof(proof: OpenProof): Promise<ProveSession> {
 		return openProveSession(this.talk, this.nextWork++, proof);
+	}
+
+	/** Throws as openProof does. */
+	openWrap(wrap: OpenWrap): Promise<WrapSession> {
+		return openWrapSession(this.talk, this.nextWork++, wrap);
 	}
 
 	async close(): Promise<void> {

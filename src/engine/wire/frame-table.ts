@@ -228,6 +228,24 @@ export const REQUESTS = {
 		fields: { session: "u32", secret: "hash" },
 		says: "PROGRESS, BYTES of 1 MiB each, the last one what is left, DONE",
 	},
+	wrapper: {
+		kind: 0x1e,
+		fields: {
+			...{ session: "u32", device: "u16", form: "u16", inputs: "u32", wires: "u32", log2: "u32" },
+			circuitBytes: "u64",
+		},
+		says: "PLAN, or ERROR `bad_request`",
+	},
+	wrap: {
+		kind: 0x1f,
+		fields: { session: "u32", r: "hash", s: "hash" },
+		says: "PROGRESS, BYTES × 1 (a proof), DONE",
+	},
+	key: {
+		kind: 0x20,
+		fields: { session: "u32" },
+		says: "PROGRESS, BYTES × 1 (what a verifier needs), DONE",
+	},
 	evaluate: {
 		kind: 0x1b,
 		fields: {

@@ -89,6 +89,9 @@ const requests: Request[] = [
 	{ kind: "prove", session: 10, statement: bytes(32) },
 	{ kind: "part", session: 10, statement: bytes(32), nonce: bytes(32) },
 	{ kind: "fold", session: 10, secret: bytes(32) },
+	{ kind: "wrapper", session: 11, device: 1, form: 2, inputs: 3, wires: 2 ** 32 - 1, log2: 28, circuitBytes: 2 ** 40 },
+	{ kind: "wrap", session: 11, r: bytes(32), s: bytes(32) },
+	{ kind: "key", session: 11 },
 	{
 		kind: "evaluate",
 		session: 10,

@@ -85,23 +85,25 @@ export function readIgnition(file: Uint8Array, count: number): Powers | SrsFault
 export interface ProverPowers {
 	readonly id: string;
 	readonly points: Uint8Array | null;
+	/** The one after them, which hides what is committed to (docs/zk.md §13); null: made too. */
+	readonly next: Uint8Array | null;
 }
 
-export const DEV_POWERS: ProverPowers = { id: "dev", points: null };
+export const DEV_POWERS: ProverPowers = { id: "dev", points: null, next: null };
 
 /** The first `count` powers of the file, for a prover. By the file's SHA-256 alone: who verifies needs no powers, and believes none. */
 export function ignitionPowers(file: Uint8Array, count: number): ProverPowers | SrsFault {
 	const id = ignitionId(count);
 	if (bytesToHex(sha256Of(file)) !== IGNITION_SHA256 || id === null)
 		return fault("SRS_UNKNOWN", "the file's SHA-256 is not that of any known powers of Ignition");
-	const points = new Uint8Array(64 * count);
-	for (let i = 0; i < 2 * count; i++) {
+	const points = new Uint8Array(64 * (count + 1));
+	for (let i = 0; i < 2 * (count + 1); i++) {
 		const number = file.slice(COUNT_BYTES + 32 * i, COUNT_BYTES + 32 * (i + 1)).reverse();
 		// Of y the two highest bits are flags.
 		number[0]! &= 0x3f;
 		points.set(number, 32 * i);
 	}
-	return { id, points };
+	return { id, points: points.subarray(0, 64 * count), next: points.subarray(64 * count) };
 }
 
 /** Layout: u64 count; points, x and y little-endian; u64 0; the generator and τ of the second group; u64 0. */

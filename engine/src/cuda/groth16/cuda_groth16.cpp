@@ -20,7 +20,7 @@ Buffer sent(const std::shared_ptr<const Context>& context, const std::vector<T>&
 class CudaGroth16 final : public zk::Groth16Device {
  public:
   CudaGroth16(const std::shared_ptr<const Context>& context, const zk::Groth16Key& key)
-      : context_(context), ntt_(context, static_cast<unsigned>(std::bit_width(key.powers.size()))), first_(context), second_(context), inputs_(key.inputs.size()),
+      : context_(context), ntt_(context, log2_of(key)), has_values_(key.has_values), first_(context), second_(context), inputs_(key.inputs.size()),
         wires_(key.a.size()), a_(sent(context, key.a)), b1_(sent(context, key.b1)), b2_(sent(context, key.b2)), others_(sent(context, key.others)),
         powers_(sent(context, key.powers)) {}
 
@@ -37,18 +37,22 @@ class CudaGroth16 final : public zk::Groth16Device {
       second_.let_go();
     }
     const Buffer a = sent(context_, solved.a), b = sent(context_, solved.b), c = sent(context_, solved.c);
-    const Fr shift = zk::coset_shift();
+    const size_t size = solved.a.size();
+    const Fr shift = has_values_ ? zk::root_of_one(static_cast<unsigned>(std::countr_zero(size)) + 1) : zk::coset_shift();
     for (const Buffer* list : {&a, &b, &c}) ntt_.move_to_coset(list->at(), shift);
-    ntt_.divide_out(a.at(), b.at(), c.at(), (zk::power_of(shift, solved.a.size()) - Fr::one()).inverted());
-    ntt_.from_coset(a.at(), shift);
-    sums.powers = first_.of_scalars(powers_.at(), a.at(), static_cast<uint32_t>(solved.a.size() - 1));
+    ntt_.divide_out(a.at(), b.at(), c.at(), has_values_ ? Fr::one() : (zk::power_of(shift, size) - Fr::one()).inverted());
+    if (!has_values_) ntt_.from_coset(a.at(), shift);
+    sums.powers = first_.of_scalars(powers_.at(), a.at(), static_cast<uint32_t>(has_values_ ? size : size - 1));
     first_.let_go();
     return sums;
   }
 
  private:
+  static unsigned log2_of(const zk::Groth16Key& key) { return static_cast<unsigned>(std::bit_width(key.powers.size() - (key.has_values ? 1 : 0))); }
+
   std::shared_ptr<const Context> context_;
   Ntt ntt_;
+  bool has_values_;
   Msm first_;
   MsmOf<Fp2> second_;
   size_t inputs_, wires_;

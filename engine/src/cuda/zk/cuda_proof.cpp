@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "cpu/host_info.hpp"
 #include "cuda_list.hpp"
 #include "cuda_run.hpp"
 #include "msm.hpp"
@@ -377,6 +378,16 @@ std::unique_ptr<zk::ProofMemory> CudaProof::prepare(uint64_t bytes) {
   if (bytes > free)
     throw EngineError(ErrorCode::no_memory, "the proof needs " + std::to_string(bytes) + " bytes, " + std::to_string(free) + " are free");
   return std::make_unique<CudaProofMemory>(context_);
+}
+
+// Whoever takes what is not there any more is told so then.
+std::shared_ptr<const void> CudaProof::hold(uint64_t host_bytes, uint64_t card_bytes) {
+  context_->enter();
+  const uint64_t free = context_->free_bytes(), host_free = read_ram_free_bytes();
+  if (card_bytes > free || host_bytes > host_free)
+    throw EngineError(ErrorCode::no_memory, "the proof needs " + std::to_string(card_bytes) + " bytes of the card and " + std::to_string(host_bytes) + " of the host, " +
+                                                std::to_string(free) + " and " + std::to_string(host_free) + " are free");
+  return nullptr;
 }
 
 }  // namespace assay::cuda

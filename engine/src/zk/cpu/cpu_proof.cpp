@@ -257,15 +257,23 @@ class CpuProofMemory : public ProofMemory {
 
 }  // namespace
 
+namespace {
+
+std::unique_ptr<HeldMemory> held_of(const std::shared_ptr<MemoryLedger>& ledger, uint32_t device, uint64_t wanted) {
+  if (!ledger) return nullptr;
+  const uint64_t free = ledger->allocatable(device);
+  if (wanted > free)
+    throw EngineError(ErrorCode::no_memory, "the proof needs " + std::to_string(wanted) + " bytes, " + std::to_string(free) + " are free");
+  return std::make_unique<HeldMemory>(ledger, device, wanted);
+}
+
+}  // namespace
+
 std::unique_ptr<ProofMemory> CpuProof::prepare(uint64_t bytes) {
-  const auto hold = [ledger = ledger_, device = device_](uint64_t wanted) -> std::unique_ptr<HeldMemory> {
-    if (!ledger) return nullptr;
-    const uint64_t free = ledger->allocatable(device);
-    if (wanted > free)
-      throw EngineError(ErrorCode::no_memory, "the proof needs " + std::to_string(wanted) + " bytes, " + std::to_string(free) + " are free");
-    return std::make_unique<HeldMemory>(ledger, device, wanted);
-  };
+  const auto hold = [ledger = ledger_, device = device_](uint64_t wanted) { return held_of(ledger, device, wanted); };
   return std::make_unique<CpuProofMemory>(pool_, hold, bytes);
 }
+
+std::shared_ptr<const void> CpuProof::hold(uint64_t host_bytes, uint64_t) { return held_of(ledger_, device_, host_bytes); }
 
 }  // namespace assay::zk

@@ -47,12 +47,19 @@ void check_section(const Section& section, const Circuit& circuit) {
     need_circuit(wire < circuit.wires, "a wire that is not there");
     if (section.copies == 1) return;
     const Section::Step* own = nullptr;
-    for (const Section::Step& step : section.steps)
-      if (wire >= step.first) own = &step;
+    // Of one step all copies, before those of the next.
+    uint64_t end = circuit.wires;
+    for (const Section::Step& step : section.steps) {
+      if (wire < step.first) {
+        end = std::min<uint64_t>(end, step.first);
+        break;
+      }
+      own = &step;
+    }
     need_circuit(own != nullptr || !is_made, "a wire that is made in each copy");
     if (own == nullptr) return;
     need_circuit(wire - own->first < own->more, "copies that meet");
-    need_circuit(uint64_t{wire} + uint64_t{section.copies - 1} * own->more < circuit.wires, "a wire that is not there");
+    need_circuit(uint64_t{wire} + uint64_t{section.copies - 1} * own->more < end, "a wire that is not there, or another step's");
   };
   for (const WireTerm& term : section.terms) {
     check(term.wire, false);

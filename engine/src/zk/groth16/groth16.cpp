@@ -47,16 +47,19 @@ class CpuGroth16 final : public Groth16Device {
   std::vector<Fr> quotient(const Solved& solved) {
     std::vector<Fr> a = solved.a, b = solved.b, c = solved.c;
     const size_t size = a.size();
-    const Fr root = root_of_one(bits_for_size(size)), back = root.inverted(), share = Fr::of(size).inverted(), shift = coset_shift();
+    const unsigned log2 = bits_for_size(size);
+    const Fr root = root_of_one(log2), back = root.inverted(), share = Fr::of(size).inverted(), shift = key_.has_values ? root_of_one(log2 + 1) : coset_shift();
     for (std::vector<Fr>* list : {&a, &b, &c}) {
       transform(pool_, *list, back);
       times_powers(pool_, *list, shift, share);
       transform(pool_, *list, root);
     }
-    const Fr under = (power_of(shift, size) - Fr::one()).inverted();
+    // Points of values have it in them.
+    const Fr under = key_.has_values ? Fr::one() : (power_of(shift, size) - Fr::one()).inverted();
     in_pieces(pool_, size, 1024, [&](size_t from, size_t to, size_t) {
       for (size_t i = from; i < to; ++i) a[i] = (a[i] * b[i] - c[i]) * under;
     });
+    if (key_.has_values) return a;
     transform(pool_, a, back);
     times_powers(pool_, a, shift.inverted(), share);
     return a;
@@ -73,7 +76,7 @@ class CpuGroth16 final : public Groth16Device {
 std::unique_ptr<Groth16Device> cpu_groth16(ThreadPool& pool, const Groth16Key& key) { return std::make_unique<CpuGroth16>(pool, key); }
 
 std::vector<uint8_t> prove_groth16(Groth16Device& device, const Groth16Key& key, const Solved& solved, const Fr& r, const Fr& s) {
-  if (solved.wires.size() != key.a.size() || solved.a.size() != key.powers.size() + 1) throw EngineError(ErrorCode::bad_request, "the key is of another circuit");
+  if (solved.wires.size() != key.a.size() || solved.a.size() != key.powers.size() + (key.has_values ? 0 : 1)) throw EngineError(ErrorCode::bad_request, "the key is of another circuit");
   const KeySums sums = device.sums(solved);
   const G1Affine a = (times_scalar(key.delta1, r) + sums.a + key.alpha1).affine();
   const G2Affine b2 = (times_scalar(key.delta2, s) + sums.b2 + key.beta2).affine();

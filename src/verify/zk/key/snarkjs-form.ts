@@ -59,3 +59,29 @@ export const fromSnarkjsKey = ({ vk_alpha_1, vk_beta_2, vk_gamma_2, vk_delta_2, 
 
 export const fromSnarkjsProof = ({ pi_a, pi_b, pi_c }: SnarkjsProof): Uint8Array =>
 	concatBytes(...numbersOf(pi_a, pi_b, pi_c).map(bytesOf));
+
+const NUMBER = /^(0|[1-9][0-9]{0,77})$/;
+const isNumber = (value: unknown) => typeof value === "string" && NUMBER.test(value) && BigInt(value) >> 256n === 0n;
+const areNumbers = (value: unknown, count: number): boolean =>
+	Array.isArray(value) && value.length === count && value.every(isNumber);
+const arePairs = (value: unknown): boolean =>
+	Array.isArray(value) && value.length === 3 && value.every((one) => areNumbers(one, 2));
+
+/** A file that `snarkjs zkey export verificationkey` or zk-key.ts wrote; null: it is none. */
+export function snarkjsKeyOf(text: string): string[] | null {
+	let file: Partial<Record<keyof SnarkjsKey, unknown>> | null;
+	try {
+		file = JSON.parse(text);
+	} catch (error) {
+		if (error instanceof SyntaxError) return null;
+		throw error;
+	}
+	const isKey =
+		file?.protocol === "groth16" &&
+		file.curve === "bn128" &&
+		areNumbers(file.vk_alpha_1, 3) &&
+		[file.vk_beta_2, file.vk_gamma_2, file.vk_delta_2].every(arePairs) &&
+		Array.isArray(file.IC) &&
+		file.IC.every((one) => areNumbers(one, 3));
+	return isKey ? fromSnarkjsKey(file as SnarkjsKey) : null;
+}

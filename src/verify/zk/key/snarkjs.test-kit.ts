@@ -1,6 +1,6 @@
-// A small circuit of our own, proven by snarkjs with a key that snarkjs made. Started as a program it writes tests/zk/snarkjs-groth16.json anew; snarkjs is no dependency of the project: name the folder in
+// A small circuit of our own, proven by snarkjs with a key that snarkjs made. Started as a program it writes tests/zk/snarkjs-groth16.json and .zkey anew; snarkjs is no dependency of the project: name the folder in
 // which it was installed (`npm i snarkjs@0.7.6`) as ASSAY_SNARKJS, and let biome format the file.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,9 @@ import { r1csFile, wtnsFile } from "./r1cs-file.ts";
 import type { SnarkjsKey, SnarkjsProof } from "./snarkjs-form.ts";
 
 export const VECTOR = fileURLToPath(new URL("../../../../tests/zk/snarkjs-groth16.json", import.meta.url));
+
+/** The key of it, with the prover's part. */
+export const ZKEY = fileURLToPath(new URL("../../../../tests/zk/snarkjs-groth16.zkey", import.meta.url));
 
 export interface SnarkjsVector {
 	readonly key: SnarkjsKey;
@@ -39,7 +42,7 @@ export function loadSnarkjs(): any {
 
 /** Powers, key with a contribution, proof: all by snarkjs. */
 // biome-ignore lint/suspicious/noExplicitAny: it has no types.
-export async function provenBySnarkjs(snarkjs: any): Promise<SnarkjsVector> {
+export async function provenBySnarkjs(snarkjs: any): Promise<SnarkjsVector & { readonly zkey: Uint8Array }> {
 	const folder = mkdtempSync(join(tmpdir(), "assay-snarkjs-"));
 	const at = (name: string) => join(folder, name);
 	try {
@@ -55,14 +58,15 @@ export async function provenBySnarkjs(snarkjs: any): Promise<SnarkjsVector> {
 		const key = await snarkjs.zKey.exportVerificationKey(at("1.zkey"));
 		const { proof, publicSignals } = await snarkjs.groth16.prove(at("1.zkey"), at("w.wtns"));
 		await curve.terminate();
-		return { key, proof, inputs: publicSignals };
+		return { key, proof, inputs: publicSignals, zkey: readFileSync(at("1.zkey")) };
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-	const { key, proof, inputs } = await provenBySnarkjs(loadSnarkjs());
+	const { key, proof, inputs, zkey } = await provenBySnarkjs(loadSnarkjs());
+	writeFileSync(ZKEY, zkey);
 	writeFileSync(VECTOR, `${JSON.stringify({ key, proof, inputs }, null, "\t")}\n`);
 	process.exit(0);
 }

@@ -50,7 +50,7 @@ function expanded(bytes: Uint8Array) {
 
 test("one segment's checks, taken twice, and the fold: the circuit of two segments", () => {
 	const whole = wrapCircuit(PLAN, SEGMENTS);
-	const flat = expanded(flatCircuit(PLAN, SEGMENTS));
+	const flat = expanded(flatCircuit(PLAN, SEGMENTS).bytes);
 	assert.equal(flat.inputs, whole.inputs);
 	assert.equal(flat.wires, whole.wires);
 	assert.deepEqual(flat.secrets, whole.secrets);

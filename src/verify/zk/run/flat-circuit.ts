@@ -4,7 +4,7 @@ import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf } from "../../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { checkFold, checkPart, type PartLeft } from "./check-run.ts";
-import type { Constraint, Wires } from "./circuit.ts";
+import type { Circuit, Constraint, Wires } from "./circuit.ts";
 import { beginCircuit } from "./wrap-circuit.ts";
 
 const MAGIC = 0x31637261;
@@ -53,8 +53,38 @@ function sectionWords(
 	return words;
 }
 
+/** A circuit as bytes, and the sizes that a key of it has. */
+export interface FlatCircuit {
+	readonly bytes: Uint8Array;
+	readonly inputs: number;
+	readonly wires: number;
+	/** 2^log2 values of its polynomials: constraints, inputs and 1. */
+	readonly log2: number;
+}
+
+/** `sections`: how often each is taken, with which steps, and its constraints. */
+function flatOf(
+	{ inputs, wires, secrets }: Pick<Circuit, "inputs" | "wires" | "secrets">,
+	sections: readonly (readonly [copies: number, steps: readonly Step[], constraints: readonly Constraint[]])[],
+): FlatCircuit {
+	const coefficients = new Map<bigint, number>();
+	const numberOf = (by: bigint) => coefficients.get(by) ?? coefficients.set(by, coefficients.size).size - 1;
+	const words = sections.map(([copies, steps, constraints]) => sectionWords(copies, steps, constraints, numberOf));
+	const ranges = rangesOf(secrets);
+	const head = [MAGIC, inputs, wires, coefficients.size, ranges.length / 2, sections.length];
+	const numbers = [...coefficients.keys()].map(bytesOf);
+	const all = sections.reduce((sum, [copies, , { length }]) => sum + copies * length, 0);
+	return {
+		bytes: concatBytes(wordBytes(head), ...numbers, wordBytes(ranges), ...words.map(wordBytes)),
+		...{ inputs, wires, log2: Math.ceil(Math.log2(all + inputs + 1)) },
+	};
+}
+
+/** Any circuit, as it was recorded. */
+export const plainFlat = (circuit: Circuit): FlatCircuit => flatOf(circuit, [[1, [], circuit.constraints]]);
+
 /** Of the same wires and constraints as wrapCircuit's. */
-export function flatCircuit(plan: ZkPlan, segments: number): Uint8Array {
+export function flatCircuit(plan: ZkPlan, segments: number): FlatCircuit {
 	const { circuit, told, close } = beginCircuit(plan, segments);
 	const [firstTold] = [...told.segments[0]!.statement[0]!.keys()] as [number];
 	const { wires: first, secrets } = circuit;
@@ -75,14 +105,8 @@ export function flatCircuit(plan: ZkPlan, segments: number): Uint8Array {
 		return { among: among.map(there), point: point.map(there), value: there(value), digest: there(digest) };
 	});
 	close(checkFold(circuit.field, plan, parts, told.mask, circuit.secret)!);
-	const coefficients = new Map<bigint, number>();
-	const numberOf = (by: bigint) => coefficients.get(by) ?? coefficients.set(by, coefficients.size).size - 1;
-	const sections = [
-		sectionWords(segments, steps, circuit.constraints.slice(0, checks), numberOf),
-		sectionWords(1, [], circuit.constraints.slice(checks), numberOf),
-	];
-	const ranges = rangesOf(secrets);
-	const head = [MAGIC, circuit.inputs, circuit.wires, coefficients.size, ranges.length / 2, sections.length];
-	const numbers = [...coefficients.keys()].map(bytesOf);
-	return concatBytes(wordBytes(head), ...numbers, wordBytes(ranges), ...sections.map(wordBytes));
+	return flatOf(circuit, [
+		[segments, steps, circuit.constraints.slice(0, checks)],
+		[1, [], circuit.constraints.slice(checks)],
+	]);
 }

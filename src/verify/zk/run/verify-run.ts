@@ -1,19 +1,10 @@
 // `verifyRun`: do these commitments belong to segments of one run, one after the other? docs/zk.md §13. One proof for all of them, with one opening.
+import { pippenger } from "@noble/curves/abstract/curve.js";
+import { bn254 } from "@noble/curves/bn254.js";
 import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Code } from "../../../protocol/codes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import {
-	bytesOf,
-	type G1,
-	G1_ONE,
-	type G2,
-	g1Of,
-	type NoPoint,
-	POINTS,
-	R,
-	times,
-	wordsOf,
-} from "../../../protocol/maths/bn254.ts";
+import { bytesOf, type G1, type G2, g1Of, type NoPoint, POINTS, R, wordsOf } from "../../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { mod, NUMBERS } from "../field.ts";
 import { MERCURY_BYTES, verifyMercury } from "../mercury.ts";
@@ -163,9 +154,7 @@ export function opened(
 	claim: RunClaim<bigint>,
 	tau: G2,
 ): RunVerdict {
-	let sum = times(G1_ONE, 0n);
-	for (const [i, list] of points.entries())
-		for (const [j, point] of list.entries()) sum = sum.add(times(point, claim.weights[i]![j]!));
+	const sum = pippenger(bn254.G1.Point, points.flat(), claim.weights.flat() as bigint[]);
 	const { x, y } = sum.toAffine();
 	const commitment = sum.is0() ? new Uint8Array(64) : concatBytes(bytesOf(x), bytesOf(y));
 	const transcript = createTranscript(keccak(utf8ToBytes("assay/zk/run/1"), bytesOf(claim.digest)));
