@@ -15,15 +15,21 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { lyingEngine } from "../../src/engine/lying-engine.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
+import { ANSWER_PAGE_BYTES, questionText } from "../../src/protocol/network/job-question.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
 import { treeOf } from "../../src/provider/proofs/chain-forms.ts";
+import { claimedStates } from "../../src/provider/proofs/claimed-states.ts";
 import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
 import { makeOrder } from "../../src/provider/proofs/order.ts";
 import { powersOf } from "../../src/provider/proofs/powers.ts";
 import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
+import { openWork, orderedJobs, type ProverApi } from "../../src/provider/proofs/provable-jobs.ts";
 import { createProver, type ProofNews } from "../../src/provider/proofs/prove-jobs.ts";
+import { ownOrder } from "../../src/provider/proofs/prover.ts";
+import { rerunStates } from "../../src/provider/proofs/rerun-states.ts";
 import { verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { powerOf } from "../../src/verify/zk/srs.ts";
 import { weightTrees } from "../../src/verify/zk/weight-trees.ts";
@@ -104,15 +110,87 @@ async function startWorker(
 	return { key: signer.key, account, stop };
 }
 
-const accountOfProver = (n: number) => accountOf(`0x${(0xf0 + n).toString(16).repeat(32)}`);
+const accountOfProver = (n: number) => accountOf(`0x${(0xf000 + n).toString(16).repeat(16)}`);
+const apiOfProver = (n: number) => createApiClient({ baseUrl: stage.validator.url, signer: signerOf(400 + n), nowMs });
 
 function openProver(n: number, signal: AbortSignal, onEvent: (news: ProofNews) => void) {
-	const { chain, validator } = stage;
+	const { chain } = stage;
 	return createProver({
 		...{ contracts: chain!.contracts, account: accountOfProver(n), signal, onEvent, nowMs, restMs: 0, leastMicros: 0 },
 		...{ startEngine: async () => proofEngine(), powersFor: () => POWERS, folder: join(scratch, `prover-${n}`) },
-		api: createApiClient({ baseUrl: validator.url, signer: signerOf(400 + n), nowMs }),
+		api: apiOfProver(n),
 	});
+}
+
+/** The first of a prover's accounts, from this number on, whose own order begins with the last segment. */
+function lastFirst(id: string, from: number): number {
+	const end = 1 + SEGMENTS;
+	let n = from;
+	while (ownOrder(accountOfProver(n).address, BigInt(`0x${id}`), 1, end)[0] !== SEGMENTS) n += 1;
+	return n;
+}
+
+let runs = 0;
+/** The states of a job as a prover comes by them, with some of the validator's answers changed. */
+async function statesOf(id: string, changed: Partial<ProverApi>) {
+	const { contracts } = stage.chain!;
+	const api = { ...apiOfProver(0), ...changed };
+	const of = (await orderedJobs(contracts)()).find(({ job }) => job === BigInt(`0x${id}`))!;
+	const work = (await eventually(() => openWork(apiOfProver(0), of)))!;
+	const claimed = claimedStates(api, contracts, of, work.program);
+	return rerunStates(work, proofEngine(), join(scratch, `again-${runs++}`), claimed);
+}
+
+/** What of a claim's states a hostile worker or validator can make a prover believe: nothing. */
+async function triedStates(id: string): Promise<void> {
+	const api = apiOfProver(0);
+	const honest = await statesOf(id, {});
+	const last = await honest.stateBefore(SEGMENTS);
+	assert.deepEqual([honest.ran(), honest.isClaimed(SEGMENTS)], [0, true]);
+	// The state after is one's own segment on a state that was claimed; an earlier one is another state of the claim.
+	await honest.stateBefore(SEGMENTS + 1);
+	await honest.stateBefore(SEGMENTS - 1);
+	assert.deepEqual([honest.ran(), honest.isClaimed(SEGMENTS + 1)], [1, true]);
+	await honest.close();
+	const { size } = (await stage.customer.getClaim({ params: { hash: (await partOf(id)).claim! } })).ends!.states;
+	const said = (answer: string) => ({ askClaim: async () => ({ answer, signature: null }) });
+	const rows = async (change: (row: object) => object) => {
+		const page = await api.listClaims({ query: { job: id, limit: 100 } });
+		return { ...page, rows: page.rows.map((row) => ({ ...row, ...change(row) })) };
+	};
+	const hostile: Record<string, Partial<ProverApi>> = {
+		none: { askClaim: () => Promise.reject(new AssayError("NO_ANSWER", "gone")) },
+		"other roots": said("00".repeat(32 * model.program.tensors.filter(({ kind }) => kind === "state").length)),
+		"too much": said("00".repeat(ANSWER_PAGE_BYTES)),
+		"other bytes": {
+			async getJobBlob(call) {
+				const bytes = await api.getJobBlob(call);
+				return call.query.size === size ? bytes : bytes.map((one) => one ^ 1);
+			},
+		},
+		"endless bytes": {
+			async getJobBlob(call) {
+				const bytes = await api.getJobBlob(call);
+				return call.query.size === size ? bytes : new Uint8Array(2 * bytes.length);
+			},
+		},
+		"another claim": { listClaims: () => rows(() => ({ segmentRoot: "11".repeat(32) })) as never },
+		"no claim": { listClaims: () => rows(() => ({ ends: null })) as never },
+	};
+	for (const [name, changed] of Object.entries(hostile)) {
+		const states = await statesOf(id, changed);
+		assert.deepEqual([await states.stateBefore(SEGMENTS), states.ran()], [last, SEGMENTS], name);
+		assert.equal(states.isClaimed(SEGMENTS), false, name);
+		await states.close();
+	}
+	// Strangers have states of zk claims by their checkpoints alone, never a part's ends.
+	const ask = (segment: number) =>
+		api.askClaim({
+			params: { hash: hash! },
+			body: { question: questionText({ kind: "state", audit: null, page: 0, segment }) },
+		});
+	const hash = (await partOf(id)).claim;
+	for (const segment of [0, 1 + SEGMENTS]) await assert.rejects(ask(segment), { code: "JOB_QUESTION" });
 }
 
 async function orderOnChain({ escrow }: JobOffer): Promise<void> {
@@ -147,6 +225,7 @@ test("trained by one, proven by two others after a third was killed half-way, an
 	const worker = await startWorker(1);
 	const { id } = await submitSoon(zkOrder("a1"));
 	await claimed(id);
+	await triedStates(id);
 	const killed = new AbortController();
 	await eventually(async () => {
 		await openProver(1, killed.signal, () => killed.abort()).round();
@@ -194,11 +273,17 @@ test("a worker with one wrong step is not paid; whoever does it right next has t
 	const liar = await startWorker(2, true);
 	const { id } = await submitSoon(zkOrder("a2"));
 	await claimed(id);
-	const prover = openProver(2, new AbortController().signal, () => {});
+	// This one begins with the state after the lie, and loses the gas of one proof; then it is led astray no more.
+	const n = lastFirst(id, 4);
+	await endow(contracts, stage.chain!.treasurer, accountOfProver(n), 0n, 0n);
+	const news: string[] = [];
+	const prover = openProver(n, new AbortController().signal, ({ segment, state }) => news.push(`${segment} ${state}`));
 	await eventually(async () => {
 		await prover.round();
 		return (await nextOf(id)) === 1 + SEGMENTS;
 	});
+	assert.deepEqual(news.slice(0, 2), ["3 proving", "3 proven"]);
+	assert.deepEqual(news.slice(-4), ["3 proving", "3 misled", "3 proving", "3 proven"]);
 	await isPosted(id, liar.account);
 	skippedMs += TREES_MS;
 	await eventually(async () => (await partOf(id)).proven === SEGMENTS);

@@ -99,6 +99,17 @@ export async function isProofWaiting(
 	return BigInt(prover) !== 0n;
 }
 
+/** The commitments before a segment, as proofs lead to it from the head; null: they do not, or it is paid already. */
+export async function readPointsBefore(contracts: Contracts, job: bigint, segment: number): Promise<Hex | null> {
+	let { next, points } = await readZkHead(contracts, job);
+	for (; next < segment; next++) {
+		const { prover, after_ } = await read(contracts, "zkJobs", "waitingAt", job, BigInt(next), points);
+		if (BigInt(prover) === 0n) return null;
+		points = after_;
+	}
+	return next === segment ? points : null;
+}
+
 /** Segments that somebody has proven, paid or waiting, in the order in which they came. */
 export async function readProvenSegments(
 	contracts: Contracts,

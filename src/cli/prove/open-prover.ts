@@ -50,7 +50,7 @@ export function openProver({ api, chain, folder, values, io, ...o }: ProverHome)
 }
 
 const STYLES: Readonly<Record<ProofNews["state"], keyof Pick<Paint, "good" | "unsure" | "dim">>> = {
-	...{ proving: "dim", proven: "good", taken: "dim", left: "dim", tree: "unsure", trouble: "unsure" },
+	...{ proving: "dim", proven: "good", taken: "dim", misled: "unsure", left: "dim", tree: "unsure", trouble: "unsure" },
 };
 
 export function proofLine({ job, segment, state, detail }: ProofNews, paint: Paint): string {

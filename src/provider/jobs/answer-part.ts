@@ -45,7 +45,7 @@ export class PartAnswers {
 	private readonly desk: JobDesk;
 	private readonly closing = new AbortController();
 	private answerer: Promise<Answerer> | null = null;
-	private engine: JobEngine | null = null;
+	private engine: Promise<JobEngine> | null = null;
 	private letGo = () => {};
 	private cancelIdle = () => {};
 	private asking = 0;
@@ -111,12 +111,6 @@ export class PartAnswers {
 			const roots = rootsBefore(journal, before);
 			return roots !== null && [...roots.state, ...roots.results].every((root) => blobs.has(root));
 		});
-		this.letGo = await means.hold();
-		this.engine = await means.startEngine({
-			storePath: folder.storePath,
-			minutes: MINUTES,
-			onKilled: (why) => means.onTrouble(new AssayError("LINK_CLOSED", `an engine that answered was killed: ${why}`)),
-		});
 		const { chain } = means;
 		return createAnswerer({
 			run: {
@@ -132,11 +126,26 @@ export class PartAnswers {
 					return { state: rootBytes(roots?.state ?? []), results: rootBytes(roots?.results ?? []) };
 				},
 			},
-			...{ open: this.engine.open, device: this.engine.device, first, states },
+			// What lies on disk is told without an engine, also while the host works at something else.
+			open: async (work) => {
+				this.engine ??= this.start(folder.storePath);
+				const { open, device } = await this.engine;
+				return open({ ...work, device });
+			},
+			...{ device: 0, first, states },
 			bookPath: join(entry.path, "answers.jsonl"),
 			sign:
 				chain === null || claim === null ? null : (answer) => chain.signAnswer(toHex(hexToBytes(claim, 32)!), answer),
 			upload: (blob) => uploadStored(desk, entry.path, blob, this.closing.signal),
+		});
+	}
+
+	private async start(storePath: string): Promise<JobEngine> {
+		const { hold, startEngine, onTrouble } = this.means;
+		this.letGo = await hold();
+		return startEngine({
+			...{ storePath, minutes: MINUTES },
+			onKilled: (why) => onTrouble(new AssayError("LINK_CLOSED", `an engine that answered was killed: ${why}`)),
 		});
 	}
 
@@ -147,7 +156,7 @@ export class PartAnswers {
 		this.answerer = null;
 		this.engine = null;
 		await (await answerer?.catch(() => null))?.close().catch(() => {});
-		await engine?.close().catch(() => {});
+		await (await engine?.catch(() => null))?.close().catch(() => {});
 		this.letGo();
 		this.letGo = () => {};
 	}

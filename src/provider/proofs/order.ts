@@ -19,6 +19,7 @@ import { enteringOf } from "../../work/plan/entering.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
+import { numbersOf } from "../jobs/run-part.ts";
 import { orderOf } from "./chain-forms.ts";
 import { proveStated } from "./prove-segment.ts";
 
@@ -36,9 +37,6 @@ export interface WorkToProve {
 	/** Bytes of a constant or an input, by its number in the program. */
 	given(tensor: number): Promise<Uint8Array>;
 }
-
-const numbersOf = ({ tensors }: Program, ...kinds: readonly string[]): number[] =>
-	tensors.flatMap(({ kind }, i) => (kinds.includes(kind) ? [i] : []));
 
 /** A session with everything that the program is given, before segment 0. */
 export async function openGiven({ program, seed, given }: WorkToProve, { open, device }: ProofEngine) {

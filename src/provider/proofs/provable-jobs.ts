@@ -15,7 +15,7 @@ import { specFault } from "../../work/workloads/spec-fault.ts";
 import type { WorkToProve } from "./order.ts";
 import type { WatchedEnd } from "./watch-trees.ts";
 
-export type ProverApi = Pick<ApiClient, "listClaims" | "getClaimCase" | "getBlob" | "getJobBlob">;
+export type ProverApi = Pick<ApiClient, "listClaims" | "getClaimCase" | "askClaim" | "getBlob" | "getJobBlob">;
 
 export interface OrderedJob {
 	readonly job: bigint;

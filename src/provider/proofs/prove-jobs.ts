@@ -7,6 +7,7 @@ import { readJobPart } from "../../chain/contracts/job-escrow.ts";
 import { advanceCall, isProofWaiting, readZkHead } from "../../chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { claimedStates } from "./claimed-states.ts";
 import { inputOf, type ProofEngine } from "./order.ts";
 import type { PowersFor } from "./powers.ts";
 import {
@@ -28,8 +29,8 @@ export interface ProofNews {
 	readonly job: string;
 	/** Null: of the job as a whole. */
 	readonly segment: number | null;
-	/** taken: somebody else was first. left: it is not for this prover; tree: a move against a false tree; the detail says why. */
-	readonly state: "proving" | "proven" | "taken" | "left" | "tree" | "trouble";
+	/** taken: somebody else was first. misled: the worker's state was false, and the job is run from its start. left: it is not for this prover; tree: a move against a false tree; the detail says why. */
+	readonly state: "proving" | "proven" | "taken" | "misled" | "left" | "tree" | "trouble";
 	readonly detail: string;
 }
 
@@ -83,6 +84,8 @@ export function createProver(o: ProveJobsOptions) {
 	const jobs = orderedJobs(contracts);
 	const trees = watchTrees(contracts, account, o.powersFor);
 	const over = new Set<bigint>();
+	/** Jobs whose workers claimed false states: they are run from the start. */
+	const misled = new Set<bigint>();
 	const restUntil = new Map<bigint, number>();
 	const tell = ({ job }: OrderedJob, segment: number | null, state: ProofNews["state"], detail = "") =>
 		o.onEvent({ kind: "proof", job: job.toString(16).padStart(64, "0"), segment, state, detail });
@@ -92,18 +95,23 @@ export function createProver(o: ProveJobsOptions) {
 		if (work === null) return;
 		const folder = join(o.folder, of.job.toString(16));
 		const engine = await o.startEngine(folder);
-		const states = rerunStates(work, engine, folder);
+		const claimed = misled.has(of.job) ? null : claimedStates(o.api, contracts, of, work.program);
+		const states = rerunStates(work, engine, folder, claimed);
 		try {
 			await proveJobSegments(
 				{
 					...{ contracts, account, signal, open: engine.openProof, device: engine.device },
 					powers: o.powersFor(work.plan.chunkBits),
-					onEvent: ({ segment, state }) => tell(of, segment, state),
+					onEvent({ segment, state }) {
+						if (state === "misled") misled.add(of.job);
+						tell(of, segment, state);
+					},
 				},
 				{
 					...{ terms: of.terms, order: of.order, plan: work.plan },
 					...{ features: await inputOf(work, "features"), labels: await inputOf(work, "labels") },
 					...{ weightsBefore: states.weightsBefore, stateBefore: states.stateBefore },
+					...(claimed && { claimed: states }),
 				},
 				end,
 			);

@@ -4,6 +4,7 @@ import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { type JobTerms, jobIdOf } from "../../chain/contracts/job-escrow.ts";
 import {
 	isProofWaiting,
+	readPointsBefore,
 	readProverJob,
 	readZkHead,
 	submitProofCall,
@@ -14,7 +15,7 @@ import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { OpenProveSession } from "../../engine/client/open-prove-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
-import { fromHex } from "../../protocol/chain/hex.ts";
+import { fromHex, type Hex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { ProverPowers } from "../../verify/zk/srs.ts";
 import type { SegmentStatement } from "../../verify/zk/statement.ts";
@@ -30,10 +31,17 @@ export interface ProvableJob {
 	readonly plan: ZkPlan;
 	readonly features: Elements;
 	readonly labels: Elements;
-	/** Every state tensor before a segment, in the program's order: from a checkpoint, or run again. */
+	/** Every state tensor before a segment, in the program's order: run again, from the start or from a state that a worker claimed. */
 	weightsBefore(segment: number): Promise<readonly Elements[]>;
 	/** S_segment, 64 hex digits: told to the proof for whoever compares bytes. */
 	stateBefore(segment: number): Promise<string>;
+	/** Absent: everything was run from the start. */
+	readonly claimed?: {
+		/** Whether the state before a segment rests on what a worker claimed. */
+		isClaimed(segment: number): boolean;
+		/** What was claimed is false: the next state is run from the start. */
+		distrust(): Promise<void>;
+	};
 }
 
 export interface ProverMeans {
@@ -49,14 +57,18 @@ export interface ProverMeans {
 
 export interface ProverEvent {
 	readonly segment: number;
-	/** taken: somebody else was first. */
-	readonly state: "proving" | "proven" | "taken";
+	/** taken: somebody else was first. misled: a worker's state was false; the segment is run from the start. */
+	readonly state: "proving" | "proven" | "taken" | "misled";
 }
 
+/** Segments ahead of the head among which a prover that relies on claimed states chooses. */
+const WINDOW = 32;
+/** Proofs from claimed states that nobody has proven yet: what a worker's lie can cost in gas, once a job. */
+const MOST_AT_STAKE = 4;
+
 /** Each prover has an order of its own, so that two seldom work at the same. */
-function ownOrder({ account }: ProverMeans, job: bigint, from: number, end: number): number[] {
-	const rank = (segment: number) =>
-		bytesToHex(keccak(utf8ToBytes(`${account.address.toLowerCase()} ${job} ${segment}`)));
+export function ownOrder(prover: Hex, job: bigint, from: number, end: number): number[] {
+	const rank = (segment: number) => bytesToHex(keccak(utf8ToBytes(`${prover.toLowerCase()} ${job} ${segment}`)));
 	const ranks = new Map(Array.from({ length: end - from }, (_, i) => [from + i, rank(from + i)]));
 	return [...ranks.keys()].toSorted((a, b) => (ranks.get(a)! < ranks.get(b)! ? -1 : 1));
 }
@@ -67,13 +79,30 @@ async function isTaken({ contracts }: ProverMeans, job: bigint, segment: number,
 	return segment < next || (await isProofWaiting(contracts, job, segment, pointsHash(before)));
 }
 
+interface Outcome {
+	readonly state: "proven" | "taken" | "misled";
+	/** It rests on a claimed state that no proof has come to. */
+	readonly isAtStake: boolean;
+}
+
+/** What is to be done when the commitments are there; null: prove. */
+async function outcomeOf(means: ProverMeans, of: ProvableJob, segment: number, before: readonly string[]) {
+	const job = jobIdOf(of.terms);
+	const isClaimed = of.claimed?.isClaimed(segment) === true;
+	const proven = isClaimed ? await readPointsBefore(means.contracts, job, segment) : null;
+	// ATTACK: a proof from false weights may wait on chain, the worker's own or one that was led astray. It is none of the segment's.
+	if (proven !== null && proven !== pointsHash(before)) return { state: "misled" as const, isAtStake: false };
+	if (await isTaken(means, job, segment, before)) return { state: "taken" as const, isAtStake: false };
+	return { state: null, isAtStake: isClaimed && proven === null };
+}
+
 /** Null: it was stopped. */
-async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): Promise<"proven" | "taken" | null> {
+async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): Promise<Outcome | null> {
 	const { contracts, account, open, device, powers, signal } = means;
 	const { terms, order, plan } = of;
 	const job = jobIdOf(terms);
 	const weights = await of.weightsBefore(segment);
-	let isLate = false;
+	let found: Awaited<ReturnType<typeof outcomeOf>> = { state: null, isAtStake: false };
 	const made = await proveStated(
 		{
 			...{ plan, seed: fromHex(terms.seed, 32), segment, chainId: BigInt(contracts.addresses.chainId) },
@@ -91,37 +120,59 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
 		{
 			...{ open, device, powers, signal },
 			mayProve: async ({ pointsBefore }: SegmentStatement) => {
-				isLate = await isTaken(means, job, segment, pointsBefore);
-				return !isLate;
+				found = await outcomeOf(means, of, segment, pointsBefore);
+				return found.state === null;
 			},
 		},
 	);
-	if (made === null) return isLate ? "taken" : null;
+	const { state, isAtStake } = found;
+	if (made === null) return state && { state, isAtStake };
 	if (signal.aborted) return null;
 	try {
 		const call = submitProofCall(contracts, terms, order, segmentOf(made.statement, made.proof));
 		await sendCall(contracts.client, account, call);
-		return "proven";
+		return { state: "proven", isAtStake };
 	} catch (error) {
 		// Somebody was first, between the last look and the block.
 		const isRefused = error instanceof AssayError && error.code === "CHAIN_REFUSED";
-		if (isRefused && (await isTaken(means, job, segment, made.statement.pointsBefore))) return "taken";
+		if (isRefused && (await isTaken(means, job, segment, made.statement.pointsBefore)))
+			return { state: "taken", isAtStake: false };
 		throw error;
 	}
+}
+
+/** The next segment, of those in one's own order. Whoever has enough at stake takes the first one, whose weights proofs lead to. */
+function nextOf(left: ReadonlySet<number>, head: number, isBound: boolean, mayStake: boolean): number {
+	const all = [...left];
+	if (!isBound) return all[0]!;
+	const near = mayStake ? all.find((segment) => segment < head + WINDOW) : undefined;
+	return near ?? all.reduce((least, one) => Math.min(least, one));
 }
 
 /** All segments before `end` that nobody has proven. False: it was stopped. Throws CHAIN_REFUSED where weights or data are not those that were ordered. */
 export async function proveJobSegments(means: ProverMeans, of: ProvableJob, end: number): Promise<boolean> {
 	const job = jobIdOf(of.terms);
 	const { next } = await readZkHead(means.contracts, job);
-	for (const segment of ownOrder(means, job, next, end)) {
+	const left = new Set(ownOrder(means.account.address, job, next, end));
+	const atStake = new Set<number>();
+	let isBound = of.claimed !== undefined;
+	for (;;) {
 		if (means.signal.aborted) return false;
 		// The head may have gone by meanwhile.
-		if (segment < (await readZkHead(means.contracts, job)).next) continue;
+		const head = (await readZkHead(means.contracts, job)).next;
+		for (const set of [left, atStake]) for (const segment of set) if (segment < head) set.delete(segment);
+		if (left.size === 0) return true;
+		const segment = nextOf(left, head, isBound, atStake.size < MOST_AT_STAKE);
 		means.onEvent({ segment, state: "proving" });
-		const state = await proveOne(means, of, segment);
-		if (state === null) return false;
-		means.onEvent({ segment, state });
+		const done = await proveOne(means, of, segment);
+		if (done === null) return false;
+		means.onEvent({ segment, state: done.state });
+		if (done.state === "misled") {
+			isBound = false;
+			await of.claimed!.distrust();
+			continue;
+		}
+		if (done.isAtStake) atStake.add(segment);
+		left.delete(segment);
 	}
-	return true;
 }
