@@ -26,6 +26,9 @@ import { fromHex, type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak, keccakLeaf, keccakTree } from "../../src/protocol/hash/keccak-tree.ts";
 import { type G1, G1_ONE, times } from "../../src/protocol/maths/bn254.ts";
 import { nodeOf, orderOf, segmentOf, treeOf } from "../../src/provider/proofs/chain-forms.ts";
+import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
+import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
+import { claimedParts, provableNow } from "../../src/provider/proofs/provable-jobs.ts";
 import { proveStated } from "../../src/provider/proofs/prove-segment.ts";
 import {
 	type ProvableJob,
@@ -33,6 +36,7 @@ import {
 	type ProverMeans,
 	proveJobSegments,
 } from "../../src/provider/proofs/prover.ts";
+import { watchTrees } from "../../src/provider/proofs/watch-trees.ts";
 import { DEV_POWERS } from "../../src/verify/zk/srs.ts";
 import { pointBytes, type TwinNode, twinWay } from "../../src/verify/zk/twin-tree.ts";
 import { weightTrees } from "../../src/verify/zk/weight-trees.ts";
@@ -397,6 +401,36 @@ test("an honest tree is answered and stands; no leaf of it is false", async () =
 	await send(other, callOf(contracts, "twinPosts", "settleDeposits", at.post, watcher.address));
 	await send(other, callOf(contracts, "twinPosts", "settleBond", at.post));
 	assert.ok((await read(contracts, "twinPosts", "owedTo", worker.address)) >= at.bond + at.deposit);
+});
+
+test("a watcher whose game was closed while it was away begins at the top again, and brings the false tree down", async () => {
+	const { contracts, send } = network;
+	const [weights, lied] = [weightsAt(2), treesFor(weightsAt(3))];
+	const at = await posted(worker, 78n, 2, weights, lied);
+	const trees = watchTrees(contracts, watcher, () => DEV_POWERS);
+	const end = { job: 78n, segment: 2, program, plan, planHash: PLAN, weights };
+	const isFallen = async () => (await read(contracts, "twinPosts", "postOf", at.post)).isFallen;
+	for (const isFirst of [true, false]) {
+		await trees.look(end);
+		const [demand] = await openProofChain(contracts, worker).demands(at.tree);
+		const nodes = nodesBelow(lied, demand!.node)!;
+		await send(worker, zk.answerDemandCall(contracts, at.post, watcher.address, demand!.node, nodes));
+		if (isFirst) await send(watcher, callOf(contracts, "twinPosts", "close", at.post, watcher.address));
+	}
+	assert.equal(await isFallen(), false);
+	await trees.look(end);
+	assert.equal(await isFallen(), true);
+});
+
+test("terms with a billion parts cost a prover no more than others", async () => {
+	const { contracts, send } = network;
+	const free = { price: 1n, audit: 0n, segments: 2n ** 30n, parts: 2 ** 30 };
+	const terms = { ...(await termsOf("a billion parts")), ...free };
+	await send(customer, fundJobCall(contracts, terms));
+	await send(customer, zk.orderProofsCall(contracts, terms, order!));
+	const of = { job: jobIdOf(terms), terms, order: order! };
+	assert.deepEqual(await claimedParts(contracts, of), []);
+	assert.deepEqual(await provableNow(contracts, of), { next: 1, end: 1 });
 });
 
 test("a segment in dispute: one proof clears an honest claim, and convicts a false one", async () => {

@@ -346,6 +346,10 @@ test("nobody hands in, or takes, what was not ordered as it is", async () => {
 	// The toy job of other tests, which no proof can be about.
 	const { workload: _, ...toy } = wish;
 	await assert.rejects(prepare(stage, toy), { code: "PROGRAM_UNPROVABLE" });
+	// One segment after the last epoch, which nobody could prove.
+	await assert.rejects(prepare(stage, { ...wish, workload: { ...workload, segments: 9 } }), {
+		code: "PROGRAM_UNPROVABLE",
+	});
 	const other = { ...order, startPoints: order.labelPoints };
 	const { id } = await submit(stage, {
 		...{ ...wish, salt: "a4".repeat(32) },

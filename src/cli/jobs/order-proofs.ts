@@ -23,8 +23,8 @@ import type { Values } from "../options.ts";
 export type OrderingValues = Values<typeof engineOptions> & { readonly powers: string | undefined };
 
 /** Throws PROGRAM_UNPROVABLE: which kinds can be proven is in its hint. */
-export function planOfJob({ program }: Pick<Workload, "program">): ZkPlan {
-	const plan = provingPlan(program);
+export function planOfJob({ program, segments }: Pick<Workload, "program" | "segments">): ZkPlan {
+	const plan = provingPlan(program, 1 + segments);
 	if ("code" in plan) throw new AssayError(plan.code, plan.message, { hint: codes.PROGRAM_UNPROVABLE.hint });
 	return plan;
 }
@@ -36,12 +36,12 @@ export interface JobToOrder {
 
 /** Before any money moves. Throws SRS_MISSING, PROGRAM_UNPROVABLE, and what an engine throws. */
 export async function commitJob(
-	{ program, seed, given }: Workload,
+	{ program, segments, seed, given }: Workload,
 	chainId: number,
 	values: OrderingValues,
 	io: CliIo,
 ): Promise<JobToOrder> {
-	const plan = planOfJob({ program });
+	const plan = planOfJob({ program, segments });
 	const file = values.powers ?? (io.env.ASSAY_POWERS || undefined);
 	const powers = powersOf(chainId, file === undefined ? null : resolve(io.cwd, file))(plan.chunkBits);
 	const engine = await startJobEngine(values, io, null);

@@ -305,7 +305,7 @@ class Jobs {
 				// One that cannot be answered now is tried again with the next sweep; its owner is told.
 				const send = await this.answerGames(entry).catch((error) => this.trouble(error));
 				if (send) sending.push(send().catch((error) => this.trouble(error)));
-				await this.keepEnd(entry).catch((error) => this.trouble(error));
+				sending.push(this.keepEnd(entry).catch((error) => this.trouble(error)));
 				continue;
 			}
 			if (end === "settled") await this.collectDeposits(entry).catch((error) => this.trouble(error));

@@ -6,7 +6,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { RunReader } from "../../store/runs/run-folder.ts";
 import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
-import { planByHash } from "../../work/plan/proving-plan.ts";
+import { planByHash, segmentsFault } from "../../work/plan/proving-plan.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram } from "../../work/program/open-program.ts";
 import type { Program, Tensor } from "../../work/program/shapes.ts";
@@ -48,6 +48,8 @@ export async function mustBeOrdered(
 	if (ordered === null) throw declined("its customer has not said on chain what is to be proven");
 	const plan = planByHash(program, hexToBytes(ordered.plan.slice(2), 32)!);
 	if (plan === null) throw declined("the plan that its customer ordered is none of its program");
+	const tooMany = segmentsFault(plan, spec.segments);
+	if (tooMany !== null) throw declined(`nobody can prove all of it: ${tooMany}`);
 	const work = {
 		...{ program, plan, seed: hexToBytes(spec.seed, 32)! },
 		given: (tensor: number) =>

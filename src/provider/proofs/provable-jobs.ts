@@ -2,15 +2,16 @@
 // ordered cannot be proven, and is left alone.
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
-import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
+import { type Contracts, read, readEvents } from "../../chain/contracts/contracts.ts";
 import { type JobTerms, readJobPart } from "../../chain/contracts/job-escrow.ts";
 import { readZkHead, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
+import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
 import { planByHash } from "../../work/plan/proving-plan.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram } from "../../work/program/open-program.ts";
+import { LIMITS, type Tensor } from "../../work/program/shapes.ts";
 import { specFault } from "../../work/workloads/spec-fault.ts";
 import type { WorkToProve } from "./order.ts";
 import type { WatchedEnd } from "./watch-trees.ts";
@@ -55,15 +56,16 @@ export async function provableNow(contracts: Contracts, { job, terms }: OrderedJ
 	return { next, end };
 }
 
-/** Parts whose claims stand. */
-export async function claimedParts(contracts: Contracts, { job, terms }: OrderedJob): Promise<readonly number[]> {
+/** Parts whose claims stand. ATTACK: terms may have billions of parts, for nothing; one that somebody had costs a transaction. */
+export async function claimedParts(contracts: Contracts, { job }: OrderedJob): Promise<readonly number[]> {
 	const found: number[] = [];
-	for (let part = 0; part < terms.parts; part++)
+	const { touched } = await read(contracts, "jobEscrow", "jobOf", job);
+	for (let part = 0; part < touched; part++)
 		if ((await readJobPart(contracts, job, part)).state === "claimed") found.push(part);
 	return found;
 }
 
-/** The end that was claimed of a part, with its bytes; null: its validator does not show it. Whether they are those of a posted tree is seen by their roots. */
+/** The end that was claimed of a part, with its bytes; null: its validator does not show it, or shows tensors of other sizes. Whether they are those of a posted tree is seen by their roots. */
 export async function claimedEnd(
 	api: ProverApi,
 	of: OrderedJob,
@@ -78,9 +80,12 @@ export async function claimedEnd(
 	);
 	if (claim === undefined) return null;
 	const states = program.tensors.filter(({ kind }) => kind === "state");
+	const named = claim.ends!.state;
+	const sizeOf = ({ type, dims }: Pick<Tensor, "type" | "dims">) => elementCount(dims) * bytesOf(type);
+	if (named.length !== states.length || named.some(({ size }, i) => size !== sizeOf(states[i]!))) return null;
 	const weights = await Promise.all(
 		states.map(async ({ type, dims }, i) => {
-			const bytes = await fetchBlob(api, claim.ends!.state[i]!, { job: id });
+			const bytes = await fetchBlob(api, named[i]!, { job: id });
 			return bytesToElements(bytes, type, elementCount(dims))!;
 		}),
 	);
@@ -97,6 +102,7 @@ export async function openWork(api: ProverApi, { job, order, terms }: OrderedJob
 	const claim = rows.find(({ state, ends }) => ends !== null && ["claimed", "checked", "paid"].includes(state));
 	if (claim === undefined) return null;
 	const { spec } = await api.getClaimCase({ params: { hash: claim.hash } });
+	if (spec.program.size > LIMITS.bytes) throw cannot("no program has so many bytes");
 	const { program } = orThrow(openProgram(await fetchBlob(api, spec.program, { job: id })));
 	const fault = specFault(program, spec, { program: terms.program.slice(2), inputs: terms.inputs.slice(2) });
 	if (fault !== null || `0x${spec.seed}` !== terms.seed) throw cannot(fault ?? "its seed is not that of the terms");

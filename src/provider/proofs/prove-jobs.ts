@@ -90,6 +90,12 @@ export function createProver(o: ProveJobsOptions) {
 	const tell = ({ job }: OrderedJob, segment: number | null, state: ProofNews["state"], detail = "") =>
 		o.onEvent({ kind: "proof", job: job.toString(16).padStart(64, "0"), segment, state, detail });
 
+	/** What goes wrong is told, and keeps nobody from what is next. */
+	const troubled = (of: OrderedJob) => (error: unknown) => {
+		if (!(error instanceof AssayError) || signal.aborted) throw error;
+		tell(of, null, "trouble", `${error.message} [${error.code}]`);
+	};
+
 	async function prove(of: OrderedJob, end: number): Promise<void> {
 		const work = await openWork(o.api, of);
 		if (work === null) return;
@@ -129,7 +135,9 @@ export function createProver(o: ProveJobsOptions) {
 		const { next, end } = await provableNow(contracts, of);
 		const claimed = await claimedParts(contracts, of);
 		if (next >= Number(of.terms.segments) && claimed.length === 0 && (await isSettled(of))) over.add(of.job);
-		if (claimed.length > 0) await watch(o, trees, of, claimed, (done) => tell(of, null, "tree", done));
+		// ATTACK: whoever cannot pay for a demand, or is shown an end that is none, proves all the same.
+		if (claimed.length > 0)
+			await watch(o, trees, of, claimed, (done) => tell(of, null, "tree", done)).catch(troubled(of));
 		if (end <= next) return;
 		const pay =
 			of.terms.audit /
@@ -157,9 +165,8 @@ export function createProver(o: ProveJobsOptions) {
 				try {
 					await look(of);
 				} catch (error) {
-					if (!(error instanceof AssayError) || signal.aborted) throw error;
 					restUntil.set(of.job, o.nowMs() + o.restMs);
-					tell(of, null, "trouble", `${error.message} [${error.code}]`);
+					troubled(of)(error);
 				}
 			}
 			if (!signal.aborted) await collect();

@@ -50,6 +50,12 @@ interface Round {
 	readonly nodes: readonly PostedNode[];
 }
 
+interface LogPlace {
+	readonly blockNumber: bigint;
+	readonly logIndex: number;
+}
+const placeOf = ({ blockNumber, logIndex }: LogPlace): bigint => (blockNumber << 32n) + BigInt(logIndex);
+
 /** Both nodes on each level from the top down to a leaf, as their owner showed them. */
 export function wayDown(rounds: readonly Round[], leaf: number): [PostedNode, PostedNode][] {
 	return rounds.flatMap(({ level, first, nodes }) => {
@@ -74,10 +80,14 @@ export function watchTrees(
 	/** Own trees of ends, by job and segment. */
 	const own = new Map<string, TwinNode[][][]>();
 
-	/** What was answered to us so far, from the top down. */
+	/** What was answered to us so far in the game that is open, from the top down. */
 	async function roundsOf(post: Hex, depth: number): Promise<Round[]> {
-		const demanded = await readEvents(contracts, "twinPosts", "Demanded", { post, challenger: me });
-		const answered = await readEvents(contracts, "twinPosts", "Answered", { post, challenger: me });
+		const ours = { post, challenger: me };
+		// ATTACK: a poster closes the game of a watcher that was away for a while. The next one begins at the top again, and what was answered before is none of it.
+		const closed = (await readEvents(contracts, "twinPosts", "Closed", ours)).at(-1);
+		const isNow = (one: LogPlace) => closed === undefined || placeOf(one) > placeOf(closed);
+		const demanded = (await readEvents(contracts, "twinPosts", "Demanded", ours)).filter(isNow);
+		const answered = (await readEvents(contracts, "twinPosts", "Answered", ours)).filter(isNow);
 		const rounds: Round[] = [];
 		let [level, index] = [depth, 0];
 		for (const [i, { args }] of answered.entries()) {

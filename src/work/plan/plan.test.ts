@@ -10,6 +10,7 @@ import { encodeProgram } from "../program/encode.ts";
 import { openProgram } from "../program/open-program.ts";
 import type { Op, Program } from "../program/shapes.ts";
 import { compilePlan, type ZkPlan } from "./compile-plan.ts";
+import { provingPlan } from "./proving-plan.ts";
 
 const SCHEDULE: MlpSchedule = { batch: 8, steps: 64, k: 4, seed: SEED, order: "cube" };
 const ADAMW = { kind: "adamw", rate: 0.02, warmup: 2, floor: 0.1, beta1: 0.9, beta2: 0.99, decay: 0.1 } as const;
@@ -23,6 +24,13 @@ const refused = (program: Program) => {
 	const found = compilePlan(program);
 	return "code" in found ? found : null;
 };
+
+test("a job has no more segments than its epochs", () => {
+	// Eight epochs of two segments, and segment 0.
+	assert.equal("code" in provingPlan(exact(), 17), false);
+	const more = provingPlan(exact(), 18);
+	assert.equal("code" in more && more.message, "its 8 epochs have 17 segments, and it is to have 18");
+});
 
 test("the plan of a small MLP", () => {
 	const plan = compilePlan(exact()) as ZkPlan;

@@ -14,10 +14,21 @@ const OPS_A_VALUE = 830 * 2 ** 15;
 const commitmentsOf = ({ groups }: Pick<ZkPlan, "groups">): number =>
 	groups.reduce((sum, { chunks }) => sum + chunks, 0);
 
-/** The one that customers order. */
-export function provingPlan(program: Program): ZkPlan | Unprovable {
+/**
+ * Null: each of a job's segments, segment 0 counted, has a proof.
+ * ATTACK: a customer whose job goes on after the last epoch, or whose last segment does, has its worker train for nothing: the end is there for all to see, and nobody can prove it.
+ */
+export function segmentsFault({ epochs, rowBits, batch, steps }: ZkPlan, segments: number): string | null {
+	const most = 1 + (epochs * 2 ** rowBits) / (batch * steps);
+	return segments <= most ? null : `its ${epochs} epochs have ${most} segments, and it is to have ${segments}`;
+}
+
+/** The one that customers order of jobs with so many segments. */
+export function provingPlan(program: Program, segments = 1): ZkPlan | Unprovable {
 	const whole = compilePlan(program);
 	if ("code" in whole) return whole;
+	const fault = segmentsFault(whole, segments);
+	if (fault !== null) return unprovable(fault);
 	const plan = compilePlan(program, Math.min(whole.chunkBits, MOST_CHUNK_BITS));
 	if ("code" in plan || commitmentsOf(plan) <= MOST_COMMITMENTS) return plan;
 	return unprovable(

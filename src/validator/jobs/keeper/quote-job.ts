@@ -46,7 +46,7 @@ function mustBeMethod({ name, count }: JobMethod): void {
 /** What the proofs of a zk job cost, and how long it must wait at least; nothing of other methods. Throws JOB_METHOD, PROGRAM_UNPROVABLE. */
 async function provingOf(
 	{ jobChain }: JobContext,
-	{ name }: JobMethod,
+	{ method: { name }, segments }: JobSpec,
 	{ program }: JobWork,
 ): Promise<Pick<QuoteInput, "proving">> {
 	if (name !== "zk") return {};
@@ -54,7 +54,7 @@ async function provingOf(
 		throw new AssayError("JOB_METHOD", "jobs that are paid by proof need a chain, and this validator has none", {
 			hint: codes.JOB_METHOD.hint,
 		});
-	const plan = provingPlan(program);
+	const plan = provingPlan(program, segments);
 	if ("code" in plan) throw new AssayError(plan.code, plan.message, { hint: codes.PROGRAM_UNPROVABLE.hint });
 	return { proving: { ops: proofOps(plan), leastWindowMs: await jobChain.zk.leastWindowMs() } };
 }
@@ -79,7 +79,7 @@ export async function askQuote(
 		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },
 		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
-		...(await provingOf(context, spec.method, work)),
+		...(await provingOf(context, spec, work)),
 	};
 	const quote = quoteJob(input, all, config.params);
 	const { totalMicros, estimatedMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
