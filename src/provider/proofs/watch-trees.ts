@@ -70,6 +70,26 @@ export function wayDown(rounds: readonly Round[], leaf: number): [PostedNode, Po
 	});
 }
 
+/** What was answered to a challenger so far in the game that is open, from the top down. */
+async function roundsOf(contracts: Contracts, challenger: Hex, post: Hex, depth: number): Promise<Round[]> {
+	const ours = { post, challenger };
+	// ATTACK: a poster closes the game of a watcher that was away for a while. The next one begins at the top again, and what was answered before is none of it.
+	const closed = (await readEvents(contracts, "twinPosts", "Closed", ours)).at(-1);
+	const isNow = (one: LogPlace) => closed === undefined || placeOf(one) > placeOf(closed);
+	const demanded = (await readEvents(contracts, "twinPosts", "Demanded", ours)).filter(isNow);
+	const answered = (await readEvents(contracts, "twinPosts", "Answered", ours)).filter(isNow);
+	const rounds: Round[] = [];
+	let [level, index] = [depth, 0];
+	for (const [i, { args }] of answered.entries()) {
+		const down = Math.min(FAN_BITS, level);
+		// The first demand names the commitment; later ones a node of the answer before.
+		if (i > 0) index = rounds.at(-1)!.first + Number(demanded[i]!.args.chunk);
+		level -= down;
+		rounds.push({ level, first: index * 2 ** down, nodes: args.nodes });
+	}
+	return rounds;
+}
+
 export function watchTrees(
 	contracts: Contracts,
 	account: ChainAccount,
@@ -79,26 +99,6 @@ export function watchTrees(
 	const send = (call: Call) => sendCall(contracts.client, account, call);
 	/** Own trees of ends, by job and segment. */
 	const own = new Map<string, TwinNode[][][]>();
-
-	/** What was answered to us so far in the game that is open, from the top down. */
-	async function roundsOf(post: Hex, depth: number): Promise<Round[]> {
-		const ours = { post, challenger: me };
-		// ATTACK: a poster closes the game of a watcher that was away for a while. The next one begins at the top again, and what was answered before is none of it.
-		const closed = (await readEvents(contracts, "twinPosts", "Closed", ours)).at(-1);
-		const isNow = (one: LogPlace) => closed === undefined || placeOf(one) > placeOf(closed);
-		const demanded = (await readEvents(contracts, "twinPosts", "Demanded", ours)).filter(isNow);
-		const answered = (await readEvents(contracts, "twinPosts", "Answered", ours)).filter(isNow);
-		const rounds: Round[] = [];
-		let [level, index] = [depth, 0];
-		for (const [i, { args }] of answered.entries()) {
-			const down = Math.min(FAN_BITS, level);
-			// The first demand names the commitment; later ones a node of the answer before.
-			if (i > 0) index = rounds.at(-1)!.first + Number(demanded[i]!.args.chunk);
-			level -= down;
-			rounds.push({ level, first: index * 2 ** down, nodes: args.nodes });
-		}
-		return rounds;
-	}
 
 	async function accuse(poster: Hex, tree: PostedTree, chunk: number, leaf: ContractLeaf): Promise<void> {
 		const salt = toHex(keccak(fromHex(me.toLowerCase() as Hex, 20), fromHex(tree.states, 32)));
@@ -123,7 +123,7 @@ export function watchTrees(
 			await send(callOf(contracts, "twinPosts", "proveSilent", post, me));
 			return "its owner was silent: it has fallen";
 		}
-		const rounds = await roundsOf(post, depth);
+		const rounds = await roundsOf(contracts, me, post, depth);
 		const last = rounds.at(-1);
 		const wrong = last?.nodes.findIndex(
 			(node, i) => !isSamePoint(node, nodeOf(levels[chunk]![last.level]![last.first + i]!)),
