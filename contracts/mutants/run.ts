@@ -68,7 +68,7 @@ const ownTests = (file: string): string[] =>
 function reachedFrom(files: readonly string[]): string[] {
 	const subjects = [...new Set(files.map((file) => dirname(file)))];
 	const waiting = subjects.flatMap((subject) =>
-		globSync(`{src,test}/${subject}/*.sol`, { cwd: join(ROOT, "contracts") }),
+		globSync(`{src,test}/${subject}/**/*.sol`, { cwd: join(ROOT, "contracts") }),
 	);
 	const reached = new Set<string>();
 	for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {

@@ -3,7 +3,7 @@
 import { open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { foldPieces, PIECE_BYTES, pieceBytes, pieceCount, pieceRoot } from "../platform/blob-tree.ts";
-import { syncFolder } from "../platform/durable-file.ts";
+import { syncFolder, writeAll } from "../platform/durable-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { BlobName } from "../protocol/network/job-spec.ts";
@@ -81,7 +81,7 @@ export async function downloadBlob(
 	const roots = await piecesOf(part, blob.size);
 	const file = await open(part, roots.length === 0 ? "w" : "r+", 0o600);
 	try {
-		const put = async (piece: Uint8Array, at: number) => void (await file.write(piece, 0, piece.length, at));
+		const put = (piece: Uint8Array, at: number) => writeAll(file, piece, at);
 		await fetchPieces(api, blob, options, { roots, put }, HASHES);
 		await file.truncate(blob.size);
 		await file.sync();

@@ -35,6 +35,12 @@ export async function createDurably(path: string, content: Content, options: Dur
 	return isNew;
 }
 
+/** All of them: a disk that is nearly full takes some of what it is given, and says only how many. Not durable. */
+export async function writeAll(file: nodeFs.FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+	for (let done = 0; done < bytes.length; )
+		done += (await file.write(bytes, done, bytes.length - done, offset + done)).bytesWritten;
+}
+
 async function putDurably(
 	path: string,
 	content: Content,

@@ -1,6 +1,7 @@
 // Blobs: the same root as a tensor's; uploads in pieces that survive cuts and crashes; a wrong byte is refused at once; what somebody holds stays, what
 // nobody holds goes; a name alone gives nobody anything.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -198,4 +199,38 @@ test("ten uploaders at once, of the same bytes and of others, with releases in b
 		else await refuses(store.read(`holder-${i}`, blob, 0, 9999), "BLOB_UNKNOWN");
 	}
 	assert.equal(readdirSync(join(folder, "whole")).length, 11);
+});
+
+test("many that are begun at once are not more than one after the other", async () => {
+	const store = await openBlobStore(newFolder(), { ...BLOB_LIMITS, mostUploads: 2 });
+	const all = await Promise.all(Array.from({ length: 8 }, (_, i) => described(bytesOf(100, i))));
+	const begun = await Promise.allSettled(all.map(({ blob, pieces }) => store.begin("ann", blob, pieces)));
+	assert.equal(begun.filter(({ status }) => status === "fulfilled").length, 2);
+});
+
+test("an upload that was begun while there was room does not take the reserve", async () => {
+	const folder = newFolder();
+	const { blob, pieces } = await described(TWO);
+	await (await openBlobStore(folder)).begin("ann", blob, pieces);
+	const later = await openBlobStore(folder, { ...BLOB_LIMITS, reserveBytes: 2 ** 62 });
+	await refuses(later.put("ann", blob, 0, TWO.subarray(0, PIECE_BYTES)), "BLOB_QUOTA");
+});
+
+test("a piece of which the disk takes a part is not acknowledged, nor the file of a download", () => {
+	const here = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+	const script = `
+		const { openBlobStore } = await import(${here("blob-store.ts")});
+		const { nameBlob, downloadBlob } = await import(${here("../../api/blob-transfer.ts")});
+		const bytes = new Uint8Array(2 ** 20).fill(7);
+		const { blob, roots } = await nameBlob({ bytes });
+		const store = await openBlobStore(${JSON.stringify(newFolder())});
+		const said = [];
+		await store.begin("ann", blob, roots);
+		await store.put("ann", blob, 0, bytes).then(() => said.push("stored"), (error) => said.push(error.code));
+		const api = { getBlob: async () => bytes };
+		await downloadBlob(api, blob, ${JSON.stringify(join(scratch, "download.bin"))}).then(() => said.push("there"), (error) => said.push(error.code));
+		console.log(said.join(" "));`;
+	// Files of half a MiB at most.
+	const run = ["-c", 'ulimit -f 512; exec "$0" --input-type=module -e "$1"', process.execPath, script];
+	assert.equal(execFileSync("bash", run, { encoding: "utf8" }).trim(), "FILE_UNWRITABLE EFBIG");
 });

@@ -13,7 +13,7 @@ import type { FileHandle } from "node:fs/promises";
 import { link, open, readdir, rm, rmdir, stat, statfs, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { foldPieces, PIECE_BYTES, pieceBytes, pieceCount, pieceRoot } from "../../platform/blob-tree.ts";
-import { makeFolder, syncFolder, writeDurably } from "../../platform/durable-file.ts";
+import { makeFolder, syncFolder, writeAll, writeDurably } from "../../platform/durable-file.ts";
 import { createKeyedMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
@@ -31,7 +31,7 @@ export interface BlobLimits {
 	readonly mostHeldBytes: number;
 	/** Begun uploads of one holder. */
 	readonly mostUploads: number;
-	/** Of the disk: an upload that would leave less is not begun. */
+	/** Of the disk: an upload that would leave less is not begun, nor gone on with. */
 	readonly reserveBytes: number;
 }
 
@@ -74,7 +74,7 @@ async function writePiece(path: string, bytes: Uint8Array, offset: number): Prom
 	try {
 		// Never cut: what another process may have written behind it was checked too.
 		file = await open(path, constants.O_CREAT | constants.O_RDWR, 0o600);
-		await file.write(bytes, 0, bytes.length, offset);
+		await writeAll(file, bytes, offset);
 		await file.sync();
 		if (offset === 0) await syncFolder(dirname(path));
 	} catch (cause) {
@@ -180,11 +180,13 @@ export class BlobStore {
 				return blob.size;
 			}
 			const upload = this.upload(who, name);
-			if (!(await upload.isBegun())) {
-				await this.mustHaveRoom(who, name);
-				await makeFolder(join(this.path, "parts", who));
-				await writeDurably(`${upload.path}.roots`, concatBytes(...pieces));
-			}
+			// ATTACK: many that are begun at once would each find room for itself alone.
+			if (!(await upload.isBegun()))
+				await this.mutex.run(who, async () => {
+					await this.mustHaveRoom(who, name);
+					await makeFolder(join(this.path, "parts", who));
+					await writeDurably(`${upload.path}.roots`, concatBytes(...pieces));
+				});
 			const done = await this.doneOf(upload);
 			if (done < pieces.length) return PIECE_BYTES * done;
 			await this.finish(upload, who, name);
@@ -194,7 +196,7 @@ export class BlobStore {
 
 	/**
 	 * One whole piece, in order; `root` of who has computed it from these bytes. Durable when it resolves, with the offset of the next one; after the last the blob is held. Throws BLOB_UNKNOWN,
-	 * BLOB_OFFSET, BLOB_WRONG, FILE_UNWRITABLE; whatever it throws, what was acknowledged stays.
+	 * BLOB_OFFSET, BLOB_WRONG, BLOB_QUOTA, FILE_UNWRITABLE; whatever it throws, what was acknowledged stays.
 	 */
 	async put(
 		holder: string,
@@ -215,6 +217,7 @@ export class BlobStore {
 				throw refused("BLOB_OFFSET", `piece ${done} has ${pieceBytes(blob.size, done)} bytes, not ${bytes.length}`);
 			if (!equalBytes(root ?? (await pieceRoot(bytes)), await upload.rootOf(done)))
 				throw refused("BLOB_WRONG", `piece ${done} has other bytes than its root says`);
+			await this.mustLeaveRoom(bytes.length);
 			// Until it is on disk nobody knows how much is.
 			this.known.delete(upload.path);
 			await writePiece(`${upload.path}.bytes`, bytes, offset);
@@ -354,7 +357,7 @@ export class BlobStore {
 	}
 
 	private async mustHaveRoom(holder: string, name: string): Promise<void> {
-		const { mostUploads, mostHeldBytes, reserveBytes } = this.limits;
+		const { mostUploads, mostHeldBytes } = this.limits;
 		const held = await readdir(join(this.path, "holders", holder)).catch(() => []);
 		const begun = (await readdir(join(this.path, "parts", holder)).catch(() => []))
 			.filter((one) => one.endsWith(".roots"))
@@ -365,8 +368,13 @@ export class BlobStore {
 		const bytes = [...held, ...begun, name].reduce((sum, one) => sum + sizeOfName(one), 0);
 		if (bytes > mostHeldBytes)
 			throw refused("BLOB_QUOTA", `that would be ${bytes} bytes in all, ${mostHeldBytes} are allowed`);
+		await this.mustLeaveRoom(sizeOfName(name));
+	}
+
+	/** ATTACK: uploads that are begun take no room yet, so that all together may be more than there is. Whoever goes on must leave the reserve too. */
+	private async mustLeaveRoom(bytes: number): Promise<void> {
 		const { bavail, bsize } = await statfs(this.path);
-		if (bavail * bsize - sizeOfName(name) < reserveBytes) throw refused("BLOB_QUOTA", "the disk has no room for it");
+		if (bavail * bsize - bytes < this.limits.reserveBytes) throw refused("BLOB_QUOTA", "the disk has no room for it");
 	}
 
 	/** Durable: a link to the same bytes under the holder's name. */

@@ -13,6 +13,7 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { orThrow } from "../../../work/program/fault.ts";
 import { openProgram } from "../../../work/program/open-program.ts";
+import { LIMITS } from "../../../work/program/shapes.ts";
 import { claimHash, firstState, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
 import { beginFault, specFault } from "../../../work/workloads/spec-fault.ts";
 import type { ClaimAtHand } from "../evidence/claim-at-hand.ts";
@@ -62,9 +63,11 @@ export async function openClaim(api: Api, hash: string, contracts: Contracts | n
 	const claim = claimOf(shown);
 	mustBe((shown.escrow === null) === (contracts === null), "one of us has no chain");
 	const chain = contracts === null ? null : await onChain(contracts, shown);
+	// Before it is fetched: no validator fills a watcher's memory.
+	mustBe(spec.program.size <= LIMITS.bytes, "no program has so many bytes");
+	mustBe(ends!.states.size === 32 * (claim.segments + 1), "its list of states has another length");
 	const { program } = orThrow(openProgram(await fetchBlob(api, spec.program, { job })));
 	const bytes = await fetchBlob(api, ends!.states, { job });
-	mustBe(bytes.length === 32 * (claim.segments + 1), "its list of states has another length");
 	const states = Array.from({ length: claim.segments + 1 }, (_, i) => bytes.slice(32 * i, 32 * i + 32));
 	mustBe(bytesToHex(segmentTree(states).root) === shown.segmentRoot, "its states do not lead to its root");
 	mustBe(bytesToHex(states.at(-1)!) === ends!.last, "it ends in another state");
