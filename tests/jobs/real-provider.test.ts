@@ -8,6 +8,7 @@ import { readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escro
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { judgeSigned, signedLines } from "../../src/cli/jobs/judge-signed.ts";
 import { paintFor } from "../../src/cli/print/paint.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
 import { attestation } from "../../src/store/sample-rows.test-kit.ts";
@@ -100,6 +101,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 				);
 				return { part, told };
 			};
+			if (hasChain) await typed(stage);
 			// One in a hundred is run again by chance all the same.
 			let first = await attested("a0".repeat(32));
 			for (let n = 1; n < 5 && first.part.audits.length > 0; n++) first = await attested(`a${n}`.repeat(32));
@@ -148,6 +150,33 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			assert.ok(told.includes("claimed") && !told.includes("taken"), told.join(" "));
 		});
 	});
+
+/** `assay job submit` and `status` in a terminal: to paid, by signatures that are marked as simulated. */
+async function typed({ validator, data }: Stage): Promise<void> {
+	const file = join(scratch, "life.json");
+	const life = { workload: "simulate", kind: "life", size: [16, 16], initial: { density: 0.4 }, steps: 8, frames: 2 };
+	writeFileSync(file, JSON.stringify({ ...life, mostPrice: 5, seed: `0x${"07".repeat(32)}` }));
+	const assay = async (...args: string[]) => {
+		const said = { out: "", err: "" };
+		const stream = (name: "out" | "err") =>
+			({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+		const env = { ...process.env, ASSAY_HOME: scratch, XDG_CONFIG_HOME: scratch, NO_COLOR: "1" };
+		const io = { out: stream("out"), err: stream("err"), env, cwd: scratch, interrupted: new AbortController().signal };
+		const code = await runCommand(["job", ...args, "--api", validator.url, "--data", data.path], io);
+		assert.equal(code, 0, said.err);
+		return said;
+	};
+	const run = await assay("submit", file, "--method", "attested", "--yes", "--out", "typed.run");
+	for (const word of ["funded by 0x", "SIMULATED", "claimed", "paid"]) assert.ok(run.err.includes(word), run.err);
+	const { rows } = JSON.parse((await assay("list", "--json")).out) as {
+		readonly rows: readonly { readonly id: string }[];
+	};
+	const { id } = rows[0]!;
+	assert.match(
+		(await assay("status", id.slice(0, 10))).out,
+		/attested; over(.|\n)*hosted, SIMULATED, the same, by policy/,
+	);
+}
 
 /** With a validator that calls the claim's level another. */
 async function shouldNotBeBelieved({ customer }: Stage, hash: string): Promise<void> {

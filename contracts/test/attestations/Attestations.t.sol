@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Attestations} from "../../src/attestations/Attestations.sol";
 import {Der} from "../../src/attestations/Der.sol";
 import {IAttestations} from "../../src/attestations/IAttestations.sol";
+import {IntelReader} from "../../src/attestations/IntelReader.sol";
 import {Cheats} from "../Cheats.sol";
 
 /// The calls of contracts/vectors/attestations.json: minted quotes and collateral, each wrong in one thing.
@@ -209,6 +210,8 @@ contract AttestationsTest is Cheats {
         begun(7);
         bytes[] memory late = vm.parseJsonBytesArray(vm.readFile("contracts/vectors/attestations.json"), ".late");
         vm.warp(1_751_760_000); // 6 July 2025
+        vm.expectEmit(address(book));
+        emit IAttestations.CertificateRevoked(0, 32);
         (bool isDone,) = address(book).call(late[8]);
         assertTrue(isDone && book.authorityOf(1).isRevoked, "the root's list");
         bytes memory due = abi.encodeWithSelector(IAttestations.Revoked.selector, uint16(0), uint160(32));
@@ -216,6 +219,85 @@ contract AttestationsTest is Cheats {
         mustRefuse(late[6], due);
         // Nor is its certificate taken once more.
         mustRefuse(base[1], due);
+    }
+
+    /// What is told of Intel's texts is what they said; the module is one that they name.
+    function test_toldOfTexts() public {
+        begun(6);
+        bytes memory other = abi.encodeWithSelector(IAttestations.CollateralOther.selector);
+        IAttestations.Registration memory entry = abi.decode(this.argumentsOf(base[6]), (IAttestations.Registration));
+        entry.info.until++;
+        mustRefuse(abi.encodeCall(IAttestations.register, (entry)), other);
+        entry.info.until--;
+        entry.info.levels[0].isAccepted = !entry.info.levels[0].isAccepted;
+        mustRefuse(abi.encodeCall(IAttestations.register, (entry)), other);
+        entry.info.levels[0].isAccepted = !entry.info.levels[0].isAccepted;
+        entry.identity.evaluation++;
+        mustRefuse(abi.encodeCall(IAttestations.register, (entry)), other);
+        entry.identity.evaluation--;
+        for (uint256 i = 0; i < 56; i++) {
+            entry.seam[i] ^= 0x01;
+            mustRefuse(abi.encodeCall(IAttestations.register, (entry)), abi.encodeWithSelector(IAttestations.TcbUnknown.selector));
+            entry.seam[i] ^= 0x01;
+        }
+        (bool isDone,) = address(book).call(abi.encodeCall(IAttestations.register, (entry)));
+        assertTrue(isDone, "the right one");
+    }
+
+    /// To the second, at both ends of each thing that holds for a time.
+    function test_moments() public {
+        IntelReader reader = new IntelReader();
+        IAttestations.Signed memory signed = abi.decode(this.argumentsOf(base[1]), (IAttestations.Signed));
+        IAttestations.Certificate memory issuer = reader.certificate(signed.body);
+        vm.warp(issuer.from - 1);
+        mustRefuse(base[1], abi.encodeWithSelector(IAttestations.NotYet.selector, issuer.from));
+        vm.warp(issuer.until + 1);
+        mustRefuse(base[1], abi.encodeWithSelector(IAttestations.Ended.selector, issuer.until));
+        uint256 moment = book.authorityCount() == 0 ? issuer.from : 0;
+        assertTrue(moment != 0, "nobody yet");
+        vm.warp(moment);
+        (bool isDone,) = address(book).call(base[1]);
+        assertTrue(isDone, "from its first second");
+        setUp();
+        vm.warp(issuer.until);
+        (isDone,) = address(book).call(base[1]);
+        assertTrue(isDone, "until its last");
+
+        setUp();
+        (, signed) = abi.decode(this.argumentsOf(base[0]), (uint16, IAttestations.Signed));
+        (uint256 from,,) = reader.crl(signed.body);
+        vm.warp(from - 1 days - 1);
+        mustRefuse(base[0], abi.encodeWithSelector(IAttestations.NotYet.selector, from));
+        vm.warp(from - 1 days);
+        (isDone,) = address(book).call(base[0]);
+        assertTrue(isDone, "a list, a day early");
+
+        setUp();
+        begun(4);
+        (, signed) = abi.decode(this.argumentsOf(base[4]), (uint16, IAttestations.Signed));
+        IAttestations.TcbInfo memory info = reader.tcbInfo(signed.body);
+        vm.warp(info.until + 1);
+        mustRefuse(base[4], abi.encodeWithSelector(IAttestations.Ended.selector, uint256(info.until)));
+        vm.warp(info.from - 1 days - 1);
+        mustRefuse(base[4], abi.encodeWithSelector(IAttestations.NotYet.selector, uint256(info.from)));
+        vm.warp(info.from - 1 days);
+        (isDone,) = address(book).call(base[4]);
+        assertTrue(isDone, "a text, a day early");
+    }
+
+    /// A key ends with the first of what it stands on, and is not made after that.
+    function test_keysEnd() public {
+        begun(7);
+        bytes32 id = vm.parseJsonBytes32Array(vm.readFile("contracts/vectors/attestations.json"), ".keys")[5];
+        uint256 until = book.keyOf(id).until;
+        vm.warp(until + 1);
+        assertEq(book.keyOf(id).until, 0);
+        mustRefuse(base[6], abi.encodeWithSelector(IAttestations.Ended.selector, until));
+        mustRefuse(base[7], abi.encodeWithSelector(IAttestations.KeyEnded.selector, uint40(until)));
+        vm.warp(until);
+        assertEq(book.keyOf(id).until, until);
+        (bool isDone,) = address(book).call(base[7]);
+        assertTrue(isDone, "in its last second");
     }
 
     /// To the second: an authority ends with the root that certified it.

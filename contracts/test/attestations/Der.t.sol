@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {Der} from "../../src/attestations/Der.sol";
+import {TdQuote} from "../../src/attestations/TdQuote.sol";
 import {IAttestations} from "../../src/attestations/IAttestations.sol";
 import {Cheats} from "../Cheats.sol";
 
@@ -198,6 +199,103 @@ contract DerTest is Cheats {
         assertEq(this.certificate(withExtension(extension(hex"551d0f", "", hex"03020106"))).usage, 0x06);
         refused(withExtension(extension(hex"551d0f", "", hex"030101")), "no bits");
         refused(withExtension(extension(hex"551d0f", "", hex"0302010600")), "something behind them");
+    }
+
+    /// By its own error and at its place, not by bytes that are not there.
+    function refusedAt(bytes memory der, uint256 place, bool isList, string memory what) private view {
+        bytes memory call = isList ? abi.encodeCall(this.crl, (der)) : abi.encodeCall(this.certificate, (der));
+        (bool isTaken, bytes memory because) = address(this).staticcall(call);
+        assertTrue(!isTaken, what);
+        assertEq(keccak256(because), keccak256(abi.encodeWithSelector(IAttestations.FormWrong.selector, place)));
+    }
+
+    function test_places() public view {
+        refusedAt(hex"3003a00302", 2, false, "a cut version");
+        refusedAt(hex"3003020101", 5, true, "a version alone");
+        refusedAt(hex"30020201", 2, true, "a cut version");
+        refusedAt(abi.encodePacked(hex"3082fffd", new bytes(65_533)), 0, false, "longer than any");
+        refusedAt(abi.encodePacked(hex"3082fffd", new bytes(65_533)), 0, true, "longer than any");
+        refusedAt(abi.encodePacked(hex"3082fffc", new bytes(65_532)), 4, true, "as long as one may be");
+        refused(withTimes(FROM, abi.encodePacked(UNTIL, hex"0500")), "something behind its times");
+        bytes memory right = withSerial(hex"01");
+        // Its length has two bytes.
+        bytes memory inner = new bytes(right.length - 3);
+        for (uint256 i = 0; i < inner.length; i++) inner[i] = right[i + 3];
+        assertEq(keccak256(seq(inner)), keccak256(right));
+        bytes memory longer = seq(abi.encodePacked(inner, hex"0500"));
+        refusedAt(longer, longer.length - 2, false, "something behind its extensions");
+        // An outer length that ends before the inner one.
+        inner[inner.length - 3] = 0x00;
+        refusedAt(seq(inner), right.length - 2, false, "extensions longer than what holds them");
+        // Nothing but a name, at the end of all.
+        bytes memory bare = withExtension(seq(hex"0603551d0f"));
+        refusedAt(bare, bare.length, false, "an extension without a value");
+        bytes memory usage = withExtension(extension(hex"551d0f", "", hex"030101"));
+        refusedAt(usage, usage.length - 3, false, "no bits at the end of all");
+    }
+
+    function pair(uint8 arc, bytes memory value) private pure returns (bytes memory) {
+        return seq(abi.encodePacked(tlv(0x06, abi.encodePacked(hex"2a864886f84d010d01", arc)), value));
+    }
+
+    /// Sixteen components, the PCE's, and all of it once more; `other` in place of one.
+    function tcb(uint256 which, bytes memory other) private pure returns (bytes memory all) {
+        for (uint256 arc = 1; arc <= 17; arc++) {
+            bytes memory value = arc == which ? other : abi.encodePacked(hex"0201", uint8(arc));
+            all = abi.encodePacked(all, seq(abi.encodePacked(tlv(0x06, abi.encodePacked(hex"2a864886f84d010d0102", uint8(arc))), value)));
+        }
+        bytes memory last = seq(abi.encodePacked(tlv(0x06, hex"2a864886f84d010d010212"), tlv(0x04, new bytes(16))));
+        return pair(2, seq(abi.encodePacked(all, last)));
+    }
+
+    function platform(bytes memory pce, bytes memory fmspc, bytes memory levels) private pure returns (bytes memory) {
+        return extension(hex"2a864886f84d010d01", "", seq(abi.encodePacked(pair(1, tlv(0x04, new bytes(16))), levels, pair(3, pce), pair(4, fmspc))));
+    }
+
+    function test_platforms() public view {
+        (bytes memory pce, bytes memory fmspc) = (tlv(0x04, hex"0102"), tlv(0x04, hex"a1a2a3a4a5a6"));
+        bytes memory right = platform(pce, fmspc, tcb(0, ""));
+        IAttestations.Certificate memory found = this.certificate(withExtension(right));
+        assertTrue(found.isPlatform && found.pceId == 0x0102 && found.fmspc == 0xa1a2a3a4a5a6 && found.pceSvn == 17, "platform");
+        assertTrue(found.components == 0x0102030405060708090a0b0c0d0e0f10, "components");
+        refused(withExtension(abi.encodePacked(right, right)), "twice");
+        bytes memory critical = right;
+        refused(withExtension(markedCritical(critical)), "critical");
+        refused(withExtension(platform(tlv(0x04, hex"010203"), fmspc, tcb(0, ""))), "three bytes");
+        refused(withExtension(platform(tlv(0x04, hex"01"), fmspc, tcb(0, ""))), "one byte");
+        refused(withExtension(platform(pce, tlv(0x04, hex"a1a2a3a4a5a6a7"), tcb(0, ""))), "seven bytes");
+        refused(withExtension(platform(pce, tlv(0x04, hex"a1a2a3a4a5"), tcb(0, ""))), "five bytes");
+        refused(withExtension(platform(abi.encodePacked(pce, hex"0500"), fmspc, tcb(0, ""))), "something behind it");
+        this.certificate(withExtension(platform(pce, fmspc, tcb(16, hex"020200ff"))));
+        this.certificate(withExtension(platform(pce, fmspc, tcb(17, hex"020300ffff"))));
+        refused(withExtension(platform(pce, fmspc, tcb(16, hex"02020100"))), "a component above 255");
+        refused(withExtension(platform(pce, fmspc, tcb(17, hex"0203010000"))), "the PCE's above 65,535");
+    }
+
+    function markedCritical(bytes memory of_) private pure returns (bytes memory) {
+        // SEQUENCE {identifier of 11 bytes, …: three bytes of head, as its length is above 127.
+        bytes memory value = new bytes(of_.length - 4 - 11);
+        for (uint256 i = 0; i < value.length; i++) value[i] = of_[i + 4 + 11];
+        return seq(abi.encodePacked(tlv(0x06, hex"2a864886f84d010d01"), hex"0101ff", value));
+    }
+
+    function guarded(bytes calldata body) external pure {
+        TdQuote.mustBeGuarded(body);
+    }
+
+    /// A TD of 1.5 says whether a service TD is bound to it: in two fields.
+    function test_serviceTds() public {
+        for (uint256 length = 584; length <= 648; length += 64) {
+            bytes memory body = new bytes(length);
+            body[123] = 0x10;
+            this.guarded(body);
+            for (uint256 place = 600; place < length; place++) {
+                body[place] = 0x01;
+                vm.expectRevert(IAttestations.GuestPolicy.selector);
+                this.guarded(body);
+                body[place] = 0;
+            }
+        }
     }
 
     function listOf(bytes memory entries, bytes memory tail) private pure returns (bytes memory) {
