@@ -142,6 +142,27 @@ test("plans of many links, all sizes of layers among them, are compiled as the v
 	}
 });
 
+test("plans with convolutions or softmax are registered under no hash, and their valid proofs are refused", async () => {
+	const window = { channels: 1, height: 3, width: 3, size: 2, stride: 1, pad: 0 };
+	const shapes = [
+		shapeOf({ sizes: [3, 3], quotient: 6 }),
+		shapeOf({ sizes: [9, 8, 2], windows: [window, null], limbs: [4, 4, 4], d: 6 }),
+	];
+	for (const [i, shape] of shapes.entries()) {
+		const { plan, statement, proof } = proveHere(shape, startAt(shape, `wide ${i}`, 0));
+		assert.equal(verifySegment(plan, statement, proof, { isDevAllowed: true }).status, "valid");
+		const call = (words: Uint8Array) =>
+			encodeFunctionData({
+				...{ abi: zkPlansAbi, functionName: "register" as const },
+				args: [`0x${Buffer.from(words).toString("hex")}`],
+			});
+		assert.equal(await asked(plans, call(planWords(plan))), "PlanInvalid");
+		// Without what makes it such a plan it is another one.
+		await chain.send({ to: plans, data: call(planWords(plan).subarray(0, 32 * (16 + plan.links.length))) });
+		assert.equal(await asked(verifier, heldCall(statement, proof)), "PlanUnknown");
+	}
+});
+
 type RunArgs = {
 	[Name in
 		| "salt"

@@ -25,10 +25,11 @@ export function expOf({ coarse, fine }: ExpTables, x: Expression, bits: number):
 const GRADIENT = 23;
 
 /** 2^30 as a sum's unit. */
-const UNIT = 30;
+export const LOG_UNIT = 30;
+const UNIT = LOG_UNIT;
 
 /** ln of a sum at 2^30, one at least, at 2^16: digits of the sum, then a table with straight lines between. */
-function logOf(table: Value, sum: Expression): Expression {
+export function logOf(table: Value, sum: Expression): Expression {
 	const digits = sum.bitlen();
 	const rest = sum.rshv(digits.sub(17).clamp(0, 46)).sub(65_536).clamp(0, 65_535);
 	const [low, part] = [rest.shr(8), rest.and(255)];

@@ -6,7 +6,7 @@ import { bytesOf } from "../../protocol/maths/bn254.ts";
 import type { WeightBits } from "../models/exact-mlp.ts";
 import { programRoot } from "../program/open-program.ts";
 import type { Program } from "../program/shapes.ts";
-import { type ExactNetwork, readExactMlp, type Unprovable, unprovable } from "./provable.ts";
+import { type ExactNetwork, readExactNetwork, type Unprovable, unprovable } from "./provable.ts";
 import { type PlanWindow, patchColumns, windowPlaces } from "./window.ts";
 
 /** One weight matrix. Axes are padded with zeros to powers of two. */
@@ -151,7 +151,7 @@ export const enteringBits = (link: PlanLink): number => bitsFor(enteringUnits(li
 export const biasedLinks = (links: readonly PlanLink[]): readonly number[] =>
 	links.slice(1).flatMap(({ window }, l) => (window ? [] : [l]));
 /** A plan of links without windows and of squared error: the only ones that contracts and the engine know. */
-const isPlain = ({ links, isSoftmax }: Pick<ZkPlan, "links" | "isSoftmax">): boolean =>
+export const isPlain = ({ links, isSoftmax }: Pick<ZkPlan, "links" | "isSoftmax">): boolean =>
 	!isSoftmax && links.every(({ window }) => !window);
 
 /** Of numbers that softmax makes: what rounding a score loses, ⌊2^K / Σ e⌋, and Σ e, each in two parts of which the lower is first. */
@@ -168,7 +168,7 @@ export function softmaxBits({ links, gradient, quotient }: Pick<ZkPlan, "links" 
 
 /** `chunkBits`: as many powers as are known; even. Without it, all values have one commitment, up to 2^24 of them. */
 export function compilePlan(program: Program, chunkBits?: number): ZkPlan | Unprovable {
-	const mlp = readExactMlp(program) as ExactNetwork | Unprovable;
+	const mlp = readExactNetwork(program);
 	if ("code" in mlp) return mlp;
 	if (mlp.scale > MOST_SCALE) return unprovable(`products lose ${mlp.scale} bits: at most ${MOST_SCALE} can be proven`);
 	const limbs = LIMBS[mlp.weightBits];

@@ -1,14 +1,12 @@
-// Is a program one of the zk profile, docs/training.md §6: an MLP by exact SGD in the order cube? It is when it is, byte for byte, the one that the model makes of
+// Is a program one of the zk profile, docs/training.md §6: an MLP or CNN by exact SGD in the order cube? It is when it is, byte for byte, the one that the model makes of
 // the sizes it has; so nothing but sizes is believed. Else the first operator that differs is named.
-import { exactMlpProgram, exactScale, type WeightBits } from "../models/exact-mlp.ts";
+import { type ExactSizes, exactProgram, exactScale, type WeightBits } from "../models/exact-mlp.ts";
 import { encodeHead, encodeLeaves } from "../program/encode.ts";
 import { LIMITS, type Op, type Phase, type Program, type Tensor } from "../program/shapes.ts";
-import type { PlanWindow } from "./window.ts";
+import { type PlanWindow, windowPlaces } from "./window.ts";
 
-/** What an exact MLP is made of. */
-export interface ExactMlp {
-	/** Of the layers, inputs first. */
-	readonly sizes: readonly number[];
+/** What an exact network is made of. */
+export interface ExactNetwork extends ExactSizes {
 	readonly batch: number;
 	/** Steps a segment. */
 	readonly steps: number;
@@ -20,15 +18,8 @@ export interface ExactMlp {
 	readonly weightBits: WeightBits;
 }
 
-/** The same with convolutions, or with another loss. `sizes`: numbers of a picture, then units of each link. */
-export interface ExactNetwork extends ExactMlp {
-	/** By link; null: a plain one. */
-	readonly windows?: readonly (PlanWindow | null)[];
-	readonly isSoftmax?: boolean;
-}
-
-/** What the program's tensors say of it. */
-type MlpSizes = Omit<ExactMlp, "scale">;
+/** What the program's tensors and patches say of it. */
+type NetworkSizes = Omit<ExactNetwork, "scale">;
 
 export interface Unprovable {
 	readonly code: "PROGRAM_UNPROVABLE";
@@ -50,22 +41,41 @@ const named = (program: Program, name: string): Tensor | null =>
 const isPower = (n: number): boolean => Number.isInteger(Math.log2(n));
 const nameOf = (op: Op): string => (op.operator === "reduce" ? `reduce ${op.reduction}` : op.operator);
 
-/** Sizes as the program's tensors say them; whether all else fits them is for the caller to see. */
-function sizesOf(program: Program): MlpSizes | null {
+/** Windows as the maps that make patches say them. */
+function windowsOf(program: Program): readonly PlanWindow[] {
+	return program.step.flatMap((op) => {
+		const load = op.operator === "map" ? op.code.before[0] : undefined;
+		const [operand, place] = [op.operands[0], load?.op === "load" ? load.place[1] : undefined];
+		if (op.output.dims.length !== 6 || operand?.dims.length !== 4 || place === undefined) return [];
+		const [, height, width, channels] = operand.dims as [number, number, number, number];
+		const stride = place.terms.find(({ of }) => of === 1)?.times ?? 0;
+		const window = { channels, height, width, size: op.output.dims[4]!, stride, pad: -place.constant };
+		return stride > 0 && window.pad >= 0 ? [window] : [];
+	});
+}
+
+/** Sizes as the program says them; whether all else fits them is for the caller to see. */
+function sizesOf(program: Program): NetworkSizes | null {
 	const [features, labels, order] = ["features", "labels", "order"].map((name) => named(program, name));
 	const batch = program.step[0]?.output.dims[0];
 	if (!features || !labels || !order || batch === undefined || features.dims.length !== 2) return null;
+	const found = windowsOf(program);
 	const sizes = [features.dims[1]!];
 	let weightBits: WeightBits = 32;
 	for (let i = 0; ; i++) {
 		const weight = named(program, `layer${i}.weight`);
 		if (weight === null) break;
-		sizes.push(weight.dims[0]!);
+		const window = found[i];
+		sizes.push(weight.dims[0]! * (window === undefined ? 1 : windowPlaces(window).places));
 		weightBits = weight.type === "i64" ? 64 : 32;
 	}
 	const [rows, epochs] = [labels.dims[0]!, order.dims[0]!];
 	const isSmall = rows <= MOST.rows && epochs <= MOST.epochs && sizes.length <= MOST.layers && batch <= LIMITS.steps;
-	return isSmall && sizes.length > 1 ? { sizes, batch, steps: program.k, rows, epochs, weightBits } : null;
+	if (!isSmall || sizes.length <= found.length || sizes.length < 2) return null;
+	if (sizes.some((units) => !(units > 0 && units <= LIMITS.elements))) return null;
+	const windows = sizes.slice(1).map((_, i) => found[i] ?? null);
+	const kind = { ...(found.length > 0 && { windows }), ...(named(program, "exp") !== null && { isSoftmax: true }) };
+	return { sizes, batch, steps: program.k, rows, epochs, weightBits, ...kind };
 }
 
 /** By how many bits maps round: one of these is the scale. */
@@ -77,7 +87,11 @@ function scalesOf(program: Program): readonly number[] {
 	return [...bits].slice(0, 4);
 }
 
-function twinOf({ sizes, batch, steps, rows, epochs, weightBits }: MlpSizes, scale: number, type: string): Program {
+function twinOf(
+	{ batch, steps, rows, epochs, weightBits, ...network }: NetworkSizes,
+	scale: number,
+	type: string,
+): Program {
 	const labels = type === "i16" ? new Int16Array(rows) : new Int32Array(rows);
 	const schedule = {
 		batch,
@@ -87,7 +101,7 @@ function twinOf({ sizes, batch, steps, rows, epochs, weightBits }: MlpSizes, sca
 		order: "cube",
 	} as const;
 	const samples = { features: new Int16Array(0), labels };
-	return exactMlpProgram(sizes, schedule, scale - exactScale(0), samples, weightBits).program;
+	return exactProgram(network, schedule, scale - exactScale(0), samples, weightBits).program;
 }
 
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
@@ -124,7 +138,7 @@ function strangerIn(program: Program): Unprovable {
 	);
 }
 
-export function readExactMlp(program: Program): ExactMlp | Unprovable {
+export function readExactNetwork(program: Program): ExactNetwork | Unprovable {
 	const sizes = sizesOf(program);
 	const scales = scalesOf(program);
 	if (sizes === null || scales.length === 0) return strangerIn(program);
@@ -133,6 +147,10 @@ export function readExactMlp(program: Program): ExactMlp | Unprovable {
 		if (!isPower(n)) return unprovable(`${n} ${what}: a proof wants a power of two`);
 	if (rows % (batch * steps) !== 0)
 		return unprovable(`segments of ${batch * steps} rows do not divide an epoch of ${rows}`);
+	const odd = (sizes.windows ?? []).findIndex(
+		(one, i) => one !== null && !isPower(sizes.sizes[i + 1]! / windowPlaces(one).places),
+	);
+	if (odd >= 0) return unprovable(`layer${odd} has channels that are no power of two: a proof wants one`);
 	const type = named(program, "labels")!.type;
 	const found = scales.map((scale) => ({ scale, wrong: difference(program, twinOf(sizes, scale, type)) }));
 	const right = found.find(({ wrong }) => wrong === null);

@@ -1,7 +1,7 @@
 // Which plan of a program is proven on a chain, docs/zk.md §12, and what its proofs cost. Pure. Not here: how a plan is compiled.
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import type { Program } from "../program/shapes.ts";
-import { compilePlan, planHash, type ZkPlan } from "./compile-plan.ts";
+import { compilePlan, isPlain, planHash, type ZkPlan } from "./compile-plan.ts";
 import { type Unprovable, unprovable } from "./provable.ts";
 
 /** As many powers of tau as the contracts have ids for: 2^14. */
@@ -10,6 +10,10 @@ const MOST_CHUNK_BITS = 14;
 const MOST_COMMITMENTS = 256;
 /** docs/zk.md: 19 G multiplications for 23 M values, one of them worth 2^15 int8 operations by what one card does of both in a second. */
 const OPS_A_VALUE = 830 * 2 ** 15;
+
+/** Plans of docs/zk.md §14. */
+export const CPU_ONLY =
+	"it has convolutions or softmax: the verifier takes such proofs, but no contract does, and the engine makes none yet";
 
 const commitmentsOf = ({ groups }: Pick<ZkPlan, "groups">): number =>
 	groups.reduce((sum, { chunks }) => sum + chunks, 0);
@@ -29,6 +33,7 @@ export function provingPlan(program: Program, segments = 1): ZkPlan | Unprovable
 	if ("code" in whole) return whole;
 	const fault = segmentsFault(whole, segments);
 	if (fault !== null) return unprovable(fault);
+	if (!isPlain(whole)) return unprovable(CPU_ONLY);
 	const plan = compilePlan(program, Math.min(whole.chunkBits, MOST_CHUNK_BITS));
 	if ("code" in plan || commitmentsOf(plan) <= MOST_COMMITMENTS) return plan;
 	return unprovable(
