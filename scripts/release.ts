@@ -100,6 +100,7 @@ async function packCli(stage: string): Promise<string[]> {
 			assay: "src/cli/main.ts",
 			"verifier-thread": "src/validator/probing/verifier-thread.ts",
 			"prefill-thread": "src/validator/jobs/evidence/prefill-thread.ts",
+			"trees-thread": "src/provider/proofs/trees-thread.ts",
 		},
 		bundle: true,
 		splitting: true,

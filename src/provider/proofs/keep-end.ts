@@ -5,14 +5,12 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
-import { powerOf } from "../../verify/zk/srs.ts";
-import type { TwinNode } from "../../verify/zk/twin-tree.ts";
-import { weightTrees } from "../../verify/zk/weight-trees.ts";
 import type { Elements } from "../../work/operators/tensor-type.ts";
 import { planByHash } from "../../work/plan/proving-plan.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
 import { nodeOf, treeOf } from "./chain-forms.ts";
+import { makeTrees, type Trees } from "./make-trees.ts";
 import type { PowersFor } from "./powers.ts";
 import type { Demand, ProofChain } from "./proof-chain.ts";
 
@@ -33,7 +31,7 @@ export interface ClaimedEnd {
 interface KeptEnd {
 	readonly order: ZkOrder;
 	readonly tree: PostedTree;
-	readonly levels: readonly (readonly (readonly TwinNode[])[])[];
+	readonly levels: Trees;
 }
 
 /** Levels that one answer goes down. */
@@ -63,7 +61,7 @@ export function createEndKeeper(chain: ProofChain, powersFor: PowersFor) {
 		const order = await chain.order(of.job);
 		const plan = order && planByHash(of.program, hexToBytes(order.plan.slice(2), 32)!);
 		if (order === null || plan === null) throw new AssayError("JOB_METHOD", "nothing that can be proven was ordered");
-		const levels = weightTrees(plan, of.weights, powerOf(powersFor(plan.chunkBits)));
+		const levels = await makeTrees({ plan, weights: of.weights, powers: powersFor(plan.chunkBits) });
 		const state = { job: of.job, plan: order.plan, segment: of.segment, roots: of.weights.map(tensorRoot) };
 		const made = { order, levels, tree: treeOf(of.program, state, levels) };
 		kept.set(nameOf(of), made);

@@ -17,13 +17,13 @@ import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { knownG1 } from "../../protocol/maths/bn254.ts";
 import { type ProverPowers, powerOf } from "../../verify/zk/srs.ts";
 import { leafBits, type TwinNode, twinParents, twinTop } from "../../verify/zk/twin-tree.ts";
-import { weightTrees } from "../../verify/zk/weight-trees.ts";
 import type { Elements } from "../../work/operators/tensor-type.ts";
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { numbered, rootsTree } from "../../work/trace/commitments.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
 import { nodeOf } from "./chain-forms.ts";
+import { makeTrees, type Trees } from "./make-trees.ts";
 import { shownLeaf } from "./shown-leaf.ts";
 
 /** The end of a claimed part, with the bytes that were claimed. */
@@ -98,7 +98,7 @@ export function watchTrees(
 	const me = account.address;
 	const send = (call: Call) => sendCall(contracts.client, account, call);
 	/** Own trees of ends, by job and segment. */
-	const own = new Map<string, TwinNode[][][]>();
+	const own = new Map<string, Trees>();
 
 	async function accuse(poster: Hex, tree: PostedTree, chunk: number, leaf: ContractLeaf): Promise<void> {
 		const salt = toHex(keccak(fromHex(me.toLowerCase() as Hex, 20), fromHex(tree.states, 32)));
@@ -108,7 +108,7 @@ export function watchTrees(
 	}
 
 	/** One move against a false tree; null: wait. */
-	async function move(of: WatchedEnd, post: Hex, poster: Hex, tree: PostedTree, levels: TwinNode[][][]) {
+	async function move(of: WatchedEnd, post: Hex, poster: Hex, tree: PostedTree, levels: Trees) {
 		const chunk = levels.findIndex((one, i) => !isSamePoint(nodeOf(twinTop(one)), tree.tops[i]!));
 		const depth = of.plan.chunkBits - leafBits(of.plan.chunkBits);
 		const power = powerOf(powersFor(of.plan.chunkBits));
@@ -161,7 +161,8 @@ export function watchTrees(
 				}
 				if (await isTreeStanding(contracts, post)) continue;
 				const name = `${of.job} ${of.segment} ${states}`;
-				const levels = own.get(name) ?? weightTrees(of.plan, of.weights, powerOf(powersFor(of.plan.chunkBits)));
+				const powers = powersFor(of.plan.chunkBits);
+				const levels = own.get(name) ?? (await makeTrees({ plan: of.plan, weights: of.weights, powers }));
 				own.set(name, levels);
 				if (levels.every((one, i) => isSamePoint(nodeOf(twinTop(one)), tree.tops[i]!))) continue;
 				const moved = await move(of, post, poster, tree, levels);

@@ -145,8 +145,16 @@ const ignitionTau = (): G2 => knownG2(...IGNITION_TAU);
 const DEV_TAU = bigOf(keccak(utf8ToBytes("assay/zk/dev"))) % R;
 export const DEV_ID = "dev";
 
+const known = new WeakMap<ProverPowers, (i: number) => G1>();
+
 /** [τ^i] of a prover's powers, as a point; each is made once. */
-export function powerOf({ points }: ProverPowers): (i: number) => G1 {
+export function powerOf(powers: ProverPowers): (i: number) => G1 {
+	const found = known.get(powers) ?? powersAsPoints(powers);
+	known.set(powers, found);
+	return found;
+}
+
+function powersAsPoints({ points }: ProverPowers): (i: number) => G1 {
 	const made = new Map<number, G1>();
 	const make = (i: number): G1 =>
 		points === null

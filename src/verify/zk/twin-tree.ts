@@ -30,12 +30,41 @@ const twinHash = ([left, right]: TwinPair): Uint8Array => keccak(NODE, nodeBytes
 const same = (a: TwinNode, b: TwinNode): boolean =>
 	a.point.equals(b.point) && a.hash.every((byte, i) => byte === b.hash[i]);
 
-/** Σ value·power; `powers`: those of the values' places in the commitment. */
-export const twinLeaf = (values: readonly bigint[], powers: readonly G1[]): G1 =>
-	values.reduce(
-		(sum, value, i) => sum.add(value < 0n ? times(powers[i]!, -value).negate() : times(powers[i]!, value)),
-		times(G1_ONE, 0n),
-	);
+/** Bits of a value that are looked at together. */
+const DIGIT_BITS = 5n;
+const DIGITS = 2 ** Number(DIGIT_BITS);
+
+/** Σ digit·point, by the points of each digit: from the largest on, each sum counts once more with every smaller one. */
+function digitSum(digits: readonly number[], points: readonly G1[]): G1 {
+	const buckets = new Array<G1 | undefined>(DIGITS);
+	for (const [i, digit] of digits.entries())
+		if (digit > 0) buckets[digit] = buckets[digit]?.add(points[i]!) ?? points[i]!;
+	let [running, sum] = [NOTHING, NOTHING];
+	for (let digit = DIGITS - 1; digit > 0; digit--) {
+		const one = buckets[digit];
+		if (one !== undefined) running = running.add(one);
+		sum = sum.add(running);
+	}
+	return sum;
+}
+
+const NOTHING = times(G1_ONE, 0n);
+
+/** Σ value·power; `powers`: those of the values' places in the commitment. Digit by digit over all values, the highest first. */
+export function twinLeaf(values: readonly bigint[], powers: readonly G1[]): G1 {
+	const sizes = values.map((value) => (value < 0n ? -value : value));
+	const signed = powers.map((one, i) => (values[i]! < 0n ? one.negate() : one));
+	const most = sizes.reduce((a, b) => (a > b ? a : b), 0n);
+	const digits = most === 0n ? 0 : Math.ceil(most.toString(2).length / Number(DIGIT_BITS));
+	let sum = NOTHING;
+	for (let place = digits - 1; place >= 0; place--) {
+		for (let i = 0n; i < DIGIT_BITS; i++) sum = sum.double();
+		const shift = BigInt(place) * DIGIT_BITS;
+		const own = sizes.map((size) => Number((size >> shift) & BigInt(DIGITS - 1)));
+		sum = sum.add(digitSum(own, signed));
+	}
+	return sum;
+}
 
 /** All nodes, the leaves first. `sums`: points that somebody says instead of the sums, by level and place. */
 export function twinLevels(

@@ -1,5 +1,5 @@
-// The trees of points under the commitments to a model's weights, docs/zk.md §12: what whoever posts them keeps, and what whoever holds the same weights compares. Slow for
-// large models: every weight is multiplied here.
+// The trees of points under the commitments to a model's weights, docs/zk.md §12: what whoever posts them keeps, and what whoever holds the same weights compares. Some
+// 0.1 ms a weight; whoever has other things to do has it done on a thread (provider/proofs/make-trees.ts).
 import type { G1 } from "../../protocol/maths/bn254.ts";
 import type { Elements } from "../../work/operators/tensor-type.ts";
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
