@@ -18,10 +18,39 @@ contract ZkJobHandler is ZkJobsKit {
     uint256 public settledParts;
     uint256 public toProvers;
     bytes[] private sent;
+    /// Who was first with a proof that waits, by segment and commitment.
+    mapping(uint64 segment => mapping(uint256 from => address)) public first;
+    /// The attempt whose claim was concluded.
+    mapping(uint32 part => uint16) public concluded;
+    uint64 public furthest;
 
     constructor() {
         deployZkJobs();
         fundAndOrder();
+    }
+
+    /// All accounts that may hold something of the escrow's.
+    function people() public view returns (address[6] memory) {
+        return [CUSTOMER, ANNA, BERT, STRANGER, provers[0], provers[1]];
+    }
+
+    function money() external view returns (uint256 held, uint256 owed, uint256 deposits) {
+        held = token.balanceOf(address(escrow));
+        address[6] memory all = people();
+        for (uint256 i = 0; i < all.length; i++) {
+            owed += escrow.owedTo(all[i]);
+            deposits += depositOf(all[i]);
+        }
+    }
+
+    function depositOf(address account) public view returns (uint256) {
+        IJobEscrow.Deposit memory one = escrow.depositOf(account);
+        return uint256(one.free) + one.locked + one.leaving;
+    }
+
+    /// Paid and not: whoever proves must find the place empty.
+    function waitingAt(uint64 segment, uint256 from) external view returns (address) {
+        return zk.waitingAt(job, segment, keccak256(abi.encode(from, from))).prover;
     }
 
     function contracts() external view returns (address, address, uint256) {
@@ -57,6 +86,10 @@ contract ZkJobHandler is ZkJobsKit {
         if (how > 1) lies["a lie was taken"]++;
         if (segment < head.next || segment == 0 || segment > 6) lies["no segment of the job"]++;
         sent.push(abi.encodeCall(IZkJobs.submit, (terms, ordered, one)));
+        if (zk.waitingAt(job, segment, keccak256(abi.encode(from, from))).prover == prover) {
+            if (first[segment][from] != address(0)) lies["another came first"]++;
+            first[segment][from] = prover;
+        }
         note(head, before);
         seen[how == 1 ? "stray" : "submit"]++;
     }
@@ -80,6 +113,7 @@ contract ZkJobHandler is ZkJobsKit {
         uint256 paid = escrow.owedTo(provers[0]) + escrow.owedTo(provers[1]) - before[0] - before[1];
         if (paid != wanted) lies["another price"]++;
         if (next < head.next) lies["back"]++;
+        if (next > furthest) furthest = next;
         toProvers += paid;
     }
 
@@ -95,6 +129,7 @@ contract ZkJobHandler is ZkJobsKit {
         zk.conclude(terms, ordered, which, claimed, address(this), tree);
         if (!isHonest) lies["a wrong end was concluded"]++;
         if (zk.headOf(job).next < end) lies["concluded before it was proven"]++;
+        concluded[which] = part(which).attempt;
         seen["conclude"]++;
     }
 
@@ -172,7 +207,69 @@ contract ZkJobInvariantsTest is Cheats {
         assertEq(address(zk).balance, 0);
     }
 
+    /// Together: each alone would have calls of its own.
+    function invariant_everybodyHasItsOwn() public view {
+        everyTokenIsSomebodys();
+        nobodyLosesItsDeposit();
+        whoWasFirstStaysFirst();
+        theHeadOnlyGoesOn();
+        whatIsConcludedStays();
+        theCustomerPaysForWhatItGot();
+    }
+
+    /// Money in is money out: what the escrow holds is what it owes, deposits, and what is left of each part; provers have what was taken from the parts' budgets.
+    function everyTokenIsSomebodys() private view {
+        (uint256 held, uint256 owed, uint256 deposits) = handler.money();
+        uint256 left = 0;
+        for (uint32 i = 0; i < 3; i++) {
+            IJobEscrow.PartState state = escrow.partOf(job, i).state;
+            if (state == IJobEscrow.PartState.Refunded) continue;
+            // Of a settled part the fee and what provers did not get wait for `share`.
+            left += 1321 - escrow.auditSpent(job, i) - (state == IJobEscrow.PartState.Settled ? 1000 : 0);
+        }
+        assertEq(held, owed + deposits + left);
+    }
+
+    /// A worker that was honest, or was found out to be none, loses nothing but its time; so nobody gains by accusing it.
+    function nobodyLosesItsDeposit() private view {
+        address[6] memory all = handler.people();
+        assertEq(handler.depositOf(all[1]) + handler.depositOf(all[2]), 6 * 4001);
+    }
+
+    /// Whoever was first with a proof keeps its place, until it is paid and after.
+    function whoWasFirstStaysFirst() private view {
+        for (uint64 i = 1; i < 7; i++) {
+            for (uint256 stray = 0; stray <= 100; stray += 100) {
+                address prover = handler.first(i, i + stray);
+                if (prover != address(0)) assertEq(handler.waitingAt(i, i + stray), prover);
+            }
+        }
+    }
+
+    function theHeadOnlyGoesOn() private view {
+        assertTrue(zk.headOf(job).next >= handler.furthest(), "back");
+    }
+
+    /// What was concluded stays so, and is paid to that attempt or to nobody.
+    function whatIsConcludedStays() private view {
+        for (uint32 i = 0; i < 3; i++) {
+            uint16 attempt = handler.concluded(i);
+            if (attempt == 0) continue;
+            IJobEscrow.Part memory one = escrow.partOf(job, i);
+            assertTrue(zk.isProven(job, i, attempt), "no more");
+            assertTrue(one.attempt == attempt, "another attempt");
+        }
+    }
+
+    /// The customer's money leaves by settled parts and proven segments alone.
+    function theCustomerPaysForWhatItGot() private view {
+        (uint256 held, uint256 owed, uint256 deposits) = handler.money();
+        assertTrue(held + 1 > owed + deposits, "spent what is not there");
+        assertEq(owed - escrow.owedTo(handler.people()[0]), 1000 * handler.settledParts() + handler.toProvers());
+    }
+
     function invariant_noLieIsTaken() public view {
+        assertEq(handler.lies("another came first"), 0);
         assertEq(handler.lies("a lie was taken"), 0);
         assertEq(handler.lies("no segment of the job"), 0);
         assertEq(handler.lies("another price"), 0);
@@ -203,6 +300,7 @@ contract ZkJobInvariantsTest is Cheats {
         assertEq(handler.seen("claim") + handler.seen("submit") + handler.seen("stray"), 3 + 3 + 1);
         assertEq(handler.seen("conclude") + handler.seen("settle") + handler.seen("expire") + handler.seen("advance"), 4);
         invariant_whatIsPaidIsTrueAndPaidOnce();
+        invariant_everybodyHasItsOwn();
         invariant_noLieIsTaken();
     }
 }
