@@ -245,10 +245,21 @@ async function nothingInjected(page: Page): Promise<void> {
 
 test("an upload that is paused, cut off and reloaded goes on, and sends nothing twice that arrived", async () => {
 	const page = await newJob();
+	await page.getByRole("radio", { name: /^Generate text/ }).check();
+	const before = (await page.locator(".slot input[type=file]").elementHandle())!;
 	await page.getByRole("radio", { name: /^Train/ }).check();
+	await page.locator(".slot", { hasText: "Training text" }).waitFor();
+	// A file that was chosen in a form which has gone comes too late: large ones take a while.
+	await before.evaluate((input: HTMLInputElement) => {
+		const late = new DataTransfer();
+		late.items.add(new File(["{}"], "config.json"));
+		input.files = late.files;
+		input.dispatchEvent(new Event("change", { bubbles: true }));
+	});
 	const text = Buffer.alloc(1_300_000, "In the beginning God created the heaven and the earth. ");
 	await page
-		.locator(".slot input[type=file]")
+		.locator(".slot", { hasText: "Training text" })
+		.locator("input[type=file]")
 		.setInputFiles([{ name: "own.txt", mimeType: "text/plain", buffer: text }]);
 	await page.getByText(/^(\d\d\.\d|\d\.\d\d) MiB in 9 blobs$/).waitFor();
 	// Counted here, where the server has answered: of a page that is left the browser does not tell what it heard.
@@ -266,10 +277,12 @@ test("an upload that is paused, cut off and reloaded goes on, and sends nothing 
 	await priceButton(page).click();
 	await page.getByText("Uploading …").waitFor();
 	await eventually(async () => arrived.size === 3);
+	await page.getByText("You may close or reload this page").waitFor();
 	await page.reload();
 	await page.getByText("Uploading …").waitFor();
 	await page.getByRole("button", { name: "Pause" }).click();
 	left = Number.POSITIVE_INFINITY;
+	await page.getByText("You may close or reload this page").waitFor();
 	await page.reload();
 	await page.getByText(/^own\.txt$/).waitFor();
 	await priceButton(page).click();

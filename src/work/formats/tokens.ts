@@ -18,6 +18,10 @@ export function readTokens(bytes: Uint8Array, bytesPerToken: 1 | 2 | 4, vocabula
 		});
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	const tokens = createTokens(bytes.length / bytesPerToken, vocabulary);
+	if (bytesPerToken === 1 && vocabulary >= 256) {
+		tokens.set(bytes);
+		return tokens;
+	}
 	for (let i = 0; i < tokens.length; i++) {
 		const token =
 			bytesPerToken === 1 ? bytes[i]! : bytesPerToken === 2 ? view.getUint16(2 * i, true) : view.getUint32(4 * i, true);

@@ -46,9 +46,23 @@ export function readElement(bytes: Uint8Array, type: TensorType, index: number):
 	return type === "i32" ? BigInt(view.getInt32(4 * index, true)) : view.getBigInt64(8 * index, true);
 }
 
+/** Then elements lie in memory as they are written. */
+const IS_LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+const ownBytes = ({ buffer, byteOffset, byteLength }: Elements): Uint8Array =>
+	new Uint8Array(buffer, byteOffset, byteLength);
+
 /** Elements of a tensor's bytes, whatever the order of bytes of the machine. Null when the length is another. */
 export function bytesToElements(bytes: Uint8Array, type: TensorType, count: number): Elements | null {
 	if (bytes.length !== count * BYTES[type]) return null;
+	if (!IS_LITTLE) return elementByElement(bytes, type, count);
+	const elements = createElements(type, count);
+	ownBytes(elements).set(bytes);
+	return elements;
+}
+
+/** On any machine. Exported for the test that holds the two together. */
+export function elementByElement(bytes: Uint8Array, type: TensorType, count: number): Elements {
 	const elements = createElements(type, count);
 	if (elements instanceof BigInt64Array) for (let i = 0; i < count; i++) elements[i] = readElement(bytes, type, i);
 	else {
@@ -60,7 +74,15 @@ export function bytesToElements(bytes: Uint8Array, type: TensorType, count: numb
 	return elements;
 }
 
-export function elementsToBytes(elements: Elements): Uint8Array {
+/** Their own memory where the machine writes as we do: not to be changed. */
+export const elementsAsBytes = (elements: Elements): Uint8Array =>
+	IS_LITTLE ? ownBytes(elements) : bytesByElement(elements);
+
+export const elementsToBytes = (elements: Elements): Uint8Array =>
+	IS_LITTLE ? ownBytes(elements).slice() : bytesByElement(elements);
+
+/** On any machine. Exported for the test that holds the two together. */
+export function bytesByElement(elements: Elements): Uint8Array {
 	const size = elements.BYTES_PER_ELEMENT;
 	const bytes = new Uint8Array(elements.length * size);
 	const view = new DataView(bytes.buffer);

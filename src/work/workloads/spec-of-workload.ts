@@ -4,12 +4,13 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
 import type { BlobName, JobSpec } from "../../protocol/network/job-spec.ts";
 import { GENERATION_FILE } from "../inference/generation-file.ts";
-import { createElements, elementCount, elementsToBytes } from "../operators/tensor-type.ts";
+import { createElements, elementCount, elementsAsBytes } from "../operators/tensor-type.ts";
 import { encodeProgram } from "../program/encode.ts";
 import type { Workload, WorkloadMetric } from "./workload.ts";
 
 /** Bytes that the job needs, each once. */
 export interface SpecBlob extends BlobName {
+	/** Not to be changed. */
 	readonly bytes: () => Uint8Array;
 }
 
@@ -72,7 +73,7 @@ export async function specOfWorkload(
 	const tensors: (BlobName & { readonly tensor: number })[] = [];
 	for (const [tensor, { kind: of, name }] of program.tensors.entries())
 		if (of === "constant" || of === "input")
-			tensors.push({ tensor, ...(await add(() => elementsToBytes(given[name]!))) });
+			tensors.push({ tensor, ...(await add(() => elementsAsBytes(given[name]!))) });
 	const previews = previewTensors(workload);
 	const described = files.find(({ name, tensors: of }) => name === GENERATION_FILE && of.length === 0);
 	const generation = described && (await described.make(noTensor));

@@ -6,7 +6,7 @@ import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
 import { formatBytes, formatPercent, formatRate, wholeSpan } from "../../../src/protocol/format-number.ts";
 import { formatCount, formatExactMoney, formatSpan } from "../../parts/format.ts";
 import { Fact, Failed, Loading } from "../../parts/small.tsx";
-import type { BuiltJob } from "../work/job-worker.ts";
+import type { BuiltJob, Progress } from "../work/job-worker.ts";
 import { uploadSize } from "../work/upload-job.ts";
 import { hasWallet } from "../work/wallet.ts";
 import { methodKey, Simulated } from "./method-choice.tsx";
@@ -15,10 +15,33 @@ import type { HandIn } from "./use-hand-in.ts";
 
 export function BuiltFacts({ built }: { built: Built }) {
 	if (built.state === "wrong") return <Failed trouble={built.trouble!} />;
-	if (built.job === null) return <Loading what="the job: it is built here" lines={2} />;
+	const { job, progress } = built;
 	return (
-		<div data-built aria-busy={built.state === "building"} role="status">
-			<PlanFacts job={built.job} />
+		<>
+			{progress === null ? null : <Building progress={progress} />}
+			{job === null && progress === null ? <Loading what="the job: it is built here" lines={2} /> : null}
+			{job === null ? null : (
+				<div data-built aria-busy={built.state === "building"} role="status">
+					<PlanFacts job={job} />
+				</div>
+			)}
+		</>
+	);
+}
+
+const DOING = { reading: "Reading your files …", naming: "Naming what will be uploaded …" } as const;
+
+/** Large files take a while: what is done, and how much of it. */
+function Building({ progress: { what, bytes, ofBytes } }: { progress: Progress }) {
+	return (
+		<div class="upload">
+			<p class="bar">
+				<strong role="status">{DOING[what]}</strong>
+				<span class="num">
+					{formatBytes(bytes)} of {formatBytes(ofBytes)}
+				</span>
+			</p>
+			<progress aria-label={DOING[what]} max={Math.max(1, ofBytes)} value={bytes} />
 		</div>
 	);
 }
@@ -50,6 +73,12 @@ function PlanFacts({ job }: { job: BuiltJob }) {
 	);
 }
 
+const KEPT = {
+	"not yet": "The files are being kept in this browser: leave the page open until they are.",
+	yes: "You may close or reload this page: the upload goes on where it was when you come back.",
+	no: "This browser has no room to keep the files: leave the page open.",
+} as const;
+
 function Upload({ of, size }: { of: HandIn; size: number }) {
 	const isPaused = of.state === "paused";
 	return (
@@ -76,11 +105,7 @@ function Upload({ of, size }: { of: HandIn; size: number }) {
 				</button>
 			</p>
 			<progress aria-label="Upload" max={Math.max(1, size)} value={of.sentBytes} />
-			<p class="dim small-text">
-				{of.isKept
-					? "You may close or reload this page: the upload goes on where it was when you come back."
-					: "This browser has no room to keep the files: leave the page open."}
-			</p>
+			<p class="dim small-text">{KEPT[of.kept]}</p>
 		</div>
 	);
 }

@@ -66,11 +66,13 @@ function useDraft() {
 		};
 	}, [chosen]);
 	const begin = (card: string, sample: string) => setChosen({ card, sample });
-	return { draft, setDraft, card: chosen?.card ?? draft?.card, method, setMethod, isResumed, trouble, begin };
+	// A file that was handed to a form which is no longer shown must not bring its draft back.
+	const edit = (next: Draft) => setDraft((now) => (now === draft ? next : now));
+	return { draft, edit, card: chosen?.card ?? draft?.card, method, setMethod, isResumed, trouble, begin };
 }
 
 export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSignIn: () => void }) {
-	const { draft, setDraft, card: chosen, method, setMethod, isResumed, trouble, begin } = useDraft();
+	const { draft, edit, card: chosen, method, setMethod, isResumed, trouble, begin } = useDraft();
 	const built = useBuilt(draft);
 	const hosts = useLoaded("job hosts", (signal) => api.listJobHosts({ query: { limit: 500 } }, { signal }));
 	const chain = useLoaded("chain of jobs", (signal) => api.getChain({}, { signal }));
@@ -91,7 +93,7 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 			{draft === null || card === null ? null : (
 				<>
 					<Panel title="2. What to compute" aside="a sample, ready to run: change what you like">
-						<JobForm {...{ card, draft, isLocked }} onSample={(name) => begin(card.key, name)} onChange={setDraft} />
+						<JobForm {...{ card, draft, isLocked }} onSample={(name) => begin(card.key, name)} onChange={edit} />
 						<BuiltFacts built={built} />
 					</Panel>
 					<Panel title="3. How it is verified" aside="estimates; the validator's own price comes next">

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Trouble, troubleOf } from "../../shell/api.ts";
 import { type JobWork, openJobWork } from "../work/job-work.ts";
-import type { BuiltJob, JobFiles } from "../work/job-worker.ts";
+import type { BuiltJob, JobFiles, Progress } from "../work/job-worker.ts";
 
 export interface Draft {
 	readonly card: string;
@@ -19,11 +19,13 @@ export interface Built {
 	readonly job: BuiltJob | null;
 	readonly work: JobWork | null;
 	readonly trouble: Trouble | null;
+	/** Of what is being built. */
+	readonly progress: Progress | null;
 }
 
 /** Typing ends first. */
 const PAUSE_MS = 350;
-const NOTHING: Built = { state: "none", job: null, work: null, trouble: null };
+const NOTHING: Built = { state: "none", job: null, work: null, trouble: null, progress: null };
 
 export function useBuilt(draft: Draft | null): Built {
 	const [built, setBuilt] = useState<Built>(NOTHING);
@@ -32,13 +34,14 @@ export function useBuilt(draft: Draft | null): Built {
 	useEffect(() => {
 		if (draft === null) return setBuilt(NOTHING);
 		let isCurrent = true;
-		setBuilt((before) => ({ ...before, state: "building", trouble: null }));
+		setBuilt((before) => ({ ...before, state: "building", trouble: null, progress: null }));
 		const timer = setTimeout(() => {
 			const work = openJobWork();
 			open.current = work;
-			work.ask("build", { text, title, files }).then(
-				(job) => isCurrent && setBuilt({ state: "ready", job, work, trouble: null }),
-				(error) => isCurrent && setBuilt({ state: "wrong", job: null, work: null, trouble: troubleOf(error) }),
+			const onProgress = (progress: Progress) => isCurrent && setBuilt((before) => ({ ...before, progress }));
+			work.ask("build", { text, title, files }, onProgress).then(
+				(job) => isCurrent && setBuilt({ ...NOTHING, state: "ready", job, work }),
+				(error) => isCurrent && setBuilt({ ...NOTHING, state: "wrong", trouble: troubleOf(error) }),
 			);
 		}, PAUSE_MS);
 		return () => {

@@ -15,13 +15,15 @@ import type { Built, Draft } from "./use-built.ts";
 
 type HandInState = "edit" | "uploading" | "paused" | "asking" | "quoted" | "allow" | "fund" | "submitting";
 
+/** "no": this browser has no room to keep the files, so a reload begins anew. */
+type Kept = "not yet" | "yes" | "no";
+
 export interface HandIn {
 	readonly state: HandInState;
 	readonly sentBytes: number;
 	readonly quote: JobQuote | null;
 	readonly trouble: Trouble | null;
-	/** False: this browser has no room to keep the files, so a reload begins anew. */
-	readonly isKept: boolean;
+	readonly kept: Kept;
 	readonly start: () => void;
 	readonly pause: () => void;
 	readonly accept: () => void;
@@ -46,9 +48,9 @@ interface Shown {
 	readonly sentBytes: number;
 	readonly quote: JobQuote | null;
 	readonly trouble: Trouble | null;
-	readonly isKept: boolean;
+	readonly kept: Kept;
 }
-const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, isKept: true };
+const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, kept: "not yet" };
 
 const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upload"]): KeptJob => ({
 	...{ id, upload, method, card: draft!.card, title: draft!.title, text: draft!.text, files: draft!.files },
@@ -77,16 +79,25 @@ export function useHandIn(wish: Wish): HandIn {
 	const [shown, setShown] = useState<Shown>(BEGIN);
 	const stop = useRef<AbortController | null>(null);
 	const isFunded = useRef(false);
+	const keeping = useRef(0);
 	const change = (next: Partial<Shown>) => setShown((before) => ({ ...before, ...next }));
 	const isReady = built.state === "ready" && customer !== null;
 
+	/** Beside the upload: copying large files takes a while. */
+	const keep = (upload: KeptJob["upload"]) => {
+		const mine = ++keeping.current;
+		change({ kept: "not yet" });
+		void keepJob(keptOf(wish, "draft", upload)).then(
+			(isKept) => mine === keeping.current && change({ kept: isKept ? "yes" : "no" }),
+		);
+	};
 	const start = async () => {
 		if (!isReady) return;
 		const running = new AbortController();
 		stop.current = running;
-		change({ state: "uploading", trouble: null, isKept: true });
+		change({ state: "uploading", trouble: null });
+		keep("running");
 		try {
-			if (!(await keepJob(keptOf(wish, "draft", "running")))) change({ isKept: false });
 			await uploadJob(customer.client, built.work!, built.job!, {
 				signal: running.signal,
 				onProgress: (sentBytes) => running.signal.aborted || change({ sentBytes }),
@@ -101,7 +112,7 @@ export function useHandIn(wish: Wish): HandIn {
 	};
 	const pause = () => {
 		stop.current?.abort();
-		void keepJob(keptOf(wish, "draft", "paused"));
+		keep("paused");
 		change({ state: "paused", trouble: null });
 	};
 	const accept = async () => {

@@ -7,6 +7,7 @@ import { openReplay, type Replay, type ReplayedSegment, type ReplayOf } from "..
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../../src/protocol/bytes/bytes.ts";
 import { foldRoots, PIECE_BYTES, pieceCount, pieceRootOf } from "../../../src/protocol/hash/blob-tree.ts";
+import { quickenHashes } from "../../../src/protocol/hash/tagged-hash.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";
 import { jobModel } from "../../../src/work/imports/open-model.ts";
@@ -78,7 +79,7 @@ export interface CheckedResult {
 }
 
 export interface Asks {
-	build(of: { text: string; title: string; files: JobFiles }): Promise<BuiltJob>;
+	build(of: { text: string; title: string; files: JobFiles }, tell: Tell): Promise<BuiltJob>;
 	piece(of: { root: string; piece: number }): Uint8Array;
 	hash(of: { piece: Uint8Array }): Uint8Array;
 	fold(of: { roots: readonly Uint8Array[] }): Uint8Array;
@@ -86,7 +87,7 @@ export interface Asks {
 	offer(of: OfferOf): null;
 	model(of: { files: JobFiles }): Promise<LookedModel>;
 	/** Reads every weight of the model in a folder of the job's files. */
-	rounding(of: { folder: string; files: JobFiles }): Promise<Rounding>;
+	rounding(of: { folder: string; files: JobFiles }, tell: Tell): Promise<Rounding>;
 	/** Bytes by the tensor's number; the program, where the job file is not here. */
 	preview(of: { tensors: ReadonlyMap<number, Uint8Array>; program: Uint8Array | null }): Promise<readonly MadeFile[]>;
 	/** Bytes by the blob's root. */
@@ -109,7 +110,14 @@ export interface OfferOf {
 }
 
 export type Question = { readonly id: number; readonly ask: keyof Asks; readonly of: unknown };
+/** How far a job's building is: files are read, then what is uploaded gets its names. */
+export interface Progress {
+	readonly what: "reading" | "naming";
+	readonly bytes: number;
+	readonly ofBytes: number;
+}
 export type Word =
+	| { readonly id: number; readonly progress: Progress }
 	| { readonly id: number; readonly ok: true; readonly value: unknown }
 	| { readonly id: number; readonly ok: false; readonly code: string; readonly detail: string; readonly hint: string }
 	/** A file of the samples that was not handed over. */
@@ -135,9 +143,23 @@ function askPage(name: string): Promise<Uint8Array | null> {
 	});
 }
 
-async function fileNamed(files: JobFiles, name: string): Promise<Uint8Array> {
+type Tell = (progress: Progress) => void;
+const READ_BYTES = 16 << 20;
+/** Less is there before anybody could read how far it is. */
+const LEAST_TOLD_BYTES = 16 << 20;
+
+async function readWhole(file: Blob, tell: Tell): Promise<Uint8Array> {
+	const bytes = new Uint8Array(file.size);
+	for (let at = 0; at < bytes.length; at += READ_BYTES) {
+		tell({ what: "reading", bytes: at, ofBytes: bytes.length });
+		bytes.set(new Uint8Array(await file.slice(at, at + READ_BYTES).arrayBuffer()), at);
+	}
+	return bytes;
+}
+
+async function fileNamed(files: JobFiles, name: string, tell: Tell): Promise<Uint8Array> {
 	const held = Object.hasOwn(files, name) ? files[name]! : null;
-	const bytes = held === null ? await askPage(name) : new Uint8Array(await held.arrayBuffer());
+	const bytes = held === null ? await askPage(name) : await readWhole(held, tell);
 	if (bytes !== null) return bytes;
 	throw new AssayError("FILE_UNREADABLE", `the job names ${name.slice(0, 200)}, which is not here`, {
 		hint: "Drop that file on the form, or change the name.",
@@ -157,11 +179,15 @@ function parsed(text: string): unknown {
 
 const hashes: BlobHashes = { pieceRoot: pieceRootOf, foldPieces: foldRoots };
 
+const TOLD_PIECES = 8;
+
 /** Roots of the pieces, by the blob's root: what the upload shows first. */
-async function rootsOf(bytes: Uint8Array, known: Map<string, Uint8Array>): Promise<Uint8Array> {
+async function rootsOf(bytes: Uint8Array, known: Map<string, Uint8Array>, tell: Tell): Promise<Uint8Array> {
 	const roots: Uint8Array[] = [];
-	for (let i = 0; i < pieceCount(bytes.length); i++)
+	for (let i = 0; i < pieceCount(bytes.length); i++) {
+		if (i % TOLD_PIECES === 0) tell({ what: "naming", bytes: i * PIECE_BYTES, ofBytes: bytes.length });
 		roots.push(await hashes.pieceRoot(bytes.subarray(i * PIECE_BYTES, (i + 1) * PIECE_BYTES)));
+	}
 	const root = await hashes.foldPieces(roots);
 	known.set(bytesToHex(root), concatBytes(...roots));
 	return root;
@@ -179,10 +205,10 @@ function tokensOf(json: unknown): number | null {
 }
 
 const asks: Asks = {
-	async build({ text, title, files }) {
+	async build({ text, title, files }, tell) {
 		built = null;
 		const json = parsed(text);
-		const workload = await buildWorkload(readJob(json), (name) => fileNamed(files, name));
+		const workload = await buildWorkload(readJob(json), (name) => fileNamed(files, name, tell));
 		// As the validator and every provider will: a program that overflows is refused here, with its place.
 		orThrow(sealProgram(workload.program));
 		const roots = new Map<string, Uint8Array>();
@@ -191,7 +217,7 @@ const asks: Asks = {
 			title,
 			kind,
 			method: readOrder(json).order.method,
-			rootOf: (bytes) => rootsOf(bytes, roots),
+			rootOf: (bytes) => rootsOf(bytes, roots, tell),
 		});
 		const { ops, bytes, peakBytes, perWindow } = openJobWork(made.spec, encodeProgram(workload.program));
 		built = { workload, blobs: new Map(made.blobs.map((blob) => [blob.root, blob])) };
@@ -205,7 +231,10 @@ const asks: Asks = {
 	},
 	piece({ root, piece }) {
 		// A copy: what is handed over is gone here.
-		return bytesOfBlob(root).slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES);
+		return mustBeBuilt()
+			.blobs.get(root)!
+			.bytes()
+			.slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES);
 	},
 	hash: ({ piece }) => pieceRootOf(piece),
 	fold: ({ roots }) => foldRoots(roots),
@@ -214,8 +243,8 @@ const asks: Asks = {
 		return null;
 	},
 	model: ({ files }) => lookAtModel(files),
-	async rounding({ folder, files }) {
-		const model = await jobModel(folder, (name) => fileNamed(files, name));
+	async rounding({ folder, files }, tell) {
+		const model = await jobModel(folder, (name) => fileNamed(files, name, tell));
 		const { architecture } = model;
 		return {
 			...{ i8Bytes: weightBytes(architecture, 8), i16Bytes: weightBytes(architecture, 16) },
@@ -263,18 +292,8 @@ function mustBeBuilt(): NonNullable<typeof built> {
 	return built;
 }
 
-/** The last few: tensors of a model are made of numbers each time. */
-const made = new Map<string, Uint8Array>();
-const MOST_MADE = 4;
-
-function bytesOfBlob(root: string): Uint8Array {
-	const known = made.get(root);
-	if (known !== undefined) return known;
-	const bytes = mustBeBuilt().blobs.get(root)!.bytes();
-	made.set(root, bytes);
-	if (made.size > MOST_MADE) made.delete(made.keys().next().value!);
-	return bytes;
-}
+// This thread has a policy of its own, which allows it.
+quickenHashes();
 
 scope.onmessage = async ({ data }) => {
 	if ("given" in data) {
@@ -284,7 +303,8 @@ scope.onmessage = async ({ data }) => {
 	}
 	const { id, ask, of } = data;
 	try {
-		const value = await (asks[ask] as (of: unknown) => unknown)(of);
+		const tell: Tell = (progress) => progress.ofBytes < LEAST_TOLD_BYTES || scope.postMessage({ id, progress });
+		const value = await (asks[ask] as (of: unknown, tell: Tell) => unknown)(of, tell);
 		scope.postMessage({ id, ok: true, value }, value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : []);
 	} catch (error) {
 		const told = error instanceof AssayError ? error : new AssayError("JOB_FIELD", (error as Error).message);
