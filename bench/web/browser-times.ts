@@ -27,17 +27,46 @@ export function printTimes(what: string, all: readonly number[]): void {
 	);
 }
 
-/** From then on, until each is taken: from the input to the next paint. */
-export async function watchInteractions(page: Page): Promise<() => Promise<number[]>> {
+export interface Interactions {
+	/** From the input to the next paint: as long as somebody sees nothing of it. */
+	readonly toPaint: readonly number[];
+	/** From the input to the end of its handling. */
+	readonly handled: readonly number[];
+}
+
+/**
+ * From then on, until they are taken: each event of an interaction as the browser itself counts it, those under 16 ms left out. An input that changes nothing is painted with
+ * whatever is painted next, a second later where nothing else moves; so a dot changes its colour in the next frame after each. What its handlers change is in that frame too.
+ */
+export async function watchInteractions(page: Page): Promise<() => Promise<Interactions>> {
 	await page.evaluate(() => {
-		const seen: number[] = [];
-		(globalThis as { interactions?: number[] }).interactions = seen;
+		const seen: [number, number][] = [];
+		(globalThis as { interactions?: [number, number][] }).interactions = seen;
+		const dot = document.body.appendChild(document.createElement("i"));
+		Object.assign(dot.style, {
+			position: "fixed",
+			inset: "0 auto auto 0",
+			width: "1px",
+			height: "1px",
+			zIndex: "9999",
+		});
+		let n = 0;
+		const paint = () => {
+			dot.style.background = ++n % 2 ? "#000" : "#fff";
+		};
+		for (const kind of ["pointerdown", "pointerup", "click", "keydown", "keyup"])
+			addEventListener(kind, () => requestAnimationFrame(paint), { capture: true });
 		new PerformanceObserver((list) => {
-			for (const entry of list.getEntries())
-				if ("interactionId" in entry && entry.interactionId) seen.push(entry.duration);
+			for (const entry of list.getEntries() as PerformanceEventTiming[])
+				if (entry.interactionId) seen.push([entry.duration, entry.processingEnd - entry.startTime]);
 		}).observe({ type: "event", durationThreshold: 16 } as PerformanceObserverInit);
 	});
-	return () => page.evaluate(() => (globalThis as { interactions?: number[] }).interactions?.splice(0) ?? []);
+	return async () => {
+		const seen = await page.evaluate(
+			() => (globalThis as { interactions?: [number, number][] }).interactions?.splice(0) ?? [],
+		);
+		return { toPaint: seen.map(([paint]) => paint), handled: seen.map(([, end]) => end) };
+	};
 }
 
 /** Milliseconds between frames of a box that scrolls so far at each. */

@@ -122,7 +122,12 @@ async function liveJob(browser: Browser, stage: Stage, job: string): Promise<voi
 	}
 	const events = await streaming;
 	const after = await heapBytes(session);
-	put("a live job, click or key to next paint", await interactions());
+	const { toPaint, handled } = await interactions();
+	put("a live job, click or key to next paint", toPaint);
+	put("a live job, click or key until it is handled", handled);
+	const slow = toPaint.filter((ms) => ms >= 100).length;
+	console.log(`of ${toPaint.length} events ${slow} took 100 ms or more`);
+	figures["a live job, events of 100 ms or more"] = slow;
 	const [mb, later] = [before / 1e6, after / 1e6];
 	const at30 = later + ((later - mb) * (1800 - seconds)) / seconds;
 	figures["a live job, JavaScript heap"] = {
@@ -188,7 +193,7 @@ async function jobList(browser: Browser, stage: Stage, job: string): Promise<voi
 			.waitFor();
 		whole.push(performance.now() - began);
 	}
-	put(`a list of ${values.jobs} jobs, each key to next paint`, await interactions());
+	put(`a list of ${values.jobs} jobs, each key to next paint`, (await interactions()).toPaint);
 	put("its search with the typing, rows there", whole);
 	await page.getByLabel("Search").fill("");
 	await page
