@@ -108,6 +108,7 @@ const toEngine: readonly Good[] = [
 	[0x15, "seed", u32("session", 13), hash("seed")],
 	[0x16, "attest", u8("what", 0), fixed("000000"), hash("nonce"), hash("set")],
 	[0x16, "attest", u8("what", 1), fixed("000000"), hash("nonce"), hash("set")],
+	[0x16, "attest", u8("what", 2), fixed("000000"), hash("nonce"), hash("set")],
 	[0x17, "prover", u32("session", 14), u16("device", 1), raw("plan", "0100000008000000")],
 	[0x18, "give", u32("session", 14), u16("number", 66), u64("offset", 2 ** 33 + 64), raw("bytes", "00ff")],
 	[0x19, "commit", u32("session", 14), u32("firstStep", 2 ** 32 - 1), hash("seed")],
@@ -236,7 +237,7 @@ const valuesToEngine: readonly Bad[] = [
 	["fma, a precision of gemm", 0x04, withByte(toEngine, "fma", 6, "04")],
 	["fma, precision 8", 0x04, withByte(toEngine, "fma", 6, "08")],
 	["open of another thing", 0x05, withByte(toEngine, "open", 4, "05")],
-	["attest of another thing", 0x16, withByte(toEngine, "attest", 0, "02")],
+	["attest of another thing", 0x16, withByte(toEngine, "attest", 0, "03")],
 	["open of nothing", 0x05, "09000000" + "00000000" + "00000000"],
 ];
 const badToVerifier: readonly Bad[] = [

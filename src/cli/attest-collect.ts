@@ -25,10 +25,13 @@ export async function collectFrom(link: Link, nonce: Uint8Array, folder: string)
 	const { clockUs, randomBytes } = realEnvironment();
 	const client = await createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: READY_MS });
 	try {
-		const { gpus, cpu, says } = await collectRound(client, nonce);
-		const named: [string, Uint8Array][] = gpus.flatMap(({ device, report, chain }) => [
-			[`gpu-${device}.report.bin`, report],
-			[`gpu-${device}.chain.pem`, chain],
+		const { gpus, switches, cpu, says } = await collectRound(client, nonce);
+		const named: [string, Uint8Array][] = [
+			...gpus.map((one) => ["gpu", one] as const),
+			...switches.map((one) => ["switch", one] as const),
+		].flatMap(([kind, { device, report, chain }]) => [
+			[`${kind}-${device}.report.bin`, report],
+			[`${kind}-${device}.chain.pem`, chain],
 		]);
 		if (cpu !== null) named.push(["quote.bin", cpu.quote]);
 		if (cpu?.certificates != null) named.push(["quote.certificates.bin", cpu.certificates]);

@@ -20,7 +20,7 @@ import { verifyFiles } from "../../src/verify/attestation/verify-files.ts";
 import { verifyRound } from "../../src/verify/attestation/verify-round.ts";
 import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
 import { AZURE_GUEST, type AzureFaults, azureCommand, createToyAzure, tpmAnswer } from "./toy/toy-azure.test-kit.ts";
-import { createToyHost, type ToyHost, toyCard, toyItems } from "./toy/toy-host.test-kit.ts";
+import { createToyHost, TOY_GUEST, type ToyHost, toyCard, toyItems, toySwitch } from "./toy/toy-host.test-kit.ts";
 
 let host: ToyHost;
 let engine = "";
@@ -55,6 +55,7 @@ test("toy cards and a toy CPU give a round that is valid under our own roots alo
 	);
 	assert.deepEqual(says, [
 		"gpu 2: nvmlDeviceGetConfComputeGpuAttestationReport answered 3 (Not Supported); confidential computing is on",
+		"switch 0: libnvidia-nscq.so.2 is not there",
 	]);
 	assert.equal(cpu?.kind, "toy tdx_guest");
 	const files = [...gpus.flatMap(({ report, chain }) => [report, chain]), cpu.quote];
@@ -69,13 +70,44 @@ test("toy cards and a toy CPU give a round that is valid under our own roots alo
 	assert.equal(guest.reportData, bytesToHex(reportDataOf(BIND, setOf(gpus))));
 });
 
+test("switches in protected PCIe mode sign too: one machine; those outside of it, and broken ones, are told and not asked", async () => {
+	const [a, b] = [toyCard(0), toyCard(1)];
+	const switches = [0, 1].map((number) => toySwitch(number, [a.pdi, b.pdi]));
+	const links = switches.map(({ pdi }) => pdi);
+	const linked = [a, b].map((card) => ({ ...card, links }));
+	const off = { ...toySwitch(2, []), answer: 0 };
+	const broken = { ...toySwitch(3, []), answer: 0xf9 };
+	const judged = async () => {
+		const round = await roundOf(["--toy-tsm", host.tsm], host.env);
+		const of = (kind: "gpu" | "switch", all: typeof round.gpus) => all.map((one) => ({ kind, ...one }));
+		const devices = [...of("gpu", round.gpus), ...of("switch", round.switches)];
+		const evidence = { devices, guest: round.cpu, collateral: toyItems() };
+		const question = { bind: BIND, atMs: settings.atMs, verify: settings.verify, guests: [TOY_GUEST] };
+		const without = { ...evidence, devices: devices.slice(0, -1) };
+		return { ...round, verdict: verifyRound(evidence, question), cut: verifyRound(without, question) };
+	};
+	try {
+		await host.setCards(linked, [...switches, off, broken]);
+		const { gpus, switches: signed, says, verdict, cut } = await judged();
+		assert.deepEqual([gpus.length, signed.length, verdict.fault, verdict.shown], [2, 2, null, "hosted"], says.join());
+		assert.deepEqual(says, ["switch 2: protected PCIe is off (0)", "switch 3: /config/pcie_mode answered -7"]);
+		assert.equal(cut.fault?.code, "TOPOLOGY_WRONG", "a switch is left out");
+		// Nobody names a switch that is in no fabric, and it is not asked.
+		await host.setCards([a, b], [off]);
+		const plain = await judged();
+		assert.deepEqual([plain.switches.length, plain.verdict.fault, plain.verdict.shown], [0, null, "hosted"]);
+	} finally {
+		await host.setCards([a, b, { ...toyCard(2), answer: 3 }]);
+	}
+});
+
 test("a guest of Azure signs through its virtual TPM: the same round, hosted by the registers that it names", async () => {
 	const parent = await mkdtemp(join(tmpdir(), "assay-azure-"));
 	await chmod(parent, 0o755);
 	const azure = await createToyAzure(parent);
 	try {
 		const { gpus, cpu, says, end } = await roundOf(["--toy-azure", azure.folder], host.env);
-		assert.deepEqual([end, cpu?.kind, says.length], ["complete", "toy azure_vtpm", 1], says.join());
+		assert.deepEqual([end, cpu?.kind, says.length], ["complete", "toy azure_vtpm", 2], says.join());
 		const devices = gpus.map(({ report, chain }) => ({ kind: "gpu" as const, report, chain }));
 		const round = { devices, guest: cpu, collateral: toyItems() };
 		const judged = (of: typeof round, bind: Uint8Array, guests = [AZURE_GUEST]) =>

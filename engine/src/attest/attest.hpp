@@ -1,4 +1,4 @@
-// Signed reports of this host, docs/attestation.md: of GPUs through NVML, of a confidential guest's CPU through the kernel. Fetches bytes and
+// Signed reports of this host, docs/attestation.md: of GPUs through NVML, of switches through NSCQ, of a confidential guest's CPU through the kernel. Fetches bytes and
 // judges none. What a host has not got is told in words: by which path or which answer.
 #pragma once
 #include <atomic>
@@ -18,6 +18,9 @@ using TellPart = std::function<void(uint16_t index, ReportPart part, std::span<c
 
 // All GPUs that NVML knows, in its order.
 void tell_device_reports(const Hash& nonce, const std::atomic<bool>& stop, const TellPart& tell);
+
+// All NVSwitches in protected PCIe mode that NSCQ knows, in its order.
+void tell_switch_reports(const Hash& nonce, const std::atomic<bool>& stop, const TellPart& tell);
 
 // What plays the kernel for tests; its answers are marked as a toy's. Empty: the kernel's own.
 struct GuestToys {

@@ -4,12 +4,12 @@
 namespace assay {
 
 namespace {
-constexpr uint8_t kDevices = 0, kGuest = 1;
+constexpr uint8_t kDevices = 0, kGuest = 1, kSwitches = 2;
 constexpr size_t kMaxReasonBytes = 300;
 }
 
 void attest_command(Server& server, uint32_t id, const AttestRequest& asked, GuestDoor& guest) {
-  if (asked.what > kGuest) throw EngineError(ErrorCode::bad_request, "what to attest is not known");
+  if (asked.what > kSwitches) throw EngineError(ErrorCode::bad_request, "what to attest is not known");
   const auto run = [&server, &guest, asked](Device*, uint32_t, Request& r) -> std::optional<Final> {
     uint32_t count = 0;
     const auto send = [&](uint16_t index, ReportPart part, std::vector<uint8_t> bytes) {
@@ -28,6 +28,8 @@ void attest_command(Server& server, uint32_t id, const AttestRequest& asked, Gue
     };
     if (asked.what == kDevices) {
       tell_device_reports(asked.nonce, r.stop, tell);
+    } else if (asked.what == kSwitches) {
+      tell_switch_reports(asked.nonce, r.stop, tell);
     } else {
       uint8_t data[64];
       std::copy_n(asked.nonce.b, 32, data);

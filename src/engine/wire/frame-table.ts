@@ -18,8 +18,8 @@ export const MAX_PLACES = 4096;
 /** What OPEN opens, by its number. */
 export const WHATS = ["leaves", "digests", "copied-digests", "labels", "hops"] as const;
 
-/** Whom ATTEST asks, by its number: the GPUs and switches, or the CPU of a confidential guest. */
-export const ATTEST_WHATS = ["devices", "guest"] as const;
+/** Whom ATTEST asks, by its number: the GPUs, the CPU of a confidential guest, or the switches (which engines of before refuse). */
+export const ATTEST_WHATS = ["devices", "guest", "switches"] as const;
 /** What a REPORT holds. `nothing`: a text that says why there is none. */
 export const REPORT_PARTS = ["nothing", "report", "chain", "quote", "certificates", "provider"] as const;
 

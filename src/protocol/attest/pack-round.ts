@@ -1,8 +1,15 @@
 // A round of signed reports as a record whose bytes are attachments: the same in the evidence of a probe and in the rounds of a job.
 import type { AttestationRecord } from "../probe/evidence.ts";
 
+interface Device {
+	readonly device: number;
+	readonly report: Uint8Array;
+	readonly chain: Uint8Array;
+}
+
 interface RoundToPack extends Pick<AttestationRecord, "after" | "sentAtUs" | "receivedAtUs" | "end" | "says"> {
-	readonly gpus: readonly { readonly device: number; readonly report: Uint8Array; readonly chain: Uint8Array }[];
+	readonly gpus: readonly Device[];
+	readonly switches: readonly Device[];
 	readonly cpu: {
 		readonly kind: string;
 		readonly quote: Uint8Array;
@@ -18,12 +25,13 @@ export function packRound(
 	collateral: readonly File[],
 	attachments: Uint8Array[],
 ): AttestationRecord {
-	const { after, sentAtUs, receivedAtUs, end, gpus, cpu, says } = round;
+	const { after, sentAtUs, receivedAtUs, end, gpus, switches, cpu, says } = round;
 	const put = (bytes: Uint8Array) => attachments.push(bytes) - 1;
+	const packed = ({ device, report, chain }: Device) => ({ device, report: put(report), chain: put(chain) });
 	return {
 		...{ after, sentAtUs, receivedAtUs, end, says },
-		gpus: gpus.map(({ device, report, chain }) => ({ device, report: put(report), chain: put(chain) })),
-		switches: [],
+		gpus: gpus.map(packed),
+		switches: switches.map(packed),
 		cpu: cpu && {
 			kind: cpu.kind,
 			quote: put(cpu.quote),

@@ -68,14 +68,14 @@ const isEmpty = ({ gpus, cpu }: CollectedRound): boolean => gpus.length === 0 &&
 
 /** Of these files, the ones that the round is judged by. */
 export function chosenFor(
-	{ gpus, cpu }: Pick<CollectedRound, "gpus" | "cpu">,
+	{ gpus, switches, cpu }: Pick<CollectedRound, "gpus" | "switches" | "cpu">,
 	items: readonly CollateralItem[],
 	settings: AttestationSettings,
 ): CollateralItem[] {
 	if (items.length === 0) return [];
 	const none = { reports: [], quotes: [], snpReports: [], certificates: [] };
 	const needing = [
-		...gpus.map(({ report, chain }) => ({ ...none, reports: [report], certificates: [chain] })),
+		...[...gpus, ...switches].map(({ report, chain }) => ({ ...none, reports: [report], certificates: [chain] })),
 		...(cpu === null ? [] : [guestNeeds(cpu.quote, cpu.certificates)]),
 	];
 	const under = (roots: AttestationSettings["roots"], one: Needing) => chooseItems(one, items, { ...settings, roots });

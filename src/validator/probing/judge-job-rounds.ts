@@ -37,9 +37,13 @@ function withCollateral(given: JobRounds, atMs: number, items: readonly Collater
 	const rounds = given.rounds.map((record) => {
 		const bytes = (at: number) => given.attachments[at]!;
 		const { cpu } = record;
+		const opened = ({ device, report, chain }: (typeof record.gpus)[number]) => ({
+			...{ device, report: bytes(report), chain: bytes(chain) },
+		});
 		const round = {
 			...record,
-			gpus: record.gpus.map(({ device, report, chain }) => ({ device, report: bytes(report), chain: bytes(chain) })),
+			gpus: record.gpus.map(opened),
+			switches: record.switches.map(opened),
 			cpu: cpu && {
 				kind: cpu.kind,
 				quote: bytes(cpu.quote),

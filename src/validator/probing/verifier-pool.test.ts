@@ -47,7 +47,16 @@ test("a claim's rounds are judged in a thread as they are here, whatever they ar
 	const nonce = bindOfJob(of, null);
 	const gpus = [{ device: 0, ...mintDevice({ ...gpuPlan(), nonce }) }];
 	const attachments: Uint8Array[] = [];
-	const began = { after: 0, sentAtUs: 1, receivedAtUs: 2, end: "complete", says: [], gpus, cpu: null } as const;
+	const began = {
+		after: 0,
+		sentAtUs: 1,
+		receivedAtUs: 2,
+		end: "complete",
+		says: [],
+		gpus,
+		switches: [],
+		cpu: null,
+	} as const;
 	const rounds = [packRound(began, [], attachments)];
 	const atMs = Date.parse("2025-06-20T12:00:00Z");
 	const file = encodeJobRounds({ atMs: 0, rounds, attachments });

@@ -1,5 +1,5 @@
 // Judges one round of a probe or job: reports of devices, the quote of the guest that asked them, and the vendors' files that came along, all
-// bound to one nonce. Each device shows a level of its own; the round shows the lowest. What is only missing or out of date lowers the level
+// bound to one nonce. Each device shows a level of its own; the round shows the lowest of its GPUs. Switches show that they are one machine. What is only missing or out of date lowers the level
 // and is told. First by the vendors' roots; evidence under the roots of our own mint is judged as well, and says SIMULATED_ROOTS.
 import { deviceKeyOf, reportDataOf, setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -90,7 +90,8 @@ function judge(
 	let guest: AttestedGuest | null = null;
 	let isNamed = false;
 	const result = (fault: Fault | null): Judged => {
-		const levels = devices.map(({ level }) => level);
+		// Whoever shows its switches must not stand below whoever hides them.
+		const levels = devices.filter(({ kind }) => kind === "gpu").map(({ level }) => level);
 		const least = fault !== null || levels.length === 0 ? "none" : levels.includes("genuine") ? "genuine" : "measured";
 		const shown = isNamed && least === "measured" ? "hosted" : least;
 		// Any guest may relay, but for those that are known not to.

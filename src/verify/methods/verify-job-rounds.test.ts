@@ -24,7 +24,7 @@ function round(claim: string | null, ...cards: readonly number[]): Round {
 		device: card,
 		...mintDevice({ ...gpuPlan(), card: `card ${card}`, pdi: `${card}`.repeat(16), nonce }),
 	}));
-	return { after: 0, sentAtUs: 1, receivedAtUs: 2, end: "complete", says: [], gpus, cpu: null };
+	return { after: 0, sentAtUs: 1, receivedAtUs: 2, end: "complete", says: [], gpus, switches: [], cpu: null };
 }
 const fileOf = (...rounds: readonly Round[]): Uint8Array => {
 	const attachments: Uint8Array[] = [];

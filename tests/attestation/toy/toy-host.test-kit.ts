@@ -1,12 +1,12 @@
 // A host whose GPUs and CPU attest under roots of our own: a toy NVML library, built here, and a folder that plays the kernel's configfs-tsm.
 // The engine is the real one.
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { bytesToHex, concatBytes, u32, utf8ToBytes } from "../../../src/protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, hexToBytes, u32, utf8ToBytes } from "../../../src/protocol/bytes/bytes.ts";
 import { createSigner } from "../../../src/protocol/probe/signer.ts";
 import { type CollateralItem, encodeBundle } from "../../../src/verify/attestation/collateral/bundle.ts";
 import { intelId, manifestId } from "../../../src/verify/attestation/collateral/read-item.ts";
@@ -25,6 +25,7 @@ import {
 	manifestPlan,
 	mintManifest,
 	reportBody,
+	switchPlan,
 } from "../../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
 
 const SOURCE = fileURLToPath(new URL("./toy-nvml.cpp", import.meta.url));
@@ -33,8 +34,10 @@ const FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-
 export interface ToyCard {
 	readonly card: string;
 	readonly pdi: string;
-	/** What NVML answers instead of a report. */
+	/** What NVML answers instead of a report; of a switch its mode. */
 	readonly answer?: number;
+	/** PDIs of the switches or GPUs that it names. */
+	readonly links?: readonly string[];
 }
 
 export const toyCard = (number: number): ToyCard => ({
@@ -42,8 +45,24 @@ export const toyCard = (number: number): ToyCard => ({
 	pdi: `${(number + 1).toString(16).padStart(2, "0")}aabbccddeeff00`,
 });
 
-function entryOf({ card, pdi, answer = 0 }: ToyCard): Uint8Array {
-	const plan: GpuPlan = { ...gpuPlan(), card, pdi };
+/** In protected PCIe mode. */
+export const toySwitch = (number: number, links: readonly string[]): ToyCard => ({
+	...{ card: `toy switch ${number}`, pdi: `${(number + 1).toString(16).padStart(2, "0")}bbccddeeff0011`, answer: 1 },
+	links,
+});
+
+function planOf(kind: GpuPlan["kind"], { card, pdi, links }: ToyCard): GpuPlan {
+	const plan: GpuPlan = { ...(kind === "gpu" ? gpuPlan() : switchPlan()), card, pdi };
+	const ids = (links ?? []).map((one) => hexToBytes(one)!);
+	if (kind === "switch") plan.opaque.set(22, hexToBytes(pdi)!).set(26, concatBytes(...ids));
+	else if (links !== undefined)
+		plan.opaque.set(36, Uint8Array.of(2, 0)).set(22, concatBytes(...ids.map((id) => id.reverse())));
+	return plan;
+}
+
+function entryOf(kind: GpuPlan["kind"], device: ToyCard): Uint8Array {
+	const { card, answer = 0 } = device;
+	const plan = planOf(kind, device);
 	const sized = (bytes: Uint8Array) => concatBytes(u32(bytes.length), bytes);
 	const chain = utf8ToBytes(pem(...chainOf(plan)));
 	return concatBytes(u32(answer), sized(reportBody(plan)), sized(chain), keyOf(`${card} leaf`).secret);
@@ -76,8 +95,8 @@ export interface ToyHost {
 	readonly env: Readonly<Record<string, string>>;
 	/** For its arguments. */
 	readonly tsm: string;
-	/** Other cards from the next engine on. */
-	setCards(cards: readonly ToyCard[]): Promise<void>;
+	/** Other cards and switches from the next engine on. */
+	setCards(cards: readonly ToyCard[], switches?: readonly ToyCard[]): Promise<void>;
 	/** Every entry of the toy kernel is answered until this is called. */
 	close(): Promise<void>;
 }
@@ -90,9 +109,14 @@ export async function createToyHost(cards: readonly ToyCard[]): Promise<ToyHost>
 	const tsm = join(folder, "tsm");
 	await mkdir(tsm);
 	await promisify(execFile)("g++", [...FLAGS, SOURCE, "-o", join(folder, "libnvidia-ml.so.1")]);
-	const setCards = async (these: readonly ToyCard[]) => {
-		const bytes = concatBytes(u32(these.length), ...these.map(entryOf));
-		await writeFile(join(folder, "toy-nvml.bin"), bytes);
+	const nscq = join(folder, "libnvidia-nscq.so.2");
+	const setCards = async (these: readonly ToyCard[], switches: readonly ToyCard[] = []) => {
+		const all = (kind: GpuPlan["kind"], of: readonly ToyCard[]) =>
+			concatBytes(u32(of.length), ...of.map((one) => entryOf(kind, one)));
+		await writeFile(join(folder, "toy-nvml.bin"), all("gpu", these));
+		await writeFile(join(folder, "toy-nscq.bin"), all("switch", switches));
+		await rm(nscq, { force: true });
+		if (switches.length > 0) await symlink("libnvidia-ml.so.1", nscq);
 	};
 	await setCards(cards);
 	let isOpen = true;

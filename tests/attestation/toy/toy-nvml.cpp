@@ -1,9 +1,10 @@
-// A toy of NVIDIA's libnvidia-ml.so.1, for tests: GPUs that sign reports under roots of our own. What it says is in `toy-nvml.bin` beside it,
-// which toy-host.test-kit.ts writes: u32 devices, and for each u32 answer of NVML, u32 length and body of a report (its nonce is put in at
+// A toy of NVIDIA's libnvidia-ml.so.1 and libnvidia-nscq.so.2, for tests: GPUs and switches that sign reports under roots of our own. What it says is in
+// `toy-nvml.bin` and `toy-nscq.bin` beside it, which toy-host.test-kit.ts writes: u32 devices, and for each u32 answer of NVML (mode of a switch), u32 length and body of a report (its nonce is put in at
 // byte 4), u32 length and chain, 48 bytes of the leaf's secret. The arithmetic is textbook: slow, and of no use for real secrets.
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -242,11 +243,11 @@ struct ToyDevice {
   uint8_t secret[48] = {};
 };
 
-std::vector<ToyDevice> read_devices() {
+std::vector<ToyDevice> read_devices(const char* name) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&read_devices), &info) == 0) return {};
   const std::string path = info.dli_fname;
-  std::ifstream file(path.substr(0, path.rfind('/') + 1) + "toy-nvml.bin", std::ios::binary);
+  std::ifstream file(path.substr(0, path.rfind('/') + 1) + name, std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   size_t at = 0;
   const auto take = [&](void* to, size_t size) {
@@ -270,8 +271,24 @@ std::vector<ToyDevice> read_devices() {
 }
 
 const std::vector<ToyDevice>& devices() {
-  static const std::vector<ToyDevice> all = read_devices();
+  static const std::vector<ToyDevice> all = read_devices("toy-nvml.bin");
   return all;
+}
+
+const std::vector<ToyDevice>& switches() {
+  static const std::vector<ToyDevice> all = read_devices("toy-nscq.bin");
+  return all;
+}
+
+// The body with this nonce, and its signature behind it.
+std::vector<uint8_t> report_of(const ToyDevice& device, const uint8_t* nonce) {
+  std::vector<uint8_t> body = device.body;
+  memcpy(body.data() + 4, nonce, 32);
+  const size_t size = body.size();
+  std::vector<uint8_t> report = body;
+  report.resize(size + 96);
+  sign(body, device.secret, report.data() + size);
+  return report;
 }
 
 struct Report {
@@ -282,6 +299,20 @@ struct Certificate {
   unsigned size, attestation_size;
   uint8_t chain[0x1000], attestation_chain[0x1400];
 };
+
+struct SessionResult {
+  int8_t code;
+  void* session;
+};
+struct SwitchReport {
+  uint32_t size;
+  uint8_t bytes[0x2000];
+};
+struct SwitchChain {
+  uint8_t bytes[0x1400];
+  uint32_t size;
+};
+uint8_t nscq_nonce[32];
 
 const ToyDevice& of(void* handle) { return devices()[reinterpret_cast<uintptr_t>(handle) - 1]; }
 
@@ -296,11 +327,9 @@ int nvmlSystemGetConfComputeState(unsigned* state) { return state[0] = state[2] 
 int nvmlDeviceGetConfComputeGpuAttestationReport(void* handle, Report* out) {
   const ToyDevice& device = of(handle);
   if (device.answer != 0) return static_cast<int>(device.answer);
-  std::vector<uint8_t> body = device.body;
-  memcpy(body.data() + 4, out->nonce, sizeof out->nonce);
-  memcpy(out->report, body.data(), body.size());
-  sign(body, device.secret, out->report + body.size());
-  out->size = static_cast<unsigned>(body.size() + 96);
+  const std::vector<uint8_t> report = report_of(device, out->nonce);
+  memcpy(out->report, report.data(), report.size());
+  out->size = static_cast<unsigned>(report.size());
   return 0;
 }
 int nvmlDeviceGetConfComputeGpuCertificate(void* handle, Certificate* out) {
@@ -308,5 +337,41 @@ int nvmlDeviceGetConfComputeGpuCertificate(void* handle, Certificate* out) {
   memcpy(out->attestation_chain, device.chain.data(), device.chain.size());
   out->attestation_size = static_cast<unsigned>(device.chain.size());
   return 0;
+}
+
+// ---- NSCQ. A switch's UUID is its number; a mode above 127 is an error of the library.
+
+SessionResult nscq_session_create(uint32_t) { return {0, nscq_nonce}; }
+int8_t nscq_session_set_input(void* session, uint32_t, void* data, uint32_t size) { return size == 32 ? memcpy(session, data, 32), 0 : -5; }
+int8_t nscq_uuid_to_label(const uint8_t* uuid, char* label, uint32_t) { return snprintf(label, 64, "toy-%u", unsigned{uuid[0]}), 0; }
+int8_t nscq_session_path_observe(void* session, const char* path, void (*callback)(), void* to, uint32_t) {
+  if (strcmp(path, "/drv/nvswitch/{device}/uuid") == 0) {
+    for (size_t i = 0; i < switches().size(); ++i) {
+      const uint8_t uuid[16] = {static_cast<uint8_t>(i)};
+      reinterpret_cast<void (*)(const uint8_t*, int8_t, const uint8_t*, void*)>(callback)(uuid, 0, uuid, to);
+    }
+    return 0;
+  }
+  unsigned index = 0;
+  char rest[64] = {};
+  if (sscanf(path, "/toy-%u/config/%63s", &index, rest) != 2 || index >= switches().size()) return -2;
+  const ToyDevice& device = switches()[index];
+  const std::string what = rest;
+  const auto mode = static_cast<int8_t>(device.answer);
+  if (what == "pcie_mode") {
+    if (mode >= 0) reinterpret_cast<void (*)(const uint8_t*, int8_t, int8_t, void*)>(callback)(nullptr, 0, mode, to);
+    return mode < 0 ? mode : 0;
+  }
+  if (what == "certificate") {
+    SwitchChain chain{};
+    chain.size = static_cast<uint32_t>(device.chain.size());
+    memcpy(chain.bytes, device.chain.data(), device.chain.size());
+    return reinterpret_cast<void (*)(const uint8_t*, int8_t, SwitchChain, void*)>(callback)(nullptr, 0, chain, to), 0;
+  }
+  const std::vector<uint8_t> signed_report = report_of(device, static_cast<const uint8_t*>(session));
+  SwitchReport report{};
+  report.size = static_cast<uint32_t>(signed_report.size());
+  memcpy(report.bytes, signed_report.data(), signed_report.size());
+  return reinterpret_cast<void (*)(const uint8_t*, int8_t, SwitchReport, void*)>(callback)(nullptr, 0, report, to), 0;
 }
 }
