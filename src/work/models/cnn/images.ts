@@ -12,7 +12,7 @@ export interface Images {
 }
 
 /** Scale of a pixel that came as a byte: from −1 up to 1. */
-const PIXEL = 7;
+export const PIXEL = 7;
 
 /** A byte of a picture as the program holds it. */
 export const pixelOf = (byte: number): number => byte - 128;

@@ -22,7 +22,7 @@ const shape = partial({
 
 const RATES = { rate: 0.001, warmup: 0, floor: 1 };
 const DEFAULTS = {
-	"exact-sgd": { shift: 8, weightBits: 32 },
+	"exact-sgd": { shift: 8, weightBits: 32, loss: "square" },
 	sgd: { ...RATES, rate: 0.05 },
 	momentum: { ...RATES, rate: 0.01, momentum: 0.9 },
 	adamw: { ...RATES, beta1: 0.9, beta2: 0.999, decay: 0.01 },
@@ -39,7 +39,8 @@ function check(spec: TrainSpec): void {
 		for (const name of ["beta1", "beta2"] as const)
 			if (!isWholeBeta(by[name]))
 				throw wrongField(`optimizer.${name}`, "must be 1 − 1/n for a whole number n, as 0.9 or 0.999 are");
-	if (order === "cube" && model.kind !== "mlp") throw wrongField("order", "cube is for an mlp");
+	if (order === "cube" && model.kind !== "mlp" && by.kind !== "exact-sgd")
+		throw wrongField("order", "cube is for an mlp, and for a cnn by exact-sgd");
 	if (k !== null && steps % k !== 0) throw wrongField("stepsPerSegment", "must divide steps");
 }
 

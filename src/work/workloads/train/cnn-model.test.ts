@@ -6,6 +6,7 @@ import { npyBytes } from "../../formats/arrays.test-kit.ts";
 import { pngBytes } from "../../formats/png.test-kit.ts";
 import { readSafetensors } from "../../formats/safetensors.ts";
 import { Trial } from "../../models/training.test-kit.ts";
+import { compilePlan, unitsOf } from "../../plan/compile-plan.ts";
 import { buildWorkload } from "../build-workload.ts";
 import { readJob } from "../read-job.ts";
 
@@ -158,7 +159,9 @@ test("layers that do not fit are refused by their place", async () => {
 		[{ conv: 1, size: 1 }, { pool: "max", size: 64 }, { dense: 3 }],
 		[1, 1024, 1024],
 	);
-	await refused("optimizer.kind", "JOB_FIELD", { optimizer: { kind: "exact-sgd" } });
+	await refused("model.layers[1] is a pool, which exact-sgd has not", "JOB_FIELD", {
+		optimizer: { kind: "exact-sgd" },
+	});
 	await refused("order cube", "JOB_FIELD", { order: "cube" });
 });
 
@@ -200,4 +203,30 @@ test("pictures that do not fit are refused", async () => {
 		"y.npy": npyBytes("|u1", [2], new Uint8Array(2)),
 	});
 	await refused("x.npy has no labels", "DATA_FORMAT", { data: { images: "x.npy" } });
+});
+
+test("by exact SGD: a program that has a proof, of the same pictures", async () => {
+	const model = { kind: "cnn", input: [2, 4, 4], layers: [{ conv: 4, size: 3, stride: 2 }, { dense: 3 }] };
+	const job = { model, data: { generated: 8 }, order: "cube" };
+	const exact = { kind: "exact-sgd", shift: 4, weightBits: 64, loss: "softmax" };
+	const { program, given, metrics } = await build({ ...job, optimizer: exact });
+	const plan = compilePlan(program);
+	assert.ok(!("code" in plan), JSON.stringify(plan));
+	assert.deepEqual([plan.links.map(unitsOf), plan.isSoftmax], [[16, 3], true]);
+	// Channels last, at 2^11 instead of 2^7.
+	const { images } = (await build({ ...job, order: "affine" })).given;
+	const turned = Int16Array.from(images!, (_, i) => {
+		const [picture, place, channel] = [Math.floor(i / 32), Math.floor((i % 32) / 2), i % 2];
+		return Number(images![picture * 32 + channel * 16 + place]!) * 16;
+	});
+	assert.deepEqual(given.features, turned);
+	assert.equal(metrics[0]!.unit, "nats a picture");
+	const losses = new Trial({ program, given }, new Uint8Array(32).fill(5)).losses(2);
+	assert.ok(losses.every((one) => one > 0));
+	const square = await build({ ...job, optimizer: { ...exact, loss: "square" } });
+	assert.ok(!("code" in compilePlan(square.program)));
+	await refused("model.onnx is not trained by exact-sgd", "JOB_FIELD", {
+		...{ ...job, model: { kind: "cnn", onnx: "a.onnx" }, data: { generated: 8 } },
+		optimizer: exact,
+	});
 });

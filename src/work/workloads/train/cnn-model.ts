@@ -4,7 +4,7 @@ import { networkOf } from "../../imports/onnx/network-of.ts";
 import { readOnnx } from "../../imports/onnx/read-onnx.ts";
 import { writeOnnx } from "../../imports/onnx/write-onnx.ts";
 import { cnnProgram, type StartWeights } from "../../models/cnn/cnn.ts";
-import type { Images } from "../../models/cnn/images.ts";
+import { type Images, PIXEL } from "../../models/cnn/images.ts";
 import {
 	fanIn,
 	type Layer,
@@ -16,6 +16,7 @@ import {
 	stagesOf,
 	weightDims,
 } from "../../models/cnn/layers.ts";
+import { exactProgram, exactScale } from "../../models/exact-mlp.ts";
 import { SCALE } from "../../models/numbers.ts";
 import { LIMITS } from "../../program/shapes.ts";
 import { file, partial, wrongData, wrongField } from "../job-fields.ts";
@@ -23,7 +24,7 @@ import { readImages } from "../read-images.ts";
 import { weightsFile } from "../weights-file.ts";
 import type { Files, WorkloadFile, WorkloadMetric } from "../workload.ts";
 import { generatedImages } from "./generated-data.ts";
-import { checkData, lossMetric, type TrainModel, type TrainSpec } from "./train-spec.ts";
+import { checkData, exactLossMetric, lossMetric, type TrainModel, type TrainSpec } from "./train-spec.ts";
 
 const MOST_SIDE = 4096;
 const layer = partial({
@@ -184,15 +185,67 @@ function onnxFile(stages: readonly Stage[]): WorkloadFile {
 	};
 }
 
+/** What exact SGD has no numbers for: pools, and weights of a file. */
+function checkExact(spec: CnnSpec): void {
+	if (spec.model.onnx !== undefined) throw wrongField("model.onnx", "is not trained by exact-sgd");
+	for (const [i, { layer: of }] of listedStages(spec).entries())
+		if (of.kind === "pool")
+			throw wrongField(`model.layers[${i}]`, "is a pool, which exact-sgd has not: a stride serves");
+}
+
+/** Rows [height, width, channels] at 2^11, as exact SGD has pictures. */
+function rowsOf({ pixels }: Images, { channels, height, width }: Picture): Int16Array {
+	const [places, up] = [height * width, pixels instanceof Int8Array ? 2 ** (SCALE.activation - PIXEL) : 1];
+	return Int16Array.from(pixels, (_, i) => {
+		const [picture, inside] = [Math.floor(i / (channels * places)), i % (channels * places)];
+		return pixels[(picture * channels + (inside % channels)) * places + Math.floor(inside / channels)]! * up;
+	});
+}
+
+/** The profile of proofs, docs/training.md §6: convolutions and dense layers, in whole numbers throughout. */
+async function exactCnn(
+	spec: CnnSpec,
+	{ shift, weightBits, loss }: Extract<CnnSpec["optimizer"], { kind: "exact-sgd" }>,
+	k: number,
+	files: Files,
+) {
+	const { batch, steps, seed, order } = spec;
+	const stages = listedStages(spec);
+	const picture = stages[0]!.from;
+	const images = await imagesOf(spec, picture, stages.at(-1)!.to.channels, files);
+	if (order === "cube" && !Number.isInteger(Math.log2(images.labels.length)))
+		throw wrongData("DATA_SHORT", `order cube wants 2^m pictures; there are ${images.labels.length}`);
+	const windows = stages.map(({ layer: of, from }) =>
+		of.kind === "dense"
+			? null
+			: { ...from, size: of.window.size[0], stride: of.window.stride[0], pad: of.window.pads[0] },
+	);
+	const sizes = [sizeOf(picture), ...stages.map(({ to }) => sizeOf(to))];
+	const { program, given, parameters } = exactProgram(
+		{
+			sizes,
+			...(windows.some((one) => one !== null) && { windows }),
+			...(loss === "softmax" && { isSoftmax: true }),
+		},
+		{ batch, steps, k, seed, order },
+		shift,
+		{ features: rowsOf(images, picture), labels: images.labels },
+		weightBits,
+	);
+	const scale = 2 ** exactScale(shift);
+	const weights = parameters.map(({ name, w }) => ({ name, tensor: name, first: 0, dims: w.dims, scale }));
+	return { program, given, metrics: [exactLossMetric(loss, batch, "picture")], files: [weightsFile(weights)] };
+}
+
 export const cnnModel: TrainModel<CnnModel> = {
 	shape: shape as Shape<CnnModel>,
 	check(spec) {
 		checkData(spec, ["images", "records", "generated"], "images, records or generated");
 		if (spec.data.labels !== undefined && !spec.data.images?.endsWith(".npy"))
 			throw wrongField("data.labels", "goes with images that are an array");
-		if (spec.optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
 		const { onnx, input, layers } = spec.model;
-		if (onnx === undefined) listedStages(spec);
+		if (spec.optimizer.kind === "exact-sgd") checkExact(spec);
+		else if (onnx === undefined) listedStages(spec);
 		else if ((input ?? layers) !== undefined) throw wrongField("model.onnx", "has the input and layers of its file");
 	},
 	async size(spec, files) {
@@ -204,7 +257,7 @@ export const cnnModel: TrainModel<CnnModel> = {
 	},
 	async build(spec, k, files) {
 		const { batch, steps, seed, optimizer, order } = spec;
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		if (optimizer.kind === "exact-sgd") return exactCnn(spec, optimizer, k, files);
 		const { stages, weights: start } = await networkFor(spec, files);
 		const images = await imagesOf(spec, stages[0]!.from, stages.at(-1)!.to.channels, files);
 		const schedule = { batch, steps, k, seed, order };

@@ -25,7 +25,7 @@ export const gptModel: TrainModel<Typed<typeof shape>> = {
 			throw wrongField("model.heads", "must divide the width into parts of 4 to 128");
 		if (batch > LIMITS.turns || batch * model.context > LIMITS.summed)
 			throw wrongField("batch", `must be at most ${LIMITS.turns}, and ${LIMITS.summed} tokens`);
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		checkData(spec, ["text", "tokens", "generated"], "text, tokens or generated");
 		if (data.text !== undefined && model.vocabulary < 256)
 			throw wrongField("model.vocabulary", "must be at least 256 for text, whose tokens are bytes");
@@ -36,7 +36,7 @@ export const gptModel: TrainModel<Typed<typeof shape>> = {
 	},
 	async build(spec, k, files) {
 		const { model, batch, steps, seed, optimizer } = spec;
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		const tokens = await tokensOf(spec, model, files);
 		const { program, given } = gptProgram(model, { batch, steps, k, seed }, optimizer, tokens);
 		const metrics = [lossMetric(2 ** SCALE.loss, batch * model.context, "nats a token")];

@@ -50,7 +50,7 @@ export const llamaModel: TrainModel<LlamaModel> = {
 		if (model.heads % model.kvHeads !== 0) throw wrongField("model.kvHeads", "must divide heads");
 		if (batch > LIMITS.turns || batch * model.context > LIMITS.summed)
 			throw wrongField("batch", `must be at most ${LIMITS.turns}, and ${LIMITS.summed} tokens`);
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		checkData(spec, ["text", "tokens", "generated"], "text, tokens or generated");
 		if (data.text !== undefined && model.vocabulary < 256)
 			throw wrongField("model.vocabulary", "must be at least 256 for text, whose tokens are bytes");
@@ -62,7 +62,7 @@ export const llamaModel: TrainModel<LlamaModel> = {
 	}),
 	async build(spec, k, files) {
 		const { model, batch, steps, seed, optimizer } = spec;
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		const architecture = architectureOf(model);
 		const tokens = await tokensOf(spec, model, files);
 		const { program, given, places, residual } = llamaProgram(

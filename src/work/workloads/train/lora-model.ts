@@ -80,14 +80,14 @@ export const loraModel: TrainModel<LoraModel> = {
 		if ((model.alpha ?? 16) / (model.rank ?? 8) > 2 ** 8)
 			throw wrongField("model.alpha", "must be at most 256 times the rank");
 		if (batch > LIMITS.turns) throw wrongField("batch", `must be at most ${LIMITS.turns}`);
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		checkData(spec, ["text", "tokens", "generated"], "text, tokens or generated");
 	},
 	/** A step goes through the whole model; hashing its adapters takes far less than 3 % of that. */
 	size: ({ batch }) => ({ parameters: 0, rows: batch, ops: 1 }),
 	async build(spec, k, files) {
 		const { model: of, data, batch, steps, seed, optimizer } = spec;
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp");
+		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		const base = of.base!;
 		const model = await jobModel(base, files);
 		const { architecture } = model;

@@ -1,14 +1,14 @@
 // `"model": { "kind": "mlp" }`: linear layers with relu between, trained on rows with a class each; also the profile that proofs need.
 import { int, list, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
 import { readNpy } from "../../formats/npy.ts";
-import { exactMlpProgram, exactScale } from "../../models/exact-mlp.ts";
+import { exactProgram, exactScale } from "../../models/exact-mlp.ts";
 import { mlpProgram, type Samples } from "../../models/mlp.ts";
 import { I16, SCALE } from "../../models/numbers.ts";
 import { wrongData, wrongField } from "../job-fields.ts";
 import { weightsFile } from "../weights-file.ts";
 import type { Files } from "../workload.ts";
 import { generatedSamples } from "./generated-data.ts";
-import { checkData, lossMetric, type TrainModel, type TrainSpec } from "./train-spec.ts";
+import { checkData, exactLossMetric, lossMetric, type TrainModel, type TrainSpec } from "./train-spec.ts";
 
 const shape = object({ kind: oneOf("mlp"), sizes: list(int(1, 65_536), 33) });
 type MlpSpec = TrainSpec<Typed<typeof shape>>;
@@ -61,13 +61,15 @@ export const mlpModel: TrainModel<Typed<typeof shape>> = {
 		const schedule = { batch, steps, k, seed, order };
 		const isExact = optimizer.kind === "exact-sgd";
 		const { program, given, parameters } = isExact
-			? exactMlpProgram(model.sizes, schedule, optimizer.shift, samples, optimizer.weightBits)
+			? exactProgram(
+					{ sizes: model.sizes, ...(optimizer.loss === "softmax" && { isSoftmax: true }) },
+					...([schedule, optimizer.shift, samples, optimizer.weightBits] as const),
+				)
 			: mlpProgram(model.sizes, schedule, optimizer, samples);
 		const scale = 2 ** (isExact ? exactScale(optimizer.shift) : SCALE.weight);
 		const weights = parameters.map(({ name, w }) => ({ name, tensor: name, first: 0, dims: w.dims, scale }));
-		// Squared error: half of Σ d² at 2^24, a row.
 		const metrics = [
-			isExact ? lossMetric(2 ** 25, batch, "sq. error a row") : lossMetric(2 ** SCALE.loss, batch, "nats a row"),
+			isExact ? exactLossMetric(optimizer.loss, batch, "row") : lossMetric(2 ** SCALE.loss, batch, "nats a row"),
 		];
 		return { program, given, metrics, files: [weightsFile(weights)] };
 	},

@@ -3,6 +3,7 @@
 import type { Shape } from "../../../protocol/bytes/shape.ts";
 import { int, oneOf, type Typed, variants } from "../../../protocol/bytes/shape.ts";
 import type { WeightBits } from "../../models/exact-mlp.ts";
+import { SCALE } from "../../models/numbers.ts";
 import type { Optimizer } from "../../models/optimizer.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
 import { file, partial, real, wrongField } from "../job-fields.ts";
@@ -28,7 +29,10 @@ const rates = {
 	floor: real(0, 1),
 };
 export const optimizer = variants("kind", {
-	"exact-sgd": partial({ kind: oneOf("exact-sgd"), shift: int(0, 30), weightBits: oneOf(32, 64) }),
+	"exact-sgd": partial({
+		...{ kind: oneOf("exact-sgd"), shift: int(0, 30), weightBits: oneOf(32, 64) },
+		loss: oneOf("square", "softmax"),
+	}),
 	sgd: partial({ kind: oneOf("sgd"), ...rates }),
 	momentum: partial({ kind: oneOf("momentum"), ...rates, momentum: real(0, 0.9999) }),
 	adamw: partial({
@@ -45,6 +49,8 @@ interface ExactSgd {
 	/** The rate is 2^-shift. */
 	readonly shift: number;
 	readonly weightBits: WeightBits;
+	/** Half the squared error, or cross-entropy. */
+	readonly loss: "square" | "softmax";
 }
 
 export interface TrainSpec<Model = { readonly kind: string }> {
@@ -94,6 +100,12 @@ export function checkData({ data: held }: TrainSpec, kinds: readonly (keyof Data
 		throw wrongField("data.normalise", "goes with images and records");
 	if (!kinds.includes(named[0]!)) throw wrongField(`data.${named[0]}`, `is nothing for this model: it takes ${words}`);
 }
+
+/** Of exact SGD: half of Σ d² at 2^24, or nats at 2^16. */
+export const exactLossMetric = (loss: ExactSgd["loss"], batch: number, row: string): WorkloadMetric =>
+	loss === "softmax"
+		? lossMetric(2 ** SCALE.loss, batch, `nats a ${row}`)
+		: lossMetric(2 ** 25, batch, `sq. error a ${row}`);
 
 export const lossMetric = (scale: number, count: number, unit: string): WorkloadMetric => ({
 	name: "loss",
