@@ -299,6 +299,34 @@ test("two provers share a job; one that is killed half-way is replaced, and each
 	assert.equal(await owed(watcher.address), 0n);
 });
 
+test("weights that no run leads to are a worker's lie where it gave them; of a run that leaves its ranges what comes before is proven", async () => {
+	const { contracts } = network;
+	const { terms, order: ordered, job } = await claimed("out of range", weightsAt(1 + SEGMENTS));
+	const huge = weightsAt(3).map((one) => new Int32Array(one.length).fill(2 ** 30));
+	const told: ProverEvent[] = [];
+	const means: ProverMeans = {
+		...{ contracts, account: prover, open: engine.open, device: 0, powers: DEV_POWERS },
+		...{ signal: new AbortController().signal, onEvent: (event) => told.push(event) },
+	};
+	let isTrusted = true;
+	const of: ProvableJob = {
+		...{ terms, order: ordered, plan, features: run.features, labels: run.labels },
+		weightsBefore: async (segment) => ((segment === 2 && isTrusted) || segment === 3 ? huge : weightsAt(segment)),
+		stateBefore: async (segment) => stateAt(segment),
+		claimed: {
+			isClaimed: () => isTrusted,
+			distrust: async () => {
+				isTrusted = false;
+			},
+		},
+	};
+	assert.equal(await proveJobSegments(means, of, 1 + SEGMENTS), true);
+	const ends = told.filter(({ state }) => state !== "proving").map(({ segment, state }) => `${segment} ${state}`);
+	assert.equal(ends.filter((one) => one.endsWith("misled")).length, 1);
+	assert.deepEqual(ends.filter((one) => !one.endsWith("misled")).toSorted(), ["1 proven", "2 proven", "3 unprovable"]);
+	assert.equal((await zk.readZkHead(contracts, job)).next, 3);
+});
+
 test("a worker with one wrong step cannot be paid: no tree of its end stands for what is proven", async () => {
 	const { contracts, send, wait } = network;
 	const right = weightsAt(1 + SEGMENTS);

@@ -86,6 +86,8 @@ export function createProver(o: ProveJobsOptions) {
 	const over = new Set<bigint>();
 	/** Jobs whose workers claimed false states: they are run from the start. */
 	const misled = new Set<bigint>();
+	/** The first segment that nobody can prove. */
+	const unprovable = new Map<bigint, number>();
 	const restUntil = new Map<bigint, number>();
 	const tell = ({ job }: OrderedJob, segment: number | null, state: ProofNews["state"], detail = "") =>
 		o.onEvent({ kind: "proof", job: job.toString(16).padStart(64, "0"), segment, state, detail });
@@ -110,7 +112,9 @@ export function createProver(o: ProveJobsOptions) {
 					powers: o.powersFor(work.plan.chunkBits),
 					onEvent({ segment, state }) {
 						if (state === "misled") misled.add(of.job);
-						tell(of, segment, state);
+						if (state !== "unprovable") return tell(of, segment, state);
+						unprovable.set(of.job, Math.min(segment, unprovable.get(of.job) ?? segment));
+						tell(of, segment, "left", "a value of it leaves its range: nobody can prove it, nor what follows");
 					},
 				},
 				{
@@ -132,7 +136,8 @@ export function createProver(o: ProveJobsOptions) {
 		["settled", "refunded"].includes((await readJobPart(contracts, job, terms.parts - 1)).state);
 
 	async function look(of: OrderedJob): Promise<void> {
-		const { next, end } = await provableNow(contracts, of);
+		const { next, end: last } = await provableNow(contracts, of);
+		const end = Math.min(last, unprovable.get(of.job) ?? last);
 		const claimed = await claimedParts(contracts, of);
 		if (next >= Number(of.terms.segments) && claimed.length === 0 && (await isSettled(of))) over.add(of.job);
 		// ATTACK: whoever cannot pay for a demand, or is shown an end that is none, proves all the same.

@@ -57,8 +57,8 @@ export interface ProverMeans {
 
 export interface ProverEvent {
 	readonly segment: number;
-	/** taken: somebody else was first. misled: a worker's state was false; the segment is run from the start. */
-	readonly state: "proving" | "proven" | "taken" | "misled";
+	/** taken: somebody else was first. misled: a worker's state was false; the segment is run from the start. unprovable: a value of it leaves its range, so that neither it nor what follows is ever paid. */
+	readonly state: "proving" | "proven" | "taken" | "misled" | "unprovable";
 }
 
 /** Segments ahead of the head among which a prover that relies on claimed states chooses. */
@@ -80,7 +80,7 @@ async function isTaken({ contracts }: ProverMeans, job: bigint, segment: number,
 }
 
 interface Outcome {
-	readonly state: "proven" | "taken" | "misled";
+	readonly state: "proven" | "taken" | "misled" | "unprovable";
 	/** It rests on a claimed state that no proof has come to. */
 	readonly isAtStake: boolean;
 }
@@ -141,6 +141,19 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
 	}
 }
 
+/**
+ * ATTACK: weights that no run leads to, from a worker who wants its job unproven; or data that make a run leave its ranges, from a customer who wants its training for nothing. The first is told apart
+ * by one's own run; of the second nothing is tried again.
+ */
+async function proveIfPossible(means: ProverMeans, of: ProvableJob, segment: number, isBound: boolean) {
+	try {
+		return await proveOne(means, of, segment);
+	} catch (error) {
+		if (!(error instanceof AssayError) || error.code !== "TENSOR_RANGE") throw error;
+		return { state: isBound ? ("misled" as const) : ("unprovable" as const), isAtStake: false };
+	}
+}
+
 /** The next segment, of those in one's own order. Whoever has enough at stake takes the first one, whose weights proofs lead to. */
 function nextOf(left: ReadonlySet<number>, head: number, isBound: boolean, mayStake: boolean): number {
 	const all = [...left];
@@ -164,7 +177,7 @@ export async function proveJobSegments(means: ProverMeans, of: ProvableJob, end:
 		if (left.size === 0) return true;
 		const segment = nextOf(left, head, isBound, atStake.size < MOST_AT_STAKE);
 		means.onEvent({ segment, state: "proving" });
-		const done = await proveOne(means, of, segment);
+		const done: Outcome | null = await proveIfPossible(means, of, segment, isBound);
 		if (done === null) return false;
 		means.onEvent({ segment, state: done.state });
 		if (done.state === "misled") {
@@ -172,6 +185,7 @@ export async function proveJobSegments(means: ProverMeans, of: ProvableJob, end:
 			await of.claimed!.distrust();
 			continue;
 		}
+		if (done.state === "unprovable") for (const one of left) if (one > segment) left.delete(one);
 		if (done.isAtStake) atStake.add(segment);
 		left.delete(segment);
 	}
