@@ -85,6 +85,12 @@ test("a claim whose hashes all follow is taken, with where it begins and ends; t
 	);
 });
 
+test("nobody says that a job holds what its provider did not upload", async () => {
+	const { posted, blobs } = claimOf();
+	const without = { ...blobs, shareAll: async () => [posted.state[0]!] } as unknown as Blobs;
+	await assert.rejects(keepClaim(without, "provider", "job", posted), { code: "BLOB_UNKNOWN" });
+});
+
 test("tensors: as many as the program has, each of its size", async () => {
 	const right = claimOf();
 	const { state, results } = right.posted;
