@@ -6,12 +6,14 @@ import { encodeProofFile, verifyProofFile } from "../../src/verify/zk/proof-file
 import { devCommit } from "../../src/verify/zk/segment.test-kit.ts";
 import { type ExactSizes, exactProgram } from "../../src/work/models/exact-mlp.ts";
 import { Trial } from "../../src/work/models/training.test-kit.ts";
+import type { Instruction, Place } from "../../src/work/operators/instruction.ts";
 import type { Elements } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, planHash, unitsOf, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { enteringOf } from "../../src/work/plan/entering.ts";
 import { provingPlan } from "../../src/work/plan/proving-plan.ts";
 import { encodeProgram } from "../../src/work/program/encode.ts";
 import { openProgram } from "../../src/work/program/open-program.ts";
+import type { MapOp, Operand } from "../../src/work/program/shapes.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { addRest, leftRange, linkOf, runSegment, type Shape, type Start } from "../../vectors/naive-plan.ts";
 import { SegmentProver } from "../../vectors/naive-segment.ts";
@@ -96,6 +98,27 @@ test("programs of convolutions and softmax have plans of their own, and no other
 	assert.equal(new Set(hashes).size, 4);
 	const odd = { sizes: [16, 48, 3], windows: [window(1, 4, 1), null] };
 	assert.match((compilePlan(trained(odd, 0).program) as { message: string }).message, /layer0 has channels/);
+});
+
+test("sizes that nobody could verify, or that no network has, are refused and nothing is thrown", () => {
+	const { program } = run;
+	const at = program.step.findIndex(({ output }) => output.dims.length === 6);
+	const op = program.step[at] as MapOp;
+	const messageOf = (dims: readonly number[], change: (place: Place, axis: number) => Place) => {
+		const load = op.code.before[0] as Extract<Instruction, { op: "load" }>;
+		const before = op.code.before.with(0, { ...load, place: load.place.map(change) });
+		const [first] = op.operands as [Operand];
+		const other = { ...op, code: { ...op.code, before }, operands: [{ ...first, dims }] };
+		const found = compilePlan({ ...program, step: program.step.with(at, other as MapOp) });
+		assert.ok("code" in found);
+		return found.message;
+	};
+	const same = (place: Place) => place;
+	assert.match(messageOf([BATCH, 4096, 4096, 1], same), /layer0 has \d+ numbers in its patches: at most 4194304/);
+	// A picture that is no multiple of what the data has; a stride by which the window leaves it.
+	assert.match(messageOf([BATCH, 5, 4, 1], same), /no network has its sizes|is not what exact SGD does/);
+	const far = (place: Place) => ({ ...place, terms: place.terms.map((one) => ({ ...one, times: 9 * one.times })) });
+	assert.match(messageOf([BATCH, 4, 4, 1], far), /no network has its sizes|is not what exact SGD does/);
 });
 
 test("such a program is ordered on no chain, and the refusal says why", () => {

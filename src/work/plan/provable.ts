@@ -1,9 +1,10 @@
 // Is a program one of the zk profile, docs/training.md §6: an MLP or CNN by exact SGD in the order cube? It is when it is, byte for byte, the one that the model makes of
 // the sizes it has; so nothing but sizes is believed. Else the first operator that differs is named.
+import { AssayError } from "../../protocol/assay-error.ts";
 import { type ExactSizes, exactProgram, exactScale, type WeightBits } from "../models/exact-mlp.ts";
 import { encodeHead, encodeLeaves } from "../program/encode.ts";
 import { LIMITS, type Op, type Phase, type Program, type Tensor } from "../program/shapes.ts";
-import { type PlanWindow, windowPlaces } from "./window.ts";
+import { type PlanWindow, patchColumns, windowPlaces } from "./window.ts";
 
 /** What an exact network is made of. */
 export interface ExactNetwork extends ExactSizes {
@@ -30,7 +31,7 @@ export interface Unprovable {
 }
 
 /** Larger ones are refused before anything is made of them. */
-const MOST = { rows: 2 ** 26, epochs: 2 ** 12, layers: 64 } as const;
+const MOST = { rows: 2 ** 26, epochs: 2 ** 12, layers: 64, patches: 2 ** 22, classes: 2 ** 16 } as const;
 
 export const unprovable = (message: string, phase: Phase | null = null, op: number | null = null): Unprovable => ({
 	...{ code: "PROGRAM_UNPROVABLE", message, phase, op },
@@ -50,7 +51,7 @@ function windowsOf(program: Program): readonly PlanWindow[] {
 		const [, height, width, channels] = operand.dims as [number, number, number, number];
 		const stride = place.terms.find(({ of }) => of === 1)?.times ?? 0;
 		const window = { channels, height, width, size: op.output.dims[4]!, stride, pad: -place.constant };
-		return stride > 0 && window.pad >= 0 ? [window] : [];
+		return stride > 0 && window.pad >= 0 && window.pad < window.size ? [window] : [];
 	});
 }
 
@@ -138,6 +139,31 @@ function strangerIn(program: Program): Unprovable {
 	);
 }
 
+/** Of a program by a stranger: sizes of which no network can be built have no twin. */
+function differenceAt(program: Program, sizes: NetworkSizes, scale: number, type: string): Unprovable | null {
+	let twin: Program;
+	try {
+		twin = twinOf(sizes, scale, type);
+	} catch (error) {
+		if (!(error instanceof AssayError)) throw error;
+		return unprovable(`no network has its sizes: ${error.message}`);
+	}
+	return difference(program, twin);
+}
+
+/** ATTACK: whoever verifies goes through all patches and classes, in a browser too; a program of a few bytes could name any number of them. */
+function tooLarge({ sizes, windows, isSoftmax }: NetworkSizes): string | null {
+	if (isSoftmax && sizes.at(-1)! > MOST.classes)
+		return `${sizes.at(-1)} classes: softmax of at most ${MOST.classes} can be proven`;
+	for (const [i, window] of (windows ?? []).entries()) {
+		if (window === null) continue;
+		const numbers = windowPlaces(window).places * patchColumns(window);
+		if (Math.max(numbers, sizes[i]!) > MOST.patches)
+			return `layer${i} has ${numbers} numbers in its patches: at most ${MOST.patches} can be proven`;
+	}
+	return null;
+}
+
 export function readExactNetwork(program: Program): ExactNetwork | Unprovable {
 	const sizes = sizesOf(program);
 	const scales = scalesOf(program);
@@ -151,8 +177,10 @@ export function readExactNetwork(program: Program): ExactNetwork | Unprovable {
 		(one, i) => one !== null && !isPower(sizes.sizes[i + 1]! / windowPlaces(one).places),
 	);
 	if (odd >= 0) return unprovable(`layer${odd} has channels that are no power of two: a proof wants one`);
+	const large = tooLarge(sizes);
+	if (large !== null) return unprovable(large);
 	const type = named(program, "labels")!.type;
-	const found = scales.map((scale) => ({ scale, wrong: difference(program, twinOf(sizes, scale, type)) }));
+	const found = scales.map((scale) => ({ scale, wrong: differenceAt(program, sizes, scale, type) }));
 	const right = found.find(({ wrong }) => wrong === null);
 	if (right !== undefined) return { ...sizes, scale: right.scale };
 	// The twin that the program is like the longest.
