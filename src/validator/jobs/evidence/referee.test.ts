@@ -231,3 +231,16 @@ test("a lie in every operator is found with some forty questions, with and witho
 		}
 	}
 });
+
+test("an auditor that tells more or fewer states than its window has, or begins elsewhere, has lied; nobody is asked", async () => {
+	const states = Array.from({ length: 5 }, (_, i) => new Uint8Array(32).fill(i));
+	const at = { states } as never;
+	const ruled = (said: readonly Uint8Array[], first = 1) =>
+		referee(null as never, at, { at: 0, auditor: AUDITOR, first, count: 2, states: said } as never);
+	const [one, other] = [states.slice(1, 4), new Uint8Array(32).fill(9)];
+	assert.equal((await ruled(one)).verdict, "none");
+	for (const said of [one.slice(1), [...one, other], [other, ...one.slice(1)]])
+		assert.equal((await ruled(said)).verdict, "auditor");
+	// A window that goes on behind the claim's end.
+	assert.equal((await ruled(one, 4)).verdict, "auditor");
+});
