@@ -201,6 +201,15 @@ test("ten uploaders at once, of the same bytes and of others, with releases in b
 	assert.equal(readdirSync(join(folder, "whole")).length, 11);
 });
 
+test("a piece has its place, also where another has the same bytes", async () => {
+	const store = await openBlobStore(newFolder());
+	const same = new Uint8Array(2 * PIECE_BYTES);
+	const { blob, pieces } = await described(same);
+	await store.begin("ann", blob, pieces);
+	await refuses(store.put("ann", blob, PIECE_BYTES, same.subarray(PIECE_BYTES)), "BLOB_OFFSET");
+	assert.equal(await store.put("ann", blob, 0, same.subarray(PIECE_BYTES)), PIECE_BYTES);
+});
+
 test("many that are begun at once are not more than one after the other", async () => {
 	const store = await openBlobStore(newFolder(), { ...BLOB_LIMITS, mostUploads: 2 });
 	const all = await Promise.all(Array.from({ length: 8 }, (_, i) => described(bytesOf(100, i))));
@@ -214,6 +223,7 @@ test("an upload that was begun while there was room does not take the reserve", 
 	await (await openBlobStore(folder)).begin("ann", blob, pieces);
 	const later = await openBlobStore(folder, { ...BLOB_LIMITS, reserveBytes: 2 ** 62 });
 	await refuses(later.put("ann", blob, 0, TWO.subarray(0, PIECE_BYTES)), "BLOB_QUOTA");
+	await refuses(later.begin("bob", blob, pieces), "BLOB_QUOTA");
 });
 
 test("a piece of which the disk takes a part is not acknowledged, nor the file of a download", () => {
