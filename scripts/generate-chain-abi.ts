@@ -30,6 +30,8 @@ const CONTRACTS = [
 	"TwinJudge",
 	"TwinPosts",
 	"ZkJobs",
+	"WeightJudge",
+	"SegmentProofs",
 ];
 /** Only other contracts call these. */
 const CODE_ONLY = new Set(["IntelReader"]);

@@ -134,6 +134,12 @@ const ACTS = {
 	],
 	twins: ["twinLeaf", "twinSum"],
 	zkJobs: [
+		"hybridClear",
+		"hybridDemand",
+		"hybridElsewhere",
+		"hybridOrder",
+		"hybridSilence",
+		"hybridWeight",
 		"zkJobConclude",
 		"zkJobOrder",
 		"zkJobSettle",

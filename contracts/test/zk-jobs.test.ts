@@ -5,6 +5,13 @@ import { after, before, test } from "node:test";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { IGNITION } from "../../src/chain/contracts/deploy-zk.ts";
+import {
+	bookOf,
+	closeGameCall,
+	openGameCall,
+	type QuestionBasis,
+	timeoutCall,
+} from "../../src/chain/contracts/dispute-games.ts";
 import { announcementOf } from "../../src/chain/contracts/disputes.ts";
 import {
 	approveJobsCall,
@@ -19,13 +26,19 @@ import {
 	signAssignment,
 	signStored,
 } from "../../src/chain/contracts/job-escrow.ts";
+import * as hybrid from "../../src/chain/contracts/segment-proofs.ts";
 import * as zk from "../../src/chain/contracts/zk-jobs.ts";
 import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { accountOf, type Call } from "../../src/chain/sending/sign.ts";
 import { fromHex, type Hex, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak, keccakLeaf, keccakTree } from "../../src/protocol/hash/keccak-tree.ts";
 import { type G1, G1_ONE, times } from "../../src/protocol/maths/bn254.ts";
-import { nodeOf, orderOf, segmentOf, treeOf } from "../../src/provider/proofs/chain-forms.ts";
+import { encodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
+import { METHOD_NUMBERS } from "../../src/protocol/network/job.ts";
+import { nodeOf, orderOf, pointsHash, segmentOf, treeOf } from "../../src/provider/proofs/chain-forms.ts";
+import { type ContestedClaim, contestList } from "../../src/provider/proofs/hybrid/contest-list.ts";
+import type { DisputeEngine, RunInDispute } from "../../src/provider/proofs/hybrid/run-in-dispute.ts";
+import * as hybrid_ from "../../src/provider/proofs/hybrid/run-in-dispute.ts";
 import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
 import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
 import { claimedParts, provableNow } from "../../src/provider/proofs/provable-jobs.ts";
@@ -36,10 +49,14 @@ import {
 	type ProverMeans,
 	proveJobSegments,
 } from "../../src/provider/proofs/prover.ts";
+import { shownOf } from "../../src/provider/proofs/shown-leaf.ts";
 import { watchTrees } from "../../src/provider/proofs/watch-trees.ts";
-import { DEV_POWERS } from "../../src/verify/zk/srs.ts";
+import { proveBare } from "../../src/verify/zk/hybrid/bare.ts";
+import { openPlace } from "../../src/verify/zk/hybrid/open-place.ts";
+import { commitTo, DEV_POWERS } from "../../src/verify/zk/srs.ts";
+import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
 import { pointBytes, type TwinNode, twinWay } from "../../src/verify/zk/twin-tree.ts";
-import { weightTrees } from "../../src/verify/zk/weight-trees.ts";
+import { placedWeights, weightTrees } from "../../src/verify/zk/weight-trees.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, planHash, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { enteringOf } from "../../src/work/plan/entering.ts";
@@ -54,7 +71,7 @@ import {
 } from "../../src/work/trace/commitments.ts";
 import { tensorRoot, tensorTree } from "../../src/work/trace/tensor-tree.ts";
 import { type Prover, startProver } from "../../tests/zk/engine-prover.test-kit.ts";
-import { SEED, trained } from "../../tests/zk/trained.test-kit.ts";
+import { proveTrained, SEED, trained } from "../../tests/zk/trained.test-kit.ts";
 import { DEV_TAU, mod } from "../../vectors/naive-bn254.ts";
 import { NO_TERMS } from "./disputes.test-kit.ts";
 import { checkGas } from "./gas.test-kit.ts";
@@ -461,35 +478,240 @@ test("terms with a billion parts cost a prover no more than others", async () =>
 	assert.deepEqual(await provableNow(contracts, of), { next: 1, end: 1 });
 });
 
-test("a segment in dispute: one proof clears an honest claim, and convicts a false one", async () => {
-	const { contracts, send, wait } = network;
+/** An optimistic job, ordered for its disputes, and claimed with these weights at its end. */
+async function disputed(salt: string, last: readonly Elements[]) {
+	const { contracts, send } = network;
+	const terms = { ...(await termsOf(salt)), method: METHOD_NUMBERS.optimistic };
+	const job = jobIdOf(terms);
+	order ??= orderOf((await proof(1, 0n)).statement);
+	gas.hybridOrder = await send(customer, hybrid.orderDisputesCall(contracts, terms, order));
+	await send(customer, fundJobCall(contracts, terms));
+	const made = await claim({ terms, job }, 1, last);
+	const sitting = { job, part: 0, attempt: 1, provider: worker.address };
+	const accused = (segment: number) => ({
+		...{ terms, part: 0, segmentRoot: made.shown.segmentRoot, resultRoot: made.shown.resultRoot },
+		...{ last: made.states[1 + SEGMENTS]!, head: toHex(encodeHead(program)), tensors: leavesRoot("tensors") },
+		...{ ops: leavesRoot("ops"), segment: BigInt(segment), trace: NO_ID, traceSignature: "0x" as Hex },
+	});
+	const listed = (segment: number): hybrid.ListedStates => ({
+		states: [made.states[segment]!, made.states[segment + 1]!],
+		paths: [made.tree.path(segment).map(toHex), made.tree.path(segment + 1).map(toHex)],
+	});
+	const named = await hybrid.readProofJob(contracts, job);
+	const call = (segment: number, shown: hybrid.ShownProof) =>
+		hybrid.proveSegmentCall(contracts, SALT, accused(segment), listed(segment), shown);
+	const about: ContestedClaim = {
+		...{ chainId: 7373n, job: named, list: [], end: last },
+		states: made.states.map((one) => one.slice(2)),
+	};
+	return { ...made, ...{ terms, job, order, sitting, book: bookOf(sitting), accused, named, call, about } };
+}
+type Disputed = Awaited<ReturnType<typeof disputed>>;
+
+const by = (): DisputeEngine => ({ open: engine.open, device: 0, powers: DEV_POWERS });
+/** The right run. */
+const ownRun = (ordered: zk.ZkOrder): RunInDispute => ({
+	...{ program, plan, seed: SEED, order: ordered, segments: 1 + SEGMENTS },
+	...{ features: run.features, labels: run.labels, weightsBefore: async (segment: number) => weightsAt(segment) },
+});
+const rightList = async (ordered: zk.ZkOrder) => hybrid_.listOf(await hybrid_.commitmentsOf(by(), ownRun(ordered)));
+
+/** What the accused sends to clear a segment. */
+async function clearing(of: Disputed, segment: number, list: readonly Hex[]): Promise<hybrid.ShownProof> {
+	const states = [of.about.states[segment]!, of.about.states[segment + 1]!] as const;
+	const made = await hybrid_.proveDisputed(by(), ownRun(of.order), segment, { ...of.about, states });
+	return { kind: "segment", ordered: of.order, list, ...made! };
+}
+
+const opened = async (of: Disputed, segment: number): Promise<Hex> => {
+	const count = 2 * program.step.length;
+	const question = toHex(encodeChainQuestion({ kind: "trace", segment, count }));
+	await network.send(watcher, await openGameCall(network.contracts, of.sitting, question));
+	return question;
+};
+
+/** A question for a trace needs nothing shown. */
+const NO_BASIS: QuestionBasis = {
+	op: { number: 0, leaf: "0x", path: [] },
+	leaf: { step: 0, op: 0, inputs: [], output: NO_ID, path: [] },
+	...{ path: [], tensors: [] },
+};
+
+const wrongEnd = () => {
 	const right = weightsAt(1 + SEGMENTS);
-	const changed = right[0]!.slice();
-	changed[0] = Number(changed[0]) - 1;
-	for (const last of [right, right.with(0, changed)]) {
-		const of = await claimed(`in dispute ${last === right}`, last);
-		const { terms, job, order, states, tree, shown } = of;
-		const [before, end] = [
-			await posted(worker, job, SEGMENTS, weightsAt(SEGMENTS), treesFor(weightsAt(SEGMENTS))),
-			await posted(worker, job, 1 + SEGMENTS, last, treesFor(last)),
-		];
-		wait(21);
-		const noOne = await zk.readProverJob(contracts, job, `0x${"00".repeat(20)}`);
-		// The claimed end is what the statement names, whatever it is.
-		const { segment } = await proof(SEGMENTS, noOne, states[1 + SEGMENTS]!.slice(2));
-		const posters = [before.poster, end.poster] as const;
-		const evidence = zk.encodeShownSegment({ ordered: order, posters, trees: [before.tree, end.tree], segment });
-		const accused = {
-			...{ terms, part: 0, segmentRoot: shown.segmentRoot, resultRoot: shown.resultRoot, last: states[1 + SEGMENTS]! },
-			...{ head: toHex(encodeHead(program)), tensors: leavesRoot("tensors"), ops: leavesRoot("ops") },
-			...{ segment: BigInt(SEGMENTS), trace: NO_ID, traceSignature: "0x" as Hex },
-		};
-		const two = [states[SEGMENTS]!, states[1 + SEGMENTS]!] as const;
-		const paths = [tree.path(SEGMENTS).map(toHex), tree.path(1 + SEGMENTS).map(toHex)] as const;
-		await send(watcher, callOf(contracts, "disputes", "proveSegment", SALT, accused, 0n, two, paths, evidence));
-		const part = await readJobPart(contracts, job, 0);
-		assert.equal(part.state, last === right ? "claimed" : "open");
-	}
+	const changed = right[1]!.slice();
+	changed[3] = Number(changed[3]) + 1;
+	return right.with(1, changed);
+};
+
+/** Announced, then sent: convicted, and the accuser is paid. */
+async function convicts(of: Disputed, call: Call, act: string): Promise<void> {
+	const { contracts, send } = network;
+	const before = await owed(watcher.address);
+	await send(watcher, callOf(contracts, "disputes", "announce", announcementOf(watcher.address, call, SALT)));
+	gas[act] = await send(watcher, call);
+	assert.equal((await readJobPart(contracts, of.job, 0)).state, "open");
+	assert.ok((await owed(watcher.address)) > before);
+}
+
+test("an honest claim in dispute: one transaction clears the segment, and the accuser's deposit is the worker's", async () => {
+	const { contracts, send, wait } = network;
+	const of = await disputed("cleared", weightsAt(1 + SEGMENTS));
+	const question = await opened(of, 2);
+	const list = await rightList(of.order);
+	const shown = await clearing(of, 2, list);
+	// Nobody says a list for another.
+	await refused(send(watcher, of.call(2, shown)), "ListRefused");
+	await refused(send(worker, of.call(2, { ...shown, list: list.with(0, NO_ID) } as typeof shown)), "ListRefused");
+	await refused(send(worker, of.call(2, { ...shown, list: list.slice(1) } as typeof shown)), "ListRefused");
+	gas.hybridClear = await send(worker, of.call(2, shown));
+	assert.equal(await read(contracts, "disputes", "isCleared", of.book, 2n), true);
+	assert.deepEqual(await hybrid.readSaidList(contracts, of.job, of.book), list);
+	// A proof of this segment is none of another, and a list is said once.
+	await refused(send(worker, of.call(1, shown)), "LookupsFalse");
+	await refused(send(worker, of.call(2, { ...shown, list: list.with(2, NO_ID) } as typeof shown)), "ListMismatch");
+	// The accuser can show nothing: the right end is there, and each segment ends as the list says.
+	assert.equal(await contestList(by(), ownRun(of.order), { ...of.about, list }), null);
+	gas.hybridDemand = await send(watcher, await hybrid.demandProofCall(contracts, of.job, 3));
+	await refused(send(watcher, of.call(3, { kind: "silence", ordered: of.order })), "WrongTime");
+	assert.deepEqual(
+		(await hybrid.readDemanded(contracts, of.job, of.book)).map(({ segment }) => segment),
+		[3],
+	);
+	await send(other, of.call(3, await clearing(of, 3, list)));
+	wait(241);
+	await refused(send(watcher, of.call(3, { kind: "silence", ordered: of.order })), "SegmentRefused");
+	assert.ok((await read(contracts, "segmentProofs", "owedTo", worker.address)) > 0n);
+	// The question was not answered, and nobody falls by it.
+	await refused(
+		send(watcher, timeoutCall(contracts, of.accused(2), { accuser: watcher.address, question }, NO_BASIS)),
+		"NothingShown",
+	);
+	wait(1300);
+	await send(other, closeGameCall(contracts, of.sitting, watcher.address));
+	await send(other, settlePartCall(contracts, of.terms, 0));
+	const coins = await contracts.client.viem.getBalance({ address: worker.address });
+	await send(other, callOf(contracts, "disputes", "collect", of.sitting, watcher.address, question));
+	assert.ok((await contracts.client.viem.getBalance({ address: worker.address })) > coins);
+});
+
+test("a false claim whose list has the false end: the proof of that segment convicts it, in one transaction", async () => {
+	const { contracts, send } = network;
+	const last = wrongEnd();
+	const of = await disputed("ends elsewhere", last);
+	await opened(of, 2);
+	const right = await rightList(of.order);
+	const list = right.with(SEGMENTS, pointsHash(treesFor(last).map((one) => hex(pointBytes(one.at(-1)![0]!.point)))));
+	await send(worker, of.call(2, await clearing(of, 2, list)));
+	const found = (await contestList(by(), ownRun(of.order), { ...of.about, list }))!;
+	assert.deepEqual([found.segment, found.shown.kind], [SEGMENTS, "segment"]);
+	// A commitment may be to more than weights: what is not shown to be bare convicts nobody.
+	const bare = { ...found.shown, bare: "0x" } as hybrid.ShownProof;
+	await refused(send(watcher, of.call(SEGMENTS, bare)), "ProofLength");
+	const changed = `${(found.shown as { bare: Hex }).bare.slice(0, -2)}ff` as Hex;
+	await refused(send(watcher, of.call(SEGMENTS, { ...bare, bare: changed } as typeof bare)), "BareFalse");
+	await convicts(of, of.call(SEGMENTS, found.shown), "hybridElsewhere");
+	// Nothing is left of the attempt's list.
+	await refused(send(watcher, await hybrid.demandProofCall(contracts, of.job, 1)), "ListState");
+});
+
+test("nobody honest is convicted by other commitments to the same weights", async () => {
+	const { contracts, send } = network;
+	const of = await disputed("not bare", weightsAt(1 + SEGMENTS));
+	const list = await rightList(of.order);
+	await send(worker, of.call(1, await clearing(of, 1, list)));
+	// Behind the last weight of the last link a number that no sum asks for: a proof that holds, to a commitment that is not the list's.
+	const more = 7n;
+	const [before, after] = [of.about.states[SEGMENTS]!, of.about.states[1 + SEGMENTS]!];
+	const cheat = {
+		committed: (columns: Map<string, bigint[]>) => void columns.set("after 1", [...columns.get("after 1")!, more]),
+	};
+	const said = { chainId: "7373", job: `${of.named}`, stateBefore: before, stateAfter: after, cheat };
+	const made = proveTrained(run, SEGMENTS, CHUNK_BITS, {}, said);
+	const { points, proof: bytes } = segmentOf(made.statement as SegmentStatement, made.proof);
+	const values = placedWeights(plan, weightsAt(1 + SEGMENTS));
+	const places = values.findLastIndex((value) => value !== 0n) + 1;
+	assert.equal(places, 24);
+	const bare = toHex(proveBare([values.with(places, more)], places, CHUNK_BITS, DEV_POWERS));
+	const shown = { kind: "segment", ordered: of.order, list, points, proof: bytes, bare } as const;
+	await refused(send(watcher, of.call(SEGMENTS, shown)), "BareFalse");
+	// Of all but what stands behind them it is bare; and so it is where one more is allowed.
+	const judged = (chunks: readonly (readonly bigint[])[], count: number) => {
+		const told = toHex(Buffer.concat(chunks.map((one) => commitTo(DEV_POWERS, one))));
+		const shown = toHex(proveBare(chunks, count, CHUNK_BITS, DEV_POWERS));
+		return read(contracts, "weightJudge", "mustBeBare", BigInt(CHUNK_BITS), told, BigInt(count), shown);
+	};
+	const size = 2 ** CHUNK_BITS;
+	await judged([values], places);
+	await judged([values.with(places, more)], places + 1);
+	await judged([values, values.slice(0, places)], size + places);
+	await judged([values.with(size - 1, more)], size);
+	await refused(judged([values], places - 1), "BareFalse");
+	await refused(judged([[...values, more]], size), "BareFalse");
+	await refused(judged([values, values.with(places, more)], size + places), "BareFalse");
+	await refused(judged([[...values, more], values], size + places), "BareFalse");
+});
+
+test("a false claim whose list is right: one weight of its end convicts it", async () => {
+	const { send } = network;
+	const last = wrongEnd();
+	const of = await disputed("false end", last);
+	const list = await rightList(of.order);
+	await send(worker, of.call(SEGMENTS, await clearing(of, SEGMENTS, list)));
+	const found = (await contestList(by(), ownRun(of.order), { ...of.about, list }))!;
+	assert.equal(found.shown.kind, "weight");
+	const shown = found.shown as hybrid.ShownProof & { kind: "weight" };
+	const { weight } = shown;
+	const wrong = (change: Partial<typeof weight>) => of.call(SEGMENTS, { ...shown, weight: { ...weight, ...change } });
+	await refused(send(watcher, wrong({ value: weight.value + 1n })), "OpeningFalse");
+	await refused(send(watcher, wrong({ place: weight.place + 1n })), "OpeningFalse");
+	await refused(send(watcher, wrong({ states: NO_ID })), "PointsMismatch");
+	await refused(send(watcher, wrong({ place: 2n ** 20n })), "PointsMismatch");
+	await refused(send(watcher, of.call(SEGMENTS - 1, shown)), "PointsMismatch");
+	// A weight that is right shows nothing.
+	const chunk = placedWeights(plan, weightsAt(1 + SEGMENTS)).slice(0, 2 ** CHUNK_BITS);
+	const place = weight.place === 0n ? 1 : 0;
+	const same = { ...weight, place: BigInt(place), value: mod(chunk[place]!) };
+	same.shown = shownOf({ program, plan, weights: last }, place, 1);
+	const proof = toHex(openPlace(chunk, place, DEV_POWERS));
+	await refused(send(watcher, of.call(SEGMENTS, { ...shown, proof, weight: same })), "NothingShown");
+	await convicts(of, of.call(SEGMENTS, shown), "hybridWeight");
+});
+
+test("who says a list and cannot prove one of its segments falls by silence", async () => {
+	const { contracts, send, wait } = network;
+	const of = await disputed("silent", weightsAt(1 + SEGMENTS));
+	const list = await rightList(of.order);
+	await refused(send(watcher, await hybrid.demandProofCall(contracts, of.job, 2)), "ListState");
+	await send(worker, of.call(1, await clearing(of, 1, list)));
+	await refused(send(watcher, await hybrid.demandProofCall(contracts, of.job, 1)), "SegmentRefused");
+	await refused(send(watcher, await hybrid.demandProofCall(contracts, of.job, 0)), "SegmentRefused");
+	await send(watcher, await hybrid.demandProofCall(contracts, of.job, 2));
+	const silence = of.call(2, { kind: "silence", ordered: of.order });
+	await refused(send(watcher, silence), "WrongTime");
+	wait(241);
+	await convicts(of, silence, "hybridSilence");
+	await send(other, callOf(contracts, "segmentProofs", "settleDemand", of.book, 2n));
+	assert.ok((await read(contracts, "segmentProofs", "owedTo", watcher.address)) > 0n);
+});
+
+test("states that nobody claimed clear nothing", async () => {
+	const { send } = network;
+	const of = await disputed("other states", wrongEnd());
+	const honest = claimOf(of.terms, weightsAt(1 + SEGMENTS));
+	const accused = {
+		...of.accused(SEGMENTS),
+		segmentRoot: honest.shown.segmentRoot,
+		last: honest.states[1 + SEGMENTS]!,
+	};
+	const listed: hybrid.ListedStates = {
+		states: [honest.states[SEGMENTS]!, honest.states[1 + SEGMENTS]!],
+		paths: [honest.tree.path(SEGMENTS).map(toHex), honest.tree.path(1 + SEGMENTS).map(toHex)],
+	};
+	const about = { ...of.about, states: honest.states.map((one) => one.slice(2)) };
+	const shown = await clearing({ ...of, about }, SEGMENTS, await rightList(of.order));
+	const call = hybrid.proveSegmentCall(network.contracts, SALT, accused, listed, shown);
+	await refused(send(worker, call), "NotOpen");
 });
 
 const leavesRoot = (of: "tensors" | "ops"): Hex => toHex(keccakTree(encodeLeaves(program)[of].map(keccakLeaf)).root);

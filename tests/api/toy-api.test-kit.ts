@@ -195,6 +195,8 @@ export const chain: Chain = {
 		twinJudge: accountOf("d"),
 		twinPosts: accountOf("e"),
 		zkJobs: accountOf("f"),
+		weightJudge: accountOf("1"),
+		segmentProofs: accountOf("2"),
 		deployedAtBlock: 1,
 	},
 	token: { symbol: "ASSAY", decimals: 18 },

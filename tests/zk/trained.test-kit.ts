@@ -10,7 +10,7 @@ import type { Elements } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { leftRange, runSegment, type Shape } from "../../vectors/naive-plan.ts";
-import { SegmentProver } from "../../vectors/naive-segment.ts";
+import { type SegmentCheat, SegmentProver } from "../../vectors/naive-segment.ts";
 
 export const SIZES = [4, 4, 2] as const;
 const BATCH = 2;
@@ -73,6 +73,7 @@ export function proveTrained(
 	segment: number,
 	chunkBits: number,
 	poison: Partial<Record<"features" | "labels", readonly [number, number]>> = {},
+	{ cheat, ...said }: Partial<Parameters<SegmentProver["prove"]>[0]> & { readonly cheat?: SegmentCheat } = {},
 ) {
 	const plan = compilePlan(run.program, chunkBits) as ZkPlan;
 	const { h, d, activation, gradient, limbs, scale, epochs } = plan;
@@ -113,7 +114,7 @@ export function proveTrained(
 	};
 	const left = leftRange(shape, runSegment(shape, start));
 	if (left !== null) throw new Error(`no proof: ${left} left its range`);
-	const prover = new SegmentProver(shape, start, devCommit);
+	const prover = new SegmentProver(shape, start, devCommit, cheat);
 	const told = {
 		chainId: "0",
 		job: "0",
@@ -121,5 +122,5 @@ export function proveTrained(
 		features: hex(tensorRoot(run.features)),
 		labels: hex(tensorRoot(run.labels)),
 	};
-	return { plan, ...prover.prove({ ...told, stateBefore: before.hash, stateAfter: after.hash }) };
+	return { plan, ...prover.prove({ ...told, stateBefore: before.hash, stateAfter: after.hash, ...said }) };
 }

@@ -101,10 +101,14 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         Shown.headOf(accused);
         for (uint64 i = 0; i < 2; i++) Shown.mustBeListed(accused, accused.segment + i, states[i], paths[i]);
         if (verifier >= _verifiers.length) revert ProofInvalid();
+        uint256 job = accused.terms.idOf();
         bool isAsClaimed = _verifiers[verifier].verifySegment(
-            accused.terms.idOf(), accused.terms.seed, accused.segment, states[0], states[1], proof
+            ISegmentVerifier.Disputed(msg.sender, job, accused.terms.seed, accused.segment, states[0], states[1]), proof
         );
         if (!isAsClaimed) return convict(salt, accused, of_);
+        // ATTACK: states that were never claimed would clear a claim that has others. Of a conviction the escrow compares.
+        bytes32 stands = escrow.commitmentOf(job, accused.part, of_.attempt);
+        if (stands != keccak256(abi.encode(of_.claim, accused.last))) revert NotOpen();
         _state.cleared[of_.book][accused.segment] = true;
         emit Cleared(of_.book, accused.segment);
     }
@@ -257,6 +261,7 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     struct Accused {
         bytes32 claim;
         address provider;
+        uint16 attempt;
         bytes32 book;
     }
 
@@ -265,7 +270,7 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         uint256 job = accused.terms.idOf();
         IJobEscrow.Part memory one = escrow.partOf(job, accused.part);
         of_.claim = accused.terms.claimHash(address(escrow), job, accused.part, accused.segmentRoot, accused.resultRoot);
-        of_.provider = one.provider;
+        (of_.provider, of_.attempt) = (one.provider, one.attempt);
         of_.book = bookNumber(job, accused.part, one.attempt, one.provider);
     }
 

@@ -31,14 +31,6 @@ interface IZkJobs {
         bytes proof;
     }
 
-    /// A segment of a claim in dispute: its proof names nobody (`proverJob` of no one), and who posted the trees of both states.
-    struct Shown {
-        Order ordered;
-        address[2] posters;
-        ITwinPosts.Tree[2] trees;
-        Segment segment;
-    }
-
     /// How far a job is proven and paid: the next segment, and the commitments to the weights before it.
     struct Head {
         uint64 next;

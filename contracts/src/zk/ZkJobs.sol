@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {ISegmentVerifier} from "../disputes/ISegmentVerifier.sol";
 import {IClaimProofs, IJobEscrow} from "../jobs/IJobEscrow.sol";
 import {JobTerms} from "../jobs/JobTerms.sol";
 import {ITwinPosts} from "./ITwinPosts.sol";
@@ -13,7 +12,7 @@ import {PlanFacts} from "./PlanFacts.sol";
 
 /// How far jobs are proven, and who is paid for it. Commitments alone count: from the customer's first ones each segment has one next, so whatever is paid here is true
 /// and paid once, whoever claims the part and however often it falls. The escrow holds the money. No owner; nothing changes after its deployment.
-contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
+contract ZkJobs is IZkJobs, IClaimProofs {
     using JobTerms for IJobEscrow.Terms;
     using PlanFacts for address;
 
@@ -107,34 +106,6 @@ contract ZkJobs is IZkJobs, IClaimProofs, ISegmentVerifier {
         ) revert EndMismatch();
         _proven[job][part] = one.attempt;
         emit Concluded(job, part, one.attempt);
-    }
-
-    /// A `proof` is abi.encode(Shown). The states' commitments are those of trees that stand.
-    function verifySegment(uint256 job, bytes32 seed, uint64 segment, bytes32 start, bytes32 end, bytes calldata proof)
-        external
-        view
-        returns (bool)
-    {
-        Shown calldata shown;
-        // What lies beyond the calldata reads as zeros, which are nobody's order.
-        assembly ("memory-safe") {
-            shown := add(proof.offset, calldataload(proof.offset))
-        }
-        mustBeOrdered(job, shown.ordered);
-        Segment calldata one = shown.segment;
-        if (one.number != segment || one.stateBefore != start || one.stateAfter != end) revert SegmentRefused(segment);
-        (bytes32 before, bytes32 after_) = proven(proverJob(job, address(0)), seed, shown.ordered, one);
-        if (before != pointsOf(job, shown, 0, start)) revert PointsMismatch();
-        return after_ == pointsOf(job, shown, 1, end);
-    }
-
-    /// The commitments to the state before or after, by its tree.
-    function pointsOf(uint256 job, Shown calldata shown, uint64 which, bytes32 state) private view returns (bytes32) {
-        ITwinPosts.Tree calldata tree = shown.trees[which];
-        if (tree.segment != shown.segment.number + which || JobTerms.stateHash(tree.segment, tree.states, 0) != state) {
-            revert EndMismatch();
-        }
-        return standingPoints(job, shown.ordered, shown.posters[which], tree);
     }
 
     /// Of a tree that was posted for this job and plan, and stands.

@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {Disputes} from "../../src/disputes/Disputes.sol";
 import {IDisputes} from "../../src/disputes/IDisputes.sol";
+import {ISegmentVerifier} from "../../src/disputes/ISegmentVerifier.sol";
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {JobKit} from "../jobs/JobKit.sol";
 
@@ -183,7 +184,7 @@ contract ToyJudge {
 
 /// A proof says what it shows: "true" the claimed end, "elsewhere" another.
 contract ToyVerifier {
-    function verifySegment(uint256, bytes32, uint64, bytes32, bytes32, bytes calldata proof) external pure returns (bool) {
+    function verifySegment(ISegmentVerifier.Disputed calldata, bytes calldata proof) external pure returns (bool) {
         if (keccak256(proof) == keccak256("elsewhere")) return false;
         if (keccak256(proof) != keccak256("true")) revert IDisputes.NothingShown();
         return true;

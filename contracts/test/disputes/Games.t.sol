@@ -707,6 +707,12 @@ contract GamesTest is DisputeKit {
         bytes memory question = askTrace(1, 10);
         open(ACCUSER, question);
         later(2 hours);
+        // States of a claim that nobody made.
+        bytes32 last = accused.last;
+        accused.last = "another";
+        refuse(IDisputes.NotOpen.selector);
+        disputes.proveSegment("salt", accused, 0, states, paths, "true");
+        accused.last = last;
         disputes.proveSegment("salt", accused, 0, states, paths, "true");
         assertTrue(disputes.isCleared(book, 1), "cleared");
         refuse(IDisputes.NothingShown.selector);

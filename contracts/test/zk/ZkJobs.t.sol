@@ -280,42 +280,4 @@ contract ZkJobsTest is ZkJobsKit {
         toy.postedAt(address(this), tree, block.timestamp);
         zk.conclude(terms, ordered, 0, claimed, address(this), tree);
     }
-
-    // ---- Segments in dispute
-
-    function shownOf(uint256 after_) private returns (bytes memory) {
-        IZkJobs.Shown memory shown;
-        shown.ordered = ordered;
-        (shown.posters[0], shown.posters[1]) = (ANNA, ACCUSER);
-        shown.segment = segmentOf(address(0), 2, 2, 3);
-        (shown.segment.stateBefore, shown.segment.stateAfter) = (stateOf(2, ""), stateOf(3, ""));
-        shown.segment.proof = toy.proofOf(plan, statementOf(address(0), shown.segment), shown.segment.points);
-        shown.trees[0] = treeFor(2, 2, "");
-        shown.trees[1] = treeFor(3, after_, "");
-        toy.stand(ANNA, shown.trees[0], true);
-        toy.stand(ACCUSER, shown.trees[1], true);
-        return abi.encode(shown);
-    }
-
-    function test_aSegmentInDisputeEndsAsClaimedOrNot() public {
-        bytes memory honest = shownOf(3);
-        bytes memory false_ = shownOf(4);
-        (bytes32 start, bytes32 end) = (stateOf(2, ""), stateOf(3, ""));
-        assertTrue(zk.verifySegment(job, terms.seed, 2, start, end, honest), "as claimed");
-        assertTrue(!zk.verifySegment(job, terms.seed, 2, start, end, false_), "elsewhere");
-        // Nothing is shown by what does not stand, of another state, segment, seed or job.
-        toy.stand(ACCUSER, treeFor(3, 4, ""), false);
-        vm.expectRevert(IZkJobs.EndMismatch.selector);
-        zk.verifySegment(job, terms.seed, 2, start, end, false_);
-        refuse(IZkJobs.SegmentRefused.selector, 2);
-        zk.verifySegment(job, terms.seed, 2, start, stateOf(4, ""), honest);
-        refuse(IZkJobs.SegmentRefused.selector, 1);
-        zk.verifySegment(job, terms.seed, 1, start, end, honest);
-        vm.expectRevert(ToyProofs.ToyFalse.selector);
-        zk.verifySegment(job, "other seed", 2, start, end, honest);
-        refuse(IZkJobs.OrderMismatch.selector, job + 1);
-        zk.verifySegment(job + 1, terms.seed, 2, start, end, honest);
-        vm.expectRevert();
-        zk.verifySegment(job, terms.seed, 2, start, end, "");
-    }
 }

@@ -82,6 +82,8 @@ export const chain = z.object({
 		twinJudge: account,
 		twinPosts: account,
 		zkJobs: account,
+		weightJudge: account,
+		segmentProofs: account,
 		deployedAtBlock: count,
 	}),
 	token: z.object({ symbol: said, decimals: count }),

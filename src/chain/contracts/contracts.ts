@@ -25,9 +25,11 @@ import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
+import { segmentProofsAbi } from "../abi/segment-proofs-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import { twinJudgeAbi } from "../abi/twin-judge-abi.ts";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
+import { weightJudgeAbi } from "../abi/weight-judge-abi.ts";
 import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
 import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
 import { zkKeysAbi } from "../abi/zk-keys-abi.ts";
@@ -61,6 +63,8 @@ export interface ContractAddresses {
 	readonly twinJudge: Hex;
 	readonly twinPosts: Hex;
 	readonly zkJobs: Hex;
+	readonly weightJudge: Hex;
+	readonly segmentProofs: Hex;
 	/** Events are read from here on. */
 	readonly deployedAtBlock: number;
 }
@@ -126,6 +130,8 @@ const ABIS = {
 	twinJudge: twinJudgeAbi,
 	twinPosts: twinPostsAbi,
 	zkJobs: zkJobsAbi,
+	weightJudge: weightJudgeAbi,
+	segmentProofs: segmentProofsAbi,
 } as const;
 
 type Abis = typeof ABIS;

@@ -1,17 +1,18 @@
 // Puts the contracts of docs/zk.md §11 and §12 on a chain. Which powers of tau they take is named here for ever: Ignition's; on an embedded chain, whose owner makes its
-// blocks anyhow, those of a known τ, so that nobody needs a file to try it. Not here: ZkJobs, which the escrow and it name each other (deploy.ts).
+// blocks anyhow, those of a known τ, so that nobody needs a file to try it. Not here: ZkJobs, which the escrow and it name each other, and SegmentProofs (deploy.ts).
 import { encodeDeployData, type Hex } from "viem";
 import { DEV_ROOTS, DEV_TAU_G2 } from "../../protocol/maths/dev-powers.ts";
 import { DEV_CEREMONY, HERMEZ_CEREMONY } from "../../protocol/maths/hermez.ts";
 import { IGNITION_IDS, IGNITION_TAU } from "../../protocol/maths/ignition.ts";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
+import { weightJudgeAbi } from "../abi/weight-judge-abi.ts";
 import { zkKeysAbi } from "../abi/zk-keys-abi.ts";
 import { zkRunVerifierAbi } from "../abi/zk-run-verifier-abi.ts";
 import { zkTrainingAbi } from "../abi/zk-training-abi.ts";
 import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 
 /** How many contracts `deployZk` makes. */
-export const ZK_CONTRACTS = 7n;
+export const ZK_CONTRACTS = 8n;
 
 /** Clocks and coins of trees of points, docs/zk.md §12. */
 export interface TwinParams {
@@ -100,5 +101,11 @@ export async function deployZk(
 			args: [zkPlans, twinJudge, bits, ids.map(({ root }) => root), twins],
 		}),
 	);
-	return { zkPlans, zkVerifier, zkKeys, zkRunVerifier, zkTraining, twinJudge, twinPosts };
+	const { address: weightJudge } = await put(
+		encodeDeployData({
+			...{ abi: weightJudgeAbi, bytecode: code.weightJudgeCode },
+			args: [{ xi, xr, yi, yr }, bits, ids.map(({ id }) => id)],
+		}),
+	);
+	return { zkPlans, zkVerifier, zkKeys, zkRunVerifier, zkTraining, twinJudge, twinPosts, weightJudge };
 }

@@ -13,6 +13,7 @@ import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
+import { segmentProofsAbi } from "../abi/segment-proofs-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
@@ -53,7 +54,7 @@ const ROLL_CALLS: RollCallParams = {
 	leastDeposit: UNIT / 1000n,
 };
 
-/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, those of deploy-zk.ts, Judge, WireJudge, JobEscrow. Then comes ZkJobs, then Disputes. */
+/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, those of deploy-zk.ts, Judge, WireJudge, JobEscrow. Then come ZkJobs, SegmentProofs, Disputes. */
 const DEPLOYED_BEFORE_ZK_JOBS = 9n + ZK_CONTRACTS;
 
 /** Clocks and deposits of disputes, docs/chain.md §12. */
@@ -176,13 +177,13 @@ interface JobSettings {
 	readonly zk: Awaited<ReturnType<typeof deployZk>>;
 }
 
-/** Escrow, disputes and ZkJobs name each other; `predicted` counts from the nonce after the token's. */
+/** Escrow, disputes, ZkJobs and SegmentProofs name each other; `predicted` counts from the nonce after the token's. */
 async function deployJobs(put: Put, predicted: (more: bigint) => Hex, { token, owner, clocks, zk }: JobSettings) {
 	const code = await import("../abi/creation-code.ts");
 	const { address: judge } = await put(code.judgeCode);
 	const { address: wireJudge } = await put(code.wireJudgeCode);
 	const params = { withdrawSeconds: DAY, accuserCosts: UNIT / 10n };
-	const [proofs, disputing] = [predicted(DEPLOYED_BEFORE_ZK_JOBS), predicted(DEPLOYED_BEFORE_ZK_JOBS + 1n)];
+	const [proofs, disputing] = [predicted(DEPLOYED_BEFORE_ZK_JOBS), predicted(DEPLOYED_BEFORE_ZK_JOBS + 2n)];
 	const args = [token, owner, disputing, proofs, params] as const;
 	const { address: jobEscrow } = await put(encodeDeployData({ abi: jobEscrowAbi, bytecode: code.jobEscrowCode, args }));
 	const { address: zkJobs } = await put(
@@ -191,13 +192,21 @@ async function deployJobs(put: Put, predicted: (more: bigint) => Hex, { token, o
 			args: [jobEscrow, zk.zkVerifier, zk.zkPlans, zk.twinPosts],
 		}),
 	);
+	// A proof takes its provider what a trace takes, and more: the job is run again.
+	const answering = { answerSeconds: clocks.traceSeconds, gasPrice: clocks.gasPrice };
+	const { address: segmentProofs } = await put(
+		encodeDeployData({
+			...{ abi: segmentProofsAbi, bytecode: code.segmentProofsCode },
+			args: [jobEscrow, disputing, zk.zkVerifier, zk.zkPlans, zk.weightJudge, answering],
+		}),
+	);
 	const { address: disputes } = await put(
 		encodeDeployData({
 			...{ abi: disputesAbi, bytecode: code.disputesCode },
-			args: [jobEscrow, judge, wireJudge, [zkJobs], clocks],
+			args: [jobEscrow, judge, wireJudge, [segmentProofs], clocks],
 		}),
 	);
-	return { jobEscrow, zkJobs, disputes, judge, wireJudge };
+	return { jobEscrow, zkJobs, segmentProofs, disputes, judge, wireJudge };
 }
 
 /** Intel SGX Root CA: SHA-256 44a0196b…74d3, as src/verify/attestation pins it. */

@@ -151,28 +151,3 @@ export const answerDemandCall = (
 /** Whether nobody brought it down, and nobody can any more. */
 export const isTreeStanding = (contracts: Contracts, post: Hex): Promise<boolean> =>
 	readPending(contracts, "twinPosts", "isStanding", post);
-
-/** A segment of a claim in dispute. Its proof names nobody: `readProverJob` of the account 0. */
-export interface ShownSegment {
-	readonly ordered: ZkOrder;
-	/** Who posted the trees of the states before and after. */
-	readonly posters: readonly [Hex, Hex];
-	readonly trees: readonly [PostedTree, PostedTree];
-	readonly segment: ZkSegment;
-}
-
-const [, ORDER] = getAbiItem({ abi: zkJobsAbi, name: "order" }).inputs;
-const [, , SEGMENT] = getAbiItem({ abi: zkJobsAbi, name: "submit" }).inputs;
-const [, POSTED] = TREE;
-const SHOWN = {
-	type: "tuple",
-	components: [
-		{ ...ORDER, name: "ordered" },
-		{ name: "posters", type: "address[2]" },
-		{ ...POSTED, name: "trees", type: "tuple[2]" },
-		{ ...SEGMENT, name: "segment" },
-	],
-} as const;
-
-/** What `proveSegment` of Disputes takes as a proof. */
-export const encodeShownSegment = (shown: ShownSegment): Hex => encodeAbiParameters([SHOWN], [shown]);

@@ -11,8 +11,10 @@ import { rentalEscrowAbi } from "../abi/rental-escrow-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
 import { rollCallAbi } from "../abi/roll-call-abi.ts";
 import { scoreboardAbi } from "../abi/scoreboard-abi.ts";
+import { segmentProofsAbi } from "../abi/segment-proofs-abi.ts";
 import { slashingAbi } from "../abi/slashing-abi.ts";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
+import { weightJudgeAbi } from "../abi/weight-judge-abi.ts";
 import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
 import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
 import { zkPlansAbi } from "../abi/zk-plans-abi.ts";
@@ -52,6 +54,8 @@ const EVERY_ERROR = [
 	...zkVerifierAbi,
 	...twinPostsAbi,
 	...zkJobsAbi,
+	...weightJudgeAbi,
+	...segmentProofsAbi,
 ].filter(({ type }) => type === "error");
 
 function revertOf({ data: given }: RpcRefusal) {

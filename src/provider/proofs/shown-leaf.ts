@@ -35,7 +35,7 @@ function elementAt(plan: ZkPlan, place: number): { readonly link: number; readon
 }
 
 /** Every leaf of tensors that the places need, in their order, each once while it lasts. */
-function shownOf({ program, plan, weights }: StateWeights, first: number, count: number) {
+export function shownOf({ program, plan, weights }: StateWeights, first: number, count: number) {
 	const states = rootsTree(numbered(program, "state", weights.map(tensorRoot)));
 	const tensors = program.tensors.filter(({ kind }) => kind === "state");
 	const shown: ContractLeaf["shown"][number][] = [];

@@ -3,7 +3,7 @@
 
 import { pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
-import { bytesToHex, concatBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
 import { keccak, keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
@@ -20,6 +20,7 @@ import {
 	knownG1,
 	knownG2,
 	R,
+	times,
 } from "../../protocol/maths/bn254.ts";
 import { IGNITION_IDS, IGNITION_TAU } from "../../protocol/maths/ignition.ts";
 
@@ -166,6 +167,24 @@ function powersAsPoints({ points }: ProverPowers): (i: number) => G1 {
 		return found;
 	};
 }
+
+/** Σ list_i·[τ^i], x ‖ y. Slow for long lists, as all of this is. */
+export function commitTo(powers: ProverPowers, list: readonly bigint[]): Uint8Array {
+	const { Fr } = bn254.fields;
+	const some = list.flatMap((value, i) => (value === 0n ? [] : [i]));
+	const known = () => list.reduceRight((all, value) => Fr.create(all * DEV_TAU + value), 0n);
+	const scalars = some.map((i) => Fr.create(list[i]!));
+	const sum =
+		powers.points === null || some.length === 0
+			? times(G1_ONE, known())
+			: pippenger(bn254.G1.Point, some.map(powerOf(powers)), scalars);
+	if (sum.is0()) return new Uint8Array(64);
+	const { x, y } = sum.toAffine();
+	return concatBytes(bytesOf(x), bytesOf(y));
+}
+
+/** How hashes name powers: those of a known τ by zeros. */
+export const srsWord = (id: string): Uint8Array => (id === DEV_ID ? new Uint8Array(32) : hexToBytes(id, 32)!);
 
 /** Of the first `count` of Ignition's powers; null where nobody has written it down. */
 export const ignitionId = (count: number): string | null => IGNITION_IDS.get(count) ?? null;

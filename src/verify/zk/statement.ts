@@ -14,7 +14,7 @@ import type { Code } from "../../protocol/codes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { bytesOf } from "../../protocol/maths/bn254.ts";
 import { planHash, type ZkPlan } from "../../work/plan/compile-plan.ts";
-import { DEV_ID, ignitionId } from "./srs.ts";
+import { DEV_ID, ignitionId, srsWord } from "./srs.ts";
 
 const digits = pattern(/^(0|[1-9][0-9]{0,77})$/, "must be a whole number as text");
 /** Of 256 bits at most: one that has more would be packed as another. */
@@ -62,7 +62,7 @@ export function statementHash(statement: SegmentStatement): Uint8Array {
 		utf8ToBytes("assay/zk/statement/1"),
 		...[chainId, job].map((one) => bytesOf(BigInt(one))),
 		...[program, plan].map(bytes),
-		srs === DEV_ID ? new Uint8Array(32) : bytes(srs),
+		srsWord(srs),
 		bytes(seed),
 		...[firstStep, steps].map((one) => bytesOf(BigInt(one))),
 		...[statement.features, statement.labels, statement.stateBefore, statement.stateAfter].map(bytes),

@@ -8,7 +8,7 @@ import { leafBits, type TwinNode, twinLeaf, twinLevels } from "./twin-tree.ts";
 const BEFORE = 2;
 
 /** All values of the group, padded with zeros. `weights`: every state tensor, in the program's order. */
-function placedWeights(plan: ZkPlan, weights: readonly Elements[]): bigint[] {
+export function placedWeights(plan: ZkPlan, weights: readonly Elements[]): bigint[] {
 	const { firstChunk, chunks } = plan.groups[BEFORE]!;
 	const start = firstChunk * 2 ** plan.chunkBits;
 	const values = new Array<bigint>(chunks * 2 ** plan.chunkBits).fill(0n);

@@ -75,6 +75,8 @@ export async function readGlance(
 			twinJudge: lower(addresses.twinJudge),
 			twinPosts: lower(addresses.twinPosts),
 			zkJobs: lower(addresses.zkJobs),
+			weightJudge: lower(addresses.weightJudge),
+			segmentProofs: lower(addresses.segmentProofs),
 			deployedAtBlock: addresses.deployedAtBlock,
 		},
 		token: { symbol: chainConstants.symbol, decimals: chainConstants.decimals },
