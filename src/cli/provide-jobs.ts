@@ -37,6 +37,9 @@ export const jobOptions = group("jobs", {
 		"gas of answers on chain in 24 hours (default: no limit; a question without an answer costs the bond)",
 		[0, 1e12],
 	),
+	"job-prove": flag(
+		"end disputes about claims that have a zk proof by that proof (docs/zk.md §15); it takes more gas than answers",
+	),
 	"job-device": whole(
 		"N",
 		"the device that works, as assay devices numbers them (default: the first GPU, else the CPU)",
@@ -83,6 +86,7 @@ function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim
 		mostBondMicros: bond === undefined ? Number.MAX_SAFE_INTEGER : Math.round(bond * MICROS),
 		methods: methods as JobLimits["methods"],
 		...(answerGas !== undefined && { answerGas }),
+		provesDisputes: values["job-prove"],
 	};
 }
 

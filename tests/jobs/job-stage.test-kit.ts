@@ -115,6 +115,8 @@ export interface Order {
 	readonly mostMicros?: number | null;
 	/** Of a zk job: what is said on chain once it is funded. */
 	readonly onFunded?: (offer: JobOffer) => Promise<void>;
+	/** Before that. */
+	readonly onOffered?: (offer: JobOffer) => Promise<void>;
 }
 
 export async function specOf({ method, sample = mlpSample(), segments = 5, workload }: Order) {
@@ -138,6 +140,7 @@ export async function prepare(
 			account: chain === null ? null : (PAYER.address.toLowerCase() as `0x${string}`),
 		},
 	});
+	await order.onOffered?.(offer as JobOffer);
 	if (chain !== null) await fund(chain.contracts, offer as JobOffer);
 	await order.onFunded?.(offer as JobOffer);
 	return { spec, offer: offer as JobOffer };

@@ -8,8 +8,10 @@ import { after, before, test } from "node:test";
 import { fetchBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
+import { bookOf, openGameCall, readGame, readGames } from "../../src/chain/contracts/dispute-games.ts";
 import { jobIdOf, readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";
+import { demandProofCall, orderDisputesCall } from "../../src/chain/contracts/segment-proofs.ts";
 import { orderProofsCall, readZkHead, registerPlanCall, type ZkOrder } from "../../src/chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
@@ -17,6 +19,7 @@ import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { lyingEngine } from "../../src/engine/lying-engine.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
+import { encodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
 import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
 import { ANSWER_PAGE_BYTES, questionText } from "../../src/protocol/network/job-question.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
@@ -52,6 +55,8 @@ const UNIT = 10n ** 18n;
 const SEGMENTS = 3;
 /** Longer than the window of trees; and longer than both windows of a claim. */
 const [TREES_MS, WINDOWS_MS] = [25_000, 1_300_000];
+/** Longer than any game. */
+const GAME_MS = 7_300_000;
 
 let skippedMs = 0;
 const nowMs = () => Date.now() + skippedMs;
@@ -97,7 +102,7 @@ async function startWorker(
 	const provider = await openRealProvider({
 		...{ url: validator.url, signer, dataFolder: join(scratch, `worker-${n}`), nowMs, onEvent: () => {} },
 		...(isLiar && { engine: lyingEngine(command, { segment: 2 }) }),
-		chain: { contracts: chain!.contracts, account },
+		...{ chain: { contracts: chain!.contracts, account }, limits: { provesDisputes: true } },
 	});
 	workers.set(signer.key, provider);
 	await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo != null);
@@ -193,10 +198,15 @@ async function triedStates(id: string): Promise<void> {
 	for (const segment of [0, 1 + SEGMENTS]) await assert.rejects(ask(segment), { code: "JOB_QUESTION" });
 }
 
-async function orderOnChain({ escrow }: JobOffer): Promise<void> {
+async function registerPlan(): Promise<void> {
 	const { contracts } = stage.chain!;
 	const known = BigInt(await read(contracts, "zkPlans", "imageOf", order.plan)) !== 0n;
 	if (!known) await sendCall(contracts.client, PAYER, registerPlanCall(contracts, toHex(planWords(plan))));
+}
+
+async function orderOnChain({ escrow }: JobOffer): Promise<void> {
+	const { contracts } = stage.chain!;
+	await registerPlan();
 	await sendCall(contracts.client, PAYER, orderProofsCall(contracts, jobTermsFromText(escrow!.terms), order));
 }
 
@@ -338,6 +348,41 @@ test("a false tree of a claimed end is brought down by a prover, who has the byt
 	skippedMs += TREES_MS;
 	await isOver(id);
 	assert.equal((await partOf(id)).provider, worker);
+});
+
+test("whoever accuses an honest worker of an optimistic job is answered by one proof, and pays for its question", async () => {
+	const { contracts, treasurer } = stage.chain!;
+	const accuser = accountOf(`0x${"ea".repeat(32)}`);
+	await endow(contracts, treasurer, accuser, 0n, 0n);
+	const { id } = await submitSoon({
+		...{ method: { name: "optimistic", count: 0 }, workload, salt: "a6".repeat(32) },
+		onOffered: async ({ escrow }) => {
+			await registerPlan();
+			const call = orderDisputesCall(contracts, jobTermsFromText(escrow!.terms), order);
+			await sendCall(contracts.client, PAYER, call);
+		},
+	});
+	await claimed(id);
+	const job = BigInt(`0x${id}`);
+	const { provider, attempt } = await readJobPart(contracts, job, 0);
+	const sitting = { job, part: 0, attempt, provider };
+	const count = model.program.k * model.program.step.length;
+	const question = toHex(encodeChainQuestion({ kind: "trace", segment: 2, count }));
+	await sendCall(contracts.client, accuser, await openGameCall(contracts, sitting, question));
+	await eventually(() => read(contracts, "disputes", "isCleared", bookOf(sitting), 2n));
+	// It said no trace, and need not.
+	assert.deepEqual(
+		(await readGames(contracts, { book: bookOf(sitting) })).map(({ rounds }) => rounds.map((one) => one.answer)),
+		[[null]],
+	);
+	// Whoever says a list proves what is demanded of it.
+	await sendCall(contracts.client, accuser, await demandProofCall(contracts, job, 1));
+	await eventually(() => read(contracts, "segmentProofs", "isLinked", bookOf(sitting), 1n));
+	skippedMs += GAME_MS;
+	await isOver(id);
+	assert.equal((await partOf(id)).state, "paid");
+	await eventually(async () => (await readGame(contracts, sitting, accuser.address)).isPaid);
+	await eventually(async () => (await read(contracts, "segmentProofs", "owedTo", provider)) === 0n);
 });
 
 test("nobody hands in, or takes, what was not ordered as it is", async () => {

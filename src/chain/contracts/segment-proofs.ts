@@ -13,6 +13,12 @@ type Addressed = Pick<Contracts, "addresses">;
 export const orderDisputesCall = (contracts: Addressed, terms: JobTerms, order: ZkOrder): Call =>
 	callOf(contracts, "segmentProofs", "order", terms, order);
 
+/** What was ordered of a job; null: nothing. */
+export async function readDisputeOrder(contracts: Contracts, job: bigint): Promise<ZkOrder | null> {
+	const [found] = await readEvents(contracts, "segmentProofs", "Ordered", { job });
+	return found?.args.order ?? null;
+}
+
 /** Of a claim with a list: the proof of a segment. */
 export async function demandProofCall(contracts: Contracts, job: bigint, segment: number): Promise<Call> {
 	const value = await read(contracts, "segmentProofs", "deposit");

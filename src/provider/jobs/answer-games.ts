@@ -51,12 +51,12 @@ export class GameAnswers {
 	}
 
 	/**
-	 * `answerTo`: null where it is not about the claim. Gives what sends the answers: until they are deep enough in the chain minutes may pass, and the
+	 * `answerTo`: null where it is not about the claim; `proven`: about a segment whose proof is on chain. Neither need be answered. Gives what sends the answers: until they are deep enough in the chain minutes may pass, and the
 	 * clocks of other claims go on. Both throw what the chain throws.
 	 */
 	async answer(
 		about: ClaimAsked,
-		answerTo: (question: ChainQuestion) => Promise<Uint8Array | null>,
+		answerTo: (question: ChainQuestion) => Promise<Uint8Array | "proven" | null>,
 		tell: (detail: string) => void,
 	): Promise<() => Promise<void>> {
 		const { chain, onTrouble } = this.means;
@@ -73,9 +73,10 @@ export class GameAnswers {
 			}
 			const read = decodeChainQuestion(hexToBytes(question.slice(2)) ?? new Uint8Array());
 			const answer = read && (await answerTo(read));
-			if (answer === null) {
+			if (answer === null || answer === "proven") {
 				this.ignored.add(name);
-				tell(`${accuser} asks on chain what is none of this claim: not answered`);
+				const why = answer === null ? "what is none of this claim" : "about a segment that is proven there";
+				tell(`${accuser} asks on chain ${why}: not answered`);
 				continue;
 			}
 			const until = new Date(1000 * deadlineS).toISOString();

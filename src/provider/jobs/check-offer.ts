@@ -31,6 +31,8 @@ export interface JobLimits {
 	readonly methods: readonly JobMethod["name"][];
 	/** What answers on chain may take in 24 hours; absent: whatever they take. */
 	readonly answerGas?: number;
+	/** Games about claims that have a proof are ended by it. */
+	readonly provesDisputes?: boolean;
 }
 
 /** The chain that this provider works on. */

@@ -15,6 +15,7 @@ import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
 import { GameAnswers } from "./answer-games.ts";
 import { PartAnswers } from "./answer-part.ts";
 import { blobsOf, checkOffer, declined, type JobLimits } from "./check-offer.ts";
+import { PartClearer } from "./cleared-part.ts";
 import type { JobChain } from "./job-chain.ts";
 import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { StartJobEngine } from "./job-engine.ts";
@@ -89,6 +90,7 @@ class Jobs {
 	private readonly stuck = new Set<string>();
 	private readonly games: GameAnswers | null;
 	private readonly ends: ReturnType<typeof createEndKeeper> | null;
+	private readonly clearer: PartClearer | null;
 	private readonly buckets = new Map<string, TokenBucket>();
 	/** The part that is fetched, run or handed in now. */
 	private current: { readonly name: string; work: PartWork | null; done: Promise<void> } | null = null;
@@ -102,6 +104,10 @@ class Jobs {
 			chain && new GameAnswers({ chain, nowMs, mostGas: limits.answerGas, onTrouble: (e) => this.trouble(e) });
 		const { powersFor } = options;
 		this.ends = chain?.zk === undefined || powersFor === undefined ? null : createEndKeeper(chain.zk, powersFor);
+		this.clearer =
+			chain?.disputes === undefined || powersFor === undefined || !limits.provesDisputes
+				? null
+				: new PartClearer({ chain: chain.disputes, powersFor, startEngine, hold: () => hold({ evenIfRented: true }) });
 		this.means = {
 			...{ book, chain, limits, powersFor, startEngine, hold: () => hold(), after, nowMs },
 			onEntry: (entry) => void this.entries.set(entry.name, entry),
@@ -282,8 +288,14 @@ class Jobs {
 		const attempt = offer.assignment?.attempt;
 		if (this.games === null || claim === null || attempt === undefined) return async () => {};
 		const about = { name: entry.name, job: offer.id, part: offer.part, attempt };
-		const answerTo = (question: ChainQuestion) => this.alarming(entry, (answers) => answers.answerOnChain(question));
-		return this.games.answer(about, answerTo, (detail) => this.means.tell(askedOf(offer), "asked", detail));
+		const tell = (detail: string) => this.means.tell(askedOf(offer), "asked", detail);
+		const answerTo = (question: ChainQuestion) =>
+			this.alarming(entry, async (answers) =>
+				(await this.clearer?.isProven(entry, question, tell)) ? "proven" : answers.answerOnChain(question),
+			);
+		const send = await this.games.answer(about, answerTo, tell);
+		await this.alarming(entry, async () => this.clearer?.proveDemanded(entry, tell));
+		return send;
 	}
 
 	/** What is final is over; what has been over for a while goes. */
@@ -309,6 +321,7 @@ class Jobs {
 				continue;
 			}
 			if (end === "settled") await this.collectDeposits(entry).catch((error) => this.trouble(error));
+			await this.clearer?.collect().catch((error) => this.trouble(error));
 			await this.takeEndBack(entry).catch((error) => this.trouble(error));
 			await this.answers.get(entry.name)?.close();
 			this.answers.delete(entry.name);

@@ -2,6 +2,7 @@
 // a chain loads nothing of it; open-job-chain.ts makes one. Each act is looked up before it is sent: done again it is nothing. docs/chain.md §11.
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
+import type { DisputeChain } from "../proofs/hybrid/dispute-chain.ts";
 import type { ProofChain } from "../proofs/proof-chain.ts";
 import type { OwnChain } from "./check-offer.ts";
 import type { PartOffer } from "./job-desk.ts";
@@ -43,6 +44,8 @@ export interface ChainReply extends Pick<ChainAsked, "accuser" | "question"> {
 export interface JobChain extends OwnChain {
 	/** For jobs that are paid by proof; absent: it takes none. */
 	readonly zk?: ProofChain;
+	/** For games that a proof ends; absent: none are. */
+	readonly disputes?: DisputeChain;
 	/** 130 hex digits: the account works for this provider. */
 	readonly consent: string;
 	freeBondMicros(): Promise<number>;

@@ -26,6 +26,7 @@ import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import { openDisputeChain } from "../proofs/hybrid/dispute-chain.ts";
 import { openProofChain } from "../proofs/proof-chain.ts";
 import type { JobChain } from "./job-chain.ts";
 
@@ -47,6 +48,7 @@ export async function openJobChain(
 	return {
 		...{ chainId: addresses.chainId, escrow: addresses.jobEscrow.toLowerCase(), account: own, idOf, part },
 		zk: openProofChain(contracts, account),
+		disputes: openDisputeChain(contracts, account),
 		consent: await signJobConsent(account, providerKey),
 		async freeBondMicros() {
 			const { free } = await readJobDeposit(contracts, account.address);

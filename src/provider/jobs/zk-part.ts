@@ -23,7 +23,7 @@ import type { PartEntry } from "./part-book.ts";
 export const isZk = ({ terms }: Pick<PartOffer, "terms">): boolean => terms.method.name === "zk";
 
 /** A blob of a run's store has the root of a tensor, and may have another length: docs/jobs.md §2. */
-async function tensorBytes(read: RunReader["blob"], { type, dims }: Tensor, root: string): Promise<Uint8Array> {
+export async function tensorBytes(read: RunReader["blob"], { type, dims }: Tensor, root: string): Promise<Uint8Array> {
 	const bytes = new Uint8Array(elementCount(dims) * bytesOf(type));
 	const found = await read(root);
 	if (found === null) throw new AssayError("BLOB_MISSING", `${root} is not in the run's store`);
