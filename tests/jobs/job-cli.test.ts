@@ -276,6 +276,17 @@ test("a job that is paid by proof is ordered on chain before it is handed in", a
 	assert.match(proofs.out, /nothing is proven yet/);
 });
 
+test("a job whose disputes a proof settles is ordered before it is funded", async () => {
+	const sample = resolve(import.meta.dirname, "..", "..", "samples", "mlp-proof.json");
+	const job = ["submit", sample, "--steps", "4", "--yes", "--detach", "--json", "--provable"] as const;
+	await refused(64, /--provable goes with --method optimistic/, ...job, "--method", "sampled:4");
+	const run = await market(...job, "--method", "optimistic");
+	assert.equal(run.code, 0, run.err);
+	assert.match(run.err, /ordered: proofs of plan [0-9a-f]{12}.*funded by/s);
+	const { id } = JSON.parse(run.out);
+	assert.ok(await read(stage.chain!.contracts, "segmentProofs", "isOrdered", BigInt(`0x${id}`)));
+});
+
 test("cancelled before anybody has it, a job costs nothing but gas", async () => {
 	const { contracts } = stage.chain!;
 	const balance = () => read(contracts, "token", "balanceOf", PAYER.address);

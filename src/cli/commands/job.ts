@@ -37,7 +37,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		),
 		powers: text(
 			"FILE",
-			"prove, submit --method zk: powers of tau, Ignition's file (docs/zk.md §1); prove `dev`: of a known τ, which prove nothing",
+			"prove, submit --method zk or --provable: powers of tau, Ignition's file (docs/zk.md §1); prove `dev`: of a known τ, which prove nothing",
 		),
 		...cardOption,
 		host: text(
@@ -53,6 +53,9 @@ a job, or the beginning of its number. On the network that assay up runs here no
 			"most-price": number("TOKENS", "the most that all of it may cost; then nobody is asked", [0, 1e9]),
 			"most-minutes": number("N", "the most time that all parts may take", [0, 1e6]),
 			yes: flag("submit: do not ask"),
+			provable: flag(
+				"submit --method optimistic: say on chain what zk proofs of its training are about, so that one settles a dispute (docs/zk.md §15)",
+			),
 			detach: flag("submit: do not wait for the result"),
 			...watchOptions,
 			...keyOptions,

@@ -1,9 +1,10 @@
-// What a customer of a zk job does besides funding it, docs/zk.md §12: compiles the plan of its program, commits to its data and first weights on this machine's engine, and says on chain what is to be
+// What a customer does besides funding a job that is proven (docs/zk.md §12), or whose disputes are (§15): compiles the plan of its program, commits to its data and first weights on this machine's engine, and says on chain what is to be
 // proven. Not here: the commitments themselves (src/provider/proofs/order.ts).
 import { resolve } from "node:path";
 import { read } from "../../chain/contracts/contracts.ts";
 import type { JobTerms } from "../../chain/contracts/job-escrow.ts";
-import { orderProofsCall, registerPlanCall, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
+import { orderDisputesCall } from "../../chain/contracts/segment-proofs.ts";
+import { orderProofsCall, registerPlanCall, ZK_METHOD, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
@@ -56,7 +57,7 @@ export async function commitJob(
 	}
 }
 
-/** By the account that funded it, before anybody has a part. */
+/** By the account that funds it: of a zk job once it has, before anybody has a part; of an optimistic one before that, for its disputes. */
 export async function orderOnChain(
 	{ contracts, account }: ChainActor,
 	terms: JobTerms,
@@ -66,5 +67,6 @@ export async function orderOnChain(
 	await requireGas(client, account, GAS.plan);
 	const isKnown = BigInt(await read(contracts, "zkPlans", "imageOf", order.plan)) !== 0n;
 	if (!isKnown) await sendCall(client, account, registerPlanCall(contracts, toHex(planWords(plan))));
-	await sendCall(client, account, orderProofsCall(contracts, terms, order));
+	const call = terms.method === ZK_METHOD ? orderProofsCall : orderDisputesCall;
+	await sendCall(client, account, call(contracts, terms, order));
 }

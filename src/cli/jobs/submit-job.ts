@@ -37,6 +37,7 @@ import { takeResult } from "./take-result.ts";
 
 export interface SubmitValues extends OrderValues, OrderingValues, PayerValues, Partial<Values<typeof apiOptions>> {
 	readonly yes: boolean;
+	readonly provable: boolean;
 	readonly detach: boolean;
 	readonly out: string | undefined;
 	readonly json: boolean;
@@ -63,11 +64,13 @@ async function quoteOf(
 	{ client: api, up }: { readonly client: ApiClient; readonly up: UpFile | null },
 ): Promise<Quoted> {
 	const job = await prepareJob(file, values, io);
-	const isZk = job.order.method.name === "zk";
-	if (isZk) planOfJob(job.workload);
+	const { name } = job.order.method;
+	if (values.provable && name !== "optimistic") throw usageError("--provable goes with --method optimistic");
+	const isProven = name === "zk" || values.provable;
+	if (isProven) planOfJob(job.workload);
 	const payer = await openJobPayer(values, io, api);
-	if (isZk && payer === null)
-		throw new AssayError("JOB_METHOD", "jobs that are paid by proof need a chain, and this validator has none", {
+	if (isProven && payer === null)
+		throw new AssayError("JOB_METHOD", "proofs of jobs need a chain, and this validator has none", {
 			hint: codes.JOB_METHOD.hint,
 		});
 	await upload(job, api, io);
@@ -155,18 +158,21 @@ export async function submitJobFile(file: string, values: SubmitValues, io: CliI
 		if (!(await mayPay(quoted, values, io))) return exitCodes.interrupted.code;
 		const { offer } = quote;
 		const isZk = offer.terms.method.name === "zk";
-		const toOrder = isZk ? await commitJob(job.workload, offer.escrow!.chainId, values, io) : null;
+		const isProven = isZk || values.provable;
+		const toOrder = isProven ? await commitJob(job.workload, offer.escrow!.chainId, values, io) : null;
 		// Before any money moves: whatever fails from here on, this job can be taken back and its result be fetched.
 		await bookJob(io, offer.id, job);
 		if (terms !== null && payer !== null) {
+			const order = async (isNow: boolean) => {
+				if (toOrder === null || !isNow) return;
+				await orderOnChain(payer.actor, terms, toOrder);
+				const plan = toOrder.order.plan.slice(2, 14);
+				io.err.write(`  ordered: proofs of plan ${plan}, over this data and these first weights\n`);
+			};
+			await order(!isZk);
 			await payer.fund(terms, offer.escrow!);
 			io.err.write(`  funded by ${payer.actor.account.address}: ${formatMicros(totalMicros(offer.terms))} tokens\n`);
-			if (toOrder !== null) {
-				await orderOnChain(payer.actor, terms, toOrder);
-				io.err.write(
-					`  ordered: proofs of plan ${toOrder.order.plan.slice(2, 14)}, over this data and these first weights\n`,
-				);
-			}
+			await order(isZk);
 		}
 		const submitted = await handIn(client, { spec: job.spec as QuoteBody["spec"], offer });
 		io.err.write(`  job ${submitted.id}\n`);
