@@ -15,8 +15,11 @@ import { demandProofCall, orderDisputesCall } from "../../src/chain/contracts/se
 import { orderProofsCall, readZkHead, registerPlanCall, type ZkOrder } from "../../src/chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
+import { contestBy } from "../../src/cli/watch/open-watcher.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { lyingEngine } from "../../src/engine/lying-engine.ts";
+import { sleep } from "../../src/platform/abortable.ts";
+import { realEnvironment } from "../../src/platform/environment.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { encodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
@@ -25,19 +28,27 @@ import { ANSWER_PAGE_BYTES, questionText } from "../../src/protocol/network/job-
 import type { Provider } from "../../src/provider/create-provider.ts";
 import { treeOf } from "../../src/provider/proofs/chain-forms.ts";
 import { claimedStates } from "../../src/provider/proofs/claimed-states.ts";
+import { openDisputeChain } from "../../src/provider/proofs/hybrid/dispute-chain.ts";
+import { commitmentsOf, listOf, proveDisputed } from "../../src/provider/proofs/hybrid/run-in-dispute.ts";
+import { segmentCase } from "../../src/provider/proofs/hybrid/segment-case.ts";
 import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
-import { makeOrder } from "../../src/provider/proofs/order.ts";
+import { inputOf, makeOrder } from "../../src/provider/proofs/order.ts";
 import { powersOf } from "../../src/provider/proofs/powers.ts";
 import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
 import { openWork, orderedJobs, type ProverApi } from "../../src/provider/proofs/provable-jobs.ts";
 import { createProver, type ProofNews } from "../../src/provider/proofs/prove-jobs.ts";
 import { ownOrder } from "../../src/provider/proofs/prover.ts";
 import { rerunStates } from "../../src/provider/proofs/rerun-states.ts";
+import { ownEngine } from "../../src/validator/jobs/evidence/own-engine.ts";
+import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
+import { openWatchChain } from "../../src/validator/jobs/watch/watch-chain.ts";
+import { createWatcher } from "../../src/validator/jobs/watch/watcher.ts";
 import { verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { powerOf } from "../../src/verify/zk/srs.ts";
 import { weightTrees } from "../../src/verify/zk/weight-trees.ts";
 import { bytesToElements, elementCount, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { rootsTree } from "../../src/work/trace/commitments.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import type { Workload } from "../../src/work/workloads/workload.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
@@ -214,6 +225,17 @@ const zkOrder = (salt: string): Order => ({
 	...{ method: { name: "zk", count: 0 }, workload, salt: salt.repeat(32), onFunded: orderOnChain },
 });
 
+/** An optimistic job whose disputes a proof settles. */
+const provable = (salt: string): Order => ({
+	...{ method: { name: "optimistic", count: 0 }, workload, salt: salt.repeat(32) },
+	onOffered: async ({ escrow }) => {
+		const { contracts } = stage.chain!;
+		await registerPlan();
+		const call = orderDisputesCall(contracts, jobTermsFromText(escrow!.terms), order);
+		await sendCall(contracts.client, PAYER, call);
+	},
+});
+
 /** The validator knows of a new host a moment later. */
 const submitSoon = (wish: Order) =>
 	eventually(() =>
@@ -354,14 +376,7 @@ test("whoever accuses an honest worker of an optimistic job is answered by one p
 	const { contracts, treasurer } = stage.chain!;
 	const accuser = accountOf(`0x${"ea".repeat(32)}`);
 	await endow(contracts, treasurer, accuser, 0n, 0n);
-	const { id } = await submitSoon({
-		...{ method: { name: "optimistic", count: 0 }, workload, salt: "a6".repeat(32) },
-		onOffered: async ({ escrow }) => {
-			await registerPlan();
-			const call = orderDisputesCall(contracts, jobTermsFromText(escrow!.terms), order);
-			await sendCall(contracts.client, PAYER, call);
-		},
-	});
+	const { id } = await submitSoon(provable("a6"));
 	await claimed(id);
 	const job = BigInt(`0x${id}`);
 	const { provider, attempt } = await readJobPart(contracts, job, 0);
@@ -407,4 +422,63 @@ test("nobody hands in, or takes, what was not ordered as it is", async () => {
 	});
 	await eventually(async () => (await partOf(id)).excluded.length > 0);
 	assert.equal((await readJobPart(stage.chain!.contracts, BigInt(`0x${id}`), 0)).state, "untouched");
+});
+
+test("a watcher has a false claim convicted whose worker proves its segments with commitments that are right", async () => {
+	const { contracts, treasurer } = stage.chain!;
+	for (const one of workers.values()) await one.stop();
+	workers.clear();
+	await eventually(async () => (await stage.validator.client.listJobHosts({ query: {} })).rows.length === 0);
+	const liar = await startWorker(4, true);
+	const { id } = await submitSoon(provable("a7"));
+	await claimed(id);
+	await liar.stop();
+	const { claim: hash } = await partOf(id);
+	const ends = await eventually(async () => (await stage.customer.getClaim({ params: { hash: hash! } })).ends);
+	const bytes = await fetchBlob(stage.customer, ends!.states, { job: id });
+	const states = Array.from({ length: 2 + SEGMENTS }, (_, i) => bytes.slice(32 * i, 32 * i + 32));
+	const job = BigInt(`0x${id}`);
+	const { offer } = await stage.customer.getJob({ params: { id } });
+	const of = { terms: jobTermsFromText(offer.escrow!.terms), program: model.program, states };
+	// What it did not compute it proves all the same: the right run's segment, from right commitments to right ones.
+	const given = async (tensor: number) => elementsToBytes(model.given[model.program.tensors[tensor]!.name]!);
+	const work = { program: model.program, plan, seed: SEED, given };
+	const rerun = rerunStates(work, proofEngine(), join(scratch, "right"), null);
+	const run = {
+		...{ ...work, order, segments: 1 + SEGMENTS, weightsBefore: rerun.weightsBefore },
+		...{ features: await inputOf(work, "features"), labels: await inputOf(work, "labels") },
+	};
+	const by = { open: engine.open, device: 0, powers: POWERS };
+	const chain = openDisputeChain(contracts, liar.account);
+	const named = { chainId: chain.chainId, job: await chain.proofJob(job) };
+	const two = [toHex(states[2]!).slice(2), toHex(states[3]!).slice(2)] as const;
+	const made = (await proveDisputed(by, run, 2, { ...named, states: two }))!;
+	const { accused, listed } = segmentCase({ ...of, resultRoot: rootsTree([]).root }, 2);
+	const list = listOf(await commitmentsOf(by, run));
+	await chain.clear(accused, listed, { kind: "segment", ordered: order, list, ...made });
+	await rerun.close();
+	const account = accountOf(`0x${"eb".repeat(32)}`);
+	await endow(contracts, treasurer, account, 0n, 0n);
+	const folder = join(scratch, "watcher");
+	const book = await openWatchBook(join(folder, "watched.jsonl"), nowMs);
+	const watchChain = await openWatchChain(contracts, account, { gasADay: 1e8, book });
+	const own = ownEngine({ command, args: [] }, realEnvironment());
+	const rest = async (ms: number) => void (await sleep(Math.min(ms, 100)));
+	const said: string[] = [];
+	const watcher = createWatcher({
+		...{ api: createApiClient({ baseUrl: stage.validator.url, signer: signerOf(499), nowMs }), chain: watchChain },
+		...{ engine: own, folder, book, nowMs, sleep: rest, isDry: false, secret: new Uint8Array(32), patienceMs: 0 },
+		...{ policy: { jobs: "all", sharePpm: 0 }, contest: contestBy(watchChain.evidence, own, folder, rest) },
+		onEvent: ({ claim, state, detail }) => void (claim === hash && said.push(`${state} ${detail}`)),
+	});
+	await eventually(async () => {
+		await watcher.round();
+		await watcher.settle();
+		return (await readJobPart(contracts, job, 0)).state === "open";
+	});
+	assert.ok(
+		said.some((one) => one.startsWith("proven by a proof: 0x")),
+		said.join("; "),
+	);
+	assert.equal((await readJobDeposit(contracts, liar.account.address)).locked, 0n);
 });

@@ -3,7 +3,7 @@
 import { type ContractFunctionArgs, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from "viem";
 import type { disputesAbi } from "../abi/disputes-abi.ts";
 import type { Call } from "../sending/sign.ts";
-import { type Contracts, callOf, read, readEvents } from "./contracts.ts";
+import { type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
 import type { AccusedCase } from "./disputes.ts";
 
 type Addressed = Pick<Contracts, "addresses">;
@@ -73,6 +73,10 @@ export const timeoutCall = (
 	{ accuser, question }: { readonly accuser: Hex; readonly question: Hex },
 	basis: QuestionBasis,
 ): Call => callOf(contracts, "disputes", "timeout", accused, accuser, question, basis);
+
+/** Whether a proof has cleared the segment of questions: silence about it convicts nobody. */
+export const readIsCleared = (contracts: Contracts, sitting: Sitting, segment: number): Promise<boolean> =>
+	readPending(contracts, "disputes", "isCleared", bookOf(sitting), BigInt(segment));
 
 /** A game that is over holds the claim no longer. By anyone. */
 export const closeGameCall = (contracts: Addressed, sitting: Sitting, accuser: Hex): Call =>

@@ -4,17 +4,15 @@ import { join } from "node:path";
 import { jobTermsFromText } from "../../../chain/contracts/job-terms-text.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
-import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
-import { keccakLeaf, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
+import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { EscrowTermsText } from "../../../protocol/network/job-offer.ts";
 import { planByHash } from "../../../work/plan/proving-plan.ts";
-import { encodeHead, encodeLeaves } from "../../../work/program/encode.ts";
-import { segmentTree } from "../../../work/trace/commitments.ts";
 import { inputOf, makeOrder, orderFault, type ProofEngine, type WorkToProve } from "../order.ts";
 import type { PowersFor } from "../powers.ts";
 import { rerunStates } from "../rerun-states.ts";
 import type { DisputeChain } from "./dispute-chain.ts";
 import { commitmentsOf, listOf, proveDisputed } from "./run-in-dispute.ts";
+import { segmentCase } from "./segment-case.ts";
 
 /** A claim of an optimistic job of one part. */
 export interface DisputedClaim extends Pick<WorkToProve, "program" | "seed" | "given"> {
@@ -37,23 +35,11 @@ interface ClearMeans {
 	readonly tell: (detail: string) => void;
 }
 
-const leavesRoot = (leaves: readonly Uint8Array[]): Hex => toHex(keccakTree(leaves.map(keccakLeaf)).root);
-
 export function createClearer({ chain, powersFor, withEngine, tell }: ClearMeans) {
 	const lists = new Map<string, readonly Hex[]>();
 	/** Claims that have no proof: told once. */
 	const without = new Set<string>();
 	const nameOf = ({ job, attempt }: DisputedClaim): string => `${job}/${attempt}`;
-
-	const accusedOf = ({ terms, resultRoot, states, program }: DisputedClaim, segment: number) => {
-		const { tensors, ops } = encodeLeaves(program);
-		return {
-			...{ terms: jobTermsFromText(terms), part: 0, segmentRoot: toHex(segmentTree(states).root) },
-			...{ resultRoot: toHex(resultRoot), last: toHex(states.at(-1)!), head: toHex(encodeHead(program)) },
-			...{ tensors: leavesRoot(tensors), ops: leavesRoot(ops), segment: BigInt(segment) },
-			...{ trace: toHex(new Uint8Array(32)), traceSignature: "0x" as Hex },
-		};
-	};
 
 	/** The gas that it took. Throws JOB_METHOD where there is nothing to prove, TENSOR_RANGE where a value left its range. */
 	async function prove(claim: DisputedClaim, segment: number, engine: ProofEngine): Promise<number> {
@@ -85,12 +71,8 @@ export function createClearer({ chain, powersFor, withEngine, tell }: ClearMeans
 				...named,
 				states: [bytesToHex(two[0]), bytesToHex(two[1])],
 			});
-			const tree = segmentTree(states);
-			const listed = {
-				states: [toHex(two[0]), toHex(two[1])],
-				paths: [tree.path(segment).map(toHex), tree.path(segment + 1).map(toHex)],
-			} as const;
-			return await chain.clear(accusedOf(claim, segment), listed, { kind: "segment", ordered: order, list, ...made! });
+			const { accused, listed } = segmentCase({ ...claim, terms: jobTermsFromText(claim.terms) }, segment);
+			return await chain.clear(accused, listed, { kind: "segment", ordered: order, list, ...made! });
 		} finally {
 			await rerun.close();
 		}

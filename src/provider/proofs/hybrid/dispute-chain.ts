@@ -1,6 +1,6 @@
 // What a provider does on chain to end a game by a proof, docs/zk.md §15: reads the order, clears segments of its claim, sees whose proof is demanded. An act that was done is looked up before it is sent.
-import { type Contracts, callOf, read, readPending } from "../../../chain/contracts/contracts.ts";
-import { bookOf } from "../../../chain/contracts/dispute-games.ts";
+import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
+import { bookOf, readIsCleared } from "../../../chain/contracts/dispute-games.ts";
 import type { AccusedCase } from "../../../chain/contracts/disputes.ts";
 import {
 	type ListedStates,
@@ -27,7 +27,7 @@ export function openDisputeChain(contracts: Contracts, account: ChainAccount) {
 		order: (job: bigint) => readDisputeOrder(contracts, job),
 		proofJob: (job: bigint) => readProofJob(contracts, job),
 		isCleared: (job: bigint, attempt: number, segment: number): Promise<boolean> =>
-			readPending(contracts, "disputes", "isCleared", bookFor(job, attempt), BigInt(segment)),
+			readIsCleared(contracts, { job, part: 0, attempt, provider: account.address }, segment),
 		/** Segments whose proof somebody waits for. */
 		async demanded(job: bigint, attempt: number): Promise<readonly number[]> {
 			return (await readDemanded(contracts, job, bookFor(job, attempt))).map(({ segment }) => segment);

@@ -60,17 +60,28 @@ async function stated(of: RunInDispute, segment: number, { chainId, job, states 
 	};
 }
 
-/** For each state from the first weights on: its commitments. Throws TENSOR_RANGE where a segment has no proof: such a run says no list. */
+/** A value of the segment leaves its range, so that it has no proof. */
+export class Unprovable extends AssayError {
+	readonly segment: number;
+
+	constructor(segment: number, cause: AssayError) {
+		super("TENSOR_RANGE", `segment ${segment}: ${cause.message}`, { cause });
+		this.segment = segment;
+	}
+}
+
+/** For each state from the first weights on: its commitments. Throws Unprovable: such a run says no list. */
 export async function commitmentsOf(by: DisputeEngine, of: RunInDispute): Promise<readonly (readonly string[])[]> {
 	const found: (readonly string[])[] = [];
 	for (let segment = 1; segment < of.segments; segment++) {
 		let made: SegmentStatement | null = null;
-		await proveStated(await stated(of, segment, WITHOUT), {
-			...by,
-			mayProve: async (statement) => {
-				made = statement;
-				return false;
-			},
+		const mayProve = async (statement: SegmentStatement) => {
+			made = statement;
+			return false;
+		};
+		await proveStated(await stated(of, segment, WITHOUT), { ...by, mayProve }).catch((error: unknown) => {
+			const hasNone = error instanceof AssayError && error.code === "TENSOR_RANGE";
+			throw hasNone ? new Unprovable(segment, error) : error;
 		});
 		const statement = made as SegmentStatement | null;
 		if (statement === null) throw new AssayError("REPLY_WRONG", "the engine gave no commitments");

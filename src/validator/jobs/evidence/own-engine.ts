@@ -2,12 +2,16 @@
 // programs of strangers: bounded ones, but memory and time are limited here all the same.
 import { totalmem } from "node:os";
 import { createEngineClient } from "../../../engine/client/create-engine-client.ts";
+import type { OpenProveSession } from "../../../engine/client/open-prove-session.ts";
+import { proofOpener } from "../../../engine/client/proof-opener.ts";
 import type { OpenWorkSession } from "../../../engine/client/work-session.ts";
 import { createLocalLink } from "../../../engine/links/create-local-link.ts";
 import type { Environment } from "../../../platform/environment.ts";
 
 interface StartedEngine {
 	readonly open: OpenWorkSession;
+	/** Absent of a toy. */
+	readonly openProof?: OpenProveSession;
 	readonly device: number;
 	close(): Promise<void>;
 }
@@ -47,6 +51,7 @@ export function ownEngine({ command, args }: EngineCommand, env: Environment): O
 				const kinds = devices.map(({ kind }) => kind);
 				return {
 					open: (work) => client.openWork(work),
+					openProof: proofOpener(client),
 					device: Math.max(0, kinds.includes("gpu") ? kinds.indexOf("gpu") : kinds.indexOf("cpu")),
 					close: async () => {
 						await client.close();

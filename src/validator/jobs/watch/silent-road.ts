@@ -6,6 +6,7 @@ import {
 	openGameCall,
 	readGame,
 	readGames,
+	readIsCleared,
 	type Sitting,
 	timeoutCall,
 } from "../../../chain/contracts/dispute-games.ts";
@@ -31,6 +32,7 @@ import type { Ask } from "../../../verify/optimistic/questions.ts";
 import { encodeHead, encodeLeaves } from "../../../work/program/encode.ts";
 import type { Program } from "../../../work/program/shapes.ts";
 import { type ClaimAtHand, type EvidenceChain, type EvidenceMeans, wordsOf } from "../evidence/claim-at-hand.ts";
+import { SegmentCleared } from "./cleared-claim.ts";
 
 /** Thrown: the claimant was silent past its clock, and the chain convicted it. */
 export class SilenceConvicted extends Error {
@@ -131,13 +133,17 @@ class Game {
 		return found;
 	}
 
-	/** Until it is answered; past its clock the claimant is convicted. Throws SilenceConvicted. */
+	/** Until it is answered; past its clock the claimant is convicted. Throws SilenceConvicted, SegmentCleared. */
 	private async wait(sitting: Sitting, question: Hex): Promise<void> {
 		const { contracts, account, send } = this.road.chain;
 		await this.road.onWait?.();
+		const asked = decodeChainQuestion(hexToBytes(question.slice(2))!)!;
 		for (;;) {
 			const { deadlineS } = await readGame(contracts, sitting, account);
 			if (deadlineS === null) return;
+			// Silence about a proven segment convicts nobody.
+			if ("segment" in asked && (await readIsCleared(contracts, sitting, asked.segment)))
+				throw new SegmentCleared(sitting, asked.segment);
 			const { timestamp } = await contracts.client.viem.getBlock();
 			if (Number(timestamp) > deadlineS) throw new SilenceConvicted(await send(await this.silenceCall(question)));
 			await this.road.sleep(this.road.everyMs);

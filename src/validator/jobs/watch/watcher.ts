@@ -15,6 +15,7 @@ import type { OwnEngine } from "../evidence/own-engine.ts";
 import { proveFraud } from "../evidence/prove-fraud.ts";
 import { spokenWords } from "../evidence/spoken-words.ts";
 import { createTries } from "../keeper/tries.ts";
+import { type ClearedClaim, type Contested, clearedClaim, SegmentCleared } from "./cleared-claim.ts";
 import { openJobBlobs } from "./job-blobs.ts";
 import { openClaim } from "./open-claim.ts";
 import { SilenceConvicted, silentRoad } from "./silent-road.ts";
@@ -64,6 +65,8 @@ export interface WatcherOptions {
 	readonly nowMs: () => number;
 	readonly sleep: (ms: number) => Promise<void>;
 	readonly onEvent: (event: WatchEvent) => void;
+	/** Shows what is false of a claim whose segments are proven on chain; absent: nothing is. */
+	readonly contest?: (claim: ClearedClaim) => Promise<Contested>;
 	/** Ends waiting. */
 	readonly signal?: AbortSignal;
 	/** How long one that does not answer is asked again, and how often. */
@@ -182,12 +185,17 @@ interface Watching {
 async function look(watching: Watching, found: Found, onAsking: () => void): Promise<void> {
 	const { o, tries, tell, collect } = watching;
 	const { hash, job } = found;
+	const proven = async (how: string) => {
+		await o.book.end(hash, attempt, "proven");
+		tell(found, "proven", how);
+		await collect();
+	};
 	const at = await openClaim(o.api, hash, o.chain?.evidence.contracts ?? null);
 	const attempt = o.chain === null ? 0 : await attemptNow(o.chain.evidence, found);
 	const blobs = openJobBlobs(o.api, job, join(o.folder, "scratch", `job-${job}`));
+	const means = meansFor(o, at, found, { blobs, tell, onAsking });
 	try {
 		tell(found, "checking");
-		const means = meansFor(o, at, found, { blobs, tell, onAsking });
 		const watched = await watchClaim(means, at);
 		if (watched.kind === "right" || watched.kind === "unsteady") {
 			await o.book.keep(hash, watched.kind);
@@ -199,10 +207,14 @@ async function look(watching: Watching, found: Found, onAsking: () => void): Pro
 		}
 		await accuse(watching, { ...found, attempt }, at, means, watched);
 	} catch (error) {
-		if (!(error instanceof SilenceConvicted)) throw error;
-		await o.book.end(hash, attempt, "proven");
-		tell(found, "proven", `by silence: ${error.transaction}`);
-		await collect();
+		if (error instanceof SilenceConvicted) return await proven(`by silence: ${error.transaction}`);
+		if (!(error instanceof SegmentCleared)) throw error;
+		const { ends } = await o.api.getClaim({ params: { hash } });
+		const claim = await clearedClaim(means, at, error.sitting, ends?.state ?? []);
+		const shown = (await o.contest?.(claim)) ?? { why: "nobody here contests it" };
+		if ("transaction" in shown) return await proven(`by a proof: ${shown.transaction}`);
+		tries.failed(hash);
+		tell(found, "unable", `${error.message}; ${shown.why}`);
 	} finally {
 		await blobs.remove();
 	}
