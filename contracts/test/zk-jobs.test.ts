@@ -467,6 +467,25 @@ test("a watcher whose game was closed while it was away begins at the top again,
 	assert.equal(await isFallen(), true);
 });
 
+test("a watcher pays for no demand of trees that are not of the end that it holds", async () => {
+	const { contracts, send } = network;
+	const [weights, scope] = [weightsAt(2), 79n];
+	const trees = watchTrees(contracts, watcher, () => DEV_POWERS);
+	const end = { job: scope, segment: 2, program, plan, planHash: PLAN, weights };
+	// The same tensors at another segment's end; and under another program's plan.
+	await posted(worker, scope, 3, weights, treesFor(weightsAt(3)));
+	const wide = trained(0, 64);
+	const other = compilePlan(wide.program, CHUNK_BITS) as ZkPlan;
+	await send(worker, zk.registerPlanCall(contracts, toHex(planWords(other))));
+	const { bond } = await zk.readTwinParams(contracts);
+	const tree = {
+		...treeOf(program, { job: scope, plan: toHex(planHash(other)), segment: 2, roots: rootsOf(weights) }, []),
+		tops: Array.from({ length: other.groups[2]!.chunks }, () => ({ hash: NO_ID, x: 1n, y: 2n })),
+	};
+	await send(worker, zk.postTreeCall(contracts, tree, bond));
+	assert.deepEqual(await trees.look(end), []);
+});
+
 test("terms with a billion parts cost a prover no more than others", async () => {
 	const { contracts, send } = network;
 	const free = { price: 1n, audit: 0n, segments: 2n ** 30n, parts: 2 ** 30 };
