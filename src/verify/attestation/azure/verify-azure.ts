@@ -87,6 +87,9 @@ function snpBelow(
 	checkRuntime(hcl, report.reportData);
 	return () => {
 		checkSnpGuest(hearing, report, anyGuest(settings));
+		// ATTACK: a guest below the paravisor has the same measurement. Could it ask the hardware itself, it would name a key of its own.
+		if (report.vmpl !== 0)
+			refuse("GUEST_POLICY", "hcl_report", `not the paravisor's report: it comes from VMPL ${report.vmpl}`);
 		return bytesToHex(report.measurement);
 	};
 }

@@ -496,6 +496,9 @@ const azureCases = (): MintedCase[] => [
 	azure("no quote", "ATTEST_FORM", (plan) => {
 		plan.edit = ({ tpm_quote, ...rest }) => rest;
 	}),
+	azure("a report that the guest itself asked for", "GUEST_POLICY", (plan) => {
+		plan.snp.vmpl = 2;
+	}),
 	azure("no certificate of the chip", "COLLATERAL_MISSING", (plan) => {
 		plan.edit = ({ vcek: _, ...rest }) => rest;
 	}),
