@@ -136,7 +136,9 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 				{formatExactMoney(terms.bondMicros)}
 				{each}: lost if its claim is false
 			</Fact>
-			<Fact name="Who may be drawn">{formatCount(quote.hosts)} hosts, by proven speed and memory</Fact>
+			<Fact name="Who may be drawn">
+				{formatCount(quote.hosts)} {quote.hosts === 1 ? "host" : "hosts"}, by proven speed and memory
+			</Fact>
 			<Fact name="Verified">
 				<code>{methodKey(terms.method)}</code>:{" "}
 				{terms.method.name === "attested" ? "a guest that was broken into and skips a tenth" : "a skipped tenth"} is
