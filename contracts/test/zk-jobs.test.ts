@@ -472,7 +472,8 @@ test("a watcher pays for no demand of trees that are not of the end that it hold
 	const [weights, scope] = [weightsAt(2), 79n];
 	const trees = watchTrees(contracts, watcher, () => DEV_POWERS);
 	const end = { job: scope, segment: 2, program, plan, planHash: PLAN, weights };
-	// The same tensors at another segment's end; and under another program's plan.
+	// Another end; the same tensors at another segment's end; and under another program's plan.
+	await posted(worker, scope, 2, weightsAt(3), treesFor(weightsAt(3)));
 	await posted(worker, scope, 3, weights, treesFor(weightsAt(3)));
 	const wide = trained(0, 64);
 	const other = compilePlan(wide.program, CHUNK_BITS) as ZkPlan;
