@@ -62,9 +62,9 @@ export default defineConfig({
 					(name) => `contracts/vectors/${name}.json`,
 				),
 			},
-			// An eighth and a quarter of it where a change is tested; a deep run has 6,400 and 525.
-			fuzz: { runs: scaled(isDeep ? 256 : 32), seed: `0x${seed.toString(16)}` },
-			invariant: { runs: scaled(isDeep ? 21 : 5), depth: 250, failOnRevert: false },
+			// A sixteenth and an eighth of it where a change is tested; a deep run has 6,400 and 525.
+			fuzz: { runs: scaled(isDeep ? 256 : 16), seed: `0x${seed.toString(16)}` },
+			invariant: { runs: scaled(isDeep ? 21 : 3), depth: 250, failOnRevert: false },
 		},
 	},
 });

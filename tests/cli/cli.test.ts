@@ -8,25 +8,38 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CLI_PAGE, cliPage } from "../../src/cli/cli-page.test-kit.ts";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "assay-cli-"));
+const OWN = { ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" };
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-function assay(...args: string[]) {
+/** A process of its own. Loading it takes most of its time: where that is not what is looked at, `assay`. */
+function started(...args: string[]) {
 	const run = spawnSync(process.execPath, [main, ...args], {
 		encoding: "utf8",
 		cwd: scratch,
-		env: { ...process.env, ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" },
+		env: { ...process.env, ...OWN },
 		timeout: 600_000,
 	});
 	return { code: run.status, out: run.stdout, err: run.stderr };
 }
 
-test("no command, an unknown command and a bad option are usage errors with a hint", () => {
-	assert.equal(assay().code, exitCodes.usage.code);
-	const unknown = assay("improve");
+/** The same command in this process. */
+async function assay(...args: string[]) {
+	const said = { out: "", err: "" };
+	const stream = (name: "out" | "err") =>
+		({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
+	const env = { ...process.env, ...OWN };
+	const io = { out: stream("out"), err: stream("err"), env, cwd: scratch, interrupted: new AbortController().signal };
+	return { code: await runCommand(args, io), ...said };
+}
+
+test("no command, an unknown command and a bad option are usage errors with a hint", async () => {
+	assert.equal(started().code, exitCodes.usage.code);
+	const unknown = started("improve");
 	assert.equal(unknown.code, exitCodes.usage.code);
 	assert.match(unknown.err, /no command 'improve'.*\[USAGE\]/);
 	for (const args of [
@@ -37,11 +50,11 @@ test("no command, an unknown command and a bad option are usage errors with a hi
 		["probe", "ftp://x"],
 		["doctor", "x"],
 	])
-		assert.equal(assay(...args).code, exitCodes.usage.code, args.join(" "));
+		assert.equal((await assay(...args)).code, exitCodes.usage.code, args.join(" "));
 });
 
-test("help names every command and goes to standard output", () => {
-	const help = assay("--help");
+test("help names every command and goes to standard output", async () => {
+	const help = started("--help");
 	assert.equal(help.code, 0);
 	const network = [
 		"up",
@@ -70,37 +83,46 @@ test("help names every command and goes to standard output", () => {
 	assert.deepEqual(listed, [...here, ...network]);
 	for (const name of ["probe", "verify", "attest", "devices", "doctor", "up", "rent"]) {
 		assert.match(help.out, new RegExp(`^  ${name} `, "m"));
-		const own = assay(name, "--help");
+		const own = await assay(name, "--help");
 		assert.equal(own.code, 0);
 		assert.match(own.out, new RegExp(`^usage: assay ${name}`));
 	}
 });
 
-test("a missing file is exit 66, a file of noise is invalid, an empty one too", () => {
-	assert.equal(assay("verify", join(scratch, "absent")).code, exitCodes.input.code);
+test("a missing file is exit 66, a file of noise is invalid, an empty one too", async () => {
+	assert.equal((await assay("verify", join(scratch, "absent"))).code, exitCodes.input.code);
 	for (const bytes of [new Uint8Array(0), new Uint8Array(4096).fill(7)]) {
 		const path = join(scratch, "noise");
 		writeFileSync(path, bytes);
-		const run = assay("verify", path, "--json");
+		const run = await assay("verify", path, "--json");
 		assert.equal(run.code, exitCodes.invalid.code);
 		assert.equal(JSON.parse(run.out).status, "invalid");
 	}
 });
 
-test("probe, then verify: the file it leaves is valid, and one flipped bit makes it invalid", () => {
+test("probe, then verify: the file it leaves is valid, and one flipped bit makes it invalid", async () => {
 	const file = join(scratch, "local.assay");
-	const probe = assay("probe", "local", "--quick", "--json", "--out", file);
+	const probe = started("probe", "local", "--quick", "--json", "--out", file);
 	assert.equal(probe.code, exitCodes.valid.code, probe.err);
 	const result = JSON.parse(probe.out);
 	assert.equal(result.verdict.status, "valid");
 	assert.equal(result.evidence.path, file);
 
-	const good = assay("verify", file, "--json", "--signer", result.verdict.signer);
+	const good = await assay("verify", file, "--json", "--signer", result.verdict.signer);
 	assert.equal(good.code, exitCodes.valid.code, good.out);
 	assert.deepEqual(JSON.parse(good.out).figures, result.verdict.figures);
-	assert.equal(assay("verify", file, "--json", "--signer", "0".repeat(64)).code, exitCodes.invalid.code);
+	assert.equal((await assay("verify", file, "--json", "--signer", "0".repeat(64))).code, exitCodes.invalid.code);
 
-	const again = assay("probe", "local", "--quick", "--json", "--out", join(scratch, "again.assay"), "--compare", file);
+	const again = await assay(
+		"probe",
+		"local",
+		"--quick",
+		"--json",
+		"--out",
+		join(scratch, "again.assay"),
+		"--compare",
+		file,
+	);
 	assert.equal(again.code, exitCodes.valid.code, again.err);
 	const compared = JSON.parse(again.out).comparison as { name: string; before: number; now: number }[];
 	assert.ok(compared.some(({ name, before, now }) => name === "gemm.int8" && before > 0 && now > 0));
@@ -108,27 +130,27 @@ test("probe, then verify: the file it leaves is valid, and one flipped bit makes
 	const bytes = readFileSync(file);
 	bytes[bytes.length >> 1]! ^= 1;
 	writeFileSync(file, bytes);
-	const bad = assay("verify", file);
+	const bad = started("verify", file);
 	assert.equal(bad.code, exitCodes.invalid.code);
 	assert.match(bad.out, /^INVALID {2}[A-Z_]+ at /);
-	assert.equal(assay("probe", "local", "--quick", "--compare", file).code, exitCodes.input.code);
+	assert.equal((await assay("probe", "local", "--quick", "--compare", file)).code, exitCodes.input.code);
 });
 
-test("--max-age: a young valid file of our own will do; a spoilt or foreign one is made again", () => {
+test("--max-age: a young valid file of our own will do; a spoilt or foreign one is made again", async () => {
 	const out = join(scratch, "kept.assay");
 	const probe = (...args: string[]) => assay("probe", "--quick", "--out", out, ...args);
-	assert.match(probe("--max-age", "1").out, /local, in /);
+	assert.match((await probe("--max-age", "1")).out, /local, in /);
 	const first = readFileSync(out);
-	assert.match(probe("--max-age", "1").out, /not probed again/);
+	assert.match((await probe("--max-age", "1")).out, /not probed again/);
 	assert.deepEqual(readFileSync(out), first);
 	// Somebody else's file, however good.
 	writeFileSync(out, readFileSync(new URL("../../vectors/h200.assay", import.meta.url)));
-	assert.match(probe("--max-age", "36500").out, /local, in /);
+	assert.match((await probe("--max-age", "36500")).out, /local, in /);
 	first[first.length >> 1]! ^= 1;
 	writeFileSync(out, first);
-	assert.match(probe("--max-age", "1").out, /local, in /);
-	assert.equal(assay("probe", "--max-age", "1").code, exitCodes.usage.code);
-	assert.equal(probe("--max-age", "1", "--sustain", "1").code, exitCodes.usage.code);
+	assert.match((await probe("--max-age", "1")).out, /local, in /);
+	assert.equal((await assay("probe", "--max-age", "1")).code, exitCodes.usage.code);
+	assert.equal((await probe("--max-age", "1", "--sustain", "1")).code, exitCodes.usage.code);
 });
 
 test("--device: only that one is asked; one that is not there is named with those that are", async () => {
@@ -138,43 +160,43 @@ test("--device: only that one is asked; one that is not there is named with thos
 	writeFileSync(engine, `#!/bin/sh\nexec '${real}' --cpu-devices 3 --threads 3 --no-disk "$@"\n`, { mode: 0o755 });
 	const out = join(scratch, "one-of-three.assay");
 	const probe = (...args: string[]) => assay("probe", "--quick", "--json", "--engine", engine, "--out", out, ...args);
-	const one = probe("--device", "1");
+	const one = await probe("--device", "1");
 	assert.equal(one.code, exitCodes.valid.code, one.err);
 	const { verdict, claim } = JSON.parse(one.out);
 	assert.equal(claim.devices.length, 3);
 	assert.deepEqual([...new Set(verdict.figures.map(({ device }: { device: number }) => device))], [1]);
 	// It is good enough for itself, and not for the whole host, nor for another device.
 	const first = readFileSync(out);
-	const ordered = probe("--device", "1", "--max-age", "1", "--expect", "1xH200");
+	const ordered = await probe("--device", "1", "--max-age", "1", "--expect", "1xH200");
 	assert.deepEqual(readFileSync(out), first);
 	assert.equal(ordered.code, exitCodes.invalid.code);
 	assert.equal(JSON.parse(ordered.out).order.reason, "ordered: 1 × H200; proven: 0 of 1; no GPU was proven");
 	for (const wrong of ["3", "999"]) {
-		const none = probe("--device", wrong);
+		const none = await probe("--device", wrong);
 		assert.equal(none.code, exitCodes.unknown.code, none.out);
 		assert.match(none.err, /there is no device \d+ on the host; it shows 0 \(cpu, .*2 \(cpu, .*\[DEVICE_MISSING\]/);
 		assert.match(none.err, /`assay devices local` lists them/);
 	}
-	assert.equal(probe("--device", "first").code, exitCodes.usage.code);
+	assert.equal((await probe("--device", "first")).code, exitCodes.usage.code);
 	assert.deepEqual(readFileSync(out), first);
-	assert.equal(probe("--device", "2", "--max-age", "1").code, exitCodes.valid.code);
+	assert.equal((await probe("--device", "2", "--max-age", "1")).code, exitCodes.valid.code);
 	assert.notDeepEqual(readFileSync(out), first);
 });
 
-test("devices lists this machine's CPU as a claim", () => {
-	const run = assay("devices", "local", "--json");
+test("devices lists this machine's CPU as a claim", async () => {
+	const run = await assay("devices", "local", "--json");
 	assert.equal(run.code, 0, run.err);
 	assert.ok(JSON.parse(run.out).devices.some(({ kind }: { kind: string }) => kind === "cpu"));
 });
 
-test("doctor answers in both forms", () => {
-	assert.match(assay("doctor").out, /node/);
-	assert.equal(typeof JSON.parse(assay("doctor", "--json").out).ready, "boolean");
+test("doctor answers in both forms", async () => {
+	assert.match((await assay("doctor")).out, /node/);
+	assert.equal(typeof JSON.parse((await assay("doctor", "--json")).out).ready, "boolean");
 });
 
-test("a host that cannot be reached is 69, with a hint", () => {
+test("a host that cannot be reached is 69, with a hint", async () => {
 	// Port 1 on loopback: nothing listens there.
-	const run = assay("probe", "ssh://nobody@127.0.0.1:1");
+	const run = await assay("probe", "ssh://nobody@127.0.0.1:1");
 	assert.equal(run.code, exitCodes.unavailable.code, run.err);
 	assert.match(run.err, /\[HOST_UNREACHABLE\]/);
 });

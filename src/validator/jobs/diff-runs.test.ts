@@ -43,7 +43,7 @@ before(async () => {
 });
 
 for (const [name, make] of Object.entries(TOY_SAMPLES))
-	test(`${name}: one changed element in any op is found, and the file convicts its run alone`, async () => {
+	test(`${name}: one changed element in any op is found, of every third op outside the deep tier, and the file convicts its run alone`, async () => {
 		const sample = make();
 		const draw = numbersFrom(5);
 		const a = honest.get(name)!;
@@ -54,7 +54,8 @@ for (const [name, make] of Object.entries(TOY_SAMPLES))
 			}),
 		);
 		let unseen = 0;
-		for (const cheat of places) {
+		const tried = isDeep ? places : places.filter((_, i) => i % 3 === name.length % 3);
+		for (const cheat of tried) {
 			const b = await sideOf(sample, cheat);
 			let file: Uint8Array | null;
 			if (equalBytes(a.run.hash, b.run.hash)) {
@@ -78,7 +79,7 @@ for (const [name, make] of Object.entries(TOY_SAMPLES))
 			const { kind, segment, step, op, element } = verdict;
 			assert.deepEqual({ kind, segment, step, op, element }, { kind: "element", ...cheat });
 		}
-		assert.ok(unseen < places.length);
+		assert.ok(tried.length > 0 && unseen < tried.length);
 	});
 
 const TEXT = new TextEncoder().encode("In the beginning was the word, and then came many more of them. ".repeat(9));
