@@ -117,6 +117,10 @@ async function startWorker(
 	});
 	workers.set(signer.key, provider);
 	await eventually(async () => (await validator.store.providers.get(signer.key))?.connectedTo != null);
+	if (n === 1)
+		await assert.rejects(prepare(stage, zkOrder("a0")), {
+			...{ code: "JOB_NO_PROVIDER", message: /of 1 that are there and take jobs, one has not been probed yet$/ },
+		});
 	await prove(validator.store, signer.key, { nowMs: nowMs() });
 	const stop = async () => {
 		workers.delete(signer.key);

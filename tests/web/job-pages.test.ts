@@ -384,6 +384,21 @@ async function sql(text: string, values: readonly unknown[] = []): Promise<void>
 	}
 }
 
+/** The panel of proofs with as many as a long job has: what the API says is written here, how it looks is the page's. */
+async function provenPanel(page: Page, id: string): Promise<void> {
+	const proofs = Array.from({ length: 64 }, (_, i) => ({
+		...{ segment: i + 1, prover: `0x${"ab".repeat(20)}`, amount: `${10n ** 18n}`, gas: 700_000 + i },
+		transaction: `0x${"cd".repeat(32)}`,
+	}));
+	await page.route(`**/v1/jobs/${id}/proofs`, (route) => route.fulfill({ json: { segments: 128, proofs } }));
+	await page.goto(`${network.url}/jobs/${id}`);
+	await page.getByText(/^64 of 128 segments proven/).waitFor();
+	const link = page.locator('[data-proof="64"] a');
+	assert.equal(await link.getAttribute("href"), `/v1/jobs/${id}/proofs/64`);
+	assert.deepEqual(await seriousFindings(page), []);
+	assert.deepEqual(await layoutFaults(page), []);
+}
+
 test("thousands of jobs: few rows in the document, filters by the server; on a phone and in the dark nothing spills over", async () => {
 	const copies = `INSERT INTO jobs (id, customer, title, kind, spec, offer, record, version, is_over, created_at_ms, ended_at_ms)
 		SELECT lpad(to_hex(n), 64, '0'), customer, 'copy ' || n, kind, spec, offer, record, version, is_over, created_at_ms - n, ended_at_ms
@@ -407,15 +422,22 @@ test("thousands of jobs: few rows in the document, filters by the server; on a p
 		`UPDATE jobs SET title = $1, spec = jsonb_set(jsonb_set(spec, '{title}', to_jsonb($1::text)), '{metrics,0,label}', to_jsonb($1::text)) WHERE id = $2`,
 		[evil, id],
 	);
+	// Paid by proof: the chain knows of no proof of this one.
+	const zkId = `${"0".repeat(61)}002`;
+	await sql(`UPDATE jobs SET offer = jsonb_set(offer, '{terms,method}', '{"name":"zk","count":0}') WHERE id = $1`, [
+		zkId,
+	]);
 	const event = "INSERT INTO job_events (job, at_ms, kind, part, detail) VALUES ($1, 5, $2, 0, $3)";
 	const said = { why: `${evil}\u202e${"W".repeat(400)}`, provider: evil, metrics: [{ step: 0, values: [1] }] };
 	for (const kind of [evil.slice(0, 20), "reopened", "metrics"]) await sql(event, [id, kind, JSON.stringify(said)]);
 	await page.setViewportSize({ width: 390, height: 800 });
-	for (const path of ["/jobs", "/jobs/new", `/jobs/${id}`]) {
+	for (const path of ["/jobs", "/jobs/new", `/jobs/${id}`, `/jobs/${zkId}`]) {
 		await page.goto(network.url + path);
 		await page.locator("h1").waitFor();
 		if (path === "/jobs/new") await page.getByRole("radio", { name: /^Generate text/ }).check();
+		if (path === "/jobs/new") await page.getByText("assay job submit job.json --method zk").waitFor();
 		if (path.endsWith(id)) await page.getByText("Log").waitFor();
+		if (path.endsWith(zkId)) await page.getByText("Nothing is proven yet").waitFor();
 		await page.locator(".loading").first().waitFor({ state: "detached" });
 		await nothingInjected(page);
 		for (const colorScheme of ["light", "dark"] as const) {
@@ -427,6 +449,7 @@ test("thousands of jobs: few rows in the document, filters by the server; on a p
 		assert.deepEqual(await settledFaults(page), [], `${path}, wide`);
 		await page.setViewportSize({ width: 390, height: 800 });
 	}
+	await provenPanel(page, zkId);
 	await sql("DELETE FROM job_events WHERE job = $1", [id]);
 	await sql("DELETE FROM jobs WHERE title LIKE 'copy %' OR id = $1", [id]);
 });

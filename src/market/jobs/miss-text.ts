@@ -40,3 +40,34 @@ export function missText({ why, has, wants }: Miss, method: JobMethod["name"]): 
 			return "had this part before";
 	}
 }
+
+/** A host that is there and takes jobs, and cannot be drawn yet. */
+export interface AbsentHost {
+	readonly provider: string;
+	/** Of its last probe; null: none has ended yet. */
+	readonly lastVerdict: string | null;
+	/** Names of figures, each of some device. */
+	readonly proven: ReadonlySet<string>;
+}
+
+const FIGURES: readonly (readonly [figure: string, words: string])[] = [
+	["gemm.int8", "int8 speed"],
+	["memory.bandwidth", "memory bandwidth"],
+];
+
+function lackOf({ lastVerdict, proven }: AbsentHost): string {
+	if (lastVerdict === null) return "has not been probed yet";
+	if (lastVerdict !== "valid") return `has a last probe that is ${lastVerdict}`;
+	const lacking = FIGURES.filter(([figure]) => !proven.has(figure)).map(([, words]) => words);
+	return lacking.length === 0
+		? "is held back (a dispute, or parts that it lost)"
+		: `has not proven ${lacking.join(" and ")} yet`;
+}
+
+/** Why none of them may be drawn, each reason once; null: there is none. */
+export function absentText(hosts: readonly AbsentHost[]): string | null {
+	const counts = new Map<string, number>();
+	for (const host of hosts) counts.set(lackOf(host), (counts.get(lackOf(host)) ?? 0) + 1);
+	const reasons = [...counts].map(([why, count]) => (count === 1 ? `one ${why}` : `${count} of them: each ${why}`));
+	return reasons.length === 0 ? null : `of ${hosts.length} that are there and take jobs, ${reasons.join("; ")}`;
+}

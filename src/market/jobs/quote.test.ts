@@ -221,7 +221,15 @@ test("no host, no host with the memory, too dear: refused with what is missing",
 	const none = (hosts: readonly JobHost[], words: RegExp, input: Partial<QuoteInput> = {}) =>
 		refused(input, hosts, "JOB_NO_PROVIDER", words);
 	const all = (more: Partial<JobHost>) => HOSTS.slice(0, 4).map((one) => ({ ...one, ...more }));
-	none([], /no provider that takes jobs and proved its speed/);
+	none([], /no provider that takes jobs and proved its speed$/);
+	const away = (lastVerdict: string | null, ...proven: string[]) => ({
+		...{ provider: "aa", lastVerdict, proven: new Set(proven) },
+	});
+	none([], /speed; of 1 that are there and take jobs, one has not been probed yet$/, { absent: [away(null)] });
+	const lacking = [away("valid", "gemm.int8"), away("valid", "gemm.int8"), away("invalid")];
+	none([], /of 3 that .*, 2 of them: each has not proven memory bandwidth yet; one has a last probe that is invalid$/, {
+		absent: lacking,
+	});
 	none(HOSTS, /74\.5 GiB of memory, and the job takes 93\.1 GiB: 18\.6 GiB too little/, { peakBytes: 100e9 });
 	none(all({ memoryBytes: 0 }), /proved no memory \(its last probe has no figure memory\.resident\).* 9\.31 GiB/);
 	none(all({ int8OpsPerS: 0 }), /proved no speed/);

@@ -17,7 +17,7 @@ import {
 	nearestMiss,
 	type PartWork,
 } from "./fitting-hosts.ts";
-import { missText, tokensText } from "./miss-text.ts";
+import { type AbsentHost, absentText, missText, tokensText } from "./miss-text.ts";
 
 export interface QuoteInput {
 	/** Of the whole job, segment 0 counted. */
@@ -35,6 +35,8 @@ export interface QuoteInput {
 	readonly nowMs: number;
 	/** Of a zk job: int8 operations that the proof of a segment is worth, and the shortest window that its contracts take. */
 	readonly proving?: { readonly ops: number; readonly leastWindowMs: number };
+	/** Where there are no hosts: those that cannot be drawn yet. */
+	readonly absent?: readonly AbsentHost[];
 }
 
 export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
@@ -50,13 +52,20 @@ export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
 };
 
 /** `fit`: how many do. */
-function nobody({ name, count }: JobMethod, fit: number, found: ReturnType<typeof nearestMiss>): AssayError {
+function nobody(
+	{ name, count }: JobMethod,
+	fit: number,
+	found: ReturnType<typeof nearestMiss>,
+	absent: readonly AbsentHost[] = [],
+): AssayError {
 	const start = fit === 0 ? "no provider fits" : `${name}:${count} needs ${count} providers, and ${fit} fit`;
 	const detail =
 		found !== null
 			? `the nearest ${fit === 0 ? "one" : "other"}, ${found.provider.slice(0, 12)}, ${missText(found, name)}`
 			: fit === 0
-				? "the network has no provider that takes jobs and proved its speed"
+				? ["the network has no provider that takes jobs and proved its speed", absentText(absent)]
+						.filter((one) => one !== null)
+						.join("; ")
 				: "there are no others, or they are of the same owners or networks";
 	const hint = found === null ? HINTS.none : HINTS[found.why];
 	return new AssayError("JOB_NO_PROVIDER", `${start}: ${detail}`, { hint: hint ?? codes.JOB_NO_PROVIDER.hint });
@@ -86,8 +95,14 @@ function auditedSegments({ name, count }: JobMethod, segments: number, perWindow
 	return Math.min(segments, (count + 2) * perWindow + 1);
 }
 
-function mustFit(method: JobMethod, fit: number, needed: number, miss: () => ReturnType<typeof nearestMiss>): void {
-	if (fit < needed) throw nobody(method, fit, miss());
+function mustFit(
+	method: JobMethod,
+	fit: number,
+	needed: number,
+	miss: () => ReturnType<typeof nearestMiss>,
+	absent?: readonly AbsentHost[],
+): void {
+	if (fit < needed) throw nobody(method, fit, miss(), absent);
 }
 
 /** Those that fit, cheapest first; of one owner, and of one network, the cheapest alone. */
@@ -116,7 +131,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 		isHosted: method.name === "attested",
 	};
 	const able = cheapestOfEach(hosts, whole, open, params);
-	mustFit(method, able.length, needed, () => nearestMiss(hosts, whole, open, params));
+	mustFit(method, able.length, needed, () => nearestMiss(hosts, whole, open, params), input.absent);
 	// By the dearest of the cheaper half, and at least three of them: enough to draw from, and nobody alone sets the price.
 	const offered = able.slice(0, Math.max(needed, 3, Math.ceil(able.length / 2)));
 	const slowestMs = Math.max(...offered.map((host) => leastMs(whole, host)));

@@ -4,6 +4,7 @@ import { isJobConsent } from "../../../chain/contracts/job-account.ts";
 import type { JobsOffer } from "../../../engine/agent/agent-messages.ts";
 import type { Candidate } from "../../../market/jobs/draw.ts";
 import type { JobHost } from "../../../market/jobs/fitting-hosts.ts";
+import type { AbsentHost } from "../../../market/jobs/miss-text.ts";
 import { provenDevice } from "../../../market/jobs/proven-device.ts";
 import { drawWeightPpm, type Reputation, reputationOf } from "../../../market/jobs/reputation.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
@@ -189,6 +190,22 @@ function gathering(means: Means): () => Promise<boolean> {
 	};
 }
 
+/** Those that are there and take jobs, drawn or not, as far as a page goes. */
+async function takersOf({ store }: Pick<Means, "store">): Promise<readonly AbsentHost[]> {
+	const query = { state: "active", link: "agent", connected: true, limit: PAGE } as const;
+	const { rows } = await store.providers.list(query);
+	const taking = await store.connections.jobTakers(rows.map(({ id }) => id));
+	const there = rows.filter(({ id }) => taking.has(id));
+	const figures = await store.providers.figuresOf(
+		there.map(({ id }) => id),
+		FIGURES,
+	);
+	return there.map(({ id, lastVerdict }) => {
+		const own = figures.filter(({ providerId }) => providerId === id);
+		return { provider: id, lastVerdict, proven: new Set(own.map(({ name }) => name)) };
+	});
+}
+
 export function createJobHosts(means: Means) {
 	const { store, env, config } = means;
 	const facts = createHostFacts(means);
@@ -266,6 +283,7 @@ export function createJobHosts(means: Means) {
 		},
 		/** The same, without asking who is at work: free is who is not rented. */
 		known: recent,
+		takers: () => takersOf(means),
 		/** Names of all, at work or not. */
 		there: async (): Promise<ReadonlySet<string>> => new Set((await recent()).map(({ provider }) => provider)),
 		areGathering: gathering(means),

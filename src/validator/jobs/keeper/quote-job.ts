@@ -80,6 +80,7 @@ export async function askQuote(
 		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
 		...(await provingOf(context, spec, work)),
+		...(all.length === 0 && { absent: await hosts.takers() }),
 	};
 	const quote = quoteJob(input, all, config.params);
 	const { totalMicros, estimatedMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
