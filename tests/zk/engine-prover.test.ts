@@ -7,12 +7,14 @@ import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
 import { bigOf, R } from "../../src/protocol/maths/bn254.ts";
 import { PLAN, STARTS } from "../../src/verify/zk/run/run.test-kit.ts";
 import { verifyRun } from "../../src/verify/zk/run/verify-run.ts";
-import { devCommit, planFor, shapeOf, startOf, TOLD } from "../../src/verify/zk/segment.test-kit.ts";
+import { devCommit, drawnStart, planFor, shapeOf, startOf, TOLD } from "../../src/verify/zk/segment.test-kit.ts";
 import { verifySegment } from "../../src/verify/zk/verify-segment.ts";
 import { encodePlan } from "../../src/work/plan/encode-plan.ts";
 import { word } from "../../vectors/naive-bn254.ts";
+import { leftRange, runSegment, type Shape, type Window } from "../../vectors/naive-plan.ts";
 import { proveRun } from "../../vectors/naive-run.ts";
 import { SegmentProver, statementHash } from "../../vectors/naive-segment.ts";
+import { numbers } from "../../vectors/rows.ts";
 import { isDeep, seed } from "../fuzz.test-kit.ts";
 import { engineProof, giveData, giveWeights, littleEndian, startProver } from "./engine-prover.test-kit.ts";
 import { drawnSegment } from "./random-plans.test-kit.ts";
@@ -53,6 +55,75 @@ test(`${PLANS} random plans: points and proofs are those of the reference prover
 	}
 	assert.ok(links > 1);
 });
+
+/** Of convolutions one after the other, and of softmax; chunks that are smaller than the lists, and larger. */
+function wideShapes(): readonly Shape[] {
+	const [wide, draw] = [{ limbs: [5, 5, 5], d: 8 } as const, numbers(`wide ${isDeep ? seed : 0}`)];
+	return Array.from({ length: isDeep ? 60 : 3 }, (_, i) => {
+		const windows: Window[] = [];
+		const sizes: number[] = [];
+		let [channels, height, width] = [1 + draw(2), 2 + draw(3), 2 + draw(3)];
+		for (let link = 0; link < 2 - (i % 3 === 2 ? 2 : draw(2)); link++) {
+			const size = 1 + draw(Math.min(3, height, width));
+			const window = { channels, height, width, size, stride: 1 + draw(2), pad: draw(size) };
+			const along = (length: number) => Math.floor((length + 2 * window.pad - size) / window.stride) + 1;
+			sizes.push(channels * height * width);
+			windows.push(window);
+			[channels, height, width] = [2 ** draw(2), along(height), along(width)];
+		}
+		const all = [...sizes, channels * height * width, 2 + draw(3)];
+		const shape = { sizes: all, windows: [...windows, null], batch: 2 ** draw(2), steps: 2 ** draw(2), ...wide };
+		return shapeOf({ ...shape, chunkBits: [8, 12][i % 2]!, ...(i % 3 === 0 ? {} : { quotient: 6 + draw(3) }) });
+	});
+}
+
+test("plans with convolutions and softmax: points and proofs are those of the reference prover", async () => {
+	let proven = 0;
+	for (const [i, shape] of wideShapes().entries()) {
+		const start = { ...drawnStart(shape, `wide ${i}`, 6), firstStep: 0 };
+		if (leftRange(shape, runSegment(shape, start)) !== null) continue;
+		const { statement, proof } = new SegmentProver(shape, start, devCommit).prove(TOLD);
+		const plan = planFor(shape, i % 2 === 0 ? 32 : 64);
+		const made = await engineProof(open, plan, start, hex(statementHash(statement)));
+		const { featurePoints, labelPoints, pointsBefore, pointsAfter } = statement;
+		assert.equal(hex(made.points), [featurePoints, labelPoints, pointsBefore, pointsAfter].flat().join(""));
+		assert.equal(hex(made.proof), hex(proof), JSON.stringify(shape));
+		if (i < 2) assert.equal(verifySegment(plan, statement, made.proof, { isDevAllowed: true }).status, "valid");
+		proven += 1;
+	}
+	assert.ok(proven > 1);
+});
+
+test("plans with windows that fit nowhere, or say nothing, are refused", async () => {
+	const window = { channels: 1, height: 3, width: 3, size: 2, stride: 1, pad: 0 };
+	const plan = planFor(shapeOf({ sizes: [9, 8, 2], windows: [window, null] }));
+	const told = encodePlan(plan, true);
+	const at = told.length - 4 * 12;
+	const changes: Readonly<Record<string, readonly [number, number]>> = {
+		"a window that fits nowhere": [3, 60],
+		"a window over another picture": [1, 4],
+		"a window out of range": [4, 0],
+		"a quotient out of range": [-1, 1],
+		"another version": [0, 0],
+		"a convolution after a plain link": [6, 1],
+	};
+	for (const [why, [place, value]] of Object.entries(changes)) {
+		const other = told.slice();
+		new DataView(other.buffer).setUint32(at + 4 * place, value, true);
+		const all = place === 6 ? { device: 0, plan: lastWindow(other, at) } : { device: 0, plan: other };
+		assert.match(await refusal(open(all)), new RegExp(why), why);
+	}
+	assert.match(await refusal(open({ device: 0, plan: told.subarray(0, -4) })), /another length/);
+});
+
+/** The first window is the last link's. */
+function lastWindow(plan: Uint8Array, at: number): Uint8Array {
+	const window = plan.slice(at, at + 24);
+	const other = plan.slice();
+	other.fill(0, at, at + 24);
+	other.set(window, at + 24);
+	return other;
+}
 
 /** What hides a run, as the engine has it from nonces, blinders and a secret. */
 function hidingOf(chunks: readonly number[], isHidden: boolean) {

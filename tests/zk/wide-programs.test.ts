@@ -1,9 +1,11 @@
 // A small CNN by exact SGD and softmax, trained on the reference machine: a proof of its first segment by the reference prover (docs/zk.md §14), and the bytes that it is about. What cheaters
 // do is in src/verify/zk/removed-wide-checks.test.ts, with smaller numbers.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { proveSegment } from "../../src/provider/proofs/prove-segment.ts";
 import { encodeProofFile, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { devCommit } from "../../src/verify/zk/segment.test-kit.ts";
+import { DEV_POWERS } from "../../src/verify/zk/srs.ts";
 import { type ExactSizes, exactProgram } from "../../src/work/models/exact-mlp.ts";
 import { Trial } from "../../src/work/models/training.test-kit.ts";
 import type { Instruction, Place } from "../../src/work/operators/instruction.ts";
@@ -17,6 +19,7 @@ import type { MapOp, Operand } from "../../src/work/program/shapes.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { addRest, leftRange, linkOf, runSegment, type Shape, type Start } from "../../vectors/naive-plan.ts";
 import { SegmentProver } from "../../vectors/naive-segment.ts";
+import { startProver } from "./engine-prover.test-kit.ts";
 
 const SEED = new Uint8Array(32).fill(5);
 const [ROWS, BATCH, STEPS, SHIFT] = [8, 2, 2, 4];
@@ -75,6 +78,8 @@ const window = (channels: number, side: number, stride: number) => ({
 /** Two convolutions, the second of stride 2; three classes. */
 const CNN = { sizes: [16, 32, 8, 3], windows: [window(1, 4, 1), window(2, 4, 2), null], isSoftmax: true };
 const run = trained(CNN);
+const prover = await startProver();
+after(() => prover.close());
 
 test("programs of convolutions and softmax have plans of their own, and no others are believed", () => {
 	const { program } = run;
@@ -127,7 +132,7 @@ test("such a program is ordered on no chain, and the refusal says why", () => {
 	assert.match(found.message, /convolutions or softmax: .* no contract does/);
 });
 
-test("weights after a segment are those of the reference machine, and its proof is valid with the bytes", () => {
+test("weights after a segment are those of the reference machine; its proof is valid with the bytes, and the engine's is the same", async () => {
 	const { plan, shape, start } = naiveOf(run);
 	const ran = runSegment(shape, start);
 	addRest(shape, ran);
@@ -140,13 +145,23 @@ test("weights after a segment are those of the reference machine, and its proof 
 		);
 		assert.deepEqual(own, [...flat], `link ${l}`);
 	}
-	const [before, after] = run.states as [(typeof run.states)[0], (typeof run.states)[0]];
-	const told = { chainId: "0", job: "0", srs: "dev", stateBefore: before.hash, stateAfter: after.hash };
+	const [before, end] = run.states as [(typeof run.states)[0], (typeof run.states)[0]];
+	const told = { chainId: "0", job: "0", srs: "dev", stateBefore: before.hash, stateAfter: end.hash };
 	const roots = { features: hex(tensorRoot(run.features)), labels: hex(tensorRoot(run.labels)) };
 	const proven = new SegmentProver(shape, start, devCommit).prove({ ...told, ...roots });
 	assert.equal(proven.statement.plan, hex(planHash(plan)));
+	const data = { features: run.features, labels: run.labels };
+	const made = await proveSegment(
+		{
+			...{ program: run.program, plan, seed: SEED, segment: 1, chainId: 0n, job: 0n, ...data },
+			...{ before: before.weights, after: end.weights },
+		},
+		{ ...prover, device: 0, powers: DEV_POWERS },
+	);
+	assert.deepEqual(made!.statement, proven.statement);
+	assert.equal(hex(made!.proof), hex(proven.proof));
 	const file = encodeProofFile(run.program, CHUNK_BITS, proven);
-	const held = { data: { features: run.features, labels: run.labels }, before: before.weights, after: after.weights };
+	const held = { data, before: before.weights, after: end.weights };
 	const code = (bytes: typeof held) => {
 		const found = verifyProofFile(file, { isDevAllowed: true }, () => bytes);
 		return found.status === "valid" ? "valid" : found.code;

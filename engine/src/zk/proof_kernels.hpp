@@ -36,7 +36,8 @@ inline Slice all_of(const ListPtr& list) { return {list, 0, list->size()}; }
 // A run's numbers on the device, as SegmentRun has them.
 struct RunLists {
   std::array<ListPtr, kHelpers> groups;
-  std::vector<ListPtr> z, q, entering, last;
+  std::vector<ListPtr> z, q, entering, last, stepped;
+  std::array<ListPtr, kSoftmaxLists> softmax;
   CubeOrder order;
   uint64_t first_place = 0;
 };
@@ -63,7 +64,7 @@ struct InverseSums {
 };
 
 // Σ over 2^variables corners. Columns have 2^variables values each, the first variable being the highest bit of an index.
-//   lookup:  columns e, g, values…:  factor·e·(g·Π parts − Σ_k Π_(j≠k) part_j) + all·g       1 or 3 parts, 1 to 5 values
+//   lookup:  columns e, g, values…:  factor·e·(g·Π parts − Σ_k Π_(j≠k) part_j) + all·g       1 or 3 parts, 1 to 5 values; on a CPU 2 parts and 6 values too
 //   table:   columns e, g, m, own:   factor·e·(g·own − m) − all·g
 //   product: factor·(product of 2 or 3 columns)
 struct Sum {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/bn254.hpp"
 #include "core/portable.hpp"
 #include "engine_error.hpp"
 
@@ -11,7 +12,9 @@ namespace assay::zk {
 
 namespace {
 
-constexpr uint32_t kPlanVersion = 1;
+// Of plans with windows or softmax: K and the windows follow the sizes.
+constexpr uint32_t kPlanVersion = 1, kWidePlanVersion = 2;
+constexpr size_t kWindowWords = 6;
 constexpr size_t kPlanHead = 16, kMostLinks = 64;
 // Of all values together: beyond, commitments take hours and hundreds of gigabytes.
 constexpr unsigned kMostBits = 30;
@@ -28,14 +31,11 @@ using WantedGroups = std::array<std::vector<Wanted>, kGroups>;
 
 WantedGroups wanted_blocks(const ProofPlan& plan) {
   const unsigned links = static_cast<unsigned>(plan.links());
-  std::vector<unsigned> units, inner, weights, tables, places;
+  std::vector<unsigned> units, inner, weights, tables;
   for (unsigned l = 0; l < links; ++l) {
     units.push_back(plan.place_bits() + plan.size_bits(l + 1));
-    weights.push_back(plan.size_bits(l) + plan.size_bits(l + 1));
-    if (!plan.is_last(l)) {
-      inner.push_back(units.back());
-      places.push_back(plan.place_bits());
-    }
+    weights.push_back(plan.input_bits(l) + plan.output_bits(l));
+    if (!plan.is_last(l)) inner.push_back(units.back());
   }
   for (const TableShape& table : plan.tables) tables.push_back(table.bits);
   WantedGroups groups;
@@ -55,11 +55,20 @@ WantedGroups wanted_blocks(const ProofPlan& plan) {
   add(kValues, Column::limb0, weights);
   add(kValues, Column::limb1, weights);
   add(kValues, Column::multiplicity, tables);
+  const auto add_softmax = [&](GroupNumber group, unsigned bits, std::initializer_list<Column> columns) {
+    for (const Column column : columns)
+      if (plan.is_softmax()) groups[group].push_back({column, links - 1, bits});
+  };
+  add_softmax(kValues, units.back(), {Column::exp, Column::top, Column::low_score});
+  add_softmax(kValues, plan.place_bits(), {Column::peak, Column::inverse, Column::inverse0, Column::remainder0, Column::rest0});
   add(kHelpers, Column::helper, units);
   add(kHelpers, Column::helper_back, units);
-  add(kHelpers, Column::bias_helper, places);
+  for (unsigned l = 0; l < links; ++l)
+    if (plan.is_biased(l)) groups[kHelpers].push_back({Column::bias_helper, l, plan.place_bits()});
   add(kHelpers, Column::weight_helper, weights);
   add(kHelpers, Column::table_helper, tables);
+  add_softmax(kHelpers, units.back(), {Column::score_helper});
+  add_softmax(kHelpers, plan.place_bits(), {Column::inverse_helper, Column::remainder_helper, Column::rest_helper});
   return groups;
 }
 
@@ -98,19 +107,43 @@ void check_widths(const ProofPlan& plan) {
   for (const unsigned bits : plan.limbs) need(bits >= 1 && bits <= 16, "a limb out of range");
   // A weight moves by less than 2^(h + d - 2) with each row. Where it moves by no more than half of what it can be, it stays below 1.5 times that, and no sum
   // comes near 2^63; else it could be twice as much.
-  const unsigned moves = plan.place_bits() + plan.h + plan.d - 2, weight = std::max(plan.weight_bits(), moves) + 1;
+  unsigned spots = 0;
+  for (size_t l = 0; l < plan.links(); ++l) spots = std::max(spots, plan.spot_bits(l));
+  const unsigned moves = plan.place_bits() + spots + plan.h + plan.d - 2, weight = std::max(plan.weight_bits(), moves) + 1;
   const unsigned most = moves < plan.weight_bits() ? 63 : 62;
   for (size_t l = 0; l < plan.sizes.size(); ++l)
     need(weight + std::max(plan.h, plan.d) - 1 + plan.size_bits(l) <= most, "sums that could leave 64 bits");
+  // What enters a convolution, and what comes back from one to a number of its picture: from every column of a patch, at most once a channel.
+  for (size_t l = 0; l < plan.links(); ++l)
+    if (plan.windows[l]) need(weight + std::max(plan.h, plan.d) - 1 + plan.input_bits(l) + plan.output_bits(l) <= most, "sums that could leave 64 bits");
+}
+
+// Units follow each other without gaps, each link takes what the one before it gives, and a picture lies within one piece of the last sum.
+void check_windows(const ProofPlan& plan) {
+  for (size_t l = 0; l < plan.links(); ++l) {
+    if (!plan.windows[l]) continue;
+    const Window& window = *plan.windows[l];
+    need(!plan.is_last(l) && (l == 0 || plan.windows[l - 1]), "a convolution after a plain link");
+    need(plan.sizes[l] == uint64_t{window.channels} * window.height * window.width, "a window over another picture");
+    const uint64_t outputs = plan.outputs(l);
+    need(outputs * plan.spots(l) == plan.sizes[l + 1] && outputs != 0 && (outputs & (outputs - 1)) == 0, "channels that are no power of two");
+    need(plan.size_bits(l) <= std::min(plan.chunk_bits, 20U) && plan.size_bits(l + 1) <= std::min(plan.chunk_bits, 20U), "a picture that is larger than a chunk");
+  }
+  if (!plan.is_softmax()) return;
+  need(plan.quotient > plan.gradient + 1 && plan.quotient <= 40 && plan.gradient >= 1 && plan.gradient <= 16, "a quotient out of range");
+  need(plan.sum_parts().low <= 16 && plan.inverse_parts().low <= 16 && plan.gradient + 2 <= plan.d, "a quotient out of range");
 }
 
 void add_tables(ProofPlan& plan) {
   std::set<unsigned> ranges(plan.limbs.begin(), plan.limbs.end());
   ranges.insert({plan.low_bits, plan.scale - plan.low_bits});
+  if (plan.is_softmax())
+    for (const TwoParts parts : {plan.score_parts(), plan.inverse_parts(), plan.sum_parts()}) ranges.insert({parts.low, parts.high});
   for (const unsigned bits : ranges) plan.tables.push_back({TableShape::Kind::range, bits});
   plan.tables.push_back({TableShape::Kind::relu, plan.h});
   plan.tables.push_back({TableShape::Kind::sign, plan.h});
   plan.tables.push_back({TableShape::Kind::sign, plan.d});
+  if (plan.is_softmax()) plan.tables.push_back({TableShape::Kind::exp, plan.h});
 }
 
 }  // namespace
@@ -127,11 +160,33 @@ unsigned ProofPlan::range_table(unsigned of) const {
   throw EngineError(ErrorCode::bad_request, "no range table of " + std::to_string(of) + " bits");
 }
 
+bool ProofPlan::is_plain() const {
+  return !is_softmax() && std::ranges::none_of(windows, [](const auto& one) { return one.has_value(); });
+}
+
+// From row to row by one product, at 2^62: after 2^16 of them less than 2^-45 is lost, and no row is so near to a half.
+std::vector<int64_t> ProofPlan::exp_rows() const {
+  constexpr unsigned kScale = 62;
+  uint64_t base = uint64_t{1} << kScale, term = base;
+  for (uint64_t i = 1; term != 0; ++i) {
+    term /= i << activation;
+    base = i % 2 == 1 ? base - term : base + term;
+  }
+  std::vector<int64_t> rows;
+  for (uint64_t value = uint64_t{1} << kScale; rows.size() < uint64_t{1} << h; value = static_cast<uint64_t>(static_cast<u128>(value) * base >> kScale))
+    rows.push_back(static_cast<int64_t>(((value >> (kScale - 1 - gradient)) + 1) >> 1));
+  return rows;
+}
+
 uint64_t ProofPlan::bytes() const {
   uint64_t numbers = 0, columns = 0;
   for (const Group& group : groups) numbers += group.chunks << chunk_bits;
   for (const auto& [name, block] : blocks) columns += uint64_t{1} << block.bits;
-  for (size_t l = 0; l < links(); ++l) numbers += 3 * (width(l) + width(l + 1)) * places();
+  for (size_t l = 0; l < links(); ++l) {
+    numbers += 3 * (width(l) + width(l + 1)) * places();
+    // Patches; the weights of every step, and as many scalars.
+    if (windows[l]) numbers += ((places() << (spot_bits(l) + input_bits(l))) + (steps() << (input_bits(l) + output_bits(l)))) * 8;
+  }
   // Of the first sum: columns and their kernels as scalars, half and a quarter of each while they are folded. Of a chunk: powers, the room that a commitment
   // takes, the lists of an opening. A tenth more than a card was seen to take.
   return 8 * numbers + 56 * columns + (uint64_t{700} << chunk_bits);
@@ -141,8 +196,10 @@ ProofPlan read_proof_plan(std::span<const uint8_t> bytes) {
   need(bytes.size() % 4 == 0 && bytes.size() >= 4 * (kPlanHead + 2), "another length");
   const auto word = [&](size_t i) { return load_le32(bytes.data() + 4 * i); };
   const size_t links = word(kPlanHead - 1);
-  need(word(0) == kPlanVersion, "another version");
-  need(links >= 1 && links <= kMostLinks && bytes.size() == 4 * (kPlanHead + links + 1), "another length");
+  const bool has_windows = word(0) == kWidePlanVersion;
+  need(word(0) == kPlanVersion || has_windows, "another version");
+  need(links >= 1 && links <= kMostLinks, "another length");
+  need(bytes.size() == 4 * (kPlanHead + links + 1 + (has_windows ? 1 + kWindowWords * links : 0)), "another length");
   const auto small = [&](size_t i, uint32_t most) {
     need(word(i) <= most, "a number out of range");
     return static_cast<unsigned>(word(i));
@@ -167,6 +224,20 @@ ProofPlan read_proof_plan(std::span<const uint8_t> bytes) {
     plan.sizes.push_back(small(kPlanHead + i, 1 << 16));
     need(plan.sizes.back() >= 1, "an empty layer");
   }
+  plan.windows.resize(links);
+  if (has_windows) {
+    size_t at = kPlanHead + links + 1;
+    plan.quotient = small(at++, 64);
+    for (size_t l = 0; l < links; ++l, at += kWindowWords) {
+      const Window window{small(at, 1 << 16), small(at + 1, 1 << 12), small(at + 2, 1 << 12), small(at + 3, 64), small(at + 4, 64), small(at + 5, 63)};
+      if (window.channels == 0) continue;
+      need(window.height > 0 && window.width > 0 && window.size > 0 && window.stride > 0 && window.pad < window.size, "a window out of range");
+      need(std::min(window.height, window.width) + 2 * window.pad >= window.size, "a window that fits nowhere");
+      plan.windows[l] = window;
+    }
+    need(!plan.is_plain(), "another version");
+  }
+  check_windows(plan);
   check_widths(plan);
   add_tables(plan);
   place_blocks(plan);

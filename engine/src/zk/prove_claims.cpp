@@ -19,6 +19,8 @@ struct SegmentProver::Tails {
     std::vector<Fr> point;
     // In each piece, for blocks that are smaller.
     uint64_t at;
+    // Of a claim with weights along an axis: what counts there, in the place of eq at the point.
+    std::vector<Fr> kernel;
   };
   unsigned bits;
   std::vector<Tail> list;
@@ -36,18 +38,33 @@ SegmentProver::Tails SegmentProver::tails_of_claims(const Fr& eta) const {
   Tails tails{std::min(plan_.chunk_bits, kMostPieceBits), {}, 0, {}};
   std::vector<Use> uses;
   const auto number_of = [&](std::span<const Fr> point, uint64_t at) {
-    const auto same = [&](const Tails::Tail& one) { return one.at == at && std::equal(one.point.begin(), one.point.end(), point.begin(), point.end()); };
+    const auto same = [&](const Tails::Tail& one) { return one.at == at && one.kernel.empty() && std::equal(one.point.begin(), one.point.end(), point.begin(), point.end()); };
     const auto found = std::find_if(tails.list.begin(), tails.list.end(), same);
     if (found != tails.list.end()) return static_cast<size_t>(found - tails.list.begin());
-    tails.list.push_back({list_of(point), at});
+    tails.list.push_back({list_of(point), at, {}});
+    return tails.list.size() - 1;
+  };
+  const auto number_of_weighted = [&](const ClaimTerm& term, size_t high, uint64_t at) {
+    const std::span<const Fr> point(term.point);
+    const std::vector<Fr> before = eqs_of(point.subspan(high, term.after - high)), then = eqs_of(point.subspan(term.after));
+    std::vector<Fr> kernel;
+    for (const Fr& a : before)
+      for (const Fr& weight : term.weights) {
+        const Fr both = a * weight;
+        for (const Fr& b : then) kernel.push_back(both * b);
+      }
+    tails.list.push_back({{}, at, std::move(kernel)});
     return tails.list.size() - 1;
   };
   Fr power = Fr::one();
   for (const Claim& claim : claims_) {
     for (const ClaimTerm& term : claim) {
       const std::span<const Fr> point(term.point);
-      const size_t high = point.size() > tails.bits ? point.size() - tails.bits : 0;
-      const size_t tail = number_of(point.subspan(high), high > 0 ? 0 : term.at & ((uint64_t{1} << tails.bits) - 1));
+      const size_t size = point.size() + (term.weights.empty() ? 0 : bits_for(term.weights.size()));
+      // The plan sees to it that no axis begins in another piece.
+      const size_t high = size > tails.bits ? size - tails.bits : 0;
+      const uint64_t place = high > 0 ? 0 : term.at & ((uint64_t{1} << tails.bits) - 1);
+      const size_t tail = term.weights.empty() ? number_of(point.subspan(high), place) : number_of_weighted(term, high, place);
       const std::vector<Fr> shares = eqs_of(point.first(high));
       for (size_t i = 0; i < shares.size(); ++i) uses.push_back({(term.at >> tails.bits) + i, tail, power * term.factor * shares[i]});
     }
@@ -78,7 +95,7 @@ std::vector<Fr> SegmentProver::join_pieces(const Tails& tails, const std::vector
   const unsigned variables = plan_.bits - tails.bits;
   std::vector<Fr> point;
   std::vector<ListPtr> kernels;
-  for (const Tails::Tail& tail : tails.list) kernels.push_back(memory_.eqs(tail.point));
+  for (const Tails::Tail& tail : tails.list) kernels.push_back(tail.kernel.empty() ? memory_.eqs(tail.point) : memory_.scalars(tail.kernel));
   if (variables > 0) {
     std::vector<Kernel> placed;
     for (size_t t = 0; t < kernels.size(); ++t) placed.push_back({all_of(kernels[t]), tails.list[t].at});

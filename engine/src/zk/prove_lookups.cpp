@@ -9,8 +9,6 @@ namespace assay::zk {
 
 namespace {
 
-Fr two_to(unsigned bits) { return Fr::of(uint64_t{1} << bits); }
-
 // What of a part is due to β·x with x = Σ factor·value.
 void look_up(Part& part, const Fr& beta, std::initializer_list<std::pair<size_t, Fr>> x, const Fr& constant = Fr::zero()) {
   for (const auto& [value, factor] : x) part.by[value] = part.by[value] - beta * factor;
@@ -66,11 +64,13 @@ std::vector<LookupTerm> SegmentProver::lookup_terms() const {
       more_back.right = 1;
       back.parts = {gradient, rest_back, more_back};
       terms.push_back(std::move(back));
-      LookupTerm bias{Lookup::bias, l, plan_.place_bits(), 2, column(Column::bias_helper, l), {all_of(last_[l])}, {part(plan_.h_table(), 1)}};
-      look_up(bias.parts[0], beta_, {{0, one}}, two_to(plan_.activation));
-      terms.push_back(std::move(bias));
+      if (plan_.is_biased(l)) {
+        LookupTerm bias{Lookup::bias, l, plan_.place_bits(), 2, column(Column::bias_helper, l), {all_of(last_[l])}, {part(plan_.h_table(), 1)}};
+        look_up(bias.parts[0], beta_, {{0, one}}, two_to(plan_.activation));
+        terms.push_back(std::move(bias));
+      }
     }
-    LookupTerm weight{Lookup::weight, l, plan_.size_bits(l) + plan_.size_bits(l + 1), 4, column(Column::weight_helper, l),
+    LookupTerm weight{Lookup::weight, l, plan_.input_bits(l) + plan_.output_bits(l), 4, column(Column::weight_helper, l),
                       {column(Column::after, l), column(Column::limb0, l), column(Column::limb1, l)},
                       {part(plan_.range_table(bits0), 3), part(plan_.range_table(bits1), 3), part(plan_.range_table(bits2), 3)}};
     look_up(weight.parts[0], beta_, {{1, one}});
@@ -78,6 +78,7 @@ std::vector<LookupTerm> SegmentProver::lookup_terms() const {
     look_up(weight.parts[2], beta_ * limb_shift, {{0, one}, {1, less}, {2, Fr::zero() - two_to(bits0)}}, two_to(bits0 + bits1 + bits2 - 1));
     terms.push_back(std::move(weight));
   }
+  if (plan_.is_softmax()) add_softmax_terms(terms);
   return terms;
 }
 
@@ -86,13 +87,16 @@ ListPtr SegmentProver::table_rows(unsigned table) const {
   const TableShape& shape = plan_.tables[table];
   const uint64_t count = uint64_t{1} << shape.bits;
   const Fr start = alpha_ - Fr::of(table + 1), beta2 = beta_ * beta_, beta3 = beta2 * beta_;
-  const int64_t first = shape.kind == TableShape::Kind::range ? 0 : 1 - static_cast<int64_t>(count / 2);
+  const bool is_signed = shape.kind == TableShape::Kind::relu || shape.kind == TableShape::Kind::sign;
+  const int64_t first = is_signed ? 1 - static_cast<int64_t>(count / 2) : 0;
+  const std::vector<int64_t> exp = shape.kind == TableShape::Kind::exp ? plan_.exp_rows() : std::vector<int64_t>();
   std::vector<Fr> rows(count);
   for (uint64_t i = 0; i < count; ++i) {
     int64_t x = first + static_cast<int64_t>(i);
-    if (shape.kind != TableShape::Kind::range && i == count - 1) x = 0;
+    if (is_signed && i == count - 1) x = 0;
     Fr row = start - beta_ * scalar_of(x);
     if (shape.kind == TableShape::Kind::relu && x > 0) row = row - beta2 * scalar_of(x) - beta3;
+    if (!exp.empty()) row = row - beta2 * scalar_of(exp[i]);
     rows[i] = row;
   }
   return memory_.scalars(rows);
@@ -141,8 +145,12 @@ ListSum SegmentProver::listed(Lookup kind, size_t members, const std::vector<Fr>
         std::ranges::fill(list.columns[2 + term.values.size() + k], kind == Lookup::forth && k == 2 ? alpha_ : term.parts[k].constant);
     }
     list.columns[0][term.link] = factors[i];
-    for (size_t k = 1; k < ends[i].size(); ++k) list.columns[k][term.link] = ends[i][k];
+    for (size_t k = 1; k + term.known < ends[i].size(); ++k) list.columns[k][term.link] = ends[i][k];
     for (size_t k = 0; k < term.parts.size(); ++k) list.columns[2 + first->values.size() + k][term.link] = term.parts[k].constant;
+    // What everybody knows is the same for all members.
+    for (size_t v = term.values.size() - term.known; v < term.values.size(); ++v)
+      for (size_t k = 0; k < term.parts.size(); ++k)
+        for (Fr& constant : list.columns[2 + term.values.size() + k]) constant = constant + term.parts[k].by[v] * ends[i][2 + v];
   }
   if (first == nullptr) {
     list.columns.assign(1, std::vector<Fr>(members, Fr::zero()));
@@ -197,11 +205,22 @@ LookupEnds SegmentProver::lookups() {
     factors.push_back(factor(Lookup::table, i));
     sums.push_back({Sum::Kind::table, bits, 2, {kernel(bits), column(Column::table_helper, i), column(Column::multiplicity, i), all_of(rows_[i])}, {}, factors.back(), Fr::zero()});
   }
+  const size_t last = plan_.links() - 1;
+  if (plan_.is_softmax()) {
+    // The unit that is a row's largest is at no distance to it, and is no padding.
+    const unsigned units = plan_.place_bits() + plan_.size_bits(last + 1);
+    factors.push_back(factor(Lookup::top, last));
+    sums.push_back({Sum::Kind::product, units, 2, {kernel(units), column(Column::top, last), all_of(softmax_[kNoTop])}, {}, factors.back(), Fr::zero()});
+  }
   const auto [point, ends] = prove_zeros(3, 5, rho, std::move(sums));
   std::vector<ListSum> lists;
   const size_t members = size_t{1} << list_bits;
   for (const Lookup kind : {Lookup::forth, Lookup::back, Lookup::loss, Lookup::bias, Lookup::weight}) lists.push_back(listed(kind, members, factors, ends));
   lists.push_back(listed_tables(members, factors, ends));
+  if (plan_.is_softmax()) {
+    for (const Lookup kind : {Lookup::score, Lookup::inverse, Lookup::remainder, Lookup::rest}) lists.push_back(listed(kind, members, factors, ends));
+    lists.push_back(listed_top(members, factors, ends));
+  }
   const Rounds list = prove_list(3, 6, list_bits, std::move(lists));
   return lookup_values(point, eqs_of(list.point), list.ends);
 }
@@ -212,11 +231,16 @@ LookupEnds SegmentProver::lookup_values(const std::vector<Fr>& point, std::vecto
   LookupEnds result{std::move(among), {}, {}};
   for (size_t l = 0; l < plan_.links(); ++l) {
     result.units.push_back(last_of(plan_.place_bits() + plan_.size_bits(l + 1)));
-    result.weights.push_back(last_of(plan_.size_bits(l) + plan_.size_bits(l + 1)));
+    result.weights.push_back(last_of(plan_.input_bits(l) + plan_.output_bits(l)));
   }
   std::vector<Fr> said;
   using Points = std::function<std::vector<Fr>(size_t)>;
   const size_t last = plan_.links() - 1;
+  const Points corner = [&](size_t l) {
+    std::vector<Fr> there = last_of(plan_.place_bits());
+    for (unsigned bit = plan_.size_bits(l + 1); bit-- > 0;) there.push_back(Fr::of((plan_.sizes[l + 1] - 1) >> bit & 1));
+    return there;
+  };
   const auto say = [&](Column column, const Fr& value, size_t from, size_t to, const Points& points) {
     said.push_back(value);
     Claim claim;
@@ -225,11 +249,6 @@ LookupEnds SegmentProver::lookup_values(const std::vector<Fr>& point, std::vecto
   };
   const Points unit = [&](size_t l) { return result.units[l]; }, weight = [&](size_t l) { return result.weights[l]; };
   const Points row = [&](size_t i) { return last_of(plan_.tables[i].bits); }, place = [&](size_t) { return last_of(plan_.place_bits()); };
-  const Points corner = [&](size_t l) {
-    std::vector<Fr> there = last_of(plan_.place_bits());
-    for (unsigned bit = plan_.size_bits(l + 1); bit-- > 0;) there.push_back(Fr::of((plan_.sizes[l + 1] - 1) >> bit & 1));
-    return there;
-  };
   const std::vector<Fr>&forth = ends[0], &back = ends[1], &loss = ends[2], &bias = ends[3], &weights = ends[4], &table = ends[5];
   say(Column::h, forth[3], 0, last + 1, unit);
   if (last > 0) {
@@ -247,10 +266,19 @@ LookupEnds SegmentProver::lookup_values(const std::vector<Fr>& point, std::vecto
   }
   say(Column::d, loss[2], last, last + 1, unit);
   say(Column::helper_back, loss[1], last, last + 1, unit);
-  claim_loss(result.units[last]);
+  if (!plan_.is_softmax()) claim_loss(result.units[last]);
   if (last > 0) {
-    say(Column::a, bias[2], 0, last, corner);
-    say(Column::bias_helper, bias[1], 0, last, place);
+    // Of links whose next one has a bias in its last column.
+    Claim units, helpers;
+    for (size_t l = 0; l < last; ++l) {
+      if (!plan_.is_biased(l)) continue;
+      units.push_back(at(Column::a, l, corner(l), result.among[l]));
+      helpers.push_back(at(Column::bias_helper, l, place(l), result.among[l]));
+    }
+    said.push_back(bias[2]);
+    said.push_back(bias[1]);
+    claims_.push_back(std::move(units));
+    claims_.push_back(std::move(helpers));
   }
   say(Column::after, weights[2], 0, last + 1, weight);
   say(Column::limb0, weights[3], 0, last + 1, weight);
@@ -258,6 +286,7 @@ LookupEnds SegmentProver::lookup_values(const std::vector<Fr>& point, std::vecto
   say(Column::weight_helper, weights[1], 0, last + 1, weight);
   say(Column::multiplicity, table[2], 0, plan_.tables.size(), row);
   say(Column::table_helper, table[1], 0, plan_.tables.size(), row);
+  if (plan_.is_softmax()) softmax_values(result, last_of(plan_.place_bits()), ends, said);
   send(4, said);
   claim_helper_sum();
   return result;

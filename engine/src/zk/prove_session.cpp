@@ -56,7 +56,7 @@ uint64_t ProveSession::bytes_of(uint32_t what) const {
   if (what == kGivenPowers) return kPointBytes * (plan_.chunk() + 1);
   if (what == given_blinders()) return kScalarBytes * chunks();
   const uint32_t link = what - kGivenWeights;
-  return weight_bytes() * uint64_t{plan_.sizes[link]} * plan_.sizes[link + 1];
+  return weight_bytes() * plan_.inputs(link) * plan_.outputs(link);
 }
 
 uint64_t ProveSession::element_bytes(uint32_t what) const {

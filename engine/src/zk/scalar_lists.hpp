@@ -20,6 +20,8 @@ inline Fr scalar_of(int64_t number) {
   return number < 0 ? Fr::zero() - Fr::of(uint64_t{0} - static_cast<uint64_t>(number)) : Fr::of(static_cast<uint64_t>(number));
 }
 
+inline Fr two_to(unsigned bits) { return Fr::of(uint64_t{1} << bits); }
+
 inline Fr power_of(Fr base, uint64_t exponent) {
   Fr result = Fr::one();
   for (; exponent != 0; exponent >>= 1, base = base * base)

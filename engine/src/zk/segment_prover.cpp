@@ -41,13 +41,15 @@ RunLists lists_of(ProofMemory& memory, const ProofPlan& plan, SegmentRun& run) {
     lists.q.push_back(plan.is_last(l) ? nullptr : take(run.q[l]));
     lists.entering.push_back(take(run.entering[l]));
     lists.last.push_back(plan.is_last(l) ? nullptr : take(run.last[l]));
+    lists.stepped.push_back(run.stepped[l].empty() ? nullptr : take(run.stepped[l]));
   }
+  for (unsigned i = 0; i < kSoftmaxLists; ++i) lists.softmax[i] = plan.is_softmax() ? take(run.softmax[i]) : nullptr;
   return lists;
 }
 
 SegmentProver::SegmentProver(const ProofPlan& plan, ProofMemory& memory, RunLists run, std::optional<Blinders> blinders)
     : SumProver(memory, kParts), plan_(plan), order_(std::move(run.order)), first_place_(run.first_place), blinders_(std::move(blinders)), z_(std::move(run.z)), q_(std::move(run.q)),
-      entering_(std::move(run.entering)), last_(std::move(run.last)) {
+      entering_(std::move(run.entering)), last_(std::move(run.last)), stepped_(std::move(run.stepped)), softmax_(std::move(run.softmax)) {
   std::copy(run.groups.begin(), run.groups.end(), groups_.begin());
 }
 
@@ -88,7 +90,7 @@ Slice SegmentProver::column(Column column, size_t of) const {
 }
 
 ClaimTerm SegmentProver::at(Column column, size_t of, std::vector<Fr> point, const Fr& factor) const {
-  return {plan_.block(column, of).at, std::move(point), factor};
+  return {plan_.block(column, of).at, std::move(point), factor, 0, {}};
 }
 
 // A point of the data's rows, from one of (step, place in the batch).
@@ -121,7 +123,19 @@ std::vector<Fr> SegmentProver::row_matrix() const {
 }
 
 // But for the bias, which is known.
-ClaimTerm SegmentProver::entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& factor) const {
+ClaimTerm SegmentProver::entering(size_t link, std::span<const Fr> place, std::span<const Fr> spot, std::span<const Fr> unit, const Fr& factor) const {
+  if (plan_.windows[link]) {
+    // Each number of the picture counts as often as patches have it.
+    const Window& window = *plan_.windows[link];
+    const std::vector<Fr> spots = eqs_of(spot), columns = eqs_of(unit);
+    ClaimTerm term = link == 0 ? at(Column::features, 0, row_point(place), factor) : at(Column::a, link - 1, list_of(place), factor);
+    term.after = term.point.size();
+    term.weights.assign(plan_.width(link), Fr::zero());
+    for (uint64_t p = 0; p < window.places(); ++p)
+      for (uint64_t k = 0; k + 1 < window.columns(); ++k)
+        if (const int64_t pixel = window.pixel(p, k); pixel >= 0) term.weights[static_cast<size_t>(pixel)] = term.weights[static_cast<size_t>(pixel)] + spots[p] * columns[k];
+    return term;
+  }
   return link == 0 ? at(Column::features, 0, joined(row_point(place), unit), factor) : at(Column::a, link - 1, joined(place, unit), factor);
 }
 
@@ -165,6 +179,56 @@ LeftOpen SegmentProver::prove_all_sums(const Fr* nonce) {
   return join();
 }
 
+// z of a link, or q of the link before a plain one: what enters it, or its gradients, times its weights of each step.
+Sum SegmentProver::product_of(size_t link, bool is_back, std::span<const Fr> at, const Fr& factor) {
+  // Each place of a window is a row of its own.
+  const unsigned spots = is_back ? 0 : plan_.spot_bits(link);
+  const size_t steps = plan_.steps(), batch = plan_.batch() << spots;
+  const ListPtr unit = memory_.eqs(at.subspan(plan_.place_bits() + spots));
+  const uint64_t outputs = uint64_t{1} << plan_.output_bits(link), inputs = uint64_t{1} << plan_.input_bits(link), inner = is_back ? outputs : inputs;
+  const Slice entering = all_of(entering_[link]), d = column(Column::d, link), before = column(Column::before, link);
+  const Slice operand = is_back ? d : entering, other = is_back ? entering : d;
+  const ListPtr same = memory_.eqs(at.first(plan_.step_bits)), place = memory_.eqs(at.subspan(plan_.step_bits, plan_.batch_bits + spots));
+  const ListPtr base = is_back ? memory_.folded(before, outputs, inputs, 1, all_of(unit)) : memory_.folded(before, 1, outputs, inputs, all_of(unit));
+  const ListPtr by = memory_.folded(other, steps * batch, is_back ? inputs : outputs, 1, all_of(unit));
+  return {Sum::Kind::product,
+          plan_.step_bits + (is_back ? plan_.output_bits(link) : plan_.input_bits(link)),
+          3,
+          {all_of(memory_.repeated(all_of(same), inner)), all_of(memory_.folded(operand, steps, batch, inner, all_of(place))),
+           all_of(memory_.before_steps(all_of(base), operand, steps, batch, all_of(by)))},
+          {},
+          factor,
+          Fr::zero()};
+}
+
+// q of the link before a convolution, over (step, output, column): gradients of all places whose patch has the unit in that column, times the weights.
+Sum SegmentProver::product_of_patches(size_t link, std::span<const Fr> at, const Fr& factor) {
+  const Window& window = *plan_.windows[link];
+  const size_t steps = plan_.steps(), spots = size_t{1} << plan_.spot_bits(link);
+  const size_t outputs = size_t{1} << plan_.output_bits(link), inputs = size_t{1} << plan_.input_bits(link), inner = outputs * inputs;
+  const ListPtr same = memory_.eqs(at.first(plan_.step_bits)), place = memory_.eqs(at.subspan(plan_.step_bits, plan_.batch_bits));
+  const std::vector<Fr> picture = eqs_of(at.subspan(plan_.place_bits()));
+  const std::vector<Fr> gradients = memory_.read(all_of(memory_.folded(column(Column::d, link), steps, plan_.batch(), spots * outputs, all_of(place))));
+  std::vector<Fr> operand(steps * inner, Fr::zero());
+  for (size_t t = 0; t < steps; ++t)
+    for (size_t p = 0; p < window.places(); ++p)
+      for (size_t k = 0; k + 1 < window.columns(); ++k) {
+        const int64_t pixel = window.pixel(p, k);
+        if (pixel < 0) continue;
+        for (size_t o = 0; o < outputs; ++o) {
+          Fr& own = operand[(t * outputs + o) * inputs + k];
+          own = own + picture[static_cast<size_t>(pixel)] * gradients[(t * spots + p) * outputs + o];
+        }
+      }
+  return {Sum::Kind::product,
+          plan_.step_bits + plan_.output_bits(link) + plan_.input_bits(link),
+          3,
+          {all_of(memory_.repeated(all_of(same), inner)), all_of(memory_.scalars(operand)), all_of(stepped_[link])},
+          {},
+          factor,
+          Fr::zero()};
+}
+
 std::vector<WeightUse> SegmentProver::products(const LookupEnds& ends) {
   struct Wanted {
     size_t link;
@@ -177,25 +241,8 @@ std::vector<WeightUse> SegmentProver::products(const LookupEnds& ends) {
   for (size_t l = 0; l < plan_.links(); ++l) wanted.push_back({l, false, &ends.units[l], ends.among[l]});
   for (size_t l = 0; l + 1 < plan_.links(); ++l) wanted.push_back({l + 1, true, &ends.units[l], mu * ends.among[l]});
   std::vector<Sum> sums;
-  const size_t steps = plan_.steps(), batch = plan_.batch();
-  for (const auto& [link, is_back, point, factor] : wanted) {
-    const std::span<const Fr> at(*point);
-    const ListPtr unit = memory_.eqs(at.subspan(plan_.place_bits()));
-    const uint64_t outputs = plan_.width(link + 1), inputs = plan_.width(link), inner = is_back ? outputs : inputs;
-    const Slice entering = all_of(entering_[link]), d = column(Column::d, link), before = column(Column::before, link);
-    const Slice operand = is_back ? d : entering, other = is_back ? entering : d;
-    const ListPtr same = memory_.eqs(at.first(plan_.step_bits)), place = memory_.eqs(at.subspan(plan_.step_bits, plan_.batch_bits));
-    const ListPtr base = is_back ? memory_.folded(before, outputs, inputs, 1, all_of(unit)) : memory_.folded(before, 1, outputs, inputs, all_of(unit));
-    const ListPtr by = memory_.folded(other, steps * batch, is_back ? inputs : outputs, 1, all_of(unit));
-    sums.push_back({Sum::Kind::product,
-                    plan_.step_bits + plan_.size_bits(is_back ? link + 1 : link),
-                    3,
-                    {all_of(memory_.repeated(all_of(same), inner)), all_of(memory_.folded(operand, steps, batch, inner, all_of(place))),
-                     all_of(memory_.before_steps(all_of(base), operand, steps, batch, all_of(by)))},
-                    {},
-                    factor,
-                    Fr::zero()});
-  }
+  for (const auto& [link, is_back, point, factor] : wanted)
+    sums.push_back(is_back && plan_.windows[link] ? product_of_patches(link, *point, factor) : product_of(link, is_back, *point, factor));
   std::vector<unsigned> variables;
   for (const Sum& sum : sums) variables.push_back(sum.variables);
   const auto [point, among] = prove_products(5, std::move(sums));
@@ -206,8 +253,26 @@ std::vector<WeightUse> SegmentProver::products(const LookupEnds& ends) {
     const std::span<const Fr> end = std::span(point).subspan(point.size() - variables[i]), at_units(*own);
     const std::span<const Fr> step = end.first(plan_.step_bits), inner = end.subspan(plan_.step_bits), unit = at_units.subspan(plan_.place_bits());
     const std::vector<Fr> place = joined(step, at_units.subspan(plan_.step_bits, plan_.batch_bits));
-    operands.push_back(is_back ? at(Column::d, link, joined(place, inner), among[i]) : entering(link, place, inner, among[i]));
-    uses.push_back({link, false, list_of(step), list_of(is_back ? unit : inner), list_of(is_back ? inner : unit), among[i]});
+    if (is_back && plan_.windows[link]) {
+      const Window& window = *plan_.windows[link];
+      const std::span<const Fr> output = inner.first(plan_.output_bits(link)), input = inner.subspan(plan_.output_bits(link));
+      const std::vector<Fr> picture = eqs_of(unit), columns = eqs_of(input);
+      ClaimTerm term = at(Column::d, link, joined(place, output), among[i]);
+      term.after = place.size();
+      term.weights.assign(size_t{1} << plan_.spot_bits(link), Fr::zero());
+      for (uint64_t p = 0; p < window.places(); ++p)
+        for (uint64_t k = 0; k + 1 < window.columns(); ++k)
+          if (const int64_t pixel = window.pixel(p, k); pixel >= 0) term.weights[p] = term.weights[p] + picture[static_cast<size_t>(pixel)] * columns[k];
+      operands.push_back(std::move(term));
+      uses.push_back({link, false, list_of(step), list_of(input), list_of(output), among[i]});
+    } else if (is_back) {
+      operands.push_back(at(Column::d, link, joined(place, inner), among[i]));
+      uses.push_back({link, false, list_of(step), list_of(unit), list_of(inner), among[i]});
+    } else {
+      const unsigned spots = plan_.spot_bits(link);
+      operands.push_back(entering(link, place, unit.first(spots), inner, among[i]));
+      uses.push_back({link, false, list_of(step), list_of(inner), list_of(unit.subspan(spots)), among[i]});
+    }
   }
   claims_.push_back(std::move(operands));
   return uses;
@@ -217,7 +282,7 @@ void SegmentProver::weights(std::vector<WeightUse> uses, const LookupEnds& ends)
   const Fr nu = transcript_->challenge();
   for (size_t l = 0; l < plan_.links(); ++l) {
     const std::span<const Fr> own(ends.weights[l]);
-    const unsigned outputs = plan_.size_bits(l + 1);
+    const unsigned outputs = plan_.output_bits(l);
     uses.push_back({l, true, {}, list_of(own.subspan(outputs)), list_of(own.first(outputs)), nu * ends.among[l]});
   }
   Fr start = Fr::zero();
@@ -240,13 +305,14 @@ void SegmentProver::weights(std::vector<WeightUse> uses, const LookupEnds& ends)
         later = later + at_step[s];
       }
     }
+    const unsigned spots = plan_.spot_bits(use.link);
     const auto folded = [&](const Slice& from, const std::vector<Fr>& point) {
-      return all_of(memory_.folded(from, plan_.places(), size_t{1} << point.size(), 1, all_of(memory_.eqs(point))));
+      return all_of(memory_.folded(from, plan_.places() << spots, size_t{1} << point.size(), 1, all_of(memory_.eqs(point))));
     };
     sums.push_back({Sum::Kind::product,
-                    plan_.place_bits(),
+                    plan_.place_bits() + spots,
                     3,
-                    {all_of(memory_.repeated(all_of(memory_.scalars(counts)), plan_.batch())), folded(all_of(entering_[use.link]), use.input),
+                    {all_of(memory_.repeated(all_of(memory_.scalars(counts)), plan_.batch() << spots)), folded(all_of(entering_[use.link]), use.input),
                      folded(column(Column::d, use.link), use.output)},
                     {},
                     use.factor,
@@ -254,8 +320,9 @@ void SegmentProver::weights(std::vector<WeightUse> uses, const LookupEnds& ends)
   }
   const auto [point, among] = prove_products(8, std::move(sums));
   for (size_t i = 0; i < uses.size(); ++i) {
-    entered.push_back(entering(uses[i].link, point, uses[i].input, among[i]));
-    gradients.push_back(at(Column::d, uses[i].link, joined(point, uses[i].output), among[i]));
+    const std::span<const Fr> own = std::span(point).subspan(point.size() - plan_.place_bits() - plan_.spot_bits(uses[i].link));
+    entered.push_back(entering(uses[i].link, own.first(plan_.place_bits()), own.subspan(plan_.place_bits()), uses[i].input, among[i]));
+    gradients.push_back(at(Column::d, uses[i].link, joined(own, uses[i].output), among[i]));
   }
   for (Claim* claim : {&starts, &entered, &gradients}) claims_.push_back(std::move(*claim));
 }
@@ -269,7 +336,7 @@ void SegmentProver::bytes() {
     const auto own = std::span(point).subspan(most - plan_.groups[g].bits);
     const ListPtr kernel = memory_.eqs(own);
     values.push_back(memory_.dot(all_of(groups_[g]), {kernel, 0, groups_[g]->size()}));
-    claims_.push_back({{plan_.groups[g].first_chunk << plan_.chunk_bits, list_of(own), Fr::one()}});
+    claims_.push_back({{plan_.groups[g].first_chunk << plan_.chunk_bits, list_of(own), Fr::one(), 0, {}}});
   }
   send(10, values);
 }

@@ -13,11 +13,14 @@ struct ClaimTerm {
   uint64_t at;
   std::vector<Fr> point;
   Fr factor;
+  // One axis of the block may have these weights instead of those of a point: it stands after so many variables of the point.
+  size_t after = 0;
+  std::vector<Fr> weights{};
 };
 using Claim = std::vector<ClaimTerm>;
 
 // Of what must be 0, in the order of its factors.
-enum class Lookup : uint8_t { forth, back, loss, bias, weight, table };
+enum class Lookup : uint8_t { forth, back, loss, bias, weight, table, score, top, inverse, remainder, rest };
 
 // What is looked up by one helper, of a link.
 struct LookupTerm {
@@ -27,6 +30,8 @@ struct LookupTerm {
   Slice helper;
   std::vector<Slice> values;
   std::vector<Part> parts;
+  // So many of the last values everybody knows: where the sum ends, all members of a list have what this one has.
+  size_t known = 0;
 };
 
 // factor · (a link's weights, at a step and a point); without a step those after the last one.
@@ -86,12 +91,16 @@ class SegmentProver : private SumProver {
 
   Slice column(Column column, size_t of) const;
   ClaimTerm at(Column column, size_t of, std::vector<Fr> point, const Fr& factor) const;
-  ClaimTerm entering(size_t link, std::span<const Fr> place, std::span<const Fr> unit, const Fr& factor) const;
+  // `spot`: where the link's window stands; plain links have none.
+  ClaimTerm entering(size_t link, std::span<const Fr> place, std::span<const Fr> spot, std::span<const Fr> unit, const Fr& factor) const;
   std::vector<Fr> row_point(std::span<const Fr> place) const;
   std::vector<Fr> row_matrix() const;
 
   Part part(unsigned table, size_t values) const;
   std::vector<LookupTerm> lookup_terms() const;
+  void add_softmax_terms(std::vector<LookupTerm>& terms) const;
+  ListSum listed_top(size_t members, const std::vector<Fr>& factors, const std::vector<std::vector<Fr>>& ends) const;
+  void softmax_values(const LookupEnds& found, std::span<const Fr> row, const std::vector<std::vector<Fr>>& ends, std::vector<Fr>& said);
   ListPtr table_rows(unsigned table) const;
   void add_helpers();
   LookupEnds lookups();
@@ -100,6 +109,8 @@ class SegmentProver : private SumProver {
   LookupEnds lookup_values(const std::vector<Fr>& point, std::vector<Fr> among, const std::vector<std::vector<Fr>>& ends);
   void claim_loss(const std::vector<Fr>& point);
   void claim_helper_sum();
+  Sum product_of(size_t link, bool is_back, std::span<const Fr> at, const Fr& factor);
+  Sum product_of_patches(size_t link, std::span<const Fr> at, const Fr& factor);
   std::vector<WeightUse> products(const LookupEnds& ends);
   void weights(std::vector<WeightUse> uses, const LookupEnds& ends);
   void bytes();
@@ -115,7 +126,8 @@ class SegmentProver : private SumProver {
   std::optional<Blinders> blinders_;
   std::array<ListPtr, kGroups> groups_;
   std::array<std::vector<G1Affine>, kGroups> points_;
-  std::vector<ListPtr> z_, q_, entering_, last_;
+  std::vector<ListPtr> z_, q_, entering_, last_, stepped_;
+  std::array<ListPtr, kSoftmaxLists> softmax_;
   std::vector<LookupTerm> terms_;
   std::vector<ListPtr> rows_;
   Fr alpha_{}, beta_{};

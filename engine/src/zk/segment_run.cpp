@@ -23,7 +23,8 @@ class Runner {
  public:
   Runner(const ProofPlan& plan, SegmentRun& run) : plan_(plan), run_(run) {
     for (size_t l = 0; l < plan.links(); ++l) {
-      run.entering.emplace_back(plan.places() * plan.width(l));
+      run.entering.emplace_back(plan.places() << (plan.spot_bits(l) + plan.input_bits(l)));
+      run.stepped.emplace_back();
       run.z.emplace_back(plan.places() * plan.width(l + 1));
       run.q.emplace_back(plan.is_last(l) ? 0 : plan.places() * plan.width(l + 1));
       run.last.emplace_back(plan.is_last(l) ? 0 : plan.places());
@@ -37,17 +38,20 @@ class Runner {
   }
 
   void forth(size_t l, uint64_t from, uint64_t to) {
-    const uint64_t n = plan_.width(l + 1), k = plan_.width(l);
+    // A row for each place of its window.
+    const uint64_t n = uint64_t{1} << plan_.output_bits(l), k = uint64_t{1} << plan_.input_bits(l), spots = uint64_t{1} << plan_.spot_bits(l);
     int64_t* entering = run_.entering[l].data();
     const auto weights = column(Column::after, l);
+    if (plan_.windows[l] && l > 0) run_.stepped[l].insert(run_.stepped[l].end(), weights.begin(), weights.end());
     for (uint64_t p = from; p < to; ++p) {
       enter(l, p);
-      for (uint64_t i = 0; i < n; ++i) {
-        int64_t sum = 0;
-        for (uint64_t x = 0; x < k; ++x) sum += entering[p * k + x] * weights[i * k + x];
-        run_.z[l][p * n + i] = sum;
-        take(l, p, p * n + i, rounded(sum));
-      }
+      for (uint64_t row = p * spots; row < (p + 1) * spots; ++row)
+        for (uint64_t i = 0; i < n; ++i) {
+          int64_t sum = 0;
+          for (uint64_t x = 0; x < k; ++x) sum += entering[row * k + x] * weights[i * k + x];
+          run_.z[l][row * n + i] = sum;
+          take(l, p, row * n + i, rounded(sum));
+        }
     }
   }
 
@@ -55,7 +59,9 @@ class Runner {
     const uint64_t n = plan_.width(l + 1);
     const auto d = column(Column::d, l);
     for (uint64_t p = from; p < to; ++p) {
-      if (plan_.is_last(l)) {
+      if (plan_.is_last(l) && plan_.is_softmax()) {
+        softmax(p);
+      } else if (plan_.is_last(l)) {
         const auto h = column(Column::h, l), labels = column(Column::labels, 0);
         const uint64_t row = row_at(run_, p);
         for (uint64_t i = 0; i < n; ++i) d[p * n + i] = (h[p * n + i] - labels[row * n + i]) * (int64_t{1} << (plan_.gradient - plan_.activation));
@@ -68,9 +74,9 @@ class Runner {
   }
 
   void change(size_t l, uint64_t from, uint64_t to) {
-    const uint64_t n = plan_.width(l + 1), k = plan_.width(l);
+    const uint64_t n = uint64_t{1} << plan_.output_bits(l), k = uint64_t{1} << plan_.input_bits(l), spots = uint64_t{1} << plan_.spot_bits(l);
     const auto weights = column(Column::after, l), d = column(Column::d, l);
-    for (uint64_t p = from; p < to; ++p)
+    for (uint64_t p = from * spots; p < to * spots; ++p)
       for (uint64_t i = 0; i < n; ++i) {
         const int64_t by = d[p * n + i];
         if (by == 0) continue;
@@ -97,6 +103,43 @@ class Runner {
     }
   }
 
+  // Of softmax: what follows from its columns, lower parts of its numbers, and how often each row of a table is looked up by them.
+  void add_softmax() {
+    const size_t last = plan_.links() - 1;
+    const uint64_t n = plan_.width(plan_.links()), classes = plan_.sizes.back(), units = plan_.places() * n;
+    const unsigned lost = plan_.quotient - plan_.gradient;
+    const TwoParts score_bits = plan_.score_parts(), inverse_bits = plan_.inverse_parts(), sum_bits = plan_.sum_parts();
+    const auto exp = column(Column::exp, last), inverse = column(Column::inverse, last), peak = column(Column::peak, last), h = column(Column::h, last);
+    const auto d = column(Column::d, last), labels = column(Column::labels, 0);
+    for (unsigned i = 0; i < kSoftmaxLists; ++i) run_.softmax[i].assign(i == kRowSum ? plan_.places() : units, 0);
+    const auto split = [&](int64_t whole, const TwoParts& bits, int64_t& low) {
+      low = whole & ((int64_t{1} << bits.low) - 1);
+      counts(plan_.range_table(bits.low))[low] += 1;
+      counts(plan_.range_table(bits.high))[whole >> bits.low] += 1;
+    };
+    for (uint64_t p = 0; p < plan_.places(); ++p) {
+      const uint64_t row = row_at(run_, p);
+      int64_t sum = 0;
+      for (uint64_t i = 0; i < n; ++i) {
+        const uint64_t at = p * n + i;
+        const int64_t distance = i < classes ? peak[p] - h[at] : 0, score = d[at] + labels[row * n + i] * (int64_t{1} << (plan_.gradient - plan_.activation));
+        run_.softmax[kWideInverse][at] = inverse[p];
+        run_.softmax[kDistance][at] = distance;
+        run_.softmax[kScore][at] = score;
+        run_.softmax[kPadding][at] = i < classes ? 0 : 1;
+        run_.softmax[kNoTop][at] = distance + (i < classes ? 0 : 1);
+        sum += exp[at];
+        split(exp[at] * inverse[p] + (int64_t{1} << (lost - 1)) - score * (int64_t{1} << lost), score_bits, column(Column::low_score, last)[at]);
+        counts(plan_.exp_table())[distance] += 1;
+      }
+      run_.softmax[kRowSum][p] = sum;
+      const int64_t left = (int64_t{1} << plan_.quotient) - sum * inverse[p];
+      split(inverse[p], inverse_bits, column(Column::inverse0, last)[p]);
+      split(left, sum_bits, column(Column::remainder0, last)[p]);
+      split(sum - 1 - left, sum_bits, column(Column::rest0, last)[p]);
+    }
+  }
+
   // How often each row of each table is looked up by a link.
   void count(size_t l) {
     const int64_t half = int64_t{1} << (plan_.scale - 1), one = int64_t{1} << plan_.scale;
@@ -114,7 +157,8 @@ class Runner {
         counts(low)[back[i]] += 1;
         counts(high)[(m[i] * (run_.q[l][i] + half) - d[i] * one) >> plan_.low_bits] += 1;
       }
-      for (const int64_t last : run_.last[l]) counts(plan_.h_table())[signed_row(last + (int64_t{1} << plan_.activation), plan_.h)] += 1;
+      if (plan_.is_biased(l))
+        for (const int64_t last : run_.last[l]) counts(plan_.h_table())[signed_row(last + (int64_t{1} << plan_.activation), plan_.h)] += 1;
     }
     const auto after = column(Column::after, l);
     const auto& limbs = plan_.limbs;
@@ -138,7 +182,46 @@ class Runner {
     return static_cast<uint64_t>(value == 0 ? 2 * half - 1 : value + half - 1);
   }
 
+  // d of a row of the last link: what softmax makes of its units, less its class.
+  void softmax(uint64_t p) {
+    const size_t last = plan_.links() - 1;
+    const uint64_t n = plan_.width(plan_.links()), classes = plan_.sizes.back(), row = row_at(run_, p);
+    const auto h = column(Column::h, last), labels = column(Column::labels, 0), d = column(Column::d, last), exp = column(Column::exp, last);
+    if (exp_rows_.empty()) exp_rows_ = plan_.exp_rows();
+    uint64_t top = 0;
+    for (uint64_t i = 1; i < classes; ++i)
+      if (h[p * n + i] > h[p * n + top]) top = i;
+    const int64_t peak = h[p * n + top];
+    column(Column::peak, last)[p] = peak;
+    column(Column::top, last)[p * n + top] = 1;
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < classes; ++i) sum += exp[p * n + i] = exp_rows_[static_cast<uint64_t>(peak - h[p * n + i])];
+    const int64_t inverse = (int64_t{1} << plan_.quotient) / sum;
+    column(Column::inverse, last)[p] = inverse;
+    const unsigned lost = plan_.quotient - plan_.gradient;
+    for (uint64_t i = 0; i < classes; ++i)
+      d[p * n + i] = ((exp[p * n + i] * inverse + (int64_t{1} << (lost - 1))) >> lost) - labels[row * n + i] * (int64_t{1} << (plan_.gradient - plan_.activation));
+  }
+
+  // A patch for each place of the window.
+  void enter_patches(size_t l, uint64_t p) {
+    const Window& window = *plan_.windows[l];
+    const uint64_t width = plan_.width(l), k = uint64_t{1} << plan_.input_bits(l), columns = window.columns();
+    const auto before = l == 0 ? column(Column::features, 0) : column(Column::a, l - 1);
+    const int64_t* from = before.data() + (l == 0 ? row_at(run_, p) : p) * width;
+    int64_t* to = run_.entering[l].data() + (p << plan_.spot_bits(l)) * k;
+    for (uint64_t spot = 0; spot < window.places(); ++spot, to += k) {
+      for (uint64_t x = 0; x + 1 < columns; ++x)
+        if (const int64_t pixel = window.pixel(spot, x); pixel >= 0) to[x] = from[pixel];
+      to[columns - 1] = int64_t{1} << plan_.activation;
+    }
+  }
+
   void enter(size_t l, uint64_t p) {
+    if (plan_.windows[l]) {
+      enter_patches(l, p);
+      return;
+    }
     const uint64_t k = plan_.width(l);
     int64_t* to = run_.entering[l].data() + p * k;
     if (l == 0) {
@@ -166,10 +249,21 @@ class Runner {
     const auto weights = column(Column::after, l + 1), gradients = column(Column::d, l + 1);
     const auto d = column(Column::d, l), m = column(Column::m, l);
     int64_t* q = run_.q[l].data() + p * n;
-    for (uint64_t j = 0; j < next; ++j) {
-      const int64_t by = gradients[p * next + j];
-      if (by == 0) continue;
-      for (uint64_t i = 0; i < n; ++i) q[i] += by * weights[j * n + i];
+    if (plan_.windows[l + 1]) {
+      const Window& window = *plan_.windows[l + 1];
+      const uint64_t o = plan_.outputs(l + 1), k = uint64_t{1} << plan_.input_bits(l + 1);
+      for (uint64_t spot = 0; spot < window.places(); ++spot)
+        for (uint64_t x = 0; x + 1 < window.columns(); ++x) {
+          const int64_t pixel = window.pixel(spot, x);
+          if (pixel < 0) continue;
+          for (uint64_t j = 0; j < o; ++j) q[pixel] += gradients[p * next + spot * o + j] * weights[j * k + x];
+        }
+    } else {
+      for (uint64_t j = 0; j < next; ++j) {
+        const int64_t by = gradients[p * next + j];
+        if (by == 0) continue;
+        for (uint64_t i = 0; i < n; ++i) q[i] += by * weights[j * n + i];
+      }
     }
     for (uint64_t i = 0; i < n; ++i) d[p * n + i] = m[p * n + i] == 0 ? 0 : rounded(q[i]);
   }
@@ -177,6 +271,7 @@ class Runner {
   const ProofPlan& plan_;
   SegmentRun& run_;
   std::array<std::vector<std::span<int64_t>>, static_cast<size_t>(Column::helper)> columns_;
+  std::vector<int64_t> exp_rows_;
 };
 
 void fill_start(const ProofPlan& plan, const SegmentStart& start, SegmentRun& run) {
@@ -189,7 +284,7 @@ void fill_start(const ProofPlan& plan, const SegmentStart& start, SegmentRun& ru
   }
   for (size_t l = 0; l < plan.links(); ++l) {
     const auto before = run.column(plan, Column::before, l), after = run.column(plan, Column::after, l);
-    const uint64_t n = plan.sizes[l + 1], k = plan.sizes[l], width = plan.width(l);
+    const uint64_t n = plan.outputs(l), k = plan.inputs(l), width = uint64_t{1} << plan.input_bits(l);
     for (uint64_t i = 0; i < n; ++i)
       for (uint64_t x = 0; x < k; ++x) before[i * width + x] = start.weights[l][i * k + x];
     // They become those after the last step.
@@ -214,7 +309,11 @@ GroupNumber group_of(Column column) {
     case Column::helper_back:
     case Column::bias_helper:
     case Column::weight_helper:
-    case Column::table_helper: return kHelpers;
+    case Column::table_helper:
+    case Column::score_helper:
+    case Column::inverse_helper:
+    case Column::remainder_helper:
+    case Column::rest_helper: return kHelpers;
     default: return kValues;
   }
 }
@@ -261,6 +360,7 @@ SegmentRun run_segment(const ProofPlan& plan, const SegmentStart& start, const u
     runner.add_rest(l);
     runner.count(l);
   }
+  if (plan.is_softmax()) runner.add_softmax();
   return run;
 }
 

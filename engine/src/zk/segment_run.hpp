@@ -31,11 +31,18 @@ struct SegmentStart {
   std::vector<std::vector<int64_t>> weights;
 };
 
+// ⌊2^K / Σ e⌋ for each unit; distance to the row's largest; score; 1 beyond the classes; distance or that; Σ e of each row.
+enum SoftmaxList : unsigned { kWideInverse, kDistance, kScore, kPadding, kNoTop, kRowSum, kSoftmaxLists };
+
 struct SegmentRun {
   // Of all groups but the helpers, with zeros up to whole chunks.
   std::array<std::vector<int64_t>, kHelpers> groups;
   // By link, padded; q of the last link is empty, and so is `last`: the units of the last column.
   std::vector<std::vector<int64_t>> z, q, entering, last;
+  // Of convolutions but a first one: the weights of every step, (step, output, column).
+  std::vector<std::vector<int64_t>> stepped;
+  // Of a loss by softmax: what follows from its columns.
+  std::array<std::vector<int64_t>, kSoftmaxLists> softmax;
   CubeOrder order;
   // Of the segment's first row, in its epoch.
   uint64_t first_place = 0;

@@ -14,8 +14,7 @@ import { MOST_SEGMENTS } from "../../verify/zk/run/run-file.ts";
 import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../verify/zk/srs.ts";
 import { gapBetween } from "../../verify/zk/statement.ts";
 import { bytesToElements, type Elements, elementCount, elementsToBytes } from "../../work/operators/tensor-type.ts";
-import { compilePlan, isPlain, type ZkPlan } from "../../work/plan/compile-plan.ts";
-import { CPU_ONLY } from "../../work/plan/proving-plan.ts";
+import { compilePlan, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import type { Tensor } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import type { CliIo } from "../command.ts";
@@ -55,7 +54,6 @@ function planFor({ program }: OpenedRun, isDev: boolean): ZkPlan {
 		new AssayError("PROGRAM_UNPROVABLE", message, { hint: codes.PROGRAM_UNPROVABLE.hint });
 	const whole = compilePlan(program);
 	if ("code" in whole) throw refused(whole.message);
-	if (!isPlain(whole)) throw refused(CPU_ONLY);
 	const wanted = 2 * Math.ceil((whole.bits - CHUNKS_LOG2) / 2);
 	const most = isDev ? Math.min(MOST_DEV_CHUNK_BITS, Math.max(MOST_CHUNK_BITS, wanted)) : MOST_CHUNK_BITS;
 	const plan = compilePlan(program, Math.min(whole.chunkBits, most));

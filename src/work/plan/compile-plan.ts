@@ -317,7 +317,7 @@ export function planWords(plan: ZkPlan): Uint8Array {
 }
 
 /** What plans with windows or softmax have besides: K or 0, then each link's window or zeros. */
-const wideWords = ({ links, quotient, isSoftmax }: ZkPlan): readonly number[] => [
+export const wideWords = ({ links, quotient, isSoftmax }: ZkPlan): readonly number[] => [
 	isSoftmax ? quotient! : 0,
 	...links.flatMap(({ window }) =>
 		window

@@ -12,8 +12,8 @@ const MOST_COMMITMENTS = 256;
 const OPS_A_VALUE = 830 * 2 ** 15;
 
 /** Plans of docs/zk.md §14. */
-export const CPU_ONLY =
-	"it has convolutions or softmax: the verifier takes such proofs, but no contract does, and the engine makes none yet";
+const CPU_ONLY =
+	"it has convolutions or softmax: assay job prove makes such proofs on a CPU and assay verify takes them, but no contract does";
 
 const commitmentsOf = ({ groups }: Pick<ZkPlan, "groups">): number =>
 	groups.reduce((sum, { chunks }) => sum + chunks, 0);

@@ -26,6 +26,7 @@ Fr linear_part(const Part& part, std::span<const Fr> values) {
 Fr lookup_rest(const Fr& g, const Fr* parts, size_t count) {
   if (count == 1) return g * parts[0] - Fr::one();
   const Fr ab = parts[0] * parts[1];
+  if (count == 2) return g * ab - parts[0] - parts[1];
   return (g * ab - parts[0] - parts[1]) * parts[2] - ab;
 }
 
