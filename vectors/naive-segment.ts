@@ -52,7 +52,8 @@ export type Listener = Pick<Transcript, "absorb" | "challenge">;
 
 /** What nobody can guess: a number that the transcript hears, and one more coefficient, at X^(2^c), of each chunk. */
 export interface Hiding {
-	readonly nonce: bigint;
+	/** Null: of a segment alone, whose transcript hears none. */
+	readonly nonce: bigint | null;
 	readonly blinder: (group: number, chunk: number) => bigint;
 }
 
@@ -192,8 +193,8 @@ export class SegmentProver {
 		return this.run.columns;
 	}
 
-	prove(told: Told): { readonly statement: Statement; readonly proof: Uint8Array } {
-		const { statement, opening } = this.proveSums(told, (of) => new Transcript(statementHash(of)));
+	prove(told: Told, hiding: Hiding | null = null): { readonly statement: Statement; readonly proof: Uint8Array } {
+		const { statement, opening } = this.proveSums(told, (of) => new Transcript(statementHash(of)), hiding);
 		this.out.push(proveMercury(this.transcript, this.commit, opening));
 		return { statement, proof: Buffer.concat(this.out) };
 	}
@@ -222,7 +223,7 @@ export class SegmentProver {
 		const [alpha, beta] = [this.transcript.challenge(), this.transcript.challenge()];
 		this.addHelpers(alpha, beta);
 		this.message(2, Buffer.concat(points(helpers)));
-		if (hiding !== null) this.send(36, [hiding.nonce]);
+		if (hiding !== null && hiding.nonce !== null) this.send(36, [hiding.nonce]);
 		const ends = this.lookups(alpha, beta);
 		this.weights(this.products(ends), ends);
 		this.known = this.gathered(true);

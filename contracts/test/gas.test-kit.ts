@@ -141,6 +141,7 @@ const ACTS = {
 		"hybridSilence",
 		"hybridWeight",
 		"zkJobConclude",
+		"zkJobList",
 		"zkJobOrder",
 		"zkJobSettle",
 		"zkJobSubmit",

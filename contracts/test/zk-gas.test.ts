@@ -17,6 +17,7 @@ import {
 	type GasPart,
 	largePlan,
 	openGasChain,
+	SENDER,
 	send,
 	traced,
 } from "./zk-gas.test-kit.ts";
@@ -63,7 +64,7 @@ async function submitted(sizes: readonly number[], rows: number, verifierCode: H
 	const ends = { firstStep: 0n, endStep: 64n };
 	const run = {
 		...{
-			salt: hash("01"),
+			...{ salt: hash("01"), prover: SENDER },
 			plan: hash(Buffer.from("assay/zk/plan/1").toString("hex") + words.slice(2)),
 			...{ key: NO_ID, seed: hash("02") },
 		},

@@ -55,7 +55,7 @@ import { proveBare } from "../../src/verify/zk/hybrid/bare.ts";
 import { openPlace } from "../../src/verify/zk/hybrid/open-place.ts";
 import { commitTo, DEV_POWERS } from "../../src/verify/zk/srs.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
-import { pointBytes, type TwinNode, twinWay } from "../../src/verify/zk/twin-tree.ts";
+import { pointBytes, type TwinNode, twinTop, twinWay } from "../../src/verify/zk/twin-tree.ts";
 import { placedWeights, weightTrees } from "../../src/verify/zk/weight-trees.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, planHash, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
@@ -180,6 +180,24 @@ async function proof(
 const proven = async (terms: JobTerms, by: PrivateKeyAccount, segment: number) =>
 	proof(segment, await zk.readProverJob(network.contracts, jobIdOf(terms), by.address));
 
+/** keccak256 of the commitments to the weights before a segment. */
+const pointsAt = (segment: number): Uint8Array =>
+	keccak(...treesFor(weightsAt(segment)).map((levels) => pointBytes(twinTop(levels).point)));
+/** What the segments end with, as an honest worker lists it. */
+const ends = () => [2, 3, 4].map(pointsAt);
+
+/** With the path to the honest list. */
+const submitCall = (terms: JobTerms, ordered: zk.ZkOrder, segment: zk.ZkSegment): Call =>
+	zk.submitProofCall(
+		network.contracts,
+		terms,
+		ordered,
+		segment,
+		keccakTree(ends())
+			.path(Number(segment.number) - 1)
+			.map(toHex),
+	);
+
 /** The states of a run that ends with these weights. */
 function claimOf(terms: JobTerms, last: readonly Elements[]) {
 	const { addresses } = network.contracts;
@@ -227,6 +245,8 @@ async function claim(
 	const made = claimOf(terms, last);
 	const stored = await signStored(validator, contracts, { job, part: 0, attempt }, made.claim);
 	await send(worker, claimPartCall(contracts, terms, 0, made.shown, [stored]));
+	if (terms.method === zk.ZK_METHOD)
+		gas.zkJobList = await send(worker, zk.listEndsCall(contracts, terms, 0, toHex(Buffer.concat(ends()))));
 	return made;
 }
 
@@ -254,16 +274,16 @@ test("a job is trained by one, proven by two others in any order, and paid witho
 	const last = weightsAt(1 + SEGMENTS);
 	const { terms, order, job, claim: hash } = await claimed("honest", last);
 	const second = await proven(terms, other, 2);
-	gas.zkJobSubmitWaiting = await send(other, zk.submitProofCall(contracts, terms, order, second.segment));
+	gas.zkJobSubmitWaiting = await send(other, submitCall(terms, order, second.segment));
 	assert.equal(await owed(other.address), 0n);
 	const first = await proven(terms, prover, 1);
 	// Copied from the pool: it names its prover.
-	await refused(send(watcher, zk.submitProofCall(contracts, terms, order, first.segment)), "LookupsFalse");
-	await send(prover, zk.submitProofCall(contracts, terms, order, first.segment));
+	await refused(send(watcher, submitCall(terms, order, first.segment)), "LookupsFalse");
+	await send(prover, submitCall(terms, order, first.segment));
 	assert.deepEqual([await owed(prover.address), await owed(other.address)], [UNIT, UNIT]);
-	assert.deepEqual((await zk.readZkHead(contracts, job)).next, 3);
+	assert.deepEqual((await zk.readZkHead(contracts, terms)).next, 3);
 	const third = await proven(terms, prover, 3);
-	gas.zkJobSubmit = await send(prover, zk.submitProofCall(contracts, terms, order, third.segment));
+	gas.zkJobSubmit = await send(prover, submitCall(terms, order, third.segment));
 	assert.deepEqual(
 		(await zk.readProvenSegments(contracts, job)).map(({ segment }) => segment),
 		[2, 1, 3],
@@ -297,10 +317,19 @@ test("two provers share a job; one that is killed half-way is replaced, and each
 	const first: ProverEvent[] = [];
 	const dying = { ...means(prover, killed.signal, first), onEvent: () => killed.abort() };
 	assert.equal(await proveJobSegments(dying, of, 1 + SEGMENTS), false);
-	// A true proof from weights that are not the job's: nobody is kept from proving the right one.
+	// True proofs that must not count: from weights that are not the job's, and to right weights under commitments that nobody else can go on from.
 	const named = await zk.readProverJob(contracts, job, watcher.address);
 	const stray = await proof(2, named, stateAt(3), weightsAt(1));
-	await network.send(watcher, zk.submitProofCall(contracts, terms, ordered, stray.segment));
+	await refused(network.send(watcher, submitCall(terms, ordered, stray.segment)), "NotListed");
+	const { statement, proof: blinded } = proveTrained(
+		run,
+		2,
+		CHUNK_BITS,
+		{},
+		{ blinder: 5n, chainId: "7373", job: `${named}` },
+	);
+	assert.equal(pointsHash(statement.pointsBefore), toHex(pointsAt(2)));
+	await refused(network.send(watcher, submitCall(terms, ordered, segmentOf(statement, blinded))), "NotListed");
 	const running = new AbortController().signal;
 	const [mine, theirs]: [ProverEvent[], ProverEvent[]] = [[], []];
 	const ends = await Promise.all([
@@ -310,7 +339,7 @@ test("two provers share a job; one that is killed half-way is replaced, and each
 	assert.deepEqual(ends, [true, true]);
 	const proven = [...mine, ...theirs].filter(({ state }) => state === "proven");
 	assert.deepEqual(proven.map(({ segment }) => segment).toSorted(), [1, 2, 3]);
-	assert.equal((await zk.readZkHead(contracts, job)).next, 1 + SEGMENTS);
+	assert.equal((await zk.readZkHead(contracts, terms)).next, 1 + SEGMENTS);
 	const paid = (await owed(prover.address)) + (await owed(other.address)) - before[0] - before[1];
 	assert.equal(paid, 3n * UNIT);
 	assert.equal(await owed(watcher.address), 0n);
@@ -318,7 +347,7 @@ test("two provers share a job; one that is killed half-way is replaced, and each
 
 test("weights that no run leads to are a worker's lie where it gave them; of a run that leaves its ranges what comes before is proven", async () => {
 	const { contracts } = network;
-	const { terms, order: ordered, job } = await claimed("out of range", weightsAt(1 + SEGMENTS));
+	const { terms, order: ordered } = await claimed("out of range", weightsAt(1 + SEGMENTS));
 	const huge = weightsAt(3).map((one) => new Int32Array(one.length).fill(2 ** 30));
 	const told: ProverEvent[] = [];
 	const means: ProverMeans = {
@@ -341,7 +370,7 @@ test("weights that no run leads to are a worker's lie where it gave them; of a r
 	const ends = told.filter(({ state }) => state !== "proving").map(({ segment, state }) => `${segment} ${state}`);
 	assert.equal(ends.filter((one) => one.endsWith("misled")).length, 1);
 	assert.deepEqual(ends.filter((one) => !one.endsWith("misled")).toSorted(), ["1 proven", "2 proven", "3 unprovable"]);
-	assert.equal((await zk.readZkHead(contracts, job)).next, 3);
+	assert.equal((await zk.readZkHead(contracts, terms)).next, 3);
 });
 
 test("a worker with one wrong step cannot be paid: no tree of its end stands for what is proven", async () => {
@@ -353,7 +382,7 @@ test("a worker with one wrong step cannot be paid: no tree of its end stands for
 	const of = await claimed("one wrong step", wrong);
 	const { terms, order, job, claim: hash } = of;
 	for (const segment of [1, 2, 3])
-		await send(prover, zk.submitProofCall(contracts, terms, order, (await proven(terms, prover, segment)).segment));
+		await send(prover, submitCall(terms, order, (await proven(terms, prover, segment)).segment));
 	// What it ended with has other commitments; and of those that are proven its bytes are not.
 	const own = { part: 0, claim: hash, ...(await posted(worker, job, 1 + SEGMENTS, wrong, treesFor(wrong))) };
 	const lie = { part: 0, claim: hash, ...(await posted(worker, job, 1 + SEGMENTS, wrong, treesFor(right))) };
@@ -495,7 +524,8 @@ test("terms with a billion parts cost a prover no more than others", async () =>
 	await send(customer, zk.orderProofsCall(contracts, terms, order!));
 	const of = { job: jobIdOf(terms), terms, order: order! };
 	assert.deepEqual(await claimedParts(contracts, of), []);
-	assert.deepEqual(await provableNow(contracts, of), { next: 1, end: 1 });
+	const { next, end } = await provableNow(contracts, of);
+	assert.deepEqual([next, end], [1, 1]);
 });
 
 /** An optimistic job, ordered for its disputes, and claimed with these weights at its end. */

@@ -5,31 +5,33 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { callOf, read, readEvents } from "../../src/chain/contracts/contracts.ts";
+import { callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { IGNITION, TRIAL_POWERS } from "../../src/chain/contracts/deploy-zk.ts";
 import { approveJobsCall, fundJobCall, jobIdOf } from "../../src/chain/contracts/job-escrow.ts";
 import * as zk from "../../src/chain/contracts/zk-jobs.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
-import { treeOf } from "../../src/provider/proofs/chain-forms.ts";
+import { pointsHash, treeOf } from "../../src/provider/proofs/chain-forms.ts";
 import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
 import { makeTrees } from "../../src/provider/proofs/make-trees.ts";
 import { makeOrder } from "../../src/provider/proofs/order.ts";
 import { powersOf } from "../../src/provider/proofs/powers.ts";
 import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
-import { proveJobSegments } from "../../src/provider/proofs/prover.ts";
+import { proveStated } from "../../src/provider/proofs/prove-segment.ts";
 import { watchTrees } from "../../src/provider/proofs/watch-trees.ts";
 import { encodeProofFile, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { DEV_POWERS } from "../../src/verify/zk/srs.ts";
 import { elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, planHash, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { enteringOf } from "../../src/work/plan/entering.ts";
 import { firstState, stateHashOf } from "../../src/work/trace/commitments.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { type Prover, startProver } from "../../tests/zk/engine-prover.test-kit.ts";
 import { SEED, trained, trainedModel } from "../../tests/zk/trained.test-kit.ts";
 import { NO_TERMS } from "./disputes.test-kit.ts";
 import { openTestNetwork, type TestNetwork, UNIT } from "./network.test-kit.ts";
+import { heldCall } from "./zk-vectors.test-kit.ts";
 
 /** Trees of 2^5 leaves: two answers lead down. */
 const CHUNK_BITS = 12;
@@ -84,39 +86,29 @@ test("ordered, proven and verified over the powers of a file", async (t) => {
 	await send(customer!, zk.orderProofsCall(contracts, terms, order));
 	const stateAt = (segment: number) =>
 		Buffer.from(stateHashOf(program, segment, run.states[segment - 1]!.weights.map(tensorRoot), [])).toString("hex");
-	const told: string[] = [];
-	await proveJobSegments(
+	const job = await zk.readProverJob(contracts, jobIdOf(terms), prover!.address);
+	const made = await proveStated(
 		{
-			...{ contracts, account: prover!, open: engine.open, device: 0, powers, signal: new AbortController().signal },
-			onEvent: ({ state }) => told.push(state),
+			...{ plan, seed: SEED, segment: 1, chainId: BigInt(CHAIN_ID), job },
+			roots: {
+				...{ features: order.features.slice(2), labels: order.labels.slice(2) },
+				...{ stateBefore: stateAt(1), stateAfter: stateAt(2) },
+			},
+			given: {
+				entering: elementsToBytes(enteringOf(plan, run.features)),
+				labels: elementsToBytes(Int32Array.from(run.labels, Number)),
+				weights: run.states[0]!.weights.map(elementsToBytes),
+			},
 		},
-		{
-			...{ terms, order, plan, features: run.features, labels: run.labels },
-			weightsBefore: async (segment) => run.states[segment - 1]!.weights,
-			stateBefore: async (segment) => stateAt(segment),
-		},
-		2,
+		{ open: engine.open, device: 0, powers },
 	);
-	assert.deepEqual(told, ["proving", "proven"]);
-	const job = jobIdOf(terms);
-	assert.equal(await zk.isProofWaiting(contracts, job, 1, order.startPoints), true);
-	// Whoever looks makes a file of the transaction, and needs no permission to believe it.
-	const [event] = await readEvents(contracts, "zkJobs", "Proven", { job });
-	const { segment } = (await zk.readSubmitted(contracts, event!.transactionHash!))!;
-	const counts = plan.groups.slice(0, 4).map(({ chunks }) => chunks);
-	const points = counts.map((count, group) => {
-		const from = 2 + 128 * counts.slice(0, group).reduce((sum, one) => sum + one, 0);
-		return Array.from({ length: count }, (_, i) => segment.points.slice(from + 128 * i, from + 128 * (i + 1)));
-	});
-	const statement = {
-		...{ version: 1 as const, chainId: `${CHAIN_ID}`, program: plan.programRoot, plan: PLAN.slice(2), srs: powers.id },
-		job: `${await zk.readProverJob(contracts, job, prover!.address)}`,
-		...{ seed: terms.seed.slice(2), firstStep: 0, steps: plan.steps },
-		...{ features: order.features.slice(2), labels: order.labels.slice(2) },
-		...{ featurePoints: points[0]!, labelPoints: points[1]!, pointsBefore: points[2]!, pointsAfter: points[3]! },
-		...{ stateBefore: segment.stateBefore.slice(2), stateAfter: segment.stateAfter.slice(2) },
-	};
-	const proof = new Uint8Array(Buffer.from(segment.proof.slice(2), "hex"));
+	const { statement, proof } = made!;
+	assert.equal(pointsHash(statement.pointsBefore), order.startPoints);
+	await contracts.client.rpc("eth_call", [
+		{ to: contracts.addresses.zkVerifier, data: heldCall(statement, proof), gas: "0x4c4b40" },
+		"latest",
+	]);
+	// Whoever has the file needs no permission to believe it.
 	const file = encodeProofFile(program, plan.chunkBits, { statement, proof });
 	assert.equal(verifyProofFile(file, { isDevAllowed: !isReal }).status, "valid");
 });

@@ -18,6 +18,7 @@ import {
 	type GasPart,
 	largePlan,
 	openGasChain,
+	SENDER,
 	send,
 	traced,
 } from "./zk-gas.test-kit.ts";
@@ -81,7 +82,15 @@ async function submitted(segments: number, verifierCode: Hex) {
 	const data = [draw.points(chunks[0]!), draw.points(chunks[1]!)] as const;
 	const weights = Array.from({ length: segments + 1 }, () => draw.points(chunks[2]!));
 	const run = {
-		...{ salt: hash("01"), plan: planId, key, seed: hash("02"), features: hash("03"), labels: hash("04") },
+		...{
+			salt: hash("01"),
+			prover: SENDER,
+			plan: planId,
+			key,
+			seed: hash("02"),
+			features: hash("03"),
+			labels: hash("04"),
+		},
 		...{ featurePoints: hash(data[0]), labelPoints: hash(data[1]), state: hash("05"), points: hash(weights[0]!) },
 		...{ firstStep: 0n, endStep: BigInt(32 * segments) },
 	};

@@ -319,7 +319,7 @@ test("a run goes on by two segments at once, from its head alone and of its own 
 	const [first] = VECTOR.statements as [SegmentStatement];
 	const hashOf = (points: readonly string[]): Hex => keccak256(word(points.join("")));
 	const run = {
-		...{ salt: NO_ID, plan: word(first.plan), key, seed: word(first.seed) },
+		...{ salt: NO_ID, prover: TREASURER.address, plan: word(first.plan), key, seed: word(first.seed) },
 		...{ features: word(first.features), labels: word(first.labels) },
 		...{ featurePoints: hashOf(first.featurePoints), labelPoints: hashOf(first.labelPoints) },
 		...{ state: word(first.stateBefore), points: hashOf(first.pointsBefore) },

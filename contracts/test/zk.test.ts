@@ -175,7 +175,7 @@ type RunArgs = {
 		| "labelPoints"
 		| "state"
 		| "points"]: Hex;
-} & { readonly firstStep: bigint; readonly endStep: bigint };
+} & { readonly prover: Hex; readonly firstStep: bigint; readonly endStep: bigint };
 
 const hashOf = (points: readonly string[]): Hex => keccak256(`0x${points.join("")}`);
 const numberOf = async (run: RunArgs): Promise<bigint> =>
@@ -223,7 +223,13 @@ async function openRun(shape: Shape, label: string, salt: string) {
 	const start = startOfTwo(shape, label);
 	const { statement: first } = proveHere(shape, start);
 	const run: RunArgs = {
-		...{ salt: word(salt.repeat(32)), plan: word(first.plan), key: NO_ID, seed: word(first.seed) },
+		...{
+			salt: word(salt.repeat(32)),
+			prover: TREASURER.address,
+			plan: word(first.plan),
+			key: NO_ID,
+			seed: word(first.seed),
+		},
 		...{ features: word(first.features), labels: word(first.labels) },
 		...{ featurePoints: hashOf(first.featurePoints), labelPoints: hashOf(first.labelPoints) },
 		...{ state: word(first.stateBefore), points: hashOf(first.pointsBefore) },
@@ -246,6 +252,8 @@ test("a run is proven segment after segment, each once, in its order and of its 
 	assert.deepEqual(next.statement.pointsBefore, statement.pointsAfter);
 	const [one, two] = [submitCall(run, statement, proof), submitCall(run, next.statement, next.proof)];
 	assert.equal(await asked(training, two), "HeadMismatch", "a gap");
+	const elsewhere = { ...run, prover: training };
+	assert.equal(await asked(training, submitCall(elsewhere, statement, proof)), "NotProver", "another's run");
 	const stranger = { ...run, salt: word("02".repeat(32)) };
 	assert.equal(await asked(training, submitCall(stranger, statement, proof)), "HeadMismatch", "nobody opened it");
 	await chain.send({ to: training, data: openCall(stranger) });

@@ -1,5 +1,5 @@
 // Jobs that are paid by proof, through the whole market: a customer orders, a real provider trains and claims, provers prove its segments and are paid, and the chain pays the worker when its end is
-// bound. With a prover that is killed half-way, and a worker that has one wrong step. The contracts by themselves are contracts/test/zk-jobs.test.ts.
+// bound. With a prover that is killed half-way, one that proves to commitments from which nobody else could go on, and a worker that has one wrong step. The contracts by themselves are contracts/test/zk-jobs.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,15 @@ import { bookOf, openGameCall, readGame, readGames } from "../../src/chain/contr
 import { jobIdOf, readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";
 import { demandProofCall, orderDisputesCall } from "../../src/chain/contracts/segment-proofs.ts";
-import { orderProofsCall, readZkHead, registerPlanCall, type ZkOrder } from "../../src/chain/contracts/zk-jobs.ts";
+import {
+	orderProofsCall,
+	readNextUnpaid,
+	readProverJob,
+	registerPlanCall,
+	submitProofCall,
+	type ZkOrder,
+} from "../../src/chain/contracts/zk-jobs.ts";
+import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../src/chain/sending/sign.ts";
 import { contestBy } from "../../src/cli/watch/open-watcher.ts";
@@ -26,7 +34,7 @@ import { encodeChainQuestion } from "../../src/protocol/network/chain-question.t
 import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
 import { ANSWER_PAGE_BYTES, questionText } from "../../src/protocol/network/job-question.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
-import { treeOf } from "../../src/provider/proofs/chain-forms.ts";
+import { pointsHash, segmentOf, treeOf } from "../../src/provider/proofs/chain-forms.ts";
 import { claimedStates } from "../../src/provider/proofs/claimed-states.ts";
 import { openDisputeChain } from "../../src/provider/proofs/hybrid/dispute-chain.ts";
 import { commitmentsOf, listOf, proveDisputed } from "../../src/provider/proofs/hybrid/run-in-dispute.ts";
@@ -39,6 +47,7 @@ import { openWork, orderedJobs, type ProverApi } from "../../src/provider/proofs
 import { createProver, type ProofNews } from "../../src/provider/proofs/prove-jobs.ts";
 import { ownOrder } from "../../src/provider/proofs/prover.ts";
 import { rerunStates } from "../../src/provider/proofs/rerun-states.ts";
+import { readLists } from "../../src/provider/proofs/segment-ends.ts";
 import { ownEngine } from "../../src/validator/jobs/evidence/own-engine.ts";
 import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
 import { openWatchChain } from "../../src/validator/jobs/watch/watch-chain.ts";
@@ -53,7 +62,7 @@ import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import type { Workload } from "../../src/work/workloads/workload.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
 import { type Prover, startProver } from "../zk/engine-prover.test-kit.ts";
-import { SEED, trainedModel } from "../zk/trained.test-kit.ts";
+import { proveTrained, SEED, trained, trainedModel } from "../zk/trained.test-kit.ts";
 import { type Order, openStage, PAYER, prepare, type Stage, submit } from "./job-stage.test-kit.ts";
 import { prove } from "./prove-host.test-kit.ts";
 import { openRealProvider } from "./real-provider.test-kit.ts";
@@ -247,13 +256,30 @@ const submitSoon = (wish: Order) =>
 	);
 const partOf = async (id: string) => (await stage.customer.getJob({ params: { id } })).record.parts[0]!;
 const claimed = (id: string) => eventually(async () => (await partOf(id)).state === "claimed");
-const nextOf = async (id: string) => (await readZkHead(stage.chain!.contracts, BigInt(`0x${id}`))).next;
+const nextOf = (id: string) => readNextUnpaid(stage.chain!.contracts, BigInt(`0x${id}`));
 const isPosted = (id: string, by: ChainAccount) =>
 	eventually(async () => {
 		const all = await readEvents(stage.chain!.contracts, "twinPosts", "Posted", { scope: BigInt(`0x${id}`) });
 		return all.some(({ args }) => args.poster === by.address);
 	});
 const isOver = (id: string) => eventually(async () => (await stage.customer.getJob({ params: { id } })).isOver);
+
+/** A prover whose proofs are true, and end with commitments that it alone could go on from: it would have been paid, and nobody else would have been able to prove the rest. */
+async function triedBlinding(id: string): Promise<void> {
+	const { contracts } = stage.chain!;
+	const account = accountOfProver(1);
+	const { escrow } = (await stage.customer.getJob({ params: { id } })).offer;
+	const terms = jobTermsFromText(escrow!.terms);
+	const lists = await readLists(contracts, terms, order);
+	const job = await readProverJob(contracts, BigInt(`0x${id}`), account.address);
+	const named = { chainId: `${contracts.addresses.chainId}`, job: `${job}` };
+	const { statement, proof } = proveTrained(trained(SEGMENTS), 1, 10, {}, { blinder: 7n, ...named });
+	assert.equal(pointsHash(statement.pointsBefore), lists.after(0));
+	const call = submitProofCall(contracts, terms, order, segmentOf(statement, proof), lists.path(1));
+	// The reference prover lets nothing else run meanwhile, and connections are closed.
+	const why = await eventually(() => sendCall(contracts.client, account, call).then(() => "taken", refusedBecause));
+	assert.equal(why, "NotListed");
+}
 
 test("trained by one, proven by two others after a third was killed half-way, and paid", async () => {
 	const { contracts, treasurer } = stage.chain!;
@@ -268,6 +294,7 @@ test("trained by one, proven by two others after a third was killed half-way, an
 		return killed.signal.aborted;
 	});
 	assert.equal(await nextOf(id), 1);
+	await triedBlinding(id);
 	const news: ProofNews[] = [];
 	const running = new AbortController().signal;
 	const provers = [2, 3].map((n) => openProver(n, running, (one) => news.push(one)));
@@ -304,25 +331,21 @@ test("trained by one, proven by two others after a third was killed half-way, an
 	await assert.rejects(stage.customer.getJobProof({ params: { id, segment: 4 } }), { code: "PROOF_UNKNOWN" });
 });
 
-test("a worker with one wrong step is not paid; whoever does it right next has the proofs already", async () => {
+test("a worker with one wrong step is not paid, and nobody proves by its list; whoever does it right next is", async () => {
 	const { contracts } = stage.chain!;
 	const liar = await startWorker(2, true);
 	const { id } = await submitSoon(zkOrder("a2"));
 	await claimed(id);
-	// This one begins with the state after the lie, and loses the gas of one proof; then it is led astray no more.
+	// This one begins with the state after the lie: what comes of it is not as listed, nor is what is right. It loses no gas.
 	const n = lastFirst(id, 4);
 	await endow(contracts, stage.chain!.treasurer, accountOfProver(n), 0n, 0n);
 	const news: string[] = [];
 	const prover = openProver(n, new AbortController().signal, ({ segment, state }) => news.push(`${segment} ${state}`));
-	await eventually(async () => {
-		await prover.round();
-		return (await nextOf(id)) === 1 + SEGMENTS;
-	});
-	assert.deepEqual(news.slice(0, 2), ["3 proving", "3 proven"]);
-	assert.deepEqual(news.slice(-4), ["3 proving", "3 misled", "3 proving", "3 proven"]);
 	await isPosted(id, liar.account);
-	skippedMs += TREES_MS;
-	await eventually(async () => (await partOf(id)).proven === SEGMENTS);
+	await prover.round();
+	assert.deepEqual(news, ["3 proving", "3 misled", "3 proving", "3 left"]);
+	await prover.round();
+	assert.deepEqual([news.length, await nextOf(id)], [4, 1]);
 	assert.equal((await readJobPart(contracts, BigInt(`0x${id}`), 0)).state, "claimed");
 	await liar.stop();
 	skippedMs += WINDOWS_MS;
@@ -334,6 +357,10 @@ test("a worker with one wrong step is not paid; whoever does it right next has t
 	const honest = await startWorker(3);
 	await eventually(async () => (await partOf(id)).provider === honest.key && (await partOf(id)).state === "claimed");
 	await isPosted(id, honest.account);
+	await eventually(async () => {
+		await prover.round();
+		return (await nextOf(id)) === 1 + SEGMENTS;
+	});
 	skippedMs += TREES_MS;
 	await isOver(id);
 	assert.equal((await partOf(id)).state, "paid");

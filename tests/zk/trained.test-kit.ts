@@ -17,6 +17,8 @@ const BATCH = 2;
 const STEPS = 2;
 const ROWS = 8;
 const SHIFT = 4;
+/** Of the groups that are committed: the weights after the segment. */
+const AFTER = 3;
 /** One whose first weights keep all values in their ranges. */
 export const SEED = new Uint8Array(32).fill(1);
 
@@ -67,13 +69,21 @@ export async function proveByEngine(
 	return (await proveSegment(of, { ...by, device: 0 }))!;
 }
 
-/** By the reference prover, which can be given other data than the statement names. */
+/** By the reference prover, which can be given other data than the statement names, and commit to what comes out so that nobody else can go on from there. */
 export function proveTrained(
 	run: Trained,
 	segment: number,
 	chunkBits: number,
 	poison: Partial<Record<"features" | "labels", readonly [number, number]>> = {},
-	{ cheat, ...said }: Partial<Parameters<SegmentProver["prove"]>[0]> & { readonly cheat?: SegmentCheat } = {},
+	{
+		cheat,
+		blinder,
+		...said
+	}: Partial<Parameters<SegmentProver["prove"]>[0]> & {
+		readonly cheat?: SegmentCheat;
+		/** Of each commitment to the weights after the segment: times [τ^(2^chunkBits)]. */
+		readonly blinder?: bigint;
+	} = {},
 ) {
 	const plan = compilePlan(run.program, chunkBits) as ZkPlan;
 	const { h, d, activation, gradient, limbs, scale, epochs } = plan;
@@ -122,5 +132,7 @@ export function proveTrained(
 		features: hex(tensorRoot(run.features)),
 		labels: hex(tensorRoot(run.labels)),
 	};
-	return { plan, ...prover.prove({ ...told, stateBefore: before.hash, stateAfter: after.hash, ...said }) };
+	const hiding =
+		blinder === undefined ? null : { nonce: null, blinder: (group: number) => (group === AFTER ? blinder : 0n) };
+	return { plan, ...prover.prove({ ...told, stateBefore: before.hash, stateAfter: after.hash, ...said }, hiding) };
 }

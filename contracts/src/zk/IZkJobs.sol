@@ -4,8 +4,9 @@ pragma solidity 0.8.37;
 import {IJobEscrow} from "../jobs/IJobEscrow.sol";
 import {ITwinPosts} from "./ITwinPosts.sol";
 
-/// Jobs that are paid by proof, docs/zk.md §12. The customer orders: which plan, and the commitments to its data and to the model that training begins with. From there
-/// every segment leads to one next commitment, whoever proves it; each is paid once. A part is proven when its last commitment is that of the state that was claimed.
+/// Jobs that are paid by proof, docs/zk.md §12. The customer orders: which plan, and the commitments to its data and to the model that training begins with. A part's worker
+/// lists the commitments that its segments end with; whoever proves a segment from one of the list to the next is paid, once. A part is proven when its last commitment is
+/// that of the state that was claimed.
 interface IZkJobs {
     /// What is to be proven of a job, in its customer's words. Whoever takes work checks it against program and data first.
     struct Order {
@@ -31,7 +32,7 @@ interface IZkJobs {
         bytes proof;
     }
 
-    /// How far a job is proven and paid: the next segment, and the commitments to the weights before it.
+    /// How far a part is proven by the list of its present attempt: the next segment, and the commitments to the weights before it; 0: the part before has no end yet.
     struct Head {
         uint64 next;
         bytes32 points;
@@ -44,8 +45,11 @@ interface IZkJobs {
     }
 
     event Ordered(uint256 indexed job, Order order);
+    /// 32 bytes for each segment with steps: keccak256 of the commitments that it ends with.
+    event Listed(uint256 indexed job, uint32 indexed part, uint16 attempt, bytes ends);
     /// It was verified. Paid when the head comes by.
     event Proven(uint256 indexed job, uint64 indexed segment, address indexed prover, bytes32 before, bytes32 after_);
+    /// Pays nothing where the segment was paid before, by another list.
     event Advanced(uint256 indexed job, uint64 indexed segment, address indexed prover, uint256 pay, bytes32 points);
     event Concluded(uint256 indexed job, uint32 indexed part, uint16 attempt);
 
@@ -55,21 +59,32 @@ interface IZkJobs {
     error OrderInvalid();
     /// @notice Thrown when the job was ordered otherwise, or not at all.
     error OrderMismatch(uint256 job);
+    /// @notice Thrown when the caller is not the part's provider, the part is not claimed, its attempt has a list, or the list is not one hash for each segment with steps.
+    error ListRefused(uint256 job, uint32 part);
     /// @notice Thrown when the segment is none of the job, or is proven.
     error SegmentRefused(uint64 segment);
+    /// @notice Thrown when the part is not claimed, has no list, or the segment ends with other commitments than the list says.
+    error NotListed(uint64 segment);
     /// @notice Thrown when a proof is about other data, or begins with other weights.
     error PointsMismatch();
-    /// @notice Thrown when the head cannot go on: nothing waits there, or the part is not claimed.
+    /// @notice Thrown when the head cannot go on: nothing waits there, or the part is not claimed, or has no list.
     error NothingWaits(uint256 job);
     /// @notice Thrown when the claim is another, is not proven so far, or the tree is not that of its end, was posted before the claim, or does not stand.
     error EndMismatch();
 
     /// By the customer, once, before anybody has a part.
     function order(IJobEscrow.Terms calldata terms, Order calldata ordered) external;
-    /// By anyone. The proof names the caller (`proverJob`), so nobody else can use it.
-    function submit(IJobEscrow.Terms calldata terms, Order calldata ordered, Segment calldata segment) external;
-    /// By anyone: pays proofs that wait, so many at most.
-    function advance(IJobEscrow.Terms calldata terms, uint256 most) external;
+    /// By the provider of a claimed part, once an attempt. `ends` as in `Listed`. Provers compare them with their own before they work.
+    function list(IJobEscrow.Terms calldata terms, uint32 part, bytes calldata ends) external;
+    /// By anyone. The proof names the caller (`proverJob`), so nobody else can use it. `path`: from what the segment ends with to the root of the part's list.
+    function submit(
+        IJobEscrow.Terms calldata terms,
+        Order calldata ordered,
+        Segment calldata segment,
+        bytes32[] calldata path
+    ) external;
+    /// By anyone: pays proofs of a part that wait, so many at most.
+    function advance(IJobEscrow.Terms calldata terms, uint32 part, uint256 most) external;
     /// By anyone: the part's claim ends with the weights that the proofs end with, by a tree that was posted after the claim and stands.
     function conclude(
         IJobEscrow.Terms calldata terms,
@@ -84,10 +99,14 @@ interface IZkJobs {
     function proverJob(uint256 job, address prover) external view returns (uint256);
     function isOrdered(uint256 job) external view returns (bool);
     function isProven(uint256 job, uint32 part, uint16 attempt) external view returns (bool);
-    function headOf(uint256 job) external view returns (Head memory);
-    /// The commitments that a part ends with; 0: not proven so far.
+    /// The first segment that nobody was paid for; 0: the job was not ordered.
+    function nextUnpaid(uint256 job) external view returns (uint64);
+    function headOf(IJobEscrow.Terms calldata terms, uint32 part) external view returns (Head memory);
+    /// Root of the list of an attempt; 0: there is none.
+    function listOf(uint256 job, uint32 part, uint16 attempt) external view returns (bytes32);
+    /// The commitments that a part ends with, by the list of its present attempt; 0: not proven so far.
     function endOf(uint256 job, uint32 part) external view returns (bytes32);
-    /// What waits for the head to come to these commitments before that segment.
-    function waitingAt(uint256 job, uint64 segment, bytes32 points) external view returns (Waiting memory);
+    /// What waits for the head to come to these commitments before that segment, by the list of the present attempt.
+    function waitingAt(IJobEscrow.Terms calldata terms, uint64 segment, bytes32 points) external view returns (Waiting memory);
     function twins() external view returns (ITwinPosts);
 }

@@ -11,6 +11,8 @@ interface IZkTraining {
     struct Run {
         /// The customer's own: two runs of the same need two.
         bytes32 salt;
+        /// Who alone takes it on. ATTACK: right weights have many commitments, and from all but one of them only their maker can go on; whoever might prove a segment of another's run could end it there.
+        address prover;
         /// Hash of the plan; the program's root is in it.
         bytes32 plan;
         /// Hash of the key with which several segments may be proven at once, docs/zk.md §13; 0: none.
@@ -42,6 +44,8 @@ interface IZkTraining {
 
     /// @notice Thrown when the run was opened before.
     error AlreadyOpened(uint256 run);
+    /// @notice Thrown when the caller is not the run's prover.
+    error NotProver(address caller);
     /// @notice Thrown when the run ends before it begins, or not where one of its plan's segments does, or nobody has registered the plan.
     error RunInvalid();
     /// @notice Thrown when nobody has opened the run, or the head is not where it stands.
@@ -53,10 +57,10 @@ interface IZkTraining {
 
     /// By anyone.
     function open(Run calldata run) external returns (uint256 number);
-    /// One segment more, by anyone: from the head to `state`. `points`: the commitments to features, labels, weights before and after.
+    /// One segment more, by the run's prover: from the head to `state`. `points`: the commitments to features, labels, weights before and after.
     function submit(Run calldata run, Head calldata head, bytes32 state, bytes calldata points, bytes calldata proof) external;
 
-    /// As many segments more as the run's key is for, by anyone. `states`: the head's, and that after each of them. `points`: the commitments to features, labels, and weights: the head's, and those after each.
+    /// As many segments more as the run's key is for, by the run's prover. `states`: the head's, and that after each of them. `points`: the commitments to features, labels, and weights: the head's, and those after each.
     function submitRun(
         Run calldata run,
         Head calldata head,

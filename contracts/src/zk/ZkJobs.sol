@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {IClaimProofs, IJobEscrow} from "../jobs/IJobEscrow.sol";
 import {JobTerms} from "../jobs/JobTerms.sol";
+import {KeccakTree} from "../trees/KeccakTree.sol";
 import {ITwinPosts} from "./ITwinPosts.sol";
 import {IZkJobs} from "./IZkJobs.sol";
 import {IZkPlans} from "./IZkPlans.sol";
@@ -10,8 +11,10 @@ import {IZkVerifier} from "./IZkVerifier.sol";
 import {P_PROGRAM, P_STEPS} from "./Layout.sol";
 import {PlanFacts} from "./PlanFacts.sol";
 
-/// How far jobs are proven, and who is paid for it. Commitments alone count: from the customer's first ones each segment has one next, so whatever is paid here is true
-/// and paid once, whoever claims the part and however often it falls. The escrow holds the money. No owner; nothing changes after its deployment.
+/// How far jobs are proven, and who is paid for it. Commitments alone count: from the customer's first ones each segment leads to weights that are right, so whatever is paid
+/// here is true and paid once, whoever claims the part and however often it falls. The escrow holds the money. No owner; nothing changes after its deployment.
+/// ATTACK: an opening does not see coefficients from X^(2^chunkBits) on. So right weights have many commitments, of which all but one are known to their maker alone: nobody
+/// else can go on from there. Hence the lists: a prover cannot choose what a segment ends with, and what the worker of one attempt lists binds no other attempt.
 contract ZkJobs is IZkJobs, IClaimProofs {
     using JobTerms for IJobEscrow.Terms;
     using PlanFacts for address;
@@ -25,9 +28,28 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     IZkPlans private immutable _plans;
     ITwinPosts private immutable _twins;
 
+    /// The way that a part's proofs go: by one list, from one start.
+    struct Lane {
+        uint32 part;
+        /// Segments with steps.
+        uint64 first;
+        uint64 end;
+        /// 0: there is none, or the part is not claimed.
+        bytes32 root;
+        bytes32 list;
+        bytes32 place;
+        Head head;
+    }
+
     mapping(uint256 job => bytes32) private _orders;
-    mapping(uint256 job => Head) private _heads;
-    mapping(uint256 job => mapping(uint32 part => bytes32)) private _ends;
+    /// Commitments before segment 1.
+    mapping(uint256 job => bytes32) private _starts;
+    mapping(uint256 job => uint64) private _nextUnpaid;
+    // INVARIANT: written once.
+    mapping(uint256 job => mapping(uint32 part => mapping(uint16 attempt => bytes32))) private _lists;
+    mapping(bytes32 lane => Head) private _heads;
+    /// What all of a list was proven to end with.
+    mapping(bytes32 list => bytes32) private _ends;
     // INVARIANT: written once.
     mapping(bytes32 place => Waiting) private _waiting;
     /// Which attempt's claim is proven.
@@ -48,39 +70,64 @@ contract ZkJobs is IZkJobs, IClaimProofs {
                 || bytes32(PlanFacts.known(_plans.imageOf(ordered.plan)).read(P_PROGRAM)) != terms.program
         ) revert OrderInvalid();
         _orders[job] = keccak256(abi.encode(ordered));
-        _heads[job] = Head(1, ordered.startPoints);
+        (_starts[job], _nextUnpaid[job]) = (ordered.startPoints, 1);
         (, uint64 count) = terms.rangeOf(0);
-        if (count == 1) _ends[job][0] = ordered.startPoints;
+        // Segment 0 alone: there is nothing to list.
+        if (count == 1) _ends[listKey(job, 0, 0)] = ordered.startPoints;
         emit Ordered(job, ordered);
     }
 
     /// @inheritdoc IZkJobs
-    function submit(IJobEscrow.Terms calldata terms, Order calldata ordered, Segment calldata segment) external {
+    function list(IJobEscrow.Terms calldata terms, uint32 part, bytes calldata ends) external {
+        uint256 job = terms.idOf();
+        IJobEscrow.Part memory one = _escrow.partOf(job, part);
+        if (
+            msg.sender != one.provider || one.state != IJobEscrow.PartState.Claimed || _lists[job][part][one.attempt] != 0
+                || _orders[job] == 0
+        ) revert ListRefused(job, part);
+        (uint64 first, uint64 end) = provable(terms, part);
+        if (first == end || ends.length != 32 * uint256(end - first)) revert ListRefused(job, part);
+        _lists[job][part][one.attempt] = KeccakTree.fold(ends);
+        emit Listed(job, part, one.attempt, ends);
+    }
+
+    /// @inheritdoc IZkJobs
+    function submit(
+        IJobEscrow.Terms calldata terms,
+        Order calldata ordered,
+        Segment calldata segment,
+        bytes32[] calldata path
+    ) external {
         uint256 job = terms.idOf();
         mustBeOrdered(job, ordered);
-        Head memory head = _heads[job];
-        if (segment.number < head.next || segment.number >= terms.segments) revert SegmentRefused(segment.number);
+        uint64 number = segment.number;
+        if (number >= terms.segments) revert SegmentRefused(number);
+        Lane memory lane = laneOf(terms, job, partOf(terms, number));
+        if (lane.root == 0) revert NotListed(number);
+        if (number < lane.head.next) revert SegmentRefused(number);
         (bytes32 before, bytes32 after_) = proven(proverJob(job, msg.sender), terms.seed, ordered, segment);
-        emit Proven(job, segment.number, msg.sender, before, after_);
-        if (segment.number == head.next && before != head.points) revert PointsMismatch();
-        bytes32 place = placeOf(job, segment.number, before);
-        // Whoever was first is paid, also where the part was claimed only later: `advance` does that.
-        if (_waiting[place].prover != address(0)) revert SegmentRefused(segment.number);
-        if (segment.number == head.next && isClaimed(job, partOf(terms, head.next))) {
-            head = pay(terms, job, head, Waiting(msg.sender, after_));
-            (head,) = payWaiting(terms, job, head, ALONG);
-            _heads[job] = head;
+        mustBeListed(lane, number, after_, path);
+        emit Proven(job, number, msg.sender, before, after_);
+        if (number == lane.head.next && lane.head.points != 0) {
+            if (before != lane.head.points) revert PointsMismatch();
+            // Whoever was first is paid, also where the head could only go on later: `advance` does that.
+            if (_waiting[placeOf(lane, number, before)].prover != address(0)) revert SegmentRefused(number);
+            pay(terms, job, lane, Waiting(msg.sender, after_));
+            payWaiting(terms, job, lane, ALONG);
+            _heads[lane.place] = lane.head;
             return;
         }
+        bytes32 place = placeOf(lane, number, before);
+        if (_waiting[place].prover != address(0)) revert SegmentRefused(number);
         _waiting[place] = Waiting(msg.sender, after_);
     }
 
     /// @inheritdoc IZkJobs
-    function advance(IJobEscrow.Terms calldata terms, uint256 most) external {
+    function advance(IJobEscrow.Terms calldata terms, uint32 part, uint256 most) external {
         uint256 job = terms.idOf();
-        (Head memory head, uint256 count) = payWaiting(terms, job, _heads[job], most);
-        if (count == 0) revert NothingWaits(job);
-        _heads[job] = head;
+        Lane memory lane = laneOf(terms, job, part);
+        if (lane.root == 0 || payWaiting(terms, job, lane, most) == 0) revert NothingWaits(job);
+        _heads[lane.place] = lane.head;
     }
 
     /// @inheritdoc IZkJobs
@@ -101,7 +148,7 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         if (
             tree.segment != first + count
                 || _escrow.commitmentOf(job, part, one.attempt) != keccak256(abi.encode(claimHash, last))
-                || _ends[job][part] == 0 || standingPoints(job, ordered, poster, tree) != _ends[job][part]
+                || endOf(job, part) == 0 || standingPoints(job, ordered, poster, tree) != endOf(job, part)
                 || !isPostedAfter(one.time - terms.windowSeconds, poster, tree)
         ) revert EndMismatch();
         _proven[job][part] = one.attempt;
@@ -156,42 +203,68 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         return (hashes[2], hashes[3]);
     }
 
-    function payWaiting(IJobEscrow.Terms calldata terms, uint256 job, Head memory head, uint256 most)
-        private
-        returns (Head memory, uint256 count)
-    {
-        for (; count < most && head.next != 0 && head.next < terms.segments; count++) {
-            Waiting memory one = _waiting[placeOf(job, head.next, head.points)];
-            if (one.prover == address(0) || !isClaimed(job, partOf(terms, head.next))) break;
-            head = pay(terms, job, head, one);
-        }
-        return (head, count);
+    /// Of the part's present attempt.
+    function laneOf(IJobEscrow.Terms calldata terms, uint256 job, uint32 part) private view returns (Lane memory lane) {
+        IJobEscrow.Part memory one = _escrow.partOf(job, part);
+        lane.part = part;
+        (lane.first, lane.end) = provable(terms, part);
+        if (one.state == IJobEscrow.PartState.Claimed) lane.root = _lists[job][part][one.attempt];
+        lane.list = listKey(job, part, _lists[job][part][one.attempt]);
+        bytes32 start = part == 0 ? _starts[job] : endOf(job, part - 1);
+        lane.place = keccak256(abi.encode(lane.list, start));
+        lane.head = _heads[lane.place];
+        if (lane.head.next == 0) lane.head = Head(lane.first, start);
     }
 
-    /// The same for each segment of a part, rounded down; what is left is the customer's.
-    function pay(IJobEscrow.Terms calldata terms, uint256 job, Head memory head, Waiting memory one)
+    function mustBeListed(Lane memory lane, uint64 number, bytes32 after_, bytes32[] calldata path) private pure {
+        (bool isPossible, bytes32 root) =
+            KeccakTree.rootFromPath(after_, number - lane.first, lane.end - lane.first, path);
+        if (!isPossible || root != lane.root) revert NotListed(number);
+    }
+
+    function payWaiting(IJobEscrow.Terms calldata terms, uint256 job, Lane memory lane, uint256 most)
         private
-        returns (Head memory)
+        returns (uint256 count)
     {
-        uint32 part = partOf(terms, head.next);
-        (uint64 first, uint64 count) = terms.rangeOf(part);
-        uint128 amount = terms.audit / (part == 0 ? count - 1 : count);
-        if (head.next + 1 == first + count) _ends[job][part] = one.after_;
-        emit Advanced(job, head.next, one.prover, amount, one.after_);
-        _escrow.payProver(terms, part, one.prover, amount);
-        return Head(head.next + 1, one.after_);
+        for (; count < most && lane.head.points != 0 && lane.head.next < lane.end; count++) {
+            Waiting memory one = _waiting[placeOf(lane, lane.head.next, lane.head.points)];
+            if (one.prover == address(0)) break;
+            pay(terms, job, lane, one);
+        }
+    }
+
+    /// The same for each segment of a part, rounded down; what is left is the customer's. ATTACK: a worker and a prover of its own could prove segments by a list that nobody
+    /// can go on from, again with each attempt: what was paid once is not paid again.
+    function pay(IJobEscrow.Terms calldata terms, uint256 job, Lane memory lane, Waiting memory one) private {
+        uint64 number = lane.head.next;
+        bool isUnpaid = number == _nextUnpaid[job];
+        uint128 amount = isUnpaid ? terms.audit / (lane.end - lane.first) : 0;
+        if (number + 1 == lane.end) _ends[lane.list] = one.after_;
+        lane.head = Head(number + 1, one.after_);
+        emit Advanced(job, number, one.prover, amount, one.after_);
+        if (!isUnpaid) return;
+        _nextUnpaid[job] = number + 1;
+        _escrow.payProver(terms, lane.part, one.prover, amount);
     }
 
     function partOf(IJobEscrow.Terms calldata terms, uint64 segment) private pure returns (uint32) {
         return uint32(segment / ((terms.segments + terms.parts - 1) / terms.parts));
     }
 
-    function isClaimed(uint256 job, uint32 part) private view returns (bool) {
-        return _escrow.partOf(job, part).state == IJobEscrow.PartState.Claimed;
+    /// The part's segments with steps: all but segment 0.
+    function provable(IJobEscrow.Terms calldata terms, uint32 part) private pure returns (uint64 first, uint64 end) {
+        uint64 count;
+        (first, count) = terms.rangeOf(part);
+        end = first + count;
+        if (part == 0) first = 1;
     }
 
-    function placeOf(uint256 job, uint64 segment, bytes32 points) private pure returns (bytes32) {
-        return keccak256(abi.encode(job, segment, points));
+    function listKey(uint256 job, uint32 part, bytes32 root) private pure returns (bytes32) {
+        return keccak256(abi.encode(job, part, root));
+    }
+
+    function placeOf(Lane memory lane, uint64 segment, bytes32 points) private pure returns (bytes32) {
+        return keccak256(abi.encode(lane.list, segment, points));
     }
 
     /// @inheritdoc IZkJobs
@@ -208,18 +281,32 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     }
 
     /// @inheritdoc IZkJobs
-    function headOf(uint256 job) external view returns (Head memory) {
-        return _heads[job];
+    function nextUnpaid(uint256 job) external view returns (uint64) {
+        return _nextUnpaid[job];
     }
 
     /// @inheritdoc IZkJobs
-    function endOf(uint256 job, uint32 part) external view returns (bytes32) {
-        return _ends[job][part];
+    function headOf(IJobEscrow.Terms calldata terms, uint32 part) external view returns (Head memory) {
+        return laneOf(terms, terms.idOf(), part).head;
     }
 
     /// @inheritdoc IZkJobs
-    function waitingAt(uint256 job, uint64 segment, bytes32 points) external view returns (Waiting memory) {
-        return _waiting[placeOf(job, segment, points)];
+    function listOf(uint256 job, uint32 part, uint16 attempt) external view returns (bytes32) {
+        return _lists[job][part][attempt];
+    }
+
+    /// @inheritdoc IZkJobs
+    function endOf(uint256 job, uint32 part) public view returns (bytes32) {
+        return _ends[listKey(job, part, _lists[job][part][_escrow.partOf(job, part).attempt])];
+    }
+
+    /// @inheritdoc IZkJobs
+    function waitingAt(IJobEscrow.Terms calldata terms, uint64 segment, bytes32 points)
+        external
+        view
+        returns (Waiting memory)
+    {
+        return _waiting[placeOf(laneOf(terms, terms.idOf(), partOf(terms, segment)), segment, points)];
     }
 
     /// @inheritdoc IZkJobs

@@ -70,6 +70,7 @@ contract ZkTraining is IZkTraining {
 
     /// The run's number.
     function mustStandAt(Run calldata run, Head calldata head) private view returns (uint256 number) {
+        if (msg.sender != run.prover) revert NotProver(msg.sender);
         number = numberOf(run);
         if (_heads[number] != headHash(head.nextStep, head.state, head.points)) revert HeadMismatch(number);
         if (head.nextStep >= run.endStep) revert RunEnded(number);

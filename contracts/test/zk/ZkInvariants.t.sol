@@ -79,6 +79,7 @@ contract ZkHandler is Cheats {
             Kept storage one = kept[i];
             one.run = IZkTraining.Run({
                 salt: bytes32(i / 2),
+                prover: address(this),
                 plan: bytes32(uint256(1)),
                 key: "key",
                 seed: "seed",
@@ -213,6 +214,21 @@ contract ZkHandler is Cheats {
         return abi.encodeCall(IZkTraining.submit, (run, head, state, points, proof));
     }
 
+    /// A right segment of another's run, by whoever likes: it might end with commitments that nobody else can go on from.
+    function byAStranger(uint256 which, bool isNamed) external {
+        Kept storage one = kept[which % 8];
+        IZkTraining.Run memory run = one.run;
+        // To name oneself makes another run, which has no head.
+        if (isNamed) run.prover = address(0xBAD);
+        bytes memory points =
+            bytes.concat(pointOf("f", which % 8), pointOf("l", which % 8), one.points, pointOf("w", 12345));
+        bytes memory call = callOf(run, one.head, "state", points, training.numberOf(run), false);
+        vm.prank(address(0xBAD));
+        (bool isTaken,) = address(training).call(call);
+        if (isTaken) lies["by a stranger"]++;
+        seen["stranger"]++;
+    }
+
     function replay(uint256 which) external {
         (bool isTaken,) = address(training).call(sent[which % sent.length]);
         if (isTaken) lies["once more"]++;
@@ -268,6 +284,7 @@ contract ZkInvariantsTest is Cheats {
         assertEq(handler.lies("beyond the end"), 0);
         assertEq(handler.lies("of no run"), 0);
         assertEq(handler.lies("once more"), 0);
+        assertEq(handler.lies("by a stranger"), 0);
         assertEq(handler.lies("on another chain"), 0);
         assertEq(handler.lies("opened twice"), 0);
         assertEq(handler.lies("opened what is none"), 0);
@@ -282,11 +299,16 @@ contract ZkInvariantsTest is Cheats {
         handler.open(7);
         handler.submitRun(7, 0, "three", 3);
         handler.replay(0);
+        handler.open(2);
+        handler.byAStranger(2, false);
+        handler.byAStranger(2, true);
+        // The same by the run's prover.
+        handler.submit(2, 0, "state", 12345);
         for (uint256 how = 1; how < 9; how++) handler.submit(3, how, "lie", 7);
         for (uint256 how = 1; how < 9; how++) handler.submitRun(7, how, "lie", 7);
         assertEq(handler.seen("submit of two"), 1);
-        assertEq(handler.seen("open"), 2);
-        assertEq(handler.seen("submit"), 2);
+        assertEq(handler.seen("open") + handler.seen("stranger"), 3 + 2);
+        assertEq(handler.seen("submit"), 3);
         assertEq(handler.seen("replay"), 1);
         invariant_everyRunStandsWhereItWasProven();
         invariant_noLieIsTaken();

@@ -7,19 +7,22 @@ import {IZkJobs} from "../../src/zk/IZkJobs.sol";
 import {Cheats} from "../Cheats.sol";
 import {ZkJobsKit} from "./ZkJobsKit.sol";
 
-/// One zk job in random order: workers of whom some claim a wrong end, provers that prove right and stray segments, early, late and twice, whoever concludes, and time.
+/// One zk job in random order: workers of whom some claim a wrong end or list commitments that they alone can go on from, provers that help them or do not, that prove right and
+/// stray segments, early, late and twice, whoever concludes, and time.
 contract ZkJobHandler is ZkJobsKit {
     address[2] private provers = [CARL, address(0xD0)];
     /// "": honest.
     mapping(bytes32 attempt => string) private ways;
+    /// Its list is of the commitments that everybody can go on from.
+    mapping(bytes32 attempt => bool) public isPlain;
     mapping(uint64 segment => uint256) public paidFor;
     mapping(string => uint256) public seen;
     mapping(string => uint256) public lies;
     uint256 public settledParts;
     uint256 public toProvers;
     bytes[] private sent;
-    /// Who was first with a proof that waits, by segment and commitment.
-    mapping(uint64 segment => mapping(uint256 from => address)) public first;
+    /// Who was first with a proof that waits, by list, segment and commitment.
+    mapping(bytes32 list => mapping(uint64 segment => mapping(uint256 from => address))) private firsts;
     /// The attempt whose claim was concluded.
     mapping(uint32 part => uint16) public concluded;
     uint64 public furthest;
@@ -49,15 +52,29 @@ contract ZkJobHandler is ZkJobsKit {
     }
 
     /// Paid and not: whoever proves must find the place empty.
-    function waitingAt(uint64 segment, uint256 from) external view returns (address) {
-        return zk.waitingAt(job, segment, keccak256(abi.encode(from, from))).prover;
+    function waitingAt(uint64 segment, uint256 from) public view returns (address) {
+        return zk.waitingAt(terms, segment, keccak256(abi.encode(from, from))).prover;
+    }
+
+    /// By the list of the present attempt.
+    function first(uint64 segment, uint256 from) external view returns (address) {
+        return firsts[listOf(segment)][segment][from];
+    }
+
+    function listOf(uint64 segment) private view returns (bytes32) {
+        uint32 which = uint32(segment / 3);
+        return zk.listOf(job, which, part(which).attempt);
     }
 
     function contracts() external view returns (address, address, uint256) {
         return (address(escrow), address(zk), job);
     }
 
-    function attemptOf(uint32 number) private view returns (bytes32) {
+    function headOf(uint32 number) external view returns (IZkJobs.Head memory) {
+        return zk.headOf(terms, number);
+    }
+
+    function attemptOf(uint32 number) public view returns (bytes32) {
         return keccak256(abi.encode(number, part(number).attempt));
     }
 
@@ -71,48 +88,110 @@ contract ZkJobHandler is ZkJobsKit {
         seen["claim"]++;
     }
 
-    /// `how` 0: from the right weights. 1: from others. 2: under another's name. 3: a proof that is none.
+    /// `blinded`: the segment of the part whose end is listed otherwise; most lists have none.
+    function makeList(uint256 number, uint256 blinded) external {
+        uint32 which = uint32(number % 3);
+        uint64 other = firstOf(which) + uint64(blinded % 6);
+        listPart(which, other);
+        isPlain[attemptOf(which)] = other >= (which == 2 ? 7 : 3 * (which + 1));
+        seen["list"]++;
+    }
+
+    /// What the part's list says that a segment begins with, as far as it does.
+    function beforeOf(uint64 segment) private view returns (uint256) {
+        uint64 first = firstOf(uint32(segment / 3));
+        if (segment > first && segment - first <= listed[uint32(segment / 3)].length) return listed[uint32(segment / 3)][segment - first - 1];
+        if (segment == first && segment > 1 && listed[uint32(segment / 3) - 1].length > 0) {
+            uint256[] storage one = listed[uint32(segment / 3) - 1];
+            return one[one.length - 1];
+        }
+        return segment;
+    }
+
+    function afterOf(uint64 segment) private view returns (uint256) {
+        uint64 first = firstOf(uint32(segment / 3));
+        uint256[] storage one = listed[uint32(segment / 3)];
+        return segment >= first && segment - first < one.length ? one[segment - first] : segment + 1;
+    }
+
+    /// `how` 0: as it is listed. 1: from other weights. 2: under another's name. 3: a proof that is none. 4: to other commitments.
     function submit(uint256 number, uint256 who, uint256 how) external {
         uint64 segment = uint64(number % 9);
-        how %= 4;
+        how %= 5;
         address prover = provers[who % 2];
-        uint256 from = how == 1 ? segment + 100 : segment;
-        IZkJobs.Segment memory one = segmentOf(how == 2 ? provers[(who + 1) % 2] : prover, segment, from, from + 1);
+        uint256 to = how == 4 ? blind(100) : afterOf(segment);
+        uint256 from = how == 1 ? segment + 100 : beforeOf(segment);
+        IZkJobs.Segment memory one = segmentOf(how == 2 ? provers[(who + 1) % 2] : prover, segment, from, to);
         if (how == 3) one.proof = "none";
-        IZkJobs.Head memory head = zk.headOf(job);
-        uint256[2] memory before = [escrow.owedTo(provers[0]), escrow.owedTo(provers[1])];
-        vm.prank(prover);
-        zk.submit(terms, ordered, one);
-        if (how > 1) lies["a lie was taken"]++;
-        if (segment < head.next || segment == 0 || segment > 6) lies["no segment of the job"]++;
-        sent.push(abi.encodeCall(IZkJobs.submit, (terms, ordered, one)));
-        if (zk.waitingAt(job, segment, keccak256(abi.encode(from, from))).prover == prover) {
-            if (first[segment][from] != address(0)) lies["another came first"]++;
-            first[segment][from] = prover;
+        bool wasWaiting = waitingAt(segment, from) != address(0);
+        send(prover, one);
+        if (waitingAt(segment, from) == prover) {
+            if (wasWaiting || firsts[listOf(segment)][segment][from] != address(0)) lies["another came first"]++;
+            firsts[listOf(segment)][segment][from] = prover;
         }
-        note(head, before);
+        if (how > 1) lies["a lie was taken"]++;
         seen[how == 1 ? "stray" : "submit"]++;
     }
 
-    function advance(uint256 most) external {
-        IZkJobs.Head memory head = zk.headOf(job);
+    function send(address prover, IZkJobs.Segment memory one) private {
+        uint32 which = uint32(one.number / 3);
+        uint64 head = zk.headOf(terms, which).next;
+        uint64 next = zk.nextUnpaid(job);
         uint256[2] memory before = [escrow.owedTo(provers[0]), escrow.owedTo(provers[1])];
-        zk.advance(terms, most % 4);
-        note(head, before);
+        bytes32[] memory path = pathOf(one.number);
+        vm.prank(prover);
+        zk.submit(terms, ordered, one, path);
+        if (one.number < head || one.number == 0 || one.number > 6) lies["no segment of the job"]++;
+        sent.push(abi.encodeCall(IZkJobs.submit, (terms, ordered, one, path)));
+        note(next, before);
+    }
+
+    /// Whoever lists and proves honestly goes on from wherever others left the job.
+    function goOn(uint256 number, uint256 who) external {
+        uint32 which = uint32(number % 3);
+        IZkJobs.Head memory head = zk.headOf(terms, which);
+        uint64 end = which == 2 ? 7 : 3 * (which + 1);
+        bool isOpen = part(which).state == IJobEscrow.PartState.Claimed && isPlain[attemptOf(which)];
+        // The part before was listed by somebody else, who may have blinded its end.
+        if (!isOpen || head.next >= end || head.points == 0) return;
+        if (head.next == firstOf(which) && head.points != keccak256(point(head.next))) return;
+        if (zk.waitingAt(terms, head.next, head.points).prover != address(0)) {
+            this.advance(number, 1);
+        } else {
+            IZkJobs.Segment memory one = segmentOf(provers[who % 2], head.next, head.next, head.next + 1);
+            try this.sendOwn(provers[who % 2], one) {
+                seen["on"]++;
+            } catch {
+                lies["an honest prover is stuck"]++;
+            }
+        }
+        if (zk.headOf(terms, which).next == head.next) lies["an honest prover is stuck"]++;
+    }
+
+    function sendOwn(address prover, IZkJobs.Segment memory one) external {
+        require(msg.sender == address(this));
+        send(prover, one);
+    }
+
+    function advance(uint256 number, uint256 most) external {
+        uint64 next = zk.nextUnpaid(job);
+        uint256[2] memory before = [escrow.owedTo(provers[0]), escrow.owedTo(provers[1])];
+        zk.advance(terms, uint32(number % 3), most % 4);
+        note(next, before);
         seen["advance"]++;
     }
 
-    /// What was paid is what the head has passed, each segment once, at its part's price.
-    function note(IZkJobs.Head memory head, uint256[2] memory before) private {
-        uint64 next = zk.headOf(job).next;
+    /// What was paid is what nobody was paid for before, each segment at its part's price.
+    function note(uint64 unpaid, uint256[2] memory before) private {
+        uint64 next = zk.nextUnpaid(job);
         uint256 wanted = 0;
-        for (uint64 i = head.next; i < next; i++) {
+        for (uint64 i = unpaid; i < next; i++) {
             paidFor[i]++;
             wanted += i < 3 ? 150 : i < 6 ? 100 : 300;
         }
         uint256 paid = escrow.owedTo(provers[0]) + escrow.owedTo(provers[1]) - before[0] - before[1];
         if (paid != wanted) lies["another price"]++;
-        if (next < head.next) lies["back"]++;
+        if (next < unpaid) lies["back"]++;
         if (next > furthest) furthest = next;
         toProvers += paid;
     }
@@ -128,7 +207,7 @@ contract ZkJobHandler is ZkJobsKit {
         toy.stand(address(this), tree, isHonest ? points == end : points == 99);
         zk.conclude(terms, ordered, which, claimed, address(this), tree);
         if (!isHonest) lies["a wrong end was concluded"]++;
-        if (zk.headOf(job).next < end) lies["concluded before it was proven"]++;
+        if (zk.headOf(terms, which).next < end) lies["concluded before it was proven"]++;
         concluded[which] = part(which).attempt;
         seen["conclude"]++;
     }
@@ -185,21 +264,28 @@ contract ZkJobInvariantsTest is Cheats {
         list[0] = address(handler);
     }
 
+    function isPoint(bytes32 points, uint256 which) private pure returns (bool) {
+        return points == keccak256(abi.encode(which, which));
+    }
+
     function invariant_whatIsPaidIsTrueAndPaidOnce() public view {
-        IZkJobs.Head memory head = zk.headOf(job);
-        // The head stands on the true chain: before segment j the commitment j.
-        assertEq(head.points, keccak256(abi.encode(head.next, head.next)));
-        assertTrue(head.next >= 1 && head.next <= 7, "head");
-        for (uint64 i = 0; i < 8; i++) assertEq(handler.paidFor(i), i >= 1 && i < head.next ? 1 : 0);
+        uint64 next = zk.nextUnpaid(job);
+        assertTrue(next >= 1 && next <= 7, "next");
+        for (uint64 i = 0; i < 8; i++) assertEq(handler.paidFor(i), i >= 1 && i < next ? 1 : 0);
         uint256 spent = 0;
         for (uint32 i = 0; i < 3; i++) {
             uint64 end = i == 2 ? 7 : 3 * (i + 1);
-            bytes32 wanted = head.next >= end ? keccak256(abi.encode(end, end)) : bytes32(0);
-            assertEq(zk.endOf(job, i), wanted);
+            IZkJobs.Head memory head = handler.headOf(i);
+            // Before segment j stand commitments to its weights; by a plain list, those that everybody has.
+            bool isPlain = isPoint(head.points, head.next);
+            assertTrue(isPlain || head.points == 0 || isPoint(head.points, 1_000_000 + head.next), "head");
+            bool isBegun = head.next > (i == 0 ? 1 : 3 * i);
+            assertTrue(isPlain || !isBegun || !handler.isPlain(handler.attemptOf(i)), "plain");
+            assertTrue(zk.endOf(job, i) == (head.next == end ? head.points : bytes32(0)) || head.points == 0, "end");
             IJobEscrow.Part memory one = escrow.partOf(job, i);
             // What is settled is proven, and provers get no more than their budget.
             assertTrue(one.state != IJobEscrow.PartState.Settled || zk.isProven(job, i, one.attempt), "settled");
-            assertTrue(!zk.isProven(job, i, one.attempt) || head.next >= end, "proven");
+            assertTrue(!zk.isProven(job, i, one.attempt) || next >= end, "proven");
             assertTrue(escrow.auditSpent(job, i) <= 300, "budget");
             spent += escrow.auditSpent(job, i);
         }
@@ -239,15 +325,16 @@ contract ZkJobInvariantsTest is Cheats {
     /// Whoever was first with a proof keeps its place, until it is paid and after.
     function whoWasFirstStaysFirst() private view {
         for (uint64 i = 1; i < 7; i++) {
-            for (uint256 stray = 0; stray <= 100; stray += 100) {
-                address prover = handler.first(i, i + stray);
-                if (prover != address(0)) assertEq(handler.waitingAt(i, i + stray), prover);
+            uint256[3] memory from = [uint256(i), i + 100, 1_000_000 + i];
+            for (uint256 k = 0; k < 3; k++) {
+                address prover = handler.first(i, from[k]);
+                if (prover != address(0)) assertEq(handler.waitingAt(i, from[k]), prover);
             }
         }
     }
 
     function theHeadOnlyGoesOn() private view {
-        assertTrue(zk.headOf(job).next >= handler.furthest(), "back");
+        assertTrue(zk.nextUnpaid(job) >= handler.furthest(), "back");
     }
 
     /// What was concluded stays so, and is paid to that attempt or to nobody.
@@ -274,6 +361,7 @@ contract ZkJobInvariantsTest is Cheats {
         assertEq(handler.lies("no segment of the job"), 0);
         assertEq(handler.lies("another price"), 0);
         assertEq(handler.lies("back"), 0);
+        assertEq(handler.lies("an honest prover is stuck"), 0);
         assertEq(handler.lies("a wrong end was concluded"), 0);
         assertEq(handler.lies("concluded before it was proven"), 0);
         assertEq(handler.lies("a liar was paid"), 0);
@@ -285,20 +373,32 @@ contract ZkJobInvariantsTest is Cheats {
     /// So that a handler that always reverts cannot pass for contracts that hold.
     function test_everyActHappens() public {
         handler.work(0, true, true);
-        handler.submit(2, 0, 0);
-        handler.submit(2, 0, 1);
-        handler.submit(1, 1, 0);
+        handler.makeList(0, 0);
+        // By a list that only its maker can prove, the first segment.
+        handler.submit(1, 0, 0);
         for (uint256 i = 0; i < 9; i++) handler.wait(6 hours - 1);
         handler.doExpire(0);
         handler.work(0, false, false);
+        handler.makeList(0, 5);
+        handler.submit(2, 0, 0);
+        handler.submit(2, 0, 1);
+        handler.goOn(0, 1);
         handler.concludeEnd(0, true);
         handler.doSettle(0);
-        handler.submit(3, 0, 0);
         handler.work(1, true, false);
-        handler.advance(3);
+        handler.makeList(1, 5);
+        handler.submit(4, 1, 0);
+        handler.submit(3, 0, 0);
         handler.replay(0, 0);
-        assertEq(handler.seen("claim") + handler.seen("submit") + handler.seen("stray"), 3 + 3 + 1);
-        assertEq(handler.seen("conclude") + handler.seen("settle") + handler.seen("expire") + handler.seen("advance"), 4);
+        handler.work(2, true, false);
+        handler.makeList(2, 5);
+        handler.submit(6, 0, 0);
+        handler.goOn(1, 0);
+        handler.concludeEnd(1, true);
+        handler.advance(2, 1);
+        assertEq(handler.seen("claim") + handler.seen("list"), 4 + 4);
+        assertEq(handler.seen("submit") + handler.seen("stray") + handler.seen("on"), 5 + 1 + 2);
+        assertEq(handler.seen("conclude") + handler.seen("settle") + handler.seen("expire") + handler.seen("advance"), 5);
         invariant_whatIsPaidIsTrueAndPaidOnce();
         invariant_everybodyHasItsOwn();
         invariant_noLieIsTaken();

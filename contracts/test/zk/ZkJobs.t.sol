@@ -21,9 +21,10 @@ contract ZkJobsTest is ZkJobsKit {
 
     function refuseSubmit(address prover, uint64 number, uint256 before, uint256 after_, bytes memory why) private {
         IZkJobs.Segment memory one = segmentOf(prover, number, before, after_);
+        bytes32[] memory path = pathOf(number);
         vm.prank(prover);
         vm.expectRevert(why);
-        zk.submit(terms, ordered, one);
+        zk.submit(terms, ordered, one, path);
     }
 
     function test_aJobIsTrainedByOneProvenByTwoAndPaid() public {
@@ -34,7 +35,7 @@ contract ZkJobsTest is ZkJobsKit {
         submit(CARL, 1, 1, 2);
         assertEq(escrow.owedTo(BERT), 150);
         assertEq(escrow.owedTo(CARL), 150);
-        assertEq(zk.headOf(job).next, 3);
+        assertEq(zk.headOf(terms, 0).next, 3);
         vm.expectRevert(abi.encodeWithSelector(IJobEscrow.Unproven.selector, 0));
         escrow.settle(terms, 0);
         conclude(0, 3, "", true);
@@ -84,23 +85,25 @@ contract ZkJobsTest is ZkJobsKit {
         assertEq(escrow.owedTo(ANNA), 0);
         // Whoever does it right next has nothing left to prove, and nobody is paid twice for proofs.
         claimPart(0, BERT, "");
+        refuseSubmit(CARL, 2, 2, 3, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 2));
         conclude(0, 3, "", true);
         escrow.settle(terms, 0);
         assertEq(escrow.owedTo(BERT), 1000);
         assertEq(escrow.owedTo(CARL), 300);
-        refuseSubmit(CARL, 2, 2, 3, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 2));
+        refuseSubmit(CARL, 2, 2, 3, abi.encodeWithSelector(IZkJobs.NotListed.selector, 2));
     }
 
     /// Worker and prover together: a true segment from weights that are not the job's is worth nothing.
     function test_onlyWhatFollowsFromTheCustomersStartIsPaid() public {
         claimPart(0, ANNA, "wrong");
-        refuseSubmit(CARL, 1, 50, 51, abi.encodeWithSelector(IZkJobs.PointsMismatch.selector));
-        // It may wait for ever.
-        submit(CARL, 2, 51, 52);
+        refuseSubmit(CARL, 1, 50, 51, abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
+        refuseSubmit(CARL, 1, 50, 2, abi.encodeWithSelector(IZkJobs.PointsMismatch.selector));
+        // It may wait for ever: what it begins with are other commitments, though it ends as the list says.
+        submit(CARL, 2, 51, 3);
         submit(BERT, 1, 1, 2);
         assertEq(escrow.owedTo(CARL), 0);
         refuse(IZkJobs.NothingWaits.selector, job);
-        zk.advance(terms, 5);
+        zk.advance(terms, 0, 5);
         submit(BERT, 2, 2, 3);
         assertEq(escrow.owedTo(BERT), 300);
         assertEq(escrow.owedTo(CARL), 0);
@@ -109,25 +112,27 @@ contract ZkJobsTest is ZkJobsKit {
     function test_nobodyUsesAnothersProof() public {
         claimPart(0, ANNA, "");
         IZkJobs.Segment memory stolen = segmentOf(CARL, 1, 1, 2);
+        bytes32[] memory path = pathOf(1);
         vm.prank(STRANGER);
         vm.expectRevert(ToyProofs.ToyFalse.selector);
-        zk.submit(terms, ordered, stolen);
+        zk.submit(terms, ordered, stolen, path);
         vm.prank(CARL);
-        zk.submit(terms, ordered, stolen);
+        zk.submit(terms, ordered, stolen, path);
         vm.prank(CARL);
         refuse(IZkJobs.SegmentRefused.selector, 1);
-        zk.submit(terms, ordered, stolen);
+        zk.submit(terms, ordered, stolen, path);
         // Nor for another job, or on another chain, or through another contract.
         assertTrue(zk.proverJob(job, CARL) != zk.proverJob(job + 1, CARL), "job");
         assertTrue(zk.proverJob(job, CARL) != zk.proverJob(job, BERT), "prover");
         ZkJobs other = ZkJobs(deployCode("ZkJobs", abi.encode(escrow, toy, plans, toy)));
         assertTrue(zk.proverJob(job, CARL) != other.proverJob(job, CARL), "contract");
         refuse(IZkJobs.OrderMismatch.selector, job);
-        other.submit(terms, ordered, stolen);
+        other.submit(terms, ordered, stolen, path);
     }
 
     function test_aProofOfOtherDataOrAnotherStepIsRefused() public {
         claimPart(0, ANNA, "");
+        bytes32[] memory path = pathOf(1);
         for (uint256 how = 0; how < 5; how++) {
             IZkJobs.Segment memory one = segmentOf(CARL, 1, 1, 2);
             if (how == 0) one.points = bytes.concat(point(77), point(1001), point(1), point(2));
@@ -145,36 +150,198 @@ contract ZkJobsTest is ZkJobsKit {
                         ? abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 0)
                         : abi.encodeWithSelector(ToyProofs.ToyFalse.selector)
             );
-            zk.submit(terms, ordered, one);
+            zk.submit(terms, ordered, one, path);
         }
         IZkJobs.Order memory other = ordered;
         other.startPoints = keccak256(point(2));
         IZkJobs.Segment memory good = segmentOf(CARL, 1, 1, 2);
         refuse(IZkJobs.OrderMismatch.selector, job);
-        zk.submit(terms, other, good);
+        zk.submit(terms, other, good, path);
         refuseSubmit(CARL, 7, 7, 8, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 7));
     }
 
-    /// What is proven before its part is claimed waits, and is paid then, once.
-    function test_proofsWaitForTheClaim() public {
-        submit(CARL, 1, 1, 2);
-        submit(BERT, 2, 2, 3);
+    /// Without a claim and its list nothing is taken, and what comes early waits for the segments before it.
+    function test_proofsComeAfterTheListAndWaitForThoseBefore() public {
+        refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
+        assign(0, ANNA);
+        claim(0, "", "");
+        refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
         refuse(IZkJobs.NothingWaits.selector, job);
-        zk.advance(terms, 5);
-        refuseSubmit(BERT, 1, 1, 2, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 1));
-        claimPart(0, ANNA, "");
+        zk.advance(terms, 0, 5);
+        listPart(0, 0);
+        submit(BERT, 2, 2, 3);
         // Who proves again what waits takes nothing from whoever was first.
-        refuseSubmit(BERT, 1, 1, 2, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 1));
-        zk.advance(terms, 1);
-        assertEq(zk.headOf(job).next, 2);
-        assertEq(escrow.owedTo(CARL), 150);
-        zk.advance(terms, 5);
-        assertEq(escrow.owedTo(CARL) + escrow.owedTo(BERT), 300);
-        // The next part is not claimed: its first proof waits, and the head with it.
+        refuseSubmit(CARL, 2, 2, 3, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 2));
+        assertEq(zk.waitingAt(terms, 2, keccak256(point(2))).prover, BERT);
+        // The next part is claimed by the same, and its proofs wait for the end of this one.
+        claimPart(1, ANNA, "");
+        assertEq(zk.headOf(terms, 1).points, bytes32(0));
         submit(CARL, 3, 3, 4);
-        assertEq(zk.headOf(job).next, 3);
-        assertEq(zk.waitingAt(job, 3, keccak256(point(3))).prover, CARL);
+        submit(CARL, 5, 5, 6);
+        refuse(IZkJobs.NothingWaits.selector, job);
+        zk.advance(terms, 1, 5);
+        submit(CARL, 1, 1, 2);
+        assertEq(escrow.owedTo(CARL) + escrow.owedTo(BERT), 300);
+        refuseSubmit(BERT, 3, 3, 4, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 3));
+        zk.advance(terms, 1, 1);
+        assertEq(zk.headOf(terms, 1).next, 4);
+        assertEq(zk.nextUnpaid(job), 4);
+        assertEq(escrow.owedTo(CARL), 250);
+        submit(BERT, 4, 4, 5);
+        assertEq(escrow.owedTo(CARL) + escrow.owedTo(BERT), 600);
+    }
+
+    // ---- Lists
+
+    function test_theWorkerAloneListsOnceAnAttempt() public {
+        bytes memory ends = endsOf(0, 0);
+        bytes4 why = IZkJobs.ListRefused.selector;
+        for (uint256 i = 0; i < 2; i++) {
+            // Before the part is assigned, and before it is claimed.
+            vm.prank(ANNA);
+            vm.expectRevert(abi.encodeWithSelector(why, job, 0));
+            zk.list(terms, 0, ends);
+            if (i == 0) assign(0, ANNA);
+        }
+        claim(0, "", "");
+        address[3] memory strangers = [CUSTOMER, CARL, BERT];
+        for (uint256 i = 0; i < 3; i++) {
+            vm.prank(strangers[i]);
+            vm.expectRevert(abi.encodeWithSelector(why, job, 0));
+            zk.list(terms, 0, ends);
+        }
+        bytes[4] memory wrong = [bytes(""), bytes.concat(ends, bytes32("more")), bytes.concat(ends, hex"00"), bytes.concat(bytes32("less"))];
+        for (uint256 i = 0; i < 4; i++) {
+            vm.prank(ANNA);
+            vm.expectRevert(abi.encodeWithSelector(why, job, 0));
+            zk.list(terms, 0, wrong[i]);
+        }
+        // Of a job with other terms, which nobody claimed.
+        IJobEscrow.Terms memory other = terms;
+        other.salt = "other";
+        vm.prank(ANNA);
+        vm.expectRevert(abi.encodeWithSelector(why, idOf(other), 0));
+        zk.list(other, 0, ends);
+        listPart(0, 0);
+        assertTrue(zk.listOf(job, 0, 1) != 0 && zk.listOf(job, 0, 2) == 0, "attempt");
+        vm.prank(ANNA);
+        vm.expectRevert(abi.encodeWithSelector(why, job, 0));
+        zk.list(terms, 0, ends);
+    }
+
+    /// Prover: right weights under commitments that it alone can go on from. It would have kept everybody from proving the rest, for the gas of one proof.
+    function test_aProverDoesNotChooseWhatASegmentEndsWith() public {
+        claimPart(0, ANNA, "");
+        refuseSubmit(CARL, 1, 1, blind(2), abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
+        // Nor does one that comes early take the place of another.
+        refuseSubmit(CARL, 2, 2, blind(3), abi.encodeWithSelector(IZkJobs.NotListed.selector, 2));
+        submit(CARL, 2, blind(2), 3);
+        submit(BERT, 2, 2, 3);
+        submit(BERT, 1, 1, 2);
+        assertEq(escrow.owedTo(BERT), 300);
+        assertEq(escrow.owedTo(CARL), 0);
+        conclude(0, 3, "", true);
+    }
+
+    /// What is listed of one segment says nothing of another, nor with another path.
+    function test_aListIsOfPlaces() public {
+        assign(0, ANNA);
+        claim(0, "", "");
+        listPart(0, 0);
+        refuseSubmit(CARL, 1, 1, 3, abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
+        IZkJobs.Segment memory one = segmentOf(CARL, 1, 1, 2);
+        bytes32[][3] memory wrong = [new bytes32[](0), pathOf(2), new bytes32[](2)];
+        wrong[2][0] = pathOf(1)[0];
+        for (uint256 i = 0; i < 3; i++) {
+            vm.prank(CARL);
+            vm.expectRevert(abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
+            zk.submit(terms, ordered, one, wrong[i]);
+        }
+        submit(CARL, 1, 1, 2);
+    }
+
+    function fall(uint32 number) private {
+        later(2 * uint256(WINDOW) + 2);
+        escrow.expire(terms, number);
+    }
+
+    /// Worker and prover together: a list of commitments that they alone can go on from. They are paid for what they have truly proven, once; then the claim falls, and
+    /// whoever comes next begins where the part begins.
+    function test_whatOneWorkerListsBindsNoOther() public {
+        assign(0, ANNA);
+        claim(0, "", "");
+        listPart(0, 1);
+        submit(CARL, 1, 1, blind(2));
+        assertEq(zk.headOf(terms, 0).points, keccak256(point(blind(2))));
         assertEq(escrow.owedTo(CARL), 150);
+        // An honest prover cannot go on, and need not try: the list is another than its own.
+        refuseSubmit(BERT, 1, 1, 2, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 1));
+        fall(0);
+        refuseSubmit(CARL, 2, blind(2), 3, abi.encodeWithSelector(IZkJobs.NotListed.selector, 2));
+        claimPart(0, BERT, "");
+        assertEq(zk.headOf(terms, 0).next, 1);
+        assertEq(zk.headOf(terms, 0).points, ordered.startPoints);
+        submit(CARL, 2, 2, 3);
+        submit(BERT, 1, 1, 2);
+        // Segment 1 was paid.
+        assertEq(escrow.owedTo(CARL), 300);
+        assertEq(escrow.owedTo(BERT), 0);
+        conclude(0, 3, "", true);
+        escrow.settle(terms, 0);
+        assertEq(escrow.owedTo(BERT), 1000);
+    }
+
+    /// Both, to the end of the part: what they end with is no tree's that stands, so that the worker is not paid; and a right list finds its own proofs again.
+    function test_aBlindedEndConcludesNothing() public {
+        claimPart(0, ANNA, "wrong");
+        submit(CARL, 1, 1, 2);
+        fall(0);
+        assign(0, BERT);
+        claim(0, "", "");
+        listPart(0, 2);
+        submit(BERT, 1, 1, 2);
+        submit(BERT, 2, 2, blind(3));
+        assertEq(zk.endOf(job, 0), keccak256(point(blind(3))));
+        conclude(0, 3, "", false);
+        fall(0);
+        assertEq(escrow.owedTo(CARL), 150);
+        assertEq(escrow.owedTo(BERT), 150);
+        claimPart(0, ANNA, "");
+        // By the first list segment 1 is proven, and segment 2 is not.
+        assertEq(zk.headOf(terms, 0).next, 2);
+        assertEq(zk.endOf(job, 0), bytes32(0));
+        submit(CARL, 2, 2, 3);
+        assertEq(escrow.owedTo(CARL), 150);
+        conclude(0, 3, "", true);
+        escrow.settle(terms, 0);
+    }
+
+    /// A part that was built on a blinded end, and falls with it.
+    function test_aPartBeginsWhereThePresentOneBeforeEnds() public {
+        assign(0, ANNA);
+        claim(0, "", "");
+        listPart(0, 2);
+        submit(CARL, 1, 1, 2);
+        submit(CARL, 2, 2, blind(3));
+        claimPart(1, ANNA, "");
+        submit(CARL, 3, blind(3), 4);
+        assertEq(zk.headOf(terms, 1).next, 4);
+        assertEq(escrow.owedTo(CARL), 400);
+        fall(0);
+        claimPart(0, BERT, "");
+        assertEq(zk.headOf(terms, 1).points, bytes32(0));
+        submit(BERT, 1, 1, 2);
+        submit(BERT, 2, 2, 3);
+        assertEq(zk.headOf(terms, 1).next, 3);
+        escrow.expire(terms, 1);
+        claimPart(1, BERT, "");
+        for (uint64 i = 3; i < 6; i++) submit(BERT, i, i, i + 1);
+        assertEq(escrow.owedTo(BERT), 200);
+        conclude(0, 3, "", true);
+        escrow.settle(terms, 0);
+        conclude(1, 6, "", true);
+        escrow.settle(terms, 1);
+        assertEq(escrow.owedTo(BERT), 2200);
     }
 
     function test_theCustomerAloneOrdersOnceAndBeforeTheWork() public {

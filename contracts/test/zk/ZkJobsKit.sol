@@ -7,6 +7,7 @@ import {IZkPlans} from "../../src/zk/IZkPlans.sol";
 import {IZkVerifier} from "../../src/zk/IZkVerifier.sol";
 import {TwinTree} from "../../src/zk/TwinTree.sol";
 import {ZkJobs} from "../../src/zk/ZkJobs.sol";
+import {TreeKit} from "../TreeKit.sol";
 import {JobKit} from "../jobs/JobKit.sol";
 import {PlanKit} from "./PlanKit.sol";
 
@@ -71,6 +72,8 @@ abstract contract ZkJobsKit is JobKit {
     ZkJobs internal zk;
     bytes32 internal plan;
     IZkJobs.Order internal ordered;
+    /// Commitments that the segments of a part end with, as they were listed last.
+    mapping(uint32 part => uint256[]) internal listed;
     address private predicted;
 
     function proofsOf() internal view override returns (address) {
@@ -138,13 +141,52 @@ abstract contract ZkJobsKit is JobKit {
 
     function submit(address prover, uint64 number, uint256 before, uint256 after_) internal {
         IZkJobs.Segment memory one = segmentOf(prover, number, before, after_);
+        bytes32[] memory path = pathOf(number);
         vm.prank(prover);
-        zk.submit(terms, ordered, one);
+        zk.submit(terms, ordered, one, path);
     }
 
+    /// First segment with steps of a part.
+    function firstOf(uint32 number) internal pure returns (uint64) {
+        return number == 0 ? 1 : 3 * uint64(number);
+    }
+
+    /// To the list that its part has, of a segment that it may not have.
+    function pathOf(uint64 number) internal view returns (bytes32[] memory path) {
+        uint32 which = uint32(number / 3);
+        uint256 count = listed[which].length;
+        if (number < firstOf(which) || number - firstOf(which) >= count) return path;
+        bytes32[] memory leaves = new bytes32[](count);
+        for (uint256 i = 0; i < count; i++) leaves[i] = keccak256(point(listed[which][i]));
+        (, path) = TreeKit.climb(leaves, number - firstOf(which));
+    }
+
+    /// What the part's segments end with. `blinded` j: what segment j ends with has another commitment to the same weights.
+    function endsOf(uint32 number, uint64 blinded) internal returns (bytes memory ends) {
+        delete listed[number];
+        uint64 end = number == 2 ? 7 : 3 * (number + 1);
+        for (uint64 i = firstOf(number); i < end; i++) {
+            listed[number].push(i == blinded ? blind(i + 1) : i + 1);
+            ends = bytes.concat(ends, keccak256(point(listed[number][listed[number].length - 1])));
+        }
+    }
+
+    function blind(uint256 which) internal pure returns (uint256) {
+        return 1_000_000 + which;
+    }
+
+    function listPart(uint32 number, uint64 blinded) internal {
+        bytes memory ends = endsOf(number, blinded);
+        address provider = part(number).provider;
+        vm.prank(provider);
+        zk.list(terms, number, ends);
+    }
+
+    /// With the list of the right weights.
     function claimPart(uint32 number, address provider, string memory way) internal {
         assign(number, provider);
         claim(number, "", way);
+        listPart(number, 0);
     }
 
     function treeFor(uint64 segment, uint256 points, string memory way) internal view returns (ITwinPosts.Tree memory tree) {

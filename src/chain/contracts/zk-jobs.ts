@@ -35,8 +35,39 @@ export const registerPlanCall = (contracts: Addressed, words: Hex): Call =>
 export const orderProofsCall = (contracts: Addressed, terms: JobTerms, order: ZkOrder): Call =>
 	callOf(contracts, "zkJobs", "order", terms, order);
 
-export const submitProofCall = (contracts: Addressed, terms: JobTerms, order: ZkOrder, segment: ZkSegment): Call =>
-	callOf(contracts, "zkJobs", "submit", terms, order, segment);
+/** Segments with steps of a part: those before `end`. */
+export function provableSegments({ segments, parts }: JobTerms, part: number): { first: number; end: number } {
+	const each = Math.ceil(Number(segments) / parts);
+	return { first: Math.max(1, part * each), end: Math.min(Number(segments), (part + 1) * each) };
+}
+
+export const partOfSegment = ({ segments, parts }: JobTerms, segment: number): number =>
+	Math.floor(segment / Math.ceil(Number(segments) / parts));
+
+/** By the part's worker. `ends`: 32 bytes for each of its segments with steps, keccak256 of the commitments that it ends with. */
+export const listEndsCall = (contracts: Addressed, terms: JobTerms, part: number, ends: Hex): Call =>
+	callOf(contracts, "zkJobs", "list", terms, part, ends);
+
+/** What the worker of an attempt has listed; null: nothing. */
+export async function readZkList(
+	contracts: Contracts,
+	job: bigint,
+	part: number,
+	attempt: number,
+): Promise<readonly Hex[] | null> {
+	const found = await readEvents(contracts, "zkJobs", "Listed", { job, part });
+	const ends = found.find(({ args }) => args.attempt === attempt)?.args.ends;
+	return ends === undefined ? null : (ends.slice(2).match(/.{64}/g) ?? []).map((one): Hex => `0x${one}`);
+}
+
+/** `path`: from what the segment ends with to the root of its part's list. */
+export const submitProofCall = (
+	contracts: Addressed,
+	terms: JobTerms,
+	order: ZkOrder,
+	segment: ZkSegment,
+	path: readonly Hex[],
+): Call => callOf(contracts, "zkJobs", "submit", terms, order, segment, path);
 
 export interface ClaimedEnd {
 	readonly part: number;
@@ -72,38 +103,47 @@ export async function readZkOrder(contracts: Contracts, job: bigint): Promise<Zk
 	return found?.args.order ?? null;
 }
 
-/** Pays up to so many waiting proofs that the head has come to. */
-export const advanceCall = (contracts: Addressed, terms: JobTerms, most: number): Call =>
-	callOf(contracts, "zkJobs", "advance", terms, BigInt(most));
+/** Pays up to so many waiting proofs of a part that its head has come to. */
+export const advanceCall = (contracts: Addressed, terms: JobTerms, part: number, most: number): Call =>
+	callOf(contracts, "zkJobs", "advance", terms, part, BigInt(most));
 
 export interface ZkHead {
-	/** The next segment that is not proven and paid; 0: the job was not ordered. */
+	readonly part: number;
+	/** The next segment that is not proven, by the lists of the parts' present attempts; the number of segments: all are. */
 	readonly next: number;
 	/** keccak256 of the commitments to the weights before it. */
 	readonly points: Hex;
 }
 
-export async function readZkHead(contracts: Contracts, job: bigint): Promise<ZkHead> {
-	const { next, points } = await read(contracts, "zkJobs", "headOf", job);
-	return { next: Number(next), points };
+/** Of the first part that is not proven to its end. */
+export async function readZkHead(contracts: Contracts, terms: JobTerms): Promise<ZkHead> {
+	for (let part = 0; ; part++) {
+		const { next, points } = await readPending(contracts, "zkJobs", "headOf", terms, part);
+		if (Number(next) < provableSegments(terms, part).end || part + 1 >= terms.parts)
+			return { part, next: Number(next), points };
+	}
 }
+
+/** The first segment that nobody was paid for; 0: the job was not ordered. */
+export const readNextUnpaid = async (contracts: Contracts, job: bigint): Promise<number> =>
+	Number(await read(contracts, "zkJobs", "nextUnpaid", job));
 
 /** Whether a proof from these commitments waits for the head. */
 export async function isProofWaiting(
 	contracts: Contracts,
-	job: bigint,
+	terms: JobTerms,
 	segment: number,
 	before: Hex,
 ): Promise<boolean> {
-	const { prover } = await read(contracts, "zkJobs", "waitingAt", job, BigInt(segment), before);
+	const { prover } = await read(contracts, "zkJobs", "waitingAt", terms, BigInt(segment), before);
 	return BigInt(prover) !== 0n;
 }
 
 /** The commitments before a segment, as proofs lead to it from the head; null: they do not, or it is paid already. */
-export async function readPointsBefore(contracts: Contracts, job: bigint, segment: number): Promise<Hex | null> {
-	let { next, points } = await readZkHead(contracts, job);
+export async function readPointsBefore(contracts: Contracts, terms: JobTerms, segment: number): Promise<Hex | null> {
+	let { next, points } = await readZkHead(contracts, terms);
 	for (; next < segment; next++) {
-		const { prover, after_ } = await read(contracts, "zkJobs", "waitingAt", job, BigInt(next), points);
+		const { prover, after_ } = await read(contracts, "zkJobs", "waitingAt", terms, BigInt(next), points);
 		if (BigInt(prover) === 0n) return null;
 		points = after_;
 	}

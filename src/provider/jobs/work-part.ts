@@ -24,7 +24,7 @@ import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { JobEngine, StartJobEngine } from "./job-engine.ts";
 import { askedOf, type EntryState, type PartBook, type PartEntry, type PartPage } from "./part-book.ts";
 import { type FetchTensor, type KeptRoots, type RunEnd, runPart } from "./run-part.ts";
-import { isZk, mustBeOrdered } from "./zk-part.ts";
+import { ENDS_FILE, isZk, listedEnds, mustBeOrdered, type ZkMeans } from "./zk-part.ts";
 
 export interface PartMeans {
 	readonly book: PartBook;
@@ -186,7 +186,10 @@ export class PartWork {
 		});
 		try {
 			const end = await this.runSegments(folder, engine, signal, beats);
-			if (end.isDone && end.claimHash !== null) await this.attest(folder, engine, bytesToHex(end.claimHash));
+			if (end.isDone && end.claimHash !== null) {
+				await this.attest(folder, engine, bytesToHex(end.claimHash));
+				await this.writeEnds(folder, engine);
+			}
 			return end.isDone;
 		} finally {
 			await beats.stop();
@@ -290,11 +293,20 @@ export class PartWork {
 	}
 
 	/** What a zk job's customer ordered is what this program and these data are. */
-	private async mustBeOrdered(engine: JobEngine, { blob: read }: RunWriter): Promise<void> {
+	private async mustBeOrdered(engine: JobEngine, folder: RunWriter): Promise<void> {
+		if (isZk(this.offer)) await mustBeOrdered(this.offer, this.program!, this.zkMeans(engine, folder));
+	}
+
+	private zkMeans(engine: JobEngine, { blob: read }: RunWriter): ZkMeans {
 		const { chain, powersFor } = this.means;
-		if (!isZk(this.offer)) return;
 		if (chain?.zk === undefined || powersFor === undefined) throw declined("this provider takes no zk jobs");
-		await mustBeOrdered(this.offer, this.program!, { zk: chain.zk, engine, powersFor, read });
+		return { zk: chain.zk, engine, powersFor, read };
+	}
+
+	/** Of a zk job: what its segments end with, for the list that provers go by. */
+	private async writeEnds(folder: RunWriter, engine: JobEngine): Promise<void> {
+		if (!isZk(this.offer)) return;
+		await folder.write(ENDS_FILE, await listedEnds(this.offer, this.program!, this.zkMeans(engine, folder)));
 	}
 
 	/** With a bond locked, a validator that cannot be reached for a moment is asked again. */

@@ -1,4 +1,4 @@
-// The end of a claimed part of a zk job, kept by its worker until it is paid: the trees of points of its last state are posted, whoever demands their nodes is answered, and when they stand and
+// The end of a claimed part of a zk job, kept by its worker until it is paid: what its segments end with is listed for provers, the trees of points of its last state are posted, whoever demands their nodes is answered, and when they stand and
 // the proofs have come to the same commitments, the claim is concluded. docs/zk.md §12. What is next follows from the chain, so that a restart changes nothing.
 import type { PostedNode, PostedTree, ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -24,6 +24,8 @@ export interface ClaimedEnd {
 	/** The part's last segment and one. */
 	readonly segment: number;
 	readonly program: Program;
+	/** What is listed of it (segment-ends.ts), with 0x. */
+	readonly ends: Hex;
 	/** Every state tensor that it ends with, in the program's order. */
 	readonly weights: readonly Elements[];
 }
@@ -88,6 +90,10 @@ export function createEndKeeper(chain: ProofChain, powersFor: PowersFor) {
 	return {
 		/** One step on: what was done, in words; null: wait. Throws CHAIN_…, SRS_…. */
 		async keep(of: ClaimedEnd): Promise<string | null> {
+			if (of.ends !== "0x" && !(await chain.isListed(of.job, of.part, of.attempt))) {
+				await chain.list(of.terms, of.part, of.ends);
+				return "what its segments end with is listed";
+			}
 			const end = await keptEnd(of);
 			const state = await chain.stateOf(end.tree);
 			if (state === "none") {

@@ -66,22 +66,20 @@ export async function inputOf({ program, given }: WorkToProve, name: "features" 
 
 const NOTHING = "00".repeat(32);
 
-/** Throws AssayError for what is the engine's. */
-export async function makeOrder(of: WorkToProve, engine: ProofEngine, powers: ProverPowers): Promise<ZkOrder> {
-	const { program, plan, seed } = of;
-	const session = await openGiven(of, engine);
-	let weights: readonly Uint8Array[];
-	try {
-		await session.run({ first: 0, count: 1 });
-		weights = await stateOf(session, program);
-	} finally {
-		await session.release().catch(() => {});
-	}
+/** Commitments to data and weights of a segment that begins with these weights: its statement, without states. Throws AssayError for what is the engine's. */
+export async function committed(
+	of: WorkToProve,
+	segment: number,
+	weights: readonly Uint8Array[],
+	engine: ProofEngine,
+	powers: ProverPowers,
+): Promise<SegmentStatement> {
+	const { plan, seed } = of;
 	const [features, labels] = [await inputOf(of, "features"), await inputOf(of, "labels")];
-	let first: SegmentStatement | null = null;
+	let found: SegmentStatement | null = null;
 	await proveStated(
 		{
-			...{ plan, seed, segment: 1, chainId: 0n, job: 0n },
+			...{ plan, seed, segment, chainId: 0n, job: 0n },
 			roots: {
 				...{ features: bytesToHex(tensorRoot(features)), labels: bytesToHex(tensorRoot(labels)) },
 				...{ stateBefore: NOTHING, stateAfter: NOTHING },
@@ -94,15 +92,28 @@ export async function makeOrder(of: WorkToProve, engine: ProofEngine, powers: Pr
 		},
 		{
 			...{ open: engine.openProof, device: engine.device, powers },
-			// The commitments are all that an order needs.
+			// Nothing is proven.
 			mayProve: async (statement) => {
-				first = statement;
+				found = statement;
 				return false;
 			},
 		},
 	);
-	if (first === null) throw new AssayError("REPLY_WRONG", "the engine gave no commitments");
-	return orderOf(first);
+	if (found === null) throw new AssayError("REPLY_WRONG", "the engine gave no commitments");
+	return found;
+}
+
+/** Throws AssayError for what is the engine's. */
+export async function makeOrder(of: WorkToProve, engine: ProofEngine, powers: ProverPowers): Promise<ZkOrder> {
+	const session = await openGiven(of, engine);
+	let weights: readonly Uint8Array[];
+	try {
+		await session.run({ first: 0, count: 1 });
+		weights = await stateOf(session, of.program);
+	} finally {
+		await session.release().catch(() => {});
+	}
+	return orderOf(await committed(of, 1, weights, engine, powers));
 }
 
 /** What of an order is not what was computed here; null: all of it is. */

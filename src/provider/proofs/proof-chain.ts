@@ -7,6 +7,7 @@ import {
 	answerDemandCall,
 	concludeCall,
 	isTreeStanding,
+	listEndsCall,
 	type PostedNode,
 	type PostedTree,
 	postNumber,
@@ -48,6 +49,13 @@ export function openProofChain(contracts: Contracts, account: ChainAccount) {
 	return {
 		chainId: contracts.addresses.chainId,
 		order: (job: bigint): Promise<ZkOrder | null> => readZkOrder(contracts, job),
+		async isListed(job: bigint, part: number, attempt: number): Promise<boolean> {
+			return BigInt(await readPending(contracts, "zkJobs", "listOf", job, part, attempt)) !== 0n;
+		},
+		/** What the part's segments end with, for provers to go by. */
+		async list(terms: EscrowTermsText, part: number, ends: Hex): Promise<void> {
+			await send(listEndsCall(contracts, jobTermsFromText(terms), part, ends));
+		},
 		/** The commitments that the part's proofs end with; null: not all are there. */
 		async provenEnd(job: bigint, part: number): Promise<Hex | null> {
 			const found = await readPending(contracts, "zkJobs", "endOf", job, part);

@@ -4,7 +4,7 @@ import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
 import { type Contracts, read, readEvents } from "../../chain/contracts/contracts.ts";
 import { type JobTerms, readJobPart } from "../../chain/contracts/job-escrow.ts";
-import { readZkHead, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
+import { partOfSegment, provableSegments, readZkHead, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
@@ -40,20 +40,26 @@ export function orderedJobs(contracts: Contracts): () => Promise<readonly Ordere
 	};
 }
 
-const partOf = ({ segments, parts }: JobTerms, segment: number): number =>
-	Math.floor(segment / Math.ceil(Number(segments) / parts));
+/** Whose worker has claimed it and listed what its segments end with; null: not yet. */
+async function listedAttempt(contracts: Contracts, job: bigint, part: number): Promise<number | null> {
+	const { state, attempt } = await readJobPart(contracts, job, part);
+	const root = state === "claimed" ? await read(contracts, "zkJobs", "listOf", job, part, attempt) : "0x0";
+	return BigInt(root) === 0n ? null : attempt;
+}
 
-/** Segments from `next` to before `end` can be proven and paid now; both the same: none. */
+/** Segments from `next` to before `end` can be proven and paid now; both the same: none. `lists`: whose they are, one name for all of them. */
 export async function provableNow(contracts: Contracts, { job, terms }: OrderedJob) {
-	const { next } = await readZkHead(contracts, job);
-	const segments = Number(terms.segments);
+	const { next } = await readZkHead(contracts, terms);
+	const attempts: string[] = [];
 	let end = next;
-	while (end < segments) {
-		const part = partOf(terms, end);
-		if ((await readJobPart(contracts, job, part)).state !== "claimed") break;
-		end = Math.min(segments, (part + 1) * Math.ceil(segments / terms.parts));
+	while (end < Number(terms.segments)) {
+		const part = partOfSegment(terms, end);
+		const attempt = await listedAttempt(contracts, job, part);
+		if (attempt === null) break;
+		attempts.push(`${part}/${attempt}`);
+		end = provableSegments(terms, part).end;
 	}
-	return { next, end };
+	return { next, end, lists: `${job} ${attempts.join(" ")}` };
 }
 
 /** Parts whose claims stand. ATTACK: terms may have billions of parts, for nothing; one that somebody had costs a transaction. */
@@ -89,7 +95,7 @@ export async function claimedEnd(
 			return bytesToElements(bytes, type, elementCount(dims))!;
 		}),
 	);
-	const segment = Math.min(Number(terms.segments), (part + 1) * Math.ceil(Number(terms.segments) / terms.parts));
+	const segment = provableSegments(terms, part).end;
 	return { job, segment, program, plan, planHash: order.plan, weights };
 }
 

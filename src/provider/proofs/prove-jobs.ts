@@ -53,13 +53,15 @@ const PER_MICRO = 10n ** 12n;
 const MOST_ADVANCED = 32;
 
 /** Proofs that came early are paid when the head is there; whoever sends that pays others too. */
-async function advance({ contracts, account }: ProveJobsOptions, { job, terms }: OrderedJob): Promise<void> {
-	const { next, points } = await readZkHead(contracts, job);
-	if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, job, next, points))) return;
-	await sendCall(contracts.client, account, advanceCall(contracts, terms, MOST_ADVANCED)).catch((error: unknown) => {
-		// Somebody else did, or the part is not claimed.
-		if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
-	});
+async function advance({ contracts, account }: ProveJobsOptions, { terms }: OrderedJob): Promise<void> {
+	const { part, next, points } = await readZkHead(contracts, terms);
+	if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, terms, next, points))) return;
+	await sendCall(contracts.client, account, advanceCall(contracts, terms, part, MOST_ADVANCED)).catch(
+		(error: unknown) => {
+			// Somebody else did, or the part is not claimed.
+			if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
+		},
+	);
 }
 
 /** Trees of ends that are false are brought down by whoever holds the bytes, provers among them. */
@@ -88,6 +90,8 @@ export function createProver(o: ProveJobsOptions) {
 	const misled = new Set<bigint>();
 	/** The first segment that nobody can prove. */
 	const unprovable = new Map<bigint, number>();
+	/** Lists of workers that are not of what comes out. */
+	const falseLists = new Set<string>();
 	const restUntil = new Map<bigint, number>();
 	const tell = ({ job }: OrderedJob, segment: number | null, state: ProofNews["state"], detail = "") =>
 		o.onEvent({ kind: "proof", job: job.toString(16).padStart(64, "0"), segment, state, detail });
@@ -98,7 +102,7 @@ export function createProver(o: ProveJobsOptions) {
 		tell(of, null, "trouble", `${error.message} [${error.code}]`);
 	};
 
-	async function prove(of: OrderedJob, end: number): Promise<void> {
+	async function prove(of: OrderedJob, end: number, lists: string): Promise<void> {
 		const work = await openWork(o.api, of);
 		if (work === null) return;
 		const folder = join(o.folder, of.job.toString(16));
@@ -112,6 +116,10 @@ export function createProver(o: ProveJobsOptions) {
 					powers: o.powersFor(work.plan.chunkBits),
 					onEvent({ segment, state }) {
 						if (state === "misled") misled.add(of.job);
+						if (state === "unlisted") {
+							falseLists.add(lists);
+							return tell(of, segment, "left", "its worker has listed that it begins or ends with something else");
+						}
 						if (state !== "unprovable") return tell(of, segment, state);
 						unprovable.set(of.job, Math.min(segment, unprovable.get(of.job) ?? segment));
 						tell(of, segment, "left", "a value of it leaves its range: nobody can prove it, nor what follows");
@@ -136,14 +144,14 @@ export function createProver(o: ProveJobsOptions) {
 		["settled", "refunded"].includes((await readJobPart(contracts, job, terms.parts - 1)).state);
 
 	async function look(of: OrderedJob): Promise<void> {
-		const { next, end: last } = await provableNow(contracts, of);
+		const { next, end: last, lists } = await provableNow(contracts, of);
 		const end = Math.min(last, unprovable.get(of.job) ?? last);
 		const claimed = await claimedParts(contracts, of);
 		if (next >= Number(of.terms.segments) && claimed.length === 0 && (await isSettled(of))) over.add(of.job);
 		// ATTACK: whoever cannot pay for a demand, or is shown an end that is none, proves all the same.
 		if (claimed.length > 0)
 			await watch(o, trees, of, claimed, (done) => tell(of, null, "tree", done)).catch(troubled(of));
-		if (end <= next) return;
+		if (end <= next || falseLists.has(lists)) return;
 		const pay =
 			of.terms.audit /
 			(of.terms.segments > of.terms.parts ? BigInt(Math.ceil(Number(of.terms.segments) / of.terms.parts)) : 1n);
@@ -152,7 +160,7 @@ export function createProver(o: ProveJobsOptions) {
 			return tell(of, null, "left", `a segment pays ${Number(pay / PER_MICRO) / 1e6} tokens`);
 		}
 		await advance(o, of);
-		await prove(of, end);
+		await prove(of, end, lists);
 		await advance(o, of);
 	}
 

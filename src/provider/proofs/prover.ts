@@ -24,6 +24,7 @@ import type { ZkPlan } from "../../work/plan/compile-plan.ts";
 import { enteringOf } from "../../work/plan/entering.ts";
 import { pointsHash, segmentOf } from "./chain-forms.ts";
 import { proveStated } from "./prove-segment.ts";
+import { type Lists, readLists } from "./segment-ends.ts";
 
 export interface ProvableJob {
 	readonly terms: JobTerms;
@@ -57,13 +58,16 @@ export interface ProverMeans {
 
 export interface ProverEvent {
 	readonly segment: number;
-	/** taken: somebody else was first. misled: a worker's state was false; the segment is run from the start. unprovable: a value of it leaves its range, so that neither it nor what follows is ever paid. */
-	readonly state: "proving" | "proven" | "taken" | "misled" | "unprovable";
+	/**
+	 * taken: somebody else was first. misled: what a worker's state leads to is not what is listed, or nothing; the segment is run from the start. unlisted: nor is what the start leads to, so that
+	 * nobody is paid for what is right. unprovable: a value of it leaves its range, so that neither it nor what follows is ever paid.
+	 */
+	readonly state: "proving" | "proven" | "taken" | "misled" | "unlisted" | "unprovable";
 }
 
-/** Segments ahead of the head among which a prover that relies on claimed states chooses. */
+/** Segments ahead of the head among which a prover chooses. */
 const WINDOW = 32;
-/** Proofs from claimed states that nobody has proven yet: what a worker's lie can cost in gas, once a job. */
+/** Proofs from commitments that are listed and that no proof has come to: what a worker's false list can cost in gas, once an attempt. */
 const MOST_AT_STAKE = 4;
 
 /** Each prover has an order of its own, so that two seldom work at the same. */
@@ -74,26 +78,31 @@ export function ownOrder(prover: Hex, job: bigint, from: number, end: number): n
 }
 
 /** Paid already, or waiting for the head. By commitments: a proof from other weights keeps nobody from proving the right one. */
-async function isTaken({ contracts }: ProverMeans, job: bigint, segment: number, before: readonly string[]) {
-	const { next } = await readZkHead(contracts, job);
-	return segment < next || (await isProofWaiting(contracts, job, segment, pointsHash(before)));
+async function isTaken({ contracts }: ProverMeans, terms: JobTerms, segment: number, before: readonly string[]) {
+	const { next } = await readZkHead(contracts, terms);
+	return segment < next || (await isProofWaiting(contracts, terms, segment, pointsHash(before)));
 }
 
 interface Outcome {
-	readonly state: "proven" | "taken" | "misled" | "unprovable";
-	/** It rests on a claimed state that no proof has come to. */
+	readonly state: Exclude<ProverEvent["state"], "proving">;
+	/** It rests on listed commitments that no proof has come to. */
 	readonly isAtStake: boolean;
 }
 
 /** What is to be done when the commitments are there; null: prove. */
-async function outcomeOf(means: ProverMeans, of: ProvableJob, segment: number, before: readonly string[]) {
-	const job = jobIdOf(of.terms);
-	const isClaimed = of.claimed?.isClaimed(segment) === true;
-	const proven = isClaimed ? await readPointsBefore(means.contracts, job, segment) : null;
-	// ATTACK: a proof from false weights may wait on chain, the worker's own or one that was led astray. It is none of the segment's.
-	if (proven !== null && proven !== pointsHash(before)) return { state: "misled" as const, isAtStake: false };
-	if (await isTaken(means, job, segment, before)) return { state: "taken" as const, isAtStake: false };
-	return { state: null, isAtStake: isClaimed && proven === null };
+async function outcomeOf(
+	means: ProverMeans,
+	{ terms, claimed }: ProvableJob,
+	segment: number,
+	lists: Lists,
+	{ pointsBefore, pointsAfter }: SegmentStatement,
+): Promise<Pick<Outcome, "isAtStake"> & { readonly state: Outcome["state"] | null }> {
+	const before = pointsHash(pointsBefore);
+	// ATTACK: a list of other commitments, from which its worker alone can go on.
+	if (lists.after(segment - 1) !== before || lists.after(segment) !== pointsHash(pointsAfter))
+		return { state: claimed?.isClaimed(segment) ? "misled" : "unlisted", isAtStake: false };
+	if (await isTaken(means, terms, segment, pointsBefore)) return { state: "taken", isAtStake: false };
+	return { state: null, isAtStake: (await readPointsBefore(means.contracts, terms, segment)) !== before };
 }
 
 /** Null: it was stopped. */
@@ -102,6 +111,7 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
 	const { terms, order, plan } = of;
 	const job = jobIdOf(terms);
 	const weights = await of.weightsBefore(segment);
+	const lists = await readLists(contracts, terms, order);
 	let found: Awaited<ReturnType<typeof outcomeOf>> = { state: null, isAtStake: false };
 	const made = await proveStated(
 		{
@@ -119,8 +129,8 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
 		},
 		{
 			...{ open, device, powers, signal },
-			mayProve: async ({ pointsBefore }: SegmentStatement) => {
-				found = await outcomeOf(means, of, segment, pointsBefore);
+			mayProve: async (statement: SegmentStatement) => {
+				found = await outcomeOf(means, of, segment, lists, statement);
 				return found.state === null;
 			},
 		},
@@ -129,13 +139,14 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
 	if (made === null) return state && { state, isAtStake };
 	if (signal.aborted) return null;
 	try {
-		const call = submitProofCall(contracts, terms, order, segmentOf(made.statement, made.proof));
+		const proven = segmentOf(made.statement, made.proof);
+		const call = submitProofCall(contracts, terms, order, proven, lists.path(segment));
 		await sendCall(contracts.client, account, call);
 		return { state: "proven", isAtStake };
 	} catch (error) {
 		// Somebody was first, between the last look and the block.
 		const isRefused = error instanceof AssayError && error.code === "CHAIN_REFUSED";
-		if (isRefused && (await isTaken(means, job, segment, made.statement.pointsBefore)))
+		if (isRefused && (await isTaken(means, terms, segment, made.statement.pointsBefore)))
 			return { state: "taken", isAtStake: false };
 		throw error;
 	}
@@ -145,43 +156,43 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
  * ATTACK: weights that no run leads to, from a worker who wants its job unproven; or data that make a run leave its ranges, from a customer who wants its training for nothing. The first is told apart
  * by one's own run; of the second nothing is tried again.
  */
-async function proveIfPossible(means: ProverMeans, of: ProvableJob, segment: number, isBound: boolean) {
+async function proveIfPossible(means: ProverMeans, of: ProvableJob, segment: number, isTrusting: boolean) {
 	try {
 		return await proveOne(means, of, segment);
 	} catch (error) {
 		if (!(error instanceof AssayError) || error.code !== "TENSOR_RANGE") throw error;
-		return { state: isBound ? ("misled" as const) : ("unprovable" as const), isAtStake: false };
+		return { state: isTrusting ? ("misled" as const) : ("unprovable" as const), isAtStake: false };
 	}
 }
 
 /** The next segment, of those in one's own order. Whoever has enough at stake takes the first one, whose weights proofs lead to. */
-function nextOf(left: ReadonlySet<number>, head: number, isBound: boolean, mayStake: boolean): number {
+function nextOf(left: ReadonlySet<number>, head: number, mayStake: boolean): number {
 	const all = [...left];
-	if (!isBound) return all[0]!;
 	const near = mayStake ? all.find((segment) => segment < head + WINDOW) : undefined;
 	return near ?? all.reduce((least, one) => Math.min(least, one));
 }
 
-/** All segments before `end` that nobody has proven. False: it was stopped. Throws CHAIN_REFUSED where weights or data are not those that were ordered. */
+/** All segments before `end` that nobody has proven. False: it was stopped, or a list is not of what comes out. Throws CHAIN_REFUSED where weights or data are not those that were ordered. */
 export async function proveJobSegments(means: ProverMeans, of: ProvableJob, end: number): Promise<boolean> {
 	const job = jobIdOf(of.terms);
-	const { next } = await readZkHead(means.contracts, job);
+	const { next } = await readZkHead(means.contracts, of.terms);
 	const left = new Set(ownOrder(means.account.address, job, next, end));
 	const atStake = new Set<number>();
-	let isBound = of.claimed !== undefined;
+	let isTrusting = of.claimed !== undefined;
 	for (;;) {
 		if (means.signal.aborted) return false;
 		// The head may have gone by meanwhile.
-		const head = (await readZkHead(means.contracts, job)).next;
+		const head = (await readZkHead(means.contracts, of.terms)).next;
 		for (const set of [left, atStake]) for (const segment of set) if (segment < head) set.delete(segment);
 		if (left.size === 0) return true;
-		const segment = nextOf(left, head, isBound, atStake.size < MOST_AT_STAKE);
+		const segment = nextOf(left, head, atStake.size < MOST_AT_STAKE);
 		means.onEvent({ segment, state: "proving" });
-		const done: Outcome | null = await proveIfPossible(means, of, segment, isBound);
+		const done: Outcome | null = await proveIfPossible(means, of, segment, isTrusting);
 		if (done === null) return false;
 		means.onEvent({ segment, state: done.state });
+		if (done.state === "unlisted") return false;
 		if (done.state === "misled") {
-			isBound = false;
+			isTrusting = false;
 			await of.claimed!.distrust();
 			continue;
 		}
