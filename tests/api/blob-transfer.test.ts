@@ -15,7 +15,9 @@ import { jobHolder } from "../../src/validator/jobs/blobs/blob-holders.ts";
 import { createRemoteBlobs } from "../../src/validator/jobs/blobs/remote-blobs.ts";
 import { blobHandlers } from "../../src/validator/serving/blob-handlers.ts";
 import { startCuttingProxy } from "./cutting-proxy.ts";
-import { AUDIENCE, NOW_MS, signerOf, startToyApi, tokenOf, toyHandlers } from "./toy-api.test-kit.ts";
+import { signerOf, startToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { toyHandlers } from "./toy-handlers.test-kit.ts";
+import { AUDIENCE, NOW_MS } from "./toy-network.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-transfer-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));

@@ -6,7 +6,9 @@ import { createApiClient } from "../../src/api/create-client.ts";
 import { blobNameOf, signRequest } from "../../src/api/request-signature.ts";
 import { pieceRoot } from "../../src/platform/blob-tree.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
-import { AUDIENCE, EVIDENCE, inputs, NOW_MS, signerOf, startToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { signerOf, startToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { inputs } from "./toy-inputs.test-kit.ts";
+import { AUDIENCE, EVIDENCE, NOW_MS } from "./toy-network.test-kit.ts";
 
 const MiB = 1 << 20;
 async function start(overrides: Parameters<typeof startToyApi>[0] = {}) {

@@ -5,19 +5,10 @@ import { after, before, test } from "node:test";
 import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
 import { routeRows } from "../../src/api/routes.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import {
-	collect,
-	event,
-	evidenceBytes,
-	inputs,
-	NOW_MS,
-	provider,
-	signerOf,
-	startToyApi,
-	type ToyApi,
-	tokenOf,
-	toyHandlers,
-} from "./toy-api.test-kit.ts";
+import { collect, signerOf, startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { toyHandlers } from "./toy-handlers.test-kit.ts";
+import { inputs } from "./toy-inputs.test-kit.ts";
+import { event, evidenceBytes, NOW_MS, provider } from "./toy-network.test-kit.ts";
 
 let api: ToyApi;
 let admin: ApiClient;

@@ -7,7 +7,9 @@ import { readEventStream } from "../../src/api/read-event-stream.ts";
 import type { Handlers } from "../../src/api/routes.ts";
 import type { ApiLimits } from "../../src/api/server/server-options.ts";
 import type { NetworkEvent } from "../../src/api/types.ts";
-import { collect, event, probe, startToyApi, type ToyApi, toyHandlers } from "./toy-api.test-kit.ts";
+import { collect, startToyApi, type ToyApi } from "./toy-api.test-kit.ts";
+import { toyHandlers } from "./toy-handlers.test-kit.ts";
+import { event, probe } from "./toy-network.test-kit.ts";
 
 async function withApi(
 	overrides: { watchEvents?: Handlers["watchEvents"]; limits?: Partial<ApiLimits> },

@@ -5,7 +5,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startToyApi, type ToyApi, toyHandlers } from "./toy-api.test-kit.ts";
+import { startToyApi, type ToyApi } from "./toy-api.test-kit.ts";
+import { toyHandlers } from "./toy-handlers.test-kit.ts";
 
 const opened: ToyApi[] = [];
 after(async () => {

@@ -8,7 +8,9 @@ import { routeRows } from "../../src/api/routes.ts";
 import { problem } from "../../src/api/schemas/network.ts";
 import { codes } from "../../src/protocol/codes.ts";
 import { fc, scaled } from "../fuzz.test-kit.ts";
-import { inputs, provider, startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { inputs } from "./toy-inputs.test-kit.ts";
+import { provider } from "./toy-network.test-kit.ts";
 
 let api: ToyApi;
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });

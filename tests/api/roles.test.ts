@@ -5,17 +5,9 @@ import { createApiClient } from "../../src/api/create-client.ts";
 import { signRequest } from "../../src/api/request-signature.ts";
 import type { Route } from "../../src/api/route.ts";
 import { routeRows, routes } from "../../src/api/routes.ts";
-import {
-	AUDIENCE,
-	inputs,
-	NOW_MS,
-	provider,
-	ROLES,
-	signerOf,
-	startToyApi,
-	type ToyApi,
-	tokenOf,
-} from "./toy-api.test-kit.ts";
+import { ROLES, signerOf, startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { inputs } from "./toy-inputs.test-kit.ts";
+import { AUDIENCE, NOW_MS, provider } from "./toy-network.test-kit.ts";
 
 let api: ToyApi;
 before(async () => {

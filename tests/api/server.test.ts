@@ -15,19 +15,10 @@ import type { Handlers } from "../../src/api/routes.ts";
 import { createApiServer } from "../../src/api/server/create-server.ts";
 import type { ApiServerOptions } from "../../src/api/server/server-options.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
-import {
-	EVIDENCE,
-	evidenceBytes,
-	inputs,
-	NOW_MS,
-	probe,
-	provider,
-	signerOf,
-	startToyApi,
-	type ToyApi,
-	tokenOf,
-	toyHandlers,
-} from "./toy-api.test-kit.ts";
+import { signerOf, startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
+import { toyHandlers } from "./toy-handlers.test-kit.ts";
+import { inputs } from "./toy-inputs.test-kit.ts";
+import { EVIDENCE, evidenceBytes, NOW_MS, probe, provider } from "./toy-network.test-kit.ts";
 
 async function withApi<T>(overrides: Partial<ApiServerOptions>, use: (api: ToyApi) => Promise<T>): Promise<T> {
 	const api = await startToyApi(overrides);

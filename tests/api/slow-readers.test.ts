@@ -6,7 +6,9 @@ import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { STREAM_BYTES } from "../../src/api/server/unread-replies.ts";
-import { EVIDENCE, startToyApi, type ToyApi, toyHandlers } from "./toy-api.test-kit.ts";
+import { startToyApi, type ToyApi } from "./toy-api.test-kit.ts";
+import { toyHandlers } from "./toy-handlers.test-kit.ts";
+import { EVIDENCE } from "./toy-network.test-kit.ts";
 
 const PIECE = new Uint8Array(64 * 1024);
 const PIECES = 1024;

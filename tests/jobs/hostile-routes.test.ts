@@ -11,7 +11,7 @@ import { decodeMessage } from "../../src/engine/agent/agent-messages.ts";
 import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { codes } from "../../src/protocol/codes.ts";
-import { inputs } from "../api/toy-api.test-kit.ts";
+import { inputs } from "../api/toy-inputs.test-kit.ts";
 import { fc, scaled } from "../fuzz.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { openStage, prepare, type Stage } from "./job-stage.test-kit.ts";
