@@ -81,6 +81,15 @@ async function watch(
 	}
 }
 
+/** What a segment pays, at least. */
+const payOf = ({ terms: { audit, segments, parts } }: OrderedJob): bigint =>
+	audit / (segments > parts ? BigInt(Math.ceil(Number(segments) / parts)) : 1n);
+
+async function collect({ contracts, account }: ProveJobsOptions): Promise<void> {
+	if ((await read(contracts, "jobEscrow", "owedTo", account.address)) === 0n) return;
+	await sendCall(contracts.client, account, callOf(contracts, "jobEscrow", "collect", account.address));
+}
+
 export function createProver(o: ProveJobsOptions) {
 	const { contracts, account, signal } = o;
 	const jobs = orderedJobs(contracts);
@@ -152,9 +161,7 @@ export function createProver(o: ProveJobsOptions) {
 		if (claimed.length > 0)
 			await watch(o, trees, of, claimed, (done) => tell(of, null, "tree", done)).catch(troubled(of));
 		if (end <= next || falseLists.has(lists)) return;
-		const pay =
-			of.terms.audit /
-			(of.terms.segments > of.terms.parts ? BigInt(Math.ceil(Number(of.terms.segments) / of.terms.parts)) : 1n);
+		const pay = payOf(of);
 		if (pay < BigInt(o.leastMicros) * PER_MICRO) {
 			over.add(of.job);
 			return tell(of, null, "left", `a segment pays ${Number(pay / PER_MICRO) / 1e6} tokens`);
@@ -162,11 +169,6 @@ export function createProver(o: ProveJobsOptions) {
 		await advance(o, of);
 		await prove(of, end, lists);
 		await advance(o, of);
-	}
-
-	async function collect(): Promise<void> {
-		if ((await read(contracts, "jobEscrow", "owedTo", account.address)) === 0n) return;
-		await sendCall(contracts.client, account, callOf(contracts, "jobEscrow", "collect", account.address));
 	}
 
 	return {
@@ -182,7 +184,7 @@ export function createProver(o: ProveJobsOptions) {
 					troubled(of)(error);
 				}
 			}
-			if (!signal.aborted) await collect();
+			if (!signal.aborted) await collect(o);
 		},
 	};
 }
