@@ -10,6 +10,7 @@ import { sendCall } from "../../src/chain/sending/send-call.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import type { ParamOverrides } from "../../src/market/params.ts";
+import { attestation } from "../../src/store/sample-rows.test-kit.ts";
 import { openStage, PAYER, type Stage } from "../jobs/job-stage.test-kit.ts";
 import { prove } from "../jobs/prove-host.test-kit.ts";
 import { type RealProvider, startRealProvider } from "../jobs/real-provider.test-kit.ts";
@@ -59,7 +60,7 @@ export async function openJobNetwork(params: ParamOverrides = {}): Promise<JobNe
 		hasChain: true,
 		// Times of a machine that does much else; what is checked is paid a second later.
 		params: { jobWindowMs: 600_000, jobBeatMs: 500, jobBeatMisses: 100, jobLeastWorkMs: 600_000, ...params },
-		settings: { engine: { command, args: [] } },
+		settings: { engine: { command, args: [] }, jobs: { isLoopbackApart: true, takesSimulated: true } },
 	});
 	const browser = await startBrowser();
 	await giveWallet(browser, stage);
@@ -81,7 +82,9 @@ export async function openJobNetwork(params: ParamOverrides = {}): Promise<JobNe
 			});
 			running.push(one);
 			await eventually(async () => (await validator.store.providers.get(id))?.connectedTo != null);
-			if (isNew) await prove(validator.store, id);
+			// Of the first a probe was attested, under roots of our own.
+			const signed = attestation([], { level: "none", shown: "hosted", isSimulated: true });
+			if (isNew) await prove(validator.store, id, { attestation: n === 1 ? signed : null });
 			return one;
 		},
 		closeProviders,

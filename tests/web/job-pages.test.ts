@@ -107,6 +107,27 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 	await page.locator(".tile code").getByText(job!.record.terms.program.slice(0, 8)).waitFor();
 });
 
+test("signed by the hardware: who would be drawn, for how much, and that it is simulated here, within its own lines", async () => {
+	const page = await newJob();
+	await askPrice(page, { card: "Simulate", method: "Signed by the hardware" });
+	const choice = page.locator("label.choice", { hasText: "Signed by the hardware" });
+	await choice.getByText("Only hosts in a confidential guest that the validator allows").waitFor();
+	await page.getByText("a guest that was broken into and skips a tenth").waitFor();
+	// Beside the choice and beside the price, each no wider than what it stands in.
+	const told = page.getByText("Simulated here: these hosts sign under roots that anybody can sign under");
+	assert.equal(await told.count(), 2);
+	for (const one of await told.all())
+		assert.ok(
+			await one.evaluate(
+				(at) => at.getBoundingClientRect().right <= at.parentElement!.parentElement!.getBoundingClientRect().right,
+			),
+		);
+	assert.deepEqual(await seriousFindings(page), []);
+	// An offer that is not taken stays with the form.
+	await page.getByRole("button", { name: "Change the job" }).click();
+	await priceButton(page).waitFor();
+});
+
 /** What the command line makes of the job with the browser's own key. */
 async function takenBy(page: Page, id: string) {
 	const seed = await page.evaluate(() => localStorage.getItem("customer-key"));
