@@ -2,7 +2,7 @@
 // Nothing imported from src/; nobody should use it for more.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { inverse, mod, number, type Point, pointBytes, power, R, Transcript, word } from "./naive-bn254.ts";
-import { eqs, type Poly, proveMercury, valueAt } from "./naive-mercury.ts";
+import { eqs, type Opening, type Poly, proveMercury, valueAt } from "./naive-mercury.ts";
 import type { Shape, Start } from "./naive-plan.ts";
 import {
 	type Hiding,
@@ -111,6 +111,8 @@ export interface RunCheats {
 	readonly isMaskLate?: boolean;
 	/** Another mask was heard before. */
 	readonly isMaskHeard?: boolean;
+	/** What is opened, in the place of what follows. */
+	readonly opened?: (opening: Opening) => Opening;
 	/** Factors that the prover takes instead of those that were drawn. */
 	readonly drawn?: (name: "lambda" | "nu", value: bigint) => bigint;
 }
@@ -201,6 +203,6 @@ export function proveRun(
 	}
 	const value = mod(values.reduce((sum, one, i) => sum + nus[i]! * one, 0n));
 	const last = new Transcript(keccak_256(Buffer.concat([Buffer.from("assay/zk/run/1"), word(transcript.digest)])));
-	out.push(proveMercury(last, commit, { poly, point, value }));
+	out.push(proveMercury(last, commit, cheat.opened?.({ poly, point, value }) ?? { poly, point, value }));
 	return { statements: segments.map(({ statement }) => statement), proof: Buffer.concat(out) };
 }

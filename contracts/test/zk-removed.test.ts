@@ -1,8 +1,6 @@
 // Each check of the verifier of proofs on chain, removed alone, lets a named vector of contracts/vectors/zk.json pass, of a cheater who is honest in all else. With it the vector is refused:
 // zk/ZkVerifier.t.sol. Compiling takes most of the time: one check in `npm test`, all of them in a deep run.
-import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { encodeDeployData, encodeFunctionData, type Hex } from "viem";
 import { zkPlansCode } from "../../src/chain/abi/creation-code.ts";
@@ -11,12 +9,10 @@ import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
 import { isDeep } from "../../tests/fuzz.test-kit.ts";
 import { type BareChain, openBareChain } from "./network.test-kit.ts";
+import { codeWithout, type RemovedCheck } from "./zk-removed.test-kit.ts";
 import { DEV_BITS, devTau, NO_ID } from "./zk-vectors.test-kit.ts";
 
-interface Removed {
-	readonly file: string;
-	/** What stands there, and what stands there without the check. */
-	readonly changes: readonly (readonly [from: string, to: string])[];
+interface Removed extends RemovedCheck {
 	/** Who passes then. */
 	readonly vector: string;
 }
@@ -83,35 +79,7 @@ const REMOVED: readonly Removed[] = [
 	},
 ];
 
-const SOURCES = new URL("../src/", import.meta.url);
 const MAIN = "zk/ZkVerifier.sol";
-
-/** The verifier with one file that is another. */
-function codeWithout({ file, changes }: Removed): Hex {
-	const solc = createRequire(import.meta.url)("solc");
-	const read = (path: string): string => {
-		let source = readFileSync(new URL(path, SOURCES), "utf8");
-		if (path !== `zk/${file}.sol`) return source;
-		for (const [from, to] of changes) {
-			assert.ok(source.includes(from), `${from} stands in ${file}`);
-			source = source.replaceAll(from, to);
-		}
-		return source;
-	};
-	const settings = {
-		...{ optimizer: { enabled: true, runs: 1000 }, evmVersion: "prague" },
-		outputSelection: { [MAIN]: { ZkVerifier: ["evm.bytecode.object"] } },
-	};
-	const input = { language: "Solidity", sources: { [MAIN]: { content: read(MAIN) } }, settings };
-	const output = JSON.parse(
-		solc.compile(JSON.stringify(input), { import: (path: string) => ({ contents: read(path) }) }),
-	);
-	assert.deepEqual(
-		(output.errors ?? []).filter(({ severity }: { severity: string }) => severity === "error"),
-		[],
-	);
-	return `0x${output.contracts[MAIN].ZkVerifier.evm.bytecode.object}`;
-}
 
 /** As the vectors' statements have it. */
 const CHAIN_ID = 5;
@@ -135,7 +103,7 @@ for (const [i, removed] of REMOVED.entries())
 			const data = encodeFunctionData({ abi: zkPlansAbi, functionName: "register", args });
 			await chain.send({ to: plans, data });
 			const powers = [plans, devTau(), DEV_BITS, DEV_BITS.map(() => NO_ID)] as const;
-			const code = encodeDeployData({ abi: zkVerifierAbi, bytecode: codeWithout(removed), args: powers });
+			const code = encodeDeployData({ abi: zkVerifierAbi, bytecode: codeWithout(MAIN, removed), args: powers });
 			const to = await chain.put(code);
 			const call = { to, data: vectors.calls[at], gas: "0x4c4b40" };
 			await chain.client.rpc("eth_call", [call, "latest"]).catch((error: unknown) => {

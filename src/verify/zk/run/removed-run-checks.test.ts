@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
+import { inverse } from "../../../../vectors/naive-bn254.ts";
 import { provenBySecrets } from "../../../../vectors/naive-groth16.ts";
+import { type Opening, valueAt } from "../../../../vectors/naive-mercury.ts";
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, type G1, G1_ONE, g1Of, R, times, wordsOf } from "../../../protocol/maths/bn254.ts";
@@ -127,7 +129,8 @@ interface Shown {
 	readonly proven: readonly Uint8Array[];
 	readonly mask: Uint8Array;
 	readonly claim: RunClaim<bigint>;
-	/** What the circuit has. */
+	/** What the circuit has; `own`, where it is another claim than what is shown. */
+	readonly own?: RunClaim<bigint>;
 	readonly told: ReadRun["told"];
 	readonly scalars: readonly bigint[];
 	readonly opening: Uint8Array;
@@ -158,6 +161,34 @@ function remasked(): Shown {
 	return { ...read, statements, told, claim: claimOf(PLAN, { ...read, told })! };
 }
 
+/** The same data count in both segments: what one has more the other has less. */
+function reweighted(): Shown {
+	const [first, second, ...rest] = TRUE.claim.weights as [bigint[], bigint[], ...bigint[][]];
+	const weights = [first.with(0, mod(first[0]! + 1n)), second.with(0, mod(second[0]! - 1n)), ...rest];
+	return { ...TRUE, own: TRUE.claim, claim: { ...TRUE.claim, weights } };
+}
+
+/** What the circuit has is left; the opening is another. */
+function reopened(cheat: RunCheats, opened: (opening: Opening) => Opening): Shown {
+	let shown: Opening | null = null;
+	const change = (opening: Opening) => {
+		shown = opened(opening);
+		return shown;
+	};
+	const { statements, proof } = provenRun({ ...cheat, opened: change });
+	const read = readRun(PLAN, statements, proof) as ReadRun;
+	const { point, value } = shown as unknown as Opening;
+	const own = claimOf(PLAN, read)!;
+	return { ...read, statements, own, claim: { ...own, point, value } };
+}
+
+/** Another point at which the same list has the same value: a list is linear in each variable. */
+function elsewhere({ poly, point, value }: Opening): Opening {
+	const at = (first: bigint) => [first, mod(point[1]! + 1n), ...point.slice(2)];
+	const [zero, one] = [valueAt(poly, at(0n)), valueAt(poly, at(1n))];
+	return { poly, value, point: at(mod((value - zero) * inverse(mod(one - zero)))) };
+}
+
 const list = (line: string, instead: string): Removed => ({ file: "wrap-circuit", line, instead });
 const LISTED: Readonly<Record<string, readonly [Removed, () => Shown]>> = {
 	statements: [
@@ -166,6 +197,15 @@ const LISTED: Readonly<Record<string, readonly [Removed, () => Shown]>> = {
 	],
 	commitments: [list("[...statement, ...order, ...values, ...helpers]", "[...statement, ...order]"), swapped],
 	"the mask": [list("	...mask,\n];", "];"), remasked],
+	"how often commitments count": [list("	...weights.flat(),\n", ""), reweighted],
+	"the point": [list("	...point,\n", ""), () => reopened({}, elsewhere)],
+	"the value": [
+		list("	value,\n];", "];"),
+		() =>
+			reopened({ segments: UNCOMMITTED, isOpenedAsCommitted: true }, ({ poly, point }) => ({
+				...{ poly, point, value: valueAt(poly, point) },
+			})),
+	],
 };
 
 /** A wrapped proof of what the circuit has, shown as something else. */
@@ -177,7 +217,7 @@ async function wrappedAs(suffix: string, shown: Shown) {
 	};
 	const circuit = own.wrapCircuit(PLAN, SEGMENTS);
 	const claimed = wrappedClaim(shown.proven, shown.mask, shown.claim);
-	const inputs = verifier.wrapInputs(shown.statements, shown.told, shown.claim, claimed);
+	const inputs = verifier.wrapInputs(shown.statements, shown.told, shown.own ?? shown.claim, claimed);
 	const values = circuit.valuesOf(inputs, [...toldList(shown.told), ...shown.scalars]);
 	const { key, proof } = provenBySecrets(circuit, SECRETS, values, [107n, 108n]);
 	const bytes = concatBytes(claimed, proof, shown.opening);
