@@ -205,6 +205,33 @@ contract AttestationsTest is Cheats {
         assertTrue(isDone, "the right one");
     }
 
+    /// Certificates, lists and texts: one whose signature is another's is refused, in its place and by its name.
+    function test_signatures() public {
+        bytes memory due = abi.encodeWithSelector(IAttestations.SignatureWrong.selector);
+        for (uint256 i = 0; i < 6; i++) {
+            setUp();
+            begun(i);
+            if (i == 1 || i == 2) {
+                IAttestations.Signed memory certificate = abi.decode(this.argumentsOf(base[i]), (IAttestations.Signed));
+                certificate.r ^= bytes32(uint256(1));
+                mustRefuse(abi.encodeCall(IAttestations.certify, (certificate)), due);
+                continue;
+            }
+            (uint16 number, IAttestations.Signed memory signed) = abi.decode(this.argumentsOf(base[i]), (uint16, IAttestations.Signed));
+            signed.r ^= bytes32(uint256(1));
+            mustRefuse(bytes.concat(bytes4(base[i]), abi.encode(number, signed)), due);
+        }
+    }
+
+    /// The last one that was certified too.
+    function test_revokedLast() public {
+        begun(2);
+        bytes[] memory late = vm.parseJsonBytesArray(vm.readFile("contracts/vectors/attestations.json"), ".late");
+        vm.warp(1_751_760_000); // 6 July 2025
+        (bool isDone,) = address(book).call(late[8]);
+        assertTrue(isDone && book.authorityOf(1).isRevoked, "the root's list");
+    }
+
     /// Its lists and its platforms count no more, however new.
     function test_revokedIssuer() public {
         begun(7);

@@ -269,16 +269,126 @@ contract TwinPostsTest is TwinKit {
         other.tops = new TwinTree.Node[](2);
         vm.expectRevert(ITwinPosts.TreeInvalid.selector);
         twins.post{value: BOND}(other);
-        ITwinPosts.Params memory params = clocks();
-        for (uint256 i = 0; i < 4; i++) {
-            params = clocks();
+    }
+
+    function test_clocksHaveLimits() public {
+        for (uint256 i = 0; i < 8; i++) {
+            ITwinPosts.Params memory params = clocks();
             if (i == 0) params.windowSeconds = 0;
             if (i == 1) params.answerSeconds = 0;
-            if (i == 2) params.replySeconds = 31 days;
+            if (i == 2) params.replySeconds = 0;
             if (i == 3) params.bond = 0;
-            vm.expectRevert(ITwinPosts.ParamsInvalid.selector);
+            if (i == 4) params.windowSeconds = 365 days + 1;
+            if (i == 5) params.answerSeconds = 30 days + 1;
+            if (i == 6) params.replySeconds = 30 days + 1;
+            if (i == 7) (params.windowSeconds, params.answerSeconds, params.replySeconds) = (365 days, 30 days, 30 days);
+            if (i < 7) vm.expectRevert(ITwinPosts.ParamsInvalid.selector);
             deployWith(params);
         }
+        uint256[] memory bits = new uint256[](1);
+        vm.expectRevert(ITwinPosts.ParamsInvalid.selector);
+        deployCode("TwinPosts", abi.encode(plans, judge, bits, new bytes32[](2), clocks()));
+        vm.expectRevert(ITwinPosts.ParamsInvalid.selector);
+        deployCode("TwinPosts", abi.encode(plans, address(0x1234), bits, new bytes32[](1), clocks()));
+    }
+
+    function test_eachClockRunsToItsLastSecond() public {
+        later(1000);
+        demand();
+        later(1);
+        // The game keeps the tree open, not its window.
+        vm.prank(STRANGER);
+        refuseTime(block.timestamp - 1);
+        twins.demand{value: DEPOSIT}(POSTER, tree, 0);
+        later(99);
+        refuseTime(block.timestamp);
+        twins.proveSilent(number, CHALLENGER);
+        TwinTree.Node[] memory fan = below(nodes, 0, 4);
+        twins.answer(number, CHALLENGER, nodes[0], fan);
+        later(200);
+        refuseTime(block.timestamp);
+        twins.close(number, CHALLENGER);
+        vm.prank(CHALLENGER);
+        twins.demandBelow{value: DEPOSIT}(number, fan, 5);
+    }
+
+    function test_aGameGoesDownWhereItIsAndNowhereElse() public {
+        TwinTree.Node[] memory fan = below(nodes, 0, 4);
+        demand();
+        vm.prank(CHALLENGER);
+        refuseGame(CHALLENGER);
+        twins.demandBelow{value: DEPOSIT}(number, fan, 0);
+        twins.answer(number, CHALLENGER, nodes[0], fan);
+        vm.prank(CHALLENGER);
+        twins.close(number, CHALLENGER);
+        vm.prank(CHALLENGER);
+        refuseGame(CHALLENGER);
+        twins.demandBelow{value: DEPOSIT}(number, fan, 0);
+        demand();
+        twins.answer(number, CHALLENGER, nodes[0], fan);
+        vm.prank(CHALLENGER);
+        twins.demandBelow{value: DEPOSIT}(number, fan, 5);
+        TwinTree.Node[] memory leaves = below(nodes, 15 + 5, 1);
+        twins.answer(number, CHALLENGER, fan[5], leaves);
+        vm.prank(CHALLENGER);
+        refuseGame(CHALLENGER);
+        twins.demandBelow{value: DEPOSIT}(number, leaves, 0);
+    }
+
+    function test_ofAFallenTreeNothingIsAskedOrAnswered() public {
+        demand();
+        TwinTree.Node[] memory fan = below(nodes, 0, 4);
+        twins.answer(number, CHALLENGER, nodes[0], fan);
+        vm.prank(STRANGER);
+        twins.demand{value: DEPOSIT}(POSTER, tree, 0);
+        vm.prank(address(this));
+        vm.deal(address(this), DEPOSIT);
+        twins.demand{value: DEPOSIT}(POSTER, tree, 0);
+        later(101);
+        twins.proveSilent(number, STRANGER);
+        vm.prank(CHALLENGER);
+        refuse(ITwinPosts.PostState.selector);
+        twins.demandBelow{value: DEPOSIT}(number, fan, 0);
+        refuse(ITwinPosts.PostState.selector);
+        twins.answer(number, address(this), nodes[0], fan);
+    }
+
+    function test_hashAndBothCoordinatesMustLeadUp() public {
+        demand();
+        TwinTree.Node[] memory fan = below(nodes, 0, 4);
+        // The same sums over other bytes.
+        fan[0].hash = "other";
+        vm.expectRevert(ITwinPosts.NodesMismatch.selector);
+        twins.answer(number, CHALLENGER, nodes[0], fan);
+        // The negative of the sum: the same x.
+        keep(9, 0);
+        tree.tops[0].y = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47 - tree.tops[0].y;
+        vm.prank(POSTER);
+        number = twins.post{value: BOND}(tree);
+        demand();
+        vm.expectRevert(ITwinPosts.NodesMismatch.selector);
+        twins.answer(number, CHALLENGER, tree.tops[0], below(nodes, 0, 4));
+    }
+
+    function test_belowACommitmentThatIsOneLeafNothingLies() public {
+        uint256[] memory bits = new uint256[](1);
+        bytes32[] memory ids = new bytes32[](1);
+        (bits[0], ids[0]) = (6, keccak256("powers"));
+        twins = ITwinPosts(deployCode("TwinPosts", abi.encode(plans, judge, bits, ids, clocks())));
+        ITwinPosts.Tree memory small = tree;
+        small.plan = plans.register(PlanKit.words("program", 6));
+        for (uint256 count = 1; count < 100; count++) {
+            small.tops = new TwinTree.Node[](count);
+            vm.prank(POSTER);
+            try twins.post{value: BOND}(small) returns (bytes32 made) {
+                number = made;
+                vm.prank(CHALLENGER);
+                refuseGame(CHALLENGER);
+                twins.demand{value: DEPOSIT}(POSTER, small, 0);
+                return;
+            } catch {}
+        }
+        revert("no tree has so many commitments");
     }
 
     function test_coinsThatNobodyTakesStay() public {

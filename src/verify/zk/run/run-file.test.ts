@@ -47,15 +47,8 @@ test("the file of a wrapped run says which segments it proves, and by which key"
 	assert.match(verdict.key, /^[0-9a-f]{64}$/);
 	const exported = snarkjsKeyOf(JSON.stringify(toSnarkjsKey(KEY)))!;
 	assert.deepEqual(exported, KEY);
-	assert.match(
-		said(
-			open(
-				FILE,
-				verdict.key.replace(/^./, (digit) => (digit === "0" ? "1" : "0")),
-			),
-		),
-		/^KEY_UNKNOWN/,
-	);
+	const other = verdict.key.replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
+	assert.equal(said(open(FILE, other)).split(" ")[0], "KEY_UNKNOWN");
 	assert.match(said(open(FILE, exported.with(21, exported[19]!))), /^KEY_UNKNOWN it is by key/);
 	for (const none of ["", "{}", JSON.stringify({ ...toSnarkjsKey(KEY), IC: [["1", "-2", "1"]] })])
 		assert.equal(snarkjsKeyOf(none), null);
