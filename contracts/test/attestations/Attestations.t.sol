@@ -23,9 +23,13 @@ contract AttestationsTest is Cheats {
         prefix = vm.parseJsonUintArray(json, ".prefix");
         times = vm.parseJsonUintArray(json, ".times");
         wanted = vm.parseJsonUintArray(json, ".wanted");
-        bytes32[] memory keys = vm.parseJsonBytes32Array(json, ".keys");
+        deployUntil(4_102_444_799);
+    }
+
+    function deployUntil(uint40 until) private {
+        bytes32[] memory keys = vm.parseJsonBytes32Array(vm.readFile("contracts/vectors/attestations.json"), ".keys");
         address reader = deployCode("IntelReader", "");
-        book = Attestations(deployCode("Attestations", abi.encode(keys[0], keys[1], 4_102_444_799, reader)));
+        book = Attestations(deployCode("Attestations", abi.encode(keys[0], keys[1], until, reader)));
     }
 
     /// Each wrong call is tried after exactly the right ones that come before it.
@@ -278,6 +282,8 @@ contract AttestationsTest is Cheats {
         IAttestations.Certificate memory issuer = reader.certificate(signed.body);
         vm.warp(issuer.from - 1);
         mustRefuse(base[1], abi.encodeWithSelector(IAttestations.NotYet.selector, issuer.from));
+        // The root holds longer than what it certifies.
+        deployUntil(uint40(issuer.until + 365 days));
         vm.warp(issuer.until + 1);
         mustRefuse(base[1], abi.encodeWithSelector(IAttestations.Ended.selector, issuer.until));
         uint256 moment = book.authorityCount() == 0 ? issuer.from : 0;
@@ -292,12 +298,16 @@ contract AttestationsTest is Cheats {
 
         setUp();
         (, signed) = abi.decode(this.argumentsOf(base[0]), (uint16, IAttestations.Signed));
-        (uint256 from,,) = reader.crl(signed.body);
+        (uint256 from, uint256 until,) = reader.crl(signed.body);
         vm.warp(from - 1 days - 1);
         mustRefuse(base[0], abi.encodeWithSelector(IAttestations.NotYet.selector, from));
         vm.warp(from - 1 days);
         (isDone,) = address(book).call(base[0]);
         assertTrue(isDone, "a list, a day early");
+        setUp();
+        vm.warp(until);
+        (isDone,) = address(book).call(base[0]);
+        assertTrue(isDone, "a list, in its last second");
 
         setUp();
         begun(4);
@@ -310,6 +320,11 @@ contract AttestationsTest is Cheats {
         vm.warp(info.from - 1 days);
         (isDone,) = address(book).call(base[4]);
         assertTrue(isDone, "a text, a day early");
+        setUp();
+        begun(4);
+        vm.warp(info.until);
+        (isDone,) = address(book).call(base[4]);
+        assertTrue(isDone, "a text, in its last second");
     }
 
     /// A key ends with the first of what it stands on, and is not made after that.
@@ -323,17 +338,16 @@ contract AttestationsTest is Cheats {
         mustRefuse(base[7], abi.encodeWithSelector(IAttestations.KeyEnded.selector, uint40(until)));
         vm.warp(until);
         assertEq(book.keyOf(id).until, until);
-        (bool isDone,) = address(book).call(base[7]);
+        (bool isDone,) = address(book).call(base[6]);
+        assertTrue(isDone, "registered again in its last second");
+        (isDone,) = address(book).call(base[7]);
         assertTrue(isDone, "in its last second");
     }
 
     /// To the second: an authority ends with the root that certified it.
     function test_authoritiesEnd() public {
-        bytes32[] memory keys = vm.parseJsonBytes32Array(vm.readFile("contracts/vectors/attestations.json"), ".keys");
         uint40 until = uint40(times[0] + 1 days);
-        book = Attestations(
-            deployCode("Attestations", abi.encode(keys[0], keys[1], until, deployCode("IntelReader", "")))
-        );
+        deployUntil(until);
         begun(3);
         assertEq(book.authorityOf(1).until, until);
         bytes memory due = abi.encodeWithSelector(IAttestations.Ended.selector, uint256(until));
