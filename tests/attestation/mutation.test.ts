@@ -7,7 +7,7 @@ import { mintedRounds } from "../../src/verify/attestation/mint/minted-rounds.te
 import type { AttestationVerdict } from "../../src/verify/attestation/verdict.ts";
 import { verifyFiles } from "../../src/verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
-import { isDeep, scaled, seed } from "../fuzz.test-kit.ts";
+import { scaled, seed } from "../fuzz.test-kit.ts";
 import { changed, type Random, randomFrom } from "./random-change.test-kit.ts";
 import { judge, realCases, sample, samplesMissing } from "./real-cases.test-kit.ts";
 
@@ -66,8 +66,8 @@ function attack(targets: readonly Target[], count: number, random: Random): void
 }
 
 test("minted evidence is valid only as it was meant", () =>
-	attack(mintedTargets(), Math.min(scaled(isDeep ? 4000 : 2000), 40_000), randomFrom(seed)));
+	attack(mintedTargets(), Math.min(scaled(4000), 40_000), randomFrom(seed)));
 
 test("so is real evidence", { skip: samplesMissing }, () =>
-	attack(realTargets(), Math.min(scaled(isDeep ? 6000 : 3000), 60_000), randomFrom(seed + 1)),
+	attack(realTargets(), Math.min(scaled(6000), 60_000), randomFrom(seed + 1)),
 );
