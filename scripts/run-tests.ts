@@ -1,4 +1,4 @@
-// Runs one tier of the tests, each file in a process of its own.
+// Runs one tier of the tests, each file in a process of its own (but for check, where many share one).
 //   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O, whole workloads left out: about a minute
 //   node scripts/run-tests.ts test       everything, the engine's tests too: what CI runs
 //   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an audit; loads and faults with
@@ -57,6 +57,8 @@ const AT_ONCE = 6;
 /** Beside them, for the cores that are idle meanwhile: what only computes, one for a core. */
 const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 const PURE_NICENESS = 4;
+/** Files of tests in one process, where they share one. */
+const TOGETHER = 24;
 /** How many of the tasks that took most of a core's time are named at the end. */
 const DEAREST = 20;
 /** Of each task that failed, told once more at the end. */
@@ -209,18 +211,32 @@ function processesBelow(pid: number | undefined): string {
 		.join("");
 }
 
+const REPORTERS = [
+	...["--test-reporter=spec", "--test-reporter-destination=stdout"],
+	...[`--test-reporter=${RUNNING_TESTS}`, "--test-reporter-destination=stderr"],
+];
+
 /** One file of tests in a process of its own. */
 export function fileOfTests(name: string): Task {
-	const reporters = [
-		...["--test-reporter=spec", "--test-reporter-destination=stdout"],
-		...[`--test-reporter=${RUNNING_TESTS}`, "--test-reporter-destination=stderr"],
-	];
 	return {
 		name,
-		command: [process.execPath, ...reporters, name],
+		command: [process.execPath, ...REPORTERS, name],
 		isTestFile: true,
 		limitMs: 1000 * Math.max(LEAST_LIMIT_S, TIMES_USUAL * (USUAL_S[name] ?? 0)),
 	};
+}
+
+/** Files that only compute, so many in one process: most of what one of them takes is the start of a process. */
+export function filesTogether(files: readonly Task[]): Task[] {
+	return Array.from({ length: Math.ceil(files.length / TOGETHER) }, (_, i) => {
+		const names = files.slice(i * TOGETHER, (i + 1) * TOGETHER).map(({ name }) => name);
+		return {
+			name: `${names.length} files from ${names[0]} on`,
+			command: [process.execPath, "--test", "--test-isolation=none", ...REPORTERS, ...names],
+			isTestFile: true,
+			isPure: true,
+		};
+	});
 }
 
 /** One small fault at a time in the contracts: an hour on two cores. */
@@ -295,7 +311,7 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 		const quick = files.filter(
 			({ name, isPure }) => isPure && !name.startsWith("contracts/") && !NOT_IN_A_MINUTE.test(name),
 		);
-		return { tasks: [...STATIC, ...quick], scale: 0.1 };
+		return { tasks: [...STATIC, ...filesTogether(quick)], scale: 0.1 };
 	}
 	const scale = tier === "deep" ? DEEP_SCALE : 1;
 	const engine = engineTasks(cwd, Number(process.env.ASSAY_FUZZ ?? scale), tier === "deep" ? DEEP_LIMIT_MS : undefined);

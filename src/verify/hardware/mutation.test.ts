@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, sign as nodeSign } from "node:crypto";
 import { test } from "node:test";
-import { isDeep, scaled } from "../../../tests/fuzz.test-kit.ts";
+import { scaled } from "../../../tests/fuzz.test-kit.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { type Envelope, envelopeShape } from "../../protocol/probe/evidence.ts";
@@ -16,7 +16,7 @@ import { deriveFigures } from "./derive-figures.ts";
 import { answerStages, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
 import { type Expectations, verifyEvidence } from "./verify.ts";
 
-const RAW = scaled(isDeep ? 8000 : 3000);
+const RAW = scaled(8000);
 const STRUCTURED = scaled(1000);
 
 /** For raw bytes a smaller file does as well, and is read sooner. */
