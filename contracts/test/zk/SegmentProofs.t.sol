@@ -237,7 +237,14 @@ contract SegmentProofsTest is Cheats {
         clear(2);
         assertEq(proofs.listOf(book()), keccak256(abi.encodePacked(list)));
         assertTrue(proofs.isLinked(book(), 2) && !proofs.isLinked(book(), 3), "linked");
-        // Said once; then anybody may bring proofs about it.
+        // Nor later: by a seed of its own choice a proof would link what was trained in another order.
+        of_ = disputed(3);
+        of_.seed = "another";
+        bytes memory own = abi.encode(segmentOf(3));
+        vm.prank(ANNA);
+        refused(ISegmentProofs.ListRefused.selector, job);
+        proofs.verifySegment(of_, own);
+        // Said once; then anybody may bring proofs about it, through Disputes.
         list[4] = "another end";
         shown.list = list;
         refused(ISegmentProofs.ListMismatch.selector, job);

@@ -68,7 +68,7 @@ interface ISegmentProofs {
     error OrderMismatch(uint256 job);
     /// @notice Thrown when the job is not claimed, or no list was said.
     error ListState(uint256 job);
-    /// @notice Thrown when a first list has another length or beginning, or whoever brings it did not claim the job.
+    /// @notice Thrown when a first list has another length or beginning, or whoever brings it did not claim the job; and for proofs that do not come through Disputes.
     error ListRefused(uint256 job);
     /// @notice Thrown when the list is another than was said.
     error ListMismatch(uint256 job);

@@ -34,7 +34,7 @@ contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
     uint256 private constant NARROW_BITS = 31;
 
     IJobEscrow private immutable _escrow;
-    /// Whose word counts for who brings a proof.
+    /// Whose word counts for who brings a proof, and for what was claimed.
     address private immutable _disputes;
     IZkVerifier private immutable _verifier;
     IZkPlans private immutable _plans;
@@ -123,6 +123,8 @@ contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
 
     /// A `proof` is abi.encode(Shown).
     function verifySegment(Disputed calldata disputed, bytes calldata proof) external returns (bool) {
+        // ATTACK: whoever names seed and states itself could link a segment by a proof about another order of the data, and so pass for one that answered.
+        if (msg.sender != _disputes) revert ListRefused(disputed.job);
         Shown calldata shown;
         // What lies beyond the calldata reads as zeros, which are nobody's order.
         assembly ("memory-safe") {
@@ -149,7 +151,7 @@ contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
         if (_lists[book] == hash) return;
         if (_lists[book] != 0) revert ListMismatch(job);
         if (
-            msg.sender != _disputes || disputed.by != provider || shown.list.length != _orders[job].segments
+            disputed.by != provider || shown.list.length != _orders[job].segments
                 || shown.list[0] != shown.ordered.startPoints
         ) revert ListRefused(job);
         _lists[book] = hash;
