@@ -1,5 +1,5 @@
 // What Intel's own texts cost on chain: every call from nothing to an attested quote, over the real samples that are valid (../shared, or ASSAY_SHARED), under
-// Osaka. The golden file has minted texts, which are shorter. Prints a line of JSON for each set of texts; asserts nothing.
+// Osaka and Prague. The golden file has minted texts: short ones, and some as long as the longest of these. Prints a line of JSON for each set of texts; asserts nothing.
 // Run: node bench/attestation/real-gas.ts
 import { openStage, payer, storyOf } from "../../contracts/test/attestations.test-kit.ts";
 import { INTEL_ROOT } from "../../src/chain/contracts/deploy.ts";
@@ -16,15 +16,16 @@ for (const { kind, id, files, expect, at } of realCases()) {
 	const isWhole = kind === "quote" && id.startsWith("tdx") && expect.status === "valid" && at !== undefined;
 	if (!isWhole || collateral === undefined || seen.has(collateral)) continue;
 	seen.add(collateral);
-	const stage = await openStage(INTEL_ROOT, "Osaka", START_S);
-	await stage.setTime(Date.parse(at) / 1000);
-	const parts = collateralParts(sample(collateral));
-	const gas: (readonly [string, number])[] = [];
-	for (const [i, data] of storyOf(stage, quoteParts(sample(quote)), parts)
-		.slice(0, NAMES.length)
-		.entries()) {
-		const { gasUsed } = await sendCall(stage.client, payer, { to: stage.contracts.addresses.attestations, data });
-		gas.push([NAMES[i]!, Number(gasUsed)]);
+	for (const hardfork of ["Osaka", "Prague"] as const) {
+		const stage = await openStage(INTEL_ROOT, hardfork, START_S);
+		await stage.setTime(Date.parse(at) / 1000);
+		const parts = collateralParts(sample(collateral));
+		const gas: (readonly [string, number])[] = [];
+		const story = storyOf(stage, quoteParts(sample(quote)), parts).slice(0, NAMES.length);
+		for (const [i, data] of story.entries()) {
+			const { gasUsed } = await sendCall(stage.client, payer, { to: stage.contracts.addresses.attestations, data });
+			gas.push([NAMES[i]!, Number(gasUsed)]);
+		}
+		console.log(JSON.stringify({ hardfork, collateral, tcbInfoBytes: parts.tcbInfo.body.length / 2 - 1, gas }));
 	}
-	console.log(JSON.stringify({ collateral, tcbInfoBytes: parts.tcbInfo.body.length / 2 - 1, gas }));
 }

@@ -1,13 +1,18 @@
 // What contracts/test/attestations/*.t.sol read, contracts/vectors/attestations.json: a right story, the minted cases that are wrong in one call of
 // it (with the contract's error, which attestations.test.ts compares with the verifier's code), and what comes later: renewed collateral, a second
-// platform, revocations.
+// platform, revocations, odd certificates.
 //   ATTESTATIONS=write node --test contracts/test/attestations.test.ts
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { type Hex, toFunctionSelector } from "viem";
+import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";
 import { attestationsAbi } from "../../src/chain/abi/attestations-abi.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { collateralParts, quoteParts, rootParts } from "../../src/verify/attestation/intel/chain-parts.ts";
-import { keyOf, type MintKey } from "../../src/verify/attestation/mint/der-writer.test-kit.ts";
+import {
+	type CertificatePlan,
+	keyOf,
+	type MintKey,
+	mintCertificate,
+} from "../../src/verify/attestation/mint/der-writer.test-kit.ts";
 import {
 	type CollateralPlan,
 	collateralPlan,
@@ -53,6 +58,19 @@ function lateCalls(stage: Stage): Hex[] {
 	return [old[0]![6]!, old[1]![6]!, one![0]!, one![3]!, one![4]!, one![5]!, one![6]!, two![6]!, last[0]!];
 }
 
+/** Certificates of the root's that are neither an issuer's nor the signer's: each in a call that is refused as CertificateOther. */
+function oddCertificates(): Hex[] {
+	const [key, issuer] = [keyOf("odd", "p256"), { name: intelRoot.name, key: intelRoot.key }];
+	const odd = (plan: Partial<CertificatePlan>): Hex => {
+		const made = mintCertificate({ CN: "Mint Odd", serial: 77, key, issuer, ...plan });
+		const { authority } = quoteParts(mintQuote({ ...quotePlan(), editChain: ([pck, , root]) => [pck!, made, root!] }));
+		return encodeFunctionData({ abi: attestationsAbi, functionName: "certify", args: [authority!.signed] });
+	};
+	// No authority, and of another name; one that may sign lists alone; the signer's name on an authority that signs lists alone.
+	const lists = { isCa: true, keyUsage: 0x02 };
+	return [odd({}), odd(lists), odd({ ...lists, CN: "Intel SGX TCB Signing" })];
+}
+
 const selectorOf = (name: string): number => {
 	const error = attestationsAbi.find((one) => one.type === "error" && one.name === name);
 	if (error?.type !== "error") throw new Error(`the contract has no error ${name}`);
@@ -74,6 +92,7 @@ export function areVectorsFresh(stage: Stage, noonS: number, rows: readonly Wron
 		calls: rows.map(({ call }) => call),
 		wanted: rows.map(({ error }) => selectorOf(error)),
 		late: lateCalls(stage),
+		odd: oddCertificates(),
 		// When registrations end, before and after the renewal.
 		ends: [Date.UTC(2025, 6, 1) / 1000, Date.UTC(2025, 6, 25) / 1000],
 		quotes: [first(), second()].map((quote) => quoteParts(quote).quote.body),

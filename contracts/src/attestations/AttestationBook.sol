@@ -4,10 +4,13 @@ pragma solidity 0.8.37;
 import {P256} from "@openzeppelin/contracts/utils/cryptography/P256.sol";
 import {IAttestations} from "./IAttestations.sol";
 import {IntelReader} from "./IntelReader.sol";
+import {RevokedSerials} from "./RevokedSerials.sol";
 
 /// What is known of Intel's certificates, lists and texts, which attestation keys may sign, and what their guests answered. Checks and
 /// state, no events. Nothing goes backwards: a certificate, list or text replaces only an older one, and what is revoked stays so.
 library AttestationBook {
+    using RevokedSerials for RevokedSerials.Serials;
+
     struct Text {
         bytes32 hash;
         uint40 from;
@@ -20,8 +23,8 @@ library AttestationBook {
         mapping(uint16 authority => IAttestations.Authority) authorities;
         mapping(bytes32 keyHash => uint16 authority) numbers;
         uint16 last;
-        // INVARIANT: never false again.
-        mapping(uint16 authority => mapping(uint160 serial => bool)) revoked;
+        // INVARIANT: none is ever taken out.
+        mapping(uint16 authority => RevokedSerials.Serials) revoked;
         mapping(bytes8 platform => Text) infos;
         Text identity;
         mapping(bytes32 id => IAttestations.Registered) keys;
@@ -67,7 +70,7 @@ library AttestationBook {
         mustHaveSigned(root.key.x, root.key.y, certificate);
         IAttestations.Certificate memory read = reader.certificate(certificate.body);
         mustHold(read.from, read.until);
-        if (book.revoked[0][read.serial]) revert IAttestations.Revoked(0, read.serial);
+        if (book.revoked[0].has(read.serial)) revert IAttestations.Revoked(0, read.serial);
         bool isSigner = !read.isCa && read.name == TEXT_SIGNER;
         if (!isSigner && (!read.isCa || read.usage & CERT_SIGN == 0)) revert IAttestations.CertificateOther();
         bytes32 keyHash = keccak256(abi.encode(read.key));
@@ -99,15 +102,10 @@ library AttestationBook {
         if (block.timestamp > until) revert IAttestations.Ended(until);
         if (from <= issuer.listFrom) revert IAttestations.Older(from);
         (issuer.listFrom, issuer.listUntil) = (uint40(from), least(until, type(uint40).max));
-        for (uint256 i = 0; i < serials.length; i++) {
-            if (book.revoked[number][serials[i]]) continue;
-            book.revoked[number][serials[i]] = true;
-            fresh++;
-            told(number, serials[i]);
-        }
+        fresh = book.revoked[number].add(number, serials, told);
         if (number == 0 && fresh > 0) {
             for (uint16 i = 1; i <= book.last; i++) {
-                if (book.revoked[0][book.authorities[i].serial]) book.authorities[i].isRevoked = true;
+                if (book.revoked[0].has(book.authorities[i].serial)) book.authorities[i].isRevoked = true;
             }
         }
     }
@@ -143,7 +141,7 @@ library AttestationBook {
         IAttestations.Certificate memory pck = reader.certificate(entry.pck.body);
         if (pck.isCa || !pck.isPlatform) revert IAttestations.CertificateOther();
         mustHold(pck.from, pck.until);
-        if (book.revoked[entry.authority][pck.serial]) revert IAttestations.Revoked(entry.authority, pck.serial);
+        if (book.revoked[entry.authority].has(pck.serial)) revert IAttestations.Revoked(entry.authority, pck.serial);
         mustHaveSigned(pck.key.x, pck.key.y, entry.qe);
         mustVouch(entry);
         uint40 until = collateral(book, entry, pck);
@@ -261,7 +259,7 @@ library AttestationBook {
         IAttestations.Registered memory key = book.keys[id];
         if (key.until == 0) revert IAttestations.KeyUnknown(id);
         if (block.timestamp > key.until) revert IAttestations.KeyEnded(key.until);
-        if (book.revoked[key.authority][key.serial]) revert IAttestations.Revoked(key.authority, key.serial);
+        if (book.revoked[key.authority].has(key.serial)) revert IAttestations.Revoked(key.authority, key.serial);
         if (book.authorities[key.authority].isRevoked) {
             revert IAttestations.Revoked(0, book.authorities[key.authority].serial);
         }

@@ -4,11 +4,13 @@ pragma solidity 0.8.37;
 import {AttestationBook} from "./AttestationBook.sol";
 import {IAttestations} from "./IAttestations.sol";
 import {IntelReader} from "./IntelReader.sol";
+import {RevokedSerials} from "./RevokedSerials.sol";
 import {TdQuote} from "./TdQuote.sol";
 
 /// See IAttestations. No owner, no tokens, no setter: only Intel's signatures change what is known.
 contract Attestations is IAttestations {
     using AttestationBook for AttestationBook.Book;
+    using RevokedSerials for RevokedSerials.Serials;
 
     IntelReader public immutable READER;
     AttestationBook.Book private _book;
@@ -88,7 +90,7 @@ contract Attestations is IAttestations {
     function keyOf(bytes32 id) external view returns (Registered memory found) {
         found = _book.keys[id];
         if (
-            block.timestamp > found.until || _book.revoked[found.authority][found.serial]
+            block.timestamp > found.until || _book.revoked[found.authority].has(found.serial)
                 || _book.authorities[found.authority].isRevoked
         ) return Registered(0, 0, 0);
     }
@@ -110,6 +112,6 @@ contract Attestations is IAttestations {
 
     /// @inheritdoc IAttestations
     function isRevoked(uint16 authority, uint160 serial) external view returns (bool) {
-        return _book.revoked[authority][serial];
+        return _book.revoked[authority].has(serial);
     }
 }

@@ -28,22 +28,31 @@ library Der {
         revert IAttestations.FormWrong(place);
     }
 
+    /// 32 bytes from here on, whatever they are behind the end.
+    function wordAt(bytes calldata der, uint256 place) private pure returns (uint256 word) {
+        assembly ("memory-safe") {
+            word := calldataload(add(der.offset, place))
+        }
+    }
+
     /// An element of this tag (0: any): where its value begins and ends.
     function next(bytes calldata der, uint256 place, uint256 end, uint8 tag) internal pure returns (uint256 from, uint256 to) {
-        if (place + 2 > end || end > der.length) wrong(place);
-        if (tag != 0 && uint8(der[place]) != tag) wrong(place);
-        uint256 length = uint8(der[place + 1]);
-        from = place + 2;
-        if (length >= 0x80) {
-            uint256 count = length & 0x7f;
-            if (count == 0 || count > 2 || from + count > end) wrong(place);
-            length = 0;
-            for (uint256 i = 0; i < count; i++) length = (length << 8) | uint8(der[from + i]);
-            if (length < 0x80 || (count == 2 && length < 0x100)) wrong(place);
-            from += count;
+        unchecked {
+            if (place + 2 > end || end > der.length) wrong(place);
+            uint256 word = wordAt(der, place);
+            if (tag != 0 && word >> 248 != tag) wrong(place);
+            uint256 length = (word >> 240) & 0xff;
+            from = place + 2;
+            if (length >= 0x80) {
+                uint256 count = length & 0x7f;
+                if (count == 0 || count > 2 || from + count > end) wrong(place);
+                length = count == 1 ? (word >> 232) & 0xff : (word >> 224) & 0xffff;
+                if (length < 0x80 || (count == 2 && length < 0x100)) wrong(place);
+                from += count;
+            }
+            to = from + length;
+            if (to > end) wrong(place);
         }
-        to = from + length;
-        if (to > end) wrong(place);
     }
 
     /// All that the bytes are.
@@ -54,17 +63,24 @@ library Der {
     }
 
     function number(bytes calldata der, uint256 from, uint256 to) internal pure returns (uint256 value) {
-        if (from == to || to - from > 21 || uint8(der[from]) >= 0x80) wrong(from);
-        if (to - from > 1 && der[from] == 0 && uint8(der[from + 1]) < 0x80) wrong(from);
-        for (uint256 i = from; i < to; i++) value = (value << 8) | uint8(der[i]);
-        if (value > type(uint160).max) wrong(from);
+        unchecked {
+            uint256 size = to - from;
+            uint256 word = wordAt(der, from);
+            if (size == 0 || size > 21 || word >> 255 != 0) wrong(from);
+            // A zero before what needs none.
+            if (size > 1 && word >> 247 == 0) wrong(from);
+            value = word >> (256 - 8 * size);
+            if (value > type(uint160).max) wrong(from);
+        }
     }
 
     function digits(bytes calldata text, uint256 place, uint256 count) private pure returns (uint256 value) {
+        uint256 word = wordAt(text, place);
         for (uint256 i = 0; i < count; i++) {
-            uint256 digit = uint256(uint8(text[place + i])) - 48;
+            uint256 digit = (word >> 248) - 48;
             if (digit > 9) wrong(place);
             value = value * 10 + digit;
+            word <<= 8;
         }
     }
 
@@ -216,10 +232,16 @@ library Der {
         // An entry has at least 20 bytes: serial number and time.
         serials = new uint160[]((end - place) / 20);
         uint256 count;
+        // Most have the same time, of 15 bytes: it is read once. At first one that no such bytes are.
+        uint256 good = type(uint256).max;
         while (place < end) {
             (uint256 from, uint256 to) = next(der, place, end, SEQUENCE);
             (uint256 number_, uint256 numberEnd) = next(der, from, to, INTEGER);
-            (, from) = time(der, numberEnd, to);
+            uint256 bytes_ = wordAt(der, numberEnd) >> 136;
+            if (bytes_ != good || numberEnd + 15 > to) {
+                (, from) = time(der, numberEnd, to);
+                if (from - numberEnd == 15) good = bytes_;
+            }
             if (count == serials.length) wrong(place);
             serials[count++] = uint160(number(der, number_, numberEnd));
             place = to;

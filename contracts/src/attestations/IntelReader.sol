@@ -8,9 +8,10 @@ import {JsonText} from "./JsonText.sol";
 /// What Intel signs, read: certificates, lists of revoked ones, TCB info of platforms with TDX (version 3), the identity of the quoting enclave
 /// for TDX (version 2). A contract of its own, without state: one has no room for all.
 contract IntelReader {
-    using JsonText for JsonText.Cursor;
+    using JsonText for bytes;
 
     uint256 private constant MOST = 64;
+    uint256 private constant COMPONENT = uint56(bytes7('{"svn":'));
 
     function certificate(bytes calldata der) external pure returns (IAttestations.Certificate memory) {
         return Der.certificate(der);
@@ -22,293 +23,399 @@ contract IntelReader {
     }
 
     /// Each is there once.
-    function once(JsonText.Cursor memory c, uint256 seen, uint256 bit) private pure returns (uint256) {
-        if (seen & (1 << bit) != 0) c.wrong();
+    function once(bytes memory all, uint256 place, uint256 seen, uint256 bit) private pure returns (uint256) {
+        if (seen & (1 << bit) != 0) all.wrong(place);
         return seen | (1 << bit);
     }
 
     function tcbInfo(bytes calldata text) external pure returns (IAttestations.TcbInfo memory info) {
-        JsonText.Cursor memory c = JsonText.open(text);
+        (bytes memory all, uint256 place) = JsonText.open(text);
         uint256 seen;
-        c.expect("{");
+        bool isMore;
+        place = all.expect(place, "{");
         do {
-            bytes32 name = c.name();
+            bytes32 name;
+            (name, place) = all.name(place);
             if (name == "id") {
-                if (c.short() != "TDX") revert IAttestations.CollateralOther();
-                seen = once(c, seen, 0);
+                (name, place) = all.short(place);
+                if (name != "TDX") revert IAttestations.CollateralOther();
+                seen = once(all, place, seen, 0);
             } else if (name == "version") {
-                if (c.number(1000) != 3) c.wrong();
-                seen = once(c, seen, 1);
+                place = version(all, place, 3);
+                seen = once(all, place, seen, 1);
             } else if (name == "issueDate") {
-                info.from = time(c);
-                seen = once(c, seen, 2);
+                (info.from, place) = time(all, place);
+                seen = once(all, place, seen, 2);
             } else if (name == "nextUpdate") {
-                info.until = time(c);
-                seen = once(c, seen, 3);
+                (info.until, place) = time(all, place);
+                seen = once(all, place, seen, 3);
             } else if (name == "fmspc") {
-                info.fmspc = bytes6(c.hex_(6));
-                seen = once(c, seen, 4);
+                (name, place) = all.hex_(place, 6);
+                info.fmspc = bytes6(name);
+                seen = once(all, place, seen, 4);
             } else if (name == "pceId") {
-                info.pceId = bytes2(c.hex_(2));
-                seen = once(c, seen, 5);
+                (name, place) = all.hex_(place, 2);
+                info.pceId = bytes2(name);
+                seen = once(all, place, seen, 5);
             } else if (name == "tcbEvaluationDataNumber") {
-                info.evaluation = uint32(c.number(type(uint32).max));
-                seen = once(c, seen, 6);
+                (info.evaluation, place) = uint32_(all, place);
+                seen = once(all, place, seen, 6);
             } else if (name == "tdxModule") {
-                addModule(info, module(c));
-                seen = once(c, seen, 7);
+                (, place) = addModule(info, all, place);
+                seen = once(all, place, seen, 7);
             } else if (name == "tdxModuleIdentities") {
-                if (c.enter("[", "]")) {
-                    do {
-                        IAttestations.Module memory one = module(c);
-                        // Version 0 is tdxModule.
-                        if (one.version == 0) c.wrong();
-                        addModule(info, one);
-                    } while (c.more("]"));
-                }
-                seen = once(c, seen, 8);
+                place = addModules(info, all, place);
+                seen = once(all, place, seen, 8);
             } else if (name == "tcbLevels") {
-                info.levels = levels(c);
-                seen = once(c, seen, 9);
+                (info.levels, place) = levels(all, place);
+                seen = once(all, place, seen, 9);
             } else {
-                c.skip();
+                place = all.skip(place);
             }
-        } while (c.more("}"));
-        c.end();
+            (isMore, place) = all.more(place, "}");
+        } while (isMore);
+        all.end(place);
         // Module identities may be missing.
-        if (seen | 0x100 != 0x3ff) c.wrong();
+        if (seen | 0x100 != 0x3ff) all.wrong(place);
     }
 
     function qeIdentity(bytes calldata text) external pure returns (IAttestations.QeIdentity memory found) {
-        JsonText.Cursor memory c = JsonText.open(text);
+        (bytes memory all, uint256 place) = JsonText.open(text);
         uint256 seen;
-        c.expect("{");
+        bool isMore;
+        place = all.expect(place, "{");
         do {
-            bytes32 name = c.name();
+            bytes32 name;
+            (name, place) = all.name(place);
             if (name == "id") {
-                if (c.short() != "TD_QE") revert IAttestations.CollateralOther();
-                seen = once(c, seen, 0);
+                (name, place) = all.short(place);
+                if (name != "TD_QE") revert IAttestations.CollateralOther();
+                seen = once(all, place, seen, 0);
             } else if (name == "version") {
-                if (c.number(1000) != 2) c.wrong();
-                seen = once(c, seen, 1);
+                place = version(all, place, 2);
+                seen = once(all, place, seen, 1);
             } else if (name == "issueDate") {
-                found.from = time(c);
-                seen = once(c, seen, 2);
+                (found.from, place) = time(all, place);
+                seen = once(all, place, seen, 2);
             } else if (name == "nextUpdate") {
-                found.until = time(c);
-                seen = once(c, seen, 3);
+                (found.until, place) = time(all, place);
+                seen = once(all, place, seen, 3);
             } else if (name == "tcbEvaluationDataNumber") {
-                found.evaluation = uint32(c.number(type(uint32).max));
-                seen = once(c, seen, 4);
+                (found.evaluation, place) = uint32_(all, place);
+                seen = once(all, place, seen, 4);
             } else if (name == "miscselect") {
-                found.misc = bytes4(c.hex_(4));
-                seen = once(c, seen, 5);
+                (name, place) = all.hex_(place, 4);
+                found.misc = bytes4(name);
+                seen = once(all, place, seen, 5);
             } else if (name == "miscselectMask") {
-                found.miscMask = bytes4(c.hex_(4));
-                seen = once(c, seen, 6);
+                (name, place) = all.hex_(place, 4);
+                found.miscMask = bytes4(name);
+                seen = once(all, place, seen, 6);
             } else if (name == "attributes") {
-                found.attributes = bytes16(c.hex_(16));
-                seen = once(c, seen, 7);
+                (name, place) = all.hex_(place, 16);
+                found.attributes = bytes16(name);
+                seen = once(all, place, seen, 7);
             } else if (name == "attributesMask") {
-                found.mask = bytes16(c.hex_(16));
-                seen = once(c, seen, 8);
+                (name, place) = all.hex_(place, 16);
+                found.mask = bytes16(name);
+                seen = once(all, place, seen, 8);
             } else if (name == "mrsigner") {
-                found.signer = c.hex_(32);
-                seen = once(c, seen, 9);
+                (found.signer, place) = all.hex_(place, 32);
+                seen = once(all, place, seen, 9);
             } else if (name == "isvprodid") {
-                found.product = uint16(c.number(type(uint16).max));
-                seen = once(c, seen, 10);
+                (found.product, place) = uint16_(all, place);
+                seen = once(all, place, seen, 10);
             } else if (name == "tcbLevels") {
-                found.levels = svnLevels(c);
-                seen = once(c, seen, 11);
+                (found.levels, place) = svnLevels(all, place);
+                seen = once(all, place, seen, 11);
             } else {
-                c.skip();
+                place = all.skip(place);
             }
-        } while (c.more("}"));
-        c.end();
-        if (seen != 0xfff) c.wrong();
+            (isMore, place) = all.more(place, "}");
+        } while (isMore);
+        all.end(place);
+        if (seen != 0xfff) all.wrong(place);
+    }
+
+    function version(bytes memory all, uint256 place, uint256 due) private pure returns (uint256) {
+        (uint256 found, uint256 behind) = all.number(place, 1000);
+        if (found != due) all.wrong(behind);
+        return behind;
+    }
+
+    function uint32_(bytes memory all, uint256 place) private pure returns (uint32, uint256) {
+        (uint256 value, uint256 behind) = all.number(place, type(uint32).max);
+        return (uint32(value), behind);
+    }
+
+    function uint16_(bytes memory all, uint256 place) private pure returns (uint16, uint256) {
+        (uint256 value, uint256 behind) = all.number(place, type(uint16).max);
+        return (uint16(value), behind);
     }
 
     /// "2025-06-19T10:16:03Z"
-    function time(JsonText.Cursor memory c) private pure returns (uint64) {
-        (uint256 from, uint256 to) = c.text();
-        if (to - from != 20 || c.all[to - 1] != "Z") c.wrong();
-        uint256 date = Der.unixOf(c.decimals(from, 4), c.decimals(from + 5, 2), c.decimals(from + 8, 2));
-        return uint64(
-            date + 3600 * c.decimals(from + 11, 2) + 60 * c.decimals(from + 14, 2) + c.decimals(from + 17, 2)
+    function time(bytes memory all, uint256 place) private pure returns (uint64, uint256 behind) {
+        (uint256 from, uint256 to) = all.text(place);
+        behind = to + 1;
+        if (to - from != 20 || JsonText.letterAt(to - 1) != uint8(bytes1("Z"))) all.wrong(behind);
+        uint256 unix = Der.unixOf(
+            all.decimals(from, 4, behind), all.decimals(from + 5, 2, behind), all.decimals(from + 8, 2, behind)
         );
+        unix += 3600 * all.decimals(from + 11, 2, behind) + 60 * all.decimals(from + 14, 2, behind);
+        return (uint64(unix + all.decimals(from + 17, 2, behind)), behind);
     }
 
     /// Whether the policy accepts such a level: docs/attestation.md.
-    function isAccepted(JsonText.Cursor memory c) private pure returns (bool) {
-        (uint256 from, uint256 to) = c.text();
-        bytes memory all = c.all;
+    function isAccepted(bytes memory all, uint256 place) private pure returns (bool, uint256 behind) {
+        (uint256 from, uint256 to) = all.text(place);
         bytes32 hash;
         assembly ("memory-safe") {
-            hash := keccak256(add(add(all, 0x20), from), sub(to, from))
+            hash := keccak256(from, sub(to, from))
         }
-        return hash == keccak256("UpToDate") || hash == keccak256("SWHardeningNeeded")
-            || hash == keccak256("ConfigurationNeeded") || hash == keccak256("ConfigurationAndSWHardeningNeeded");
+        return (
+            hash == keccak256("UpToDate") || hash == keccak256("SWHardeningNeeded")
+                || hash == keccak256("ConfigurationNeeded") || hash == keccak256("ConfigurationAndSWHardeningNeeded"),
+            to + 1
+        );
     }
 
-    function addModule(IAttestations.TcbInfo memory info, IAttestations.Module memory one) private pure {
+    function addModules(IAttestations.TcbInfo memory info, bytes memory all, uint256 place) private pure returns (uint256) {
+        bool isMore;
+        (isMore, place) = all.enter(place, "[", "]");
+        while (isMore) {
+            uint8 number;
+            (number, place) = addModule(info, all, place);
+            // Version 0 is tdxModule.
+            if (number == 0) all.wrong(place);
+            (isMore, place) = all.more(place, "]");
+        }
+        return place;
+    }
+
+    function addModule(IAttestations.TcbInfo memory info, bytes memory all, uint256 place)
+        private
+        pure
+        returns (uint8, uint256 behind)
+    {
+        IAttestations.Module memory one;
+        (one, behind) = module(all, place);
         IAttestations.Module[] memory longer = new IAttestations.Module[](info.modules.length + 1);
         for (uint256 i = 0; i < info.modules.length; i++) longer[i] = info.modules[i];
         longer[info.modules.length] = one;
         info.modules = longer;
+        return (one.version, behind);
     }
 
-    function module(JsonText.Cursor memory c) private pure returns (IAttestations.Module memory found) {
+    function module(bytes memory all, uint256 place) private pure returns (IAttestations.Module memory found, uint256) {
         uint256 seen;
-        c.expect("{");
+        bool isMore;
+        place = all.expect(place, "{");
         do {
-            bytes32 name = c.name();
+            bytes32 name;
+            (name, place) = all.name(place);
             if (name == "id") {
                 // TDX_01
-                (uint256 from, uint256 to) = c.text();
-                if (to - from != 6) c.wrong();
-                uint256 place = c.place;
-                c.place = from + 4;
-                found.version = hexByte(c);
-                c.place = place;
+                (uint256 from, uint256 to) = all.text(place);
+                place = to + 1;
+                if (to - from != 6) all.wrong(place);
+                found.version = hexByte(all, from + 4);
             } else if (name == "mrsigner") {
-                found.signer = c.hex_(48);
-                seen = once(c, seen, 0);
+                (found.signer, place) = all.hex_(place, 48);
+                seen = once(all, place, seen, 0);
             } else if (name == "attributes") {
-                found.attributes = bytes8(c.hex_(8));
-                seen = once(c, seen, 1);
+                (name, place) = all.hex_(place, 8);
+                found.attributes = bytes8(name);
+                seen = once(all, place, seen, 1);
             } else if (name == "attributesMask") {
-                found.mask = bytes8(c.hex_(8));
-                seen = once(c, seen, 2);
+                (name, place) = all.hex_(place, 8);
+                found.mask = bytes8(name);
+                seen = once(all, place, seen, 2);
             } else if (name == "tcbLevels") {
-                found.levels = svnLevels(c);
+                (found.levels, place) = svnLevels(all, place);
             } else {
-                c.skip();
+                place = all.skip(place);
             }
-        } while (c.more("}"));
-        if (seen != 7) c.wrong();
+            (isMore, place) = all.more(place, "}");
+        } while (isMore);
+        if (seen != 7) all.wrong(place);
+        return (found, place);
     }
 
-    function hexByte(JsonText.Cursor memory c) private pure returns (uint8 value) {
+    function hexByte(bytes memory all, uint256 place) private pure returns (uint8 value) {
         for (uint256 i = 0; i < 2; i++) {
-            uint8 letter = uint8(c.all[c.place + i]);
+            uint8 letter = uint8(JsonText.letterAt(place + i));
             if (letter >= 48 && letter <= 57) letter -= 48;
             else letter = (letter | 0x20) - 87;
-            if (letter > 15) c.wrong();
+            if (letter > 15) all.wrong(place);
             value = value * 16 + letter;
         }
     }
 
-    function svnLevels(JsonText.Cursor memory c) private pure returns (IAttestations.SvnLevel[] memory found) {
-        IAttestations.SvnLevel[] memory all = new IAttestations.SvnLevel[](MOST);
+    function svnLevels(bytes memory all, uint256 place) private pure returns (IAttestations.SvnLevel[] memory found, uint256) {
+        uint256[] memory pointers = new uint256[](MOST);
         uint256 count;
-        if (c.enter("[", "]")) {
-            do {
-                if (count == MOST) c.wrong();
-                all[count++] = svnLevel(c);
-            } while (c.more("]"));
-        }
-        found = all;
-        assembly ("memory-safe") {
-            mstore(found, count)
-        }
-    }
-
-    function svnLevel(JsonText.Cursor memory c) private pure returns (IAttestations.SvnLevel memory found) {
-        uint256 seen;
-        c.expect("{");
-        do {
-            bytes32 name = c.name();
-            if (name == "tcb") {
-                c.expect("{");
-                if (c.name() != "isvsvn") c.wrong();
-                found.svn = uint16(c.number(type(uint16).max));
-                c.expect("}");
-                seen = once(c, seen, 0);
-            } else if (name == "tcbStatus") {
-                found.isAccepted = isAccepted(c);
-                seen = once(c, seen, 1);
-            } else {
-                c.skip();
+        bool isMore;
+        (isMore, place) = all.enter(place, "[", "]");
+        while (isMore) {
+            if (count == MOST) all.wrong(place);
+            IAttestations.SvnLevel memory one;
+            (one, place) = svnLevel(all, place);
+            assembly ("memory-safe") {
+                count := add(count, 1)
+                mstore(add(pointers, mul(0x20, count)), one)
             }
-        } while (c.more("}"));
-        if (seen != 3) c.wrong();
+            (isMore, place) = all.more(place, "]");
+        }
+        assembly ("memory-safe") {
+            mstore(pointers, count)
+            found := pointers
+        }
+        return (found, place);
     }
 
-    function levels(JsonText.Cursor memory c) private pure returns (IAttestations.Level[] memory found) {
-        IAttestations.Level[] memory all = new IAttestations.Level[](MOST);
+    function svnLevel(bytes memory all, uint256 place) private pure returns (IAttestations.SvnLevel memory found, uint256) {
+        uint256 seen;
+        bool isMore;
+        place = all.expect(place, "{");
+        do {
+            bytes32 name;
+            (name, place) = all.name(place);
+            if (name == "tcb") {
+                place = all.expect(place, "{");
+                (name, place) = all.name(place);
+                if (name != "isvsvn") all.wrong(place);
+                (found.svn, place) = uint16_(all, place);
+                place = all.expect(place, "}");
+                seen = once(all, place, seen, 0);
+            } else if (name == "tcbStatus") {
+                (found.isAccepted, place) = isAccepted(all, place);
+                seen = once(all, place, seen, 1);
+            } else {
+                place = all.skip(place);
+            }
+            (isMore, place) = all.more(place, "}");
+        } while (isMore);
+        if (seen != 3) all.wrong(place);
+        return (found, place);
+    }
+
+    function levels(bytes memory all, uint256 place) private pure returns (IAttestations.Level[] memory found, uint256) {
+        uint256[] memory pointers = new uint256[](MOST);
         uint256 count;
-        if (c.enter("[", "]")) {
-            do {
-                if (count == MOST) c.wrong();
-                all[count++] = level(c);
-            } while (c.more("]"));
-        }
-        found = all;
-        assembly ("memory-safe") {
-            mstore(found, count)
-        }
-    }
-
-    function level(JsonText.Cursor memory c) private pure returns (IAttestations.Level memory found) {
-        uint256 seen;
-        c.expect("{");
-        do {
-            bytes32 name = c.name();
-            if (name == "tcb") {
-                readTcb(c, found);
-                seen = once(c, seen, 0);
-            } else if (name == "tcbStatus") {
-                found.isAccepted = isAccepted(c);
-                seen = once(c, seen, 1);
-            } else {
-                c.skip();
+        bool isMore;
+        (isMore, place) = all.enter(place, "[", "]");
+        while (isMore) {
+            if (count == MOST) all.wrong(place);
+            IAttestations.Level memory one;
+            (one, place) = level(all, place);
+            assembly ("memory-safe") {
+                count := add(count, 1)
+                mstore(add(pointers, mul(0x20, count)), one)
             }
-        } while (c.more("}"));
-        if (seen != 3) c.wrong();
+            (isMore, place) = all.more(place, "]");
+        }
+        assembly ("memory-safe") {
+            mstore(pointers, count)
+            found := pointers
+        }
+        return (found, place);
     }
 
-    function readTcb(JsonText.Cursor memory c, IAttestations.Level memory found) private pure {
+    function level(bytes memory all, uint256 place) private pure returns (IAttestations.Level memory found, uint256) {
         uint256 seen;
-        c.expect("{");
+        bool isMore;
+        place = all.expect(place, "{");
         do {
-            bytes32 name = c.name();
+            bytes32 name;
+            (name, place) = all.name(place);
+            if (name == "tcb") {
+                place = readTcb(all, place, found);
+                seen = once(all, place, seen, 0);
+            } else if (name == "tcbStatus") {
+                (found.isAccepted, place) = isAccepted(all, place);
+                seen = once(all, place, seen, 1);
+            } else {
+                place = all.skip(place);
+            }
+            (isMore, place) = all.more(place, "}");
+        } while (isMore);
+        if (seen != 3) all.wrong(place);
+        return (found, place);
+    }
+
+    function readTcb(bytes memory all, uint256 place, IAttestations.Level memory found) private pure returns (uint256) {
+        uint256 seen;
+        bool isMore;
+        place = all.expect(place, "{");
+        do {
+            bytes32 name;
+            (name, place) = all.name(place);
             if (name == "sgxtcbcomponents") {
-                found.sgx = svns(c);
-                seen = once(c, seen, 0);
+                (found.sgx, place) = svns(all, place);
+                seen = once(all, place, seen, 0);
             } else if (name == "tdxtcbcomponents") {
-                found.tdx = svns(c);
-                seen = once(c, seen, 1);
+                (found.tdx, place) = svns(all, place);
+                seen = once(all, place, seen, 1);
             } else if (name == "pcesvn") {
-                found.pceSvn = uint16(c.number(type(uint16).max));
-                seen = once(c, seen, 2);
+                (found.pceSvn, place) = uint16_(all, place);
+                seen = once(all, place, seen, 2);
             } else {
-                c.skip();
+                place = all.skip(place);
             }
-        } while (c.more("}"));
-        if (seen != 7) c.wrong();
+            (isMore, place) = all.more(place, "}");
+        } while (isMore);
+        if (seen != 7) all.wrong(place);
+        return place;
     }
 
     /// Exactly 16.
-    function svns(JsonText.Cursor memory c) private pure returns (bytes16) {
+    function svns(bytes memory all, uint256 place) private pure returns (bytes16, uint256) {
         uint256 packed;
         uint256 count;
-        c.expect("[");
+        bool isMore;
+        place = all.expect(place, "[");
         do {
-            bool isThere = false;
-            c.expect("{");
-            do {
-                if (c.name() == "svn" && !isThere) {
-                    packed = (packed << 8) | c.number(255);
-                    isThere = true;
-                } else {
-                    c.skip();
-                }
-            } while (c.more("}"));
-            if (!isThere) c.wrong();
-            count++;
-        } while (c.more("]"));
-        if (count != 16) c.wrong();
-        return bytes16(uint128(packed));
+            uint256 svn;
+            (svn, place) = component(all, place);
+            unchecked {
+                packed = (packed << 8) | svn;
+                count++;
+            }
+            (isMore, place) = all.more(place, "]");
+        } while (isMore);
+        if (count != 16) all.wrong(place);
+        return (bytes16(uint128(packed)), place);
+    }
+
+    /// An object with an SVN in it, of several the first. Most begin with one of a single digit, which is read by one word.
+    function component(bytes memory all, uint256 place) private pure returns (uint256 svn, uint256) {
+        uint256 word;
+        assembly ("memory-safe") {
+            word := mload(place)
+        }
+        bool isThere;
+        bool isMore = true;
+        unchecked {
+            svn = ((word >> 192) & 0xff) - 48;
+            uint256 following = (word >> 184) & 0xff;
+            if (word >> 200 == COMPONENT && svn < 10) {
+                if (following == uint8(bytes1("}"))) return (svn, place + 9);
+                isThere = following == uint8(bytes1(","));
+            }
+            place = isThere ? place + 9 : all.expect(place, "{");
+        }
+        while (isMore) {
+            bytes32 name;
+            (name, place) = all.name(place);
+            if (name == "svn" && !isThere) {
+                (svn, place) = all.number(place, 255);
+                isThere = true;
+            } else {
+                place = all.skip(place);
+            }
+            (isMore, place) = all.more(place, "}");
+        }
+        if (!isThere) all.wrong(place);
+        return (svn, place);
     }
 }

@@ -209,6 +209,17 @@ contract AttestationsTest is Cheats {
         assertTrue(isDone, "the right one");
     }
 
+    /// The root signed them, for something else.
+    function test_oddCertificates() public {
+        begun(3);
+        bytes[] memory odd = vm.parseJsonBytesArray(vm.readFile("contracts/vectors/attestations.json"), ".odd");
+        assertEq(odd.length, 3);
+        for (uint256 i = 0; i < odd.length; i++) {
+            mustRefuse(odd[i], abi.encodeWithSelector(IAttestations.CertificateOther.selector));
+        }
+        assertEq(book.authorityCount(), 2);
+    }
+
     /// Certificates, lists and texts: one whose signature is another's is refused, in its place and by its name.
     function test_signatures() public {
         bytes memory due = abi.encodeWithSelector(IAttestations.SignatureWrong.selector);

@@ -167,6 +167,9 @@ contract IntelReaderTest is Cheats {
         IAttestations.QeIdentity memory found = reader.qeIdentity(bytes(qeOf(QE_HEAD, repeated(SVN_LEVEL, 64))));
         assertTrue(found.product == 2 && found.levels.length == 64 && found.evaluation == 19, "identity");
         assertEq(found.from, 1_884_539_399);
+        // Members that nobody asks for, as in TCB info.
+        assertEq(reader.qeIdentity(bytes(qeOf(string.concat(QE_HEAD, '"x":[1,{"y":"}"}],'), "[]"))).product, 2);
+        mustRefuseQe(qeOf(string.concat(QE_HEAD, '"x":[1,'), "[]"));
         mustRefuseQe(qeOf(QE_HEAD, repeated(SVN_LEVEL, 65)));
         mustRefuseQe(qeOf('"id":"TD_QE","version":3,', "[]"));
         mustRefuseQe(qeOf('"id":"TD_QE","version":2,"version":2,', "[]"));
