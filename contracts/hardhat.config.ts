@@ -58,7 +58,7 @@ export default defineConfig({
 	test: {
 		solidity: {
 			fsPermissions: {
-				readFile: ["attestations", "chain", "judge", "receipts", "zk", "zk-run"].map(
+				readFile: ["attestations", "chain", "judge", "readers", "receipts", "zk", "zk-run"].map(
 					(name) => `contracts/vectors/${name}.json`,
 				),
 			},

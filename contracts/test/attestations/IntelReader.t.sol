@@ -282,4 +282,64 @@ contract IntelReaderTest is Cheats {
         reader.tcbInfo(bytes(string.concat(cut(text, bytes(text).length - 1), ',"x":[1]}')));
         mustRefuse(string.concat(cut(text, bytes(text).length - 1), ',"x":1]'));
     }
+
+    // ---- contracts/vectors/readers.json
+
+    function answer(uint256 which, bytes memory text) private view returns (bytes memory found) {
+        bytes4 selector = which == 0 ? IntelReader.tcbInfo.selector : IntelReader.qeIdentity.selector;
+        (, found) = address(reader).staticcall(abi.encodeWithSelector(selector, text));
+    }
+
+    /// In calls of their own, whose memory is free again.
+    function changed(uint256 which, bytes calldata text, uint256 at_, uint256 cut_, bytes calldata put) external view returns (uint32) {
+        return uint32(bytes4(keccak256(answer(which, bytes.concat(text[:at_], put, text[at_ + cut_:])))));
+    }
+
+    function swept(uint256 which, bytes memory text, bytes1 letter) external view returns (uint32) {
+        bytes32 sum;
+        for (uint256 i = 0; i < text.length; i++) {
+            bytes1 before = text[i];
+            text[i] = letter;
+            sum = keccak256(bytes.concat(sum, answer(which, text)));
+            text[i] = before;
+        }
+        return uint32(bytes4(sum));
+    }
+
+    function sweptOfCuts(uint256 which, bytes calldata text) external view returns (uint32) {
+        bytes32 sum;
+        for (uint256 i = 0; i < text.length; i++) sum = keccak256(bytes.concat(sum, answer(which, text[:i])));
+        return uint32(bytes4(sum));
+    }
+
+    /// Texts that mislead: the same bytes come back as from a reader that goes one byte after another.
+    function test_misleading() public {
+        reader = IntelReader(deployCode("IntelReader", ""));
+        string memory json = vm.readFile("contracts/vectors/readers.json");
+        bytes[] memory texts = vm.parseJsonBytesArray(json, ".texts");
+        bytes[] memory put = vm.parseJsonBytesArray(json, ".put");
+        uint256[] memory which = vm.parseJsonUintArray(json, ".which");
+        uint256[] memory at_ = vm.parseJsonUintArray(json, ".at");
+        uint256[] memory cut_ = vm.parseJsonUintArray(json, ".cut");
+        uint256[] memory due = vm.parseJsonUintArray(json, ".due");
+        assertTrue(due.length > 1_000, "vectors");
+        for (uint256 i = 0; i < due.length; i++) {
+            if (this.changed(which[i], texts[which[i]], at_[i], cut_[i], put[i]) != due[i]) revert Untrue(vm.toString(i));
+        }
+    }
+
+    /// Every letter of two texts replaced by each of some others, and cut there.
+    function test_everyLetter() public {
+        reader = IntelReader(deployCode("IntelReader", ""));
+        string memory json = vm.readFile("contracts/vectors/readers.json");
+        bytes[] memory texts = vm.parseJsonBytesArray(json, ".texts");
+        bytes memory letters = vm.parseJsonBytesArray(json, ".letters")[0];
+        uint256[] memory due = vm.parseJsonUintArray(json, ".sweeps");
+        assertEq(due.length, 2 * (letters.length + 1));
+        for (uint256 i = 0; i < 2; i++) {
+            uint256 first = i * (letters.length + 1);
+            for (uint256 j = 0; j < letters.length; j++) assertEq(this.swept(i, texts[i], letters[j]), due[first + j]);
+            assertEq(this.sweptOfCuts(i, texts[i]), due[first + letters.length]);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 // The contract IntelReader in plain words: one byte after another, no words of 32. What it reads, and at which place it refuses, is what the
 // contract must read and refuse: the same bytes come back. Not here: what the verifier thinks of a text (src/verify/attestation/intel).
-import { type AbiParameter, encodeAbiParameters, encodeErrorResult, type Hex, keccak256, toHex } from "viem";
+import { type AbiParameter, encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toHex } from "viem";
 import { attestationsAbi } from "../../../src/chain/abi/attestations-abi.ts";
 
 const MOST_BYTES = 32_768;
@@ -10,18 +10,23 @@ const ACCEPTED = ["UpToDate", "SWHardeningNeeded", "ConfigurationNeeded", "Confi
 const TEXT = new TextDecoder("latin1");
 
 /** A refusal, as the contract returns it. */
-class Refusal extends Error {
+class Refusal {
 	readonly data: Hex;
 
 	constructor(data: Hex) {
-		super(data);
 		this.data = data;
 	}
 }
 
-const errorOf = (errorName: "TextWrong" | "FormWrong", place: number): Refusal =>
-	new Refusal(encodeErrorResult({ abi: attestationsAbi, errorName, args: [BigInt(place)] }));
-const other = (): Refusal => new Refusal(encodeErrorResult({ abi: attestationsAbi, errorName: "CollateralOther" }));
+/** Of errors with a number, and of one without: an error is made for nearly every text. */
+const SELECTORS = {
+	TextWrong: toFunctionSelector("TextWrong(uint256)"),
+	FormWrong: toFunctionSelector("FormWrong(uint256)"),
+	CollateralOther: toFunctionSelector("CollateralOther()"),
+};
+const errorOf = (name: "TextWrong" | "FormWrong", place: number): Refusal =>
+	new Refusal(`${SELECTORS[name]}${place.toString(16).padStart(64, "0")}`);
+const other = (): Refusal => new Refusal(SELECTORS.CollateralOther);
 /** A difference below zero. */
 const panic = (): Refusal => new Refusal(`0x4e487b71${"11".padStart(64, "0")}`);
 
