@@ -5,13 +5,13 @@ import { inverse, mod, type Point, pointBytes, power, type Transcript, word } fr
 /** Coefficients, lowest first. */
 export type Poly = readonly bigint[];
 
-const at = (poly: Poly, x: bigint): bigint => poly.reduceRight((sum, one) => mod(sum * x + one), 0n);
-const plus = (a: Poly, b: Poly): Poly =>
+export const at = (poly: Poly, x: bigint): bigint => poly.reduceRight((sum, one) => mod(sum * x + one), 0n);
+export const plus = (a: Poly, b: Poly): Poly =>
 	Array.from({ length: Math.max(a.length, b.length) }, (_, i) => mod((a[i] ?? 0n) + (b[i] ?? 0n)));
-const times = (a: Poly, factor: bigint): Poly => a.map((one) => mod(one * factor));
+export const times = (a: Poly, factor: bigint): Poly => a.map((one) => mod(one * factor));
 
 /** By X - x; what remains is left out. */
-function divided(poly: Poly, x: bigint): Poly {
+export function divided(poly: Poly, x: bigint): Poly {
 	const quotient: bigint[] = new Array(Math.max(0, poly.length - 1)).fill(0n);
 	for (let i = poly.length - 1, carry = 0n; i > 0; i--) {
 		carry = mod(poly[i]! + carry * x);
@@ -25,7 +25,7 @@ export const eqs = (u: readonly bigint[]): Poly =>
 	u.reduce<Poly>((list, one) => list.flatMap((e) => [mod(e * (1n - one)), mod(e * one)]), [1n]);
 
 /** Σ_i a_i·b_(i+k) + a_(i+k)·b_i, for k = 1, 2, …: what stands at X^k in a(X)·b(1/X) + a(1/X)·b(X). */
-function crossed(a: Poly, b: Poly): Poly {
+export function crossed(a: Poly, b: Poly): Poly {
 	const length = Math.max(a.length, b.length);
 	return Array.from({ length: length - 1 }, (_, less) => {
 		let sum = 0n;

@@ -1,8 +1,9 @@
 // The prover of docs/zk.md §13, for reading: segments proven with a transcript of Poseidon, and folded into one opening. Poseidon is written round by round, as its paper has it.
 // Nothing imported from src/; nobody should use it for more.
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { inverse, mod, number, type Point, pointBytes, power, R, Transcript, word } from "./naive-bn254.ts";
-import { eqs, type Opening, type Poly, proveMercury, valueAt } from "./naive-mercury.ts";
+import { inverse, mod, number, type Point, pointBytes, power, R, type Transcript } from "./naive-bn254.ts";
+import { type CrossCheat, halves, proveCross } from "./naive-cross.ts";
+import { eqs, type Poly, valueAt } from "./naive-mercury.ts";
 import type { Shape, Start } from "./naive-plan.ts";
 import {
 	type Hiding,
@@ -63,9 +64,6 @@ function permute(lanes: readonly bigint[]): bigint[] {
 	return state;
 }
 
-const halves = (bytes: Uint8Array): bigint[] =>
-	Array.from({ length: bytes.length / 16 }, (_, i) => number(bytes.subarray(16 * i, 16 * i + 16)));
-
 /** Points are told in halves of their coordinates. */
 const POINTS = [1, 2];
 
@@ -111,8 +109,8 @@ export interface RunCheats {
 	readonly isMaskLate?: boolean;
 	/** Another mask was heard before. */
 	readonly isMaskHeard?: boolean;
-	/** What is opened, in the place of what follows. */
-	readonly opened?: (opening: Opening) => Opening;
+	/** Of the opening. */
+	readonly cross?: CrossCheat;
 	/** Factors that the prover takes instead of those that were drawn. */
 	readonly drawn?: (name: "lambda" | "nu", value: bigint) => bigint;
 }
@@ -202,7 +200,6 @@ export function proveRun(
 		out[segments.length] = pointBytes(commit(fitted));
 	}
 	const value = mod(values.reduce((sum, one, i) => sum + nus[i]! * one, 0n));
-	const last = new Transcript(keccak_256(Buffer.concat([Buffer.from("assay/zk/run/1"), word(transcript.digest)])));
-	out.push(proveMercury(last, commit, cheat.opened?.({ poly, point, value }) ?? { poly, point, value }));
+	out.push(proveCross(transcript, commit, { poly, point, value }, cheat.cross));
 	return { statements: segments.map(({ statement }) => statement), proof: Buffer.concat(out) };
 }

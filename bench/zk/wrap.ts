@@ -133,7 +133,7 @@ const words = bytesToHex((await wrapper.key())!).match(/.{64}/g)!;
 say({ figure: "key of known secrets", "circuit to engine ms": sent, ms: lap() });
 const read = readRun(plan, statements, proof) as ReadRun;
 const claim = claimOf(plan, read)!;
-const claimed = wrappedClaim(read.proven, read.mask, claim);
+const claimed = wrappedClaim(read, claim);
 const inputs = wrapInputs(statements, read.told, claim, claimed);
 const numbers = Buffer.concat([...inputs, ...toldList(read.told), ...read.scalars].map(bytesOf));
 say({ figure: "what the circuit is told", "proof bytes": proof.length, ms: lap() });

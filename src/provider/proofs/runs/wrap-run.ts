@@ -75,7 +75,7 @@ export async function openWrapper(
 			throw new AssayError("REPLY_WRONG", "the run that is to be wrapped is not proven", {
 				hint: codes.REPLY_WRONG.hint,
 			});
-		const claimed = wrappedClaim(read.proven, read.mask, claim);
+		const claimed = wrappedClaim(read, claim);
 		const told = [...wrapInputs(statements, read.told, claim, claimed), ...toldList(read.told), ...read.scalars];
 		const numbers = concatBytes(...told.map(bytesOf));
 		const made = await session.wrap({ numbers, r: drawnScalar(by), s: drawnScalar(by), signal: by.signal });

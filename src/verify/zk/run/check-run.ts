@@ -2,14 +2,14 @@
 // over wires, for the circuit of its wrapped form. All that a contract must see of it goes through `told`, in its order.
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import type { Field } from "../field.ts";
-import { cornerOf, eqAt, innerProduct, powers } from "../scalars.ts";
+import { cornerOf, eqAt, innerProduct, powers, productOf } from "../scalars.ts";
 import { KIND as SEGMENT_KIND, SegmentRun } from "../segment-run.ts";
-import { reduceSum } from "../sumcheck.ts";
+import { type Dialogue, reduceSum } from "../sumcheck.ts";
 import { checkSums } from "../verify-segment.ts";
 import { createPoseidonDialogue } from "./poseidon-dialogue.ts";
 
 /** Messages that a segment alone does not have. */
-const KIND = { segment: 32, digests: 33, foldRound: 34, foldValues: 35, nonce: 36, mask: 37 } as const;
+const KIND = { segment: 32, digests: 33, foldRound: 34, foldValues: 35, nonce: 36, mask: 37, cross: 38, crossValues: 39 } as const;
 
 /** What a verifier knows of a segment before it reads the proof's scalars. */
 export interface SegmentTold<F> {
@@ -25,15 +25,20 @@ export interface SegmentTold<F> {
 /** What it knows of a run. */
 export interface RunTold<F> {
 	readonly segments: readonly SegmentTold<F>[];
-	/** Halves of the coordinates of the commitment to the mask. */
+	/** Halves of the coordinates of the commitments to the mask, and to S. */
 	readonly mask: readonly F[];
+	readonly cross: readonly F[];
 }
 
 export interface RunClaim<F> {
 	/** By segment and commitment, then of the mask: how often it counts. */
 	readonly weights: readonly (readonly F[])[];
-	readonly point: readonly F[];
-	readonly value: F;
+	/** And how often S's. */
+	readonly eta: F;
+	/** Their sum is a + b·X where X² - t·X + 1 is 0. */
+	readonly t: F;
+	readonly a: F;
+	readonly b: F;
 	/** Of everything that was said. */
 	readonly digest: F;
 }
@@ -61,16 +66,16 @@ export interface PartLeft<F> {
 export function checkRun<F>(
 	field: Field<F>,
 	plan: ZkPlan,
-	{ segments, mask }: RunTold<F>,
+	told: RunTold<F>,
 	next: () => F,
 ): RunClaim<F> | null {
 	const left: PartLeft<F>[] = [];
-	for (const told of segments) {
-		const part = checkPart(field, plan, told, next);
+	for (const segment of told.segments) {
+		const part = checkPart(field, plan, segment, next);
 		if (part === null) return null;
 		left.push(part);
 	}
-	return checkFold(field, plan, left, mask, next);
+	return checkFold(field, plan, left, told, next);
 }
 
 /** One segment; null as of checkRun. */
@@ -102,7 +107,7 @@ export function checkFold<F>(
 	field: Field<F>,
 	plan: ZkPlan,
 	left: readonly PartLeft<F>[],
-	mask: readonly F[],
+	{ mask, cross }: Pick<RunTold<F>, "mask" | "cross">,
 	next: () => F,
 ): RunClaim<F> | null {
 	const dialogue = createPoseidonDialogue(field, next);
@@ -121,8 +126,47 @@ export function checkFold<F>(
 	const kernels = left.map((one, i) => field.times(lambdas[i]!, eqAt(field, one.point, point)));
 	if (!field.areSame(innerProduct(field, kernels, there.slice(0, -1)), claim)) return null;
 	const nus = powers(field, dialogue.challenge(), there.length);
+	dialogue.absorb(KIND.cross, cross);
+	const opened = checkCross(dialogue, point, innerProduct(field, there, nus), next);
+	if (opened === null) return null;
 	return {
 		weights: [...left.map(({ among }, i) => among.map((one) => field.times(one, nus[i]!))), [nus.at(-1)!]],
-		...{ point, value: innerProduct(field, there, nus), digest: dialogue.digest() },
+		...{ ...opened, digest: dialogue.digest() },
 	};
+}
+
+/** Σ eq(point, i)·x^i, as a product over the bits of i. */
+function eqPolynomial<F>(field: Field<F>, point: readonly F[], x: F): F {
+	let square = x;
+	const factors = point.toReversed().map((one, k) => {
+		if (k > 0) square = field.times(square, square);
+		return field.sum([field.of(1n), field.times(one, field.less(square, field.of(1n)))]);
+	});
+	return productOf(field, factors);
+}
+
+/** What f is opened at a point for: f(X)·e(1/X) + f(1/X)·e(X) = 2·value + X·S(X) + S(1/X)/X, with e of eqPolynomial, at a place r that is drawn when S is committed. Null as of checkRun. */
+function checkCross<F>(
+	dialogue: Dialogue<F>,
+	point: readonly F[],
+	value: F,
+	next: () => F,
+): Pick<RunClaim<F>, "eta" | "t" | "a" | "b"> | null {
+	const { field } = dialogue;
+	const r = dialogue.challenge();
+	const [fThere, fBack, sBack] = dialogue.message(KIND.crossValues, 3) as [F, F, F];
+	const eta = dialogue.challenge();
+	// Circuits have no division: the prover says what it comes to, and products show it.
+	const [back, b] = [next(), next()];
+	if (!field.areSame(field.times(r, back), field.of(1n))) return null;
+	const crossed = [
+		field.times(fThere, eqPolynomial(field, point, back)),
+		field.times(fBack, eqPolynomial(field, point, r)),
+	];
+	const taken = field.sum([field.scaled(value, 2n), field.times(sBack, back)]);
+	const sThere = field.times(field.less(field.sum(crossed), taken), back);
+	const there = field.sum([fThere, field.times(eta, sThere)]);
+	const other = field.sum([fBack, field.times(eta, sBack)]);
+	if (!field.areSame(field.times(b, field.less(r, back)), field.less(there, other))) return null;
+	return { eta, t: field.sum([r, back]), a: field.less(there, field.times(b, r)), b };
 }

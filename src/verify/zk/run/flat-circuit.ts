@@ -92,7 +92,7 @@ export function flatCircuit(plan: ZkPlan, segments: number): FlatCircuit {
 	const part = checkPart(circuit.field, plan, told.segments[0]!, circuit.secret)!;
 	const more = circuit.wires - first;
 	const steps = [
-		{ first: firstTold, more: (first - firstTold - told.mask.length) / segments },
+		{ first: firstTold, more: (first - firstTold - told.mask.length - told.cross.length) / segments },
 		{ first, more },
 	];
 	const checks = circuit.constraints.length;
@@ -104,7 +104,7 @@ export function flatCircuit(plan: ZkPlan, segments: number): FlatCircuit {
 		const { among, point, value, digest } = part;
 		return { among: among.map(there), point: point.map(there), value: there(value), digest: there(digest) };
 	});
-	close(checkFold(circuit.field, plan, parts, told.mask, circuit.secret)!);
+	close(checkFold(circuit.field, plan, parts, told, circuit.secret)!);
 	return flatOf(circuit, [
 		[segments, steps, circuit.constraints.slice(0, checks)],
 		[1, [], circuit.constraints.slice(checks)],

@@ -57,7 +57,7 @@ export function wiresOf(
 	read: ReadRun,
 ) {
 	const claim = claimOf(PLAN, read)!;
-	const claimed = wrappedClaim(read.proven, read.mask, claim);
+	const claimed = wrappedClaim(read, claim);
 	const inputs = wrapInputs(statements, read.told, claim, claimed);
 	return { claimed, inputs, values: circuit.valuesOf(inputs, [...toldList(read.told), ...read.scalars]) };
 }

@@ -4,10 +4,21 @@ import { bn254 } from "@noble/curves/bn254.js";
 import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Code } from "../../../protocol/codes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import { bytesOf, type G1, type G2, g1Of, type NoPoint, POINTS, R, wordsOf } from "../../../protocol/maths/bn254.ts";
+import {
+	bytesOf,
+	type G1,
+	G1_ONE,
+	type G2,
+	G2_ONE,
+	g1Of,
+	isOne,
+	type NoPoint,
+	POINTS,
+	R,
+	wordsOf,
+} from "../../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { mod, NUMBERS } from "../field.ts";
-import { MERCURY_BYTES, verifyMercury } from "../mercury.ts";
 import { cornerOf } from "../scalars.ts";
 import { rowAt, rowOrder } from "../segment-run.ts";
 import { tauOf } from "../srs.ts";
@@ -25,12 +36,20 @@ export type RunVerdict = { readonly status: "valid" } | Refused;
 
 export const invalid = (code: Code, detail: string): Refused => ({ status: "invalid", code, detail });
 
-/** Points and scalars of each segment, its nonce the first of them; the mask; rounds and values of the fold; the opening. */
+/** W and W′. */
+export const OPENING_BYTES = 2 * 64;
+/** f(r), f(1/r), S(1/r), 1/r, b. */
+const CROSS_SCALARS = 5;
+/** The message of the opening's transcript: what is opened, and W. */
+const KIND_LINE = 22;
+
+/** Points and scalars of each segment, its nonce the first of them; the mask; rounds and values of the fold; S, its scalars; the opening. */
 function runSizes(plan: ZkPlan, segments: number) {
 	const { points, scalars } = proofSizes(plan);
 	const segment = 64 * points + 32 * (1 + scalars);
 	const fold = 2 * plan.chunkBits + segments + 1;
-	return { points, segment, bytes: segments * segment + 64 + 32 * fold + MERCURY_BYTES };
+	const cross = segments * segment + 64 + 32 * fold;
+	return { points, segment, cross, bytes: cross + 64 + 32 * CROSS_SCALARS + OPENING_BYTES };
 }
 
 const halvesOf = (bytes: Uint8Array): bigint[] =>
@@ -54,24 +73,25 @@ function segmentTold(plan: ZkPlan, statement: SegmentStatement, proven: Uint8Arr
 	};
 }
 
-/** Of all segments; `mask`: the commitment to it. */
+/** Of all segments; `mask`, `cross`: the commitments to the mask and to S. */
 export const toldOf = (
 	plan: ZkPlan,
 	statements: readonly SegmentStatement[],
 	proven: readonly Uint8Array[],
-	mask: Uint8Array,
+	{ mask, cross }: Pick<ReadRun, "mask" | "cross">,
 ): RunTold<bigint> => ({
 	segments: statements.map((statement, i) => segmentTold(plan, statement, proven[i]!)),
-	mask: halvesOf(mask),
+	...{ mask: halvesOf(mask), cross: halvesOf(cross) },
 });
 
 /** What stands in a proof, before any of it is checked. */
 export interface ReadRun {
-	/** By segment: commitments of its statement, then of the proof. At the end that of the mask. */
+	/** By segment: commitments of its statement, then of the proof. At the end that of the mask, and that of S. */
 	readonly points: readonly (readonly G1[])[];
 	/** Those of the proof as bytes. */
 	readonly proven: readonly Uint8Array[];
 	readonly mask: Uint8Array;
+	readonly cross: Uint8Array;
 	readonly told: RunTold<bigint>;
 	readonly scalars: readonly bigint[];
 	readonly opening: Uint8Array;
@@ -89,16 +109,16 @@ export function unfollowed(plan: ZkPlan, statements: readonly SegmentStatement[]
 	return null;
 }
 
-/** By segment: those of its statement, then those of the proof. At the end that of the mask. */
+/** By segment: those of its statement, then those of the proof. At the end that of the mask, and that of S. */
 export function commitmentsOf(
 	statements: readonly SegmentStatement[],
 	proven: readonly Uint8Array[],
-	mask: Uint8Array,
+	{ mask, cross }: Pick<ReadRun, "mask" | "cross">,
 ): readonly (readonly G1[])[] | NoPoint {
-	const last = g1Of(...(wordsOf(mask) as [bigint, bigint]));
+	const last = [mask, cross].map((one) => g1Of(...(wordsOf(one) as [bigint, bigint])));
 	const all = [
 		...statements.map((statement, i) => pointsOf(statement, proven[i]!)),
-		typeof last === "string" ? last : [last],
+		...last.map((one) => (typeof one === "string" ? one : [one])),
 	];
 	const wrong = all.find((one) => typeof one === "string");
 	return wrong === undefined ? (all as (readonly G1[])[]) : (wrong as NoPoint);
@@ -115,14 +135,16 @@ export function readRun(plan: ZkPlan, statements: readonly SegmentStatement[], p
 	const proven = segments.map((one) => one.subarray(0, 64 * sizes.points));
 	const at = segments.length * sizes.segment;
 	const mask = proof.subarray(at, at + 64);
-	const points = commitmentsOf(statements, proven, mask);
+	const cross = proof.subarray(sizes.cross, sizes.cross + 64);
+	const points = commitmentsOf(statements, proven, { mask, cross });
 	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
-	const end = proof.length - MERCURY_BYTES;
+	const end = proof.length - OPENING_BYTES;
 	const said = segments.map((one) => one.subarray(64 * sizes.points));
-	const scalars = [...said, proof.subarray(at + 64, end)].flatMap(wordsOf);
+	const folded = [proof.subarray(at + 64, sizes.cross), proof.subarray(sizes.cross + 64, end)];
+	const scalars = [...said, ...folded].flatMap(wordsOf);
 	if (scalars.some((one) => one >= R)) return invalid("PROOF_FORM", POINTS.spelling);
-	const told = toldOf(plan, statements, proven, mask);
-	return { points, proven, mask, told, scalars, opening: proof.subarray(end) };
+	const told = toldOf(plan, statements, proven, { mask, cross });
+	return { points, proven, mask, cross, told, scalars, opening: proof.subarray(end) };
 }
 
 /** As verifySegment, of segments that follow each other. */
@@ -148,19 +170,28 @@ export function claimOf(plan: ZkPlan, { told, scalars }: ReadRun): RunClaim<bigi
 	return checkRun(NUMBERS, plan, told, () => scalars[at++]!);
 }
 
-/** Whether the commitments, each as often as it counts, open to the value. */
+/** Whether the commitments, each as often as it counts, are a + b·X where X² - t·X + 1 is 0: they are that, and W times X² - t·X + 1, at a place z that is drawn when W is there. */
 export function opened(
 	{ points, opening }: Pick<ReadRun, "points" | "opening">,
-	claim: RunClaim<bigint>,
+	{ weights, eta, t, a, b, digest }: RunClaim<bigint>,
 	tau: G2,
 ): RunVerdict {
-	const sum = pippenger(bn254.G1.Point, points.flat(), claim.weights.flat() as bigint[]);
-	const { x, y } = sum.toAffine();
-	const commitment = sum.is0() ? new Uint8Array(64) : concatBytes(bytesOf(x), bytesOf(y));
-	const transcript = createTranscript(keccak(utf8ToBytes("assay/zk/run/1"), bytesOf(claim.digest)));
-	const { point, value } = claim;
-	const found = verifyMercury(transcript, tau, { commitment, point, value }, opening);
-	if (found === "spelling" || found === "nowhere") return invalid("PROOF_FORM", POINTS[found]);
-	if (found === "true") return { status: "valid" };
+	const words = wordsOf(opening) as [bigint, bigint, bigint, bigint];
+	const [w, last] = [g1Of(words[0], words[1]), g1Of(words[2], words[3])];
+	if (typeof w === "string") return invalid("PROOF_FORM", POINTS[w]);
+	if (typeof last === "string") return invalid("PROOF_FORM", POINTS[last]);
+	const transcript = createTranscript(keccak(utf8ToBytes("assay/zk/run/2"), bytesOf(digest)));
+	transcript.absorb(KIND_LINE, concatBytes(...[eta, t, a, b].map(bytesOf), opening.subarray(0, 64)));
+	const z = transcript.challenge();
+	const sum = pippenger(
+		bn254.G1.Point,
+		[...points.flat(), G1_ONE, w, last],
+		[...weights.flat(), eta, mod(-a - b * z), mod(t * z - z * z - 1n), z],
+	);
+	const isTrue = isOne([
+		{ g1: sum, g2: G2_ONE },
+		{ g1: last.negate(), g2: tau },
+	]);
+	if (isTrue) return { status: "valid" };
 	return invalid("PROOF_OPENING", "the commitments do not open to what the proof says");
 }

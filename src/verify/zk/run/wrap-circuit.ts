@@ -6,23 +6,26 @@ import { checkRun, type RunClaim, type RunTold } from "./check-run.ts";
 import { type Circuit, createCircuit, type Wires } from "./circuit.ts";
 
 /** What a verifier must see: what it told the checks, and what they leave to it. */
-export const seenList = <F>(told: RunTold<F>, { weights, point, value }: Omit<RunClaim<F>, "digest">): F[] => [
+export const seenList = <F>(told: RunTold<F>, { weights, eta, t, a, b }: Omit<RunClaim<F>, "digest">): F[] => [
 	...toldList(told),
 	...weights.flat(),
-	...point,
-	value,
+	eta,
+	t,
+	a,
+	b,
 ];
 
-export const toldList = <F>({ segments, mask }: RunTold<F>): F[] => [
+export const toldList = <F>({ segments, mask, cross }: RunTold<F>): F[] => [
 	...segments.flatMap(({ statement, order, values, helpers }) => [...statement, ...order, ...values, ...helpers]),
 	...mask,
+	...cross,
 ];
 
 /** Σ listᵢ·xⁱ. */
 export const listAt = <F>(field: Field<F>, list: readonly F[], x: F): F =>
 	list.reduceRight((sum, one) => field.sum([field.times(sum, x), one]));
 
-/** Secrets: what is told, segment by segment, and of the mask; then the scalars of the proof. */
+/** Secrets: what is told, segment by segment, of the mask and of S; then the scalars of the proof. */
 export function wrapCircuit(plan: ZkPlan, segments: number): Circuit {
 	const { circuit, told, close } = beginCircuit(plan, segments);
 	close(checkRun(circuit.field, plan, told, circuit.secret)!);
@@ -40,7 +43,7 @@ export function beginCircuit(plan: ZkPlan, segments: number) {
 		values: many(4 * plan.groups[4]!.chunks),
 		helpers: many(4 * plan.groups[5]!.chunks),
 	}));
-	const told: RunTold<Wires> = { segments: own, mask: many(4) };
+	const told: RunTold<Wires> = { segments: own, mask: many(4), cross: many(4) };
 	const close = (claim: RunClaim<Wires>) => {
 		circuit.field.areSame(listAt(circuit.field, seenList(told, claim), x), seen);
 		circuit.field.areSame(claim.digest, digest);
