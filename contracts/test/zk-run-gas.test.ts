@@ -33,15 +33,16 @@ const PARTS: readonly GasPart[] = [
 	["hashes = pointHashes(", "Statements"],
 	["hashStatements(parts, packed", "Statements"],
 	["drawList(parts, statement", "List"],
-	["gatherPoints(parts)", "Points"],
-	["Mercury.sides(claim", "Opening"],
-	["Groth16.sumOf(", "Inputs"],
-	["Bn254.addTimes(sum", "Pairing"],
+	["drawFactor(parts)", "Opening"],
+	["gatherInputs(parts)", "Inputs"],
+	["gatherPoints(parts, factor)", "Points"],
+	["gatherOpening(parts, z", "Opening"],
+	["isOne(pairsOf(parts", "Pairing"],
 ];
 const { key: KEY, proof: PROOF } = wrappedVector();
 /** Groth16's of the run of tests/zk: its points are points. */
 const GROTH16 = Buffer.from(PROOF)
-	.subarray(-704 - 256, -704)
+	.subarray(-128 - 256, -128)
 	.toString("hex");
 
 async function submitted(segments: number, verifierCode: Hex) {
@@ -95,10 +96,9 @@ async function submitted(segments: number, verifierCode: Hex) {
 		...{ firstStep: 0n, endStep: BigInt(32 * segments) },
 	};
 	await send(rpc, training, encodeFunctionData({ abi: zkTrainingAbi, functionName: "open", args: [run] }));
-	const counts = segments * chunks.reduce((sum, one) => sum + one, 0) + 1 + plan.chunkBits + 2;
-	const own = draw.points(segments * proofSizes(plan).points + 1);
-	const opening = `${draw.points(5)}${draw.scalars(6)}${draw.points(3)}`;
-	const proof: Hex = `0x${own}${draw.scalars(counts)}${GROTH16}${opening}`;
+	const counts = segments * chunks.reduce((sum, one) => sum + one, 0) + 2 + 4;
+	const own = draw.points(segments * proofSizes(plan).points + 2);
+	const proof: Hex = `0x${own}${draw.scalars(counts)}${GROTH16}${draw.points(2)}`;
 	const states = [
 		run.state,
 		...Array.from({ length: segments }, (_, i) => hash(`06${i.toString(16).padStart(2, "0")}`)),

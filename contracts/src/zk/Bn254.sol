@@ -90,6 +90,25 @@ library Bn254 {
         if (!isDone) revert PrecompileFailed();
     }
 
+    /// As `gather`, each so often times a factor.
+    function gatherTimes(uint256 from, uint256 scalars, uint256 count, uint256 factor) internal view {
+        bool isDone = true;
+        assembly ("memory-safe") {
+            let r := R
+            for { count := add(from, shl(6, count)) } lt(from, count) { from := add(from, 0x40) } {
+                calldatacopy(TERM, from, 0x40)
+                mstore(TERM_TIMES, mulmod(mload(scalars), factor, r))
+                isDone := and(isDone, staticcall(gas(), MUL, TERM, 0x60, TERM, 0x40))
+                isDone := and(isDone, eq(returndatasize(), 0x40))
+                // The term stands right behind the sum.
+                isDone := and(isDone, staticcall(gas(), ADD, POINT, 0x80, POINT, 0x40))
+                isDone := and(isDone, eq(returndatasize(), 0x40))
+                scalars := add(scalars, 0x20)
+            }
+        }
+        if (!isDone) revert PrecompileFailed();
+    }
+
     /// So often the group's generator.
     function gatherOne(uint256 scalar) internal view {
         bool isDone;

@@ -16,9 +16,11 @@ import {
     P_ROW_BITS,
     P_STEPS,
     P_TOLD,
-    STATE
+    POINT,
+    STATE,
+    TERM,
+    TERM_TIMES
 } from "../Layout.sol";
-import {Mercury} from "../Mercury.sol";
 import {Powers} from "../Powers.sol";
 import {RowOrder} from "../RowOrder.sol";
 import {ZkPlan} from "../ZkPlan.sol";
@@ -32,9 +34,15 @@ import {RunList} from "./RunList.sol";
 contract ZkRunVerifier is IZkRunVerifier, Powers {
     /// A, B, C.
     uint256 private constant GROTH16 = 256;
+    /// W, W′.
+    uint256 private constant OPENING = 128;
+    /// The message of the opening's transcript: what is opened, and W.
+    uint256 private constant LINE = 22;
     uint256 private constant KEY_WORDS = 22;
     /// A pairing of five pairs takes 215,000 (EIP-1108), and a call has 63/64 of what is left. With less, its failure says nothing.
     uint256 private constant PAIRING_GAS = 225_000;
+    uint256 private constant ADD = 6;
+    uint256 private constant MUL = 7;
     uint256 private constant PAIRING = 8;
 
     IZkPlans private immutable _plans;
@@ -51,11 +59,11 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         uint256 points;
         uint256 proof;
         uint256 groth16;
-        /// In memory: hashes of statements; then the proof up to Groth16's: how often each commitment counts, behind the last variable of the point.
+        /// In memory: hashes of statements; then the proof up to Groth16's: how often each commitment counts, S's the last of them; the digest, right behind t, a and b.
         uint256 statements;
         uint256 claimed;
         uint256 counts;
-        uint256 end;
+        uint256 digest;
         /// Public numbers of the circuit, but for the digest.
         uint256 x;
         uint256 seen;
@@ -88,8 +96,11 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         hashes = pointHashes(parts, points);
         hashStatements(parts, packedStatement(statement, hashes), states, hashes);
         drawList(parts, statement.seed, statement.firstStep);
-        gatherPoints(parts);
-        mustBeTrue(parts);
+        (uint256 z, uint256 factor) = drawFactor(parts);
+        gatherInputs(parts);
+        gatherPoints(parts, factor);
+        gatherOpening(parts, z, factor);
+        if (!isOne(pairsOf(parts, factor))) revert RunFalse();
         steps = read(P_STEPS);
     }
 
@@ -141,11 +152,11 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
             (parts.data, parts.weights, parts.own) = (chunksOf(0) + chunksOf(1), chunksOf(2), read(P_POINTS));
             uint256 told = parts.data + (parts.segments + 1) * parts.weights;
             if (points.length != 64 * told) revert ZkTranscript.ProofLength(points.length, 64 * told);
-            // Of all segments, and the mask.
-            uint256 own = parts.segments * parts.own + 1;
-            // How often each counts; the point, the value, the digest.
-            uint256 scalars = parts.segments * (read(P_TOLD) + parts.own) + 1 + read(P_CHUNK_BITS) + 2;
-            uint256 size = 64 * own + 32 * scalars + GROTH16 + Mercury.BYTES;
+            // Of all segments, the mask and S.
+            uint256 own = parts.segments * parts.own + 2;
+            // How often each counts; t, a, b, the digest.
+            uint256 scalars = parts.segments * (read(P_TOLD) + parts.own) + 2 + 4;
+            uint256 size = 64 * own + 32 * scalars + GROTH16 + OPENING;
             if (proof.length != size) revert ZkTranscript.ProofLength(proof.length, size);
             uint256 from;
             uint256 first;
@@ -159,6 +170,7 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
             first += 64 * own;
             Bn254.mustBeScalars(first, scalars);
             parts.groth16 = first + 32 * scalars;
+            Bn254.mustBePoints(parts.groth16 + GROTH16, 2);
         }
     }
 
@@ -209,7 +221,7 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         assembly ("memory-safe") {
             let count := mload(parts)
             let free := mload(0x40)
-            mstore(free, "assay/zk/wrap/1")
+            mstore(free, "assay/zk/wrap/2")
             let to := add(free, 0x0f)
             mstore(add(parts, 0xe0), to)
             // Behind the name of a statement: its first step, its states, its commitments to weights.
@@ -235,10 +247,9 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
             calldatacopy(to, proof, length)
             let end := add(to, length)
             mstore(0x40, and(add(end, 0x1f), not(0x1f)))
-            // Behind the point stand the value and the digest.
-            mstore(add(parts, 0x140), sub(end, 0x40))
-            // Behind the commitments of all segments and the mask.
-            mstore(add(parts, 0x120), add(to, shl(6, add(mul(count, mload(add(parts, 0x60))), 1))))
+            mstore(add(parts, 0x140), sub(end, 0x20))
+            // Behind the commitments of all segments, the mask and S.
+            mstore(add(parts, 0x120), add(to, shl(6, add(mul(count, mload(add(parts, 0x60))), 2))))
             mstore(add(parts, 0x160), mod(keccak256(free, sub(end, free)), mload(FIELD)))
         }
     }
@@ -247,9 +258,9 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
     function drawList(Parts memory parts, bytes32 seed, uint256 firstStep) private pure {
         unchecked {
             uint256 x = parts.x;
-            // Value, point, how often commitments count; the mask; then segments from the last one on.
-            uint256 sum = RunList.words(0, parts.counts, parts.end + 32, x);
-            uint256 end = parts.counts - 64;
+            // b, a, t, how often commitments count; S, the mask; then segments from the last one on.
+            uint256 sum = RunList.words(0, parts.counts, parts.digest, x);
+            uint256 end = parts.counts - 128;
             sum = RunList.halves(sum, end, parts.counts, x);
             uint256 powers = RunList.powers(x);
             uint256 epoch = type(uint256).max;
@@ -270,21 +281,69 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         }
     }
 
-    /// Each commitment as often as it counts. Those to data are the same in all segments, and those to weights with which one ends are those with which the next begins: their numbers
+    /// z, which is drawn when W is there; and how often the opening counts beside Groth16's equation: drawn when both are fixed.
+    function drawFactor(Parts memory parts) private pure returns (uint256 z, uint256 factor) {
+        ZkTranscript.begin(keccak256(abi.encodePacked("assay/zk/run/2", read(parts.digest))));
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let groth16 := mload(add(parts, 0xc0))
+            let free := mload(0x40)
+            mstore(free, mload(STATE))
+            // η, t, a, b, W: 192 bytes.
+            mstore(add(free, 0x20), or(shl(248, LINE), shl(216, 0xc0)))
+            calldatacopy(add(free, 0x25), sub(groth16, 0xa0), 0x80)
+            calldatacopy(add(free, 0xa5), add(groth16, GROTH16), 0x40)
+            let state := keccak256(free, 0xe5)
+            z := mod(state, r)
+            mstore(free, state)
+            mstore(add(free, 0x20), mload(add(parts, 0x1a0)))
+            mstore(add(free, 0x40), mload(add(parts, 0x160)))
+            mstore(add(free, 0x60), mload(add(parts, 0x180)))
+            // A, B, C, W, W′.
+            calldatacopy(add(free, 0x80), groth16, add(GROTH16, OPENING))
+            factor := mod(keccak256(free, add(0x80, add(GROTH16, OPENING))), r)
+        }
+    }
+
+    /// The key's point for 1, and each input's as often as it says. Of gamma, which is 1, and so with the left side of the opening.
+    function gatherInputs(Parts memory parts) private view {
+        bytes memory words = parts.words;
+        bool isDone = true;
+        assembly ("memory-safe") {
+            mcopy(POINT, add(words, 0x1e0), 0x40)
+            isDone := addInput(add(words, 0x220), mload(mload(add(parts, 0x140))))
+            isDone := and(isDone, addInput(add(words, 0x260), mload(add(parts, 0x160))))
+            isDone := and(isDone, addInput(add(words, 0x2a0), mload(add(parts, 0x180))))
+
+            function addInput(point, input) -> isAdded {
+                mcopy(TERM, point, 0x40)
+                mstore(TERM_TIMES, input)
+                isAdded := staticcall(gas(), MUL, TERM, 0x60, TERM, 0x40)
+                isAdded := and(isAdded, eq(returndatasize(), 0x40))
+                // The term stands right behind the sum.
+                isAdded := and(isAdded, staticcall(gas(), ADD, POINT, 0x80, POINT, 0x40))
+                isAdded := and(isAdded, eq(returndatasize(), 0x40))
+            }
+        }
+        if (!isDone) revert Bn254.PrecompileFailed();
+    }
+
+    /// Each commitment as often as it counts, times the factor. Those to data are the same in all segments, and those to weights with which one ends are those with which the next begins: their numbers
     /// are added up first.
-    function gatherPoints(Parts memory parts) private view {
+    function gatherPoints(Parts memory parts, uint256 factor) private view {
         unchecked {
             uint256 told = read(P_TOLD);
             uint256 step = 32 * (told + parts.own);
             uint256 counts = addedCounts(parts, step);
-            Bn254.gather(parts.points, counts, parts.data + (parts.segments + 1) * parts.weights);
+            Bn254.gatherTimes(parts.points, counts, parts.data + (parts.segments + 1) * parts.weights, factor);
             uint256 from = parts.proof;
             counts = parts.counts;
             for (uint256 i = 0; i < parts.segments; i++) {
-                Bn254.gather(from, counts + 32 * told, parts.own);
+                Bn254.gatherTimes(from, counts + 32 * told, parts.own, factor);
                 (from, counts) = (from + 64 * parts.own, counts + step);
             }
-            Bn254.gather(from, counts, 1);
+            // The mask, and S.
+            Bn254.gatherTimes(from, counts, 2, factor);
         }
     }
 
@@ -319,52 +378,60 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         }
     }
 
-    /// The opening and Groth16's equation at once: the former counts as often as a number says that is drawn after both are fixed.
-    function mustBeTrue(Parts memory parts) private view {
-        uint256 digest = read(parts.end + 32);
-        ZkTranscript.begin(keccak256(abi.encodePacked("assay/zk/run/1", digest)));
-        Mercury.Claim memory claim = Mercury.Claim(parts.end, read(P_CHUNK_BITS), read(parts.end));
-        (Bn254.Sum memory left, Bn254.Sum memory right) = Mercury.sides(claim, parts.groth16 + GROTH16);
+    /// The sum is a + b·z, and (z² - t·z + 1) times W, and (τ - z) times W′: of the last z times W′ stands on this side.
+    function gatherOpening(Parts memory parts, uint256 z, uint256 factor) private view {
+        uint256[2] memory scalars;
+        uint256 line;
+        assembly ("memory-safe") {
+            let r := mload(FIELD)
+            let digest := mload(add(parts, 0x140))
+            let b := mload(sub(digest, 0x20))
+            let a := mload(sub(digest, 0x40))
+            let t := mload(sub(digest, 0x60))
+            line := mulmod(sub(r, addmod(a, mulmod(b, z, r), r)), factor, r)
+            // z·(t - z) - 1
+            mstore(scalars, addmod(mulmod(z, add(t, sub(r, z)), r), sub(r, 1), r))
+            mstore(add(scalars, 0x20), z)
+        }
+        uint256 list;
+        assembly ("memory-safe") {
+            list := scalars
+        }
+        Bn254.gatherOne(line);
+        Bn254.gatherTimes(parts.groth16 + GROTH16, list, 2, factor);
+    }
+
+    /// Minus A with B, alpha with beta, the sum with 1, C with delta, minus W′ times the factor with tau: the opening and Groth16's equation at once.
+    function pairsOf(Parts memory parts, uint256 factor) private view returns (uint256[30] memory pairs) {
         uint256[8] memory proof;
         uint256 from = parts.groth16;
+        bytes memory words = parts.words;
         assembly ("memory-safe") {
             calldatacopy(proof, from, GROTH16)
         }
         Groth16.mustHaveForm(proof);
-        uint256[] memory inputs = new uint256[](3);
-        (inputs[0], inputs[1], inputs[2]) = (digest, parts.x, parts.seen);
-        uint256 factor = uint256(keccak256(abi.encode(read(STATE), parts.key, inputs[1], inputs[2], proof))) % Bn254.R;
-        // Of gamma, which is 1, and so with the left side of the opening.
-        Bn254.Sum memory sum;
-        (sum.x, sum.y) = Groth16.sumOf(parts.words, inputs);
-        Bn254.addTimes(sum, left.x, left.y, factor);
-        Bn254.Sum memory other;
-        Bn254.addTimes(other, right.x, right.y, factor);
-        if (!isOne(pairsOf(parts.words, proof, sum, other))) revert RunFalse();
-    }
-
-    /// Minus A with B, alpha with beta, the inputs and the opening's left side with 1, C with delta, minus the right side with tau.
-    function pairsOf(bytes memory words, uint256[8] memory proof, Bn254.Sum memory sum, Bn254.Sum memory other)
-        private
-        view
-        returns (uint256[30] memory pairs)
-    {
         Bn254.G2 memory second = tau();
         uint256 p = Bn254.P;
+        bool isDone;
         assembly ("memory-safe") {
             mcopy(pairs, proof, 0xc0)
             // Not zero: no point of the curve has it.
             mstore(add(pairs, 0x20), sub(p, mload(add(proof, 0x20))))
             mcopy(add(pairs, 0xc0), add(words, 0x20), 0xc0)
-            mcopy(add(pairs, 0x180), sum, 0x40)
+            mcopy(add(pairs, 0x180), POINT, 0x40)
             mcopy(add(pairs, 0x1c0), add(words, 0xe0), 0x80)
             mcopy(add(pairs, 0x240), add(proof, 0xc0), 0x40)
             mcopy(add(pairs, 0x280), add(words, 0x160), 0x80)
-            mstore(add(pairs, 0x300), mload(other))
+            let other := add(pairs, 0x300)
+            calldatacopy(other, add(from, add(GROTH16, 0x40)), 0x40)
+            mstore(add(other, 0x40), factor)
+            isDone := staticcall(gas(), MUL, other, 0x60, other, 0x40)
+            isDone := and(isDone, eq(returndatasize(), 0x40))
             let y := mload(add(other, 0x20))
-            mstore(add(pairs, 0x320), mul(sub(p, y), gt(y, 0)))
+            mstore(add(other, 0x20), mul(sub(p, y), gt(y, 0)))
             mcopy(add(pairs, 0x340), second, 0x80)
         }
+        if (!isDone) revert Bn254.PrecompileFailed();
     }
 
     function isOne(uint256[30] memory pairs) private view returns (bool isEqual) {
