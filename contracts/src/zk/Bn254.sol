@@ -92,19 +92,22 @@ library Bn254 {
 
     /// As `gather`, each so often times a factor.
     function gatherTimes(uint256 from, uint256 scalars, uint256 count, uint256 factor) internal view {
-        bool isDone = true;
+        bool isDone;
         assembly ("memory-safe") {
             let r := R
+            // What the precompiles gave: 64 bytes each time, and nothing where one failed.
+            let given := shl(7, count)
             for { count := add(from, shl(6, count)) } lt(from, count) { from := add(from, 0x40) } {
                 calldatacopy(TERM, from, 0x40)
                 mstore(TERM_TIMES, mulmod(mload(scalars), factor, r))
-                isDone := and(isDone, staticcall(gas(), MUL, TERM, 0x60, TERM, 0x40))
-                isDone := and(isDone, eq(returndatasize(), 0x40))
+                pop(staticcall(gas(), MUL, TERM, 0x60, TERM, 0x40))
+                given := sub(given, returndatasize())
                 // The term stands right behind the sum.
-                isDone := and(isDone, staticcall(gas(), ADD, POINT, 0x80, POINT, 0x40))
-                isDone := and(isDone, eq(returndatasize(), 0x40))
+                pop(staticcall(gas(), ADD, POINT, 0x80, POINT, 0x40))
+                given := sub(given, returndatasize())
                 scalars := add(scalars, 0x20)
             }
+            isDone := iszero(given)
         }
         if (!isDone) revert PrecompileFailed();
     }

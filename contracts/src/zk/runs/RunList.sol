@@ -30,9 +30,18 @@ library RunList {
     function halves(uint256 sum, uint256 from, uint256 end, uint256 x) internal pure returns (uint256) {
         assembly ("memory-safe") {
             let r := mload(FIELD)
-            for {} lt(from, end) {} {
-                end := sub(end, 0x20)
-                let word := mload(end)
+            // A point has two words.
+            for {} lt(add(from, 0x20), end) {} {
+                end := sub(end, 0x40)
+                let word := mload(add(end, 0x20))
+                sum := add(mulmod(sum, x, r), and(word, 0xffffffffffffffffffffffffffffffff))
+                sum := add(mulmod(sum, x, r), shr(128, word))
+                word := mload(end)
+                sum := add(mulmod(sum, x, r), and(word, 0xffffffffffffffffffffffffffffffff))
+                sum := add(mulmod(sum, x, r), shr(128, word))
+            }
+            if lt(from, end) {
+                let word := mload(from)
                 sum := add(mulmod(sum, x, r), and(word, 0xffffffffffffffffffffffffffffffff))
                 sum := add(mulmod(sum, x, r), shr(128, word))
             }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scaled } from "../../../../tests/fuzz.test-kit.ts";
 import { DEV_TAU, inverse, mod, power } from "../../../../vectors/naive-bn254.ts";
-import { type Poly, valueAt } from "../../../../vectors/naive-mercury.ts";
+import type { Poly } from "../../../../vectors/naive-mercury.ts";
 import { leftRange, runSegment, type Start } from "../../../../vectors/naive-plan.ts";
 import { drawnHiding, proveRun, type RunHiding } from "../../../../vectors/naive-run.ts";
 import { bigOf, wordsOf } from "../../../protocol/maths/bn254.ts";
@@ -72,10 +72,9 @@ function hidden(which: number, label: string) {
 /** Everything that a wrapped proof shows besides Groth16's, as numbers. */
 const shown = ({ read, claim }: ReturnType<typeof proven>): bigint[] => [
 	...read.proven.flatMap((bytes) => wordsOf(bytes)),
-	...wordsOf(read.mask),
+	...[...wordsOf(read.mask), ...wordsOf(read.cross)],
 	...claim.weights.flat(),
-	...claim.point,
-	...[claim.value, claim.digest],
+	...[claim.eta, claim.t, claim.a, claim.b, claim.digest],
 	...wordsOf(read.opening),
 ];
 
@@ -114,7 +113,7 @@ test("two witnesses with one statement: every published value has one distributi
 	assert.ok(together / places < 4, `${together / places}`);
 });
 
-/** What somebody finds in a proof by a witness that it guesses: commitments, the value that is opened, or where. */
+/** What somebody finds in a proof by a witness that it guesses: commitments, how often they count, or the line that is opened. */
 function foundBy(start: Start, published: ReturnType<typeof proven>, hiding: RunHiding): string[] {
 	const guess = proven(start, hiding);
 	const found: string[] = [];
@@ -122,12 +121,9 @@ function foundBy(start: Start, published: ReturnType<typeof proven>, hiding: Run
 		guess.read.proven.some((one, i) => bigOf(one.subarray(0, 32)) === bigOf(published.read.proven[i]!.subarray(0, 32)))
 	)
 		found.push("commitments");
-	const lists = guess.committed.slice(0, TOLD_CHUNKS + CHUNKS[4]! + CHUNKS[5]!);
-	const [weights] = published.claim.weights as [readonly bigint[]];
-	const value = lists.reduce((sum, poly, i) => sum + weights[i]! * valueAt(poly, published.claim.point), 0n);
-	if (mod(value) === published.claim.value) found.push("value");
-	// The point follows from the commitments and what the sums say, not from any value of the mask.
-	if (guess.claim.point.join() === published.claim.point.join()) found.push("point");
+	// The first segment's follow from its commitments and what its sums say, not from the mask.
+	if (guess.claim.weights[0]!.join() === published.claim.weights[0]!.join()) found.push("counts");
+	if (guess.claim.a === published.claim.a || guess.claim.b === published.claim.b) found.push("line");
 	return found;
 }
 
@@ -140,19 +136,16 @@ test("whoever guesses the witness finds nothing by it; without blinders, mask or
 	const own = drawn.segments[0]!;
 	const all = (of: number, chunk: number) => (of < 4 ? blinder(of, chunk) : own.blinder(of, chunk));
 	// Without blinders of values and helpers.
-	const bare = { nonce: own.nonce, blinder: known.blinder };
-	assert.ok(
-		foundBy(ONE, proven(ONE, { ...drawn, segments: [bare] }), { ...NOTHING, segments: [known] }).includes(
-			"commitments",
-		),
-	);
-	// Without a mask: helpers follow from the published commitments, so who guesses has them too.
-	const unmasked = proven(ONE, { segments: [{ nonce: own.nonce, blinder: all }], mask: NOTHING.mask });
-	assert.deepEqual(
-		foundBy(ONE, unmasked, { segments: [{ nonce: 0n, blinder: all }], mask: NOTHING.mask }).includes("value"),
-		true,
-	);
-	// Without a nonce: the published commitments and a guess make the same transcript, whatever the blinders are.
-	const plain = { segments: [{ nonce: 0n, blinder: all }], mask: drawn.mask };
-	assert.ok(foundBy(ONE, proven(ONE, plain), plain).includes("point"));
+	const bare = proven(ONE, { ...drawn, segments: [{ nonce: own.nonce, blinder: known.blinder }] });
+	assert.ok(foundBy(ONE, bare, { ...NOTHING, segments: [known] }).includes("commitments"));
+	// Without a nonce: the published commitments and a guess make the same transcript, whatever the blinders are. The mask still hides what is opened.
+	const plain = { segments: [{ nonce: 0n, blinder: all }] };
+	const masked = proven(ONE, { ...plain, mask: drawn.mask });
+	assert.deepEqual(foundBy(ONE, masked, { ...plain, mask: NOTHING.mask }), ["commitments", "counts"]);
+	// Without a mask that is found too by whoever has the challenges.
+	const unmasked = proven(ONE, { ...plain, mask: NOTHING.mask });
+	assert.deepEqual(foundBy(ONE, unmasked, { ...plain, mask: NOTHING.mask }), ["commitments", "counts", "line"]);
+	// With a nonce that was drawn nobody has them.
+	const alone = proven(ONE, { segments: [{ nonce: own.nonce, blinder: all }], mask: NOTHING.mask });
+	assert.deepEqual(foundBy(ONE, alone, { ...plain, mask: NOTHING.mask }), ["commitments"]);
 });

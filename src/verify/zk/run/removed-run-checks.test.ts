@@ -3,19 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
-import { inverse } from "../../../../vectors/naive-bn254.ts";
 import { provenBySecrets } from "../../../../vectors/naive-groth16.ts";
-import { type Opening, valueAt } from "../../../../vectors/naive-mercury.ts";
+import type { CrossCheat, CrossClaim } from "../../../../vectors/naive-cross.ts";
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, type G1, G1_ONE, g1Of, R, times, wordsOf } from "../../../protocol/maths/bn254.ts";
 import { mod } from "../field.ts";
-import { MERCURY_BYTES } from "../mercury.ts";
 import { type Removed, without } from "../removed.test-kit.ts";
 import type { SegmentStatement } from "../statement.ts";
 import type { RunClaim } from "./check-run.ts";
-import { PLAN, provenRun, SECRETS, SEGMENTS } from "./run.test-kit.ts";
-import { claimOf, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
+import { CROSS_CHEATS, ELSEWHERE, lying, UNCOMMITTED } from "./cross-cheats.test-kit.ts";
+import { PLAN, provenRun, SECRETS, SEGMENTS, SHAPE } from "./run.test-kit.ts";
+import { claimOf, OPENING_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
 import { verifyWrapped, wrapInputs, wrappedClaim } from "./verify-wrapped.ts";
 import { toldList, wrapCircuit } from "./wrap-circuit.ts";
 
@@ -32,23 +31,11 @@ async function needs(removed: Removed, { statements, proof }: Proven, code: stri
 
 const fold = (line: string, instead: string): Removed => ({ file: "check-run", line, instead });
 const whole = (line: string, instead: string): Removed => ({ file: "verify-run", line, instead });
-/** In the second segment a column is used as it must be, and zeros are committed; its own sums do not show that. */
-const UNCOMMITTED: NonNullable<RunCheats["segments"]> = [
-	{},
-	{
-		isOpenedAsUsed: true,
-		committed: (all) =>
-			all.set(
-				"h 0",
-				all.get("h 0")!.map(() => 0n),
-			),
-	},
-];
 const inserted = (proof: Uint8Array): Uint8Array =>
-	concatBytes(proof.subarray(0, -MERCURY_BYTES), new Uint8Array(32), proof.subarray(-MERCURY_BYTES));
-/** The last of the fold's scalars in another spelling. */
+	concatBytes(proof.subarray(0, -OPENING_BYTES), new Uint8Array(32), proof.subarray(-OPENING_BYTES));
+/** The last value of the fold, before S and its scalars, in another spelling. */
 function respelled(proof: Uint8Array): Uint8Array {
-	const at = proof.length - MERCURY_BYTES - 32;
+	const at = proof.length - OPENING_BYTES - 5 * 32 - 64 - 32;
 	const [last] = wordsOf(proof.subarray(at, at + 32)) as [bigint];
 	return concatBytes(proof.subarray(0, at), bytesOf(last + R), proof.subarray(at + 32));
 }
@@ -83,12 +70,43 @@ const CHECKS: Readonly<Record<string, readonly [Removed, () => Proven, string]>>
 					used.with(-1, mod(used.at(-1)! + committed.reduce((sum, one, i) => sum + one - used[i]!, 0n))),
 				drawn: (name, value) => (name === "nu" ? 1n : value),
 			}),
-		"PROOF_OPENING",
+		"PROOF_CLAIMS",
 	],
 	"the mask is heard before ν is drawn": [
 		fold("dialogue.absorb(KIND.mask, mask);", ""),
 		() => provenRun({ segments: UNCOMMITTED, isMaskLate: true }),
 		"PROOF_CLAIMS",
+	],
+	"S is heard before r is drawn": [
+		fold("dialogue.absorb(KIND.cross, cross);", ""),
+		() => provenRun(lying(CROSS_CHEATS.late)),
+		"PROOF_CLAIMS",
+	],
+	"what f and S have is heard before η is drawn": [
+		fold("dialogue.message(KIND.crossValues, 3) as", "[next(), next(), next()] as"),
+		() => provenRun(lying(CROSS_CHEATS.unheard)),
+		"PROOF_CLAIMS",
+	],
+	"1/r is that of r": [
+		fold("if (!field.areSame(field.times(r, back), field.of(1n))) return null;", ""),
+		() => provenRun(lying(CROSS_CHEATS.inverse)),
+		"PROOF_CLAIMS",
+	],
+	"b is the slope between both places": [
+		fold("if (!field.areSame(field.times(b, field.less(r, back)), field.less(there, other))) return null;", ""),
+		() => provenRun(lying(CROSS_CHEATS.slope)),
+		"PROOF_CLAIMS",
+	],
+	"the value: it is taken twice from what f and e have": [
+		fold("field.sum([field.scaled(value, 2n), field.times(sBack, back)])", "field.times(sBack, back)"),
+		// Of zeros, in all that is committed, nothing else would be missed.
+		() => uncommitted({ s: () => [], b: () => 0n, shown: (own) => ({ ...own, a: 0n, b: 0n }) }),
+		"PROOF_CLAIMS",
+	],
+	"W is heard before z is drawn": [
+		whole("[eta, t, a, b].map(bytesOf), opening.subarray(0, 64))", "[eta, t, a, b].map(bytesOf))"),
+		() => provenRun(lying(CROSS_CHEATS.lateW)),
+		"PROOF_OPENING",
 	],
 	"segments follow each other": [
 		whole("if (gap !== null) return invalid(gap.code, gap.detail);", ""),
@@ -114,7 +132,7 @@ const CHECKS: Readonly<Record<string, readonly [Removed, () => Proven, string]>>
 		"PROOF_FORM",
 	],
 	"the commitments open": [
-		whole('if (found === "true") return { status: "valid" };', 'return { status: "valid" };'),
+		whole('if (isTrue) return { status: "valid" };', 'return { status: "valid" };'),
 		() => provenRun({ segments: UNCOMMITTED }),
 		"PROOF_OPENING",
 	],
@@ -128,6 +146,7 @@ interface Shown {
 	readonly statements: readonly SegmentStatement[];
 	readonly proven: readonly Uint8Array[];
 	readonly mask: Uint8Array;
+	readonly cross: Uint8Array;
 	readonly claim: RunClaim<bigint>;
 	/** What the circuit has; `own`, where it is another claim than what is shown. */
 	readonly own?: RunClaim<bigint>;
@@ -168,25 +187,38 @@ function reweighted(): Shown {
 	return { ...TRUE, own: TRUE.claim, claim: { ...TRUE.claim, weights } };
 }
 
-/** What the circuit has is left; the opening is another. */
-function reopened(cheat: RunCheats, opened: (opening: Opening) => Opening): Shown {
-	let shown: Opening | null = null;
-	const change = (opening: Opening) => {
-		shown = opened(opening);
+/** What the circuit has is left; the opening is of another claim. */
+function reopened(cross: CrossCheat, prove: (cross: CrossCheat) => Proven): Shown {
+	let shown: CrossClaim | null = null;
+	const change: CrossCheat["shown"] = (own, known) => {
+		shown = cross.shown!(own, known);
 		return shown;
 	};
-	const { statements, proof } = provenRun({ ...cheat, opened: change });
+	const { statements, proof } = prove({ ...cross, shown: change });
 	const read = readRun(PLAN, statements, proof) as ReadRun;
-	const { point, value } = shown as unknown as Opening;
 	const own = claimOf(PLAN, read)!;
-	return { ...read, statements, own, claim: { ...own, point, value } };
+	return { ...read, statements, own, claim: { ...own, ...(shown as unknown as CrossClaim) } };
+}
+const relied = (cross: CrossCheat) => () => reopened(cross, (one) => provenRun(lying(one)));
+
+/** Nothing is committed at all. */
+function uncommitted(cross: CrossCheat): Proven {
+	const committed = (all: Map<string, bigint[]>) => {
+		for (const [name, column] of all) all.set(name, new Array<bigint>(column.length).fill(0n));
+	};
+	const segments = Array.from({ length: SEGMENTS }, () => ({ isOpenedAsUsed: true, committed }));
+	const mask = new Array<bigint>(2 ** SHAPE.chunkBits + 1).fill(0n);
+	const hiding = { segments: segments.map((_, i) => ({ nonce: BigInt(i), blinder: () => 0n })), mask };
+	return provenRun({ segments, isOpenedAsCommitted: true, cross }, {}, hiding);
 }
 
-/** Another point at which the same list has the same value: a list is linear in each variable. */
-function elsewhere({ poly, point, value }: Opening): Opening {
-	const at = (first: bigint) => [first, mod(point[1]! + 1n), ...point.slice(2)];
-	const [zero, one] = [valueAt(poly, at(0n)), valueAt(poly, at(1n))];
-	return { poly, value, point: at(mod((value - zero) * inverse(mod(one - zero)))) };
+/** Another S is shown than was heard. */
+function replaced(): Shown {
+	const { statements, proof } = provenRun(lying(CROSS_CHEATS.replaced));
+	const read = readRun(PLAN, statements, proof) as ReadRun;
+	const heard = readRun(PLAN, statements, provenRun(lying({})).proof) as ReadRun;
+	const told = { ...read.told, cross: heard.told.cross };
+	return { ...read, statements, told, claim: claimOf(PLAN, { ...read, told })! };
 }
 
 const list = (line: string, instead: string): Removed => ({ file: "wrap-circuit", line, instead });
@@ -196,16 +228,13 @@ const LISTED: Readonly<Record<string, readonly [Removed, () => Shown]>> = {
 		() => ({ ...TRUE, statements: TRUE.statements.with(1, { ...TRUE.statements[1]!, stateAfter: "09".repeat(32) }) }),
 	],
 	commitments: [list("[...statement, ...order, ...values, ...helpers]", "[...statement, ...order]"), swapped],
-	"the mask": [list("	...mask,\n];", "];"), remasked],
+	"the mask": [list("	...mask,\n", ""), remasked],
+	S: [list("	...cross,\n];", "];"), replaced],
 	"how often commitments count": [list("	...weights.flat(),\n", ""), reweighted],
-	"the point": [list("	...point,\n", ""), () => reopened({}, elsewhere)],
-	"the value": [
-		list("	value,\n];", "];"),
-		() =>
-			reopened({ segments: UNCOMMITTED, isOpenedAsCommitted: true }, ({ poly, point }) => ({
-				...{ poly, point, value: valueAt(poly, point) },
-			})),
-	],
+	"how often S counts": [list("	eta,\n", ""), relied(CROSS_CHEATS.eta)],
+	"where it is opened": [list("	t,\n", ""), () => reopened(ELSEWHERE, uncommitted)],
+	a: [list("	a,\n", ""), relied(CROSS_CHEATS.a)],
+	b: [list("	b,\n", ""), relied(CROSS_CHEATS.b)],
 };
 
 /** A wrapped proof of what the circuit has, shown as something else. */
@@ -216,7 +245,7 @@ async function wrappedAs(suffix: string, shown: Shown) {
 		readonly wrapInputs: typeof wrapInputs;
 	};
 	const circuit = own.wrapCircuit(PLAN, SEGMENTS);
-	const claimed = wrappedClaim(shown.proven, shown.mask, shown.claim);
+	const claimed = wrappedClaim(shown, shown.claim);
 	const inputs = verifier.wrapInputs(shown.statements, shown.told, shown.own ?? shown.claim, claimed);
 	const values = circuit.valuesOf(inputs, [...toldList(shown.told), ...shown.scalars]);
 	const { key, proof } = provenBySecrets(circuit, SECRETS, values, [107n, 108n]);
@@ -233,7 +262,7 @@ for (const [i, [name, [removed, show]]] of Object.entries(LISTED).entries())
 		});
 
 test("without Groth16's check anything passes that opens", async () => {
-	const claimed = wrappedClaim(TRUE.proven, TRUE.mask, TRUE.claim);
+	const claimed = wrappedClaim(TRUE, TRUE.claim);
 	const circuit = wrapCircuit(PLAN, SEGMENTS);
 	const inputs = wrapInputs(TRUE.statements, READ.told, TRUE.claim, claimed);
 	// Of no run: all wires but the inputs are zeros.

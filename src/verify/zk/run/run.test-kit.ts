@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { provenBySecrets, type Secrets } from "../../../../vectors/naive-groth16.ts";
 import { leftRange, runSegment, type Start } from "../../../../vectors/naive-plan.ts";
-import { proveRun, type RunCheats } from "../../../../vectors/naive-run.ts";
+import { proveRun, type RunCheats, type RunHiding } from "../../../../vectors/naive-run.ts";
 import type { Told } from "../../../../vectors/naive-segment.ts";
 import { devCommit, drawnStart, planFor, shapeOf, TOLD } from "../segment.test-kit.ts";
 import type { SegmentStatement } from "../statement.ts";
@@ -45,9 +45,13 @@ const state = (i: number): string => i.toString(16).padStart(64, "0");
 export const STARTS: readonly Start[] = startsOf(SEGMENTS);
 
 /** `more`: of its statements. */
-export function provenRun(cheat: RunCheats = {}, more: Partial<Told> = {}): ReturnType<typeof proveRun> {
+export function provenRun(
+	cheat: RunCheats = {},
+	more: Partial<Told> = {},
+	hiding?: RunHiding,
+): ReturnType<typeof proveRun> {
 	const told = STARTS.map((_, i) => ({ ...TOLD, stateBefore: state(i), stateAfter: state(i + 1), ...more }));
-	return proveRun(SHAPE, STARTS, told, devCommit, cheat);
+	return proveRun(SHAPE, STARTS, told, devCommit, cheat, hiding);
 }
 
 /** What is claimed of a run, and numbers of all wires of its circuit with its inputs. */

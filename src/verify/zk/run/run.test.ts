@@ -7,14 +7,16 @@ import { contribute, keyOf, keyWords, proveGroth16, provenBySecrets } from "../.
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { numbers } from "../../../../vectors/rows.ts";
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { bytesOf, R } from "../../../protocol/maths/bn254.ts";
 import { DEV_CEREMONY } from "../../../protocol/maths/hermez.ts";
 import { verifyGroth16 } from "../../receipts/groth16.ts";
 import { mod, NUMBERS } from "../field.ts";
 import type { SegmentStatement } from "../statement.ts";
 import { createCircuit, firstFalse } from "./circuit.ts";
 import { permute } from "./poseidon.ts";
+import { CROSS_CHEATS, lying } from "./cross-cheats.test-kit.ts";
 import { PLAN, provenRun, SEGMENTS, VECTOR, wiresOf } from "./run.test-kit.ts";
-import { type ReadRun, readRun, verifyRun } from "./verify-run.ts";
+import { OPENING_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
 import { verifyWrapped } from "./verify-wrapped.ts";
 import { toldList, wrapCircuit } from "./wrap-circuit.ts";
 
@@ -63,6 +65,17 @@ const CHEATERS: Readonly<Record<string, readonly [RunCheats, string]>> = {
 	"a value where segments meet is another": [{ values: ([a, ...rest]) => [mod(a! + 1n), ...rest] }, "PROOF_CLAIMS"],
 	"two values are wrong by as much": [{ values: ([a, b, m]) => [mod(a! + 1n), mod(b! - 1n), m!] }, "PROOF_CLAIMS"],
 	"the mask has another value": [{ values: (list) => list.with(2, mod(list[2]! + 1n)) }, "PROOF_OPENING"],
+	"S is that of another list": [{ cross: { s: (s) => s.with(0, mod(s[0]! + 1n)) } }, "PROOF_OPENING"],
+	"f has another value at r": [{ cross: { values: (list) => list.with(0, mod(list[0]! + 1n)) } }, "PROOF_OPENING"],
+	"and at 1/r": [{ cross: { values: (list) => list.with(1, mod(list[1]! + 1n)) } }, "PROOF_OPENING"],
+	"S has another value at 1/r": [{ cross: { values: (list) => list.with(2, mod(list[2]! + 1n)) } }, "PROOF_OPENING"],
+	"W is of another η": [{ cross: { shown: (own) => ({ ...own, eta: mod(own.eta + 1n) }) } }, "PROOF_OPENING"],
+	...Object.fromEntries(
+		Object.entries({ ...CROSS_CHEATS, nothing: {} }).map(([name, cross]) => [
+			`a lie about the value: ${name}`,
+			[lying(cross), ["nothing", "lateW", "eta", "a", "b"].includes(name) ? "PROOF_OPENING" : "PROOF_CLAIMS"],
+		]),
+	),
 };
 for (const [name, [cheat, code]] of Object.entries(CHEATERS))
 	test(name, () => assert.equal(verdict(provenRun(cheat)), code));
@@ -150,10 +163,10 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 	const chunks = PLAN.groups.map((one) => one.chunks);
 	const own = 64 * (chunks[4]! + chunks[5]!);
 	const mask = 2 * own;
-	const weights = mask + 64;
-	const point = weights + 32 * (1 + SEGMENTS * chunks.reduce((sum, one) => sum + one, 0));
-	const value = point + 32 * PLAN.chunkBits;
-	const groth16 = value + 64;
+	const cross = mask + 64;
+	const weights = cross + 64;
+	const eta = weights + 32 * (1 + SEGMENTS * chunks.reduce((sum, one) => sum + one, 0));
+	const [t, a, b, digest, groth16] = [1, 2, 3, 4, 5].map((i) => eta + 32 * i) as [number, number, number, number, number];
 	const more = (at: number) => {
 		const proof = Uint8Array.from(whole);
 		proof[at + 31]! ^= 1;
@@ -162,12 +175,26 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 	const swapped = Uint8Array.from(whole);
 	swapped.set(whole.subarray(64, 128), 0);
 	swapped.set(whole.subarray(0, 64), 64);
+	const placed = (at: number, by: Uint8Array) => {
+		const proof = Uint8Array.from(whole);
+		proof.set(by, at);
+		return wrapped({ proof });
+	};
 	// Points, in another order or none; how often they count; where, what, of what.
 	assert.equal(wrapped({ proof: swapped }), "PROOF_CLAIMS");
-	for (const at of [0, mask]) assert.equal(more(at), "PROOF_FORM");
-	for (const at of [weights, point - 32, point, value, value + 32]) assert.equal(more(at), "PROOF_CLAIMS");
-	assert.equal(more(groth16), "PROOF_FORM");
-	assert.equal(more(whole.length - 32 * 10), "PROOF_OPENING");
+	const opening = whole.length - OPENING_BYTES;
+	for (const at of [0, mask, cross, groth16, opening, opening + 64]) assert.equal(more(at), "PROOF_FORM");
+	for (const at of [weights, eta - 32, eta, t, a, b, digest]) {
+		assert.equal(more(at), "PROOF_CLAIMS");
+		assert.equal(placed(at, bytesOf(R)), "PROOF_FORM");
+	}
+	// The mask's for S, the point at infinity.
+	assert.equal(placed(cross, whole.subarray(mask, cross)), "PROOF_CLAIMS");
+	assert.equal(placed(cross, new Uint8Array(64)), "PROOF_CLAIMS");
+	for (const at of [opening, opening + 64]) {
+		assert.equal(placed(at, new Uint8Array(64)), "PROOF_OPENING");
+		assert.equal(placed(at, whole.subarray(0, 64)), "PROOF_OPENING");
+	}
 	assert.equal(wrapped({ proof: whole.subarray(1) }), "PROOF_FORM");
 	const [first, second] = WRAPPED.statements as [SegmentStatement, SegmentStatement];
 	assert.equal(wrapped({ statements: [first, { ...second, stateAfter: "09".repeat(32) }] }), "PROOF_CLAIMS");
