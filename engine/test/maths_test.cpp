@@ -8,8 +8,10 @@
 #include "cpu/kernels.hpp"
 #include "cpu/sha256_host.hpp"
 #include "cpu/tree.hpp"
+#include "zk/cpu/cpu_proof.hpp"
 #include "zk/run/run_fold.hpp"
 #include "kit/paths.hpp"
+#include "kit/proof_memory_checks.hpp"
 #include "kit/vector_file.hpp"
 
 using namespace assay;
@@ -254,11 +256,24 @@ void test_mask(bool has_few) {
   check(are_right && zk::mask_of(Hash{}, kCount).empty(), "the mask of a fold");
 }
 
+// What an opening of a run is made of: by one thread and by several, and by its definition.
+void test_crossed() {
+  ThreadPool one(1), several(3);
+  const auto a = zk::CpuProof(one).prepare(0), b = zk::CpuProof(several).prepare(0);
+  MemoryChecks crossed(*a, *b, [](bool holds, const std::string& what) { check(holds, what); });
+  for (const size_t count : {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 100, 256, 257}) {
+    crossed.check_crossed(count, count, true);
+    crossed.check_crossed(count, count - (count + 2) / 3, true);
+  }
+  for (const size_t count : {4096, 6000, 8192}) crossed.check_crossed(count + 1, count, false);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool has_few = argc > 2 && std::string(argv[2]) == "few";
   test_mask(has_few);
+  test_crossed();
   test_philox();
   test_sha256();
   test_sha256_engines();

@@ -311,6 +311,12 @@ void compare_memories(Device& gpu, bool small) {
   const auto a = host->proof_kernels()->prepare(1 << 20), b = gpu.proof_kernels()->prepare(1 << 20);
   for (const unsigned log2 : {2u, 3u, 5u, 8u, 11u, 14u, 17u})
     if (!small || log2 < 9) assay_test::MemoryChecks(*a, *b, expect).run(log2);
+  assay_test::MemoryChecks crossed(*a, *b, expect);
+  for (const size_t count : {0, 1, 2, 3, 4, 5, 8, 9, 31, 33, 100, 1000}) crossed.check_crossed(count, count - count / 3, true);
+  if (small) return compare_commitments(*a, *b);
+  for (const unsigned log2 : {12u, 13u, 15u, 16u, 18u, 19u, 20u}) crossed.check_crossed((size_t{1} << log2) + 1, size_t{1} << log2, false);
+  // Too many for a CPU.
+  for (const unsigned log2 : {22u, 24u, 26u}) assay_test::MemoryChecks(*b, *b, expect).check_crossed((size_t{1} << log2) + 1, size_t{1} << log2, false);
   compare_commitments(*a, *b);
 }
 

@@ -26,6 +26,19 @@ class MemoryChecks {
     for (unsigned variables = 1; variables <= log2; variables += log2 < 4 ? 1 : 3) check_sums(variables);
   }
 
+  // Of two lists: by its definition where that is done in time, else by values at one place. A list may have one more than 2^log2, which hides the others, and the other one may be shorter.
+  void check_crossed(size_t count, size_t other, bool is_naive) {
+    const std::string name = "crossed " + std::to_string(count) + " and " + std::to_string(other);
+    const Both f = scalars(count), e = scalars(other);
+    const Both s = {a_.crossed(f.a, e.a), b_.crossed(f.b, e.b)};
+    expect_(s.a->size() == count, name + ": as long as the first");
+    same(s, name);
+    if (is_naive) expect_(a_.read(all_of(s.a)) == naively_crossed(a_.read(all_of(f.a)), a_.read(all_of(e.a))), name + ", by its definition");
+    const Fr x = Fr::of(drawn() | 1), back = x.inverted(), both = a_.dot(all_of(f.a), all_of(e.a));
+    const Fr values = a_.at(f.a, x) * a_.at(e.a, back) + a_.at(f.a, back) * a_.at(e.a, x);
+    expect_(values == both + both + x * a_.at(s.a, x) + back * a_.at(s.a, back), name + ", seen from one place");
+  }
+
  private:
   // The same list on both.
   struct Both {
@@ -127,10 +140,18 @@ class MemoryChecks {
     }
   }
 
+  static std::vector<Fr> naively_crossed(const std::vector<Fr>& a, std::vector<Fr> b) {
+    b.resize(a.size(), Fr::zero());
+    std::vector<Fr> list(a.size(), Fr::zero());
+    for (size_t k = 1; k < a.size(); ++k)
+      for (size_t i = 0; i + k < a.size(); ++i) list[k - 1] = list[k - 1] + a[i] * b[i + k] + a[i + k] * b[i];
+    return list;
+  }
+
   void check_polynomials(unsigned log2) {
     const size_t count = size_t{1} << log2, root = size_t{1} << (log2 / 2);
     const std::string name = " of 2^" + std::to_string(log2);
-    const Both f = scalars(count), small = numbers(count, 12), a = scalars(root), b = scalars(root);
+    const Both f = scalars(count), small = numbers(count, 12);
     const Fr x = drawn_scalar();
     expect_(a_.at(f.a, x) == b_.at(f.b, x), "value" + name);
     expect_(a_.at(small.a, x) == b_.at(small.b, x), "value of numbers" + name);
@@ -139,7 +160,10 @@ class MemoryChecks {
     a_.divided_by_power(f.a, root, x, q.a, g.a), b_.divided_by_power(f.b, root, x, q.b, g.b);
     same(q, "quotient by a power" + name);
     same(g, "rest by a power" + name);
-    same({a_.crossed(a.a, b.a), b_.crossed(a.b, b.b)}, "crossed" + name);
+    check_crossed(root, root, true);
+    check_crossed(count, count, false);
+    check_crossed(count + 1, count, false);
+    same({a_.crossed(small.a, f.a), b_.crossed(small.b, f.b)}, "crossed numbers" + name);
     same({a_.reversed(f.a), b_.reversed(f.b)}, "reversed" + name);
   }
 

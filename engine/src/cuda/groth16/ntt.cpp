@@ -86,4 +86,11 @@ void Ntt::divide_out(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, const Fr& fact
   context_->launch({"zk_divide_out", blocks(), kNttThreads}, uint64_t{1} << log2_, factor, b, c, a);
 }
 
+void Ntt::cross(CUdeviceptr a, CUdeviceptr b) const {
+  pass(a, Which::forward, Order::plain);
+  pass(b, Which::forward, Order::plain);
+  context_->launch({"zk_cross_values", blocks(), kNttThreads}, uint64_t{1} << log2_, share_, b, a);
+  pass(a, Which::inverse, Order::reversed);
+}
+
 }  // namespace assay::cuda

@@ -126,3 +126,25 @@ extern "C" __global__ void __launch_bounds__(kNttThreads) zk_divide_out(uint64_t
   if (i >= count) return;
   store(a + i, (load(a + i) * load(b + i) - load(c + i)) * factor);
 }
+
+// Values of a and b in the order of reversed bits to factor·(a(x)·b(1/x) + a(1/x)·b(x)), in the place of a. In this order a root and its inverse have the same first bit, and all bits after it differ.
+extern "C" __global__ void __launch_bounds__(kNttThreads) zk_cross_values(uint64_t count, Fr factor, const Fr* b, Fr* a) {
+  const uint64_t i = uint64_t{blockIdx.x} * kNttThreads + threadIdx.x;
+  if (i >= count) return;
+  const uint64_t other = i == 0 ? 0 : i ^ ((uint64_t{1} << (63 - __clzll(static_cast<long long>(i)))) - 1);
+  // One of the two does it for both.
+  if (other < i) return;
+  const Fr value = Fr::products(load(a + i), load(b + other), load(a + other), load(b + i)) * factor;
+  store(a + i, value);
+  if (other != i) store(a + other, value);
+}
+
+// Coefficients of the powers 1 … of what was crossed, then a 0: `count` in all. The last power's times `last`.
+extern "C" __global__ void __launch_bounds__(kNttThreads) zk_take_crossed(const Fr* from, uint64_t count, Fr last, Fr* out) {
+  const uint64_t i = uint64_t{blockIdx.x} * kNttThreads + threadIdx.x;
+  if (i >= count) return;
+  Fr value = Fr::zero();
+  if (i + 1 < count) value = load(from + i + 1);
+  if (i + 2 == count) value = value * last;
+  store(out + i, value);
+}

@@ -6,9 +6,11 @@
 #include <stdexcept>
 
 #include "cpu/host_info.hpp"
+#include "cuda/groth16/ntt.hpp"
 #include "cuda_list.hpp"
 #include "cuda_run.hpp"
 #include "msm.hpp"
+#include "zk/groth16/roots.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -236,10 +238,18 @@ class CudaProofMemory final : public zk::ProofMemory {
   }
 
   zk::ListPtr crossed(const zk::ListPtr& a, const zk::ListPtr& b) override {
-    const auto list = made(a->size());
     const uint64_t count = a->size();
-    if (count > 0)
-      card_.launch({"zk_crossed", static_cast<uint32_t>(count), kListThreads}, source_of(zk::all_of(a)), source_of(zk::all_of(b)), count, list->memory.at());
+    if (b->size() > count) throw std::logic_error("the second list is the longer one");
+    if (count < 2) return zeros(count);
+    card_.enter();
+    const unsigned log2 = zk::cross_bits(count);
+    const uint64_t size = uint64_t{1} << log2;
+    const Taken all = padded(a, size);
+    ntt_of(log2).cross(all.at(), padded(b, size).at());
+    const auto list = made(count);
+    // Powers that fell together are halved.
+    const Fr last = size == 2 * (count - 1) ? Fr::of(2).inverted() : Fr::one();
+    card_.launch({"zk_take_crossed", static_cast<uint32_t>((count + kNttThreads - 1) / kNttThreads), kNttThreads}, all.at(), count, last, list->memory.at());
     return list;
   }
 
@@ -280,6 +290,21 @@ class CudaProofMemory final : public zk::ProofMemory {
     CudaList& list = cuda_list(into);
     if (list.is_numbers || at > list.size() || count > list.size() - at) throw std::out_of_range("no room in the list");
     return list.memory.at(at * sizeof(Fr));
+  }
+
+  // As scalars, with zeros behind them.
+  Taken padded(const zk::ListPtr& list, uint64_t size) const {
+    Taken out(room_, size * sizeof(Fr));
+    const uint64_t count = list->size();
+    over(count, "zk_convert", source_of(zk::all_of(list)), count, out.at());
+    if (count < size) ASSAY_CUDA_CALL(cuMemsetD32Async, out.at(count * sizeof(Fr)), 0u, (size - count) * sizeof(Fr) / 4, nullptr);
+    return out;
+  }
+
+  const Ntt& ntt_of(unsigned log2) {
+    auto& own = ntts_[log2];
+    if (!own) own = std::make_unique<Ntt>(room_->shared_context(), log2);
+    return *own;
   }
 
   // A thread for each place.
@@ -343,6 +368,7 @@ class CudaProofMemory final : public zk::ProofMemory {
   RoomPtr room_;
   const Context& card_;
   Msm msm_;
+  std::map<unsigned, std::unique_ptr<Ntt>> ntts_;
   Buffer powers_;
   size_t count_of_powers_ = 0;
 };

@@ -225,18 +225,6 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_divide(Source from
   }
 }
 
-// A block is a distance k - 1.
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_crossed(Source a, Source b, uint64_t count, Fr* out) {
-  __shared__ Fr shared[kListThreads];
-  const uint64_t far = blockIdx.x + 1;
-  Fr sum = Fr::zero();
-#pragma unroll 1
-  for (uint64_t i = threadIdx.x; i + far < count; i += kListThreads)
-    sum = sum + Fr::products(value_at(a, i), value_at(b, i + far), value_at(a, i + far), value_at(b, i));
-  sum = block_sum(sum, shared);
-  if (threadIdx.x == 0) store(out + blockIdx.x, sum);
-}
-
 extern "C" __global__ void __launch_bounds__(kListThreads) zk_reverse(Source from, uint64_t count, Fr* out) {
   const uint64_t i = own_place();
   if (i < count) store(out + i, value_at(from, count - 1 - i));

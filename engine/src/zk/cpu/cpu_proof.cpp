@@ -4,6 +4,7 @@
 #include "cpu/msm.hpp"
 #include "zk/cpu/cpu_list.hpp"
 #include "zk/dev_powers.hpp"
+#include "zk/groth16/roots.hpp"
 
 namespace assay::zk {
 
@@ -211,15 +212,24 @@ class CpuProofMemory : public ProofMemory {
   }
 
   ListPtr crossed(const ListPtr& a, const ListPtr& b) override {
-    const Values left(all_of(a)), right(all_of(b));
     const size_t length = a->size();
-    std::vector<Fr> list(length, Fr::zero());
-    for_all(length - 1, [&](size_t at) {
-      Fr sum = Fr::zero();
-      for (size_t i = 0, j = at + 1; j < length; ++i, ++j) sum = sum + left[i] * right[j] + left[j] * right[i];
-      list[at] = sum;
-    }, std::max<size_t>(1, kPiece / length));
-    return list_from(std::move(list));
+    if (b->size() > length) throw std::logic_error("the second list is the longer one");
+    if (length < 2) return zeros(length);
+    const size_t size = size_t{1} << cross_bits(length);
+    std::vector<Fr> all(size, Fr::zero());
+    {
+      std::vector<Fr> other(size, Fr::zero());
+      put(a, all);
+      put(b, other);
+      cross(pool_, all, other);
+    }
+    // Powers that fell together.
+    if (size == 2 * (length - 1)) all[length - 1] = all[length - 1] * Fr::of(2).inverted();
+    all.erase(all.begin());
+    all.resize(length);
+    all[length - 1] = Fr::zero();
+    all.shrink_to_fit();
+    return list_from(std::move(all));
   }
 
   ListPtr reversed(const ListPtr& poly) override {
@@ -229,6 +239,11 @@ class CpuProofMemory : public ProofMemory {
   }
 
  private:
+  void put(const ListPtr& from, std::vector<Fr>& into) {
+    const Values values(all_of(from));
+    for_all(from->size(), [&](size_t i) { into[i] = values[i]; });
+  }
+
   static Fr* room(const ListPtr& into, size_t at, size_t count) {
     auto& list = dynamic_cast<CpuList&>(*into);
     if (list.is_numbers || at > list.size() || count > list.size() - at) throw std::out_of_range("no room in the list");

@@ -30,11 +30,14 @@ void transform(ThreadPool& pool, std::span<Fr> list, const Fr& root) {
   const size_t count = list.size();
   const unsigned log2 = static_cast<unsigned>(std::countr_zero(count));
   if (log2 == 0) return;
-  for (size_t i = 0; i < count; ++i) {
-    size_t other = 0;
-    for (unsigned bit = 0; bit < log2; ++bit) other |= (i >> bit & 1) << (log2 - 1 - bit);
-    if (other > i) std::swap(list[i], list[other]);
-  }
+  // Each pair is swapped by one of its two.
+  in_pieces(pool, count, kAtLeast, [&](size_t from, size_t to, size_t) {
+    for (size_t i = from; i < to; ++i) {
+      size_t other = 0;
+      for (unsigned bit = 0; bit < log2; ++bit) other |= (i >> bit & 1) << (log2 - 1 - bit);
+      if (other > i) std::swap(list[i], list[other]);
+    }
+  });
   const std::vector<Fr> powers = first_powers(pool, root, count / 2);
   for (unsigned half_bits = 0; half_bits < log2; ++half_bits) {
     const size_t half = size_t{1} << half_bits;
@@ -47,6 +50,22 @@ void transform(ThreadPool& pool, std::span<Fr> list, const Fr& root) {
       }
     });
   }
+}
+
+void cross(ThreadPool& pool, std::span<Fr> a, std::span<Fr> b) {
+  const size_t count = a.size();
+  const Fr root = root_of_one(static_cast<unsigned>(std::countr_zero(count))), share = Fr::of(count).inverted();
+  transform(pool, a, root);
+  transform(pool, b, root);
+  // A root and its inverse see the same value.
+  in_pieces(pool, count / 2 + 1, kAtLeast, [&](size_t from, size_t to, size_t) {
+    for (size_t i = from; i < to; ++i) {
+      const size_t other = (count - i) % count;
+      a[i] = a[other] = Fr::products(a[i], b[other], a[other], b[i]) * share;
+    }
+  });
+  // Symmetric, so that it does not matter which of the two roots it is.
+  transform(pool, a, root);
 }
 
 }  // namespace assay::zk

@@ -24,6 +24,14 @@ inline Fr root_of_one(unsigned log2) {
 
 // From coefficients to values at root^0, root^1 …, in place; a power of two of them.
 void transform(ThreadPool& pool, std::span<Fr> list, const Fr& root);
+// From coefficients of a and b to those of a(X)·b(1/X) + a(1/X)·b(X) modulo X^size − 1, in the place of a; b is used up. Powers k and −k have the same one.
+void cross(ThreadPool& pool, std::span<Fr> a, std::span<Fr> b);
+// What `cross` takes for lists of so many coefficients: 2^this many, at least 2. Powers from −last to last are apart then, but for the last ones themselves.
+inline unsigned cross_bits(size_t count) {
+  unsigned bits = 1;
+  while ((size_t{1} << bits) < 2 * (count - 1)) ++bits;
+  return bits;
+}
 // list_i times first·x^i.
 void times_powers(ThreadPool& pool, std::span<Fr> list, const Fr& x, const Fr& first);
 

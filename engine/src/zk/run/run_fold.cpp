@@ -12,7 +12,9 @@ namespace assay::zk {
 
 namespace {
 
-enum FoldMessage : uint8_t { kDigests = 33, kFoldRound, kFoldValues, kMask = 37 };
+enum FoldMessage : uint8_t { kDigests = 33, kFoldRound, kFoldValues, kMask = 37, kCross, kCrossValues };
+// Of the opening's own transcript.
+constexpr uint8_t kFirstQuotient = 22;
 constexpr size_t kMaskAtOnce = 1 << 14;
 // The sum, the opening.
 constexpr uint32_t kFoldParts = 2;
@@ -23,9 +25,9 @@ std::vector<Fr> powers_from_one(const Fr& x, size_t count) {
   return list;
 }
 
-// What the opening's transcript begins with.
+// What the transcript of the last two points begins with.
 Hash statement_of(const Fr& digest) {
-  constexpr char kName[] = "assay/zk/run/1";
+  constexpr char kName[] = "assay/zk/run/2";
   std::vector<uint8_t> bytes(kName, kName + sizeof kName - 1);
   append(bytes, digest);
   return keccak256(bytes.data(), bytes.size());
@@ -57,6 +59,44 @@ FoldMask mask_of(const Hash& secret, size_t count) {
 
 RunFold::RunFold(ProofMemory& memory) : SumProver(memory, kFoldParts) {}
 
+void RunFold::say_point(PoseidonTranscript& heard, uint8_t kind, const G1Affine& point) {
+  std::vector<uint8_t> bytes;
+  append(bytes, point);
+  proof_.insert(proof_.end(), bytes.begin(), bytes.end());
+  heard.hear(kind, halves_of(bytes));
+}
+
+void RunFold::open_by_cross(PoseidonTranscript& heard, const ListPtr& f, std::span<const Fr> point) {
+  const size_t chunk = f->size() - 1;
+  // What is as long as f ends with zeros: there are as many powers as a chunk has values.
+  const auto point_of = [&](const ListPtr& poly) { return memory_.commit(std::vector<Slice>{{poly, 0, chunk}})[0]; };
+  const ListPtr s = memory_.crossed(f, memory_.eqs(point));
+  say_point(heard, kCross, point_of(s));
+  const Fr r = heard.challenge(), back = r.inverted();
+  const Fr at_r = memory_.at(f, r), at_back = memory_.at(f, back), cross_back = memory_.at(s, back);
+  send(kCrossValues, std::vector<Fr>{at_r, at_back, cross_back});
+  const Fr eta = heard.challenge();
+  // F − a − b·X is 0 at r and 1/r.
+  const Fr first = at_r + eta * memory_.at(s, r), second = at_back + eta * cross_back;
+  const Fr b = (first - second) * (r - back).inverted(), a = first - b * r, t = r + back;
+  append(proof_, back);
+  append(proof_, b);
+  memory_.add_times(f, 0, all_of(s), eta);
+  moment();
+  const ListPtr w = memory_.divided(memory_.divided(f, r), back);
+  const G1Affine w_point = point_of(w);
+  Transcript last(statement_of(heard.digest()));
+  std::vector<uint8_t> claim;
+  for (const Fr& one : {eta, t, a, b}) append(claim, one);
+  append(claim, w_point);
+  last.absorb(kFirstQuotient, claim);
+  const Fr z = last.challenge();
+  append(proof_, w_point);
+  // F − (a + b·z) − (z² − t·z + 1)·W is 0 at z; its constant does not matter to the quotient.
+  memory_.add_times(f, 0, all_of(w), (t - z) * z - Fr::one());
+  append(proof_, point_of(memory_.divided(f, z)));
+}
+
 std::vector<uint8_t> RunFold::prove(std::span<const FoldPart> parts, const FoldMask& mask, const G1Affine& power, const OnPart& on_part) {
   auto transcript = std::make_unique<PoseidonTranscript>();
   PoseidonTranscript& heard = *transcript;
@@ -68,10 +108,7 @@ std::vector<uint8_t> RunFold::prove(std::span<const FoldPart> parts, const FoldM
   const ListPtr mask_list = mask.empty() ? nullptr : memory_.scalars(std::span(mask).first(chunk));
   G1Affine masked = G1::infinity().affine();
   if (mask_list) masked = (times_scalar(power, mask[chunk]) + memory_.commit(std::vector<Slice>{all_of(mask_list)})[0]).affine();
-  std::vector<uint8_t> bytes;
-  append(bytes, masked);
-  proof_.insert(proof_.end(), bytes.begin(), bytes.end());
-  heard.hear(kMask, halves_of(bytes));
+  say_point(heard, kMask, masked);
   const std::vector<Fr> lambdas = powers_from_one(heard.challenge(), parts.size());
   std::vector<Sum> sums;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -85,24 +122,18 @@ std::vector<uint8_t> RunFold::prove(std::span<const FoldPart> parts, const FoldM
   send(kFoldValues, values);
   part_done();
   std::vector<Fr> nus = powers_from_one(heard.challenge(), values.size());
+  Fr blinder = mask_list ? nus.back() * mask[chunk] : Fr::zero();
   std::vector<Slice> polys;
-  std::vector<G1Affine> commitments;
-  std::vector<uint64_t> words;
-  Fr value = Fr::zero(), blinder = mask_list ? nus.back() * mask[chunk] : Fr::zero();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const bool is_mask = i == parts.size();
-    if (!is_mask) polys.push_back(all_of(parts[i].left.poly));
-    commitments.push_back(is_mask ? masked : parts[i].left.commitment);
-    const Fr plain = nus[i].plain();
-    words.insert(words.end(), plain.w, plain.w + 4);
-    value = value + nus[i] * values[i];
-    if (!is_mask) blinder = blinder + nus[i] * parts[i].left.blinder;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    polys.push_back(all_of(parts[i].left.poly));
+    blinder = blinder + nus[i] * parts[i].left.blinder;
   }
   if (mask_list) polys.push_back(all_of(mask_list));
   else nus.pop_back();
-  const Hash statement = statement_of(heard.digest());
-  transcript_ = std::make_unique<Transcript>(statement);
-  open(with_blinder(memory_, memory_.combined(polys, nus), blinder), msm(commitments, words, 4).affine(), rounds.point, value);
+  const ListPtr f = memory_.zeros(chunk + 1);
+  memory_.place(f, 0, all_of(memory_.combined(polys, nus)));
+  memory_.place(f, chunk, all_of(memory_.scalars(std::span(&blinder, 1))));
+  open_by_cross(heard, f, rounds.point);
   part_done();
   return std::move(proof_);
 }

@@ -1,5 +1,6 @@
 // Segments of one run, proven each by itself, folded into one opening: docs/zk.md §13. The reference is vectors/naive-run.ts.
 #pragma once
+#include "zk/run/poseidon.hpp"
 #include "zk/segment_prover.hpp"
 
 namespace assay::zk {
@@ -22,6 +23,11 @@ class RunFold : private SumProver {
   explicit RunFold(ProofMemory& memory);
   // The mask, rounds and values of the fold, then the opening. `parts`: one or more, in their order, of one plan. `power`: the first that chunks do not use.
   std::vector<uint8_t> prove(std::span<const FoldPart> parts, const FoldMask& mask, const G1Affine& power, const OnPart& on_part);
+
+ private:
+  // That the list's values, and one beyond them that hides them, have at the point what they were said to have; the list is used up.
+  void open_by_cross(PoseidonTranscript& heard, const ListPtr& f, std::span<const Fr> point);
+  void say_point(PoseidonTranscript& heard, uint8_t kind, const G1Affine& point);
 };
 
 }  // namespace assay::zk
