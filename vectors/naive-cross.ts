@@ -54,7 +54,10 @@ export const halves = (bytes: Uint8Array): bigint[] =>
 	Array.from({ length: bytes.length / 16 }, (_, i) => number(bytes.subarray(16 * i, 16 * i + 16)));
 
 /** By X² - t·X + 1: what it goes in, and a and b of what remains. */
-export function byQuadratic(poly: Poly, t: bigint): { readonly quotient: Poly; readonly a: bigint; readonly b: bigint } {
+export function byQuadratic(
+	poly: Poly,
+	t: bigint,
+): { readonly quotient: Poly; readonly a: bigint; readonly b: bigint } {
 	const rest = [...poly, 0n, 0n];
 	const quotient: bigint[] = new Array(rest.length - 2).fill(0n);
 	for (let i = rest.length - 1; i >= 2; i--) {

@@ -26,7 +26,7 @@ import { planFor } from "../../src/verify/zk/segment.test-kit.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
 import { planHash, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { isDeep, scaled, seed } from "../../tests/fuzz.test-kit.ts";
-import { R } from "../../vectors/naive-bn254.ts";
+import { P, R } from "../../vectors/naive-bn254.ts";
 import { numbers } from "../../vectors/rows.ts";
 import { calldataGas, checkGas } from "./gas.test-kit.ts";
 import { type BareChain, openBareChain, TREASURER } from "./network.test-kit.ts";
@@ -127,12 +127,14 @@ function places() {
 	const chunks = PLAN.groups.map((one) => one.chunks);
 	const own = 64 * (chunks[4]! + chunks[5]!);
 	const mask = SEGMENTS * own;
-	const counts = mask + 64;
+	const cross = mask + 64;
+	const counts = cross + 64;
 	const maskCount = counts + 32 * SEGMENTS * chunks.reduce((sum, one) => sum + one, 0);
-	const point = maskCount + 32;
-	const value = point + 32 * PLAN.chunkBits;
-	const groth16 = value + 64;
-	return { own, mask, counts, maskCount, point, value, digest: value + 32, groth16, opening: groth16 + 256 };
+	const [eta, t, a, b, digest, groth16] = [1, 2, 3, 4, 5, 6].map((i) => maskCount + 32 * i) as [
+		...[number, number, number, number, number, number],
+	];
+	const line = { eta, t, a, b, digest };
+	return { own, mask, cross, counts, maskCount, line, groth16, opening: groth16 + 256 };
 }
 
 const changed = (at: number, to: Uint8Array): Uint8Array => {
@@ -160,12 +162,15 @@ test("each part of a proof, changed alone, is refused by its name", async () => 
 		["of the second segment", changed(at.own, VECTOR.proof.subarray(0, 64)), "RunFalse"],
 		["a mask that is none", turned(at.mask + 31), "PointNowhere"],
 		["another mask", changed(at.mask, VECTOR.proof.subarray(0, 64)), "RunFalse"],
+		["an S that is none", turned(at.cross + 31), "PointNowhere"],
+		["an S at infinity", changed(at.cross, new Uint8Array(64)), "RunFalse"],
+		["another S", changed(at.cross, VECTOR.proof.subarray(at.mask, at.cross)), "RunFalse"],
 		["how often a commitment counts", turned(at.counts + 31), "RunFalse"],
 		["how often the mask counts", turned(at.maskCount + 31), "RunFalse"],
-		["the point", turned(at.point + 31), "RunFalse"],
-		["the value", turned(at.value + 31), "RunFalse"],
-		["the digest", turned(at.digest + 31), "RunFalse"],
-		["another spelling of the digest", changed(at.digest, bytes(R)), "NumberTooLarge"],
+		...Object.entries(at.line).flatMap(([name, place]) => [
+			[name, turned(place + 31), "RunFalse"] as const,
+			[`another spelling of ${name}`, changed(place, bytes(R)), "NumberTooLarge"] as const,
+		]),
 		["A that is none", turned(at.groth16 + 31), "PointNowhere"],
 		["A at infinity", changed(at.groth16, new Uint8Array(64)), "PointNowhere"],
 		["A too large", changed(at.groth16, bytes(2n ** 255n)), "NumberTooLarge"],
@@ -175,11 +180,15 @@ test("each part of a proof, changed alone, is refused by its name", async () => 
 		["B in another subgroup", changed(at.groth16 + 64, elsewhere()), "PointNowhere"],
 		["C that is none", turned(at.groth16 + 223), "PointNowhere"],
 		["another C", changed(at.groth16 + 192, VECTOR.proof.subarray(at.groth16, at.groth16 + 64)), "RunFalse"],
-		["a point of the opening", turned(at.opening + 31), "PointNowhere"],
-		["another point of the opening", changed(at.opening, VECTOR.proof.subarray(0, 64)), "RunFalse"],
-		["a scalar of the opening", turned(at.opening + 320 + 31), "RunFalse"],
-		["another spelling of it", changed(at.opening + 320, bytes(R)), "NumberTooLarge"],
-		["a quotient", changed(at.opening + 512, VECTOR.proof.subarray(0, 64)), "RunFalse"],
+		...(["W", "W′"] as const).flatMap((name, i) => {
+			const place = at.opening + 64 * i;
+			return [
+				[`${name} that is none`, turned(place + 31), "PointNowhere"],
+				[`${name} too large`, changed(place, bytes(P)), "NumberTooLarge"],
+				[`${name} at infinity`, changed(place, new Uint8Array(64)), "RunFalse"],
+				[`another ${name}`, changed(place, VECTOR.proof.subarray(0, 64)), "RunFalse"],
+			] as const;
+		}),
 		["a byte fewer", VECTOR.proof.subarray(1), "ProofLength"],
 		["a byte more", Buffer.concat([VECTOR.proof, Uint8Array.of(0)]), "ProofLength"],
 	];

@@ -9,7 +9,16 @@ import { checkSums } from "../verify-segment.ts";
 import { createPoseidonDialogue } from "./poseidon-dialogue.ts";
 
 /** Messages that a segment alone does not have. */
-const KIND = { segment: 32, digests: 33, foldRound: 34, foldValues: 35, nonce: 36, mask: 37, cross: 38, crossValues: 39 } as const;
+const KIND = {
+	segment: 32,
+	digests: 33,
+	foldRound: 34,
+	foldValues: 35,
+	nonce: 36,
+	mask: 37,
+	cross: 38,
+	crossValues: 39,
+} as const;
 
 /** What a verifier knows of a segment before it reads the proof's scalars. */
 export interface SegmentTold<F> {
@@ -63,12 +72,7 @@ export interface PartLeft<F> {
 }
 
 /** `next`: the proof's scalars, one after the other. Null: the proof is false; in a circuit it never is, since what must hold is a constraint. */
-export function checkRun<F>(
-	field: Field<F>,
-	plan: ZkPlan,
-	told: RunTold<F>,
-	next: () => F,
-): RunClaim<F> | null {
+export function checkRun<F>(field: Field<F>, plan: ZkPlan, told: RunTold<F>, next: () => F): RunClaim<F> | null {
 	const left: PartLeft<F>[] = [];
 	for (const segment of told.segments) {
 		const part = checkPart(field, plan, segment, next);

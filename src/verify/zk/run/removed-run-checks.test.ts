@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
-import { provenBySecrets } from "../../../../vectors/naive-groth16.ts";
 import type { CrossCheat, CrossClaim } from "../../../../vectors/naive-cross.ts";
+import { provenBySecrets } from "../../../../vectors/naive-groth16.ts";
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, type G1, G1_ONE, g1Of, R, times, wordsOf } from "../../../protocol/maths/bn254.ts";

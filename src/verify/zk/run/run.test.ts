@@ -13,8 +13,8 @@ import { verifyGroth16 } from "../../receipts/groth16.ts";
 import { mod, NUMBERS } from "../field.ts";
 import type { SegmentStatement } from "../statement.ts";
 import { createCircuit, firstFalse } from "./circuit.ts";
-import { permute } from "./poseidon.ts";
 import { CROSS_CHEATS, lying } from "./cross-cheats.test-kit.ts";
+import { permute } from "./poseidon.ts";
 import { PLAN, provenRun, SEGMENTS, VECTOR, wiresOf } from "./run.test-kit.ts";
 import { OPENING_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
 import { verifyWrapped } from "./verify-wrapped.ts";
@@ -166,7 +166,13 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 	const cross = mask + 64;
 	const weights = cross + 64;
 	const eta = weights + 32 * (1 + SEGMENTS * chunks.reduce((sum, one) => sum + one, 0));
-	const [t, a, b, digest, groth16] = [1, 2, 3, 4, 5].map((i) => eta + 32 * i) as [number, number, number, number, number];
+	const [t, a, b, digest, groth16] = [1, 2, 3, 4, 5].map((i) => eta + 32 * i) as [
+		number,
+		number,
+		number,
+		number,
+		number,
+	];
 	const more = (at: number) => {
 		const proof = Uint8Array.from(whole);
 		proof[at + 31]! ^= 1;

@@ -10,7 +10,16 @@ import { tauOf } from "../srs.ts";
 import { type SegmentStatement, statementHash } from "../statement.ts";
 import { proofSizes } from "../verify-segment.ts";
 import type { RunClaim, RunTold } from "./check-run.ts";
-import { commitmentsOf, invalid, OPENING_BYTES, opened, type ReadRun, type RunVerdict, toldOf, unfollowed } from "./verify-run.ts";
+import {
+	commitmentsOf,
+	invalid,
+	OPENING_BYTES,
+	opened,
+	type ReadRun,
+	type RunVerdict,
+	toldOf,
+	unfollowed,
+} from "./verify-run.ts";
 import { listAt, seenList } from "./wrap-circuit.ts";
 
 /** Public numbers of the circuit: the digest, x, and the list at x. `claimed`: what wrappedClaim made; with the statements it fixes the list. */
