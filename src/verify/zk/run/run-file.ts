@@ -22,7 +22,7 @@ const shape = object({
 	attachments: list(attachmentShape, 2),
 	body: object({
 		format: oneOf(RUN_FORMAT),
-		version: oneOf(1),
+		version: oneOf(2),
 		chunkBits: int(2, 24),
 		statements: list(statementShape, MOST_SEGMENTS),
 		key: list(hex(32), KEY_WORDS),
@@ -39,7 +39,7 @@ export interface WrappedRun {
 export function encodeRunFile(program: Program, chunkBits: number, { statements, proof, key }: WrappedRun): Uint8Array {
 	const attachments = [encodeProgram(program), proof];
 	const body: Typed<typeof shape>["body"] = {
-		...{ format: RUN_FORMAT, version: 1, chunkBits, statements: [...statements], key: [...key] },
+		...{ format: RUN_FORMAT, version: 2, chunkBits, statements: [...statements], key: [...key] },
 	};
 	return encodeContainer({ attachments: entriesOf(attachments), body }, attachments);
 }
