@@ -21,6 +21,7 @@ check() { # the log's name, what to look for, the program
 }
 check programs_memcheck $built/programs_equal_cuda 4
 check proofs_memcheck $built/proofs_equal_cuda --small
+check groth16_memcheck $built/groth16_equal_cuda --small
 check memcheck --leak-check full $built/cpu_equals_cuda --small
 for tool in racecheck initcheck synccheck; do
   for program in cpu_equals_cuda programs_equal_cuda; do check ${tool}_$program --tool $tool $built/$program --tiny; done

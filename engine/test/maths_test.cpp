@@ -9,7 +9,9 @@
 #include "cpu/sha256_host.hpp"
 #include "cpu/tree.hpp"
 #include "zk/cpu/cpu_proof.hpp"
+#include "zk/prove_session.hpp"
 #include "zk/run/run_fold.hpp"
+#include "kit/drawn_segment.hpp"
 #include "kit/paths.hpp"
 #include "kit/proof_memory_checks.hpp"
 #include "kit/vector_file.hpp"
@@ -268,12 +270,34 @@ void test_crossed() {
   for (const size_t count : {4096, 6000, 8192}) crossed.check_crossed(count + 1, count, false);
 }
 
+// A device that does not run what a plan has says so before it takes memory, so that whoever asks can ask another.
+void test_wide_plans() {
+  struct PlainKernels : zk::CpuProof {
+    using CpuProof::CpuProof;
+    bool runs_wide_plans() const override { return false; }
+  };
+  ThreadPool pool(1);
+  zk::CpuProof host(pool);
+  PlainKernels card(pool);
+  const auto answer = [](zk::ProofKernels& kernels, const std::vector<uint8_t>& plan) -> std::string {
+    try {
+      zk::ProveSession session(kernels, plan);
+      return "";
+    } catch (const EngineError& error) {
+      return (error.code() == ErrorCode::unsupported ? "unsupported: " : "another code: ") + std::string(error.what());
+    }
+  };
+  check(answer(host, softmax_plan()).empty(), "softmax on a CPU");
+  check(answer(card, softmax_plan()) == "unsupported: this device proves no convolutions and no softmax: the engine's CPU does", "softmax on a card");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool has_few = argc > 2 && std::string(argv[2]) == "few";
   test_mask(has_few);
   test_crossed();
+  test_wide_plans();
   test_philox();
   test_sha256();
   test_sha256_engines();

@@ -12,6 +12,7 @@
 #include "devices.hpp"
 #include "kit/drawn_segment.hpp"
 #include "kit/proof_memory_checks.hpp"
+#include "zk/prove_session.hpp"
 
 using namespace assay;
 using cuda::Buffer;
@@ -320,6 +321,15 @@ void compare_memories(Device& gpu, bool small) {
   compare_commitments(*a, *b);
 }
 
+void check_refused(Device& gpu) {
+  try {
+    zk::ProveSession session(*gpu.proof_kernels(), assay_test::softmax_plan());
+    expect(false, "softmax on a card");
+  } catch (const EngineError& error) {
+    expect(error.code() == ErrorCode::unsupported, "softmax on a card is unsupported");
+  }
+}
+
 void compare(const Card& card, bool small) {
   card->enter();
   card->load_proofs();
@@ -351,6 +361,7 @@ int main(int argc, char** argv) {
   for (const auto& device : found.devices) {
     try {
       compare(static_cast<cuda::CudaDevice&>(*device).shared_context(), small);
+      check_refused(*device);
       compare_memories(*device, small);
       std::printf("lists: %u passed, %u failed so far\n", passed, failed);
       std::fflush(stdout);

@@ -154,6 +154,8 @@ RunLists lists_of(ProofMemory& memory, const ProofPlan& plan, SegmentRun& run);
 class ProofKernels {
  public:
   virtual ~ProofKernels() = default;
+  // Whether it runs plans with convolutions and softmax.
+  virtual bool runs_wide_plans() const = 0;
   // `bytes`: what the plan will take at most, counting 32 bytes a value. Throws EngineError no_memory.
   virtual std::unique_ptr<ProofMemory> prepare(uint64_t bytes) = 0;
   // Leave to take so many bytes of the host, and of a card if it is one, for as long as this lives. Throws EngineError no_memory.

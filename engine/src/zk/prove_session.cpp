@@ -29,10 +29,16 @@ std::span<const T> put_elements(std::vector<T>& list, uint64_t offset, std::span
   return std::span<const T>(list).subspan(offset / sizeof(T));
 }
 
+std::unique_ptr<ProofMemory> memory_for(const ProofPlan& plan, ProofKernels& kernels) {
+  if (!plan.is_plain() && !kernels.runs_wide_plans())
+    throw EngineError(ErrorCode::unsupported, "this device proves no convolutions and no softmax: the engine's CPU does");
+  return kernels.prepare(plan.bytes());
+}
+
 }  // namespace
 
 ProveSession::ProveSession(ProofKernels& kernels, std::span<const uint8_t> plan)
-    : plan_(read_proof_plan(plan)), memory_(kernels.prepare(plan_.bytes())), given_(kGivenWeights + plan_.links() + 1) {
+    : plan_(read_proof_plan(plan)), memory_(memory_for(plan_, kernels)), given_(kGivenWeights + plan_.links() + 1) {
   start_.weights.resize(plan_.links());
 }
 

@@ -60,7 +60,7 @@ class CudaProofMemory final : public zk::ProofMemory {
 
   zk::RunLists run(const zk::ProofPlan& plan, const zk::SegmentStart& start, const uint8_t seed[32], uint32_t first_step,
                    const std::atomic<bool>& stop) override {
-    if (!plan.is_plain()) throw EngineError(ErrorCode::bad_request, "convolutions and softmax are proven on a CPU alone");
+    if (!plan.is_plain()) throw std::logic_error("a plan that a card does not run");
     return run_on_card(room_, plan, start, seed, first_step, stop);
   }
 

@@ -11,6 +11,7 @@ class CpuProof : public ProofKernels {
   // The pool outlives it and what it prepares. What the latter takes is entered in the ledger, as number `device` there.
   explicit CpuProof(ThreadPool& pool, std::shared_ptr<MemoryLedger> ledger = nullptr, uint32_t device = 0)
       : pool_(pool), ledger_(std::move(ledger)), device_(device) {}
+  bool runs_wide_plans() const override { return true; }
   std::unique_ptr<ProofMemory> prepare(uint64_t bytes) override;
   std::shared_ptr<const void> hold(uint64_t host_bytes, uint64_t card_bytes) override;
   std::unique_ptr<Groth16Device> groth16(const Groth16Key& key) override { return cpu_groth16(pool_, key); }
