@@ -2,6 +2,7 @@
 // do is in src/verify/zk/removed-wide-checks.test.ts, with smaller numbers.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { proofOpener } from "../../src/engine/client/proof-opener.ts";
 import { proveSegment } from "../../src/provider/proofs/prove-segment.ts";
 import { encodeProofFile, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { devCommit } from "../../src/verify/zk/segment.test-kit.ts";
@@ -19,7 +20,7 @@ import type { MapOp, Operand } from "../../src/work/program/shapes.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { addRest, leftRange, linkOf, runSegment, type Shape, type Start } from "../../vectors/naive-plan.ts";
 import { SegmentProver } from "../../vectors/naive-segment.ts";
-import { startProver } from "./engine-prover.test-kit.ts";
+import { behindCard, startProver } from "./engine-prover.test-kit.ts";
 
 const SEED = new Uint8Array(32).fill(5);
 const [ROWS, BATCH, STEPS, SHIFT] = [8, 2, 2, 4];
@@ -151,13 +152,16 @@ test("weights after a segment are those of the reference machine; its proof is v
 	const proven = new SegmentProver(shape, start, devCommit).prove({ ...told, ...roots });
 	assert.equal(proven.statement.plan, hex(planHash(plan)));
 	const data = { features: run.features, labels: run.labels };
+	// Where there is a card, the CPU beside it proves them.
+	const { asked, engine } = behindCard(prover);
 	const made = await proveSegment(
 		{
 			...{ program: run.program, plan, seed: SEED, segment: 1, chainId: 0n, job: 0n, ...data },
 			...{ before: before.weights, after: end.weights },
 		},
-		{ ...prover, device: 0, powers: DEV_POWERS },
+		{ ...prover, open: proofOpener(engine), device: 0, powers: DEV_POWERS },
 	);
+	assert.deepEqual(asked, ["gpu", "cpu"]);
 	assert.deepEqual(made!.statement, proven.statement);
 	assert.equal(hex(made!.proof), hex(proven.proof));
 	const file = encodeProofFile(run.program, CHUNK_BITS, proven);
