@@ -1,12 +1,14 @@
 // Times what proofs are made of (docs/zk.md) on each GPU, and prints one JSON object a line: the median of five, the host's clock around work that was
 // waited for, commitments read back.
-// Usage: proof_bench [log2 of the largest sums, 24 unless told]
+// Usage: proof_bench [log2 of the largest sums, 24 unless told | cpu: smaller segments on the host's cores]
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <thread>
 
 #include "cuda/cuda_device.hpp"
 #include "cuda/zk/msm.hpp"
@@ -99,11 +101,12 @@ std::array<double, kPhases> time_phases(const zk::ProofPlan& plan, zk::ProofMemo
   return phases;
 }
 
-void time_segment(Device& device, const std::shared_ptr<const cuda::Context>& card, const Case& of) {
+// `card`: null on the host.
+void time_segment(Device& device, const cuda::Context* card, const Case& of) {
   const zk::ProofPlan plan = assay_test::plan_of({of.chunk_bits, of.step_bits, of.batch_bits, 13, 33, 12, 14, 8, 12, {13, 13, 13}, of.sizes, true});
   assay_test::Draw draw(1);
   const zk::SegmentStart start = assay_test::start_of(plan, draw, 64, 1 << 29);
-  const uint64_t free_before = card->free_bytes();
+  const uint64_t free_before = card == nullptr ? 0 : card->free_bytes();
   const auto memory = device.proof_kernels()->prepare(plan.bytes());
   memory->make_powers(Fr::of(77777), plan.chunk(), kNeverStop);
   std::array<std::vector<double>, kPhases + 1> ms;
@@ -125,7 +128,7 @@ void time_segment(Device& device, const std::shared_ptr<const cuda::Context>& ca
   for (std::vector<double>& list : ms) std::sort(list.begin(), list.end());
   std::printf("{\"figure\":\"segment\",\"plan\":\"%s\",\"steps\":%llu,\"batch\":%llu,\"chunk\":%u,\"proof bytes\":%zu,\"device MB\":%.0f,\"ms\":%.1f,\"ms a step\":%.2f", of.name,
               static_cast<unsigned long long>(plan.steps()), static_cast<unsigned long long>(plan.batch()), of.chunk_bits, bytes,
-              static_cast<double>(free_before - card->free_bytes()) / 1e6, ms[kPhases][kTimes / 2], ms[kPhases][kTimes / 2] / static_cast<double>(plan.steps()));
+              static_cast<double>(card == nullptr ? 0 : free_before - card->free_bytes()) / 1e6, ms[kPhases][kTimes / 2], ms[kPhases][kTimes / 2] / static_cast<double>(plan.steps()));
   for (size_t k = 0; k < kPhases; ++k) std::printf(",\"%s\":%.1f", kPhaseNames[k], ms[k][kTimes / 2]);
   std::printf("}\n");
   std::fflush(stdout);
@@ -134,6 +137,12 @@ void time_segment(Device& device, const std::shared_ptr<const cuda::Context>& ca
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "cpu") == 0) {
+    const auto host = make_cpu_device(std::max(1u, std::thread::hardware_concurrency()));
+    for (const Case& one : {Case{"64-128-128-10", 14, 2, 4, {64, 128, 128, 10}}, Case{"256-256 (3 times)-10", 18, 2, 4, {256, 256, 256, 256, 10}}, Case{"784-512-512-10", 20, 3, 5, {784, 512, 512, 10}}})
+      time_segment(*host, nullptr, one);
+    return 0;
+  }
   const unsigned most = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 24;
   const FoundDevices found = find_cuda_devices();
   for (const auto& device : found.devices) {
@@ -143,7 +152,7 @@ int main(int argc, char** argv) {
     const std::vector<uint32_t> equal(12, 1024), digits = {784, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 10};
     for (const Case& one : {Case{"11 links of 1,024", 22, 0, 5, equal}, Case{"11 links of 1,024", 22, 5, 6, equal}, Case{"784-1024 (10 times)-10", 22, 5, 6, digits},
                             Case{"784-1024 (10 times)-10", 24, 5, 6, digits}})
-      time_segment(*device, card, one);
+      time_segment(*device, card.get(), one);
   }
   return found.devices.empty() ? 77 : 0;
 }
