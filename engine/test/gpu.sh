@@ -20,8 +20,7 @@ check() { # the log's name, what to look for, the program
   echo "$1:" && tail -4 "$OUT/$1.log"
 }
 check programs_memcheck $built/programs_equal_cuda 4
-check proofs_memcheck $built/proofs_equal_cuda --small
-check groth16_memcheck $built/groth16_equal_cuda --small
+for name in proofs groth16; do check ${name}_memcheck $built/${name}_equal_cuda --small; done
 check memcheck --leak-check full $built/cpu_equals_cuda --small
 for tool in racecheck initcheck synccheck; do
   for program in cpu_equals_cuda programs_equal_cuda; do check ${tool}_$program --tool $tool $built/$program --tiny; done
