@@ -24,7 +24,10 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { nodeSignatures } from "../src/platform/node-signatures.ts";
 import { decodeBundle } from "../src/verify/attestation/collateral/bundle.ts";
+import { rereadItems } from "../src/verify/attestation/collateral/reread-items.ts";
+import { DEFAULT_POLICY, VENDOR_ROOTS } from "../src/verify/attestation/settings.ts";
 import { ensureBuilt } from "./build-web.ts";
 import { libraryExports, packLibrary } from "./library/pack-library.ts";
 import { MACHINES, ReleaseError, takeEngines } from "./take-engines.ts";
@@ -154,6 +157,11 @@ function takeCollateral(given: string | null, stage: string): void {
 	const decoded = existsSync(given) ? decodeBundle(new Uint8Array(readFileSync(given))) : null;
 	if (decoded === null) fail(66, `there is no ${given}`);
 	if (!decoded.ok) fail(65, `${given} is no bundle of vendors' files: ${decoded.detail}`);
+	// Answers and lists of issuers that are not in the bundle cannot be checked here; who uses them checks them.
+	const settings = { roots: VENDOR_ROOTS, atMs: Date.now(), policy: DEFAULT_POLICY, verify: nodeSignatures };
+	const wrong = rereadItems(decoded.bundle.items, [], settings).refused.find(({ code }) => code !== "COLLATERAL_OTHER");
+	if (wrong !== undefined)
+		fail(65, `${given} holds what no vendor signed: ${wrong.id}, ${wrong.code}: ${wrong.detail}`);
 	cpSync(given, join(stage, "dist/collateral.assay"));
 	say(`${decoded.bundle.items.length} vendors' files go along`);
 }

@@ -32,6 +32,7 @@ interface Vm {
     function roll(uint256 number) external;
     function setBlockhash(uint256 number, bytes32 hash) external;
     function sign(uint256 key, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
+    function signP256(uint256 key, bytes32 digest) external pure returns (bytes32 r, bytes32 s);
     function startPrank(address sender) external;
     function stopPrank() external;
     function toString(uint256 value) external pure returns (string memory);

@@ -16,6 +16,7 @@ import {
 } from "../verify/attestation/collateral/bundle.ts";
 import { type Change, mergeItem } from "../verify/attestation/collateral/merge-items.ts";
 import { isCollateral, issuersIn, readItem } from "../verify/attestation/collateral/read-item.ts";
+import { rereadItems } from "../verify/attestation/collateral/reread-items.ts";
 import { kindOfFile } from "../verify/attestation/file-kind.ts";
 import type { AttestationSettings } from "../verify/attestation/settings.ts";
 import type { CliIo } from "./command.ts";
@@ -97,8 +98,8 @@ function opened(brought: readonly Brought[]): Brought[] {
 	});
 }
 
-function oldBundle(file: Uint8Array | null, folder: string): Pick<Bundle, "items" | "madeAtS"> {
-	if (file === null) return { items: [], madeAtS: 0 };
+function oldBundle(file: Uint8Array | null, folder: string): Bundle {
+	if (file === null) return { items: [], madeAtS: 0, key: "" };
 	const decoded = decodeBundle(file);
 	if (decoded.ok) return decoded.bundle;
 	const hint = "Move the file away; the next update makes a new one.";
@@ -120,15 +121,17 @@ export async function updateBundle(
 	if (lock === null)
 		throw new AssayError("FILE_UNWRITABLE", `another update of ${folder} is under way`, { hint: "Wait for its end." });
 	try {
+		const { randomBytes } = realEnvironment();
+		const path = join(folder, "collateral.key");
+		const elsewhere = "Set ASSAY_HOME to";
+		const signer = await loadKeyFile({ path, name: "the key of the collateral", elsewhere, randomBytes });
 		const old = oldBundle(await loadBundle(folder), folder);
-		const merged = { items: old.items, counts: noChanges(), refused: [] as Refused[] };
+		// ATTACK: the index of somebody else's bundle may say anything.
+		const { kept } = old.key === signer.key ? { kept: old.items } : rereadItems(old.items, chains, settings);
+		const merged = { items: kept, counts: noChanges(), refused: [] as Refused[] };
 		for (let pass = 0; pass < 2; pass++) mergeInto(merged, await bring(merged.items), chains, settings);
 		const madeAtS = Math.max(old.madeAtS, Math.floor(settings.atMs / 1000));
 		if (merged.counts.new + merged.counts.renewed > 0) {
-			const { randomBytes } = realEnvironment();
-			const path = join(folder, "collateral.key");
-			const elsewhere = "Set ASSAY_HOME to";
-			const signer = await loadKeyFile({ path, name: "the key of the collateral", elsewhere, randomBytes });
 			await writeDurably(bundlePath(folder), encodeBundle(merged.items, madeAtS, signer));
 		}
 		const { items, ...told } = merged;

@@ -1,11 +1,13 @@
 // Bundles of vendors' files: what gets in, what replaces what, and that evidence judged by a bundle gets the verdict that it gets by
 // the files themselves.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { collateralPaths } from "../../src/cli/attest-collateral.ts";
+import { fileURLToPath } from "node:url";
+import { collateralPaths, updateBundle } from "../../src/cli/attest-collateral.ts";
 import type { CliIo } from "../../src/cli/command.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
@@ -14,9 +16,18 @@ import { createSigner } from "../../src/protocol/probe/signer.ts";
 import { type CollateralItem, decodeBundle, encodeBundle } from "../../src/verify/attestation/collateral/bundle.ts";
 import { mergeItem } from "../../src/verify/attestation/collateral/merge-items.ts";
 import { isCollateral, issuersIn, readItem } from "../../src/verify/attestation/collateral/read-item.ts";
-import { mintCrl } from "../../src/verify/attestation/mint/der-writer.test-kit.ts";
+import { verifyQuote } from "../../src/verify/attestation/intel/verify-quote.ts";
+import { mintCrl, pem } from "../../src/verify/attestation/mint/der-writer.test-kit.ts";
 import { arkOf } from "../../src/verify/attestation/mint/mint-amd.test-kit.ts";
-import { collateralPlan, mintCollateral } from "../../src/verify/attestation/mint/mint-intel.test-kit.ts";
+import {
+	collateralPlan,
+	intelRoot,
+	mintCollateral,
+	mintQuote,
+	PCK_SERIAL,
+	processorCa,
+	quotePlan,
+} from "../../src/verify/attestation/mint/mint-intel.test-kit.ts";
 import { mintedRounds, mintedSettings } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
 import { verifyFiles } from "../../src/verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
@@ -85,15 +96,95 @@ test("a bundle that names one file a thousand times costs no more", () => {
 });
 
 test("nothing is replaced by what is older, and a higher evaluation wins over a later date", () => {
-	const of = (from: string) => itemsOf([mintCollateral({ ...collateralPlan(), from })])[0]!;
-	const [early, late] = [of("2025-06-01T00:00:00Z"), of("2025-06-10T00:00:00Z")];
+	const of = (from: string, evaluation = 17) => {
+		const list = { from: `${from.replaceAll("-", "")}000000Z` };
+		const plan = { ...collateralPlan(), from: `${from}T00:00:00Z`, evaluation, rootCrl: list, pckCrl: list };
+		return itemsOf([mintCollateral(plan)])[0]!;
+	};
+	const [early, late] = [of("2025-06-01"), of("2025-06-10")];
 	assert.deepEqual([early.rank, early.id], [17, "tdx 00906ed50000"]);
 	assert.equal(mergeItem([late], early).change, "older");
 	assert.equal(mergeItem([late], late).change, "same");
 	const renewed = mergeItem([{ ...early, fetchedAtS: 9 }], late);
 	assert.deepEqual([renewed.change, renewed.items.length, renewed.items[0]!.fetchedAtS], ["renewed", 1, 9]);
-	assert.equal(mergeItem([{ ...early, rank: 18 }], late).change, "older");
-	assert.equal(mergeItem([late], { ...early, rank: 18 }).change, "renewed");
+	assert.deepEqual(renewed.items[0]!.bytes, late.bytes);
+	// Texts by their evaluation; the lists beside them by their time.
+	const higher = mergeItem([late], of("2025-06-01", 18));
+	assert.deepEqual(
+		[higher.change, higher.items[0]!.rank, higher.items[0]!.validFromS],
+		["renewed", 18, early.validFromS],
+	);
+	assert.equal(mergeItem(higher.items, of("2025-06-12", 17)).items[0]!.rank, 18);
+});
+
+test("beside a newer TCB info no older list of revoked certificates gets in", () => {
+	const plan = collateralPlan();
+	const days = (day: string) => ({ from: `202506${day}000000Z`, until: "20250701000000Z" });
+	const known = mintCollateral({ ...plan, pckCrl: { ...days("10"), revoked: [PCK_SERIAL] } });
+	const quote = mintQuote(quotePlan());
+	const judge = (file: Uint8Array) => verifyQuote(quote, { ask: "tcb", reportData: null, collateral: file }, settings);
+	assert.equal(judge(known).code, "CERTIFICATE_REVOKED");
+	// ATTACK: all of it signed, and of a day on which nothing was revoked yet.
+	const mixed = mintCollateral({ ...plan, from: "2025-06-12T00:00:00Z", pckCrl: days("02") });
+	assert.equal(judge(mixed).status, "valid");
+	const { items, change } = mergeItem(itemsOf([known]), itemsOf([mixed])[0]!);
+	assert.equal(change, "renewed");
+	assert.equal(judge(items[0]!.bytes).code, "CERTIFICATE_REVOKED");
+	const { item } = readItem(items[0]!.bytes, [], settings);
+	const { bytes: _, fetchedAtS: __, source: ___, ...entry } = items[0]!;
+	assert.deepEqual(entry, item, "it is what its bytes say");
+	assert.equal(mergeItem(items, itemsOf([mixed])[0]!).change, "older");
+});
+
+test("platforms of one FMSPC under Intel's two authorities have collateral of their own", () => {
+	const issuer = { name: processorCa.name, key: processorCa.key };
+	const mine = mintQuote({ ...quotePlan(), pck: { issuer }, editChain: ([pck, , root]) => [pck!, processorCa, root!] });
+	const processor = mintCollateral({
+		...collateralPlan(),
+		pckCrl: { issuer: processorCa },
+		edit: (fields) => ({ ...fields, pck_crl_issuer_chain: pem(processorCa, intelRoot) }),
+	});
+	const items = itemsOf([mintCollateral(collateralPlan()), processor]);
+	assert.deepEqual(
+		items.map(({ id }) => id),
+		["tdx 00906ed50000", "tdx 00906ed50000 processor"],
+	);
+	const bundle = encodeBundle(items, 2, signer);
+	for (const quote of [mine, mintQuote(quotePlan())]) {
+		const verdict = verifyFiles([quote, bundle], ask, settings);
+		assert.deepEqual([verdict.status, verdict.facts.tcb], ["valid", "UpToDate"], verdict.detail);
+	}
+	assert.equal(verifyFiles([mine, mintCollateral(collateralPlan())], ask, settings).code, "COLLATERAL_OTHER");
+});
+
+test("the index of somebody else's bundle freezes nothing, and what no vendor signed is left out", async () => {
+	const [old, fresh] = ["2025-06-01T00:00:00Z", "2025-06-10T00:00:00Z"].map((from) =>
+		mintCollateral({ ...collateralPlan(), from }),
+	);
+	const [entry] = itemsOf([old!]);
+	const folder = join(scratch, "foreign");
+	mkdirSync(folder);
+	const forged = { ...itemsOf(mintedRounds(verify)[0]!.files)[0]!, bytes: new TextEncoder().encode("<a>forged</a>") };
+	// ATTACK: it says that it is of a rank that none will reach, fetched in a hundred years.
+	const index = { ...entry!, rank: 65_535, validFromS: 9_000_000_000, fetchedAtS: 9_000_000_000 };
+	writeFileSync(join(folder, "collateral.assay"), encodeBundle([index, forged], 2, signer));
+	const result = await updateBundle(folder, () => [{ path: "fresh", bytes: fresh! }], [], settings);
+	assert.deepEqual([result.items, result.counts.renewed], [1, 1]);
+	const made = decodeBundle(readFileSync(join(folder, "collateral.assay")));
+	assert.ok(made.ok);
+	const { rank, validFromS, fetchedAtS, bytes } = made.bundle.items[0]!;
+	assert.deepEqual([rank, fetchedAtS], [17, settings.atMs / 1000]);
+	assert.equal(validFromS, Date.parse("2025-06-10T00:00:00Z") / 1000);
+	assert.ok(Buffer.from(bytes).toString().includes("2025-06-10"));
+});
+
+test("a release takes no bundle in which a mint's files lie", () => {
+	const path = join(scratch, "minted.assay");
+	writeFileSync(path, encodeBundle(itemsOf(mintedRounds(verify)[0]!.files.slice(2, 4)), 2, signer));
+	const script = fileURLToPath(new URL("../../scripts/release.ts", import.meta.url));
+	const run = spawnSync(process.execPath, [script, "--collateral", path, "--out", join(scratch, "release")]);
+	assert.equal(run.status, 65, String(run.stderr));
+	assert.match(String(run.stderr), /GH100 570\.10\.01.*RIM_WRONG/);
 });
 
 test("what its vendor did not sign does not get in", () => {

@@ -13,6 +13,9 @@ library TdQuote {
     /// Type and size of a body, where they are told.
     bytes6 private constant TD = hex"020048020000";
     bytes6 private constant TD_15 = hex"030088020000";
+    /// Attributes that must be as they must be: all but PKS, KL and PERFMON. Of them this one alone is set.
+    bytes8 private constant GUARDED = hex"00ffff3fffffff7f";
+    bytes8 private constant SEPT_VE_DISABLE = hex"0000001000000000";
 
     /// Where its body begins. Exactly as long as it must be.
     function bodyOf(bytes calldata quote) internal pure returns (bytes calldata body) {
@@ -31,10 +34,10 @@ library TdQuote {
         return quote[place:];
     }
 
-    /// No debugging, no migration, no page taken unseen, no service TD.
+    /// No debugging, no migration, no page taken unseen, nothing that is not known yet, no service TD.
     function mustBeGuarded(bytes calldata body) internal pure {
         if (body[120] != 0) revert IAttestations.GuestDebug();
-        if (body[123] & 0x30 != 0x10) revert IAttestations.GuestPolicy();
+        if (bytes8(body[120:128]) & GUARDED != SEPT_VE_DISABLE) revert IAttestations.GuestPolicy();
         if (body.length == 648 && (bytes32(body[600:632]) != 0 || bytes16(body[632:648]) != 0)) {
             revert IAttestations.GuestPolicy();
         }

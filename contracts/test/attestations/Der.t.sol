@@ -272,6 +272,75 @@ contract DerTest is Cheats {
         refused(withExtension(platform(pce, fmspc, tcb(17, hex"0203010000"))), "the PCE's above 65,535");
     }
 
+    /// Each part once, and nothing behind any of them.
+    function test_platformParts() public view {
+        (bytes memory pce, bytes memory fmspc) = (pair(3, tlv(0x04, hex"0102")), pair(4, tlv(0x04, hex"a1a2a3a4a5a6")));
+        bytes memory levels = tcb(0, "");
+        bytes memory none;
+        for (uint256 missing = 0; missing < 4; missing++) {
+            bytes memory parts =
+                abi.encodePacked(missing == 0 ? none : levels, missing == 1 ? none : pce, missing == 2 ? none : fmspc);
+            bytes memory der = withExtension(extension(hex"2a864886f84d010d01", "", seq(parts)));
+            if (missing == 3) this.certificate(der);
+            else refusedAt(der, der.length, false, "a part is missing");
+        }
+        bytes memory all = abi.encodePacked(levels, pce, fmspc);
+        // A fourth part behind the sequence would be read as one of it.
+        bytes memory behind = withExtension(extension(hex"2a864886f84d010d01", "", abi.encodePacked(seq(abi.encodePacked(levels, pce)), fmspc)));
+        refusedAt(behind, behind.length - fmspc.length, false, "a part behind the others");
+        this.certificate(withExtension(extension(hex"2a864886f84d010d01", "", seq(all))));
+        bytes memory values = componentsOf(1, 17);
+        for (uint256 gone = 0; gone <= 17; gone++) {
+            bytes memory some = gone == 0 ? values : abi.encodePacked(componentsOf(1, gone - 1), componentsOf(gone + 1, 17));
+            bytes memory der = withExtension(extension(hex"2a864886f84d010d01", "", seq(abi.encodePacked(pce, fmspc, pair(2, seq(some))))));
+            if (gone == 0) this.certificate(der);
+            else refusedAt(der, der.length, false, "a component is missing");
+        }
+        bytes memory split = pair(2, abi.encodePacked(seq(componentsOf(1, 16)), componentsOf(17, 17)));
+        bytes memory cut = withExtension(extension(hex"2a864886f84d010d01", "", seq(abi.encodePacked(pce, fmspc, split))));
+        refusedAt(cut, cut.length - componentsOf(17, 17).length, false, "a component behind the others");
+    }
+
+    function componentsOf(uint256 from, uint256 to) private pure returns (bytes memory all) {
+        for (uint256 arc = from; arc <= to; arc++) {
+            bytes memory oid = tlv(0x06, abi.encodePacked(hex"2a864886f84d010d0102", uint8(arc)));
+            all = abi.encodePacked(all, seq(abi.encodePacked(oid, hex"020101")));
+        }
+    }
+
+    /// Names of three bytes that are no common name, and longer ones that begin like it; an extension of nine bytes that is not Intel's.
+    function test_otherNames() public view {
+        bytes[3] memory oids = [bytes(hex"550404"), hex"55040301", hex"5504"];
+        for (uint256 i = 0; i < oids.length; i++) {
+            bytes memory subject = seq(tlv(0x31, seq(abi.encodePacked(tlv(0x06, oids[i]), tlv(0x0c, "a name")))));
+            bytes memory head = abi.encodePacked(hex"a003020102", hex"020101", ECDSA, seq(hex"310130"), seq(abi.encodePacked(FROM, UNTIL)));
+            bytes memory der = seq(abi.encodePacked(head, subject, SPKI, KEY, tlv(0xa3, seq(""))));
+            assertEq(this.certificate(der).name, bytes32(0));
+        }
+        assertTrue(!this.certificate(withExtension(extension(hex"2a864886f84d010d02", "", hex"0500"))).isPlatform, "a neighbour");
+        assertTrue(!this.certificate(withExtension(extension(hex"2a864886f84d010d0101", "", hex"0500"))).isPlatform, "a longer one");
+    }
+
+    /// Told at their place, and not by what a later check makes of them.
+    function test_morePlaces() public view {
+        bytes memory odd = withTimes(hex"040d3235303130323033303430355a", UNTIL);
+        bytes memory right = withTimes(FROM, UNTIL);
+        uint256 place;
+        for (uint256 i = 0; i < right.length && place == 0; i++) if (right[i] != odd[i]) place = i;
+        refusedAt(odd, place, false, "no time");
+        // Extensions that end before what holds them does.
+        bytes memory head = abi.encodePacked(hex"a003020102", hex"020101", ECDSA, seq(hex"310130"), seq(abi.encodePacked(FROM, UNTIL)), seq(""));
+        bytes memory loose = seq(abi.encodePacked(head, SPKI, KEY, tlv(0xa3, hex"30000500")));
+        refusedAt(loose, loose.length - 2, false, "something behind the extensions");
+        // A body of five bytes is looked at whole.
+        refusedAt(hex"3005a003020102", 7, false, "a version alone");
+        refusedAt(hex"3004a0030201", 2, false, "less than a version");
+        // A length of 0x80 says that it is not told.
+        far(abi.encodePacked(hex"0480", new bytes(128)), 0, 130, 0x04, "an indefinite length");
+        far(hex"ffff0481", 2, 4, 0x04, "a length that is cut, further on");
+        far(hex"ffff048280", 2, 5, 0x04, "a length of which one byte is left");
+    }
+
     function markedCritical(bytes memory of_) private pure returns (bytes memory) {
         // SEQUENCE {identifier of 11 bytes, …: three bytes of head, as its length is above 127.
         bytes memory value = new bytes(of_.length - 4 - 11);
@@ -295,6 +364,23 @@ contract DerTest is Cheats {
                 this.guarded(body);
                 body[place] = 0;
             }
+        }
+    }
+
+    /// Bit by bit: what must be set, what may be, and what nobody may set.
+    function test_attributes() public {
+        bytes memory body = new bytes(584);
+        vm.expectRevert(IAttestations.GuestPolicy.selector);
+        this.guarded(body);
+        body[123] = 0x10;
+        for (uint256 bit = 0; bit < 64; bit++) {
+            (uint256 place, bytes1 before) = (120 + bit / 8, body[120 + bit / 8]);
+            body[place] = before ^ bytes1(uint8(1 << (bit % 8)));
+            // Keys for supervisors, key locker, performance counters.
+            bool isFree = bit == 30 || bit == 31 || bit == 63;
+            if (!isFree) vm.expectRevert(bit < 8 ? IAttestations.GuestDebug.selector : IAttestations.GuestPolicy.selector);
+            this.guarded(body);
+            body[place] = before;
         }
     }
 

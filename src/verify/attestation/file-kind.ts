@@ -1,5 +1,6 @@
 // Which of the known kinds of attestation files is this? By its first bytes and names of fields; whether it is true is judged elsewhere.
 import { bytesToUtf8, readU16, readU32 } from "../../protocol/bytes/bytes.ts";
+import { anyHexToBytes, base64ToBytes } from "./bytes.ts";
 
 export type FileKind =
 	| "device report"
@@ -42,6 +43,15 @@ export function kindOfFile(bytes: Uint8Array): FileKind {
 	if (text.startsWith("-----BEGIN CERTIFICATE-----")) return "certificates";
 	if (!/^[[{]/.test(text)) return "unknown";
 	return JSON_KINDS.find(([pattern]) => pattern.test(text))?.[1] ?? "unknown";
+}
+
+/** Quotes and reports are often handed on as text, in hex or base64: the bytes. Any other file as it is. */
+export function openText(bytes: Uint8Array): Uint8Array {
+	const text = bytes.length <= MOST_TEXT ? bytesToUtf8(bytes)?.trim() : undefined;
+	if (text === undefined || !/^[0-9A-Za-z+/=_\s-]+$/.test(text)) return bytes;
+	const packed = text.replace(/\s+/g, "").replace(/^0x/i, "");
+	const opened = anyHexToBytes(packed) ?? base64ToBytes(packed);
+	return opened !== null && kindOfFile(opened) !== "unknown" ? opened : bytes;
 }
 
 /** SEQUENCE {ENUMERATED…}: an answer. SEQUENCE {SEQUENCE {[0] version…}}: a certificate; {SEQUENCE {INTEGER 1…}}: a list. */

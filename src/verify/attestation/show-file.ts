@@ -5,7 +5,7 @@ import { azureParts } from "./azure/verify-azure.ts";
 import { certificatesIn, dayOf } from "./bytes.ts";
 import { readBundle } from "./collateral/bundle.ts";
 import { readCcel, replay } from "./events/event-log.ts";
-import { type FileKind, kindOfFile } from "./file-kind.ts";
+import { type FileKind, kindOfFile, openText } from "./file-kind.ts";
 import { readQuote } from "./intel/quote.ts";
 import { JsonFields, parseJson, parseJsonText } from "./json.ts";
 import { kindOfDevice } from "./nvidia/device-facts.ts";
@@ -19,8 +19,9 @@ import { readOcsp } from "./x509/ocsp.ts";
 
 /** Valid means that the file has the form of its kind, no more. */
 export function showFile(
-	bytes: Uint8Array,
+	given: Uint8Array,
 ): { readonly kind: FileKind } & Pick<AttestationVerdict, "status" | "code" | "detail" | "facts"> {
+	const bytes = openText(given);
 	const kind = kindOfFile(bytes);
 	const { status, code, detail, facts } = hear((hearing) => {
 		Object.assign(hearing.facts, sayings(kind, bytes));

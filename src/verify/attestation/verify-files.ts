@@ -1,23 +1,23 @@
 // Judges a handful of files together, whatever they are: one thing to judge (a report, several reports of one round, a quote, Azure's or
 // dstack's evidence, a manifest) and what it needs beside it (certificates, manifests, OCSP answers, lists, collateral).
-import type { AttestedPolicy } from "../../protocol/probe/verdict.ts";
-import { openTable } from "./amd/certificate-table.ts";
+import type { AttestedPolicy, Finding } from "../../protocol/probe/verdict.ts";
+import { inOrder, openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
 import { verifyAzure } from "./azure/verify-azure.ts";
 import { type CollateralItem, readBundle } from "./collateral/bundle.ts";
 import { chooseItems, guestNeeds } from "./collateral/choose-items.ts";
-import { verifyCcel, verifyDstack } from "./events/verify-events.ts";
-import { type FileKind, kindOfFile } from "./file-kind.ts";
+import { dstackParts, verifyCcel, verifyDstack } from "./events/verify-events.ts";
+import { type FileKind, kindOfFile, openText } from "./file-kind.ts";
 import { verifyQuote } from "./intel/verify-quote.ts";
 import { kindOfDevice } from "./nvidia/device-facts.ts";
 import { readSdkJson } from "./nvidia/sdk-json.ts";
 import { readSpdmReport } from "./nvidia/spdm-report.ts";
-import { type DeviceEvidence, verifyDevice } from "./nvidia/verify-device.ts";
+import type { DeviceEvidence } from "./nvidia/verify-device.ts";
 import { verifyManifest } from "./nvidia/verify-manifest.ts";
-import { verifyDeviceSet } from "./nvidia/verify-set.ts";
 import { policyAt } from "./policy.ts";
-import type { AttestationSettings } from "./settings.ts";
+import { type AttestationSettings, MINT_ROOTS } from "./settings.ts";
 import { type AttestationVerdict, hear, type Level, refuse } from "./verdict.ts";
+import { verifyDevices } from "./verify-devices.ts";
 import { joinGuest } from "./verify-hosted.ts";
 
 export interface FilesQuestion {
@@ -47,7 +47,12 @@ const GUESTS: readonly FileKind[] = ["quote", "SNP report", "Azure evidence"];
 /** Beside what is judged. What would not be looked at is refused: it may be meant as something else, and the verdict be taken for more than it is. */
 const DEVICE_FILES: readonly FileKind[] = ["certificates", "manifest", "OCSP answer"];
 const USED: Readonly<Partial<Record<FileKind, readonly FileKind[]>>> = {
-	...{ "device report": DEVICE_FILES, "device list": DEVICE_FILES, manifest: ["manifest"], "dstack evidence": [] },
+	...{
+		"device report": DEVICE_FILES,
+		"device list": DEVICE_FILES,
+		manifest: ["manifest"],
+		"dstack evidence": ["Intel collateral"],
+	},
 	...{ quote: ["Intel collateral", "event log"], "SNP report": ["certificates", "revocation list"] },
 	"Azure evidence": ["certificates", "revocation list", "Intel collateral"],
 };
@@ -57,17 +62,30 @@ export function verifyFiles(
 	question: FilesQuestion,
 	settings: AttestationSettings,
 ): FilesVerdict {
-	const verdict = { ...verifyTogether(files, question, settings), policy: policyAt(settings) };
+	const judged = verifyTogether(files, question, settings);
+	const isMinted = judged.code === "ATTEST_CHAIN" && isOfMint(files, question, settings);
+	const findings = isMinted ? [...judged.findings, MINTED] : judged.findings;
+	const verdict = { ...judged, findings, policy: policyAt(settings) };
 	const isBelow = question.require !== null && LEVELS.indexOf(verdict.level) < LEVELS.indexOf(question.require);
 	if (verdict.status !== "valid" || !isBelow) return verdict;
 	const detail = `the files show level ${verdict.level}, not ${question.require}`;
 	return { ...verdict, status: "inconclusive", code: "COLLATERAL_MISSING", where: "files", detail };
 }
 
+const MINTED: Finding = {
+	code: "SIMULATED_ROOTS",
+	detail: "it is signed under the roots of assay's own mint, as simulated hosts are: it shows no hardware",
+};
+
+/** Whether only the roots are wrong: those of simulated hosts are told from false ones. */
+const isOfMint = (files: readonly Uint8Array[], question: FilesQuestion, settings: AttestationSettings): boolean =>
+	settings.roots !== MINT_ROOTS &&
+	verifyTogether(files, question, { ...settings, roots: MINT_ROOTS }).code !== "ATTEST_CHAIN";
+
 const LEVELS: readonly Level[] = ["none", "genuine", "measured", "hosted"];
 
 function verifyTogether(given: readonly Uint8Array[], question: FilesQuestion, settings: AttestationSettings): Judged {
-	const files = given.flatMap(openTable);
+	const files = given.map(openText).flatMap(openTable);
 	const kinds = files.map(kindOfFile);
 	const of = (kind: FileKind): Uint8Array[] => files.filter((_, i) => kinds[i] === kind);
 	const failed = (detail: string): Judged => ({
@@ -90,7 +108,7 @@ function verifyTogether(given: readonly Uint8Array[], question: FilesQuestion, s
 	const idle = kinds.findIndex((kind) => !found.has(kind) && !USED[subject ?? "manifest"]!.includes(kind));
 	if (idle >= 0)
 		return failed(`file ${idle + 1} (${kinds[idle]}) has no part in judging this ${subject ?? "manifest"}`);
-	if (subject === "device report" || subject === "device list") return verifyDevices(of, question, settings);
+	if (subject === "device report" || subject === "device list") return verifyReports(of, question, settings);
 	const one = files.filter((_, i) => kinds[i] === subject || (subject === undefined && kinds[i] === "manifest"));
 	if (one.length !== 1) return failed("there must be one report, quote or manifest to judge");
 	return { subject: subject ?? "manifest", ...verifyOne(subject, one[0]!, of, question, settings) };
@@ -118,12 +136,13 @@ function verifyByBundles(
 		return "none";
 	});
 	const [quotes, snpReports] = [of("quote"), of("SNP report")];
-	const certificates = devices.length > 0 ? devices.map(({ chain }) => chain) : of("certificates");
-	const needing = { reports: devices.map(({ report }) => report), quotes, snpReports, certificates };
-	const [azure] = of("Azure evidence");
-	const found = [needing, ...(azure === undefined ? [] : [guestNeeds(azure, null)])].flatMap((one) =>
-		chooseItems(one, items, settings),
-	);
+	const none = { reports: [], quotes: [], snpReports: [], certificates: [] };
+	const needing = [
+		...devices.map(({ report, chain }) => ({ ...none, reports: [report], certificates: [chain] })),
+		{ ...none, quotes, snpReports, certificates: of("certificates").slice(of("device report").length).slice(0, 1) },
+		...[...of("Azure evidence"), ...of("dstack evidence")].slice(0, 1).map((one) => guestNeeds(one, null)),
+	];
+	const found = needing.flatMap((one) => chooseItems(one, items, settings));
 	const chosen = [...new Set(found)].map(({ bytes }) => bytes);
 	return verifyTogether([...files, ...chosen], question, settings);
 }
@@ -138,15 +157,18 @@ function verifyOne(
 	settings: AttestationSettings,
 ): AttestationVerdict {
 	const [collateral = null] = of("Intel collateral");
-	const [leaf, chain = null] = of("certificates");
+	const [leaf, chain = null] = inOrder(of("certificates"));
 	const [crl = null] = of("revocation list");
 	switch (subject) {
-		case "quote": {
+		case "quote":
+		case "dstack evidence": {
+			const [quote, opened] = subject === "quote" ? [file, null] : openDstack(file);
+			if (quote === null) return opened!;
 			const [log] = of("event log");
 			const ask = collateral !== null || (require ?? "genuine") !== "genuine" ? "tcb" : "signed";
-			const verdict = verifyQuote(file, { ask, reportData: nonce, collateral }, settings);
-			if (log === undefined || verdict.status === "invalid") return verdict;
-			const events = verifyCcel(file, log, settings);
+			const verdict = verifyQuote(quote, { ask, reportData: nonce, collateral }, settings);
+			if ((subject === "quote" && log === undefined) || verdict.status === "invalid") return verdict;
+			const events = log === undefined ? verifyDstack(file, settings) : verifyCcel(quote, log, settings);
 			return events.status === "valid" ? verdict : events;
 		}
 		case "SNP report": {
@@ -158,12 +180,20 @@ function verifyOne(
 			return verifySnp({ report: file, leaf, chain, crl }, { product: null, reportData: nonce }, settings);
 		}
 		case "Azure evidence":
-			return verifyAzure(file, { product: null, nonce, chain: leaf ?? null, crl, collateral }, settings);
-		case "dstack evidence":
-			return verifyDstack(file, settings);
+			return verifyAzure(file, { product: null, nonce, chain: chain ?? leaf ?? null, crl, collateral }, settings);
 		default:
 			return verifyManifest(file, settings);
 	}
+}
+
+/** The quote inside; or why there is none. */
+function openDstack(file: Uint8Array): readonly [quote: Uint8Array | null, opened: AttestationVerdict] {
+	let quote: Uint8Array | null = null;
+	const opened = hear(() => {
+		quote = dstackParts(file).quote;
+		return "none";
+	});
+	return [quote, opened];
 }
 
 /** Devices and the guest that asked them. Certificates: the devices' chains, then those of an SNP report. */
@@ -171,7 +201,7 @@ function verifyHosted(of: Of, question: FilesQuestion, settings: AttestationSett
 	const chains = of("certificates");
 	const count = of("device report").length;
 	const without: Of = (kind) => (kind === "certificates" ? chains.slice(0, count) : of(kind));
-	const reports = verifyDevices(without, question, settings);
+	const reports = verifyReports(without, question, settings);
 	if (reports.status === "invalid") return reports;
 	const kind = GUESTS.find((one) => of(one).length > 0)!;
 	const guestFiles: Of = (one) => (one === "certificates" ? chains.slice(count) : of(one));
@@ -195,7 +225,7 @@ function devicesOf(of: Of): DeviceEvidence[] {
 	return [...bare, ...of("device list").flatMap((file) => readSdkJson(file, "list"))];
 }
 
-function verifyDevices(of: Of, { require, nonce }: FilesQuestion, settings: AttestationSettings): Judged {
+function verifyReports(of: Of, { require, nonce }: FilesQuestion, settings: AttestationSettings): Judged {
 	let devices: DeviceEvidence[] = [];
 	const opened = hear(() => {
 		devices = devicesOf(of);
@@ -203,12 +233,8 @@ function verifyDevices(of: Of, { require, nonce }: FilesQuestion, settings: Atte
 	});
 	if (opened.status !== "valid") return { subject: "device report", ...opened };
 	const [manifests, ocsp] = [of("manifest"), of("OCSP answer")];
-	if (devices.length !== 1) {
-		const verdict = verifyDeviceSet(() => devices, nonce, settings);
-		return { subject: "round of devices", ...verdict };
-	}
 	const isMeasured = require === null ? manifests.length > 0 : require !== "genuine";
 	const ask = isMeasured ? "measured" : "genuine";
-	const verdict = verifyDevice(devices[0]!, { ask, nonce, chip: null, manifests, ocsp }, settings);
-	return { subject: "device report", ...verdict };
+	const subject = devices.length === 1 ? "device report" : "round of devices";
+	return { subject, ...verifyDevices(devices, { ask, nonce, manifests, ocsp }, settings) };
 }

@@ -1,6 +1,9 @@
 // The certificates that an SNP host hands to its guest, as /dev/sev-guest and the auxblob of configfs-tsm give them (GHCB): entries of {GUID, offset
 // u32, length u32} and one of zeros, then the certificates. The host's word: whether they are AMD's is judged where they are used.
-import { bytesToHex, readU32, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
+import { bytesToHex, equalBytes, readU32, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
+import { certificatesIn } from "../bytes.ts";
+import { hear } from "../verdict.ts";
+import { type Certificate, readCertificate } from "../x509/certificate.ts";
 
 const ENTRY = 24;
 const MOST_ENTRIES = 16;
@@ -48,6 +51,25 @@ function readCertificateTable(bytes: Uint8Array): SnpCertificates | null {
 	// Of each the DER, as the specification has it.
 	const chain = ask?.[0] === 0x30 && ark?.[0] === 0x30 ? utf8ToBytes(pemOf(ask) + pemOf(ark)) : null;
 	return { leaf, chain };
+}
+
+/**
+ * Certificates of a chip however they came, as tools write them: one file each, or several, in any order. The chip's first, then ASK and ARK in one file.
+ * What is not at most one leaf and two authorities, one of which is the root, is left as it is.
+ */
+export function inOrder(files: readonly Uint8Array[]): readonly Uint8Array[] {
+	let ordered = files;
+	hear(() => {
+		const all = files.flatMap((file) => certificatesIn(file, "file")).map((der) => readCertificate(der, "file"));
+		const isRoot = ({ subject, issuer }: Certificate) => equalBytes(subject, issuer);
+		const of = (isWanted: (one: Certificate) => boolean) => all.filter(isWanted).map(({ der }) => der);
+		const leaves = of(({ isCa }) => !isCa);
+		const [asks, arks] = [of((one) => one.isCa && !isRoot(one)), of((one) => one.isCa && isRoot(one))];
+		if (leaves.length < 2 && asks.length === 1 && arks.length === 1)
+			ordered = [...leaves, utf8ToBytes(pemOf(asks[0]!) + pemOf(arks[0]!))];
+		return "none";
+	});
+	return ordered;
 }
 
 /** The certificates of a table, the chip's first; any other file as it is. */

@@ -5,6 +5,7 @@ import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { openTable } from "../amd/certificate-table.ts";
 import { azureParts } from "../azure/verify-azure.ts";
 import { certificatesIn } from "../bytes.ts";
+import { dstackParts } from "../events/verify-events.ts";
 import { kindOfFile } from "../file-kind.ts";
 import { platformTcb } from "../intel/pck.ts";
 import { readQuote } from "../intel/quote.ts";
@@ -17,7 +18,7 @@ import { hear } from "../verdict.ts";
 import { type Certificate, readCertificate } from "../x509/certificate.ts";
 import { answerAbout, readOcsp } from "../x509/ocsp.ts";
 import type { CollateralItem } from "./bundle.ts";
-import { intelId, manifestId, nameOf } from "./read-item.ts";
+import { caOf, intelId, manifestId, nameOf } from "./read-item.ts";
 
 /** Of each kind: as many as the verifier takes. */
 const MOST_CHOSEN = 16;
@@ -38,6 +39,11 @@ export function guestNeeds(quote: Uint8Array, given: Uint8Array | null): Needing
 	if (kind === "SNP report")
 		return { ...none, snpReports: [quote], certificates: given === null ? [] : openTable(given).slice(0, 1) };
 	let found = none;
+	if (kind === "dstack evidence")
+		hear(() => {
+			found = { ...none, quotes: [dstackParts(quote).quote] };
+			return "none";
+		});
 	if (kind === "Azure evidence")
 		hear(() => {
 			const { tee, hardware, leaf, quote: inner } = azureParts(quote);
@@ -54,7 +60,7 @@ export function chooseItems(
 	settings: AttestationSettings,
 ): CollateralItem[] {
 	const chosen: CollateralItem[] = [];
-	hear((hearing) => {
+	hear(() => {
 		const { reports, quotes, snpReports, certificates } = needing;
 		const { atMs, policy } = settings;
 		const holds = ({ validFromS, validUntilS }: CollateralItem) =>
@@ -64,8 +70,11 @@ export function chooseItems(
 		if (reports.length === 1 && certificates.length === 1) {
 			const chain = chainOf(certificates[0]!, settings, "file");
 			// Bounded before they are read: a stranger's bundle may name one version a thousand times.
-			const manifests = current("manifest", manifestIds(reports[0]!, chain)).slice(0, MOST_CHOSEN);
-			const chains = manifests.map(({ bytes }) => readManifest(hearing, bytes, settings, "bundle").chain);
+			const named = current("manifest", manifestIds(reports[0]!, chain)).slice(0, MOST_CHOSEN);
+			const signers = named.map(({ bytes }) => signersOf(bytes, settings));
+			// ATTACK: one that its vendor did not sign would keep those out that it did.
+			const manifests = named.filter((_, i) => signers[i] !== null);
+			const chains = signers.filter((one) => one !== null);
 			const answers = items.filter(
 				(one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, [chain.slice(1), ...chains], holds(one), settings),
 			);
@@ -98,7 +107,18 @@ function manifestIds(file: Uint8Array, chain: readonly Certificate[]): string[] 
 
 function platformId(file: Uint8Array): string {
 	const { report, certificates } = readQuote(file);
-	return intelId(report.tee, platformTcb(readCertificate(certificates[0]!, "quote")).fmspc);
+	const pck = readCertificate(certificates[0]!, "quote");
+	return intelId(report.tee, platformTcb(pck).fmspc, caOf(pck.issuer));
+}
+
+/** The certificates that signed a manifest; null: it is no manifest. */
+function signersOf(file: Uint8Array, settings: AttestationSettings): readonly Certificate[] | null {
+	let found: readonly Certificate[] | null = null;
+	hear((hearing) => {
+		found = readManifest(hearing, file, settings, "bundle").chain;
+		return "none";
+	});
+	return found;
 }
 
 /** Of a certificate in one of the chains, and either current or a revocation. */
@@ -108,13 +128,18 @@ function isAboutOne(
 	holds: boolean,
 	settings: AttestationSettings,
 ): boolean {
-	const answer = readOnce(settings, "answer", file, () => readOcsp(file, "bundle"));
-	return chains.some((chain) =>
-		chain.slice(0, -1).some((certificate, i) => {
-			const about = answerAbout(answer, certificate, chain[i + 1]!);
-			return about !== null && (holds || about.state === "revoked");
-		}),
-	);
+	let isAbout = false;
+	hear(() => {
+		const answer = readOnce(settings, "answer", file, () => readOcsp(file, "bundle"));
+		isAbout = chains.some((chain) =>
+			chain.slice(0, -1).some((certificate, i) => {
+				const about = answerAbout(answer, certificate, chain[i + 1]!);
+				return about !== null && (holds || about.state === "revoked");
+			}),
+		);
+		return "none";
+	});
+	return isAbout;
 }
 
 /** Whether the first of these authorities has the name of the leaf's issuer. */

@@ -77,8 +77,8 @@ function itemOf(
 			return { kind: "manifest", id: manifestId(product, version), rank: 0, ...validityOf(chain) };
 		}
 		case "Intel collateral": {
-			const { tcbInfo, issuedMs, nextMs } = readIntelAlone(hearing, bytes, settings);
-			const id = intelId(tcbInfo.text("id"), tcbInfo.hex("fmspc", 6));
+			const { tcbInfo, authority, issuedMs, nextMs } = readIntelAlone(hearing, bytes, settings);
+			const id = intelId(tcbInfo.text("id"), tcbInfo.hex("fmspc", 6), caOf(authority.subject));
 			const rank = tcbInfo.small("tcbEvaluationDataNumber");
 			return { kind: "Intel collateral", id, rank, ...seconds(issuedMs, nextMs) };
 		}
@@ -116,7 +116,12 @@ function listItem(bytes: Uint8Array, issuers: readonly Certificate[], settings: 
 }
 
 export const manifestId = (product: string, version: string): string => `${product} ${version}`.toUpperCase();
-export const intelId = (tee: string, fmspc: string): string => `${tee} ${fmspc}`.toLowerCase();
+/** Platforms of one FMSPC may be certified by either of Intel's two authorities, whose lists are not each other's. */
+export const intelId = (tee: string, fmspc: string, ca: "platform" | "processor" = "platform"): string =>
+	`${tee} ${fmspc}${ca === "processor" ? " processor" : ""}`.toLowerCase();
+/** By the authority's name. */
+export const caOf = (name: Uint8Array): "platform" | "processor" =>
+	/processor/i.test(readName(name, "file").CN ?? "") ? "processor" : "platform";
 export const answerId = (serial: string, issuer: Certificate): string => `${fingerprintOf(issuer)} ${serial}`;
 export const nameOf = ({ subject }: Certificate): string => readName(subject, "file").CN ?? bytesToHex(subject);
 

@@ -15,7 +15,7 @@ import { hear } from "../verdict.ts";
 import { type Certificate, readCertificate, readName } from "../x509/certificate.ts";
 import type { CollateralItem } from "./bundle.ts";
 import { guestNeeds } from "./choose-items.ts";
-import { answerId, intelId, manifestId } from "./read-item.ts";
+import { answerId, caOf, intelId, manifestId } from "./read-item.ts";
 
 export type Wanted = { readonly item: Pick<CollateralItem, "kind" | "id"> } & (
 	| { readonly from: "rim"; readonly name: string }
@@ -54,9 +54,9 @@ export function wantedBy(
 		add(() => readSdkJson(list, "list").flatMap(({ report, chain }) => deviceWants(report, chain, items, settings)));
 	for (const quote of of("quote")) add(() => [quoteWants(quote)]);
 	if (of("SNP report").length > 0) for (const leaf of chains) add(() => snpWants(chainIn(leaf)[0]!));
-	for (const azure of of("Azure evidence"))
+	for (const guest of [...of("Azure evidence"), ...of("dstack evidence")])
 		add(() => {
-			const { quotes, certificates } = guestNeeds(azure, null);
+			const { quotes, certificates } = guestNeeds(guest, null);
 			return [...quotes.map(quoteWants), ...certificates.flatMap((leaf) => snpWants(chainIn(leaf)[0]!))];
 		});
 	const seen = new Set<string>();
@@ -133,13 +133,13 @@ function quoteWants(file: Uint8Array): Wanted {
 	const { report, certificates } = readQuote(file);
 	const pck = readCertificate(certificates[0]!, "quote");
 	const { fmspc } = platformTcb(pck);
-	const ca = /processor/i.test(readName(pck.issuer, "quote").CN ?? "") ? "processor" : "platform";
+	const ca = caOf(pck.issuer);
 	return {
 		from: "intel",
 		tee: report.tee,
 		fmspc,
 		ca,
-		item: { kind: "Intel collateral", id: intelId(report.tee, fmspc) },
+		item: { kind: "Intel collateral", id: intelId(report.tee, fmspc, ca) },
 	};
 }
 

@@ -15,12 +15,17 @@ export function verifyCcel(quote: Uint8Array, log: Uint8Array, settings: Attesta
 	});
 }
 
-/** dstack's JSON: a quote in hex and a log as text. */
+/** Of dstack's JSON: a quote in hex and a log as text. */
+export function dstackParts(bytes: Uint8Array): { readonly quote: Uint8Array; readonly log: string } {
+	const fields = new JsonFields(parseJson(bytes, "ATTEST_FORM", "evidence"), "ATTEST_FORM", "evidence");
+	const quote = anyHexToBytes(fields.text("quote")) ?? refuse("ATTEST_FORM", "quote", "not hex");
+	return { quote, log: fields.text("event_log") };
+}
+
 export function verifyDstack(bytes: Uint8Array, settings: AttestationSettings): AttestationVerdict {
 	return hear((hearing) => {
-		const fields = new JsonFields(parseJson(bytes, "ATTEST_FORM", "evidence"), "ATTEST_FORM", "evidence");
-		const quote = anyHexToBytes(fields.text("quote")) ?? refuse("ATTEST_FORM", "quote", "not hex");
-		checkEvents(hearing, quote, () => readDstackLog(fields.text("event_log")), settings);
+		const { quote, log } = dstackParts(bytes);
+		checkEvents(hearing, quote, () => readDstackLog(log), settings);
 		return "genuine";
 	});
 }

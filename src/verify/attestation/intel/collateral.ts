@@ -39,14 +39,19 @@ export function readIntelAlone(
 	hearing: Hearing,
 	bytes: Uint8Array,
 	settings: AttestationSettings,
-): { readonly tcbInfo: JsonFields; readonly issuedMs: number; readonly nextMs: number } {
+): {
+	readonly tcbInfo: JsonFields;
+	readonly authority: Certificate;
+	readonly issuedMs: number;
+	readonly nextMs: number;
+} {
 	const fields = new JsonFields(parseJson(bytes, "COLLATERAL_WRONG", "collateral"), "COLLATERAL_WRONG", "collateral");
 	const tcb = signedText(hearing, fields, "tcb_info", settings);
 	const qe = signedText(hearing, fields, "qe_identity", settings);
 	const [authority, root] = chainOf(fields, "pck_crl_issuer_chain", settings, "authority");
 	checkLists(hearing, fields, [authority!, root ?? authority!], [], [tcb.chain, qe.chain], settings);
 	const { text: tcbInfo, issuedMs } = tcb;
-	return { tcbInfo, issuedMs, nextMs: Math.min(tcb.nextMs, qe.nextMs) };
+	return { tcbInfo, authority: authority!, issuedMs, nextMs: Math.min(tcb.nextMs, qe.nextMs) };
 }
 
 function chainOf(

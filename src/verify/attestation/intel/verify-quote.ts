@@ -124,6 +124,8 @@ function checkOfThisPlatform({ tcbInfo, qeIdentity }: IntelCollateral, { report 
 }
 
 const SGX_DEBUG = 0x02;
+/** Bits of a TD's attributes that mean nothing yet: all but debug, the four below and PERFMON. What they will allow is not known. */
+const RESERVED = Uint8Array.of(0, 0xff, 0xff, 0x0f, 0xff, 0xff, 0xff, 0x7f);
 /** Bits of the fourth byte of a TD's attributes. */
 const SEPT_VE_DISABLE = 0x10;
 const MIGRATABLE = 0x20;
@@ -138,6 +140,8 @@ function checkGuest({ report }: Quote, { policy }: AttestationSettings): void {
 	if (attributes[0] !== 0) refuse("GUEST_DEBUG", "quote", "the host can debug this guest");
 	if ((attributes[3]! & SEPT_VE_DISABLE) === 0) refuse("GUEST_POLICY", "quote", "SEPT_VE_DISABLE is not set");
 	if ((attributes[3]! & MIGRATABLE) !== 0) refuse("GUEST_POLICY", "quote", "the guest can be migrated");
+	if (attributes.some((byte, i) => (byte & RESERVED[i]!) !== 0))
+		refuse("GUEST_POLICY", "quote", "reserved bits of the guest's attributes are set");
 	if (mrServiceTd?.some((byte) => byte !== 0)) refuse("GUEST_POLICY", "quote", "a service TD is bound to the guest");
 	checkGuestAllowed({ tee: "tdx", measurement: bytesToHex(mrTd), registers: rtmr.map(bytesToHex) }, policy, "quote");
 }

@@ -146,6 +146,12 @@ const quoteCases = (): MintedCase[] => [
 	tdx("migratable", "GUEST_POLICY", (plan) => {
 		plan.attributes = "0000003000000000";
 	}),
+	tdx("an attribute that is reserved", "GUEST_POLICY", (plan) => {
+		plan.attributes = "0001001000000000";
+	}),
+	tdx("keys of its own and performance counters", null, (plan) => {
+		plan.attributes = "000000d000000080";
+	}),
 	tdx("a service TD", "GUEST_POLICY", (plan) =>
 		Object.assign(plan, { version: 5, isTd15: true, serviceTd: new Uint8Array(48).fill(1) }),
 	),

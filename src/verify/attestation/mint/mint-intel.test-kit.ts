@@ -32,6 +32,13 @@ export const platformCa = mintCertificate({
 	issuer: issuedBy(intelRoot),
 	serial: 32,
 });
+export const processorCa = mintCertificate({
+	CN: "Mint PCK Processor CA",
+	key: keyOf("pck processor ca", "p256"),
+	isCa: true,
+	issuer: issuedBy(intelRoot),
+	serial: 35,
+});
 export const PCK_SERIAL = 33;
 export const FMSPC = "00906ed50000";
 const SGX = "1.2.840.113741.1.13.1";
@@ -208,6 +215,8 @@ export interface CollateralPlan {
 	pceId: string;
 	from: string;
 	until: string;
+	/** TCB evaluation number. */
+	evaluation: number;
 	version: number;
 	qeVersion: number;
 	levels: Level[];
@@ -233,6 +242,7 @@ export function collateralPlan(tee: "sgx" | "tdx" = "tdx"): CollateralPlan {
 		pceId: "0000",
 		from: "2025-06-01T00:00:00Z",
 		until: "2025-07-01T00:00:00Z",
+		evaluation: 17,
 		version: 3,
 		qeVersion: 2,
 		levels: [
@@ -274,7 +284,7 @@ export function mintCollateral(plan: CollateralPlan): Uint8Array {
 	const levels = (list: readonly { isvsvn: number; status: string }[]) =>
 		list.map(({ isvsvn, status }) => ({ tcb: { isvsvn }, tcbDate: plan.from, tcbStatus: status }));
 	const svns = (list: readonly number[]) => list.map((svn) => ({ svn }));
-	const times = { issueDate: plan.from, nextUpdate: plan.until, tcbEvaluationDataNumber: 17 };
+	const times = { issueDate: plan.from, nextUpdate: plan.until, tcbEvaluationDataNumber: plan.evaluation };
 	const module = { mrsigner: plan.moduleSigner, attributes: "00".repeat(8), attributesMask: "ff".repeat(8) };
 	const info = JSON.stringify({
 		id: plan.id,

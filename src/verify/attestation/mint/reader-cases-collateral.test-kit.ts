@@ -19,6 +19,7 @@ import {
 	tlv,
 } from "./der-writer.test-kit.ts";
 import { arkOf } from "./mint-amd.test-kit.ts";
+import { type GpuPlan, gpuPlan, manifestPlan, mintDevice, mintManifest } from "./mint-nvidia.test-kit.ts";
 import { type MintedCase, minted } from "./minted-case.test-kit.ts";
 import { mintedRounds } from "./minted-rounds.test-kit.ts";
 import { readers } from "./reader-case.test-kit.ts";
@@ -63,11 +64,31 @@ const files = (name: string, code: string, change: (all: Record<string, readonly
 		return verifyFiles(change(all), { require: null, nonce: null }, settings);
 	});
 
+/** The minted card and another beside it, and manifests of both. */
+function twoCards(gpu: readonly Uint8Array[], change: (plan: GpuPlan) => unknown = () => {}): Uint8Array[] {
+	const plan = { ...gpuPlan(), card: "card 1", pdi: "1112131415161718" };
+	change(plan);
+	const other = mintDevice(plan);
+	return [gpu[0]!, other.report, gpu[1]!, other.chain, gpu[2]!, gpu[3]!];
+}
+
 const fileCases = [
 	files("one of no kind", "ATTEST_FORM", ({ snp }) => [...snp!, new Uint8Array(99)]),
 	files("two things to judge", "ATTEST_FORM", ({ snp, tdx }) => [...snp!, ...tdx!]),
 	files("two of one kind", "ATTEST_FORM", ({ snp }) => [snp![0]!, ...snp!]),
 	files("one that nobody looks at", "ATTEST_FORM", ({ tdx, gpu }) => [...tdx!, gpu![2]!]),
+	files("a round: an answer about none of its devices", "COLLATERAL_WRONG", ({ gpu }) => [
+		...twoCards(gpu!),
+		answerAbout(1),
+	]),
+	files("a round: a manifest of none of its devices", "RIM_OTHER", ({ gpu }) => [
+		...twoCards(gpu!),
+		mintManifest({ ...manifestPlan("driver"), version: "1.0" }),
+	]),
+	files("a round: the second card is measured otherwise", "MEASUREMENT_WRONG", ({ gpu }) =>
+		twoCards(gpu!, (plan) => plan.blocks.splice(1, 1, new Uint8Array(48))),
+	),
+	files("a round: one manifest is missing", "COLLATERAL_MISSING", ({ gpu }) => twoCards(gpu!).slice(0, -1)),
 	files("a report without a chain", "ATTEST_CHAIN", ({ gpu }) => [gpu![0]!, ...gpu!]),
 ];
 

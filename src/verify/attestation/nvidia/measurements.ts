@@ -28,7 +28,8 @@ function compare(report: SpdmReport, manifest: Manifest, isNvdec0Off: boolean): 
 	return { compared: indices.length, wrong: wrong.map((index) => index + 1).sort((a, b) => a - b) };
 }
 
-const isOf = (part: Part, { version, product }: Manifest): boolean =>
+/** Whether the manifest is that of this version of this part. */
+export const isOf = (part: Part, { version, product }: Manifest): boolean =>
 	version.toUpperCase() === part.version.toUpperCase() && product.toUpperCase() === part.product.toUpperCase();
 
 /** Every manifest must be of one of the parts: others were brought by mistake or to mislead. */
