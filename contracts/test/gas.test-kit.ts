@@ -140,6 +140,7 @@ const ACTS = {
 		"zkSegmentRest",
 		"zkSegmentWeights",
 	],
+	jobSegments: ["zkJobList32", "zkJobSegment", "zkJobSegmentCalldata"],
 	twins: ["twinLeaf", "twinSum"],
 	zkJobs: [
 		"hybridClear",

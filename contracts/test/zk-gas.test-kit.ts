@@ -16,7 +16,7 @@ function sourceOf(path: string): string {
 	const source = readFileSync(new URL(path, SOURCES), "utf8");
 	return source
 		.replaceAll(/!= claim\) revert \w+False\(\);/g, "!= claim) {}")
-		.replaceAll(/\) revert (Opening|Run)False\(\);/g, ") {}");
+		.replaceAll(/\) revert (Opening|Run|Bare)False\(\);/g, ") {}");
 }
 
 /** A statement of a verifier, and the part to which it and all that it calls belong. */

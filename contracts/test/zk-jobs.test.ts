@@ -51,12 +51,12 @@ import {
 } from "../../src/provider/proofs/prover.ts";
 import { shownOf } from "../../src/provider/proofs/shown-leaf.ts";
 import { watchTrees } from "../../src/provider/proofs/watch-trees.ts";
-import { proveBare } from "../../src/verify/zk/hybrid/bare.ts";
+import { bareProof, createBare, proveBare } from "../../src/verify/zk/hybrid/bare.ts";
 import { openPlace } from "../../src/verify/zk/hybrid/open-place.ts";
 import { commitTo, DEV_POWERS } from "../../src/verify/zk/srs.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
 import { pointBytes, type TwinNode, twinTop, twinWay } from "../../src/verify/zk/twin-tree.ts";
-import { placedWeights, weightTrees } from "../../src/verify/zk/weight-trees.ts";
+import { placedWeights, weightChunks, weightPlaces, weightTrees } from "../../src/verify/zk/weight-trees.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, planHash, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { enteringOf } from "../../src/work/plan/entering.ts";
@@ -186,6 +186,15 @@ const pointsAt = (segment: number): Uint8Array =>
 /** What the segments end with, as an honest worker lists it. */
 const ends = () => [2, 3, 4].map(pointsAt);
 
+/** The same as it goes to the chain. `changed`: commitments to something else. */
+function listed(changed: readonly (readonly (readonly bigint[])[])[] = lists()): zk.ListedEnds {
+	const points = Buffer.concat(changed.flat().map((one) => commitTo(DEV_POWERS, one)));
+	const bare = createBare(points, { count: weightPlaces(plan), chunkBits: CHUNK_BITS, powers: DEV_POWERS });
+	for (const one of changed) bare.add(one);
+	return { points: toHex(points), bare: toHex(bareProof(bare.sums())) };
+}
+const lists = () => [2, 3, 4].map((segment) => weightChunks(plan, weightsAt(segment)));
+
 /** With the path to the honest list. */
 const submitCall = (terms: JobTerms, ordered: zk.ZkOrder, segment: zk.ZkSegment): Call =>
 	zk.submitProofCall(
@@ -237,6 +246,7 @@ async function claim(
 	{ terms, job }: { readonly terms: JobTerms; readonly job: bigint },
 	attempt: number,
 	last: readonly Elements[],
+	beforeList: () => Promise<void> = async () => {},
 ) {
 	const { contracts, send } = network;
 	const assignment = { part: 0, attempt, until: terms.startBy, draw: hashOf("draw") };
@@ -245,8 +255,9 @@ async function claim(
 	const made = claimOf(terms, last);
 	const stored = await signStored(validator, contracts, { job, part: 0, attempt }, made.claim);
 	await send(worker, claimPartCall(contracts, terms, 0, made.shown, [stored]));
+	await beforeList();
 	if (terms.method === zk.ZK_METHOD)
-		gas.zkJobList = await send(worker, zk.listEndsCall(contracts, terms, 0, toHex(Buffer.concat(ends()))));
+		gas.zkJobList = await send(worker, zk.listEndsCall(contracts, terms, order!, 0, listed()));
 	return made;
 }
 
@@ -281,7 +292,7 @@ test("a job is trained by one, proven by two others in any order, and paid witho
 	await refused(send(watcher, submitCall(terms, order, first.segment)), "LookupsFalse");
 	await send(prover, submitCall(terms, order, first.segment));
 	assert.deepEqual([await owed(prover.address), await owed(other.address)], [UNIT, UNIT]);
-	assert.deepEqual((await zk.readZkHead(contracts, terms)).next, 3);
+	assert.deepEqual((await zk.readZkHead(contracts, jobIdOf(terms))).next, 3);
 	const third = await proven(terms, prover, 3);
 	gas.zkJobSubmit = await send(prover, submitCall(terms, order, third.segment));
 	assert.deepEqual(
@@ -297,6 +308,32 @@ test("a job is trained by one, proven by two others in any order, and paid witho
 	gas.zkJobSettle = await send(other, settlePartCall(contracts, terms, 0));
 	assert.equal(await owed(worker.address), UNIT);
 	assert.equal((await readJobPart(contracts, job, 0)).state, "settled");
+});
+
+test("a worker lists what everybody can go on from, or nothing", async () => {
+	const { contracts, send } = network;
+	const terms = await termsOf("blinded list");
+	const job = jobIdOf(terms);
+	await send(customer, fundJobCall(contracts, terms));
+	await send(customer, zk.orderProofsCall(contracts, terms, order!));
+	const [before, right] = [lists(), listed()];
+	// In the place of a coefficient that no opening sees; and of one that no weight stands at.
+	const blinders = [2 ** CHUNK_BITS, weightPlaces(plan)];
+	const cheats = blinders.flatMap((at) =>
+		before.map((chunks, i) => {
+			const values = [...chunks[0]!];
+			values[at] = 5n;
+			return listed(before.with(i, [values]));
+		}),
+	);
+	// Its own commitments with what shows that others are bare.
+	cheats.push({ ...cheats[0]!, bare: right.bare });
+	const attempt = async () => {
+		for (const cheat of cheats)
+			await refused(send(worker, zk.listEndsCall(contracts, terms, order!, 0, cheat)), "BareFalse");
+	};
+	await claim({ terms, job }, 1, weightsAt(1 + SEGMENTS), attempt);
+	assert.deepEqual(await zk.readZkList(contracts, job, 0, 1), ends().map(toHex));
 });
 
 test("two provers share a job; one that is killed half-way is replaced, and each segment is paid once", async () => {
@@ -339,7 +376,7 @@ test("two provers share a job; one that is killed half-way is replaced, and each
 	assert.deepEqual(ends, [true, true]);
 	const proven = [...mine, ...theirs].filter(({ state }) => state === "proven");
 	assert.deepEqual(proven.map(({ segment }) => segment).toSorted(), [1, 2, 3]);
-	assert.equal((await zk.readZkHead(contracts, terms)).next, 1 + SEGMENTS);
+	assert.equal((await zk.readZkHead(contracts, jobIdOf(terms))).next, 1 + SEGMENTS);
 	const paid = (await owed(prover.address)) + (await owed(other.address)) - before[0] - before[1];
 	assert.equal(paid, 3n * UNIT);
 	assert.equal(await owed(watcher.address), 0n);
@@ -370,7 +407,7 @@ test("weights that no run leads to are a worker's lie where it gave them; of a r
 	const ends = told.filter(({ state }) => state !== "proving").map(({ segment, state }) => `${segment} ${state}`);
 	assert.equal(ends.filter((one) => one.endsWith("misled")).length, 1);
 	assert.deepEqual(ends.filter((one) => !one.endsWith("misled")).toSorted(), ["1 proven", "2 proven", "3 unprovable"]);
-	assert.equal((await zk.readZkHead(contracts, terms)).next, 3);
+	assert.equal((await zk.readZkHead(contracts, jobIdOf(terms))).next, 3);
 });
 
 test("a worker with one wrong step cannot be paid: no tree of its end stands for what is proven", async () => {

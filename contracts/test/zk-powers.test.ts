@@ -9,6 +9,7 @@ import { callOf, read } from "../../src/chain/contracts/contracts.ts";
 import { IGNITION, TRIAL_POWERS } from "../../src/chain/contracts/deploy-zk.ts";
 import { approveJobsCall, fundJobCall, jobIdOf } from "../../src/chain/contracts/job-escrow.ts";
 import * as zk from "../../src/chain/contracts/zk-jobs.ts";
+import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
@@ -19,9 +20,11 @@ import { makeOrder } from "../../src/provider/proofs/order.ts";
 import { powersOf } from "../../src/provider/proofs/powers.ts";
 import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
 import { proveStated } from "../../src/provider/proofs/prove-segment.ts";
+import { segmentEnds } from "../../src/provider/proofs/segment-ends.ts";
 import { watchTrees } from "../../src/provider/proofs/watch-trees.ts";
 import { encodeProofFile, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
 import { DEV_POWERS } from "../../src/verify/zk/srs.ts";
+import { weightPlaces } from "../../src/verify/zk/weight-trees.ts";
 import { elementsToBytes } from "../../src/work/operators/tensor-type.ts";
 import { compilePlan, planHash, planWords, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { enteringOf } from "../../src/work/plan/entering.ts";
@@ -108,6 +111,14 @@ test("ordered, proven and verified over the powers of a file", async (t) => {
 		{ to: contracts.addresses.zkVerifier, data: heldCall(statement, proof), gas: "0x4c4b40" },
 		"latest",
 	]);
+	// What a worker lists, by the engine that trained, and that it is bare.
+	const ends = await segmentEnds({ program, plan, seed: SEED, given }, { first: 0, end: 2, begin: null }, by, powers);
+	assert.equal(toHex(ends.points), `0x${statement.pointsAfter.join("")}`);
+	const [bits, places] = [BigInt(CHUNK_BITS), BigInt(weightPlaces(plan))];
+	const judged = (count: bigint) =>
+		read(contracts, "weightJudge", "mustBeBare", bits, toHex(ends.points), count, toHex(ends.bare));
+	await judged(places);
+	await assert.rejects(judged(places - 1n), (error: unknown) => refusedBecause(error) === "BareFalse");
 	// Whoever has the file needs no permission to believe it.
 	const file = encodeProofFile(program, plan.chunkBits, { statement, proof });
 	assert.equal(verifyProofFile(file, { isDevAllowed: !isReal }).status, "valid");

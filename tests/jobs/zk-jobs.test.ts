@@ -14,8 +14,8 @@ import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";
 import { demandProofCall, orderDisputesCall } from "../../src/chain/contracts/segment-proofs.ts";
 import {
 	orderProofsCall,
-	readNextUnpaid,
 	readProverJob,
+	readZkHead,
 	registerPlanCall,
 	submitProofCall,
 	type ZkOrder,
@@ -256,7 +256,7 @@ const submitSoon = (wish: Order) =>
 	);
 const partOf = async (id: string) => (await stage.customer.getJob({ params: { id } })).record.parts[0]!;
 const claimed = (id: string) => eventually(async () => (await partOf(id)).state === "claimed");
-const nextOf = (id: string) => readNextUnpaid(stage.chain!.contracts, BigInt(`0x${id}`));
+const nextOf = async (id: string) => (await readZkHead(stage.chain!.contracts, BigInt(`0x${id}`))).next;
 const isPosted = (id: string, by: ChainAccount) =>
 	eventually(async () => {
 		const all = await readEvents(stage.chain!.contracts, "twinPosts", "Posted", { scope: BigInt(`0x${id}`) });

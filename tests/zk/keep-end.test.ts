@@ -40,7 +40,7 @@ test("no answer waits for another, and one that the chain refuses keeps none bac
 	} as unknown as ProofChain;
 	const of = {
 		...{ job: 1n, part: 0, attempt: 1, terms: {} as never, claim: "0x" as const, segment: 2, program, weights },
-		ends: "0x" as const,
+		ends: { points: "0x", bare: "0x" } as const,
 	};
 	await assert.rejects(createEndKeeper(chain, () => DEV_POWERS).keep(of), { code: "CHAIN_REFUSED" });
 	assert.equal(sent.size, DEMANDS);

@@ -255,8 +255,9 @@ interface IJobEscrow is IPullPayments {
     /// By anyone: what is late, or was built on a claim that fell, is open again; what is open, and can be assigned no more,
     /// is the customer's again. The customer need not wait for the latter.
     function expire(Terms calldata terms, uint32 part) external;
-    /// By the ZkJobs contract alone: a prover gets this much of what is for auditors, while the part is claimed.
-    function payProver(Terms calldata terms, uint32 part, address prover, uint128 pay) external;
+    /// By the ZkJobs contract alone, which knows the terms and takes jobs of method zk only: a prover gets this much of what is for auditors, while the part is claimed. `most`:
+    /// what the terms have for them.
+    function payProver(uint256 job, uint32 part, address prover, uint128 pay, uint128 most) external;
     /// By the Disputes contract alone.
     function convict(Terms calldata terms, uint32 part, bytes32 claimHash, bytes32 last, address accuser) external;
     /// By anyone: fees of settled parts to the validators, and what auditors left to the customer.

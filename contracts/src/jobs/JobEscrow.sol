@@ -220,11 +220,11 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         emit Reopened(job, part, one.provider, one.attempt);
     }
 
-    function payProver(Terms calldata terms, uint32 part, address prover, uint128 pay) external {
-        if (msg.sender != proofs || terms.method != ZK) revert NotParty(msg.sender);
-        uint256 job = terms.idOf();
-        _book.claimed(job, part);
-        spend(terms, job, part, pay);
+    function payProver(uint256 job, uint32 part, address prover, uint128 pay, uint128 most) external {
+        if (msg.sender != proofs) revert NotParty(msg.sender);
+        PartState state = _book.parts[job][part].state;
+        if (state != PartState.Claimed) revert WrongState(part, state);
+        spend(job, part, pay, most);
         owe(prover, pay);
         emit ProverPaid(job, part, prover, pay);
     }
@@ -384,12 +384,12 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
             paid += audits[i].pay;
             owe(audits[i].auditor, audits[i].pay);
         }
-        if (paid > 0) spend(terms, job, part, paid);
+        if (paid > 0) spend(job, part, paid, terms.audit);
     }
 
-    function spend(Terms calldata terms, uint256 job, uint32 part, uint256 paid) private {
+    function spend(uint256 job, uint32 part, uint256 paid, uint128 most) private {
         uint256 spent = _book.auditSpent[job][part] + paid;
-        if (spent > terms.audit) revert AuditInvalid();
+        if (spent > most) revert AuditInvalid();
         _book.auditSpent[job][part] = spent;
     }
 

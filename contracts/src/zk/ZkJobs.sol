@@ -8,13 +8,14 @@ import {ITwinPosts} from "./ITwinPosts.sol";
 import {IZkJobs} from "./IZkJobs.sol";
 import {IZkPlans} from "./IZkPlans.sol";
 import {IZkVerifier} from "./IZkVerifier.sol";
-import {P_PROGRAM, P_STEPS} from "./Layout.sol";
+import {P_CHUNK_BITS, P_PROGRAM, P_STEPS} from "./Layout.sol";
 import {PlanFacts} from "./PlanFacts.sol";
+import {WeightJudge} from "./hybrid/WeightJudge.sol";
 
 /// How far jobs are proven, and who is paid for it. Commitments alone count: from the customer's first ones each segment leads to weights that are right, so whatever is paid
 /// here is true and paid once, whoever claims the part and however often it falls. The escrow holds the money. No owner; nothing changes after its deployment.
 /// ATTACK: an opening does not see coefficients from X^(2^chunkBits) on. So right weights have many commitments, of which all but one are known to their maker alone: nobody
-/// else can go on from there. Hence the lists: a prover cannot choose what a segment ends with, and what the worker of one attempt lists binds no other attempt.
+/// else can go on from there. Hence the lists: a prover cannot choose what a segment ends with, and what a worker lists is shown to be bare: the one that everybody can make.
 contract ZkJobs is IZkJobs, IClaimProofs {
     using JobTerms for IJobEscrow.Terms;
     using PlanFacts for address;
@@ -22,41 +23,39 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     uint8 private constant ZK = 5;
     /// Waiting proofs that one submission pays besides its own.
     uint256 private constant ALONG = 8;
+    /// Commitments that are listed at once: some 7,700 gas each.
+    uint256 private constant MOST_LISTED = 2048;
 
     IJobEscrow private immutable _escrow;
     IZkVerifier private immutable _verifier;
     IZkPlans private immutable _plans;
     ITwinPosts private immutable _twins;
+    WeightJudge private immutable _judge;
 
-    /// The way that a part's proofs go: by one list, from one start.
+    /// A part as it is claimed now.
     struct Lane {
         uint32 part;
         /// Segments with steps.
         uint64 first;
         uint64 end;
-        /// 0: there is none, or the part is not claimed.
+        bool isClaimed;
+        /// 0: there is none.
         bytes32 root;
-        bytes32 list;
-        bytes32 place;
-        Head head;
     }
 
     mapping(uint256 job => bytes32) private _orders;
-    /// Commitments before segment 1.
-    mapping(uint256 job => bytes32) private _starts;
-    mapping(uint256 job => uint64) private _nextUnpaid;
+    // INVARIANT: true and bare: commitments that follow from the customer's, and that whoever runs the job can make.
+    mapping(uint256 job => Head) private _heads;
+    mapping(uint256 job => mapping(uint32 part => bytes32)) private _ends;
     // INVARIANT: written once.
     mapping(uint256 job => mapping(uint32 part => mapping(uint16 attempt => bytes32))) private _lists;
-    mapping(bytes32 lane => Head) private _heads;
-    /// What all of a list was proven to end with.
-    mapping(bytes32 list => bytes32) private _ends;
     // INVARIANT: written once.
     mapping(bytes32 place => Waiting) private _waiting;
     /// Which attempt's claim is proven.
     mapping(uint256 job => mapping(uint32 part => uint16)) private _proven;
 
-    constructor(IJobEscrow escrow_, IZkVerifier verifier_, IZkPlans plans_, ITwinPosts twins_) {
-        (_escrow, _verifier, _plans, _twins) = (escrow_, verifier_, plans_, twins_);
+    constructor(IJobEscrow escrow_, IZkVerifier verifier_, IZkPlans plans_, ITwinPosts twins_, WeightJudge judge_) {
+        (_escrow, _verifier, _plans, _twins, _judge) = (escrow_, verifier_, plans_, twins_, judge_);
     }
 
     /// @inheritdoc IZkJobs
@@ -65,30 +64,42 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         IJobEscrow.Job memory found = _escrow.jobOf(job);
         if (msg.sender != terms.customer || !found.isFunded || found.touched > 0 || _orders[job] != 0) revert OrderRefused(job);
         // Whoever takes a job of another method does not look for trees that somebody posts about its states, so that they must not count there.
+        address plan = PlanFacts.known(_plans.imageOf(ordered.plan));
         if (
-            terms.method != ZK || terms.windowSeconds < _twins.longest()
-                || bytes32(PlanFacts.known(_plans.imageOf(ordered.plan)).read(P_PROGRAM)) != terms.program
+            terms.method != ZK || terms.windowSeconds < _twins.longest() || bytes32(plan.read(P_PROGRAM)) != terms.program
+                || eachOf(terms) * plan.chunksAfter() > MOST_LISTED
         ) revert OrderInvalid();
         _orders[job] = keccak256(abi.encode(ordered));
-        (_starts[job], _nextUnpaid[job]) = (ordered.startPoints, 1);
-        (, uint64 count) = terms.rangeOf(0);
+        _heads[job] = Head(1, bytes28(ordered.startPoints));
         // Segment 0 alone: there is nothing to list.
-        if (count == 1) _ends[listKey(job, 0, 0)] = ordered.startPoints;
+        if (eachOf(terms) == 1) _ends[job][0] = ordered.startPoints;
         emit Ordered(job, ordered);
     }
 
     /// @inheritdoc IZkJobs
-    function list(IJobEscrow.Terms calldata terms, uint32 part, bytes calldata ends) external {
+    function list(
+        IJobEscrow.Terms calldata terms,
+        Order calldata ordered,
+        uint32 part,
+        bytes calldata points,
+        bytes calldata bare
+    ) external {
         uint256 job = terms.idOf();
         IJobEscrow.Part memory one = _escrow.partOf(job, part);
         if (
             msg.sender != one.provider || one.state != IJobEscrow.PartState.Claimed || _lists[job][part][one.attempt] != 0
-                || _orders[job] == 0
         ) revert ListRefused(job, part);
+        mustBeOrdered(job, ordered);
         (uint64 first, uint64 end) = provable(terms, part);
-        if (first == end || ends.length != 32 * uint256(end - first)) revert ListRefused(job, part);
-        _lists[job][part][one.attempt] = KeccakTree.fold(ends);
-        emit Listed(job, part, one.attempt, ends);
+        address plan = _plans.imageOf(ordered.plan);
+        uint256 size = 64 * plan.chunksAfter();
+        if (first == end || points.length != size * (end - first)) revert ListRefused(job, part);
+        _judge.mustBeBare(plan.read(P_CHUNK_BITS), points, plan.weightPlaces(), bare);
+        bytes32[] memory ends = new bytes32[](end - first);
+        for (uint256 i = 0; i < ends.length; i++) ends[i] = keccak256(points[size * i:size * (i + 1)]);
+        bytes memory all = abi.encodePacked(ends);
+        _lists[job][part][one.attempt] = KeccakTree.rootOf(ends);
+        emit Listed(job, part, one.attempt, all);
     }
 
     /// @inheritdoc IZkJobs
@@ -101,33 +112,35 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         uint256 job = terms.idOf();
         mustBeOrdered(job, ordered);
         uint64 number = segment.number;
-        if (number >= terms.segments) revert SegmentRefused(number);
+        Head memory head = _heads[job];
+        // Segment 0 has no steps, and is before every head.
+        if (number >= terms.segments || number < head.next) revert SegmentRefused(number);
         Lane memory lane = laneOf(terms, job, partOf(terms, number));
         if (lane.root == 0) revert NotListed(number);
-        if (number < lane.head.next) revert SegmentRefused(number);
         (bytes32 before, bytes32 after_) = proven(proverJob(job, msg.sender), terms.seed, ordered, segment);
         mustBeListed(lane, number, after_, path);
         emit Proven(job, number, msg.sender, before, after_);
-        if (number == lane.head.next && lane.head.points != 0) {
-            if (before != lane.head.points) revert PointsMismatch();
-            // Whoever was first is paid, also where the head could only go on later: `advance` does that.
-            if (_waiting[placeOf(lane, number, before)].prover != address(0)) revert SegmentRefused(number);
-            pay(terms, job, lane, Waiting(msg.sender, after_));
-            payWaiting(terms, job, lane, ALONG);
-            _heads[lane.place] = lane.head;
+        bytes32 place = placeOf(job, number, bytes28(before));
+        // Whoever was first is paid, also where the head could only go on later: `advance` does that.
+        if (_waiting[place].prover != address(0)) revert SegmentRefused(number);
+        if (number > head.next) {
+            _waiting[place] = Waiting(msg.sender, after_);
             return;
         }
-        bytes32 place = placeOf(lane, number, before);
-        if (_waiting[place].prover != address(0)) revert SegmentRefused(number);
-        _waiting[place] = Waiting(msg.sender, after_);
+        if (bytes28(before) != head.points) revert PointsMismatch();
+        pay(terms, job, lane, head, Waiting(msg.sender, after_));
+        payWaiting(terms, job, lane, head, ALONG);
+        _heads[job] = head;
     }
 
     /// @inheritdoc IZkJobs
-    function advance(IJobEscrow.Terms calldata terms, uint32 part, uint256 most) external {
+    function advance(IJobEscrow.Terms calldata terms, uint256 most) external {
         uint256 job = terms.idOf();
-        Lane memory lane = laneOf(terms, job, part);
-        if (lane.root == 0 || payWaiting(terms, job, lane, most) == 0) revert NothingWaits(job);
-        _heads[lane.place] = lane.head;
+        Head memory head = _heads[job];
+        if (head.next >= terms.segments) revert NothingWaits(job);
+        Lane memory lane = laneOf(terms, job, partOf(terms, head.next));
+        if (!lane.isClaimed || payWaiting(terms, job, lane, head, most) == 0) revert NothingWaits(job);
+        _heads[job] = head;
     }
 
     /// @inheritdoc IZkJobs
@@ -148,7 +161,7 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         if (
             tree.segment != first + count
                 || _escrow.commitmentOf(job, part, one.attempt) != keccak256(abi.encode(claimHash, last))
-                || endOf(job, part) == 0 || standingPoints(job, ordered, poster, tree) != endOf(job, part)
+                || _ends[job][part] == 0 || standingPoints(job, ordered, poster, tree) != _ends[job][part]
                 || !isPostedAfter(one.time - terms.windowSeconds, poster, tree)
         ) revert EndMismatch();
         _proven[job][part] = one.attempt;
@@ -182,8 +195,7 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         view
         returns (bytes32 before, bytes32 after_)
     {
-        // Segment 0 has no steps; a segment has as many as the plan says, which the verifier returns.
-        if (segment.number == 0) revert SegmentRefused(0);
+        // A segment has as many steps as the plan says, which the verifier returns.
         uint256 steps = PlanFacts.known(_plans.imageOf(ordered.plan)).read(P_STEPS);
         (, bytes32[4] memory hashes) = _verifier.mustHold(
             ordered.plan,
@@ -208,12 +220,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         IJobEscrow.Part memory one = _escrow.partOf(job, part);
         lane.part = part;
         (lane.first, lane.end) = provable(terms, part);
-        if (one.state == IJobEscrow.PartState.Claimed) lane.root = _lists[job][part][one.attempt];
-        lane.list = listKey(job, part, _lists[job][part][one.attempt]);
-        bytes32 start = part == 0 ? _starts[job] : endOf(job, part - 1);
-        lane.place = keccak256(abi.encode(lane.list, start));
-        lane.head = _heads[lane.place];
-        if (lane.head.next == 0) lane.head = Head(lane.first, start);
+        lane.isClaimed = one.state == IJobEscrow.PartState.Claimed;
+        if (lane.isClaimed) lane.root = _lists[job][part][one.attempt];
     }
 
     function mustBeListed(Lane memory lane, uint64 number, bytes32 after_, bytes32[] calldata path) private pure {
@@ -222,33 +230,36 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         if (!isPossible || root != lane.root) revert NotListed(number);
     }
 
-    function payWaiting(IJobEscrow.Terms calldata terms, uint256 job, Lane memory lane, uint256 most)
+    /// Within the part. What waits was listed when it came, and so is bare, by whichever attempt.
+    function payWaiting(IJobEscrow.Terms calldata terms, uint256 job, Lane memory lane, Head memory head, uint256 most)
         private
         returns (uint256 count)
     {
-        for (; count < most && lane.head.points != 0 && lane.head.next < lane.end; count++) {
-            Waiting memory one = _waiting[placeOf(lane, lane.head.next, lane.head.points)];
-            if (one.prover == address(0)) break;
-            pay(terms, job, lane, one);
+        for (; count < most && head.next < lane.end; count++) {
+            Waiting storage one = _waiting[placeOf(job, head.next, head.points)];
+            address prover = one.prover;
+            if (prover == address(0)) break;
+            pay(terms, job, lane, head, Waiting(prover, one.after_));
         }
     }
 
-    /// The same for each segment of a part, rounded down; what is left is the customer's. ATTACK: a worker and a prover of its own could prove segments by a list that nobody
-    /// can go on from, again with each attempt: what was paid once is not paid again.
-    function pay(IJobEscrow.Terms calldata terms, uint256 job, Lane memory lane, Waiting memory one) private {
-        uint64 number = lane.head.next;
-        bool isUnpaid = number == _nextUnpaid[job];
-        uint128 amount = isUnpaid ? terms.audit / (lane.end - lane.first) : 0;
-        if (number + 1 == lane.end) _ends[lane.list] = one.after_;
-        lane.head = Head(number + 1, one.after_);
+    /// The same for each segment of a part, rounded down; what is left is the customer's.
+    function pay(IJobEscrow.Terms calldata terms, uint256 job, Lane memory lane, Head memory head, Waiting memory one) private {
+        uint64 number = head.next;
+        uint128 amount = terms.audit / (lane.end - lane.first);
+        (head.next, head.points) = (uint32(number + 1), bytes28(one.after_));
+        if (number + 1 == lane.end) _ends[job][lane.part] = one.after_;
         emit Advanced(job, number, one.prover, amount, one.after_);
-        if (!isUnpaid) return;
-        _nextUnpaid[job] = number + 1;
-        _escrow.payProver(terms, lane.part, one.prover, amount);
+        _escrow.payProver(job, lane.part, one.prover, amount, terms.audit);
+    }
+
+    /// Segments of a part; the last one may have fewer.
+    function eachOf(IJobEscrow.Terms calldata terms) private pure returns (uint64) {
+        return (terms.segments + terms.parts - 1) / terms.parts;
     }
 
     function partOf(IJobEscrow.Terms calldata terms, uint64 segment) private pure returns (uint32) {
-        return uint32(segment / ((terms.segments + terms.parts - 1) / terms.parts));
+        return uint32(segment / eachOf(terms));
     }
 
     /// The part's segments with steps: all but segment 0.
@@ -259,12 +270,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         if (part == 0) first = 1;
     }
 
-    function listKey(uint256 job, uint32 part, bytes32 root) private pure returns (bytes32) {
-        return keccak256(abi.encode(job, part, root));
-    }
-
-    function placeOf(Lane memory lane, uint64 segment, bytes32 points) private pure returns (bytes32) {
-        return keccak256(abi.encode(lane.list, segment, points));
+    function placeOf(uint256 job, uint64 segment, bytes28 points) private pure returns (bytes32) {
+        return keccak256(abi.encode(job, segment, points));
     }
 
     /// @inheritdoc IZkJobs
@@ -281,13 +288,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     }
 
     /// @inheritdoc IZkJobs
-    function nextUnpaid(uint256 job) external view returns (uint64) {
-        return _nextUnpaid[job];
-    }
-
-    /// @inheritdoc IZkJobs
-    function headOf(IJobEscrow.Terms calldata terms, uint32 part) external view returns (Head memory) {
-        return laneOf(terms, terms.idOf(), part).head;
+    function headOf(uint256 job) external view returns (Head memory) {
+        return _heads[job];
     }
 
     /// @inheritdoc IZkJobs
@@ -296,17 +298,13 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     }
 
     /// @inheritdoc IZkJobs
-    function endOf(uint256 job, uint32 part) public view returns (bytes32) {
-        return _ends[listKey(job, part, _lists[job][part][_escrow.partOf(job, part).attempt])];
+    function endOf(uint256 job, uint32 part) external view returns (bytes32) {
+        return _ends[job][part];
     }
 
     /// @inheritdoc IZkJobs
-    function waitingAt(IJobEscrow.Terms calldata terms, uint64 segment, bytes32 points)
-        external
-        view
-        returns (Waiting memory)
-    {
-        return _waiting[placeOf(laneOf(terms, terms.idOf(), partOf(terms, segment)), segment, points)];
+    function waitingAt(uint256 job, uint64 segment, bytes28 points) external view returns (Waiting memory) {
+        return _waiting[placeOf(job, segment, points)];
     }
 
     /// @inheritdoc IZkJobs

@@ -7,22 +7,22 @@ import {IZkJobs} from "../../src/zk/IZkJobs.sol";
 import {Cheats} from "../Cheats.sol";
 import {ZkJobsKit} from "./ZkJobsKit.sol";
 
-/// One zk job in random order: workers of whom some claim a wrong end or list commitments that they alone can go on from, provers that help them or do not, that prove right and
+/// One zk job in random order: workers of whom some claim a wrong end, or try to list commitments that they alone can go on from, or list wrong ones; provers that prove right and
 /// stray segments, early, late and twice, whoever concludes, and time.
 contract ZkJobHandler is ZkJobsKit {
     address[2] private provers = [CARL, address(0xD0)];
     /// "": honest.
     mapping(bytes32 attempt => string) private ways;
-    /// Its list is of the commitments that everybody can go on from.
-    mapping(bytes32 attempt => bool) public isPlain;
+    /// Its list is of the right commitments.
+    mapping(bytes32 attempt => bool) private isRight;
     mapping(uint64 segment => uint256) public paidFor;
     mapping(string => uint256) public seen;
     mapping(string => uint256) public lies;
     uint256 public settledParts;
     uint256 public toProvers;
     bytes[] private sent;
-    /// Who was first with a proof that waits, by list, segment and commitment.
-    mapping(bytes32 list => mapping(uint64 segment => mapping(uint256 from => address))) private firsts;
+    /// Who was first with a proof that waits.
+    mapping(uint64 segment => mapping(uint256 from => address)) public firsts;
     /// The attempt whose claim was concluded.
     mapping(uint32 part => uint16) public concluded;
     uint64 public furthest;
@@ -53,25 +53,11 @@ contract ZkJobHandler is ZkJobsKit {
 
     /// Paid and not: whoever proves must find the place empty.
     function waitingAt(uint64 segment, uint256 from) public view returns (address) {
-        return zk.waitingAt(terms, segment, keccak256(abi.encode(from, from))).prover;
-    }
-
-    /// By the list of the present attempt.
-    function first(uint64 segment, uint256 from) external view returns (address) {
-        return firsts[listOf(segment)][segment][from];
-    }
-
-    function listOf(uint64 segment) private view returns (bytes32) {
-        uint32 which = uint32(segment / 3);
-        return zk.listOf(job, which, part(which).attempt);
+        return zk.waitingAt(job, segment, bytes28(keccak256(abi.encode(from, from)))).prover;
     }
 
     function contracts() external view returns (address, address, uint256) {
         return (address(escrow), address(zk), job);
-    }
-
-    function headOf(uint32 number) external view returns (IZkJobs.Head memory) {
-        return zk.headOf(terms, number);
     }
 
     function attemptOf(uint32 number) public view returns (bytes32) {
@@ -88,30 +74,23 @@ contract ZkJobHandler is ZkJobsKit {
         seen["claim"]++;
     }
 
-    /// `blinded`: the segment of the part whose end is listed otherwise; most lists have none.
-    function makeList(uint256 number, uint256 blinded) external {
+    /// `how` 0: one end is blinded. 1: other weights, under bare commitments. Else right.
+    function makeList(uint256 number, uint256 how) external {
         uint32 which = uint32(number % 3);
-        uint64 other = firstOf(which) + uint64(blinded % 6);
-        listPart(which, other);
-        isPlain[attemptOf(which)] = other >= (which == 2 ? 7 : 3 * (which + 1));
-        seen["list"]++;
-    }
-
-    /// What the part's list says that a segment begins with, as far as it does.
-    function beforeOf(uint64 segment) private view returns (uint256) {
-        uint64 first = firstOf(uint32(segment / 3));
-        if (segment > first && segment - first <= listed[uint32(segment / 3)].length) return listed[uint32(segment / 3)][segment - first - 1];
-        if (segment == first && segment > 1 && listed[uint32(segment / 3) - 1].length > 0) {
-            uint256[] storage one = listed[uint32(segment / 3) - 1];
-            return one[one.length - 1];
+        how %= 4;
+        if (how == 1) {
+            bytes memory points;
+            for (uint256 i = endsOf(which, 0).length / 64; i > 0; i--) points = bytes.concat(points, point(500 + i));
+            bytes memory bare = toy.bareOf(points);
+            address provider = part(which).provider;
+            vm.prank(provider);
+            zk.list(terms, ordered, which, points, bare);
+        } else {
+            listPart(which, how == 0 ? firstOf(which) + uint64(number % 2) * (which == 2 ? 0 : 1) : 0);
         }
-        return segment;
-    }
-
-    function afterOf(uint64 segment) private view returns (uint256) {
-        uint64 first = firstOf(uint32(segment / 3));
-        uint256[] storage one = listed[uint32(segment / 3)];
-        return segment >= first && segment - first < one.length ? one[segment - first] : segment + 1;
+        if (how == 0) lies["a list that is not bare"]++;
+        isRight[attemptOf(which)] = how > 1;
+        seen["list"]++;
     }
 
     /// `how` 0: as it is listed. 1: from other weights. 2: under another's name. 3: a proof that is none. 4: to other commitments.
@@ -119,53 +98,51 @@ contract ZkJobHandler is ZkJobsKit {
         uint64 segment = uint64(number % 9);
         how %= 5;
         address prover = provers[who % 2];
-        uint256 to = how == 4 ? blind(100) : afterOf(segment);
-        uint256 from = how == 1 ? segment + 100 : beforeOf(segment);
+        uint256 to = how == 4 ? blind(100) : segment + 1;
+        uint256 from = how == 1 ? segment + 100 : segment;
         IZkJobs.Segment memory one = segmentOf(how == 2 ? provers[(who + 1) % 2] : prover, segment, from, to);
         if (how == 3) one.proof = "none";
         bool wasWaiting = waitingAt(segment, from) != address(0);
         send(prover, one);
         if (waitingAt(segment, from) == prover) {
-            if (wasWaiting || firsts[listOf(segment)][segment][from] != address(0)) lies["another came first"]++;
-            firsts[listOf(segment)][segment][from] = prover;
+            if (wasWaiting || firsts[segment][from] != address(0)) lies["another came first"]++;
+            firsts[segment][from] = prover;
         }
         if (how > 1) lies["a lie was taken"]++;
         seen[how == 1 ? "stray" : "submit"]++;
     }
 
     function send(address prover, IZkJobs.Segment memory one) private {
-        uint32 which = uint32(one.number / 3);
-        uint64 head = zk.headOf(terms, which).next;
-        uint64 next = zk.nextUnpaid(job);
+        uint64 next = zk.headOf(job).next;
         uint256[2] memory before = [escrow.owedTo(provers[0]), escrow.owedTo(provers[1])];
         bytes32[] memory path = pathOf(one.number);
         vm.prank(prover);
         zk.submit(terms, ordered, one, path);
-        if (one.number < head || one.number == 0 || one.number > 6) lies["no segment of the job"]++;
+        if (one.number < next || one.number == 0 || one.number > 6) lies["no segment of the job"]++;
         sent.push(abi.encodeCall(IZkJobs.submit, (terms, ordered, one, path)));
         note(next, before);
     }
 
-    /// Whoever lists and proves honestly goes on from wherever others left the job.
-    function goOn(uint256 number, uint256 who) external {
-        uint32 which = uint32(number % 3);
-        IZkJobs.Head memory head = zk.headOf(terms, which);
-        uint64 end = which == 2 ? 7 : 3 * (which + 1);
-        bool isOpen = part(which).state == IJobEscrow.PartState.Claimed && isPlain[attemptOf(which)];
-        // The part before was listed by somebody else, who may have blinded its end.
-        if (!isOpen || head.next >= end || head.points == 0) return;
-        if (head.next == firstOf(which) && head.points != keccak256(point(head.next))) return;
-        if (zk.waitingAt(terms, head.next, head.points).prover != address(0)) {
-            this.advance(number, 1);
+    /// Whoever lists and proves honestly goes on from wherever others left the job, and is paid for each segment.
+    function goOn(uint256 who) external {
+        IZkJobs.Head memory head = zk.headOf(job);
+        if (head.next > 6) return;
+        uint32 which = uint32(head.next / 3);
+        if (part(which).state != IJobEscrow.PartState.Claimed || !isRight[attemptOf(which)]) return;
+        if (zk.waitingAt(job, head.next, head.points).prover != address(0)) {
+            this.advance(1);
         } else {
-            IZkJobs.Segment memory one = segmentOf(provers[who % 2], head.next, head.next, head.next + 1);
-            try this.sendOwn(provers[who % 2], one) {
+            address prover = provers[who % 2];
+            uint256 before = escrow.owedTo(prover);
+            IZkJobs.Segment memory one = segmentOf(prover, head.next, head.next, head.next + 1);
+            try this.sendOwn(prover, one) {
                 seen["on"]++;
             } catch {
                 lies["an honest prover is stuck"]++;
             }
+            if (escrow.owedTo(prover) == before) lies["an honest prover is not paid"]++;
         }
-        if (zk.headOf(terms, which).next == head.next) lies["an honest prover is stuck"]++;
+        if (zk.headOf(job).next == head.next) lies["an honest prover is stuck"]++;
     }
 
     function sendOwn(address prover, IZkJobs.Segment memory one) external {
@@ -173,17 +150,17 @@ contract ZkJobHandler is ZkJobsKit {
         send(prover, one);
     }
 
-    function advance(uint256 number, uint256 most) external {
-        uint64 next = zk.nextUnpaid(job);
+    function advance(uint256 most) external {
+        uint64 next = zk.headOf(job).next;
         uint256[2] memory before = [escrow.owedTo(provers[0]), escrow.owedTo(provers[1])];
-        zk.advance(terms, uint32(number % 3), most % 4);
+        zk.advance(terms, most % 4);
         note(next, before);
         seen["advance"]++;
     }
 
     /// What was paid is what nobody was paid for before, each segment at its part's price.
     function note(uint64 unpaid, uint256[2] memory before) private {
-        uint64 next = zk.nextUnpaid(job);
+        uint64 next = zk.headOf(job).next;
         uint256 wanted = 0;
         for (uint64 i = unpaid; i < next; i++) {
             paidFor[i]++;
@@ -207,7 +184,7 @@ contract ZkJobHandler is ZkJobsKit {
         toy.stand(address(this), tree, isHonest ? points == end : points == 99);
         zk.conclude(terms, ordered, which, claimed, address(this), tree);
         if (!isHonest) lies["a wrong end was concluded"]++;
-        if (zk.headOf(terms, which).next < end) lies["concluded before it was proven"]++;
+        if (zk.headOf(job).next < end) lies["concluded before it was proven"]++;
         concluded[which] = part(which).attempt;
         seen["conclude"]++;
     }
@@ -239,14 +216,10 @@ contract ZkJobHandler is ZkJobsKit {
         seen["expire"]++;
     }
 
-    /// Where another attempt changed what a part begins with, a proof that was paid may wait again; it is not paid again.
     function replay(uint256 which, uint256 who) external {
-        uint64 next = zk.nextUnpaid(job);
-        uint256[2] memory before = [escrow.owedTo(provers[0]), escrow.owedTo(provers[1])];
         vm.prank(provers[who % 2]);
         (bool isTaken,) = address(zk).call(sent[which % sent.length]);
-        if (!isTaken) return;
-        note(next, before);
+        if (isTaken) lies["taken twice"]++;
         seen["again"]++;
     }
 
@@ -283,19 +256,16 @@ contract ZkJobInvariantsTest is Cheats {
     }
 
     function invariant_whatIsPaidIsTrueAndPaidOnce() public view {
-        uint64 next = zk.nextUnpaid(job);
+        IZkJobs.Head memory head = zk.headOf(job);
+        uint64 next = head.next;
         assertTrue(next >= 1 && next <= 7, "next");
+        // The commitments that everybody can go on from.
+        assertTrue(head.points == bytes28(keccak256(abi.encode(next, next))), "head");
         for (uint64 i = 0; i < 8; i++) assertEq(handler.paidFor(i), i >= 1 && i < next ? 1 : 0);
         uint256 spent = 0;
         for (uint32 i = 0; i < 3; i++) {
             uint64 end = i == 2 ? 7 : 3 * (i + 1);
-            IZkJobs.Head memory head = handler.headOf(i);
-            // Before segment j stand commitments to its weights; by a plain list, those that everybody has.
-            bool isPlain = isPoint(head.points, head.next);
-            assertTrue(isPlain || head.points == 0 || isPoint(head.points, 1_000_000 + head.next), "head");
-            bool isBegun = head.next > (i == 0 ? 1 : 3 * i);
-            assertTrue(isPlain || !isBegun || !handler.isPlain(handler.attemptOf(i)), "plain");
-            assertTrue(zk.endOf(job, i) == (head.next == end ? head.points : bytes32(0)) || head.points == 0, "end");
+            assertTrue(next < end ? zk.endOf(job, i) == 0 : isPoint(zk.endOf(job, i), end), "end");
             IJobEscrow.Part memory one = escrow.partOf(job, i);
             // What is settled is proven, and provers get no more than their budget.
             assertTrue(one.state != IJobEscrow.PartState.Settled || zk.isProven(job, i, one.attempt), "settled");
@@ -339,16 +309,16 @@ contract ZkJobInvariantsTest is Cheats {
     /// Whoever was first with a proof keeps its place, until it is paid and after.
     function whoWasFirstStaysFirst() private view {
         for (uint64 i = 1; i < 7; i++) {
-            uint256[3] memory from = [uint256(i), i + 100, 1_000_000 + i];
-            for (uint256 k = 0; k < 3; k++) {
-                address prover = handler.first(i, from[k]);
+            uint256[2] memory from = [uint256(i), i + 100];
+            for (uint256 k = 0; k < 2; k++) {
+                address prover = handler.firsts(i, from[k]);
                 if (prover != address(0)) assertEq(handler.waitingAt(i, from[k]), prover);
             }
         }
     }
 
     function theHeadOnlyGoesOn() private view {
-        assertTrue(zk.nextUnpaid(job) >= handler.furthest(), "back");
+        assertTrue(zk.headOf(job).next >= handler.furthest(), "back");
     }
 
     /// What was concluded stays so, and is paid to that attempt or to nobody.
@@ -375,7 +345,10 @@ contract ZkJobInvariantsTest is Cheats {
         assertEq(handler.lies("no segment of the job"), 0);
         assertEq(handler.lies("another price"), 0);
         assertEq(handler.lies("back"), 0);
+        assertEq(handler.lies("a list that is not bare"), 0);
+        assertEq(handler.lies("taken twice"), 0);
         assertEq(handler.lies("an honest prover is stuck"), 0);
+        assertEq(handler.lies("an honest prover is not paid"), 0);
         assertEq(handler.lies("a wrong end was concluded"), 0);
         assertEq(handler.lies("concluded before it was proven"), 0);
         assertEq(handler.lies("a liar was paid"), 0);
@@ -386,31 +359,29 @@ contract ZkJobInvariantsTest is Cheats {
     /// So that a handler that always reverts cannot pass for contracts that hold.
     function test_everyActHappens() public {
         handler.work(0, true, true);
-        handler.makeList(0, 0);
-        // By a list that only its maker can prove, the first segment.
-        handler.submit(1, 0, 0);
+        handler.makeList(0, 1);
         for (uint256 i = 0; i < 9; i++) handler.wait(6 hours - 1);
         handler.doExpire(0);
         handler.work(0, false, false);
-        handler.makeList(0, 5);
+        handler.makeList(0, 2);
         handler.submit(2, 0, 0);
         handler.submit(2, 0, 1);
-        handler.goOn(0, 1);
+        handler.goOn(1);
         handler.concludeEnd(0, true);
         handler.doSettle(0);
         handler.work(1, true, false);
-        handler.makeList(1, 5);
+        handler.makeList(1, 3);
         handler.submit(4, 1, 0);
         handler.submit(3, 0, 0);
         handler.replay(0, 0);
         handler.work(2, true, false);
-        handler.makeList(2, 5);
+        handler.makeList(2, 2);
         handler.submit(6, 0, 0);
-        handler.goOn(1, 0);
+        handler.goOn(0);
         handler.concludeEnd(1, true);
-        handler.advance(2, 1);
+        handler.advance(1);
         assertEq(handler.seen("claim") + handler.seen("list"), 4 + 4);
-        assertEq(handler.seen("submit") + handler.seen("stray") + handler.seen("on"), 5 + 1 + 2);
+        assertEq(handler.seen("submit") + handler.seen("stray") + handler.seen("on"), 4 + 1 + 2);
         assertEq(handler.seen("conclude") + handler.seen("settle") + handler.seen("expire") + handler.seen("advance"), 5);
         invariant_whatIsPaidIsTrueAndPaidOnce();
         invariant_everybodyHasItsOwn();

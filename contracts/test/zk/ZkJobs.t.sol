@@ -5,6 +5,7 @@ import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {ITwinPosts} from "../../src/zk/ITwinPosts.sol";
 import {IZkJobs} from "../../src/zk/IZkJobs.sol";
 import {ZkJobs} from "../../src/zk/ZkJobs.sol";
+import {WeightJudge} from "../../src/zk/hybrid/WeightJudge.sol";
 import {PlanKit} from "./PlanKit.sol";
 import {ToyProofs, ZkJobsKit} from "./ZkJobsKit.sol";
 
@@ -35,7 +36,7 @@ contract ZkJobsTest is ZkJobsKit {
         submit(CARL, 1, 1, 2);
         assertEq(escrow.owedTo(BERT), 150);
         assertEq(escrow.owedTo(CARL), 150);
-        assertEq(zk.headOf(terms, 0).next, 3);
+        assertEq(zk.headOf(job).next, 3);
         vm.expectRevert(abi.encodeWithSelector(IJobEscrow.Unproven.selector, 0));
         escrow.settle(terms, 0);
         conclude(0, 3, "", true);
@@ -90,7 +91,6 @@ contract ZkJobsTest is ZkJobsKit {
         escrow.settle(terms, 0);
         assertEq(escrow.owedTo(BERT), 1000);
         assertEq(escrow.owedTo(CARL), 300);
-        refuseSubmit(CARL, 2, 2, 3, abi.encodeWithSelector(IZkJobs.NotListed.selector, 2));
     }
 
     /// Worker and prover together: a true segment from weights that are not the job's is worth nothing.
@@ -103,7 +103,7 @@ contract ZkJobsTest is ZkJobsKit {
         submit(BERT, 1, 1, 2);
         assertEq(escrow.owedTo(CARL), 0);
         refuse(IZkJobs.NothingWaits.selector, job);
-        zk.advance(terms, 0, 5);
+        zk.advance(terms, 5);
         submit(BERT, 2, 2, 3);
         assertEq(escrow.owedTo(BERT), 300);
         assertEq(escrow.owedTo(CARL), 0);
@@ -124,7 +124,7 @@ contract ZkJobsTest is ZkJobsKit {
         // Nor for another job, or on another chain, or through another contract.
         assertTrue(zk.proverJob(job, CARL) != zk.proverJob(job + 1, CARL), "job");
         assertTrue(zk.proverJob(job, CARL) != zk.proverJob(job, BERT), "prover");
-        ZkJobs other = ZkJobs(deployCode("ZkJobs", abi.encode(escrow, toy, plans, toy)));
+        ZkJobs other = ZkJobs(deployCode("ZkJobs", abi.encode(escrow, toy, plans, toy, toy)));
         assertTrue(zk.proverJob(job, CARL) != other.proverJob(job, CARL), "contract");
         refuse(IZkJobs.OrderMismatch.selector, job);
         other.submit(terms, ordered, stolen, path);
@@ -167,25 +167,24 @@ contract ZkJobsTest is ZkJobsKit {
         claim(0, "", "");
         refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
         refuse(IZkJobs.NothingWaits.selector, job);
-        zk.advance(terms, 0, 5);
+        zk.advance(terms, 5);
         listPart(0, 0);
         submit(BERT, 2, 2, 3);
         // Who proves again what waits takes nothing from whoever was first.
         refuseSubmit(CARL, 2, 2, 3, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 2));
-        assertEq(zk.waitingAt(terms, 2, keccak256(point(2))).prover, BERT);
+        assertEq(zk.waitingAt(job, 2, bytes28(keccak256(point(2)))).prover, BERT);
         // The next part is claimed by the same, and its proofs wait for the end of this one.
         claimPart(1, ANNA, "");
-        assertEq(zk.headOf(terms, 1).points, bytes32(0));
+        assertEq(zk.headOf(job).next, 1);
         submit(CARL, 3, 3, 4);
         submit(CARL, 5, 5, 6);
         refuse(IZkJobs.NothingWaits.selector, job);
-        zk.advance(terms, 1, 5);
+        zk.advance(terms, 5);
         submit(CARL, 1, 1, 2);
         assertEq(escrow.owedTo(CARL) + escrow.owedTo(BERT), 300);
         refuseSubmit(BERT, 3, 3, 4, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 3));
-        zk.advance(terms, 1, 1);
-        assertEq(zk.headOf(terms, 1).next, 4);
-        assertEq(zk.nextUnpaid(job), 4);
+        zk.advance(terms, 1);
+        assertEq(zk.headOf(job).next, 4);
         assertEq(escrow.owedTo(CARL), 250);
         submit(BERT, 4, 4, 5);
         assertEq(escrow.owedTo(CARL) + escrow.owedTo(BERT), 600);
@@ -193,40 +192,50 @@ contract ZkJobsTest is ZkJobsKit {
 
     // ---- Lists
 
+    function refuseList(address by, IJobEscrow.Terms memory agreed, bytes memory points, bytes memory why) private {
+        bytes memory bare = toy.bareOf(points);
+        vm.prank(by);
+        vm.expectRevert(why);
+        zk.list(agreed, ordered, 0, points, bare);
+    }
+
     function test_theWorkerAloneListsOnceAnAttempt() public {
         bytes memory ends = endsOf(0, 0);
-        bytes4 why = IZkJobs.ListRefused.selector;
-        for (uint256 i = 0; i < 2; i++) {
-            // Before the part is assigned, and before it is claimed.
-            vm.prank(ANNA);
-            vm.expectRevert(abi.encodeWithSelector(why, job, 0));
-            zk.list(terms, 0, ends);
-            if (i == 0) assign(0, ANNA);
-        }
+        bytes memory why = abi.encodeWithSelector(IZkJobs.ListRefused.selector, job, 0);
+        // Before the part is assigned, and before it is claimed.
+        refuseList(ANNA, terms, ends, why);
+        assign(0, ANNA);
+        refuseList(ANNA, terms, ends, why);
         claim(0, "", "");
         address[3] memory strangers = [CUSTOMER, CARL, BERT];
-        for (uint256 i = 0; i < 3; i++) {
-            vm.prank(strangers[i]);
-            vm.expectRevert(abi.encodeWithSelector(why, job, 0));
-            zk.list(terms, 0, ends);
-        }
-        bytes[4] memory wrong = [bytes(""), bytes.concat(ends, bytes32("more")), bytes.concat(ends, hex"00"), bytes.concat(bytes32("less"))];
-        for (uint256 i = 0; i < 4; i++) {
-            vm.prank(ANNA);
-            vm.expectRevert(abi.encodeWithSelector(why, job, 0));
-            zk.list(terms, 0, wrong[i]);
-        }
+        for (uint256 i = 0; i < 3; i++) refuseList(strangers[i], terms, ends, why);
+        bytes[4] memory wrong = [bytes(""), bytes.concat(ends, point(4)), bytes.concat(ends, hex"00"), point(2)];
+        for (uint256 i = 0; i < 4; i++) refuseList(ANNA, terms, wrong[i], why);
         // Of a job with other terms, which nobody claimed.
         IJobEscrow.Terms memory other = terms;
         other.salt = "other";
-        vm.prank(ANNA);
-        vm.expectRevert(abi.encodeWithSelector(why, idOf(other), 0));
-        zk.list(other, 0, ends);
+        refuseList(ANNA, other, ends, abi.encodeWithSelector(IZkJobs.ListRefused.selector, idOf(other), 0));
+        // Of another plan, in which weights stand elsewhere.
+        ordered.plan = plans.register(PlanKit.words(keccak256("program"), 14));
+        refuseList(ANNA, terms, ends, abi.encodeWithSelector(IZkJobs.OrderMismatch.selector, job));
+        ordered.plan = plan;
         listPart(0, 0);
         assertTrue(zk.listOf(job, 0, 1) != 0 && zk.listOf(job, 0, 2) == 0, "attempt");
-        vm.prank(ANNA);
-        vm.expectRevert(abi.encodeWithSelector(why, job, 0));
-        zk.list(terms, 0, ends);
+        refuseList(ANNA, terms, ends, why);
+    }
+
+    /// Customer: a part whose list no block has room for.
+    function test_aPartCanBeListed() public {
+        uint64[2] memory most = [uint64(2048), 2049];
+        for (uint256 i = 0; i < 2; i++) {
+            terms = someTerms("long");
+            (terms.method, terms.segments, terms.parts) = (5, 2 * most[i], 2);
+            job = idOf(terms);
+            fund();
+            if (i == 1) vm.expectRevert(IZkJobs.OrderInvalid.selector);
+            vm.prank(CUSTOMER);
+            zk.order(terms, ordered);
+        }
     }
 
     /// Prover: right weights under commitments that it alone can go on from. It would have kept everybody from proving the rest, for the gas of one proof.
@@ -265,83 +274,78 @@ contract ZkJobsTest is ZkJobsKit {
         escrow.expire(terms, number);
     }
 
-    /// Worker and prover together: a list of commitments that they alone can go on from. They are paid for what they have truly proven, once; then the claim falls, and
-    /// whoever comes next begins where the part begins.
-    function test_whatOneWorkerListsBindsNoOther() public {
+    /// Worker and prover together: a list of commitments that they alone can go on from, in the middle or at the end. They would have had the provers' pay of the part for proofs that
+    /// are of no use to anybody else, and it would have been missing to whoever proves the part next.
+    function test_whatIsListedIsBare() public {
         assign(0, ANNA);
         claim(0, "", "");
-        listPart(0, 1);
-        submit(CARL, 1, 1, blind(2));
-        assertEq(zk.headOf(terms, 0).points, keccak256(point(blind(2))));
-        assertEq(escrow.owedTo(CARL), 150);
-        // An honest prover cannot go on, and need not try: the list is another than its own.
-        refuseSubmit(BERT, 1, 1, 2, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 1));
+        for (uint64 blinded = 1; blinded < 3; blinded++) {
+            refuseList(ANNA, terms, endsOf(0, blinded), abi.encodeWithSelector(WeightJudge.BareFalse.selector));
+        }
+        bytes memory points = endsOf(0, 0);
+        bytes memory other = toy.bareOf(point(2));
+        vm.prank(ANNA);
+        vm.expectRevert(WeightJudge.BareFalse.selector);
+        zk.list(terms, ordered, 0, points, other);
+        refuseSubmit(CARL, 1, 1, blind(2), abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
         fall(0);
-        refuseSubmit(CARL, 2, blind(2), 3, abi.encodeWithSelector(IZkJobs.NotListed.selector, 2));
         claimPart(0, BERT, "");
-        assertEq(zk.headOf(terms, 0).next, 1);
-        assertEq(zk.headOf(terms, 0).points, ordered.startPoints);
+        submit(CARL, 1, 1, 2);
         submit(CARL, 2, 2, 3);
-        submit(BERT, 1, 1, 2);
-        // Segment 1 was paid.
         assertEq(escrow.owedTo(CARL), 300);
-        assertEq(escrow.owedTo(BERT), 0);
         conclude(0, 3, "", true);
         escrow.settle(terms, 0);
-        assertEq(escrow.owedTo(BERT), 1000);
     }
 
-    /// Both, to the end of the part: what they end with is no tree's that stands, so that the worker is not paid; and a right list finds its own proofs again.
-    function test_aBlindedEndConcludesNothing() public {
+    /// What is proven is of use to whoever comes next, whatever becomes of the claim and whatever others list: a proof that waits too.
+    function test_whatIsProvenStaysProven() public {
         claimPart(0, ANNA, "wrong");
-        submit(CARL, 1, 1, 2);
-        fall(0);
-        assign(0, BERT);
-        claim(0, "", "");
-        listPart(0, 2);
-        submit(BERT, 1, 1, 2);
-        submit(BERT, 2, 2, blind(3));
-        assertEq(zk.endOf(job, 0), keccak256(point(blind(3))));
-        conclude(0, 3, "", false);
-        fall(0);
-        assertEq(escrow.owedTo(CARL), 150);
-        assertEq(escrow.owedTo(BERT), 150);
-        claimPart(0, ANNA, "");
-        // By the first list segment 1 is proven, and segment 2 is not.
-        assertEq(zk.headOf(terms, 0).next, 2);
-        assertEq(zk.endOf(job, 0), bytes32(0));
         submit(CARL, 2, 2, 3);
+        fall(0);
+        refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
+        // Bare, and of other weights: nobody proves that segment 1 ends so.
+        assign(0, BERT);
+        claim(0, "", "wrong");
+        bytes memory points = bytes.concat(point(77), point(78));
+        bytes memory bare = toy.bareOf(points);
+        vm.prank(BERT);
+        zk.list(terms, ordered, 0, points, bare);
+        refuseSubmit(CARL, 1, 1, 2, abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
+        fall(0);
+        claimPart(0, ANNA, "");
+        submit(STRANGER, 1, 1, 2);
         assertEq(escrow.owedTo(CARL), 150);
+        assertEq(escrow.owedTo(STRANGER), 150);
+        assertEq(zk.endOf(job, 0), keccak256(point(3)));
         conclude(0, 3, "", true);
-        escrow.settle(terms, 0);
     }
 
-    /// A part that was built on a blinded end, and falls with it.
-    function test_aPartBeginsWhereThePresentOneBeforeEnds() public {
-        assign(0, ANNA);
-        claim(0, "", "");
-        listPart(0, 2);
-        submit(CARL, 1, 1, 2);
-        submit(CARL, 2, 2, blind(3));
+    /// Of a part that nobody has claimed nothing is paid, though its proofs wait where the head is.
+    function test_proofsOfAPartThatFellWaitForItsNextClaim() public {
+        claimPart(0, ANNA, "");
         claimPart(1, ANNA, "");
-        submit(CARL, 3, blind(3), 4);
-        assertEq(zk.headOf(terms, 1).next, 4);
-        assertEq(escrow.owedTo(CARL), 400);
+        submit(CARL, 3, 3, 4);
         fall(0);
+        escrow.expire(terms, 1);
         claimPart(0, BERT, "");
-        assertEq(zk.headOf(terms, 1).points, bytes32(0));
         submit(BERT, 1, 1, 2);
         submit(BERT, 2, 2, 3);
-        assertEq(zk.headOf(terms, 1).next, 3);
-        escrow.expire(terms, 1);
-        claimPart(1, BERT, "");
-        for (uint64 i = 3; i < 6; i++) submit(BERT, i, i, i + 1);
-        assertEq(escrow.owedTo(BERT), 200);
+        assertEq(zk.headOf(job).next, 3);
+        refuse(IZkJobs.NothingWaits.selector, job);
+        zk.advance(terms, 5);
+        // Claimed again, and not listed yet: what waits was listed when it came.
+        assign(1, BERT);
+        claim(1, "", "");
+        zk.advance(terms, 5);
+        assertEq(escrow.owedTo(CARL), 100);
+        listPart(1, 0);
+        refuseSubmit(CARL, 3, 3, 4, abi.encodeWithSelector(IZkJobs.SegmentRefused.selector, 3));
+        for (uint64 i = 4; i < 6; i++) submit(BERT, i, i, i + 1);
         conclude(0, 3, "", true);
         escrow.settle(terms, 0);
         conclude(1, 6, "", true);
         escrow.settle(terms, 1);
-        assertEq(escrow.owedTo(BERT), 2200);
+        assertEq(escrow.owedTo(BERT), 2000 + 300 + 200);
     }
 
     function test_theCustomerAloneOrdersOnceAndBeforeTheWork() public {
@@ -397,7 +401,7 @@ contract ZkJobsTest is ZkJobsKit {
         assertEq(escrow.owedTo(ANNA), 1000);
         vm.expectRevert(abi.encodeWithSelector(IJobEscrow.NotParty.selector, STRANGER));
         vm.prank(STRANGER);
-        escrow.payProver(terms, 0, STRANGER, 1);
+        escrow.payProver(job, 0, STRANGER, 1, 1);
     }
 
     /// A tree that does not stand (yet), of another job, plan or segment, concludes nothing.

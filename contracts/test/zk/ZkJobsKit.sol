@@ -7,11 +7,12 @@ import {IZkPlans} from "../../src/zk/IZkPlans.sol";
 import {IZkVerifier} from "../../src/zk/IZkVerifier.sol";
 import {TwinTree} from "../../src/zk/TwinTree.sol";
 import {ZkJobs} from "../../src/zk/ZkJobs.sol";
+import {WeightJudge} from "../../src/zk/hybrid/WeightJudge.sol";
 import {TreeKit} from "../TreeKit.sol";
 import {JobKit} from "../jobs/JobKit.sol";
 import {PlanKit} from "./PlanKit.sol";
 
-/// In the place of ZkVerifier and of TwinPosts: a proof is the hash of what it proves, and a tree stands when it is told to.
+/// In the place of ZkVerifier, of TwinPosts and of WeightJudge: a proof is the hash of what it proves, a tree stands when it is told to, and a commitment is bare below a million.
 contract ToyProofs is IZkVerifier {
     error ToyFalse();
 
@@ -31,6 +32,18 @@ contract ToyProofs is IZkVerifier {
         if (keccak256(proof) != keccak256(proofOf(plan, statement, points))) revert ToyFalse();
         for (uint256 i = 0; i < 4; i++) hashes[i] = keccak256(points[64 * i:64 * i + 64]);
         return (2, hashes);
+    }
+
+    function bareOf(bytes memory points) public pure returns (bytes memory) {
+        // The plan's chunks and the places of its weights: docs of PlanKit.
+        return abi.encode(keccak256(abi.encode(12, points, 8)));
+    }
+
+    function mustBeBare(uint256 chunkBits, bytes calldata points, uint256 count, bytes calldata proof) external pure {
+        bool isBare = keccak256(proof) == keccak256(abi.encode(keccak256(abi.encode(chunkBits, points, count))));
+        for (uint256 i = 0; i < points.length; i += 64) {
+            if (!isBare || uint256(bytes32(points[i:i + 32])) >= 1_000_000) revert WeightJudge.BareFalse();
+        }
     }
 
     function setLongest(uint256 seconds_) external {
@@ -92,7 +105,7 @@ abstract contract ZkJobsKit is JobKit {
         // The token, the escrow, then this.
         predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 2);
         deployJobs();
-        zk = ZkJobs(deployCode("ZkJobs", abi.encode(escrow, toy, plans, toy)));
+        zk = ZkJobs(deployCode("ZkJobs", abi.encode(escrow, toy, plans, toy, toy)));
         assertEq(address(zk), predicted);
         bytes32 start = keccak256(point(1));
         ordered = IZkJobs.Order(plan, "features", "labels", keccak256(point(1000)), keccak256(point(1001)), start);
@@ -162,12 +175,12 @@ abstract contract ZkJobsKit is JobKit {
     }
 
     /// What the part's segments end with. `blinded` j: what segment j ends with has another commitment to the same weights.
-    function endsOf(uint32 number, uint64 blinded) internal returns (bytes memory ends) {
+    function endsOf(uint32 number, uint64 blinded) internal returns (bytes memory points) {
         delete listed[number];
         uint64 end = number == 2 ? 7 : 3 * (number + 1);
         for (uint64 i = firstOf(number); i < end; i++) {
             listed[number].push(i == blinded ? blind(i + 1) : i + 1);
-            ends = bytes.concat(ends, keccak256(point(listed[number][listed[number].length - 1])));
+            points = bytes.concat(points, point(listed[number][listed[number].length - 1]));
         }
     }
 
@@ -176,10 +189,11 @@ abstract contract ZkJobsKit is JobKit {
     }
 
     function listPart(uint32 number, uint64 blinded) internal {
-        bytes memory ends = endsOf(number, blinded);
+        bytes memory points = endsOf(number, blinded);
+        bytes memory bare = toy.bareOf(points);
         address provider = part(number).provider;
         vm.prank(provider);
-        zk.list(terms, number, ends);
+        zk.list(terms, ordered, number, points, bare);
     }
 
     /// With the list of the right weights.

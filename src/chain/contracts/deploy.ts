@@ -189,7 +189,7 @@ async function deployJobs(put: Put, predicted: (more: bigint) => Hex, { token, o
 	const { address: zkJobs } = await put(
 		encodeDeployData({
 			...{ abi: zkJobsAbi, bytecode: code.zkJobsCode },
-			args: [jobEscrow, zk.zkVerifier, zk.zkPlans, zk.twinPosts],
+			args: [jobEscrow, zk.zkVerifier, zk.zkPlans, zk.twinPosts, zk.weightJudge],
 		}),
 	);
 	// A proof takes its provider what a trace takes, and more: the job is run again.

@@ -44,9 +44,22 @@ export function provableSegments({ segments, parts }: JobTerms, part: number): {
 export const partOfSegment = ({ segments, parts }: JobTerms, segment: number): number =>
 	Math.floor(segment / Math.ceil(Number(segments) / parts));
 
-/** By the part's worker. `ends`: 32 bytes for each of its segments with steps, keccak256 of the commitments that it ends with. */
-export const listEndsCall = (contracts: Addressed, terms: JobTerms, part: number, ends: Hex): Call =>
-	callOf(contracts, "zkJobs", "list", terms, part, ends);
+/** What a worker lists of its part (segment-ends.ts). */
+export interface ListedEnds {
+	/** The commitments to the weights after each of its segments with steps, 64 bytes each. */
+	readonly points: Hex;
+	/** They are of weights and of nothing else. */
+	readonly bare: Hex;
+}
+
+/** By the part's worker. */
+export const listEndsCall = (
+	contracts: Addressed,
+	terms: JobTerms,
+	order: ZkOrder,
+	part: number,
+	{ points, bare }: ListedEnds,
+): Call => callOf(contracts, "zkJobs", "list", terms, order, part, points, bare);
 
 /** What the worker of an attempt has listed; null: nothing. */
 export async function readZkList(
@@ -103,49 +116,43 @@ export async function readZkOrder(contracts: Contracts, job: bigint): Promise<Zk
 	return found?.args.order ?? null;
 }
 
-/** Pays up to so many waiting proofs of a part that its head has come to. */
-export const advanceCall = (contracts: Addressed, terms: JobTerms, part: number, most: number): Call =>
-	callOf(contracts, "zkJobs", "advance", terms, part, BigInt(most));
+/** Pays up to so many waiting proofs that the head has come to, of one part. */
+export const advanceCall = (contracts: Addressed, terms: JobTerms, most: number): Call =>
+	callOf(contracts, "zkJobs", "advance", terms, BigInt(most));
 
 export interface ZkHead {
-	readonly part: number;
-	/** The next segment that is not proven, by the lists of the parts' present attempts; the number of segments: all are. */
+	/** The next segment that is not proven and paid; the number of segments: all are. 0: the job was not ordered. */
 	readonly next: number;
-	/** keccak256 of the commitments to the weights before it. */
+	/** keccak256 of the commitments to the weights before it, as the chain keeps it: `shortPoints`. */
 	readonly points: Hex;
 }
 
-/** Of the first part that is not proven to its end. */
-export async function readZkHead(contracts: Contracts, terms: JobTerms): Promise<ZkHead> {
-	for (let part = 0; ; part++) {
-		const { next, points } = await readPending(contracts, "zkJobs", "headOf", terms, part);
-		if (Number(next) < provableSegments(terms, part).end || part + 1 >= terms.parts)
-			return { part, next: Number(next), points };
-	}
-}
+/** The first 28 bytes of a hash of commitments. */
+export const shortPoints = (points: Hex): Hex => `0x${points.slice(2, 58)}`;
 
-/** The first segment that nobody was paid for; 0: the job was not ordered. */
-export const readNextUnpaid = async (contracts: Contracts, job: bigint): Promise<number> =>
-	Number(await read(contracts, "zkJobs", "nextUnpaid", job));
+export async function readZkHead(contracts: Contracts, job: bigint): Promise<ZkHead> {
+	const { next, points } = await readPending(contracts, "zkJobs", "headOf", job);
+	return { next: Number(next), points };
+}
 
 /** Whether a proof from these commitments waits for the head. */
 export async function isProofWaiting(
 	contracts: Contracts,
-	terms: JobTerms,
+	job: bigint,
 	segment: number,
 	before: Hex,
 ): Promise<boolean> {
-	const { prover } = await read(contracts, "zkJobs", "waitingAt", terms, BigInt(segment), before);
+	const { prover } = await read(contracts, "zkJobs", "waitingAt", job, BigInt(segment), shortPoints(before));
 	return BigInt(prover) !== 0n;
 }
 
-/** The commitments before a segment, as proofs lead to it from the head; null: they do not, or it is paid already. */
-export async function readPointsBefore(contracts: Contracts, terms: JobTerms, segment: number): Promise<Hex | null> {
-	let { next, points } = await readZkHead(contracts, terms);
+/** The commitments before a segment (`shortPoints`), as proofs lead to it from the head; null: they do not, or it is paid already. */
+export async function readPointsBefore(contracts: Contracts, job: bigint, segment: number): Promise<Hex | null> {
+	let { next, points } = await readZkHead(contracts, job);
 	for (; next < segment; next++) {
-		const { prover, after_ } = await read(contracts, "zkJobs", "waitingAt", terms, BigInt(next), points);
+		const { prover, after_ } = await read(contracts, "zkJobs", "waitingAt", job, BigInt(next), points);
 		if (BigInt(prover) === 0n) return null;
-		points = after_;
+		points = shortPoints(after_);
 	}
 	return next === segment ? points : null;
 }

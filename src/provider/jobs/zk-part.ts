@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { fromHex, toHex } from "../../protocol/chain/hex.ts";
+import { toHex } from "../../protocol/chain/hex.ts";
 import type { RunReader } from "../../store/runs/run-folder.ts";
 import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
@@ -23,8 +23,10 @@ import type { PartOffer } from "./job-desk.ts";
 import type { JobEngine } from "./job-engine.ts";
 import type { PartEntry } from "./part-book.ts";
 
-/** Beside the run: what its segments end with. */
+/** Beside the run: what its segments end with, 64 bytes each, and what shows that they are bare. */
 export const ENDS_FILE = "ends.bin";
+/** Of the latter. */
+const BARE_BYTES = 224;
 
 export const isZk = ({ terms }: Pick<PartOffer, "terms">): boolean => terms.method.name === "zk";
 
@@ -67,7 +69,7 @@ export async function mustBeOrdered(offer: PartOffer, program: Program, by: ZkMe
 	if (fault !== null) throw declined(`its customer ordered something else: ${fault}`);
 }
 
-/** What the part's segments end with, as its worker lists them: run once more from the part's begin, on the engine that trained it. */
+/** What the part's segments end with, as its worker lists them (ENDS_FILE): run again from the part's begin, on the engine that trained it. */
 export async function listedEnds(offer: PartOffer, program: Program, by: ZkMeans): Promise<Uint8Array> {
 	const { id, first, count, begin } = offer;
 	const { openProof } = by.engine;
@@ -77,13 +79,13 @@ export async function listedEnds(offer: PartOffer, program: Program, by: ZkMeans
 		throw new AssayError("JOB_METHOD", "nothing that can be proven was ordered");
 	const states = program.tensors.filter(({ kind }) => kind === "state");
 	const begun = begin && (await Promise.all(states.map((one, i) => tensorBytes(by.read, one, begin.state[i]!.root))));
-	const ends = await segmentEnds(
+	const { points, bare } = await segmentEnds(
 		workOf(offer, program, plan, by.read),
 		{ first, end: first + count, begin: begun },
 		{ ...by.engine, openProof },
 		by.powersFor(plan.chunkBits),
 	);
-	return concatBytes(...ends.map((one) => fromHex(one, 32)));
+	return concatBytes(points, bare);
 }
 
 /** Null: it is no claim of a zk job. */
@@ -95,7 +97,9 @@ export async function claimedEndOf({ page, path }: PartEntry): Promise<ClaimedEn
 	const roots = journal.segments.at(-1)!.state;
 	const states = program.tensors.filter(({ kind }) => kind === "state");
 	const read: RunReader["blob"] = async (root) => new Uint8Array(await readFile(join(path, "store", root)));
-	const ends = toHex(new Uint8Array(await readFile(join(path, ENDS_FILE))));
+	const bytes = new Uint8Array(await readFile(join(path, ENDS_FILE)));
+	const split = Math.max(0, bytes.length - BARE_BYTES);
+	const ends = { points: toHex(bytes.subarray(0, split)), bare: toHex(bytes.subarray(split)) };
 	const weights = [];
 	for (const [i, tensor] of states.entries()) {
 		const bytes = await tensorBytes(read, tensor, roots[i]!);

@@ -1,6 +1,6 @@
 // The end of a claimed part of a zk job, kept by its worker until it is paid: what its segments end with is listed for provers, the trees of points of its last state are posted, whoever demands their nodes is answered, and when they stand and
 // the proofs have come to the same commitments, the claim is concluded. docs/zk.md §12. What is next follows from the chain, so that a restart changes nothing.
-import type { PostedNode, PostedTree, ZkOrder } from "../../chain/contracts/zk-jobs.ts";
+import type { ListedEnds, PostedNode, PostedTree, ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
@@ -24,8 +24,8 @@ export interface ClaimedEnd {
 	/** The part's last segment and one. */
 	readonly segment: number;
 	readonly program: Program;
-	/** What is listed of it (segment-ends.ts), with 0x. */
-	readonly ends: Hex;
+	/** What is listed of it; no points: none of its segments has steps. */
+	readonly ends: ListedEnds;
 	/** Every state tensor that it ends with, in the program's order. */
 	readonly weights: readonly Elements[];
 }
@@ -57,12 +57,18 @@ export function createEndKeeper(chain: ProofChain, powersFor: PowersFor) {
 	const kept = new Map<string, KeptEnd>();
 	const nameOf = ({ job, part, attempt }: ClaimedEnd): string => `${job}/${part}/${attempt}`;
 
+	async function orderedOf({ job }: ClaimedEnd): Promise<ZkOrder> {
+		const order = await chain.order(job);
+		if (order === null) throw new AssayError("JOB_METHOD", "nothing was ordered");
+		return order;
+	}
+
 	async function keptEnd(of: ClaimedEnd): Promise<KeptEnd> {
 		const known = kept.get(nameOf(of));
 		if (known !== undefined) return known;
-		const order = await chain.order(of.job);
-		const plan = order && planByHash(of.program, hexToBytes(order.plan.slice(2), 32)!);
-		if (order === null || plan === null) throw new AssayError("JOB_METHOD", "nothing that can be proven was ordered");
+		const order = await orderedOf(of);
+		const plan = planByHash(of.program, hexToBytes(order.plan.slice(2), 32)!);
+		if (plan === null) throw new AssayError("JOB_METHOD", "nothing that can be proven was ordered");
 		const levels = await makeTrees({ plan, weights: of.weights, powers: powersFor(plan.chunkBits) });
 		const state = { job: of.job, plan: order.plan, segment: of.segment, roots: of.weights.map(tensorRoot) };
 		const made = { order, levels, tree: treeOf(of.program, state, levels) };
@@ -90,8 +96,8 @@ export function createEndKeeper(chain: ProofChain, powersFor: PowersFor) {
 	return {
 		/** One step on: what was done, in words; null: wait. Throws CHAIN_…, SRS_…. */
 		async keep(of: ClaimedEnd): Promise<string | null> {
-			if (of.ends !== "0x" && !(await chain.isListed(of.job, of.part, of.attempt))) {
-				await chain.list(of.terms, of.part, of.ends);
+			if (of.ends.points !== "0x" && !(await chain.isListed(of.job, of.part, of.attempt))) {
+				await chain.list(of.terms, await orderedOf(of), of.part, of.ends);
 				return "what its segments end with is listed";
 			}
 			const end = await keptEnd(of);

@@ -1,12 +1,15 @@
-// Trees that were made on a thread are those that are made here, node by node, and this thread goes on meanwhile.
+// What is made on a thread is what is made here, node by node, and this thread goes on meanwhile.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { concatBytes } from "../../protocol/bytes/bytes.ts";
+import { createBare } from "../../verify/zk/hybrid/bare.ts";
 import { DEV_POWERS, powerOf } from "../../verify/zk/srs.ts";
+import { pointBytes } from "../../verify/zk/twin-tree.ts";
 import { weightTrees } from "../../verify/zk/weight-trees.ts";
 import { exactMlpProgram } from "../../work/models/exact-mlp.ts";
 import { compilePlan, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { nodeOf } from "./chain-forms.ts";
-import { makeTrees } from "./make-trees.ts";
+import { makeBare, makeTrees } from "./make-trees.ts";
 
 test("a thread makes the trees of more than 2,048 weights", async () => {
 	const sizes = [64, 40, 2];
@@ -31,4 +34,12 @@ test("a thread makes the trees of more than 2,048 weights", async () => {
 	const shown = (trees: typeof made) => trees.map((levels) => levels.map((nodes) => nodes.map(nodeOf)));
 	assert.deepEqual(shown(made), shown(own));
 	assert.ok(turns > 0);
+});
+
+test("a thread shows that numbers are bare, as it is shown here", async () => {
+	const [count, chunkBits] = [14, 4];
+	const points = concatBytes(...Array.from({ length: 2 ** chunkBits }, (_, i) => pointBytes(powerOf(DEV_POWERS)(i))));
+	const bare = createBare(new Uint8Array(64), { count, chunkBits, powers: { ...DEV_POWERS, points } });
+	bare.add([[1n, 2n, 3n]]);
+	assert.deepEqual(await makeBare(bare.sums(), 0), await makeBare(bare.sums()));
 });

@@ -1,7 +1,9 @@
-// The trees of points of a state's weights (verify/zk/weight-trees.ts), on a thread of their own: a model of a million weights takes minutes, and this thread answers validators and chains.
+// The trees of points of a state's weights (verify/zk/weight-trees.ts), and what shows that commitments are bare (verify/zk/hybrid/bare.ts), on a thread of their own: a model of a million weights takes minutes, and this
+// thread answers validators and chains.
 import { Worker } from "node:worker_threads";
 import { threadFile } from "../../platform/thread-file.ts";
 import { bigOf, knownG1 } from "../../protocol/maths/bn254.ts";
+import { type BareSums, bareProof } from "../../verify/zk/hybrid/bare.ts";
 import { type ProverPowers, powerOf } from "../../verify/zk/srs.ts";
 import { pointBytes, type TwinNode } from "../../verify/zk/twin-tree.ts";
 import { weightTrees } from "../../verify/zk/weight-trees.ts";
@@ -45,12 +47,15 @@ function nodesOf(bytes: Uint8Array): TwinNode[] {
 	});
 }
 
-function madeApart(file: URL, wish: TreesWish): Promise<Uint8Array[][]> {
+/** What the thread is told. */
+export type ThreadWish = { readonly trees: TreesWish } | { readonly bare: BareSums };
+
+function madeApart<Made>(file: URL, wish: ThreadWish): Promise<Made> {
 	const worker = new Worker(file, { env: {}, stdout: false, workerData: wish });
 	return new Promise((resolve, reject) => {
 		worker.once("message", resolve);
 		worker.once("error", reject);
-		worker.once("exit", () => reject(new Error("the thread that makes trees of points ended without them")));
+		worker.once("exit", () => reject(new Error("the thread that sums points ended without an answer")));
 	});
 }
 
@@ -58,5 +63,13 @@ export async function makeTrees(wish: TreesWish): Promise<Trees> {
 	const count = wish.weights.reduce((sum, one) => sum + one.length, 0);
 	const file = count <= FEW ? null : threadFile("trees-thread", import.meta.url);
 	if (file === null) return weightTrees(wish.plan, wish.weights, powerOf(wish.powers));
-	return (await madeApart(file, wish)).map((levels) => levels.map(nodesOf));
+	return (await madeApart<Uint8Array[][]>(file, { trees: wish })).map((levels) => levels.map(nodesOf));
+}
+
+/** `few`: numbers that are done here. */
+export async function makeBare(sums: BareSums, few = FEW): Promise<Uint8Array> {
+	// Of a known τ there is nothing to sum.
+	const isQuick = sums.powers.points === null || sums.count <= few;
+	const file = isQuick ? null : threadFile("trees-thread", import.meta.url);
+	return file === null ? bareProof(sums) : madeApart(file, { bare: sums });
 }

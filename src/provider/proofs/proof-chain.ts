@@ -7,6 +7,7 @@ import {
 	answerDemandCall,
 	concludeCall,
 	isTreeStanding,
+	type ListedEnds,
 	listEndsCall,
 	type PostedNode,
 	type PostedTree,
@@ -53,8 +54,8 @@ export function openProofChain(contracts: Contracts, account: ChainAccount) {
 			return BigInt(await readPending(contracts, "zkJobs", "listOf", job, part, attempt)) !== 0n;
 		},
 		/** What the part's segments end with, for provers to go by. */
-		async list(terms: EscrowTermsText, part: number, ends: Hex): Promise<void> {
-			await send(listEndsCall(contracts, jobTermsFromText(terms), part, ends));
+		async list(terms: EscrowTermsText, order: ZkOrder, part: number, ends: ListedEnds): Promise<void> {
+			await send(listEndsCall(contracts, jobTermsFromText(terms), order, part, ends));
 		},
 		/** The commitments that the part's proofs end with; null: not all are there. */
 		async provenEnd(job: bigint, part: number): Promise<Hex | null> {

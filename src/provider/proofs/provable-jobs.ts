@@ -49,7 +49,7 @@ async function listedAttempt(contracts: Contracts, job: bigint, part: number): P
 
 /** Segments from `next` to before `end` can be proven and paid now; both the same: none. `lists`: whose they are, one name for all of them. */
 export async function provableNow(contracts: Contracts, { job, terms }: OrderedJob) {
-	const { next } = await readZkHead(contracts, terms);
+	const { next } = await readZkHead(contracts, job);
 	const attempts: string[] = [];
 	let end = next;
 	while (end < Number(terms.segments)) {

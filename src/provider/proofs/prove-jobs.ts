@@ -53,15 +53,13 @@ const PER_MICRO = 10n ** 12n;
 const MOST_ADVANCED = 32;
 
 /** Proofs that came early are paid when the head is there; whoever sends that pays others too. */
-async function advance({ contracts, account }: ProveJobsOptions, { terms }: OrderedJob): Promise<void> {
-	const { part, next, points } = await readZkHead(contracts, terms);
-	if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, terms, next, points))) return;
-	await sendCall(contracts.client, account, advanceCall(contracts, terms, part, MOST_ADVANCED)).catch(
-		(error: unknown) => {
-			// Somebody else did, or the part is not claimed.
-			if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
-		},
-	);
+async function advance({ contracts, account }: ProveJobsOptions, { job, terms }: OrderedJob): Promise<void> {
+	const { next, points } = await readZkHead(contracts, job);
+	if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, job, next, points))) return;
+	await sendCall(contracts.client, account, advanceCall(contracts, terms, MOST_ADVANCED)).catch((error: unknown) => {
+		// Somebody else did, or the part is not claimed.
+		if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
+	});
 }
 
 /** Trees of ends that are false are brought down by whoever holds the bytes, provers among them. */

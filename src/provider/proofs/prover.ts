@@ -7,6 +7,7 @@ import {
 	readPointsBefore,
 	readProverJob,
 	readZkHead,
+	shortPoints,
 	submitProofCall,
 	type ZkOrder,
 } from "../../chain/contracts/zk-jobs.ts";
@@ -79,8 +80,9 @@ export function ownOrder(prover: Hex, job: bigint, from: number, end: number): n
 
 /** Paid already, or waiting for the head. By commitments: a proof from other weights keeps nobody from proving the right one. */
 async function isTaken({ contracts }: ProverMeans, terms: JobTerms, segment: number, before: readonly string[]) {
-	const { next } = await readZkHead(contracts, terms);
-	return segment < next || (await isProofWaiting(contracts, terms, segment, pointsHash(before)));
+	const job = jobIdOf(terms);
+	const { next } = await readZkHead(contracts, job);
+	return segment < next || (await isProofWaiting(contracts, job, segment, pointsHash(before)));
 }
 
 interface Outcome {
@@ -102,7 +104,10 @@ async function outcomeOf(
 	if (lists.after(segment - 1) !== before || lists.after(segment) !== pointsHash(pointsAfter))
 		return { state: claimed?.isClaimed(segment) ? "misled" : "unlisted", isAtStake: false };
 	if (await isTaken(means, terms, segment, pointsBefore)) return { state: "taken", isAtStake: false };
-	return { state: null, isAtStake: (await readPointsBefore(means.contracts, terms, segment)) !== before };
+	return {
+		state: null,
+		isAtStake: (await readPointsBefore(means.contracts, jobIdOf(terms), segment)) !== shortPoints(before),
+	};
 }
 
 /** Null: it was stopped. */
@@ -175,14 +180,14 @@ function nextOf(left: ReadonlySet<number>, head: number, mayStake: boolean): num
 /** All segments before `end` that nobody has proven. False: it was stopped, or a list is not of what comes out. Throws CHAIN_REFUSED where weights or data are not those that were ordered. */
 export async function proveJobSegments(means: ProverMeans, of: ProvableJob, end: number): Promise<boolean> {
 	const job = jobIdOf(of.terms);
-	const { next } = await readZkHead(means.contracts, of.terms);
+	const { next } = await readZkHead(means.contracts, job);
 	const left = new Set(ownOrder(means.account.address, job, next, end));
 	const atStake = new Set<number>();
 	let isTrusting = of.claimed !== undefined;
 	for (;;) {
 		if (means.signal.aborted) return false;
 		// The head may have gone by meanwhile.
-		const head = (await readZkHead(means.contracts, of.terms)).next;
+		const head = (await readZkHead(means.contracts, job)).next;
 		for (const set of [left, atStake]) for (const segment of set) if (segment < head) set.delete(segment);
 		if (left.size === 0) return true;
 		const segment = nextOf(left, head, atStake.size < MOST_AT_STAKE);

@@ -1,5 +1,7 @@
-// The thread of make-trees.ts: one wish in, the nodes of its trees out as bytes. Whatever is thrown ends it.
+// The thread of make-trees.ts: one wish in; out the nodes of its trees as bytes, or what shows that commitments are bare. Whatever is thrown ends it.
 import { parentPort, workerData } from "node:worker_threads";
-import { type TreesWish, treesAsBytes } from "./make-trees.ts";
+import { bareProof } from "../../verify/zk/hybrid/bare.ts";
+import { type ThreadWish, treesAsBytes } from "./make-trees.ts";
 
-parentPort?.postMessage(treesAsBytes(workerData as TreesWish));
+const wish = workerData as ThreadWish;
+parentPort?.postMessage("trees" in wish ? treesAsBytes(wish.trees) : bareProof(wish.bare));

@@ -21,6 +21,17 @@ export function placedWeights(plan: ZkPlan, weights: readonly Elements[]): bigin
 	return values;
 }
 
+/** By commitments. */
+export function weightChunks(plan: ZkPlan, weights: readonly Elements[]): readonly (readonly bigint[])[] {
+	const values = placedWeights(plan, weights);
+	const size = 2 ** plan.chunkBits;
+	return Array.from({ length: values.length / size }, (_, k) => values.slice(k * size, (k + 1) * size));
+}
+
+/** Places of all weights, padding included. They are the first of their group. */
+export const weightPlaces = ({ links }: ZkPlan): number =>
+	links.reduce((sum, { inputBits, outputBits }) => sum + 2 ** (inputBits + outputBits), 0);
+
 /** For each commitment all nodes of its tree, the leaves first. `power`: [τ^i], for i below 2^chunkBits; asked for where values are not zero. */
 export function weightTrees(plan: ZkPlan, weights: readonly Elements[], power: (i: number) => G1): TwinNode[][][] {
 	const values = placedWeights(plan, weights);

@@ -8,10 +8,9 @@ import {IZkJobs} from "../IZkJobs.sol";
 import {IZkPlans} from "../IZkPlans.sol";
 import {IZkVerifier} from "../IZkVerifier.sol";
 import {Bn254} from "../Bn254.sol";
-import {P_CHUNK_BITS, P_GROUPS, P_LIMB0, P_LIMB1, P_LIMB2, P_PROGRAM, P_STEPS} from "../Layout.sol";
+import {P_CHUNK_BITS, P_LIMB0, P_LIMB1, P_LIMB2, P_PROGRAM, P_STEPS} from "../Layout.sol";
 import {PlanFacts} from "../PlanFacts.sol";
 import {TwinValues} from "../TwinValues.sol";
-import {ZkPlan} from "../ZkPlan.sol";
 import {ISegmentProofs} from "./ISegmentProofs.sol";
 import {WeightJudge} from "./WeightJudge.sol";
 
@@ -177,18 +176,10 @@ contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
         ) revert PointsMismatch();
         if (hashes[3] == shown.list[segment]) return true;
         // ATTACK: a commitment may be to more numbers than the proof says anything of, and so be another one to the right weights.
-        uint256 after_ = 64 * plan.read(P_GROUPS + 128 * uint256(TwinValues.Group.After) + 32);
+        uint256 after_ = 64 * plan.chunksAfter();
         uint256 size = shown.points.length;
-        _judge.mustBeBare(plan.read(P_CHUNK_BITS), shown.points[size - after_:], weightsOf(plan), shown.bare);
+        _judge.mustBeBare(plan.read(P_CHUNK_BITS), shown.points[size - after_:], plan.weightPlaces(), shown.bare);
         return false;
-    }
-
-    /// Places of all weights, padding included: they are the first ones of their group.
-    function weightsOf(address plan) private view returns (uint256 count) {
-        uint256[] memory layers = plan.layersOf();
-        for (uint256 i = 0; i + 1 < layers.length; i++) {
-            count += 1 << (ZkPlan.bitsFor(layers[i]) + ZkPlan.bitsFor(layers[i + 1]));
-        }
     }
 
     /// False: a weight of the claimed state is not the one that the list's commitment has.
@@ -196,7 +187,7 @@ contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
         Weight calldata one = shown.weight;
         if (
             keccak256(shown.points) != shown.list[disputed.segment]
-                || JobTerms.stateHash(disputed.segment + 1, one.states, one.results) != disputed.end || one.place >= weightsOf(plan)
+                || JobTerms.stateHash(disputed.segment + 1, one.states, one.results) != disputed.end || one.place >= plan.weightPlaces()
         ) revert PointsMismatch();
         TwinValues.Sizes memory sizes;
         uint256 weightBits = plan.read(P_LIMB0) + plan.read(P_LIMB1) + plan.read(P_LIMB2);

@@ -60,16 +60,19 @@ contract WeightJudge is Powers {
         uint256 value;
     }
 
-    /// Together the commitments, 64 bytes each, are of `count` numbers: all but the last one of 2^chunkBits, that one of the rest. So they are the only ones to these numbers.
+    /// Each list of `count` numbers has these commitments, 64 bytes each: all but the last one of 2^chunkBits, that one of the rest. So they are the only ones to these numbers.
+    /// `points`: of one list, or of several after each other.
     ///
     /// D(X) = X^(2^c - 1) · Σ ρ^k · X^(-shift_k) · f_k(1/X) is a polynomial only where f_k has no more than 2^c - shift_k coefficients. Shown at ζ, by the value at 1/ζ of
     /// Σ ρ^k · ζ^(-shift_k) · f_k.
     function mustBeBare(uint256 chunkBits, bytes calldata points, uint256 count, bytes calldata proof) external view {
         if (proof.length != BARE_BYTES) revert ZkTranscript.ProofLength(proof.length, BARE_BYTES);
         uint256 chunks = (count + (1 << chunkBits) - 1) >> chunkBits;
-        if (count == 0 || points.length != 64 * chunks) revert ZkTranscript.ProofLength(points.length, 64 * chunks);
+        if (count == 0 || points.length == 0 || points.length % (64 * chunks) != 0) {
+            revert ZkTranscript.ProofLength(points.length, 64 * chunks);
+        }
         Bare memory bare = drawn(chunkBits, count, points, proof);
-        Bn254.Sum memory left = together(bare, (chunks << chunkBits) - count, points);
+        Bn254.Sum memory left = together(bare, powerOf(bare.back, (chunks << chunkBits) - count), 64 * chunks, points);
         Bn254.Sum memory right;
         addPoint(right, proof, 64, 1);
         addPoint(right, proof, 128, bare.omega);
@@ -110,12 +113,16 @@ contract WeightJudge is Powers {
         bare.value = uint256(bytes32(proof[192:224]));
     }
 
-    /// Σ ρ^k · ζ^(-shift_k) · f_k; only the last one is shifted.
-    function together(Bare memory bare, uint256 shift, bytes calldata points) private view returns (Bn254.Sum memory sum) {
+    /// Σ ρ^k · ζ^(-shift_k) · f_k; only the last one of each list is shifted, which counts `shifted` times.
+    function together(Bare memory bare, uint256 shifted, uint256 each, bytes calldata points)
+        private
+        view
+        returns (Bn254.Sum memory sum)
+    {
         uint256 factor = 1;
         for (uint256 at_ = 0; at_ < points.length; at_ += 64) {
-            if (at_ + 64 == points.length) factor = mulmod(factor, powerOf(bare.back, shift), Bn254.R);
-            addPoint(sum, points, at_, factor);
+            bool isLast = (at_ + 64) % each == 0;
+            addPoint(sum, points, at_, isLast ? mulmod(factor, shifted, Bn254.R) : factor);
             factor = mulmod(factor, bare.rho, Bn254.R);
         }
     }

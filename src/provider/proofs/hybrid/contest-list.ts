@@ -5,9 +5,8 @@ import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
 import { mod } from "../../../verify/zk/field.ts";
 import { proveBare } from "../../../verify/zk/hybrid/bare.ts";
 import { openPlace } from "../../../verify/zk/hybrid/open-place.ts";
-import { placedWeights } from "../../../verify/zk/weight-trees.ts";
+import { placedWeights, weightChunks, weightPlaces } from "../../../verify/zk/weight-trees.ts";
 import type { Elements } from "../../../work/operators/tensor-type.ts";
-import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { numbered, rootsTree } from "../../../work/trace/commitments.ts";
 import { tensorRoot } from "../../../work/trace/tensor-tree.ts";
 import { shownOf } from "../shown-leaf.ts";
@@ -31,16 +30,6 @@ export interface Contest {
 	readonly shown: ShownProof;
 }
 
-/** Places of all weights, padding included. They are the first of their group. */
-const weightPlaces = ({ links }: ZkPlan): number =>
-	links.reduce((sum, { inputBits, outputBits }) => sum + 2 ** (inputBits + outputBits), 0);
-
-/** By commitments. */
-function chunksOf({ chunkBits }: ZkPlan, values: readonly bigint[]): readonly (readonly bigint[])[] {
-	const size = 2 ** chunkBits;
-	return Array.from({ length: values.length / size }, (_, k) => values.slice(k * size, (k + 1) * size));
-}
-
 /** Null: the list and the end are right, or it was stopped. `of`: one's own run. Throws as commitmentsOf. */
 export async function contestList(by: DisputeEngine, of: RunInDispute, claim: ContestedClaim): Promise<Contest | null> {
 	const own = await commitmentsOf(by, of);
@@ -59,7 +48,7 @@ async function contestSegment(
 	const made = await proveDisputed(by, of, segment, named);
 	if (made === null) return null;
 	const { plan, order } = of;
-	const chunks = chunksOf(plan, placedWeights(plan, await of.weightsBefore(segment + 1)));
+	const chunks = weightChunks(plan, await of.weightsBefore(segment + 1));
 	const bare = toHex(proveBare(chunks, weightPlaces(plan), plan.chunkBits, by.powers));
 	return { segment, shown: { kind: "segment", ordered: order, list, ...made, bare } };
 }
@@ -76,7 +65,7 @@ async function contestEnd(
 	const place = right.findIndex((value, i) => value !== said[i]);
 	if (place === -1) return null;
 	const size = 2 ** plan.chunkBits;
-	const chunk = chunksOf(plan, right)[Math.floor(place / size)]!;
+	const chunk = right.slice(place - (place % size), place - (place % size) + size);
 	const states = toHex(rootsTree(numbered(program, "state", end.map(tensorRoot))).root);
 	return {
 		segment: segments - 1,

@@ -1,7 +1,7 @@
 // What the chain says of jobs that are paid by proof, docs/zk.md §12: whether one is ordered, how far its segments are proven and by whom, whether a claim is. Reads only: provers
 // prove, and the worker or anybody else concludes.
 import { type Contracts, read, readEvents, readPending } from "../../../chain/contracts/contracts.ts";
-import { readNextUnpaid } from "../../../chain/contracts/zk-jobs.ts";
+import { readZkHead } from "../../../chain/contracts/zk-jobs.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 
 /** A segment that is proven and paid. */
@@ -30,14 +30,12 @@ export function createZkChain(contracts: Contracts) {
 		},
 		isOrdered: (job: bigint): Promise<boolean> => readPending(contracts, "zkJobs", "isOrdered", job),
 		/** Segments before it are proven and paid. */
-		next: (job: bigint): Promise<number> => readNextUnpaid(contracts, job),
+		next: async (job: bigint): Promise<number> => (await readZkHead(contracts, job)).next,
 		isProven: (job: bigint, part: number, attempt: number): Promise<boolean> =>
 			readPending(contracts, "zkJobs", "isProven", job, part, attempt),
 		/** Of these segments, those that are paid. */
 		async paid(job: bigint, isWanted: (segment: number) => boolean): Promise<readonly PaidProof[]> {
-			const all = await readEvents(contracts, "zkJobs", "Advanced", { job });
-			// By another list a segment is proven again, and not paid again.
-			const paid = all.filter((one, i) => i === all.findIndex(({ args }) => args.segment === one.args.segment));
+			const paid = await readEvents(contracts, "zkJobs", "Advanced", { job });
 			const wanted = paid.filter(({ args }) => isWanted(Number(args.segment)));
 			if (wanted.length === 0) return [];
 			const proven = await readEvents(contracts, "zkJobs", "Proven", { job });
