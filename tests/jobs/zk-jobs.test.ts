@@ -151,11 +151,11 @@ function openProver(n: number, signal: AbortSignal, onEvent: (news: ProofNews) =
 	});
 }
 
-/** The first of a prover's accounts, from this number on, whose own order begins with the last segment. */
+/** The first of a prover's accounts, from this number on, whose own order is from the last segment to the first. */
 function lastFirst(id: string, from: number): number {
 	const end = 1 + SEGMENTS;
 	let n = from;
-	while (ownOrder(accountOfProver(n).address, BigInt(`0x${id}`), 1, end)[0] !== SEGMENTS) n += 1;
+	while (ownOrder(accountOfProver(n).address, BigInt(`0x${id}`), 1, end).join() !== "3,2,1") n += 1;
 	return n;
 }
 
@@ -336,16 +336,16 @@ test("a worker with one wrong step is not paid, and nobody proves by its list; w
 	const liar = await startWorker(2, true);
 	const { id } = await submitSoon(zkOrder("a2"));
 	await claimed(id);
-	// This one begins with the state after the lie: what comes of it is not as listed, nor is what is right. It loses no gas.
+	// This one begins with the state after the lie, and its proof waits for ever. Then the state before it: what comes of it is not as listed, nor is what is right.
 	const n = lastFirst(id, 4);
 	await endow(contracts, stage.chain!.treasurer, accountOfProver(n), 0n, 0n);
 	const news: string[] = [];
 	const prover = openProver(n, new AbortController().signal, ({ segment, state }) => news.push(`${segment} ${state}`));
 	await isPosted(id, liar.account);
 	await prover.round();
-	assert.deepEqual(news, ["3 proving", "3 misled", "3 proving", "3 left"]);
+	assert.deepEqual(news, ["3 proving", "3 proven", "2 proving", "2 misled", "2 proving", "2 left"]);
 	await prover.round();
-	assert.deepEqual([news.length, await nextOf(id)], [4, 1]);
+	assert.deepEqual([news.length, await nextOf(id)], [6, 1]);
 	assert.equal((await readJobPart(contracts, BigInt(`0x${id}`), 0)).state, "claimed");
 	await liar.stop();
 	skippedMs += WINDOWS_MS;
