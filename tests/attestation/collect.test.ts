@@ -1,10 +1,12 @@
 // Collecting on the real engine: toy cards and a toy CPU under roots of our own give a whole round; a host without any of it says by which
 // path or answer.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { collectRound } from "../../src/engine/client/collect-round.ts";
@@ -240,4 +242,33 @@ test("an engine that floods, repeats itself or knows no ATTEST costs bounded roo
 	round = await collectRound(half, BIND);
 	assert.deepEqual([round.end, round.gpus, round.cpu], ["complete", [], null]);
 	await half.close();
+});
+
+test("the host for trying it out: what it says to type gives a whole round, and it ends at a word", async () => {
+	const folder = await mkdtemp(join(tmpdir(), "assay-trying-"));
+	const script = fileURLToPath(new URL("./toy/attested-host.ts", import.meta.url));
+	const child = spawn(process.execPath, [script, folder], { stdio: ["ignore", "pipe", "inherit"] });
+	let said = "";
+	for await (const text of child.stdout.setEncoding("utf8")) {
+		said += text;
+		if (/assay provide .*\n/.test(said)) break;
+	}
+	try {
+		const written = { out: "" };
+		const out = { write: (words: string) => (written.out += words), isTTY: false } as unknown as NodeJS.WriteStream;
+		const interrupted = new AbortController().signal;
+		const io = { out, err: out, env: { NO_COLOR: "1", ASSAY_HOME: folder }, cwd: folder, interrupted };
+		const [, program = ""] = /attest collect --engine (\S+)/.exec(said) ?? [];
+		assert.equal(await runCommand(["attest", "collect", "--engine", program, "--json"], io), 0, written.out);
+		const files: string[] = JSON.parse(written.out).files;
+		assert.equal(files.length, 3, files.join(" "));
+		written.out = "";
+		assert.equal(await runCommand(["attest", "verify", ...files, "--json"], io), 1);
+		const verdict = JSON.parse(written.out);
+		assert.deepEqual([verdict.code, verdict.findings[0].code], ["ATTEST_CHAIN", "SIMULATED_ROOTS"]);
+	} finally {
+		child.kill("SIGTERM");
+		await new Promise((resolve) => (child.exitCode === null ? child.once("exit", resolve) : resolve(null)));
+		await rm(folder, { recursive: true, force: true });
+	}
 });

@@ -63,7 +63,7 @@ function historyText(
 		`  of the last ${plural(probes.length, "probe")} ${tally("valid")} valid, ${tally("invalid")} invalid, ${tally("inconclusive")} inconclusive; ` +
 			`reliability ${formatPercent(provider.reliabilityPpm / 1e6)}, uptime ${formatPercent(provider.uptimePpm / 1e6)}, probes answered ${formatPercent(provider.answeredPpm / 1e6)}`,
 		"",
-		table(probeColumns(Date.now(), false), probes, paint, "no probes yet"),
+		table(probeColumns(Date.now(), probes, false), probes, paint, "no probes yet"),
 		...(curves.length === 0 ? [] : ["", table(curveColumns, curves, paint)]),
 	].join("\n");
 }

@@ -6,14 +6,20 @@ import { apiOptions } from "../api-connection.ts";
 import { command } from "../command.ts";
 import { findProbe, findProvider } from "../find-by-name.ts";
 import { text, whole } from "../options.ts";
-import { countedAttestationLines } from "../print/attestation-lines.ts";
+import { attestedWord, countedAttestationLines } from "../print/attestation-lines.ts";
 import { figureLines } from "../print/figures.ts";
 import type { Paint } from "../print/paint.ts";
 import { showOrWatch, watchOptions } from "../print/show-or-watch.ts";
 import { type Column, formatAgo, left, orNull, right, shortId, shown, table, verdictStyle } from "../print/table.ts";
 import { given } from "../proven-filters.ts";
 
-export function probeColumns(nowMs: number, withProvider: boolean): readonly Column<ProbeSummary>[] {
+/** Whether devices signed is a column where any did. */
+export function probeColumns(
+	nowMs: number,
+	rows: readonly ProbeSummary[],
+	withProvider: boolean,
+): readonly Column<ProbeSummary>[] {
+	const wordOf = ({ attestation }: ProbeSummary) => attestedWord(attestation);
 	return [
 		left("probe", ({ id }) => shortId(id)),
 		...(withProvider ? [left<ProbeSummary>("provider", ({ providerId }) => shortId(providerId))] : []),
@@ -24,6 +30,7 @@ export function probeColumns(nowMs: number, withProvider: boolean): readonly Col
 			({ state, verdict }) => verdict ?? state,
 			({ verdict }, paint) => verdictStyle(verdict, paint),
 		),
+		...(rows.some((row) => wordOf(row) !== null) ? [left<ProbeSummary>("attested", wordOf)] : []),
 		left("code", ({ code }) => code),
 		right("evidence", ({ evidenceBytes }) => orNull(evidenceBytes, formatBytes)),
 		left("detail", ({ detail }) => shown(detail ?? "", 60)),
@@ -82,7 +89,10 @@ export const probesCommand = command({
 			const providerId = values.provider === undefined ? undefined : (await findProvider(client, values.provider)).id;
 			const words = { verdict: values.verdict as "valid" | undefined, state: values.state as "done" | undefined };
 			const page = await client.listProbes({ query: { limit, ...given({ providerId, code, ...words }) } });
-			return { json: page, text: (paint) => table(probeColumns(Date.now(), true), page.rows, paint, "no probes") };
+			return {
+				json: page,
+				text: (paint) => table(probeColumns(Date.now(), page.rows, true), page.rows, paint, "no probes"),
+			};
 		});
 	},
 });

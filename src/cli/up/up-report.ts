@@ -6,6 +6,7 @@ import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, Probe, Score } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes, formatRate, rateUnit } from "../../protocol/format-number.ts";
+import { attestedWord } from "../print/attestation-lines.ts";
 import { figureLines } from "../print/figures.ts";
 import type { Paint } from "../print/paint.ts";
 import { scoreLine } from "../print/score-lines.ts";
@@ -65,6 +66,8 @@ export function createUpReport(options: UpReportOptions): UpReport {
 		if (probe.verdict === "valid" && !shownInFull.has(id)) {
 			shownInFull.add(id);
 			for (const text of figureLines(probe, paint)) print(text);
+			const attested = attestedWord(probe.attestation);
+			if (attested !== null) print(`          attested: ${attested}`);
 		}
 		const score = await scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
 		if (score === null) return;

@@ -75,10 +75,11 @@ export function chooseItems(
 			// ATTACK: one that its vendor did not sign would keep those out that it did.
 			const manifests = named.filter((_, i) => signers[i] !== null);
 			const chains = signers.filter((one) => one !== null);
-			const answers = items.filter(
-				(one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, [chain.slice(1), ...chains], holds(one), settings),
-			);
-			chosen.push(...manifests, ...answers.slice(0, MOST_CHOSEN));
+			const about = (these: readonly (readonly Certificate[])[]) =>
+				items.filter((one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, these, holds(one), settings));
+			// The card's own come first: answers about many manifests must not take their place.
+			const answers = new Set([...about([chain.slice(1)]), ...about(chains)]);
+			chosen.push(...manifests, ...[...answers].slice(0, MOST_CHOSEN));
 		}
 		if (quotes.length === 1) chosen.push(...current("Intel collateral", [platformId(quotes[0]!)]).slice(0, 1));
 		if (reports.length === 0 && snpReports.length === 1 && certificates.length === 1) {
