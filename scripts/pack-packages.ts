@@ -1,6 +1,7 @@
 // Packs the packages that hundreds of test processes load into a few files, once for each lockfile: build/test-packages. Of the
 // time in which a validator starts, half is looking for a thousand small files of viem, zod, Fastify and others; a release has
-// them packed too. `hook.mjs` beside them, loaded by NODE_OPTIONS, hands them to our own sources alone.
+// them packed too. `hook.mjs` beside them, loaded by NODE_OPTIONS, hands them to our own sources alone, and finds these for each
+// other: each is named by its path, and Node need not look for it.
 // Not here: what is released (release.ts), our own sources, packages with native code or threads.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +26,7 @@ const PACKAGES = [
 const BANNER = `import { createRequire as createRequireHere } from "node:module";
 const require = createRequireHere(import.meta.url);`;
 
-/** The hook: our sources get the packed file, everybody else what they would get anyway. Old Nodes have no hooks. */
+/** The hook: our sources get the packed file and each other, everybody else what they would get anyway. Old Nodes have no hooks. */
 const hookOf = (
 	root: string,
 	files: Readonly<Record<string, string>>,
@@ -34,9 +35,12 @@ const root = ${JSON.stringify(pathToFileURL(join(root, "/")).href)};
 const packed = new Map(${JSON.stringify(Object.entries(files))});
 modules.registerHooks?.({
 	resolve(name, context, next) {
-		const file = packed.get(name);
 		const from = context.parentURL ?? "";
-		if (file === undefined || !from.startsWith(root) || from.includes("/node_modules/")) return next(name, context);
+		if (!from.startsWith(root) || from.includes("/node_modules/")) return next(name, context);
+		if (name[0] === "." && name.endsWith(".ts"))
+			return { url: new URL(name, from).href, format: "module-typescript", shortCircuit: true };
+		const file = packed.get(name);
+		if (file === undefined) return next(name, context);
 		return { url: new URL(file, import.meta.url).href, format: "module", shortCircuit: true };
 	},
 });
@@ -66,7 +70,12 @@ const entries = (root: string): Plugin => ({
 /** The file to load before everything else. */
 export async function packPackages(root: string): Promise<string> {
 	const lock = readFileSync(join(root, "package-lock.json"));
-	const key = createHash("sha256").update(lock).update(PACKAGES.join()).update(root).digest("hex").slice(0, 16);
+	const key = createHash("sha256")
+		.update(lock)
+		.update(PACKAGES.join())
+		.update(hookOf(root, {}))
+		.digest("hex")
+		.slice(0, 16);
 	const folder = join(root, "build/test-packages", key);
 	const hook = join(folder, "hook.mjs");
 	if (existsSync(hook)) return hook;

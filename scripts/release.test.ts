@@ -192,20 +192,65 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 	}
 });
 
+/** What Node's library has, by owner (scripts/node-names.mjs). */
+type NodeNames = Readonly<Record<string, readonly string[]>>;
+
+const nodeNames = (node: string): NodeNames =>
+	JSON.parse(execFileSync(node, ["--no-warnings", join(root, "scripts/node-names.mjs")], { encoding: "utf8" }));
+
+/** What a source uses of Node's library that `oldest` lacks and `newest` has: owner and name. */
+function newerUses(text: string, oldest: NodeNames, newest: NodeNames): string[] {
+	const code = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+	const uses = new Set<string>();
+	const use = (owner: string, name: string) => {
+		if (newest[owner]?.includes(name) && oldest[owner]?.includes(name) !== true) uses.add(`${owner} ${name}`.trim());
+	};
+	const owners = new Map(newest[""]!.map((name) => [name, name]));
+	const imported: string[] = [];
+	for (const [, all = "", names = "", from = ""] of code.matchAll(/import ([^;"{]*)(?:\{([^}]*)\} )?from "([^"]+)"/g)) {
+		for (const name of names.split(",").map((one) => one.trim())) {
+			imported.push(name.split(" ").at(-1)!);
+			if (!name.startsWith("type ")) use(from, name.split(" ")[0]!);
+		}
+		const whole = /(\w+),? *$/.exec(all)?.[1];
+		if (whole !== undefined && whole !== "type") owners.set(whole, from);
+	}
+	for (const [, owner = "", name = ""] of code.matchAll(/(?<![\w$.])(import\.meta|\w+)\s*\??\.\s*(\w+)/g))
+		use(owners.get(owner) ?? owner, name);
+	const unquoted = code.replace(/"(?:[^"\\\n]|\\.)*"/g, '""');
+	for (const [, name = ""] of unquoted.matchAll(/(?<![\w$."'`-])([A-Za-z]\w*)\b(?!\s*[:<"'`])/g))
+		if (!imported.includes(name)) use("", name);
+	return [...uses].filter((name) => name !== "Promise withResolvers");
+}
+
 test("what we build into the package exists in Node 20", () => {
-	// The compiler knows the language of 2024 and nothing newer. Of that, Node 20 lacks these, and Promise.withResolvers, which
-	// release.ts's banner adds.
+	// The compiler knows the language of 2024 and nothing newer. Of what objects have there, Node 20 lacks this; of the rest it is
+	// asked itself. Promise.withResolvers is added by release.ts's banner.
 	const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
 	assert.deepEqual(compilerOptions.lib, ["es2024", "dom"]);
 	const tooNew = /\b(Map|Object)\s*\.\s*groupBy\b|\.\s*transfer(ToFixedLength)?\(/;
+	const [newest, ...others] = nodes().map(nodeNames);
+	const oldest = others.at(-1) ?? newest!;
+	const all = { ...newest!, Map: [...newest!.Map!, "inventedBy"], "node:fs": [...newest!["node:fs"]!, "inventSync"] };
+	const lines = {
+		"Map inventedBy": "Map.inventedBy(all, nameOf)",
+		"node:fs inventSync": 'import { join, inventSync as i } from "node:fs";',
+		Invented: "new Invented()",
+	};
+	for (const [name, line] of Object.entries(lines))
+		assert.deepEqual(newerUses(line, oldest, { ...all, "": [...all[""]!, "Invented"] }), [name]);
+	assert.deepEqual(newerUses('import * as files from "node:fs"; files . inventSync();', oldest, all), [
+		"node:fs inventSync",
+	]);
 	for (const line of ["Map.groupBy(all, nameOf)", "Object\n.groupBy(all, nameOf)", "bytes.buffer.transfer(8)"])
 		assert.match(line, tooNew);
 	const ours = filesBelow(join(root, "src")).filter((name) => /(?<!\.test|\.test-kit)\.ts$/.test(name));
 	assert.ok(ours.includes("cli/commands/provide.ts") && ours.includes("verify/hardware/verify.ts"));
-	assert.deepEqual(
-		ours.filter((name) => tooNew.test(readFileSync(join(root, "src", name), "utf8"))),
-		[],
-	);
+	for (const name of ours) {
+		const text = readFileSync(join(root, "src", name), "utf8");
+		assert.deepEqual(newerUses(text, oldest, newest!), [], name);
+		assert.ok(!tooNew.test(text), name);
+	}
 });
 
 for (const node of nodes()) {

@@ -139,22 +139,38 @@ test("our sources get the packed packages, packages their own", async () => {
 	assert.match(whose("node_modules/viem"), /^function function file:\S+\/node_modules\/viem\/_esm\/\S+\n$/);
 });
 
-test("files that share a process are all run, and one that fails or cannot be read is a failure", async () => {
-	const files = [testFile("first.mjs", 'test("one", () => {});'), testFile("second.mjs", 'test("two", () => {});')];
+test("files that share a process are all run, one after the other; which fails, has no test or cannot be read is said", async () => {
+	const log = (word: string) =>
+		`import { appendFileSync } from "node:fs"; const log = () => appendFileSync("order", "${word} ");`;
+	const files = [
+		testFile("first.mjs", `import { after } from "node:test"; ${log("first")} after(log); test("one", () => {});`),
+		testFile("second.mjs", `${log("second")} log(); test("two", () => {}); test("later", { skip: true }, () => {});`),
+	];
 	const wrong = testFile("third.mjs", 'test("three", () => { throw new Error("broken"); });');
 	const unread = testFile("fourth.mjs", 'import "./nowhere.mjs"; test("four", () => {});');
+	const empty = testFile("fifth.mjs", "");
+	const ends = testFile("sixth.mjs", 'test("six", () => process.exit(0));');
 	const run = async (...tasks: Task[]) => await runTasks(filesTogether(tasks), { cwd, print: () => {} });
-	assert.deepEqual((await run(...files)).counts, { tests: 2, pass: 2, fail: 0, cancelled: 0, skipped: 0, todo: 0 });
-	const { failed, lastWords, counts } = await run(...files, wrong);
-	assert.deepEqual(failed, ["3 files from first.mjs on (exit 1)"]);
+	const { counts, coreSeconds } = await run(...files);
+	assert.deepEqual(counts, { tests: 3, pass: 2, fail: 0, cancelled: 0, skipped: 1, todo: 0 });
+	assert.deepEqual(Object.keys(coreSeconds), ["first.mjs", "second.mjs", "2 files from first.mjs on"]);
+	// What a file does after its tests is done before the next one is read.
+	assert.equal(readFileSync(join(cwd, "order"), "utf8"), "first second ");
+	const { failed, lastWords, counts: all } = await run(...files, wrong, unread, empty);
+	assert.deepEqual(failed, [
+		"5 files from first.mjs on (exit 1; third.mjs: fail; fourth.mjs: fail; fifth.mjs: without a test)",
+	]);
 	assert.match(lastWords[0]!, /broken/);
-	assert.equal(counts.pass, 2);
-	assert.equal((await run(...files, unread)).failed.length, 1);
+	assert.deepEqual(all, { tests: 4, pass: 2, fail: 1, cancelled: 0, skipped: 1, todo: 0 });
+	const left = "not run to its end";
+	assert.deepEqual((await run(ends, ...files)).failed, [
+		`3 files from sixth.mjs on (no test in it; sixth.mjs: ${left}; first.mjs: ${left}; second.mjs: ${left})`,
+	]);
 });
 
 test("`test` runs every test file and the engine once; `check` only what knows no clock; `deep` what is random, attacks and loads", () => {
 	const root = fileURLToPath(new URL("..", import.meta.url));
-	const names = tasksOf(root, ["test"]).tasks.map(({ name }) => name);
+	const names = tasksOf(root, ["test"]).tasks.flatMap(({ name, files }) => files ?? [name]);
 	const tracked = spawnSync("git", ["ls-files", "*.test.ts"], { cwd: root, encoding: "utf8" })
 		.stdout.trim()
 		.split("\n");

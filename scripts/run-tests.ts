@@ -1,4 +1,4 @@
-// Runs one tier of the tests, each file in a process of its own (but for check, where many share one).
+// Runs one tier of the tests. Small files share processes; those that take long, and all of a deep run, have one of their own.
 //   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O, whole workloads left out: about a minute
 //   node scripts/run-tests.ts test       everything, the engine's tests too: what CI runs
 //   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an audit; loads and faults with
@@ -19,6 +19,8 @@ export interface Task {
 	readonly command: readonly [string, ...string[]];
 	/** A file of tests: how many it ran is read from its report, and none is a failure. */
 	readonly isTestFile?: boolean;
+	/** Several, one after the other (files-together.mjs): each is a test of its own there, which is not counted. */
+	readonly files?: readonly string[];
 	/** It compiles with all cores: only tasks without deadlines run beside it. */
 	readonly isBuild?: boolean;
 	/** Its outcome cannot depend on how busy the machine is: it computes where the others wait. */
@@ -45,6 +47,8 @@ export interface Outcome {
 
 const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as const;
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
+/** Where in Node itself an error passed by. */
+const OF_NODE = /^ +at .*\bnode:internal\/.*\n/gm;
 /** Far above what it takes, also on a busy machine: it only ends what hangs. Of a file of tests: by its usual time. */
 const LIMIT_MS = 900_000;
 const LEAST_LIMIT_S = 600;
@@ -52,13 +56,15 @@ const TIMES_USUAL = 6;
 /** How long a file that hangs may take to say what in it still runs. */
 const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
+const FILES_TOGETHER = fileURLToPath(new URL("files-together.mjs", import.meta.url));
 /** Three times as many as two cores: most of these wait for more than half of their time. */
 const AT_ONCE = 6;
 /** Beside them, for the cores that are idle meanwhile: what only computes, one for a core. */
 const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 const PURE_NICENESS = 4;
-/** Files of tests in one process, where they share one. */
-const TOGETHER = 24;
+/** Files of tests in one process, where they share one: those that only compute, and those that wait. */
+const PURE_TOGETHER = 24;
+const TOGETHER = 8;
 /** How many of the tasks that took most of a core's time are named at the end. */
 const DEAREST = 20;
 /** Of each task that failed, told once more at the end. */
@@ -103,14 +109,24 @@ export async function runTasks(
 				counts[count] += Number(new RegExp(`^ℹ ${count} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
 			if (wrong === null && !/^ℹ tests [1-9]/m.test(output)) wrong = "no test in it";
 		}
+		const files = readFiles(task.files ?? [], output);
+		for (const { file, ending, coreS } of files) {
+			if (ending !== "pass") wrong = `${wrong ?? "exit 0"}; ${file}: ${ending}`;
+			if (ending === "not run to its end") continue;
+			// It is a test by itself only here.
+			counts.tests--;
+			counts[ending === "fail" ? "fail" : "pass"]--;
+			coreSeconds[file] = coreS;
+		}
 		if (wrong === null && task.says?.test(output) === false) wrong = `it does not say ${task.says}`;
 		if (wrong !== null) {
 			failed.push(`${task.name} (${wrong})`);
-			const lines = output.replace(SUMMARY, "").trimEnd().split("\n").slice(-LAST_LINES);
+			const lines = output.replace(SUMMARY, "").replace(OF_NODE, "").trimEnd().split("\n").slice(-LAST_LINES);
 			lastWords.push(`${task.name} (${wrong})\n${lines.map((line) => `  ${line.slice(0, 300)}\n`).join("")}`);
 		}
 		seconds[task.name] = took;
-		coreSeconds[task.name] = coreS;
+		const ofFiles = files.reduce((sum, file) => sum + file.coreS, 0);
+		coreSeconds[task.name] = Math.round(10 * Math.max(0, coreS - ofFiles)) / 10;
 		// Of a file that passed, the counts are in the last lines of the whole run.
 		const shown = wrong === null && task.isTestFile ? output.replace(SUMMARY, "") : output;
 		options.print(
@@ -192,6 +208,21 @@ function outputOf(
 	});
 }
 
+type FileEnding = "pass" | "fail" | "without a test" | "not run to its end";
+
+/** What is said of each file of several in a process. */
+function readFiles(files: readonly string[], output: string): { file: string; ending: FileEnding; coreS: number }[] {
+	const lines = output.split("\n");
+	return files.map((file) => {
+		// One with tests in it is named when they begin.
+		const hasTests = lines.includes(`▶ ${file}`);
+		const says = (sign: string) => lines.some((line) => line.startsWith(`${sign} ${file} (`));
+		const core = lines.find((line) => line.trimStart().startsWith(`ℹ ${file}: `));
+		const ending = says("✖") ? "fail" : !says("✔") ? "not run to its end" : hasTests ? "pass" : "without a test";
+		return { file, ending, coreS: Number(core?.split(`${file}: `)[1]?.split(" ")[0] ?? 0) };
+	});
+}
+
 /** What a process started, with the seconds since and those that it computed: does it wait, and for whom? */
 function processesBelow(pid: number | undefined): string {
 	const { stdout } = spawnSync("ps", ["-eo", "pid,ppid,etimes,times,stat,args"], { encoding: "utf8" });
@@ -226,16 +257,22 @@ export function fileOfTests(name: string): Task {
 	};
 }
 
-/** Files that only compute, so many in one process: most of what one of them takes is the start of a process. */
+/** So many files in one process; what only computes apart from what waits. */
 export function filesTogether(files: readonly Task[]): Task[] {
-	return Array.from({ length: Math.ceil(files.length / TOGETHER) }, (_, i) => {
-		const names = files.slice(i * TOGETHER, (i + 1) * TOGETHER).map(({ name }) => name);
-		return {
-			name: `${names.length} files from ${names[0]} on`,
-			command: [process.execPath, "--test", "--test-isolation=none", ...REPORTERS, ...names],
-			isTestFile: true,
-			isPure: true,
-		};
+	return [false, true].flatMap((isPure) => {
+		const alike = files.filter((file) => (file.isPure === true) === isPure);
+		const many = isPure ? PURE_TOGETHER : TOGETHER;
+		return Array.from({ length: Math.ceil(alike.length / many) }, (_, i) => {
+			const names = alike.slice(i * many, (i + 1) * many).map(({ name }) => name);
+			return {
+				name: names.length === 1 ? names[0]! : `${names.length} files from ${names[0]} on`,
+				command: [process.execPath, ...REPORTERS, FILES_TOGETHER, ...names],
+				isTestFile: true,
+				files: names,
+				isPure,
+				limitMs: 1000 * LEAST_LIMIT_S * Math.min(3, names.length),
+			};
+		});
 	});
 }
 
@@ -284,6 +321,11 @@ const USUAL_S: Readonly<Record<string, number>> = {
 	"tests/zk/whole-program.test.ts": 65,
 	"src/validator/settlement/epoch-attacks.test.ts": 55,
 	"tests/store/processes.test.ts": 55,
+	"tests/jobs/real-provider.test.ts": 50,
+	"tests/jobs/zk-jobs.test.ts": 50,
+	"tests/cli/external-chain.test.ts": 45,
+	// How much memory its process takes is measured in it: nobody else may be in there.
+	"tests/cheaters.test.ts": 30,
 };
 export const LONGEST: readonly string[] = Object.keys(USUAL_S);
 
@@ -315,7 +357,12 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	}
 	const scale = tier === "deep" ? DEEP_SCALE : 1;
 	const engine = engineTasks(cwd, Number(process.env.ASSAY_FUZZ ?? scale), tier === "deep" ? DEEP_LIMIT_MS : undefined);
-	if (tier === "test") return { tasks: [...engine, ...STATIC, ...files], scale };
+	if (tier === "test") {
+		// Those of the contracts take long, each on a chain of its own.
+		const isAlone = ({ name }: Task): boolean => LONGEST.includes(name) || name.startsWith("contracts/");
+		const together = filesTogether(files.filter((file) => !isAlone(file)));
+		return { tasks: [...engine, ...STATIC, ...files.filter(isAlone), ...together], scale };
+	}
 	if (tier === "deep") {
 		const chosen = files
 			.filter(({ name }) => isRandom(cwd, name) || isAttack(cwd, name))

@@ -1,6 +1,6 @@
 // A validator process as the tests need one: takes, probes (a file instead of a host), recovers, until it is
 // killed. Run as a program with its options as JSON. It prints OVERLAP when it meets another live process at
-// the same provider.
+// the same provider, and BROKEN when it could not bring a probe to its end.
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -92,10 +92,12 @@ export async function recover(store: Store, nextProbeAtMs: number): Promise<void
 if (process.argv[1] === import.meta.filename) {
 	const o = JSON.parse(process.argv[2]!) as BusyOptions;
 	const store = await openStore(o.store);
-	const worker = store.dueProbes.take(
-		{ concurrency: 4, retryMs: 0, nowMs: () => o.nowMs },
-		async (due) => await probe(store, o, due),
-	);
+	const worker = store.dueProbes.take({ concurrency: 4, retryMs: 0, nowMs: () => o.nowMs }, async (due) => {
+		await probe(store, o, due).catch((error: unknown) => {
+			console.log(`BROKEN ${due.providerId} ${error}`);
+			throw error;
+		});
+	});
 	console.log("READY");
 	process.once("SIGTERM", () => void store.close().then(() => process.exit(0)));
 	for (let turn = 0; ; turn++) {

@@ -1,7 +1,7 @@
 // The attacks of the audit on how epochs are settled, each against honest validators on one real EVM: what the
 // attacker gets, what it costs whom, and that everybody else is paid.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
@@ -15,6 +15,7 @@ import { weightsId } from "../../protocol/chain/weights-statement.ts";
 import {
 	createStage,
 	EMISSION,
+	endStages,
 	HONEST,
 	hangs,
 	hides,
@@ -30,6 +31,8 @@ import {
 	UNIT,
 	weightsIf,
 } from "./epoch-stage.test-kit.ts";
+
+after(endStages);
 
 const stakeOf = async ({ contracts }: Stage, { address }: Member) => (await readAccount(contracts, address)).stake;
 const kindsOf = (members: readonly Member[], kind: string) =>

@@ -1,11 +1,12 @@
 // H1 on a chain as they are: a block each 12 s, twelve of them until something counts, ten validators of which
 // three misbehave. The others miss no window of their own, whatever they wait for meanwhile.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import {
 	createStage,
+	endStages,
 	HONEST,
 	hangs,
 	postedOf,
@@ -16,6 +17,8 @@ import {
 	UNIT,
 	weightsIf,
 } from "./epoch-stage.test-kit.ts";
+
+after(endStages);
 
 const BLOCK_S = 12;
 

@@ -2,7 +2,7 @@
 // it was. What each attack of the audit costs whom is epoch-attacks.test.ts; rules alone are
 // market/epochs/next-moves.test.ts.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { read } from "../../chain/contracts/contracts.ts";
 import { claimCall } from "../../chain/contracts/rewards.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
@@ -12,6 +12,7 @@ import { openRewards } from "../../market/epochs/weights.ts";
 import {
 	createStage,
 	EMISSION,
+	endStages,
 	HONEST,
 	playUntil,
 	postedOf,
@@ -21,6 +22,8 @@ import {
 	type Stage,
 	scoresOf,
 } from "./epoch-stage.test-kit.ts";
+
+after(endStages);
 
 /** Pays everyone all that it has earned; gives the sum. */
 async function claimAll(s: Stage, { weights, leaves }: Awaited<ReturnType<typeof postedOf>>): Promise<bigint> {

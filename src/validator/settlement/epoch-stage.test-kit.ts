@@ -6,7 +6,6 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { deployContracts, fundRewards, type Schedule } from "../../chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
@@ -71,10 +70,11 @@ export interface Stage {
 
 const folder = mkdtempSync(join(tmpdir(), "assay-epochs-"));
 const servers: Server[] = [];
-after(() => {
-	for (const server of servers) server.close().closeAllConnections();
+/** For each file that makes stages: `after(endStages)`. */
+export function endStages(): void {
+	for (const server of servers.splice(0)) server.close().closeAllConnections();
 	rmSync(folder, { recursive: true, force: true });
-});
+}
 
 /** Never answers; the line is gone after a while, as tests have no 20 s for it. */
 export const hangs: Member["answer"] = (_, response) => {

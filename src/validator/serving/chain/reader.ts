@@ -32,34 +32,39 @@ type Clock = Pick<Environment, "ratesClockUs" | "after">;
 const HEAD_US = 1_000_000;
 const ANSWER_WITHIN_MS = 3000;
 const READY_WITHIN_MS = 4000;
+/** Of a chain in this process, which is never away: where it is slow, so is all else here, and waiting helps. */
+const OWN_CHAIN_TIMES = 20;
 const MAX_OPEN = 8;
 const MAX_WAITING = 2000;
 const MAX_KEPT = 500;
 const MAX_SETTLED = 20_000;
 
 export async function createChainReader(
-	home: Pick<ChainHome, "contracts" | "url">,
+	home: Pick<ChainHome, "contracts" | "url" | "isHost">,
 	clock: Clock,
 	node: Rpc = httpRpc(home.url),
 ): Promise<ChainReader> {
 	const { client, addresses } = home.contracts;
 	// Not the client that sends: that one waits for minutes, and a visitor should get an answer.
-	const rpc = bounded(node, client.chainId, clock);
+	const patience = home.isHost ? OWN_CHAIN_TIMES : 1;
+	const rpc = bounded(node, client.chainId, clock, patience * ANSWER_WITHIN_MS);
 	const own = await createChainClient(rpc, { confirmations: client.confirmations });
-	return new ChainReader({ client: own, addresses }, clock);
+	return new ChainReader({ client: own, addresses }, clock, patience * READY_WITHIN_MS);
 }
 
 export class ChainReader {
 	readonly contracts: Contracts;
 	private readonly clock: Clock;
+	private readonly readyWithinMs: number;
 	private past: ChainHistory;
 	private newest: { readonly atUs: number; readonly head: Promise<ChainHead> } | null = null;
 	private readonly kept = new BoundedMap<string, { readonly hash: Hex; readonly value: Promise<unknown> }>(MAX_KEPT);
 	private readonly settled = new BoundedMap<string, Promise<unknown>>(MAX_SETTLED);
 
-	constructor(contracts: Contracts, clock: Clock) {
+	constructor(contracts: Contracts, clock: Clock, readyWithinMs: number) {
 		this.contracts = contracts;
 		this.clock = clock;
+		this.readyWithinMs = readyWithinMs;
 		this.past = new ChainHistory(contracts);
 	}
 
@@ -73,7 +78,7 @@ export class ChainReader {
 		const nowUs = this.clock.ratesClockUs();
 		if (this.newest === null || nowUs - this.newest.atUs >= HEAD_US) {
 			const why = "the chain's history is still being read";
-			const asked = within(this.clock, READY_WITHIN_MS, told(this.load()), why);
+			const asked = within(this.clock, this.readyWithinMs, told(this.load()), why);
 			// A failure, too, is shared by whoever asks within the second; the node is not asked again for each.
 			asked.catch(() => {});
 			this.newest = { atUs: nowUs, head: asked };
@@ -151,7 +156,7 @@ export class ChainReader {
 }
 
 /** The node, with few questions open at a time and an answer, or CHAIN_UNREACHABLE, within seconds. */
-function bounded(node: Rpc, chainId: number, clock: Clock): Rpc {
+function bounded(node: Rpc, chainId: number, clock: Clock, answerWithinMs: number): Rpc {
 	const semaphore = createSemaphore(MAX_OPEN);
 	return async (method, params) => {
 		// The id is known, and asked for when a client is made.
@@ -160,7 +165,7 @@ function bounded(node: Rpc, chainId: number, clock: Clock): Rpc {
 		const release = await semaphore.acquire();
 		try {
 			const why = `the chain's node gave no answer to ${method}`;
-			return await within(clock, ANSWER_WITHIN_MS, node(method, params), why);
+			return await within(clock, answerWithinMs, node(method, params), why);
 		} catch (error) {
 			if (error instanceof RpcRefusal || error instanceof AssayError) throw error;
 			throw unreachable("the chain's node cannot be reached", error);

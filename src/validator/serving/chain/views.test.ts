@@ -62,19 +62,22 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 /** A clock and timers that only tests move, and a count of what the node was asked. */
-async function openViews(ask: Rpc = (method, params) => node.rpc(method, params)) {
+async function openViews(ask: Rpc = (method, params) => node.rpc(method, params), isHost = false) {
 	const counted: string[] = [];
+	/** How long it wanted to wait, each time. */
+	const patienceMs: number[] = [];
 	let clockUs = 0;
 	const timers = new Set<() => void>();
 	const env = {
 		nowMs: () => node.nowS * 1000,
 		ratesClockUs: () => clockUs,
-		after(_ms: number, run: () => void) {
+		after(ms: number, run: () => void) {
+			patienceMs.push(ms);
 			timers.add(run);
 			return () => void timers.delete(run);
 		},
 	};
-	const home = { contracts, account: TREASURER, folder, url: "", isEmbedded: false, keptAccountOf: null };
+	const home = { contracts, account: TREASURER, folder, url: "", isEmbedded: false, isHost, keptAccountOf: null };
 	const views = await createChainViews(home as unknown as ChainHome, env, (method, params) => {
 		counted.push(method);
 		return ask(method, params);
@@ -82,6 +85,7 @@ async function openViews(ask: Rpc = (method, params) => node.rpc(method, params)
 	return {
 		views,
 		counted,
+		patienceMs,
 		pass: (us: number) => {
 			clockUs += us;
 		},
@@ -138,6 +142,15 @@ test("a dead node and one that never answers are CHAIN_UNREACHABLE at once, for 
 	await new Promise((resolve) => setImmediate(resolve));
 	hung.runOut();
 	await refused;
+});
+
+test("a chain in the same process is waited for where another node is away", async () => {
+	const longest = async (isHost: boolean) => {
+		const { views, patienceMs } = await openViews(undefined, isHost);
+		await views.chain();
+		return Math.max(...patienceMs);
+	};
+	assert.deepEqual([await longest(false), await longest(true)], [4000, 80_000]);
 });
 
 test("a node that lies about its answers' shape is no more than a failure", async () => {
