@@ -195,8 +195,9 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 /** What Node's library has, by owner (scripts/node-names.mjs). */
 type NodeNames = Readonly<Record<string, readonly string[]>>;
 
+const NODE_NAMES = fileURLToPath(new URL("node-names.mjs", import.meta.url));
 const nodeNames = (node: string): NodeNames =>
-	JSON.parse(execFileSync(node, ["--no-warnings", join(root, "scripts/node-names.mjs")], { encoding: "utf8" }));
+	JSON.parse(execFileSync(node, ["--no-warnings", NODE_NAMES], { encoding: "utf8" }));
 
 /** What a source uses of Node's library that `oldest` lacks and `newest` has: owner and name. */
 function newerUses(text: string, oldest: NodeNames, newest: NodeNames): string[] {
@@ -231,7 +232,11 @@ test("what we build into the package exists in Node 20", () => {
 	const tooNew = /\b(Map|Object)\s*\.\s*groupBy\b|\.\s*transfer(ToFixedLength)?\(/;
 	const [newest, ...others] = nodes().map(nodeNames);
 	const oldest = others.at(-1) ?? newest!;
-	const all = { ...newest!, Map: [...newest!.Map!, "inventedBy"], "node:fs": [...newest!["node:fs"]!, "inventSync"] };
+	const all: NodeNames = {
+		...newest!,
+		Map: [...newest!.Map!, "inventedBy"],
+		"node:fs": [...newest!["node:fs"]!, "inventSync"],
+	};
 	const lines = {
 		"Map inventedBy": "Map.inventedBy(all, nameOf)",
 		"node:fs inventSync": 'import { join, inventSync as i } from "node:fs";',
