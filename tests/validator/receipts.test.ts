@@ -63,7 +63,12 @@ let aheadMs = 0;
 const nowMs = () => Date.now() + aheadMs;
 before(async () => {
 	validator = await startToyValidator(
-		{ dataDir: data.path, params: { maxAgeMs: 10 * HOUR }, chain: { epochSeconds: 3600 }, rollCalls: { isOn: false } },
+		{
+			dataDir: data.path,
+			params: { maxAgeMs: 10 * HOUR },
+			chain: { epochSeconds: 3600, windowSeconds: 360 },
+			rollCalls: { isOn: false },
+		},
 		{ nowMs },
 	);
 });

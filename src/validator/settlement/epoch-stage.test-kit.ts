@@ -88,6 +88,9 @@ export const hides: Member["answer"] = (_, response) => {
 };
 
 let stages = 0;
+/** Questions to nodes and members that are not answered yet; not those that never are. */
+let open = 0;
+export const isAnybodyAsked = (): boolean => open > 0;
 
 export async function createStage(
 	stakes: readonly bigint[],
@@ -102,8 +105,13 @@ export async function createStage(
 	const requests: Stage["requests"] = [];
 	const rpc: Rpc = async (method, params) => {
 		requests.push({ method, params });
-		const answer = await node.rpc(method, params);
-		return stage.lie === null ? answer : stage.lie(method, answer);
+		open++;
+		try {
+			const answer = await node.rpc(method, params);
+			return stage.lie === null ? answer : stage.lie(method, answer);
+		} finally {
+			open--;
+		}
 	};
 	const stage = { lie: null as Stage["lie"] };
 	const client = await createChainClient(rpc, { confirmations: 1, sleep: async () => {} });
@@ -183,8 +191,13 @@ async function createMember(o: {
 	const server = createServer(async ({ url = "" }, response) => {
 		member.asked.push(url);
 		if (member.answer(url, response)) return;
-		const bytes = await archive.publicFile(url);
-		response.writeHead(bytes === null ? 404 : 200).end(bytes ?? "");
+		open++;
+		try {
+			const bytes = await archive.publicFile(url);
+			response.writeHead(bytes === null ? 404 : 200).end(bytes ?? "");
+		} finally {
+			open--;
+		}
 	});
 	servers.push(server);
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
