@@ -227,12 +227,11 @@ library JsonText {
                 behind++;
             }
             // A number or word goes on until something ends it.
-            if (depth == 0 && (isClosed || isOver(all, behind))) return behind;
+            if (depth == 0 && (isClosed || isOver(behind))) return behind;
         } while (true);
     }
 
-    function isOver(bytes memory all, uint256 place) private pure returns (bool) {
-        if (place == endOf(all)) wrong(all, place);
+    function isOver(uint256 place) private pure returns (bool) {
         uint256 letter = letterAt(place);
         return letter == COMMA || letter == uint8(bytes1("}")) || letter == uint8(bytes1("]"));
     }

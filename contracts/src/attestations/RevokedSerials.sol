@@ -44,7 +44,7 @@ library RevokedSerials {
         assembly ("memory-safe") {
             mstore(serials, count)
         }
-        uint256 total = (old.length - 32) / 20 + count;
+        uint256 total = (headOf(old) >> 240) + count;
         if (total > MOST || WORD_GAS * count <= CODE_GAS + SERIAL_GAS * total) {
             for (uint256 i = 0; i < count; i++) {
                 // Named twice.

@@ -78,6 +78,30 @@ contract RevokedSerialsTest is Cheats {
         assertTrue(!books[3].has(serialOf(0)), "of nobody else");
     }
 
+    /// Where both cost the same they are words.
+    function test_sameCost() public {
+        mustAdd(1, numbered(0, 29));
+        address many = books[1].many;
+        mustAdd(1, numbered(29, 10));
+        assertTrue(books[1].many == many && books[1].fewCount == 10, "words");
+    }
+
+    function addMany() external returns (uint256) {
+        return books[1].add(7, numbered(0, 58), told);
+    }
+
+    /// Too little gas never loses a serial: all of it is undone.
+    function test_littleGas() public {
+        uint256 fresh;
+        for (uint256 limit = 1_000_000; fresh == 0; limit += limit / 200) {
+            try this.addMany{gas: limit}() returns (uint256 count) {
+                fresh = count;
+            } catch {}
+        }
+        assertEq(fresh, 58);
+        for (uint256 i = 0; i < 58; i++) assertTrue(this.has(1, serialOf(i)), vm.toString(i));
+    }
+
     /// A word in which nobody is, of an issuer that has code.
     function test_none() public {
         mustAdd(1, numbered(0, 58));

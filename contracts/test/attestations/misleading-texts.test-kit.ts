@@ -91,6 +91,8 @@ export function* misleading(text: string): Generator<Patch> {
 			yield patch(end - 2, end - 1, letter, "latin1");
 		}
 		const twice = `${name}${found},${name}${found}`;
+		// Names whose first bytes, with zeros behind them, are a word's.
+		for (const length of [32, 33]) yield patch(from, to, `"${name.slice(1, -2).padEnd(length, "\0")}":`);
 		for (const one of [twice, "", `"x${name.slice(1)}${found}`, `${name.slice(0, -2)}\0":${found}`, ` ${name}${found}`])
 			yield patch(from, end, one);
 	}
