@@ -267,6 +267,19 @@ contract IntelReaderTest is Cheats {
         mustRefuse(withLevel(levelOf(tcb('{"svn":8},{"svn":8}', ""))));
     }
 
+    /// Each of the four that the policy accepts, and no other.
+    function test_statuses() public view {
+        string[4] memory accepted = ["UpToDate", "SWHardeningNeeded", "ConfigurationNeeded", "ConfigurationAndSWHardeningNeeded"];
+        string[6] memory others = ["OutOfDate", "OutOfDateConfigurationNeeded", "Revoked", "", "UpToDat", "UpToDatee"];
+        for (uint256 i = 0; i < accepted.length; i++) assertTrue(isAccepted(accepted[i]), accepted[i]);
+        for (uint256 i = 0; i < others.length; i++) assertTrue(!isAccepted(others[i]), others[i]);
+    }
+
+    function isAccepted(string memory status) private view returns (bool) {
+        string memory one = string.concat('{"tcb":', tcb('{"svn":8}', ""), ',"tcbStatus":"', status, '"}');
+        return reader.tcbInfo(bytes(withLevel(one))).levels[0].isAccepted;
+    }
+
     /// Members that nobody asks for.
     function test_others() public view {
         string[12] memory rightOnes = [
