@@ -28,6 +28,7 @@ import {
 	processorCa,
 	quotePlan,
 } from "../../src/verify/attestation/mint/mint-intel.test-kit.ts";
+import { chainOf, gpuPlan, mintOcsp, ocspPlan } from "../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
 import { mintedRounds, mintedSettings } from "../../src/verify/attestation/mint/minted-rounds.test-kit.ts";
 import { verifyFiles } from "../../src/verify/attestation/verify-files.ts";
 import { rememberSignatures } from "../../src/verify/attestation/x509/signature.ts";
@@ -185,6 +186,20 @@ test("a release takes no bundle in which a mint's files lie", () => {
 	const run = spawnSync(process.execPath, [script, "--collateral", path, "--out", join(scratch, "release")]);
 	assert.equal(run.status, 65, String(run.stderr));
 	assert.match(String(run.stderr), /GH100 570\.10\.01.*RIM_WRONG/);
+});
+
+test("however many answers a bundle holds, the one that says revoked is among those that count", () => {
+	const chain = chainOf(gpuPlan());
+	const [gpu] = mintedRounds(verify);
+	const at = { ...itemsOf(gpu!.files).find(({ kind }) => kind === "OCSP answer")!, id: "any" };
+	const answer = (i: number, change = {}) => ({
+		...at,
+		bytes: mintOcsp({ ...ocspPlan(chain[i]!, chain[i + 1]!), ...change }),
+	});
+	// ATTACK: good answers before it, more than are taken; and it is long out of date.
+	const items = [...new Array(40).fill(answer(1)), { ...answer(2, { state: "revoked" }), validUntilS: 1 }];
+	const bundle = encodeBundle(items, 2, signer);
+	assert.equal(verifyFiles([...gpu!.files.slice(0, 2), bundle], ask, settings).code, "CERTIFICATE_REVOKED");
 });
 
 test("what its vendor did not sign does not get in", () => {

@@ -414,6 +414,7 @@ contract DerTest is Cheats {
         refusedList(listOf("", tlv(0xa1, seq(plain))), "something else behind it");
         refusedList(listOf("", abi.encodePacked(tlv(0xa0, seq(plain)), hex"0500")), "something behind all");
         refusedList(listOf("", tlv(0xa0, abi.encodePacked(seq(plain), hex"0500"))), "something behind the extensions");
+        refusedList(listOf("", abi.encodePacked(hex"a002", seq(plain))), "extensions longer than what holds them");
         refusedList(listOf(seq(hex"0500"), ""), "no entry");
         refusedList(listOf(seq(seq(hex"020107")), ""), "an entry without a time");
         refusedList(seq(abi.encodePacked(hex"020100", ECDSA, seq(hex"310130"), FROM, UNTIL)), "version 1");

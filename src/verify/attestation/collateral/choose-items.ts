@@ -76,9 +76,14 @@ export function chooseItems(
 			const manifests = named.filter((_, i) => signers[i] !== null);
 			const chains = signers.filter((one) => one !== null);
 			const about = (these: readonly (readonly Certificate[])[]) =>
-				items.filter((one) => one.kind === "OCSP answer" && isAboutOne(one.bytes, these, holds(one), settings));
-			// The card's own come first: answers about many manifests must not take their place.
-			const answers = new Set([...about([chain.slice(1)]), ...about(chains)]);
+				items
+					.filter(({ kind }) => kind === "OCSP answer")
+					.map((one) => ({ one, state: stateIn(one.bytes, these, settings) }))
+					.filter(({ one, state }) => state === "revoked" || (state !== null && holds(one)));
+			const [own, theirs] = [about([chain.slice(1)]), about(chains)];
+			// ATTACK: whatever else a bundle holds, what is revoked comes first, then what is about the card itself.
+			const first = [...own, ...theirs].filter(({ state }) => state === "revoked");
+			const answers = new Set([...first, ...own, ...theirs].map(({ one }) => one));
 			chosen.push(...manifests, ...[...answers].slice(0, MOST_CHOSEN));
 		}
 		if (quotes.length === 1) chosen.push(...current("Intel collateral", [platformId(quotes[0]!)]).slice(0, 1));
@@ -122,25 +127,23 @@ function signersOf(file: Uint8Array, settings: AttestationSettings): readonly Ce
 	return found;
 }
 
-/** Of a certificate in one of the chains, and either current or a revocation. */
-function isAboutOne(
+/** What an answer says of a certificate in one of the chains; null: it is about none of them, or no answer. */
+function stateIn(
 	file: Uint8Array,
 	chains: readonly (readonly Certificate[])[],
-	holds: boolean,
 	settings: AttestationSettings,
-): boolean {
-	let isAbout = false;
+): "good" | "revoked" | "unknown" | null {
+	const states = new Set<"good" | "revoked" | "unknown">();
 	hear(() => {
 		const answer = readOnce(settings, "answer", file, () => readOcsp(file, "bundle"));
-		isAbout = chains.some((chain) =>
-			chain.slice(0, -1).some((certificate, i) => {
-				const about = answerAbout(answer, certificate, chain[i + 1]!);
-				return about !== null && (holds || about.state === "revoked");
-			}),
-		);
+		for (const chain of chains)
+			for (const [i, certificate] of chain.slice(0, -1).entries()) {
+				const found = answerAbout(answer, certificate, chain[i + 1]!);
+				if (found !== null) states.add(found.state);
+			}
 		return "none";
 	});
-	return isAbout;
+	return states.has("revoked") ? "revoked" : ([...states][0] ?? null);
 }
 
 /** Whether the first of these authorities has the name of the leaf's issuer. */
