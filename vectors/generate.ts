@@ -8,7 +8,6 @@ import { fmaRoundRows, fmaRows, recurrenceRows } from "./fma-rows.ts";
 import { frameRows } from "./frame-rows.ts";
 import { fraudRows } from "./fraud-rows.ts";
 import { groth16Rows } from "./groth16-rows.ts";
-import { mercuryRows } from "./mercury-rows.ts";
 import {
 	type Bytes,
 	drawer,
@@ -23,6 +22,7 @@ import {
 	tree,
 	vectorLeaf,
 } from "./naive-maths.ts";
+import { openingRows } from "./opening-rows.ts";
 import { rollRows } from "./roll-rows.ts";
 import { hex, label, numbers, type Product, type Row } from "./rows.ts";
 import {
@@ -326,7 +326,7 @@ export function generateVectors(): ReadonlyMap<string, string> {
 		"work-refused.json": refusedRows(),
 		"work-claims.json": claimRows(),
 		"work-fraud.json": fraudRows(),
-		"zk-mercury.json": mercuryRows(),
+		"zk-opening.json": openingRows(),
 		"bn254.json": bn254Rows(),
 		"groth16.json": groth16Rows(),
 	};

@@ -1,9 +1,15 @@
 // The prover of docs/zk.md §13, for reading: segments proven with a transcript of Poseidon, and folded into one opening. Poseidon is written round by round, as its paper has it.
 // Nothing imported from src/; nobody should use it for more.
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { inverse, mod, number, type Point, pointBytes, power, R, type Transcript } from "./naive-bn254.ts";
-import { type CrossCheat, halves, proveCross } from "./naive-cross.ts";
-import { eqs, type Poly, valueAt } from "./naive-mercury.ts";
+import { inverse, mod, number, type Point, pointBytes, power, R, Transcript, word } from "./naive-bn254.ts";
+import {
+	eqs,
+	type OpeningCheat,
+	type Listener as OpeningListener,
+	type Poly,
+	sayOpening,
+	valueAt,
+} from "./naive-opening.ts";
 import type { Shape, Start } from "./naive-plan.ts";
 import {
 	type Hiding,
@@ -64,6 +70,9 @@ function permute(lanes: readonly bigint[]): bigint[] {
 	return state;
 }
 
+const halves = (bytes: Uint8Array): bigint[] =>
+	Array.from({ length: bytes.length / 16 }, (_, i) => number(bytes.subarray(16 * i, 16 * i + 16)));
+
 /** Points are told in halves of their coordinates. */
 const POINTS = [1, 2];
 
@@ -110,7 +119,7 @@ export interface RunCheats {
 	/** Another mask was heard before. */
 	readonly isMaskHeard?: boolean;
 	/** Of the opening. */
-	readonly cross?: CrossCheat;
+	readonly cross?: OpeningCheat;
 	/** Factors that the prover takes instead of those that were drawn. */
 	readonly drawn?: (name: "lambda" | "nu", value: bigint) => bigint;
 }
@@ -137,7 +146,24 @@ export function drawnHiding(label: string, { chunkBits }: Shape, segments: numbe
 	};
 }
 
-/** Points and scalars of each segment, the mask, scalars of the fold, the opening. */
+/** Messages: to the fold's transcript 38 S, 39 values; to one of keccak, 22 what is opened and W. */
+function listenerOf(transcript: PoseidonTranscript): OpeningListener {
+	const after = (kind: number, list: readonly bigint[] | null) => {
+		if (list !== null) transcript.hear(kind, list);
+		return transcript.challenge();
+	};
+	return {
+		s: (bytes) => after(38, bytes && halves(bytes)),
+		values: (list) => after(39, list),
+		w({ eta, t, a, b }, bytes) {
+			const last = new Transcript(keccak_256(Buffer.concat([Buffer.from("assay/zk/run/2"), word(transcript.digest)])));
+			last.absorb(22, Buffer.concat([...[eta, t, a, b].map(word), bytes ?? new Uint8Array()]));
+			return last.challenge();
+		},
+	};
+}
+
+/** Points and scalars of each segment, the mask, scalars of the fold, S and its scalars, the opening. */
 export function proveRun(
 	shape: Shape,
 	starts: readonly Start[],
@@ -200,6 +226,7 @@ export function proveRun(
 		out[segments.length] = pointBytes(commit(fitted));
 	}
 	const value = mod(values.reduce((sum, one, i) => sum + nus[i]! * one, 0n));
-	out.push(proveCross(transcript, commit, { poly, point, value }, cheat.cross));
+	const said = sayOpening(listenerOf(transcript), commit, { poly, point, value }, cheat.cross);
+	out.push(said.s, words([...said.values, ...said.quotients]), said.w, said.last);
 	return { statements: segments.map(({ statement }) => statement), proof: Buffer.concat(out) };
 }

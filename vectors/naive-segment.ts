@@ -2,7 +2,7 @@
 // from src/; nobody should use it for more.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { inverse, inverses, mod, type Point, pointBytes, power, Transcript, word } from "./naive-bn254.ts";
-import { eqs, type Poly, proveMercury, valueAt } from "./naive-mercury.ts";
+import { eqs, type Poly, proveOpening, valueAt } from "./naive-opening.ts";
 import {
 	addRest,
 	biasedOf,
@@ -195,7 +195,7 @@ export class SegmentProver {
 
 	prove(told: Told, hiding: Hiding | null = null): { readonly statement: Statement; readonly proof: Uint8Array } {
 		const { statement, opening } = this.proveSums(told, (of) => new Transcript(statementHash(of)), hiding);
-		this.out.push(proveMercury(this.transcript, this.commit, opening));
+		this.out.push(proveOpening(this.transcript, this.commit, opening));
 		return { statement, proof: Buffer.concat(this.out) };
 	}
 

@@ -1,6 +1,6 @@
 // The prover's side of sums over cubes, docs/zk.md §5, for reading: several sums of different sizes in one. Nothing imported from src/.
 import { inverse, mod, power, type Transcript, word } from "./naive-bn254.ts";
-import { eqs } from "./naive-mercury.ts";
+import { eqs } from "./naive-opening.ts";
 
 /** Σ term(columns) over all corners. */
 export interface Sum {

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";
 import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
 import type { G2 } from "../../src/protocol/maths/bn254.ts";
-import { MERCURY_BYTES } from "../../src/verify/zk/mercury.ts";
+import { OPENING_BYTES } from "../../src/verify/zk/opening.ts";
 import { drawnStart, planFor, prove, shapeOf } from "../../src/verify/zk/segment.test-kit.ts";
 import { tauOf } from "../../src/verify/zk/srs.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";
@@ -77,7 +77,7 @@ function longer(): readonly ZkRow[] {
 	const shape = shapeOf();
 	const start = startAt(shape, "contract longer", shape.steps);
 	const { statement, proof } = prove(shape, start);
-	const inside = Buffer.concat([proof.subarray(0, -MERCURY_BYTES), new Uint8Array(32), proof.subarray(-MERCURY_BYTES)]);
+	const inside = Buffer.concat([proof.subarray(0, -OPENING_BYTES), new Uint8Array(32), proof.subarray(-OPENING_BYTES)]);
 	const known = { plan: hex(planWords(planFor(shape))), wanted: "ProofLength(uint256,uint256)" };
 	return [
 		{ ...known, name: "a byte behind the commitments", call: heldCall(statement, proof, "00") },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { inverse, mod, R, word } from "../../../vectors/naive-bn254.ts";
-import { valueAt } from "../../../vectors/naive-mercury.ts";
+import { valueAt } from "../../../vectors/naive-opening.ts";
 import type { Shape } from "../../../vectors/naive-plan.ts";
 import { statementHash as naiveHash, type SegmentCheat } from "../../../vectors/naive-segment.ts";
 import { numbers } from "../../../vectors/rows.ts";

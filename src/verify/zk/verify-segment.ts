@@ -7,7 +7,7 @@ import type { ZkPlan } from "../../work/plan/compile-plan.ts";
 import { checkLookups, lookupScalars } from "./check-lookups.ts";
 import { checkProducts, checkWeights, productScalars } from "./check-products.ts";
 import { type Field, NUMBERS } from "./field.ts";
-import { MERCURY_BYTES, verifyMercury } from "./mercury.ts";
+import { OPENING_BYTES, verifyOpening } from "./opening.ts";
 import { cornerOf, eqAt, eqsAt, innerProduct, powers } from "./scalars.ts";
 import { type ClaimTerm, KIND, rowAt, rowOrder, SegmentRun } from "./segment-run.ts";
 import { tauOf } from "./srs.ts";
@@ -40,7 +40,7 @@ export function proofSizes(plan: ZkPlan): {
 	const [, , , , values, helpers] = plan.groups;
 	const points = values!.chunks + helpers!.chunks;
 	const scalars = lookupScalars(plan) + productScalars(plan) + BOUND + 2 * plan.bits + 1;
-	return { points, scalars, bytes: 64 * points + 32 * scalars + MERCURY_BYTES };
+	return { points, scalars, bytes: 64 * points + 32 * scalars + OPENING_BYTES };
 }
 
 /** Every commitment of statement and proof, in the order of the plan's groups; or why one is none. */
@@ -72,8 +72,8 @@ export function verifySegment(
 	if (proof.length !== sizes.bytes)
 		return invalid("PROOF_FORM", `it has ${proof.length} bytes; the plan's proofs have ${sizes.bytes}`);
 	const proven = proof.subarray(0, 64 * sizes.points);
-	const opening = proof.subarray(proof.length - MERCURY_BYTES);
-	const scalars = wordsOf(proof.subarray(proven.length, proof.length - MERCURY_BYTES));
+	const opening = proof.subarray(proof.length - OPENING_BYTES);
+	const scalars = wordsOf(proof.subarray(proven.length, proof.length - OPENING_BYTES));
 	if (scalars.some((one) => one >= R)) return invalid("PROOF_FORM", POINTS.spelling);
 	const points = pointsOf(statement, proven);
 	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
@@ -90,7 +90,7 @@ export function verifySegment(
 	if ("code" in checked) return invalid(checked.code, checked.detail);
 	const { bytes, left } = checked;
 	const claim = { ...left, commitment: combined(plan, points, left.chunkPoint) };
-	const opened = verifyMercury(transcript, tau, claim, opening);
+	const opened = verifyOpening(transcript, tau, claim, opening);
 	if (opened === "spelling" || opened === "nowhere") return invalid("PROOF_FORM", POINTS[opened]);
 	if (opened === "false") return invalid("PROOF_OPENING", "the commitments do not open to what the proof says");
 	return { status: "valid", bytes };

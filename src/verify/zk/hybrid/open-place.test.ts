@@ -5,7 +5,7 @@ import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import type { G2_ONE } from "../../../protocol/maths/bn254.ts";
 import { mod } from "../field.ts";
-import { verifyMercury } from "../mercury.ts";
+import { verifyOpening } from "../opening.ts";
 import { commitTo, DEV_POWERS, powerOf, srsWord, tauOf } from "../srs.ts";
 import { createTranscript } from "../transcript.ts";
 import { pointBytes } from "../twin-tree.ts";
@@ -25,7 +25,7 @@ function isTaken(place: number, value: bigint, proof: Uint8Array): boolean {
 	const point = Array.from({ length: BITS }, (_, i) => BigInt((place >> (BITS - 1 - i)) & 1));
 	const transcript = createTranscript(keccak(utf8ToBytes("assay/zk/weight/1"), srsWord("dev")));
 	const claim = { commitment: commitTo(DEV_POWERS, list), point, value: mod(value) };
-	return verifyMercury(transcript, tau, claim, proof) === "true";
+	return verifyOpening(transcript, tau, claim, proof) === "true";
 }
 
 test("a number of a list is shown, and no other in its place", () => {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { GROTH16_BYTES, verifyGroth16 } from "../../receipts/groth16.ts";
 import { VECTOR as WRAPPED } from "../run/run.test-kit.ts";
-import { OPENING_BYTES } from "../run/verify-run.ts";
+import { LINE_BYTES } from "../run/verify-run.ts";
 import { loadSnarkjs, provenBySnarkjs, type SnarkjsVector, VECTOR } from "./snarkjs.test-kit.ts";
 import { fromSnarkjsKey, fromSnarkjsProof, toSnarkjsKey, toSnarkjsProof } from "./snarkjs-form.ts";
 
@@ -37,7 +37,7 @@ test("snarkjs makes one anew, of our circuit's file", { skip }, async () => take
 test("snarkjs takes the wrapped run with its exported key, for its inputs alone", { skip }, async () => {
 	const { key, inputs, proof } = JSON.parse(readFileSync(WRAPPED, "utf8"));
 	const bytes = hexToBytes(proof)!;
-	const groth16 = bytes.subarray(-OPENING_BYTES - GROTH16_BYTES, -OPENING_BYTES);
+	const groth16 = bytes.subarray(-LINE_BYTES - GROTH16_BYTES, -LINE_BYTES);
 	const ask = (said: readonly string[]) => snarkjs.groth16.verify(toSnarkjsKey(key), said, toSnarkjsProof(groth16));
 	assert.equal(await ask(inputs), true);
 	assert.equal(await ask([inputs[0], inputs[2], inputs[1]]), false);

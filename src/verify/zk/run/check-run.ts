@@ -2,7 +2,8 @@
 // over wires, for the circuit of its wrapped form. All that a contract must see of it goes through `told`, in its order.
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import type { Field } from "../field.ts";
-import { cornerOf, eqAt, innerProduct, powers, productOf } from "../scalars.ts";
+import { crossValues } from "../opening.ts";
+import { cornerOf, eqAt, innerProduct, powers } from "../scalars.ts";
 import { KIND as SEGMENT_KIND, SegmentRun } from "../segment-run.ts";
 import { type Dialogue, reduceSum } from "../sumcheck.ts";
 import { checkSums } from "../verify-segment.ts";
@@ -139,17 +140,7 @@ export function checkFold<F>(
 	};
 }
 
-/** Σ eq(point, i)·x^i, as a product over the bits of i. */
-function eqPolynomial<F>(field: Field<F>, point: readonly F[], x: F): F {
-	let square = x;
-	const factors = point.toReversed().map((one, k) => {
-		if (k > 0) square = field.times(square, square);
-		return field.sum([field.of(1n), field.times(one, field.less(square, field.of(1n)))]);
-	});
-	return productOf(field, factors);
-}
-
-/** What f is opened at a point for: f(X)·e(1/X) + f(1/X)·e(X) = 2·value + X·S(X) + S(1/X)/X, with e of eqPolynomial, at a place r that is drawn when S is committed. Null as of checkRun. */
+/** The opening of docs/zk.md §3 up to what is left about commitments; null as of checkRun. */
 function checkCross<F>(
 	dialogue: Dialogue<F>,
 	point: readonly F[],
@@ -158,19 +149,12 @@ function checkCross<F>(
 ): Pick<RunClaim<F>, "eta" | "t" | "a" | "b"> | null {
 	const { field } = dialogue;
 	const r = dialogue.challenge();
-	const [fThere, fBack, sBack] = dialogue.message(KIND.crossValues, 3) as [F, F, F];
+	const values = dialogue.message(KIND.crossValues, 3) as readonly [F, F, F];
 	const eta = dialogue.challenge();
 	// Circuits have no division: the prover says what it comes to, and products show it.
 	const [back, b] = [next(), next()];
 	if (!field.areSame(field.times(r, back), field.of(1n))) return null;
-	const crossed = [
-		field.times(fThere, eqPolynomial(field, point, back)),
-		field.times(fBack, eqPolynomial(field, point, r)),
-	];
-	const taken = field.sum([field.scaled(value, 2n), field.times(sBack, back)]);
-	const sThere = field.times(field.less(field.sum(crossed), taken), back);
-	const there = field.sum([fThere, field.times(eta, sThere)]);
-	const other = field.sum([fBack, field.times(eta, sBack)]);
+	const [there, other] = crossValues(field, { point, value }, { r, back, eta }, values);
 	if (!field.areSame(field.times(b, field.less(r, back)), field.less(there, other))) return null;
 	return { eta, t: field.sum([r, back]), a: field.less(there, field.times(b, r)), b };
 }

@@ -1,7 +1,6 @@
 // Provers that lie about what a run's commitments open to, each in one place of the opening (docs/zk.md §13), and honest in all else: what passes where a verifier forgets that place.
 import { inverse, mod } from "../../../../vectors/naive-bn254.ts";
-import { byQuadratic, type CrossCheat, type CrossKnown } from "../../../../vectors/naive-cross.ts";
-import { at, plus } from "../../../../vectors/naive-mercury.ts";
+import { at, byQuadratic, type OpeningCheat, type OpeningKnown, plus } from "../../../../vectors/naive-opening.ts";
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 
 /** In the second segment a column is used as it must be, and zeros are committed; its own sums do not show that. */
@@ -18,13 +17,13 @@ export const UNCOMMITTED: NonNullable<RunCheats["segments"]> = [
 ];
 
 /** The value is what was used; what is opened is what was committed. */
-export const lying = (cross: CrossCheat): RunCheats => ({ segments: UNCOMMITTED, isOpenedAsCommitted: true, cross });
+export const lying = (cross: OpeningCheat): RunCheats => ({ segments: UNCOMMITTED, isOpenedAsCommitted: true, cross });
 
 const over = (a: bigint, b: bigint): bigint => mod(a * inverse(mod(b)));
-const shares = ({ r }: CrossKnown) => ({ back: inverse(r), square: mod(r * r), squareBack: mod(inverse(r) ** 2n) });
+const shares = ({ r }: OpeningKnown) => ({ back: inverse(r), square: mod(r * r), squareBack: mod(inverse(r) ** 2n) });
 
 /** S knows r, and makes up for what is missing there. */
-const late: CrossCheat = {
+const late: OpeningCheat = {
 	late: (known) => plus(known.s, [over(-2n * known.lie, known.r + shares(known).back)]),
 };
 
@@ -77,29 +76,29 @@ export const CROSS_CHEATS = {
 		values: ([there, back, sBack], known) => [there!, back!, mod(sBack! + steeply(known) * shares(known).back)],
 		shown: (own, known) => ({ ...own, b: mod(own.b - own.eta * steeply(known)) }),
 	},
-} as const satisfies Readonly<Record<string, CrossCheat>>;
+} as const satisfies Readonly<Record<string, OpeningCheat>>;
 
 /** How often X·S(X) + S(1/X)/X must be there at r. */
-function factorOf(known: CrossKnown): bigint {
+function factorOf(known: OpeningKnown): bigint {
 	const { s, r, lie } = known;
 	const { back } = shares(known);
 	const sum = mod(r * at(s, r) + back * at(s, back));
 	return over(sum - 2n * lie, sum);
 }
 
-const evenly = (known: CrossKnown): bigint => over(-2n * known.lie, known.r + shares(known).back);
+const evenly = (known: OpeningKnown): bigint => over(-2n * known.lie, known.r + shares(known).back);
 
-function steeply(known: CrossKnown): bigint {
+function steeply(known: OpeningKnown): bigint {
 	const { square, squareBack } = shares(known);
 	return over(-2n * known.lie, square + squareBack);
 }
 
 /** Nothing is committed but S, 1 + X², whose rest by X² - t·X + 1 is t·X: there is a t for which it is what it must be. */
-export const ELSEWHERE: CrossCheat = {
+export const ELSEWHERE: OpeningCheat = {
 	s: () => [1n, 0n, 1n],
 	values: (_, known) => [0n, 0n, mod(elsewhere(known) * shares(known).back)],
 	shown: (own, known) => ({ ...own, t: elsewhere(known) }),
 };
 
 /** -2·value = r·t·r + t/r/r. */
-const elsewhere = (known: CrossKnown): bigint => steeply(known);
+const elsewhere = (known: OpeningKnown): bigint => steeply(known);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scaled } from "../../../../tests/fuzz.test-kit.ts";
 import { DEV_TAU, inverse, mod, power } from "../../../../vectors/naive-bn254.ts";
-import type { Poly } from "../../../../vectors/naive-mercury.ts";
+import type { Poly } from "../../../../vectors/naive-opening.ts";
 import { leftRange, runSegment, type Start } from "../../../../vectors/naive-plan.ts";
 import { drawnHiding, proveRun, type RunHiding } from "../../../../vectors/naive-run.ts";
 import { bigOf, wordsOf } from "../../../protocol/maths/bn254.ts";

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
-import type { CrossCheat, CrossClaim } from "../../../../vectors/naive-cross.ts";
 import { provenBySecrets } from "../../../../vectors/naive-groth16.ts";
+import type { Line, OpeningCheat } from "../../../../vectors/naive-opening.ts";
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, type G1, G1_ONE, g1Of, R, times, wordsOf } from "../../../protocol/maths/bn254.ts";
@@ -14,7 +14,7 @@ import type { SegmentStatement } from "../statement.ts";
 import type { RunClaim } from "./check-run.ts";
 import { CROSS_CHEATS, ELSEWHERE, lying, UNCOMMITTED } from "./cross-cheats.test-kit.ts";
 import { PLAN, provenRun, SECRETS, SEGMENTS, SHAPE } from "./run.test-kit.ts";
-import { claimOf, OPENING_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
+import { claimOf, LINE_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
 import { verifyWrapped, wrapInputs, wrappedClaim } from "./verify-wrapped.ts";
 import { toldList, wrapCircuit } from "./wrap-circuit.ts";
 
@@ -32,10 +32,10 @@ async function needs(removed: Removed, { statements, proof }: Proven, code: stri
 const fold = (line: string, instead: string): Removed => ({ file: "check-run", line, instead });
 const whole = (line: string, instead: string): Removed => ({ file: "verify-run", line, instead });
 const inserted = (proof: Uint8Array): Uint8Array =>
-	concatBytes(proof.subarray(0, -OPENING_BYTES), new Uint8Array(32), proof.subarray(-OPENING_BYTES));
+	concatBytes(proof.subarray(0, -LINE_BYTES), new Uint8Array(32), proof.subarray(-LINE_BYTES));
 /** The last value of the fold, before S and its scalars, in another spelling. */
 function respelled(proof: Uint8Array): Uint8Array {
-	const at = proof.length - OPENING_BYTES - 5 * 32 - 64 - 32;
+	const at = proof.length - LINE_BYTES - 5 * 32 - 64 - 32;
 	const [last] = wordsOf(proof.subarray(at, at + 32)) as [bigint];
 	return concatBytes(proof.subarray(0, at), bytesOf(last + R), proof.subarray(at + 32));
 }
@@ -98,7 +98,10 @@ const CHECKS: Readonly<Record<string, readonly [Removed, () => Proven, string]>>
 		"PROOF_CLAIMS",
 	],
 	"the value: it is taken twice from what f and e have": [
-		fold("field.sum([field.scaled(value, 2n), field.times(sBack, back)])", "field.times(sBack, back)"),
+		{
+			...{ file: "opening", line: "field.sum([field.scaled(value, 2n), field.times(sBack, back)])" },
+			instead: "field.times(sBack, back)",
+		},
 		// Of zeros, in all that is committed, nothing else would be missed.
 		() => uncommitted({ s: () => [], b: () => 0n, shown: (own) => ({ ...own, a: 0n, b: 0n }) }),
 		"PROOF_CLAIMS",
@@ -132,7 +135,7 @@ const CHECKS: Readonly<Record<string, readonly [Removed, () => Proven, string]>>
 		"PROOF_FORM",
 	],
 	"the commitments open": [
-		whole('if (isTrue) return { status: "valid" };', 'return { status: "valid" };'),
+		whole("if (isLine(points.flat(), [...weights.flat(), eta], { t, a, b }, { z, w, last, tau })) return", "return"),
 		() => provenRun({ segments: UNCOMMITTED }),
 		"PROOF_OPENING",
 	],
@@ -188,21 +191,21 @@ function reweighted(): Shown {
 }
 
 /** What the circuit has is left; the opening is of another claim. */
-function reopened(cross: CrossCheat, prove: (cross: CrossCheat) => Proven): Shown {
-	let shown: CrossClaim | null = null;
-	const change: CrossCheat["shown"] = (own, known) => {
+function reopened(cross: OpeningCheat, prove: (cross: OpeningCheat) => Proven): Shown {
+	let shown: Line | null = null;
+	const change: OpeningCheat["shown"] = (own, known) => {
 		shown = cross.shown!(own, known);
 		return shown;
 	};
 	const { statements, proof } = prove({ ...cross, shown: change });
 	const read = readRun(PLAN, statements, proof) as ReadRun;
 	const own = claimOf(PLAN, read)!;
-	return { ...read, statements, own, claim: { ...own, ...(shown as unknown as CrossClaim) } };
+	return { ...read, statements, own, claim: { ...own, ...(shown as unknown as Line) } };
 }
-const relied = (cross: CrossCheat) => () => reopened(cross, (one) => provenRun(lying(one)));
+const relied = (cross: OpeningCheat) => () => reopened(cross, (one) => provenRun(lying(one)));
 
 /** Nothing is committed at all. */
-function uncommitted(cross: CrossCheat): Proven {
+function uncommitted(cross: OpeningCheat): Proven {
 	const committed = (all: Map<string, bigint[]>) => {
 		for (const [name, column] of all) all.set(name, new Array<bigint>(column.length).fill(0n));
 	};

@@ -16,7 +16,7 @@ import { createCircuit, firstFalse } from "./circuit.ts";
 import { CROSS_CHEATS, lying } from "./cross-cheats.test-kit.ts";
 import { permute } from "./poseidon.ts";
 import { PLAN, provenRun, SEGMENTS, VECTOR, wiresOf } from "./run.test-kit.ts";
-import { OPENING_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
+import { LINE_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
 import { verifyWrapped } from "./verify-wrapped.ts";
 import { toldList, wrapCircuit } from "./wrap-circuit.ts";
 
@@ -188,7 +188,7 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 	};
 	// Points, in another order or none; how often they count; where, what, of what.
 	assert.equal(wrapped({ proof: swapped }), "PROOF_CLAIMS");
-	const opening = whole.length - OPENING_BYTES;
+	const opening = whole.length - LINE_BYTES;
 	for (const at of [0, mask, cross, groth16, opening, opening + 64]) assert.equal(more(at), "PROOF_FORM");
 	for (const at of [weights, eta - 32, eta, t, a, b, digest]) {
 		assert.equal(more(at), "PROOF_CLAIMS");

@@ -1,24 +1,11 @@
 // `verifyRun`: do these commitments belong to segments of one run, one after the other? docs/zk.md §13. One proof for all of them, with one opening.
-import { pippenger } from "@noble/curves/abstract/curve.js";
-import { bn254 } from "@noble/curves/bn254.js";
 import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Code } from "../../../protocol/codes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import {
-	bytesOf,
-	type G1,
-	G1_ONE,
-	type G2,
-	G2_ONE,
-	g1Of,
-	isOne,
-	type NoPoint,
-	POINTS,
-	R,
-	wordsOf,
-} from "../../../protocol/maths/bn254.ts";
+import { bytesOf, type G1, type G2, g1Of, type NoPoint, POINTS, R, wordsOf } from "../../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { mod, NUMBERS } from "../field.ts";
+import { isLine } from "../opening.ts";
 import { cornerOf } from "../scalars.ts";
 import { rowAt, rowOrder } from "../segment-run.ts";
 import { tauOf } from "../srs.ts";
@@ -37,7 +24,7 @@ export type RunVerdict = { readonly status: "valid" } | Refused;
 export const invalid = (code: Code, detail: string): Refused => ({ status: "invalid", code, detail });
 
 /** W and W′. */
-export const OPENING_BYTES = 2 * 64;
+export const LINE_BYTES = 2 * 64;
 /** f(r), f(1/r), S(1/r), 1/r, b. */
 const CROSS_SCALARS = 5;
 /** The message of the opening's transcript: what is opened, and W. */
@@ -49,7 +36,7 @@ function runSizes(plan: ZkPlan, segments: number) {
 	const segment = 64 * points + 32 * (1 + scalars);
 	const fold = 2 * plan.chunkBits + segments + 1;
 	const cross = segments * segment + 64 + 32 * fold;
-	return { points, segment, cross, bytes: cross + 64 + 32 * CROSS_SCALARS + OPENING_BYTES };
+	return { points, segment, cross, bytes: cross + 64 + 32 * CROSS_SCALARS + LINE_BYTES };
 }
 
 const halvesOf = (bytes: Uint8Array): bigint[] =>
@@ -138,7 +125,7 @@ export function readRun(plan: ZkPlan, statements: readonly SegmentStatement[], p
 	const cross = proof.subarray(sizes.cross, sizes.cross + 64);
 	const points = commitmentsOf(statements, proven, { mask, cross });
 	if (typeof points === "string") return invalid("PROOF_FORM", POINTS[points]);
-	const end = proof.length - OPENING_BYTES;
+	const end = proof.length - LINE_BYTES;
 	const said = segments.map((one) => one.subarray(64 * sizes.points));
 	const folded = [proof.subarray(at + 64, sizes.cross), proof.subarray(sizes.cross + 64, end)];
 	const scalars = [...said, ...folded].flatMap(wordsOf);
@@ -170,7 +157,7 @@ export function claimOf(plan: ZkPlan, { told, scalars }: ReadRun): RunClaim<bigi
 	return checkRun(NUMBERS, plan, told, () => scalars[at++]!);
 }
 
-/** Whether the commitments, each as often as it counts, are a + b·X where X² - t·X + 1 is 0: they are that, and W times X² - t·X + 1, at a place z that is drawn when W is there. */
+/** Whether the commitments, each as often as it counts, are a + b·X where X² - t·X + 1 is 0. */
 export function opened(
 	{ points, opening }: Pick<ReadRun, "points" | "opening">,
 	{ weights, eta, t, a, b, digest }: RunClaim<bigint>,
@@ -183,15 +170,6 @@ export function opened(
 	const transcript = createTranscript(keccak(utf8ToBytes("assay/zk/run/2"), bytesOf(digest)));
 	transcript.absorb(KIND_LINE, concatBytes(...[eta, t, a, b].map(bytesOf), opening.subarray(0, 64)));
 	const z = transcript.challenge();
-	const sum = pippenger(
-		bn254.G1.Point,
-		[...points.flat(), G1_ONE, w, last],
-		[...weights.flat(), eta, mod(-a - b * z), mod(t * z - z * z - 1n), z],
-	);
-	const isTrue = isOne([
-		{ g1: sum, g2: G2_ONE },
-		{ g1: last.negate(), g2: tau },
-	]);
-	if (isTrue) return { status: "valid" };
+	if (isLine(points.flat(), [...weights.flat(), eta], { t, a, b }, { z, w, last, tau })) return { status: "valid" };
 	return invalid("PROOF_OPENING", "the commitments do not open to what the proof says");
 }

@@ -13,7 +13,7 @@ import type { RunClaim, RunTold } from "./check-run.ts";
 import {
 	commitmentsOf,
 	invalid,
-	OPENING_BYTES,
+	LINE_BYTES,
 	opened,
 	type ReadRun,
 	type RunVerdict,
@@ -55,7 +55,7 @@ export function verifyWrapped(
 	const scalars = statements.length * chunks + 1 + 5;
 	const middle = statements.length * own + 2 * 64;
 	const end = middle + 32 * scalars;
-	const bytes = end + GROTH16_BYTES + OPENING_BYTES;
+	const bytes = end + GROTH16_BYTES + LINE_BYTES;
 	if (proof.length !== bytes) return invalid("PROOF_FORM", `it has ${proof.length} bytes; such proofs have ${bytes}`);
 	const parts = statements.map((_, i) => proof.subarray(i * own, (i + 1) * own));
 	const masks = { mask: proof.subarray(middle - 128, middle - 64), cross: proof.subarray(middle - 64, middle) };

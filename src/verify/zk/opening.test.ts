@@ -8,15 +8,15 @@ import { fileURLToPath } from "node:url";
 import { bn254 } from "@noble/curves/bn254.js";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { Transcript } from "../../../vectors/naive-bn254.ts";
-import { type Poly, proveMercury, valueAt } from "../../../vectors/naive-mercury.ts";
+import { type Poly, proveOpening, valueAt } from "../../../vectors/naive-opening.ts";
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { bytesOf, type G1, G1_ONE, type G2, R, times, wordsOf } from "../../protocol/maths/bn254.ts";
 import { fromHex, vectorRows } from "../../protocol/vectors.test-kit.ts";
-import { MERCURY_BYTES, type OpeningClaim, verifyMercury } from "./mercury.ts";
+import { OPENING_BYTES, type OpeningClaim, verifyOpening } from "./opening.ts";
 import { type Powers, readIgnition, tauOf } from "./srs.ts";
 import { createTranscript } from "./transcript.ts";
 
-interface MercuryRow {
+interface OpeningRow {
 	readonly name: string;
 	readonly statement: string;
 	readonly commitment: string;
@@ -26,24 +26,24 @@ interface MercuryRow {
 	readonly isTrue: number;
 }
 
-const ROWS = vectorRows<MercuryRow>("zk-mercury");
+const ROWS = vectorRows<OpeningRow>("zk-opening");
 const DEV = tauOf("dev", { isDevAllowed: true }) as G2;
-const claimOf = (row: MercuryRow): OpeningClaim => ({
+const claimOf = (row: OpeningRow): OpeningClaim => ({
 	commitment: fromHex(row.commitment),
 	point: wordsOf(fromHex(row.point)),
 	value: wordsOf(fromHex(row.value))[0]!,
 });
 const verified = (
-	row: MercuryRow,
+	row: OpeningRow,
 	change: { claim?: Partial<OpeningClaim>; statement?: string; proof?: Uint8Array } = {},
 ) =>
-	verifyMercury(
+	verifyOpening(
 		createTranscript(fromHex(change.statement ?? row.statement)),
 		DEV,
 		{ ...claimOf(row), ...change.claim },
 		change.proof ?? fromHex(row.proof),
 	);
-const rowOf = (name: string): MercuryRow => ROWS.find((one) => one.name === name)!;
+const rowOf = (name: string): OpeningRow => ROWS.find((one) => one.name === name)!;
 
 describe("golden openings", () => {
 	for (const row of ROWS)
@@ -69,7 +69,7 @@ describe("an opening in another place", () => {
 	});
 
 	test("over other powers is false", () => {
-		const other = verifyMercury(
+		const other = verifyOpening(
 			createTranscript(fromHex(row.statement)),
 			bn254.G2.Point.BASE.multiply(3n),
 			claim,
@@ -86,7 +86,7 @@ describe("an opening in another place", () => {
 		assert.equal(verified(row, { proof: concatBytes(proof, new Uint8Array(1)) }), "spelling");
 		const words = wordsOf(proof);
 		for (const [i, word] of words.entries()) {
-			const isScalar = i >= 10 && i < 16;
+			const isScalar = i >= 2 && i < 5;
 			const changed = (value: bigint) => {
 				const bytes = proof.slice();
 				bytes.set(bytesOf(value), 32 * i);
@@ -95,18 +95,18 @@ describe("an opening in another place", () => {
 			assert.equal(changed(word + (isScalar ? R : bn254.fields.Fp.ORDER)), "spelling", `word ${i}`);
 			assert.equal(changed(word ^ 1n), isScalar ? "false" : "nowhere", `word ${i}`);
 		}
-		assert.equal(words.length, MERCURY_BYTES / 32);
+		assert.equal(words.length, OPENING_BYTES / 32);
 	});
 
 	test("each point in turn at infinity, or elsewhere on the curve, is false", () => {
 		const another = fromHex(rowOf("2^6").commitment);
-		for (const at of [0, 64, 128, 192, 256, 512, 576, 640])
-			for (const point of at < 512 ? [new Uint8Array(64)] : [another]) {
+		for (const at of [0, 160, 224])
+			for (const point of [new Uint8Array(64), another]) {
 				const bytes = proof.slice();
 				bytes.set(point, at);
 				assert.equal(verified(row, { proof: bytes }), "false", `point at ${at}`);
 			}
-		assert.equal(verified(row, { proof: new Uint8Array(MERCURY_BYTES) }), "false");
+		assert.equal(verified(row, { proof: new Uint8Array(OPENING_BYTES) }), "false");
 	});
 
 	test("lists of no length that a plan has are an error of the caller", () => {
@@ -115,7 +115,7 @@ describe("an opening in another place", () => {
 
 	test("one changed bit anywhere: never true, never an exception", () => {
 		fc.assert(
-			fc.property(fc.nat(8 * MERCURY_BYTES - 1), (bit) => {
+			fc.property(fc.nat(8 * OPENING_BYTES - 1), (bit) => {
 				const bytes = proof.slice();
 				bytes[bit >> 3]! ^= 1 << (bit & 7);
 				assert.notEqual(verified(row, { proof: bytes }), "true");
@@ -142,14 +142,14 @@ test("an opening over Ignition's powers", { skip: existsSync(FILE) ? false : `no
 	const poly = Array.from({ length: 16 }, (_, i) => BigInt(i * i + 1));
 	const point = [3n, 5n, 7n, R - 1n];
 	const value = valueAt(poly, point);
-	const proof = proveMercury(new Transcript(new Uint8Array(1)), commit, { poly, point, value });
+	const proof = proveOpening(new Transcript(new Uint8Array(1)), commit, { poly, point, value });
 	const [x, y] = commit(poly)!;
 	const claim = { commitment: concatBytes(bytesOf(x), bytesOf(y)), point, value };
 	const tau = tauOf(powers.id, { isDevAllowed: false }) as G2;
-	assert.equal(verifyMercury(createTranscript(new Uint8Array(1)), tau, claim, proof), "true");
-	assert.equal(verifyMercury(createTranscript(new Uint8Array(1)), DEV, claim, proof), "false");
+	assert.equal(verifyOpening(createTranscript(new Uint8Array(1)), tau, claim, proof), "true");
+	assert.equal(verifyOpening(createTranscript(new Uint8Array(1)), DEV, claim, proof), "false");
 	assert.equal(
-		verifyMercury(createTranscript(new Uint8Array(1)), tau, { ...claim, value: value + 1n }, proof),
+		verifyOpening(createTranscript(new Uint8Array(1)), tau, { ...claim, value: value + 1n }, proof),
 		"false",
 	);
 });
