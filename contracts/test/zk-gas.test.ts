@@ -37,7 +37,7 @@ const PARTS: readonly GasPart[] = [
 	["SegmentClaims.takeBytes()", "Weights"],
 	["SegmentClaims.join()", "Claims"],
 	["Bn254.gather(told", "Points"],
-	["Mercury.mustOpen(claim", "Opening"],
+	["Opening.mustOpen(claim", "Opening"],
 ];
 
 /** Opens a run of such a plan, and submits what has a proof's form. */
@@ -73,7 +73,7 @@ async function submitted(sizes: readonly number[], rows: number, verifierCode: H
 	};
 	await send(rpc, training, encodeFunctionData({ abi: zkTrainingAbi, functionName: "open", args: [run] }));
 	const { points, scalars } = proofSizes(plan);
-	const opening = `${draw.points(5)}${draw.scalars(6)}${draw.points(3)}`;
+	const opening = `${draw.points(1)}${draw.scalars(3)}${draw.points(2)}`;
 	const proof: Hex = `0x${draw.points(points)}${draw.scalars(scalars)}${opening}`;
 	const head = { nextStep: 0n, state: run.state, points: run.points };
 	const args = [run, head, hash("06"), `0x${told.join("")}`, proof] as const;

@@ -48,7 +48,7 @@ const REMOVED: readonly Removed[] = [
 	{ file: "SegmentClaims", changes: [[MISSING, "1 << 10"]], vector: "labels that are not those of the rows" },
 	{ file: "SegmentClaims", changes: [[MISSING, "1 << 19"]], vector: "a value in no table, which no helper counts" },
 	{
-		file: "Mercury",
+		file: "Opening",
 		changes: [["if (!Bn254.isSame(left, right, tau)) revert OpeningFalse();", "Bn254.isSame(left, right, tau);"]],
 		vector: "zeros instead of what is opened",
 	},

@@ -23,7 +23,7 @@ import {
     RHO_END,
     SHARES
 } from "./Layout.sol";
-import {Mercury} from "./Mercury.sol";
+import {Opening} from "./Opening.sol";
 import {Powers} from "./Powers.sol";
 import {RowOrder} from "./RowOrder.sol";
 import {SegmentClaims} from "./SegmentClaims.sol";
@@ -91,7 +91,7 @@ contract ZkVerifier is IZkVerifier, Powers {
         unchecked {
             (uint256 told, uint256 own, uint256 scalars) = (read(P_TOLD), read(P_POINTS), read(P_SCALARS));
             if (points.length != 64 * told) revert ZkTranscript.ProofLength(points.length, 64 * told);
-            uint256 size = 64 * own + 32 * scalars + Mercury.BYTES;
+            uint256 size = 64 * own + 32 * scalars + Opening.BYTES;
             if (proof.length != size) revert ZkTranscript.ProofLength(proof.length, size);
             assembly ("memory-safe") {
                 from := points.offset
@@ -163,15 +163,15 @@ contract ZkVerifier is IZkVerifier, Powers {
     /// `told`, `from`: where the commitments of statement and proof begin.
     function mustOpen(uint256 told, uint256 from, uint256 length) private view {
         unchecked {
-            Mercury.Claim memory claim;
+            Opening.Claim memory claim;
             claim.value = SegmentClaims.join();
             (claim.end, claim.c) = (read(RHO_END), read(P_CHUNK_BITS));
             uint256 shares = read(SHARES);
             uint256 count = read(P_TOLD);
             Bn254.gather(told, shares, count);
             Bn254.gather(from, shares + 32 * count, read(P_POINTS));
-            uint256 opening = from + length - Mercury.BYTES;
-            Mercury.mustOpen(claim, tau(), opening);
+            uint256 opening = from + length - Opening.BYTES;
+            Opening.mustOpen(claim, tau(), opening);
         }
     }
 }

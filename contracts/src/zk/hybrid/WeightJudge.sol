@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {Bn254} from "../Bn254.sol";
 import {FIELD, PLAN, POINT} from "../Layout.sol";
-import {Mercury} from "../Mercury.sol";
+import {Opening} from "../Opening.sol";
 import {Powers} from "../Powers.sol";
 import {ZkTranscript} from "../ZkTranscript.sol";
 
@@ -32,7 +32,7 @@ contract WeightJudge is Powers {
         }
         uint256 field = Bn254.R;
         if (point.length != 64) revert ZkTranscript.ProofLength(point.length, 64);
-        if (opening.length != Mercury.BYTES) revert ZkTranscript.ProofLength(opening.length, Mercury.BYTES);
+        if (opening.length != Opening.BYTES) revert ZkTranscript.ProofLength(opening.length, Opening.BYTES);
         if (value >= field || place >> chunkBits != 0) revert Bn254.NumberTooLarge();
         Bn254.mustBePoints(from, 1);
         uint256 list;
@@ -48,7 +48,7 @@ contract WeightJudge is Powers {
             mstore(0x40, add(list, shl(5, chunkBits)))
         }
         ZkTranscript.begin(keccak256(abi.encodePacked("assay/zk/weight/1", powersId(chunkBits))));
-        Mercury.mustOpen(Mercury.Claim(list + 32 * chunkBits, chunkBits, value), tau(), from);
+        Opening.mustOpen(Opening.Claim(list + 32 * chunkBits, chunkBits, value), tau(), from);
     }
 
     /// What the equation of `mustBeBare` is made of.
