@@ -67,7 +67,7 @@ export function openingRows(): Row[] {
 	for (let i = 0; i < 3; i++)
 		rows.push(row(`value ${i} by one more`, false, base, { values: (list) => list.with(i, mod(list[i]! + 1n)) }));
 	rows.push(row("S by one more", false, base, { s: more }));
-	for (const name of ["eta", "t", "a", "b"] as const)
+	for (const name of ["eta", "t"] as const)
 		rows.push(
 			row(`a W for another ${name}`, false, base, { shown: (own) => ({ ...own, [name]: mod(own[name] + 1n) }) }),
 		);

@@ -7,7 +7,7 @@ import { elementCount } from "../../src/work/operators/tensor-type.ts";
 
 const file = new Uint8Array(readFileSync(new URL("digits.proof", import.meta.url)));
 const opened = openProofFile(file, { isDevAllowed: true });
-const PROOF_BYTES = 14_240;
+const PROOF_BYTES = 13_824;
 
 test("a proof of 32 steps of ten million parameters holds, and is not taken for one over real powers", () => {
 	assert.equal(opened.status, "valid");
