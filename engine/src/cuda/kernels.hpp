@@ -29,7 +29,7 @@ inline constexpr const char* kMsm[] = {"zk_digits",    "zk_small_digits", "zk_wi
 inline constexpr const char* kArithmetic[] = {"zk_scalar_operations", "zk_coordinate_operations", "zk_point_operations"};
 inline constexpr const char* kLists[] = {"zk_convert",    "zk_eq",        "zk_outer",  "zk_repeat",       "zk_dot",       "zk_dots", "zk_combine", "zk_add_up",
                                          "zk_fold_middle", "zk_add_pieces", "zk_step_sums", "zk_before", "zk_inverse_sums", "zk_quotients", "zk_add_times",
-                                         "zk_horner",      "zk_divide",    "zk_reverse"};
+                                         "zk_horner",      "zk_divide"};
 inline constexpr const char* kSums[] = {"zk_round_lookups", "zk_round_lookup", "zk_round_table", "zk_round_product", "zk_fold"};
 inline constexpr const char* kSegment[] = {"zk_run_product", "zk_run_change", "zk_run_widen", "zk_run_labels", "zk_run_enter", "zk_run_take",
                                            "zk_run_loss",    "zk_run_back",   "zk_run_rest",  "zk_run_limb",   "zk_run_count"};

@@ -141,11 +141,8 @@ class ProofMemory {
   virtual Fr at(const ListPtr& poly, const Fr& x) = 0;
   // By X − x, without what remains; the same length, its last one 0.
   virtual ListPtr divided(const ListPtr& poly, const Fr& x) = 0;
-  // f = q·(X^b − x) + g, f of a multiple of b coefficients: q as many, the last b being 0, and g of b.
-  virtual void divided_by_power(const ListPtr& f, size_t b, const Fr& x, ListPtr& q, ListPtr& g) = 0;
   // Σ_i a_i·b_(i+k) + a_(i+k)·b_i at k − 1, for k = 1 … ; as long as a, its last one being 0. b is no longer than a. By values at roots of 1, so up to 2^26 + 1 of them.
   virtual ListPtr crossed(const ListPtr& a, const ListPtr& b) = 0;
-  virtual ListPtr reversed(const ListPtr& poly) = 0;
 };
 
 // Brings a run that was done on the host to the device; its numbers go as soon as they are there.

@@ -16,16 +16,6 @@ constexpr uint32_t kParts = 7;
 
 }  // namespace
 
-ListPtr with_blinder(ProofMemory& memory, const ListPtr& poly, const Fr& blinder) {
-  if (blinder.is_zero()) return poly;
-  size_t row = 1;
-  while (row * row < poly->size()) row *= 2;
-  const ListPtr longer = memory.zeros(poly->size() + row);
-  memory.place(longer, 0, all_of(poly));
-  memory.place(longer, poly->size(), all_of(memory.scalars(std::span(&blinder, 1))));
-  return longer;
-}
-
 RunLists lists_of(ProofMemory& memory, const ProofPlan& plan, SegmentRun& run) {
   const auto take = [&](std::vector<int64_t>& numbers) {
     ListPtr list = memory.numbers(numbers);
@@ -142,7 +132,7 @@ ClaimTerm SegmentProver::entering(size_t link, std::span<const Fr> place, std::s
 std::vector<uint8_t> SegmentProver::prove(const Hash& statement, const OnPart& on_part) {
   begin(std::make_unique<Transcript>(statement), on_part);
   const LeftOpen left = prove_all_sums(nullptr);
-  open(with_blinder(memory_, left.poly, left.blinder), left.commitment, left.point, left.value);
+  open(left.poly, left.blinder, left.commitment, left.point, left.value);
   part_done();
   return std::move(proof_);
 }

@@ -63,9 +63,6 @@ struct LeftOpen {
   Fr value;
 };
 
-// A list with one coefficient more, and zeros up to a whole row: what `open` takes.
-ListPtr with_blinder(ProofMemory& memory, const ListPtr& poly, const Fr& blinder);
-
 // A segment of a run proof (§13): all but the opening, and the digest of what was said.
 struct ProvenPart {
   std::vector<uint8_t> proof;

@@ -39,8 +39,8 @@ class SumProver {
   Rounds prove_list(uint8_t kind, unsigned degree, unsigned bits, std::vector<ListSum> sums);
   // Over the cube and then over the list of all products; sends their two values. The point of the cube, and eq of the list's.
   std::pair<std::vector<Fr>, std::vector<Fr>> prove_products(uint8_t kind, std::vector<Sum> sums);
-  // `commitment`: of the list, which may have a row more than a chunk.
-  void open(const ListPtr& poly, const G1Affine& commitment, std::span<const Fr> point, const Fr& value);
+  // `commitment`: of the list, and of the coefficient beyond it that hides it.
+  void open(const ListPtr& poly, const Fr& blinder, const G1Affine& commitment, std::span<const Fr> point, const Fr& value);
 
   ProofMemory& memory_;
   std::unique_ptr<Dialogue> transcript_;

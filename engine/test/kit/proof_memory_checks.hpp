@@ -156,15 +156,10 @@ class MemoryChecks {
     expect_(a_.at(f.a, x) == b_.at(f.b, x), "value" + name);
     expect_(a_.at(small.a, x) == b_.at(small.b, x), "value of numbers" + name);
     same({a_.divided(f.a, x), b_.divided(f.b, x)}, "divided" + name);
-    Both q, g;
-    a_.divided_by_power(f.a, root, x, q.a, g.a), b_.divided_by_power(f.b, root, x, q.b, g.b);
-    same(q, "quotient by a power" + name);
-    same(g, "rest by a power" + name);
     check_crossed(root, root, true);
     check_crossed(count, count, false);
     check_crossed(count + 1, count, false);
     same({a_.crossed(small.a, f.a), b_.crossed(small.b, f.b)}, "crossed numbers" + name);
-    same({a_.reversed(f.a), b_.reversed(f.b)}, "reversed" + name);
   }
 
   std::vector<Part> drawn_parts(size_t parts, size_t values, bool has_product) {

@@ -16,7 +16,7 @@ namespace assay::cuda {
 namespace {
 
 // Coefficients that a thread takes of a polynomial.
-constexpr uint64_t kRowsEach = 32;
+constexpr uint64_t kEach = 32;
 // Tables of eq up to here are made factor by factor, larger ones of two.
 constexpr size_t kSmallEq = 8;
 
@@ -201,7 +201,7 @@ class CudaProofMemory final : public zk::ProofMemory {
 
   zk::ListPtr quotients(const zk::Slice& above, const zk::Slice& below) override {
     const auto list = made(below.count);
-    divide(list->size(), "zk_quotients", source_of(above), source_of(below), uint64_t{list->size()}, list->memory.at());
+    divide_each(list->size(), "zk_quotients", source_of(above), source_of(below), uint64_t{list->size()}, list->memory.at());
     return list;
   }
 
@@ -222,19 +222,8 @@ class CudaProofMemory final : public zk::ProofMemory {
 
   zk::ListPtr divided(const zk::ListPtr& poly, const Fr& x) override {
     const auto list = made(poly->size());
-    divide_rows(source_of(zk::all_of(poly)), poly->size(), 1, x, list->memory.at());
+    divide(source_of(zk::all_of(poly)), poly->size(), x, list->memory.at());
     return list;
-  }
-
-  void divided_by_power(const zk::ListPtr& f, size_t b, const Fr& x, zk::ListPtr& q, zk::ListPtr& g) override {
-    const auto quotient = made(f->size()), rest = made(b);
-    const Source source = source_of(zk::all_of(f));
-    divide_rows(source, f->size() / b, b, x, quotient->memory.at());
-    // What is left: the first row and x times the quotient's.
-    over(b, "zk_convert", source, uint64_t{b}, rest->memory.at());
-    over(b, "zk_add_times", rest->memory.at(), quotient->memory.scalars(), x, uint64_t{b});
-    q = quotient;
-    g = rest;
   }
 
   zk::ListPtr crossed(const zk::ListPtr& a, const zk::ListPtr& b) override {
@@ -250,12 +239,6 @@ class CudaProofMemory final : public zk::ProofMemory {
     // Powers that fell together are halved.
     const Fr last = size == 2 * (count - 1) ? Fr::of(2).inverted() : Fr::one();
     card_.launch({"zk_take_crossed", static_cast<uint32_t>((count + kNttThreads - 1) / kNttThreads), kNttThreads}, all.at(), count, last, list->memory.at());
-    return list;
-  }
-
-  zk::ListPtr reversed(const zk::ListPtr& poly) override {
-    const auto list = made(poly->size());
-    over(poly->size(), "zk_reverse", source_of(zk::all_of(poly)), uint64_t{poly->size()}, list->memory.at());
     return list;
   }
 
@@ -319,7 +302,7 @@ class CudaProofMemory final : public zk::ProofMemory {
     return list_blocks(std::clamp(places / 64, std::min(places, enough), places));
   }
   template <typename... Arguments>
-  void divide(uint64_t places, const char* kernel, const Arguments&... arguments) const {
+  void divide_each(uint64_t places, const char* kernel, const Arguments&... arguments) const {
     if (places > 0) card_.launch({kernel, dividing_blocks(places, 1), kListThreads}, arguments...);
   }
 
@@ -348,21 +331,21 @@ class CudaProofMemory final : public zk::ProofMemory {
 
   // Pieces of a polynomial are the coefficients of a shorter one.
   Fr horner(const Source& poly, uint64_t count, const Fr& x) {
-    const uint64_t pieces = (count + kRowsEach - 1) / kRowsEach;
+    const uint64_t pieces = (count + kEach - 1) / kEach;
     const Taken values(room_, pieces * sizeof(Fr));
-    over(pieces, "zk_horner", poly, count, uint64_t{1}, kRowsEach, x, values.at());
-    return pieces == 1 ? one_at(values.at()) : horner(values.scalars(), pieces, raised(x, kRowsEach));
+    over(pieces, "zk_horner", poly, count, kEach, x, values.at());
+    return pieces == 1 ? one_at(values.at()) : horner(values.scalars(), pieces, raised(x, kEach));
   }
 
   // The quotient at the end of each piece is the quotient of the pieces' values.
-  void divide_rows(const Source& from, uint64_t rows, uint64_t stride, const Fr& x, CUdeviceptr out) {
-    if (rows == 0) return;
-    const uint64_t pieces = (rows + kRowsEach - 1) / kRowsEach, none = 0;
-    if (pieces == 1) return over(stride, "zk_divide", from, rows, stride, kRowsEach, x, none, out);
-    const Taken values(room_, pieces * stride * sizeof(Fr)), carries(room_, pieces * stride * sizeof(Fr));
-    over(pieces * stride, "zk_horner", from, rows, stride, kRowsEach, x, values.at());
-    divide_rows(values.scalars(), pieces, stride, raised(x, kRowsEach), carries.at());
-    over(pieces * stride, "zk_divide", from, rows, stride, kRowsEach, x, carries.at(), out);
+  void divide(const Source& from, uint64_t count, const Fr& x, CUdeviceptr out) {
+    if (count == 0) return;
+    const uint64_t pieces = (count + kEach - 1) / kEach, none = 0;
+    if (pieces == 1) return over(1, "zk_divide", from, count, kEach, x, none, out);
+    const Taken values(room_, pieces * sizeof(Fr)), carries(room_, pieces * sizeof(Fr));
+    over(pieces, "zk_horner", from, count, kEach, x, values.at());
+    divide(values.scalars(), pieces, raised(x, kEach), carries.at());
+    over(pieces, "zk_divide", from, count, kEach, x, carries.at(), out);
   }
 
   RoomPtr room_;

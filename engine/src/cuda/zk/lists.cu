@@ -201,31 +201,25 @@ extern "C" __global__ void __launch_bounds__(kListThreads) zk_add_times(Fr* into
   if (i < count) store(into + i, load(into + i) + factor * value_at(from, i));
 }
 
-// Rows of `stride` scalars as coefficients; `each` rows a thread: Σ row·x^(row - first).
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_horner(Source from, uint64_t rows, uint64_t stride, uint64_t each, Fr x, Fr* out) {
-  const uint64_t at = own_place(), chunk = at / stride, i = at % stride, first = chunk * each, end = min(first + each, rows);
-  if (first >= rows) return;
+// `each` coefficients a thread: Σ coefficient·x^(its place - first).
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_horner(Source from, uint64_t count, uint64_t each, Fr x, Fr* out) {
+  const uint64_t at = own_place(), first = at * each, end = min(first + each, count);
+  if (first >= count) return;
   Fr sum = Fr::zero();
 #pragma unroll 1
-  for (uint64_t row = end; row-- > first;) sum = sum * x + value_at(from, row * stride + i);
+  for (uint64_t i = end; i-- > first;) sum = sum * x + value_at(from, i);
   store(out + at, sum);
 }
 
-// The quotient by X - x of each column. `carries`: it for the last row of each thread; null: 0.
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_divide(Source from, uint64_t rows, uint64_t stride, uint64_t each, Fr x, const Fr* carries,
-                                                                    Fr* out) {
-  const uint64_t at = own_place(), chunk = at / stride, i = at % stride, first = chunk * each, end = min(first + each, rows);
-  if (first >= rows) return;
+// The quotient by X - x. `carries`: it for the last coefficient of each thread; null: 0.
+extern "C" __global__ void __launch_bounds__(kListThreads) zk_divide(Source from, uint64_t count, uint64_t each, Fr x, const Fr* carries, Fr* out) {
+  const uint64_t at = own_place(), first = at * each, end = min(first + each, count);
+  if (first >= count) return;
   Fr carry = carries == nullptr ? Fr::zero() : load(carries + at);
 #pragma unroll 1
-  for (uint64_t row = end; row-- > first;) {
-    const Fr own = value_at(from, row * stride + i);
-    store(out + row * stride + i, carry);
+  for (uint64_t i = end; i-- > first;) {
+    const Fr own = value_at(from, i);
+    store(out + i, carry);
     carry = own + x * carry;
   }
-}
-
-extern "C" __global__ void __launch_bounds__(kListThreads) zk_reverse(Source from, uint64_t count, Fr* out) {
-  const uint64_t i = own_place();
-  if (i < count) store(out + i, value_at(from, count - 1 - i));
 }

@@ -195,22 +195,6 @@ class CpuProofMemory : public ProofMemory {
     return list_from(std::move(quotient));
   }
 
-  void divided_by_power(const ListPtr& f, size_t b, const Fr& x, ListPtr& q, ListPtr& g) override {
-    const Values values(all_of(f));
-    const size_t rows = f->size() / b;
-    std::vector<Fr> quotient(f->size(), Fr::zero()), rest(b);
-    for_all(b, [&](size_t i) {
-      Fr carry = Fr::zero();
-      for (size_t j = rows; j-- > 1;) {
-        carry = values[j * b + i] + carry * x;
-        quotient[(j - 1) * b + i] = carry;
-      }
-      rest[i] = values[i] + carry * x;
-    }, std::max<size_t>(1, kPiece / rows));
-    q = list_from(std::move(quotient));
-    g = list_from(std::move(rest));
-  }
-
   ListPtr crossed(const ListPtr& a, const ListPtr& b) override {
     const size_t length = a->size();
     if (b->size() > length) throw std::logic_error("the second list is the longer one");
@@ -230,12 +214,6 @@ class CpuProofMemory : public ProofMemory {
     all[length - 1] = Fr::zero();
     all.shrink_to_fit();
     return list_from(std::move(all));
-  }
-
-  ListPtr reversed(const ListPtr& poly) override {
-    std::vector<Fr> list = read(all_of(poly));
-    std::reverse(list.begin(), list.end());
-    return list_from(std::move(list));
   }
 
  private:

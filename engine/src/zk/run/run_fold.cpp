@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cpu/msm.hpp"
+#include "zk/cross_opening.hpp"
 #include "zk/run/poseidon.hpp"
 #include "zk/scalar_lists.hpp"
 
@@ -66,35 +67,24 @@ void RunFold::say_point(PoseidonTranscript& heard, uint8_t kind, const G1Affine&
   heard.hear(kind, halves_of(bytes));
 }
 
-void RunFold::open_by_cross(PoseidonTranscript& heard, const ListPtr& f, std::span<const Fr> point) {
-  const size_t chunk = f->size() - 1;
-  // What is as long as f ends with zeros: there are as many powers as a chunk has values.
-  const auto point_of = [&](const ListPtr& poly) { return memory_.commit(std::vector<Slice>{{poly, 0, chunk}})[0]; };
-  const ListPtr s = memory_.crossed(f, memory_.eqs(point));
-  say_point(heard, kCross, point_of(s));
-  const Fr r = heard.challenge(), back = r.inverted();
-  const Fr at_r = memory_.at(f, r), at_back = memory_.at(f, back), cross_back = memory_.at(s, back);
-  send(kCrossValues, std::vector<Fr>{at_r, at_back, cross_back});
+void RunFold::open_all(PoseidonTranscript& heard, const ListPtr& poly, const Fr& blinder, std::span<const Fr> point) {
+  CrossOpening opening(memory_, poly, blinder, point);
+  say_point(heard, kCross, opening.cross());
+  send(kCrossValues, opening.values_at(heard.challenge()));
   const Fr eta = heard.challenge();
-  // F − a − b·X is 0 at r and 1/r.
-  const Fr first = at_r + eta * memory_.at(s, r), second = at_back + eta * cross_back;
-  const Fr b = (first - second) * (r - back).inverted(), a = first - b * r, t = r + back;
-  append(proof_, back);
+  const auto [t, a, b] = opening.join(eta);
+  // Not heard: they follow from what was, and a circuit multiplies rather than divides.
+  append(proof_, opening.back());
   append(proof_, b);
-  memory_.add_times(f, 0, all_of(s), eta);
   moment();
-  const ListPtr w = memory_.divided(memory_.divided(f, r), back);
-  const G1Affine w_point = point_of(w);
   Transcript last(statement_of(heard.digest()));
   std::vector<uint8_t> claim;
   for (const Fr& one : {eta, t, a, b}) append(claim, one);
-  append(claim, w_point);
+  const G1Affine quotient = opening.first_quotient();
+  append(claim, quotient);
   last.absorb(kFirstQuotient, claim);
-  const Fr z = last.challenge();
-  append(proof_, w_point);
-  // F − (a + b·z) − (z² − t·z + 1)·W is 0 at z; its constant does not matter to the quotient.
-  memory_.add_times(f, 0, all_of(w), (t - z) * z - Fr::one());
-  append(proof_, point_of(memory_.divided(f, z)));
+  append(proof_, quotient);
+  append(proof_, opening.second_quotient(last.challenge()));
 }
 
 std::vector<uint8_t> RunFold::prove(std::span<const FoldPart> parts, const FoldMask& mask, const G1Affine& power, const OnPart& on_part) {
@@ -130,10 +120,7 @@ std::vector<uint8_t> RunFold::prove(std::span<const FoldPart> parts, const FoldM
   }
   if (mask_list) polys.push_back(all_of(mask_list));
   else nus.pop_back();
-  const ListPtr f = memory_.zeros(chunk + 1);
-  memory_.place(f, 0, all_of(memory_.combined(polys, nus)));
-  memory_.place(f, chunk, all_of(memory_.scalars(std::span(&blinder, 1))));
-  open_by_cross(heard, f, rounds.point);
+  open_all(heard, memory_.combined(polys, nus), blinder, rounds.point);
   part_done();
   return std::move(proof_);
 }

@@ -25,8 +25,7 @@ class RunFold : private SumProver {
   std::vector<uint8_t> prove(std::span<const FoldPart> parts, const FoldMask& mask, const G1Affine& power, const OnPart& on_part);
 
  private:
-  // That the list's values, and one beyond them that hides them, have at the point what they were said to have; the list is used up.
-  void open_by_cross(PoseidonTranscript& heard, const ListPtr& f, std::span<const Fr> point);
+  void open_all(PoseidonTranscript& heard, const ListPtr& poly, const Fr& blinder, std::span<const Fr> point);
   void say_point(PoseidonTranscript& heard, uint8_t kind, const G1Affine& point);
 };
 
