@@ -119,7 +119,7 @@ test("what a segment of eleven links of 1,024 costs where it is paid", async () 
 	const sizes = proofSizes(plan);
 	const submitted = (number: number) => {
 		const told = [features, labels, number === 1 ? start : ends[number - 2], ends[number - 1]].join("");
-		const opening = `${draw.points(5)}${draw.scalars(6)}${draw.points(3)}`;
+		const opening = `${draw.points(1)}${draw.scalars(3)}${draw.points(2)}`;
 		const segment: zk.ZkSegment = {
 			...{ number: BigInt(number), stateBefore: hash("09"), stateAfter: hash("0a"), points: `0x${told}` },
 			proof: `0x${draw.points(sizes.points)}${draw.scalars(sizes.scalars)}${opening}`,
