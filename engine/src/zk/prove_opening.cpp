@@ -1,5 +1,5 @@
 // The opening of one segment's proof, docs/zk.md §3: what it says, in which order.
-#include "zk/cross_opening.hpp"
+#include "zk/run/cross_opening.hpp"
 #include "zk/sum_prover.hpp"
 
 namespace assay::zk {

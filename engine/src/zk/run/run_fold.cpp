@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "cpu/msm.hpp"
-#include "zk/cross_opening.hpp"
+#include "zk/run/cross_opening.hpp"
 #include "zk/run/poseidon.hpp"
 #include "zk/scalar_lists.hpp"
 

@@ -1,5 +1,5 @@
 // See cross_opening.hpp.
-#include "zk/cross_opening.hpp"
+#include "zk/run/cross_opening.hpp"
 
 namespace assay::zk {
 
