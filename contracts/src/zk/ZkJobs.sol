@@ -23,8 +23,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     uint8 private constant ZK = 5;
     /// Waiting proofs that one submission pays besides its own.
     uint256 private constant ALONG = 8;
-    /// Commitments that are listed at once: some 7,700 gas each.
-    uint256 private constant MOST_LISTED = 2048;
+    /// Commitments that are listed at once: some 11,500 gas each, and no transaction may take more than 2^24 (EIP-7825).
+    uint256 private constant MOST_LISTED = 1024;
 
     IJobEscrow private immutable _escrow;
     IZkVerifier private immutable _verifier;

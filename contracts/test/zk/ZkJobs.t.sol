@@ -226,7 +226,7 @@ contract ZkJobsTest is ZkJobsKit {
 
     /// Customer: a part whose list no block has room for.
     function test_aPartCanBeListed() public {
-        uint64[2] memory most = [uint64(2048), 2049];
+        uint64[2] memory most = [uint64(1024), 1025];
         for (uint256 i = 0; i < 2; i++) {
             terms = someTerms("long");
             (terms.method, terms.segments, terms.parts) = (5, 2 * most[i], 2);
