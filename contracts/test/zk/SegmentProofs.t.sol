@@ -191,9 +191,12 @@ contract SegmentProofsTest is Cheats {
         vm.expectRevert();
         proofs.order(terms, unknown);
         some = terms;
-        some.segments = 4096;
-        vm.prank(CUSTOMER);
-        proofs.order(some, ordered);
+        uint64[2] memory limits = [uint64(2), 4096];
+        for (uint256 i = 0; i < 2; i++) {
+            some.segments = limits[i];
+            vm.prank(CUSTOMER);
+            proofs.order(some, ordered);
+        }
     }
 
     function test_parametersAreSome() public {
@@ -451,6 +454,8 @@ contract SegmentProofsTest is Cheats {
         proofs.settleDemand(book(), 2);
         vm.warp(until);
         refused(ISegmentProofs.WrongTime.selector, until);
+        proofs.settleDemand(book(), 2);
+        refused(ISegmentProofs.WrongTime.selector, until);
         proofs.verifySegment(disputed(3), silenceOf());
         clear(2);
         assertEq(proofs.owedTo(ANNA), deposit);
@@ -470,6 +475,10 @@ contract SegmentProofsTest is Cheats {
         assertEq(proofs.owedTo(ANNA), deposit);
         assertEq(proofs.owedTo(WATCHER), deposit);
         assertEq(address(proofs).balance, 2 * deposit);
+        // Where it does not arrive it is still owed.
+        vm.prank(WATCHER);
+        vm.expectRevert(ISegmentProofs.NothingPaid.selector);
+        proofs.collect(payable(address(plans)));
         vm.prank(WATCHER);
         proofs.collect(payable(address(0xF00)));
         assertEq(address(0xF00).balance, deposit);

@@ -451,4 +451,52 @@ contract ZkJobsTest is ZkJobsKit {
         toy.postedAt(address(this), tree, block.timestamp);
         zk.conclude(terms, ordered, 0, claimed, address(this), tree);
     }
+
+    /// Worker: the order of another plan, in which the same commitments are of other bytes.
+    function test_onlyTheJobsOwnOrderConcludes() public {
+        claimPart(0, ANNA, "");
+        submit(CARL, 1, 1, 2);
+        submit(CARL, 2, 2, 3);
+        (bytes32 claimed, ITwinPosts.Tree memory tree) = endOf(0, 3, "");
+        IZkJobs.Order memory other = ordered;
+        other.plan = plans.register(PlanKit.words(keccak256("program"), 14));
+        tree.plan = other.plan;
+        toy.stand(address(this), tree, true);
+        refuse(IZkJobs.OrderMismatch.selector, job);
+        zk.conclude(terms, other, 0, claimed, address(this), tree);
+        conclude(0, 3, "", true);
+        escrow.settle(terms, 0);
+        // Nor again, when it is settled.
+        conclude(0, 3, "", false);
+    }
+
+    /// Segment 0 has no steps: alone in its part, that part ends with what the customer ordered to begin with.
+    function test_aPartWithoutStepsEndsAsTheJobBegins() public {
+        terms = someTerms("single");
+        (terms.method, terms.segments, terms.parts) = (5, 2, 2);
+        job = idOf(terms);
+        fund();
+        vm.prank(CUSTOMER);
+        zk.order(terms, ordered);
+        assertEq(zk.endOf(job, 0), keccak256(point(1)));
+        assertEq(zk.endOf(job, 1), 0);
+    }
+
+    /// What waits in the next part is paid as that part's.
+    function test_whatIsPaidAlongIsOfOnePart() public {
+        for (uint32 i = 0; i < 3; i++) claimPart(i, ANNA, "");
+        submit(CARL, 6, 6, 7);
+        for (uint64 i = 5; i > 0; i--) submit(BERT, i, i, i + 1);
+        // Part 0 is proven; of the others everything waits.
+        assertEq(zk.headOf(job).next, 3);
+        zk.advance(terms, 9);
+        assertEq(zk.headOf(job).next, 6);
+        assertEq(escrow.owedTo(BERT), 600);
+        assertEq(escrow.owedTo(CARL), 0);
+        zk.advance(terms, 9);
+        assertEq(escrow.owedTo(CARL), 300);
+        // All is proven, and nothing waits behind the end.
+        refuse(IZkJobs.NothingWaits.selector, job);
+        zk.advance(terms, 9);
+    }
 }
