@@ -328,6 +328,8 @@ const USUAL_S: Readonly<Record<string, number>> = {
 	"tests/cheaters.test.ts": 30,
 };
 export const LONGEST: readonly string[] = Object.keys(USUAL_S);
+/** A real host that must do half of what it proved, in every roll call: what else ran beside the proof must run beside the calls too, so nothing does. */
+const PROVES_ITS_SPEED = "tests/walks/owner.test.ts";
 
 /** Then scenarios, which wait, before what only computes. */
 export function testFiles(cwd: string): Task[] {
@@ -335,7 +337,7 @@ export function testFiles(cwd: string): Task[] {
 		LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length + (file.startsWith("tests/") ? 0 : 1);
 	return globSync("{src,vectors,scripts,tests,web,contracts}/**/*.test.ts", { cwd })
 		.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-		.map((name) => ({ ...fileOfTests(name), isPure: PURE.test(name) }));
+		.map((name) => ({ ...fileOfTests(name), isPure: PURE.test(name), isAlone: name === PROVES_ITS_SPEED }));
 }
 
 /** A random test names the setting that scales it (tests/fuzz.test-kit.ts, or ASSAY_FUZZ itself). */
