@@ -104,9 +104,9 @@ test("five commands of docs/owner.md: probed, joined, staked, scored, paid", asy
 	mustSucceed(stake!, staked);
 	assert.match(staked.out, /stake {2}100\n/);
 
-	await eventually(
-		async () => ((await client.getProvider({ params: { id: provider.id } })).scorePpm ?? 0) > 0,
-	).catch((error) => assert.fail(`${error}\nthe provider said: ${walk.said().slice(-4000)}`));
+	await eventually(async () => ((await client.getProvider({ params: { id: provider.id } })).scorePpm ?? 0) > 0).catch(
+		(error) => assert.fail(`${error}\nthe provider said: ${walk.said().slice(-4000)}`),
+	);
 	const told = await walk.run(scores!);
 	mustSucceed(scores!, told);
 	assert.match(told.out, /presence/);
