@@ -95,7 +95,7 @@ const workers = new Map<string, Provider>();
 before(async () => {
 	command = (await findEngine(hostPlatform())).path;
 	engine = await startProver();
-	const params = { jobBeatMs: 1000, jobBeatMisses: 100, jobLeastWorkMs: 600_000, jobWindowMs: 60_000 };
+	const params = { jobBeatMs: 1000, jobBeatMisses: 100, jobLeastWorkMs: 600_000, jobWindowMs: 600_000 };
 	stage = await openStage({ hasChain: true, params, nowMs });
 	const given = async (tensor: number) => elementsToBytes(model.given[model.program.tensors[tensor]!.name]!);
 	order = await makeOrder({ program: model.program, plan, seed: SEED, given }, proofEngine(), POWERS);
