@@ -1,5 +1,5 @@
 // The released package as a stranger gets it: made, installed without a registry, run without compilers, under Node 20 and 24.
-// Takes the engines as `npm test`'s set-up built them. Not here: whether the engines compute right.
+// Takes the engines as `npm test` built them: this machine's in set-up, the other platform's as a task before this one. Not here: whether the engines compute right.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {

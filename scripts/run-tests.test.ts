@@ -82,7 +82,7 @@ test("a file that hangs says which test still runs, what keeps it alive and what
 	assert.doesNotMatch(printed.join(), /still running: ended/);
 });
 
-test("six at a time, and what has no deadlines beside them; beside a build that alone; what waits for a task comes after it", async () => {
+test("six at a time, and what has no deadlines beside them; what waits for a task comes after it", async () => {
 	const log = join(cwd, "log");
 	writeFileSync(log, "");
 	// Where something must run beside another it stays until that one has started: else it is killed at its limit.
@@ -98,8 +98,8 @@ test("six at a time, and what has no deadlines beside them; beside a build that 
 	});
 	const { failed } = await runTasks(
 		[
-			task("deadline-1", { after: "build" }, "deadline-6"),
-			task("build", { isBuild: true }, "pure-2"),
+			task("deadline-1", { after: "pure-build" }, "deadline-6"),
+			task("pure-build", { isPure: true }, "deadline-5"),
 			task("pure-1", { isPure: true }),
 			task("pure-2", { isPure: true }),
 			...[2, 3, 4, 5].map((i) => task(`deadline-${i}`, {}, "deadline-6")),
@@ -117,12 +117,12 @@ test("six at a time, and what has no deadlines beside them; beside a build that 
 	assert.equal(lines.length, 28);
 	assert.deepEqual(lines.slice(24), ["+alone-1", "-alone-1", "+alone-2", "-alone-2"]);
 	assert.ok(lines.indexOf("+last") > lines.indexOf("-deadline-6"), lines.join());
+	assert.ok(lines.indexOf("+deadline-1") > lines.indexOf("-pure-build"), lines.join());
 	const now = new Set<string>();
 	for (const line of lines) {
 		if (line.startsWith("+")) now.add(line.slice(1));
 		else now.delete(line.slice(1));
 		assert.ok([...now].filter((name) => !name.startsWith("pure")).length <= 6, [...now].join());
-		if (now.has("build")) assert.ok(![...now].some((name) => name.startsWith("deadline")), [...now].join());
 	}
 });
 
@@ -190,7 +190,7 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 		);
 	for (const name of LONGEST) assert.ok(names.includes(name), `${name} is no test file any more`);
 	const quick = tasksOf(root, ["check"]).tasks;
-	assert.ok(quick.every(({ isPure, isBuild }) => isPure && !isBuild));
+	assert.ok(quick.every(({ isPure, name }) => isPure && !name.endsWith("built")));
 	assert.ok(quick.some(({ command }) => command.includes("src/verify/hardware/mutation.test.ts")));
 	const deep = tasksOf(root, ["deep"]).tasks.map(({ name }) => name);
 	for (const name of [
@@ -199,4 +199,9 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 	])
 		assert.ok(deep.includes(name), name);
 	assert.deepEqual(tasksOf(root, ["no-such-name"]).tasks, []);
+	// One file brings along what it waits for.
+	assert.deepEqual(
+		tasksOf(root, ["scripts/release.test"]).tasks.map(({ name }) => name),
+		["engine for the other platform, built", "scripts/release.test.ts"],
+	);
 });

@@ -11,7 +11,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, getPriority, setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { engineTasks } from "./engine-tests.ts";
+import { buildOfOther, engineTasks, OTHER_BUILD } from "./engine-tests.ts";
 import { packPackages } from "./pack-packages.ts";
 
 export interface Task {
@@ -21,8 +21,6 @@ export interface Task {
 	readonly isTestFile?: boolean;
 	/** Several, one after the other (files-together.mjs): each is a test of its own there, which is not counted. */
 	readonly files?: readonly string[];
-	/** It compiles with all cores: only tasks without deadlines run beside it. */
-	readonly isBuild?: boolean;
 	/** Its outcome cannot depend on how busy the machine is: it computes where the others wait. */
 	readonly isPure?: boolean;
 	/** Not before the task of this name has ended. */
@@ -52,6 +50,8 @@ const OF_NODE = /^ +at .*\bnode:internal\/.*\n/gm;
 /** Far above what it takes, also on a busy machine: it only ends what hangs. Of a file of tests: by its usual time. */
 const LIMIT_MS = 900_000;
 const LEAST_LIMIT_S = 600;
+/** Of what computes, behind all others in the queue. */
+const PURE_LIMIT_MS = 3_600_000;
 const TIMES_USUAL = 6;
 /** How long a file that hangs may take to say what in it still runs. */
 const LAST_WORDS_MS = 10_000;
@@ -95,9 +95,7 @@ export async function runTasks(
 		if (task.isAlone) return running.size === 0 && waiting.every(({ isAlone }) => isAlone);
 		if ([...running.keys(), ...waiting].some(({ name }) => name === task.after)) return false;
 		const alike = [...running.keys()].filter(({ isPure }) => (isPure === true) === (task.isPure === true)).length;
-		if (task.isPure) return alike < PURE_AT_ONCE;
-		const isBuilding = [...running.keys(), ...waiting].some(({ isBuild }) => isBuild);
-		return alike < AT_ONCE && (!isBuilding || task.isBuild === true);
+		return alike < (task.isPure ? PURE_AT_ONCE : AT_ONCE);
 	};
 	const start = async (task: Task): Promise<void> => {
 		const startedAtMs = performance.now();
@@ -270,7 +268,7 @@ export function filesTogether(files: readonly Task[]): Task[] {
 				isTestFile: true,
 				files: names,
 				isPure,
-				limitMs: 1000 * LEAST_LIMIT_S * Math.min(3, names.length),
+				limitMs: isPure ? PURE_LIMIT_MS : 1000 * LEAST_LIMIT_S * Math.min(3, names.length),
 			};
 		});
 	});
@@ -282,7 +280,10 @@ const MUTANTS: Task = {
 	command: [process.execPath, "contracts/mutants/run.ts"],
 	limitMs: 4 * 3_600_000,
 };
-const tool = (name: string, ...command: [string, ...string[]]): Task => ({ name, command, isPure: true });
+const tool = (name: string, ...command: [string, ...string[]]): Task => ({
+	...{ name, command },
+	...{ isPure: true, limitMs: PURE_LIMIT_MS },
+});
 /** Loads and faults, with figures: docs/network.md §6. */
 const LOADS: readonly Task[] = ["floods", "faults"].map((name) => ({
 	name: `bench/${name}.ts`,
@@ -330,6 +331,8 @@ const USUAL_S: Readonly<Record<string, number>> = {
 export const LONGEST: readonly string[] = Object.keys(USUAL_S);
 /** A real host that must do half of what it proved, in every roll call: what else ran beside the proof must run beside the calls too, so nothing does. */
 const PROVES_ITS_SPEED = "tests/walks/owner.test.ts";
+/** It packs the engines of both platforms. */
+const OF_BOTH_ENGINES = "scripts/release.test.ts";
 
 /** Then scenarios, which wait, before what only computes. */
 export function testFiles(cwd: string): Task[] {
@@ -337,7 +340,12 @@ export function testFiles(cwd: string): Task[] {
 		LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length + (file.startsWith("tests/") ? 0 : 1);
 	return globSync("{src,vectors,scripts,tests,web,contracts}/**/*.test.ts", { cwd })
 		.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-		.map((name) => ({ ...fileOfTests(name), isPure: PURE.test(name), isAlone: name === PROVES_ITS_SPEED }));
+		.map((name) => ({
+			...fileOfTests(name),
+			...(PURE.test(name) ? { isPure: true, limitMs: PURE_LIMIT_MS } : {}),
+			...(name === PROVES_ITS_SPEED ? { isAlone: true } : {}),
+			...(name === OF_BOTH_ENGINES ? { after: OTHER_BUILD } : {}),
+		}));
 }
 
 /** A random test names the setting that scales it (tests/fuzz.test-kit.ts, or ASSAY_FUZZ itself). */
@@ -358,7 +366,10 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 		return { tasks: [...STATIC, ...filesTogether(quick)], scale: 0.1 };
 	}
 	const scale = tier === "deep" ? DEEP_SCALE : 1;
-	const engine = engineTasks(cwd, Number(process.env.ASSAY_FUZZ ?? scale), tier === "deep" ? DEEP_LIMIT_MS : undefined);
+	const engine = [
+		buildOfOther,
+		...engineTasks(cwd, Number(process.env.ASSAY_FUZZ ?? scale), tier === "deep" ? DEEP_LIMIT_MS : undefined),
+	];
 	if (tier === "test") {
 		// Those of the contracts take long, each on a chain of its own.
 		const isAlone = ({ name }: Task): boolean => LONGEST.includes(name) || name.startsWith("contracts/");
@@ -371,7 +382,12 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 			.map((task) => ({ ...task, limitMs: DEEP_LIMIT_MS }));
 		return { tasks: [...engine, MUTANTS, ...chosen, ...LOADS], scale };
 	}
-	return { tasks: [...files, ...engine].filter(({ name }) => words.some((part) => name.includes(part))), scale };
+	const all: Task[] = [...engine, ...files];
+	const chosen = all.filter(({ name }) => words.some((part) => name.includes(part)));
+	return {
+		tasks: all.filter((task) => chosen.includes(task) || chosen.some(({ after }) => after === task.name)),
+		scale,
+	};
 }
 
 /** What a deep run found, beside the other measurements. */

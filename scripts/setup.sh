@@ -2,8 +2,8 @@
 # Everything a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
 #   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
 #   scripts/setup.sh run        the dashboard and the engine for this machine (enough for `assay up`)
-#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler, the engine for the other platform;
-#                               where no card is, with GPU code for a few targets alone: `run` and a release build it for all
+#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler; where no card is, with GPU code for
+#                               a few targets alone: `run` and a release build it for all
 #   scripts/setup.sh deep       the same, with GPU code for all targets
 # Not here: anything that changes the machine outside this folder, except Debian packages, and only as root.
 set -euo pipefail
@@ -57,8 +57,8 @@ command -v cmake >/dev/null || missing+=(cmake)
 command -v ninja >/dev/null || missing+=(ninja-build)
 if [ "$level" = test ]; then
 	case $(uname -m) in
-	aarch64) other=linux-x64 cross=x86_64-linux-gnu-g++ cross_package=g++-x86-64-linux-gnu ;;
-	*) other=linux-arm64 cross=aarch64-linux-gnu-g++ cross_package=g++-aarch64-linux-gnu ;;
+	aarch64) cross=x86_64-linux-gnu-g++ cross_package=g++-x86-64-linux-gnu ;;
+	*) cross=aarch64-linux-gnu-g++ cross_package=g++-aarch64-linux-gnu ;;
 	esac
 	command -v "$cross" >/dev/null || missing+=("$cross_package")
 	[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || missing+=(openssh-server)
@@ -82,7 +82,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # The engine is compiled while the packages come: it needs none of them.
-{ bash engine/build.sh && { [ "$level" != test ] || bash engine/build.sh --platform "$other"; }; } >&2 &
+bash engine/build.sh >&2 &
 engine=$!
 trap 'kill "$engine" 2>/dev/null || true' EXIT
 install_packages
