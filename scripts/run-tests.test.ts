@@ -62,6 +62,46 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	assert.match(printed.find((text) => text.includes("fails.mjs"))!, /broken/);
 });
 
+test("what a test throws later is its own, what it begins is below it, and no hook follows every promise", async () => {
+	const printed: string[] = [];
+	const later = testFile(
+		"later.mjs",
+		`import assert from "node:assert/strict";
+		import { AsyncResource, executionAsyncId } from "node:async_hooks";
+		import { describe } from "node:test";
+		import { setTimeout as sleep } from "node:timers/promises";
+		const begin = (act) => void (async () => { await sleep(1); act(); })();
+		test("above", async () => { await sleep(1); await test("below", () => {}); });
+		test("in a timer", async () => { setTimeout(() => { throw new Error("of a timer"); }, 1); await new Promise(() => {}); });
+		test("of a promise", async () => { begin(() => { throw new Error("not handled"); }); await new Promise(() => {}); });
+		describe("of a suite", () => { test("well", () => sleep(1)); test("ill", async () => { await sleep(1); assert.fail("ill"); }); });
+		test("after its end", () => { setTimeout(() => { throw new Error("too late"); }, 1); });
+		test("promises without numbers", async () => {
+			await sleep(5);
+			await null;
+			assert.deepEqual([executionAsyncId(), new AsyncResource("ours").constructor], [0, AsyncResource]);
+		});`,
+	);
+	await runTasks([later], { cwd, print: (text) => printed.push(text) });
+	const said = printed.join();
+	for (const line of [
+		"▶ above",
+		"  ✔ below",
+		"✔ above",
+		"✖ in a timer",
+		"✖ of a promise",
+		"▶ of a suite",
+		"  ✔ well",
+		"  ✖ ill",
+		"✔ after its end",
+		"✔ promises without numbers",
+	])
+		assert.match(said, new RegExp(`^${line}( |$)`, "m"));
+	assert.match(said, /Test "after its end" .*generated asynchronous activity after the test ended.*too late/);
+	assert.match(said, /Error: of a timer\n/);
+	assert.match(said, /Error: not handled\n/);
+});
+
 test("a file that hangs says which test still runs, what keeps it alive and what it started", async () => {
 	const printed: string[] = [];
 	const hangs = testFile(

@@ -56,6 +56,7 @@ const TIMES_USUAL = 6;
 /** How long a file that hangs may take to say what in it still runs. */
 const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
+const LIGHT_TESTS = new URL("light-tests.mjs", import.meta.url).href;
 const FILES_TOGETHER = fileURLToPath(new URL("files-together.mjs", import.meta.url));
 /** Three times as many as two cores: most of these wait for more than half of their time. With eight a host is too slow for its own roll calls at times. */
 const AT_ONCE = 6;
@@ -240,7 +241,8 @@ function processesBelow(pid: number | undefined): string {
 		.join("");
 }
 
-const REPORTERS = [
+const TESTING = [
+	`--import=${LIGHT_TESTS}`,
 	...["--test-reporter=spec", "--test-reporter-destination=stdout"],
 	...[`--test-reporter=${RUNNING_TESTS}`, "--test-reporter-destination=stderr"],
 ];
@@ -249,7 +251,7 @@ const REPORTERS = [
 export function fileOfTests(name: string): Task {
 	return {
 		name,
-		command: [process.execPath, ...REPORTERS, name],
+		command: [process.execPath, ...TESTING, name],
 		isTestFile: true,
 		limitMs: 1000 * Math.max(LEAST_LIMIT_S, TIMES_USUAL * (USUAL_S[name] ?? 0)),
 	};
@@ -264,7 +266,7 @@ export function filesTogether(files: readonly Task[]): Task[] {
 			const names = alike.slice(i * many, (i + 1) * many).map(({ name }) => name);
 			return {
 				name: names.length === 1 ? names[0]! : `${names.length} files from ${names[0]} on`,
-				command: [process.execPath, ...REPORTERS, FILES_TOGETHER, ...names],
+				command: [process.execPath, ...TESTING, FILES_TOGETHER, ...names],
 				isTestFile: true,
 				files: names,
 				isPure,

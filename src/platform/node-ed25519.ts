@@ -2,8 +2,8 @@
 // (measured on a Neoverse N1), and 10,000 agents dial in again when a validator starts. The signatures are the same bytes.
 // Evidence and reports are still checked by protocol/probe/signer.ts, where every implementation must agree.
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
-import { hexToBytes } from "../protocol/bytes/bytes.ts";
-import { createSigner, isWeakKey, type Signer } from "../protocol/probe/signer.ts";
+import { bytesToHex, hexToBytes } from "../protocol/bytes/bytes.ts";
+import { isWeakKey, type Signer } from "../protocol/probe/signer.ts";
 import { BoundedMap } from "./bounded-map.ts";
 
 /** What comes before the 32 bytes of a key in its DER form (RFC 8410). */
@@ -12,9 +12,10 @@ const KEY_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 
 /** As protocol's createSigner. `secretKey` is the 32-byte seed. */
 export function createNodeSigner(secretKey: Uint8Array): Signer {
-	const { key } = createSigner(secretKey);
 	const der = Buffer.concat([SEED_PREFIX, secretKey]);
 	const privateKey = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+	const spelt = createPublicKey(privateKey).export({ format: "der", type: "spki" });
+	const key = bytesToHex(spelt.subarray(KEY_PREFIX.length));
 	return { key, sign: (hash) => new Uint8Array(sign(null, hash, privateKey)) };
 }
 

@@ -12,9 +12,10 @@ import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
 import { dialAgent, parseValidatorUrl } from "../../src/engine/agent/dial-agent.ts";
 import type { Link, LinkEnd } from "../../src/engine/links/link.ts";
 import { type Environment, realEnvironment } from "../../src/platform/environment.ts";
+import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { ChallengeSpec, HostClaim } from "../../src/protocol/probe/evidence.ts";
-import { createSigner, type Signer } from "../../src/protocol/probe/signer.ts";
+import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { copyCluster } from "../../src/store/postgres/cluster.test-kit.ts";
 import { createValidator, type DoorSettings, type RunningValidator } from "../../src/validator/create-validator.ts";
@@ -58,7 +59,12 @@ export const TOY_PLAN: Plan = fixedPlan([
 /** Thirty-two bytes in the shape of a host key. */
 const HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 
-export const signerOf = (n: number): Signer => createSigner(new Uint8Array(32).fill(n));
+const signers = new Map<number, Signer>();
+export function signerOf(n: number): Signer {
+	const signer = signers.get(n) ?? createNodeSigner(new Uint8Array(32).fill(n));
+	signers.set(n, signer);
+	return signer;
+}
 
 export function toyClaimOf(uuid: string, more: Partial<HostClaim> = {}): HostClaim {
 	const claim = toyClaim(1, 0);
