@@ -4,8 +4,18 @@
 // other: each is named by its path, and Node need not look for it.
 // Not here: what is released (release.ts), our own sources, packages with native code or threads.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 
@@ -23,6 +33,7 @@ const PACKAGES = [
 		"secp256k1.js",
 	].map((file) => `@noble/curves/${file}`),
 ];
+const HOUR_MS = 3_600_000;
 const BANNER = `import { createRequire as createRequireHere } from "node:module";
 const require = createRequireHere(import.meta.url);`;
 
@@ -97,13 +108,26 @@ export async function packPackages(root: string): Promise<string> {
 		write: false,
 	});
 	const parent = dirname(folder);
-	rmSync(parent, { recursive: true, force: true });
 	mkdirSync(parent, { recursive: true });
 	// Whole or not at all.
 	const draft = mkdtempSync(join(parent, "draft-"));
 	for (const { path, contents } of outputFiles) writeFileSync(join(draft, path.slice(folder.length + 1)), contents);
 	const files = Object.fromEntries([...names].map(([name, file]) => [name, `./${file}.mjs`]));
 	writeFileSync(join(draft, "hook.mjs"), hookOf(root, files));
-	renameSync(draft, folder);
+	try {
+		renameSync(draft, folder);
+	} catch (error) {
+		// A second run of tests beside this one was quicker; its files are the same.
+		if (!existsSync(hook)) throw error;
+		rmSync(draft, { recursive: true, force: true });
+	}
+	for (const name of readdirSync(parent))
+		if (isOld(join(parent, name), key)) rmSync(join(parent, name), { recursive: true, force: true });
 	return hook;
+}
+
+/** Of another lockfile, or left by a run that was killed; not what a run beside this one is about to need. */
+function isOld(path: string, key: string): boolean {
+	const stat = statSync(path, { throwIfNoEntry: false });
+	return basename(path) !== key && stat !== undefined && Date.now() - stat.mtimeMs > HOUR_MS;
 }

@@ -14,7 +14,7 @@ import { chaseSamples } from "../src/protocol/probe/samples.ts";
 import { chaseOf } from "./toy/toy-chase.ts";
 import { leavesOf, nextSeed, productOf } from "./toy/toy-maths.ts";
 
-const within = { deadlineMs: 60_000 };
+const within = { deadlineMs: 600_000 };
 const SHAPE = { precision: "int8", m: 128, n: 512, k: 128 } as const;
 const LEAVES = 128;
 const ROUNDS = 4;
@@ -29,7 +29,7 @@ before(async () => {
 	const link = await createLocalLink({ command: build.path, env: process.env });
 	engine = await createEngineClient(link, {
 		clockUs: () => Math.round(performance.now() * 1000),
-		readyDeadlineMs: 60_000,
+		readyDeadlineMs: 600_000,
 		randomBytes: (size) => new Uint8Array(size),
 	});
 	const device = (await engine.hello(within)).devices.findIndex(({ kind }) => kind === "cpu");

@@ -55,7 +55,7 @@ function stagesPlan(make: (claim: HostClaim) => ChallengeSpec[][]): Plan {
 	return (seen) => {
 		const specs = make(seen.claim)[seen.steps.length];
 		if (specs === undefined) return { act: "finish" };
-		return { act: "stage", name: `stage ${seen.steps.length}`, specs, deadlineMs: 120_000, hold: true };
+		return { act: "stage", name: `stage ${seen.steps.length}`, specs, deadlineMs: 600_000, hold: true };
 	};
 }
 
@@ -116,8 +116,8 @@ test("the disk gives back what the CPU made; what was spoiled on the way is seen
 
 test("what the engine refuses to read", async () => {
 	const opened = await link("--cpu-devices", "2");
-	const client = await createEngineClient(opened, { clockUs, readyDeadlineMs: 20_000, randomBytes: random });
-	const o = { deadlineMs: 60_000 };
+	const client = await createEngineClient(opened, { clockUs, readyDeadlineMs: 600_000, randomBytes: random });
+	const o = { deadlineMs: 600_000 };
 	const claim = await client.hello(o);
 	const [first, second] = cpusOf(claim) as [number, number];
 	const disk = diskOf(claim);

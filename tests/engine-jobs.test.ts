@@ -42,9 +42,9 @@ after(async () => {
 async function engineFor(storePath: string): Promise<OpenWorkSession> {
 	const { clockUs, randomBytes } = realEnvironment();
 	const link = await createLocalLink({ command: enginePath, args: ["--store", storePath], env: process.env });
-	const client = await createEngineClient(link, { clockUs, readyDeadlineMs: 60_000, randomBytes });
+	const client = await createEngineClient(link, { clockUs, readyDeadlineMs: 600_000, randomBytes });
 	clients.push(client);
-	const device = (await client.hello({ deadlineMs: 60_000 })).devices.findIndex(({ kind }) => kind === "cpu");
+	const device = (await client.hello({ deadlineMs: 600_000 })).devices.findIndex(({ kind }) => kind === "cpu");
 	return (work) => client.openWork({ ...work, device });
 }
 

@@ -56,7 +56,7 @@ function options(more: Partial<ProbeOptions>): ProbeOptions {
 function tinyStages(claim: HostClaim): Extract<Step, { act: "stage" }>[] {
 	const stages: Extract<Step, { act: "stage" }>[] = [];
 	const add = (specs: Extract<Step, { act: "stage" }>["specs"]) =>
-		stages.push({ act: "stage", name: `tiny ${stages.length}`, specs, deadlineMs: 60_000 });
+		stages.push({ act: "stage", name: `tiny ${stages.length}`, specs, deadlineMs: 600_000 });
 	claim.devices.forEach(({ precisions }, device) => {
 		for (const precision of precisions) {
 			if (["fp32", "fp64", "int32"].includes(precision)) {

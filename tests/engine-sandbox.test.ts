@@ -68,11 +68,11 @@ test("N5: every thread of a running engine has neither rights nor a way to get t
 	});
 	const client = await createEngineClient(link, {
 		clockUs: () => performance.now() * 1000,
-		readyDeadlineMs: 20_000,
+		readyDeadlineMs: 600_000,
 		randomBytes: (size) => new Uint8Array(size),
 	});
 	try {
-		const claim = await client.hello({ deadlineMs: 60_000 });
+		const claim = await client.hello({ deadlineMs: 600_000 });
 		assert.deepEqual(
 			claim.devices.map(({ kind }) => kind).filter((kind) => kind !== "gpu"),
 			["cpu", "disk"],

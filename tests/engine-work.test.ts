@@ -38,10 +38,10 @@ async function startEngine(args: readonly string[], command?: string): Promise<R
 	});
 	const engine = await createEngineClient(link, {
 		clockUs: () => performance.now() * 1000,
-		readyDeadlineMs: 20_000,
+		readyDeadlineMs: 600_000,
 		randomBytes: random,
 	});
-	const { devices } = await engine.hello({ deadlineMs: 20_000 });
+	const { devices } = await engine.hello({ deadlineMs: 600_000 });
 	const device = devices.findIndex(({ kind }) => kind === "cpu");
 	return { engine, pid, open: (work) => engine.openWork({ ...work, device }) };
 }
@@ -230,7 +230,7 @@ test("a validator on an agent link opens no session of a program, whatever optio
 	const link = await far.openLink({ probe: "0f".repeat(16), limits: { memoryBytes: 1e9, minutes: 3 } });
 	const engine = await createEngineClient(link, {
 		clockUs: () => performance.now() * 1000,
-		readyDeadlineMs: 20_000,
+		readyDeadlineMs: 600_000,
 		randomBytes: random,
 	});
 	const program = encodeProgram(mlpSample().program);
@@ -238,7 +238,7 @@ test("a validator on an agent link opens no session of a program, whatever optio
 		code: "ENGINE_REFUSED",
 		message: /no programs/,
 	});
-	assert.ok((await engine.ping({ deadlineMs: 20_000 })) > 0);
+	assert.ok((await engine.ping({ deadlineMs: 600_000 })) > 0);
 	await engine.close();
 	await near.close();
 	await door.stop();

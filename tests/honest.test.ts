@@ -97,7 +97,7 @@ test("no room: the stage is dropped, asked again smaller, and only that is recor
 				const spec = stages[seen.steps.length];
 				if (!spec) return { act: "finish" };
 				const name = `try ${seen.steps.length}`;
-				return { act: "stage", name, specs: [spec], deadlineMs: 60_000, mayShrink: seen.steps.length === 0 };
+				return { act: "stage", name, specs: [spec], deadlineMs: 600_000, mayShrink: seen.steps.length === 0 };
 			},
 		},
 	});
@@ -170,7 +170,7 @@ test("readings are recorded while a stage runs, and only of devices that say som
 								act: "stage",
 								name: "long",
 								specs: [{ ...GEMM, rounds: 0, keep: 1 }],
-								deadlineMs: 60_000,
+								deadlineMs: 600_000,
 								stopAfterMs: 200,
 								readEveryMs: 50,
 							},

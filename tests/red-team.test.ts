@@ -137,7 +137,7 @@ test("one card refuses late, the stage is asked again, the other plays its known
 		more: {
 			plan: ({ steps }) =>
 				steps.length < 2
-					? { act: "stage", name: `fill ${steps.length}`, specs, deadlineMs: 60_000, mayShrink: steps.length === 0 }
+					? { act: "stage", name: `fill ${steps.length}`, specs, deadlineMs: 600_000, mayShrink: steps.length === 0 }
 					: { act: "finish" },
 		},
 	});

@@ -83,8 +83,8 @@ export async function cpuEngine(
 	const { path: command } = await findEngine(hostPlatform());
 	const args = ["--no-disk", ...(storePath === undefined ? ["--work"] : ["--store", storePath])];
 	const link = await createLocalLink({ command, args, env: process.env });
-	const engine = await createEngineClient(link, { clockUs, readyDeadlineMs: 60_000, randomBytes });
-	const { devices } = await engine.hello({ deadlineMs: 60_000 });
+	const engine = await createEngineClient(link, { clockUs, readyDeadlineMs: 600_000, randomBytes });
+	const { devices } = await engine.hello({ deadlineMs: 600_000 });
 	const device = devices.findIndex(({ kind }) => kind === "cpu");
 	return { open: (work) => engine.openWork({ ...work, device }), close: () => engine.close() };
 }

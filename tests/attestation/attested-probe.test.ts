@@ -47,7 +47,7 @@ after(() => host.close());
 const plan: Plan = ({ claim, steps }) => {
 	const device = claim.devices.findIndex(({ kind }) => kind === "cpu");
 	const size = { kind: "gemm", device, precision: "int8", m: 128, n: 512, k: 128, keep: 1, samples: 4 } as const;
-	const stage = { act: "stage", name: `stage ${steps.length}`, deadlineMs: 120_000 } as const;
+	const stage = { act: "stage", name: `stage ${steps.length}`, deadlineMs: 600_000 } as const;
 	if (steps.length === 0) return { ...stage, specs: [{ ...size, rounds: 2 }] };
 	return steps.length === 1 ? { ...stage, specs: [{ ...size, rounds: 2 }], stopAfterMs: 100_000 } : { act: "finish" };
 };
@@ -313,7 +313,7 @@ test("rounds of a job: bound to what was assigned and to the claim, of the same 
 	const link = await createLocalLink({
 		...{ command: engine, args: ["--no-disk", "--toy-tsm", host.tsm], env: { ...process.env, ...host.env } },
 	});
-	const client = await createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: 120_000 });
+	const client = await createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: 600_000 });
 	const [begin, end, later] = [
 		await collectRound(client, bindOfJob(of, null)),
 		await collectRound(client, bindOfJob(of, claim)),

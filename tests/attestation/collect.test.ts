@@ -38,7 +38,7 @@ const settings = mintedSettings("2026-11-17T00:00:00Z", rememberSignatures(nodeS
 
 async function withEngine<T>(args: readonly string[], env: ToyHost["env"], use: (client: EngineClient) => Promise<T>) {
 	const link = await createLocalLink({ command: engine, args, env: { ...process.env, ...env } });
-	const client = await createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: 60_000 });
+	const client = await createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: 600_000 });
 	try {
 		return await use(client);
 	} finally {
@@ -164,7 +164,7 @@ test("whatever is wrong with Azure's TPM is said, and the cards' reports are the
 		await withEngine(["--toy-azure", azure.folder], host.env, async (client) => {
 			for (const [faults, why] of cases) {
 				azure.faults = faults;
-				const { end, parts } = await client.attest(noDevices, { deadlineMs: 60_000 });
+				const { end, parts } = await client.attest(noDevices, { deadlineMs: 600_000 });
 				assert.deepEqual([end, ...parts.map(({ part }) => part)], ["complete", "nothing"], String(why));
 				assert.match(bytesToUtf8(parts[0]!.bytes)!, why);
 			}
@@ -221,7 +221,7 @@ test("an engine that floods, repeats itself or knows no ATTEST costs bounded roo
 	const client = (onRequest: Parameters<typeof createToyLink>[0]) => {
 		const { link, peer } = createToyLink(onRequest);
 		peer.reply(0, { kind: "ready", version: 3, engineVersion: "toy" });
-		return createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: 60_000, keepAliveMs: 0 });
+		return createEngineClient(link, { clockUs, randomBytes, readyDeadlineMs: 600_000, keepAliveMs: 0 });
 	};
 	const bytes = new Uint8Array(64 << 10);
 	const endless = await client((peer, id) => {

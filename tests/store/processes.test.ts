@@ -8,26 +8,29 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Store } from "../../src/store/open-store.ts";
-import { onBothServers, type TestServer } from "../../src/store/postgres/servers.test-kit.ts";
+import { expireLeases, onBothServers, type TestServer } from "../../src/store/postgres/servers.test-kit.ts";
 import { type BusyOptions, recover } from "../../src/store/queue/busy-process.test-kit.ts";
 import { register } from "../../src/store/sample-rows.test-kit.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../src/store/queue/busy-process.test-kit.ts", import.meta.url));
 const FAR_MS = 1_000_000;
+/** A process that a busy machine lets wait is not taken for dead. */
+const LEASE_MS = 600_000;
 const KILLS = isDeep ? 4 : 2;
 
 interface Crowd {
 	readonly overlaps: string[];
 	/** Providers whose probe a process could not bring to its end, each as often as it was so. */
 	readonly broken: string[];
-	readonly children: Set<ChildProcess>;
-	add(): Promise<ChildProcess>;
+	/** With the name that each has in the database. */
+	readonly children: Map<ChildProcess, string>;
+	add(): Promise<void>;
 	kill(child: ChildProcess, signal: NodeJS.Signals): Promise<void>;
 }
 
 function crowd(options: BusyOptions): Crowd {
-	const children = new Set<ChildProcess>();
+	const children = new Map<ChildProcess, string>();
 	const overlaps: string[] = [];
 	const broken: string[] = [];
 	return {
@@ -38,16 +41,18 @@ function crowd(options: BusyOptions): Crowd {
 			const child = spawn(process.execPath, [PROGRAM, JSON.stringify(options)], {
 				stdio: ["ignore", "pipe", "inherit"],
 			});
-			children.add(child);
+			children.set(child, "");
 			const ready = Promise.withResolvers<void>();
 			createInterface(child.stdout!).on("line", (line) => {
-				if (line === "READY") ready.resolve();
+				if (line.startsWith("READY ")) {
+					children.set(child, line.slice("READY ".length));
+					ready.resolve();
+				}
 				if (line.startsWith("OVERLAP")) overlaps.push(line);
 				if (line.startsWith("BROKEN")) broken.push(line);
 			});
 			child.once("exit", () => ready.reject(new Error("a process ended before it was ready")));
 			await ready.promise;
-			return child;
 		},
 		async kill(child, signal) {
 			children.delete(child);
@@ -64,8 +69,8 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 async function setUp(
 	server: TestServer,
-	leaseMs: number,
 ): Promise<{ store: Store; people: Crowd; evidenceBefore: number; registerMore: (count: number) => Promise<void> }> {
+	const leaseMs = LEASE_MS;
 	const store = await server.open({ leaseMs });
 	let registered = 0;
 	const registerMore = async (count: number) => {
@@ -106,7 +111,7 @@ const countTheRest = (store: Store): Promise<void> =>
 
 onBothServers((server) => {
 	test("four processes share the work: each provider is probed once", async () => {
-		const { store, people, evidenceBefore, registerMore } = await setUp(server, 30_000);
+		const { store, people, evidenceBefore, registerMore } = await setUp(server);
 		try {
 			await Promise.all([1, 2, 3, 4].map(() => people.add()));
 			let count = 0;
@@ -117,7 +122,7 @@ onBothServers((server) => {
 				await until(async () => (await doneByProvider(store)).size === count);
 				for (const { process } of (await store.probes.list({ limit: 500 })).rows) atWork.add(process);
 			}
-			await Promise.all([...people.children].map((child) => people.kill(child, "SIGTERM")));
+			await Promise.all([...people.children.keys()].map((child) => people.kill(child, "SIGTERM")));
 			await countTheRest(store);
 			const done = await doneByProvider(store);
 			// A database that does not answer in time ends a probe. It is made again, and both count: both have evidence.
@@ -135,25 +140,26 @@ onBothServers((server) => {
 			assert.deepEqual(await store.dueProbes.counts({ nowMs: 2000 }), { running: 0, due: 0 });
 			assert.equal((await store.journal.verify()).brokenAt, null);
 		} finally {
-			for (const child of [...people.children]) await people.kill(child, "SIGKILL");
+			for (const child of [...people.children.keys()]) await people.kill(child, "SIGKILL");
 			await store.close();
 		}
 	});
 
 	test("killed processes lose nothing: leases are taken over, evidence counts once", async () => {
-		const { store, people, evidenceBefore, registerMore } = await setUp(server, 4000);
+		const { store, people, evidenceBefore, registerMore } = await setUp(server);
 		try {
 			await registerMore(60);
 			await Promise.all([1, 2, 3].map(() => people.add()));
 			for (let kills = 1; kills <= KILLS; kills++) {
 				await until(async () => (await doneByProvider(store)).size >= kills * 10);
-				const [victim] = [...people.children];
-				await people.kill(victim!, "SIGKILL");
+				const [victim, name] = [...people.children][0]!;
+				await people.kill(victim, "SIGKILL");
+				await expireLeases(await server.connection(), store.schema, name);
 				await people.add();
 			}
 			await until(async () => (await doneByProvider(store)).size === 60);
 			await until(async () => (await store.dueProbes.counts({ nowMs: 2000 })).running === 0);
-			await Promise.all([...people.children].map((child) => people.kill(child, "SIGTERM")));
+			await Promise.all([...people.children.keys()].map((child) => people.kill(child, "SIGTERM")));
 			await countTheRest(store);
 			const counted = sum(await doneByProvider(store));
 			assert.deepEqual(people.overlaps, []);
@@ -162,7 +168,7 @@ onBothServers((server) => {
 			assert.equal((await store.probes.list({ state: "running" })).rows.length, 0);
 			assert.equal((await store.journal.verify()).brokenAt, null);
 		} finally {
-			for (const child of [...people.children]) await people.kill(child, "SIGKILL");
+			for (const child of [...people.children.keys()]) await people.kill(child, "SIGKILL");
 			await store.close();
 		}
 	});

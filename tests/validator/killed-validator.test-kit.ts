@@ -2,5 +2,5 @@
 import { startToyValidator } from "./toy-agent.test-kit.ts";
 
 const [dataDir, databaseUrl] = process.argv.slice(2);
-const validator = await startToyValidator({ dataDir: dataDir!, databaseUrl, leaseMs: 1000 });
+const validator = await startToyValidator({ dataDir: dataDir!, databaseUrl, leaseMs: 600_000 });
 process.stdout.write(`${JSON.stringify({ url: validator.url, process: validator.store.process })}\n`);

@@ -7,6 +7,9 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
+import { serverFolder } from "../../src/store/open-store.ts";
+import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
+import { expireLeases, urlOf } from "../../src/store/postgres/servers.test-kit.ts";
 import {
 	createToyLink,
 	eventually,
@@ -103,6 +106,8 @@ test("a killed validator's probe is given up, its provider probed by the next on
 			await startToyValidator({ dataDir: data.path }),
 		];
 		const [one, two] = validators;
+		const server = await ensureEmbeddedServer({ folder: serverFolder(data.path) });
+		await expireLeases(urlOf(server), one!.store.schema, killed.process);
 		assert.equal(one!.key, two!.key, "processes on one folder are one validator");
 		const agents = [
 			await startToyAgent({ url: one!.url, signer, openLink }),

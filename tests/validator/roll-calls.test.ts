@@ -118,10 +118,10 @@ async function startCaller(signer: Signer, how: ToyCaller = {}, url = validator.
 		const link = createToyLink(claim);
 		const client = await createEngineClient(link, {
 			clockUs: env.clockUs,
-			readyDeadlineMs: 5000,
+			readyDeadlineMs: 600_000,
 			randomBytes: env.randomBytes,
 		});
-		const rolled = await runRollAnswer(client, 1, { beta0, host, spec }, { deadlineMs: 20_000 });
+		const rolled = await runRollAnswer(client, 1, { beta0, host, spec }, { deadlineMs: 600_000 });
 		await client.close();
 		const said = { ...rolled.answer, ...how.lie?.(rolled.answer) };
 		await new Promise((resolve) => setTimeout(resolve, how.waitMs ?? 0));

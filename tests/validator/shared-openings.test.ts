@@ -47,9 +47,13 @@ import {
 
 const env = realEnvironment();
 const UNIT = 10n ** 18n;
-/** Deadline and window are long enough for a machine that does much else; a call takes as long as its window. */
-const DEADLINE_MS = 8000;
+/** As long as a deadline can be; nobody waits for it here. By it goes also how long one validator leaves an opening to the other. */
+const DEADLINE_MS = 90_000;
+/** A call takes as long as this; one whose commitment comes later is followed by another. */
 const WINDOW_S = 14;
+/** Stamps of a probe are on a clock that runs so many times as fast: the host has proven little, and little is asked of it. */
+const PROBE_CLOCK = 20;
+const surroundings = { clockUs: () => Math.floor(1000 * PROBE_CLOCK * performance.now()) };
 const EVERY = 2;
 const DRAND = { ...TOY_DRAND, genesisS: Math.floor(Date.now() / 1000) - 10, periodS: 4 };
 const HOST = signerOf(51);
@@ -87,16 +91,19 @@ const settings = (who: "a" | "b", chain: object) => ({
 	params: { rollCallLeastMs: DEADLINE_MS, maxAgeMs: 36_000_000 },
 	chain: { epochSeconds: 3600, ...chain },
 	rollCalls: {
-		...{ openMs: 60_000, restMs: 0, drandNetwork: DRAND },
+		...{ openMs: 600_000, restMs: 0, drandNetwork: DRAND },
 		drandUrl: `http://127.0.0.1:${(relay.address() as AddressInfo).port}/${who}`,
 	},
 	probe: { busyMs: 0 },
 });
 const startB = (port = 0) =>
-	startToyValidator({
-		...settings("b", { rpcUrl: a!.chain!.url, contracts: contracts.addresses, confirmations: 1 }),
-		...{ dataDir: dataB.path, listen: { port } },
-	});
+	startToyValidator(
+		{
+			...settings("b", { rpcUrl: a!.chain!.url, contracts: contracts.addresses, confirmations: 1 }),
+			...{ dataDir: dataB.path, listen: { port } },
+		},
+		surroundings,
+	);
 
 /** Of an answer: enough for the little that was proven. */
 const ROUNDS = 10;
@@ -122,8 +129,8 @@ async function answer({ chainId, contract, call, beta0 }: RollCallRequest): Prom
 	const seed = hexToBytes(beta0, 32)!;
 	const spec: RollSpec = { device: 0, m: 128, n: 512, k: 128, rounds: ROUNDS, keep: ROUNDS };
 	const { clockUs, randomBytes } = env;
-	const client = await createEngineClient(createToyLink(CLAIM), { clockUs, readyDeadlineMs: 5000, randomBytes });
-	const rolled = await runRollAnswer(client, 1, { beta0: seed, host, spec }, { deadlineMs: 20_000 });
+	const client = await createEngineClient(createToyLink(CLAIM), { clockUs, readyDeadlineMs: 600_000, randomBytes });
+	const rolled = await runRollAnswer(client, 1, { beta0: seed, host, spec }, { deadlineMs: 600_000 });
 	await client.close();
 	const signature = bytesToHex(HOST.sign(rollAnswerHash(id, seed, [rollLeaf(host, rolled.answer)])));
 	return { account: null, answers: [rolled.answer], accountSignatures: null, signature };
@@ -161,7 +168,7 @@ async function stakeB(): Promise<void> {
 before(async () => {
 	await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
 	const rollCalls = { every: EVERY, windowSeconds: WINDOW_S, isDrand: true };
-	a = await startToyValidator({ dataDir: dataA.path, ...settings("a", { rollCalls }) });
+	a = await startToyValidator({ dataDir: dataA.path, ...settings("a", { rollCalls }) }, surroundings);
 	const addresses = (await readContracts(join(chainFolder(dataA.path), "contracts.json")))!;
 	contracts = {
 		addresses,

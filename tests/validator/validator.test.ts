@@ -23,14 +23,7 @@ let validator: ToyValidator;
 let admin: ApiClient;
 before(async () => {
 	const openLocalLink = async () => createToyLink(toyClaimOf("GPU-local"));
-	// Only for the one that says nothing at all.
-	const deadlines = { readyMs: 5000 };
-	validator = await startToyValidator({
-		dataDir: data.path,
-		openLocalLink,
-		probe: { deadlines },
-		params: { retries: 0 },
-	});
+	validator = await startToyValidator({ dataDir: data.path, openLocalLink, params: { retries: 0 } });
 	admin = createApiClient({ baseUrl: validator.url, token: readFileSync(validator.adminTokenFile, "utf8").trim() });
 });
 after(async () => {
@@ -81,9 +74,13 @@ test("cheaters get their codes and no score; inconclusive ones are not accused",
 		silence: ["inconclusive", "LINK_SILENT", 0],
 		"giant-frame": ["inconclusive", "FRAME_TOO_LARGE", 0],
 	} as const;
+	// Another process of the same validator, which does not wait for long.
+	const probe = { deadlines: { readyMs: 500 } };
+	const hasty = await startToyValidator({ dataDir: data.path, params: { retries: 0 }, probe });
 	await Promise.all(
 		Object.entries(expected).map(async ([cheat, [status, code, failures]], n) => {
-			const agent = await startToyAgent({ url: validator.url, signer: signerOf(20 + n), cheat });
+			const { url } = cheat === "silence" ? hasty : validator;
+			const agent = await startToyAgent({ url, signer: signerOf(20 + n), cheat });
 			try {
 				const { provider } = await scored(agent.id);
 				assert.deepEqual([provider.lastVerdict, provider.lastCode, provider.failures], [status, code, failures], cheat);
@@ -97,7 +94,8 @@ test("cheaters get their codes and no score; inconclusive ones are not accused",
 	const text = await validator.client.metrics();
 	assert.match(text, /assay_probes_total\{verdict="invalid",code="ELEMENT_WRONG"\} 1/);
 	assert.match(text, /assay_verify_seconds_count [1-9]/);
-	assert.match(text, /assay_link_failures_total\{code="LINK_SILENT"\} [1-9]/);
+	assert.match(await hasty.client.metrics(), /assay_link_failures_total\{code="LINK_SILENT"\} [1-9]/);
+	await hasty.stop();
 });
 
 test("events tell a probe from its start to its verdict, in order", async () => {

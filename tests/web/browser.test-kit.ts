@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
 const PROGRAMS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** Only ends what hangs: a busy machine may need a while for any of it. */
+const PATIENCE_MS = 900_000;
 const FLAGS = [
 	"--no-sandbox",
 	"--disable-gpu",
@@ -44,6 +46,7 @@ export async function startBrowser(
 		executablePath: program,
 		headless: true,
 		args: FLAGS,
+		timeout: PATIENCE_MS,
 		viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
 		reducedMotion: "reduce",
 		acceptDownloads: true,
@@ -61,8 +64,7 @@ export async function startBrowser(
 		},
 		async open(url) {
 			const page = await context.newPage();
-			// Only ends what hangs: a busy machine may need a while for any of it.
-			page.setDefaultTimeout(120_000);
+			page.setDefaultTimeout(PATIENCE_MS);
 			page.on("pageerror", (error) => wrong.push(`exception: ${error.message}`));
 			page.on("console", (message) => {
 				if (message.type() === "error") wrong.push(`console: ${message.text()}`);

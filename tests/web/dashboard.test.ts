@@ -40,8 +40,6 @@ before(async () => {
 		dataDir: data.path,
 		name: "the first",
 		params: { retries: 0 },
-		// One of the hosts is a program of its own, which a busy machine may start late.
-		probe: { deadlines: { readyMs: 120_000, answerMs: 120_000 } },
 		collateral: [collateral],
 		guests: [TOY_GUEST],
 	});

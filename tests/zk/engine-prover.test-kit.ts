@@ -25,8 +25,8 @@ export async function startProver(): Promise<Prover> {
 	const { clockUs, randomBytes } = realEnvironment();
 	const { path: command } = await findEngine(hostPlatform());
 	const link = await createLocalLink({ command, args: ["--no-disk", "--work"], env: process.env });
-	const engine = await createEngineClient(link, { clockUs, readyDeadlineMs: 60_000, randomBytes });
-	const { devices } = await engine.hello({ deadlineMs: 60_000 });
+	const engine = await createEngineClient(link, { clockUs, readyDeadlineMs: 600_000, randomBytes });
+	const { devices } = await engine.hello({ deadlineMs: 600_000 });
 	const device = devices.findIndex(({ kind }) => kind === "cpu");
 	return {
 		open: (proof) => engine.openProof({ ...proof, device }),

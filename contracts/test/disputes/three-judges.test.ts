@@ -49,7 +49,7 @@ before(async () => {
 	});
 	engine = await createEngineClient(link, {
 		clockUs: () => Math.round(performance.now() * 1000),
-		readyDeadlineMs: 60_000,
+		readyDeadlineMs: 600_000,
 		randomBytes: (size) => new Uint8Array(size),
 	});
 });
@@ -60,7 +60,7 @@ after(async () => {
 
 /** Roots of all op outputs by the engine, in the order in which the ops ran. */
 async function engineRoots({ checked: { program }, given }: AnyProgram, segments: number): Promise<string[]> {
-	const { devices } = await engine.hello({ deadlineMs: 60_000 });
+	const { devices } = await engine.hello({ deadlineMs: 600_000 });
 	const device = devices.findIndex(({ kind }) => kind === "cpu");
 	const session = await engine.openWork({ device, program: encodeProgram(program), seed: SEED });
 	for (const [i, { name }] of program.tensors.entries())

@@ -14,7 +14,7 @@ import type { Answer } from "./engine-answers.ts";
 const clockUs = () => Math.round(performance.now() * 1000);
 const options = {
 	clockUs,
-	readyDeadlineMs: 60_000,
+	readyDeadlineMs: 600_000,
 	randomBytes: (n: number) => new Uint8Array(n).fill(n),
 	keepAliveMs: 0,
 };
@@ -31,8 +31,9 @@ const gemm = {
 	keep: 1,
 	seed: root(1),
 } as const;
+/** For what never comes. */
 const soon = { deadlineMs: 150 };
-const enough = { deadlineMs: 60_000 };
+const enough = { deadlineMs: 600_000 };
 const claim = {
 	engine: { version: "0.1.0", arch: "aarch64", cuda: false },
 	host: { os: "Linux", cpu: "toy", cores: 2, ramBytes: 1, ramFreeBytes: 1 },
@@ -96,7 +97,7 @@ const honest: OnRequest = (peer, id, request) => {
  * Runs one gemm against a peer that answers it with `act`. The link must be closed afterwards if the ending
  * is not a clean one.
  */
-async function ask(act: (peer: ToyPeer, id: number) => void, deadlineMs = 3000): Promise<Answer> {
+async function ask(act: (peer: ToyPeer, id: number) => void, { deadlineMs } = enough): Promise<Answer> {
 	const { client, peer } = await meet((p, id, request) => {
 		if (request.kind === "gemm") act(p, id);
 	});
@@ -244,9 +245,9 @@ test("roots are recorded as they came, for verify/ to judge", async () => {
 });
 
 test("silence and trickling end at the deadline, each by its name", async () => {
-	assertEnd(await ask(() => {}, 100), "silent", "LINK_SILENT");
+	assertEnd(await ask(() => {}, soon), "silent", "LINK_SILENT");
 	assertEnd(
-		await ask((peer, id) => peer.reply(id, { kind: "root", index: 0, root: root(0) }), 100),
+		await ask((peer, id) => peer.reply(id, { kind: "root", index: 0, root: root(0) }), soon),
 		"silent",
 		"LINK_DEADLINE",
 	);
@@ -254,7 +255,7 @@ test("silence and trickling end at the deadline, each by its name", async () => 
 		const bytes = encodeReply(id, { kind: "root", index: 0, root: root(0) });
 		let at = 0;
 		const timer = setInterval(() => (peer.closed ? clearInterval(timer) : peer.send(bytes.subarray(at, ++at))), 10);
-	}, 200);
+	}, soon);
 	assertEnd(trickled, "silent", "LINK_DEADLINE");
 	assert.equal(trickled.roots.length, 0);
 });
@@ -419,7 +420,7 @@ test("an engine that ignores CANCEL is given up after the grace", async () => {
 		if (request.kind === "gemm") peer.reply(id, { kind: "root", index: 0, root: root(0) });
 	});
 	const stop = AbortSignal.timeout(20);
-	const answer = await client.gemm(gemm, { deadlineMs: 60_000, stop, graceMs: 100 });
+	const answer = await client.gemm(gemm, { deadlineMs: 600_000, stop, graceMs: 100 });
 	assert.equal(answer.end, "silent");
 	assert.equal(answer.roots.length, 1);
 });
@@ -470,7 +471,7 @@ test("hello and ping throw when the engine lies", async () => {
 	];
 	for (const [act, code] of lies) {
 		const { client } = await meet(act);
-		await assert.rejects(client.hello({ deadlineMs: 150 }), { name: "AssayError", code });
+		await assert.rejects(client.hello(code === "LINK_SILENT" ? soon : enough), { name: "AssayError", code });
 		await client.close();
 	}
 	const { client } = await meet((peer, id) => peer.reply(id, { kind: "pong", payload: new Uint8Array(16) }));

@@ -38,7 +38,7 @@ async function meet(replies: readonly Reply[], plan: Reply = PLAN): Promise<{ se
 	peer.reply(0, { kind: "ready", version: 3, engineVersion: "toy" });
 	const options = {
 		clockUs: () => 0,
-		readyDeadlineMs: 5000,
+		readyDeadlineMs: 600_000,
 		randomBytes: (size: number) => bytes(size),
 		keepAliveMs: 0,
 	};

@@ -29,7 +29,7 @@ import { freePort, startTestSshd, type TestSshd } from "./test-sshd.test-kit.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "assay-ssh-test-"));
 const clockUs = () => Math.round(performance.now() * 1000);
-const client = { clockUs, readyDeadlineMs: 60_000, randomBytes: (n: number) => new Uint8Array(n).fill(7) };
+const client = { clockUs, readyDeadlineMs: 600_000, randomBytes: (n: number) => new Uint8Array(n).fill(7) };
 const gemm = {
 	session: 1,
 	device: 0,
@@ -362,10 +362,10 @@ test("an engine killed in the middle ends its requests", async () => {
 		),
 	);
 	const engine = await createEngineClient(link, client);
-	assert.ok((await engine.ping({ deadlineMs: 60_000 })) > 0);
+	assert.ok((await engine.ping({ deadlineMs: 600_000 })) > 0);
 	let killed = false;
 	const answer = await engine.gemm(gemm, {
-		deadlineMs: 30_000,
+		deadlineMs: 600_000,
 		onRoot: () => {
 			if (!killed) process.kill(Number(readFileSync(pidFile, "utf8")), "SIGKILL");
 			killed = true;
@@ -392,7 +392,7 @@ test("when the connection is cut, the engine on the host exits and nothing of ou
 	const [, socket] = /ControlPath=([^\0]+)/.exec(ofProcess(masters[0]!, "cmdline")) ?? [];
 	assert.ok(socket !== undefined && existsSync(socket));
 	assert.equal(statSync(dirname(socket)).mode & 0o777, 0o700);
-	const running = engine.gemm(gemm, { deadlineMs: 30_000 });
+	const running = engine.gemm(gemm, { deadlineMs: 600_000 });
 	process.kill(Number(masters[0]), "SIGKILL");
 	const answer = await running;
 	assert.deepEqual([answer.end, answer.code], ["cut", "LINK_CLOSED"]);
@@ -432,14 +432,14 @@ test("the real engine over ssh", { timeout: 600_000 }, async () => {
 	const { link, steps } = await open({}, await findEngine(hostPlatform()));
 	assert.ok(steps.includes("upload"));
 	const engine = await createEngineClient(link, client);
-	const claim = await engine.hello({ deadlineMs: 30_000 });
+	const claim = await engine.hello({ deadlineMs: 600_000 });
 	const device = claim.devices.findIndex(({ kind }) => kind === "cpu");
 	assert.notEqual(device, -1);
-	const answer = await engine.gemm({ ...gemm, device, rounds: 2 }, { deadlineMs: 60_000 });
+	const answer = await engine.gemm({ ...gemm, device, rounds: 2 }, { deadlineMs: 600_000 });
 	assert.deepEqual([answer.end, answer.roots.length], ["complete", 2]);
 	const opened = await engine.open(
 		{ session: 1, what: "leaves", places: [{ round: 0, index: 1 }] },
-		{ deadlineMs: 60_000 },
+		{ deadlineMs: 600_000 },
 	);
 	assert.deepEqual([opened.end, opened.openings.length], ["complete", 1]);
 	await engine.close();

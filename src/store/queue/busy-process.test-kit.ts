@@ -1,5 +1,5 @@
 // A validator process as the tests need one: takes, probes (a file instead of a host), recovers, until it is
-// killed. Run as a program with its options as JSON. It prints OVERLAP when it meets another live process at
+// killed. Run as a program with its options as JSON. It prints READY and its name, OVERLAP when it meets another live process at
 // the same provider, and BROKEN when it could not bring a probe to its end.
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -98,7 +98,7 @@ if (process.argv[1] === import.meta.filename) {
 			throw error;
 		});
 	});
-	console.log("READY");
+	console.log(`READY ${store.process}`);
 	process.once("SIGTERM", () => void store.close().then(() => process.exit(0)));
 	for (let turn = 0; ; turn++) {
 		worker.wake();
