@@ -39,17 +39,28 @@ export function byQuadratic(
 export const eqs = (u: readonly bigint[]): Poly =>
 	u.reduce<Poly>((list, one) => list.flatMap((e) => [mod(e * (1n - one)), mod(e * one)]), [1n]);
 
-/** Σ_i a_i·b_(i+k) + a_(i+k)·b_i, for k = 1, 2, …: what stands at X^k in a(X)·b(1/X) + a(1/X)·b(X). */
+/** Hex digits that hold a coefficient of a product: a sum of up to 2^20 products of two scalars. */
+const DIGITS = 132;
+/** A polynomial at 16^DIGITS, where its coefficients lie side by side. */
+const packed = (poly: Poly): bigint =>
+	BigInt(
+		`0x0${poly
+			.map((one) => mod(one).toString(16).padStart(DIGITS, "0"))
+			.toReversed()
+			.join("")}`,
+	);
+
+/** Σ_i a_i·b_(i+k) + a_(i+k)·b_i, for k = 1, 2, …: what stands at X^k in a(X)·b(1/X) + a(1/X)·b(X). As one product of large numbers. */
 function crossed(a: Poly, b: Poly): Poly {
 	const length = Math.max(a.length, b.length);
-	return Array.from({ length: length - 1 }, (_, less) => {
-		let sum = 0n;
-		for (let i = 0; i + less + 1 < length; i++) {
-			const j = i + less + 1;
-			sum += (a[i] ?? 0n) * (b[j] ?? 0n) + (a[j] ?? 0n) * (b[i] ?? 0n);
-		}
-		return mod(sum);
-	});
+	const backwards = Array.from({ length }, (_, i) => b[length - 1 - i] ?? 0n);
+	const product = (packed(a) * packed(backwards)).toString(16).padStart(2 * length * DIGITS, "0");
+	const at = (power: number) => {
+		const end = product.length - power * DIGITS;
+		return BigInt(`0x${product.slice(end - DIGITS, end)}`);
+	};
+	// What stands at X^0 in a(X)·b(1/X) stands at X^(length - 1) here.
+	return Array.from({ length: length - 1 }, (_, less) => mod(at(length + less) + at(length - 2 - less)));
 }
 
 export interface Opening {

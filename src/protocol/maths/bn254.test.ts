@@ -6,7 +6,7 @@ import { bn254 } from "@noble/curves/bn254.js";
 import { bytesToHex } from "../bytes/bytes.ts";
 import { keccak } from "../hash/keccak-tree.ts";
 import { fromHex, vectorRows } from "../vectors.test-kit.ts";
-import { bytesOf, type G1, g1Of, g2Of, times, wordsOf } from "./bn254.ts";
+import { bytesOf, type G1, g1Of, g2Of, sumOfMultiples, times, wordsOf } from "./bn254.ts";
 
 type Bn254Row = Readonly<Record<string, string>>;
 const ROWS = vectorRows<Bn254Row>("bn254");
@@ -25,7 +25,7 @@ test("numbers", () => {
 	}
 });
 
-test("sums of points, one by one and by buckets", () => {
+test("sums of points, one by one, by buckets and by common doublings", () => {
 	for (const row of ROWS.filter(({ kind }) => kind === "msm")) {
 		const coordinates = wordsOf(fromHex(row.points!));
 		const scalars = wordsOf(fromHex(row.scalars!));
@@ -33,6 +33,7 @@ test("sums of points, one by one and by buckets", () => {
 		const sum = pippenger(bn254.G1.Point, points, scalars);
 		const [x, y] = sum.is0() ? [0n, 0n] : [sum.toAffine().x, sum.toAffine().y];
 		assert.equal(bytesToHex(bytesOf(x)) + bytesToHex(bytesOf(y)), row.sum, row.name);
+		assert.ok(sumOfMultiples(points, scalars).equals(sum), row.name);
 		if (points.length > 10) continue;
 		const slow = points.reduce((all, point, i) => all.add(times(point, scalars[i]!)), bn254.G1.Point.ZERO);
 		assert.ok(slow.equals(sum), row.name);

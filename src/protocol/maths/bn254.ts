@@ -1,4 +1,5 @@
 // Points and pairings of BN254 as proofs write them: 32 bytes a number, big-endian, one spelling only. The arithmetic is @noble/curves'.
+import { mulAddUnsafe, pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
 
 export type G1 = typeof bn254.G1.Point.BASE;
@@ -78,6 +79,15 @@ export function isOne(pairs: readonly { readonly g1: G1; readonly g2: G2 }[]): b
 export function times(point: G1, scalar: bigint): G1 {
 	const reduced = scalar % R;
 	return reduced === 0n || point.is0() ? bn254.G1.Point.ZERO : point.multiplyUnsafe(reduced);
+}
+
+/** Above so many points, sums of those with the same digit cost less than multiples of each. */
+const MANY = 256;
+
+/** Σ scalar·point, with the doublings of all points in common. Scalars are below R, and public. */
+export function sumOfMultiples(points: readonly G1[], scalars: readonly bigint[]): G1 {
+	const sum = points.length > MANY ? pippenger : mulAddUnsafe;
+	return sum(bn254.G1.Point, [...points], [...scalars]);
 }
 
 export const G1_ONE: G1 = bn254.G1.Point.BASE;

@@ -1,7 +1,5 @@
 // Does a committed list f of 2^c scalars, as a multilinear polynomial, have this value at this point? docs/zk.md §3. With e = Σ eq(point, i)·X^i a polynomial S shows it:
 // f(X)·e(1/X) + f(1/X)·e(X) = 2·value + X·S(X) + S(1/X)/X, at a place r that is drawn when S is committed. Then f + η·S is opened at r and 1/r at once: 3 points, 3 scalars, 2 pairings.
-import { pippenger } from "@noble/curves/abstract/curve.js";
-import { bn254 } from "@noble/curves/bn254.js";
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import {
 	bytesOf,
@@ -13,6 +11,7 @@ import {
 	isOne,
 	type NoPoint,
 	R,
+	sumOfMultiples,
 	wordsOf,
 } from "../../protocol/maths/bn254.ts";
 import { type Field, mod, NUMBERS } from "./field.ts";
@@ -81,11 +80,7 @@ export function isLine(
 	{ t, a, b }: Line,
 	{ z, w, last, tau }: { readonly z: bigint; readonly w: G1; readonly last: G1; readonly tau: G2 },
 ): boolean {
-	const sum = pippenger(
-		bn254.G1.Point,
-		[...points, G1_ONE, w, last],
-		[...counts, mod(-a - b * z), mod(t * z - z * z - 1n), z],
-	);
+	const sum = sumOfMultiples([...points, G1_ONE, w, last], [...counts, mod(-a - b * z), mod(t * z - z * z - 1n), z]);
 	return isOne([
 		{ g1: sum, g2: G2_ONE },
 		{ g1: last.negate(), g2: tau },

@@ -2,7 +2,7 @@
 // are those of bytes that anybody holds (bind-bytes.ts), or that segments follow each other (statement.ts).
 import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
-import { bytesOf, type G1, G1_ONE, g1Of, POINTS, R, times, wordsOf } from "../../protocol/maths/bn254.ts";
+import { bytesOf, type G1, g1Of, POINTS, R, sumOfMultiples, wordsOf } from "../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
 import { checkLookups, lookupScalars } from "./check-lookups.ts";
 import { checkProducts, checkWeights, productScalars } from "./check-products.ts";
@@ -182,11 +182,10 @@ function kernelAt<F>(field: Field<F>, { at, bits, point: own, factor, axis }: Cl
 
 /** Σ eq(ρ, chunk)·commitment; chunks that no group has are zeros. */
 function combined(plan: ZkPlan, points: readonly G1[], rho: readonly bigint[]): Uint8Array {
-	let sum = times(G1_ONE, 0n);
-	let i = 0;
-	for (const { firstChunk, chunks } of plan.groups)
-		for (let chunk = firstChunk; chunk < firstChunk + chunks; chunk++)
-			sum = sum.add(times(points[i++]!, eqAt(NUMBERS, cornerOf(NUMBERS, chunk, rho.length), rho)));
+	const counts = plan.groups.flatMap(({ firstChunk, chunks }) =>
+		Array.from({ length: chunks }, (_, i) => eqAt(NUMBERS, cornerOf(NUMBERS, firstChunk + i, rho.length), rho)),
+	);
+	const sum = sumOfMultiples(points, counts);
 	if (sum.is0()) return new Uint8Array(64);
 	const { x, y } = sum.toAffine();
 	return concatBytes(bytesOf(x), bytesOf(y));
