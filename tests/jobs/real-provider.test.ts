@@ -55,7 +55,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			host = await createToyHost([toyCard(0)]);
 			const bundle = join(scratch, "collateral.assay");
 			writeFileSync(bundle, mintedBundle());
-			const times = { jobWindowMs: 600_000, jobBeatMs: 1000, jobBeatMisses: 100, jobLeastWorkMs: 600_000 };
+			const times = { jobWindowMs: 600_000, jobBeatMs: 6000, jobBeatMisses: 100, jobLeastWorkMs: 600_000 };
 			// The least chance: one claim in a hundred is run again.
 			const params = { ...times, jobAuditPpm: 10_000 };
 			stage = await openStage({

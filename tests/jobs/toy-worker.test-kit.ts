@@ -30,11 +30,13 @@ export interface WorkerOptions extends RunOptions {
 	readonly isDeaf?: boolean;
 	/** Answers no question about what it claimed. */
 	readonly isSilent?: () => boolean;
+	/** Instead of this machine's clock. */
+	readonly nowMs?: () => number;
 }
 export type ToyWorker = Awaited<ReturnType<typeof startToyWorker>>;
 
 export async function startToyWorker(o: WorkerOptions) {
-	const client = createApiClient({ baseUrl: o.url, signer: o.signer });
+	const client = createApiClient({ baseUrl: o.url, signer: o.signer, ...(o.nowMs && { nowMs: o.nowMs }) });
 	const done = new Map<string, Ran & { readonly offer: PartOffer }>();
 	const tasks = new Map<string, Promise<void>>();
 	const errors: unknown[] = [];

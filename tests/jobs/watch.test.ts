@@ -62,7 +62,7 @@ before(async () => {
 	// Nothing here waits for a time to be over: windows are longer than any test.
 	const params = {
 		jobWindowMs: 3_600_000,
-		jobBeatMs: 500,
+		jobBeatMs: 6000,
 		jobBeatMisses: 100,
 		jobLeastWorkMs: 600_000,
 		jobAuditPpm: 10_000,

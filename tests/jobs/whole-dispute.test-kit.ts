@@ -30,7 +30,7 @@ import { endow } from "./toy-worker.test-kit.ts";
 const UNIT = 10n ** 18n;
 /** Nothing waits for a time to be over: windows are longer than any dispute. */
 export const DISPUTE_PARAMS = {
-	...{ jobWindowMs: 3_600_000, jobBeatMs: 500, jobBeatMisses: 100, jobLeastWorkMs: 600_000, jobAuditPpm: 10_000 },
+	...{ jobWindowMs: 3_600_000, jobBeatMs: 6000, jobBeatMisses: 100, jobLeastWorkMs: 600_000, jobAuditPpm: 10_000 },
 };
 
 interface Dispute {

@@ -88,7 +88,7 @@ async function startHost(folder: string, desk: ToyDesk, more: Partial<HostJobsOp
 			const found = events.find((event) => event.kind === "job" && is(event));
 			if (found) return Promise.resolve(found as ProviderEvent & { kind: "job" });
 			return new Promise<ProviderEvent & { kind: "job" }>((resolve, reject) => {
-				const timer = setTimeout(() => reject(new Error(`no such news: ${JSON.stringify(events)}`)), 300_000);
+				const timer = setTimeout(() => reject(new Error(`no such news: ${JSON.stringify(events)}`)), 600_000);
 				waiting.add((event) => {
 					if (event.kind !== "job" || !is(event)) return;
 					clearTimeout(timer);
