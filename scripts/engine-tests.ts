@@ -22,7 +22,7 @@ export const buildOfOther: EngineTask = {
 	command: ["bash", "engine/build.sh", "--platform", process.arch === "arm64" ? "linux-x64" : "linux-arm64"],
 	...{ isPure: true, limitMs: BUILD_LIMIT_MS },
 };
-const BUILD = "engine and its tests, built";
+export const TESTS_BUILD = "engine and its tests, built";
 /** The others talk to an engine, with patience. */
 const ONLY_COMPUTES = /\/(fuse|map_ptx|maths|work)_test$/;
 // What is checked is the maths and the engine. The programs that talk to it over pipes need no second build.
@@ -50,14 +50,14 @@ export function engineTasks(cwd: string, scale: number, limitMs?: number): Engin
 	const program = (words: readonly string[], findsLeaks = false): EngineTask => ({
 		name: `engine: ${words.join(" ").replaceAll("build/engine/", "")}`,
 		command: ["env", SANITIZERS[0]!, `${SANITIZERS[1]}${findsLeaks ? 1 : 0}`, ...words],
-		after: BUILD,
+		after: TESTS_BUILD,
 		says: /^\d+ passed, 0 failed$/m,
 		...(ONLY_COMPUTES.test(words[0]!) ? { isPure: true, limitMs: BUILD_LIMIT_MS } : {}),
 		...(limitMs === undefined ? {} : { limitMs }),
 	});
 	return [
 		{
-			...{ name: BUILD, command: ["bash", "-c", isDeep ? `${BUILDS} && ${ofCards}` : BUILDS] },
+			...{ name: TESTS_BUILD, command: ["bash", "-c", isDeep ? `${BUILDS} && ${ofCards}` : BUILDS] },
 			// Two builds at once would wait for each other.
 			...{ isPure: true, limitMs: BUILD_LIMIT_MS, after: OTHER_BUILD },
 		},

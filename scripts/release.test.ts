@@ -68,25 +68,35 @@ function release(...args: string[]) {
 	return { code: run.status, out: run.stdout.trim(), err: run.stderr };
 }
 
-/** This Node, and the machine's own where it is another one that the package is for. */
-function nodes(): string[] {
-	const found = new Map<string, string>();
+let found: readonly string[] | undefined;
+/** This Node, and the machine's own where it is another one that the package is for. Asked once: each is started to say its version. */
+function nodes(): readonly string[] {
+	found ??= findNodes();
+	return found;
+}
+
+function findNodes(): string[] {
+	const byMajor = new Map<string, string>();
 	const onPath = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "node"));
 	for (const file of [process.execPath, ...onPath, "/usr/bin/node", "/usr/local/bin/node"]) {
 		if (!existsSync(file)) continue;
 		const version = spawnSync(file, ["-v"], { encoding: "utf8" }).stdout?.trim() ?? "";
 		const major = Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
-		if (major >= 20 && !found.has(String(major))) found.set(String(major), realpathSync(file));
+		if (major >= 20 && !byMajor.has(String(major))) byMajor.set(String(major), realpathSync(file));
 	}
-	return [...found.values()];
+	return [...byMajor.values()];
 }
 
+const barePaths = new Map<string, string>();
 /** A PATH with this Node, ssh and nothing else: no compiler, no npm, not even a shell. */
 function barePath(node: string): string {
+	const known = barePaths.get(node);
+	if (known !== undefined) return known;
 	const folder = mkdtempSync(join(scratch, "path-"));
 	symlinkSync(node, join(folder, "node"));
 	const ssh = execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim();
 	symlinkSync(ssh, join(folder, "ssh"));
+	barePaths.set(node, folder);
 	return folder;
 }
 

@@ -244,4 +244,15 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 		tasksOf(root, ["scripts/release.test"]).tasks.map(({ name }) => name),
 		["engine for the other platform, built", "scripts/release.test.ts"],
 	);
+	// Whoever builds a program of the engine's tests would wait for that build, in the place of others.
+	const waiting = tasksOf(root, ["test"]).tasks.filter(({ after }) => after === "engine and its tests, built");
+	const builders = tracked.filter((file) =>
+		/"engine\/build\.sh"\), "--/.test(file === "" ? "" : readFileSync(join(root, file), "utf8")),
+	);
+	assert.ok(builders.length > 0 || tracked[0] === "");
+	for (const file of builders)
+		assert.ok(
+			waiting.some(({ name }) => name === file),
+			file,
+		);
 });

@@ -11,7 +11,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, getPriority, setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { buildOfOther, engineTasks, OTHER_BUILD } from "./engine-tests.ts";
+import { buildOfOther, engineTasks, OTHER_BUILD, TESTS_BUILD } from "./engine-tests.ts";
 import { packPackages } from "./pack-packages.ts";
 
 export interface Task {
@@ -331,8 +331,11 @@ const USUAL_S: Readonly<Record<string, number>> = {
 	"tests/cheaters.test.ts": 30,
 };
 export const LONGEST: readonly string[] = Object.keys(USUAL_S);
-/** It packs the engines of both platforms. */
-const OF_BOTH_ENGINES = "scripts/release.test.ts";
+/** One packs the engines of both platforms, one asks a program of the engine's tests, which it would else build itself. */
+const AFTER: Readonly<Record<string, string>> = {
+	"scripts/release.test.ts": OTHER_BUILD,
+	"tests/work/both-checkers.test.ts": TESTS_BUILD,
+};
 
 /** Then scenarios, which wait, before what only computes. */
 export function testFiles(cwd: string): Task[] {
@@ -343,7 +346,7 @@ export function testFiles(cwd: string): Task[] {
 		.map((name) => ({
 			...fileOfTests(name),
 			...(PURE.test(name) ? { isPure: true, limitMs: PURE_LIMIT_MS } : {}),
-			...(name === OF_BOTH_ENGINES ? { after: OTHER_BUILD } : {}),
+			...(AFTER[name] === undefined ? {} : { after: AFTER[name] }),
 		}));
 }
 
@@ -371,7 +374,8 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	];
 	if (tier === "test") {
 		// Those of the contracts take long, each on a chain of its own.
-		const isAlone = ({ name }: Task): boolean => LONGEST.includes(name) || name.startsWith("contracts/");
+		const isAlone = ({ name, after }: Task): boolean =>
+			LONGEST.includes(name) || name.startsWith("contracts/") || after !== undefined;
 		const together = filesTogether(files.filter((file) => !isAlone(file)));
 		return { tasks: [...engine, ...STATIC, ...files.filter(isAlone), ...together], scale };
 	}

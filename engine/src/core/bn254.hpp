@@ -34,7 +34,7 @@ struct Field {
   ASSAY_HD bool is_zero() const { return (w[0] | w[1] | w[2] | w[3]) == 0; }
 
   // Takes the order away if the number, with a carry above it, is not below it.
-  ASSAY_HD static Field reduced(const uint64_t n[4], uint64_t carry) {
+  ASSAY_OFTEN ASSAY_HD static Field reduced(const uint64_t n[4], uint64_t carry) {
     Field less;
     uint64_t borrow = 0;
     for (int i = 0; i < 4; ++i) {
@@ -46,7 +46,7 @@ struct Field {
     return {{n[0], n[1], n[2], n[3]}};
   }
 
-  ASSAY_HD Field operator+(const Field& other) const {
+  ASSAY_OFTEN ASSAY_HD Field operator+(const Field& other) const {
 #if defined(__CUDA_ARCH__)
     return of_words(device_words::plus<Order>(words(), other.words()));
 #else
@@ -60,7 +60,7 @@ struct Field {
 #endif
   }
 
-  ASSAY_HD Field operator-(const Field& other) const {
+  ASSAY_OFTEN ASSAY_HD Field operator-(const Field& other) const {
 #if defined(__CUDA_ARCH__)
     return of_words(device_words::minus<Order>(words(), other.words()));
 #else
@@ -87,7 +87,7 @@ struct Field {
 #if !defined(__CUDACC__)
   __attribute__((noinline))
 #endif
-  ASSAY_HD Field operator*(const Field& other) const {
+  ASSAY_OFTEN ASSAY_HD Field operator*(const Field& other) const {
 #if defined(__CUDA_ARCH__)
     return of_words(device_words::times<Order>(words(), other.words()));
 #else

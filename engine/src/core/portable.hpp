@@ -11,6 +11,13 @@
 #define ASSAY_HD_RARE inline  // large, and not where time goes
 #endif
 
+// What nearly all of the time goes into where nothing is optimised, as in the build that is checked: it is optimised even there.
+#if defined(__OPTIMIZE__) || defined(__CUDACC__) || defined(__clang__)
+#define ASSAY_OFTEN
+#else
+#define ASSAY_OFTEN __attribute__((optimize("O2")))
+#endif
+
 // The CPU's inner loops (cpu/kernels.cpp) are compiled once for each instruction set, with core/ in a
 // namespace of its own: else the linker would keep one copy of an inline function, of any set, for all.
 #if !defined(ASSAY_CORE)
