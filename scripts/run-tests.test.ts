@@ -239,10 +239,14 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 	])
 		assert.ok(deep.includes(name), name);
 	assert.deepEqual(tasksOf(root, ["no-such-name"]).tasks, []);
-	// One file brings along what it waits for.
+	// One file brings along what it cannot make itself.
 	assert.deepEqual(
 		tasksOf(root, ["scripts/release.test"]).tasks.map(({ name }) => name),
 		["engine for the other platform, built", "scripts/release.test.ts"],
+	);
+	assert.deepEqual(
+		tasksOf(root, ["both-checkers"]).tasks.map(({ name }) => name),
+		["tests/work/both-checkers.test.ts"],
 	);
 	// Whoever builds a program of the engine's tests would wait for that build, in the place of others.
 	const waiting = tasksOf(root, ["test"]).tasks.filter(({ after }) => after === "engine and its tests, built");

@@ -388,7 +388,10 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	const all: Task[] = [...engine, ...files];
 	const chosen = all.filter(({ name }) => words.some((part) => name.includes(part)));
 	return {
-		tasks: all.filter((task) => chosen.includes(task) || chosen.some(({ after }) => after === task.name)),
+		// Who asks a program of the engine's tests builds that one; nobody else builds the other platform's engine.
+		tasks: all.filter(
+			(task) => chosen.includes(task) || (task === buildOfOther && chosen.some(({ after }) => after === task.name)),
+		),
 		scale,
 	};
 }
