@@ -357,8 +357,8 @@ extern "C" __global__ void __launch_bounds__(kLimbThreads, 1)
 ASSAY_LIMBS(2u_2u, 2, 2, false, false)
 #endif
 ASSAY_LIMBS(1s_2u, 1, 2, true, false)
-ASSAY_LIMBS(2u_1s, 2, 1, false, true)
 #if !defined(ASSAY_COMPILE_QUICKLY)
+ASSAY_LIMBS(2u_1s, 2, 1, false, true)
 ASSAY_LIMBS(2s_2u, 2, 2, true, false)
 ASSAY_LIMBS(2u_2s, 2, 2, false, true)
 #endif
@@ -366,8 +366,8 @@ ASSAY_LIMBS(2u_2s, 2, 2, false, true)
 ASSAY_LIMBS(1s_1s, 1, 1, true, true)
 #if !defined(ASSAY_COMPILE_QUICKLY)
 ASSAY_LIMBS(1s_2s, 1, 2, true, true)
-ASSAY_LIMBS(2s_1s, 2, 1, true, true)
 #endif
+ASSAY_LIMBS(2s_1s, 2, 1, true, true)
 ASSAY_LIMBS(2s_2s, 2, 2, true, true)
 ASSAY_LIMBS(narrow_2s_2s, 2, 2, true, true, kLimbNarrowN)
 #endif
