@@ -58,13 +58,18 @@ const CONSTANTS = Array.from({ length: ROUNDS.full + ROUNDS.partial }, () =>
 const [XS, YS] = [Array.from({ length: LANES }, draw), Array.from({ length: LANES }, draw)];
 const MATRIX = XS.map((x) => YS.map((y) => inverse(mod(x + y))));
 
+function fifth(one: bigint): bigint {
+	const square = (one * one) % R;
+	return (((square * square) % R) * one) % R;
+}
+
 function permute(lanes: readonly bigint[]): bigint[] {
 	let state = [...lanes];
 	for (const [round, constants] of CONSTANTS.entries()) {
 		const isFull = round < 4 || round >= 4 + ROUNDS.partial;
 		const powered = state
 			.map((one, i) => mod(one + constants[i]!))
-			.map((one, i) => (isFull || i === 0 ? power(one, 5n) : one));
+			.map((one, i) => (isFull || i === 0 ? fifth(one) : one));
 		state = MATRIX.map((row) => mod(row.reduce((sum, one, i) => sum + one * powered[i]!, 0n)));
 	}
 	return state;
@@ -163,7 +168,29 @@ function listenerOf(transcript: PoseidonTranscript): OpeningListener {
 	};
 }
 
-/** Points and scalars of each segment, the mask, scalars of the fold, S and its scalars, the opening. */
+/** Sums of one segment, by a transcript of its own, and what that comes to. */
+function proveSegment(
+	shape: Shape,
+	start: Start,
+	told: Told,
+	commit: (poly: Poly) => Point,
+	cheat: SegmentCheat | undefined,
+	hiding: Hiding,
+) {
+	const prover = new SegmentProver(shape, start, commit, cheat);
+	const transcript = new PoseidonTranscript();
+	const heard = (statement: Statement) => {
+		transcript.hear(32, [...halves(statementHash(statement)), ...prover.rowMatrix()]);
+		return transcript;
+	};
+	return { ...prover.proveSums(told, heard, hiding), digest: transcript.digest };
+}
+type ProvenSegment = ReturnType<typeof proveSegment>;
+
+/**
+ * Points and scalars of each segment, the mask, scalars of the fold, S and its scalars, the opening. `known`: segments that were proven before, by what their prover did; whoever gives them has the same
+ * start, commitments and hiding each time.
+ */
 export function proveRun(
 	shape: Shape,
 	starts: readonly Start[],
@@ -171,17 +198,12 @@ export function proveRun(
 	commit: (poly: Poly) => Point,
 	cheat: RunCheats = {},
 	hiding: RunHiding = drawnHiding("run", shape, starts.length),
+	known: readonly Map<SegmentCheat | undefined, ProvenSegment>[] = [],
 ): { readonly statements: readonly Statement[]; readonly proof: Uint8Array } {
-	const digests: bigint[] = [];
 	const segments = starts.map((start, i) => {
-		const prover = new SegmentProver(shape, start, commit, cheat.segments?.[i]);
-		const transcript = new PoseidonTranscript();
-		const heard = (statement: Statement) => {
-			transcript.hear(32, [...halves(statementHash(statement)), ...prover.rowMatrix()]);
-			return transcript;
-		};
-		const proven = prover.proveSums(told[i]!, heard, hiding.segments[i]!);
-		digests.push(transcript.digest);
+		const own = cheat.segments?.[i];
+		const proven = known[i]?.get(own) ?? proveSegment(shape, start, told[i]!, commit, own, hiding.segments[i]!);
+		known[i]?.set(own, proven);
 		return proven;
 	});
 	const transcript = new PoseidonTranscript();
@@ -193,7 +215,10 @@ export function proveRun(
 		},
 		transcript: transcript as unknown as Transcript,
 	};
-	transcript.hear(33, digests);
+	transcript.hear(
+		33,
+		segments.map(({ digest }) => digest),
+	);
 	const mask = pointBytes(commit(hiding.mask));
 	out.push(mask);
 	if (cheat.isMaskHeard ?? !cheat.isMaskLate) transcript.hear(37, halves(mask));
@@ -202,11 +227,12 @@ export function proveRun(
 		return cheat.drawn?.(name, one) ?? one;
 	};
 	const lambda = drawn("lambda");
+	const lambdas = segments.map((_, i) => power(lambda, BigInt(i)));
 	const openings = segments.map(({ opening }) => opening);
 	const sums = openings.map(
 		({ poly, point }, i): Sum => ({
 			...{ variables: shape.chunkBits, columns: [eqs(point), poly.slice(0, -1)], degree: 2 },
-			term: ([e, f]) => mod(power(lambda, BigInt(i)) * mod(e! * f!)),
+			term: ([e, f]) => mod(lambdas[i]! * mod(e! * f!)),
 		}),
 	);
 	const { point } = proveSums(sender, { kind: 34, degree: 2, variables: shape.chunkBits, sums });

@@ -20,6 +20,7 @@ export type Habit = (n: number) => { readonly validAfterMs: number } | "stall";
 export const honest: Habit = () => ({ validAfterMs: WORK_MS });
 
 interface Host {
+	readonly number: number;
 	readonly crowd: number;
 	readonly comesAtMs: number;
 	readonly habit: Habit;
@@ -30,6 +31,20 @@ interface Host {
 	/** Of the proof that counts, when it was made, and the time until now in which one counted. */
 	provenUntilMs: number;
 	countedMs: number;
+}
+
+/** Free hosts, the next to be probed last. */
+type Queue = Host[];
+
+/** Behind those that are later; of one moment, whoever comes first is nearer to the end. */
+function placeIn<T>(list: readonly T[], momentOf: (one: T) => number, atMs: number): number {
+	let low = 0;
+	for (let high = list.length; low < high; ) {
+		const middle = (low + high) >> 1;
+		if (momentOf(list[middle]!) > atMs) low = middle + 1;
+		else high = middle;
+	}
+	return low;
 }
 
 interface Event {
@@ -63,11 +78,12 @@ export function simulate(
 	const events: Event[] = [];
 	let nowMs = 0;
 
+	let made = 0;
 	const hosts = crowds.flatMap(({ habit, count, fromHour }, crowd) =>
 		Array.from({ length: count }, (): Host => {
 			const comesAtMs = Math.floor((fromHour + random()) * HOUR);
 			const idle = { probes: 0, phase: "free", takenAtMs: 0, provenUntilMs: 0, countedMs: 0 } as const;
-			return { crowd, comesAtMs, habit, state: freshState(comesAtMs), ...idle };
+			return { number: made++, crowd, comesAtMs, habit, state: freshState(comesAtMs), ...idle };
 		}),
 	);
 	const waiting: Host[] = [];
@@ -80,23 +96,37 @@ export function simulate(
 	}
 
 	function at(atMs: number, run: () => void): void {
-		let low = 0;
-		for (let high = events.length; low < high; ) {
-			const middle = (low + high) >> 1;
-			if (events[middle]!.atMs > atMs) low = middle + 1;
-			else high = middle;
-		}
-		events.splice(low, 0, { atMs, run });
+		events.splice(
+			placeIn(events, (one) => one.atMs, atMs),
+			0,
+			{ atMs, run },
+		);
+	}
+
+	// Those whose turn is the first, and the others, whose places may be full.
+	const free: Record<"first" | "others", Queue> = { first: [], others: [] };
+	function release(host: Host): void {
+		const queue = isOther(host) ? free.others : free.first;
+		const nextMs = host.state.nextProbeAtMs!;
+		queue.splice(
+			placeIn(queue, (one) => one.state.nextProbeAtMs!, nextMs),
+			0,
+			host,
+		);
 	}
 
 	function take(): void {
 		if (places.all >= most) return;
-		const isFree = (host: Host) => host.phase === "free" && (!isOther(host) || places.others < otherPlaces);
-		const due = hosts.filter((host) => host.state.nextProbeAtMs! <= nowMs && isFree(host));
+		const due: Host[] = [];
+		for (const queue of places.others < otherPlaces ? [free.first, free.others] : [free.first])
+			for (let i = queue.length - 1; i >= 0 && queue[i]!.state.nextProbeAtMs! <= nowMs; i--) due.push(queue[i]!);
 		const turn = (host: Host) => (withoutTurns ? 0 : host.state.turn);
-		due.sort((a, b) => turn(a) - turn(b) || a.state.nextProbeAtMs! - b.state.nextProbeAtMs!);
+		due.sort((a, b) => turn(a) - turn(b) || a.state.nextProbeAtMs! - b.state.nextProbeAtMs! || a.number - b.number);
 		for (const host of due) {
-			if (places.all >= most || !isFree(host)) continue;
+			if (places.all >= most) return;
+			if (isOther(host) && places.others >= otherPlaces) continue;
+			const queue = isOther(host) ? free.others : free.first;
+			queue.splice(queue.indexOf(host), 1);
 			add(places, host, 1);
 			host.phase = "hello";
 			host.takenAtMs = nowMs;
@@ -142,6 +172,7 @@ export function simulate(
 		host.state = nextProbe(host.state, { ...outcome, heldMs: withoutTurns ? null : heldMs }, P, random()).state;
 		host.probes += 1;
 		host.phase = "free";
+		release(host);
 		if (status === "valid") {
 			const untilMs = Math.min(endMs, host.takenAtMs + P.maxAgeMs);
 			host.countedMs += Math.max(0, untilMs - Math.max(nowMs, host.provenUntilMs));
@@ -150,7 +181,10 @@ export function simulate(
 		at(host.state.nextProbeAtMs!, () => {});
 	}
 
-	for (const { comesAtMs } of hosts) at(comesAtMs, () => {});
+	for (const host of hosts) {
+		at(host.comesAtMs, () => {});
+		release(host);
+	}
 	for (let next = events.pop(); next !== undefined && next.atMs < endMs; next = events.pop()) {
 		nowMs = next.atMs;
 		next.run();

@@ -114,7 +114,8 @@ export function createCircuit(): Circuit {
 
 function numberOf(wires: Wires, values: readonly bigint[]): bigint {
 	let sum = 0n;
-	for (const [wire, factor] of wires) sum += factor * values[wire]!;
+	// Most wires count once.
+	for (const [wire, factor] of wires) sum += factor === 1n ? values[wire]! : factor * values[wire]!;
 	return mod(sum);
 }
 

@@ -44,14 +44,18 @@ export const SECRETS: Secrets = { tau: 101n, alpha: 102n, beta: 103n, gamma: 1n,
 const state = (i: number): string => i.toString(16).padStart(64, "0");
 export const STARTS: readonly Start[] = startsOf(SEGMENTS);
 
+/** Of provers that differ in what follows their segments, or in one of them alone, the others are proven once. */
+const KNOWN: Parameters<typeof proveRun>[6] = STARTS.map(() => new Map());
+
 /** `more`: of its statements. */
 export function provenRun(
 	cheat: RunCheats = {},
-	more: Partial<Told> = {},
+	more?: Partial<Told>,
 	hiding?: RunHiding,
 ): ReturnType<typeof proveRun> {
 	const told = STARTS.map((_, i) => ({ ...TOLD, stateBefore: state(i), stateAfter: state(i + 1), ...more }));
-	return proveRun(SHAPE, STARTS, told, devCommit, cheat, hiding);
+	const known = more === undefined && hiding === undefined ? KNOWN : undefined;
+	return proveRun(SHAPE, STARTS, told, devCommit, cheat, hiding, known);
 }
 
 /** What is claimed of a run, and numbers of all wires of its circuit with its inputs. */

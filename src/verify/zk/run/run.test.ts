@@ -13,7 +13,7 @@ import { verifyGroth16 } from "../../receipts/groth16.ts";
 import { mod, NUMBERS } from "../field.ts";
 import type { SegmentStatement } from "../statement.ts";
 import { createCircuit, firstFalse } from "./circuit.ts";
-import { CROSS_CHEATS, lying } from "./cross-cheats.test-kit.ts";
+import { CROSS_CHEATS, lying, UNCOMMITTED } from "./cross-cheats.test-kit.ts";
 import { permute } from "./poseidon.ts";
 import { PLAN, provenRun, SEGMENTS, VECTOR, wiresOf } from "./run.test-kit.ts";
 import { LINE_BYTES, type ReadRun, readRun, verifyRun } from "./verify-run.ts";
@@ -45,7 +45,7 @@ test("an honest run is valid; powers of a known τ are refused unless they are a
 	assert.equal(found.status === "invalid" && found.code, "SRS_DEV");
 });
 
-const inSecond = (cheat: object): RunCheats => ({ segments: [{}, cheat] });
+const inSecond = (cheat: object): RunCheats => ({ segments: [UNCOMMITTED[0]!, cheat] });
 const CHEATERS: Readonly<Record<string, readonly [RunCheats, string]>> = {
 	"a step of the second segment takes nothing away": [inSecond({ run: { taken: () => 0n } }), "PROOF_CLAIMS"],
 	"a product of the second segment is another": [
