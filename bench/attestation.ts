@@ -142,7 +142,7 @@ const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
  * processes, less what it takes to start such workers and ask them about nothing: on a busy machine only that is the browser's own.
  */
 async function inChromium() {
-	const browser = await startBrowser();
+	const browser = await startBrowser({ keepsFiles: true });
 	try {
 		const page = await browser.open(`${url}/`);
 		const given = filesOf("gpu-h100-full").map((file) => Buffer.from(file).toString("base64"));

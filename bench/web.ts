@@ -30,7 +30,7 @@ await client.query(`
 	ANALYZE;`);
 await client.end();
 
-const browser = await startBrowser();
+const browser = await startBrowser({ keepsFiles: true });
 try {
 	const page = await browser.open(`${validator.url}/providers`);
 	const started = await page.evaluate(() => {

@@ -209,7 +209,7 @@ await ensureBuilt();
 const engine = { command: (await findEngine(hostPlatform())).path, args: [] };
 const params = { jobWindowMs: 7_200_000, jobBeatMisses: 100, jobLeastWorkMs: 3_600_000 };
 const stage = await openStage({ hasChain: false, params, settings: { engine } });
-const browser = await startBrowser();
+const browser = await startBrowser({ keepsFiles: true });
 try {
 	// A sign of life with each segment, as toys give it, would be a thousand transactions one after the other.
 	for (const n of [1, 2]) await stage.worker(n, { beatEvery: 50 });

@@ -157,7 +157,7 @@ const text = join(folder, "own.txt");
 await makeText(text, BYTES / 2);
 const stage = await openStage({ hasChain: false });
 const proxy = await startCountingProxy(stage.validator.url);
-const browser = await startBrowser();
+const browser = await startBrowser({ keepsFiles: true });
 let figures: Awaited<ReturnType<typeof upload>>;
 let wrong: Awaited<ReturnType<typeof wrongFile>>;
 try {

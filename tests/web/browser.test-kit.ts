@@ -24,6 +24,9 @@ const FLAGS = [
 	"--disable-sync",
 ];
 
+/** For a validator that is looked at: it looks for work as seldom as a real one does, where nobody waits for it. */
+export const CALM = { dispatchEveryMs: 300, recoverEveryMs: 30_000 } as const;
+
 export interface Browser {
 	readonly context: BrowserContext;
 	/** A page that is watched. */
@@ -37,7 +40,12 @@ export interface Browser {
 }
 
 export async function startBrowser(
-	options: { readonly width?: number; readonly height?: number } = {},
+	options: {
+		readonly width?: number;
+		readonly height?: number;
+		/** With the worker that keeps the dashboard's files for use without a network: it makes every load dearer by a quarter. */
+		readonly keepsFiles?: boolean;
+	} = {},
 ): Promise<Browser> {
 	const program = PROGRAMS.find((one) => one !== undefined && existsSync(one));
 	assert.ok(program, "no Chromium here; on Debian or Ubuntu: apt-get install chromium (or set CHROMIUM)");
@@ -49,8 +57,10 @@ export async function startBrowser(
 		timeout: PATIENCE_MS,
 		viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
 		reducedMotion: "reduce",
+		serviceWorkers: options.keepsFiles ? "allow" : "block",
 		acceptDownloads: true,
 	});
+	context.setDefaultTimeout(PATIENCE_MS);
 	let wrong: string[] = [];
 	let allowed: RegExp[] = [];
 	return {
@@ -64,7 +74,6 @@ export async function startBrowser(
 		},
 		async open(url) {
 			const page = await context.newPage();
-			page.setDefaultTimeout(PATIENCE_MS);
 			page.on("pageerror", (error) => wrong.push(`exception: ${error.message}`));
 			page.on("console", (message) => {
 				if (message.type() === "error") wrong.push(`console: ${message.text()}`);
@@ -94,6 +103,23 @@ export async function startBrowser(
 			await rm(profile, { recursive: true, force: true });
 		},
 	};
+}
+
+/**
+ * To another page of the dashboard by a link in it: costs a fifth of a load, and what was put into the document stays there.
+ * Whoever changes only the query loads it: lists keep their old rows until the new ones come.
+ */
+export async function followLink(page: Page, path: string): Promise<void> {
+	await page.evaluate(async (href) => {
+		const link = document.createElement("a");
+		link.href = href;
+		if (link.pathname === location.pathname) throw new Error(`${href} is the page that is open`);
+		document.body.append(link);
+		link.click();
+		link.remove();
+		// The old page goes before anything else happens.
+		await new Promise((done) => setTimeout(done));
+	}, path);
 }
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");

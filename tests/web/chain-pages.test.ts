@@ -36,7 +36,7 @@ import {
 	startToyValidator,
 	type ToyValidator,
 } from "../validator/toy-agent.test-kit.ts";
-import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { type Browser, followLink, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 
 const data = makeDataDir();
 let validator: ToyValidator;
@@ -266,7 +266,7 @@ test("a paid reward shows as paid, in the epoch and on the provider's page", asy
 	await panel.getByText("kept by the embedded chain’s owner").waitFor();
 	await panel.getByRole("region", { name: "Paid to it" }).getByText(shown(earned)).waitFor();
 	assert.equal(await panel.getByText("Devices bound to it").count(), 0);
-	await page.goto(`${validator.url}/providers/${own.key}`);
+	await followLink(page, `/providers/${own.key}`);
 	await panel.getByText(shortAccount(ownAccount.address.toLowerCase())).waitFor();
 	assert.equal(await tile("Stake").locator(".tile-value").textContent(), "25 ASSAY");
 	await panel
@@ -274,7 +274,7 @@ test("a paid reward shows as paid, in the epoch and on the provider's page", asy
 		.getByText(`0x${"d1".repeat(3)}…d1d1`)
 		.waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
-	await page.goto(`${validator.url}/epochs/0`);
+	await followLink(page, "/epochs/0");
 	const row = page.getByRole("row").filter({ hasText: shortAccount(account) });
 	await row.getByText("✓ all paid").waitFor();
 	assert.equal(await page.getByText("✓ all paid").count(), 1);
@@ -362,15 +362,15 @@ test("the epochs' list, an unknown epoch, a phone in the dark: nothing spills ov
 	const list = page.getByRole("region", { name: "Epochs" });
 	await list.getByRole("row").filter({ hasText: "final" }).getByRole("link", { name: "0", exact: true }).click();
 	await page.getByRole("heading", { name: "Epoch 0" }).waitFor();
-	await page.goto(`${validator.url}/epochs/4000000000`);
+	await followLink(page, "/epochs/4000000000");
 	await page.getByRole("alert").getByText("EPOCH_UNKNOWN").waitFor();
 	browser.allow(/404/);
-	await page.goto(`${validator.url}/epochs/first`);
+	await followLink(page, "/epochs/first");
 	await page.getByText("An epoch has a number").waitFor();
 	await page.setViewportSize({ width: 390, height: 800 });
 	await page.getByRole("button", { name: "Use the dark theme" }).click();
 	for (const path of ["/", "/epochs", "/epochs/0"]) {
-		await page.goto(validator.url + path);
+		await followLink(page, path);
 		await page.locator(".rail, .chain-line").first().waitFor();
 		await page.locator(".loading").first().waitFor({ state: "detached" });
 		const width = await page.evaluate(() => document.documentElement.scrollWidth);

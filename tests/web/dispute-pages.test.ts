@@ -10,7 +10,7 @@ import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.t
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
-import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { type Browser, followLink, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 import { layoutFaults, settledFaults } from "./layout.test-kit.ts";
 import { type LyingStage, openLyingStage } from "./lying-stage.test-kit.ts";
 
@@ -80,7 +80,7 @@ async function lyingWords(page: Page, job: string, claim: string): Promise<void>
 	for (const isAll of [false, true]) {
 		await saidOtherwise(page, told, (json) => withMarkup(json, isAll));
 		for (const path of [`/disputes/${claim}`, `/jobs/${job}`]) {
-			await page.goto(lying.stage.validator.url + path);
+			await followLink(page, path);
 			await page.locator("h1").waitFor();
 			await page.locator(".loading").first().waitFor({ state: "detached" });
 			if (isAll) await page.getByText("API_REPLY_BAD").first().waitFor();
@@ -96,7 +96,7 @@ async function bySilence(page: Page, claim: string): Promise<void> {
 	await saidOtherwise(page, /\/v1\/claims\/[0-9a-f]{64}\/dispute$/, ({ chain, ...told }: Told) => ({
 		...{ ...told, frauds: [], chain: { ...chain, conviction: { ...chain.conviction, by: "silence" } } },
 	}));
-	await page.goto(`${lying.stage.validator.url}/disputes/${claim}`);
+	await followLink(page, `/disputes/${claim}`);
 	await page.getByText("convicted by silence").waitFor();
 	await page.getByText("Its provider did not answer before the clock ended").waitFor();
 	await page.getByRole("heading", { name: "Where the bond went" }).waitFor();
@@ -107,7 +107,6 @@ async function bySilence(page: Page, claim: string): Promise<void> {
 /** The market, and the liar's own page; strangers' words stay words. */
 async function marketPages(page: Page): Promise<void> {
 	const { stage, liar } = lying;
-	const { url } = stage.validator;
 	const evil = EVIL;
 	const database = await ensureEmbeddedServer({ folder: serverFolder(stage.data.path) });
 	const client = new pg.Client(database);
@@ -123,7 +122,7 @@ async function marketPages(page: Page): Promise<void> {
 		}
 		await nothingInjected(page);
 	};
-	await page.goto(`${url}/market`);
+	await followLink(page, "/market");
 	await page.getByRole("region", { name: "Prices by workload" }).getByText(evil).waitFor();
 	const row = page
 		.getByRole("region", { name: "Work done, by provider" })
@@ -136,7 +135,7 @@ async function marketPages(page: Page): Promise<void> {
 		.waitFor();
 	await page.getByRole("region", { name: "Accusers" }).locator("tbody tr").first().waitFor();
 	await looked("market");
-	await page.goto(`${url}/providers/${liar}`);
+	await followLink(page, `/providers/${liar}`);
 	const shown = page.locator("section", { has: page.getByRole("heading", { name: "Work", exact: true }) });
 	await shown.getByText("no work for 90 days").waitFor();
 	await shown
@@ -198,7 +197,7 @@ test("a lie is watched from the first question to the conviction, and ends with 
 	await page.setViewportSize({ width: 390, height: 800 });
 	await page.getByRole("button", { name: "Use the dark theme" }).click();
 	for (const path of [`/disputes/${claim}`, "/disputes", "/disputes/nothing", `/disputes/${"0".repeat(64)}`]) {
-		await page.goto(stage.validator.url + path);
+		if (new URL(page.url()).pathname !== path) await followLink(page, path);
 		await page.locator("h1").waitFor();
 		if (path.endsWith(claim)) await panel.waitFor();
 		await page.locator(".loading").first().waitFor({ state: "detached" });
@@ -211,7 +210,7 @@ test("a lie is watched from the first question to the conviction, and ends with 
 	await marketPages(page);
 	await lyingWords(page, job, claim);
 	// By keyboard from the list to the dispute.
-	await page.goto(`${stage.validator.url}/disputes`);
+	await followLink(page, "/disputes");
 	const link = page.getByRole("region", { name: "Fraud files" }).getByRole("link").first();
 	await link.waitFor();
 	await link.focus();

@@ -20,7 +20,7 @@ else
 		before(async () => {
 			await ensureBuilt();
 			// A host that falls silent is given up after ten seconds, and on the chain after forty.
-			network = await openJobNetwork({ jobBeatMisses: 20, jobLeastWorkMs: 40_000 });
+			network = await openJobNetwork({ jobBeatMs: 500, jobBeatMisses: 20, jobLeastWorkMs: 40_000 });
 			await signIn(network);
 		});
 		after(() => network?.close());

@@ -59,7 +59,7 @@ export async function openJobNetwork(params: ParamOverrides = {}): Promise<JobNe
 	const stage = await openStage({
 		hasChain: true,
 		// Times of a machine that does much else; what is checked is paid a second later.
-		params: { jobWindowMs: 600_000, jobBeatMs: 500, jobBeatMisses: 100, jobLeastWorkMs: 600_000, ...params },
+		params: { jobWindowMs: 600_000, jobBeatMs: 6000, jobBeatMisses: 100, jobLeastWorkMs: 600_000, ...params },
 		settings: { engine: { command, args: [] }, jobs: { isLoopbackApart: true, takesSimulated: true } },
 	});
 	const browser = await startBrowser();

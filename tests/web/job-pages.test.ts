@@ -23,7 +23,7 @@ import { buildWorkload } from "../../src/work/workloads/build-workload.ts";
 import { readJob } from "../../src/work/workloads/read-job.ts";
 import { jobOver, submit } from "../jobs/job-stage.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
-import { seriousFindings } from "./browser.test-kit.ts";
+import { followLink, seriousFindings } from "./browser.test-kit.ts";
 import { askPrice, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
 import { layoutFaults, settledFaults } from "./layout.test-kit.ts";
 
@@ -412,7 +412,7 @@ async function provenPanel(page: Page, id: string): Promise<void> {
 		transaction: `0x${"cd".repeat(32)}`,
 	}));
 	await page.route(`**/v1/jobs/${id}/proofs`, (route) => route.fulfill({ json: { segments: 128, proofs } }));
-	await page.goto(`${network.url}/jobs/${id}`);
+	await page.reload();
 	await page.getByText(/^64 of 128 segments proven/).waitFor();
 	const link = page.locator('[data-proof="64"] a');
 	assert.equal(await link.getAttribute("href"), `/v1/jobs/${id}/proofs/64`);
@@ -453,7 +453,7 @@ test("thousands of jobs: few rows in the document, filters by the server; on a p
 	for (const kind of [evil.slice(0, 20), "reopened", "metrics"]) await sql(event, [id, kind, JSON.stringify(said)]);
 	await page.setViewportSize({ width: 390, height: 800 });
 	for (const path of ["/jobs", "/jobs/new", `/jobs/${id}`, `/jobs/${zkId}`]) {
-		await page.goto(network.url + path);
+		await (new URL(page.url()).pathname === path ? page.reload() : followLink(page, path));
 		await page.locator("h1").waitFor();
 		if (path === "/jobs/new") await page.getByRole("radio", { name: /^Generate text/ }).check();
 		if (path === "/jobs/new") await page.getByText("assay job submit job.json --method zk").waitFor();

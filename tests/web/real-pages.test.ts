@@ -20,7 +20,7 @@ import {
 	startToyValidator,
 	type ToyValidator,
 } from "../validator/toy-agent.test-kit.ts";
-import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { type Browser, CALM, followLink, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 import { type CountedFile, countFile } from "./count-file.test-kit.ts";
 
 const data = makeDataDir();
@@ -30,8 +30,9 @@ let files: Record<"h200" | "sustained" | "two" | "four", CountedFile>;
 const closing: (() => Promise<void> | void)[] = [];
 before(async () => {
 	await ensureBuilt();
-	validator = await startToyValidator({ dataDir: data.path, name: "the only one", listen: { port: await freePort() } });
-	browser = await startBrowser();
+	const listen = { port: await freePort() };
+	validator = await startToyValidator({ dataDir: data.path, name: "the only one", listen, ...CALM });
+	browser = await startBrowser({ keepsFiles: true });
 	const count = (file: string, name: string) => countFile(validator, { file, name });
 	files = {
 		h200: await count("h200.assay", "full"),
@@ -123,11 +124,11 @@ test("claimed beside proven: a mark where they differ, another where the proof w
 	const memory = page.getByRole("row", { name: /^Memory 140 GiB 37\.\d GiB/ });
 	await memory.getByText("≠ differs: 27 % proven").waitFor();
 	await page.getByRole("row", { name: /^Card NVIDIA H200 H200 ✓/ }).waitFor();
-	await page.goto(`${validator.url}/providers/${files.two.providerId}`);
+	await followLink(page, `/providers/${files.two.providerId}`);
 	const refused = page.getByRole("row", { name: /Card NVIDIA H200 – ≠ differs: the proof was refused/ });
 	await refused.first().waitFor();
 	assert.equal(await refused.count(), 2, "both cards that are one");
-	await page.goto(`${validator.url}/providers/${files.h200.providerId}`);
+	await followLink(page, `/providers/${files.h200.providerId}`);
 	await page.getByText("✓ matches this card; no cheaper card could produce these results").waitFor();
 	assert.equal(await page.locator(".differs").count(), 0);
 });
@@ -177,11 +178,11 @@ test("nothing in any row becomes markup, however it came there", async (t) => {
 		`/compare?a=${id}&b=${files.h200.providerId}`,
 		"/epochs",
 		"/rent",
-		`/rent?provider=${id}`,
 		`/providers?q=${encodeURIComponent(evil.slice(0, 90))}&model=${encodeURIComponent(evil)}&sort=%3Cb%3E&minDevices=%3Cb%3E`,
+		`/rent?provider=${id}`,
 		`/probes?verdict=${encodeURIComponent(evil)}`,
 	]) {
-		await page.goto(validator.url + path);
+		await followLink(page, path);
 		await page.locator("h1").waitFor();
 		await page.locator(".loading").first().waitFor({ state: "detached" });
 		const seen = await page.evaluate(() => ({

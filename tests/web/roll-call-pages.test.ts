@@ -13,7 +13,7 @@ import {
 	toyCall,
 } from "../../src/verify/roll-call/toy-roll-call.test-kit.ts";
 import { makeDataDir, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
-import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { type Browser, followLink, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 
 const data = makeDataDir();
 const ABSENT = label("somebody else");
@@ -103,7 +103,7 @@ test("on a phone nothing spills over; what is no call is said to be none", async
 	await page.setViewportSize({ width: 390, height: 800 });
 	browser.allow(/404/);
 	for (const path of ["/roll-calls", `/roll-calls/${CALLED.number}`, "/roll-calls/7", "/roll-calls/x"]) {
-		await page.goto(validator.url + path);
+		if (new URL(page.url()).pathname !== path) await followLink(page, path);
 		await page.locator("h1").waitFor();
 		await page.locator(".loading").first().waitFor({ state: "detached" });
 		const width = await page.evaluate(() => document.documentElement.scrollWidth);

@@ -46,7 +46,7 @@ before(async () => {
 	await ensureBuilt();
 	// Its clock stands still, and with it the limits of an address.
 	({ server, url } = await startToyApi({ dashboard: join(root, "build/web"), limits: { readsPerS: 100_000 } }));
-	browser = await startBrowser();
+	browser = await startBrowser({ keepsFiles: true });
 });
 after(async () => {
 	await browser?.close();

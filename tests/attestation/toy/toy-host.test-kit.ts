@@ -147,6 +147,6 @@ async function playKernel(tsm: string, isOpen: () => boolean): Promise<void> {
 			await writeFile(join(entry, "outblob.new"), mintQuote({ ...quotePlan(), reportData: new Uint8Array(data) }));
 			await rename(join(entry, "outblob.new"), join(entry, "outblob"));
 		}
-		await new Promise((resolve) => setTimeout(resolve, 5));
+		await new Promise((resolve) => setTimeout(resolve, 20));
 	}
 }
