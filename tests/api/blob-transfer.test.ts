@@ -68,7 +68,7 @@ test("a file of five pieces over connections that are cut 12 times arrives whole
 	const cuts = [100, 50_000, 700_000, PIECE_BYTES + 900, 2 * PIECE_BYTES, 300, 1_500_000, 999_999, 10, 20_000];
 	const proxy = await startCuttingProxy(api.url, [...cuts, 1, 1_048_576]);
 	after(proxy.close);
-	const client = clientOf("customer", proxy.url, { timeoutMs: 5000 });
+	const client = clientOf("customer", proxy.url, { timeoutMs: 600_000 });
 	const seen: number[] = [];
 	const blob = await uploadBlob(client, { path }, { ...noWait, onProgress: (done) => seen.push(done) });
 	assert.equal(proxy.cuts(), 12);

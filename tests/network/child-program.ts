@@ -1,6 +1,7 @@
 // Programs of a simulated network as processes of their own: started with fork, asked by messages, killed by their id. One question, one answer.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { flushCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
 export interface Usage {
@@ -58,6 +59,8 @@ export function startChild(file: string): ChildProgram {
 
 /** The other side: what this process answers. It ends with its parent. */
 export function answerParent(answers: Readonly<Record<string, (value: never) => unknown>>): void {
+	// Most of these are killed: what Node made of their sources is kept now, or the next one would begin anew.
+	flushCompileCache();
 	process.on("message", async ({ id, ask, value }: Question) => {
 		try {
 			const answer = await answers[ask]!(value as never);

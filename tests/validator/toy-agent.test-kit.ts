@@ -58,6 +58,8 @@ const TOY_PLAN: Plan = fixedPlan([
 	{ act: "stage", name: "gpu stream", specs: [lanes], deadlineMs: PATIENT_MS, hold: true },
 ]);
 const PATIENT = { readyMs: PATIENT_MS, helloMs: PATIENT_MS, pingMs: PATIENT_MS, openMs: PATIENT_MS };
+/** Of the agent link, at both ends. */
+const BOUNDS = { handshakeMs: PATIENT_MS, deadMs: PATIENT_MS, openMs: PATIENT_MS };
 
 /** Thirty-two bytes in the shape of a host key. */
 const HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
@@ -138,6 +140,7 @@ export async function startToyAgent(o: ToyAgentOptions) {
 		handlers,
 		clockUs: env.clockUs,
 		randomBytes: env.randomBytes,
+		bounds: BOUNDS,
 	});
 	return { connection, rented, close: () => connection.close(), id: o.signer.key };
 }
@@ -161,19 +164,20 @@ export async function startToyValidator(
 		{
 			listen: { port: 0 },
 			verifierThreads: 1,
-			dispatchEveryMs: 100,
-			recoverEveryMs: 400,
+			// Who dials in is looked for at once; to look ten times a second beside that cost every test some of a core.
+			dispatchEveryMs: 300,
+			recoverEveryMs: 2000,
 			...settings,
 			probe: { plan: TOY_PLAN, ...settings.probe, deadlines: { ...PATIENT, ...settings.probe?.deadlines } },
 			params: { intervalMs: 3_600_000, jitterMs: 1000, retryFirstMs: 100, ...settings.params },
 			api: { limits: { readsPerS: 10_000, writesPerS: 10_000 } },
 		},
 		surroundings,
-		{ knocksPerS: 1000, perAddress: 1000, ...door },
+		{ knocksPerS: 1000, perAddress: 1000, ...door, bounds: { ...BOUNDS, ...door.bounds } },
 	);
 	if (settings.databaseUrl === undefined) await copyCluster(serverFolder(settings.dataDir), { durable: false });
 	const running = await validator.start();
-	const client = createApiClient({ baseUrl: running.url });
+	const client = createApiClient({ baseUrl: running.url, timeoutMs: PATIENT_MS });
 	return { ...running, stop: validator.stop, client };
 }
 

@@ -101,8 +101,9 @@ if (process.argv[1] === import.meta.filename) {
 	console.log(`READY ${store.process}`);
 	process.once("SIGTERM", () => void store.close().then(() => process.exit(0)));
 	for (let turn = 0; ; turn++) {
+		// It looks by itself after every end; this is for what comes while it has nothing to do.
 		worker.wake();
-		if (turn % 10 === 0) await recover(store, o.nextProbeAtMs).catch(() => {});
-		await sleep(50);
+		if (turn % 2 === 0) await recover(store, o.nextProbeAtMs).catch(() => {});
+		await sleep(250);
 	}
 }
