@@ -10,8 +10,9 @@ const isTest = (source: string): boolean => source.startsWith("project/contracts
 
 /**
  * What is compiled: of a build of tests the tests alone, for src has a build of its own (Cheats.deployCode). They are
- * run once, so that optimizing them takes longer than it saves, except in a deep run. No syntax trees: they are for
- * stack traces, which the runner does not give of tests that ask for code; a test's error bears what it found.
+ * run once, so that optimizing them takes longer than it saves, except in a deep run. No syntax trees, opcodes and maps
+ * to the sources: they are for stack traces, which the runner does not give of tests that ask for code, and two thirds
+ * of all output; a test's error bears what it found.
  */
 const onlyWhatIsUsed: HardhatPlugin = {
 	id: "assay-only-what-is-used",
@@ -21,7 +22,8 @@ const onlyWhatIsUsed: HardhatPlugin = {
 				preprocessSolcInputBeforeBuilding: (context, input, next) => {
 					const sources = Object.keys(input.sources);
 					const tests = sources.filter(isTest);
-					const outputs = { "*": input.settings.outputSelection["*"]?.["*"] ?? [] };
+					const asked = input.settings.outputSelection["*"]?.["*"] ?? [];
+					const outputs = { "*": asked.filter((name) => !/\.(opcodes|sourceMap)$/.test(name)) };
 					const settings = {
 						...input.settings,
 						outputSelection: Object.fromEntries((tests.length > 0 ? tests : sources).map((name) => [name, outputs])),

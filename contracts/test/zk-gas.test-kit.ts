@@ -2,12 +2,12 @@
 // is false. All else is the same.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { type Hex, keccak256 } from "viem";
 import { createEdrProvider } from "../../src/chain/node/edr-provider.ts";
 import type { Rpc } from "../../src/chain/node/rpc.ts";
 import { planOf, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { mod, pointBytes, timesGenerator, word } from "../../vectors/naive-bn254.ts";
+import { compileOne } from "./solc.test-kit.ts";
 
 const SOURCES = new URL("../src/", import.meta.url);
 export const SENDER: Hex = `0x${"11".repeat(20)}`;
@@ -27,18 +27,8 @@ export function compiledFor(
 	main: string,
 	parts: readonly GasPart[],
 ): { readonly code: Hex; readonly statementAt: ReadonlyMap<number, number> } {
-	const solc = createRequire(import.meta.url)("solc");
-	const contract = main.replace(/.*\/|\.sol$/g, "");
-	const wanted = ["evm.bytecode.object", "evm.deployedBytecode"];
-	const settings = {
-		...{ optimizer: { enabled: true, runs: 1000 }, evmVersion: "prague" },
-		outputSelection: { [main]: { [contract]: wanted } },
-	};
-	const input = { language: "Solidity", sources: { [main]: { content: sourceOf(main) } }, settings };
-	const output = JSON.parse(
-		solc.compile(JSON.stringify(input), { import: (path: string) => ({ contents: sourceOf(path) }) }),
-	);
-	const { bytecode, deployedBytecode } = output.contracts[main][contract].evm;
+	const wanted = ["evm.bytecode.object", "evm.deployedBytecode.object", "evm.deployedBytecode.sourceMap"];
+	const { bytecode, deployedBytecode, id } = compileOne(main, wanted, sourceOf);
 	const text = Buffer.from(sourceOf(main)).toString("latin1");
 	const starts = parts.map(([statement]) => [text.indexOf(statement), statement.length] as const);
 	for (const [at] of starts) assert.ok(at > 0, "the verifier has each of these statements");
@@ -50,7 +40,7 @@ export function compiledFor(
 		const [s, , f] = entry.split(":");
 		[offset, file] = [s ? Number(s) : offset, f ? Number(f) : file];
 		const own = starts.findIndex(([at, length]) => offset >= at && offset < at + length);
-		if (own >= 0 && file === output.sources[main].id) statementAt.set(pc, own);
+		if (own >= 0 && file === id) statementAt.set(pc, own);
 		const op = runtime[pc] ?? 0;
 		pc += op >= 0x60 && op <= 0x7f ? op - 0x5e : 1;
 	}
