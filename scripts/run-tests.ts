@@ -63,7 +63,7 @@ const AT_ONCE = 6;
 /** Beside them, for the cores that are idle meanwhile: what only computes, one for a core. */
 const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 const PURE_NICENESS = 4;
-/** Files of tests in one process, where they share one: those that only compute, and those that wait. */
+/** Files of tests in one process, where they share one: those that only compute, and those that wait or are of contracts. */
 const PURE_TOGETHER = 24;
 const TOGETHER = 8;
 /** How many of the tasks that took most of a core's time are named at the end. */
@@ -257,11 +257,13 @@ export function fileOfTests(name: string): Task {
 	};
 }
 
-/** So many files in one process; what only computes apart from what waits. */
+/** So many files in one process; what only computes apart from what waits, and apart from contracts, which take longest. */
 export function filesTogether(files: readonly Task[]): Task[] {
-	return [false, true].flatMap((isPure) => {
-		const alike = files.filter((file) => (file.isPure === true) === isPure);
-		const many = isPure ? PURE_TOGETHER : TOGETHER;
+	const kindOf = ({ name, isPure }: Task) => (!isPure ? "waits" : name.startsWith("contracts/") ? "contracts" : "pure");
+	return (["waits", "contracts", "pure"] as const).flatMap((kind) => {
+		const alike = files.filter((file) => kindOf(file) === kind);
+		const isPure = kind !== "waits";
+		const many = kind === "pure" ? PURE_TOGETHER : TOGETHER;
 		return Array.from({ length: Math.ceil(alike.length / many) }, (_, i) => {
 			const names = alike.slice(i * many, (i + 1) * many).map(({ name }) => name);
 			return {
@@ -373,9 +375,7 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 		...engineTasks(cwd, Number(process.env.ASSAY_FUZZ ?? scale), tier === "deep" ? DEEP_LIMIT_MS : undefined),
 	];
 	if (tier === "test") {
-		// Those of the contracts take long, each on a chain of its own.
-		const isAlone = ({ name, after }: Task): boolean =>
-			LONGEST.includes(name) || name.startsWith("contracts/") || after !== undefined;
+		const isAlone = ({ name, after }: Task): boolean => LONGEST.includes(name) || after !== undefined;
 		const together = filesTogether(files.filter((file) => !isAlone(file)));
 		return { tasks: [...engine, ...STATIC, ...files.filter(isAlone), ...together], scale };
 	}

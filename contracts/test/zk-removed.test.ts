@@ -1,5 +1,6 @@
 // Each check of the verifier of proofs on chain, removed alone, lets a named vector of contracts/vectors/zk.json pass, of a cheater who is honest in all else. With it the vector is refused:
 // zk/ZkVerifier.t.sol. Compiling takes most of the time: one check in `npm test`, all of them in a deep run.
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { encodeDeployData, encodeFunctionData, type Hex } from "viem";
@@ -9,6 +10,7 @@ import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
 import { isDeep } from "../../tests/fuzz.test-kit.ts";
 import { type BareChain, openBareChain } from "./network.test-kit.ts";
+import { compileOne } from "./solc.test-kit.ts";
 import { codeWithout, type RemovedCheck } from "./zk-removed.test-kit.ts";
 import { DEV_BITS, devTau, NO_ID } from "./zk-vectors.test-kit.ts";
 
@@ -110,3 +112,20 @@ for (const [i, removed] of REMOVED.entries())
 				throw error instanceof RpcRefusal ? new Error(`refused: ${JSON.stringify(error.data)}`) : error;
 			});
 		});
+
+test("what is no Solidity any more does not pass for a removed check: solc says what is wrong, and goes on", () => {
+	const sums = Array.from({ length: 17 }, (_, i) => `a${i}`);
+	for (const [wrong, body] of [
+		["ParserError: Expected type name", "function f( "],
+		["TypeError: Type literal_string", 'uint256 a = "a";'],
+		["DeclarationError: Undeclared identifier", "uint256 a = b;"],
+		[
+			"CompilerError: Stack too deep",
+			`function f(uint256 ${sums.join(",uint256 ")}) public pure { ${sums.join("+")}; }`,
+		],
+	] as const) {
+		const compile = () => compileOne("A.sol", ["evm.bytecode.object"], () => `contract A { ${body} }`);
+		assert.throws(compile, ({ actual }) => JSON.stringify(actual).includes(wrong), wrong);
+	}
+	assert.match(compileOne("A.sol", ["evm.bytecode.object"], () => "contract A {}").bytecode.object, /^60/);
+});
