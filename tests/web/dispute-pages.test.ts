@@ -122,7 +122,7 @@ async function marketPages(page: Page): Promise<void> {
 		}
 		await nothingInjected(page);
 	};
-	await followLink(page, "/market");
+	await page.goto(`${stage.validator.url}/market`);
 	await page.getByRole("region", { name: "Prices by workload" }).getByText(evil).waitFor();
 	const row = page
 		.getByRole("region", { name: "Work done, by provider" })
@@ -210,7 +210,7 @@ test("a lie is watched from the first question to the conviction, and ends with 
 	await marketPages(page);
 	await lyingWords(page, job, claim);
 	// By keyboard from the list to the dispute.
-	await followLink(page, "/disputes");
+	await page.goto(`${stage.validator.url}/disputes`);
 	const link = page.getByRole("region", { name: "Fraud files" }).getByRole("link").first();
 	await link.waitFor();
 	await link.focus();
