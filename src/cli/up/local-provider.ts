@@ -2,8 +2,10 @@
 // validator. When it ends it is started again (keep-running.ts). It ends when `up` does, even one that was
 // killed: the channel between the two is closed then (main.ts). Not here: what a provider does.
 import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { realAfter } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -44,6 +46,7 @@ export interface LocalProviderOptions {
 }
 
 const FIRST_SSH_PORT = 2222;
+const SSH_PORTS = 1000;
 /** Time to take down a rental's environment. */
 const STOP_MS = 90_000;
 /** One that runs says at once that it stops, also on a busy machine; one that says nothing is frozen, and is not waited for. */
@@ -52,7 +55,7 @@ const SILENT_MS = 15_000;
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
 	// A system user for each rental needs root, and all of it OpenSSH's server.
 	let rentable = options.rentable && process.getuid?.() === 0 && existsSync(SSHD);
-	const start = async () => startChild(options, rentable ? await rentalArguments() : []);
+	const start = async () => startChild(options, rentable ? await rentalArguments(options.dataFolder) : []);
 	let first = await start();
 	if (rentable && !first.hasStarted() && /\[RENTAL_UNAVAILABLE\]/.test(await first.ended)) {
 		rentable = false;
@@ -63,9 +66,13 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
 	return { rentable, stop };
 }
 
-/** Only this machine knows of it, so it listens on loopback only. */
-async function rentalArguments(): Promise<string[]> {
-	const port = String(await freePort("127.0.0.1", FIRST_SSH_PORT));
+/**
+ * Only this machine knows of it, so it listens on loopback only. The port is taken when somebody rents: until then
+ * another network on this machine finds it free as well, so each data folder begins to look at another one.
+ */
+async function rentalArguments(dataFolder: string): Promise<string[]> {
+	const apart = createHash("sha256").update(resolve(dataFolder)).digest().readUInt16LE(0) % SSH_PORTS;
+	const port = String(await freePort("127.0.0.1", FIRST_SSH_PORT + apart));
 	return ["--rentable", "--ssh-host", "127.0.0.1", "--ssh-listen", "127.0.0.1", "--ssh-port", port];
 }
 
