@@ -16,7 +16,7 @@ import { deriveFigures } from "./derive-figures.ts";
 import { answerStages, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
 import { type Expectations, verifyEvidence } from "./verify.ts";
 
-const RAW = scaled(4000);
+const RAW = scaled(8000);
 const STRUCTURED = scaled(1000);
 
 /** For raw bytes a smaller file does as well, and is read sooner. */
