@@ -25,12 +25,14 @@ import { chainFolder, readContracts, treasurerOf } from "../../src/validator/set
 import { createReportScores } from "../../src/validator/settlement/report-scores.ts";
 import type { ValidatorConfig } from "../../src/validator/validator-config.ts";
 import {
+	createToyLink,
 	eventually,
 	makeDataDir,
 	signerOf,
 	startToyAgent,
 	startToyValidator,
 	type ToyValidator,
+	toyClaimOf,
 } from "./toy-agent.test-kit.ts";
 
 const HOUR = 3_600_000;
@@ -46,6 +48,10 @@ let validator: ToyValidator;
 let agent: Awaited<ReturnType<typeof startToyAgent>>;
 let contracts: Contracts;
 let perSecond = 0n;
+/** Nobody is probed before this is resolved: a proof begins anew with every probe. */
+let held = Promise.withResolvers<void>();
+held.resolve();
+let probes = 0;
 
 before(async () => {
 	validator = await startToyValidator({
@@ -67,7 +73,15 @@ before(async () => {
 	const keyProof = signChainKey(PROVIDER, { chainId, registry, account: host.address, number: 1 });
 	const registration = { role: "provider", endpoint: "", amount: 100n * UNIT, keyNumber: 1, keyProof } as const;
 	await sendCall(client, host, registerCall(contracts, { ...registration, signingKey: `0x${PROVIDER.key}` }));
-	agent = await startToyAgent({ url: validator.url, signer: PROVIDER, rentable: true, name: "paid for" });
+	const claim = toyClaimOf("GPU-paid");
+	const openLink = async () => {
+		probes++;
+		await held.promise;
+		return createToyLink(claim);
+	};
+	agent = await startToyAgent({
+		...{ url: validator.url, signer: PROVIDER, rentable: true, name: "paid for", claim, openLink },
+	});
 	const offer = await offered();
 	perSecond = escrowPerSecond(offer.pricePerHourMicros);
 });
@@ -148,26 +162,29 @@ test("time beyond the deposit is not to be had; a closed deposit ends the rental
 	await sendCall(contracts.client, payer, escrow.approveEscrowCall(contracts, perSecond * 3600n));
 	await sendCall(contracts.client, payer, escrow.extendEscrowCall(contracts, short.id, 3600));
 	assert.equal((await longer()).untilMs, rental.untilMs + HOUR);
-	// Written just after the end, and begun anew by the probe that is due then: looked at all the time.
-	let oldest = before;
-	const looking = setInterval(() => void agedBy().then((age) => (oldest = Math.max(oldest, age))), 5);
-	t.after(() => clearInterval(looking));
+	// Written just after the end, and begun anew by the probe that is due then.
+	held = Promise.withResolvers<void>();
+	t.after(() => held.resolve());
 	await sendCall(contracts.client, payer, escrow.closeEscrowCall(contracts, short.id));
 	const ended = await eventually(async () => {
 		const found = await customer().getRental({ params: { id: rental.id } });
 		return found.state === "ended" && found;
 	});
 	assert.equal(ended.endReason, "released");
-	await eventually(async () => oldest > before);
-	clearInterval(looking);
+	await eventually(async () => (await agedBy()) > before);
+	held.resolve();
 	await offered();
 	const free = await rent(null);
 	assert.equal(free.escrow, null);
 	await new Promise((resolve) => setTimeout(resolve, 300));
 	const proven = (await validator.store.providers.recall(agent.id))!.memory.proof!;
+	held = Promise.withResolvers<void>();
+	const begun = probes;
 	await customer().releaseRental({ params: { id: free.id } });
-	// At once: it is due now, and the next proof begins anew.
+	// It is due now: what is written of a rental was written before.
+	await eventually(async () => probes > begun);
 	assert.equal(await agedBy(), proven.rentedMs, "an unpaid rental excuses from nothing");
+	held.resolve();
 });
 
 test("a roll call excuses who is paid for, by what is burned, and nobody else who is rented", async () => {

@@ -122,7 +122,8 @@ test("rented: access for its customer alone, no probes; extended, released, char
 		const released = await customer().releaseRental({ params: { id: rental.id } });
 		assert.deepEqual([released.state, released.endReason], ["ended", "released"]);
 		assert.equal(released.chargedMicros! + released.refundMicros!, 2 * 3_600_000);
-		assert.ok(released.chargedMicros! >= 1_800_000 && released.chargedMicros! < 1_900_000);
+		// Half an hour, and ten minutes at most of this machine's own.
+		assert.ok(released.chargedMicros! >= 1_800_000 && released.chargedMicros! < 2_400_000);
 		await assert.rejects(customer().releaseRental({ params: { id: rental.id } }), { code: "RENTAL_STATE" });
 		await eventually(async () => agent.rented.size === 0);
 		await eventually(async () => (await probesOf(agent.id)) > before);

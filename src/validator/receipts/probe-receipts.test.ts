@@ -20,14 +20,15 @@ const [PROVIDER, PROBE, EVIDENCE] = ["01".repeat(32), "02".repeat(16), "03".repe
 
 function receiptsOf(refresh: () => Promise<void> = async () => {}) {
 	const accounts = new Map<string, Hex>();
-	const clock = { nowMs: 0, alarms: [] as (() => void)[] };
+	const clock = { nowMs: 0, alarms: [] as (() => void)[], waitsMs: [] as number[] };
 	const receipts = new ProbeReceipts({
 		dataDir: folder,
 		folder: join(folder, "chain"),
 		domain,
 		book: { refresh, accountOf: (key) => accounts.get(key) ?? null, signerOf: (account) => account },
 		hasEvidence: async (sha256) => sha256 !== ELSEWHERE,
-		after(_, run) {
+		after(ms, run) {
+			clock.waitsMs.push(ms);
 			clock.alarms.push(run);
 			return () => {};
 		},
@@ -81,11 +82,24 @@ test("only who has an account is asked; a slow or dead node holds up no probe", 
 	const dead = receiptsOf(() => Promise.reject(new Error("no node")));
 	dead.accounts.set(PROVIDER, ACCOUNT);
 	assert.notEqual(await dead.receipts.collect(PROVIDER, PROBE), null);
-	const slow = receiptsOf(() => new Promise(() => {}));
+	await dead.receipts.collect(PROVIDER, PROBE);
+	assert.deepEqual(dead.clock.waitsMs, [30_000, 2000]);
+	// Waited for once, and hardly before it answers again.
+	let answer = () => {};
+	const slow = receiptsOf(() => new Promise((resolve) => (answer = resolve)));
 	slow.accounts.set(PROVIDER, ACCOUNT);
-	const waiting = slow.receipts.collect(PROVIDER, PROBE);
-	for (const alarm of slow.clock.alarms) alarm();
-	assert.notEqual(await waiting, null);
+	for (const _ of ["first", "second"]) {
+		const waiting = slow.receipts.collect(PROVIDER, PROBE);
+		for (const alarm of slow.clock.alarms) alarm();
+		assert.notEqual(await waiting, null);
+	}
+	answer();
+	await slow.receipts.collect(PROVIDER, PROBE);
+	slow.clock.nowMs = 61_000;
+	const later = slow.receipts.collect(PROVIDER, PROBE);
+	answer();
+	await later;
+	assert.deepEqual(slow.clock.waitsMs, [30_000, 2000, 2000, 30_000]);
 });
 
 test("receipts and notes outlive the process; a note is made only where there are receipts", async () => {

@@ -37,8 +37,10 @@ export interface ProbeReceiptsOptions {
 	readonly nowMs: () => number;
 }
 
-/** A probe does not wait for a slow node: who registered this very moment is asked the next time. */
-const BOOK_WITHIN_MS = 2000;
+/** A probe waits for a node that answered the last time: an account that was not seen makes a whole epoch's score 0. */
+const BOOK_WITHIN_MS = 30_000;
+/** It does not wait long for one that did not answer: who registered this very moment is asked the next time. */
+const SLOW_WITHIN_MS = 2000;
 /** Between looks at the chain for a provider with an account, which seldom changes. */
 const KNOWN_EVERY_MS = 60_000;
 /** For one without: who registered before its probe must be asked. */
@@ -52,6 +54,7 @@ export class ProbeReceipts {
 	private readonly noteFolder: string;
 	private lookedAtMs = Number.NEGATIVE_INFINITY;
 	private looking: Promise<void> | null = null;
+	private isSlow = false;
 
 	constructor(options: ProbeReceiptsOptions) {
 		this.options = options;
@@ -135,7 +138,7 @@ export class ProbeReceipts {
 		const everyMs = book.accountOf(providerId) === null ? UNKNOWN_EVERY_MS : KNOWN_EVERY_MS;
 		if (nowMs() - this.lookedAtMs >= everyMs) {
 			this.looking ??= this.look();
-			await isInTime(this.looking, BOOK_WITHIN_MS, after);
+			if (!(await isInTime(this.looking, this.isSlow ? SLOW_WITHIN_MS : BOOK_WITHIN_MS, after))) this.isSlow = true;
 		}
 		return book.accountOf(providerId);
 	}
@@ -144,8 +147,10 @@ export class ProbeReceipts {
 		try {
 			await this.options.book.refresh();
 			this.lookedAtMs = this.options.nowMs();
+			this.isSlow = false;
 		} catch {
 			// What it knew before stands.
+			this.isSlow = true;
 		} finally {
 			this.looking = null;
 		}
