@@ -17,6 +17,8 @@ export interface ToyNode {
 	at(second: number): Promise<void>;
 	/** The base fee of the next block, in wei. */
 	price(wei: bigint): Promise<void>;
+	/** What stands now can be gone back to, again and again: the node is then as it was, and whatever came after is forgotten. */
+	keep(): Promise<() => Promise<void>>;
 	/** Runs once, when the next raw transaction was taken and before its block is made. */
 	hold: (() => Promise<void>) | null;
 	/** Transactions wait for the next block that is mined, as elsewhere. */
@@ -33,6 +35,9 @@ export interface ToyNode {
 export const TREASURER = accountOf(`0x${"11".repeat(32)}`);
 export const TOY_GENESIS_S = 1_800_000_000;
 
+/** A node that does what it is asked. */
+const AT_EASE = { down: false, hold: null, isPooling: false, lose: 0 } as const;
+
 export async function createToyNode(): Promise<ToyNode> {
 	const evm = await createEdrProvider({
 		chainId: 7373,
@@ -41,8 +46,19 @@ export async function createToyNode(): Promise<ToyNode> {
 	});
 	// Several ask at once: between the clock and what is to happen at it nobody else comes.
 	const mutex = createMutex();
+	/** The second that calls are told, until the next block; null: they are told none. */
+	let toldS: number | null = null;
 	/** A block of the node's time, never of this machine's. */
-	const mine = () => mutex.run(() => evm("evm_mine", [node.nowS]));
+	const mine = () =>
+		mutex.run(() => {
+			toldS = null;
+			return evm("evm_mine", [node.nowS]);
+		});
+	const goBack = (id: unknown) =>
+		mutex.run(() => {
+			toldS = null;
+			return evm("evm_revert", [id]);
+		});
 	/** State before block i + 1 was made. */
 	const snapshots: { readonly id: unknown; readonly nowS: number }[] = [];
 	const block = async () => {
@@ -50,10 +66,7 @@ export async function createToyNode(): Promise<ToyNode> {
 		await mine();
 	};
 	const node: ToyNode = {
-		down: false,
-		hold: null,
-		isPooling: false,
-		lose: 0,
+		...AT_EASE,
 		sent: 0,
 		nowS: TOY_GENESIS_S,
 		async rpc(method, params) {
@@ -75,8 +88,12 @@ export async function createToyNode(): Promise<ToyNode> {
 				snapshots.push(at);
 			} else
 				answer = await mutex.run(async () => {
-					if (method === "eth_call" || method === "eth_estimateGas")
-						await evm("evm_setNextBlockTimestamp", [node.nowS]);
+					const { nowS } = node;
+					if ((method === "eth_call" || method === "eth_estimateGas") && toldS !== nowS) {
+						toldS = null;
+						await evm("evm_setNextBlockTimestamp", [nowS]);
+						toldS = nowS;
+					}
 					return evm(method, params);
 				});
 			if (node.down === "after") throw new Error("the line died before the answer");
@@ -84,6 +101,17 @@ export async function createToyNode(): Promise<ToyNode> {
 		},
 		async price(wei) {
 			await evm("hardhat_setNextBlockBaseFeePerGas", [`0x${wei.toString(16)}`]);
+		},
+		async keep() {
+			const { nowS, sent } = node;
+			const { length } = snapshots;
+			let id = await evm("evm_snapshot", []);
+			return async () => {
+				await goBack(id);
+				id = await evm("evm_snapshot", []);
+				snapshots.length = length;
+				Object.assign(node, { ...AT_EASE, nowS, sent });
+			};
 		},
 		async mine(blocks, seconds = 1) {
 			for (let i = 0; i < blocks; i++) {
@@ -93,7 +121,7 @@ export async function createToyNode(): Promise<ToyNode> {
 		},
 		async fork(depth) {
 			const to = snapshots.length - depth;
-			await evm("evm_revert", [snapshots[to]!.id]);
+			await goBack(snapshots[to]!.id);
 			snapshots.length = to;
 			for (let i = 0; i <= depth; i++) await block();
 		},

@@ -2,7 +2,7 @@
 // AES-256-GCM, one key for each direction (HKDF-SHA-256 over the shared secret, salted with the transcript's
 // hash), the nonce a counter from 0, never rekeyed. A message changed, repeated, left out or moved does not
 // open. Inside: one byte that says control (JSON) or data (u32 channel ‖ bytes). Page: docs/agent-link.md.
-import { createCipheriv, createDecipheriv } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey } from "node:crypto";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, readU32, utf8ToBytes, writeU32, writeU64 } from "../../protocol/bytes/bytes.ts";
 import { MAX_CONTROL_BYTES, MAX_DATA_BYTES } from "./agent-messages.ts";
@@ -34,7 +34,9 @@ export interface Sealer {
 	data(channel: number, bytes: Uint8Array): Uint8Array;
 }
 
-export function createSealer(key: Uint8Array): Sealer {
+/** Keys are made ready once: given as bytes, each message takes three times as long. */
+export function createSealer(bytes: Uint8Array): Sealer {
+	const key = createSecretKey(bytes);
 	const nextNumber = createNumbers();
 	const seal = (head: Uint8Array, body: Uint8Array): Uint8Array => {
 		const cipher = createCipheriv("aes-256-gcm", key, nextNumber());
@@ -57,7 +59,8 @@ export function createSealer(key: Uint8Array): Sealer {
 }
 
 /** Opens messages in the order they were sealed. Throws AssayError AGENT_PROOF_WRONG, AGENT_MESSAGE_BAD. */
-export function createUnsealer(key: Uint8Array): (sealed: Uint8Array) => Opened {
+export function createUnsealer(bytes: Uint8Array): (sealed: Uint8Array) => Opened {
+	const key = createSecretKey(bytes);
 	const nextNumber = createNumbers();
 	return (sealed) => {
 		if (sealed.length <= TAG_BYTES || sealed.length > MAX_MESSAGE_BYTES)

@@ -87,6 +87,39 @@ export const hides: Member["answer"] = (_, response) => {
 	return true;
 };
 
+/** A node on which the contracts of a schedule stand and nothing else, and the way back to that. */
+interface Ground {
+	readonly node: ToyNode;
+	readonly addresses: Contracts["addresses"];
+	readonly clear: () => Promise<void>;
+	/** Who stands on it: whatever that one still asks once the next has come is refused. */
+	holder: object | null;
+}
+const grounds = new Map<string, Ground>();
+
+/** A deployment takes longer than most of what is played on it: one for each schedule in a file, whose tests come one by one. */
+async function groundOf(schedule: Partial<Schedule> = {}): Promise<Ground> {
+	const key = JSON.stringify(schedule);
+	const known = grounds.get(key);
+	if (known !== undefined) {
+		known.holder = null;
+		await known.clear();
+		return known;
+	}
+	const node = await createToyNode();
+	const client = await createChainClient(node.rpc, AT_ONCE);
+	const { addresses } = await deployContracts(client, TREASURER, {
+		genesis: TOY_GENESIS_S,
+		epochSeconds: EPOCH_S,
+		epochs: { targetWeight: 0, challengeSeconds: EPOCH_S },
+		...schedule,
+	});
+	const ground = { node, addresses, clear: await node.keep(), holder: null };
+	grounds.set(key, ground);
+	return ground;
+}
+
+const AT_ONCE = { confirmations: 1, sleep: async () => {} };
 let stages = 0;
 /** Questions to nodes and members that are not answered yet; not those that never are. */
 let open = 0;
@@ -101,9 +134,11 @@ export async function createStage(
 		readonly slow?: { readonly confirmations: number; readonly sleep: () => Promise<void> };
 	} = {},
 ): Promise<Stage> {
-	const node = await createToyNode();
+	const ground = await groundOf(more.schedule);
+	const { node, addresses } = ground;
 	const requests: Stage["requests"] = [];
 	const rpc: Rpc = async (method, params) => {
+		if (ground.holder !== stage) throw new Error("this stage is over: another one was made");
 		requests.push({ method, params });
 		open++;
 		try {
@@ -114,13 +149,9 @@ export async function createStage(
 		}
 	};
 	const stage = { lie: null as Stage["lie"] };
-	const client = await createChainClient(rpc, { confirmations: 1, sleep: async () => {} });
-	const contracts = await deployContracts(client, TREASURER, {
-		genesis: TOY_GENESIS_S,
-		epochSeconds: EPOCH_S,
-		epochs: { targetWeight: 0, challengeSeconds: EPOCH_S },
-		...more.schedule,
-	});
+	ground.holder = stage;
+	const client = await createChainClient(rpc, AT_ONCE);
+	const contracts: Contracts = { client, addresses };
 	await fundRewards(contracts, TREASURER, (more.fundTokens ?? 100_000n) * UNIT);
 	const name = `stage-${stages++}`;
 	const members: Member[] = [];
