@@ -82,12 +82,15 @@ interface ToyCaller {
 	readonly card?: { isBusy: boolean };
 	/** Asked for its engine once it has answered. */
 	readonly open?: AgentHandlers["open"];
+	/** At each call its line breaks when it is asked for its engine; it dials again. */
+	readonly breaks?: boolean;
 }
 
 /** A toy host that answers calls with toy sizes, as its owner likes. */
 async function startCaller(signer: Signer, how: ToyCaller = {}, url = validator.url) {
 	const claim = toyClaimOf(`GPU-${signer.key.slice(0, 8)}`);
 	let hasAnswered = false;
+	let isBroken = false;
 	const call = async (request: RollCallRequest) => {
 		const { card } = how;
 		if (card === undefined) return answer(request);
@@ -127,18 +130,27 @@ async function startCaller(signer: Signer, how: ToyCaller = {}, url = validator.
 		await new Promise((resolve) => setTimeout(resolve, how.waitMs ?? 0));
 		const id = { chainId: request.chainId, contract: `0x${request.contract}`, call: request.call };
 		hasAnswered = true;
+		isBroken = false;
 		return {
 			...{ account: null, answers: [said], accountSignatures: null },
 			signature: bytesToHex(signer.sign(rollAnswerHash(id, beta0, [rollLeaf(host, said)]))),
 		};
 	};
-	const open: AgentHandlers["open"] = (request) =>
-		hasAnswered && how.open !== undefined
-			? how.open(request)
-			: Promise.resolve(createToyLink(claim, hasAnswered || how.less ? {} : SLOW));
-	const agent = await startToyAgent({ url, signer, claim, openLink: open, handlers: { call } });
-	closing.push(agent.close);
-	return agent.id;
+	const open: AgentHandlers["open"] = async (request) => {
+		if (hasAnswered && how.open !== undefined) return how.open(request);
+		if (!hasAnswered || !how.breaks || isBroken) return createToyLink(claim, hasAnswered || how.less ? {} : SLOW);
+		isBroken = true;
+		const { promise, reject } = Promise.withResolvers<never>();
+		void agent.close().then(async () => {
+			agent = await dial();
+			reject();
+		}, reject);
+		return promise;
+	};
+	const dial = () => startToyAgent({ url, signer, claim, openLink: open, handlers: { call } });
+	let agent = await dial();
+	closing.push(() => agent.close());
+	return signer.key;
 }
 
 let real = "";
@@ -279,6 +291,7 @@ test("late, wrong, too little, withheld and silent all count as absent; honest o
 		busy: await startCaller(signerOf(16), {
 			open: async () => Promise.reject(new AssayError("PROVIDER_BUSY", "in use")),
 		}),
+		broken: await startCaller(signerOf(17), { breaks: true }),
 	};
 	const expected: Readonly<Record<keyof typeof ids, readonly [state: string, code: string | null]>> = {
 		honest: ["answered", null],
@@ -287,6 +300,7 @@ test("late, wrong, too little, withheld and silent all count as absent; honest o
 		less: ["wrong", "CALL_TOO_LITTLE"],
 		withheld: ["wrong", "PROVIDER_LIMIT"],
 		busy: ["wrong", "PROVIDER_BUSY"],
+		broken: ["answered", null],
 	};
 	for (const [name, [state, code]] of Object.entries(expected))
 		await outcomeOf(ids[name as keyof typeof ids], started + 1, state, code);

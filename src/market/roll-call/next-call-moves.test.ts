@@ -5,7 +5,7 @@ import { takesPart } from "./call-outcome.ts";
 import { type CallView, nextCallMoves, type OpeningHost, waitKey } from "./next-call-moves.ts";
 import { openingTurn, turnMs } from "./opening-turns.ts";
 
-const HOST: OpeningHost = { id: "h", afterMs: 0, others: [], listedBy: new Set() };
+const HOST: OpeningHost = { id: "h", afterMs: 0, absentAfterMs: 0, others: [], listedBy: new Set() };
 const VIEW: CallView = {
 	...{ nowMs: 1000, isHeard: true, isCommitted: true, drawnAtMs: 900, left: [HOST], waits: new Map(), fault: null },
 	...{ commitByMs: 2000, drawByMs: 3000, openByMs: 4000, most: 10, isReachable: () => true },
@@ -59,6 +59,13 @@ test("before one's turn the others are asked what they have; what they have is f
 	}
 });
 
+test("a host that was not connected is looked for again a little later; the others are asked meanwhile", () => {
+	const host = { ...HOST, others: ["a"] };
+	const waits = new Map([[waitKey.host("h"), 1001]]);
+	assert.deepEqual(kinds({ left: [host], waits }), ["list"]);
+	assert.deepEqual(kinds({ left: [host], waits, nowMs: 1001 }), ["open h"]);
+});
+
 test("a peer is asked for eight files at a time", () => {
 	const host = { ...HOST, others: ["a", "b"], listedBy: new Set(["a"]) };
 	const left = Array.from({ length: 30 }, (_, i) => ({
@@ -79,6 +86,7 @@ test("every host has an order of validators that is the same for all; nobody wai
 		const turns = accounts.map((self) => openingTurn(host, self, accounts));
 		const waited = turns.map(({ afterMs }) => afterMs / turnMs(5000)).sort();
 		assert.deepEqual(waited, [0, 1, 2, 2, 2]);
+		for (const { absentAfterMs } of turns) assert.equal(absentAfterMs, 3 * turnMs(5000), "all that are waited for");
 		const own = accounts[turns.findIndex(({ afterMs }) => afterMs === 0)]!;
 		first.set(own, first.get(own)! + 1);
 		for (const [v, { others }] of turns.entries()) {
@@ -86,6 +94,7 @@ test("every host has an order of validators that is the same for all; nobody wai
 			assert.ok(!others.includes(accounts[v]!) && others.length === 4);
 		}
 		assert.equal(openingTurn(host, `0x${"f".repeat(40)}`, accounts).afterMs, 0, "who did not commit waits for nobody");
+		assert.equal(openingTurn(host, accounts[0]!, accounts.slice(0, 1)).absentAfterMs, turnMs(5000));
 	}
 	for (const [one, hosts] of first) assert.ok(hosts > 25 && hosts < 80, `${one} opens ${hosts} of 256`);
 	const at = (fill: number) =>

@@ -22,7 +22,7 @@ export interface CallView {
 	readonly openByMs: number;
 	/** In the tree and not opened yet. */
 	readonly left: Iterable<OpeningHost>;
-	/** Of other validators and of their files: not to be asked before. */
+	/** Of hosts, of other validators and of their files: not to be asked before. */
 	readonly waits: ReadonlyMap<string, number>;
 	/** Why it cannot go on; null: it can. */
 	readonly fault: string | null;
@@ -50,6 +50,8 @@ export const waitKey = {
 	/** It was asked a moment ago. */
 	list: (from: string) => `list/${from}`,
 	file: (from: string, host: string) => `${from}/${host}`,
+	/** It was not connected a moment ago. */
+	host: (host: string) => `host/${host}`,
 };
 
 export function nextCallMoves(view: CallView): readonly CallMove[] {
@@ -81,7 +83,7 @@ function openings({ left, waits, nowMs, most, isReachable }: CallView, sinceMs: 
 			const before = perPeer.get(from) ?? 0;
 			perPeer.set(from, before + 1);
 			if (before < MOST_FETCHES) fetched.push({ kind: "fetch", host: id, from });
-		} else if (sinceMs >= afterMs && isReachable(id)) {
+		} else if (sinceMs >= afterMs && isReachable(id) && may(waitKey.host(id))) {
 			if (own.length < most) own.push({ kind: "open", host: id });
 		} else for (const one of others) if (may(waitKey.peer(one)) && may(waitKey.list(one))) asked.add(one);
 	}

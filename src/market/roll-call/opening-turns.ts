@@ -13,6 +13,8 @@ export const turnMs = (deadlineMs: number): number => 2 * deadlineMs + 5000;
 export interface OpeningTurn {
 	/** Milliseconds after the draw; before that it is another's. */
 	readonly afterMs: number;
+	/** Likewise; every other validator that is waited for has had its turn by then, and so has a host that dials in again. */
+	readonly absentAfterMs: number;
 	/** Whose files are worth asking for, in the order of their turns. */
 	readonly others: readonly string[];
 }
@@ -27,10 +29,9 @@ export function openingTurn(
 	const order = validators.toSorted((a, b) => (drawn.get(a)! < drawn.get(b)! ? -1 : 1));
 	// Who did not commit is in nobody's way, and goes first.
 	const place = Math.max(0, order.indexOf(self));
-	return {
-		afterMs: Math.min(place, MOST_TURNS) * turnMs(host.deadlineMs),
-		others: order.filter((one) => one !== self),
-	};
+	const others = order.filter((one) => one !== self);
+	const turns = (count: number) => Math.min(count, MOST_TURNS) * turnMs(host.deadlineMs);
+	return { afterMs: turns(place), absentAfterMs: turns(others.length) + turnMs(host.deadlineMs), others };
 }
 
 function lot({ key, beta2 }: { readonly key: string; readonly beta2: Uint8Array }, validator: string): bigint {

@@ -78,6 +78,9 @@ export function createOpenElsewhere(
 
 	return {
 		async open(call, entry) {
+			const holder = (await store.providers.get(entry.providerId))?.connectedTo ?? null;
+			if (holder === null || holder === store.process)
+				throw new AssayError("AGENT_CLOSED", "the provider is not connected");
 			const id = bytesToHex(env.randomBytes(16));
 			const order: Order = {
 				...{ beta0: bytesToHex(call.beta0), beta2: bytesToHex(call.beta2), stated: call.stated },

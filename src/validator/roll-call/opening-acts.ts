@@ -13,6 +13,10 @@ import { type HostFile, type OpenedCall, openHost } from "./open-host.ts";
 
 type Outcome = Pick<RollAnswerRow, "state" | "code" | "files">;
 
+/** Its line broke, or its program is being started again. */
+const NOT_CONNECTED: ReadonlySet<string> = new Set(["AGENT_CLOSED", "PROVIDER_STOPPING"]);
+/** Between two looks whether a host is connected again. */
+const ABSENT_MS = 1000;
 /** Between two questions to a peer that has nothing new; and after one that failed. */
 const LIST_EVERY_MS = 3000;
 const FAILED_MS = 30_000;
@@ -26,9 +30,12 @@ function openedCall(context: CallActsContext, game: CallGame): OpenedCall {
 	};
 }
 
-/** Whatever keeps a host from opening what it answered is the host's matter. Ours is tried again. */
+/**
+ * Whatever keeps a host from opening what it answered is the host's matter. Ours is tried again, and so is a host that is not connected, until
+ * it could have dialled in again, and until every other validator could have opened it.
+ */
 export async function open(context: CallActsContext, game: CallGame, id: string): Promise<void> {
-	const { log, agents, elsewhere } = context;
+	const { log, agents, elsewhere, env } = context;
 	const host = game.left.get(id);
 	if (host === undefined) return;
 	const call = openedCall(context, game);
@@ -40,6 +47,9 @@ export async function open(context: CallActsContext, game: CallGame, id: string)
 	} catch (error) {
 		await context.pause(0);
 		if (!(error instanceof AssayError)) throw error;
+		const nowMs = env.nowMs();
+		if (NOT_CONNECTED.has(error.code) && nowMs < game.drawn!.atMs + host.absentAfterMs)
+			return void game.waits.set(waitKey.host(id), nowMs + ABSENT_MS);
 		log.warn({ provider: id, code: error.code, detail: error.message }, "an answer was not opened");
 		outcome = { state: "wrong", code: error.code, files: [] };
 	}
