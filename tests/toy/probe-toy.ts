@@ -105,13 +105,13 @@ export function toyOptions(probe: ToyProbe): ProbeOptions {
 		nowMs: () => 1_800_000_000_000,
 		randomBytes: countedBytes(cheat ?? "honest"),
 		// Generous where a toy merely computes; tests of silence set their own.
-		deadlines: { readyMs: 20_000, helloMs: 20_000, ...probe.deadlines },
+		deadlines: { readyMs: 600_000, helloMs: 600_000, ...probe.deadlines },
 		plan: fixedPlan(
 			stages.map((specs, i) => ({
 				act: "stage",
 				name: `stage ${i}`,
 				specs,
-				deadlineMs: 60_000,
+				deadlineMs: 600_000,
 				hold: true,
 				...(probe.stopAfterMs !== undefined && { stopAfterMs: probe.stopAfterMs }),
 			})),

@@ -39,7 +39,7 @@ export async function putBlob(blobs: BlobStore, holder: string, bytes: Uint8Arra
 }
 
 export const toyEngine = (cheat?: Cheat): OwnEngine => ({
-	...{ mostBytes: 2 ** 30, mostMs: 60_000 },
+	...{ mostBytes: 2 ** 30, mostMs: 600_000 },
 	start: async (storePath) => ({ open: toyOpener(storePath, cheat), device: 0, close: async () => {} }),
 });
 
