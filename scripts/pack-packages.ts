@@ -1,7 +1,8 @@
 // Packs the packages that hundreds of test processes load into a few files, once for each lockfile: build/test-packages. Of the
 // time in which a validator starts, half is looking for a thousand small files of viem, zod, Fastify and others; a release has
 // them packed too. `hook.mjs` beside them, loaded by NODE_OPTIONS, hands them to our own sources alone, and finds these for each
-// other: each is named by its path, and Node need not look for it.
+// other: each is named by its path, and Node need not look for it. It also has Node keep what it compiled while a process runs: the
+// processes that others start meanwhile need it, and many are killed, with whom it would be lost.
 // Not here: what is released (release.ts), our own sources, packages with native code or threads.
 import { createHash } from "node:crypto";
 import {
@@ -34,6 +35,8 @@ const PACKAGES = [
 	].map((file) => `@noble/curves/${file}`),
 ];
 const HOUR_MS = 3_600_000;
+/** Once a process has loaded what it begins with, and what it needs later. With nothing new it takes a millisecond. */
+const KEPT_AFTER_MS = [2000, 6000, 20_000, 60_000];
 const BANNER = `import { createRequire as createRequireHere } from "node:module";
 const require = createRequireHere(import.meta.url);`;
 
@@ -42,6 +45,7 @@ const hookOf = (
 	root: string,
 	files: Readonly<Record<string, string>>,
 ): string => `import * as modules from "node:module";
+import { isMainThread } from "node:worker_threads";
 const root = ${JSON.stringify(pathToFileURL(join(root, "/")).href)};
 const packed = new Map(${JSON.stringify(Object.entries(files))});
 modules.registerHooks?.({
@@ -55,6 +59,7 @@ modules.registerHooks?.({
 		return { url: new URL(file, import.meta.url).href, format: "module", shortCircuit: true };
 	},
 });
+if (isMainThread) for (const ms of ${JSON.stringify(KEPT_AFTER_MS)}) setTimeout(() => modules.flushCompileCache?.(), ms).unref();
 `;
 
 /** A package as Node shows it: a CommonJS one has the names that Node finds in it. */

@@ -4,11 +4,13 @@
 import { leafHash, merkleLevels } from "../../src/protocol/hash/merkle.ts";
 import { mixKeys, mixLeaf } from "../../src/protocol/hash/mix.ts";
 import { DOMAIN, philoxBlock, philoxKey } from "../../src/protocol/hash/philox.ts";
-import { tagged } from "../../src/protocol/hash/tagged-hash.ts";
+import { quickenHashes, tagged } from "../../src/protocol/hash/tagged-hash.ts";
 import { fillRow } from "../../src/protocol/maths/entries.ts";
 import type { FmaPrecision, GemmPrecision } from "../../src/protocol/maths/precision.ts";
 import { BLOCK_STEPS, fmix32, laneBytes } from "../../src/protocol/maths/recurrence.ts";
 
+// Tests hash for minutes in all.
+quickenHashes();
 const LEAF_BYTES = 1024;
 
 export interface Shape {
