@@ -29,6 +29,21 @@ test("of many that try at once one gets the lock; other folders are not concerne
 	await Promise.all([again.release(), beside.release()]);
 });
 
+test("who waits gets the lock when it is let go, and none when it is kept for longer", async () => {
+	const first = await lockFolder(folder);
+	assert.equal(await lockFolder(folder, 50), null);
+	const waiting = lockFolder(alias, 600_000);
+	let isThere = false;
+	void waiting.then(() => (isThere = true));
+	assert.equal(await lockFolder(folder), null);
+	assert.equal(isThere, false);
+	await first!.release();
+	const second = await waiting;
+	assert.ok(second);
+	assert.equal(await lockFolder(folder), null);
+	await second.release();
+});
+
 test("a process that is killed leaves no lock", async () => {
 	const module = JSON.stringify(new URL("folder-lock.ts", import.meta.url).href);
 	const program = `

@@ -16,11 +16,13 @@ export interface FolderLock {
 /** What flock(1) ends with when another has the lock. */
 const TAKEN = 1;
 
-/** Null: somebody has it. Throws AssayError LOCK_FAILED. */
-export async function lockFolder(folder: string): Promise<FolderLock | null> {
+/** Null: somebody has it, and kept it for `waitMs`. Throws AssayError LOCK_FAILED. */
+export async function lockFolder(folder: string, waitMs = 0): Promise<FolderLock | null> {
 	const file = await open(join(folder, ".lock"), constants.O_RDWR | constants.O_CREAT, 0o600);
 	try {
-		const child = spawn("flock", ["-x", "-n", "3"], { stdio: ["ignore", "ignore", "ignore", file.fd] });
+		// Who waits is in the kernel's queue: asking again and again would be a process each time.
+		const patience = waitMs > 0 ? ["-w", String(waitMs / 1000)] : ["-n"];
+		const child = spawn("flock", ["-x", ...patience, "3"], { stdio: ["ignore", "ignore", "ignore", file.fd] });
 		const [code] = await once(child, "exit");
 		if (code === 0) return { release: () => file.close() };
 		if (code !== TAKEN) throw new Error(`flock ended with ${code}`);

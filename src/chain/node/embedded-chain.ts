@@ -23,6 +23,8 @@ export interface EmbeddedOptions {
 	/** Used when the folder is new. */
 	readonly genesis: Genesis;
 	readonly nowMs: () => number;
+	/** How long another process may still have it. Default 0. */
+	readonly waitMs?: number;
 }
 
 /** Longest age of the newest block while somebody asks for it. */
@@ -44,7 +46,7 @@ const LOOKS_AT_BLOCKS = new Set(["eth_blockNumber", "eth_getBlockByNumber"]);
 
 export async function openEmbeddedChain(options: EmbeddedOptions): Promise<EmbeddedChain> {
 	await makeFolder(options.folder);
-	const lock = await lockChain(options.folder);
+	const lock = await lockChain(options.folder, options.waitMs);
 	try {
 		return await openLocked(options, lock);
 	} catch (error) {
@@ -54,8 +56,8 @@ export async function openEmbeddedChain(options: EmbeddedOptions): Promise<Embed
 }
 
 /** Two processes on one journal would destroy it. */
-async function lockChain(folder: string): Promise<FolderLock> {
-	const lock = await lockFolder(folder);
+async function lockChain(folder: string, waitMs = 0): Promise<FolderLock> {
+	const lock = await lockFolder(folder, waitMs);
 	if (lock !== null) return lock;
 	throw new AssayError("CHAIN_BUSY", "another process runs the embedded chain of this folder", {
 		hint: "Ask that one over its RPC URL, or stop it.",

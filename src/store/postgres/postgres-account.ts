@@ -6,7 +6,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, readFile, stat } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { lockFolder } from "../../platform/folder-lock.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -19,6 +18,9 @@ export interface Account {
 const NAME = "assay-postgres";
 /** What is the machine's and not one data folder's; root's, for everybody to read. */
 export const MACHINE_FOLDER = "/var/lib/assay";
+
+/** Far longer than useradd takes. */
+const ACCOUNT_MS = 60_000;
 
 /** Null: as ourselves. */
 export async function serverAccount(): Promise<Account | null> {
@@ -38,8 +40,8 @@ export async function serverAccount(): Promise<Account | null> {
 async function makeAccount(): Promise<void> {
 	if (await findAccount(NAME)) return;
 	await makeFolder(MACHINE_FOLDER, 0o755);
-	let lock = await lockFolder(MACHINE_FOLDER);
-	for (; !lock; lock = await lockFolder(MACHINE_FOLDER)) await sleep(20);
+	let lock = await lockFolder(MACHINE_FOLDER, ACCOUNT_MS);
+	while (!lock) lock = await lockFolder(MACHINE_FOLDER, ACCOUNT_MS);
 	try {
 		if (await findAccount(NAME)) return;
 		const kind = ["--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"];

@@ -16,7 +16,7 @@ import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { makeFolder, readIfPresent, removeDrafts, writeDurably } from "../../platform/durable-file.ts";
 import { loadAccountKey } from "../../platform/key-file.ts";
-import { isRunning, markOwnProcess } from "../../platform/living-process.ts";
+import { isRunning, markOwnProcess, type ProcessMark } from "../../platform/living-process.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { embeddedChainId } from "../../protocol/chain/embedded-chain-id.ts";
@@ -136,7 +136,7 @@ async function openNode(
 		accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), secret, hexToBytes(key, 32) ?? new Uint8Array(32))));
 	const place = join(folder, "rpc.json");
 	let chain: EmbeddedChain;
-	const open = () =>
+	const open = (waitMs: number): Promise<EmbeddedChain> =>
 		openEmbeddedChain({
 			folder: join(folder, "embedded"),
 			genesis: {
@@ -145,10 +145,10 @@ async function openNode(
 				treasurer: treasurer.address.toLowerCase(),
 			},
 			nowMs: options.nowMs,
+			waitMs,
 		});
 	try {
-		// A validator that used the chain of a short-lived command would lose it when that command ends.
-		chain = await (options.mayDeploy ? tried(open, isBusy) : open());
+		chain = await (options.mayDeploy ? openOnceFree(open, place) : open(0));
 	} catch (error) {
 		// Another process of this data folder runs it: through its RPC server.
 		if (!isBusy(error)) throw error;
@@ -158,14 +158,38 @@ async function openNode(
 	closing.push(() => chain.close());
 	const server = await serveRpc(chain.rpc);
 	closing.push(() => server.close());
-	await writeDurably(place, `${JSON.stringify({ url: server.url, ...(await markOwnProcess()) })}\n`);
+	const door: Door = { url: server.url, isShort: !options.mayDeploy, ...(await markOwnProcess()) };
+	await writeDurably(place, `${JSON.stringify(door)}\n`);
 	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
+}
+
+/** rpc.json: where the process answers that runs the chain, and which one it is. */
+interface Door extends Partial<ProcessMark> {
+	readonly url?: string;
+	/** A command's, which mostly ends soon. */
+	readonly isShort?: boolean;
+}
+const readDoor = async (place: string): Promise<Door> => JSON.parse(String((await readIfPresent(place)) ?? "{}"));
+
+/** Most commands have the chain for a second or two, longer on a busy machine; another validator keeps it. */
+const BUSY_MS = 6000;
+const BUSY_TRIES = 10;
+
+/** A validator that used the chain of a command would lose it when that command ends. */
+async function openOnceFree(open: (waitMs: number) => Promise<EmbeddedChain>, place: string): Promise<EmbeddedChain> {
+	for (let left = BUSY_TRIES; ; left--)
+		try {
+			return await open(BUSY_MS);
+		} catch (error) {
+			const { isShort = false, ...mark } = isBusy(error) ? await readDoor(place) : {};
+			if (left <= 1 || !isShort || !(await isRunning(mark))) throw error;
+		}
 }
 
 /** Where the process that runs the chain answers; waits until it has replaced an earlier one's address. */
 const openDoor = (place: string, busy: unknown): Promise<string> =>
 	tried(async () => {
-		const { url = "", ...mark } = JSON.parse(String((await readIfPresent(place)) ?? "{}")) as { readonly url?: string };
+		const { url = "", ...mark } = await readDoor(place);
 		// ATTACK: another user's program may listen where an earlier one did, and answer lies.
 		if (!(await isRunning(mark))) throw busy;
 		await httpRpc(url)("eth_chainId", []);
@@ -175,17 +199,16 @@ const openDoor = (place: string, busy: unknown): Promise<string> =>
 	});
 
 const isBusy = (error: unknown) => error instanceof AssayError && error.code === "CHAIN_BUSY";
-const BUSY_TRIES = 40;
-const BUSY_EVERY_MS = 150;
+const DOOR_TRIES = 40;
+const DOOR_EVERY_MS = 150;
 
-/** Commands have the chain for a second or two; another validator keeps it. */
-async function tried<T>(act: () => Promise<T>, mayHelp = (_: unknown) => true): Promise<T> {
-	for (let left = BUSY_TRIES; ; left--) {
+async function tried<T>(act: () => Promise<T>): Promise<T> {
+	for (let left = DOOR_TRIES; ; left--) {
 		try {
 			return await act();
 		} catch (error) {
-			if (!mayHelp(error) || left <= 1) throw error;
-			await sleep(BUSY_EVERY_MS);
+			if (left <= 1) throw error;
+			await sleep(DOOR_EVERY_MS);
 		}
 	}
 }
