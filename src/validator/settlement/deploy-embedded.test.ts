@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { makeDataDir } from "../../../tests/validator/toy-agent.test-kit.ts";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { approveCall, registerCall } from "../../chain/contracts/registry.ts";
@@ -133,6 +134,21 @@ test("contracts on which somebody else has registered are kept, whatever was mis
 	} finally {
 		await other.remove();
 	}
+});
+
+test("a validator waits for the chain while a command has it, and shares it with another validator", async () => {
+	const command = await open(false);
+	assert.equal(command.isHost, true);
+	const starting = open();
+	// Longer than it waits for a validator, which would keep the chain.
+	await sleep(6500);
+	await command.close();
+	const first = await starting;
+	assert.equal(first.isHost, true);
+	const second = await open();
+	assert.equal(second.isHost, false);
+	await second.close();
+	await first.close();
 });
 
 test("contracts of an earlier version are refused, with what to do", async () => {
