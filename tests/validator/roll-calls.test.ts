@@ -82,8 +82,8 @@ interface ToyCaller {
 	readonly card?: { isBusy: boolean };
 	/** Asked for its engine once it has answered. */
 	readonly open?: AgentHandlers["open"];
-	/** At each call its line breaks when it is asked for its engine; it dials again. */
-	readonly breaks?: boolean;
+	/** Its line breaks when it is asked for its engine: the first time in each call, or every time. It dials again. */
+	readonly breaks?: "once" | "always";
 }
 
 /** A toy host that answers calls with toy sizes, as its owner likes. */
@@ -138,8 +138,9 @@ async function startCaller(signer: Signer, how: ToyCaller = {}, url = validator.
 	};
 	const open: AgentHandlers["open"] = async (request) => {
 		if (hasAnswered && how.open !== undefined) return how.open(request);
-		if (!hasAnswered || !how.breaks || isBroken) return createToyLink(claim, hasAnswered || how.less ? {} : SLOW);
-		isBroken = true;
+		if (!hasAnswered || how.breaks === undefined || isBroken)
+			return createToyLink(claim, hasAnswered || how.less ? {} : SLOW);
+		isBroken = how.breaks === "once";
 		const { promise, reject } = Promise.withResolvers<never>();
 		void agent.close().then(async () => {
 			agent = await dial();
@@ -209,11 +210,11 @@ async function reach() {
  * The newest call in which this host came to this. On a busy machine a host may be late for a call, or for its opening: calls come again and
  * again. The machine may also be slower now than it was when it was probed, and then late for all of them: the real host is probed again.
  */
-async function outcomeOf(id: string, from: number, state: string, code: string | null = null) {
+async function outcomeOf(id: string, from: number, state: string, ...codes: readonly (string | null)[]) {
 	let askedAtMs = Date.now();
 	return eventually(async () => {
 		const { rows } = await validator.store.rollCalls.history(id);
-		const found = rows.find((one) => one.call >= from && one.state === state && one.code === code);
+		const found = rows.find((one) => one.call >= from && one.state === state && codes.includes(one.code));
 		if (found === undefined && Date.now() - askedAtMs > 25_000) {
 			askedAtMs = Date.now();
 			await admin()
@@ -239,7 +240,7 @@ async function answeredOf(id: string): Promise<number> {
 }
 
 test("a host answers, and a stranger with a node comes to the same verdict", async () => {
-	const { call, files } = await outcomeOf(real, 0, "answered");
+	const { call, files } = await outcomeOf(real, 0, "answered", null);
 	const row = (await validator.store.rollCalls.get(call))!;
 	assert.equal(row.state, "done");
 	assert.deepEqual([row.hosts, row.devices, row.counted], [1, 1, 1]);
@@ -291,9 +292,10 @@ test("late, wrong, too little, withheld and silent all count as absent; honest o
 		busy: await startCaller(signerOf(16), {
 			open: async () => Promise.reject(new AssayError("PROVIDER_BUSY", "in use")),
 		}),
-		broken: await startCaller(signerOf(17), { breaks: true }),
+		broken: await startCaller(signerOf(17), { breaks: "once" }),
+		hangsUp: await startCaller(signerOf(18), { breaks: "always" }),
 	};
-	const expected: Readonly<Record<keyof typeof ids, readonly [state: string, code: string | null]>> = {
+	const expected: Readonly<Record<keyof typeof ids, readonly [state: string, ...codes: (string | null)[]]>> = {
 		honest: ["answered", null],
 		late: ["late", null],
 		wrong: ["wrong", "ROLL_CALL_FAILED"],
@@ -301,20 +303,23 @@ test("late, wrong, too little, withheld and silent all count as absent; honest o
 		withheld: ["wrong", "PROVIDER_LIMIT"],
 		busy: ["wrong", "PROVIDER_BUSY"],
 		broken: ["answered", null],
+		// Looked for until nobody could open it any more, and no longer: else it would make the call void for all.
+		hangsUp: ["wrong", "AGENT_CLOSED", "PROVIDER_STOPPING"],
 	};
-	for (const [name, [state, code]] of Object.entries(expected))
-		await outcomeOf(ids[name as keyof typeof ids], started + 1, state, code);
-	await outcomeOf(real, started + 1, "answered");
+	for (const [name, [state, ...codes]] of Object.entries(expected))
+		await outcomeOf(ids[name as keyof typeof ids], started + 1, state, ...codes);
+	await outcomeOf(real, started + 1, "answered", null);
 	// Who was never there has no presence, and so no score.
 	await eventually(async () => (await answeredOf(ids.honest)) > 0);
-	for (const id of [ids.late, ids.wrong, ids.less, ids.withheld, ids.busy]) assert.equal(await answeredOf(id), 0);
+	for (const id of [ids.late, ids.wrong, ids.less, ids.withheld, ids.busy, ids.hangsUp])
+		assert.equal(await answeredOf(id), 0);
 	// What follows is about others.
 	for (const id of Object.values(ids))
 		await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });
 });
 
 test("an opening that is demanded on chain is given, and pays the host's account", async () => {
-	const { call, files } = await outcomeOf(real, 0, "answered");
+	const { call, files } = await outcomeOf(real, 0, "answered", null);
 	const row = (await validator.store.rollCalls.get(call))!;
 	const [entry] = (await validator.client.getRollCallLeaves({ params: { call } })).hosts.filter(
 		({ providerId }) => providerId === real,
@@ -363,7 +368,7 @@ test("a host at another process of the same network is called and opened through
 	const second = await startToyValidator(SETTINGS);
 	const id = await startCaller(signerOf(21), {}, second.url);
 	try {
-		await outcomeOf(id, 0, "answered");
+		await outcomeOf(id, 0, "answered", null);
 	} finally {
 		await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });
 		await second.stop();
@@ -411,5 +416,5 @@ test("a call that a restart cuts short is void, and counts for nobody", async ()
 	// Its node is at another address now.
 	await provider.stop();
 	provider = await startReal();
-	await outcomeOf(real, open.call + 1, "answered");
+	await outcomeOf(real, open.call + 1, "answered", null);
 });
