@@ -412,6 +412,11 @@ test("a false tree of a claimed end is brought down by a prover, who has the byt
 			});
 		return (await chain.stateOf(tree)) === "fallen";
 	});
+	// The worker's list may come after that.
+	await eventually(async () => {
+		await prover.round();
+		return (await nextOf(id)) === 1 + SEGMENTS;
+	});
 	// Nobody touches the worker's own tree, which is true.
 	skippedMs += TREES_MS;
 	await isOver(id);
