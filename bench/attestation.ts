@@ -1,6 +1,7 @@
-// What judging attestation costs: CPU time of one core in Node, milliseconds in the dashboard's worker in a real Chromium and with noble alone, and the bytes that it adds
-// to the dashboard. Over real samples, which lie beside the checkout (../shared, or ASSAY_SHARED). Prints JSON; asserts nothing.
-// Run: node bench/attestation.ts [runs]
+// What judging attestation costs: CPU time of one core in Node, milliseconds in the dashboard's worker in a
+// real Chromium and with noble alone, and the bytes that it adds to the dashboard. Over real samples, which
+// lie beside the checkout (../shared, or ASSAY_SHARED). Prints JSON; asserts nothing. Run: node
+// bench/attestation.ts [runs]
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -61,8 +62,9 @@ function cpuMs(id: string, verify: typeof nodeSignatures, count: number) {
 }
 
 /**
- * A host of eight cards as a validator judges it: reports, chains, two manifests that all cards share and an OCSP answer for each of their certificates. Minted, as no
- * such host's files are at hand; the manifests are as long as NVIDIA's.
+ * A host of eight cards as a validator judges it: reports, chains, two manifests that all cards share and an
+ * OCSP answer for each of their certificates. Minted, as no such host's files are at hand; the manifests are
+ * as long as NVIDIA's.
  */
 function eightCards(): { readonly round: RoundEvidence; readonly bytes: number } {
 	const plans = Array.from({ length: 8 }, (_, i) => ({ ...gpuPlan(), card: `card ${i}`, pdi: `0${i}02030405060708` }));
@@ -138,8 +140,9 @@ await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /**
- * As the page asks: the files of a case, from the question to the answer; a worker of its own each time. Beside it the CPU time of all of Chromium's
- * processes, less what it takes to start such workers and ask them about nothing: on a busy machine only that is the browser's own.
+ * As the page asks: the files of a case, from the question to the answer; a worker of its own each time.
+ * Beside it the CPU time of all of Chromium's processes, less what it takes to start such workers and ask
+ * them about nothing: on a busy machine only that is the browser's own.
  */
 async function inChromium() {
 	const browser = await startBrowser({ keepsFiles: true });

@@ -1,5 +1,6 @@
-// Runs a job with the engine that lies, on this machine's GPU (or CPU, where it has none), and keeps all that a claim is made of: roots of every segment,
-// metrics, saved states. bench/disputes.ts --from FOLDER then has a provider claim exactly that, and a watcher on a CPU against it.
+// Runs a job with the engine that lies, on this machine's GPU (or CPU, where it has none), and keeps all that
+// a claim is made of: roots of every segment, metrics, saved states. bench/disputes.ts --from FOLDER then has
+// a provider claim exactly that, and a watcher on a CPU against it.
 //   node bench/card-claim.ts ENGINE FOLDER KIND
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
-// What each proven figure is put beside: on a GPU the engine's bare kernel and the vendor's library when bench/run.sh was run on such a
-// machine, else the data sheet of the card that the figures say it is; on CPUs and disks, of which no data sheet is at hand, the best
-// that an earlier run of this bench kept of the same machine. Pure: files are read in probes.ts. Tests: tests/bench-ceilings.test.ts.
+// What each proven figure is put beside: on a GPU the engine's bare kernel and the vendor's library when
+// bench/run.sh was run on such a machine, else the data sheet of the card that the figures say it is; on CPUs
+// and disks, of which no data sheet is at hand, the best that an earlier run of this bench kept of the same
+// machine. Pure: files are read in probes.ts. Tests: tests/bench-ceilings.test.ts.
 import type { Precision } from "../src/protocol/maths/precision.ts";
 import type { DeviceClaim, Figure } from "../src/protocol/probe/evidence.ts";
 import type { Profile } from "../src/verify/hardware/identify/profile.ts";

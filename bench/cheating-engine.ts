@@ -1,9 +1,10 @@
-// An engine that cheats with a real card: it speaks the wire like any other, and passes what it is asked to real engines. For machines with a GPU; the
-// same strategies with toys are in tests/red-team.test.ts.
+// An engine that cheats with a real card: it speaks the wire like any other, and passes what it is asked to
+// real engines. For machines with a GPU; the same strategies with toys are in tests/red-team.test.ts.
 //   node bench/cheating-engine.ts STRATEGY ENGINE        frames on stdin and stdout
 //     gpu-as-cpu   a second engine on the same card answers for the CPU, at the same time
 //     in-turn      the card is shown as two of half its memory; its own queue serves one after the other
-//     replay       shown as two, of which the second has no room once the first has answered; asked again, the first gives its known answers
+//     replay       shown as two, of which the second has no room once the first has answered; asked again,
+//                  the first gives its known answers
 import { spawn } from "node:child_process";
 import { FrameReader } from "../src/engine/wire/frame-reader.ts";
 import { ERROR_CODE, MAX_LENGTH_TO_ENGINE, MAX_LENGTH_TO_VERIFIER } from "../src/engine/wire/frame-table.ts";

@@ -1,5 +1,5 @@
-// Every sample on every GPU of this machine: its claim must be the one that CPUs gave, samples/claims.json. One JSON line each; exit code 1
-// where one differs.
+// Every sample on every GPU of this machine: its claim must be the one that CPUs gave, samples/claims.json.
+// One JSON line each; exit code 1 where one differs.
 //   node bench/claims.ts
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";
 import { createEngineClient } from "../src/engine/client/create-engine-client.ts";

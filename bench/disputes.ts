@@ -1,7 +1,9 @@
-// Whole disputes on this machine: training, generation, a picture and a simulation with one wrong element in one of a thousand steps, by the signed road and by
-// the silent one, on the embedded chain and on a node of its own. Prints a table and writes it.
+// Whole disputes on this machine: training, generation, a picture and a simulation with one wrong element in
+// one of a thousand steps, by the signed road and by the silent one, on the embedded chain and on a node of
+// its own. Prints a table and writes it.
 //   node bench/disputes.ts [--chain embedded|external] [--from FOLDER] [--out RESULT.json] [KIND …]
-// --from: the claim is what bench/card-claim.ts left in this folder, on another machine; then KIND is its kind.
+// --from: the claim is what bench/card-claim.ts left in this folder, on another machine; then KIND is its
+// kind.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { arch, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +26,10 @@ const kinds = (Object.keys(KINDS) as Kind[]).filter((kind) => named.length === 0
 const engine = { command: (await findEngine(hostPlatform())).path, args: [] };
 const disputes: object[] = [];
 const result = { machine: `${cpus()[0]?.model || arch()}, ${cpus().length} cores`, node: process.version, disputes };
-/** A network of its own, since a part that is open again would be the next liar's. Null: one claim in a hundred the validator runs again itself. */
+/**
+ * A network of its own, since a part that is open again would be the next liar's. Null: one claim in a
+ * hundred the validator runs again itself.
+ */
 async function dispute(chain: string, kind: Kind, road: "signed" | "silent") {
 	const scratch = mkdtempSync(join(tmpdir(), "assay-disputes-"));
 	const settings = { settings: { engine }, params: DISPUTE_PARAMS };

@@ -1,6 +1,8 @@
-// The service under faults: clocks that jump, a disk without room, few descriptors, a damaged journal. A real `assay validate` in a process of its own.
+// The service under faults: clocks that jump, a disk without room, few descriptors, a damaged journal. A real
+// `assay validate` in a process of its own.
 //   bash scripts/node.sh bench/faults.ts [--only NAME,…]
-// Exit code 1 when something is not as it should be. Results: bench/results/network-faults-….json. Floods: bench/floods.ts.
+// Exit code 1 when something is not as it should be. Results: bench/results/network-faults-….json. Floods:
+// bench/floods.ts.
 import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

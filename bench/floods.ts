@@ -1,8 +1,10 @@
-// The service under floods: a real `assay validate`, attackers and readers in processes of their own, on one machine.
+// The service under floods: a real `assay validate`, attackers and readers in processes of their own, on one
+// machine.
 //   bash scripts/node.sh bench/floods.ts [--seconds 20] [--only NAME,…]
-// Each flood runs for a while beside somebody else's reads, and goes on while the service is stopped. Exit code 1 when a figure is
-// beyond what docs/network.md §4 promises. Results: bench/results/network-floods-….json; the promises themselves are tested without
-// times in `npm test`. Faults (clocks, disks, journals): bench/faults.ts.
+// Each flood runs for a while beside somebody else's reads, and goes on while the service is stopped. Exit
+// code 1 when a figure is beyond what docs/network.md §4 promises. Results:
+// bench/results/network-floods-….json; the promises themselves are tested without times in `npm test`. Faults
+// (clocks, disks, journals): bench/faults.ts.
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startChild } from "../tests/network/child-program.ts";

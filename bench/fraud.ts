@@ -1,4 +1,5 @@
-// How long a judge takes over a fraud file of every kind, and how large it is: node bench/fraud.ts. The files are those of the tests.
+// How long a judge takes over a fraud file of every kind, and how large it is: node bench/fraud.ts. The files
+// are those of the tests.
 import { writeFileSync } from "node:fs";
 import { arch, cpus } from "node:os";
 import { fraudSamples } from "../src/verify/optimistic/fraud/fraud-samples.test-kit.ts";

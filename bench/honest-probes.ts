@@ -1,6 +1,8 @@
-// Many quick probes of this machine, one after the other, whatever else runs on it: is an honest host ever hurt by the rules? Prints and
-// keeps how they ended, what was found, and how far the figures lie apart. Real engine, real verdicts.
-//   node bench/honest-probes.ts [COUNT]      default 200 → bench/results/honest-probes-<date>.json; exit code 1 when one did not end valid
+// Many quick probes of this machine, one after the other, whatever else runs on it: is an honest host ever
+// hurt by the rules? Prints and keeps how they ended, what was found, and how far the figures lie apart. Real
+// engine, real verdicts.
+//   node bench/honest-probes.ts [COUNT]      default 200 → bench/results/honest-probes-<date>.json; exit code
+//                                            1 when one did not end valid
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";

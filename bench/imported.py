@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-# A float model from PyTorch and what this project makes of it. Trains a small Llama-like model on bytes of a text, has transformers and the
-# safetensors package write it, and compares logits that `assay job run` gives with PyTorch's in float32. Python, because those are its packages.
-#   imported.py train FOLDER TEXT    FOLDER/model, FOLDER/heldout.txt, jobs logits-i16.json and logits-i8.json, float.npy
-#   imported.py shapes FOLDER        generated models of the whole shapes of GPT-2 124M, SmolLM-135M and Qwen2-0.5B, with job files that generate
-#   imported.py judge FOLDER         logits of both jobs' runs beside PyTorch's, one JSON line each; and FOLDER/rounded, which `assay model import
-#                                    FOLDER/model --out FOLDER/rounded --weights i8` wrote, as PyTorch reads it
+# A float model from PyTorch and what this project makes of it. Trains a small Llama-like model on bytes of a
+# text, has transformers and the safetensors package write it, and compares logits that `assay job run` gives
+# with PyTorch's in float32. Python, because those are its packages.
+#   imported.py train FOLDER TEXT    FOLDER/model, FOLDER/heldout.txt, jobs logits-i16.json and
+#                                    logits-i8.json, float.npy
+#   imported.py shapes FOLDER        generated models of the whole shapes of GPT-2 124M, SmolLM-135M and
+#                                    Qwen2-0.5B, with job files that generate
+#   imported.py judge FOLDER         logits of both jobs' runs beside PyTorch's, one JSON line each; and
+#                                    FOLDER/rounded, which `assay model import FOLDER/model --out
+#                                    FOLDER/rounded --weights i8` wrote, as PyTorch reads it
 import json, math, sys, time
 import numpy, torch
 import torch.nn.functional as F

@@ -1,5 +1,6 @@
-// How busy a job keeps its host: a LoRA job on a generated model goes the whole road of the network on this machine (upload, quote, escrow, draw, fetch,
-// run, claim, check, pay), and the engine's share of the running state is measured. With a GPU also by the driver's own figure of its use.
+// How busy a job keeps its host: a LoRA job on a generated model goes the whole road of the network on this
+// machine (upload, quote, escrow, draw, fetch, run, claim, check, pay), and the engine's share of the running
+// state is measured. With a GPU also by the driver's own figure of its use.
 //   node bench/job-busy.ts [--steps N] [--tiny]      writes bench/results/network-job-busy-<date>.json
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

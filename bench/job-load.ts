@@ -1,11 +1,14 @@
-// A thousand jobs in flight before one validator process, and a hundred random kills of validator, hosts and database connections: how quickly does the API answer,
-// what does it cost, and is anything lost or doubled?
-//   bash scripts/node.sh bench/job-load.ts [--jobs 1000] [--hosts 2200] [--processes 4] [--kills 100] [--validators 1] [--seed N] [--steady 60] [--work 30,90] [--beat 5]
+// A thousand jobs in flight before one validator process, and a hundred random kills of validator, hosts and
+// database connections: how quickly does the API answer, what does it cost, and is anything lost or doubled?
+//   bash scripts/node.sh bench/job-load.ts [--jobs 1000] [--hosts 2200] [--processes 4] [--kills 100]
+//     [--validators 1] [--seed N] [--steady 60] [--work 30,90] [--beat 5]
 //     [--deadline 120] [--cores 0,1] [--profile FILE]
-// Hosts are toys in processes of their own that answer at once and then take their time; they share the machine, and so do customers and readers. --cores gives some to
-// validators and database alone: `taskset -c 2-7 bash scripts/node.sh bench/job-load.ts --cores 0,1`.
-// Results: bench/results/network-job-load-….json, with kills network-job-load-kills-….json. --profile keeps what the validator did for some seconds after the
-// steady time (without kills they slow nothing that is measured). Exit code 1 when something is wrong with any job.
+// Hosts are toys in processes of their own that answer at once and then take their time; they share the
+// machine, and so do customers and readers. --cores gives some to validators and database alone: `taskset -c
+// 2-7 bash scripts/node.sh bench/job-load.ts --cores 0,1`. Results: bench/results/network-job-load-….json,
+// with kills network-job-load-kills-….json. --profile keeps what the validator did for some seconds after the
+// steady time (without kills they slow nothing that is measured). Exit code 1 when something is wrong with
+// any job.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { type Phase, runLoad } from "../tests/jobs/load/run-load.ts";

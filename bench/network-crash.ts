@@ -1,6 +1,8 @@
-// Two hundred random kills of validator processes and cuts of their database connections during probes: is anything lost or counted twice?
+// Two hundred random kills of validator processes and cuts of their database connections during probes: is
+// anything lost or counted twice?
 //   bash scripts/node.sh bench/network-crash.ts [--kills 200] [--seed N]
-// The same as tests/network/crash.test.ts, with more of everything. Results: bench/results/network-crash-….json. Exit code 1 when something is wrong.
+// The same as tests/network/crash.test.ts, with more of everything. Results:
+// bench/results/network-crash-….json. Exit code 1 when something is wrong.
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { runCrashes } from "../tests/network/crash-run.ts";

@@ -1,7 +1,9 @@
-// A silent, a trickling and a flooding provider among a hundred: by how much do the others' probes take longer?
+// A silent, a trickling and a flooding provider among a hundred: by how much do the others' probes take
+// longer?
 //   bash scripts/node.sh bench/network-disturbers.ts [--rounds 6] [--seconds 20]
-// Rounds with and without them take turns, so that what else the machine does falls on both. Each round counts the others' probes from due to verdict and from
-// begun to verdict. Results: bench/results/network-disturbers-….json. Exit code 1 when the others' median is delayed by more than 10 %.
+// Rounds with and without them take turns, so that what else the machine does falls on both. Each round
+// counts the others' probes from due to verdict and from begun to verdict. Results:
+// bench/results/network-disturbers-….json. Exit code 1 when the others' median is delayed by more than 10 %.
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startChild } from "../tests/network/child-program.ts";
@@ -16,7 +18,10 @@ const { values } = parseArgs({
 });
 const OTHERS = 97;
 const DISTURBERS = ["silence-after-claim", "trickled-openings", "endless-progress"];
-/** Each of the others is probed so often: five probes a second, twice the rate of 10,000 providers in 72 minutes, and few enough for the toys to keep up. */
+/**
+ * Each of the others is probed so often: five probes a second, twice the rate of 10,000 providers in 72
+ * minutes, and few enough for the toys to keep up.
+ */
 const INTERVAL_MS = 20_000;
 const ROUNDS = Number(values.rounds);
 const ROUND_MS = Number(values.seconds) * 1000;

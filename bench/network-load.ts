@@ -1,10 +1,13 @@
-// Ten thousand registered providers on a 72-minute schedule before one validator process, or several on one PostgreSQL server: is the schedule kept, how
-// quickly does the API answer meanwhile, what does it cost?
-//   bash scripts/node.sh bench/network-load.ts [--providers 10000] [--validators 1] [--minutes 3] [--local 0] [--real-files]
-// One validator runs on the embedded server, several on Debian's PostgreSQL by its URL. --local: so many of the providers are on links that any process may
-// open (the others belong to the process that they dialled), so that processes compete for them. --real-files: beside all that, as many files as probes come
-// are verified that are as large as an H200's (vectors/h200.assay), because a toy's evidence is judged in a few milliseconds.
-// Results: bench/results/network-load-….json. The simulated providers run on the same machine; their share is told apart.
+// Ten thousand registered providers on a 72-minute schedule before one validator process, or several on one
+// PostgreSQL server: is the schedule kept, how quickly does the API answer meanwhile, what does it cost?
+//   bash scripts/node.sh bench/network-load.ts [--providers 10000] [--validators 1] [--minutes 3] [--local 0]
+//     [--real-files]
+// One validator runs on the embedded server, several on Debian's PostgreSQL by its URL. --local: so many of
+// the providers are on links that any process may open (the others belong to the process that they dialled),
+// so that processes compete for them. --real-files: beside all that, as many files as probes come are
+// verified that are as large as an H200's (vectors/h200.assay), because a toy's evidence is judged in a few
+// milliseconds. Results: bench/results/network-load-….json. The simulated providers run on the same machine;
+// their share is told apart.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { startChild } from "../tests/network/child-program.ts";
@@ -32,7 +35,10 @@ const INTERVAL_MS = 72 * 60_000;
 const READS_PER_S = 10;
 const kind = kindNamed("honest");
 
-/** Rows as registering leaves them, but due one after the other over the whole interval: a network that has run for a while. */
+/**
+ * Rows as registering leaves them, but due one after the other over the whole interval: a network that has
+ * run for a while.
+ */
 async function register(sql: ToyNetwork["sql"], ids: readonly string[]): Promise<void> {
 	for (let at = 0; at < ids.length; at += 1000) {
 		const some = ids.slice(at, at + 1000);
@@ -214,7 +220,8 @@ try {
 			perS: READS_PER_S,
 			...ms(reading.reads),
 			failed: reading.failed.length,
-			// What the machine adds: how late the timers of the reading process itself were, which does nothing else.
+			// What the machine adds: how late the timers of the reading process itself were, which does nothing
+			// else.
 			readerHeldUpMs: { p99: Number((own.percentile(99) / 1e6).toFixed(1)), max: Number((own.max / 1e6).toFixed(1)) },
 			byRoute: Object.fromEntries([...byRoute].map(([route, reads]) => [route, ms(reads)])),
 		},

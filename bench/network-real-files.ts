@@ -1,5 +1,5 @@
-// Beside a load test with toys: verifies a real card's evidence as often as probes come, on a thread of a process of its own, as a validator's verifier
-// would. Started by startChild from network-load.ts.
+// Beside a load test with toys: verifies a real card's evidence as often as probes come, on a thread of a
+// process of its own, as a validator's verifier would. Started by startChild from network-load.ts.
 import { readFileSync } from "node:fs";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { answerParent } from "../tests/network/child-program.ts";

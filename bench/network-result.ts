@@ -1,4 +1,5 @@
-// What the network's benches share: quantiles, the CPU of PostgreSQL's processes, and the file of results with machine and commit.
+// What the network's benches share: quantiles, the CPU of PostgreSQL's processes, and the file of results
+// with machine and commit.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
@@ -21,7 +22,10 @@ export function quantile<Value>(
 
 const TICKS_PER_S = 100;
 
-/** CPU seconds of all processes called postgres that are alive, and of the ended children of those; of one server and its processes where it is named. */
+/**
+ * CPU seconds of all processes called postgres that are alive, and of the ended children of those; of one
+ * server and its processes where it is named.
+ */
 export function postgresCpuS(server?: number): number {
 	let ticks = 0;
 	for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {

@@ -1,7 +1,9 @@
-// Renders and simulations on the engine's two kinds of devices in one run: the samples' claims on both; then larger jobs, timed on the CPU with all its
-// cores and on the first GPU, whose roots must be the same. A time is that of a whole segment, roots included.
-//   node bench/pictures.ts RESULT.json          environment: ENGINE (path), ONLY (a part of the names), PROGRAMS (a folder: programs with what they are
-//                                               given, for the engine's `bench program FILE…`; nothing is run), DEVICES (gpu,cpu)
+// Renders and simulations on the engine's two kinds of devices in one run: the samples' claims on both; then
+// larger jobs, timed on the CPU with all its cores and on the first GPU, whose roots must be the same. A time
+// is that of a whole segment, roots included.
+//   node bench/pictures.ts RESULT.json          environment: ENGINE (path), ONLY (a part of the names),
+//     PROGRAMS (a folder: programs with what they are given, for the engine's `bench program FILE…`; nothing
+//     is run), DEVICES (gpu,cpu)
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { workloadOf } from "../src/cli/run-job-file.ts";

@@ -1,9 +1,10 @@
-// Several probes of one machine, how well they agree and how near they come to what is possible: each figure's median, spread and
-// ratio to its ceilings (ceilings.ts), with machine, driver and commit.
-//   npm run bench                        three probes of this machine → bench/results/<device>-<date>-probes.json
+// Several probes of one machine, how well they agree and how near they come to what is possible: each
+// figure's median, spread and ratio to its ceilings (ceilings.ts), with machine, driver and commit.
+//   npm run bench                        three probes of this machine →
+//                                        bench/results/<device>-<date>-probes.json
 //   node bench/probes.ts FILE.json …     the same from what `assay probe --json` printed elsewhere
-// Figures on the verifier's clock, as a customer sees them. The kernels beside the vendor's library: bench/run.sh; run it first on a
-// machine with a GPU, and its results are the ceilings here.
+// Figures on the verifier's clock, as a customer sees them. The kernels beside the vendor's library:
+// bench/run.sh; run it first on a machine with a GPU, and its results are the ceilings here.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,7 +60,10 @@ function keptResults(): Pick<Known, "kernels" | "earlier"> {
 	};
 }
 
-/** The best figure of each name and device in every probe, over all probes. `spread` is largest ÷ smallest − 1. */
+/**
+ * The best figure of each name and device in every probe, over all probes. `spread` is largest ÷ smallest −
+ * 1.
+ */
 function summarise(probes: readonly Probe[]) {
 	const { verdict: first, claim } = probes[0]!;
 	const kept = keptResults();

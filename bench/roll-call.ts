@@ -1,7 +1,9 @@
-// A roll call of 10,000 devices before one validator process: 1,250 hosts of eight devices on real agent links, answers and openings by real
-// engines with toy sizes, the embedded chain, one PostgreSQL. Everything runs on this machine, the hosts too.
+// A roll call of 10,000 devices before one validator process: 1,250 hosts of eight devices on real agent
+// links, answers and openings by real engines with toy sizes, the embedded chain, one PostgreSQL. Everything
+// runs on this machine, the hosts too.
 //   bash scripts/node.sh bench/roll-call.ts [--hosts 1250] [--write]
-// What the sizes of a real card change is measured in bench/scale.ts: checking an answer takes longer with its k.
+// What the sizes of a real card change is measured in bench/scale.ts: checking an answer takes longer with
+// its k.
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On a machine with an NVIDIA GPU, nvcc and PyTorch: builds the engine's bench, runs it and the vendor's library
-# by turns (bench/vendor.py), and keeps each figure beside its ceiling in bench/results/<gpu>-<date>.json.
+# On a machine with an NVIDIA GPU, nvcc and PyTorch: builds the engine's bench, runs it and the vendor's
+# library by turns (bench/vendor.py); each figure beside its ceiling in bench/results/<gpu>-<date>.json.
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
 #   TURNS             how often each side is measured (default 5; the median counts)
 #   REST, WARM        seconds of rest, then of the same product untimed, before each product (0.2 and 0)

@@ -1,8 +1,9 @@
 // What roll calls of 10⁴, 10⁵ and 10⁶ devices cost: docs/scale.md has the result.
 //   bash scripts/node.sh bench/scale.ts [--most 1000000] [--write]
-// Answers are made and signed, trees are built and files are checked for real, on one core. The file whose checking is timed was made
-// by a real engine with the k of an H200; its products are smaller, so its paths are shorter, and their hashes are timed apart. What
-// grows in proportion is measured on a part and multiplied; trees are built whole. --write keeps the result in bench/results/.
+// Answers are made and signed, trees are built and files are checked for real, on one core. The file whose
+// checking is timed was made by a real engine with the k of an H200; its products are smaller, so its paths
+// are shorter, and their hashes are timed apart. What grows in proportion is measured on a part and
+// multiplied; trees are built whole. --write keeps the result in bench/results/.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";
@@ -93,7 +94,10 @@ function makeAnswer(number: number, spec: RollSpec): HostAnswer {
 	return { host, answers, signature: bytesToHex(signer.sign(rollAnswerHash(CALL, BETA0, leaves))) };
 }
 
-/** What a validator does with an answer when it comes: reads it, makes its leaves, checks the host's signature. */
+/**
+ * What a validator does with an answer when it comes: reads it, makes its leaves, checks the host's
+ * signature.
+ */
 function stamp(message: string, key: string): readonly Uint8Array[] {
 	const { answers, account, signature } = JSON.parse(message) as HostAnswer & { readonly account: string };
 	const leaves = answers.map((answer) => rollLeaf({ key, account }, answer));
@@ -158,7 +162,10 @@ async function realFile(k: number): Promise<Uint8Array> {
 	}
 }
 
-/** Bytes of the file that an answer of these sizes gives, in a tree of 10⁶ leaves; and the hashes in its paths. */
+/**
+ * Bytes of the file that an answer of these sizes gives, in a tree of 10⁶ leaves; and the hashes in its
+ * paths.
+ */
 function fileOfSize(spec: RollSpec): { readonly bytes: number; readonly hashes: number } {
 	const [gemm] = rollChallenges(spec);
 	const deep = (leaves: number) => Math.ceil(Math.log2(leaves));

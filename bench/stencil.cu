@@ -1,6 +1,8 @@
-// The heat simulation of src/work/simulate/heat.ts as a CUDA kernel written by hand: what the engine's own kernel for that program is measured
-// against, in one run on one card. The same whole numbers: flows of i32 at 2^24 over four sides, each rounded once.
-//   nvcc -O3 -arch=sm_90a bench/stencil.cu -o stencil && ./stencil        prints a JSON line for each size and kernel
+// The heat simulation of src/work/simulate/heat.ts as a CUDA kernel written by hand: what the engine's own
+// kernel for that program is measured against, in one run on one card. The same whole numbers: flows of i32
+// at 2^24 over four sides, each rounded once.
+//   nvcc -O3 -arch=sm_90a bench/stencil.cu -o stencil && ./stencil        prints a JSON line for each size
+//     and kernel
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-# The float32 twin of an exact training run, of a GPT, a CNN or adapters (LoRA) of a model that transformers reads: same first weights, same
-# batches, AdamW in PyTorch without TF32; the loss of each step. bench/training.ts writes the folder and calls it. Not here: the comparison.
-#   training.py FOLDER        reads job.json, the weights (safetensors), tokens.bin or images.bin and labels.bin, samples.bin; writes float.json
-#                             environment: BATCHES (batches of a step are cut into so many parts that fit the memory: 1),
-#                             SPREAD (any: once more with first weights that are off by 1 part in 10,000, to see what noise alone does)
+# The float32 twin of an exact training run, of a GPT, a CNN or adapters (LoRA) of a model that transformers
+# reads: same first weights, same batches, AdamW in PyTorch without TF32; the loss of each step.
+# bench/training.ts writes the folder and calls it. Not here: the comparison.
+#   training.py FOLDER        reads job.json, the weights (safetensors), tokens.bin or images.bin and
+#                             labels.bin, samples.bin; writes float.json
+# Environment: BATCHES (batches of a step are cut into so many parts that fit the memory: 1), SPREAD (any:
+# once more with first weights that are off by 1 part in 10,000, to see what noise alone does).
 import json, math, os, struct, sys, time
 import numpy, torch
 import torch.nn.functional as F

@@ -1,6 +1,8 @@
-// What exact training costs in accuracy: a job runs on the engine, the same model with the same first weights and the same batches in
-// PyTorch's float32 (bench/training.py), and the losses are compared, means of 20 steps. Needs PyTorch; a GPU for more than tiny sizes.
-//   node bench/training.ts RESULT.json JOB.json…      environment: ENGINE (path), DEVICE (gpu), WORK (a folder), PYTHON (python3; none: skip)
+// What exact training costs in accuracy: a job runs on the engine, the same model with the same first weights
+// and the same batches in PyTorch's float32 (bench/training.py), and the losses are compared, means of 20
+// steps. Needs PyTorch; a GPU for more than tiny sizes.
+//   node bench/training.ts RESULT.json JOB.json…      environment: ENGINE (path), DEVICE (gpu), WORK (a
+//     folder), PYTHON (python3; none: skip)
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,8 @@
-// Uploads of blobs to a real `assay validate`: a large file over connections that are cut, a wrong byte, slow uploaders beside a quick one.
+// Uploads of blobs to a real `assay validate`: a large file over connections that are cut, a wrong byte, slow
+// uploaders beside a quick one.
 //   bash scripts/node.sh bench/uploads.ts [--gib 2] [--cuts 20] [--slow 50] [--rounds 6]
-// Exit code 1 when the file does not arrive whole, a wrong byte passes, or the slow ones delay the others by more than a tenth. Results:
-// bench/results/network-uploads-….json.
+// Exit code 1 when the file does not arrive whole, a wrong byte passes, or the slow ones delay the others by
+// more than a tenth. Results: bench/results/network-uploads-….json.
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { createReadStream, mkdtempSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";

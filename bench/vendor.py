@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-# The engine's figures beside what the vendor's own library reaches on the same card, in one run, taking turns; the median of
-# TURNS each. Prints JSON lines as it goes, then a table; bench/run.sh calls it. Python, because PyTorch is the door to cuBLAS.
-# Not here: what a verifier measures (that is a probe). Needs one NVIDIA GPU, PyTorch with CUDA, and the engine's bench program.
-#   vendor.py <bench program> <result.json>     environment: TURNS (5), REST (0.2), WARM (0), FIGURES (all), COMMIT
+# The engine's figures beside what the vendor's own library reaches on the same card, in one run, taking
+# turns; the median of TURNS each. Prints JSON lines as it goes, then a table; bench/run.sh calls it. Python,
+# because PyTorch is the door to cuBLAS. Not here: what a verifier measures (that is a probe). Needs one
+# NVIDIA GPU, PyTorch with CUDA, and the engine's bench program.
+#   vendor.py <bench program> <result.json>     environment: TURNS (5), REST (0.2), WARM (0), FIGURES (all),
+#     COMMIT
 import json, os, statistics, subprocess, sys, time
 import torch
 
 TURNS = int(os.environ.get("TURNS", "5"))
-# Seconds of rest before each product, on both sides: the card then meets neither with the heat of what ran before.
+# Seconds of rest before each product, on both sides: the card then meets neither with the heat of what ran
+# before.
 REST = float(os.environ.get("REST", "0.2"))
-# Seconds of the same product before it is timed, on both sides: a warm card at its power limit, in the state that this product brings it to.
+# Seconds of the same product before it is timed, on both sides: a warm card at its power limit, in the state
+# that this product brings it to.
 WARM = float(os.environ.get("WARM", "0"))
 # "products": these and the copy alone.
 FIGURES = os.environ.get("FIGURES", "all")
 SIZES = (8192, 16384)
-# Data-sheet scalar peaks, in 10^12 fused steps a second (an fma is two flop): cards not named here get no ratio for `fma`.
+# Data-sheet scalar peaks, in 10^12 fused steps a second (an fma is two flop): cards not named here get no
+# ratio for `fma`.
 FMA_PEAKS = {"NVIDIA H200": {"fp32": 66.9 / 2, "fp64": 33.5 / 2}, "NVIDIA H100 80GB HBM3": {"fp32": 66.9 / 2, "fp64": 33.5 / 2}}
 # What is to be reached of a ratio, or of the figure itself where there is no ceiling.
 REACH = {("gemm_kernel", "fp16"): 0.95, ("gemm_kernel", "bf16"): 0.95, "gemm_kernel": 0.90, "gemm_round": 0.85, "stream_pass": 0.80,

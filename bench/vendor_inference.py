@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-# Generation and embeddings by PyTorch: bf16, a static key-value cache, one CUDA graph a token; what our programs of the same shapes are
-# measured against, in one run on one card. Python, because PyTorch is the door to cuBLAS and cuDNN. Without a GPU (--cpu) it only shows that it runs.
-#   vendor_inference.py [--cpu] [SHAPE…]     prints a JSON line for each shape, or for these: gpt2-124m, smollm-135m, qwen2-0.5b, bert-base
+# Generation and embeddings by PyTorch: bf16, a static key-value cache, one CUDA graph a token; what our
+# programs of the same shapes are measured against, in one run on one card. Python, because PyTorch is the
+# door to cuBLAS and cuDNN. Without a GPU (--cpu) it only shows that it runs.
+#   vendor_inference.py [--cpu] [SHAPE…]     prints a JSON line for each shape, or for these: gpt2-124m,
+#                                            smollm-135m, qwen2-0.5b, bert-base
 import json
 import sys
 import time

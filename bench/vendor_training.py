@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# A training step of the same GPTs by PyTorch: bf16, compiled, the whole step (forward, backward, AdamW) as one CUDA graph. What
-# `bench program` of the engine is measured against, in one run on one card. Python, because PyTorch is the door to cuBLAS and cuDNN.
+# A training step of the same GPTs by PyTorch: bf16, compiled, the whole step (forward, backward, AdamW) as
+# one CUDA graph. What `bench program` of the engine is measured against, in one run on one card. Python,
+# because PyTorch is the door to cuBLAS and cuDNN.
 #   vendor_training.py     prints a JSON line for each shape
 import json
 import torch

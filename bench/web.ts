@@ -1,5 +1,6 @@
-// The dashboard's table with 10,000 providers in a real Chromium: how long a keystroke in a filter, a sort and a step of scrolling keep the page busy, and
-// how long until the rows are there. Milliseconds (median, worst) go to bench/results/web-….json with the load; asserts nothing. Pages of jobs: bench/web/jobs.ts.
+// The dashboard's table with 10,000 providers in a real Chromium: how long a keystroke in a filter, a sort
+// and a step of scrolling keep the page busy, and how long until the rows are there. Milliseconds (median,
+// worst) go to bench/results/web-….json with the load; asserts nothing. Pages of jobs: bench/web/jobs.ts.
 //   bash scripts/node.sh bench/web.ts [PROVIDERS]
 import pg from "pg";
 import { ensureBuilt } from "../scripts/build-web.ts";

@@ -1,5 +1,6 @@
-// Writes the programs of workloads at the sizes that they are measured at, for the engine's `bench program FILE…`: generation, its check by prefill,
-// embeddings, a stencil. Their counterparts are bench/vendor_inference.py and bench/stencil.cu.
+// Writes the programs of workloads at the sizes that they are measured at, for the engine's `bench program
+// FILE…`: generation, its check by prefill, embeddings, a stencil. Their counterparts are
+// bench/vendor_inference.py and bench/stencil.cu.
 //   node bench/workload-programs.ts FOLDER
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// The command `assay`. In the released package it loads the packed CLI, dist/assay.mjs, under any Node from 20 on. In a checkout it
-// finds a Node that runs our TypeScript as it is (24 or newer) and hands over to src/cli/main.ts, whatever lies in dist/ there.
-// Plain JavaScript that older Nodes can read. Not here: any command.
+// The command `assay`. In the released package it loads the packed CLI, dist/assay.mjs, under any Node from
+// 20 on. In a checkout it finds a Node that runs our TypeScript as it is (24 or newer) and hands over to
+// src/cli/main.ts, whatever lies in dist/ there. Plain JavaScript that older Nodes can read. Not here: any
+// command.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import * as modules from "node:module";
@@ -29,11 +30,13 @@ async function runFromSource() {
 	const ownNode = join(root, ".toolchain/node_modules/.bin/node");
 	const isNewEnough = nodeMajor >= 24;
 	if (!existsSync(join(root, "node_modules/@noble/curves")) || (!isNewEnough && !existsSync(ownNode))) {
-		// A clone that was never set up: packages only, which takes seconds. The engine is built when a probe needs it.
+		// A clone that was never set up: packages only, which takes seconds. The engine is built when a probe
+		// needs it.
 		const setup = spawnSync("bash", [join(root, "scripts/setup.sh"), "packages"], { stdio: ["ignore", 2, 2] });
 		if (setup.status !== 0) process.exit(setup.status ?? 70);
 	}
-	// Node keeps what it compiled, types already stripped, for the next start. In the checkout: a shared folder could be poisoned.
+	// Node keeps what it compiled, types already stripped, for the next start. In the checkout: a shared folder
+	// could be poisoned.
 	const cache = join(root, "build/node-compile-cache");
 	if (isNewEnough) {
 		modules.enableCompileCache(cache);

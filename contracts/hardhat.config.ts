@@ -1,6 +1,6 @@
 // Hardhat for contracts/: compiles src/, runs the Solidity tests. Not for deploying: src/chain does that
-// through viem. The compiler is solc's own WebAssembly build from the lockfile (soljson.cjs), so that nothing is
-// downloaded.
+// through viem. The compiler is solc's own WebAssembly build from the lockfile (soljson.cjs), so that nothing
+// is downloaded.
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "hardhat/config";
 import type { HardhatPlugin } from "hardhat/types/plugins";
@@ -9,10 +9,10 @@ import { isDeep, scaled, seed } from "../tests/fuzz.test-kit.ts";
 const isTest = (source: string): boolean => source.startsWith("project/contracts/test/");
 
 /**
- * What is compiled: of a build of tests the tests alone, for src has a build of its own (Cheats.deployCode). They are
- * run once, so that optimizing them takes longer than it saves, except in a deep run. No syntax trees, opcodes and maps
- * to the sources: they are for stack traces, which the runner does not give of tests that ask for code, and two thirds
- * of all output; a test's error bears what it found.
+ * What is compiled: of a build of tests the tests alone, for src has a build of its own (Cheats.deployCode).
+ * They are run once, so that optimizing them takes longer than it saves, except in a deep run. No syntax
+ * trees, opcodes and maps to the sources: they are for stack traces, which the runner does not give of tests
+ * that ask for code, and two thirds of all output; a test's error bears what it found.
  */
 const onlyWhatIsUsed: HardhatPlugin = {
 	id: "assay-only-what-is-used",

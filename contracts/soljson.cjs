@@ -1,8 +1,8 @@
-// solc's own WebAssembly build, with its `invoke_…` imports as WebAssembly instead of JavaScript. A C++ call that
-// might throw goes through one of them: it calls a function by its place in solc's table, and catches what that
-// throws. In and out of JavaScript that is a quarter of all compiling. Here a small module does it, written below
-// byte by byte: what is thrown and who catches it stays the same. Not here: any change to solc, and what it is told
-// to compile.
+// solc's own WebAssembly build, with its `invoke_…` imports as WebAssembly instead of JavaScript. A C++ call
+// that might throw goes through one of them: it calls a function by its place in solc's table, and catches
+// what that throws. In and out of JavaScript that is a quarter of all compiling. Here a small module does it,
+// written below byte by byte: what is thrown and who catches it stays the same. Not here: any change to solc,
+// and what it is told to compile.
 "use strict";
 
 const { readFileSync } = require("node:fs");
@@ -15,7 +15,10 @@ const [TRY, CATCH_ALL, RETHROW, IF, IS_ZERO, NOTHING] = [0x06, 0x19, 0x09, 0x04,
 const [FUNCTIONS, STACK] = [0, 1];
 const [SAVE, RESTORE, SET_THREW] = [0, 1, 2];
 const OF_STACK = ["stackSave", "stackRestore", "_setThrew"];
-/** Where C++ throws. What else throws, such as an abort, is none of its exceptions, and nobody there may catch it. */
+/**
+ * Where C++ throws. What else throws, such as an abort, is none of its exceptions, and nobody there may catch
+ * it.
+ */
 const THROWERS = ["___cxa_throw", "___cxa_rethrow", "___resumeException"];
 
 function number(value) {
@@ -63,7 +66,9 @@ function trampolines(signatures) {
 	return new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...sections.flat()]);
 }
 
-/** What solc imports, with those functions in it, and what binds them to the instance that they were made for. */
+/**
+ * What solc imports, with those functions in it, and what binds them to the instance that they were made for.
+ */
 function withTrampolines(imports) {
 	// Those with 64-bit numbers stay: their imports have two parameters for one.
 	const signatures = Object.values(imports).flatMap(({ name = "" }) => /^invoke_([vifd]+)$/.exec(name)?.[1] ?? []);

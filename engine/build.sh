@@ -3,8 +3,8 @@
 #   engine/build.sh [--platform linux-arm64|linux-x64] [--sanitize|--tsan] [--tests|--test NAME]… [--no-cuda]
 #   --sanitize, --tsan  into <platform>-sanitize (AddressSanitizer and UBSan) or <platform>-tsan
 #   --tests, --test     also the test programs that need no card, or one program: a test or a bench
-# Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these alone, `tests` for a few of all kinds where no card is, `as75` for tests on
-#   a newer card that shall run the code of compute capability 7.5; ASSAY_JOBS parallel compilers; NVCC.
+# Environment: ASSAY_CUDA_ARCHS="86 90a" device code for these alone, `tests` a few of all kinds where no card
+#   is, `as75` the code of compute capability 7.5 on a newer card; ASSAY_JOBS parallel compilers; NVCC.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 fail() { echo "engine/build.sh: $2" >&2; exit "$1"; }

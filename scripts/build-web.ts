@@ -1,4 +1,5 @@
-// Builds the dashboard: web/ → build/web (or --out FOLDER), names with hashes, beside each file its gzip and brotli forms. Skips when nothing is newer.
+// Builds the dashboard: web/ → build/web (or --out FOLDER), names with hashes, beside each file its gzip and
+// brotli forms. Skips when nothing is newer.
 //   node scripts/build-web.ts [--out FOLDER] [--force]
 // Not here: serving (src/api/server/dashboard.ts).
 import { createHash } from "node:crypto";

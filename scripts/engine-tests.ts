@@ -1,6 +1,8 @@
-// The engine's own tests as tasks of scripts/run-tests.ts: the other platform's engine, which is built and not run, the build of the tests, then
-// each program by itself. Only the engine for this machine is set-up's. No GPU is needed (engine/test/gpu.sh is for a machine with one). Maths and device run as built; frames, devices and fuzz against the engine under AddressSanitizer and UBSan.
-// Not here: how tasks are run (run-tests.ts), what is tested (engine/test/).
+// The engine's own tests as tasks of scripts/run-tests.ts: the other platform's engine, which is built and
+// not run, the build of the tests, then each program by itself. Only the engine for this machine is set-up's.
+// No GPU is needed (engine/test/gpu.sh is for a machine with one). Maths and device run as built; frames,
+// devices and fuzz against the engine under AddressSanitizer and UBSan. Not here: how tasks are run
+// (run-tests.ts), what is tested (engine/test/).
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -30,8 +32,8 @@ const BUILDS =
 	"engine/build.sh --tests && engine/build.sh --sanitize --test maths_test --test work_test --test work_verdicts";
 /** They run on a card alone; a deep run sees that they compile. */
 const OF_CARDS = ["cpu_equals_cuda", "programs_equal_cuda", "proofs_equal_cuda", "bench", "work_bench", "proof_bench"];
-// A crash must be a crash, not an exit code that a test could take for one of the engine's own.
-// The search for leaks takes 4 s at each exit on arm64: it is done for two engines of the fuzzer, not for all.
+// A crash must be a crash, not an exit code that a test could take for one of the engine's own. The search
+// for leaks takes 4 s at each exit on arm64: it is done for two engines of the fuzzer, not for all.
 const SANITIZERS = ["UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1", "ASAN_OPTIONS=abort_on_error=1:detect_leaks="];
 
 /** `scale` multiplies the number of random cases: of each operator and type it is 10,000 in a deep run. */

@@ -45,7 +45,8 @@ const PLATFORM = [
 	"webhook",
 ];
 const floors: Readonly<Record<string, Room>> = {
-	// The dashboard: pure floors, the typed client and what signs reports; nothing that a browser does not have.
+	// The dashboard: pure floors, the typed client and what signs reports; nothing that a browser does not
+	// have.
 	web: {
 		rooms: [
 			...PURE,
@@ -103,8 +104,9 @@ const impure =
 	/\b(Date\.now|new Date|performance\.now|Math\.random|crypto\.getRandomValues|setTimeout|setInterval|fetch\(|process\.|Buffer\b)/;
 
 /**
- * Source without comments and without the words of its strings, which only talk about processes and clocks. What a template's `${…}` computes
- * stays; a quote inside a regular expression or a template reaches to the end of its line at most.
+ * Source without comments and without the words of its strings, which only talk about processes and clocks.
+ * What a template's `${…}` computes stays; a quote inside a regular expression or a template reaches to the
+ * end of its line at most.
  */
 function codeOf(source: string): string {
 	const parts = /\/\*[\s\S]*?\*\/|\/\/.*$|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/gm;

@@ -1,6 +1,6 @@
-// Writes what src/chain needs of the compiled contracts: ABIs as constants that viem can read types from, and the
-// creation code. Committed, so that starting a chain compiles nothing; contracts/test/solidity.test.ts compares them
-// with a build. Not here: how contracts are compiled (contracts/hardhat.config.ts).
+// Writes what src/chain needs of the compiled contracts: ABIs as constants that viem can read types from, and
+// the creation code. Committed, so that starting a chain compiles nothing; contracts/test/solidity.test.ts
+// compares them with a build. Not here: how contracts are compiled (contracts/hardhat.config.ts).
 //   node scripts/generate-chain-abi.ts
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,6 @@
-// Writes the zkVM makers' published constants as Solidity, from the ones that TypeScript verifies with: contract and verifier cannot
-// know different releases. contracts/test/receipts.test.ts compares. Not here: where the constants come from (src/verify/receipts).
+// Writes the zkVM makers' published constants as Solidity, from the ones that TypeScript verifies with:
+// contract and verifier cannot know different releases. contracts/test/receipts.test.ts compares. Not here:
+// where the constants come from (src/verify/receipts).
 //   node scripts/generate-receipt-keys.ts
 import { writeFileSync } from "node:fs";
 import { risc0Status } from "../src/verify/receipts/risc0.ts";
@@ -33,7 +34,8 @@ function risc0(): string {
 `,
 	);
 	return `${OPENING}
-/// RISC Zero's releases by selector, with their control root and BN254 control id, and the one Groth16 key of all of them.
+/// RISC Zero's releases by selector, with their control root and BN254 control id, and the one Groth16 key of
+/// all of them.
 library Risc0Releases {
     function find(bytes4 selector)
         internal
@@ -63,7 +65,8 @@ function sp1(): string {
 	);
 	const plonk = SP1_PLONK.map((one) => `selector == ${selectorOf(one)}`).join("\n            || ");
 	return `${OPENING}
-/// SP1's versions by selector, with the root of their recursion keys (zero: none among the inputs) and their Groth16 key.
+/// SP1's versions by selector, with the root of their recursion keys (zero: none among the inputs) and their
+/// Groth16 key.
 library Sp1Releases {
     function find(bytes4 selector)
         internal

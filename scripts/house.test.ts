@@ -1,5 +1,6 @@
-// The house rules that can be counted: files a folder, lines a function, lines of shell, no circle of files. A function that is longer for a
-// reason is named below with that reason. Not here: which room may import which (floors.test.ts).
+// The house rules that can be counted: files a folder, lines a function, lines of shell, columns of
+// comments and pages, no circle of files. A function that is longer for a reason is named below with that
+// reason. Not here: which room may import which (floors.test.ts).
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -13,6 +14,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const MAX_FILES = 26;
 const MAX_MEDIAN_FILES = 15;
 const MAX_LINES = 100;
+const MAX_COLUMNS = 110;
 /** What is longer is a program, and has types and tests. */
 const MAX_SHELL_LINES = 250;
 
@@ -99,6 +101,40 @@ test(`functions have at most ${MAX_LINES} lines, but for those that say why`, ()
 	assert.ok(long.length <= 8);
 });
 
+/** Lines of comments, or of a page's prose, that are too long. Not: what a tool reads, tables and code. */
+export function wideLines(file: string, text: string, most = MAX_COLUMNS): number[] {
+	const lines = text.split("\n");
+	const isWide = (i: number) => lines[i]!.replaceAll("\t", "  ").length > most;
+	if (/\.tsx?$/.test(file)) {
+		const starts = lineStarts(text);
+		return parseSync(file, text).comments.flatMap(({ value, start }) => {
+			const first = starts.findLastIndex((at) => at <= start);
+			const isOwn = text.slice(starts[first], start).trim() === "" && !value.trim().startsWith("biome-ignore");
+			const all = value.split("\n").map((_, i) => first + i);
+			return isOwn ? all.filter(isWide).map((i) => i + 1) : [];
+		});
+	}
+	const isPage = file.endsWith(".md");
+	let isCode = false;
+	return lines.flatMap((line, i) => {
+		if (isPage && /^\s*```/.test(line)) isCode = !isCode;
+		const isProse = isPage
+			? !isCode && !/^(\s*\||\s*#| {4})/.test(line) && !/`[^`]{60,}`/.test(line)
+			: /^\s*(\/\/|\/\*|\* |# )/.test(line);
+		return isProse && isWide(i) ? [i + 1] : [];
+	});
+}
+
+const lineStarts = (text: string): number[] => [...text.matchAll(/^/gm)].map(({ index }) => index);
+
+test(`comments and pages have at most ${MAX_COLUMNS} columns`, () => {
+	const files = tracked.filter((file) => /\.(tsx?|cpp|hpp|cu|cuh|sol|sh|py|md)$/.test(file));
+	assert.deepEqual(
+		files.flatMap((file) => wideLines(file, textOf(file)).map((line) => `${file}:${line}`)),
+		[],
+	);
+});
+
 test("no file imports itself by way of others", () => {
 	const graph = new Map(
 		typescript.map((file) => [
@@ -111,7 +147,12 @@ test("no file imports itself by way of others", () => {
 	assert.equal(firstCircle(graph)?.join(" → ") ?? null, null);
 });
 
-test("a long function and a circle are seen", () => {
+test("a long function, a wide line and a circle are seen", () => {
+	const wide = `// ${"x ".repeat(60)}`;
+	assert.deepEqual(wideLines("x.ts", `const a = 1;\n${wide}\nconst b = \`\n${wide}\`;`), [2]);
+	assert.deepEqual(wideLines("x.ts", `/**\n * ok\n * ${"x ".repeat(60)}\n */\nconst a = 1;`), [3]);
+	assert.deepEqual(wideLines("x.md", `${wide}\n\`\`\`\n${wide}\n\`\`\`\n| ${wide}\n`), [1]);
+	assert.deepEqual([wideLines("x.sol", wide), wideLines("x.sh", `#${wide.slice(2)}`)], [[1], [1]]);
 	assert.deepEqual(longFunctions("x.ts", `export const f = () => {${"\n".repeat(9)}};`, 9), [["f", 10]]);
 	assert.deepEqual(longFunctions("x.ts", `export const f = () => {${"\n".repeat(9)}};`, 10), []);
 	assert.deepEqual(

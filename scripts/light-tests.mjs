@@ -1,7 +1,8 @@
-// Loads node:test so that it knows by their context which test began what, and not by a hook for every promise: with its own hook
-// an await takes some twenty times as long, and whatever waits much twice as long of a core. What a test throws later is still
-// its own. Loaded by --import into processes of tests (run-tests.ts), before anybody asks for node:test. Plain JavaScript, as
-// scripts/running-tests.mjs. Not here: anything for programs, which get Node's own.
+// Loads node:test so that it knows by their context which test began what, and not by a hook for every
+// promise: with its own hook an await takes some twenty times as long, and whatever waits much twice as long
+// of a core. What a test throws later is still its own. Loaded by --import into processes of tests
+// (run-tests.ts), before anybody asks for node:test. Plain JavaScript, as scripts/running-tests.mjs. Not
+// here: anything for programs, which get Node's own.
 import hooks from "node:async_hooks";
 import { isMainThread } from "node:worker_threads";
 

@@ -1,5 +1,6 @@
-// Prints what this Node's library has, by owner: "" what is global, then each of these, "import.meta", and each module. Run by the
-// oldest Node that we promise and by the one that tests run with: release.test.ts looks for what only the latter has.
+// Prints what this Node's library has, by owner: "" what is global, then each of these, "import.meta", and
+// each module. Run by the oldest Node that we promise and by the one that tests run with: release.test.ts
+// looks for what only the latter has.
 import { builtinModules } from "node:module";
 
 const namesOf = (value) =>

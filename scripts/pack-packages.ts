@@ -1,9 +1,10 @@
-// Packs the packages that hundreds of test processes load into a few files, once for each lockfile: build/test-packages. Of the
-// time in which a validator starts, half is looking for a thousand small files of viem, zod, Fastify and others; a release has
-// them packed too. `hook.mjs` beside them, loaded by NODE_OPTIONS, hands them to our own sources alone, and finds these for each
-// other: each is named by its path, and Node need not look for it. It also has Node keep what it compiled while a process runs: the
-// processes that others start meanwhile need it, and many are killed, with whom it would be lost.
-// Not here: what is released (release.ts), our own sources, packages with native code or threads.
+// Packs the packages that hundreds of test processes load into a few files, once for each lockfile:
+// build/test-packages. Of the time in which a validator starts, half is looking for a thousand small files of
+// viem, zod, Fastify and others; a release has them packed too. `hook.mjs` beside them, loaded by
+// NODE_OPTIONS, hands them to our own sources alone, and finds these for each other: each is named by its
+// path, and Node need not look for it. It also has Node keep what it compiled while a process runs: the
+// processes that others start meanwhile need it, and many are killed, with whom it would be lost. Not here:
+// what is released (release.ts), our own sources, packages with native code or threads.
 import { createHash } from "node:crypto";
 import {
 	existsSync,
@@ -35,12 +36,18 @@ const PACKAGES = [
 	].map((file) => `@noble/curves/${file}`),
 ];
 const HOUR_MS = 3_600_000;
-/** Once a process has loaded what it begins with, and what it needs later. With nothing new it takes a millisecond. */
+/**
+ * Once a process has loaded what it begins with, and what it needs later. With nothing new it takes a
+ * millisecond.
+ */
 const KEPT_AFTER_MS = [2000, 6000, 20_000, 60_000];
 const BANNER = `import { createRequire as createRequireHere } from "node:module";
 const require = createRequireHere(import.meta.url);`;
 
-/** The hook: our sources get the packed file and each other, everybody else what they would get anyway. Old Nodes have no hooks. */
+/**
+ * The hook: our sources get the packed file and each other, everybody else what they would get anyway. Old
+ * Nodes have no hooks.
+ */
 const hookOf = (
 	root: string,
 	files: Readonly<Record<string, string>>,

@@ -1,4 +1,5 @@
-// The README tells the truth about the tree: every folder at the top is in it, every path that it names is there.
+// The README tells the truth about the tree: every folder at the top is in it, every path that it names is
+// there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";

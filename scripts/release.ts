@@ -1,12 +1,16 @@
 // Makes the package that runs without compilers and without a registry: build/release/assay-<version>.tgz.
 //   node scripts/release.ts [--engines FOLDER] [--collateral FILE] [--out FOLDER]
-//     --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise engine/build.sh brings both up to date
-//     --collateral FILE a bundle of vendors' files, made by `assay attest update`; it goes along as the snapshot to judge by
-//     --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default build/release)
-// In it: dist/ (the CLI with all that it depends on; dist/library, what programs import; dist/web, the dashboard), examples, prebuilt/<platform>/assay-engine, bin/assay.mjs,
-// README, docs, the sample evidence. Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, and the
-// embedded chain's EVM, 30 MB, are optional peers. The last line of output is the path.
-// Not here: publishing, signing, tagging.
+//     --engines FOLDER  take FOLDER/<platform>/assay-engine as they are; otherwise engine/build.sh brings
+//                       both up to date
+//     --collateral FILE a bundle of vendors' files, made by `assay attest update`; it goes along as the
+//       snapshot to judge by
+//     --out FOLDER      where the package goes, and FOLDER/assay-package with what is in it (default
+//                       build/release)
+// In it: dist/ (the CLI with all that it depends on; dist/library, what programs import; dist/web, the
+// dashboard), examples, prebuilt/<platform>/assay-engine, bin/assay.mjs, README, docs, the sample evidence.
+// Its manifest has no dependencies and no scripts; PostgreSQL's programs, 60 MB, and the embedded chain's
+// EVM, 30 MB, are optional peers. The last line of output is the path. Not here: publishing, signing,
+// tagging.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -92,9 +96,9 @@ function engineCode(given: string | null, stage: string): string {
 }
 
 /**
- * The CLI: its first part, and parts that are loaded when a command needs them. Not minified: a stack trace in a report should be
- * readable. Threads are programs of their own, found by their names. pg-native is what pg uses when somebody has
- * installed it; nobody has. Returns the sources that went in.
+ * The CLI: its first part, and parts that are loaded when a command needs them. Not minified: a stack trace
+ * in a report should be readable. Threads are programs of their own, found by their names. pg-native is what
+ * pg uses when somebody has installed it; nobody has. Returns the sources that went in.
  */
 async function packCli(stage: string): Promise<string[]> {
 	const { metafile } = await build({
@@ -157,7 +161,8 @@ function takeCollateral(given: string | null, stage: string): void {
 	const decoded = existsSync(given) ? decodeBundle(new Uint8Array(readFileSync(given))) : null;
 	if (decoded === null) fail(66, `there is no ${given}`);
 	if (!decoded.ok) fail(65, `${given} is no bundle of vendors' files: ${decoded.detail}`);
-	// Answers and lists of issuers that are not in the bundle cannot be checked here; who uses them checks them.
+	// Answers and lists of issuers that are not in the bundle cannot be checked here; who uses them checks
+	// them.
 	const settings = { roots: VENDOR_ROOTS, atMs: Date.now(), policy: DEFAULT_POLICY, verify: nodeSignatures };
 	const wrong = rereadItems(decoded.bundle.items, [], settings).refused.find(({ code }) => code !== "COLLATERAL_OTHER");
 	if (wrong !== undefined)

@@ -125,7 +125,8 @@ test("a file that hangs says which test still runs, what keeps it alive and what
 test("six at a time, and what has no deadlines beside them; what waits for a task comes after it", async () => {
 	const log = join(cwd, "log");
 	writeFileSync(log, "");
-	// Where something must run beside another it stays until that one has started: else it is killed at its limit.
+	// Where something must run beside another it stays until that one has started: else it is killed at its
+	// limit.
 	const task = (name: string, more: Partial<Task> = {}, until = name): Task => ({
 		name,
 		command: [

@@ -1,11 +1,14 @@
-// Runs one tier of the tests. Small files share processes; those that take long, and all of a deep run, have one of their own.
-//   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O, whole workloads left out: about a minute
+// Runs one tier of the tests. Small files share processes; those that take long, and all of a deep run, have
+// one of their own.
+//   node scripts/run-tests.ts check      types, lint, unused exports, and the layers without I/O, whole
+//                                        workloads left out: about a minute
 //   node scripts/run-tests.ts test       everything, the engine's tests too: what CI runs
-//   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an audit; loads and faults with
-//                                        their figures; results in bench/results/
+//   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an
+//                                        audit; loads and faults with their figures; results in
+//                                        bench/results/
 //   node scripts/run-tests.ts PART…      the test files whose path contains one of the parts
-// Node's own runner waits for ever for a file whose process does not end, and sorts the files itself; hence this one.
-// Not here: what is tested; set-up (scripts/setup.sh).
+// Node's own runner waits for ever for a file whose process does not end, and sorts the files itself; hence
+// this one. Not here: what is tested; set-up (scripts/setup.sh).
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, getPriority, setPriority } from "node:os";
@@ -19,7 +22,9 @@ export interface Task {
 	readonly command: readonly [string, ...string[]];
 	/** A file of tests: how many it ran is read from its report, and none is a failure. */
 	readonly isTestFile?: boolean;
-	/** Several, one after the other (files-together.mjs): each is a test of its own there, which is not counted. */
+	/**
+	 * Several, one after the other (files-together.mjs): each is a test of its own there, which is not counted.
+	 */
 	readonly files?: readonly string[];
 	/** Its outcome cannot depend on how busy the machine is: it computes where the others wait. */
 	readonly isPure?: boolean;
@@ -47,7 +52,10 @@ const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as cons
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
 /** Where in Node itself an error passed by. */
 const OF_NODE = /^ +at .*\bnode:internal\/.*\n/gm;
-/** Far above what it takes, also on a busy machine: it only ends what hangs. Of a file of tests: by its usual time. */
+/**
+ * Far above what it takes, also on a busy machine: it only ends what hangs. Of a file of tests: by its usual
+ * time.
+ */
 const LIMIT_MS = 2_400_000;
 const LEAST_LIMIT_S = 1800;
 /** Of what computes, behind all others in the queue. */
@@ -58,12 +66,18 @@ const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
 const LIGHT_TESTS = new URL("light-tests.mjs", import.meta.url).href;
 const FILES_TOGETHER = fileURLToPath(new URL("files-together.mjs", import.meta.url));
-/** Three times as many as two cores: most of these wait for more than half of their time. With eight a host is too slow for its own roll calls at times. */
+/**
+ * Three times as many as two cores: most of these wait for more than half of their time. With eight a host is
+ * too slow for its own roll calls at times.
+ */
 const AT_ONCE = 6;
 /** Beside them, for the cores that are idle meanwhile: what only computes, one for a core. */
 const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 const PURE_NICENESS = 4;
-/** Files of tests in one process, where they share one: those that only compute, and those that wait or are of contracts. */
+/**
+ * Files of tests in one process, where they share one: those that only compute, and those that wait or are of
+ * contracts.
+ */
 const PURE_TOGETHER = 24;
 const TOGETHER = 8;
 /** How many of the tasks that took most of a core's time are named at the end. */
@@ -72,7 +86,10 @@ const DEAREST = 20;
 const LAST_LINES = 25;
 const DEEP_SCALE = 25;
 const DEEP_LIMIT_MS = 3_600_000;
-/** Whole workloads, all sample files, proofs over curves, games, all pairs of cards, every change of a file, days of a schedule: pure, and no matter of a minute. */
+/**
+ * Whole workloads, all sample files, proofs over curves, games, all pairs of cards, every change of a file,
+ * days of a schedule: pure, and no matter of a minute.
+ */
 const NOT_IN_A_MINUTE =
 	/^(src\/work\/(imports|inference|models|render|simulate|workloads)\/|vectors\/|src\/verify\/(zk|receipts|optimistic)\/|src\/verify\/hardware\/(identify\/(rules|identify)|tamper|checks\/check-(limits|train))\.|src\/market\/schedule\/turns\.)/;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
@@ -258,8 +275,9 @@ export function fileOfTests(name: string): Task {
 }
 
 /**
- * So many files in one process; what only computes apart from what waits, and apart from contracts, which take longest. Of what only
- * computes the last files come first: the first ones are quick, and leave no core idle at the end.
+ * So many files in one process; what only computes apart from what waits, and apart from contracts, which
+ * take longest. Of what only computes the last files come first: the first ones are quick, and leave no core
+ * idle at the end.
  */
 export function filesTogether(files: readonly Task[]): Task[] {
 	const kindOf = ({ name, isPure }: Task) => (!isPure ? "waits" : name.startsWith("contracts/") ? "contracts" : "pure");
@@ -299,14 +317,17 @@ const LOADS: readonly Task[] = ["floods", "faults"].map((name) => ({
 	isAlone: true,
 }));
 const STATIC: readonly Task[] = [
-	// Two threads would each find out what the other knows: twice the work, with the other core busy anyway. What has not
-	// changed since the last run is not checked again.
+	// Two threads would each find out what the other knows: twice the work, with the other core busy anyway.
+	// What has not changed since the last run is not checked again.
 	tool("types", "tsc", "-p", ".", "--singleThreaded", "--incremental", "--tsBuildInfoFile", "build/types.json"),
 	tool("lint and format", "biome", "check", "--error-on-warnings"),
 	tool("unused files, exports and packages", "knip"),
 ];
 
-/** Seconds on two cores, beside the others. The longest come first, so that none is left alone at the end; browsers one by one. */
+/**
+ * Seconds on two cores, beside the others. The longest come first, so that none is left alone at the end;
+ * browsers one by one.
+ */
 const USUAL_S: Readonly<Record<string, number>> = {
 	"tests/validator/roll-calls.test.ts": 200,
 	"contracts/test/solidity.test.ts": 180,
@@ -337,7 +358,10 @@ const USUAL_S: Readonly<Record<string, number>> = {
 	"tests/cheaters.test.ts": 30,
 };
 export const LONGEST: readonly string[] = Object.keys(USUAL_S);
-/** One packs the engines of both platforms, one asks a program of the engine's tests, which it would else build itself. */
+/**
+ * One packs the engines of both platforms, one asks a program of the engine's tests, which it would else
+ * build itself.
+ */
 const AFTER: Readonly<Record<string, string>> = {
 	"scripts/release.test.ts": OTHER_BUILD,
 	"tests/work/both-checkers.test.ts": TESTS_BUILD,
@@ -392,7 +416,8 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 	const all: Task[] = [...engine, ...files];
 	const chosen = all.filter(({ name }) => words.some((part) => name.includes(part)));
 	return {
-		// Who asks a program of the engine's tests builds that one; nobody else builds the other platform's engine.
+		// Who asks a program of the engine's tests builds that one; nobody else builds the other platform's
+		// engine.
 		tasks: all.filter(
 			(task) => chosen.includes(task) || (task === buildOfOther && chosen.some(({ after }) => after === task.name)),
 		),
@@ -420,7 +445,8 @@ if (import.meta.main) {
 	// Programs that tests start by name get the Node that runs this, which may not be the machine's own.
 	const folders = [dirname(process.execPath), join(cwd, "node_modules/.bin")];
 	process.env.PATH = [...folders, process.env.PATH].join(delimiter);
-	// Hundreds of processes read the same sources: what Node made of them is kept, where bin/assay.mjs keeps it too.
+	// Hundreds of processes read the same sources: what Node made of them is kept, where bin/assay.mjs keeps it
+	// too.
 	process.env.NODE_COMPILE_CACHE ??= join(cwd, "build/node-compile-cache");
 	const hook = pathToFileURL(await packPackages(cwd)).href;
 	process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --import=${hook}`;

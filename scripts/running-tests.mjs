@@ -1,6 +1,6 @@
-// A reporter for node:test that says which tests have begun and not ended, and what keeps their process alive, when it is
-// asked by SIGUSR2: scripts/run-tests.ts asks a file that hangs. Writes nothing else. Plain JavaScript, because it is loaded
-// into hundreds of processes. Not here: who asks, and when.
+// A reporter for node:test that says which tests have begun and not ended, and what keeps their process
+// alive, when it is asked by SIGUSR2: scripts/run-tests.ts asks a file that hangs. Writes nothing else. Plain
+// JavaScript, because it is loaded into hundreds of processes. Not here: who asks, and when.
 
 /** @param {AsyncIterable<import("node:test/reporters").TestEvent>} events */
 export default async function* runningTests(events) {

@@ -1,4 +1,5 @@
-// Pictures of the dashboard: a real validator with its embedded chain and the sample network of tests/web/sample-network.test-kit.ts, in a real Chromium.
+// Pictures of the dashboard: a real validator with its embedded chain and the sample network of
+// tests/web/sample-network.test-kit.ts, in a real Chromium.
 //   node scripts/screenshots.ts                those of the README, into docs/images
 //   node scripts/screenshots.ts --jobs         of those, the jobs alone
 //   node scripts/screenshots.ts --all FOLDER   every page at 1280 and 390 px, light and dark
@@ -103,7 +104,10 @@ async function shootReadme(browser: Browser, url: string, ids: SampleNetwork, ou
 	await shoot("overview-dark");
 }
 
-/** A picture while it grows, and a training run that was paid, by providers that run the real engine here. Minutes. */
+/**
+ * A picture while it grows, and a training run that was paid, by providers that run the real engine here.
+ * Minutes.
+ */
 async function shootJobs(out: string): Promise<void> {
 	const network = await openJobNetwork();
 	try {
@@ -127,7 +131,10 @@ async function shootJobs(out: string): Promise<void> {
 }
 const JOB_MS = 600_000;
 
-/** A job that was paid, with its result open; and a dispute that was decided, with the liar's part of the market. */
+/**
+ * A job that was paid, with its result open; and a dispute that was decided, with the liar's part of the
+ * market.
+ */
 async function shootWork(out: string): Promise<void> {
 	const network = await openJobNetwork();
 	try {

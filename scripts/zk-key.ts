@@ -1,10 +1,14 @@
 // Keys of wrapped run proofs, docs/zk.md §13.
-//   node scripts/zk-key.ts circuit PROGRAM SEGMENTS OUT.r1cs           the circuit of a program's runs, for other programs too
+//   node scripts/zk-key.ts circuit PROGRAM SEGMENTS OUT.r1cs           the circuit of a program's runs, for
+//     other programs too
 //   node scripts/zk-key.ts first CIRCUIT.r1cs POWERS.ptau OUT.key      a key to which nobody has contributed
-//   node scripts/zk-key.ts contribute IN.key OUT.key                   with a secret that is drawn here, used once and not kept
-//   node scripts/zk-key.ts verify CIRCUIT.r1cs POWERS.ptau IN.key      whether it is the circuit's, with its contributions
+//   node scripts/zk-key.ts contribute IN.key OUT.key                   with a secret that is drawn here, used
+//     once and not kept
+//   node scripts/zk-key.ts verify CIRCUIT.r1cs POWERS.ptau IN.key      whether it is the circuit's, with its
+//     contributions
 //   node scripts/zk-key.ts export IN.key OUT.json                      the verifier's part, as snarkjs has it
-// Sums of points are plain here: for circuits of some thousand rows. Keys of large ones are made of the .r1cs file by snarkjs.
+// Sums of points are plain here: for circuits of some thousand rows. Keys of large ones are made of the .r1cs
+// file by snarkjs.
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { bytesToHex } from "../src/protocol/bytes/bytes.ts";

@@ -1,4 +1,5 @@
-// What the bench puts figures beside: kernels of the same machine, then the data sheet, then earlier runs; nothing where nothing is known.
+// What the bench puts figures beside: kernels of the same machine, then the data sheet, then earlier runs;
+// nothing where nothing is known.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Ceiling, ceilingsOf, type Known } from "../bench/ceilings.ts";

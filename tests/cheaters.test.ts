@@ -1,6 +1,6 @@
-// Every cheater of tests/toy/cheats.ts against the whole probe: each must end in its code. Those that play with the wire run as
-// processes behind a real link, the others inside this one.
-// The honest toy with the same challenges is in honest.test.ts; skipped rows are counted in skipped-rows.test.ts.
+// Every cheater of tests/toy/cheats.ts against the whole probe: each must end in its code. Those that play
+// with the wire run as processes behind a real link, the others inside this one. The honest toy with the same
+// challenges is in honest.test.ts; skipped rows are counted in skipped-rows.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
@@ -51,7 +51,8 @@ const PROCESS = { asProcess: true };
 
 type Row = readonly [cheat: string, outcome: string, stages: ToyProbe["stages"], more?: Partial<ToyProbe>];
 
-// Deadlines are short only for what never comes, so that a busy machine changes no code: a toy of its own may take seconds to start there.
+// Deadlines are short only for what never comes, so that a busy machine changes no code: a toy of its own may
+// take seconds to start there.
 const SHORT_READY = { asProcess: true, deadlines: { readyMs: 1500 } };
 const SHORT_ANSWER = { asProcess: true, deadlines: { answerMs: 1500 } };
 const SHORT_PING_AND_ANSWER = { asProcess: true, deadlines: { pingMs: 1500, answerMs: 1500 } };
@@ -118,7 +119,8 @@ const TABLE: readonly Row[] = [
 	["commitment-withheld", "inconclusive CHALLENGE_SILENT", gemm, SHORT_ANSWER],
 	["commitment-after-draw", "invalid OPENING_WITHHELD", gemm],
 	["hang-up-on-claim", "inconclusive CHALLENGE_SILENT", gemm, PROCESS],
-	// N15: a host that was killed looks the same. It counts as withholding does, and is forgiven as seldom (schedule.test.ts).
+	// N15: a host that was killed looks the same. It counts as withholding does, and is forgiven as seldom
+	// (schedule.test.ts).
 	["hang-up-on-draw", "inconclusive OPENING_CUT", gemm, PROCESS],
 	["refuses-draw", "invalid OPENING_WITHHELD", gemm],
 	["silent-on-draw", "invalid OPENING_WITHHELD", gemm, SHORT_DRAW],

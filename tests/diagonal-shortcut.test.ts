@@ -1,5 +1,5 @@
-// The forgery that broke other systems: matrices whose entries depend on i + j alone. It works there, with two multiplications an
-// element, and gives nothing on entries from Philox.
+// The forgery that broke other systems: matrices whose entries depend on i + j alone. It works there, with
+// two multiplications an element, and gives nothing on entries from Philox.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DOMAIN, philoxKey } from "../src/protocol/hash/philox.ts";
@@ -52,6 +52,7 @@ test("on our matrices it is right where it did the whole work and nowhere else b
 		assert.ok(!border || word === honest[at]);
 		return count + (!border && word === honest[at] ? 1 : 0);
 	}, 0);
-	// 65,000 elements, each right with probability 2⁻¹⁶ if the shortcut says nothing about ours: ten would be a miracle.
+	// 65,000 elements, each right with probability 2⁻¹⁶ if the shortcut says nothing about ours: ten would be a
+	// miracle.
 	assert.ok(right < 10, `${right} of ${SHAPE.m * SHAPE.n} right`);
 });

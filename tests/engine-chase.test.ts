@@ -1,5 +1,5 @@
-// `chase` by the real engine, built if it is not there, against the toy's, which is plain TypeScript; and, as a verifier would, from
-// the answers alone. docs/hardware-proof.md §13.
+// `chase` by the real engine, built if it is not there, against the toy's, which is plain TypeScript; and, as
+// a verifier would, from the answers alone. docs/hardware-proof.md §13.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";

@@ -1,5 +1,6 @@
-// The real engine with several devices: the CPU shown as three (peers, each alone, all at once) and its disk, through the whole probe;
-// and what it refuses to read. GPUs, where there are any, are asked as well and nothing is said of them here.
+// The real engine with several devices: the CPU shown as three (peers, each alone, all at once) and its disk,
+// through the whole probe; and what it refuses to read. GPUs, where there are any, are asked as well and
+// nothing is said of them here.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
@@ -37,7 +38,10 @@ function options(args: readonly string[], more: Partial<ProbeOptions>): ProbeOpt
 	};
 }
 
-/** Dear bytes: a round of half a MiB takes a core some 0.3 s and a disk a few ms, whatever else the test machine does. */
+/**
+ * Dear bytes: a round of half a MiB takes a core some 0.3 s and a disk a few ms, whatever else the test
+ * machine does.
+ */
 const DEAR: GemmSpec = {
 	kind: "gemm",
 	device: 0,
@@ -75,8 +79,8 @@ function missingFigures({ verdict, claim }: Awaited<ReturnType<typeof runProbe>>
 }
 
 test("the CPU as three devices by the default plan: at once, a table of peers, each alone", async () => {
-	// A machine that is busy otherwise slows one device and not another: then they get products of different sizes, or one is through before the
-	// next is asked, and no two runs can be compared. It is tried again.
+	// A machine that is busy otherwise slows one device and not another: then they get products of different
+	// sizes, or one is through before the next is asked, and no two runs can be compared. It is tried again.
 	let result = await runProbe(options(["--cpu-devices", "3"], {}));
 	for (let tries = 1; tries < 8 && missingFigures(result).length > 0; tries++)
 		result = await runProbe(options(["--cpu-devices", "3"], {}));
@@ -106,7 +110,8 @@ test("the disk gives back what the CPU made; what was spoiled on the way is seen
 	assert.deepEqual(names, ["gemm.int8", "disk.write", "disk.stored", "disk.read"]);
 	const decoded = decodeEvidence(result.evidence!);
 	assert.ok(decoded.ok);
-	// Attachments: roots and openings of the gemm, then of the copy and the stream. Any of the last six spoiled is caught.
+	// Attachments: roots and openings of the gemm, then of the copy and the stream. Any of the last six spoiled
+	// is caught.
 	const { length } = result.evidence!;
 	for (const back of [10, 3000, 20_000]) {
 		const spoiled = result.evidence!.map((byte, i) => (i === length - back ? byte ^ 1 : byte));

@@ -1,5 +1,6 @@
-// Jobs on the real engine: the states of the reference; killed (the command or its engine) at random moments the same claim; a liar whose engine is
-// real but whose answers are falsified is convicted, and `assay job diff` and `assay verify` say so.
+// Jobs on the real engine: the states of the reference; killed (the command or its engine) at random moments
+// the same claim; a liar whose engine is real but whose answers are falsified is convicted, and `assay job
+// diff` and `assay verify` say so.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -66,7 +67,10 @@ async function engineRun(
 	return { run, open: await engineFor(run.storePath) };
 }
 
-/** A session of a real engine whose writer of one state tensor gave another element in the last step of a segment. */
+/**
+ * A session of a real engine whose writer of one state tensor gave another element in the last step of a
+ * segment.
+ */
 function falsified(open: OpenWorkSession, program: Program, segment: number, tensor: number): OpenWorkSession {
 	const { type, dims } = program.tensors[tensor]!;
 	const op = program.step.findIndex(({ target }) => target === tensor);

@@ -1,5 +1,6 @@
-// The real engine, built if it is not there, through the whole probe: a tiny plan of every kind and precision, the quick plan, a sustained
-// run. On a machine with a GPU the quick plan covers it; elsewhere the CPU is probed and nothing is said of GPUs.
+// The real engine, built if it is not there, through the whole probe: a tiny plan of every kind and
+// precision, the quick plan, a sustained run. On a machine with a GPU the quick plan covers it; elsewhere the
+// CPU is probed and nothing is said of GPUs.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
@@ -19,10 +20,16 @@ before(async () => {
 	enginePath = (await findEngine(hostPlatform())).path;
 });
 
-/** The verifier's clock runs this much slower: whether a busy test machine reads its RAM quickly enough is not what is tested. */
+/**
+ * The verifier's clock runs this much slower: whether a busy test machine reads its RAM quickly enough is not
+ * what is tested.
+ */
 const SLOWER_BY = 50;
 
-/** The default plan, told the speeds that the wall's clock would have shown: it sizes runs in seconds that somebody waits. */
+/**
+ * The default plan, told the speeds that the wall's clock would have shown: it sizes runs in seconds that
+ * somebody waits.
+ */
 function realPlan(o: { quick: boolean; sustainMs: number; samples: number | null }): Plan {
 	const plan = planProbe(o);
 	return (seen) =>
@@ -31,7 +38,8 @@ function realPlan(o: { quick: boolean; sustainMs: number; samples: number | null
 			warmUps: seen.warmUps.map((warmUp) => ({
 				...warmUp,
 				opsPerS: warmUp.opsPerS / SLOWER_BY,
-				// The plan asks nothing of RAM that a busy machine reads slowly; here the stream shall be asked whatever the load.
+				// The plan asks nothing of RAM that a busy machine reads slowly; here the stream shall be asked
+				// whatever the load.
 				bytesPerS: Math.max(warmUp.run.kind === "stream" ? 5e9 : 0, warmUp.bytesPerS / SLOWER_BY),
 				spanS: warmUp.spanS * SLOWER_BY,
 			})),
@@ -52,7 +60,10 @@ function options(more: Partial<ProbeOptions>): ProbeOptions {
 	};
 }
 
-/** Every kind and precision that a device claims, one small challenge each, all devices in the order of the claim. */
+/**
+ * Every kind and precision that a device claims, one small challenge each, all devices in the order of the
+ * claim.
+ */
 function tinyStages(claim: HostClaim): Extract<Step, { act: "stage" }>[] {
 	const stages: Extract<Step, { act: "stage" }>[] = [];
 	const add = (specs: Extract<Step, { act: "stage" }>["specs"]) =>

@@ -1,5 +1,6 @@
-// Pictures on the real engine: the first pass of each sample is that of the plain machine; a tracer in doubles, which shares no code with the
-// program, sees the same mean colours in every part of the picture. The samples' claims are compared in samples.test.ts.
+// Pictures on the real engine: the first pass of each sample is that of the plain machine; a tracer in
+// doubles, which shares no code with the program, sees the same mean colours in every part of the picture.
+// The samples' claims are compared in samples.test.ts.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -109,7 +110,8 @@ function difference(a: readonly number[], b: readonly number[]): { most: number;
 	return { most: Math.max(...off), mean: off.reduce((sum, one) => sum + one, 0) / off.length };
 }
 
-// With 1,500 and 600 passes the means of the whole pictures are within 0.2 % and 0.03 %, those of parts within 3.1 % and 1.6 %: what is left is noise.
+// With 1,500 and 600 passes the means of the whole pictures are within 0.2 % and 0.03 %, those of parts
+// within 3.1 % and 1.6 %: what is left is noise.
 for (const [name, passes, limit] of [
 	["cornell", 160, { most: 0.12, mean: 0.04 }],
 	["spheres", 48, { most: 0.06, mean: 0.015 }],

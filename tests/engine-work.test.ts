@@ -1,5 +1,6 @@
-// Exact programs on the real engine, over its frames: the suite of all sessions, its store through kill -9 and full disks, its memory and
-// its sandbox. Raw hostile frames are engine/test/frames_test.cpp's and frame_fuzz.cpp's.
+// Exact programs on the real engine, over its frames: the suite of all sessions, its store through kill -9
+// and full disks, its memory and its sandbox. Raw hostile frames are engine/test/frames_test.cpp's and
+// frame_fuzz.cpp's.
 import assert from "node:assert/strict";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

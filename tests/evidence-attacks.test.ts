@@ -1,5 +1,6 @@
-// Attacks on a finished file, by its holder and by whoever can sign: replay, edited times, foreign signatures, a commitment that
-// came after its openings were asked for. Every field of the file has its own row in the tamper list of verify/hardware.
+// Attacks on a finished file, by its holder and by whoever can sign: replay, edited times, foreign
+// signatures, a commitment that came after its openings were asked for. Every field of the file has its own
+// row in the tamper list of verify/hardware.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Evidence, EvidenceBody, GemmSpec } from "../src/protocol/probe/evidence.ts";

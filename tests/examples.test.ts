@@ -1,4 +1,5 @@
-// The examples: each is started as a user would, and what it writes runs as a job and gives what its first line says.
+// The examples: each is started as a user would, and what it writes runs as a job and gives what its first
+// line says.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

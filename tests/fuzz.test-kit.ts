@@ -1,6 +1,6 @@
-// How many random cases a test tries: one setting for all of them. ASSAY_FUZZ multiplies every count: 1 in `npm test`, less in
-// `npm run check`, 25 in `npm run test:deep`. The cases of the first two are the same in every run; the deep ones are drawn anew
-// from a seed that is printed, and ASSAY_SEED brings them back.
+// How many random cases a test tries: one setting for all of them. ASSAY_FUZZ multiplies every count: 1 in
+// `npm test`, less in `npm run check`, 25 in `npm run test:deep`. The cases of the first two are the same in
+// every run; the deep ones are drawn anew from a seed that is printed, and ASSAY_SEED brings them back.
 import fc from "fast-check";
 
 const scale = Number(process.env.ASSAY_FUZZ ?? 1);

@@ -1,4 +1,5 @@
-// The honest toy through the whole probe: valid for every kind, precision and shape; and the ways a probe ends without an answer.
+// The honest toy through the whole probe: valid for every kind, precision and shape; and the ways a probe
+// ends without an answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../src/protocol/assay-error.ts";

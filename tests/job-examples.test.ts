@@ -1,4 +1,5 @@
-// Every job of examples/jobs is some ten lines, builds, and becomes a spec that the API takes; the methods and limits in them are read.
+// Every job of examples/jobs is some ten lines, builds, and becomes a spec that the API takes; the methods
+// and limits in them are read.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";

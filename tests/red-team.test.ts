@@ -1,5 +1,6 @@
-// Attacks of a red team on the landed proof, each as the program that did it: validators that lie, hosts that are asked twice, crowds
-// behind one door. What each gained before is in the comment of its test; docs/hardware-proof.md §9 and §11 say what holds now.
+// Attacks of a red team on the landed proof, each as the program that did it: validators that lie, hosts that
+// are asked twice, crowds behind one door. What each gained before is in the comment of its test;
+// docs/hardware-proof.md §9 and §11 say what holds now.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plain } from "../src/cli/print/paint.ts";
@@ -29,8 +30,9 @@ const FORGED: GemmSpec = {
 const STAGE_NONCES = nonceChain(new Uint8Array(32).fill(3));
 
 /**
- * A validator that never met a host. The places follow from its own secret and from the last root alone: it picks that root first, draws
- * the places, and computes two elements of each opened leaf and nothing else. `host` signs whatever it is given.
+ * A validator that never met a host. The places follow from its own secret and from the last root alone: it
+ * picks that root first, draws the places, and computes two elements of each opened leaf and nothing else.
+ * `host` signs whatever it is given.
  */
 function forge(host: Signer | null): Uint8Array {
 	const random = countedBytes("forger");
@@ -109,7 +111,8 @@ test("it cannot put a host's word under it: without the host's key there is none
 	const real = { ...FOREIGN_SIGNER, sign: () => new Uint8Array(64) };
 	const stolen = verifyEvidence(forge(real));
 	assert.ok(stolen.status === "invalid" && stolen.code === "COUNTERSIGN_WRONG", JSON.stringify(stolen));
-	// Two who lie together, or one who is both: the host is named, and whoever reads decides whether it is the one they mean.
+	// Two who lie together, or one who is both: the host is named, and whoever reads decides whether it is the
+	// one they mean.
 	const together = verifyEvidence(forge(FOREIGN_SIGNER));
 	assert.ok(together.status === "valid" && together.strength === "countersigned");
 	const line = verdictLine(together, plain);

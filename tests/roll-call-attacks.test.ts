@@ -1,5 +1,6 @@
-// A validator and a host that lie together against the public file of a roll call, each attack as the program that would do it, on a real chain
-// with the real contracts. Every one is refused with its code, or worth no more than its makers' word. docs/roll-call.md §5.
+// A validator and a host that lie together against the public file of a roll call, each attack as the program
+// that would do it, on a real chain with the real contracts. Every one is refused with its code, or worth no
+// more than its makers' word. docs/roll-call.md §5.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { httpRpc } from "../src/chain/node/http-rpc.ts";

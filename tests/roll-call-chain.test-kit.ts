@@ -1,5 +1,5 @@
-// A real chain with the real contracts, on which a toy host answers roll calls and a validator commits to them: an embedded chain behind
-// its RPC server, with an id of anybody's chain, and a clock that tests turn.
+// A real chain with the real contracts, on which a toy host answers roll calls and a validator commits to
+// them: an embedded chain behind its RPC server, with an id of anybody's chain, and a clock that tests turn.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// The samples' claims: what a job file of samples/ ends with on a session. Started as a program it writes samples/claims.json anew from this
-// machine's CPU, keeping the lengths that stand there (`steps`; null: too large for a CPU).
+// The samples' claims: what a job file of samples/ ends with on a session. Started as a program it writes
+// samples/claims.json anew from this machine's CPU, keeping the lengths that stand there (`steps`; null: too
+// large for a CPU).
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

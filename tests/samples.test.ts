@@ -1,5 +1,5 @@
-// Every sample on this machine's CPU ends with the claim that samples/claims.json has: the same on every machine. A new sample needs a line
-// there (`node tests/samples.test-kit.ts` writes it).
+// Every sample on this machine's CPU ends with the claim that samples/claims.json has: the same on every
+// machine. A new sample needs a line there (`node tests/samples.test-kit.ts` writes it).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { toyWork } from "../src/engine/client/toy-work-session.test-kit.ts";

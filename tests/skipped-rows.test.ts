@@ -1,5 +1,6 @@
-// A prover that skips a share f of the rows is caught with probability 1 − (1 − f)^S: measured over many secrets with the real
-// verify, file by file. Also exactly: a file is invalid if and only if a drawn leaf was skipped.
+// A prover that skips a share f of the rows is caught with probability 1 − (1 − f)^S: measured over many
+// secrets with the real verify, file by file. Also exactly: a file is invalid if and only if a drawn leaf was
+// skipped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GemmSpec } from "../src/protocol/probe/evidence.ts";
@@ -41,7 +42,8 @@ test("skipped rows are caught as often as the formula says", () => {
 	shares.forEach((share, at) => {
 		const rows = Math.round(share * SPEC.m);
 		const expected = 1 - (1 - rows / SPEC.m) ** SPEC.samples;
-		// Four standard deviations of a binomial count; places are distinct, which only helps, by less than one of them here.
+		// Four standard deviations of a binomial count; places are distinct, which only helps, by less than one
+		// of them here.
 		const bound = 4 * Math.sqrt(SECRETS * expected * (1 - expected));
 		assert.ok(
 			Math.abs(caught[at]! - SECRETS * expected) <= bound,

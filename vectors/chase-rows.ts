@@ -1,5 +1,5 @@
-// Rows of hop.json and chase.json, written for reading from docs/hardware-proof.md §13: the whole label tree is made anew for every
-// interval, with empty labels where there are none yet.
+// Rows of hop.json and chase.json, written for reading from docs/hardware-proof.md §13: the whole label tree
+// is made anew for every interval, with empty labels where there are none yet.
 import { type Bytes, le32, mix, taggedHash, tree, vectorLeaf } from "./naive-maths.ts";
 import { hex, label, numbers, type Product, type Row } from "./rows.ts";
 

@@ -25,7 +25,10 @@ export function recurrenceRows(): Row[] {
 	return rows;
 }
 
-/** Triples that are hard to round: near halfway cases, cancellation, subnormals, overflow, signed zeros, and plain ones. */
+/**
+ * Triples that are hard to round: near halfway cases, cancellation, subnormals, overflow, signed zeros, and
+ * plain ones.
+ */
 export function fmaRows(): Row[] {
 	const rows: Row[] = [];
 	for (const precision of ["fp32", "fp64"] as const) {
@@ -72,7 +75,8 @@ export function fmaRows(): Row[] {
 			const b = make(draw(2), bias - 20 + draw(40), anyFraction());
 			const rounded = fmaBits(precision, a, b, 0n);
 			add(a, b, rounded ^ minus ^ BigInt(draw(3)));
-			// Halfway: a has few bits and c lies a whole width above, so the sum ends exactly at or beside a midpoint.
+			// Halfway: a has few bits and c lies a whole width above, so the sum ends exactly at or beside a
+			// midpoint.
 			const few = make(draw(2), bias, BigInt(draw(4)) << (fraction - 2n));
 			add(
 				few,

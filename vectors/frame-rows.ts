@@ -265,7 +265,10 @@ const badToVerifier: readonly Bad[] = [
 	["a request as a reply", 0x01, "0300"],
 ];
 
-/** `refused`: nothing; `frame` for bytes that are no such frame, `value` for a word that is not known, `length` for the length itself. */
+/**
+ * `refused`: nothing; `frame` for bytes that are no such frame, `value` for a word that is not known,
+ * `length` for the length itself.
+ */
 export function frameRows(): Row[] {
 	const good = (to: string, list: readonly Good[]): Row[] =>
 		list.map(([kind, name, ...parts]) => ({

@@ -1,5 +1,6 @@
-// Rows of work-fraud.json, from docs/jobs.md §7 and docs/work.md alone: one small program with every kind of source, run twice over, its trace told
-// with one root or element changed, and the file that shows it. Beside each kind a file about the honest run, which shows nothing.
+// Rows of work-fraud.json, from docs/jobs.md §7 and docs/work.md alone: one small program with every kind of
+// source, run twice over, its trace told with one root or element changed, and the file that shows it. Beside
+// each kind a file about the honest run, which shows nothing.
 import { type Bytes, sha256, taggedHash } from "./naive-maths.ts";
 import {
 	be,
@@ -367,7 +368,8 @@ function elementRows(): Row[] {
 	});
 	tell("end", 4, "end", { kind: "end" }, consistent(1n));
 	const at = (register: number, path: string[] | null = null) => ({ kind: "instruction", register, path });
-	// Registers: 0 to 2 before, 3 carried, 4 and 5 body, from 6 on after. Of the whole: value, before, three marks, after.
+	// Registers: 0 to 2 before, 3 carried, 4 and 5 body, from 6 on after. Of the whole: value, before, three
+	// marks, after.
 	tell("load of before", 2, "instruction", at(1, []), number(0, 2), { attached: (game) => [input(2, 1)(game)] });
 	tell("load of after", 2, "instruction", at(6, []), number(0, 7), { attached: (game) => [input(2, 4)(game)] });
 	tell("load of a turn", 2, "instruction", at(4, []), number(0, 4), {

@@ -1,6 +1,7 @@
-// Makes the golden data of this folder: `node vectors/generate.ts` writes the files anew; vectors.test.ts checks that the
-// committed ones are what this makes. Deterministic: every "random" value below comes from SHA-256 of a label.
-// Each file is a list of flat objects (strings and numbers only) that a few lines of C++ can read; see README.md.
+// Makes the golden data of this folder: `node vectors/generate.ts` writes the files anew; vectors.test.ts
+// checks that the committed ones are what this makes. Deterministic: every "random" value below comes from
+// SHA-256 of a label. Each file is a list of flat objects (strings and numbers only) that a few lines of C++
+// can read; see README.md.
 import { writeFileSync } from "node:fs";
 import { bn254Rows } from "./bn254-rows.ts";
 import { chaseRows, hopRows } from "./chase-rows.ts";
@@ -168,7 +169,10 @@ function elementRows(made: readonly Product[]): Row[] {
 	);
 }
 
-/** One pass over both rounds of a shape (keep 2), and over the newest alone (keep 1). `seed` is the first round's. */
+/**
+ * One pass over both rounds of a shape (keep 2), and over the newest alone (keep 1). `seed` is the first
+ * round's.
+ */
 function streamRows(made: readonly Product[]): Row[] {
 	const rows: Row[] = [];
 	for (let i = 0; i < made.length; i += 2)
@@ -197,7 +201,10 @@ function streamRows(made: readonly Product[]): Row[] {
 	return rows;
 }
 
-/** `places` is "round,leaf,…;…": then two columns (gemm), a lane (fma), or a digest and two columns (stream); of a chase "interval,chain;…". */
+/**
+ * `places` is "round,leaf,…;…": then two columns (gemm), a lane (fma), or a digest and two columns (stream);
+ * of a chase "interval,chain;…".
+ */
 function sampleRows(): Row[] {
 	const rows: Row[] = [];
 	const cases = [

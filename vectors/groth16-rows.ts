@@ -1,4 +1,5 @@
-// Circuits, keys of known secrets and proofs of Groth16 by bigints, and how circuits and keys are written as bytes: what engine/src/zk/groth16 reads, and must prove too.
+// Circuits, keys of known secrets and proofs of Groth16 by bigints, and how circuits and keys are written as
+// bytes: what engine/src/zk/groth16 reads, and must prove too.
 import { mod, R, word } from "./naive-bn254.ts";
 import { keyBytes, keyOf, proveGroth16, type Sum, type System } from "./naive-groth16.ts";
 import { hex, label, numbers, type Row } from "./rows.ts";

@@ -1,6 +1,7 @@
-// The evidence of a real H200: valid for everyone, forever, and not with one bit changed (h200.assay; h200-version-1.assay is an earlier
-// one in the first format, h200-version-3.assay a later one in the third; h200-sustained.assay ran for 24 s; h200-roll-call.assay is
-// an answer to a roll call), and that of the same card shown as two (h200-as-two.assay).
+// The evidence of a real H200: valid for everyone, forever, and not with one bit changed (h200.assay;
+// h200-version-1.assay is an earlier one in the first format, h200-version-3.assay a later one in the third;
+// h200-sustained.assay ran for 24 s; h200-roll-call.assay is an answer to a roll call), and that of the same
+// card shown as two (h200-as-two.assay).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -32,7 +33,8 @@ test("the H200's evidence is valid, from its signer, and its figures say H200", 
 });
 
 test("one flipped bit anywhere makes it invalid, with a code and a place", () => {
-	// Every bit of the head, then places spread over the whole file by a fixed step that is no multiple of anything in it.
+	// Every bit of the head, then places spread over the whole file by a fixed step that is no multiple of
+	// anything in it.
 	const bits = [...Array(160).keys(), ...Array.from({ length: 400 }, (_, i) => (i * 56_747_777) % (8 * file.length))];
 	const codes = new Set<string>();
 	for (const bit of bits) {
@@ -60,7 +62,8 @@ test("evidence of the third format: one memory, 0.62 µs a hop", () => {
 	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
 	const [latency] = verdict.figures.filter(({ name }) => name === "memory.latency");
 	assert.deepEqual([latency?.device, latency?.unit, latency?.value], [0, "ps", 624_165]);
-	// GPU and CPU in the same instant, and the memory reached by chases: nothing to tell but that few places were opened.
+	// GPU and CPU in the same instant, and the memory reached by chases: nothing to tell but that few places
+	// were opened.
 	assert.deepEqual(
 		verdict.findings.map(({ code }) => code),
 		["LOW_SAMPLES"],

@@ -1,4 +1,5 @@
-// Scalars and points of BN254 and the transcript of docs/zk.md, for reading: bigints, textbook formulas, nothing imported from src/.
+// Scalars and points of BN254 and the transcript of docs/zk.md, for reading: bigints, textbook formulas,
+// nothing imported from src/.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 
 /** Of the scalars. */
@@ -55,7 +56,10 @@ function doubled([x1, y1]: Whole): Whole {
 /** 2^i times the generator. */
 const DOUBLES: Whole[] = [[1n, 2n]];
 
-/** So many times the generator. In coordinates x/z², y/z³: one division at the end instead of one for each sum. */
+/**
+ * So many times the generator. In coordinates x/z², y/z³: one division at the end instead of one for each
+ * sum.
+ */
 export function timesGenerator(scalar: bigint): Point {
 	let sum: readonly [x: bigint, y: bigint, z: bigint] | null = null;
 	for (let i = 0, rest = mod(scalar); rest > 0n; i++, rest >>= 1n) {
@@ -64,7 +68,8 @@ export function timesGenerator(scalar: bigint): Point {
 		const [x2, y2] = DOUBLES[i]!;
 		if (sum === null) sum = [x2, y2, 1n];
 		else {
-			// Never the same point nor its opposite: below 2^i times the generator lies no 2^i times, and all of them together are below R.
+			// Never the same point nor its opposite: below 2^i times the generator lies no 2^i times, and all of
+			// them together are below R.
 			const [x1, y1, z1]: readonly [bigint, bigint, bigint] = sum;
 			const square = (z1 * z1) % P;
 			const h = mod(x2 * square - x1, P);

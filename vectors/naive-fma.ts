@@ -1,5 +1,5 @@
-// fma, the recurrences and IEEE-754 rounding by exact fractions: a number is an integer times a power of two, and nothing is
-// rounded but the one time the standard says. Independent of src/, like naive-maths.ts.
+// fma, the recurrences and IEEE-754 rounding by exact fractions: a number is an integer times a power of two,
+// and nothing is rounded but the one time the standard says. Independent of src/, like naive-maths.ts.
 import { type Bytes, philoxOf } from "./naive-maths.ts";
 
 export type FmaPrecision = "fp32" | "fp64" | "int32";
@@ -47,7 +47,8 @@ function exactToBits(format: "fp32" | "fp64", value: Exact, zeroBits: bigint): b
 		const twiceRest = 2n * (size % divisor);
 		if (twiceRest > divisor || (twiceRest === divisor && units % 2n === 1n)) units += 1n;
 	}
-	// Subnormals and normals follow each other without a gap in the bit patterns, so a carry lands on the right number.
+	// Subnormals and normals follow each other without a gap in the bit patterns, so a carry lands on the right
+	// number.
 	const step = BigInt(place + bias + fractionBits - 1) << BigInt(fractionBits);
 	const pattern = step + units;
 	const infinity = ((1n << BigInt(width - 1 - fractionBits)) - 1n) << BigInt(fractionBits);

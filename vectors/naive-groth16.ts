@@ -1,5 +1,6 @@
-// Groth16 (ePrint 2016/260) over BN254, for reading and for tests: a key whose secrets are known, contributions that end that, and proofs, on bigints. Nothing imported from src/;
-// nobody should use it for more.
+// Groth16 (ePrint 2016/260) over BN254, for reading and for tests: a key whose secrets are known,
+// contributions that end that, and proofs, on bigints. Nothing imported from src/; nobody should use it for
+// more.
 
 import { pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
@@ -211,7 +212,10 @@ const dot = (list: readonly bigint[], values: readonly bigint[]): bigint => {
 	return mod(sum);
 };
 
-/** What keyOf and proveGroth16 make, by the secrets themselves: three products of points instead of one for each wire. */
+/**
+ * What keyOf and proveGroth16 make, by the secrets themselves: three products of points instead of one for
+ * each wire.
+ */
 export function provenBySecrets(
 	system: System,
 	secrets: Secrets,
@@ -236,7 +240,9 @@ export function provenBySecrets(
 	};
 }
 
-/** All of a key, for who proves with it; numbers of inputs, wires and log₂ of the roots first, little-endian. */
+/**
+ * All of a key, for who proves with it; numbers of inputs, wires and log₂ of the roots first, little-endian.
+ */
 export function keyBytes(system: System, key: Key): Buffer {
 	const head = Uint32Array.of(system.inputs, system.wires, Math.log2(sizeOf(system)));
 	const words = [

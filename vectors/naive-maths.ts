@@ -1,5 +1,6 @@
-// The protocol's maths a second time, written for reading and not for speed, from docs/hardware-proof.md alone: nothing here is
-// imported from src/, so that an error there cannot hide itself in the vectors. Only SHA-256 comes from elsewhere (node:crypto).
+// The protocol's maths a second time, written for reading and not for speed, from docs/hardware-proof.md
+// alone: nothing here is imported from src/, so that an error there cannot hide itself in the vectors. Only
+// SHA-256 comes from elsewhere (node:crypto).
 import { createHash } from "node:crypto";
 
 export type Bytes = Uint8Array;
@@ -51,7 +52,10 @@ function wordsToBytes(words: readonly number[]): Bytes {
 	return new Uint8Array(Buffer.concat(words.map(le32)));
 }
 
-/** The 1 KiB leaf number `leaf` of the vectors: blocks 0 … 63 with counter (block, 9, leaf, 0), words little-endian. */
+/**
+ * The 1 KiB leaf number `leaf` of the vectors: blocks 0 … 63 with counter (block, 9, leaf, 0), words
+ * little-endian.
+ */
 export function vectorLeaf(seed: Bytes, leaf: number): Bytes {
 	const words: number[] = [];
 	for (let block = 0; block < 64; block++) words.push(...philoxOf(seed, block, 9, leaf, 0));

@@ -1,5 +1,7 @@
-// The opening of docs/zk.md §3, for reading: one polynomial S shows what a committed list of 2^c scalars has at a point of its multilinear extension. It can be told to cheat in one place and be honest
-// in all else; what then cannot be a polynomial loses the part that makes it none. Runs hear its first messages with another transcript (naive-run.ts). Nothing imported from src/.
+// The opening of docs/zk.md §3, for reading: one polynomial S shows what a committed list of 2^c scalars has
+// at a point of its multilinear extension. It can be told to cheat in one place and be honest in all else;
+// what then cannot be a polynomial loses the part that makes it none. Runs hear its first messages with
+// another transcript (naive-run.ts). Nothing imported from src/.
 import { inverse, mod, type Point, pointBytes, type Transcript, word } from "./naive-bn254.ts";
 
 /** Coefficients, lowest first. */
@@ -50,7 +52,10 @@ const packed = (poly: Poly): bigint =>
 			.join("")}`,
 	);
 
-/** Σ_i a_i·b_(i+k) + a_(i+k)·b_i, for k = 1, 2, …: what stands at X^k in a(X)·b(1/X) + a(1/X)·b(X). As one product of large numbers. */
+/**
+ * Σ_i a_i·b_(i+k) + a_(i+k)·b_i, for k = 1, 2, …: what stands at X^k in a(X)·b(1/X) + a(1/X)·b(X). As one
+ * product of large numbers.
+ */
 function crossed(a: Poly, b: Poly): Poly {
 	const length = Math.max(a.length, b.length);
 	const backwards = Array.from({ length }, (_, i) => b[length - 1 - i] ?? 0n);

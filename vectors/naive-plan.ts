@@ -1,5 +1,6 @@
-// What a segment's proof is about, docs/zk.md §4, for reading: where blocks of values stand, what tables hold, and the run itself, step by step, on bigints. A run can be told to go
-// wrong in one place. Nothing imported from src/.
+// What a segment's proof is about, docs/zk.md §4, for reading: where blocks of values stand, what tables
+// hold, and the run itself, step by step, on bigints. A run can be told to go wrong in one place. Nothing
+// imported from src/.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { mod, word } from "./naive-bn254.ts";
 import { philoxOf } from "./naive-maths.ts";
@@ -56,7 +57,10 @@ export function linkOf({ sizes, windows }: Shape, l: number): Link {
 	return { window, inputs, outputs, spots, padded: { inputs: up(inputs), outputs: up(outputs), spots: up(spots) } };
 }
 
-/** For each place of a window and each column of its patch: the number of the picture; -1: nothing, or the bias. */
+/**
+ * For each place of a window and each column of its patch: the number of the picture; -1: nothing, or the
+ * bias.
+ */
 export function pixelsOf({ channels, height, width, size, stride, pad }: Window): number[][] {
 	const list: number[][] = [];
 	for (let top = -pad; top + size <= height + pad; top += stride)
@@ -284,7 +288,9 @@ export interface RunCheat {
 	/** Where a link's patches take their numbers from. */
 	readonly pixels?: (link: number, pixels: number[][]) => number[][];
 	readonly loss?: (h: bigint, y: bigint) => bigint;
-	/** Of a row's softmax: what counts as its largest unit, e, ⌊2^K / Σ e⌋, and what e times it is rounded to. */
+	/**
+	 * Of a row's softmax: what counts as its largest unit, e, ⌊2^K / Σ e⌋, and what e times it is rounded to.
+	 */
 	readonly peak?: (peak: bigint, row: readonly bigint[]) => bigint;
 	readonly exp?: (e: bigint, distance: bigint) => bigint;
 	readonly inverse?: (inverse: bigint, sum: bigint, row: readonly bigint[]) => bigint;

@@ -1,5 +1,6 @@
-// The prover of docs/zk.md §13, for reading: segments proven with a transcript of Poseidon, and folded into one opening. Poseidon is written round by round, as its paper has it.
-// Nothing imported from src/; nobody should use it for more.
+// The prover of docs/zk.md §13, for reading: segments proven with a transcript of Poseidon, and folded into
+// one opening. Poseidon is written round by round, as its paper has it. Nothing imported from src/; nobody
+// should use it for more.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { inverse, mod, number, type Point, pointBytes, power, R, Transcript, word } from "./naive-bn254.ts";
 import {
@@ -115,7 +116,10 @@ class PoseidonTranscript implements Listener {
 
 export interface RunCheats {
 	readonly segments?: readonly SegmentCheat[];
-	/** Of f, and of the mask, at the point where all segments meet. `committed`: of what was committed, where that is not what was used. */
+	/**
+	 * Of f, and of the mask, at the point where all segments meet. `committed`: of what was committed, where
+	 * that is not what was used.
+	 */
 	readonly values?: (values: readonly bigint[], committed: readonly bigint[]) => readonly bigint[];
 	/** What is opened is as it was committed, not as it was used. */
 	readonly isOpenedAsCommitted?: boolean;
@@ -188,8 +192,9 @@ function proveSegment(
 type ProvenSegment = ReturnType<typeof proveSegment>;
 
 /**
- * Points and scalars of each segment, the mask, scalars of the fold, S and its scalars, the opening. `known`: segments that were proven before, by what their prover did; whoever gives them has the same
- * start, commitments and hiding each time.
+ * Points and scalars of each segment, the mask, scalars of the fold, S and its scalars, the opening. `known`:
+ * segments that were proven before, by what their prover did; whoever gives them has the same start,
+ * commitments and hiding each time.
  */
 export function proveRun(
 	shape: Shape,

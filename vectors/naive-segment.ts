@@ -1,5 +1,5 @@
-// The prover of docs/zk.md §5, for reading: a segment of training, proven on bigints. It can be told to cheat in one place and be honest in all else. Nothing imported
-// from src/; nobody should use it for more.
+// The prover of docs/zk.md §5, for reading: a segment of training, proven on bigints. It can be told to cheat
+// in one place and be honest in all else. Nothing imported from src/; nobody should use it for more.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { inverse, inverses, mod, type Point, pointBytes, power, Transcript, word } from "./naive-bn254.ts";
 import { eqs, type Poly, proveOpening, valueAt } from "./naive-opening.ts";
@@ -50,7 +50,10 @@ export interface Statement {
 /** What hears messages, and answers with challenges. */
 export type Listener = Pick<Transcript, "absorb" | "challenge">;
 
-/** What nobody can guess: a number that the transcript hears, and one more coefficient, at X^(2^c), of each chunk. */
+/**
+ * What nobody can guess: a number that the transcript hears, and one more coefficient, at X^(2^c), of each
+ * chunk.
+ */
 export interface Hiding {
 	/** Null: of a segment alone, whose transcript hears none. */
 	readonly nonce: bigint | null;
@@ -82,7 +85,10 @@ export interface SegmentCheat {
 	readonly columns?: (run: Run) => void;
 	/** Helpers, changed before they are committed; α and β are known. */
 	readonly helpers?: (columns: Map<string, bigint[]>, alpha: bigint, beta: bigint) => void;
-	/** Terms of the first sum that the prover leaves out: "forth 0", "back 0", "loss 1", "bias 0", "weight 0", "table 0". */
+	/**
+	 * Terms of the first sum that the prover leaves out: "forth 0", "back 0", "loss 1", "bias 0", "weight 0",
+	 * "table 0".
+	 */
 	readonly without?: readonly string[];
 	/** Lookups that the prover leaves out: their term, and their number in it. */
 	readonly isDropped?: (term: string, part: number) => boolean;
@@ -94,7 +100,10 @@ export interface SegmentCheat {
 	readonly committed?: (columns: Map<string, bigint[]>) => void;
 	/** What is opened is as it was used, not as it was committed. */
 	readonly isOpenedAsUsed?: boolean;
-	/** Terms of claims of which the prover says nothing, by their name: "h 0 of lookups". A claim without terms is none. */
+	/**
+	 * Terms of claims of which the prover says nothing, by their name: "h 0 of lookups". A claim without terms
+	 * is none.
+	 */
 	readonly isUnclaimed?: (name: string) => boolean;
 	/** Scalars of a message, before they are sent. */
 	readonly sent?: (kind: number, scalars: readonly bigint[]) => readonly bigint[];
@@ -415,7 +424,10 @@ export class SegmentProver {
 		};
 	}
 
-	/** Of a loss by softmax: rounding of scores with e in its table; ⌊2^K / Σ e⌋; what it leaves, from 0 up and below Σ e. */
+	/**
+	 * Of a loss by softmax: rounding of scores with e in its table; ⌊2^K / Σ e⌋; what it leaves, from 0 up and
+	 * below Σ e.
+	 */
 	private softmaxTerms(l: number, range: (bits: number) => number): readonly Lookup[] {
 		const { shape } = this;
 		const { quotient, gradient } = shape;
@@ -784,7 +796,10 @@ export class SegmentProver {
 		return { point: cube.point, among: eqs(list.point) };
 	}
 
-	/** What z of a link, or q of the link before it, is a product of: over steps and the inner axis; what is told of it where the sum ends, and of the weights there. */
+	/**
+	 * What z of a link, or q of the link before it, is a product of: over steps and the inner axis; what is
+	 * told of it where the sum ends, and of the weights there.
+	 */
 	private product(link: number, isBack: boolean, point: readonly bigint[], seen: readonly bigint[]) {
 		const { steps, batch } = this.shape;
 		const { window, padded } = linkOf(this.shape, link);

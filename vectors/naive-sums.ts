@@ -1,4 +1,5 @@
-// The prover's side of sums over cubes, docs/zk.md §5, for reading: several sums of different sizes in one. Nothing imported from src/.
+// The prover's side of sums over cubes, docs/zk.md §5, for reading: several sums of different sizes in one.
+// Nothing imported from src/.
 import { inverse, mod, power, type Transcript, word } from "./naive-bn254.ts";
 import { eqs } from "./naive-opening.ts";
 
@@ -18,7 +19,10 @@ export interface Sender {
 	send(kind: number, scalars: readonly bigint[]): void;
 }
 
-/** For the values at 0 … degree: the coefficients of the polynomials that are 1 at one of these places and 0 at the others. */
+/**
+ * For the values at 0 … degree: the coefficients of the polynomials that are 1 at one of these places and 0
+ * at the others.
+ */
 const BASES = new Map<number, bigint[][]>();
 function basesOf(count: number): bigint[][] {
 	const known = BASES.get(count);
@@ -114,8 +118,8 @@ export function proveSums(
 }
 
 /**
- * Σ eq(ρ, ·)·(all sums' terms) = 0, without the factors of eq: each round is the sum over the variables that are left of eq(ρ, those)·terms. A sum with fewer variables is
- * constant in the first ones.
+ * Σ eq(ρ, ·)·(all sums' terms) = 0, without the factors of eq: each round is the sum over the variables that
+ * are left of eq(ρ, those)·terms. A sum with fewer variables is constant in the first ones.
  */
 export function proveZeros(
 	{ transcript, send }: Sender,

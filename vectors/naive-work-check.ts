@@ -1,4 +1,5 @@
-// The checker of docs/work.md §5 a second time, from the page alone: the first fault of a program, or null. Bytes are taken as read (§6).
+// The checker of docs/work.md §5 a second time, from the page alone: the first fault of a program, or null.
+// Bytes are taken as read (§6).
 import { arithmetic, count, type Instruction, NONE, type Op, type Program, type Tensor } from "./naive-work.ts";
 
 export interface Fault {
@@ -36,7 +37,10 @@ const typeRange = (type: number): Range => [
 const size = ([lo, hi]: Range) => (-lo > hi ? -lo : hi);
 const absolute = ([lo, hi]: Range): Range => (lo >= 0n ? [lo, hi] : hi <= 0n ? [-hi, -lo] : [0n, -lo > hi ? -lo : hi]);
 
-/** The row of §5's table for an arithmetic instruction; null where it leaves 64 bits, a code where it may not stand. */
+/**
+ * The row of §5's table for an arithmetic instruction; null where it leaves 64 bits, a code where it may not
+ * stand.
+ */
 export function arithmeticRange(
 	x: number,
 	bits: number,

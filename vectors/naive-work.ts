@@ -1,5 +1,6 @@
-// docs/work.md a second time, for reading and not for speed: bytes, values, roots and transcripts of programs, on big integers.
-// Nothing is imported from src/. Numbers stand where the page has codes: type 2 is i32, operator 0 is matmul.
+// docs/work.md a second time, for reading and not for speed: bytes, values, roots and transcripts of
+// programs, on big integers. Nothing is imported from src/. Numbers stand where the page has codes: type 2 is
+// i32, operator 0 is matmul.
 import { keccak256, toBytes } from "viem";
 import { type Bytes, philox, tree } from "./naive-maths.ts";
 
@@ -411,7 +412,10 @@ export interface Ran {
 	output: bigint[];
 }
 
-/** Runs segments 0 … last; tells of every op. `given` by tensor. What is committed is a tensor's number and its root. */
+/**
+ * Runs segments 0 … last; tells of every op. `given` by tensor. What is committed is a tensor's number and
+ * its root.
+ */
 export function run(
 	p: Program,
 	seed: Bytes,

@@ -1,4 +1,5 @@
-// Openings of committed polynomials by vectors/naive-opening.ts over powers of a known τ: honest ones of each size, and one cheater for each check.
+// Openings of committed polynomials by vectors/naive-opening.ts over powers of a known τ: honest ones of each
+// size, and one cheater for each check.
 import { DEV_TAU, inverse, mod, type Point, pointBytes, R, Transcript, timesGenerator, word } from "./naive-bn254.ts";
 import { type Opening, type OpeningCheat, type Poly, plus, proveOpening, valueAt } from "./naive-opening.ts";
 import { hex, label, type Row } from "./rows.ts";

@@ -1,5 +1,5 @@
-// Programs that are wrong in one place each, by hand, for rows of work-refused.json: what is expected stands beside the change, and the
-// checker of naive-work-check.ts must say the same.
+// Programs that are wrong in one place each, by hand, for rows of work-refused.json: what is expected stands
+// beside the change, and the checker of naive-work-check.ts must say the same.
 
 import { type Instruction, NONE, type Op, type Operand, type Place, type Program, programBytes } from "./naive-work.ts";
 import { type Fault, firstFault } from "./naive-work-check.ts";
@@ -22,7 +22,10 @@ const operand = (source: number, number: number, type: number, ...dims: number[]
 });
 const plain = (before: Instruction[]) => ({ turns: 0, carried: [], before, body: [], after: [] });
 
-/** Step ops: 0 gathers, 1 multiplies, 2 reduces, 3 scatters, 4 writes w after turns, 5 writes the result, 6 the scratch. */
+/**
+ * Step ops: 0 gathers, 1 multiplies, 2 reduces, 3 scatters, 4 writes w after turns, 5 writes the result, 6
+ * the scratch.
+ */
 function base(): Program {
 	const map = (
 		dims: number[],

@@ -1,5 +1,6 @@
-// Random programs that the checker of naive-work-check.ts accepts, and random changes of them. All chance comes from `draw`, so a label
-// gives the same program for ever. The tests of src/work/ draw thousands more of them than the vectors hold.
+// Random programs that the checker of naive-work-check.ts accepts, and random changes of them. All chance
+// comes from `draw`, so a label gives the same program for ever. The tests of src/work/ draw thousands more
+// of them than the vectors hold.
 
 import { philoxOf } from "./naive-maths.ts";
 import {
@@ -19,7 +20,10 @@ import { label } from "./rows.ts";
 
 export type Draw = (below: number) => number;
 
-/** Whole numbers below a bound from a label, quick: a multiply-and-xor generator that begins with the label's hash. */
+/**
+ * Whole numbers below a bound from a label, quick: a multiply-and-xor generator that begins with the label's
+ * hash.
+ */
 export function quickNumbers(text: string): Draw {
 	let state = Buffer.from(label(text)).readUInt32LE(0);
 	return (below) => {
@@ -411,7 +415,8 @@ export function mutateProgram(p: Program, draw: Draw): Program {
 			op.which = draw(5);
 		});
 	const code = op.code;
-	// A change of an operand's rank would change the layout; code is changed more often, for most faults live there.
+	// A change of an operand's rank would change the layout; code is changed more often, for most faults live
+	// there.
 	if (code) for (let i = 0; i < 12; i++) changes.push(() => mutateCode(code, op.dims.length, draw));
 	pick(changes)();
 	return copy;

@@ -1,6 +1,6 @@
-// The browser's audit without a browser: three validators' reports, honest and then with one thing changed in a file
-// or in what the API says. Each change is found by the check that is for it, and named. Weights that a hostile quorum
-// signed are src/market/audit/audit-epoch.test.ts.
+// The browser's audit without a browser: three validators' reports, honest and then with one thing changed in
+// a file or in what the API says. Each change is found by the check that is for it, and named. Weights that a
+// hostile quorum signed are src/market/audit/audit-epoch.test.ts.
 import assert from "node:assert/strict";
 import { buffer } from "node:stream/consumers";
 import { test } from "node:test";

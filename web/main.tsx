@@ -1,4 +1,5 @@
-// The dashboard's entry: pages by the first part of their path, loaded when asked for. The overview is in the first load.
+// The dashboard's entry: pages by the first part of their path, loaded when asked for. The overview is in the
+// first load.
 import { render } from "preact";
 import OverviewPage from "./pages/overview.tsx";
 import { followNetwork } from "./shell/api.ts";

@@ -1,5 +1,6 @@
-// Keeps the dashboard's own files for a visitor without a network, so that evidence can be verified offline once the page was open.
-// Only files of the build: nothing under /v1 is ever kept, what the API says must be what it says now.
+// Keeps the dashboard's own files for a visitor without a network, so that evidence can be verified offline
+// once the page was open. Only files of the build: nothing under /v1 is ever kept, what the API says must be
+// what it says now.
 declare const KEPT_FILES: readonly string[];
 declare const KEPT_VERSION: string;
 

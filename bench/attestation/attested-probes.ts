@@ -1,5 +1,6 @@
-// What asking for signed reports costs a probe: `assay probe --json` of this machine as it is, and the same program without the question (ATTEST), in turns
-// of changing order. Prints JSON: times as the command says them, and how long the question itself took by the evidence; asserts nothing.
+// What asking for signed reports costs a probe: `assay probe --json` of this machine as it is, and the same
+// program without the question (ATTEST), in turns of changing order. Prints JSON: times as the command says
+// them, and how long the question itself took by the evidence; asserts nothing.
 //   node bench/attestation/attested-probes.ts [QUICK] [FULL]      pairs of each, default 15 and 5
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

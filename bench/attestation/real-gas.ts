@@ -1,6 +1,7 @@
-// What Intel's own texts cost on chain: every call from nothing to an attested quote, over the real samples that are valid (../shared, or ASSAY_SHARED), under
-// Osaka and Prague. The golden file has minted texts: short ones, and some as long as the longest of these. Prints a line of JSON for each set of texts; asserts nothing.
-// Run: node bench/attestation/real-gas.ts
+// What Intel's own texts cost on chain: every call from nothing to an attested quote, over the real samples
+// that are valid (../shared, or ASSAY_SHARED), under Osaka and Prague. The golden file has minted texts:
+// short ones, and some as long as the longest of these. Prints a line of JSON for each set of texts; asserts
+// nothing. Run: node bench/attestation/real-gas.ts
 import { openStage, payer, storyOf } from "../../contracts/test/attestations.test-kit.ts";
 import { INTEL_ROOT } from "../../src/chain/contracts/deploy.ts";
 import { sendCall } from "../../src/chain/sending/send-call.ts";

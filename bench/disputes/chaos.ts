@@ -1,4 +1,5 @@
-// Two hundred kills of watcher, provider and the line to their node during disputes, reorganisations of up to ten blocks, fees up to the cap and above.
+// Two hundred kills of watcher, provider and the line to their node during disputes, reorganisations of up to
+// ten blocks, fees up to the cap and above.
 //   bash scripts/node.sh bench/disputes/chaos.ts [--kills 200] [--lies 60] [--rights 2] [--seed N]
 // Results: bench/results/network-dispute-chaos-….json. Exit code 1 when something is wrong.
 import { randomInt } from "node:crypto";

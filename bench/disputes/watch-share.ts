@@ -1,5 +1,6 @@
-// A watcher of a thousand claims that looks at one in twenty: how long does it take, and does it accuse anybody who is right? The real watcher with the real engine, claims as a
-// validator shows them. One claim in a hundred is false; now and then the watcher's own engine errs once.
+// A watcher of a thousand claims that looks at one in twenty: how long does it take, and does it accuse
+// anybody who is right? The real watcher with the real engine, claims as a validator shows them. One claim in
+// a hundred is false; now and then the watcher's own engine errs once.
 //   bash scripts/node.sh bench/disputes/watch-share.ts [--claims 1000] [--share 0.05] [--err-every 7]
 // Results: bench/results/network-watch-share-….json. Exit code 1 when something is wrong.
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,5 +1,6 @@
-// The attackers, one function a flood, in a process of their own: started by startChild, told which flood, and killed at the end.
-// Loopback has sixteen million addresses: each attacker takes those it says. What the service answered is counted by status.
+// The attackers, one function a flood, in a process of their own: started by startChild, told which flood,
+// and killed at the end. Loopback has sixteen million addresses: each attacker takes those it says. What the
+// service answered is counted by status.
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -71,7 +72,9 @@ async function holdIdle(target: FloodTarget, address: string, counts: Counts): P
 	}
 }
 
-/** As a client sends them: one connection a route, as many requests as it says, without waiting for answers. */
+/**
+ * As a client sends them: one connection a route, as many requests as it says, without waiting for answers.
+ */
 async function floodRoute(target: FloodTarget, request: string, counts: Counts, address = ONE): Promise<never> {
 	for (;;) {
 		const socket = dial(target, address, counts);

@@ -1,5 +1,5 @@
-// The service under test: a real `assay validate` in a process of its own, on a data folder that has providers, probes and evidence
-// in it. Not here: who attacks it (flooder.ts), who measures it (watcher.ts).
+// The service under test: a real `assay validate` in a process of its own, on a data folder that has
+// providers, probes and evidence in it. Not here: who attacks it (flooder.ts), who measures it (watcher.ts).
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

@@ -1,5 +1,6 @@
-// Loaded into a service before everything else (node --import): its wall clock is off by the milliseconds that stand in the file CLOCK_FILE, as if
-// somebody had set the machine's. The time since boot and the monotonic clock go on.
+// Loaded into a service before everything else (node --import): its wall clock is off by the milliseconds
+// that stand in the file CLOCK_FILE, as if somebody had set the machine's. The time since boot and the
+// monotonic clock go on.
 import { readFileSync } from "node:fs";
 
 const right = Date.now.bind(Date);

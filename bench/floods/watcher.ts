@@ -1,5 +1,6 @@
-// Somebody else, who only reads: health from one address, ordinary pages from another, at an even pace whatever the answers take.
-// A process of its own, started by startChild: what the flooder burns is not its lateness. Half of the requests dial anew.
+// Somebody else, who only reads: health from one address, ordinary pages from another, at an even pace
+// whatever the answers take. A process of its own, started by startChild: what the flooder burns is not its
+// lateness. Half of the requests dial anew.
 import { Agent, get } from "node:http";
 import { answerParent } from "../../tests/network/child-program.ts";
 import { quantile } from "../network-result.ts";

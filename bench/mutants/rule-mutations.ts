@@ -1,5 +1,6 @@
-// Small faults in the market's rules, one at a time, to see whether a test notices: every comparison, sum, rounding, number, branch and
-// statement that a slip of the hand could spoil. Found in the syntax tree, so types and words stay as they are. Pure; rules.ts runs them.
+// Small faults in the market's rules, one at a time, to see whether a test notices: every comparison, sum,
+// rounding, number, branch and statement that a slip of the hand could spoil. Found in the syntax tree, so
+// types and words stay as they are. Pure; rules.ts runs them.
 import { parseSync } from "oxc-parser";
 
 export interface RuleMutation {

@@ -1,5 +1,6 @@
-// Mutation testing of the market's rules for jobs: one small fault at a time in src/market/jobs or the methods, then their tests. A fault
-// that no test notices is a survivor, and fails the run unless rule-survivors.json says why it may live.
+// Mutation testing of the market's rules for jobs: one small fault at a time in src/market/jobs or the
+// methods, then their tests. A fault that no test notices is a survivor, and fails the run unless
+// rule-survivors.json says why it may live.
 //   node bench/mutants/rules.ts                     all of them, some minutes on one core
 //   node bench/mutants/rules.ts economics quote     of the files whose name contains a word
 //   node bench/mutants/rules.ts --workers 2
@@ -45,7 +46,10 @@ function trialOf(mutant: Mutant | null): Trial {
 	return { url: mutant && urlOf(mutant.file), mutation: mutant, tests: tests.map(urlOf) };
 }
 
-/** In a process of their own; how many of them have a fate, and whether a test noticed. A mutant that does not end is noticed too. */
+/**
+ * In a process of their own; how many of them have a fate, and whether a test noticed. A mutant that does not
+ * end is noticed too.
+ */
 function tryOut(mutants: readonly (Mutant | null)[]): Promise<readonly (string | null)[]> {
 	return new Promise((resolve, reject) => {
 		const child = fork(join(ROOT, "bench/mutants/try-mutants.ts"), { stdio: ["ignore", "ignore", "inherit", "ipc"] });

@@ -1,5 +1,6 @@
-// Child of rules.ts: tries mutants one after the other in one process. For each one, the rules and their tests are loaded anew, with the
-// one fault in them, and run until one fails; everything else is loaded once. Says the fate of each as soon as it is known.
+// Child of rules.ts: tries mutants one after the other in one process. For each one, the rules and their
+// tests are loaded anew, with the one fault in them, and run until one fails; everything else is loaded once.
+// Says the fate of each as soon as it is known.
 import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { fileURLToPath } from "node:url";

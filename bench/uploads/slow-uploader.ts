@@ -1,5 +1,5 @@
-// Customers with slow lines: each from an address and with a key of its own, one piece after the other at 40 KB a second, rightly signed. Runs in a process
-// of its own, asked by messages.
+// Customers with slow lines: each from an address and with a key of its own, one piece after the other at 40
+// KB a second, rightly signed. Runs in a process of its own, asked by messages.
 import { createHash, randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { createApiClient } from "../../src/api/create-client.ts";

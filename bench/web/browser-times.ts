@@ -1,4 +1,5 @@
-// What the benches of the dashboard share: times of interactions as the browser itself counts them, memory of a page, and lines of results.
+// What the benches of the dashboard share: times of interactions as the browser itself counts them, memory of
+// a page, and lines of results.
 import type { CDPSession, Page } from "playwright-core";
 
 export interface Times {
@@ -35,8 +36,10 @@ export interface Interactions {
 }
 
 /**
- * From then on, until they are taken: each event of an interaction as the browser itself counts it, those under 16 ms left out. An input that changes nothing is painted with
- * whatever is painted next, a second later where nothing else moves; so a dot changes its colour in the next frame after each. What its handlers change is in that frame too.
+ * From then on, until they are taken: each event of an interaction as the browser itself counts it, those
+ * under 16 ms left out. An input that changes nothing is painted with whatever is painted next, a second
+ * later where nothing else moves; so a dot changes its colour in the next frame after each. What its handlers
+ * change is in that frame too.
  */
 export async function watchInteractions(page: Page): Promise<() => Promise<Interactions>> {
 	await page.evaluate(() => {

@@ -1,5 +1,5 @@
-// A plain HTTP proxy before a server, for benches: it counts which pieces of blobs the server took, and can be away for a while. What a browser was told is not asked of the
-// browser: it forgets that with the page.
+// A plain HTTP proxy before a server, for benches: it counts which pieces of blobs the server took, and can
+// be away for a while. What a browser was told is not asked of the browser: it forgets that with the page.
 import { createServer, request } from "node:http";
 import type { Socket } from "node:net";
 

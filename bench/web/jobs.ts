@@ -1,8 +1,11 @@
-// Pages of jobs in a real Chromium before a real validator: first views; a job with 10,000 steps, 1,000 segments and 60 events a second, its interactions and its memory;
-// a segment of the smallest GPT run again in the page; a list of 10,000 jobs.
-//   bash scripts/node.sh bench/web/jobs.ts [--seconds 60] [--segments 1000] [--jobs 10000] [--only views,live,replay,list]
-// Growth of memory is measured over --seconds and carried on to 30 minutes; --seconds 1800 measures it. Results: bench/results/web-jobs-….json. Asserts nothing; times mean
-// little on a busy machine, so the load is in the result.
+// Pages of jobs in a real Chromium before a real validator: first views; a job with 10,000 steps, 1,000
+// segments and 60 events a second, its interactions and its memory; a segment of the smallest GPT run again
+// in the page; a list of 10,000 jobs.
+//   bash scripts/node.sh bench/web/jobs.ts [--seconds 60] [--segments 1000] [--jobs 10000] [--only
+//     views,live,replay,list]
+// Growth of memory is measured over --seconds and carried on to 30 minutes; --seconds 1800 measures it.
+// Results: bench/results/web-jobs-….json. Asserts nothing; times mean little on a busy machine, so the load
+// is in the result.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import pg from "pg";

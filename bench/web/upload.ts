@@ -1,5 +1,6 @@
-// A large upload from the form of a real Chromium to a real validator, over three reloads and a network that is cut: does it go on by itself, and is anything sent again that
-// had arrived? And a file that cannot be right: is it named before a byte is sent?
+// A large upload from the form of a real Chromium to a real validator, over three reloads and a network that
+// is cut: does it go on by itself, and is anything sent again that had arrived? And a file that cannot be
+// right: is it named before a byte is sent?
 //   bash scripts/node.sh bench/web/upload.ts [--mib 1024] [--reloads 3] [--away 15]
 // Exit code 1 when a piece was taken twice or one is missing. Results: bench/results/web-upload-….json.
 import { randomBytes } from "node:crypto";
@@ -56,7 +57,8 @@ async function until(proxy: CountingProxy, pieces: number): Promise<void> {
 /** Chooses the text in the form and waits until the job is built of it. */
 async function choose(page: Page, path: string) {
 	await page.getByRole("radio", { name: /^Train/ }).check();
-	// The form of the workload before is still there until the sample has come. The driver copies large files before it hands them over, which is not the page's time.
+	// The form of the workload before is still there until the sample has come. The driver copies large files
+	// before it hands them over, which is not the page's time.
 	const input = page.locator(".slot", { hasText: "Training text" }).locator("input[type=file]");
 	await page.locator("[data-built]:not([aria-busy=true])").waitFor();
 	await page.evaluate(() => {
@@ -146,7 +148,8 @@ async function upload(page: Page, proxy: CountingProxy, text: string) {
 		...{ awayS: Number(values.away), ...built, uploadS: tookS, MBPerS: Number((sent / 1e6 / tookS).toFixed(1)) },
 		// Of all blobs of the job, pieces that were cut on the way included.
 		bytesSent: sent,
-		// All of the browser's processes for pages, and the page's own objects at the end; bytes of files and tensors are in the first only.
+		// All of the browser's processes for pages, and the page's own objects at the end; bytes of files and
+		// tensors are in the first only.
 		...{ pageProcessesMostMiB: mostMiB, pageHeapMiB: Number((heap / 2 ** 20).toFixed(1)) },
 	};
 }

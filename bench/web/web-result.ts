@@ -1,4 +1,5 @@
-// What the benches of the dashboard write: figures by name, with machine, load and commit, as bench/results/<name>-<date>.json.
+// What the benches of the dashboard write: figures by name, with machine, load and commit, as
+// bench/results/<name>-<date>.json.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";

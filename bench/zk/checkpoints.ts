@@ -1,5 +1,6 @@
-// What a prover gains by a state that the job's worker gives it (docs/zk.md §12): the last segment of a long job proven from the start, and from the state before it. On this machine's first GPU, else
-// on its CPU, over powers of a known τ.
+// What a prover gains by a state that the job's worker gives it (docs/zk.md §12): the last segment of a long
+// job proven from the start, and from the state before it. On this machine's first GPU, else on its CPU, over
+// powers of a known τ.
 //   node bench/zk/checkpoints.ts [segments, 128 unless told]     prints JSON
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

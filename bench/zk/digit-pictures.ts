@@ -1,5 +1,6 @@
-// Pictures of the ten digits, 28 x 28, drawn: each a few strokes that are turned, sheared, stretched, moved and bent by chance, with a pen of some width, and noise. The same numbers give the
-// same pictures on every machine: nothing but +, −, ·, / and roots is used.
+// Pictures of the ten digits, 28 x 28, drawn: each a few strokes that are turned, sheared, stretched, moved
+// and bent by chance, with a pen of some width, and noise. The same numbers give the same pictures on every
+// machine: nothing but +, −, ·, / and roots is used.
 
 export const SIDE = 28;
 const CLASSES = 10;

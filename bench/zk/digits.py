@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# The float32 twin of the run that bench/zk/digits.ts proves: same first weights, same batches, SGD on half the squared error in PyTorch without TF32; and how many pictures that neither has
-# seen each of both classifies. Reads a folder that digits.ts wrote; prints JSON.
+# The float32 twin of the run that bench/zk/digits.ts proves: same first weights, same batches, SGD on half
+# the squared error in PyTorch without TF32; and how many pictures that neither has seen each of both
+# classifies. Reads a folder that digits.ts wrote; prints JSON.
 #   digits.py FOLDER
 import json, sys
 import numpy, torch

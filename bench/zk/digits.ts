@@ -1,6 +1,9 @@
-// Trains an MLP of ten million parameters on drawn digits by exact SGD (docs/training.md §6) on this machine's first GPU, proves every segment of the run there (docs/zk.md), verifies the chain of
-// proofs as anybody would, and compares how well it reads digits with a float32 twin (digits.py). Over powers of a known τ, since no longer list of real ones is at hand.
-//   node bench/zk/digits.ts FOLDER [steps, 1024 unless told]     prints JSON; writes FOLDER/segment-N.proof and what digits.py reads
+// Trains an MLP of ten million parameters on drawn digits by exact SGD (docs/training.md §6) on this
+// machine's first GPU, proves every segment of the run there (docs/zk.md), verifies the chain of proofs as
+// anybody would, and compares how well it reads digits with a float32 twin (digits.py). Over powers of a
+// known τ, since no longer list of real ones is at hand.
+//   node bench/zk/digits.ts FOLDER [steps, 1024 unless told]     prints JSON; writes FOLDER/segment-N.proof
+//     and what digits.py reads
 //   environment: BRIGHTEST (what a white pixel is: 0.25), SHIFT (11)
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -90,7 +93,10 @@ const stateTensors = program.tensors.flatMap(({ kind, dims }, i) =>
 	kind === "state" ? [{ i, bytes: 8 * dims.reduce((a, b) => a * b, 1) }] : [],
 );
 
-/** The run, all of it at once and then segment by segment with the states between; features' and labels' roots. */
+/**
+ * The run, all of it at once and then segment by segment with the states between; features' and labels'
+ * roots.
+ */
 async function trained(session: WorkSession) {
 	const roots: Record<string, string> = {};
 	for (const [name, elements] of Object.entries(model.given)) {

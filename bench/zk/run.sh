@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# On a machine with an NVIDIA GPU and nvcc: what proofs are made of (docs/zk.md) on the card equals the CPU, then how long it takes, in
-# bench/results/<gpu>-<date>-zk.json. With Node (and PyTorch for the comparison with float32) also a whole run: 1,024 steps that learn to read digits, proven (digits.ts); and 2,048 of them as one proof, wrapped (wrap.ts).
+# On a machine with an NVIDIA GPU and nvcc: proofs (docs/zk.md) on the card equal the CPU's, and how long they
+# take, in bench/results/<gpu>-<date>-zk.json. With Node and PyTorch also whole runs (digits.ts, wrap.ts).
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
-#   BUILT             a folder with proofs_equal_cuda, proof_bench, groth16_equal_cuda and groth16_bench, instead of building them
+#   BUILT             a folder with the four programs, instead of building them
 #   OUT               where the result goes (default: bench/results)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,5 +1,7 @@
-// Trains the network of digits.ts for so many segments on this machine's first GPU, proves all of them there as one run that hides what it is about (docs/zk.md §13), and wraps the run: the circuit
-// as engines read it, its wires and Groth16's proof by the same engine (WRAPPER, WRAP), over a key of known secrets that it makes and powers of a known τ. What comes out is verified as anybody would.
+// Trains the network of digits.ts for so many segments on this machine's first GPU, proves all of them there
+// as one run that hides what it is about (docs/zk.md §13), and wraps the run: the circuit as engines read it,
+// its wires and Groth16's proof by the same engine (WRAPPER, WRAP), over a key of known secrets that it makes
+// and powers of a known τ. What comes out is verified as anybody would.
 //   node bench/zk/wrap.ts [segments, 64 unless told]     prints JSON
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";

@@ -1,5 +1,5 @@
-// The faults that run.ts puts into contracts: each rule finds its place, changes that and nothing else. Running them takes an
-// hour and is part of `npm run test:deep`.
+// The faults that run.ts puts into contracts: each rule finds its place, changes that and nothing else.
+// Running them takes an hour and is part of `npm run test:deep`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mutate, mutationsOf } from "./mutations.ts";

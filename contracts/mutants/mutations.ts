@@ -1,6 +1,6 @@
-// Small faults that a program puts into a contract, one at a time, to see whether a test notices: every comparison, check,
-// sum and write that a typing error could spoil. Pure; which of them are tried, and how, is run.ts. Comments and strings
-// stay as they are.
+// Small faults that a program puts into a contract, one at a time, to see whether a test notices: every
+// comparison, check, sum and write that a typing error could spoil. Pure; which of them are tried, and how,
+// is run.ts. Comments and strings stay as they are.
 
 export interface Mutation {
 	/** Name of the rule. */
@@ -37,7 +37,8 @@ const RULES: readonly Rule[] = [
 	["false", /\b(false)\b/g, "true"],
 	// A check, or a branch, that is never taken.
 	["branch", /\bif (\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))/g, "(false)"],
-	// A write, a deletion or a call that is left out: Solidity has no empty statement, but an empty block. Declarations have a type before the name.
+	// A write, a deletion or a call that is left out: Solidity has no empty statement, but an empty block.
+	// Declarations have a type before the name.
 	[
 		"write",
 		/(?<=[;{}]\s+)((?:_\w+|\w+[.[])[^;={}()!<>]*(?:\([^;={}]*\)[^;={}()!<>]*)?(?: =|\+=|-=|\|=) [^;]+;)/g,

@@ -1,15 +1,18 @@
-// Mutation testing of the contracts: puts one small fault at a time into contracts/src and runs the Solidity tests. A fault
-// that no test notices is a survivor, and fails the run unless survivors.json says why it may live.
+// Mutation testing of the contracts: puts one small fault at a time into contracts/src and runs the Solidity
+// tests. A fault that no test notices is a survivor, and fails the run unless survivors.json says why it may
+// live.
 //   node contracts/mutants/run.ts                 a sample of each file, drawn by ASSAY_SEED
 //   node contracts/mutants/run.ts --count 500     more of them
 //   node contracts/mutants/run.ts --all stake/    every one, of the files whose path contains the word
 //   node contracts/mutants/run.ts --rule write    of one rule of mutations.ts alone
 //   node contracts/mutants/run.ts --all --minutes 9 --shard 2/4 …
-//                                                 every fourth one, the second of them first; after so long no further one is begun
-//   node contracts/mutants/run.ts --own …         with the tests of its own subject alone, and of src only what they and it import: much
-//                                                 quicker, and enough for a subject that no other uses
-// A mutant that does not compile counts for nothing. First only the tests of its own subject run, then all of them. Each
-// worker has a copy of the contracts under build/mutants/. Part of `npm run test:deep`; results in bench/results/.
+//                                                 every fourth one, the second of them first; after so long
+//                                                 no further one is begun
+//   node contracts/mutants/run.ts --own …         with the tests of its own subject alone, and of src only
+//     what they and it import: much quicker, and enough for a subject that no other uses
+// A mutant that does not compile counts for nothing. First only the tests of its own subject run, then all of
+// them. Each worker has a copy of the contracts under build/mutants/. Part of `npm run test:deep`; results in
+// bench/results/.
 import { spawn } from "node:child_process";
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";

@@ -61,8 +61,8 @@ abstract contract Cheats {
         if (!condition) revert Untrue(what);
     }
 
-    /// A contract of src with the very code that is deployed: src is compiled apart from the tests, with the optimizer.
-    /// `new` would compile it once more into each test, without. Reverts as its constructor does.
+    /// A contract of src with the very code that is deployed: src is compiled apart from the tests, with the
+    /// optimizer. `new` would compile it once more into each test, without. Reverts as its constructor does.
     function deployCode(string memory name, bytes memory arguments) internal returns (address made) {
         bytes memory code = bytes.concat(vm.getCode(name), arguments);
         assembly ("memory-safe") {

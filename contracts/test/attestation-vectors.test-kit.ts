@@ -1,6 +1,7 @@
-// What contracts/test/attestations/*.t.sol read, contracts/vectors/attestations.json: a right story, the minted cases that are wrong in one call of
-// it (with the contract's error, which attestations.test.ts compares with the verifier's code), and what comes later: renewed collateral, a second
-// platform, revocations, odd certificates.
+// What contracts/test/attestations/*.t.sol read, contracts/vectors/attestations.json: a right story, the
+// minted cases that are wrong in one call of it (with the contract's error, which attestations.test.ts
+// compares with the verifier's code), and what comes later: renewed collateral, a second platform,
+// revocations, odd certificates.
 //   ATTESTATIONS=write node --test contracts/test/attestations.test.ts
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";
@@ -58,7 +59,10 @@ function lateCalls(stage: Stage): Hex[] {
 	return [old[0]![6]!, old[1]![6]!, one![0]!, one![3]!, one![4]!, one![5]!, one![6]!, two![6]!, last[0]!];
 }
 
-/** Certificates of the root's that are neither an issuer's nor the signer's: each in a call that is refused as CertificateOther. */
+/**
+ * Certificates of the root's that are neither an issuer's nor the signer's: each in a call that is refused as
+ * CertificateOther.
+ */
 function oddCertificates(): Hex[] {
 	const [key, issuer] = [keyOf("odd", "p256"), { name: intelRoot.name, key: intelRoot.key }];
 	const odd = (plan: Partial<CertificatePlan>): Hex => {
@@ -66,7 +70,8 @@ function oddCertificates(): Hex[] {
 		const { authority } = quoteParts(mintQuote({ ...quotePlan(), editChain: ([pck, , root]) => [pck!, made, root!] }));
 		return encodeFunctionData({ abi: attestationsAbi, functionName: "certify", args: [authority!.signed] });
 	};
-	// No authority, and of another name; one that may sign lists alone; the signer's name on an authority that signs lists alone.
+	// No authority, and of another name; one that may sign lists alone; the signer's name on an authority that
+	// signs lists alone.
 	const lists = { isCa: true, keyUsage: 0x02 };
 	return [odd({}), odd(lists), odd({ ...lists, CN: "Intel SGX TCB Signing" })];
 }

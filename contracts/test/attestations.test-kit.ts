@@ -1,5 +1,5 @@
-// The contract Attestations on an EVM whose clock may be set to any moment, and whole stories told to it in one call: each begins with a
-// contract that knows nothing but its root, and ends with the first error.
+// The contract Attestations on an EVM whose clock may be set to any moment, and whole stories told to it in
+// one call: each begins with a contract that knows nothing but its root, and ends with the first error.
 import { decodeErrorResult, encodeFunctionData, type Hex } from "viem";
 import { attestationsAbi } from "../../src/chain/abi/attestations-abi.ts";
 import { attestCall, registerQuoteKeyCall } from "../../src/chain/contracts/attestations.ts";
@@ -15,8 +15,9 @@ import type { CollateralParts, CurvePoint, QuoteParts } from "../../src/protocol
 export const payer = accountOf(`0x${"11".repeat(32)}`);
 
 /**
- * Call data: the target in a word; then, for each call, its length in a word and its bytes. Returns three words a call: whether it succeeded,
- * and the first 64 bytes of what it returned. As that of disputes/judge-batch.test-kit.ts, but its calls may change state.
+ * Call data: the target in a word; then, for each call, its length in a word and its bytes. Returns three
+ * words a call: whether it succeeded, and the first 64 bytes of what it returned. As that of
+ * disputes/judge-batch.test-kit.ts, but its calls may change state.
  */
 const BATCH =
 	"60006020" + // o = 0, p = 32
@@ -108,7 +109,10 @@ function nameOf(data: Hex): string {
 	}
 }
 
-/** Everything from nothing to an attested quote, in the order in which a client brings it. Authority 1 certifies, 2 signs texts. */
+/**
+ * Everything from nothing to an attested quote, in the order in which a client brings it. Authority 1
+ * certifies, 2 signs texts.
+ */
 export function storyOf(stage: Stage, quote: QuoteParts, collateral: CollateralParts, guest = quote.guest): Hex[] {
 	const { contracts } = stage;
 	const abi = attestationsAbi;

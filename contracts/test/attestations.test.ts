@@ -1,5 +1,6 @@
-// The contract for TDX quotes beside its twin, src/verify/attestation/intel: the same verdict on every minted case and every real quote; what
-// each wrong thing is called; random changes; and what it costs in gas under the rules of Osaka and of Prague.
+// The contract for TDX quotes beside its twin, src/verify/attestation/intel: the same verdict on every minted
+// case and every real quote; what each wrong thing is called; random changes; and what it costs in gas under
+// the rules of Osaka and of Prague.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { decodeFunctionData, type Hex } from "viem";

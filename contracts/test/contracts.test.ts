@@ -1,6 +1,6 @@
-// The contracts beside the TypeScript that mirrors them: elements and receipts, roll calls and rentals on which both
-// sides must agree, and what each act costs in gas. Not here: epochs (epochs.test.ts), the Solidity tests
-// (solidity.test.ts).
+// The contracts beside the TypeScript that mirrors them: elements and receipts, roll calls and rentals on
+// which both sides must agree, and what each act costs in gas. Not here: epochs (epochs.test.ts), the
+// Solidity tests (solidity.test.ts).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -142,7 +142,8 @@ test("a leaf of src/protocol's tree: right elements are no fraud, a wrong one is
 
 test("one element of a 16384³ product is proven wrong in less than 3 M gas", async () => {
 	const { contracts, provider, validators, send } = network;
-	// Nonsense that was signed, twice: a leaf of random bytes, siblings that are anything; an early round of many.
+	// Nonsense that was signed, twice: a leaf of random bytes, siblings that are anything; an early round of
+	// many.
 	const n = 16384;
 	const count = n * (n / 512);
 	const [round, rounds] = [17, 4096];

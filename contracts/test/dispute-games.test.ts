@@ -1,6 +1,6 @@
-// The silent road on the embedded chain through src/chain: a provider that answers no one off chain is asked on chain, level by level, and
-// convicted by its own words, or at any level by its silence. What each move costs is in contracts/gas.json. Clocks and deposits one by one
-// are Solidity tests (test/disputes).
+// The silent road on the embedded chain through src/chain: a provider that answers no one off chain is asked
+// on chain, level by level, and convicted by its own words, or at any level by its silence. What each move
+// costs is in contracts/gas.json. Clocks and deposits one by one are Solidity tests (test/disputes).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PrivateKeyAccount } from "viem/accounts";
@@ -68,7 +68,8 @@ before(async () => {
 	await send(treasurer, callOf(contracts, "token", "transfer", provider.address, 1000n * UNIT));
 	for (const account of [treasurer, provider]) await send(account, approveJobsCall(contracts, 10n ** 30n));
 	await send(provider, callOf(contracts, "jobEscrow", "deposit", 100n * UNIT));
-	// Somebody was convicted before: only the very first burning of a deployment makes an entry, of 17,100 gas. The customer's is gone again.
+	// Somebody was convicted before: only the very first burning of a deployment makes an entry, of 17,100 gas.
+	// The customer's is gone again.
 	await send(accuser, await twoWordsCall());
 	await send(treasurer, callOf(contracts, "jobEscrow", "collect", treasurer.address));
 });
@@ -236,7 +237,8 @@ test("attack: withheld at each level. Every question of the way down could be an
 	for (const { name, question, basis } of [...rounds, leafRound]) {
 		assert.equal(await judged(question, basis), "so", name);
 		names.add(name.split(" ")[0]!);
-		// Any other byte says something else of the claim. Where the list is asked for, the segment counts for nothing.
+		// Any other byte says something else of the claim. Where the list is asked for, the segment counts for
+		// nothing.
 		const bytes = Buffer.from(question.slice(2), "hex");
 		// What the asker hints is so whatever it is.
 		const end = bytes.length - (name === "leaf" || name === "transcript" ? 0 : HINT_BYTES);

@@ -1,5 +1,5 @@
-// Cases for the chain's judge: any op, question and words, in a program and a trace that are made up around them. Only the paths
-// are drawn, so trees may be as large as one likes.
+// Cases for the chain's judge: any op, question and words, in a program and a trace that are made up around
+// them. Only the paths are drawn, so trees may be as large as one likes.
 import { createHash } from "node:crypto";
 import type { AccusedCase, ElementFault } from "../../src/chain/contracts/disputes.ts";
 import type { JobTerms } from "../../src/chain/contracts/job-escrow.ts";

@@ -1,5 +1,6 @@
-// A false claim of any size, before the chain: trees of which only the opened leaves and the nodes above them exist, all others are drawn. With
-// it a whole game of questions and answers, each with what shows that it could be answered.
+// A false claim of any size, before the chain: trees of which only the opened leaves and the nodes above them
+// exist, all others are drawn. With it a whole game of questions and answers, each with what shows that it
+// could be answered.
 import { createHash } from "node:crypto";
 import type { QuestionBasis } from "../../src/chain/contracts/dispute-games.ts";
 import type { AccusedCase, WireFault } from "../../src/chain/contracts/disputes.ts";

@@ -1,6 +1,6 @@
-// Epochs on a real chain beside the TypeScript that mirrors them: pots, seats, ids, weights and challenges on which
-// both sides must agree to the unit, and what each act costs in gas, in the worst case too. Not here: the Solidity
-// tests (solidity.test.ts).
+// Epochs on a real chain beside the TypeScript that mirrors them: pots, seats, ids, weights and challenges on
+// which both sides must agree to the unit, and what each act costs in gas, in the worst case too. Not here:
+// the Solidity tests (solidity.test.ts).
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -42,7 +42,9 @@ before(async () => {
 });
 after(() => network.close());
 
-/** Commits and reveals these roots, goes to the moment when weights may be posted, and reads the seats back. */
+/**
+ * Commits and reveals these roots, goes to the moment when weights may be posted, and reads the seats back.
+ */
 async function publish(
 	{ contracts, validators, goTo, send }: TestNetwork,
 	epoch: number,
@@ -204,8 +206,9 @@ function treeRoot(hashes: readonly Uint8Array[]): Uint8Array {
 	return treeRoot(above);
 }
 
-// --- The worst that authors can choose: 64 seats of equal stake, reports of 2¹⁷ leaves, an account that lies in the
-// middle of each, so that two whole paths show its absence. Siblings are anything: only hashes are compared.
+// --- The worst that authors can choose: 64 seats of equal stake, reports of 2¹⁷ leaves, an account that lies
+// in the middle of each, so that two whole paths show its absence. Siblings are anything: only hashes are
+// compared.
 
 const SEATS = 64;
 const MIDDLE = (1n << 159n) | 0x1234_5678n;

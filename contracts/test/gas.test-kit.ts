@@ -1,5 +1,5 @@
-// What each act costs in gas, as contracts/gas.json keeps it: a test measures whole transactions, compares, and holds
-// the limits. `GAS=write` writes the file's part anew.
+// What each act costs in gas, as contracts/gas.json keeps it: a test measures whole transactions, compares,
+// and holds the limits. `GAS=write` writes the file's part anew.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -201,8 +201,8 @@ export function checkGas(part: Part, measured: Readonly<Record<string, number>>)
 	const golden = read();
 	assert.deepEqual(Object.keys(measured).sort(), [...ACTS[part]]);
 	assert.deepEqual(Object.keys(golden), Object.values(ACTS).flat().sort());
-	// Random bytes cost 16 gas, zeros 4, and large inputs 40 and 10: addresses and hashes that differ by a zero byte
-	// move a figure by some units.
+	// Random bytes cost 16 gas, zeros 4, and large inputs 40 and 10: addresses and hashes that differ by a zero
+	// byte move a figure by some units.
 	for (const [act, used] of Object.entries(measured)) {
 		const slack = Math.max(500, golden[act]! / 500);
 		assert.ok(Math.abs(used - golden[act]!) <= slack, `${act}: ${used}, golden ${golden[act]}`);

@@ -1,6 +1,7 @@
-// From a lie in a run to its conviction on the embedded chain: funded, assigned and claimed by real transactions, found by the referee's questions to a provider
-// that signs its answers, judged by verifyFraud, proven by `Disputes`, the bond split. One lie in each operator; two answers to one question; and what
-// the chain does not judge yet.
+// From a lie in a run to its conviction on the embedded chain: funded, assigned and claimed by real
+// transactions, found by the referee's questions to a provider that signs its answers, judged by verifyFraud,
+// proven by `Disputes`, the bond split. One lie in each operator; two answers to one question; and what the
+// chain does not judge yet.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -347,7 +348,10 @@ async function fallSilent(
 
 test("attack: silence at any level, after any number of answers on either road, convicts", async () => {
 	const { liar } = await liarIn("map");
-	/** Answers signed, answers on chain, then silence: what it was asked on chain. There one answer goes down two levels, or to the leaf. */
+	/**
+	 * Answers signed, answers on chain, then silence: what it was asked on chain. There one answer goes down
+	 * two levels, or to the leaf.
+	 */
 	const ways = {
 		"0 0": "trace",
 		"0 1": "trace op",

@@ -1,5 +1,6 @@
-// Jobs on the embedded chain through src/chain: funded, assigned, claimed, checked, settled, and convicted by signed answers, with what each
-// act costs in gas. The rules one by one are Solidity tests (test/jobs), what the judge finds is judge.test.ts.
+// Jobs on the embedded chain through src/chain: funded, assigned, claimed, checked, settled, and convicted by
+// signed answers, with what each act costs in gas. The rules one by one are Solidity tests (test/jobs), what
+// the judge finds is judge.test.ts.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -239,7 +240,10 @@ test("lies in products of two types, and of i32, K = 4,096", async () => {
 	}
 });
 
-/** What a call costs in the EVM alone, without its bytes: the code of a contract that makes it while it is created, and tells. */
+/**
+ * What a call costs in the EVM alone, without its bytes: the code of a contract that makes it while it is
+ * created, and tells.
+ */
 async function gasInside({ to, data }: Call): Promise<number> {
 	const size = ((data.length - 2) / 2).toString(16).padStart(4, "0");
 	const code = `61${size}60305f395a5f5f61${size}5f73${to!.slice(2)}5afa505a90035f5260205ff3`;
@@ -424,7 +428,8 @@ test("a lie in a map that is as long as it may be: whatever its instructions and
 			}),
 		);
 	await mustCost("proveMapTurn", turning(1), 17, [1, 2, 3, 2, 1, 0]);
-	// The end of a turn, by the transcript of the whole and that of the turn: both tell the registers of before.
+	// The end of a turn, by the transcript of the whole and that of the turn: both tell the registers of
+	// before.
 	const most = turning(LIMITS.beforeTurns);
 	const turn = wideNumbers("turn", spanLength(most, 1));
 	const whole = wideNumbers("whole", transcriptLength(most, element));

@@ -1,5 +1,6 @@
-// contracts/vectors/judge.json: calls of the chain's judge with what it must find, for the Solidity tests. Golden fraud files, a changed byte of
-// each, and sums that are cut in leaves. Made from vectors/ and src/work; `node contracts/test/judge-vectors.test-kit.ts` writes it.
+// contracts/vectors/judge.json: calls of the chain's judge with what it must find, for the Solidity tests.
+// Golden fraud files, a changed byte of each, and sums that are cut in leaves. Made from vectors/ and
+// src/work; `node contracts/test/judge-vectors.test-kit.ts` writes it.
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { encodeFunctionData } from "viem";
@@ -30,7 +31,10 @@ interface FraudRow {
 	readonly file: string;
 }
 
-/** The chain takes program, inputs and segments from the terms of the job, and what is in the claim from the escrow. */
+/**
+ * The chain takes program, inputs and segments from the terms of the job, and what is in the claim from the
+ * escrow.
+ */
 export function askedOf(file: Uint8Array): { readonly accused: AccusedCase; readonly fault: ElementFault } | null {
 	const proof = elementProof(file);
 	if (proof === null) return null;
@@ -102,12 +106,18 @@ interface RefusedRow {
 	readonly program: string;
 	readonly code: string;
 }
-/** Where the one op begins in the programs that work-refused.json begins with, and in its leaf the load and the instructions of body and after. */
+/**
+ * Where the one op begins in the programs that work-refused.json begins with, and in its leaf the load and
+ * the instructions of body and after.
+ */
 const OP_FROM = 45;
 const LOAD_FROM = 63;
 const LOAD_BYTES = 13;
 
-/** Leaves of maps that no checker reads, each with the judged instruction where the fault is, and those beside them that are right. */
+/**
+ * Leaves of maps that no checker reads, each with the judged instruction where the fault is, and those beside
+ * them that are right.
+ */
 function readLeaves(): { readonly refused: string[]; readonly taken: string[] } {
 	const rows = vectorRows<RefusedRow>("work-refused");
 	const whole = new Uint8Array(Buffer.from(rows[0]!.program, "hex"));

@@ -1,5 +1,6 @@
-// The chain's judge beside its TypeScript twins, src/work/trace/judge.ts and src/verify/optimistic/fraud/judge-fraud.ts: golden fraud files and
-// every change of them, sums at the ends of their types, all instructions. Both must find the same numbers, or both nothing. Lies in random programs
+// The chain's judge beside its TypeScript twins, src/work/trace/judge.ts and
+// src/verify/optimistic/fraud/judge-fraud.ts: golden fraud files and every change of them, sums at the ends
+// of their types, all instructions. Both must find the same numbers, or both nothing. Lies in random programs
 // are disputes/three-judges.test.ts.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -159,7 +160,8 @@ test("a changed file of a false wire or end convicts on the chain when it convic
 	for (const row of vectorRows<FraudRow>("work-fraud")) {
 		if (row.code !== "" || (row.kind !== "wire" && row.kind !== "end")) continue;
 		for (const { field, file } of tamperedFrauds(new Uint8Array(Buffer.from(row.file, "base64")))) {
-			// The claim itself is the escrow's; containers are not sent, and the chain has a word in place of the whole program.
+			// The claim itself is the escrow's; containers are not sent, and the chain has a word in place of the
+			// whole program.
 			if (/^(accused|claim|format|version|attachments\[\]|one attachment)|whole|seed|state.segment/.test(field))
 				continue;
 			if (every++ % Math.max(1, 5 / scaled(1)) !== 0 || isWholeAttached(file, field)) continue;

@@ -1,6 +1,6 @@
-// The contracts on an embedded chain with a clock of its own, validators of equal stake (three unless told) and one
-// provider: for tests that send real transactions. Through src/chain, so that what is measured here is what a
-// validator pays. And a chain without any of it, for tests of one contract.
+// The contracts on an embedded chain with a clock of its own, validators of equal stake (three unless told)
+// and one provider: for tests that send real transactions. Through src/chain, so that what is measured here
+// is what a validator pays. And a chain without any of it, for tests of one contract.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,10 @@ export interface TestNetwork {
 	readonly treasurer: PrivateKeyAccount;
 	/** Gas of the transaction. */
 	send(from: PrivateKeyAccount, call: Call): Promise<number>;
-	/** To the moment `windows` windows after the end of the epoch: 0 commit, 1 reveal, 2 sign, 3 too late for all of it. */
+	/**
+	 * To the moment `windows` windows after the end of the epoch: 0 commit, 1 reveal, 2 sign, 3 too late for
+	 * all of it.
+	 */
 	goTo(epoch: number, windows: number): void;
 	wait(seconds: number): void;
 	close(): Promise<void>;

@@ -1,5 +1,6 @@
-// Real receipts of zkVMs (contracts/vectors/real-receipts.json: published data, each with its origin) and every change of them that a
-// check is for, with what the contract must say. Written to contracts/vectors/receipts.json, which Receipts.t.sol reads.
+// Real receipts of zkVMs (contracts/vectors/real-receipts.json: published data, each with its origin) and
+// every change of them that a check is for, with what the contract must say. Written to
+// contracts/vectors/receipts.json, which Receipts.t.sol reads.
 //   node contracts/test/receipt-vectors.test-kit.ts
 import { readFileSync, writeFileSync } from "node:fs";
 import { bn254 } from "@noble/curves/bn254.js";

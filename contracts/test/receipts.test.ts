@@ -1,5 +1,6 @@
-// The contract for receipts of zkVMs beside its twin, src/verify/receipts: the same constants, the same verdict on each row of the vectors, on every
-// real case and on random changes; and what a receipt costs in gas. What each row must give in Solidity is receipts/Receipts.t.sol.
+// The contract for receipts of zkVMs beside its twin, src/verify/receipts: the same constants, the same
+// verdict on each row of the vectors, on every real case and on random changes; and what a receipt costs in
+// gas. What each row must give in Solidity is receipts/Receipts.t.sol.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +58,10 @@ async function onChain(receipt: ChainReceipt, act: Act = "statusOf"): Promise<st
 	}
 }
 
-/** What the contract says where the verifier has this code. A point that is nowhere has each system's own code. */
+/**
+ * What the contract says where the verifier has this code. A point that is nowhere has each system's own
+ * code.
+ */
 const ERRORS: Readonly<Record<string, readonly string[]>> = {
 	VERIFIER_UNKNOWN: ["VerifierUnknown"],
 	VERIFIER_OTHER: ["VerifierOther"],

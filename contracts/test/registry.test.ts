@@ -1,5 +1,6 @@
-// The Registry beside the TypeScript that speaks to it: consents, statements of devices, announcements and deeds are the contract's to the bit;
-// and what each act of an account costs in gas. The rules themselves are stake/*.t.sol.
+// The Registry beside the TypeScript that speaks to it: consents, statements of devices, announcements and
+// deeds are the contract's to the bit; and what each act of an account costs in gas. The rules themselves are
+// stake/*.t.sol.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";

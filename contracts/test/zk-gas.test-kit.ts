@@ -1,5 +1,5 @@
-// What a verifier's gas goes to, part by part, for plans so large that nobody proves them in a test: bytes of a proof's form that nobody chose, and a verifier that goes on where a sum
-// is false. All else is the same.
+// What a verifier's gas goes to, part by part, for plans so large that nobody proves them in a test: bytes of
+// a proof's form that nobody chose, and a verifier that goes on where a sum is false. All else is the same.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type Hex, keccak256 } from "viem";
@@ -22,7 +22,10 @@ function sourceOf(path: string): string {
 /** A statement of a verifier, and the part to which it and all that it calls belong. */
 export type GasPart = readonly [statement: string, part: string];
 
-/** A verifier that goes on where a sum is false, and which of these statements an instruction is of, by its place in the code. */
+/**
+ * A verifier that goes on where a sum is false, and which of these statements an instruction is of, by its
+ * place in the code.
+ */
 export function compiledFor(
 	main: string,
 	parts: readonly GasPart[],
@@ -81,7 +84,10 @@ export interface Step {
 	readonly gas: string | number;
 }
 
-/** Gas of the verifier's own code, precompiles included, by part. One statement follows another: the compiler lets pieces of code that are the same stand once, as if they were of the last that has them. */
+/**
+ * Gas of the verifier's own code, precompiles included, by part. One statement follows another: the compiler
+ * lets pieces of code that are the same stand once, as if they were of the last that has them.
+ */
 export function byPart(
 	steps: readonly Step[],
 	statementAt: ReadonlyMap<number, number>,

@@ -1,5 +1,6 @@
-// What a segment of a large plan costs on chain, part by part: eleven links of 1,024, 32 steps of batch 64. Nobody proves that in a test, so the proof is random bytes of that form, and the
-// verifier one that goes on where a sum is false: all else is the same. What proofs of small plans cost, which are true, is zk.test.ts.
+// What a segment of a large plan costs on chain, part by part: eleven links of 1,024, 32 steps of batch 64.
+// Nobody proves that in a test, so the proof is random bytes of that form, and the verifier one that goes on
+// where a sum is false: all else is the same. What proofs of small plans cost, which are true, is zk.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeDeployData, encodeFunctionData, type Hex, keccak256, zeroAddress } from "viem";

@@ -1,5 +1,6 @@
-// What a segment of the large plan (zk-gas.test.ts) costs where it is paid: through ZkJobs and the real escrow. As there the proof is random bytes of a proof's form, and verifier and judge go on
-// where a sum is false: all else is the same.
+// What a segment of the large plan (zk-gas.test.ts) costs where it is paid: through ZkJobs and the real
+// escrow. As there the proof is random bytes of a proof's form, and verifier and judge go on where a sum is
+// false: all else is the same.
 import { test } from "node:test";
 import { encodeDeployData, getContractAddress, type Hex, keccak256 } from "viem";
 import { assayTokenAbi } from "../../src/chain/abi/assay-token-abi.ts";

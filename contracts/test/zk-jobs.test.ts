@@ -1,5 +1,7 @@
-// A job that is paid by proof, on the embedded chain with the real contracts, trees and proofs: trained by one, its segments proven by two others, by the engine; a worker with one wrong step;
-// trees of points that are false, and honest ones that are demanded; a segment in dispute. The rules one by one are Solidity tests (test/zk).
+// A job that is paid by proof, on the embedded chain with the real contracts, trees and proofs: trained by
+// one, its segments proven by two others, by the engine; a worker with one wrong step; trees of points that
+// are false, and honest ones that are demanded; a segment in dispute. The rules one by one are Solidity tests
+// (test/zk).
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PrivateKeyAccount } from "viem/accounts";
@@ -152,7 +154,10 @@ async function termsOf(salt: string): Promise<JobTerms> {
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const stateAt = (segment: number) => hex(stateHashOf(program, segment, rootsOf(weightsAt(segment)), []));
 
-/** By the engine, over powers of a known τ; the contracts verify it. `job`: its number in the statement. States are told to a proof, and not believed. */
+/**
+ * By the engine, over powers of a known τ; the contracts verify it. `job`: its number in the statement.
+ * States are told to a proof, and not believed.
+ */
 async function proof(
 	segment: number,
 	job: bigint,
@@ -354,7 +359,8 @@ test("two provers share a job; one that is killed half-way is replaced, and each
 	const first: ProverEvent[] = [];
 	const dying = { ...means(prover, killed.signal, first), onEvent: () => killed.abort() };
 	assert.equal(await proveJobSegments(dying, of, 1 + SEGMENTS), false);
-	// True proofs that must not count: from weights that are not the job's, and to right weights under commitments that nobody else can go on from.
+	// True proofs that must not count: from weights that are not the job's, and to right weights under
+	// commitments that nobody else can go on from.
 	const named = await zk.readProverJob(contracts, job, watcher.address);
 	const stray = await proof(2, named, stateAt(3), weightsAt(1));
 	await refused(network.send(watcher, submitCall(terms, ordered, stray.segment)), "NotListed");
@@ -442,7 +448,10 @@ test("a worker with one wrong step cannot be paid: no tree of its end stands for
 
 type Posted = Awaited<ReturnType<typeof posted>>;
 
-/** Whoever holds the weights asks for what lies below the top, finds the leaf that is not theirs, and shows it. */
+/**
+ * Whoever holds the weights asks for what lies below the top, finds the leaf that is not theirs, and shows
+ * it.
+ */
 async function bringDown({ poster, tree, deposit, post }: Posted, weights: readonly Elements[]): Promise<void> {
 	const { contracts, send } = network;
 	const honest = treesFor(weights);
@@ -707,7 +716,8 @@ test("nobody honest is convicted by other commitments to the same weights", asyn
 	const of = await disputed("not bare", weightsAt(1 + SEGMENTS));
 	const list = await rightList(of.order);
 	await send(worker, of.call(1, await clearing(of, 1, list)));
-	// Behind the last weight of the last link a number that no sum asks for: a proof that holds, to a commitment that is not the list's.
+	// Behind the last weight of the last link a number that no sum asks for: a proof that holds, to a
+	// commitment that is not the list's.
 	const more = 7n;
 	const [before, after] = [of.about.states[SEGMENTS]!, of.about.states[1 + SEGMENTS]!];
 	const cheat = {

@@ -1,5 +1,7 @@
-// Orders, proofs and trees of points over Ignition's powers, from the file that `--powers` names: ordered, proven by the engine, verified by the contracts and by whoever has the file. And a watcher that
-// brings false trees down over two answers, and one whose owner is silent. Where ../shared/srs is absent, as in a clone by itself, the same over powers of a known τ.
+// Orders, proofs and trees of points over Ignition's powers, from the file that `--powers` names: ordered,
+// proven by the engine, verified by the contracts and by whoever has the file. And a watcher that brings
+// false trees down over two answers, and one whose owner is silent. Where ../shared/srs is absent, as in a
+// clone by itself, the same over powers of a known τ.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Each check of the verifier of proofs on chain, removed alone, lets a named vector of contracts/vectors/zk.json pass, of a cheater who is honest in all else. With it the vector is refused:
+// Each check of the verifier of proofs on chain, removed alone, lets a named vector of
+// contracts/vectors/zk.json pass, of a cheater who is honest in all else. With it the vector is refused:
 // zk/ZkVerifier.t.sol. Compiling takes most of the time: one check in `npm test`, all of them in a deep run.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// What a wrapped run of a large plan costs on chain, part by part: eleven links of 1,024, 32 steps of batch 64 a segment, one and sixteen segments. As zk-gas.test.ts: bytes that nobody chose, and a
-// verifier that goes on where the proof is false.
+// What a wrapped run of a large plan costs on chain, part by part: eleven links of 1,024, 32 steps of batch
+// 64 a segment, one and sixteen segments. As zk-gas.test.ts: bytes that nobody chose, and a verifier that
+// goes on where the proof is false.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeDeployData, encodeFunctionData, type Hex, keccak256, zeroAddress } from "viem";

@@ -1,6 +1,8 @@
-// Each check of the contracts for wrapped runs, removed alone, lets something pass that is right in all else: a proof that is false, of another form or of another key; a key that is none. With it all of
-// these are refused by name: zk-runs.test.ts. The list that a verifier must see has its own: src/verify/zk/run/removed-run-checks.test.ts. Compiling takes most of the time: one check of each
-// contract in `npm test`, all of them in a deep run.
+// Each check of the contracts for wrapped runs, removed alone, lets something pass that is right in all else:
+// a proof that is false, of another form or of another key; a key that is none. With it all of these are
+// refused by name: zk-runs.test.ts. The list that a verifier must see has its own:
+// src/verify/zk/run/removed-run-checks.test.ts. Compiling takes most of the time: one check of each contract
+// in `npm test`, all of them in a deep run.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { encodeDeployData, encodeFunctionData, type Hex } from "viem";

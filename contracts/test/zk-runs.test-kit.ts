@@ -1,5 +1,5 @@
-// What the contracts for wrapped runs are asked, in the words of src/verify/zk/run. Started as a program it writes contracts/vectors/zk-run.json, which ZkRunVerifier.t.sol reads:
-// the run of tests/zk as a call.
+// What the contracts for wrapped runs are asked, in the words of src/verify/zk/run. Started as a program it
+// writes contracts/vectors/zk-run.json, which ZkRunVerifier.t.sol reads: the run of tests/zk as a call.
 //   node contracts/test/zk-runs.test-kit.ts
 import { readFileSync, writeFileSync } from "node:fs";
 import { encodeFunctionData, type Hex, keccak256 } from "viem";

@@ -1,5 +1,6 @@
-// The contracts for wrapped runs beside their twin, src/verify/zk/run/verify-wrapped.ts: the same verdict on the run of tests/zk and on random changes of it, each part of a proof by its name; keys; runs
-// that go on by several segments at once; too little gas. What large runs cost is zk-run-gas.test.ts.
+// The contracts for wrapped runs beside their twin, src/verify/zk/run/verify-wrapped.ts: the same verdict on
+// the run of tests/zk and on random changes of it, each part of a proof by its name; keys; runs that go on by
+// several segments at once; too little gas. What large runs cost is zk-run-gas.test.ts.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";

@@ -1,5 +1,6 @@
-// The judge of trees of points (contracts/src/zk/TwinJudge.sol) beside src/verify/zk/twin-tree.ts: no way down an honest tree convicts it, whatever is shown; a wrong sum and a wrong leaf each
-// do, at the place that the search finds; and what a leaf of 128 weights costs in gas.
+// The judge of trees of points (contracts/src/zk/TwinJudge.sol) beside src/verify/zk/twin-tree.ts: no way
+// down an honest tree convicts it, whatever is shown; a wrong sum and a wrong leaf each do, at the place that
+// the search finds; and what a leaf of 128 weights costs in gas.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { decodeFunctionResult, encodeFunctionData, type Hex } from "viem";

@@ -1,5 +1,6 @@
-// Proofs of segments by the prover that is for reading (vectors/naive-segment.ts), honest ones and one cheater for each check of the contract, with what it must say. Written to
-// contracts/vectors/zk.json, which ZkVerifier.t.sol reads. Over powers of a known τ.
+// Proofs of segments by the prover that is for reading (vectors/naive-segment.ts), honest ones and one
+// cheater for each check of the contract, with what it must say. Written to contracts/vectors/zk.json, which
+// ZkVerifier.t.sol reads. Over powers of a known τ.
 //   node contracts/test/zk-vectors.test-kit.ts
 import { writeFileSync } from "node:fs";
 import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";

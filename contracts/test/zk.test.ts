@@ -1,5 +1,6 @@
-// The contracts for proofs of training beside their twin, src/verify/zk: the same verdict on honest proofs of random plans and on random changes of them; runs that are proven segment after
-// segment; and what that costs in gas. What each row of the vectors must give in Solidity is zk/ZkVerifier.t.sol.
+// The contracts for proofs of training beside their twin, src/verify/zk: the same verdict on honest proofs of
+// random plans and on random changes of them; runs that are proven segment after segment; and what that costs
+// in gas. What each row of the vectors must give in Solidity is zk/ZkVerifier.t.sol.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";

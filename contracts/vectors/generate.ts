@@ -58,7 +58,9 @@ const medianOf = (votes: readonly { score: number; stake: bigint }[]): number =>
 	return Math.min(...enough.map(({ score }) => score));
 };
 
-/** Three seats, nine providers, two of three reports naming each, and a base that gave some of them something. */
+/**
+ * Three seats, nine providers, two of three reports naming each, and a base that gave some of them something.
+ */
 function weights() {
 	// The validators of contracts/test/StakeKit.sol.
 	const validators = [0xa1, 0xa2, 0xa3]

@@ -1,8 +1,10 @@
 // Times every part of the CUDA backend on each GPU, on random data as the challenges make it, and prints one
 // JSON object a line. Times are the host's, around work that was waited for; what a verifier measures comes
 // from a probe, not from here.
-// Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream | exact]…  these figures only
-//        bench program FILE…    programs (docs/work.md) on random inputs, or those of FILE.given: steps, roots, trace, kernels
+// Usage: bench [--quick] [--plain] [int8 | fp8 | … | fp32 | fp64 | int32 | hash | stream | exact]…  these
+//   figures only
+//        bench program FILE…    programs (docs/work.md) on random inputs, or those of FILE.given: steps,
+//                               roots, trace, kernels
 //   --quick  products of n = 8192 only, and no filling of the card unless it is named
 //   --plain  also products by mma.sync, where Hopper's own path is the one in use
 #include <algorithm>
@@ -84,7 +86,8 @@ void time_gemm(CudaDevice& device, Precision p, uint32_t n, bool plain) {
   }
 }
 
-// A product of a program (docs/work.md) as it runs: both operands split into planes of bytes, then multiplied, sums of 64 bits out.
+// A product of a program (docs/work.md) as it runs: both operands split into planes of bytes, then
+// multiplied, sums of 64 bits out.
 void time_exact(CudaDevice& device, work::Type a, work::Type b, uint32_t n, bool warpgroups) {
   using namespace work;
   const auto all = [](Type type) {
@@ -142,8 +145,8 @@ void time_fma(CudaDevice& device, Precision p) {
   print("fma_round", name(p), spec.lanes, round, "tera_steps_per_s", steps / round / 1e12);
 }
 
-// What a probe does first: 95 % of the free memory filled with products, then passes over all of it and chains of
-// reads through it.
+// What a probe does first: 95 % of the free memory filled with products, then passes over all of it and
+// chains of reads through it.
 void time_fill_and_stream(CudaDevice& device) {
   const GemmSpec spec{Precision::int8, 16384, 16384, 16384};
   const auto slots = static_cast<uint32_t>((device.claim().free_bytes / 100 * 95 + spec.bytes() - 1) / spec.bytes());

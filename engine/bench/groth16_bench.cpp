@@ -1,6 +1,7 @@
-// Times what wrapped run proofs are made of (docs/zk.md §13) on each GPU, and prints one JSON object a line: medians of five of what is on the card, and a whole proof of a circuit as large as that
-// of 64 segments, with its wires. The circuit is drawn: as many constraints and terms as the true one has.
-// Usage: groth16_bench [copies constraints of each [terms of a sum]]
+// Times what wrapped run proofs are made of (docs/zk.md §13) on each GPU, and prints one JSON object a line:
+// medians of five of what is on the card, and a whole proof of a circuit as large as that of 64 segments,
+// with its wires. The circuit is drawn: as many constraints and terms as the true one has. Usage:
+// groth16_bench [copies constraints of each [terms of a sum]]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Times a program (docs/work.md) on a card: steps, with and without the roots of its state, its trace, and each kernel.
+// Times a program (docs/work.md) on a card: steps, with and without the roots of its state, its trace, and
+// each kernel.
 #pragma once
 #include <string>
 

@@ -1,6 +1,6 @@
-// Times what proofs are made of (docs/zk.md) on each GPU, and prints one JSON object a line: the median of five, the host's clock around work that was
-// waited for, commitments read back.
-// Usage: proof_bench [log2 of the largest sums, 24 unless told | cpu: smaller segments on the host's cores]
+// Times what proofs are made of (docs/zk.md) on each GPU, and prints one JSON object a line: the median of
+// five, the host's clock around work that was waited for, commitments read back. Usage: proof_bench [log2 of
+// the largest sums, 24 unless told | cpu: smaller segments on the host's cores]
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,7 +1,7 @@
-// Times programs (docs/work.md) on this host's cores: exact products in 10⁹ multiply-adds a second by pairs of types, typical maps,
-// reductions and sums in ns an element. One JSON object a line. Times are those of the clock, and of the processor over all threads: the
-// second is true on a busy host too.
-// Usage: work_bench [threads]
+// Times programs (docs/work.md) on this host's cores: exact products in 10⁹ multiply-adds a second by pairs
+// of types, typical maps, reductions and sums in ns an element. One JSON object a line. Times are those of
+// the clock, and of the processor over all threads: the second is true on a busy host too. Usage: work_bench
+// [threads]
 #include <chrono>
 #include <cstdio>
 #include <string>

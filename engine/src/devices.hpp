@@ -40,8 +40,9 @@ std::vector<std::unique_ptr<Device>> make_cpu_devices(unsigned threads, unsigned
 inline std::unique_ptr<Device> make_cpu_device(unsigned threads, const assay_kernels::Kernels* kernels = nullptr) {
   return std::move(make_cpu_devices(threads, 1, kernels)[0]);
 }
-// Room on the disk under `directory`; under the first usable of $TMPDIR, /var/tmp and the current directory when
-// that is empty. Null, with the reason in `why`, where no file can be made that goes past the page cache.
+// Room on the disk under `directory`; under the first usable of $TMPDIR, /var/tmp and the current directory
+// when that is empty. Null, with the reason in `why`, where no file can be made that goes past the page
+// cache.
 std::shared_ptr<DiskRoom> open_disk_room(const std::string& directory, uint64_t may_write, std::string& why);
 std::unique_ptr<Device> make_disk(std::shared_ptr<DiskRoom> room);
 

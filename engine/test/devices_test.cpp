@@ -127,7 +127,8 @@ void test_peers() {
       check_openings(engine.call(Kind::open, open_payload(owner, 1, groups)), groups, 3 * leaves / 128, roots, "peer's STREAM");
     }
   }
-  // A chase names no reader: each session's own device follows it, all at once, and a peer's STREAM waits its turn.
+  // A chase names no reader: each session's own device follows it, all at once, and a peer's STREAM waits its
+  // turn.
   std::vector<uint32_t> chases;
   for (uint16_t owner = 0; owner < 3; ++owner) {
     chases.push_back(engine.next_id());

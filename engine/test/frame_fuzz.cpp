@@ -114,7 +114,8 @@ Asked random_work(Dice& dice, uint32_t session, uint16_t device) {
   return asked;
 }
 
-// About proofs: a small plan, sometimes with a hostile number in it, and what it is given, mostly of the right size.
+// About proofs: a small plan, sometimes with a hostile number in it, and what it is given, mostly of the
+// right size.
 Asked random_proof(Dice& dice, uint32_t session, uint16_t device) {
   Asked asked{};
   const auto set = [&](const auto& request) {
@@ -144,7 +145,8 @@ Asked random_proof(Dice& dice, uint32_t session, uint16_t device) {
       else set(KeyRequest{session});
       break;
     case 0: {
-      // Version, chunk, steps, batch, rows, scale, widths, scales, limbs, powers of a known τ, reserved, links, sizes.
+      // Version, chunk, steps, batch, rows, scale, widths, scales, limbs, powers of a known τ, reserved,
+      // links, sizes.
       uint32_t words[] = {1, 4, 1, 1, 2, 4, 4, 5, 1, 2, 4, 3, 3, 1, 0, 2, 2, 2, 2};
       if (dice.one_in(3)) words[dice.below(std::size(words))] = dice.one_in(2) ? hostile_word(dice) : dice.below(20);
       std::vector<uint8_t> plan;

@@ -63,7 +63,8 @@ void test_gemm_stream_open() {
   check(roots_in(again).size() == 2 && same(roots_in(again)[1], roots[1]), "the same seed gives the same chain; keep above rounds is taken");
 }
 
-// A verifier's look at one interval of one chain, from the frames alone: labels and their paths, F, and each hop.
+// A verifier's look at one interval of one chain, from the frames alone: labels and their paths, F, and each
+// hop.
 void check_interval(Engine& engine, const ChaseRequest& asked, const Hash& root, uint32_t interval, uint32_t chain, uint32_t first_round,
                     uint32_t rounds, uint32_t leaves, const std::vector<Hash>& roots) {
   const std::string what = "interval " + std::to_string(interval) + ", chain " + std::to_string(chain);
@@ -356,7 +357,8 @@ std::string error_text(const std::vector<Frame>& frames) {
   return frames.empty() || frames.back().kind != static_cast<uint8_t>(Kind::error) ? "" : read_payload<ErrorReply>(frames.back().payload).message;
 }
 
-// Programs by raw frames: what a client of our own would never send. What they compute is the TypeScript suite's matter.
+// Programs by raw frames: what a client of our own would never send. What they compute is the TypeScript
+// suite's matter.
 void test_programs(const std::string& folder) {
   Engine engine({"--threads", "2", "--work"});
   const auto make = [&](uint32_t session, const std::vector<uint8_t>& bytes) {

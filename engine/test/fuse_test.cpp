@@ -1,7 +1,7 @@
-// Fused phases without a card: random programs of many ops, planned with everything on and off, are gone through kernel by kernel. What a
-// kernel reads must lie where the plan says and be what the program says; what it writes must not lie on what it or a later one still
-// reads; and in the end every tensor holds its writer's output. That kernels compute the right thing is programs_equal_cuda's.
-// Usage: fuse_test [cases]
+// Fused phases without a card: random programs of many ops, planned with everything on and off, are gone
+// through kernel by kernel. What a kernel reads must lie where the plan says and be what the program says;
+// what it writes must not lie on what it or a later one still reads; and in the end every tensor holds its
+// writer's output. That kernels compute the right thing is programs_equal_cuda's. Usage: fuse_test [cases]
 #include <map>
 #include <tuple>
 
@@ -158,7 +158,8 @@ class Walk {
   bool good_ = true, apart_ = true;
 };
 
-// As many ops as a program can have, each fed by the one before and by an early one: planning must not take the square of them.
+// As many ops as a program can have, each fed by the one before and by an early one: planning must not take
+// the square of them.
 Program long_chain() {
   Program program;
   program.tensors = {{TensorKind::input, Type::i32, {64}, {-8, 8}, "x", {}}, {TensorKind::result, Type::i32, {64}, {-8, 8}, "y", {}}};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On a machine with a GPU and nvcc: compares the two backends bit for bit, then looks for bad memory accesses,
-# reads of memory nobody wrote and races with compute-sanitizer where there is one. Needs no network. bench/run.sh times the kernels.
+# reads of memory nobody wrote and races with compute-sanitizer where there is one. bench/run.sh times them.
 #   ASSAY_CUDA_ARCHS  targets to build for (default: 90a, an H100 or H200)
 #   OUT               where the logs go (default: build/gpu)
 set -euo pipefail

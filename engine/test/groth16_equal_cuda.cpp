@@ -1,4 +1,5 @@
-// Proofs of Groth16 on a GPU against the CPU's, bit for bit: values of polynomials, sums and multiples of points of the second group, whole proofs. Without a GPU it ends with 77.
+// Proofs of Groth16 on a GPU against the CPU's, bit for bit: values of polynomials, sums and multiples of
+// points of the second group, whole proofs. Without a GPU it ends with 77.
 // Usage: groth16_equal_cuda [FOLDER_OF_VECTORS | --small]   --small: what a sanitizer gets through
 #include <cstdio>
 

@@ -1,6 +1,6 @@
-// What the PTX of maps computes, without a card: random maps by PtxMachine and by the plain way of work/run_op.cpp, bit for bit. Neighbours with
-// all edges, loops that come to rest, long arms of selects are among them. That a driver's compiler does the same is programs_equal_cuda's.
-// Usage: map_ptx_test [cases]
+// What the PTX of maps computes, without a card: random maps by PtxMachine and by the plain way of
+// work/run_op.cpp, bit for bit. Neighbours with all edges, loops that come to rest, long arms of selects are
+// among them. That a driver's compiler does the same is programs_equal_cuda's. Usage: map_ptx_test [cases]
 #include "kit/check.hpp"
 #include "cuda/work/ptx/kernel_ptx.hpp"
 #include "kit/ptx_machine.hpp"
@@ -91,7 +91,8 @@ void compare(RandomPrograms& random, const Program& given_program, bool uses_rea
   seen.arms += !lazy_arms(op.code, checked.step_registers[0]).empty();
 }
 
-// Code on wide numbers as models have it: products brought to scale, sums, ends, sizes; whatever the checker takes.
+// Code on wide numbers as models have it: products brought to scale, sums, ends, sizes; whatever the checker
+// takes.
 Program wide_map(RandomPrograms& random) {
   Program program;
   const auto elements = static_cast<uint32_t>(4 * (1 + random.below(12)));
@@ -135,7 +136,8 @@ Program wide_map(RandomPrograms& random) {
     if (!random.chance(8)) put(Code::clamp, x, put(Code::constant, 0, 0, 0, 0, -end + (random.chance(3) ? 1 : 0)), put(Code::constant, 0, 0, 0, 0, end));
   };
   const auto number = [&](int64_t value) { return put(Code::constant, 0, 0, 0, 0, value); };
-  // As of softmaxes and norms: a difference of two that fit 32 bits and itself does not; a quotient, often without a rest.
+  // As of softmaxes and norms: a difference of two that fit 32 bits and itself does not; a quotient, often
+  // without a rest.
   const auto ended = [&] {
     const uint8_t most = number(INT32_MAX), least = number(-INT32_MAX);
     const uint8_t x = put(Code::sub, put(Code::clamp, static_cast<uint8_t>(random.below(2)), least, most), put(Code::clamp, static_cast<uint8_t>(random.below(4)), least, most));
@@ -193,7 +195,8 @@ Program table_map(bool is_reg) {
   return program;
 }
 
-// A state that changes at the step's own place along `axis`: made there alone and in place, it is what the whole map gives.
+// A state that changes at the step's own place along `axis`: made there alone and in place, it is what the
+// whole map gives.
 void compare_at_step(RandomPrograms& random, uint8_t axis, uint32_t step) {
   const Dims dims{3, 8, axis == 2 ? 8u : 4u};
   Program program;

@@ -1,6 +1,7 @@
 // core/ and the host's hashes and trees: known answers, the vectors that TypeScript reads too, fast against
 // reference.
-// Usage: maths_test FOLDER_OF_VECTORS [few]   few: a part of what is repeated, for builds that check themselves
+// Usage: maths_test FOLDER_OF_VECTORS [few]   few: a part of what is repeated, for builds that check
+//                                             themselves
 #include "kit/groth16_checks.hpp"
 #include "kit/check.hpp"
 #include "core/chase.hpp"
@@ -270,7 +271,8 @@ void test_crossed() {
   for (const size_t count : {4096, 6000, 8192}) crossed.check_crossed(count + 1, count, false);
 }
 
-// A device that does not run what a plan has says so before it takes memory, so that whoever asks can ask another.
+// A device that does not run what a plan has says so before it takes memory, so that whoever asks can ask
+// another.
 void test_wide_plans() {
   struct PlainKernels : zk::CpuProof {
     using CpuProof::CpuProof;

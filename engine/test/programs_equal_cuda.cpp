@@ -1,7 +1,7 @@
-// Programs on the CPU and on every GPU, compared bit for bit: random ops of every kind, on tensor cores and on plain ALUs; the CPU is the
-// reference (work_test.cpp). Then exact products beside what they are measured against.
-// Programs of many ops are run fused and recorded, fused, op by op, and on plain ALUs. FILE: bytes of programs, on random inputs; small
-// ones on the CPU too.
+// Programs on the CPU and on every GPU, compared bit for bit: random ops of every kind, on tensor cores and
+// on plain ALUs; the CPU is the reference (work_test.cpp). Then exact products beside what they are measured
+// against. Programs of many ops are run fused and recorded, fused, op by op, and on plain ALUs. FILE: bytes
+// of programs, on random inputs; small ones on the CPU too.
 // Usage: programs_equal_cuda [cases [FILE…] | --tiny]     Exit code 0: all passed; 1: not; 77: no GPU.
 //   --tiny  every kernel on the smallest shapes, for compute-sanitizer
 #include <fstream>

@@ -1,5 +1,6 @@
-// Compares what proofs are made of (docs/zk.md) on each GPU with the CPU, bit for bit: fields, points, sums of points, all that is done to lists, whole proofs. Sums too large for the CPU are
-// made of powers of a known τ, where they are one product. Without a GPU it says so and ends with 77.
+// Compares what proofs are made of (docs/zk.md) on each GPU with the CPU, bit for bit: fields, points, sums
+// of points, all that is done to lists, whole proofs. Sums too large for the CPU are made of powers of a
+// known τ, where they are one product. Without a GPU it says so and ends with 77.
 //   proofs_equal_cuda [--small]
 #include <cstdio>
 #include <cstring>

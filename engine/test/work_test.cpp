@@ -1,6 +1,8 @@
-// Programs on the host (docs/work.md): reader, checker and every operator against vectors/work-*.json, which come from the page alone; and
-// random ops against sums and instructions worked out element by element in 128 bits.
-// Usage: work_test VECTORS [cases]     so many of each operator and type; from 100 on what is large and at the ends
+// Programs on the host (docs/work.md): reader, checker and every operator against vectors/work-*.json, which
+// come from the page alone; and random ops against sums and instructions worked out element by element in 128
+// bits.
+// Usage: work_test VECTORS [cases]     so many of each operator and type; from 100 on what is large and at
+//                                      the ends
 // as well, from 1,000 on that for every instruction set
 #include <algorithm>
 #include <cstring>

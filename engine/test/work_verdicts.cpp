@@ -1,8 +1,11 @@
-// What this engine says of programs, for tests/both-checkers.test.ts, which compares it with the other implementation.
-// Usage: work_verdicts SEED < records     A record: u32 length, little-endian, of what follows; u8 what; a program's bytes.
-// One line a record. what 0: "right", or the fault's code, tensor, phase, op and instruction (-1: none). what 1, a program that may run: the
-// roots of all op outputs of segments 1 and 2, in order, then those of state, result and metric tensors; its elements come from the seed
-// (vectors/README.md). Instruction sets take turns.
+// What this engine says of programs, for tests/both-checkers.test.ts, which compares it with the other
+// implementation.
+// Usage: work_verdicts SEED < records     A record: u32 length, little-endian, of what follows; u8 what; a
+//                                         program's bytes.
+// One line a record. what 0: "right", or the fault's code, tensor, phase, op and instruction (-1: none). what
+// 1, a program that may run: the roots of all op outputs of segments 1 and 2, in order, then those of state,
+// result and metric tensors; its elements come from the seed (vectors/README.md). Instruction sets take
+// turns.
 #include <cstdio>
 
 #include "kit/check.hpp"

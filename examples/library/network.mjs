@@ -1,4 +1,5 @@
-// Who in a network has proven what, and is its newest evidence true by your own judgement? node network.mjs [URL]
+// Who in a network has proven what, and is its newest evidence true by your own judgement? node network.mjs
+// [URL]
 import { verifyEvidence } from "assay";
 import { createApiClient } from "assay/client";
 

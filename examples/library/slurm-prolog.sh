@@ -1,7 +1,7 @@
 #!/bin/bash
-# Slurm's Prolog: a node whose GPUs are not what the partition promises takes no job. In slurm.conf: Prolog=/etc/slurm/assay-prolog.sh
-# Slurm drains a node whose prolog fails; the reason is in slurmd's log and in $ASSAY_STATE/reason. A quick probe takes some ten seconds; one that
-# passed holds for ASSAY_EVERY_MIN minutes, so that a row of short jobs does not pay for it each time.
+# slurm.conf: Prolog=/etc/slurm/assay-prolog.sh. A node whose GPUs are not what its partition promises gets no
+# job: Slurm drains it; the reason is in slurmd's log and in $ASSAY_STATE/reason. A quick probe takes some ten
+# seconds; one that passed holds for ASSAY_EVERY_MIN minutes, for short jobs in a row.
 set -u
 : "${ASSAY_EXPECT:=8xH100}"                # what this node must be
 : "${ASSAY_EVERY_MIN:=60}"

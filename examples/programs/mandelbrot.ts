@@ -1,4 +1,5 @@
-// The Mandelbrot set by `repeat`: each pixel runs z ← z² + c up to 100 times, in whole numbers at 2^24, and counts how long it stays near.
+// The Mandelbrot set by `repeat`: each pixel runs z ← z² + c up to 100 times, in whole numbers at 2^24, and
+// counts how long it stays near.
 import { buildProgram } from "../../src/work/builder/build-program.ts";
 import { type Expression, type Index, repeat } from "../../src/work/builder/expression.ts";
 import { writeJob } from "./write-job.ts";

@@ -1,4 +1,5 @@
-// A matrix to a power, modulo a prime: after n steps the state is M^n. Segment by segment it counts walks of length n in a graph of 32 nodes.
+// A matrix to a power, modulo a prime: after n steps the state is M^n. Segment by segment it counts walks of
+// length n in a graph of 32 nodes.
 import { buildProgram } from "../../src/work/builder/build-program.ts";
 import { at } from "../../src/work/builder/expression.ts";
 import { writeJob } from "./write-job.ts";
@@ -13,7 +14,8 @@ const power = b.tensor("state", "power", "i32", [N, N], 0, PRIME - 1);
 // M⁰: the identity.
 b.init.map([N, N], (i, j) => i!.value().eq(j!.value()), { to: power });
 
-// matmul multiplies rows with rows, so the second operand is turned first. Sums stay below 32·65,520; the rest of a division follows from `div`.
+// matmul multiplies rows with rows, so the second operand is turned first. Sums stay below 32·65,520; the
+// rest of a division follows from `div`.
 const turned = b.step.map([N, N], (i, j) => at(m, j!, i!));
 const product = b.step.matmul(power, turned);
 b.step.map(

@@ -1,4 +1,5 @@
-// A linear regression by gradient descent: y ≈ w·x + c over 256 points with three features. Weights are at 2^16, and the loss is a metric.
+// A linear regression by gradient descent: y ≈ w·x + c over 256 points with three features. Weights are at
+// 2^16, and the loss is a metric.
 import { buildProgram } from "../../src/work/builder/build-program.ts";
 import { at } from "../../src/work/builder/expression.ts";
 import { writeJob } from "./write-job.ts";

@@ -1,4 +1,5 @@
-// A stencil: every cell becomes the mean of itself and its four neighbours, 16 times a segment. The state is blurred, its total is a metric.
+// A stencil: every cell becomes the mean of itself and its four neighbours, 16 times a segment. The state is
+// blurred, its total is a metric.
 import { buildProgram } from "../../src/work/builder/build-program.ts";
 import { at } from "../../src/work/builder/expression.ts";
 import { writeJob } from "./write-job.ts";

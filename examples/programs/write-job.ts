@@ -1,5 +1,5 @@
-// What every example ends with: its program as text, its inputs as .npy and a job file, in a folder beside where it was started.
-// `assay job run NAME/job.json` then runs it.
+// What every example ends with: its program as text, its inputs as .npy and a job file, in a folder beside
+// where it was started. `assay job run NAME/job.json` then runs it.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeNpy } from "../../src/work/formats/write-npy.ts";

@@ -1,5 +1,5 @@
-// The client of the API as plain TypeScript declarations, made from the OpenAPI document: whoever installs the package needs no zod to have types.
-// Pure. Not here: where they go (pack-library.ts).
+// The client of the API as plain TypeScript declarations, made from the OpenAPI document: whoever installs
+// the package needs no zod to have types. Pure. Not here: where they go (pack-library.ts).
 
 type Json = Readonly<Record<string, unknown>>;
 interface Operation {

@@ -1,5 +1,5 @@
-// The installed package as a library, for scripts/release.test.ts: types without anything else installed, nothing done on import, every example of
-// examples/library run as its page says.
+// The installed package as a library, for scripts/release.test.ts: types without anything else installed,
+// nothing done on import, every example of examples/library run as its page says.
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import {
@@ -84,7 +84,10 @@ runProbe({ quick: "yes" });
 	);
 }
 
-/** Under Node's permissions: an import may read the package, and neither write, nor start anything, nor say a word or touch a global (but zod's two). */
+/**
+ * Under Node's permissions: an import may read the package, and neither write, nor start anything, nor say a
+ * word or touch a global (but zod's two).
+ */
 export function checkImportDoesNothing(project: string, node: string): void {
 	const old = spawnSync(node, ["-v"], { encoding: "utf8" }).stdout.startsWith("v20.");
 	const program = `
@@ -201,7 +204,9 @@ export async function runBrowserExample(project: string): Promise<void> {
 	}
 }
 
-/** No GPU is here, so a node that promises one is refused; one whose proof is fresh is let in without another. */
+/**
+ * No GPU is here, so a node that promises one is refused; one whose proof is fresh is let in without another.
+ */
 export async function runSlurmExample(project: string, bin: string, env: Environment): Promise<void> {
 	const programs = mkdtempSync(join(project, "programs-"));
 	symlinkSync(join(bin, "assay"), join(programs, "assay"));
@@ -219,7 +224,9 @@ export async function runSlurmExample(project: string, bin: string, env: Environ
 	assert.equal(refused.err, reason);
 }
 
-/** Its steps in order, as the runner's bash does them; those with `if: always()` also after one that failed. */
+/**
+ * Its steps in order, as the runner's bash does them; those with `if: always()` also after one that failed.
+ */
 export async function runWorkflow(
 	project: string,
 	tgz: string,

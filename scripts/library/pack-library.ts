@@ -1,5 +1,6 @@
-// The package as a library: dist/library/*.mjs, one file an entry of `exports` with what they share, and their types in plain declarations.
-// Called by scripts/release.ts. Types come from the compiler; those of the API's client from its OpenAPI document (api-types.ts).
+// The package as a library: dist/library/*.mjs, one file an entry of `exports` with what they share, and
+// their types in plain declarations. Called by scripts/release.ts. Types come from the compiler; those of the
+// API's client from its OpenAPI document (api-types.ts).
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +30,10 @@ export async function packLibrary(root: string, stage: string, version: string):
 	return inputs;
 }
 
-/** One build, so that there is one AssayError. Nothing is done to globals: Node 20 gets its own `Promise.withResolvers` inside. */
+/**
+ * One build, so that there is one AssayError. Nothing is done to globals: Node 20 gets its own
+ * `Promise.withResolvers` inside.
+ */
 async function packCode(root: string, stage: string): Promise<string[]> {
 	const scratch = mkdtempSync(join(tmpdir(), "assay-library-"));
 	const shim = join(scratch, "with-resolvers.mjs");

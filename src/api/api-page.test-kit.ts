@@ -47,17 +47,23 @@ export function apiPage(): string {
 Made from \`src/api/routes.ts\` by \`node src/api/api-page.test-kit.ts\`; a test keeps the two in step.
 \`/v1/openapi.json\` has every field.
 
-- **Credentials.** Reads are public where the table says so. Other routes need \`authorization: Bearer assay_<role>_<random>\`, or a signed request
-  (docs/network.md §3) by a key with that role. Admins may call everything; a *member* is a customer, a provider or a validator.
+- **Credentials.** Reads are public where the table says so. Other routes need
+  \`authorization: Bearer assay_<role>_<random>\`, or a signed request (docs/network.md §3) by a key with that
+  role. Admins may call everything; a *member* is a customer, a provider or a validator.
 - **Errors** are problem documents (\`application/problem+json\`) with a code of docs/codes.md.
 - **Lists** are paged: \`{rows, cursor}\`, \`cursor\` is null on the last page, \`limit\` at most 500.
-- **Limits.** Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB; pieces of blobs are \`application/octet-stream\` of at most 1 MiB. An address may make
-  ${DEFAULT_LIMITS.readsPerS} reads, ${DEFAULT_LIMITS.writesPerS} writes and ${DEFAULT_LIMITS.transfersPerS} transfers of pieces a second and hold ${DEFAULT_LIMITS.streamsPerAddress} event streams; a reader that falls more than ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB behind is disconnected.
-- **Event streams** resume after \`Last-Event-ID\` (or \`after\`); the event \`end\` says that there is nothing more.
+- **Limits.** Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB; pieces of blobs are
+  \`application/octet-stream\` of at most 1 MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads,
+  ${DEFAULT_LIMITS.writesPerS} writes and ${DEFAULT_LIMITS.transfersPerS} transfers of pieces a second and hold
+  ${DEFAULT_LIMITS.streamsPerAddress} event streams; a reader that falls more than
+  ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB behind is disconnected.
+- **Event streams** resume after \`Last-Event-ID\` (or \`after\`); the event \`end\` says that there is nothing
+  more.
 
-Every route can also answer \`REQUEST_BAD\` 400, \`CREDENTIALS_REFUSED\` 401, \`RATE_LIMITED\` 429, \`SERVER_FAILED\` 500; those with
-a role \`CREDENTIALS_MISSING\`, \`REQUEST_SIGNATURE\`, \`REQUEST_STALE\`, \`REQUEST_REPLAYED\` 401, \`ROLE_WRONG\` 403; those with a
-body \`BODY_BAD\`, \`BODY_SHAPE\` 400, \`BODY_TOO_LARGE\` 413, \`CONTENT_TYPE_WRONG\` 415.
+Every route can also answer \`REQUEST_BAD\` 400, \`CREDENTIALS_REFUSED\` 401, \`RATE_LIMITED\` 429,
+\`SERVER_FAILED\` 500; those with a role \`CREDENTIALS_MISSING\`, \`REQUEST_SIGNATURE\`, \`REQUEST_STALE\`,
+\`REQUEST_REPLAYED\` 401, \`ROLE_WRONG\` 403; those with a body \`BODY_BAD\`, \`BODY_SHAPE\` 400,
+\`BODY_TOO_LARGE\` 413, \`CONTENT_TYPE_WRONG\` 415.
 
 | name | route | role | what | takes | gives | problems |
 |---|---|---|---|---|---|---|

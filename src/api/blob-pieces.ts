@@ -1,5 +1,6 @@
-// Blobs there and back over the API piece by piece, docs/jobs.md §12: for Node and for browsers. An upload that is cut goes on where the server has it; what
-// is fetched is checked by the blob's tree before anybody sees it. How bytes are read and hashed is passed in. Not here: files (blob-transfer.ts).
+// Blobs there and back over the API piece by piece, docs/jobs.md §12: for Node and for browsers. An upload
+// that is cut goes on where the server has it; what is fetched is checked by the blob's tree before anybody
+// sees it. How bytes are read and hashed is passed in. Not here: files (blob-transfer.ts).
 import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../protocol/bytes/bytes.ts";
@@ -31,7 +32,10 @@ const PATIENCE_MS = 10 * 60_000;
 const LONGEST_WAIT_MS = 10_000;
 /** Refusals that time may end; whatever was acknowledged stays. */
 const PASSING = ["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED", "STORE_UNREACHABLE", "STORE_TIMEOUT"];
-/** Refusals after which the server is asked where the upload stands; more of them in a row than this are no accident. */
+/**
+ * Refusals after which the server is asked where the upload stands; more of them in a row than this are no
+ * accident.
+ */
 const MOVED = ["BLOB_OFFSET", "BLOB_UNKNOWN"];
 const MOST_MOVES = 8;
 
@@ -42,7 +46,10 @@ export interface NamedBlob {
 	readonly read: (piece: number) => Promise<Uint8Array> | Uint8Array;
 }
 
-/** Resolves when the server holds it for the caller. Throws what it refuses; BLOB_WRONG also when the bytes changed meanwhile. */
+/**
+ * Resolves when the server holds it for the caller. Throws what it refuses; BLOB_WRONG also when the bytes
+ * changed meanwhile.
+ */
 export async function uploadPieces(
 	api: UploadApi,
 	{ blob: { root, size }, roots, read }: NamedBlob,
@@ -124,7 +131,9 @@ export async function fetchPieces(
 	onProgress?.(size, size);
 }
 
-/** Waits out what passes, longer each time, as long as there is patience; `renew` when something was achieved. */
+/**
+ * Waits out what passes, longer each time, as long as there is patience; `renew` when something was achieved.
+ */
 function createPatience({ patienceMs = PATIENCE_MS, sleepMs = sleep, signal }: TransferOptions) {
 	let waitedMs = 0;
 	let tries = 0;

@@ -1,5 +1,6 @@
-// Blobs there and back over the API for programs on Node, docs/jobs.md §12: of files or bytes in memory, a MiB or two at a time however large they are. A
-// download goes on with what is on disk. Not here: the pieces themselves (blob-pieces.ts, for browsers too).
+// Blobs there and back over the API for programs on Node, docs/jobs.md §12: of files or bytes in memory, a
+// MiB or two at a time however large they are. A download goes on with what is on disk. Not here: the pieces
+// themselves (blob-pieces.ts, for browsers too).
 import { open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { foldPieces, PIECE_BYTES, pieceBytes, pieceCount, pieceRoot } from "../platform/blob-tree.ts";
@@ -31,7 +32,10 @@ export async function nameBlob(source: BlobSource): Promise<{ blob: BlobName; ro
 	});
 }
 
-/** Resolves when the server holds it for the caller. Throws what it refuses; BLOB_WRONG also when the file changed meanwhile. */
+/**
+ * Resolves when the server holds it for the caller. Throws what it refuses; BLOB_WRONG also when the file
+ * changed meanwhile.
+ */
 export async function uploadBlob(api: UploadApi, source: BlobSource, options: TransferOptions = {}): Promise<BlobName> {
 	const { blob, roots } = await nameBlob(source);
 	await withPieces(source, (_, read) => uploadPieces(api, { blob, roots, read }, HASHES, options));
@@ -70,7 +74,10 @@ export async function fetchBlob(
 	return bytes;
 }
 
-/** Into a file: durable, and there only when it is whole and right. One that was cut off goes on with what is in `path`.part. */
+/**
+ * Into a file: durable, and there only when it is whole and right. One that was cut off goes on with what is
+ * in `path`.part.
+ */
 export async function downloadBlob(
 	api: DownloadApi,
 	blob: BlobName,

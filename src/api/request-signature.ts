@@ -30,7 +30,9 @@ export interface SignedParts {
 	readonly nonce: string;
 }
 
-/** None of the lines can hold a line feed: methods, paths and hex by their nature, the audience by refusal. */
+/**
+ * None of the lines can hold a line feed: methods, paths and hex by their nature, the audience by refusal.
+ */
 export function requestHash(parts: SignedParts): Uint8Array {
 	const bodyHash = parts.blobName ?? bytesToHex(sha256Of(parts.body));
 	const lines = [parts.audience.replaceAll("\n", " "), parts.method, parts.path, bodyHash, parts.timeMs, parts.nonce];

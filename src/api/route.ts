@@ -6,7 +6,10 @@ import type { JsonValue } from "./schemas/primitives.ts";
 import type { NetworkEvent } from "./types.ts";
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
-/** Who may call. Admins may call everything; public is for anyone, member for customers, providers and validators. */
+/**
+ * Who may call. Admins may call everything; public is for anyone, member for customers, providers and
+ * validators.
+ */
 export type RouteRole = Exclude<CallerRole, "reader"> | "member";
 export type CallerRole = "public" | Role;
 type RouteKind = "json" | "binary" | "events" | "text";
@@ -22,11 +25,16 @@ export interface Route {
 	readonly rate: RateClass;
 	/** How many ordinary requests it counts for. Default 1. */
 	readonly cost?: number;
-	/** Whose answer its handler waits for; by default the database's. What waits for a host takes nobody's turn. */
+	/**
+	 * Whose answer its handler waits for; by default the database's. What waits for a host takes nobody's turn.
+	 */
 	readonly waitsFor?: "chain" | "disk" | "host";
 	/** Its body is so many bytes at most, as they are (application/octet-stream). Without it: JSON. */
 	readonly mostBytes?: number;
-	/** A second time it changes nothing and gives nothing new: its signature needs no nonce that somebody remembers. */
+	/**
+	 * A second time it changes nothing and gives nothing new: its signature needs no nonce that somebody
+	 * remembers.
+	 */
 	readonly isRepeatable?: true;
 	/** Of the success reply. */
 	readonly status: 200 | 201 | 202;
@@ -44,7 +52,10 @@ export interface Route {
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 type Input<S> = S extends z.ZodType ? z.input<S> : undefined;
 
-/** Who calls, as the server found out. `key` is null for anonymous callers and for tokens that speak for nobody. */
+/**
+ * Who calls, as the server found out. `key` is null for anonymous callers and for tokens that speak for
+ * nobody.
+ */
 export interface Caller {
 	readonly role: CallerRole;
 	readonly key: string | null;
@@ -67,7 +78,10 @@ export interface Call<R extends Route> {
 	readonly lastEventId: string | null;
 }
 
-/** Bytes. Those that their hash names are immutable and cached by everyone for ever; others (`sha256` null) are for who asked, at most 1 MiB. */
+/**
+ * Bytes. Those that their hash names are immutable and cached by everyone for ever; others (`sha256` null)
+ * are for who asked, at most 1 MiB.
+ */
 export interface BinaryReply {
 	/** Large ones in pieces: they are read as their taker reads, and not at all when nobody does. */
 	readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;

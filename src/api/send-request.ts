@@ -13,7 +13,10 @@ export interface RequestOptions {
 	readonly token?: string;
 	/** Signs every request that the table does not have as public. */
 	readonly signer?: Signer;
-	/** The validator's key that signed requests must name. Pin it; without it the server is asked once, and believed. */
+	/**
+	 * The validator's key that signed requests must name. Pin it; without it the server is asked once, and
+	 * believed.
+	 */
 	readonly audience?: string;
 	readonly fetch?: typeof globalThis.fetch;
 	readonly nowMs?: () => number;

@@ -1,5 +1,6 @@
-// The vendors' files that `assay attest` judges by: one bundle in its folder, made from files that somebody brought. Each file gets in by its
-// vendor's signature, and only forwards in time. A release may bring a snapshot, which counts until there is a bundle.
+// The vendors' files that `assay attest` judges by: one bundle in its folder, made from files that somebody
+// brought. Each file gets in by its vendor's signature, and only forwards in time. A release may bring a
+// snapshot, which counts until there is a bundle.
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -43,7 +44,10 @@ export async function loadBundle(folder: string): Promise<Uint8Array | null> {
 	return null;
 }
 
-/** What a validator judges by: the one file that was named, which must be a bundle, or whatever is in the folder. Throws FILE_UNREADABLE. */
+/**
+ * What a validator judges by: the one file that was named, which must be a bundle, or whatever is in the
+ * folder. Throws FILE_UNREADABLE.
+ */
 export function collateralPaths(named: string | undefined, io: Pick<CliIo, "cwd" | "env">): readonly string[] {
 	if (named === undefined) return bundlePaths(defaultAttestDir(io.env));
 	const path = resolve(io.cwd, named);
@@ -58,7 +62,10 @@ export interface Brought {
 	readonly bytes: Uint8Array;
 }
 
-/** Files below a folder, by name; links are not followed. Bundles bring what they hold. Throws FILE_UNREADABLE. */
+/**
+ * Files below a folder, by name; links are not followed. Bundles bring what they hold. Throws
+ * FILE_UNREADABLE.
+ */
 export function filesBelow(folder: string): Brought[] {
 	const hint =
 		"Give a folder with vendors' files: manifests, OCSP answers, lists, Intel's collateral, AMD's chains, bundles.";
@@ -107,8 +114,8 @@ function oldBundle(file: Uint8Array | null, folder: string): Bundle {
 }
 
 /**
- * Puts vendors' files into the folder's bundle. `bring` is called twice and told what is at hand: the second time it may ask about what the
- * first time brought. `chains`: evidence whose certificates issued some of it.
+ * Puts vendors' files into the folder's bundle. `bring` is called twice and told what is at hand: the second
+ * time it may ask about what the first time brought. `chains`: evidence whose certificates issued some of it.
  */
 export async function updateBundle(
 	folder: string,

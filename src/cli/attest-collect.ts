@@ -1,4 +1,5 @@
-// `assay attest collect`: one round of reports from a host, each part in a file of its own that `attest verify` takes.
+// `assay attest collect`: one round of reports from a host, each part in a file of its own that `attest
+// verify` takes.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { collectRound } from "../engine/client/collect-round.ts";

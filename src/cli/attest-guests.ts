@@ -1,5 +1,5 @@
-// The confidential guests that an operator allows: a file of docs/attestation.md, or single measurements of the command line. What they
-// decide is in verify/attestation/guest-rules.ts.
+// The confidential guests that an operator allows: a file of docs/attestation.md, or single measurements of
+// the command line. What they decide is in verify/attestation/guest-rules.ts.
 import { resolve } from "node:path";
 import { AssayError } from "../protocol/assay-error.ts";
 import { type GuestRule, readGuestRules, ruleOfMeasurement } from "../verify/attestation/guest-rules.ts";

@@ -1,5 +1,6 @@
-// Asks the vendors for files: NVIDIA's manifests and OCSP responder, Intel's PCS v4, AMD's KDS. Bounded in bytes, time and number; what
-// cannot be had is told and nothing else changes. What comes is only bytes: whether it gets into a bundle its signature decides.
+// Asks the vendors for files: NVIDIA's manifests and OCSP responder, Intel's PCS v4, AMD's KDS. Bounded in
+// bytes, time and number; what cannot be had is told and nothing else changes. What comes is only bytes:
+// whether it gets into a bundle its signature decides.
 import { askBounded } from "../platform/bounded-fetch.ts";
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import type { Wanted } from "../verify/attestation/collateral/wanted.ts";
@@ -79,7 +80,10 @@ async function fetchOne(one: Wanted, url: string, sources: Sources, signal: Abor
 	return new Uint8Array(Buffer.from(rim, "base64"));
 }
 
-/** Four answers in the layout of one file. The signed texts are taken as they came: other spaces would be another text. */
+/**
+ * Four answers in the layout of one file. The signed texts are taken as they came: other spaces would be
+ * another text.
+ */
 async function fetchIntel(
 	{ tee, ca }: Extract<Wanted, { from: "intel" }>,
 	tcbUrl: string,

@@ -1,5 +1,5 @@
-// `assay attest update`: from a folder, or from the vendors, for named evidence. What was fetched within a day and still holds is not
-// asked for again.
+// `assay attest update`: from a folder, or from the vendors, for named evidence. What was fetched within a
+// day and still holds is not asked for again.
 import type { CollateralItem } from "../verify/attestation/collateral/bundle.ts";
 import { type Wanted, wantedBy } from "../verify/attestation/collateral/wanted.ts";
 import type { AttestationSettings } from "../verify/attestation/settings.ts";

@@ -1,4 +1,5 @@
-// `assay job check` and `assay job diff`: a stranger's run, looked at with one's own engine. Not here: how (src/validator/jobs/).
+// `assay job check` and `assay job diff`: a stranger's run, looked at with one's own engine. Not here: how
+// (src/validator/jobs/).
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { CommandRow } from "./command.ts";
 import { loaders, summaries } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { exitText, optionGroups, optionHelp, optionName, paragraphs, usageLines } from "./help.ts";
+import { exitText, optionGroups, optionHelp, optionName, paragraphs, usageLines, wrapped } from "./help.ts";
 import type { Option } from "./options.ts";
 
 export const CLI_PAGE = new URL("../../docs/cli.md", import.meta.url);
@@ -48,10 +48,16 @@ function commandChapter(command: CommandRow): string {
 		...(own.length === 0 ? [] : [optionTable(own)]),
 		...(shared.length === 0
 			? []
-			: [`Also: ${shared.map((title) => `[${title}](#${title.toLowerCase().replaceAll(" ", "-")})`).join(", ")}.`]),
-		`Exit codes: ${exitText(command)}.`,
+			: [
+					prose(
+						`Also: ${shared.map((title) => `[${title}](#${title.toLowerCase().replaceAll(" ", "-")})`).join(", ")}.`,
+					),
+				]),
+		prose(`Exit codes: ${exitText(command)}.`),
 	].join("\n\n");
 }
+
+const prose = (text: string): string => wrapped(text, 0, 110);
 
 /** Each group once, as the first command that has it words it. */
 function sharedChapters(commands: readonly CommandRow[]): string[] {

@@ -38,7 +38,10 @@ export interface CommandRow<O extends Options = Options> {
 	readonly exits?: Readonly<Record<number, string>>;
 	/** By name; "": without a verb. */
 	readonly verbs: Readonly<Record<string, Verb<O>>>;
-	/** For `assay config check`: what is wrong with values together, before anything is begun. Throws AssayError. */
+	/**
+	 * For `assay config check`: what is wrong with values together, before anything is begun. Throws
+	 * AssayError.
+	 */
 	check?(values: Values<O>, io: CliIo): Promise<void>;
 }
 

@@ -9,7 +9,10 @@ import { AssayError } from "../protocol/assay-error.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { CliIo } from "./command.ts";
 
-/** ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be ignored. */
+/**
+ * ASSAY_HOME, else ${XDG_DATA_HOME:-~/.local/share}/assay; XDG says that relative paths there are to be
+ * ignored.
+ */
 export const defaultDataDir = (env: CliIo["env"]): string => join(home(env), "network");
 
 /**
@@ -37,8 +40,9 @@ export const loadProviderKey = (folder: string): Promise<Signer> =>
 	});
 
 /**
- * Makes the folder and those above it, before anything else is begun: keys, tokens and evidence are for its owner
- * only. One that was there is closed to others too, if it is ours alone. Throws AssayError FILE_UNWRITABLE.
+ * Makes the folder and those above it, before anything else is begun: keys, tokens and evidence are for its
+ * owner only. One that was there is closed to others too, if it is ours alone. Throws AssayError
+ * FILE_UNWRITABLE.
  */
 export async function makeDataDir(path: string): Promise<void> {
 	try {

@@ -1,5 +1,5 @@
-// Files that a user names: an evidence file to read, bounded, and whatever a command leaves on disk. Errors say
-// what to give instead. Looks at nothing inside.
+// Files that a user names: an evidence file to read, bounded, and whatever a command leaves on disk. Errors
+// say what to give instead. Looks at nothing inside.
 import { closeSync, existsSync, fstatSync, openSync, readSync, unlinkSync, writeFileSync } from "node:fs";
 import { AssayError } from "../protocol/assay-error.ts";
 

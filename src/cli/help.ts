@@ -67,11 +67,11 @@ function rowLines(rows: readonly (readonly [name: string, help: string])[]): str
 }
 
 /** Broken between words; every line begins after so many spaces. */
-function wrapped(text: string, indent: number): string {
+export function wrapped(text: string, indent: number, width = WIDTH): string {
 	const lines: string[] = [];
 	for (const word of text.split(" ")) {
 		const last = lines.at(-1);
-		if (last !== undefined && indent + last.length + 1 + word.length <= WIDTH)
+		if (last !== undefined && indent + last.length + 1 + word.length <= width)
 			lines[lines.length - 1] = `${last} ${word}`;
 		else lines.push(word);
 	}

@@ -1,4 +1,5 @@
-// An engine of this machine for exact programs: started with a folder as its store, and the device that runs them.
+// An engine of this machine for exact programs: started with a folder as its store, and the device that runs
+// them.
 import { createEngineClient, type EngineClient } from "../engine/client/create-engine-client.ts";
 import type { OpenProveSession } from "../engine/client/open-prove-session.ts";
 import type { OpenWrapSession } from "../engine/client/open-wrap-session.ts";

@@ -5,8 +5,9 @@ import { runCommand } from "./run-command.ts";
 
 const interrupt = new AbortController();
 /**
- * Whoever stops a group of processes, a terminal or a supervisor, reaches this one twice where npm, or our own starter, passes signals on: that is one wish, and ending at
- * once would leave a database behind. A second Ctrl-C by hand comes later; a supervisor that has waited enough sends SIGKILL.
+ * Whoever stops a group of processes, a terminal or a supervisor, reaches this one twice where npm, or our
+ * own starter, passes signals on: that is one wish, and ending at once would leave a database behind. A
+ * second Ctrl-C by hand comes later; a supervisor that has waited enough sends SIGKILL.
  */
 const ONE_WISH_MS = 1500;
 let firstAtMs = 0;
@@ -17,7 +18,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 			process.exit(exitCodes.interrupted.code);
 		interrupt.abort();
 	});
-// Started by another assay (`up` starts its provider like this): when that process is gone, even killed, stop.
+// Started by another assay (`up` starts its provider like this): when that process is gone, even killed,
+// stop.
 if (process.channel !== undefined) {
 	process.once("disconnect", () => interrupt.abort());
 	process.channel.unref();

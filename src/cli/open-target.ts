@@ -1,5 +1,5 @@
-// From a target on the command line to a link (validator/probe/open-host.ts): parses it, asks for the password. All commands that
-// connect share its options.
+// From a target on the command line to a link (validator/probe/open-host.ts): parses it, asks for the
+// password. All commands that connect share its options.
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type EngineBuild, findEngine, type Platform } from "../engine/builds.ts";

@@ -1,4 +1,5 @@
-// Rows of options and commands: what is read from a command line, what is refused, and what help makes of them.
+// Rows of options and commands: what is read from a command line, what is refused, and what help makes of
+// them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CliIo, command } from "./command.ts";

@@ -17,7 +17,10 @@ export interface Option<T> {
 	/** Its default, as the help shows it. */
 	readonly fallback?: string | undefined;
 	readonly isList?: boolean;
-	/** The variable of the environment that counts where the option is not given; the code that uses the value reads it. */
+	/**
+	 * The variable of the environment that counts where the option is not given; the code that uses the value
+	 * reads it.
+	 */
 	readonly env?: string | undefined;
 	/** Its heading in the help; undefined: the command's own option. */
 	readonly group?: string;
@@ -124,8 +127,8 @@ export interface Beneath {
 }
 
 /**
- * Strict: an unknown option or a missing value is an error. Throws USAGE. Flags come first, then variables, then the file, then the row's own
- * default. A flag of the file is switched off by --no-NAME.
+ * Strict: an unknown option or a missing value is an error. Throws USAGE. Flags come first, then variables,
+ * then the file, then the row's own default. A flag of the file is switched off by --no-NAME.
  */
 export function parseOptions<O extends Options>(
 	options: O,

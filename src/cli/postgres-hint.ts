@@ -3,7 +3,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** `root` is the released package's folder; its manifest says which version its embedded server was tested with. */
+/**
+ * `root` is the released package's folder; its manifest says which version its embedded server was tested
+ * with.
+ */
 export function postgresHint(root: string): string {
 	const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
 		peerDependencies?: Readonly<Record<string, string>>;

@@ -32,7 +32,10 @@ export function wantsOf(values: FilterValues) {
 	});
 }
 
-/** Sort words are checked by the API, which names those it knows. `ascending`: those that begin with the smallest. */
+/**
+ * Sort words are checked by the API, which names those it knows. `ascending`: those that begin with the
+ * smallest.
+ */
 export function listQuery<Sort extends string>(values: FilterValues, ascending: readonly string[]) {
 	const sort = values.sort as Sort | undefined;
 	const descending = values.reverse ? ascending.includes(sort ?? "") : undefined;

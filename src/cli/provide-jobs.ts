@@ -1,5 +1,5 @@
-// The jobs of `assay provide`: what its owner allows, as options, and how a provider with a chain and an engine takes them. The work itself is
-// src/provider/jobs/. Page for owners: docs/provider.md.
+// The jobs of `assay provide`: what its owner allows, as options, and how a provider with a chain and an
+// engine takes them. The work itself is src/provider/jobs/. Page for owners: docs/provider.md.
 import { resolve } from "node:path";
 import type { Contracts } from "../chain/contracts/contracts.ts";
 import type { ChainAccount } from "../chain/sending/sign.ts";

@@ -20,7 +20,10 @@ export interface SshKey {
 	readonly identityFile: string | undefined;
 }
 
-/** Throws FILE_UNREADABLE. Of the line only kind and key are sent: the comment often names a person and a host. */
+/**
+ * Throws FILE_UNREADABLE. Of the line only kind and key are sent: the comment often names a person and a
+ * host.
+ */
 export function readPublicKey(path: string | undefined, io: CliIo): SshKey {
 	const folder = join(io.env.HOME || homedir(), ".ssh");
 	const file =

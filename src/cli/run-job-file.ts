@@ -1,4 +1,5 @@
-// `assay job run FILE`: from a job file to a run in its folder. Not here: the run itself (src/provider/jobs/).
+// `assay job run FILE`: from a job file to a run in its folder. Not here: the run itself
+// (src/provider/jobs/).
 import { basename, dirname, resolve } from "node:path";
 import { realEnvironment } from "../platform/environment.ts";
 import { AssayError } from "../protocol/assay-error.ts";

@@ -1,4 +1,5 @@
-// `assay program run FILE`: a program with arrays for its inputs, on this machine's engine. Nothing is kept but what --out names.
+// `assay program run FILE`: a program with arrays for its inputs, on this machine's engine. Nothing is kept
+// but what --out names.
 import { join, resolve } from "node:path";
 import type { SegmentDone } from "../engine/client/work-session.ts";
 import { makeFolder } from "../platform/durable-file.ts";

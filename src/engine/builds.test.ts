@@ -1,4 +1,5 @@
-// Which engine is found where: in a released package, in a checkout, and where the file may not be executed as it lies.
+// Which engine is found where: in a released package, in a checkout, and where the file may not be executed
+// as it lies.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

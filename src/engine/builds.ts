@@ -1,5 +1,6 @@
-// Where the engine's program for a platform lies, and how it comes to be there: prebuilt in the released package; in a checkout
-// taken from build/engine/ and built when absent. Not a build system: engine/build.sh is, and it alone knows what is up to date.
+// Where the engine's program for a platform lies, and how it comes to be there: prebuilt in the released
+// package; in a checkout taken from build/engine/ and built when absent. Not a build system: engine/build.sh
+// is, and it alone knows what is up to date.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { constants, existsSync, readFileSync } from "node:fs";
@@ -40,7 +41,10 @@ export function hostPlatform(): Platform {
 	});
 }
 
-/** The package's own folder: the first one upwards whose package.json is ours, so that a packed CLI finds it as well. */
+/**
+ * The package's own folder: the first one upwards whose package.json is ours, so that a packed CLI finds it
+ * as well.
+ */
 export function packageRoot(from = dirname(fileURLToPath(import.meta.url))): string {
 	for (let at = from; ; at = dirname(at)) {
 		const file = join(at, "package.json");
@@ -56,7 +60,10 @@ export function isCheckout(root = packageRoot()): boolean {
 	return existsSync(join(root, "engine", "build.sh"));
 }
 
-/** Where the engine lies now, or null. A checkout never uses a prebuilt one: it could only be older than the sources beside it. */
+/**
+ * Where the engine lies now, or null. A checkout never uses a prebuilt one: it could only be older than the
+ * sources beside it.
+ */
 export function engineFile(platform: Platform, root = packageRoot()): string | null {
 	const prebuilt = join(root, "prebuilt", platform, "assay-engine");
 	if (!isCheckout(root) && existsSync(prebuilt)) return prebuilt;
@@ -75,13 +82,19 @@ export interface FindEngineOptions {
 	readonly onBuild?: (platform: Platform) => void;
 	/** False: never build, only look. */
 	readonly build?: boolean;
-	/** Where a copy goes that may be executed, when the package's own file may not. Default: `assay` in the user's cache folder. */
+	/**
+	 * Where a copy goes that may be executed, when the package's own file may not. Default: `assay` in the
+	 * user's cache folder.
+	 */
 	readonly cacheFolder?: string;
 }
 
 const building = new Map<string, Promise<void>>();
 
-/** Throws AssayError ENGINE_MISSING when there is none and none can be built, or when it cannot be made executable here. */
+/**
+ * Throws AssayError ENGINE_MISSING when there is none and none can be built, or when it cannot be made
+ * executable here.
+ */
 export async function findEngine(platform: Platform, o: FindEngineOptions = {}): Promise<EngineBuild> {
 	const root = o.root ?? packageRoot();
 	const path = engineFile(platform, root) ?? (await builtEngine(root, platform, o));
@@ -132,8 +145,9 @@ const isExecutable = (path: string) =>
 	);
 
 /**
- * A path of the same bytes that may be executed. Unpacking can lose the file's mode, and the package may belong to somebody else:
- * then a copy of our own is used, under the name of its hash. A copy whose bytes are others is replaced, never run.
+ * A path of the same bytes that may be executed. Unpacking can lose the file's mode, and the package may
+ * belong to somebody else: then a copy of our own is used, under the name of its hash. A copy whose bytes are
+ * others is replaced, never run.
  */
 async function makeExecutable(build: EngineBuild, cacheFolder: string): Promise<string> {
 	if (await isExecutable(build.path)) return build.path;

@@ -1,7 +1,9 @@
-// An engine that lies in one number, so that it can be seen to be convicted: `assay up --liar`, tests of disputes, bench/disputes.ts. It passes everything on
-// to a real engine, on whatever device, but one segment: that one it runs by src/work, changes one element of what one op gives, goes on from there, and
-// stands by it in roots, metrics, saved states, traces and leaves.
-//   node src/engine/lying-engine.ts ENGINE SEGMENT[,STEP[,OP[,ELEMENT[,far]]]] [ARGUMENT OF THE ENGINE …]        frames on stdin and stdout
+// An engine that lies in one number, so that it can be seen to be convicted: `assay up --liar`, tests of
+// disputes, bench/disputes.ts. It passes everything on to a real engine, on whatever device, but one segment:
+// that one it runs by src/work, changes one element of what one op gives, goes on from there, and stands by
+// it in roots, metrics, saved states, traces and leaves.
+//   node src/engine/lying-engine.ts ENGINE SEGMENT[,STEP[,OP[,ELEMENT[,far]]]] [ARGUMENT OF THE ENGINE …]
+//     frames on stdin and stdout
 import { spawn } from "node:child_process";
 import { concatBytes } from "../protocol/bytes/bytes.ts";
 import {
@@ -292,7 +294,8 @@ const SEEN = new Set<number>([KIND.program, KIND.seed, KIND.run, KIND.trace, KIN
 
 function main([engine = "", place = "", ...args]: readonly string[]): void {
 	const [segment = 1, step, op, element] = place.split(",", 4).map((one) => (one === "" ? undefined : Number(one)));
-	// Without a program there is nothing to lie in, and a probe measures time: the engine has the pipes for itself.
+	// Without a program there is nothing to lie in, and a probe measures time: the engine has the pipes for
+	// itself.
 	if (!args.includes("--store") && !args.includes("--work")) {
 		spawn(engine, args, { stdio: "inherit" }).on("exit", (code) => {
 			process.exitCode = code ?? 1;

@@ -1,5 +1,6 @@
-// What programs import as `assay/probe`: one probe of one host, as `assay probe` does it, in a program of your own. Node only.
-// Importing it does nothing. Not here: files, tables and exit codes (cli/commands/probe.ts).
+// What programs import as `assay/probe`: one probe of one host, as `assay probe` does it, in a program of
+// your own. Node only. Importing it does nothing. Not here: files, tables and exit codes
+// (cli/commands/probe.ts).
 import { parseTarget, targetToText } from "../engine/links/parse-target.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import { AssayError } from "../protocol/assay-error.ts";
@@ -50,8 +51,8 @@ export interface ProbeResult {
 }
 
 /**
- * A host that cannot be reached or logged in to, and options that cannot be, are an AssayError; everything after that is the verdict. `evidence`
- * is the signed file: write it where you like.
+ * A host that cannot be reached or logged in to, and options that cannot be, are an AssayError; everything
+ * after that is the verdict. `evidence` is the signed file: write it where you like.
  */
 export async function runProbe(options: ProbeOptions = {}): Promise<ProbeResult> {
 	const { quick = false, training = false, sustainMs = 0, samples, signal } = options;

@@ -1,5 +1,6 @@
-// The one table of parameters: every number that a score, a weight, a schedule or a rental depends on, with its unit, its limits and
-// where it comes from. Operators override rows by name; createParams checks them. docs/scores.md lists the table, a test keeps it in step.
+// The one table of parameters: every number that a score, a weight, a schedule or a rental depends on, with
+// its unit, its limits and where it comes from. Operators override rows by name; createParams checks them.
+// docs/scores.md lists the table, a test keeps it in step.
 import { AssayError } from "../protocol/assay-error.ts";
 
 /** `least` and `most` bound numbers; `oneOf` words. */
@@ -32,7 +33,10 @@ const word = <const W extends string>(oneOf: readonly [W, ...W[]], source: strin
 });
 const rate = (value: number, unit: string, source: string) => ({ value, unit, least: 1, most: 2 ** 53 - 1, source });
 
-/** SN27's table: score in ppm by our profile's id; null: listed without a score. Cards that are not listed score 0. */
+/**
+ * SN27's table: score in ppm by our profile's id; null: listed without a score. Cards that are not listed
+ * score 0.
+ */
 export const SN27_SCORES_PPM: Readonly<Record<string, number | null>> = {
 	B200: 5_000_000,
 	H200: 4_000_000,

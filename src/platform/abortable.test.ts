@@ -1,4 +1,5 @@
-// Waiting that can be cut short: who comes first decides, and nothing is left behind on the signal or the clock.
+// Waiting that can be cut short: who comes first decides, and nothing is left behind on the signal or the
+// clock.
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";

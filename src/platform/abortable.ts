@@ -1,5 +1,5 @@
-// Waiting that can be cut short: a sleep, another's promise, the abort itself. Nothing here stops what it waits for.
-// Uses what browsers have as well, for the API's client runs there.
+// Waiting that can be cut short: a sleep, another's promise, the abort itself. Nothing here stops what it
+// waits for. Uses what browsers have as well, for the API's client runs there.
 
 /** Runs once after `ms`; gives back how to cancel it. */
 export type After = (ms: number, run: () => void) => () => void;
@@ -26,7 +26,10 @@ export function sleep(ms: number, signal?: AbortSignal, after = realAfter): Prom
 	});
 }
 
-/** Rejects with the signal's reason when it is aborted before the time is over: whoever tries again after a rest stops then, instead of trying without one. */
+/**
+ * Rejects with the signal's reason when it is aborted before the time is over: whoever tries again after a
+ * rest stops then, instead of trying without one.
+ */
 export async function sleepOrThrow(ms: number, signal: AbortSignal, after = realAfter): Promise<void> {
 	if (!(await sleep(ms, signal, after))) throw signal.reason;
 }

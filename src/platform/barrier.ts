@@ -1,4 +1,5 @@
-// A barrier with named phases: whoever waits at a phase goes on when every member has arrived there or has left.
+// A barrier with named phases: whoever waits at a phase goes on when every member has arrived there or has
+// left.
 import { realAfter, sleep } from "./abortable.ts";
 
 export interface Barrier {
@@ -6,7 +7,9 @@ export interface Barrier {
 	arrive(member: string, phase: string): void;
 	/** The member comes to no phase any more; nobody waits for it. */
 	leave(member: string): void;
-	/** True when all members were there in time, false when the time was over or the signal was aborted first. */
+	/**
+	 * True when all members were there in time, false when the time was over or the signal was aborted first.
+	 */
 	wait(o: {
 		readonly phase: string;
 		readonly members: readonly string[];

@@ -1,6 +1,8 @@
-// The tree of a blob in pieces, docs/jobs.md §12: the tagged SHA-256 tree of docs/hardware-proof.md §1 over leaves of 1 KiB. A piece of 1 MiB is
-// 2^10 leaves, so its root is a node of the whole tree: each piece is checked as it comes, and their roots fold to the blob's. By OpenSSL, which is ten
-// times as fast as the pure floors' hash, and in slices, so that others are served in between: 8 ms a MiB on a core without SHA instructions.
+// The tree of a blob in pieces, docs/jobs.md §12: the tagged SHA-256 tree of docs/hardware-proof.md §1 over
+// leaves of 1 KiB. A piece of 1 MiB is 2^10 leaves, so its root is a node of the whole tree: each piece is
+// checked as it comes, and their roots fold to the blob's. By OpenSSL, which is ten times as fast as the pure
+// floors' hash, and in slices, so that others are served in between: 8 ms a MiB on a core without SHA
+// instructions.
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 
@@ -13,7 +15,10 @@ const HASH_BYTES = 32;
 /** A tagged hash begins with its tag's hash, twice. */
 const TAG_BYTES = 2 * HASH_BYTES;
 
-/** What is hashed: the tag, then room for so many bytes. Filled and hashed in one stretch, never kept over an await. */
+/**
+ * What is hashed: the tag, then room for so many bytes. Filled and hashed in one stretch, never kept over an
+ * await.
+ */
 function tagged(tag: string, bytes: number): Buffer {
 	const digest = hash("sha256", tag, "buffer");
 	return Buffer.concat([digest, digest, Buffer.alloc(bytes)]);
@@ -27,7 +32,10 @@ function put(level: Buffer, at: number, hashed: Buffer): void {
 	level.write(hash("sha256", hashed, "binary"), at * HASH_BYTES, "binary");
 }
 
-/** Halves the level in place: nodes of pairs; what is left over goes up as it is. Gives how many there are now. */
+/**
+ * Halves the level in place: nodes of pairs; what is left over goes up as it is. Gives how many there are
+ * now.
+ */
 function* foldLevel(level: Buffer, count: number): Generator<void, number> {
 	for (let i = 0; 2 * i + 1 < count; i++) {
 		level.copy(NODE, TAG_BYTES, 2 * i * HASH_BYTES, (2 * i + 2) * HASH_BYTES);

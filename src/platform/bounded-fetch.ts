@@ -1,4 +1,5 @@
-// A fetch from an address that somebody else wrote: no redirects, bounded in bytes and in time. And any body, read up to a bound.
+// A fetch from an address that somebody else wrote: no redirects, bounded in bytes and in time. And any body,
+// read up to a bound.
 
 interface Bounds {
 	readonly mostBytes: number;
@@ -7,8 +8,8 @@ interface Bounds {
 }
 
 /**
- * Null: the server has none, or more than `mostBytes`. Throws when it does not answer in `withinMs`, last byte included, or asks to come
- * again later.
+ * Null: the server has none, or more than `mostBytes`. Throws when it does not answer in `withinMs`, last
+ * byte included, or asks to come again later.
  */
 export const fetchBounded = async (url: URL, o: Bounds): Promise<Buffer | null> =>
 	(await askBounded(url, o))?.body ?? null;

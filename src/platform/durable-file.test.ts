@@ -1,4 +1,5 @@
-// Durable files: the order of the calls that make them durable, what is left when any one of them fails, and drafts.
+// Durable files: the order of the calls that make them durable, what is left when any one of them fails, and
+// drafts.
 import assert from "node:assert/strict";
 import * as nodeFs from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +24,9 @@ async function freshFolder(): Promise<string> {
 	return folder;
 }
 
-/** The real file system, with a list of what was asked of it; the call that `failAt` counts to fails instead. */
+/**
+ * The real file system, with a list of what was asked of it; the call that `failAt` counts to fails instead.
+ */
 function traced(failAt = Number.POSITIVE_INFINITY): { calls: string[]; fs: NonNullable<DurableOptions["fs"]> } {
 	const calls: string[] = [];
 	const name = (path: unknown) => basename(String(path)).replace(/\.[0-9a-f]{16}\.draft$/, ".draft");

@@ -1,6 +1,7 @@
-// A durable file: written whole or not at all, and on disk before the call resolves. A draft is written and synced,
-// then given its name, then the folder is synced; a power cut leaves the file as it was or as it is now, never half of it.
-// A process killed in between leaves a draft, which nobody reads and removeDrafts clears away.
+// A durable file: written whole or not at all, and on disk before the call resolves. A draft is written and
+// synced, then given its name, then the folder is synced; a power cut leaves the file as it was or as it is
+// now, never half of it. A process killed in between leaves a draft, which nobody reads and removeDrafts
+// clears away.
 import { randomBytes } from "node:crypto";
 import * as nodeFs from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -22,7 +23,10 @@ export async function writeDurably(path: string, content: Content, options: Dura
 	await putDurably(path, content, options, (fs, draft) => fs.rename(draft, path));
 }
 
-/** Keeps what is there, and is false then: of two that create a file at once, one does. Throws AssayError FILE_UNWRITABLE. */
+/**
+ * Keeps what is there, and is false then: of two that create a file at once, one does. Throws AssayError
+ * FILE_UNWRITABLE.
+ */
 export async function createDurably(path: string, content: Content, options: DurableOptions = {}): Promise<boolean> {
 	let isNew = true;
 	await putDurably(path, content, options, async (fs, draft) => {
@@ -35,7 +39,10 @@ export async function createDurably(path: string, content: Content, options: Dur
 	return isNew;
 }
 
-/** All of them: a disk that is nearly full takes some of what it is given, and says only how many. Not durable. */
+/**
+ * All of them: a disk that is nearly full takes some of what it is given, and says only how many. Not
+ * durable.
+ */
 export async function writeAll(file: nodeFs.FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
 	for (let done = 0; done < bytes.length; )
 		done += (await file.write(bytes, done, bytes.length - done, offset + done)).bytesWritten;
@@ -77,8 +84,8 @@ export async function syncFolder(path: string, fs: Pick<typeof nodeFs, "open"> =
 }
 
 /**
- * Makes the folder and what is missing above it, durably. One by one: Node's recursive way tries for ever where a folder cannot be made
- * although the one above it is there, as in /proc.
+ * Makes the folder and what is missing above it, durably. One by one: Node's recursive way tries for ever
+ * where a folder cannot be made although the one above it is there, as in /proc.
  */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
 	const missing: string[] = [];

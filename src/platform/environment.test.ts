@@ -1,4 +1,5 @@
-// The real environment: clocks that go forward, randomness in its range, and whatever a test puts in its place.
+// The real environment: clocks that go forward, randomness in its range, and whatever a test puts in its
+// place.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { realEnvironment } from "./environment.ts";

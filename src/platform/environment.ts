@@ -1,5 +1,6 @@
-// What a program is given of the world: clocks, randomness, timers, a log. Programs get the real ones; tests and the
-// simulation pass in their own. Code that is given one reads no clock and draws no random number in any other way.
+// What a program is given of the world: clocks, randomness, timers, a log. Programs get the real ones; tests
+// and the simulation pass in their own. Code that is given one reads no clock and draws no random number in
+// any other way.
 import { randomBytes } from "node:crypto";
 import { uptime } from "node:os";
 import type { Logger } from "pino";
@@ -11,7 +12,10 @@ export interface Environment {
 	readonly nowMs: () => number;
 	/** Monotonic microseconds: every stamp of a probe is on this clock. */
 	readonly clockUs: () => number;
-	/** Monotonic microseconds for rates, pings and durations: the same clock, except in tests whose toy probes run on a slower one. */
+	/**
+	 * Monotonic microseconds for rates, pings and durations: the same clock, except in tests whose toy probes
+	 * run on a slower one.
+	 */
 	readonly ratesClockUs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 	/** Random in [0, 1). */

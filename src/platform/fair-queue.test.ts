@@ -1,4 +1,5 @@
-// A flood of one name and one question of another: the other one's turn comes next; nothing piles up; closing refuses all.
+// A flood of one name and one question of another: the other one's turn comes next; nothing piles up; closing
+// refuses all.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createFairQueue } from "./fair-queue.ts";

@@ -1,6 +1,7 @@
-// Turns at something scarce, fair between names: so many run at once, each name has a line of its own, and the lines are served in rotation. Whoever asks a
-// thousand times waits behind itself; whoever asks once waits for one turn of each of the others. Lines are bounded, each and all together: when there is no
-// room, the longest line gives its last place up.
+// Turns at something scarce, fair between names: so many run at once, each name has a line of its own, and
+// the lines are served in rotation. Whoever asks a thousand times waits behind itself; whoever asks once
+// waits for one turn of each of the others. Lines are bounded, each and all together: when there is no room,
+// the longest line gives its last place up.
 
 export interface FairQueue {
 	/** Throws what `refused` gives when there is no room, or once it is closed. */

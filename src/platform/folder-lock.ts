@@ -1,8 +1,8 @@
-// A lock on a folder: one process of this machine at a time has it. It is flock(2) on a file inside the folder,
-// which goes with its process however that ends: there is no stale lock, and whoever may not write the folder
-// cannot take it (a name in the kernel's abstract socket namespace anybody can). Node has no flock, so the
-// program of util-linux takes it on our descriptor: the lock belongs to the open file, which we keep, and not
-// to the program, which ends at once.
+// A lock on a folder: one process of this machine at a time has it. It is flock(2) on a file inside the
+// folder, which goes with its process however that ends: there is no stale lock, and whoever may not write
+// the folder cannot take it (a name in the kernel's abstract socket namespace anybody can). Node has no
+// flock, so the program of util-linux takes it on our descriptor: the lock belongs to the open file, which we
+// keep, and not to the program, which ends at once.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants, open } from "node:fs/promises";

@@ -1,4 +1,5 @@
-// Key files: made once, for their owner only, the same ever after; one that holds no key is refused and never replaced.
+// Key files: made once, for their owner only, the same ever after; one that holds no key is refused and never
+// replaced.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
-// A secret of 32 bytes in a file that only its owner can read: made on first use, the same ever after. A file that
-// does not hold a key is refused, never replaced. Of two processes that start at once both end with the same key.
+// A secret of 32 bytes in a file that only its owner can read: made on first use, the same ever after. A file
+// that does not hold a key is refused, never replaced. Of two processes that start at once both end with the
+// same key.
 import { chmod } from "node:fs/promises";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../protocol/bytes/bytes.ts";

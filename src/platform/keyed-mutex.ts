@@ -1,5 +1,5 @@
-// A mutex, plain and by key: of everything that runs under one key, only one runs at a time, first come first served.
-// It holds within this process only; between processes leases in the database do the same.
+// A mutex, plain and by key: of everything that runs under one key, only one runs at a time, first come first
+// served. It holds within this process only; between processes leases in the database do the same.
 
 export interface Mutex {
 	run<T>(act: () => Promise<T>): Promise<T>;

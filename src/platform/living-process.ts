@@ -16,7 +16,10 @@ export const markOwnProcess = async (): Promise<ProcessMark> => ({
 export const isRunning = async ({ pid, startTicks }: Partial<ProcessMark>): Promise<boolean> =>
 	Number.isSafeInteger(pid) && startTicks !== undefined && (await startTicksOf(pid!)) === startTicks;
 
-/** Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so it is counted from its closing bracket. */
+/**
+ * Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so it is counted from its closing
+ * bracket.
+ */
 async function startTicksOf(pid: number): Promise<string | null> {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
 	const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,5 @@
-// The periodic task: it rests between runs, runs at once when asked, survives errors, and ends when it is stopped.
+// The periodic task: it rests between runs, runs at once when asked, survives errors, and ends when it is
+// stopped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { After } from "./abortable.ts";

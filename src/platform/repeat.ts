@@ -1,7 +1,10 @@
 // A periodic task: runs, rests, runs again until it is stopped; never twice at once.
 import type { After } from "./abortable.ts";
 
-/** `everyMs` of rest between the end of one run and the start of the next. Errors go to `onError` and do not end it. */
+/**
+ * `everyMs` of rest between the end of one run and the start of the next. Errors go to `onError` and do not
+ * end it.
+ */
 export function repeat(
 	o: { readonly everyMs: number; readonly after: After; readonly onError: (error: unknown) => void },
 	run: () => Promise<void>,

@@ -2,8 +2,8 @@
 
 export interface TokenBucket {
 	/**
-	 * Takes `cost` tokens (one, unless told) if there is one beyond `reserve`; false when there is not. What costs more
-	 * than is there is lent: whoever comes next waits for it.
+	 * Takes `cost` tokens (one, unless told) if there is one beyond `reserve`; false when there is not. What
+	 * costs more than is there is lent: whoever comes next waits for it.
 	 */
 	take(nowMs: number, reserve?: number, cost?: number): boolean;
 	/** Whole milliseconds from the last call of `take` until there is a token again; 0 when there is one. */

@@ -1,6 +1,8 @@
-// A webhook: JSON messages to one address, one after the other, signed, tried again with growing rests; a queue of bounded length. Nothing is durable: what
-// waits when the process ends is lost. The address is its owner's own choice and never somebody else's word: whatever it names is asked, also inside the
-// owner's network. Redirects are not followed and answers are not read, so that nobody who answers can point elsewhere or fill the memory.
+// A webhook: JSON messages to one address, one after the other, signed, tried again with growing rests; a
+// queue of bounded length. Nothing is durable: what waits when the process ends is lost. The address is its
+// owner's own choice and never somebody else's word: whatever it names is asked, also inside the owner's
+// network. Redirects are not followed and answers are not read, so that nobody who answers can point
+// elsewhere or fill the memory.
 import { createHmac } from "node:crypto";
 import { type After, realAfter, sleep } from "./abortable.ts";
 

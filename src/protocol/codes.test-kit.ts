@@ -1,4 +1,5 @@
-// docs/codes.md as it must be for the table of codes.ts. Run by itself it writes the page: node src/protocol/codes.test-kit.ts
+// docs/codes.md as it must be for the table of codes.ts. Run by itself it writes the page: node
+// src/protocol/codes.test-kit.ts
 import { writeFileSync } from "node:fs";
 import { type CodeEntry, type CodeKind, codes } from "./codes.ts";
 
@@ -13,7 +14,7 @@ const CHAPTERS: readonly [CodeKind, string, string][] = [
 	[
 		"verdict-inconclusive",
 		"Inconclusive",
-		"Nothing is proven either way. Never punished. An error that kept a probe from starting is reported with its own code from the list of errors.",
+		"Nothing is proven either way. Never punished. An error that kept a probe from starting is reported with its\nown code from the list of errors.",
 	],
 	["finding", "Findings", "Told beside a valid verdict: worth knowing, no proof either way."],
 	["error", "Errors", "What the user or the surroundings did; a command then ends with an exit code of its own."],

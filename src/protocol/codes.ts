@@ -1,5 +1,6 @@
-// The one table of codes: what a verdict, a finding or an error can say, what it means and what to do about it.
-// docs/codes.md is made from it and a test keeps the two in step. A code is never reused for something else.
+// The one table of codes: what a verdict, a finding or an error can say, what it means and what to do about
+// it. docs/codes.md is made from it and a test keeps the two in step. A code is never reused for something
+// else.
 
 export type CodeKind = "verdict-invalid" | "verdict-inconclusive" | "finding" | "error";
 

@@ -1,4 +1,5 @@
-// Numbers for people, the same in the terminal and in the browser: three digits, SI prefixes for speeds, binary ones for memory.
+// Numbers for people, the same in the terminal and in the browser: three digits, SI prefixes for speeds,
+// binary ones for memory.
 
 const PREFIXES: readonly (readonly [number, string])[] = [
 	[1e18, "E"],
@@ -16,7 +17,10 @@ export interface ScaledUnit {
 	readonly scale: number;
 }
 
-/** The unit in which a number has one to three digits before the point; also for a whole table, by its largest number. */
+/**
+ * The unit in which a number has one to three digits before the point; also for a whole table, by its largest
+ * number.
+ */
 export function unitFor(largest: number, unit: string): ScaledUnit {
 	const [scale, letter] = PREFIXES.find(([least]) => largest >= least) ?? [1, ""];
 	return { name: `${letter}${unit}`, scale };

@@ -1,4 +1,5 @@
-// What runs in a browser must not lean on Node, and what anyone can run again must not know a clock, chance or the outside.
+// What runs in a browser must not lean on Node, and what anyone can run again must not know a clock, chance
+// or the outside.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +21,10 @@ function withoutComments(text: string): string {
 	return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
 }
 
-/** Sentences may talk of processes and clocks; only what is imported is itself a string. A template's `${…}` stays. */
+/**
+ * Sentences may talk of processes and clocks; only what is imported is itself a string. A template's `${…}`
+ * stays.
+ */
 function withoutWords(code: string): string {
 	return code.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, '""');
 }

@@ -1,4 +1,5 @@
-// Reads the golden rows of vectors/ for the tests of this folder. Node only; never imported by what runs in a browser.
+// Reads the golden rows of vectors/ for the tests of this folder. Node only; never imported by what runs in a
+// browser.
 import { readFileSync } from "node:fs";
 import { hexToBytes } from "./bytes/bytes.ts";
 import { philoxBlock, philoxKey } from "./hash/philox.ts";

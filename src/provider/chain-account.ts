@@ -1,6 +1,7 @@
-// The provider's key on a chain: it signs the receipts of probes (docs/slashing.md), and stake and rewards are its own
-// unless it speaks for an owner whose key is elsewhere. Made on first use; a spoilt file is refused and never
-// replaced, for whatever the account holds is lost with its key. Not the Ed25519 key that names the provider.
+// The provider's key on a chain: it signs the receipts of probes (docs/slashing.md), and stake and rewards
+// are its own unless it speaks for an owner whose key is elsewhere. Made on first use; a spoilt file is
+// refused and never replaced, for whatever the account holds is lost with its key. Not the Ed25519 key that
+// names the provider.
 import { join } from "node:path";
 import type { ChainAccount } from "../chain/sending/sign.ts";
 import { readIfPresent, writeDurably } from "../platform/durable-file.ts";
@@ -34,7 +35,9 @@ async function readOwners(dataFolder: string): Promise<Readonly<Record<string, H
 	return text === null ? {} : (JSON.parse(String(text)) as Record<string, Hex>);
 }
 
-/** The account that this folder's key speaks for there: for ever, so it is read without a node. Null: its own. */
+/**
+ * The account that this folder's key speaks for there: for ever, so it is read without a node. Null: its own.
+ */
 export async function readOwner(dataFolder: string, network: ReceiptDomain): Promise<Hex | null> {
 	return (await readOwners(dataFolder))[nameOf(network)] ?? null;
 }

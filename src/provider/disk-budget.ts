@@ -1,7 +1,7 @@
-// How much of the owner's disk validators may wear out in a day: bytes written by engines, in all and for each
-// validator its share. Kept in a file, so that a restart gives nobody a new day. The engine itself refuses what is
-// beyond (--disk-writes) and claims no more room than that, so an honest probe then leaves the disk out.
-// Page: docs/provider.md.
+// How much of the owner's disk validators may wear out in a day: bytes written by engines, in all and for
+// each validator its share. Kept in a file, so that a restart gives nobody a new day. The engine itself
+// refuses what is beyond (--disk-writes) and claims no more room than that, so an honest probe then leaves
+// the disk out. Page: docs/provider.md.
 import { readIfPresent, writeDurably } from "../platform/durable-file.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { hex, int, list, object } from "../protocol/bytes/shape.ts";

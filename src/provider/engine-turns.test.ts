@@ -1,5 +1,5 @@
-// Whose turn it is, on a clock of the test's own. Audit N5: a validator that opened again and again kept an honest
-// one out, whose probes then saw a host that is never there.
+// Whose turn it is, on a clock of the test's own. Audit N5: a validator that opened again and again kept an
+// honest one out, whose probes then saw a host that is never there.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EngineTurns, TURN_RULES } from "./engine-turns.ts";

@@ -1,14 +1,16 @@
-// Whose turn it is at the host's one engine: each validator gets its share of the time, whatever another one does.
-// By what each has used of the last hour: who has used less goes first, and who has used more than any honest
-// validator needs gives way at once. Pure but for what it remembers; the lender (lend-engine.ts) carries it out.
-// Page: docs/agent-link.md §3.
+// Whose turn it is at the host's one engine: each validator gets its share of the time, whatever another one
+// does. By what each has used of the last hour: who has used less goes first, and who has used more than any
+// honest validator needs gives way at once. Pure but for what it remembers; the lender (lend-engine.ts)
+// carries it out. Page: docs/agent-link.md §3.
 //
-// Attacks: one that opens again the moment it is through is behind everybody who waits. One that keeps the engine
-// is cut off when its hour's use is spent and another waits. One that asks and does not come keeps its place for a
-// minute and a half, and only before those who have used more.
+// Attacks: one that opens again the moment it is through is behind everybody who waits. One that keeps the
+// engine is cut off when its hour's use is spent and another waits. One that asks and does not come keeps its
+// place for a minute and a half, and only before those who have used more.
 
 export interface TurnRules {
-	/** Use of an hour that nobody is cut off below. A probe takes 10 to 20 s, a slow one 3 min, every 72 min. */
+	/**
+	 * Use of an hour that nobody is cut off below. A probe takes 10 to 20 s, a slow one 3 min, every 72 min.
+	 */
 	readonly protectedMs: number;
 	/** How long a place is kept for one that was told to come again; validators come after 1 s, or 1 min. */
 	readonly placeMs: number;
@@ -74,7 +76,10 @@ export class EngineTurns {
 		return kept + (this.holder?.key === key ? nowMs - this.holder.sinceMs : 0);
 	}
 
-	/** Whether the engine is to be taken from who has it, for one who waits: its hour is spent, and the other used less. */
+	/**
+	 * Whether the engine is to be taken from who has it, for one who waits: its hour is spent, and the other
+	 * used less.
+	 */
 	mustYieldTo(key: string): boolean {
 		if (this.holder === null || this.holder.key === key) return false;
 		const used = this.usedMs(this.holder.key);

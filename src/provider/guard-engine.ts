@@ -1,6 +1,6 @@
 // One engine for one validator, within limits: killed when its minutes are over or its memory passes what was
-// agreed, whatever it is doing. What it wrote to the disk is told at its end. Memory is watched, not reserved: a limit on address space would stop every
-// GPU driver, which maps far more than it uses.
+// agreed, whatever it is doing. What it wrote to the disk is told at its end. Memory is watched, not
+// reserved: a limit on address space would stop every GPU driver, which maps far more than it uses.
 
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -71,8 +71,8 @@ export async function openGuardedEngine(options: GuardedEngine): Promise<Guarded
 		gone = true;
 		clearTimeout(end);
 		clearInterval(watch);
-		// Its own last line is exact, and one that ended well without one wrote nothing. Of one that was killed the kernel's
-		// count is taken, which has more in it than what is written to the disk for a probe.
+		// Its own last line is exact, and one that ended well without one wrote nothing. Of one that was killed
+		// the kernel's count is taken, which has more in it than what is written to the disk for a probe.
 		const said = /(\d{1,15}) bytes written to the disk\s*$/.exec(stderrTail)?.[1];
 		if (said !== undefined) return Number(said);
 		return code === 0 ? 0 : seenBytes;

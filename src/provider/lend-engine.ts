@@ -1,6 +1,6 @@
 // The host's one engine, lent to one user at a time: to a validator, within limits, or to this provider
-// itself, which asks it what the host has. Not here: how limits are enforced (guard-engine.ts), whose turn it is
-// (engine-turns.ts), what may be written in a day (disk-budget.ts), who may ask at all (the agent link).
+// itself, which asks it what the host has. Not here: how limits are enforced (guard-engine.ts), whose turn it
+// is (engine-turns.ts), what may be written in a day (disk-budget.ts), who may ask at all (the agent link).
 import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentHandlers } from "../engine/agent/dial-agent.ts";
 import { createEngineClient, type EngineClient } from "../engine/client/create-engine-client.ts";
@@ -82,8 +82,8 @@ export class EngineLender {
 			this.lent = link;
 			onEvent({ kind: "opened", validatorKey, probe, limits });
 			this.gone = link.written.then(async (bytes) => {
-				// Before the next one is told what is left. More than it was allowed the engine did not write: what the kernel
-				// counts beyond is nobody's share.
+				// Before the next one is told what is left. More than it was allowed the engine did not write: what
+				// the kernel counts beyond is nobody's share.
 				await disk
 					?.spend(validatorKey, Math.min(bytes, mostBytes))
 					.catch((error) => onEvent({ kind: "trouble", ...errorToEvent(error, "FILE_UNWRITABLE") }));
@@ -117,7 +117,10 @@ export class EngineLender {
 		}
 	}
 
-	/** For work of this provider's own: a roll call, or a demanded opening, which waits for no rental. Throws as `lend` does. */
+	/**
+	 * For work of this provider's own: a roll call, or a demanded opening, which waits for no rental. Throws as
+	 * `lend` does.
+	 */
 	async work<T>(act: (client: EngineClient) => Promise<T>, { evenIfRented = false } = {}): Promise<T> {
 		const { engine, env, limits, clockUs, randomBytes } = this.options;
 		this.checkAllowed(limits, evenIfRented);
@@ -137,8 +140,9 @@ export class EngineLender {
 	}
 
 	/**
-	 * For a part of a job, which starts its own engines: as long as somebody holds it, nobody is lent one. Whoever works or answers for work
-	 * shares it. Gives back how to let go. Throws PROVIDER_STOPPING, _RENTED, _BUSY.
+	 * For a part of a job, which starts its own engines: as long as somebody holds it, nobody is lent one.
+	 * Whoever works or answers for work shares it. Gives back how to let go. Throws PROVIDER_STOPPING, _RENTED,
+	 * _BUSY.
 	 */
 	async hold({ evenIfRented = false } = {}): Promise<() => void> {
 		if (this.holds === 0) {
@@ -163,7 +167,10 @@ export class EngineLender {
 		await isInTime(this.gone, drainMs);
 	}
 
-	/** Resolves when no engine is left and what the last one wrote is in the book; a restart right after must find it there. */
+	/**
+	 * Resolves when no engine is left and what the last one wrote is in the book; a restart right after must
+	 * find it there.
+	 */
 	async ended(): Promise<void> {
 		await isInTime(this.gone, END_MS);
 	}

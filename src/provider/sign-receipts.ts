@@ -1,5 +1,5 @@
-// Signs receipts of probes with the provider's key on the chain (docs/slashing.md). What they say was seen by the
-// agent link (src/engine/agent/run-watch.ts), never told by the validator; here they get account, probe
+// Signs receipts of probes with the provider's key on the chain (docs/slashing.md). What they say was seen by
+// the agent link (src/engine/agent/run-watch.ts), never told by the validator; here they get account, probe
 // and signature. The chain's code and the key are loaded when the first receipts are wanted.
 
 import type { AgentHandlers } from "../engine/agent/dial-agent.ts";

@@ -125,7 +125,9 @@ export function createChainStore(context: StoreContext) {
 			const events = rows.flatMap(({ block, logIndex, body }) => (block === null ? [] : [{ block, logIndex, body }]));
 			return { cursor: rows[0]?.cursor ?? null, events };
 		},
-		/** All or nothing: what is above `keepTo` goes, then `added` (all above it) and the cursor are written. */
+		/**
+		 * All or nothing: what is above `keepTo` goes, then `added` (all above it) and the cursor are written.
+		 */
 		putEvents: (key: ChainKey, change: ChainEventChange) => putEvents(context, key, change),
 		intents: (key: ChainKey, account: string) => createIntentStore(context, [...keyOf(key), address(account)]),
 	};

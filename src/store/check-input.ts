@@ -49,7 +49,9 @@ export function list<Item>(what: string, value: readonly Item[], limit: number):
 	return value;
 }
 
-/** As text for a jsonb column: integers, strings, lists, objects that PostgreSQL can hold. Throws on others. */
+/**
+ * As text for a jsonb column: integers, strings, lists, objects that PostgreSQL can hold. Throws on others.
+ */
 export function json(what: string, value: unknown, limitChars: number = JSON_LIMIT_CHARS): string {
 	const spelled = encodeCanonicalJson(value);
 	if (spelled.length > limitChars) bad(what, `is longer than ${limitChars} characters`);

@@ -1,5 +1,5 @@
-// Which process holds a provider's agent connection, and which jobs it takes over it. A connection belongs to the last who got it; a process
-// that was given up as dead and comes back takes its own up again.
+// Which process holds a provider's agent connection, and which jobs it takes over it. A connection belongs to
+// the last who got it; a process that was given up as dead and comes back takes its own up again.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { hex, integer, json, list, text } from "./check-input.ts";
@@ -21,7 +21,10 @@ export function createConnections({ database, process: me }: StoreContext) {
 	const held = new Map<string, number>();
 	return {
 		store: {
-			/** This process holds its agent connection from now on; a former holder loses it. `jobs` null: it takes none. */
+			/**
+			 * This process holds its agent connection from now on; a former holder loses it. `jobs` null: it takes
+			 * none.
+			 */
 			async connect(
 				providerId: string,
 				{ nowMs, jobs = null }: { readonly nowMs: number; readonly jobs?: JobTaker | null },

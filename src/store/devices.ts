@@ -1,5 +1,6 @@
 // Devices of providers as the last valid probe found them, and who else shows the same GPU UUIDs. A UUID is a
-// claim: the same one twice is a doubt, not a proof (docs/schedule.md). A device key is proven, and counts for one provider.
+// claim: the same one twice is a doubt, not a proof (docs/schedule.md). A device key is proven, and counts
+// for one provider.
 import type { CountedAttestation, IdentityState, ProbeAttestation } from "../protocol/probe/verdict.ts";
 import { hex, hostileText, integer, list } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
@@ -94,10 +95,11 @@ interface ShownKeys {
 }
 
 /**
- * For whom do these keys count? For the first who showed them, as long as its valid probes go on showing them. Part of the transaction that
- * counts a valid probe. ATTACK: a report answers a nonce of this provider's own probe, so whoever binds a card had it at hand; one who only
- * had it for a while (a customer of its owner) loses it with the first valid probe without it. What is bound on a chain is the chain's to say: its
- * owner gets it from whoever was first here, and nobody else can bind it here.
+ * For whom do these keys count? For the first who showed them, as long as its valid probes go on showing
+ * them. Part of the transaction that counts a valid probe. ATTACK: a report answers a nonce of this
+ * provider's own probe, so whoever binds a card had it at hand; one who only had it for a while (a customer
+ * of its owner) loses it with the first valid probe without it. What is bound on a chain is the chain's to
+ * say: its owner gets it from whoever was first here, and nobody else can bind it here.
  */
 export async function bindKeys(sql: Sql, schema: string, shown: ShownKeys): Promise<CountedAttestation | null> {
 	const { providerId, probeId, attestation, atMs, isLatest, chain } = shown;

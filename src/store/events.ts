@@ -59,7 +59,10 @@ export function createEvents({ database, channel, onWarning }: StoreContext, onD
 					throw new AssayError("STORE_INPUT", `an event has at most ${EVENT_LIMIT_BYTES} bytes`);
 				await database.query("SELECT pg_notify($1, $2)", [channel, payload]);
 			},
-			/** Every event of every process from now on, this one's too. `missed`: the connection was lost for a while. */
+			/**
+			 * Every event of every process from now on, this one's too. `missed`: the connection was lost for a
+			 * while.
+			 */
 			subscribe(listener: Listener): () => void {
 				listeners.add(listener);
 				return () => void listeners.delete(listener);

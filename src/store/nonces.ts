@@ -1,5 +1,6 @@
-// Nonces of signed requests, each taken once. Every signed request waits for its own to be durable, so those that come while others are on their way go together, in
-// one statement: a busy validator writes as fast as its disk, however many ask.
+// Nonces of signed requests, each taken once. Every signed request waits for its own to be durable, so those
+// that come while others are on their way go together, in one statement: a busy validator writes as fast as
+// its disk, however many ask.
 import { integer, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 
@@ -48,7 +49,9 @@ export function createNonceStore({ database }: StoreContext) {
 	}
 
 	return {
-		/** True the first time for this key; false ever after, until `expiresAtMs` has passed and it was pruned. */
+		/**
+		 * True the first time for this key; false ever after, until `expiresAtMs` has passed and it was pruned.
+		 */
 		async use({ key, nonce, expiresAtMs }: Nonce): Promise<boolean> {
 			const checked = {
 				...{ key: text("a key", key, 200), nonce: text("a nonce", nonce, 200) },

@@ -45,7 +45,10 @@ import { createTokenStore } from "./tokens.ts";
 export interface StoreOptions {
 	/** Evidence, pending entries and, without `databaseUrl`, the embedded server's files. Made when missing. */
 	readonly dataDir: string;
-	/** An S3-compatible bucket for evidence, which several machines share; without it evidence stays in the data folder. */
+	/**
+	 * An S3-compatible bucket for evidence, which several machines share; without it evidence stays in the data
+	 * folder.
+	 */
 	readonly bucket?: BucketOptions | undefined;
 	/** Any PostgreSQL server (14 or newer); without it the embedded one is started, or joined where it runs. */
 	readonly databaseUrl?: string;

@@ -27,7 +27,10 @@ interface Key {
 	readonly id: string;
 }
 
-/** Rows in the order of one column; ties are broken by the id in the same direction. Nothing here is a caller's. */
+/**
+ * Rows in the order of one column; ties are broken by the id in the same direction. Nothing here is a
+ * caller's.
+ */
 interface List {
 	/** Of the list and its order, so that a cursor of another one is refused. */
 	readonly name: string;

@@ -23,7 +23,10 @@ import { uptimePpm } from "./reachable-time.ts";
 export interface FinishProbe {
 	readonly probeId: string;
 	readonly finishedAtMs: number;
-	/** When it is counted: an earlier probe's date that lies after it was set while the clock was wrong, and is no later one's. */
+	/**
+	 * When it is counted: an earlier probe's date that lies after it was set while the clock was wrong, and is
+	 * no later one's.
+	 */
 	readonly nowMs?: number;
 	readonly verdict: {
 		readonly status: VerdictStatus;

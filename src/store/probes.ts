@@ -152,19 +152,21 @@ async function probesById({ database }: StoreContext, ids: readonly string[]): P
 export function createProbeStore(context: StoreContext, evidence: EvidenceFolder) {
 	const { database } = context;
 	return {
-		/** Step 1: the row, `running`. This process must hold the lease on the provider, else STORE_LEASE_LOST. */
+		/**
+		 * Step 1: the row, `running`. This process must hold the lease on the provider, else STORE_LEASE_LOST.
+		 */
 		begin: (probe: NewProbe) => begin(context, probe),
 		/**
-		 * After a start, and now and then: takes over what dead processes left, and lists the pending entries in this
-		 * data folder that nobody is working on: verify each file again and `finish` it.
+		 * After a start, and now and then: takes over what dead processes left, and lists the pending entries in
+		 * this data folder that nobody is working on: verify each file again and `finish` it.
 		 */
 		recover: ({ nowMs }: { readonly nowMs: number }) => recover(context, evidence, nowMs),
 		get: async (id: string): Promise<Probe | null> =>
 			(await probesById(context, [hex("a probe's id", id, 32)]))[0] ?? null,
 
 		/**
-		 * Steps 4 and 5: one transaction, guarded by the row's state, then the pending entry is removed. False: it
-		 * was counted before (or abandoned, and there is no evidence): nothing was changed.
+		 * Steps 4 and 5: one transaction, guarded by the row's state, then the pending entry is removed. False:
+		 * it was counted before (or abandoned, and there is no evidence): nothing was changed.
 		 */
 		async finish(finish: FinishProbe): Promise<FinishResult> {
 			const result = await finishProbe(context, finish);

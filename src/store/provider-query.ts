@@ -15,7 +15,10 @@ interface ProviderFilter {
 	readonly rentable: boolean;
 	/** Substring of the name, or a prefix of the id. */
 	readonly q: string;
-	/** Proven profiles, one of them exactly. With the minima below: one group of equal cards must satisfy all of them. */
+	/**
+	 * Proven profiles, one of them exactly. With the minima below: one group of equal cards must satisfy all of
+	 * them.
+	 */
 	readonly models: readonly string[];
 	/** 0: hosts without a GPU, too. */
 	readonly minDevices: number;

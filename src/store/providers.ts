@@ -46,7 +46,10 @@ export interface Provider {
 	readonly lastProbeAtMs: number | null;
 	readonly lastValidAtMs: number | null;
 	readonly reliabilityPpm: number;
-	/** Time connected of the time registered, when that was last written; of those that are dialled `answeredPpm`. */
+	/**
+	 * Time connected of the time registered, when that was last written; of those that are dialled
+	 * `answeredPpm`.
+	 */
 	readonly uptimePpm: number;
 	/** A record of past probes: how many came to a verdict. */
 	readonly answeredPpm: number;

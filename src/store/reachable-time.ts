@@ -1,5 +1,6 @@
-// SQL of a provider's uptime: the time that its agent was connected, of the time since it was registered. What lasts is counted when it is asked for,
-// what is over stands in the row. `p` is the provider, `until` an expression. The same in TypeScript: market/scores/uptime.ts.
+// SQL of a provider's uptime: the time that its agent was connected, of the time since it was registered.
+// What lasts is counted when it is asked for, what is over stands in the row. `p` is the provider, `until` an
+// expression. The same in TypeScript: market/scores/uptime.ts.
 
 /** Registered, or known since these counts exist. */
 const FROM = "coalesce(p.reachable_from_ms, p.registered_at_ms)";

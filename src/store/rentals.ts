@@ -58,7 +58,10 @@ interface Held {
 
 interface ReserveOptions {
 	readonly actor: string;
-	/** Throws where the customer may not have one more. Two requests of one customer come here one after the other. */
+	/**
+	 * Throws where the customer may not have one more. Two requests of one customer come here one after the
+	 * other.
+	 */
 	readonly allow?: { readonly sinceMs: number; readonly check: (held: Held) => void };
 }
 
@@ -176,13 +179,16 @@ export function createRentalStore(context: StoreContext) {
 	const { database } = context;
 	return {
 		/**
-		 * `reserved`, and the provider out of the schedule, in one transaction. RENTAL_CONFLICT when the provider has
-		 * another rental, is not active, not rentable, or is being probed at this moment (try again).
+		 * `reserved`, and the provider out of the schedule, in one transaction. RENTAL_CONFLICT when the provider
+		 * has another rental, is not active, not rentable, or is being probed at this moment (try again).
 		 */
 		reserve: (rental: NewRental, options: ReserveOptions) => reserve(context, rental, options),
 		held: (customer: string, { sinceMs }: { readonly sinceMs: number }) =>
 			database.transaction((sql) => heldBy(sql, customer, sinceMs)),
-		/** Null: it is not in the state `from`, nothing was changed. Ended or refused: the provider is due at once. */
+		/**
+		 * Null: it is not in the state `from`, nothing was changed. Ended or refused: the provider is due at
+		 * once.
+		 */
 		change: (change: RentalChange) => changeRental(context, change),
 
 		async get(id: string): Promise<Rental | null> {

@@ -1,5 +1,5 @@
-// The life of a roll call in the store: whom it expects, how it is opened, committed to, opened host by host, and done or void; and how it is
-// forgotten.
+// The life of a roll call in the store: whom it expects, how it is opened, committed to, opened host by host,
+// and done or void; and how it is forgotten.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { RollCallId } from "../protocol/roll-call/roll-call.ts";
 import { hex, hostileText, integer, json, list, oneOf, text } from "./check-input.ts";
@@ -178,7 +178,10 @@ function stepsOfCalls(context: StoreContext) {
 
 		finish: (id: RollCallId, finished: FinishedCall) => finish(context, id, finished),
 
-		/** Ends calls that nobody will end: this one, or all that are open. What was known of their hosts is forgotten, for it counts for nobody. */
+		/**
+		 * Ends calls that nobody will end: this one, or all that are open. What was known of their hosts is
+		 * forgotten, for it counts for nobody.
+		 */
 		async void(id: RollCallId | null, { code, nowMs }: { readonly code: string; readonly nowMs: number }) {
 			const ended = await database.transaction((sql) =>
 				sql.query(
@@ -217,7 +220,10 @@ function unfinishedCalls({ database }: StoreContext) {
 			return rows.length > 0;
 		},
 
-		/** Forgets calls before `beforeMs`, the newest `keep` excepted; gives the files that nobody names any more. */
+		/**
+		 * Forgets calls before `beforeMs`, the newest `keep` excepted; gives the files that nobody names any
+		 * more.
+		 */
 		async prune({ beforeMs, keep }: { readonly beforeMs: number; readonly keep: number }): Promise<readonly string[]> {
 			const rows = await database.transaction((sql) =>
 				sql.query<{ readonly sha256: string }>(

@@ -30,7 +30,10 @@ export interface RollCallRow extends RollCallId {
 	readonly leaves: number | null;
 	readonly transaction: string | null;
 	readonly endedAtMs: number | null;
-	/** Hosts and devices that answered in time and right, with their work and what they held. In 10⁹ and 10⁶: a large network passes 2⁵³. */
+	/**
+	 * Hosts and devices that answered in time and right, with their work and what they held. In 10⁹ and 10⁶: a
+	 * large network passes 2⁵³.
+	 */
 	readonly hosts: number;
 	readonly devices: number;
 	readonly gigaOps: number;

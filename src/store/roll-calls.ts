@@ -1,5 +1,5 @@
-// Roll calls: one row a call from `open` to `done` or `void`, and what came of every host that was called. What
-// an answer is worth is decided elsewhere (market/roll-call, verify/roll-call). Page: docs/roll-call.md.
+// Roll calls: one row a call from `open` to `done` or `void`, and what came of every host that was called.
+// What an answer is worth is decided elsewhere (market/roll-call, verify/roll-call). Page: docs/roll-call.md.
 import type { RollCallId } from "../protocol/roll-call/roll-call.ts";
 import { hex, integer } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
@@ -87,8 +87,9 @@ function whatCame({ database }: StoreContext) {
 function ofProviders({ database }: StoreContext) {
 	return {
 		/**
-		 * The network's newest calls as one provider met them, newest first: what rentals have paid. ATTACK: a call
-		 * without a row of the provider counts as missed; else one would pause, or come under a new key, whenever another key answers with the card.
+		 * The network's newest calls as one provider met them, newest first: what rentals have paid. ATTACK: a
+		 * call without a row of the provider counts as missed; else one would pause, or come under a new key,
+		 * whenever another key answers with the card.
 		 */
 		outcomes: (providerId: string, limit: number) =>
 			database.read<Pick<RollAnswerRow, "state" | "paidPpm">>(
@@ -98,7 +99,10 @@ function ofProviders({ database }: StoreContext) {
 				[hex("a provider's id", providerId, 64), integer("a limit", limit, 1, 10_000)],
 			),
 
-		/** The newest of those that did not excuse it: what presence is made of. It stands still while a provider is rented and paid for. */
+		/**
+		 * The newest of those that did not excuse it: what presence is made of. It stands still while a provider
+		 * is rented and paid for.
+		 */
 		async counted(providerId: string, limit: number, afterMs = -1): Promise<readonly CountedCall[]> {
 			return await database.read<CountedCall>(
 				`SELECT coalesce(a.state, 'absent') AS state, c.called_at_ms FROM ${MET}

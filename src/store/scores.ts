@@ -70,7 +70,10 @@ export function createScoreStore({ database }: StoreContext) {
 				options,
 			),
 
-		/** Whose score above 0 stands on a probe before `probedBeforeMs`, and was made before `madeBeforeMs`: the oldest scores first. */
+		/**
+		 * Whose score above 0 stands on a probe before `probedBeforeMs`, and was made before `madeBeforeMs`: the
+		 * oldest scores first.
+		 */
 		async aged(o: { readonly probedBeforeMs: number; readonly madeBeforeMs: number; readonly limit: number }) {
 			const rows = await database.read<Pick<Score, "providerId">>(
 				`SELECT s.provider_id FROM scores s JOIN providers p ON p.id = s.provider_id

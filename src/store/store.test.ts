@@ -179,7 +179,8 @@ onBothServers((server) => {
 		const [probe] = (await store.probes.list({ providerId: b! })).rows;
 		assert.deepEqual(probe?.findings, [{ code: "DEVICE_ELSEWHERE", detail: two }]);
 		assert.deepEqual(probe?.attestation, told.attestation);
-		// ATTACK: simulated reports, which anybody can sign, with the key of a real card. They take nothing and get nothing.
+		// ATTACK: simulated reports, which anybody can sign, with the key of a real card. They take nothing and
+		// get nothing.
 		await show(c, at(4200, [one, idOf("card 3")], { isSimulated: true, level: "none" }));
 		assert.deepEqual(await elsewhere(c), ["none"]);
 		await show(a, at(4300, [one, two]));
@@ -196,7 +197,8 @@ onBothServers((server) => {
 		assert.deepEqual(await elsewhere(b), ["measured"]);
 		await show(a, at(4800, [one, two]));
 		assert.deepEqual(await elsewhere(a), ["none", [two, b]]);
-		// A holder that is not seen any more: free after a while, later if it is rented, at once if it was removed.
+		// A holder that is not seen any more: free after a while, later if it is rented, at once if it was
+		// removed.
 		await show(c, at(5700, [two]));
 		assert.deepEqual(await elsewhere(c), ["none", [two, b]]);
 		await show(c, at(5701, [two]));

@@ -1,5 +1,5 @@
-// What a validator does now and then beside probing: forgets old history and blobs, and lets the scores of proofs that
-// nobody renews grow old. Loops only; what is old is decided by the settings and by market/.
+// What a validator does now and then beside probing: forgets old history and blobs, and lets the scores of
+// proofs that nobody renews grow old. Loops only; what is old is decided by the settings and by market/.
 import { repeat } from "../platform/repeat.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";
 import { sweepBlobs } from "./jobs/blobs/sweep-blobs.ts";

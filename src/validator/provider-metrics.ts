@@ -1,5 +1,6 @@
-// What Prometheus sees of single providers: as many as the settings allow, the best scores first, so that nobody who makes keys makes series. Labels are ids, never a
-// provider's own words. Asked of the store when somebody scrapes, once for all of them.
+// What Prometheus sees of single providers: as many as the settings allow, the best scores first, so that
+// nobody who makes keys makes series. Labels are ids, never a provider's own words. Asked of the store when
+// somebody scrapes, once for all of them.
 import { Gauge, type Registry } from "prom-client";
 import { uptimeOf } from "../market/scores/uptime.ts";
 import type { Store } from "../store/open-store.ts";

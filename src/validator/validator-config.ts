@@ -46,14 +46,20 @@ const ROLL_CALLS = {
 	isOn: true,
 	/** Hosts that open their answers at once; they compute, this process waits. */
 	openAtOnce: 1024,
-	/** How long a host may take to open: to compute its answer again, after other validators have had their turn. */
+	/**
+	 * How long a host may take to open: to compute its answer again, after other validators have had their
+	 * turn.
+	 */
 	openMs: 120_000,
 	/**
-	 * Least time between two calls, unless a host has never been called. Null: none; on the embedded chain, where every block calls, five
-	 * minutes, so that a trial does not keep its machine busy.
+	 * Least time between two calls, unless a host has never been called. Null: none; on the embedded chain,
+	 * where every block calls, five minutes, so that a trial does not keep its machine busy.
 	 */
 	restMs: null as number | null,
-	/** Public files of calls older than this are removed, beyond the calls that presence counts: 60 KB a device and call. */
+	/**
+	 * Public files of calls older than this are removed, beyond the calls that presence counts: 60 KB a device
+	 * and call.
+	 */
 	keepFilesMs: DAY,
 	/** Relay of drand, for networks whose contract draws from it; null: none. */
 	drandUrl: null as string | null,
@@ -65,7 +71,10 @@ const JOBS = {
 	isOn: true,
 	/** True: hosts at loopback addresses count as networks of their own. For trials on one machine. */
 	isLoopbackApart: false,
-	/** True: devices that sign under roots of our own mint count for attested jobs. For trials: anybody can sign there. */
+	/**
+	 * True: devices that sign under roots of our own mint count for attested jobs. For trials: anybody can sign
+	 * there.
+	 */
 	takesSimulated: false,
 	/** Jobs of one customer that are not over. */
 	mostOpen: 1000,
@@ -87,7 +96,10 @@ const DEFAULTS = {
 	databaseUrl: null as string | null,
 	/** Tables of several networks can share one server. */
 	schema: "assay",
-	/** Where blobs of jobs lie: a folder, or the URL of the process of this validator that has them; null: in `dataDir`. */
+	/**
+	 * Where blobs of jobs lie: a folder, or the URL of the process of this validator that has them; null: in
+	 * `dataDir`.
+	 */
 	blobs: null as string | null,
 	/** Where evidence goes, which several machines then share; null: it stays in `dataDir`. */
 	bucket: null as BucketOptions | null,
@@ -109,14 +121,15 @@ const DEFAULTS = {
 	 */
 	concurrency: 16,
 	/**
-	 * Further probes that wait for their host's first word or for a slot. A host that says nothing holds one for
-	 * 20 s and a probe takes some 7: four times as many keep up with silent ones in every fourth place.
+	 * Further probes that wait for their host's first word or for a slot. A host that says nothing holds one
+	 * for 20 s and a probe takes some 7: four times as many keep up with silent ones in every fourth place.
 	 */
 	waiting: 48,
 	/**
-	 * The part of slots and places, in percent, that hosts may have that are not prompt: new, slow, or stalled. They
-	 * get them only when no prompt host waits. The rest, a quarter, keeps 2,000 prompt hosts in 72 min at 8 s a probe
-	 * whatever stallers do; more for the others lets honest newcomers in sooner when a crowd of stallers comes as well.
+	 * The part of slots and places, in percent, that hosts may have that are not prompt: new, slow, or stalled.
+	 * They get them only when no prompt host waits. The rest, a quarter, keeps 2,000 prompt hosts in 72 min at
+	 * 8 s a probe whatever stallers do; more for the others lets honest newcomers in sooner when a crowd of
+	 * stallers comes as well.
 	 */
 	othersPercent: 75,
 	/** One core is left to sockets and API; a file takes 0.1 to 0.5 s. */
@@ -130,9 +143,15 @@ const DEFAULTS = {
 	ssh: { identityFile: null as string | null, connectTimeoutMs: 20_000 },
 	/** For local providers: how to start an engine. Null: our own build. */
 	openLocalLink: null as (() => Promise<Link>) | null,
-	/** This validator's own engine for small re-runs of jobs, started with `--store FOLDER` after `args`; null: auditors run all of them. */
+	/**
+	 * This validator's own engine for small re-runs of jobs, started with `--store FOLDER` after `args`; null:
+	 * auditors run all of them.
+	 */
 	engine: null as { readonly command: string; readonly args: readonly string[] } | null,
-	/** Bundles of vendors' files that reports of devices are judged by; the first that is there counts. docs/attestation.md. */
+	/**
+	 * Bundles of vendors' files that reports of devices are judged by; the first that is there counts.
+	 * docs/attestation.md.
+	 */
 	collateral: [] as readonly string[],
 	/** Confidential guests whose word on their devices counts; null: none, and no host is *hosted*. */
 	guests: null as readonly GuestRule[] | null,

@@ -1,4 +1,5 @@
-// Blobs over the API and back, with the real store behind it: cut connections, wrong bytes, servers that are away, files that change; who may read what.
+// Blobs over the API and back, with the real store behind it: cut connections, wrong bytes, servers that are
+// away, files that change; who may read what.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
-// Bodies of bytes: which routes take them, how long they may be, how they are signed and counted; and that those that come slowly hold little.
+// Bodies of bytes: which routes take them, how long they may be, how they are signed and counted; and that
+// those that come slowly hold little.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, test } from "node:test";

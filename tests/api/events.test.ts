@@ -1,4 +1,5 @@
-// Event streams over a real server: going on after the last event, heartbeats, the cap, slow readers, the end.
+// Event streams over a real server: going on after the last event, heartbeats, the cap, slow readers, the
+// end.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";

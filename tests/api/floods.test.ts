@@ -1,5 +1,6 @@
-// Floods at the gate and at the database's door, without times: what is bounded, whose turn comes next, and that closing waits for nobody.
-// What they cost in milliseconds: bench/floods.ts. Readers that do not read: slow-readers.test.ts.
+// Floods at the gate and at the database's door, without times: what is bounded, whose turn comes next, and
+// that closing waits for nobody. What they cost in milliseconds: bench/floods.ts. Readers that do not read:
+// slow-readers.test.ts.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

@@ -1,4 +1,5 @@
-// Who may call what: every route against every role, by token and by signature; and what a signature must hold.
+// Who may call what: every route against every role, by token and by signature; and what a signature must
+// hold.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";

@@ -1,5 +1,5 @@
-// A whole API over memory, for tests: the handlers of toy-handlers.test-kit.ts, which remember what they were called with, and a
-// token for every role.
+// A whole API over memory, for tests: the handlers of toy-handlers.test-kit.ts, which remember what they were
+// called with, and a token for every role.
 import type { Call, CallerRole, Route } from "../../src/api/route.ts";
 import type { Handlers } from "../../src/api/routes.ts";
 import { type ApiServer, createApiServer } from "../../src/api/server/create-server.ts";

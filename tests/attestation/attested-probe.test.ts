@@ -1,5 +1,6 @@
-// A whole probe of the real engine on a host whose toy cards and CPU attest: a round at both ends of a run that lasts, bound to the work, and
-// marked as simulated. Replayed, swapped and cut rounds, signed anew by the verifier's own key, are each caught by their code.
+// A whole probe of the real engine on a host whose toy cards and CPU attest: a round at both ends of a run
+// that lasts, bound to the work, and marked as simulated. Replayed, swapped and cut rounds, signed anew by
+// the verifier's own key, are each caught by their code.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
@@ -43,7 +44,10 @@ before(async () => {
 });
 after(() => host.close());
 
-/** Two short runs; the second may be stopped, as one that lasts, and so has a round before it. It ends by itself long before. */
+/**
+ * Two short runs; the second may be stopped, as one that lasts, and so has a round before it. It ends by
+ * itself long before.
+ */
 const plan: Plan = ({ claim, steps }) => {
 	const device = claim.devices.findIndex(({ kind }) => kind === "cpu");
 	const size = { kind: "gemm", device, precision: "int8", m: 128, n: 512, k: 128, keep: 1, samples: 4 } as const;

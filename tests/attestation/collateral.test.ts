@@ -1,5 +1,5 @@
-// Bundles of vendors' files: what gets in, what replaces what, and that evidence judged by a bundle gets the verdict that it gets by
-// the files themselves.
+// Bundles of vendors' files: what gets in, what replaces what, and that evidence judged by a bundle gets the
+// verdict that it gets by the files themselves.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Collecting on the real engine: toy cards and a toy CPU under roots of our own give a whole round; a host without any of it says by which
-// path or answer.
+// Collecting on the real engine: toy cards and a toy CPU under roots of our own give a whole round; a host
+// without any of it says by which path or answer.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";

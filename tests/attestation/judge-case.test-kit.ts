@@ -1,5 +1,5 @@
-// One case over real samples, judged by the project's own verifier. Pure: where the samples come from is an argument, so that the same runs in Node
-// and in a browser.
+// One case over real samples, judged by the project's own verifier. Pure: where the samples come from is an
+// argument, so that the same runs in Node and in a browser.
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { verifySnp } from "../../src/verify/attestation/amd/verify-snp.ts";
 import { verifyAzure } from "../../src/verify/attestation/azure/verify-azure.ts";

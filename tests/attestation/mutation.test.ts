@@ -1,5 +1,6 @@
-// Evidence with random changes: bytes, lengths, order, DER inside PEM, XML and JSON. However it was changed, the verdict is a verdict, and
-// it is valid only if the evidence still means the same. 5,000 changes in `npm test`, 125,000 in the deep tier.
+// Evidence with random changes: bytes, lengths, order, DER inside PEM, XML and JSON. However it was changed,
+// the verdict is a verdict, and it is valid only if the evidence still means the same. 5,000 changes in `npm
+// test`, 125,000 in the deep tier.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";

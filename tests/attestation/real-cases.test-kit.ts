@@ -1,5 +1,6 @@
-// The 100 cases over real samples of the vendors' devices. The samples lie beside the checkout (../shared/attestation, or
-// ASSAY_SHARED/attestation) and are no part of the project: their licences let us test with them, not ship them.
+// The 100 cases over real samples of the vendors' devices. The samples lie beside the checkout
+// (../shared/attestation, or ASSAY_SHARED/attestation) and are no part of the project: their licences let us
+// test with them, not ship them.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// Every real sample gets the verdict, the code and the facts that were computed for it by another verifier, with Node's signatures and
-// with noble's alone.
+// Every real sample gets the verdict, the code and the facts that were computed for it by another verifier,
+// with Node's signatures and with noble's alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";

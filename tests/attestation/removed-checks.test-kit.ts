@@ -1,6 +1,6 @@
-// Finds every check of the attestation verifier in its source and lets each be removed alone, while the program runs. A check is a
-// condition that leads to a refusal or a doubt; where it has several parts (a || b), each part is a check. Import this file before the
-// verifier: it changes the modules as they are loaded.
+// Finds every check of the attestation verifier in its source and lets each be removed alone, while the
+// program runs. A check is a condition that leads to a refusal or a doubt; where it has several parts (a ||
+// b), each part is a check. Import this file before the verifier: it changes the modules as they are loaded.
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";

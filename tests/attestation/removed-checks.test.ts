@@ -1,5 +1,6 @@
-// Each check of the verifier, removed alone, changes what a named case gives: most make it pass; behind the others stands another check,
-// or there is nothing to go on with. A check that no case needs fails this test. The deep tier prints the whole list.
+// Each check of the verifier, removed alone, changes what a named case gives: most make it pass; behind the
+// others stands another check, or there is nothing to go on with. A check that no case needs fails this test.
+// The deep tier prints the whole list.
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { test } from "node:test";

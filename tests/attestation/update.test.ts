@@ -1,5 +1,6 @@
-// Fetching vendors' files for evidence, against a toy of their services: what was minted is asked for by the vendors' names, gets in by its
-// signature, is not asked for again within a day, and gives the verdict that the files themselves give. And hostile services.
+// Fetching vendors' files for evidence, against a toy of their services: what was minted is asked for by the
+// vendors' names, gets in by its signature, is not asked for again within a day, and gives the verdict that
+// the files themselves give. And hostile services.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -140,7 +141,8 @@ test("what evidence needs is fetched, kept, and not asked for again", async () =
 	}
 	const { facts } = verifyFiles([...bare("gpu"), (await loadBundle(folder))!], ask, settings);
 	assert.ok((facts.measurements as number) > 0 && facts.ocsp === 5, JSON.stringify(facts));
-	// A day later OCSP answers and what was fetched long ago are asked for again, and nothing is older than what is at hand.
+	// A day later OCSP answers and what was fetched long ago are asked for again, and nothing is older than
+	// what is at hand.
 	const later = { ...settings, atMs: settings.atMs + 2 * 86_400_000 };
 	const again = await updateFromVendors(folder, bare("gpu"), later, sourcesAt(server), never);
 	assert.deepEqual([again.asked, again.counts.same, again.counts.new], [7, 7, 0]);

@@ -1,6 +1,6 @@
-// `assay claim` over an embedded chain that another program runs, on a clock of the test's own: all that an account
-// has earned in any number of epochs is paid in one transaction, to its payout address; what was paid stays paid;
-// nothing lapses; weights that may still be proven wrong pay nobody.
+// `assay claim` over an embedded chain that another program runs, on a clock of the test's own: all that an
+// account has earned in any number of epochs is paid in one transaction, to its payout address; what was paid
+// stays paid; nothing lapses; weights that may still be proven wrong pay nobody.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

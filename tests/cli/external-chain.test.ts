@@ -179,8 +179,8 @@ test("a provider registers, is proven, published, paid; anyone audits it; a rest
 	await goTo(endsAt + params.commitSeconds + params.revealSeconds);
 	await reach(({ state }) => state === "posted" || state === "final");
 	await goTo((await scoreboard.readPosted({ client: chain, addresses }, epoch))!.finalAt);
-	// What signers of a lie would lose bounds the pot: half of two thirds of 2,000. The provider's stake stands for a
-	// tenth of a whole weight, the validator gets its tenth of the pot.
+	// What signers of a lie would lose bounds the pot: half of two thirds of 2,000. The provider's stake stands
+	// for a tenth of a whole weight, the validator gets its tenth of the pot.
 	assert.match(await done("claim"), /paid 126\.66\d*, by the weights of epoch/);
 
 	// Nobody's folder, the addresses as the validator tells them.
@@ -322,7 +322,8 @@ test("a device key is bound to whoever showed it, and to nobody else, whichever 
 		return () => {};
 	});
 	assert.deepEqual([await atOnce(second.key, [key]), failures], [NO_CHAIN_KEYS, []], "a slow node keeps no probe");
-	// Here the key counts for the first. Of a validator with a database of its own the chain takes no second statement.
+	// Here the key counts for the first. Of a validator with a database of its own the chain takes no second
+	// statement.
 	await show(second, "the same", attestation([key]));
 	assert.equal(await bind(second), "DEVICE_UNATTESTED");
 	const own = accountOf(`0x${readFileSync(join(network, "chain", "account.key"), "utf8").trim()}`);

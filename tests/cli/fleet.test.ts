@@ -1,5 +1,6 @@
-// `assay probe --fleet` of 50 loopback targets over the system's ssh: one real host, one that takes the connection and never says a word, the rest dead. No more
-// than so many at once, the silent one delays nobody, and Ctrl-C leaves nothing running.
+// `assay probe --fleet` of 50 loopback targets over the system's ssh: one real host, one that takes the
+// connection and never says a word, the rest dead. No more than so many at once, the silent one delays
+// nobody, and Ctrl-C leaves nothing running.
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {

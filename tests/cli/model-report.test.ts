@@ -1,4 +1,5 @@
-// `assay model report` on the sample models, on a real engine: the wide build has PyTorch's perplexity, small weights cost what they may.
+// `assay model report` on the sample models, on a real engine: the wide build has PyTorch's perplexity, small
+// weights cost what they may.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

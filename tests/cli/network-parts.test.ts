@@ -275,7 +275,8 @@ test("verifying a file loads no web server, no database driver, no schemas", () 
 		const run = spawnSync(
 			process.execPath,
 			["--import", `data:text/javascript,${encodeURIComponent(hooks)}`, program("../../src/cli/main.ts"), ...args],
-			// Without what packs packages for tests (scripts/pack-packages.ts): their own files are looked for here.
+			// Without what packs packages for tests (scripts/pack-packages.ts): their own files are looked for
+			// here.
 			{ encoding: "utf8", env: { ...process.env, NODE_OPTIONS: "" } },
 		);
 		return [...new Set([...run.stderr.matchAll(/\/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)].map((m) => m[1]))].sort();

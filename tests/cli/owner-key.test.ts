@@ -1,5 +1,6 @@
-// An account whose owner's key is elsewhere, by the command line against a real EVM: the data folder's key signs, and moves
-// nothing. Registering, allowances, payout, another signer, a wallet's consent, leaving; each with what is refused.
+// An account whose owner's key is elsewhere, by the command line against a real EVM: the data folder's key
+// signs, and moves nothing. Registering, allowances, payout, another signer, a wallet's consent, leaving;
+// each with what is refused.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
-// `assay program`: text and bytes alike; a program that may not run is refused with its place; bad files with their codes.
+// `assay program`: text and bytes alike; a program that may not run is refused with its place; bad files with
+// their codes.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

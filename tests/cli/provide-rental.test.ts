@@ -1,6 +1,6 @@
 // A rental through the program itself: asked for by a validator, entered with ssh, over the death of the
-// provider by SIGKILL in the middle, until the provider that comes back ends it, or its time is over with every
-// process of ours dead. Needs root, as the rental is a system user.
+// provider by SIGKILL in the middle, until the provider that comes back ends it, or its time is over with
+// every process of ours dead. Needs root, as the rental is a system user.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
@@ -121,7 +121,8 @@ test("N14: with every process of ours killed, access ends at the rental's time: 
 	assert.deepEqual(waitingFor(access.user), [waiting]);
 	assert.equal((await client.run(access, customer, stay)).stdout, "left\n");
 
-	// The end is moved to the next seconds, which has to reach whoever waits; then all of ours die, by group too.
+	// The end is moved to the next seconds, which has to reach whoever waits; then all of ours die, by group
+	// too.
 	await far.ask("extend", { rental, untilMs: Date.now() + 30_000 });
 	process.kill(-first.child.pid!, "SIGKILL");
 	await first.ended;

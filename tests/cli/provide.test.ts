@@ -1,4 +1,5 @@
-// `assay provide` as a program: options that are wrong, a connection that comes about, a clean end on a signal.
+// `assay provide` as a program: options that are wrong, a connection that comes about, a clean end on a
+// signal.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";

@@ -1,5 +1,7 @@
-// The sample conviction of docs/disputes.md §3 as a stranger makes it: a network whose only provider lies, a job, and the file that tells how it was convicted; then an
-// honest provider does the job anew. Three commands, each as a program. In the deep tier: it takes some minutes, on a machine quiet enough that its providers prove their memory. How a liar is convicted, step by step: tests/jobs/watch.test.ts.
+// The sample conviction of docs/disputes.md §3 as a stranger makes it: a network whose only provider lies, a
+// job, and the file that tells how it was convicted; then an honest provider does the job anew. Three
+// commands, each as a program. In the deep tier: it takes some minutes, on a machine quiet enough that its
+// providers prove their memory. How a liar is convicted, step by step: tests/jobs/watch.test.ts.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

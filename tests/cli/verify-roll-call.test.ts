@@ -1,4 +1,5 @@
-// `assay verify FILE --chain URL` against a real chain with the real contracts, as a stranger meets it: a process, its output, its exit code.
+// `assay verify FILE --chain URL` against a real chain with the real contracts, as a stranger meets it: a
+// process, its output, its exit code.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,7 @@
-// Wrong command lines, as people type them: each has its code, its exit code, one line of reason and a hint whose commands exist with the options that it
-// names, and which work when they are pasted; none prints a stack or a path into a schema. Hints carry --data, --api and --rpc along. Not here: what a network refuses (network-cli.test.ts).
+// Wrong command lines, as people type them: each has its code, its exit code, one line of reason and a hint
+// whose commands exist with the options that it names, and which work when they are pasted; none prints a
+// stack or a path into a schema. Hints carry --data, --api and --rpc along. Not here: what a network refuses
+// (network-cli.test.ts).
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -141,7 +143,10 @@ const WRONG: readonly (readonly [line: string, code: string, exit: keyof typeof 
 	["deposit x", "USAGE", "usage", /number above 0/],
 ];
 
-/** Those that answer at once and change nothing: they are run as they are pasted. The others are read as they would be when they are run. */
+/**
+ * Those that answer at once and change nothing: they are run as they are pasted. The others are read as they
+ * would be when they are run.
+ */
 const RUN = ["doctor", "devices", "config", "providers", "probes", "scores", "history", "chain"];
 const ran = new Map<string, Promise<{ code: number; err: string }>>();
 

@@ -1,7 +1,9 @@
-// Those who cheat together, before a real validator and the embedded chain: a provider and whoever audits it, all that a draw holds, a customer and its provider, a
-// validator that blesses what is false. What each of them as a whole gains and loses, and how often it is found: docs/jobs.md §15.
+// Those who cheat together, before a real validator and the embedded chain: a provider and whoever audits it,
+// all that a draw holds, a customer and its provider, a validator that blesses what is false. What each of
+// them as a whole gains and loses, and how often it is found: docs/jobs.md §15.
 //
-// One provider has a deposit at a time, so that it gets the part; who audits is drawn of those that are there. A provider comes under a new name for every try.
+// One provider has a deposit at a time, so that it gets the part; who audits is drawn of those that are
+// there. A provider comes under a new name for every try.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +34,10 @@ export interface CoalitionReport {
 	/** That a try is found out, by docs/jobs.md §9; how far off that is what happened. */
 	readonly chance: number;
 	readonly sigmas: number;
-	/** Tokens a try: of all its members, of its customer where that is none, of honest auditors and the validator. */
+	/**
+	 * Tokens a try: of all its members, of its customer where that is none, of honest auditors and the
+	 * validator.
+	 */
 	readonly gain: number;
 	readonly customer: number;
 	readonly others: number;
@@ -116,7 +121,10 @@ const handIn = (market: JobMarket, customer: Customer, spec: Parameters<typeof s
 		}),
 	);
 
-/** How the liar's part ended. A claim that is to be run once more where nobody is there who could stays unchecked for its long window. */
+/**
+ * How the liar's part ended. A claim that is to be run once more where nobody is there who could stays
+ * unchecked for its long window.
+ */
 async function endOf(
 	{ validator }: JobMarket,
 	customer: Customer,
@@ -139,7 +147,10 @@ interface Worth {
 	readonly others: bigint;
 }
 
-/** One liar after the other; the open part of one that was convicted is the next one's, and the last of them an honest one's. */
+/**
+ * One liar after the other; the open part of one that was convicted is the next one's, and the last of them
+ * an honest one's.
+ */
 async function tryCoalition(
 	market: JobMarket,
 	customer: Customer,
@@ -235,8 +246,9 @@ async function ownWork(market: JobMarket): Promise<CoalitionReport> {
 }
 
 /**
- * A validator signs that a false claim was checked, though nobody has run it. That makes the window shorter, and no more: the customer runs its own job again,
- * and convicts. What the two that lied lose, the customer has in part.
+ * A validator signs that a false claim was checked, though nobody has run it. That makes the window shorter,
+ * and no more: the customer runs its own job again, and convicts. What the two that lied lose, the customer
+ * has in part.
  */
 async function blessing(): Promise<CoalitionReport> {
 	const name = "validator and its provider: a false claim is blessed";

@@ -1,4 +1,5 @@
-// Customers that cheat, one function each: every one is refused by a code, and costs nobody anything. Each gives what it came to.
+// Customers that cheat, one function each: every one is refused by a code, and costs nobody anything. Each
+// gives what it came to.
 import { nameBlob, uploadBlob } from "../../src/api/blob-transfer.ts";
 import { cancelJobCall, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";

@@ -1,4 +1,5 @@
-// What a customer does, for simulations: asks for a quote, funds it, hands the job in, waits until it is over. The job is the small sample of src/work.
+// What a customer does, for simulations: asks for a quote, funds it, hands the job in, waits until it is
+// over. The job is the small sample of src/work.
 import { randomBytes } from "node:crypto";
 import { uploadBlob } from "../../src/api/blob-transfer.ts";
 import type { ApiClient } from "../../src/api/create-client.ts";

@@ -1,5 +1,5 @@
-// Jobs of a thousand steps for whole disputes, and the place of the lie in each. Light: bench/card-claim.ts runs them on a machine that has nothing but the
-// engine.
+// Jobs of a thousand steps for whole disputes, and the place of the lie in each. Light: bench/card-claim.ts
+// runs them on a machine that has nothing but the engine.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { LiePlace } from "../../src/engine/lying-engine.ts";
@@ -13,7 +13,10 @@ import type { Workload } from "../../src/work/workloads/workload.ts";
 const SAMPLES = resolve(import.meta.dirname, "..", "..", "samples");
 const SEED = "0x0000000000000000000000000000000000000000000000000000000000000001";
 
-/** A job file of a thousand steps each, and the operator whose output is wrong in one of them. `each`: what a step of its program counts for. */
+/**
+ * A job file of a thousand steps each, and the operator whose output is wrong in one of them. `each`: what a
+ * step of its program counts for.
+ */
 export const KINDS = {
 	training: {
 		operator: "matmul",
@@ -72,7 +75,8 @@ export function placeOfLie(kind: Kind, { program, segments }: Workload): Require
 	const { operator } = KINDS[kind];
 	const ops = program.step.flatMap((op, i) => (op.operator === operator && op.output.lo < op.output.hi ? [i] : []));
 	const isState = (op: number) => program.tensors[program.step[op]!.target ?? -1]?.kind === "state";
-	// The last product makes a gradient or the next token; of maps one that writes a state. Others may give what is rounded away.
+	// The last product makes a gradient or the next token; of maps one that writes a state. Others may give
+	// what is rounded away.
 	const op = operator === "map" ? ops.findLast(isState)! : ops.at(-1)!;
 	const element = elementCount(program.step[op]!.output.dims) >> 1;
 	return { segment: Math.ceil(0.6 * segments), step: program.k >> 1, op, element, isFar: true };

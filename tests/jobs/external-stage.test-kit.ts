@@ -1,5 +1,5 @@
-// The stage of job-stage.test-kit.ts on a chain that is not ours: hardhat as a node of its own, contracts deployed and a validator staked by the commands of
-// docs/chain.md. A block comes every second.
+// The stage of job-stage.test-kit.ts on a chain that is not ours: hardhat as a node of its own, contracts
+// deployed and a validator staked by the commands of docs/chain.md. A block comes every second.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// Routes of jobs and blobs against whoever lies: another customer's job and another provider's part are unknown on every route; random bodies, specs and agent
-// messages are refused by a code, never by a crash, and what is refused tells nothing of the inside. 400 of them here, 10,000 in the deep tier.
+// Routes of jobs and blobs against whoever lies: another customer's job and another provider's part are
+// unknown on every route; random bodies, specs and agent messages are refused by a code, never by a crash,
+// and what is refused tells nothing of the inside. 400 of them here, 10,000 in the deep tier.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
@@ -23,7 +24,8 @@ let job: Job;
 let body: { spec: unknown; offer: unknown };
 before(async () => {
 	const limits = { readsPerS: 1e6, writesPerS: 1e6, transfersPerS: 1e6 };
-	// A provider that says nothing by itself, and has time for that: what is said of the part is said by these tests.
+	// A provider that says nothing by itself, and has time for that: what is said of the part is said by these
+	// tests.
 	const params = { jobAcceptMs: 3_600_000, jobBeatMs: 3_600_000, jobLeastWorkMs: 3_600_000 };
 	stage = await openStage({ hasChain: false, params, settings: { api: { limits } } });
 	await stage.worker(1, { isDeaf: true });
@@ -131,7 +133,10 @@ function spoiled(value: unknown, path: readonly number[], by: unknown, how: numb
 	return copy;
 }
 
-/** Signed as the customer's, the provider's that has the part, or a stranger's; sent as it is, whatever it holds. */
+/**
+ * Signed as the customer's, the provider's that has the part, or a stranger's; sent as it is, whatever it
+ * holds.
+ */
 async function send(route: Route, { params = {}, query = {}, body: sent }: Input, who: number) {
 	const signer = SIGNERS[who % SIGNERS.length]!;
 	const path = route.path.replaceAll(/:([a-z0-9]+)/gi, (_, key) =>

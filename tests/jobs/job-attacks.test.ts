@@ -1,5 +1,6 @@
-// Words about jobs that nobody may believe: of another attempt, another's job, another's offer, after the time, of blobs that are not there. One validator,
-// no chain, workers that do nothing by themselves: the test speaks for them.
+// Words about jobs that nobody may believe: of another attempt, another's job, another's offer, after the
+// time, of blobs that are not there. One validator, no chain, workers that do nothing by themselves: the test
+// speaks for them.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fetchBlob, uploadBlob } from "../../src/api/blob-transfer.ts";

@@ -1,4 +1,5 @@
-// The cheaters of jobs in a network, one function each: a provider as owners run it, with one thing replaced. What each ends as: docs/jobs.md §9, §14.
+// The cheaters of jobs in a network, one function each: a provider as owners run it, with one thing replaced.
+// What each ends as: docs/jobs.md §9, §14.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fetchBlob, nameBlob } from "../../src/api/blob-transfer.ts";
@@ -17,9 +18,9 @@ export interface NetworkCheat extends JobCheat {
 	readonly name: string;
 	readonly party: "provider" | "auditor";
 	/**
-	 * How it ends. convicted: by a proof on chain, its bond is gone. lost: the part goes to another, nobody is paid. unchecked: its claim is known to be
-	 * false and never checked, but nothing that it said convicts it on chain yet, so that only the long window keeps it from its pay. unpaid: an auditor
-	 * that is replaced.
+	 * How it ends. convicted: by a proof on chain, its bond is gone. lost: the part goes to another, nobody is
+	 * paid. unchecked: its claim is known to be false and never checked, but nothing that it said convicts it
+	 * on chain yet, so that only the long window keeps it from its pay. unpaid: an auditor that is replaced.
 	 */
 	readonly ends: "convicted" | "lost" | "unchecked" | "unpaid";
 	/** Takes jobs of this method only; by default what is sampled. */
@@ -32,7 +33,10 @@ export interface NetworkCheat extends JobCheat {
 
 const LAST = TOY_SEGMENTS - 1;
 const MIDDLE = { segment: 3, step: 0, op: 0, element: 3 } as const;
-/** Windows are of one segment; the first is run again for sure, and the last with the one before it; of the others one is drawn. */
+/**
+ * Windows are of one segment; the first is run again for sure, and the last with the one before it; of the
+ * others one is drawn.
+ */
 const ONE_OF_MIDDLE = 1 / (TOY_SEGMENTS - 3);
 
 /** Works as it must, but at parts of more segments than these: those it takes, and lets lie. */
@@ -57,7 +61,10 @@ const noReply = (asked: AskedPart): Promise<ClaimReply> => {
 	throw new AssayError("API_UNREACHABLE", `nothing is handed in for ${asked.job}`);
 };
 
-/** One part and no more: a claim that nobody can judge would hold up every job that its provider gets, and one try is one try. */
+/**
+ * One part and no more: a claim that nobody can judge would hold up every job that its provider gets, and one
+ * try is one try.
+ */
 const onceOnly = (honest: Handlers): Handlers => {
 	let taken: string | null = null;
 	return {

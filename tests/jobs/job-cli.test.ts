@@ -1,5 +1,5 @@
-// `assay job` as a customer has it, against a validator with its chain and toy workers: from the job file to the same files that a run here leaves, and
-// every kind of bad input with its code and hint.
+// `assay job` as a customer has it, against a validator with its chain and toy workers: from the job file to
+// the same files that a run here leaves, and every kind of bad input with its code and hint.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// How engines of providers that cheat differ from honest ones: what an op gives, what is read, which program or seed is run, which states are listed. Who uses
-// them: job-cheats.ts.
+// How engines of providers that cheat differ from honest ones: what an op gives, what is read, which program
+// or seed is run, which states are listed. Who uses them: job-cheats.ts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Cheat, Distort } from "../../src/engine/client/toy-work-session.test-kit.ts";

@@ -1,5 +1,6 @@
-// A job market on this machine, for simulations of cheaters: a real validator with the embedded database and chain, and providers that are the ones owners run
-// (src/provider/jobs), on real agent links, with src/work's own machine in the place of an engine. A cheater is such a provider with one thing replaced.
+// A job market on this machine, for simulations of cheaters: a real validator with the embedded database and
+// chain, and providers that are the ones owners run (src/provider/jobs), on real agent links, with src/work's
+// own machine in the place of an engine. A cheater is such a provider with one thing replaced.
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
@@ -81,10 +82,14 @@ export interface JobMarket {
 	close(): Promise<void>;
 }
 
-/** Times of seconds instead of hours, and enough of them for honest ones on a busy machine: who loses a part does not get it again. */
+/**
+ * Times of seconds instead of hours, and enough of them for honest ones on a busy machine: who loses a part
+ * does not get it again.
+ */
 const PARAMS = {
 	...{ jobAcceptMs: 60_000, jobBeatMs: 6000, jobBeatMisses: 4, jobLeastWorkMs: 20_000, jobStartMs: 900_000 },
-	// A claim that nobody can judge is given up after a minute, and waits for its window longer than any simulation takes.
+	// A claim that nobody can judge is given up after a minute, and waits for its window longer than any
+	// simulation takes.
 	...{ jobCheckedMs: 1000, jobWindowMs: 12 * 3_600_000, jobSilenceMs: 60_000 },
 };
 const MANY = 100_000;

@@ -1,5 +1,6 @@
-// Roads of jobs that are seldom driven: several parts with a death in between, a claimant that withholds its answers, audits by chance, what a customer takes
-// back, and two validator processes of which one keeps the jobs and the other holds the links. Without a chain, but for the deep tier.
+// Roads of jobs that are seldom driven: several parts with a death in between, a claimant that withholds its
+// answers, audits by chance, what a customer takes back, and two validator processes of which one keeps the
+// jobs and the other holds the links. Without a chain, but for the deep tier.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
@@ -38,7 +39,10 @@ for (const hasChain of isDeep ? [false, true] : [false])
 	describe(hasChain ? "several parts, on the embedded chain" : "several parts", () => {
 		let stage: Stage;
 		const workers: ToyWorker[] = [];
-		/** The job whose last part is to be left half-way, once: another goes on from the second one's end, which was checked. */
+		/**
+		 * The job whose last part is to be left half-way, once: another goes on from the second one's end, which
+		 * was checked.
+		 */
 		let doomed: string | null = null;
 		let dead: string | null = null;
 		/** Whether whoever runs that part beside it has said what came out. */
@@ -157,7 +161,8 @@ for (const hasChain of isDeep ? [false, true] : [false])
 					job.record.parts.map((part) => part.state),
 					["paid", "refunded", "refunded"],
 				);
-				// What was paid can be fetched, and is what a run had after so many segments; less than that is refused.
+				// What was paid can be fetched, and is what a run had after so many segments; less than that is
+				// refused.
 				const io = { cwd: stage.data.path, env: { ...process.env, ASSAY_HOME: stage.data.path } };
 				const taken = await takeResult(stage.customer, job, io, "part.run");
 				assert.deepEqual([taken.parts, taken.ofParts, taken.claim], [1, 3, job.record.parts[0]!.claim]);
@@ -241,7 +246,8 @@ test("two processes, one database, one door for blobs: hosts of both are drawn a
 			await eventually(async () => (await store.providers.get(worker.id))?.connectedTo === store.process);
 			await prove(store, worker.id);
 		}
-		// Windows in the middle: auditors of one process begin at states that a claimant of the other is asked for.
+		// Windows in the middle: auditors of one process begin at states that a claimant of the other is asked
+		// for.
 		const customer = createApiClient({ baseUrl: other.url, signer: CUSTOMER });
 		const { id } = await submit({ chain: null, customer }, { method: { name: "sampled", count: 2 }, salt: salt(7) });
 		const { state, isChecked, provider, audits } = (await jobOver(customer, id)).record.parts[0]!;

@@ -1,4 +1,5 @@
-// A validator with its job market and toy workers, for tests: with the embedded chain or without one. And a customer that asks, funds and hands in.
+// A validator with its job market and toy workers, for tests: with the embedded chain or without one. And a
+// customer that asks, funds and hands in.
 import { join } from "node:path";
 import { nameBlob, uploadBlob } from "../../src/api/blob-transfer.ts";
 import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
@@ -36,12 +37,18 @@ const UNIT = 10n ** 18n;
 export const CUSTOMER = signerOf(90);
 export const PAYER = accountOf(`0x${"c1".repeat(32)}`);
 
-/** What is checked is paid a second later. All else is longer than any test: one that has somebody lose a part skips the time by its own clock. */
+/**
+ * What is checked is paid a second later. All else is longer than any test: one that has somebody lose a part
+ * skips the time by its own clock.
+ */
 export const QUICK: ParamOverrides = {
 	...{ jobAcceptMs: 600_000, jobBeatMs: 6000, jobBeatMisses: 100, jobLeastWorkMs: 1_200_000, jobCheckedMs: 1000 },
 	jobWindowMs: 600_000,
 };
-/** Longer than anybody may be silent; and both together longer than the time to work, when another can be assigned on a chain. */
+/**
+ * Longer than anybody may be silent; and both together longer than the time to work, when another can be
+ * assigned on a chain.
+ */
 export const [LOST_MS, WORK_MS] = [620_000, 620_000];
 
 export interface Stage {

@@ -1,5 +1,5 @@
-// Jobs from the quote to the payment, whole: a validator with its real database and blobs, toy workers over real links, and the embedded chain. The same
-// without a chain, where a record is kept of what is owed.
+// Jobs from the quote to the payment, whole: a validator with its real database and blobs, toy workers over
+// real links, and the embedded chain. The same without a chain, where a record is kept of what is owed.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { JobResult } from "../../src/api/types.ts";

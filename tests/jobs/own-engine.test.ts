@@ -1,4 +1,5 @@
-// The validator's own engine, the real one on the CPU: it runs windows of a claim again from blobs, whoever started it, and leads the referee to the false element.
+// The validator's own engine, the real one on the CPU: it runs windows of a claim again from blobs, whoever
+// started it, and leads the referee to the false element.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Many jobs of one cheater on paper, one after the other: how often it was found out, what it had of it, and whether anybody who did all as he must lost
-// money. The same seed gives the same campaign.
+// Many jobs of one cheater on paper, one after the other: how often it was found out, what it had of it, and
+// whether anybody who did all as he must lost money. The same seed gives the same campaign.
 import type { NamedCheat } from "./paper-cheats.ts";
 import { PaperJob, type Played } from "./paper-market.ts";
 
@@ -10,10 +10,15 @@ export interface Campaign {
 	readonly caught: number;
 	/** By docs/jobs.md §9. */
 	readonly chance: number;
-	/** How many standard deviations the count is off; 0 where the formula leaves nothing to chance and is met. */
+	/**
+	 * How many standard deviations the count is off; 0 where the formula leaves nothing to chance and is met.
+	 */
 	readonly sigmas: number;
 	readonly falsePaid: number;
-	/** Micro-units a try: what the cheater has of it beyond its costs, and what honest work would have brought it. */
+	/**
+	 * Micro-units a try: what the cheater has of it beyond its costs, and what honest work would have brought
+	 * it.
+	 */
 	readonly gainMicros: number;
 	readonly honestMicros: number;
 	/** Micro-units a job: what strangers paid and got because of it. */
@@ -24,7 +29,10 @@ export interface Campaign {
 	readonly wronged: readonly string[];
 }
 
-/** Who did all as he must, and has less than before; the customer: less than its quote and the gas of funding it. */
+/**
+ * Who did all as he must, and has less than before; the customer: less than its quote and the gas of funding
+ * it.
+ */
 function losers(cheat: NamedCheat, job: PaperJob, { ledger, wronged, quotedMicros, falsePaid }: Played): string[] {
 	const found = [...wronged];
 	for (const [name, micros] of ledger.money) {

@@ -1,5 +1,6 @@
-// Cheaters on paper, one function each, with the chance that docs/jobs.md §9 gives to find them. A cheater comes with a new name for every job: what it loses
-// is its bond and its reward, never a reputation that it would have to care for.
+// Cheaters on paper, one function each, with the chance that docs/jobs.md §9 gives to find them. A cheater
+// comes with a new name for every job: what it loses is its bond and its reward, never a reputation that it
+// would have to care for.
 import { chanceOfOne, chanceOfSkip } from "../../src/market/jobs/economics.ts";
 import * as rules from "../../src/market/jobs/job-rules.ts";
 import type { JobMethod } from "../../src/protocol/network/job.ts";
@@ -23,7 +24,10 @@ const one = (method: JobMethod): number => chanceOfOne(method, PER_WINDOW, SEGME
 
 type Lie = (states: readonly number[], segment: number, task: PaperTask) => number;
 
-/** Lies in each window with this chance; the first and the last one are run as they must be, since those are always run again. */
+/**
+ * Lies in each window with this chance; the first and the last one are run as they must be, since those are
+ * always run again.
+ */
 function inWindows(share: number, lie: Lie) {
 	return (task: PaperTask, { chance }: Circumstances): Ran => {
 		const last = task.first + task.count - PER_WINDOW;
@@ -90,8 +94,9 @@ const FRIENDS = (hosts: number): number => (hosts - 1) / (HOSTS.length - 1);
 const AFTERWARDS = (PARAMS.jobAuditPpm / 1e6) * (1 - 1 / (HOSTS.length - 2));
 
 /**
- * Auditors take the windows in turns; friends of the provider say what it claimed. Over all places that two friends may have in the draw's order, what
- * the windows of the others find. The first window and the last are true.
+ * Auditors take the windows in turns; friends of the provider say what it claimed. Over all places that two
+ * friends may have in the draw's order, what the windows of the others find. The first window and the last
+ * are true.
  */
 function foundByStrangers(share: number, hosts: number): number {
 	const others = HOSTS.length - 1;

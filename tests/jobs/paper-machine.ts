@@ -1,5 +1,6 @@
-// A job on paper, for the Monte-Carlo of cheaters: a state is one number that follows from the one before, the segment, and what the job was given. So a
-// thousand jobs of hundreds of segments take a second, and what is claimed, run again and refereed is still computed, not assumed.
+// A job on paper, for the Monte-Carlo of cheaters: a state is one number that follows from the one before,
+// the segment, and what the job was given. So a thousand jobs of hundreds of segments take a second, and what
+// is claimed, run again and refereed is still computed, not assumed.
 
 /** What a provider or an auditor is asked to run. */
 export interface PaperTask {

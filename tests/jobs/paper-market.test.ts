@@ -1,5 +1,6 @@
-// Every cheater of jobs on paper: how often it is found out is what docs/jobs.md §9 says, within 3 σ; it has less of it than of honest work; and nobody
-// who did all as he must loses money in any job, gas included. A thousand tries each in the deep tier, and in `npm run simulate -- --jobs`.
+// Every cheater of jobs on paper: how often it is found out is what docs/jobs.md §9 says, within 3 σ; it has
+// less of it than of honest work; and nobody who did all as he must loses money in any job, gas included. A
+// thousand tries each in the deep tier, and in `npm run simulate -- --jobs`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep, seed } from "../fuzz.test-kit.ts";

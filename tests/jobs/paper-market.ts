@@ -1,6 +1,7 @@
-// One job from its quote to its end on paper: the market's rules (src/market/jobs), its methods (src/verify/methods) and its draws as they are, with a made-up
-// machine (paper-machine.ts) and a ledger instead of an escrow. Cheaters plug in as functions (paper-cheats.ts). What needs bytes, signatures and a chain is
-// in simulate-jobs.ts.
+// One job from its quote to its end on paper: the market's rules (src/market/jobs), its methods
+// (src/verify/methods) and its draws as they are, with a made-up machine (paper-machine.ts) and a ledger
+// instead of an escrow. Cheaters plug in as functions (paper-cheats.ts). What needs bytes, signatures and a
+// chain is in simulate-jobs.ts.
 import { createHash } from "node:crypto";
 import gas from "../../contracts/gas.json" with { type: "json" };
 import { drawSeed, drawWindows, isAuditedByChance, listHash, recordDraw } from "../../src/market/jobs/draw.ts";
@@ -41,7 +42,10 @@ const OPS = 5e12;
 /** Of a price, what honest work costs whoever does it. */
 const COST = 0.8;
 
-/** What a provider of this kind claims, and which share of the work it saved; null: nothing, and its time runs out. */
+/**
+ * What a provider of this kind claims, and which share of the work it saved; null: nothing, and its time runs
+ * out.
+ */
 export interface Ran {
 	readonly states: readonly number[];
 	readonly saved: number;
@@ -366,7 +370,8 @@ export class PaperJob {
 		for (const [at, { auditor, count, answer, agrees }] of part.audits.entries()) {
 			const said = this.answers.get(at);
 			if (auditor === null || answer === null || said === undefined || (this.isCheating(auditor) && agrees)) continue;
-			// Nobody checks what fell, so the escrow does not pay them: the accuser passes on what it was given for that.
+			// Nobody checks what fell, so the escrow does not pay them: the accuser passes on what it was given for
+			// that.
 			this.ledger.move("validator", auditor, this.payOf(number, count));
 		}
 		this.record = rules.convict(this.record, number);

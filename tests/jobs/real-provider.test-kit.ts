@@ -1,4 +1,5 @@
-// The provider that owners run, in tests of the job market: its real agent, book, desk and chain, and the real engine on this machine's CPU.
+// The provider that owners run, in tests of the job market: its real agent, book, desk and chain, and the
+// real engine on this machine's CPU.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -52,7 +53,10 @@ export interface RealProvider {
 	readonly events: readonly ProviderEvent[];
 	/** News of parts, in order. */
 	readonly news: readonly (AskedPart & { readonly state: string; readonly detail: string })[];
-	/** From when this resolves on: once the validator has heard of work that was begun, its process is gone from one moment to the next. */
+	/**
+	 * From when this resolves on: once the validator has heard of work that was begun, its process is gone from
+	 * one moment to the next.
+	 */
 	dieAtWork(): Promise<void>;
 	/** Takes that back. */
 	liveOn(): Promise<void>;

@@ -1,4 +1,5 @@
-// The provider that owners run before a real validator: with its engine, book and chain it takes parts, runs, claims and is paid; killed half-way it goes on.
+// The provider that owners run before a real validator: with its engine, book and chain it takes parts, runs,
+// claims and is paid; killed half-way it goes on.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

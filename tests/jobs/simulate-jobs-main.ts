@@ -1,5 +1,5 @@
-// What `npm run simulate -- --jobs N` prints: cheaters on paper (as many tries of each as were asked for), then all of them, once in every round, in a network
-// with N jobs in flight, then those who cheat together.
+// What `npm run simulate -- --jobs N` prints: cheaters on paper (as many tries of each as were asked for),
+// then all of them, once in every round, in a network with N jobs in flight, then those who cheat together.
 import { type CoalitionReport, tryCoalitions } from "./coalitions.ts";
 import { type Campaign, campaignOf } from "./paper-campaign.ts";
 import { PAPER_CHEATS } from "./paper-cheats.ts";

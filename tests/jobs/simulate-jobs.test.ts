@@ -1,5 +1,6 @@
-// The simulation of jobs in small: a provider that forges the last segment, one that begins elsewhere, and customers that cheat, before a real validator and the
-// embedded chain. npm run simulate -- --jobs N is the same with every cheater.
+// The simulation of jobs in small: a provider that forges the last segment, one that begins elsewhere, and
+// customers that cheat, before a real validator and the embedded chain. npm run simulate -- --jobs N is the
+// same with every cheater.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../fuzz.test-kit.ts";

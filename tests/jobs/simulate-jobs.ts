@@ -1,6 +1,8 @@
-// Jobs among strangers, simulated: every cheater of job-cheats.ts among honest providers before a real validator and the embedded chain. Each cheater is
-// drawn once at least, in every round under a new name: honest ones that can lock a bond come when all that cheat had their try. Says how each ended, and
-// what everybody had before and after, in tokens and gas. Page: docs/jobs.md §9; the command: npm run simulate -- --jobs N --rounds R.
+// Jobs among strangers, simulated: every cheater of job-cheats.ts among honest providers before a real
+// validator and the embedded chain. Each cheater is drawn once at least, in every round under a new name:
+// honest ones that can lock a bond come when all that cheat had their try. Says how each ended, and what
+// everybody had before and after, in tokens and gas. Page: docs/jobs.md §9; the command: npm run simulate --
+// --jobs N --rounds R.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job } from "../../src/api/types.ts";
 import { readEvents } from "../../src/chain/contracts/contracts.ts";
@@ -14,11 +16,16 @@ import { type Handlers, type JobMarket, type MarketParty, openJobMarket, UNIT } 
 import { tryValidators } from "./validator-cheats.ts";
 
 export interface SimulateJobs {
-	/** Jobs in flight: as long as somebody has not had its try, a new one is handed in for each that ended or stands still. */
+	/**
+	 * Jobs in flight: as long as somebody has not had its try, a new one is handed in for each that ended or
+	 * stands still.
+	 */
 	readonly jobs: number;
 	/** How often every cheater comes; 1 unless given. */
 	readonly rounds?: number;
-	/** Rounds that wait for their tries side by side; 1 unless given. Another comes when there is room for it. */
+	/**
+	 * Rounds that wait for their tries side by side; 1 unless given. Another comes when there is room for it.
+	 */
 	readonly atOnce?: number;
 	/** No round comes later than that; those that came are tried to their end. */
 	readonly roundsWithinMs?: number;
@@ -62,13 +69,19 @@ export interface JobsReport {
 	readonly passedOn: number;
 	/** Cheaters that ended otherwise than they must. */
 	readonly missed: readonly string[];
-	/** Honest parties that were convicted or have less than before, gas taken off; the customer: less than by what it was quoted, beside the gas of funding. */
+	/**
+	 * Honest parties that were convicted or have less than before, gas taken off; the customer: less than by
+	 * what it was quoted, beside the gas of funding.
+	 */
 	readonly wronged: readonly string[];
 	readonly seconds: number;
 	readonly ok: boolean;
 }
 
-/** Honest ones: a claim is looked at by three, each does one thing at a time, and providers that cheat stand on the same lists and decline. */
+/**
+ * Honest ones: a claim is looked at by three, each does one thing at a time, and providers that cheat stand
+ * on the same lists and decline.
+ */
 const LEAST_AUDITORS = 4;
 const AUDITORS_A_JOB = 2;
 const JOINING = 8;
@@ -127,8 +140,8 @@ function endOf(rows: Rows, jobs: readonly Job[], { party, cheat }: Cast) {
 }
 
 /**
- * A provider that cheats audits nothing: what it earned as an honest auditor would hide what its lie brings. It says so at once, like an owner whose limits
- * an offer passes: another is asked without a wait.
+ * A provider that cheats audits nothing: what it earned as an honest auditor would hide what its lie brings.
+ * It says so at once, like an owner whose limits an offer passes: another is asked without a wait.
  */
 function cheatOnly(cheat: NetworkCheat): NetworkCheat {
 	if (cheat.party === "auditor") return cheat;
@@ -151,7 +164,10 @@ function cheatOnly(cheat: NetworkCheat): NetworkCheat {
 	};
 }
 
-/** Who has gone answers for nothing: a claim of its that stands, true or not, would be given up for its silence. */
+/**
+ * Who has gone answers for nothing: a claim of its that stands, true or not, would be given up for its
+ * silence.
+ */
 const isAtWork = (jobs: readonly Job[], { id }: MarketParty): boolean =>
 	jobs.some(
 		({ isOver, record }) =>
@@ -249,7 +265,10 @@ class Simulation {
 		return left;
 	}
 
-	/** Who was paid, replaced or convicted, or lost its part, has nothing more to say: with it gone nobody waits for it again, nor asks it for audits that it will not do. */
+	/**
+	 * Who was paid, replaced or convicted, or lost its part, has nothing more to say: with it gone nobody waits
+	 * for it again, nor asks it for audits that it will not do.
+	 */
 	async retire(known?: readonly Job[]): Promise<void> {
 		const jobs = known ?? (await this.jobs());
 		const all = await rowsOf(this.market, this.cast);
@@ -263,7 +282,10 @@ class Simulation {
 		}
 	}
 
-	/** Until no round is left, and each provider that cheats had a part. There is always a job for those that had none. `more`: the next round; false: none is left. */
+	/**
+	 * Until no round is left, and each provider that cheats had a part. There is always a job for those that
+	 * had none. `more`: the next round; false: none is left.
+	 */
 	async allTried(
 		most: number,
 		{ room, more, say }: { readonly room: number; more(): Promise<boolean>; say(line: string): void },
@@ -429,7 +451,10 @@ function kindsOf(cast: readonly Cast[], parties: readonly PartyReport[]): KindRe
 	});
 }
 
-/** Cheaters that ended otherwise than they must: auditors are drawn or not, and one without a try was missed by nobody. */
+/**
+ * Cheaters that ended otherwise than they must: auditors are drawn or not, and one without a try was missed
+ * by nobody.
+ */
 function missedOf(
 	cast: readonly Cast[],
 	parties: readonly PartyReport[],
@@ -444,7 +469,8 @@ function missedOf(
 		if (cheat == null) return ended !== wanted.get(name);
 		if (ended === null) return cheat.party !== "auditor";
 		if (ended === "convicted" && gain >= 0) return true;
-		// Where the claim was false in the same window, a validator without an engine cannot tell that its auditor lied too: it pays it, of the bond that fell.
+		// Where the claim was false in the same window, a validator without an engine cannot tell that its
+		// auditor lied too: it pays it, of the bond that fell.
 		if (cheat.party === "auditor") return ended !== cheat.ends || outcomes.includes("agreed");
 		// Whether it is found out is left to chance: its kind is looked at as a whole.
 		if ((cheat.chance ?? 1) < 1 && ended === "paid") return false;

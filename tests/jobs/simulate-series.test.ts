@@ -1,4 +1,5 @@
-// Many networks together: counts add up, what is off is off over all of them, and one that broke off is no success.
+// Many networks together: counts add up, what is off is off over all of them, and one that broke off is no
+// success.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type SeriesLine, sumOf } from "./simulate-series.ts";

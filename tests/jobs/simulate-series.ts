@@ -1,6 +1,8 @@
-// Networks of cheaters one after the other, each a process of its own with a limit of time: so that a thousand tries of each need neither one process that lives for
-// days nor luck that nothing hangs meanwhile. What each found is a line of a file, which a later series goes on with. Said of all lines together: how often each kind
-// was found out, and everything that ended otherwise than it must. The command: npm run simulate -- --jobs N --rounds R --series S [--into FILE].
+// Networks of cheaters one after the other, each a process of its own with a limit of time: so that a
+// thousand tries of each need neither one process that lives for days nor luck that nothing hangs meanwhile.
+// What each found is a line of a file, which a later series goes on with. Said of all lines together: how
+// often each kind was found out, and everything that ended otherwise than it must. The command: npm run
+// simulate -- --jobs N --rounds R --series S [--into FILE].
 import { execFile } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
-// The work of a toy provider of jobs, for tests of the market: fetched over real routes, done by src/work's own machine in memory, and told as a claim.
+// The work of a toy provider of jobs, for tests of the market: fetched over real routes, done by src/work's
+// own machine in memory, and told as a claim.
 import { fetchBlob, uploadBlob } from "../../src/api/blob-transfer.ts";
 import type { ApiClient } from "../../src/api/create-client.ts";
 import type { PartOffer } from "../../src/api/types.ts";

@@ -1,5 +1,6 @@
-// Toy providers of jobs, for tests of the market: real agent links, real routes, real blobs and chain; the work itself is done by src/work's own machine, in
-// memory. Each can be told to misbehave at one place. Not here: the provider that owners run (src/provider/jobs).
+// Toy providers of jobs, for tests of the market: real agent links, real routes, real blobs and chain; the
+// work itself is done by src/work's own machine, in memory. Each can be told to misbehave at one place. Not
+// here: the provider that owners run (src/provider/jobs).
 import { uploadBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import type { PartOffer } from "../../src/api/types.ts";

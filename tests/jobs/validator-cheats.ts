@@ -1,5 +1,5 @@
-// Validators that cheat afterwards: each changes one thing that it published of a job's draws. Whoever draws again from public data and the chain names what.
-// docs/jobs.md §10.
+// Validators that cheat afterwards: each changes one thing that it published of a job's draws. Whoever draws
+// again from public data and the chain names what. docs/jobs.md §10.
 import { type Contracts, readEvents } from "../../src/chain/contracts/contracts.ts";
 import { auditDraws, type DrawBounds, type PublicDraws } from "../../src/market/jobs/audit-draws.ts";
 import type { Customer } from "./customer.ts";

@@ -1,5 +1,6 @@
-// A watcher that nobody knows against a real provider that lies in one number: it runs the claim again on its own engine, asks the liar through the validator's
-// relay, and has the chain convict it. And what keeps a watcher from accusing anybody who is right.
+// A watcher that nobody knows against a real provider that lies in one number: it runs the claim again on its
+// own engine, asks the liar through the validator's relay, and has the chain convict it. And what keeps a
+// watcher from accusing anybody who is right.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -96,7 +97,9 @@ async function startLiar({ signer, account, name }: typeof LIAR): Promise<void> 
 	await prove(validator.store, signer.key);
 }
 
-/** As somebody types it on this machine: the customer's key and the watcher's folder are made on first use. */
+/**
+ * As somebody types it on this machine: the customer's key and the watcher's folder are made on first use.
+ */
 async function assay(command: Command, ...args: string[]): Promise<{ readonly out: string; readonly code: number }> {
 	let out = "";
 	const keep = (text: string): boolean => {
@@ -125,7 +128,10 @@ const submitSoon = (order: Order) =>
 const convictionsOf = (id: string) =>
 	readEvents(stage.chain!.contracts, "jobEscrow", "Convicted", { job: BigInt(`0x${id}`) });
 
-/** Once there is a claim. One in a hundred is run again by the validator itself, and convicted by it: then that is waited for. */
+/**
+ * Once there is a claim. One in a hundred is run again by the validator itself, and convicted by it: then
+ * that is waited for.
+ */
 async function isRunAgain(id: string): Promise<boolean> {
 	await eventually(async () => {
 		const found = await stage.customer.listClaims({ query: { job: id, limit: 10 } });
@@ -170,7 +176,10 @@ async function openWatcher(
 	return { watcher, look, folder, events, states };
 }
 
-/** Whoever is asked on chain answers there by itself, what it would say off chain; what is none of its claim it leaves alone. */
+/**
+ * Whoever is asked on chain answers there by itself, what it would say off chain; what is none of its claim
+ * it leaves alone.
+ */
 async function answersOnChain(id: string): Promise<void> {
 	const { contracts } = stage.chain!;
 	const { client } = contracts;
@@ -316,8 +325,8 @@ test("one that is silent off chain is asked on chain down to the number, and con
 	if (await isRunAgain(id)) return;
 	const { promise: pause, resolve: goOn } = Promise.withResolvers<void>();
 	const { watcher, events } = await openWatcher("unheard", { isRelayed: false, gasADay: 4e7, pause });
-	// While the claimant takes its time on chain the watcher goes on to other claims, and does not take up this one again. The first job's part may
-	// have been claimed by this liar, too.
+	// While the claimant takes its time on chain the watcher goes on to other claims, and does not take up this
+	// one again. The first job's part may have been claimed by this liar, too.
 	const told = () => events.filter(({ job }) => job === id).map(({ state }) => state);
 	try {
 		await watcher.round();

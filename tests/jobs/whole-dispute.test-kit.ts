@@ -1,5 +1,6 @@
-// A whole dispute, from a customer's job to a convicted bond: a validator, a real provider whose engine lies in one element of one of a thousand steps, and a
-// watcher with an engine of its own. By the signed road or, where the relay is silent, on chain. For tests of the deep tier and bench/disputes.ts.
+// A whole dispute, from a customer's job to a convicted bond: a validator, a real provider whose engine lies
+// in one element of one of a thousand steps, and a watcher with an engine of its own. By the signed road or,
+// where the relay is silent, on chain. For tests of the deep tier and bench/disputes.ts.
 import assert from "node:assert/strict";
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -61,7 +62,10 @@ interface KeptRun {
 
 const readRun = (folder: string): KeptRun => JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as KeptRun;
 
-/** Its run is the one of that folder, byte for byte. Questions about it are answered by the engine of this machine, which lies at the same place. */
+/**
+ * Its run is the one of that folder, byte for byte. Questions about it are answered by the engine of this
+ * machine, which lies at the same place.
+ */
 const runFrom =
 	(folder: string, start: StartJobEngine): StartJobEngine =>
 	async (at) => {
@@ -149,7 +153,10 @@ async function openDisputeWatcher(stage: Omit<Stage, "worker">, o: Dispute, even
 
 const secondsSince = (startedMs: number): number => Number(((Date.now() - startedMs) / 1000).toFixed(1));
 
-/** Throws unless it ends with the liar convicted at the place of its lie, and the watcher paid. Null: the validator itself drew this claim, and was faster. */
+/**
+ * Throws unless it ends with the liar convicted at the place of its lie, and the watcher paid. Null: the
+ * validator itself drew this claim, and was faster.
+ */
 export async function runDispute(stage: Omit<Stage, "worker">, o: Dispute) {
 	const workload = await workloadOfKind(o.kind, o.scratch);
 	const lie = placeOfLie(o.kind, workload);

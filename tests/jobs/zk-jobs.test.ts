@@ -1,5 +1,7 @@
-// Jobs that are paid by proof, through the whole market: a customer orders, a real provider trains and claims, provers prove its segments and are paid, and the chain pays the worker when its end is
-// bound. With a prover that is killed half-way, one that proves to commitments from which nobody else could go on, and a worker that has one wrong step. The contracts by themselves are contracts/test/zk-jobs.test.ts.
+// Jobs that are paid by proof, through the whole market: a customer orders, a real provider trains and
+// claims, provers prove its segments and are paid, and the chain pays the worker when its end is bound. With
+// a prover that is killed half-way, one that proves to commitments from which nobody else could go on, and a
+// worker that has one wrong step. The contracts by themselves are contracts/test/zk-jobs.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -157,7 +159,10 @@ function openProver(n: number, signal: AbortSignal, onEvent: (news: ProofNews) =
 	});
 }
 
-/** The first of a prover's accounts, from this number on, whose own order is from the last segment to the first. */
+/**
+ * The first of a prover's accounts, from this number on, whose own order is from the last segment to the
+ * first.
+ */
 function lastFirst(id: string, from: number): number {
 	const end = 1 + SEGMENTS;
 	let n = from;
@@ -182,7 +187,8 @@ async function triedStates(id: string): Promise<void> {
 	const honest = await statesOf(id, {});
 	const last = await honest.stateBefore(SEGMENTS);
 	assert.deepEqual([honest.ran(), honest.isClaimed(SEGMENTS)], [0, true]);
-	// The state after is one's own segment on a state that was claimed; an earlier one is another state of the claim.
+	// The state after is one's own segment on a state that was claimed; an earlier one is another state of the
+	// claim.
 	await honest.stateBefore(SEGMENTS + 1);
 	await honest.stateBefore(SEGMENTS - 1);
 	assert.deepEqual([honest.ran(), honest.isClaimed(SEGMENTS + 1)], [1, true]);
@@ -276,7 +282,10 @@ const isPosted = (id: string, by: ChainAccount) =>
 	});
 const isOver = (id: string) => eventually(async () => (await stage.customer.getJob({ params: { id } })).isOver);
 
-/** A prover whose proofs are true, and end with commitments that it alone could go on from: it would have been paid, and nobody else would have been able to prove the rest. */
+/**
+ * A prover whose proofs are true, and end with commitments that it alone could go on from: it would have been
+ * paid, and nobody else would have been able to prove the rest.
+ */
 async function triedBlinding(id: string): Promise<void> {
 	const { contracts } = stage.chain!;
 	const account = accountOfProver(1);
@@ -348,7 +357,8 @@ test("a worker with one wrong step is not paid, and nobody proves by its list; w
 	const liar = await startWorker(2, true);
 	const { id } = await submitSoon(zkOrder("a2"));
 	await claimed(id);
-	// This one begins with the state after the lie, and its proof waits for ever. Then the state before it: what comes of it is not as listed, nor is what is right.
+	// This one begins with the state after the lie, and its proof waits for ever. Then the state before it:
+	// what comes of it is not as listed, nor is what is right.
 	const n = lastFirst(id, 4);
 	await endow(contracts, stage.chain!.treasurer, accountOfProver(n), 0n, 0n);
 	const news: string[] = [];
@@ -475,7 +485,10 @@ test("nobody hands in, or takes, what was not ordered as it is", async () => {
 	assert.equal((await readJobPart(stage.chain!.contracts, BigInt(`0x${id}`), 0)).state, "untouched");
 });
 
-/** The first of these jobs whose claim nobody was drawn to run again: what is run again is shown to nobody before its window ends. */
+/**
+ * The first of these jobs whose claim nobody was drawn to run again: what is run again is shown to nobody
+ * before its window ends.
+ */
 async function openClaim(...salts: readonly string[]) {
 	for (const salt of salts) {
 		const { id } = await submitSoon(provable(salt));
@@ -504,7 +517,8 @@ test("a watcher has a false claim convicted whose worker proves its segments wit
 	const job = BigInt(`0x${id}`);
 	const { offer } = await stage.customer.getJob({ params: { id } });
 	const of = { terms: jobTermsFromText(offer.escrow!.terms), program: model.program, states };
-	// What it did not compute it proves all the same: the right run's segment, from right commitments to right ones.
+	// What it did not compute it proves all the same: the right run's segment, from right commitments to right
+	// ones.
 	const given = async (tensor: number) => elementsToBytes(model.given[model.program.tensors[tensor]!.name]!);
 	const work = { program: model.program, plan, seed: SEED, given };
 	const rerun = rerunStates(work, proofEngine(), join(scratch, "right"), null);

@@ -1,4 +1,5 @@
-// Programs of a simulated network as processes of their own: started with fork, asked by messages, killed by their id. One question, one answer.
+// Programs of a simulated network as processes of their own: started with fork, asked by messages, killed by
+// their id. One question, one answer.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";

@@ -1,6 +1,7 @@
-// The crash test: validator processes are killed (SIGKILL) and their database connections cut at random moments while they probe, again and again, and
-// started again. At the end everything must be as if nothing had happened, but for the time it took: docs/schedule.md §3.
-// Used by crash.test.ts (few kills) and bench/network-crash.ts (many). The same seed makes the same choices; when they fall is up to the machine.
+// The crash test: validator processes are killed (SIGKILL) and their database connections cut at random
+// moments while they probe, again and again, and started again. At the end everything must be as if nothing
+// had happened, but for the time it took: docs/schedule.md §3. Used by crash.test.ts (few kills) and
+// bench/network-crash.ts (many). The same seed makes the same choices; when they fall is up to the machine.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
@@ -86,7 +87,8 @@ export async function runCrashes(o: CrashOptions): Promise<CrashReport> {
 				if (random() < 0.8) {
 					await place.ready();
 					await sleep(600 * random());
-					// Half of those in the narrow moment between durable and counted, if it was this process that had come to it.
+					// Half of those in the narrow moment between durable and counted, if it was this process that had
+					// come to it.
 					if (random() < 0.5) await noteAppears(notes);
 				}
 				const wasReady = await place.kill();
@@ -156,7 +158,10 @@ async function noteAppears(folder: string): Promise<void> {
 	});
 }
 
-/** What an administrator, a failing proxy or a restart of the server does to a client: some of its connections end in mid-statement. */
+/**
+ * What an administrator, a failing proxy or a restart of the server does to a client: some of its connections
+ * end in mid-statement.
+ */
 async function cutConnections(network: ToyNetwork, random: () => number): Promise<number> {
 	const share = random();
 	const { rows } = await network.sql.query(

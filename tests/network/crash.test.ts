@@ -1,5 +1,6 @@
-// Validator processes killed at random moments during probes, and their database connections cut: nothing is lost, nothing is counted twice.
-// Some kills here; `node bench/network-crash.ts` makes 200. The choices are the setting's of all random tests.
+// Validator processes killed at random moments during probes, and their database connections cut: nothing is
+// lost, nothing is counted twice. Some kills here; `node bench/network-crash.ts` makes 200. The choices are
+// the setting's of all random tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep, seed } from "../fuzz.test-kit.ts";

@@ -1,5 +1,5 @@
-// Many agents that dial in at once, and a database that does not answer in that moment: whoever could not be entered dials again, and nobody stays
-// connected unknown to the schedule.
+// Many agents that dial in at once, and a database that does not answer in that moment: whoever could not be
+// entered dials again, and nobody stays connected unknown to the schedule.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createSemaphore } from "../../src/platform/semaphore.ts";

@@ -1,5 +1,6 @@
-// Silent, trickling and flooding providers among honest ones: the others get their verdicts while those still hold their places, and what they send
-// does not fill the validator. No times are asserted here; bench/network-disturbers.ts measures them.
+// Silent, trickling and flooding providers among honest ones: the others get their verdicts while those still
+// hold their places, and what they send does not fill the validator. No times are asserted here;
+// bench/network-disturbers.ts measures them.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { kindNamed, type SimulatedKind } from "./simulated-kinds.ts";

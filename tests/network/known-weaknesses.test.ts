@@ -1,5 +1,6 @@
-// What is known to be wrong with the systems before this one (the SN27 validator above all), each as a test: here, or where it belongs. The list at the
-// end names the others' files and titles, and fails when one of them is gone.
+// What is known to be wrong with the systems before this one (the SN27 validator above all), each as a test:
+// here, or where it belongs. The list at the end names the others' files and titles, and fails when one of
+// them is gone.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -141,7 +142,8 @@ test("a host that calls itself an H200 is not found by whoever looks for one", a
 		};
 		const boast = await eventually(() => settled(boaster.id));
 		await eventually(() => settled(honest.id));
-		// Its figures are a toy's: either they contradict the name, or they prove no such card; in no case is it listed as one.
+		// Its figures are a toy's: either they contradict the name, or they prove no such card; in no case is it
+		// listed as one.
 		assert.notEqual(boast.model, "H200");
 		for (const query of [{ model: "H200" }, { minMemoryBytes: 100_000_000_000 }, { minFp16OpsPerS: 1_000_000_000_000 }])
 			assert.deepEqual((await client.listOffers({ query })).rows, [], JSON.stringify(query));

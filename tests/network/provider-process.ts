@@ -1,5 +1,6 @@
-// A process that holds many simulated providers. Started by startChild: `start` gives it their numbers, kinds and validators, `status` tells how many
-// have dialled in and how often they were asked for an engine, `usage` what they cost.
+// A process that holds many simulated providers. Started by startChild: `start` gives it their numbers, kinds
+// and validators, `status` tells how many have dialled in and how often they were asked for an engine,
+// `usage` what they cost.
 import type { AgentBounds } from "../../src/engine/agent/agent-bounds.ts";
 import { createSemaphore } from "../../src/platform/semaphore.ts";
 import { answerParent, usageOfThis } from "./child-program.ts";

@@ -1,7 +1,9 @@
-// npm run simulate [-- --providers 1000 --cheaters 0.3 --validators 1 --processes 2 --json]
-// npm run simulate -- --jobs 6 [--rounds 1 --at-once 1 --rounds-within SECONDS --cheat NAME --tries 1000 --seed 1 --json]: cheaters of jobs instead, on paper and in a network (tests/jobs/).
-// npm run simulate -- --jobs 6 --rounds 4 --series 25 [--minutes 60 --into FILE]: so many networks one after the other, each a process of its own; FILE keeps what they found.
-// Exit code 0: every cheater was caught and no honest provider accused; 1: not so; 64: it was asked wrongly.
+// npm run simulate [-- --providers 1000 --cheaters 0.3 --validators 1 --processes 2 --json] npm run simulate
+// -- --jobs 6 [--rounds 1 --at-once 1 --rounds-within SECONDS --cheat NAME --tries 1000 --seed 1 --json]:
+// cheaters of jobs instead, on paper and in a network (tests/jobs/). npm run simulate -- --jobs 6 --rounds 4
+// --series 25 [--minutes 60 --into FILE]: so many networks one after the other, each a process of its own;
+// FILE keeps what they found. Exit code 0: every cheater was caught and no honest provider accused; 1: not
+// so; 64: it was asked wrongly.
 import { parseArgs } from "node:util";
 import { seriesTable, simulateJobMarket } from "../jobs/simulate-jobs-main.ts";
 import { simulateSeries } from "../jobs/simulate-series.ts";

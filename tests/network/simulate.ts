@@ -1,5 +1,6 @@
-// The simulation: simulated providers, honest and cheating, before real validators; who was caught, who was wrongly accused, who was missed.
-// Page: docs/schedule.md. What a kind is: simulated-kinds.ts; the command: simulate-main.ts.
+// The simulation: simulated providers, honest and cheating, before real validators; who was caught, who was
+// wrongly accused, who was missed. Page: docs/schedule.md. What a kind is: simulated-kinds.ts; the command:
+// simulate-main.ts.
 import type { Usage } from "./child-program.ts";
 import { type SimulatedKind, spreadKinds } from "./simulated-kinds.ts";
 import { kindsById, openToyNetwork, usageOf, type ValidatorOver } from "./toy-network.ts";
@@ -52,7 +53,10 @@ export interface SimulationReport {
 	readonly ok: boolean;
 }
 
-/** Failures that were counted in the row (`failures`), or were before a later success: an invalid probe that the schedule did not forgive. */
+/**
+ * Failures that were counted in the row (`failures`), or were before a later success: an invalid probe that
+ * the schedule did not forgive.
+ */
 const STANDS = `SELECT p.id, p.failures, p.probed_by IS NULL AND p.last_probe_at_ms IS NOT NULL
 	AND p.next_probe_at_ms > p.last_probe_at_ms + 1800000 AS settled,
 	(SELECT json_agg(coalesce(r.verdict || coalesce(' ' || r.code, ''), r.state) ORDER BY r.started_at_ms) FROM probes r WHERE r.provider_id = p.id) AS outcomes

@@ -1,5 +1,6 @@
-// The kinds of simulated providers: honest hosts, and every cheat of tests/toy/cheats.ts on a host that is asked what it cheats on. A cheat that is
-// not listed below gets the host that is asked everything, so that a new one is part of the simulation from its first day.
+// The kinds of simulated providers: honest hosts, and every cheat of tests/toy/cheats.ts on a host that is
+// asked what it cheats on. A cheat that is not listed below gets the host that is asked everything, so that a
+// new one is part of the simulation from its first day.
 import type { HostClaim } from "../../src/protocol/probe/evidence.ts";
 import { CHEATS } from "../toy/cheats.ts";
 import { toyClaim } from "../toy/toy-claim.ts";
@@ -36,7 +37,10 @@ const ON_A_DISK =
 	"disk-wrong-copy disk-other-rounds disk-stale disk-forgets disk-refuses-to-read disk-copy-withheld disk-wrong-openings".split(
 		" ",
 	);
-/** Slow on purpose, silent, or flooding: an honest neighbour in the same process must not have to wait for them. */
+/**
+ * Slow on purpose, silent, or flooding: an honest neighbour in the same process must not have to wait for
+ * them.
+ */
 const OUT_OF_TURN = new Set(
 	"recomputed-late fetched-late one-memory-as-two one-card-as-two commitment-withheld silent-on-draw silence silence-after-claim trickle trickled-openings endless endless-progress endless-roots endless-openings giant-frame giant-frame-later".split(
 		" ",
@@ -73,8 +77,9 @@ export function kindNamed(name: string): SimulatedKind {
 }
 
 /**
- * The kind of each of `count` providers: the share `cheaters` of them cheats, every kind as often as any other, spread evenly among the honest ones.
- * At least one of every kind, or it throws: a simulation that leaves one out must not look like one that caught it.
+ * The kind of each of `count` providers: the share `cheaters` of them cheats, every kind as often as any
+ * other, spread evenly among the honest ones. At least one of every kind, or it throws: a simulation that
+ * leaves one out must not look like one that caught it.
  */
 export function spreadKinds(count: number, cheaters: number): SimulatedKind[] {
 	const bad = cheaters === 0 ? 0 : Math.max(CHEAT_KINDS.length, Math.round(count * cheaters));

@@ -1,5 +1,6 @@
-// One simulated provider: its own key, its own WebSocket through the real dialAgent, a toy engine behind that speaks real frames, honest or not.
-// Many of them live in one process; each costs its connection and little more while nobody probes it. Not here: processes (provider-process.ts).
+// One simulated provider: its own key, its own WebSocket through the real dialAgent, a toy engine behind that
+// speaks real frames, honest or not. Many of them live in one process; each costs its connection and little
+// more while nobody probes it. Not here: processes (provider-process.ts).
 import { createHash, randomBytes } from "node:crypto";
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";

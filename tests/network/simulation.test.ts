@@ -1,5 +1,5 @@
-// The simulation in small: every kind of cheater once, among honest ones of every kind, before one real validator process. npm run simulate is the same
-// with a thousand.
+// The simulation in small: every kind of cheater once, among honest ones of every kind, before one real
+// validator process. npm run simulate is the same with a thousand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHEATS } from "../toy/cheats.ts";
@@ -36,7 +36,8 @@ test("every cheater is caught, no honest provider is accused", async (t) => {
 		cheaters: CHEAT_KINDS.length / providers,
 		validators: 1,
 		processes: 1,
-		// One more than the kinds need: on a busy machine a link may be silent once, and a forgiven cheater must still be asked again.
+		// One more than the kinds need: on a busy machine a link may be silent once, and a forgiven cheater must
+		// still be asked again.
 		validator: { concurrency: 24, params: { retries: 2 } },
 	});
 	t.diagnostic(`${report.probes} probes in ${report.seconds.toFixed(1)} s`);

@@ -1,12 +1,15 @@
-// What validators of simulated networks ask: tiny challenges, chosen by what a host claims, so that every cheat of tests/toy meets the question it
-// cheats on. Real frames, real evidence, real verdicts; only the sizes are toys. And the clock of such probes.
+// What validators of simulated networks ask: tiny challenges, chosen by what a host claims, so that every
+// cheat of tests/toy meets the question it cheats on. Real frames, real evidence, real verdicts; only the
+// sizes are toys. And the clock of such probes.
 //
-// A toy in JavaScript reads 0.4 GB/s; residency is judged against real cards' links (64 GB/s). So the probes' clock runs slower than the wall's, and
-// what follows keeps honest toys far from every bound, however busy the machine is:
-// - one microsecond of the probes' clock is TICK_MS of the wall's, and an answer within one tick would be TIME_ZERO: honest toys rest for PACE_MS
-//   before they begin;
-// - a stream must take at most a third of fetching or computing its bytes: 48 passes of 256 KiB, some 1.3 ticks each for fetching, so stalls
-//   of 60 ticks (1.5 s) in mid-stream are forgiven, and computing takes longer the busier the machine is;
+// A toy in JavaScript reads 0.4 GB/s; residency is judged against real cards' links (64 GB/s). So the probes'
+// clock runs slower than the wall's, and what follows keeps honest toys far from every bound, however busy
+// the machine is:
+// - one microsecond of the probes' clock is TICK_MS of the wall's, and an answer within one tick would be
+//   TIME_ZERO: honest toys rest for PACE_MS before they begin;
+// - a stream must take at most a third of fetching or computing its bytes: 48 passes of 256 KiB, some 1.3
+//   ticks each for fetching, so stalls of 60 ticks (1.5 s) in mid-stream are forgiven, and computing takes
+//   longer the busier the machine is;
 // - the providers' process computes for one of its toys at a time (simulated-provider.ts).
 // What is left is the market's rule that the first late stream is asked again (docs/schedule.md).
 

@@ -1,5 +1,6 @@
-// A whole network on this machine, as processes: validators (real, with the toys' plan), processes full of simulated providers, PostgreSQL. For the
-// simulation, the crash test and the benches; each says how many of what, and looks at the tables itself.
+// A whole network on this machine, as processes: validators (real, with the toys' plan), processes full of
+// simulated providers, PostgreSQL. For the simulation, the crash test and the benches; each says how many of
+// what, and looks at the tables itself.
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -29,7 +30,9 @@ export interface ToyNetwork {
 	startValidator(over?: ValidatorOver): Promise<RunningValidatorProcess>;
 	/** The same, with a process that can be killed before it is ready. */
 	beginValidator(over?: ValidatorOver): { readonly child: ChildProgram; readonly started: Promise<StartedValidator> };
-	/** Spreads them over `processes`, and one more for those out of turn; settles when each has dialled in once. */
+	/**
+	 * Spreads them over `processes`, and one more for those out of turn; settles when each has dialled in once.
+	 */
 	startProviders(o: {
 		readonly urls: readonly string[];
 		readonly kinds: readonly SimulatedKind[];
@@ -110,7 +113,8 @@ export async function openToyNetwork(o: { readonly external?: boolean } = {}): P
 		},
 		async startProviders({ urls, kinds, processes, from = 0, bounds }) {
 			const all = kinds.map(({ name }, i) => ({ number: from + i, kind: name }));
-			// One more process for those who flood, recompute or take their time: they would be their neighbours' lateness.
+			// One more process for those who flood, recompute or take their time: they would be their neighbours'
+			// lateness.
 			const calm = all.filter((_, i) => !kinds[i]!.outOfTurn);
 			const restless = all.filter((_, i) => kinds[i]!.outOfTurn);
 			const groups = [

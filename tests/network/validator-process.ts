@@ -1,4 +1,5 @@
-// A validator process of a simulated network: the real createValidator, with the toys' plan and clock. Started by startChild.
+// A validator process of a simulated network: the real createValidator, with the toys' plan and clock.
+// Started by startChild.
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
@@ -51,7 +52,8 @@ answerParent({
 			{
 				...settings,
 				probe: { ...settings.probe, plan },
-				// Links that any process may open; the toy then computes in this one. Cards of one name would be suspected of being one.
+				// Links that any process may open; the toy then computes in this one. Cards of one name would be
+				// suspected of being one.
 				openLocalLink: async () => openToyEngine(kindNamed("honest"), randomBytes(8).toString("hex"), () => {}),
 			},
 			{ ...clock, logger: log === undefined ? null : createLogger(log) },
@@ -78,7 +80,10 @@ answerParent({
 		inspector.disconnect();
 		writeFileSync(path, JSON.stringify(profile));
 	},
-	/** How long this process's event loop was held up since the last time this was asked; also by a machine that had no core for it. */
+	/**
+	 * How long this process's event loop was held up since the last time this was asked; also by a machine that
+	 * had no core for it.
+	 */
 	loop(): LoopDelay {
 		const toMs = (ns: number) => Number((ns / 1e6).toFixed(1));
 		const delay = { p50Ms: toMs(held.percentile(50)), p99Ms: toMs(held.percentile(99)), maxMs: toMs(held.max) };

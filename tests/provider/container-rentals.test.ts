@@ -25,7 +25,10 @@ let stranger: TestKey;
 let fake = "";
 let maker: EnvironmentMaker;
 
-/** Writes down its arguments, one a line, and plays the parts that the provider looks at. Its containers are a process with a network of its own. */
+/**
+ * Writes down its arguments, one a line, and plays the parts that the provider looks at. Its containers are a
+ * process with a network of its own.
+ */
 const FAKE = `#!/bin/sh
 here=$(dirname "$0")
 { echo "--"; for a in "$@"; do printf '%s\\n' "$a"; done; } >> "$here/log"

@@ -1,5 +1,6 @@
-// A real provider with its real engine before two validators, one of them hostile. Audit N5: it held the engine, one
-// time after the other, and the honest one saw a host that is never there; its copies wore the disk out.
+// A real provider with its real engine before two validators, one of them hostile. Audit N5: it held the
+// engine, one time after the other, and the honest one saw a host that is never there; its copies wore the
+// disk out.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,7 +67,10 @@ async function openEngine(far: AgentConnection) {
 	return createEngineClient(await far.openLink(PROBE), { clockUs, readyDeadlineMs: 600_000, randomBytes: random });
 }
 
-/** Between two questions for the engine. An end that says more than 50 things a second is cut off for flooding, and each question is several. */
+/**
+ * Between two questions for the engine. An end that says more than 50 things a second is cut off for
+ * flooding, and each question is several.
+ */
 const AGAIN_MS = 200;
 
 /** As a validator's probe does. */

@@ -1,5 +1,6 @@
-// What keeps a renter from the rest of the host, for real: a mount in its home, too much memory, too much disk, the
-// address of a cloud's metadata. Needs root; what this host cannot guard is skipped, with the reason.
+// What keeps a renter from the rest of the host, for real: a mount in its home, too much memory, too much
+// disk, the address of a cloud's metadata. Needs root; what this host cannot guard is skipped, with the
+// reason.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -191,7 +192,8 @@ test("N19: a renter has so much memory and no more, and the host goes on", skipp
 	const hold = (mib: number) => at(access, `head -c ${mib}M /dev/zero | tail -c ${mib}M | wc -c`);
 	assert.equal((await hold(50)).stdout.trim(), String(50 * MIB), "the twin");
 	assert.notEqual((await hold(600)).stdout.trim(), String(600 * MIB));
-	// What stays in memory without a process would lock the renter out for good: bounded, or gone with its last user.
+	// What stays in memory without a process would lock the renter out for good: bounded, or gone with its last
+	// user.
 	const shm = await at(
 		access,
 		"head -c 600M /dev/zero > /dev/shm/f; ipcmk -M 200000000 >/dev/null; ipcs -m | grep -c 200000000",

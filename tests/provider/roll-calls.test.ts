@@ -1,5 +1,5 @@
-// A provider and roll calls, with the real engine over real WebSockets: one answer for all validators that computing again confirms,
-// and hostile validators that cost the host no more than their own share.
+// A provider and roll calls, with the real engine over real WebSockets: one answer for all validators that
+// computing again confirms, and hostile validators that cost the host no more than their own share.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,10 @@ const LIMITS = { memoryBytes: 4e9, minutes: 10 };
 const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;
 const CONTRACT = "ab".repeat(20);
 const hashOf = (call: number) => call.toString(16).padStart(64, "0");
-/** The last device of the real engine's claim is the disk, the one before it a CPU; a host with a GPU answers with that. */
+/**
+ * The last device of the real engine's claim is the disk, the one before it a CPU; a host with a GPU answers
+ * with that.
+ */
 const callOf = (call: number, megaOps = 1000, beta0 = hashOf(call)) => ({
 	...{ beta0, chainId: 7, contract: CONTRACT, call, deadlineMs: 90_000 },
 	devices: [{ device: 0, megaOps, bytes: 16 << 20 }],

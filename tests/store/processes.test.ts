@@ -1,4 +1,5 @@
-// Four real processes on one server: nobody is probed by two at once, every evidence file counts once, and what a killed one held is taken over.
+// Four real processes on one server: nobody is probed by two at once, every evidence file counts once, and
+// what a killed one held is taken over.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -125,7 +126,8 @@ onBothServers((server) => {
 			await Promise.all([...people.children.keys()].map((child) => people.kill(child, "SIGTERM")));
 			await countTheRest(store);
 			const done = await doneByProvider(store);
-			// A database that does not answer in time ends a probe. It is made again, and both count: both have evidence.
+			// A database that does not answer in time ends a probe. It is made again, and both count: both have
+			// evidence.
 			const brokenOf = (id: string) => people.broken.filter((line) => line.split(" ")[1] === id).length;
 			const tooOften = [...done].filter(([id, times]) => times > 1 + brokenOf(id));
 			assert.deepEqual(tooOften, [], people.broken.join("\n"));

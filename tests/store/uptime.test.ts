@@ -1,5 +1,5 @@
-// Uptime: the time that a provider's agent was connected, over hand-overs, processes that die and processes that were only thought dead. The SQL
-// and market/scores/uptime.ts give the same.
+// Uptime: the time that a provider's agent was connected, over hand-overs, processes that die and processes
+// that were only thought dead. The SQL and market/scores/uptime.ts give the same.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import pg from "pg";

@@ -1,4 +1,5 @@
-// Cheaters with kept bytes: peers that are not read, disks that do not hold what they were given. Part of the list in cheats.ts.
+// Cheaters with kept bytes: peers that are not read, disks that do not hold what they were given. Part of the
+// list in cheats.ts.
 import { ERROR_CODE } from "../../src/engine/wire/frame-table.ts";
 import type { Cheat, StreamAsk, ToyEngine } from "./toy-engine.ts";
 

@@ -41,14 +41,20 @@ function repeatedColumns(ask: GemmAsk, seed: Uint8Array): Uint8Array {
 	return wide;
 }
 
-/** A tree whose leaves are hashed as if they were nodes, and the reverse: what a hash without tags could not tell apart. */
+/**
+ * A tree whose leaves are hashed as if they were nodes, and the reverse: what a hash without tags could not
+ * tell apart.
+ */
 function untaggedTree(bytes: Uint8Array) {
 	const leaves = leavesOf(bytes);
 	const levels = merkleLevels(leaves.map((leaf) => nodeHash(leaf.subarray(0, 512), leaf.subarray(512))));
 	return { leaves, levels, root: levels.at(-1)![0]! };
 }
 
-/** The node above the asked leaf, offered as the leaf: 64 bytes that hash to the parent if tags did not differ. */
+/**
+ * The node above the asked leaf, offered as the leaf: 64 bytes that hash to the parent if tags did not
+ * differ.
+ */
 function parentAsLeaf(opening: OpeningOut): OpeningOut {
 	const own = leafHash(opening.leaf);
 	const sibling = opening.path.subarray(0, 32);
@@ -97,7 +103,8 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 	"skipped-rows": products((ask, _seed, _round, honest) => honest().fill(0, 2 * ask.n * Math.floor(0.9 * ask.m))),
 	"precision-fp8": products((ask, seed) => productOf({ ...ask, precision: "fp8" }, seed)),
 	"precision-int8": products((ask, seed) => productOf({ ...ask, precision: "int8" }, seed)),
-	// Rounds after the product as well as after the sum: what a card without fma, or a careless compiler, gives.
+	// Rounds after the product as well as after the sum: what a card without fma, or a careless compiler,
+	// gives.
 	"not-fused": { bytes: (ask, seed, _round, honest) => (isGemm(ask) ? honest() : notFusedLanes(ask, seed)) },
 
 	// — other seeds, other order
@@ -164,8 +171,8 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 		},
 	},
 
-	// Two cards with names of their own, each claiming the whole memory, both served from one: what one of them filled last is there, the
-	// other's bytes are made again when they are asked for.
+	// Two cards with names of their own, each claiming the whole memory, both served from one: what one of them
+	// filled last is there, the other's bytes are made again when they are asked for.
 	"one-card-as-two": {
 		async beforeStream(session, ask, toy) {
 			if (residentSession === session) return;
@@ -193,7 +200,8 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 
 	// — the commitment
 	"commitment-changed": {
-		// Keeps the committed leaves to itself and opens others, with the paths of a tree made after the draw was known.
+		// Keeps the committed leaves to itself and opens others, with the paths of a tree made after the draw was
+		// known.
 		openings: (openings) =>
 			openings.map((o) => ({ ...o, leaf: new Uint8Array(1024), path: pathOfZeros(o.path.length) })),
 	},
@@ -294,8 +302,8 @@ export const CHEATS: Readonly<Record<string, Cheat>> = {
 };
 
 /**
- * One device that answers for several, several that answer for one, and one far away. Not accused where all they show is there: red-team.test.ts counts
- * what they gain.
+ * One device that answers for several, several that answer for one, and one far away. Not accused where all
+ * they show is there: red-team.test.ts counts what they gain.
  */
 export const POSERS: Readonly<Record<string, Cheat>> = {
 	// The cards of a stage one after the other, each at the whole speed of the one that there is.

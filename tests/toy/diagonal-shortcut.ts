@@ -1,6 +1,7 @@
-// The diagonal shortcut against structured matrices: when the entries of A and B depend on i + j alone (Hankel), each element of
-// C = A·Bᵀ follows from its upper-left neighbour by one subtraction and one addition, so a CPU forges a GPU's answer.
-// Kept here to show that it works where others used it, and fails on Philox entries. Counts its multiplications.
+// The diagonal shortcut against structured matrices: when the entries of A and B depend on i + j alone
+// (Hankel), each element of C = A·Bᵀ follows from its upper-left neighbour by one subtraction and one
+// addition, so a CPU forges a GPU's answer. Kept here to show that it works where others used it, and fails
+// on Philox entries. Counts its multiplications.
 import { writeU16 } from "../../src/protocol/bytes/bytes.ts";
 
 export interface DiagonalProduct {

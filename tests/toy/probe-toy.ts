@@ -1,8 +1,9 @@
-// Probes a toy engine the way the product probes a host, with runProbe: inside this process (quick, for what a toy computes), or as
-// a process of its own behind a local link (for what it does to the wire). For tests.
-// Deterministic: the verifier's randomness comes from a counter, so a cheat meets the same draw every time; and inside this process its clock is the
-// toy's own, which only the toy's work moves: a toy in JavaScript reads some 0.5 GB/s, slower when the machine is busy, and residency is judged against
-// real cards' links. A toy as a process is asked for no stream of a GPU's own memory.
+// Probes a toy engine the way the product probes a host, with runProbe: inside this process (quick, for what
+// a toy computes), or as a process of its own behind a local link (for what it does to the wire). For tests.
+// Deterministic: the verifier's randomness comes from a counter, so a cheat meets the same draw every time;
+// and inside this process its clock is the toy's own, which only the toy's work moves: a toy in JavaScript
+// reads some 0.5 GB/s, slower when the machine is busy, and residency is judged against real cards' links. A
+// toy as a process is asked for no stream of a GPU's own memory.
 
 import { createHash } from "node:crypto";
 import { PassThrough } from "node:stream";

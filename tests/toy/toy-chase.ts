@@ -1,4 +1,5 @@
-// An honest `chase` in plain TypeScript and at toy sizes, docs/hardware-proof.md §13: every label, and where each hop went.
+// An honest `chase` in plain TypeScript and at toy sizes, docs/hardware-proof.md §13: every label, and where
+// each hop went.
 import {
 	chaseFeed,
 	foldLabel,

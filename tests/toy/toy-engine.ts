@@ -1,6 +1,7 @@
-// A toy engine: the other side of engine/FRAMES.md in TypeScript, at toy sizes. Honest, unless a cheat changes one of its steps.
-// It keeps every product and tree in memory and computes in one thread; it is here for what it answers, not for how fast.
-// The cheats are in cheats.ts, the program that tests start as a process in toy-main.ts.
+// A toy engine: the other side of engine/FRAMES.md in TypeScript, at toy sizes. Honest, unless a cheat
+// changes one of its steps. It keeps every product and tree in memory and computes in one thread; it is here
+// for what it answers, not for how fast. The cheats are in cheats.ts, the program that tests start as a
+// process in toy-main.ts.
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { FrameReader } from "../../src/engine/wire/frame-reader.ts";
 import {
@@ -44,7 +45,9 @@ export interface Session {
 	spentUs: number;
 }
 
-/** What a cheater does differently. Each hook gets what an honest engine would do and may do something else. */
+/**
+ * What a cheater does differently. Each hook gets what an honest engine would do and may do something else.
+ */
 export interface Cheat {
 	/** At the start, instead of READY. True: say nothing more on your own. */
 	readonly start?: (toy: ToyEngine) => boolean | Promise<boolean>;
@@ -101,7 +104,10 @@ const BYTES_PER_US = 4e6;
 const HOP_US = 0.6;
 export const TOY_OPS_PER_S = 1e6 * OPS_PER_US;
 
-/** Thrown by a wire that has ended: ends whatever the toy was at, for an engine that is killed does nothing more either. */
+/**
+ * Thrown by a wire that has ended: ends whatever the toy was at, for an engine that is killed does nothing
+ * more either.
+ */
 export class WireEnded extends Error {}
 
 function unlessEnded(error: unknown): void {
@@ -144,7 +150,9 @@ export class ToyEngine {
 		this.write(encodeReply(id, reply));
 	}
 
-	/** Beyond the bound of a stream: a third of what computing or fetching all kept bytes takes, in each pass. */
+	/**
+	 * Beyond the bound of a stream: a third of what computing or fetching all kept bytes takes, in each pass.
+	 */
 	async late({ spentUs }: Session, { passes }: StreamAsk): Promise<void> {
 		await this.time.rest(passes * (spentUs / 2 + 50_000));
 	}

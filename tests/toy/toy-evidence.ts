@@ -1,4 +1,5 @@
-// Evidence of one gemm made inside the test, without link or engine: for tests that need hundreds of files. The maths is the toy's.
+// Evidence of one gemm made inside the test, without link or engine: for tests that need hundreds of files.
+// The maths is the toy's.
 
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { leafHash, merkleLevels, merklePath } from "../../src/protocol/hash/merkle.ts";
@@ -12,7 +13,9 @@ import { deriveFigures } from "../../src/verify/hardware/derive-figures.ts";
 import { toyClaim } from "./toy-claim.ts";
 import { leavesOf, productOf } from "./toy-maths.ts";
 
-/** The honest product of a one-round gemm, its leaves hashed once: cheats on it only hash what they change. */
+/**
+ * The honest product of a one-round gemm, its leaves hashed once: cheats on it only hash what they change.
+ */
 export interface Prepared {
 	readonly spec: GemmSpec;
 	readonly secret: Uint8Array;

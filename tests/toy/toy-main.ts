@@ -1,4 +1,5 @@
-// The toy engine as a program: `node toy-main.ts [--gpus=N] [--cpus=N] [--disk=1] [--cheat=NAME]`, frames on stdin and stdout like the real one.
+// The toy engine as a program: `node toy-main.ts [--gpus=N] [--cpus=N] [--disk=1] [--cheat=NAME]`, frames on
+// stdin and stdout like the real one.
 import { CHEATS } from "./cheats.ts";
 import { toyClaim } from "./toy-claim.ts";
 import { ToyEngine } from "./toy-engine.ts";

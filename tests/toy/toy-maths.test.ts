@@ -1,4 +1,5 @@
-// The toys' product, two columns in a double: the same bytes as one element after the other, for every precision and any shape.
+// The toys' product, two columns in a double: the same bytes as one element after the other, for every
+// precision and any shape.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { writeU16 } from "../../src/protocol/bytes/bytes.ts";

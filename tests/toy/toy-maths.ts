@@ -1,6 +1,6 @@
-// What an honest engine computes, in plain TypeScript and at toy sizes: products, lanes, digests and their trees.
-// Slow on purpose and never shipped. The prover may import the verifier's floor (src/protocol), never the reverse.
-// Page: docs/hardware-proof.md §4–§6.
+// What an honest engine computes, in plain TypeScript and at toy sizes: products, lanes, digests and their
+// trees. Slow on purpose and never shipped. The prover may import the verifier's floor (src/protocol), never
+// the reverse. Page: docs/hardware-proof.md §4–§6.
 import { leafHash, merkleLevels } from "../../src/protocol/hash/merkle.ts";
 import { mixKeys, mixLeaf } from "../../src/protocol/hash/mix.ts";
 import { DOMAIN, philoxBlock, philoxKey } from "../../src/protocol/hash/philox.ts";
@@ -20,7 +20,10 @@ export interface Shape {
 	readonly k: number;
 }
 
-/** Two columns of B share a double, so far apart that 1,024 products of entries (at most 181 each) cannot meet. */
+/**
+ * Two columns of B share a double, so far apart that 1,024 products of entries (at most 181 each) cannot
+ * meet.
+ */
 const APART = 2 ** 26;
 const MOST_SUMMED = 1024;
 
@@ -66,8 +69,9 @@ function tile(a: Float64Array, b: Float64Array, k: number, count: number, sums: 
 }
 
 /**
- * C = A·Bᵀ modulo 2¹⁶, as bytes (2·m·n). Tests multiply for minutes in all: two columns by one multiplication of doubles, and two
- * rows with eight columns at a time, take a third of the time of one element after the other.
+ * C = A·Bᵀ modulo 2¹⁶, as bytes (2·m·n). Tests multiply for minutes in all: two columns by one multiplication
+ * of doubles, and two rows with eight columns at a time, take a third of the time of one element after the
+ * other.
  */
 export function productOf(shape: Shape, seed: Uint8Array): Uint8Array {
 	const { m, n, k } = shape;
@@ -106,7 +110,10 @@ export function lanesOf(precision: FmaPrecision, seed: Uint8Array, lanes: number
 	return bytes;
 }
 
-/** The fp32 lanes without the fused step: the product is rounded before c is added. Other precisions are left honest. */
+/**
+ * The fp32 lanes without the fused step: the product is rounded before c is added. Other precisions are left
+ * honest.
+ */
 export function notFusedLanes(
 	ask: { readonly precision: FmaPrecision; readonly lanes: number; readonly steps: number },
 	seed: Uint8Array,

@@ -1,4 +1,5 @@
-// Alerts of a validator to a webhook, before real probes of a toy that lies, slows down, goes and comes; and metrics of single providers, of which there are only so many.
+// Alerts of a validator to a webhook, before real probes of a toy that lies, slows down, goes and comes; and
+// metrics of single providers, of which there are only so many.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

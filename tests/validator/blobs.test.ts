@@ -1,5 +1,5 @@
-// Blobs at a real validator: uploads over its API, by customers and providers; what goes when nobody wants it, and what never does; a second process
-// without the folder.
+// Blobs at a real validator: uploads over its API, by customers and providers; what goes when nobody wants
+// it, and what never does; a second process without the folder.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";

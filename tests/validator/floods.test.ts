@@ -1,4 +1,5 @@
-// Floods of new hosts and of what hosts say, before a real validator: bounded, fair, and over when it stops. No times: bench/floods.ts has those.
+// Floods of new hosts and of what hosts say, before a real validator: bounded, fair, and over when it stops.
+// No times: bench/floods.ts has those.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";

@@ -1,4 +1,5 @@
-// Providers that say nothing, trickle, or stall once they have seen the draw: each costs one place for a bounded time, and nobody else waits for it.
+// Providers that say nothing, trickle, or stall once they have seen the draw: each costs one place for a
+// bounded time, and nobody else waits for it.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type After, realAfter } from "../../src/platform/abortable.ts";
@@ -33,7 +34,8 @@ const probesOf = async (id: string) => (await validator.store.probes.list({ prov
 const lastOf = async (id: string) => (await probesOf(id))[0];
 
 test("with one place to work and four silent hosts, an honest one is probed; stopping gives the silent ones up", async () => {
-	// The toys' deadlines are ten minutes: if the honest one had to wait for any of them, this test would not end well.
+	// The toys' deadlines are ten minutes: if the honest one had to wait for any of them, this test would not
+	// end well.
 	validator = await startToyValidator({ dataDir: data.path, concurrency: 1, waiting: 6 });
 	const cheats = ["silence", "trickle", "silence", "silence"];
 	const hostile = [];
@@ -61,7 +63,8 @@ test("with one place to work and four silent hosts, an honest one is probed; sto
 });
 
 test("who stalls after the draw is judged at the probe's deadline, not let go", async () => {
-	// Its openings may take two minutes; the whole probe may not. What it committed to and did not open is withheld.
+	// Its openings may take two minutes; the whole probe may not. What it committed to and did not open is
+	// withheld.
 	const { promise: isDrawn, resolve: drawn } = Promise.withResolvers<void>();
 	const stalling: Cheat = {
 		request(toy, id, request) {

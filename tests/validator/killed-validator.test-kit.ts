@@ -1,4 +1,5 @@
-// A validator process of its own, for tests that kill it: node killed-validator.test-kit.ts DATADIR [DATABASE_URL]. Its URL is its first line.
+// A validator process of its own, for tests that kill it: node killed-validator.test-kit.ts DATADIR
+// [DATABASE_URL]. Its URL is its first line.
 import { startToyValidator } from "./toy-agent.test-kit.ts";
 
 const [dataDir, databaseUrl] = process.argv.slice(2);

@@ -1,5 +1,6 @@
-// Rentals that are paid through the escrow, whole: a validator with the embedded chain, a provider with an account there, and customers who
-// deposit, name another's deposit, too small a one, one for somebody else or a closed one. Also `assay rent` from the deposit to the refund.
+// Rentals that are paid through the escrow, whole: a validator with the embedded chain, a provider with an
+// account there, and customers who deposit, name another's deposit, too small a one, one for somebody else or
+// a closed one. Also `assay rent` from the deposit to the refund.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -189,7 +190,9 @@ test("time beyond the deposit is not to be had; a closed deposit ends the rental
 
 test("a roll call excuses who is paid for, by what is burned, and nobody else who is rented", async () => {
 	const newest = async () => (await validator.store.rollCalls.history(agent.id, { limit: 1 })).rows[0]?.call ?? 0;
-	/** Of a call that begins from now on. Every transaction makes a block: to call, and to draw the places from. */
+	/**
+	 * Of a call that begins from now on. Every transaction makes a block: to call, and to draw the places from.
+	 */
 	const nextCall = async () => {
 		const after = Number(await contracts.client.viem.getBlockNumber());
 		return eventually(async () => {
@@ -237,7 +240,10 @@ async function answeredCalls(providerId: string): Promise<void> {
 	}
 }
 
-/** What the validator would report of it at the end of an epoch in `laterMs`, had nothing else happened since. Null: it is left out. */
+/**
+ * What the validator would report of it at the end of an epoch in `laterMs`, had nothing else happened since.
+ * Null: it is left out.
+ */
 async function reportedIn(
 	laterMs: number,
 	providerId: string,

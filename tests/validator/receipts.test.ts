@@ -1,5 +1,6 @@
-// Receipts and slashing, whole: a validator with the embedded chain, and three providers with accounts and stakes there. One computes with half of k and loses half its stake; its honest
-// twin signs the same and keeps everything; one that signs nothing is not slashed, and worth nothing in the report.
+// Receipts and slashing, whole: a validator with the embedded chain, and three providers with accounts and
+// stakes there. One computes with half of k and loses half its stake; its honest twin signs the same and
+// keeps everything; one that signs nothing is not slashed, and worth nothing in the report.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -45,7 +46,10 @@ import {
 const HOUR = 3_600_000;
 const STAKE = 100n * 10n ** 18n;
 const toy = (name: string) => JSON.stringify(new URL(`../toy/${name}.ts`, import.meta.url).href);
-/** The toy engine as a program of a host with more memory than a toy's: a provider holds its engine to what the host claims. */
+/**
+ * The toy engine as a program of a host with more memory than a toy's: a provider holds its engine to what
+ * the host claims.
+ */
 const CHEATING_ENGINE = `
 import { CHEATS } from ${toy("cheats")};
 import { toyClaim } from ${toy("toy-claim")};
@@ -133,7 +137,10 @@ async function startCheat(signer: Signer, dataFolder: string): Promise<void> {
 	providers.push(provider);
 }
 
-/** On a busy machine a first try may say nothing, or come before its validator has heard of the account: it is made again. */
+/**
+ * On a busy machine a first try may say nothing, or come before its validator has heard of the account: it is
+ * made again.
+ */
 async function probeOf(providerId: string) {
 	const seen = new Set<string>();
 	return await eventually(async () => {
@@ -230,7 +237,8 @@ test("a wrong element that its provider signed for costs half the stake; the hon
 	assert.deepEqual((await receipts(unsigned.id)).receipts, []);
 	assert.equal((await receipts(bad.id)).receipts.length, 1);
 
-	// Anyone fetches both files and brings the proof himself; here somebody was quicker, and of the honest one there is nothing to bring.
+	// Anyone fetches both files and brings the proof himself; here somebody was quicker, and of the honest one
+	// there is nothing to bring.
 	const [chainFile, key] = [join(cheatHome.path, "contracts.json"), join(muteHome.path, "chain-account.key")];
 	await writeFile(chainFile, JSON.stringify(contracts.addresses));
 	for (const [id, code] of [

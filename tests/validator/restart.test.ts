@@ -1,4 +1,5 @@
-// Processes come and go: what a killed one left is counted once or given up, leases are taken over, and several validators share one database.
+// Processes come and go: what a killed one left is counted once or given up, leases are taken over, and
+// several validators share one database.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +39,8 @@ test("evidence that was durable when its process died is verified again and coun
 	const { id: probeId, verifier } = body.probe;
 	const providerId = "c3".repeat(32);
 	try {
-		// As a process leaves it that dies between steps 3 and 4: the row runs, the file is there, nothing is counted.
+		// As a process leaves it that dies between steps 3 and 4: the row runs, the file is there, nothing is
+		// counted.
 		const first = await startToyValidator({ ...settings, probes: false });
 		const offer = { name: "H200", pricePerHourMicros: 0, rentable: false, ssh: false, claim: null };
 		const at = { nowMs: Date.now(), actor: "test" };

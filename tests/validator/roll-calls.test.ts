@@ -1,5 +1,6 @@
-// Roll calls, whole: a validator with the embedded chain, a host with the real engine and toys that cheat. A block calls, hosts answer, one
-// transaction commits, a later block draws, everything is opened and verified, and a stranger comes to the same from chain and file alone.
+// Roll calls, whole: a validator with the embedded chain, a host with the real engine and toys that cheat. A
+// block calls, hosts answer, one transaction commits, a later block draws, everything is opened and verified,
+// and a stranger comes to the same from chain and file alone.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -82,7 +83,10 @@ interface ToyCaller {
 	readonly card?: { isBusy: boolean };
 	/** Asked for its engine once it has answered. */
 	readonly open?: AgentHandlers["open"];
-	/** Its line breaks when it is asked for its engine: the first time in each call, or every time. It dials again. */
+	/**
+	 * Its line breaks when it is asked for its engine: the first time in each call, or every time. It dials
+	 * again.
+	 */
 	readonly breaks?: "once" | "always";
 }
 
@@ -207,8 +211,9 @@ async function reach() {
 }
 
 /**
- * The newest call in which this host came to this. On a busy machine a host may be late for a call, or for its opening: calls come again and
- * again. The machine may also be slower now than it was when it was probed, and then late for all of them: the real host is probed again.
+ * The newest call in which this host came to this. On a busy machine a host may be late for a call, or for
+ * its opening: calls come again and again. The machine may also be slower now than it was when it was probed,
+ * and then late for all of them: the real host is probed again.
  */
 async function outcomeOf(id: string, from: number, state: string, ...codes: readonly (string | null)[]) {
 	let askedAtMs = Date.now();
@@ -303,7 +308,8 @@ test("late, wrong, too little, withheld and silent all count as absent; honest o
 		withheld: ["wrong", "PROVIDER_LIMIT"],
 		busy: ["wrong", "PROVIDER_BUSY"],
 		broken: ["answered", null],
-		// Looked for until nobody could open it any more, and no longer: else it would make the call void for all.
+		// Looked for until nobody could open it any more, and no longer: else it would make the call void for
+		// all.
 		hangsUp: ["wrong", "AGENT_CLOSED", "PROVIDER_STOPPING"],
 	};
 	for (const [name, [state, ...codes]] of Object.entries(expected))

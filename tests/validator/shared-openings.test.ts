@@ -1,6 +1,7 @@
-// A network of two validators on one chain that draws its roll calls from drand, whole: rounds signed by a key of our own behind a relay over
-// HTTP, the real contracts, a host that both have called. The host answers both and opens once; the other validator takes the openings over.
-// One that was down in between takes its call up again, and needs the host no more.
+// A network of two validators on one chain that draws its roll calls from drand, whole: rounds signed by a
+// key of our own behind a relay over HTTP, the real contracts, a host that both have called. The host answers
+// both and opens once; the other validator takes the openings over. One that was down in between takes its
+// call up again, and needs the host no more.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -48,13 +49,16 @@ import {
 const env = realEnvironment();
 const UNIT = 10n ** 18n;
 /**
- * Nobody waits for it here; who is late answers the next call. One validator leaves an opening to the other for twice as long: where it is
- * the turn of the one that was down, the other opens after that.
+ * Nobody waits for it here; who is late answers the next call. One validator leaves an opening to the other
+ * for twice as long: where it is the turn of the one that was down, the other opens after that.
  */
 const DEADLINE_MS = 30_000;
 /** A call takes as long as this; one whose commitment comes later is followed by another. */
 const WINDOW_S = 14;
-/** Stamps of a probe are on a clock that runs so many times as fast: the host has proven little, and little is asked of it. */
+/**
+ * Stamps of a probe are on a clock that runs so many times as fast: the host has proven little, and little is
+ * asked of it.
+ */
 const PROBE_CLOCK = 20;
 const surroundings = { clockUs: () => Math.floor(1000 * PROBE_CLOCK * performance.now()) };
 const EVERY = 2;
@@ -66,7 +70,10 @@ let [a, b]: ToyValidator[] = [];
 let contracts: Contracts;
 const closing: (() => unknown)[] = [];
 
-/** While this is set, a round that would call comes to the relay only when the next one is there: too late to call. */
+/**
+ * While this is set, a round that would call comes to the relay only when the next one is there: too late to
+ * call.
+ */
 let isQuiet = true;
 /** While this is set, no round after it comes to the relay: nothing is drawn. */
 let last = Number.POSITIVE_INFINITY;
@@ -194,8 +201,8 @@ const callsOf = async ({ store }: ToyValidator) =>
 	(await store.rollCalls.history(HOST.key)).rows.filter(({ state }) => state === "answered");
 let newestSeen = 0;
 /**
- * A round that calls, given to both as it came, when neither had anything else to do. Who is given one alone sees it through first.
- * `isHeld`: no round comes after it until `last` is set free.
+ * A round that calls, given to both as it came, when neither had anything else to do. Who is given one alone
+ * sees it through first. `isHeld`: no round comes after it until `last` is set free.
  */
 async function callBoth({ isHeld = false } = {}): Promise<number> {
 	for (;;) {

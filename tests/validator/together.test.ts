@@ -1,4 +1,5 @@
-// Two providers that show one UUID are probed at the same time: with one card between them they cannot both answer, with two they are cleared.
+// Two providers that show one UUID are probed at the same time: with one card between them they cannot both
+// answer, with two they are cleared.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ERROR_CODE } from "../../src/engine/wire/frame-table.ts";
@@ -24,7 +25,10 @@ after(async () => {
 	await data.remove();
 });
 
-/** A card that one engine can use at a time: whoever comes while another's products lie in its memory gets none. */
+/**
+ * A card that one engine can use at a time: whoever comes while another's products lie in its memory gets
+ * none.
+ */
 function oneCard() {
 	let holder: object | null = null;
 	return (uuid: string) => async () => {

@@ -1,5 +1,6 @@
-// For tests and simulations of validators: they run on an embedded server with tiny plans, and toy providers that dial in over a real WebSocket
-// with a toy engine behind. Real frames, real verdicts; only the sizes are toys.
+// For tests and simulations of validators: they run on an embedded server with tiny plans, and toy providers
+// that dial in over a real WebSocket with a toy engine behind. Real frames, real verdicts; only the sizes are
+// toys.
 
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -27,8 +28,9 @@ import { toyClaim } from "../toy/toy-claim.ts";
 import { type Cheat, ToyEngine } from "../toy/toy-engine.ts";
 
 /**
- * One GPU (device 0) and two stages with the names of those that must overlap in simultaneous probes. The second is no stream: whether toys
- * that share one event loop read their memory in time would be a matter of luck. tests/ has what streams prove.
+ * One GPU (device 0) and two stages with the names of those that must overlap in simultaneous probes. The
+ * second is no stream: whether toys that share one event loop read their memory in time would be a matter of
+ * luck. tests/ has what streams prove.
  */
 const fill: ChallengeSpec = {
 	kind: "gemm",
@@ -51,7 +53,10 @@ const lanes: ChallengeSpec = {
 	samples: 2,
 };
 
-/** Longer than any machine needs, however busy: who is to be found silent has a validator with deadlines of its own. */
+/**
+ * Longer than any machine needs, however busy: who is to be found silent has a validator with deadlines of
+ * its own.
+ */
 const PATIENT_MS = 600_000;
 const TOY_PLAN: Plan = fixedPlan([
 	{ act: "stage", name: "gpu fill", specs: [fill], deadlineMs: PATIENT_MS, hold: true },
@@ -164,7 +169,8 @@ export async function startToyValidator(
 		{
 			listen: { port: 0 },
 			verifierThreads: 1,
-			// Who dials in is looked for at once; to look ten times a second beside that cost every test some of a core.
+			// Who dials in is looked for at once; to look ten times a second beside that cost every test some of a
+			// core.
 			dispatchEveryMs: 300,
 			recoverEveryMs: 2000,
 			...settings,
@@ -183,7 +189,8 @@ export async function startToyValidator(
 
 /** Asks again until the answer is there; tests end by their runner's limit, not by this. */
 export async function eventually<T>(ask: () => Promise<T | null | undefined | false>): Promise<T> {
-	// Soon at first, then seldom: every question costs a core some ten milliseconds, and some answers take half a minute.
+	// Soon at first, then seldom: every question costs a core some ten milliseconds, and some answers take half
+	// a minute.
 	const startedMs = Date.now();
 	for (;;) {
 		const answer = await ask();

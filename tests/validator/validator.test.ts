@@ -1,4 +1,5 @@
-// One validator, real: embedded PostgreSQL, HTTP API through the typed client, agents over WebSockets with toy engines behind.
+// One validator, real: embedded PostgreSQL, HTTP API through the typed client, agents over WebSockets with
+// toy engines behind.
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { after, before, test } from "node:test";

@@ -1,5 +1,6 @@
-// docs/operator.md by its commands as they are written: a validator on a database of its own and a bucket, a second process with no disk in common that
-// reads and verifies what the first one wrote, a backup. And deploy/: alerts name metrics that exist, commands have options that exist.
+// docs/operator.md by its commands as they are written: a validator on a database of its own and a bucket, a
+// second process with no disk in common that reads and verifies what the first one wrote, a backup. And
+// deploy/: alerts name metrics that exist, commands have options that exist.
 import assert from "node:assert/strict";
 import {
 	existsSync,
@@ -64,7 +65,10 @@ const filesBelow = (path: string): string[] =>
 /** In place of 127.0.0.1: the page's ports may be somebody's, and on an address of our own they are free. */
 const HOST = `127.73.${(process.pid >> 8) & 255}.${process.pid & 255 || 1}`;
 
-/** The backup in another database and another folder: the same validator, its providers, its probes and their evidence. */
+/**
+ * The backup in another database and another folder: the same validator, its providers, its probes and their
+ * evidence.
+ */
 async function walkBack(steps: readonly Step[], probeId: string, evidence: Uint8Array): Promise<void> {
 	const [load, unpack, start, list] = steps as [Step, Step, Step, Step];
 	for (const step of [load, unpack]) mustSucceed(step, await walk.run(step));

@@ -1,5 +1,6 @@
-// docs/owner.md: from a bare machine to the first reward, by its five commands as they are written. The network that is joined is a real validator on an
-// embedded chain in this process, whose clock is moved on between the windows of an epoch.
+// docs/owner.md: from a bare machine to the first reward, by its five commands as they are written. The
+// network that is joined is a real validator on an embedded chain in this process, whose clock is moved on
+// between the windows of an epoch.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,8 +22,8 @@ const [folder, home, network] = ["user", "home", "network"].map((name) => join(s
 ];
 let aheadMs = 0;
 /**
- * Stamps of a probe are on a clock that runs so many times as fast: the host proves a part of its speed, and each roll call asks for half of
- * that. So whatever else the machine does by then, the host keeps up.
+ * Stamps of a probe are on a clock that runs so many times as fast: the host proves a part of its speed, and
+ * each roll call asks for half of that. So whatever else the machine does by then, the host keeps up.
  */
 const PROBE_CLOCK = 50;
 let validator: Validator;

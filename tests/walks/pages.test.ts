@@ -1,5 +1,5 @@
-// Pages for people that are checked without a network: the first screen of the README, command by command with what it shows; the codes that
-// docs/troubleshooting.md names.
+// Pages for people that are checked without a network: the first screen of the README, command by command
+// with what it shows; the codes that docs/troubleshooting.md names.
 import assert from "node:assert/strict";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,8 @@ test("the first screen of the README: what it shows is what comes", async () => 
 	mustSucceed(verify!, ran);
 	assert.ok(verify!.shown.length > 10);
 	mustShow(verify!.shown, ran.out);
-	// npm start and npm test are how this very test was begun; the jobs' block has tests of its own (tests/samples.test.ts).
+	// npm start and npm test are how this very test was begun; the jobs' block has tests of its own
+	// (tests/samples.test.ts).
 	assert.deepEqual(
 		rest.slice(0, 2).map(({ command }) => command.split("#")[0]!.trim()),
 		["npm start", "npm test"],

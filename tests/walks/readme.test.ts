@@ -1,5 +1,6 @@
-// The README by its commands as they are written: each exists with its options; in the deep tier the blocks on work are run, by `npm start` and `npx`, until the jobs are
-// paid. The first screen is compared line by line in pages.test.ts.
+// The README by its commands as they are written: each exists with its options; in the deep tier the blocks
+// on work are run, by `npm start` and `npx`, until the jobs are paid. The first screen is compared line by
+// line in pages.test.ts.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

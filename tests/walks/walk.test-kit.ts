@@ -1,5 +1,6 @@
-// Runs the commands of a page as they are written there: every line that begins with `$ ` in a console block, by bash, in a folder of a user who has
-// the package. A line that says "leave it running" is left running until the walk ends. Not here: any command of its own.
+// Runs the commands of a page as they are written there: every line that begins with `$ ` in a console block,
+// by bash, in a folder of a user who has the package. A line that says "leave it running" is left running
+// until the walk ends. Not here: any command of its own.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";

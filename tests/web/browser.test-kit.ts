@@ -1,5 +1,5 @@
-// For the dashboard's tests: one real Chromium on a real validator. Every page is watched: an exception, a refused policy or a word on the console
-// that is an error makes the test fail, whatever else it looked for.
+// For the dashboard's tests: one real Chromium on a real validator. Every page is watched: an exception, a
+// refused policy or a word on the console that is an error makes the test fail, whatever else it looked for.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -24,7 +24,10 @@ const FLAGS = [
 	"--disable-sync",
 ];
 
-/** For a validator that is looked at: it looks for work as seldom as a real one does, where nobody waits for it. */
+/**
+ * For a validator that is looked at: it looks for work as seldom as a real one does, where nobody waits for
+ * it.
+ */
 export const CALM = { dispatchEveryMs: 300, recoverEveryMs: 30_000 } as const;
 
 export interface Browser {
@@ -43,7 +46,10 @@ export async function startBrowser(
 	options: {
 		readonly width?: number;
 		readonly height?: number;
-		/** With the worker that keeps the dashboard's files for use without a network: it makes every load dearer by a quarter. */
+		/**
+		 * With the worker that keeps the dashboard's files for use without a network: it makes every load dearer
+		 * by a quarter.
+		 */
 		readonly keepsFiles?: boolean;
 	} = {},
 ): Promise<Browser> {
@@ -106,8 +112,9 @@ export async function startBrowser(
 }
 
 /**
- * To another page of the dashboard by a link in it: costs a fifth of a load, and what was put into the document stays there.
- * Whoever changes only the query loads it: lists keep their old rows until the new ones come.
+ * To another page of the dashboard by a link in it: costs a fifth of a load, and what was put into the
+ * document stays there. Whoever changes only the query loads it: lists keep their old rows until the new ones
+ * come.
  */
 export async function followLink(page: Page, path: string): Promise<void> {
 	await page.evaluate(async (href) => {

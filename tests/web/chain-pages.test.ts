@@ -1,5 +1,6 @@
-// The chain's pages in a real Chromium against a real validator, PostgreSQL and the embedded chain with its contracts. The clock is moved, never waited for: an epoch
-// goes from open to final before the visitor's eyes, rewards are claimed, and an audit in the browser names the row that somebody changed on disk.
+// The chain's pages in a real Chromium against a real validator, PostgreSQL and the embedded chain with its
+// contracts. The clock is moved, never waited for: an epoch goes from open to final before the visitor's
+// eyes, rewards are claimed, and an audit in the browser names the row that somebody changed on disk.
 
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -284,7 +285,8 @@ test("the audit, by keyboard: equal; and when somebody changes a leaf on disk it
 	const page = await browser.open(`${validator.url}/epochs/0`);
 	await page.getByRole("button", { name: "Audit this epoch" }).waitFor();
 	const equal = page.locator("[data-audit=equal]");
-	// A page that is drawn anew may lose the focus, and an audit that began while it was drawn is asked for again.
+	// A page that is drawn anew may lose the focus, and an audit that began while it was drawn is asked for
+	// again.
 	for (let i = 0; i < 240 && !(await equal.isVisible()); i++) {
 		await page.keyboard.press("Tab");
 		const focused = (await page.evaluate(() => document.activeElement?.textContent)) ?? "";

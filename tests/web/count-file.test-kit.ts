@@ -1,5 +1,6 @@
-// Real evidence for pages under test: a committed file is put into the store of a running validator as if the process that made it had died right after
-// it was durable. The validator's own recovery then verifies, counts and scores it: nothing on the page comes from anywhere else.
+// Real evidence for pages under test: a committed file is put into the store of a running validator as if the
+// process that made it had died right after it was durable. The validator's own recovery then verifies,
+// counts and scores it: nothing on the page comes from anywhere else.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";

@@ -1,5 +1,6 @@
-// The dashboard in a real Chromium against a real validator: embedded PostgreSQL, agents over WebSockets, toy engines behind.
-// Each test leaves its providers in the network; the browser's own complaints (policy, exceptions) fail whichever test caused them.
+// The dashboard in a real Chromium against a real validator: embedded PostgreSQL, agents over WebSockets, toy
+// engines behind. Each test leaves its providers in the network; the browser's own complaints (policy,
+// exceptions) fail whichever test caused them.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -422,7 +423,8 @@ test("every page, narrow and dark, then wide: no text cut, none on another, noth
 	paths.push("/probes", `/probes/${rows[0]!.id}`, `/probes/${failed[0]!.id}`, "/epochs", "/roll-calls", "/disputes");
 	paths.push("/rent", "/verify", `/rent?provider=${id}`, `/verify?probe=${rows[0]!.id}`, "/nowhere", "/market");
 	paths.push(`/compare?a=${id}&b=${signerOf(14).key}`, "/programs", "/compare", "/jobs");
-	// A phone by night; in the light every page is looked at by its own test, which also loads it by its address.
+	// A phone by night; in the light every page is looked at by its own test, which also loads it by its
+	// address.
 	await page.evaluate(() => localStorage.setItem("theme", "dark"));
 	await page.reload();
 	for (const path of ["/", ...paths]) {

@@ -1,5 +1,6 @@
-// A lie in a real Chromium, from the first mismatch to the conviction: a real provider whose engine changes one number, a watcher that runs the claim again, the embedded
-// chain. The page follows question by question, and at the end shows the number, worked out again from the fraud file.
+// A lie in a real Chromium, from the first mismatch to the conviction: a real provider whose engine changes
+// one number, a watcher that runs the claim again, the embedded chain. The page follows question by question,
+// and at the end shows the number, worked out again from the fraud file.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import pg from "pg";
@@ -35,7 +36,10 @@ afterEach(async () => {
 const stops = (page: Page) =>
 	page.locator(".way [data-stop]").evaluateAll((all) => all.map((one) => `${one.dataset.stop} ${one.dataset.at}`));
 
-/** Whoever has a key runs the segments of an optimistic job in its own browser, and sees which one ends elsewhere. */
+/**
+ * Whoever has a key runs the segments of an optimistic job in its own browser, and sees which one ends
+ * elsewhere.
+ */
 async function seenByItsCheck(job: string): Promise<void> {
 	await browser.context.addInitScript(() => localStorage.setItem("customer-key", "77".repeat(32)));
 	const page = await browser.open(`${lying.stage.validator.url}/jobs/${job}`);
@@ -74,7 +78,10 @@ function withMarkup(value: unknown, isAll: boolean): unknown {
 	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withMarkup(one, isAll)]));
 }
 
-/** A validator whose every word is markup: pages of disputes, claims and draws show words, or say that they cannot. */
+/**
+ * A validator whose every word is markup: pages of disputes, claims and draws show words, or say that they
+ * cannot.
+ */
 async function lyingWords(page: Page, job: string, claim: string): Promise<void> {
 	const told = /\/v1\/(claims|frauds|jobs|job-hosts)(\/|\?|$)/;
 	for (const isAll of [false, true]) {

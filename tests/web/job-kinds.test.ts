@@ -1,5 +1,5 @@
-// Every workload from the form to its result, a provider that is killed half-way, and a job that is cancelled by keyboard: in the deep tier. Training and
-// pictures are in job-pages.test.ts.
+// Every workload from the form to its result, a provider that is killed half-way, and a job that is cancelled
+// by keyboard: in the deep tier. Training and pictures are in job-pages.test.ts.
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { ensureBuilt } from "../../scripts/build-web.ts";

@@ -1,5 +1,6 @@
-// For tests of the job pages: a validator with its database, its embedded chain and its engine, providers that owners run, and a wallet for the browser. Of the
-// wallet only its windows are missing: what the page asks for is signed with a real account and sent to the chain.
+// For tests of the job pages: a validator with its database, its embedded chain and its engine, providers
+// that owners run, and a wallet for the browser. Of the wallet only its windows are missing: what the page
+// asks for is signed with a real account and sent to the chain.
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

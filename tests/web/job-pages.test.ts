@@ -1,6 +1,7 @@
-// Jobs in a real browser, before a real validator with its database, engine and embedded chain: made on the form, by keyboard alone too, watched until they are
-// paid, their results opened, with why they are right; uploads that are cut; models that do not fit; and strangers' words in every place. The other workloads are in the
-// deep tier; how a lie is seen is in dispute-pages.test.ts.
+// Jobs in a real browser, before a real validator with its database, engine and embedded chain: made on the
+// form, by keyboard alone too, watched until they are paid, their results opened, with why they are right;
+// uploads that are cut; models that do not fit; and strangers' words in every place. The other workloads are
+// in the deep tier; how a lie is seen is in dispute-pages.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -283,7 +284,8 @@ test("an upload that is paused, cut off and reloaded goes on, and sends nothing 
 		.locator("input[type=file]")
 		.setInputFiles([{ name: "own.txt", mimeType: "text/plain", buffer: text }]);
 	await page.getByText(/^(\d\d\.\d|\d\.\d\d) MiB in 9 blobs$/).waitFor();
-	// Counted here, where the server has answered: of a page that is left the browser does not tell what it heard.
+	// Counted here, where the server has answered: of a page that is left the browser does not tell what it
+	// heard.
 	const arrived = new Map<string, number>();
 	let left = 3;
 	await network.browser.context.route(/\/v1\/blobs\/.*offset=/, async (route) => {
@@ -405,7 +407,10 @@ async function sql(text: string, values: readonly unknown[] = []): Promise<void>
 	}
 }
 
-/** The panel of proofs with as many as a long job has: what the API says is written here, how it looks is the page's. */
+/**
+ * The panel of proofs with as many as a long job has: what the API says is written here, how it looks is the
+ * page's.
+ */
 async function provenPanel(page: Page, id: string): Promise<void> {
 	const proofs = Array.from({ length: 64 }, (_, i) => ({
 		...{ segment: i + 1, prover: `0x${"ab".repeat(20)}`, amount: `${10n ** 18n}`, gas: 700_000 + i },

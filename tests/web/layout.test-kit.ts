@@ -1,5 +1,6 @@
-// Is a page laid out as it should be, measured in a real browser: nothing sticks out at the side, no text is cut, no two texts lie on each other.
-// Text that ends in an ellipsis is fine where its whole is in a title; what is wider than its own scrolling box is fine, too.
+// Is a page laid out as it should be, measured in a real browser: nothing sticks out at the side, no text is
+// cut, no two texts lie on each other. Text that ends in an ellipsis is fine where its whole is in a title;
+// what is wider than its own scrolling box is fine, too.
 import type { Page } from "playwright-core";
 
 /** In words, few of each kind; empty: all is well. */
@@ -23,7 +24,10 @@ export async function layoutFaults(page: Page): Promise<string[]> {
 		if (document.documentElement.scrollWidth > width)
 			faults.push(`the page is ${document.documentElement.scrollWidth} px wide, ${width} are there`);
 
-		/** What of a text can be seen: its own box, less what boxes around it hide. Null: nothing. `isScrolled`: a box around it scrolls. */
+		/**
+		 * What of a text can be seen: its own box, less what boxes around it hide. Null: nothing. `isScrolled`: a
+		 * box around it scrolls.
+		 */
 		const seenBox = (rect: DOMRect, around: Element): { box: Box; isScrolled: boolean } | null => {
 			let box: Box = rect;
 			let isScrolled = false;
@@ -66,7 +70,8 @@ export async function layoutFaults(page: Page): Promise<string[]> {
 					faults.push(`is cut: ${nameOf(of)}`);
 			}
 		}
-		// Cells of long lists end in an ellipsis; that is for names and sentences, whose whole is in a title, not for figures and times.
+		// Cells of long lists end in an ellipsis; that is for names and sentences, whose whole is in a title, not
+		// for figures and times.
 		const wholeOf = (one: Element) => (one.getAttribute("title") ?? "").replaceAll(/\s+/g, " ");
 		for (const cell of document.querySelectorAll(".table-box td")) {
 			if (cell.scrollWidth <= cell.clientWidth + 1 || !isSeen(cell)) continue;

@@ -1,5 +1,6 @@
-// A network with one liar, for pages and pictures of a dispute: validator, embedded chain, a real provider whose engine changes one number, a customer's job, and a
-// watcher with an engine of its own that can be held before any of its questions.
+// A network with one liar, for pages and pictures of a dispute: validator, embedded chain, a real provider
+// whose engine changes one number, a customer's job, and a watcher with an engine of its own that can be held
+// before any of its questions.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

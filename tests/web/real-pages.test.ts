@@ -1,5 +1,6 @@
-// Pages with real evidence behind them, counted by a real validator: curves, maps and marks against what the files say; hostile words in every row; many
-// providers; the keyboard alone from a filter to a released rental; and a validator that goes away and comes back.
+// Pages with real evidence behind them, counted by a real validator: curves, maps and marks against what the
+// files say; hostile words in every row; many providers; the keyboard alone from a filter to a released
+// rental; and a validator that goes away and comes back.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import pg from "pg";

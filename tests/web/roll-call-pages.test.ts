@@ -1,4 +1,5 @@
-// The pages of roll calls in a real Chromium: the list, one call with who answered, a public file verified here, and a provider's presence.
+// The pages of roll calls in a real Chromium: the list, one call with who answered, a public file verified
+// here, and a provider's presence.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { ensureBuilt } from "../../scripts/build-web.ts";

@@ -1,5 +1,6 @@
-// A network to look at: forty hosts with sample rows in the range of their cards' data sheets, and two with the evidence of vectors/ (an H200, and one
-// under sustained load), verified, counted and scored by the validator itself. For scripts/screenshots.ts and for looking at pages by hand.
+// A network to look at: forty hosts with sample rows in the range of their cards' data sheets, and two with
+// the evidence of vectors/ (an H200, and one under sustained load), verified, counted and scored by the
+// validator itself. For scripts/screenshots.ts and for looking at pages by hand.
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,7 +60,10 @@ function figuresOf(name: string, count: number, share: number): Figure[] {
 	]).flat();
 }
 
-/** Verdicts of hosts that fail, by how a list of them would look: two cheats, a late one, a name that does not fit, one that hung up. */
+/**
+ * Verdicts of hosts that fail, by how a list of them would look: two cheats, a late one, a name that does not
+ * fit, one that hung up.
+ */
 const FAILURES = [
 	["invalid", "ELEMENT_WRONG", "challenges[0].opens[0].record[2]", "row 31 of round 1: 418 is claimed, 522 is right"],
 	[

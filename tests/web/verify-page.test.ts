@@ -1,4 +1,5 @@
-// The verify page in a real Chromium: the H200's evidence gives the verdict of the CLI, a spoiled file is refused with its code, offline too.
+// The verify page in a real Chromium: the H200's evidence gives the verdict of the CLI, a spoiled file is
+// refused with its code, offline too.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";

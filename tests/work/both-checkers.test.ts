@@ -1,6 +1,7 @@
-// Two implementations of docs/work.md, one verdict: src/work/program/ and the engine's checker, compiled with AddressSanitizer and UBSan,
-// on changed programs, changed bytes and programs at the very bounds; code and place must be the same. What both accept and a moment
-// computes, both run, and every root must be the same. A difference prints the label, which brings it back, and the program.
+// Two implementations of docs/work.md, one verdict: src/work/program/ and the engine's checker, compiled with
+// AddressSanitizer and UBSan, on changed programs, changed bytes and programs at the very bounds; code and
+// place must be the same. What both accept and a moment computes, both run, and every root must be the same.
+// A difference prints the label, which brings it back, and the program.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// Programs about whose tensors, wiring, sections or fields one thing is at its limit or was changed: most can be read, and are refused by the
-// check that the change is about, or are still right. All chance comes from `draw`. near-bounds.test-kit.ts has the numbers.
+// Programs about whose tensors, wiring, sections or fields one thing is at its limit or was changed: most can
+// be read, and are refused by the check that the change is about, or are still right. All chance comes from
+// `draw`. near-bounds.test-kit.ts has the numbers.
 import { EDGES, type Instruction, type Place } from "../../src/work/operators/instruction.ts";
 import { I64, type Interval, TENSOR_TYPES } from "../../src/work/operators/tensor-type.ts";
 import {

@@ -1,6 +1,7 @@
-// Inference on the real engine. Decoded token by token = teacher-forced, logits bit for bit, on random prompts of every decoder family (1,000 in
-// the deep tier); the engine's logits are those of the plain machine; generated text is checked by prefill, also without noise, and one changed
-// token is found wherever it stands.
+// Inference on the real engine. Decoded token by token = teacher-forced, logits bit for bit, on random
+// prompts of every decoder family (1,000 in the deep tier); the engine's logits are those of the plain
+// machine; generated text is checked by prefill, also without noise, and one changed token is found wherever
+// it stands.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// Maps that are as long as they may be, or a little longer, docs/work.md §6: what a judge of one element gets has 2,960 bytes at most, and 112
-// instructions come before turns. What they compute stays in 64 bits. All chance comes from `draw`.
+// Maps that are as long as they may be, or a little longer, docs/work.md §6: what a judge of one element gets
+// has 2,960 bytes at most, and 112 instructions come before turns. What they compute stays in 64 bits. All
+// chance comes from `draw`.
 import type { Instruction, Place } from "../../src/work/operators/instruction.ts";
 import { I64 } from "../../src/work/operators/tensor-type.ts";
 import { encodeOp } from "../../src/work/program/encode.ts";

@@ -1,6 +1,6 @@
-// Programs at the very bounds of what may run, docs/work.md §5: one instruction on intervals that meet the ends of 64 bits, one sum that
-// just fits, one place at the edge of its operand, one field beside what it may be. Each is right or wrong by one. All chance comes
-// from `draw`.
+// Programs at the very bounds of what may run, docs/work.md §5: one instruction on intervals that meet the
+// ends of 64 bits, one sum that just fits, one place at the edge of its operand, one field beside what it may
+// be. Each is right or wrong by one. All chance comes from `draw`.
 
 import { EDGES, INSTRUCTIONS, type Instruction, type Place } from "../../src/work/operators/instruction.ts";
 import {

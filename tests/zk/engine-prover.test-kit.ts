@@ -1,4 +1,5 @@
-// The engine's prover on this machine's CPU, asked for what the reference prover (vectors/naive-segment.ts) proves.
+// The engine's prover on this machine's CPU, asked for what the reference prover (vectors/naive-segment.ts)
+// proves.
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { createEngineClient, type EngineClient } from "../../src/engine/client/create-engine-client.ts";
 import { GIVEN, type OpenProveSession, type ProveSession } from "../../src/engine/client/open-prove-session.ts";
@@ -37,7 +38,10 @@ export async function startProver(): Promise<Prover> {
 	};
 }
 
-/** The same engine with a card before its CPU, which refuses plans with convolutions or softmax as cards do (engine/test/proofs_equal_cuda.cpp). `asked`: the kinds of devices that were asked, in turn. */
+/**
+ * The same engine with a card before its CPU, which refuses plans with convolutions or softmax as cards do
+ * (engine/test/proofs_equal_cuda.cpp). `asked`: the kinds of devices that were asked, in turn.
+ */
 export function behindCard({ open, hello }: Prover): {
 	readonly asked: string[];
 	readonly engine: Pick<EngineClient, "openProof" | "hello">;
@@ -79,7 +83,10 @@ export async function giveWeights(session: ProveSession, plan: ZkPlan, { weights
 		await session.give(GIVEN.weights + l, littleEndian(one.flat().map(Number), `i${plan.weightBits}`));
 }
 
-/** Points of the statement's groups one after the other, and the proof for a statement. Over powers of a known τ. */
+/**
+ * Points of the statement's groups one after the other, and the proof for a statement. Over powers of a known
+ * τ.
+ */
 export async function engineProof(
 	open: OpenProveSession,
 	plan: ZkPlan,

@@ -56,7 +56,9 @@ test(`${PLANS} random plans: points and proofs are those of the reference prover
 	assert.ok(links > 1);
 });
 
-/** Of convolutions one after the other, and of softmax; chunks that are smaller than the lists, and larger. */
+/**
+ * Of convolutions one after the other, and of softmax; chunks that are smaller than the lists, and larger.
+ */
 function wideShapes(): readonly Shape[] {
 	const [wide, draw] = [{ limbs: [5, 5, 5], d: 8 } as const, numbers(`wide ${isDeep ? seed : 0}`)];
 	return Array.from({ length: isDeep ? 60 : 3 }, (_, i) => {
@@ -162,7 +164,8 @@ for (const isHidden of [false, true])
 			assert.match(await refusal(session.provePart(part)), /COMMIT comes before PART/);
 			await session.commit(start);
 			assert.match(await refusal(session.provePart({ ...part, nonce: new Uint8Array(32).fill(255) })), /no scalar/);
-			// A proof of its own changes nothing of what comes after it, and holds: what hides is no part of a value.
+			// A proof of its own changes nothing of what comes after it, and holds: what hides is no part of a
+			// value.
 			const own = (await session.prove(part))!;
 			assert.equal(verifySegment(PLAN, statements[i]!, own, { isDevAllowed: true }).status, "valid");
 			parts.push((await session.provePart(part))!);

@@ -1,4 +1,5 @@
-// Proofs of circuits by the engine's frames: keys as bytes, as snarkjs writes them and of known secrets; a run of two segments, wrapped; and what is refused.
+// Proofs of circuits by the engine's frames: keys as bytes, as snarkjs writes them and of known secrets; a
+// run of two segments, wrapped; and what is refused.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";

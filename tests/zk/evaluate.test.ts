@@ -1,5 +1,6 @@
-// What tensors are at the point of a proof: the engine says what TypeScript says, of every type and reading; and one changed number among millions is another answer.
-// ASSAY_VALUES sets how many there are (67108864 is what docs/zk.md §6 measures).
+// What tensors are at the point of a proof: the engine says what TypeScript says, of every type and reading;
+// and one changed number among millions is another answer. ASSAY_VALUES sets how many there are (67108864 is
+// what docs/zk.md §6 measures).
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";

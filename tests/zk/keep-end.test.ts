@@ -1,5 +1,5 @@
-// Demands of a worker's trees are answered all at once: one after the other, each deep in the chain before the next, a dozen of them would bring an honest tree down. The whole game is in
-// tests/jobs/zk-jobs.test.ts.
+// Demands of a worker's trees are answered all at once: one after the other, each deep in the chain before
+// the next, a dozen of them would bring an honest tree down. The whole game is in tests/jobs/zk-jobs.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../src/protocol/assay-error.ts";

@@ -1,4 +1,5 @@
-// Random segments that have a proof: depth, widths, what rounding loses, batch, steps, padding, tables and chunks are drawn from a label.
+// Random segments that have a proof: depth, widths, what rounding loses, batch, steps, padding, tables and
+// chunks are drawn from a label.
 import { drawnStart, shapeOf } from "../../src/verify/zk/segment.test-kit.ts";
 import { leftRange, lowBits, runSegment, type Shape, type Start } from "../../vectors/naive-plan.ts";
 import { label, numbers } from "../../vectors/rows.ts";

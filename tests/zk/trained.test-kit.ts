@@ -1,4 +1,5 @@
-// A small MLP by exact SGD, trained on the reference machine, and what a proof of one of its segments is made of.
+// A small MLP by exact SGD, trained on the reference machine, and what a proof of one of its segments is made
+// of.
 import type { OpenProveSession } from "../../src/engine/client/open-prove-session.ts";
 import type { OpenWorkSession } from "../../src/engine/client/work-session.ts";
 import { type ProvenSegment, proveSegment } from "../../src/provider/proofs/prove-segment.ts";
@@ -69,7 +70,10 @@ export async function proveByEngine(
 	return (await proveSegment(of, { ...by, device: 0 }))!;
 }
 
-/** By the reference prover, which can be given other data than the statement names, and commit to what comes out so that nobody else can go on from there. */
+/**
+ * By the reference prover, which can be given other data than the statement names, and commit to what comes
+ * out so that nobody else can go on from there.
+ */
 export function proveTrained(
 	run: Trained,
 	segment: number,

@@ -1,5 +1,6 @@
-// A small MLP is trained by its program, two of its segments are proven, and the proofs verified as anybody would: over Ignition's powers where they lie beside the checkout,
-// else over powers of a known τ. Then bytes that are not those of the proof.
+// A small MLP is trained by its program, two of its segments are proven, and the proofs verified as anybody
+// would: over Ignition's powers where they lie beside the checkout, else over powers of a known τ. Then bytes
+// that are not those of the proof.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// A small CNN by exact SGD and softmax, trained on the reference machine: a proof of its first segment by the reference prover (docs/zk.md §14), and the bytes that it is about. What cheaters
-// do is in src/verify/zk/removed-wide-checks.test.ts, with smaller numbers.
+// A small CNN by exact SGD and softmax, trained on the reference machine: a proof of its first segment by the
+// reference prover (docs/zk.md §14), and the bytes that it is about. What cheaters do is in
+// src/verify/zk/removed-wide-checks.test.ts, with smaller numbers.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { proofOpener } from "../../src/engine/client/proof-opener.ts";

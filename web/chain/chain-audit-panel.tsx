@@ -1,4 +1,5 @@
-// The audit of one of the chain's epochs as a visitor sees it: a button, each check with what it found, every row that differs, and how to ask somebody else.
+// The audit of one of the chain's epochs as a visitor sees it: a button, each check with what it found, every
+// row that differs, and how to ask somebody else.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { Badge, CopyButton, Failed, Panel, Table } from "../parts/small.tsx";

@@ -1,6 +1,6 @@
-// What an epoch's audit (market/audit/audit-epoch.ts, the same as of `assay audit`) needs, as this validator's
-// API gives it. The chain's own words come over that API too and are hostile: chain-elsewhere.ts says how to ask
-// any node. Loaded when somebody audits: hashing and curves stay out of the first view.
+// What an epoch's audit (market/audit/audit-epoch.ts, the same as of `assay audit`) needs, as this
+// validator's API gives it. The chain's own words come over that API too and are hostile: chain-elsewhere.ts
+// says how to ask any node. Loaded when somebody audits: hashing and curves stay out of the first view.
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { auditEpoch } from "../../src/market/audit/audit-epoch.ts";
 import type { AuditCheck } from "../../src/market/audit/audit-log.ts";

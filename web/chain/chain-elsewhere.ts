@@ -1,4 +1,5 @@
-// How to ask somebody else: the same audit on one's own machine, and the contract's own answers from any node of the chain, as commands to copy.
+// How to ask somebody else: the same audit on one's own machine, and the contract's own answers from any node
+// of the chain, as commands to copy.
 import type { Chain, ChainEpoch } from "../../src/api/types.ts";
 import { utf8ToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { packed, toHex } from "../../src/protocol/chain/hex.ts";

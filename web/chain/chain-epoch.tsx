@@ -1,5 +1,5 @@
-// One epoch of the chain: its steps, who reported what and who signed, the weights beside the median, what was earned,
-// what was proven wrong, every transaction, and an audit.
+// One epoch of the chain: its steps, who reported what and who signed, the weights beside the median, what
+// was earned, what was proven wrong, every transaction, and an audit.
 import type { Chain, ChainEpoch } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { Badge, Empty, Fact, PageTitle, Panel, Shown, Table, Tile } from "../parts/small.tsx";

@@ -1,4 +1,5 @@
-// Amounts of tokens, accounts and phases for people. Pure. Amounts come as decimal text in the smallest unit: they pass 2^53.
+// Amounts of tokens, accounts and phases for people. Pure. Amounts come as decimal text in the smallest unit:
+// they pass 2^53.
 import type { ChainPhase } from "../../src/api/types.ts";
 
 const SPACE = "\u202f";
@@ -12,7 +13,10 @@ export function exactAmount(amount: string, decimals: number): string {
 	return decimals === 0 || fraction === "" ? whole : `${whole}.${fraction}`;
 }
 
-/** Two places after the point, six for what is less than one; cut, never rounded up: nobody is shown more than there is. */
+/**
+ * Two places after the point, six for what is less than one; cut, never rounded up: nobody is shown more than
+ * there is.
+ */
 export function shortAmount(amount: string, decimals: number): string {
 	const [whole = "0", fraction = ""] = exactAmount(amount, decimals).split(".");
 	const places = whole === "0" ? 6 : 2;

@@ -1,4 +1,5 @@
-// The chain in one line, for the overview: where it is, which epoch, what it pays. Nothing where there is no chain; where its node is silent, that.
+// The chain in one line, for the overview: where it is, which epoch, what it pays. Nothing where there is no
+// chain; where its node is silent, that.
 import { formatCount } from "../parts/format.ts";
 import type { Loaded } from "../shell/api.ts";
 import { PHASES } from "./chain-format.ts";

@@ -1,4 +1,5 @@
-// A provider on the chain: the account that is paid for it, its stake, rewards, bound devices. Nothing where the validator has no chain.
+// A provider on the chain: the account that is paid for it, its stake, rewards, bound devices. Nothing where
+// the validator has no chain.
 import type { Chain, ChainAccountView } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { CopyButton, Empty, Panel, Shown, Tile } from "../parts/small.tsx";

@@ -1,4 +1,5 @@
-// Small parts of the chain's pages: amounts, accounts, times on the chain's clock, phases, and an epoch's way from open to final.
+// Small parts of the chain's pages: amounts, accounts, times on the chain's clock, phases, and an epoch's way
+// from open to final.
 import type { Chain, ChainPhase } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { Badge, exactTime, Time } from "../parts/small.tsx";

@@ -1,4 +1,5 @@
-// The chain at a glance: where it is, which epoch, whose stake, what is paid next. On the overview and above the epochs.
+// The chain at a glance: where it is, which epoch, whose stake, what is paid next. On the overview and above
+// the epochs.
 import type { Chain } from "../../src/api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { Tile } from "../parts/small.tsx";

@@ -1,4 +1,5 @@
-// What each validator said of each provider beside the median, the weight on chain, what it earned, what it has earned so far and what of that is paid.
+// What each validator said of each provider beside the median, the weight on chain, what it earned, what it
+// has earned so far and what of that is paid.
 import { useMemo, useState } from "preact/hooks";
 import type { Chain, ChainEpoch, ChainWeight } from "../../src/api/types.ts";
 import { formatScore, shortId } from "../parts/format.ts";

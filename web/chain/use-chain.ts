@@ -1,4 +1,5 @@
-// The chain as pages follow it: asked when something of it was told, when a window ends, and every few seconds while somebody looks. One clock: the validator's.
+// The chain as pages follow it: asked when something of it was told, when a window ends, and every few
+// seconds while somebody looks. One clock: the validator's.
 import { useEffect, useRef } from "preact/hooks";
 import type { Chain } from "../../src/api/types.ts";
 import { api, type Loaded, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
@@ -24,7 +25,8 @@ export function useChain(): Loaded<FollowedChain> {
 	const nextAtMs = Math.min(...(chain?.inFlight ?? []).map(({ nextAtMs }) => nextAtMs ?? Number.POSITIVE_INFINITY));
 	const skewMs = value?.skewMs ?? 0;
 	const hasNone = value !== null && chain === null;
-	// Again after each answer and each failure, of which `value` and `trouble` are new: a node that comes back is seen by itself.
+	// Again after each answer and each failure, of which `value` and `trouble` are new: a node that comes back
+	// is seen by itself.
 	useEffect(() => {
 		if (hasNone) return;
 		const untilNextMs = nextAtMs - (Date.now() + skewMs) + 300;

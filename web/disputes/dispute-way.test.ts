@@ -1,4 +1,5 @@
-// How far a dispute has come, from its questions: by relay and on the chain, out of order, about several segments; and bytes that are no question.
+// How far a dispute has come, from its questions: by relay and on the chain, out of order, about several
+// segments; and bytes that are no question.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toHex } from "../../src/protocol/chain/hex.ts";

@@ -1,4 +1,5 @@
-// How far a dispute has come, from what was asked so far: by relay, on the chain, or both. Pure. A question names a place; each narrower one narrows the way.
+// How far a dispute has come, from what was asked so far: by relay, on the chain, or both. Pure. A question
+// names a place; each narrower one narrows the way.
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { type ChainQuestion, decodeChainQuestion } from "../../src/protocol/network/chain-question.ts";
 import { type JobQuestion, readQuestion } from "../../src/protocol/network/job-question.ts";
@@ -83,7 +84,10 @@ export function chainPlace(hex: string): AskedPlace | null {
 	}
 }
 
-/** The way so far: the last segment asked about, and below it what was asked last. Steps and ops count together in one tree, so they come at once. */
+/**
+ * The way so far: the last segment asked about, and below it what was asked last. Steps and ops count
+ * together in one tree, so they come at once.
+ */
 export function wayOf(asked: readonly AskedPlace[]): WayStop[] {
 	const last = asked.findLast(({ segment }) => segment !== null);
 	if (last === undefined) return [];

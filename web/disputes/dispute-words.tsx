@@ -1,5 +1,6 @@
-// Both sides' words in a dispute: what was asked, by which road, and what came back; and the games on the chain with their clocks, deposits and gas. Questions on the
-// chain are anybody's bytes: what cannot be read is said to be so.
+// Both sides' words in a dispute: what was asked, by which road, and what came back; and the games on the
+// chain with their clocks, deposits and gas. Questions on the chain are anybody's bytes: what cannot be read
+// is said to be so.
 import type { Dispute } from "../../src/api/types.ts";
 import { shortAmount } from "../chain/chain-format.ts";
 import { formatCount, formatLeft } from "../parts/format.ts";
@@ -20,7 +21,10 @@ interface Word {
 	readonly gas: number | null;
 }
 
-/** In the order in which they were asked; those on the chain come after, since what is answered by relay is not asked there. */
+/**
+ * In the order in which they were asked; those on the chain come after, since what is answered by relay is
+ * not asked there.
+ */
 export function wordsOf({ relayed, chain }: Pick<Dispute, "relayed" | "chain">): Word[] {
 	const off = relayed.map(
 		({ atMs, question, bytes }): Word => ({ atMs, road: "relay", place: relayedPlace(question), bytes, gas: null }),

@@ -1,5 +1,6 @@
-// What a fraud file shows, worked out again here: the way down, the op, and the element with its operands, what was said beside what is right. The numbers come from
-// explain-fraud.ts in the verifier's worker; no text of the accused is in them.
+// What a fraud file shows, worked out again here: the way down, the op, and the element with its operands,
+// what was said beside what is right. The numbers come from explain-fraud.ts in the verifier's worker; no
+// text of the accused is in them.
 import { useState } from "preact/hooks";
 import type { FraudStory, Working } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import type { ValidFraud } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";

@@ -1,5 +1,6 @@
-// One dispute as it goes: the claim, how far the search has come, both sides' words, clocks and money; at its end the element, from the fraud file, judged and worked
-// out again in this browser. Everything shown is public.
+// One dispute as it goes: the claim, how far the search has come, both sides' words, clocks and money; at its
+// end the element, from the fraud file, judged and worked out again in this browser. Everything shown is
+// public.
 import { useEffect, useState } from "preact/hooks";
 import type { Dispute, FraudOfJob } from "../../src/api/types.ts";
 import { FRAUD_SHOWS } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";

@@ -1,5 +1,5 @@
-// The way from a whole run to one number, as strips that narrow: of each only the marked slice is looked into, by the next. Beside each its words, so that nothing
-// rests on the drawing.
+// The way from a whole run to one number, as strips that narrow: of each only the marked slice is looked
+// into, by the next. Beside each its words, so that nothing rests on the drawing.
 import type { WayStop } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import { formatCount } from "../parts/format.ts";
 

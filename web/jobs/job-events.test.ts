@@ -1,4 +1,5 @@
-// A job's events as its page shows them: the curve, the parts' ways, the lines, and what is no number or comes twice.
+// A job's events as its page shows them: the curve, the parts' ways, the lines, and what is no number or
+// comes twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NetworkEvent } from "../../src/api/types.ts";

@@ -1,5 +1,6 @@
-// What happens in a job, event by event, as its page shows it: the curve of its metrics, the way of each part, the newest picture, and lines. Whatever providers
-// say in heartbeats proves nothing. Made for sixty events a second over half an hour: adding one costs the same however many there were.
+// What happens in a job, event by event, as its page shows it: the curve of its metrics, the way of each
+// part, the newest picture, and lines. Whatever providers say in heartbeats proves nothing. Made for sixty
+// events a second over half an hour: adding one costs the same however many there were.
 import type { NetworkEvent } from "../../src/api/types.ts";
 
 interface JobEventLine {

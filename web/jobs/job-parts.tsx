@@ -1,4 +1,5 @@
-// The parts of a job and the draws behind them, as tables: who has what, what was run again, and everything with which a stranger draws again.
+// The parts of a job and the draws behind them, as tables: who has what, what was run again, and everything
+// with which a stranger draws again.
 import type { Job, JobDraws, JobHostView } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatCount, formatFigure } from "../parts/format.ts";

@@ -1,4 +1,5 @@
-// What is proven of a job that is paid by proof, docs/zk.md §12: segment by segment, by whom, for how much gas; and each proof as a file, to verify here or elsewhere. All of it stands on chain.
+// What is proven of a job that is paid by proof, docs/zk.md §12: segment by segment, by whom, for how much
+// gas; and each proof as a file, to verify here or elsewhere. All of it stands on chain.
 import { formatCount, formatExactMoney } from "../parts/format.ts";
 import { Empty, Failed, Id, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";

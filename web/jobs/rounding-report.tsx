@@ -1,5 +1,6 @@
-// What whole-number weights cost a model, tensor by tensor: bytes, and the signal to noise of rounding, worked out in this browser from the model's own files, as
-// `assay model import` does. What that does to answers only running the model shows: `assay model report`.
+// What whole-number weights cost a model, tensor by tensor: bytes, and the signal to noise of rounding,
+// worked out in this browser from the model's own files, as `assay model import` does. What that does to
+// answers only running the model shows: `assay model report`.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatCount } from "../parts/format.ts";
@@ -9,7 +10,9 @@ import { valueAt } from "./new/cards.ts";
 import { type JobWork, openJobWork } from "./work/job-work.ts";
 import type { JobFiles, Rounding } from "./work/job-worker.ts";
 
-/** The folder of the model that a job file names, and the weights that it runs with; null: it imports none. */
+/**
+ * The folder of the model that a job file names, and the weights that it runs with; null: it imports none.
+ */
 export function modelOf(text: string): { readonly folder: string; readonly weights: string | null } | null {
 	let json: unknown = null;
 	try {

@@ -1,4 +1,5 @@
-// The market's tables: providers by work done, prices by workload, who accused, and who was caught with the evidence that shows it. Names and kinds are strangers' words.
+// The market's tables: providers by work done, prices by workload, who accused, and who was caught with the
+// evidence that shows it. Names and kinds are strangers' words.
 import type { FraudOfJob, JobMarket, ProbeSummary } from "../../src/api/types.ts";
 import { isCheat } from "../../src/protocol/cheat-codes.ts";
 import { formatUnits } from "../disputes/dispute-words.tsx";
@@ -98,7 +99,10 @@ export function WatchersTable({ watchers }: { watchers: JobMarket["watchers"] })
 	);
 }
 
-/** Only what no honest host can cause: a proven fraud of a job, or a probe whose answers contradict its own commitment or seed. */
+/**
+ * Only what no honest host can cause: a proven fraud of a job, or a probe whose answers contradict its own
+ * commitment or seed.
+ */
 export function CaughtTable({ frauds, probes }: { frauds: readonly FraudOfJob[]; probes: readonly ProbeSummary[] }) {
 	const rows = [
 		...frauds.map(({ hash, claim, accused, atMs }) => ({

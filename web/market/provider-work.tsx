@@ -1,4 +1,5 @@
-// A provider's work: its reputation with the rows that it is made of, the claims that it still answers for, and questions on the chain that wait for it.
+// A provider's work: its reputation with the rows that it is made of, the claims that it still answers for,
+// and questions on the chain that wait for it.
 import type { ProviderWork } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { chainPlace, placeText } from "../disputes/dispute-way.ts";

@@ -1,4 +1,5 @@
-// Epochs of the chain: reports, weights, rewards, transactions and an audit. A validator without a chain has none.
+// Epochs of the chain: reports, weights, rewards, transactions and an audit. A validator without a chain has
+// none.
 import ChainEpochPage from "../chain/chain-epoch.tsx";
 import ChainEpochList from "../chain/chain-epochs.tsx";
 import { useChain } from "../chain/use-chain.ts";

@@ -1,4 +1,5 @@
-// The market for jobs at a glance: volume, audits, prices, who did what, who lied and who found it. All of it is counted from public rows.
+// The market for jobs at a glance: volume, audits, prices, who did what, who lied and who found it. All of it
+// is counted from public rows.
 import type { JobMarket } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
 import { CaughtTable, PricesTable, ProvidersTable, WatchersTable } from "../market/market-tables.tsx";

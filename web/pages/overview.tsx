@@ -1,5 +1,5 @@
-// What this is, what to do next, and the network as it is now: hosts, cards by model, what was proven in total, a day of probes, and what happens as it
-// happens.
+// What this is, what to do next, and the network as it is now: hosts, cards by model, what was proven in
+// total, a day of probes, and what happens as it happens.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Network, NetworkEvent, ProbeSummary } from "../../src/api/types.ts";

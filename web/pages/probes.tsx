@@ -1,4 +1,5 @@
-// All probes, and one of them: live while it runs, its verdict and figures afterwards, its evidence to download and to verify right here.
+// All probes, and one of them: live while it runs, its verdict and figures afterwards, its evidence to
+// download and to verify right here.
 import { useEffect, useState } from "preact/hooks";
 import type { Probe } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
@@ -82,7 +83,10 @@ function ProbeList({ place }: { place: Place }) {
 	);
 }
 
-/** Follows the probe until its verdict. The server ends the stream then; one that breaks is reported and the row is asked for again. */
+/**
+ * Follows the probe until its verdict. The server ends the stream then; one that breaks is reported and the
+ * row is asked for again.
+ */
 function useLiveProbe(id: string, onEnd: () => void): LiveProbe {
 	const [live, setLive] = useState(NOTHING_YET);
 	useEffect(() => {

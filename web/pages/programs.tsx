@@ -1,5 +1,6 @@
-// Programs: what a job computes, op by op, as a graph and as a list, with shapes, intervals and cost; and what two of them have in common. From a file, which never
-// leaves this browser, from a sample, or from a job; each is checked as every provider checks it.
+// Programs: what a job computes, op by op, as a graph and as a list, with shapes, intervals and cost; and
+// what two of them have in common. From a file, which never leaves this browser, from a sample, or from a
+// job; each is checked as every provider checks it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { compareOps, type DescribedProgram } from "../../src/work/program/describe-program.ts";

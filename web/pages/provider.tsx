@@ -1,4 +1,5 @@
-// One provider: what it claims beside what it proved, its figures over time, its score term by term, its probes, its uptime, and how to rent it.
+// One provider: what it claims beside what it proved, its figures over time, its score term by term, its
+// probes, its uptime, and how to rent it.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";

@@ -1,4 +1,5 @@
-// All providers, by what they proved. Filters and order are the server's, over all rows; the table shows as many as are looked at.
+// All providers, by what they proved. Filters and order are the server's, over all rows; the table shows as
+// many as are looked at.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { ProviderSummary } from "../../src/api/types.ts";
 import { formatCount, formatMoney, formatScore, gpuPriceMicros } from "../parts/format.ts";

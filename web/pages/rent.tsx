@@ -1,4 +1,5 @@
-// Rent what was proven: offers by filters, a reservation signed here, the way in, the time that is left. Money is a record of what is owed.
+// Rent what was proven: offers by filters, a reservation signed here, the way in, the time that is left.
+// Money is a record of what is owed.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { Offer } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";

@@ -1,5 +1,5 @@
-// Roll calls: the last ones, what the network proved together in each, and one of them: who answered, and every public file to be verified
-// right here.
+// Roll calls: the last ones, what the network proved together in each, and one of them: who answered, and
+// every public file to be verified right here.
 import { useState } from "preact/hooks";
 import type { RollCall, RollCallAnswer } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";

@@ -1,6 +1,6 @@
-// Drop any evidence file, get the verdict. Nothing leaves the browser; works without a network once the page was open. Several files are verified one
-// after the other, each with its verdict; the one looked at shows every check. Reports and quotes of hardware are judged together with the files beside
-// them.
+// Drop any evidence file, get the verdict. Nothing leaves the browser; works without a network once the page
+// was open. Several files are verified one after the other, each with its verdict; the one looked at shows
+// every check. Reports and quotes of hardware are judged together with the files beside them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { kindOfFile } from "../../src/verify/attestation/file-kind.ts";
@@ -21,7 +21,10 @@ const MAX_FILES = 50;
 /** Of a report, quote or what belongs to one. */
 const MAX_ATTESTATION_BYTES = 8 * 2 ** 20;
 
-/** All of them, if one is a report, quote, certificate or the like; null: they are evidence of ours, or nothing. */
+/**
+ * All of them, if one is a report, quote, certificate or the like; null: they are evidence of ours, or
+ * nothing.
+ */
 async function readTogether(files: readonly File[]): Promise<readonly VerifiedFile[] | null> {
 	if (files.some(({ size }) => size > MAX_ATTESTATION_BYTES)) return null;
 	const read = await Promise.all(

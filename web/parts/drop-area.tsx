@@ -1,4 +1,5 @@
-// A place to drop files, with the browser's own dialog behind a button. Not here: what is done with the files.
+// A place to drop files, with the browser's own dialog behind a button. Not here: what is done with the
+// files.
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 

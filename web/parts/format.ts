@@ -1,4 +1,5 @@
-// Scores, money, times and names as the pages show them. Pure; speeds and sizes are src/protocol/format-number.ts.
+// Scores, money, times and names as the pages show them. Pure; speeds and sizes are
+// src/protocol/format-number.ts.
 import {
 	formatBytes,
 	formatLatency,
@@ -88,7 +89,10 @@ const FIGURES: Readonly<Record<string, string>> = {
 	"disk.stored": "Disk, stored",
 };
 
-/** "gemm.int8.sustained" → "int8 matrix, sustained". Names are ours, but they come in evidence: unknown ones are shown as they are. */
+/**
+ * "gemm.int8.sustained" → "int8 matrix, sustained". Names are ours, but they come in evidence: unknown ones
+ * are shown as they are.
+ */
 export function figureTitle(name: string): string {
 	const known = FIGURES[name];
 	if (known !== undefined) return known;

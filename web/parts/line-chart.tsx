@@ -1,5 +1,6 @@
-// A line over time as an SVG: axes with units, a dot at each point, the same numbers as a table for who cannot see it. Drawn in the pixels it has, so that
-// its text is as large on a phone as anywhere. No interaction but titles.
+// A line over time as an SVG: axes with units, a dot at each point, the same numbers as a table for who
+// cannot see it. Drawn in the pixels it has, so that its text is as large on a phone as anywhere. No
+// interaction but titles.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Table } from "./small.tsx";
 

@@ -1,5 +1,6 @@
-// Small parts that every page uses: verdicts, times, ids, tiles, and the three states of a page that has nothing to show yet.
-// Whatever comes from a provider goes through here as a child of an element, which makes it text; nothing in web/ sets markup.
+// Small parts that every page uses: verdicts, times, ids, tiles, and the three states of a page that has
+// nothing to show yet. Whatever comes from a provider goes through here as a child of an element, which makes
+// it text; nothing in web/ sets markup.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Trouble, useNow } from "../shell/api.ts";
@@ -185,7 +186,8 @@ export function PageTitle({ children, sub }: { children: ComponentChildren; sub?
 	useEffect(() => {
 		if (takeFocusWish()) title.current?.focus({ preventScroll: true });
 	}, []);
-	// The tab and the history say what the page does. Invisible characters of a provider's name stay out of the browser's own frame.
+	// The tab and the history say what the page does. Invisible characters of a provider's name stay out of the
+	// browser's own frame.
 	useEffect(() => {
 		const text = (title.current?.textContent ?? "").replaceAll(/\p{C}/gu, "");
 		document.title = `${text.slice(0, 80)} · assay`;

@@ -1,4 +1,5 @@
-// A day in a line: a small bar for each hour, no axes. What it says stands beside it; a title names each hour.
+// A day in a line: a small bar for each hour, no axes. What it says stands beside it; a title names each
+// hour.
 
 export function Sparkline(p: { label: string; values: readonly { readonly value: number; readonly title: string }[] }) {
 	const most = Math.max(...p.values.map(({ value }) => value));

@@ -1,8 +1,10 @@
-// A table, on phones a list of cards, of which only the visible rows are in the document: ten thousand rows scroll like forty. Rows have one height; above and below stand
-// two empty rows as high as what is left out. Sorting is the caller's; further pages are asked for when the end comes near.
+// A table, on phones a list of cards, of which only the visible rows are in the document: ten thousand rows
+// scroll like forty. Rows have one height; above and below stand two empty rows as high as what is left out.
+// Sorting is the caller's; further pages are asked for when the end comes near.
 //
-// What keeps a frame short: columns have fixed widths, so that laying out a row asks nothing of the others; the window moves by whole steps, so that most
-// scrolling changes no row at all; and a row is made again only when it is another one. Cards have one height, too; the page scrolls them, not a box in it.
+// What keeps a frame short: columns have fixed widths, so that laying out a row asks nothing of the others;
+// the window moves by whole steps, so that most scrolling changes no row at all; and a row is made again only
+// when it is another one. Cards have one height, too; the page scrolls them, not a box in it.
 import type { ComponentChildren, JSX } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -98,7 +100,10 @@ interface TableOf<Row> extends Sorting {
 	label: string;
 	rowKey: (row: Row) => string;
 	columns: readonly Column<NoInfer<Row>>[];
-	/** What stands for a row on a phone, and its whole height. Without it a phone has the table, less its minor columns. */
+	/**
+	 * What stands for a row on a phone, and its whole height. Without it a phone has the table, less its minor
+	 * columns.
+	 */
 	card?: { readonly heightPx: number; readonly of: (row: NoInfer<Row>) => JSX.Element };
 }
 
@@ -135,7 +140,8 @@ function useNarrow(): boolean {
 
 /** The part of the rows that is in the document; further pages are asked for near its end. */
 function useRows<Row>({ rows, hasMore, more }: Paged<Row>, view: View): View {
-	// Fewer rows than the window was made for (a filter): the last ones, until the box has scrolled up by itself.
+	// Fewer rows than the window was made for (a filter): the last ones, until the box has scrolled up by
+	// itself.
 	const last = Math.min(rows.length, view.last);
 	const first = Math.min(view.first, Math.max(0, last - (view.last - view.first)));
 	useEffect(() => {

@@ -1,4 +1,5 @@
-// A program's graph beside the op that is chosen in it; a phase at a time. Of two programs, one after the other, with what only it has marked.
+// A program's graph beside the op that is chosen in it; a phase at a time. Of two programs, one after the
+// other, with what only it has marked.
 import { useMemo, useState } from "preact/hooks";
 import type { ComparedOp, DescribedProgram } from "../../src/work/program/describe-program.ts";
 import { formatCount } from "../parts/format.ts";

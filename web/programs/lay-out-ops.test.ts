@@ -1,4 +1,5 @@
-// The drawing of a program's ops: readers below what they read, no two boxes in one place, no row too wide; keys lead everywhere; a huge program is laid out at once.
+// The drawing of a program's ops: readers below what they read, no two boxes in one place, no row too wide;
+// keys lead everywhere; a huge program is laid out at once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mixedSample, mlpSample } from "../../src/work/builder/samples.test-kit.ts";

@@ -1,5 +1,6 @@
-// Where each op of a phase stands in a drawing: what it reads above it, what reads it below. Rows from top to bottom, each at most so many boxes wide; in a row
-// next to where its inputs are. Linear in ops and edges: a stranger's program may have 65,535 of them. Pure; drawing is op-graph.tsx's.
+// Where each op of a phase stands in a drawing: what it reads above it, what reads it below. Rows from top to
+// bottom, each at most so many boxes wide; in a row next to where its inputs are. Linear in ops and edges: a
+// stranger's program may have 65,535 of them. Pure; drawing is op-graph.tsx's.
 import type { OpLine } from "../../src/work/program/describe-program.ts";
 
 export interface PlacedOp {
@@ -23,7 +24,10 @@ const numbersRead = ({ reads, number }: OpLine): number[] => [
 	...new Set(reads.flatMap((one) => (/^%\d+$/.test(one) ? [Number(one.slice(1))] : [])).filter((n) => n < number)),
 ];
 
-/** As late as its readers allow; what nobody reads, as early as its inputs do. No row is left empty: the longest way down has an op in each. */
+/**
+ * As late as its readers allow; what nobody reads, as early as its inputs do. No row is left empty: the
+ * longest way down has an op in each.
+ */
 function ranksOf(from: readonly (readonly number[])[], to: readonly (readonly number[])[]): number[] {
 	const ranks: number[] = [];
 	for (const [n, read] of from.entries()) ranks[n] = read.reduce((most, one) => Math.max(most, ranks[one]! + 1), 0);

@@ -1,5 +1,5 @@
-// One op of a program in full: what its operator is, what it reads and who reads it, shape, interval, work, and its definition as the text form has it. Before
-// one is chosen: those with most of the work.
+// One op of a program in full: what its operator is, what it reads and who reads it, shape, interval, work,
+// and its definition as the text form has it. Before one is chosen: those with most of the work.
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import type { OpLine } from "../../src/work/program/describe-program.ts";
 import { formatCount } from "../parts/format.ts";

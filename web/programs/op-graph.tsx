@@ -1,5 +1,6 @@
-// The ops of one phase as a graph: boxes with shape, interval and share of the work, lines from what is read to what reads it. Only what is in view is in the
-// document. By keyboard: arrows go from box to box, Enter chooses. What is chosen is told beside it by op-detail.tsx; the same as a list is op-list.tsx.
+// The ops of one phase as a graph: boxes with shape, interval and share of the work, lines from what is read
+// to what reads it. Only what is in view is in the document. By keyboard: arrows go from box to box, Enter
+// chooses. What is chosen is told beside it by op-detail.tsx; the same as a list is op-list.tsx.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { OpLine } from "../../src/work/program/describe-program.ts";
 import { type Layout, layOutOps, type PlacedOp, stepFrom } from "./lay-out-ops.ts";

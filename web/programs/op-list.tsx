@@ -1,4 +1,5 @@
-// Ops of a program as a list: what each reads and gives, its interval and its share of the work; opened, its definition. Names in a program are its author's words.
+// Ops of a program as a list: what each reads and gives, its interval and its share of the work; opened, its
+// definition. Names in a program are its author's words.
 import { useState } from "preact/hooks";
 import type { ComparedOp, OpLine } from "../../src/work/program/describe-program.ts";
 import { formatCount } from "../parts/format.ts";

@@ -1,4 +1,5 @@
-// Where a program to be shown comes from: a file, a sample that is built here, or a job whose blob is fetched with the visitor's key and held against its root.
+// Where a program to be shown comes from: a file, a sample that is built here, or a job whose blob is fetched
+// with the visitor's key and held against its root.
 import type { DescribedProgram } from "../../src/work/program/describe-program.ts";
 import { fetchJobBlob } from "../jobs/view/preview.tsx";
 import type { JobWork } from "../jobs/work/job-work.ts";

@@ -1,4 +1,5 @@
-// Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or probe.
+// Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or
+// probe.
 import type { Attestation, Attested } from "../../src/api/types.ts";
 import { shortId } from "../parts/format.ts";
 import { Badge, exactTime, Id, Panel, Table } from "../parts/small.tsx";

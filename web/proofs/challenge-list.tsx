@@ -1,5 +1,6 @@
-// Challenges as they run and are checked: roots as they arrive, then each opened place, right or wrong. The same list for a probe that runs at the
-// validator and for a file that is verified here. Shows what it is told and judges nothing.
+// Challenges as they run and are checked: roots as they arrive, then each opened place, right or wrong. The
+// same list for a probe that runs at the validator and for a file that is verified here. Shows what it is
+// told and judges nothing.
 import { memo } from "preact/compat";
 import { formatRate, rateUnit } from "../../src/protocol/format-number.ts";
 import { formatCount } from "../parts/format.ts";

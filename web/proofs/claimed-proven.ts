@@ -1,5 +1,6 @@
-// What a device says of itself beside what it proved, line by line: how much of the data sheet that is, and whether cards of its kind usually reach that.
-// Equal cards of a host are one block, with the figures of the slowest. Pure; rules only for display, no verdict.
+// What a device says of itself beside what it proved, line by line: how much of the data sheet that is, and
+// whether cards of its kind usually reach that. Equal cards of a host are one block, with the figures of the
+// slowest. Pure; rules only for display, no verdict.
 import type { Provider } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { type BesideSheet, besideDataSheet } from "../../src/verify/hardware/identify/data-sheet.ts";
@@ -32,7 +33,10 @@ export interface ClaimedDevice {
 
 type Known = Provider["devices"][number];
 
-/** Proven ÷ claimed bytes below this is a difference; drivers and ECC keep some back (0.95 on an H200, 0.93 with ECC on GDDR). */
+/**
+ * Proven ÷ claimed bytes below this is a difference; drivers and ECC keep some back (0.95 on an H200, 0.93
+ * with ECC on GDDR).
+ */
 const LEAST_MEMORY_SHARE = 0.85;
 
 const IDENTITY: Readonly<Record<string, readonly [Mark, string]>> = {

@@ -1,4 +1,5 @@
-// Claimed beside proven as a table: each figure with a bar on the scale of the data sheet, and the range that cards of its kind usually reach behind it.
+// Claimed beside proven as a table: each figure with a bar on the scale of the data sheet, and the range that
+// cards of its kind usually reach behind it.
 import type { Provider } from "../../src/api/types.ts";
 import type { BesideSheet } from "../../src/verify/hardware/identify/data-sheet.ts";
 import { Empty, Panel, Table } from "../parts/small.tsx";

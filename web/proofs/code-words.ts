@@ -1,4 +1,5 @@
-// What a verdict's code says, means and asks for, from the table of codes. A part of its own: only pages with something wrong on them load it.
+// What a verdict's code says, means and asks for, from the table of codes. A part of its own: only pages with
+// something wrong on them load it.
 import { isCheat } from "../../src/protocol/cheat-codes.ts";
 import { type CodeEntry, codes } from "../../src/protocol/codes.ts";
 
@@ -10,7 +11,10 @@ export interface CodeWords {
 	readonly owner: string;
 }
 
-/** Of the entries whose fault lies with the file or its verifier the hint says it; those of hosts are told apart by it. */
+/**
+ * Of the entries whose fault lies with the file or its verifier the hint says it; those of hosts are told
+ * apart by it.
+ */
 const HOST_HINT = codes.ELEMENT_WRONG.hint;
 const HOST_CODES: readonly string[] = ["CARD_CONTRADICTED", "CARD_WITHOUT_MEMORY"];
 

@@ -1,4 +1,5 @@
-// Why a probe or a file is not valid: what happened, what it means, what to do. For a probe's page and for a file that was verified here.
+// Why a probe or a file is not valid: what happened, what it means, what to do. For a probe's page and for a
+// file that was verified here.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { CodeWords } from "./code-words.ts";

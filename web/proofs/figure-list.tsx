@@ -1,4 +1,5 @@
-// What a verdict says of one device, and what it found besides: the same two lists for a probe's page and for a file that is verified here.
+// What a verdict says of one device, and what it found besides: the same two lists for a probe's page and for
+// a file that is verified here.
 import type { Probe } from "../../src/api/types.ts";
 import { figureTitle, formatFigure } from "../parts/format.ts";
 

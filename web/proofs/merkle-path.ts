@@ -1,4 +1,5 @@
-// One opened leaf's way up to its committed root, level by level, for a drawing: whose hash is ours, which one came along. Pure.
+// One opened leaf's way up to its committed root, level by level, for a drawing: whose hash is ours, which
+// one came along. Pure.
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { leafHash, nodeHash, pathLength } from "../../src/protocol/hash/merkle.ts";
 import { fmaLeaves, gemmLeaves, streamGroups } from "../../src/protocol/probe/challenge-shape.ts";
@@ -38,7 +39,10 @@ export function rootsOf(challenge: ChallengeRecord, { attachments }: Evidence): 
 	return decoded.ok ? decoded.records.map(({ root }) => bytesToHex(root)) : [];
 }
 
-/** The first opens of a challenge: its own leaves (or groups of digests); those below belong to the gemm that is read. */
+/**
+ * The first opens of a challenge: its own leaves (or groups of digests); those below belong to the gemm that
+ * is read.
+ */
 export function openingsOf(challenge: ChallengeRecord, { attachments }: Evidence): readonly OpeningRecord[] {
 	const [first] = challenge.opens;
 	const decoded = first === undefined ? null : decodeOpenings(attachments[first.attachment] ?? new Uint8Array(0));

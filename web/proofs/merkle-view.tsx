@@ -1,4 +1,5 @@
-// Challenges of an evidence file, and the Merkle path of a chosen opened leaf drawn from the leaf up to the committed root.
+// Challenges of an evidence file, and the Merkle path of a chosen opened leaf drawn from the leaf up to the
+// committed root.
 import type { ChallengeSpec, Evidence } from "../../src/protocol/probe/evidence.ts";
 import type { Place } from "./challenge-list.tsx";
 import { drawPath, leavesOf, openingsOf, rootsOf } from "./merkle-path.ts";

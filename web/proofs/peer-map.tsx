@@ -1,4 +1,5 @@
-// Who reads whose memory how fast: a heat map, rows read, columns are read. Numbers in the cells: the colour only helps.
+// Who reads whose memory how fast: a heat map, rows read, columns are read. Numbers in the cells: the colour
+// only helps.
 
 import { formatRate } from "../../src/protocol/format-number.ts";
 import type { PeerSpeeds } from "../../src/verify/hardware/peer-speeds.ts";

@@ -1,5 +1,5 @@
-// A probe's events folded into what a screen shows: its stages in order, and how far each challenge of them has come. Pure. A stream that begins
-// anew tells things twice: folding an event again changes nothing.
+// A probe's events folded into what a screen shows: its stages in order, and how far each challenge of them
+// has come. Pure. A stream that begins anew tells things twice: folding an event again changes nothing.
 import type { NetworkEvent } from "../../src/api/types.ts";
 
 export interface LiveChallenge {
@@ -146,7 +146,10 @@ function withChallenge(
 	return { ...probe, challenges: [...others, change(before)].sort((a, b) => a.challenge - b.challenge) };
 }
 
-/** Where a verdict says that one opening is wrong: "challenges[3].opens[0].record[5]". Null: it says something else. */
+/**
+ * Where a verdict says that one opening is wrong: "challenges[3].opens[0].record[5]". Null: it says something
+ * else.
+ */
 export function wrongOpening(where: string | null): { readonly challenge: number; readonly opening: number } | null {
 	const found = /^challenges\[(\d{1,6})\]\.opens\[\d\]\.record\[(\d{1,6})\]/.exec(where ?? "");
 	return found === null ? null : { challenge: Number(found[1]), opening: Number(found[2]) };

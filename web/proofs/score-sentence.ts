@@ -1,4 +1,5 @@
-// A score in one sentence: what it is made of, the weakest part first. Pure; the tree of terms stands behind it.
+// A score in one sentence: what it is made of, the weakest part first. Pure; the tree of terms stands behind
+// it.
 import type { Score } from "../../src/api/types.ts";
 import { formatScore } from "../parts/format.ts";
 

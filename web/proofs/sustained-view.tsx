@@ -1,4 +1,5 @@
-// The speed of a sustained run over time, from the evidence itself: loaded only when the page has such a figure and is asked.
+// The speed of a sustained run over time, from the evidence itself: loaded only when the page has such a
+// figure and is asked.
 
 import { formatRate, rateUnit } from "../../src/protocol/format-number.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";

@@ -1,5 +1,5 @@
-// A host as a card for phones: cards and price of one first, then what was proven of them, then what there is to do. Two lists use it; they say what stands
-// at the right and below.
+// A host as a card for phones: cards and price of one first, then what was proven of them, then what there is
+// to do. Two lists use it; they say what stands at the right and below.
 import type { ComponentChildren } from "preact";
 import { formatBytes, formatRate } from "../../src/protocol/format-number.ts";
 import { formatGpuPrice } from "../parts/format.ts";

@@ -1,4 +1,5 @@
-// Columns and order that providers and offers share: the same figures under the same titles, sorted by the server, kept in the address.
+// Columns and order that providers and offers share: the same figures under the same titles, sorted by the
+// server, kept in the address.
 import type { Attested } from "../../src/api/types.ts";
 import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
 import { formatMoney, gpuPriceMicros } from "../parts/format.ts";

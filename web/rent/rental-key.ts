@@ -1,4 +1,5 @@
-// Who rents: a key made in this browser and kept in it, or an API token that is kept for this tab only. Nothing is sent but signatures.
+// Who rents: a key made in this browser and kept in it, or an API token that is kept for this tab only.
+// Nothing is sent but signatures.
 import { createApiClient } from "../../src/api/create-client.ts";
 import { bytesToHex, hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { createSigner, type Signer } from "../../src/protocol/probe/signer.ts";
@@ -36,7 +37,10 @@ export function loadCustomer(): Customer | null {
 	return { kind: "key", key: signer.key, client: clientBy({ signer }) };
 }
 
-/** For who has neither: a key of this browser's own. It must be kept before anything is rented with it, or nobody could release that. */
+/**
+ * For who has neither: a key of this browser's own. It must be kept before anything is rented with it, or
+ * nobody could release that.
+ */
 export function makeCustomer(): Customer {
 	const seed = crypto.getRandomValues(new Uint8Array(32));
 	localStorage.setItem(KEY, bytesToHex(seed));

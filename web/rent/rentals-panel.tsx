@@ -1,4 +1,5 @@
-// A customer's rentals: the way in while they run, the time that is left, longer or released; afterwards what they cost and why they ended.
+// A customer's rentals: the way in while they run, the time that is left, longer or released; afterwards what
+// they cost and why they ended.
 import { useState } from "preact/hooks";
 import type { Rental } from "../../src/api/types.ts";
 import { formatLeft, formatMoney } from "../parts/format.ts";

@@ -1,4 +1,5 @@
-// Who rents, and the reservation of one provider: hours, SSH key, price before anything is asked. The request is signed here.
+// Who rents, and the reservation of one provider: hours, SSH key, price before anything is asked. The request
+// is signed here.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";

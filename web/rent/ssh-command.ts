@@ -1,5 +1,5 @@
-// The connection string of a rental. Host and user come from a provider, and somebody will paste this into a shell: what does not look like a
-// host or a user is not made into a command at all. Pure.
+// The connection string of a rental. Host and user come from a provider, and somebody will paste this into a
+// shell: what does not look like a host or a user is not made into a command at all. Pure.
 
 const HOST = /^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$/;
 const USER = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;

@@ -1,4 +1,5 @@
-// The API as the dashboard uses it: one client for reads, one stream of events for all pages, and a hook that loads, keeps and reloads.
+// The API as the dashboard uses it: one client for reads, one stream of events for all pages, and a hook that
+// loads, keeps and reloads.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { createApiClient } from "../../src/api/create-client.ts";
 import type { NetworkEvent } from "../../src/api/types.ts";
@@ -148,7 +149,10 @@ const clocks = new Map<
 	{ readonly listeners: Set<(nowMs: number) => void>; readonly timer: ReturnType<typeof setInterval> }
 >();
 
-/** The time, again every `everyMs`: for times that are shown relative to now. One timer for all that ask for the same. */
+/**
+ * The time, again every `everyMs`: for times that are shown relative to now. One timer for all that ask for
+ * the same.
+ */
 export function useNow(everyMs = 1000): number {
 	const [now, setNow] = useState(() => Date.now());
 	useEffect(() => {

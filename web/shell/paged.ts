@@ -1,5 +1,5 @@
-// Rows of a paged route, page after page as they are needed. A new key begins anew; the rows of the old one stay until the first new ones are
-// there, so that typing in a filter never empties the table.
+// Rows of a paged route, page after page as they are needed. A new key begins anew; the rows of the old one
+// stay until the first new ones are there, so that typing in a filter never empties the table.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type Trouble, troubleOf } from "./api.ts";
 

@@ -1,4 +1,5 @@
-// Where we are: the path and query of the address, links that change it without loading the document again. No pages here.
+// Where we are: the path and query of the address, links that change it without loading the document again.
+// No pages here.
 import { useEffect, useState } from "preact/hooks";
 
 export interface Place {
@@ -18,7 +19,10 @@ function currentPlace(): Place {
 
 let isFocusWanted = false;
 
-/** True once after each step to another page: its title takes the focus, so that screen readers and the keyboard follow. */
+/**
+ * True once after each step to another page: its title takes the focus, so that screen readers and the
+ * keyboard follow.
+ */
 export function takeFocusWish(): boolean {
 	const wish = isFocusWanted;
 	isFocusWanted = false;
@@ -62,7 +66,9 @@ export function usePlace(): Place {
 	return place;
 }
 
-/** Plain clicks on plain links of our own pages; everything else (downloads, /v1, new tabs) is the browser's. */
+/**
+ * Plain clicks on plain links of our own pages; everything else (downloads, /v1, new tabs) is the browser's.
+ */
 export function takeLinkClicks(): void {
 	document.addEventListener("click", (event) => {
 		if (

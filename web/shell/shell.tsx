@@ -33,7 +33,9 @@ function LiveMark() {
 	);
 }
 
-/** The validator went away in the middle: what is on the screen is old, and it is said so until it is back. */
+/**
+ * The validator went away in the middle: what is on the screen is old, and it is said so until it is back.
+ */
 function GoneBanner() {
 	const state = useLive();
 	const [wasLive, setWasLive] = useState(false);

@@ -1,5 +1,5 @@
-// The page's policy lets no string become code: what a worker is loaded from must be one of our own files. Where a browser does not know trusted
-// types the policy's `worker-src 'self'` stands alone.
+// The page's policy lets no string become code: what a worker is loaded from must be one of our own files.
+// Where a browser does not know trusted types the policy's `worker-src 'self'` stands alone.
 declare const VERIFIER_WORKER: string;
 declare const ROLL_CALL_WORKER: string;
 declare const TRAINING_WORKER: string;

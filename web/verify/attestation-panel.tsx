@@ -1,5 +1,5 @@
-// Reports of GPUs, quotes and reports of CPUs, and the files that belong to them: one verdict of all of them together, with level, key, what was
-// signed, and reasons. The judging is in judge-attestation.ts.
+// Reports of GPUs, quotes and reports of CPUs, and the files that belong to them: one verdict of all of them
+// together, with level, key, what was signed, and reasons. The judging is in judge-attestation.ts.
 import { useEffect, useState } from "preact/hooks";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";

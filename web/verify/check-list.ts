@@ -32,7 +32,9 @@ export interface CheckRow {
 
 export type CheckEnd = "running" | "passed" | "failed";
 
-/** `told` in the order of the verifier. The one told last is the one that failed, when the verdict is invalid. */
+/**
+ * `told` in the order of the verifier. The one told last is the one that failed, when the verdict is invalid.
+ */
 export function checkRows(told: readonly { readonly name: CheckName }[], end: CheckEnd): CheckRow[] {
 	const last = told.at(-1)?.name;
 	return (Object.keys(TITLES) as CheckName[]).map((name) => {

@@ -1,5 +1,6 @@
-// Reports, quotes and what belongs to them, judged together: by the vendors' roots, and else by those of our own mint, which show nothing and say so.
-// docs/attestation.md. In the verifier's worker: nothing of it is in a page.
+// Reports, quotes and what belongs to them, judged together: by the vendors' roots, and else by those of our
+// own mint, which show nothing and say so. docs/attestation.md. In the verifier's worker: nothing of it is in
+// a page.
 import { type FileKind, kindOfFile } from "../../src/verify/attestation/file-kind.ts";
 import { DEFAULT_POLICY, MINT_ROOTS, type Roots, VENDOR_ROOTS } from "../../src/verify/attestation/settings.ts";
 import { type FilesVerdict, verifyFiles } from "../../src/verify/attestation/verify-files.ts";

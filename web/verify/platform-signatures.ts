@@ -1,6 +1,7 @@
-// Signatures by the browser's own curves, in a fifth of noble's time. They answer only later, and judging cannot wait. So it is judged twice: the first time
-// every signature is taken for good, which only shows which ones are asked for; the second time by what the browser found. What it was not asked for,
-// and all of it where there is no such library, noble checks.
+// Signatures by the browser's own curves, in a fifth of noble's time. They answer only later, and judging
+// cannot wait. So it is judged twice: the first time every signature is taken for good, which only shows
+// which ones are asked for; the second time by what the browser found. What it was not asked for, and all of
+// it where there is no such library, noble checks.
 import {
 	nobleSignatures,
 	type PublicKey,
@@ -8,7 +9,10 @@ import {
 	type VerifySignature,
 } from "../../src/verify/attestation/x509/signature.ts";
 
-/** For the second time. `judge` is called once, with signatures that all hold; what it comes to is thrown away. */
+/**
+ * For the second time. `judge` is called once, with signatures that all hold; what it comes to is thrown
+ * away.
+ */
 export async function platformSignatures(judge: (verify: VerifySignature) => void): Promise<VerifySignature> {
 	const subtle: SubtleCrypto | undefined = globalThis.crypto?.subtle;
 	if (subtle === undefined) return nobleSignatures;

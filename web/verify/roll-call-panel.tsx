@@ -1,4 +1,5 @@
-// The file of a roll call: its verdict, on whose word it is, and what it shows at least. The judging is in roll-call-worker.ts.
+// The file of a roll call: its verdict, on whose word it is, and what it shows at least. The judging is in
+// roll-call-worker.ts.
 import { type ValidRollCall, whoCouldLie } from "../../src/protocol/roll-call/roll-verdict.ts";
 import { figureTitle, formatFigure } from "../parts/format.ts";
 import { Empty, exactTime, Fact, Failed, Id } from "../parts/small.tsx";

@@ -1,5 +1,6 @@
-// The verdict on a roll call's file in a thread of its own, and the only script of the dashboard that may ask somebody else: the node that the
-// reader named (src/api/server/dashboard.ts gives this file that policy, and no other). It holds no session and no key.
+// The verdict on a roll call's file in a thread of its own, and the only script of the dashboard that may ask
+// somebody else: the node that the reader named (src/api/server/dashboard.ts gives this file that policy, and
+// no other). It holds no session and no key.
 import { decodeRollCallFile, type RollCallBody } from "../../src/protocol/roll-call/roll-file.ts";
 import type { RollVerdict } from "../../src/protocol/roll-call/roll-verdict.ts";
 import type { ChainFacts } from "../../src/verify/roll-call/chain-facts.ts";

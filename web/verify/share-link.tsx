@@ -1,5 +1,6 @@
-// A link that leads others to the same file and has them verify it in their own browser. Only for evidence that this validator keeps; whether it does is
-// asked when somebody wants the link, not before: a file that was dropped stays here.
+// A link that leads others to the same file and has them verify it in their own browser. Only for evidence
+// that this validator keeps; whether it does is asked when somebody wants the link, not before: a file that
+// was dropped stays here.
 import { useState } from "preact/hooks";
 import { CopyButton } from "../parts/small.tsx";
 import { api, type Trouble, troubleOf } from "../shell/api.ts";

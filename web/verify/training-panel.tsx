@@ -1,4 +1,5 @@
-// A proof of training: whether it holds, of which steps of which program, and what it does not say. The judging is in training-worker.ts.
+// A proof of training: whether it holds, of which steps of which program, and what it does not say. The
+// judging is in training-worker.ts.
 import { Empty, Fact, Failed, Id } from "../parts/small.tsx";
 import type { TrainingWord } from "./training-worker.ts";
 import { type OnVerdict, useJudged, VerdictLine } from "./use-judged.tsx";

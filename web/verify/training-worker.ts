@@ -1,5 +1,5 @@
-// The verdict on a proof of training in a thread of its own: the same check as the CLI's. Powers of a known τ are refused. Bytes that the proof is about are compared by
-// `assay verify`, not here.
+// The verdict on a proof of training in a thread of its own: the same check as the CLI's. Powers of a known τ
+// are refused. Bytes that the proof is about are compared by `assay verify`, not here.
 import type { Code } from "../../src/protocol/codes.ts";
 import { openProofFile } from "../../src/verify/zk/proof-file.ts";
 import type { SegmentStatement } from "../../src/verify/zk/statement.ts";

@@ -1,5 +1,6 @@
-// What a worker says of one file, for the panels that show it: asked again when the file or what it is held against changes, and the
-// line that all verdicts begin with. Not here: the workers (verify-in-worker.ts), what a panel shows of a verdict.
+// What a worker says of one file, for the panels that show it: asked again when the file or what it is held
+// against changes, and the line that all verdicts begin with. Not here: the workers (verify-in-worker.ts),
+// what a panel shows of a verdict.
 import { useEffect, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan } from "../parts/format.ts";

@@ -1,5 +1,6 @@
-// The verifier in a thread of its own: the same verifyEvidence as in the validator and the CLI, over the bytes that the page hands in.
-// Tells each check as it begins and each opening that was found right; the verdict is the function's value and nothing else.
+// The verifier in a thread of its own: the same verifyEvidence as in the validator and the CLI, over the
+// bytes that the page hands in. Tells each check as it begins and each opening that was found right; the
+// verdict is the function's value and nothing else.
 import type { Evidence } from "../../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../src/protocol/probe/verdict.ts";

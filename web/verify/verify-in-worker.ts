@@ -1,4 +1,5 @@
-// Hands a file to the verifier's worker and gives what it says. A worker that fails is an error, never a verdict.
+// Hands a file to the verifier's worker and gives what it says. A worker that fails is an error, never a
+// verdict.
 import { rollCallWorkerUrl, trainingWorkerUrl, verifierWorkerUrl } from "../shell/trusted-url.ts";
 import type { AttestationQuestion } from "./judge-attestation.ts";
 import type { RollQuestion, RollWord } from "./roll-call-worker.ts";

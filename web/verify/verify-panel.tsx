@@ -1,4 +1,5 @@
-// Verifies one file: the verdict with cards, date and signer first, then the figures; every check behind a line, open where one failed. Used by the probe page and the verify page.
+// Verifies one file: the verdict with cards, date and signer first, then the figures; every check behind a
+// line, open where one failed. Used by the probe page and the verify page.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { WHO_COULD_LIE } from "../../src/protocol/probe/verdict.ts";
@@ -31,7 +32,9 @@ interface Told {
 const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), other: null, fraud: null };
 const AGAINST_NOTHING = { node: "", contract: "" };
 
-/** What the worker says, put on the screen at most once a frame: it says thousands of things in half a second. */
+/**
+ * What the worker says, put on the screen at most once a frame: it says thousands of things in half a second.
+ */
 function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | null; trouble: Trouble | null } {
 	const [told, setTold] = useState(NOTHING_TOLD);
 	const [verified, setVerified] = useState<Verified | null>(null);

@@ -1,4 +1,5 @@
-// A claim's list of states, read by whoever may, and held against the claim: nothing of it is taken on the validator's word.
+// A claim's list of states, read by whoever may, and held against the claim: nothing of it is taken on the
+// validator's word.
 import type { ClaimOfJob, Job } from "../../src/api/types.ts";
 import { statesOfClaim } from "../../src/market/jobs/replay-claim.ts";
 import type { Customer } from "../rent/rental-key.ts";

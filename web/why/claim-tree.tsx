@@ -1,5 +1,6 @@
-// A claim as a tree: 32 bytes over the list of states and the results, the list over its segments, those that were run again marked. Beside it the same as a table, with
-// both roots of each re-run. The hash of the claim is computed here from the public terms.
+// A claim as a tree: 32 bytes over the list of states and the results, the list over its segments, those that
+// were run again marked. Beside it the same as a table, with both roots of each re-run. The hash of the claim
+// is computed here from the public terms.
 import { useMemo } from "preact/hooks";
 import type { ClaimOfJob, JobDraws } from "../../src/api/types.ts";
 import { claimOfTerms } from "../../src/market/jobs/claim-of-terms.ts";

@@ -1,4 +1,5 @@
-// The draws of a job done again in this browser from what is public, by the rules that `assay job audit` has. What rests on the validator's word is said.
+// The draws of a job done again in this browser from what is public, by the rules that `assay job audit` has.
+// What rests on the validator's word is said.
 import { useMemo } from "preact/hooks";
 import type { JobDraws } from "../../src/api/types.ts";
 import { auditDraws, type DrawFinding } from "../../src/market/jobs/audit-draws.ts";

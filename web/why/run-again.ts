@@ -1,4 +1,5 @@
-// Which segments of a part were run again, by whom, and what came of it; and how many segments a cell stands for where there are many. Pure.
+// Which segments of a part were run again, by whom, and what came of it; and how many segments a cell stands
+// for where there are many. Pure.
 import type { JobDraws } from "../../src/api/types.ts";
 import { partRange } from "../../src/market/jobs/job-rules.ts";
 

@@ -1,5 +1,6 @@
-// "Check a segment here": the part is run again in this browser, from its beginning to the chosen segment, with the plain operators in a worker; after each segment the
-// state's root is compared with the claimed one. For small work; the command does it for any.
+// "Check a segment here": the part is run again in this browser, from its beginning to the chosen segment,
+// with the plain operators in a worker; after each segment the state's root is compared with the claimed one.
+// For small work; the command does it for any.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClaimOfJob, JobDraws } from "../../src/api/types.ts";
 import { partRange } from "../../src/market/jobs/job-rules.ts";
@@ -14,7 +15,10 @@ import { type Trouble, troubleOf } from "../shell/api.ts";
 
 /** What a tab holds without trouble. */
 const MOST_BYTES = 128 * 2 ** 20;
-/** Of one operation of the plain operators, in a browser: measured, and only to say beforehand how long it will take. */
+/**
+ * Of one operation of the plain operators, in a browser: measured, and only to say beforehand how long it
+ * will take.
+ */
 const NS = { product: 3, instruction: 30, term: 8 };
 const LONGEST_S = 300;
 

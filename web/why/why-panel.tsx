@@ -1,5 +1,6 @@
-// Why it is right: for each part of a job the claim as a tree, what was run again and by whom, the draws done again, and a segment run here. Everything is computed in this
-// browser from what is public; with the customer's key also from the claim's list of states.
+// Why it is right: for each part of a job the claim as a tree, what was run again and by whom, the draws done
+// again, and a segment run here. Everything is computed in this browser from what is public; with the
+// customer's key also from the claim's list of states.
 import { useEffect, useState } from "preact/hooks";
 import type { ClaimOfJob, JobDraws } from "../../src/api/types.ts";
 import { bytesToHex, concatBytes } from "../../src/protocol/bytes/bytes.ts";

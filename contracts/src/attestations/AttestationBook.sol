@@ -6,8 +6,9 @@ import {IAttestations} from "./IAttestations.sol";
 import {IntelReader} from "./IntelReader.sol";
 import {RevokedSerials} from "./RevokedSerials.sol";
 
-/// What is known of Intel's certificates, lists and texts, which attestation keys may sign, and what their guests answered. Checks and
-/// state, no events. Nothing goes backwards: a certificate, list or text replaces only an older one, and what is revoked stays so.
+/// What is known of Intel's certificates, lists and texts, which attestation keys may sign, and what their
+/// guests answered. Checks and state, no events. Nothing goes backwards: a certificate, list or text replaces
+/// only an older one, and what is revoked stays so.
 library AttestationBook {
     using RevokedSerials for RevokedSerials.Serials;
 
@@ -217,8 +218,8 @@ library AttestationBook {
         revert IAttestations.TcbUnknown();
     }
 
-    /// The first level, from the newest, that is reached in everything. With a version in SVN 1 the module has levels of its own, and
-    /// its two bytes do not count here.
+    /// The first level, from the newest, that is reached in everything. With a version in SVN 1 the module
+    /// has levels of its own, and its two bytes do not count here.
     function platformState(IAttestations.Registration calldata entry, IAttestations.Certificate memory platform)
         private
         pure

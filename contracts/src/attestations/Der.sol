@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {IAttestations} from "./IAttestations.sol";
 import {Pck} from "./Pck.sol";
 
-/// DER, X.509 certificates and lists of revoked ones, as far as Intel's need it. What is read here was signed by Intel.
-/// The twin of src/verify/attestation/x509.
+/// DER, X.509 certificates and lists of revoked ones, as far as Intel's need it. What is read here was signed
+/// by Intel. The twin of src/verify/attestation/x509.
 library Der {
     uint8 internal constant INTEGER = 0x02;
     uint8 internal constant BITS = 0x03;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Quotes of Intel TDX guests, judged by the chain itself: docs/attestation.md, "On a chain". Nobody here decides but Intel: certificates,
-/// lists of revoked ones, TCB info and the quoting enclave's identity count by Intel's signatures, and anyone may bring them.
+/// Quotes of Intel TDX guests, judged by the chain itself: docs/attestation.md, "On a chain". Nobody here
+/// decides but Intel: certificates, lists of revoked ones, TCB info and the quoting enclave's identity count
+/// by Intel's signatures, and anyone may bring them.
 interface IAttestations {
     /// Something that was signed on P-256 with SHA-256. `s` is the lower one of the two that are as good.
     struct Signed {
@@ -92,7 +93,8 @@ interface IAttestations {
         bytes qeAuth;
         /// The attestation key.
         Key key;
-        /// Of the quotes that the key will sign: SVNs, and signer and attributes of the TDX module (56 bytes).
+        /// Of the quotes that the key will sign: SVNs, and signer and attributes of the TDX module (56
+        /// bytes).
         bytes16 teeTcbSvn;
         bytes seam;
         TcbInfo info;
@@ -130,7 +132,8 @@ interface IAttestations {
     error SignatureHigh();
     /// @notice Thrown when the key did not sign this.
     error SignatureWrong();
-    /// @notice Thrown when bytes are no certificate, list, report or quote of the kind that is due, or something follows.
+    /// @notice Thrown when bytes are no certificate, list, report or quote of the kind that is due, or
+    /// something follows.
     error FormWrong(uint256 place);
     /// @notice Thrown when a text is not one of Intel's of that kind.
     error TextWrong(uint256 place);
@@ -144,7 +147,8 @@ interface IAttestations {
     error Older(uint256 from);
     error AuthorityUnknown(uint16 authority);
     error Revoked(uint16 authority, uint160 serial);
-    /// @notice Thrown when TCB info or identity is not the one that Intel's text gave, or of another platform.
+    /// @notice Thrown when TCB info or identity is not the one that Intel's text gave, or of another
+    /// platform.
     error CollateralOther();
     /// @notice Thrown when the enclave is not Intel's, or vouches for another key.
     error QeWrong();
@@ -164,7 +168,8 @@ interface IAttestations {
     error GuestOther(bytes32 found);
     /// @notice Thrown when the host can debug the guest.
     error GuestDebug();
-    /// @notice Thrown when the guest can be migrated, has a service TD, or lets the host take its pages unseen.
+    /// @notice Thrown when the guest can be migrated, has a service TD, or lets the host take its pages
+    /// unseen.
     error GuestPolicy();
     /// @notice Thrown when this guest has answered.
     error AlreadyAttested(bytes32 set);
@@ -181,10 +186,12 @@ interface IAttestations {
     /// Takes Intel's identity of the quoting enclave.
     function identify(uint16 authority, Signed calldata text) external;
 
-    /// Cold: from the PCK certificate to the attestation key. It may sign until the first thing that it rests on ends.
+    /// Cold: from the PCK certificate to the attestation key. It may sign until the first thing that it rests
+    /// on ends.
     function register(Registration calldata entry) external returns (bytes32 id);
 
-    /// Warm: a quote (header and body) of a registered key. Its report data is `bind` and the set of reports, which is kept.
+    /// Warm: a quote (header and body) of a registered key. Its report data is `bind` and the set of reports,
+    /// which is kept.
     function attest(Signed calldata quote, Key calldata key, bytes32 bind, bytes32 guest) external returns (bytes32 set);
 
     /// What this guest answered; zero: nothing.

@@ -5,8 +5,9 @@ import {Der} from "./Der.sol";
 import {IAttestations} from "./IAttestations.sol";
 import {JsonText} from "./JsonText.sol";
 
-/// What Intel signs, read: certificates, lists of revoked ones, TCB info of platforms with TDX (version 3), the identity of the quoting enclave
-/// for TDX (version 2). A contract of its own, without state: one has no room for all.
+/// What Intel signs, read: certificates, lists of revoked ones, TCB info of platforms with TDX (version 3),
+/// the identity of the quoting enclave for TDX (version 2). A contract of its own, without state: one has no
+/// room for all.
 contract IntelReader {
     using JsonText for bytes;
 
@@ -387,7 +388,8 @@ contract IntelReader {
         return (bytes16(uint128(packed)), place);
     }
 
-    /// An object with an SVN in it, of several the first. Most begin with one of a single digit, which is read by one word.
+    /// An object with an SVN in it, of several the first. Most begin with one of a single digit, which is
+    /// read by one word.
     function component(bytes memory all, uint256 place) private pure returns (uint256 svn, uint256) {
         uint256 word;
         assembly ("memory-safe") {

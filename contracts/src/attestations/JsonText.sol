@@ -3,9 +3,10 @@ pragma solidity 0.8.37;
 
 import {IAttestations} from "./IAttestations.sol";
 
-/// Reads JSON from the front, as Intel writes it: no white space, no escapes. What is read here was signed by Intel.
-/// A place is an address in memory, and whoever reads gives the place behind what it read. Behind a text are zeros, which nobody asks for:
-/// so reading at its end is refused like any other wrong letter, and words may be read beyond it.
+/// Reads JSON from the front, as Intel writes it: no white space, no escapes. What is read here was signed by
+/// Intel. A place is an address in memory, and whoever reads gives the place behind what it read. Behind a
+/// text are zeros, which nobody asks for: so reading at its end is refused like any other wrong letter, and
+/// words may be read beyond it.
 library JsonText {
     uint256 private constant MOST_BYTES = 32_768;
     uint256 private constant QUOTE = 0x22;
@@ -75,7 +76,8 @@ library JsonText {
         if (!isFull) to++;
     }
 
-    /// The first quote or backslash from here on; where there is none, a place behind the end, which has a zero.
+    /// The first quote or backslash from here on; where there is none, a place behind the end, which has a
+    /// zero.
     function stopOf(bytes memory all, uint256 from) private pure returns (uint256 to) {
         assembly ("memory-safe") {
             to := from

@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {Der} from "./Der.sol";
 import {IAttestations} from "./IAttestations.sol";
 
-/// What a PCK certificate says of its platform: Intel's extension 1.2.840.113741.1.13.1. The twin of src/verify/attestation/intel/pck.ts.
+/// What a PCK certificate says of its platform: Intel's extension 1.2.840.113741.1.13.1. The twin of
+/// src/verify/attestation/intel/pck.ts.
 library Pck {
     uint256 private constant ALL = 7;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Serial numbers that an issuer revoked: more and more of them, none less. A few are kept as a word each (22,100 gas). Many that come at once are
-/// kept as the code of a contract that does nothing (4,000 gas a serial), together with those that were kept so before.
+/// Serial numbers that an issuer revoked: more and more of them, none less. A few are kept as a word each
+/// (22,100 gas). Many that come at once are kept as the code of a contract that does nothing (4,000 gas a
+/// serial), together with those that were kept so before.
 library RevokedSerials {
     struct Serials {
         /// Its code: a zero, so that nobody can run it, and a table.
@@ -11,8 +12,8 @@ library RevokedSerials {
         mapping(uint160 serial => bool) few;
     }
 
-    /// A table has a word of sixteen numbers of 16 bits, from the right: how many serials have this last hex digit or a lower one. Then the
-    /// serials by their last digits, 20 bytes each.
+    /// A table has a word of sixteen numbers of 16 bits, from the right: how many serials have this last hex
+    /// digit or a lower one. Then the serials by their last digits, 20 bytes each.
     uint256 private constant ONES = 0x0001000100010001000100010001000100010001000100010001000100010001;
     /// Code has 24,576 bytes at most.
     uint256 private constant MOST = 1_200;
@@ -74,7 +75,8 @@ library RevokedSerials {
             uint256 free = headOf(old) - (headOf(old) << 16);
             uint256 counts = free;
             for (uint256 i = 0; i < serials.length; i++) counts += 1 << shiftOf(serials[i]);
-            // The product adds up all to the right of each. No sum is above 16 bits: there are no more than MOST.
+            // The product adds up all to the right of each. No sum is above 16 bits: there are no more than
+            // MOST.
             table = copied(old, counts * ONES, total);
             uint256 first = (counts * ONES) << 16;
             free += first;

@@ -15,9 +15,10 @@ import {Questions} from "./Questions.sol";
 import {Shown} from "./Shown.sol";
 import {WireJudge} from "./WireJudge.sol";
 
-/// Has the escrow convict a claim whose provider contradicts itself or is silent. Anyone may bring a proof or ask; no role, no vote and no
-/// owner can bring anything else. Who said it, who asks and who accuses is found here; what a proof shows, by the judges; clocks and
-/// deposits are GameBook. Holds coins, the deposits of games, and no tokens. Immutable.
+/// Has the escrow convict a claim whose provider contradicts itself or is silent. Anyone may bring a proof or
+/// ask; no role, no vote and no owner can bring anything else. Who said it, who asks and who accuses is found
+/// here; what a proof shows, by the judges; clocks and deposits are GameBook. Holds coins, the deposits of
+/// games, and no tokens. Immutable.
 contract Disputes is IDisputes, Announcements, EIP712 {
     using GameBook for GameBook.State;
     using JobTerms for IJobEscrow.Terms;
@@ -32,7 +33,8 @@ contract Disputes is IDisputes, Announcements, EIP712 {
     /// Of zk proofs. Written once, by the constructor.
     ISegmentVerifier[] private _verifiers;
 
-    // INVARIANT: coins held ≥ Σ over games that are not paid: deposits of answered questions, and of the one that is open.
+    // INVARIANT: coins held ≥ Σ over games that are not paid: deposits of answered questions, and of the one
+    // that is open.
     GameBook.State private _state;
 
     constructor(IJobEscrow escrow_, Judge judge_, WireJudge wireJudge_, ISegmentVerifier[] memory verifiers_, Params memory params_)
@@ -106,7 +108,8 @@ contract Disputes is IDisputes, Announcements, EIP712 {
             ISegmentVerifier.Disputed(msg.sender, job, accused.terms.seed, accused.segment, states[0], states[1]), proof
         );
         if (!isAsClaimed) return convict(salt, accused, of_);
-        // ATTACK: states that were never claimed would clear a claim that has others. Of a conviction the escrow compares.
+        // ATTACK: states that were never claimed would clear a claim that has others. Of a conviction the
+        // escrow compares.
         bytes32 stands = escrow.commitmentOf(job, accused.part, of_.attempt);
         if (stands != keccak256(abi.encode(of_.claim, accused.last))) revert NotOpen();
         _state.cleared[of_.book][accused.segment] = true;
@@ -298,7 +301,8 @@ contract Disputes is IDisputes, Announcements, EIP712 {
         convictFor(accuserOf(evidence, salt), accused, of_);
     }
 
-    /// escrow.convict(accused.terms, accused.part, of_.claim, accused.last, accuser), whose terms are not taken apart for it.
+    /// escrow.convict(accused.terms, accused.part, of_.claim, accused.last, accuser), whose terms are not
+    /// taken apart for it.
     function convictFor(address accuser, Case calldata accused, Accused memory of_) private {
         bytes memory terms = accused.terms.encoded();
         // What stands before the terms gives their place: after five words.

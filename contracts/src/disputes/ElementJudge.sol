@@ -7,9 +7,9 @@ import {SumJudge} from "./SumJudge.sol";
 import {TensorTree} from "./TensorTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// The judge of one contradiction, docs/work.md §9: from the op's leaf, the roots of its trace leaf, what the accused said, and a
-/// few shown leaves. It says what was said and what is right; equal, nothing is shown. It never clears anyone of anything: what it
-/// does not define reverts. src/work/trace/judge.ts is its twin.
+/// The judge of one contradiction, docs/work.md §9: from the op's leaf, the roots of its trace leaf, what the
+/// accused said, and a few shown leaves. It says what was said and what is right; equal, nothing is shown. It
+/// never clears anyone of anything: what it does not define reverts. src/work/trace/judge.ts is its twin.
 library ElementJudge {
     /// `inputs` and `output` are the roots of the trace leaf.
     function judge(
@@ -51,7 +51,8 @@ library ElementJudge {
         }
     }
 
-    /// Each transcript has the length that op and element give it, and there are those that the contradiction needs.
+    /// Each transcript has the length that op and element give it, and there are those that the contradiction
+    /// needs.
     function mustBeWords(OpLeaf.Op memory op, Transcripts.Words calldata words, Transcripts.Contradiction calldata shown) private pure {
         bool isInTurn = words.turns.length > 0;
         if (shown.kind != Transcripts.Kind.Instruction) {

@@ -3,8 +3,9 @@ pragma solidity 0.8.37;
 
 import {IDisputes} from "./IDisputes.sol";
 
-/// The state machine of games: opened → (asked → answered)… → closed; what holds a claim, until when; who gets deposits. No callers, no
-/// coins, no events, and nothing of what a question means: Disputes has those. src/verify/optimistic/game-book.ts is its twin.
+/// The state machine of games: opened → (asked → answered)… → closed; what holds a claim, until when; who
+/// gets deposits. No callers, no coins, no events, and nothing of what a question means: Disputes has those.
+/// src/verify/optimistic/game-book.ts is its twin.
 library GameBook {
     /// Of one accuser against one book.
     struct Entry {
@@ -25,8 +26,9 @@ library GameBook {
     /// So many games on a claim give each answer one more `questionSeconds`.
     uint256 private constant FLOOD = 16;
 
-    // Games, askings and parameters are one word each, as storage has them: the first field in the lowest bits. Whoever is right pays
-    // for every move, and the compiler takes a struct apart, and puts it together again, for a thousand gas.
+    // Games, askings and parameters are one word each, as storage has them: the first field in the lowest
+    // bits. Whoever is right pays for every move, and the compiler takes a struct apart, and puts it together
+    // again, for a thousand gas.
 
     /// IDisputes.Params as a word.
     function clocksOf(IDisputes.Params memory params) internal pure returns (uint256) {
@@ -72,8 +74,9 @@ library GameBook {
         }
     }
 
-    /// What is kept of a question: 216 bits. Two questions of one mark would convict whoever ignores the one by the other's name; to look for
-    /// them takes 2¹⁰⁸ hashes, and cannot begin before the attempt was assigned: the mark is this game's alone.
+    /// What is kept of a question: 216 bits. Two questions of one mark would convict whoever ignores the one
+    /// by the other's name; to look for them takes 2¹⁰⁸ hashes, and cannot begin before the attempt was
+    /// assigned: the mark is this game's alone.
     function markOf(bytes32 book, address accuser, bytes32 question) private pure returns (uint256 mark) {
         assembly ("memory-safe") {
             let free := mload(0x40)
@@ -117,7 +120,8 @@ library GameBook {
         return uint40(deadlineOf(game, asking));
     }
 
-    /// For an answer to what is asked now: extra time, in units, and the last moment, in seconds after the game was opened.
+    /// For an answer to what is asked now: extra time, in units, and the last moment, in seconds after the
+    /// game was opened.
     function timeFor(uint256 clocks, uint256 game, uint256 games, bool isTrace) private view returns (uint256 extra, uint256 deadline) {
         unchecked {
             uint256 each = uint32(clocks);
@@ -161,8 +165,8 @@ library GameBook {
         return deadlineOf(game, asking);
     }
 
-    /// Nothing more can come: the accuser did not go on, or there is no time left. While a question is open it may still go on, and
-    /// after its time `timeout` may come as late as a next question might.
+    /// Nothing more can come: the accuser did not go on, or there is no time left. While a question is open
+    /// it may still go on, and after its time `timeout` may come as late as a next question might.
     function close(State storage state, uint256 clocks, bytes32 book, address accuser) internal {
         Entry storage entry = state.games[book][accuser];
         (uint256 game, uint256 asking) = wordsOf(entry);

@@ -4,14 +4,17 @@ pragma solidity 0.8.37;
 import {IClaimHolder, IJobEscrow} from "../jobs/IJobEscrow.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Convicts a claim of a job by a contradiction in its provider's own words, or by its silence. docs/chain.md §12.
+/// Convicts a claim of a job by a contradiction in its provider's own words, or by its silence. docs/chain.md
+/// §12.
 ///
-/// A *word* is an answer that nothing else binds: the trace of a segment, the transcript of an element, the writer of a tensor. It is
-/// signed, or it was an `answer` here; a proof takes either: where a signature is empty, the word that stands here counts.
+/// A *word* is an answer that nothing else binds: the trace of a segment, the transcript of an element, the
+/// writer of a tensor. It is signed, or it was an `answer` here; a proof takes either: where a signature is
+/// empty, the word that stands here counts.
 ///
-/// A *game* is one accuser against one attempt at a part. The accuser asks one question at a time, with a deposit for the gas of its
-/// answer; the provider answers within the question's time, or `timeout` convicts it. What a question says of the program and of
-/// trees is not checked when it is asked: `timeout` shows it, so nobody need answer what is not so.
+/// A *game* is one accuser against one attempt at a part. The accuser asks one question at a time, with a
+/// deposit for the gas of its answer; the provider answers within the question's time, or `timeout` convicts
+/// it. What a question says of the program and of trees is not checked when it is asked: `timeout` shows it,
+/// so nobody need answer what is not so.
 interface IDisputes is IClaimHolder {
     struct Params {
         /// To answer; to answer with a trace.
@@ -19,7 +22,8 @@ interface IDisputes is IClaimHolder {
         uint32 traceSeconds;
         /// From an answer to the next question: later the game is over.
         uint32 replySeconds;
-        /// What a flood may add to the answers of one game: `questionSeconds` for every 16 games on the claim.
+        /// What a flood may add to the answers of one game: `questionSeconds` for every 16 games on the
+        /// claim.
         uint32 extraSeconds;
         /// A game's end, whoever moved how often.
         uint32 gameSeconds;
@@ -180,7 +184,8 @@ interface IDisputes is IClaimHolder {
         /// In S before the segment, or among the job's inputs with their tree.
         RootShown fromRoot;
         bytes32 inputs;
-        /// The word about the tensor's writer (2³² − 1: none), and its signature. Needed where no op writes the tensor.
+        /// The word about the tensor's writer (2³² − 1: none), and its signature. Needed where no op writes
+        /// the tensor.
         uint32 said;
         bytes signature;
     }
@@ -249,7 +254,8 @@ interface IDisputes is IClaimHolder {
     error GameState();
     /// @notice Thrown when a question is open, or none is, or another.
     error QuestionState();
-    /// @notice Thrown when the bytes are no question, or what the question says of the program or a tree is not so.
+    /// @notice Thrown when the bytes are no question, or what the question says of the program or a tree is
+    /// not so.
     error QuestionInvalid();
     /// @notice Thrown when the answer is not what the question asks for, or another than was given before.
     error AnswerInvalid();
@@ -264,8 +270,9 @@ interface IDisputes is IClaimHolder {
     /// @notice Thrown when there is no such verifier, or it does not take the proof.
     error ProofInvalid();
 
-    /// A number that the provider signed is not what its own words and leaves make it. The caller is the accuser if it
-    /// announced this evidence in an earlier block: the hash of all that it sends after selector and salt.
+    /// A number that the provider signed is not what its own words and leaves make it. The caller is the
+    /// accuser if it announced this evidence in an earlier block: the hash of all that it sends after
+    /// selector and salt.
     function prove(bytes32 salt, Case calldata accused, ElementFault calldata fault) external;
     /// Two answers to one question. Of the case only the claim's fields count.
     function proveTwoWords(
@@ -278,8 +285,8 @@ interface IDisputes is IClaimHolder {
 
     /// A root in the claim is not that of its origin, or the word about a tensor's writer is false.
     function proveWire(bytes32 salt, Case calldata accused, WireFault calldata fault) external;
-    /// A zk proof of where a segment ends: elsewhere than claimed convicts; as claimed clears the segment of questions. `states`: S before and after it in the claim's list,
-    /// with their paths.
+    /// A zk proof of where a segment ends: elsewhere than claimed convicts; as claimed clears the segment of
+    /// questions. `states`: S before and after it in the claim's list, with their paths.
     function proveSegment(
         bytes32 salt,
         Case calldata accused,
@@ -289,7 +296,8 @@ interface IDisputes is IClaimHolder {
         bytes calldata proof
     ) external;
 
-    /// Opens a game of the caller with its first question, until the claim's window ends. Coins: `depositFor`.
+    /// Opens a game of the caller with its first question, until the claim's window ends. Coins:
+    /// `depositFor`.
     function open(uint256 job, uint32 part, bytes calldata question) external payable returns (bytes32 book);
     /// The next question, in one's own game.
     function ask(bytes32 book, bytes calldata question) external payable;
@@ -307,7 +315,8 @@ interface IDisputes is IClaimHolder {
     function timeout(Case calldata accused, address accuser, bytes calldata question, Basis calldata basis) external;
     /// By anyone: a game that is over, so that it holds the claim no longer.
     function close(bytes32 book, address accuser) external;
-    /// By anyone, once the claim is paid or dead: the deposits of a game. `question` is the one that was never answered, if there is one.
+    /// By anyone, once the claim is paid or dead: the deposits of a game. `question` is the one that was
+    /// never answered, if there is one.
     function collect(Sitting calldata sitting, address accuser, bytes calldata question) external;
 
     function escrow() external view returns (IJobEscrow);

@@ -8,9 +8,10 @@ import {Shown} from "./Shown.sol";
 import {TraceTree} from "./TraceTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Whether what is shown of a claim is a contradiction: trees, op leaf, arithmetic. A pure function of its calldata, which is that of
-/// Disputes; a contract of its own because one has no room for both. It knows no signatures and no money: what it finds is worth
-/// what the words are worth. Reverts unless something is shown. src/verify/optimistic/fraud/judge-fraud.ts is its twin.
+/// Whether what is shown of a claim is a contradiction: trees, op leaf, arithmetic. A pure function of its
+/// calldata, which is that of Disputes; a contract of its own because one has no room for both. It knows no
+/// signatures and no money: what it finds is worth what the words are worth. Reverts unless something is
+/// shown. src/verify/optimistic/fraud/judge-fraud.ts is its twin.
 contract Judge {
     /// What was said and what is right. The first argument is Disputes' salt.
     function judgeElement(bytes32, IDisputes.Case calldata accused, IDisputes.ElementFault calldata fault)

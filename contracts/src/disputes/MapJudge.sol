@@ -6,9 +6,9 @@ import {OpLeaf} from "./OpLeaf.sol";
 import {TensorTree} from "./TensorTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Instructions, turns and the end of a map, docs/work.md §9. Transcripts tell every register, so one instruction is judged by those
-/// that it names. Places are not checked for overflow: turns, carried values and registers are small (OpLeaf); the element and
-/// the path of turns are looked at before.
+/// Instructions, turns and the end of a map, docs/work.md §9. Transcripts tell every register, so one
+/// instruction is judged by those that it names. Places are not checked for overflow: turns, carried values
+/// and registers are small (OpLeaf); the element and the path of turns are looked at before.
 library MapJudge {
     using MapMachine for MapMachine.Machine;
 
@@ -92,7 +92,8 @@ library MapJudge {
     ) private pure returns (int256, int256) {
         uint256 i = shown.place;
         OpLeaf.Code memory code = machine.op.code;
-        // Those of carried values have no instruction. A turn tells nothing of after, the whole nothing of body.
+        // Those of carried values have no instruction. A turn tells nothing of after, the whole nothing of
+        // body.
         if (code.at_ == 0) revert Transcripts.PlaceUnknown();
         if (i >= code.before && (i < turnLength(code)) != (words.turns.length > 0)) revert Transcripts.PlaceUnknown();
         (uint256 which, uint256 word) = machine.instruction();
@@ -115,7 +116,8 @@ library MapJudge {
         );
     }
 
-    /// The first carried value that the turn tells otherwise than the mark at its start; or, in the first turn, than it follows from before.
+    /// The first carried value that the turn tells otherwise than the mark at its start; or, in the first
+    /// turn, than it follows from before.
     function judgeStart(MapMachine.Machine memory machine, Way memory way, Transcripts.Words calldata words)
         private
         pure
@@ -153,7 +155,8 @@ library MapJudge {
     /// Where a path of turns leads.
     struct Way {
         uint256 turn;
-        /// Depth and number of the mark at the turn's start: the last that the path leaves behind. None before the first turn.
+        /// Depth and number of the mark at the turn's start: the last that the path leaves behind. None
+        /// before the first turn.
         bool isFirst;
         uint256 startDepth;
         uint256 startMark;

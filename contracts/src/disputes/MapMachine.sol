@@ -5,8 +5,9 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Philox} from "../trees/Philox.sol";
 import {OpLeaf} from "./OpLeaf.sol";
 
-/// One instruction of a `map`, docs/work.md §3, from the registers that a transcript tells. Those have 64 bits, so nothing
-/// overflows here; what false ones lead to that is not defined reverts. src/work/operators/map-machine.ts is its twin.
+/// One instruction of a `map`, docs/work.md §3, from the registers that a transcript tells. Those have 64
+/// bits, so nothing overflows here; what false ones lead to that is not defined reverts.
+/// src/work/operators/map-machine.ts is its twin.
 library MapMachine {
     struct Machine {
         OpLeaf.Op op;
@@ -16,7 +17,8 @@ library MapMachine {
         uint256 globalStep;
         bytes32 seed;
         uint256 turn;
-        /// Where in the calldata registers are told, 8 bytes each: all that a turn sees; without a turn those of before, carried and after.
+        /// Where in the calldata registers are told, 8 bytes each: all that a turn sees; without a turn those
+        /// of before, carried and after.
         uint256 turnAt;
         uint256 beforeAt;
         uint256 carriedAt;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Reads one op of a program from its leaf, docs/work.md §6, from the first byte to the last. What a checker would refuse when it reads
-/// reverts here, so that nobody is judged by it; of a map's instructions only the judged one is looked at so, the others are
-/// passed over: to look at all of them would cost as much as to judge. No checker takes such a program, so nobody who is honest
-/// has claimed it. Not here: whether the op may run, what it computes. src/work/program/decode.ts is its twin.
+/// Reads one op of a program from its leaf, docs/work.md §6, from the first byte to the last. What a checker
+/// would refuse when it reads reverts here, so that nobody is judged by it; of a map's instructions only the
+/// judged one is looked at so, the others are passed over: to look at all of them would cost as much as to
+/// judge. No checker takes such a program, so nobody who is honest has claimed it. Not here: whether the op
+/// may run, what it computes. src/work/program/decode.ts is its twin.
 library OpLeaf {
     uint8 internal constant MATMUL = 0;
     uint8 internal constant MAP = 1;
@@ -205,8 +206,8 @@ library OpLeaf {
     /// Bytes of an instruction, by its code. 0: a load, or none.
     uint256 private constant LENGTHS = 0x0009020101010603030302020303030303030303020203030303030404000000;
 
-    /// So many instructions, to where the last one ends. A program may have 256 of them, and one of them is judged: what the others say is
-    /// not looked at. `ranks`: axes of each operand, four bits each.
+    /// So many instructions, to where the last one ends. A program may have 256 of them, and one of them is
+    /// judged: what the others say is not looked at. `ranks`: axes of each operand, four bits each.
     function readSection(Reader memory reader, uint256 ranks, uint256 count) private pure {
         bool isSo;
         assembly ("memory-safe") {

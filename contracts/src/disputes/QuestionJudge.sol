@@ -15,12 +15,14 @@ import {TensorTree} from "./TensorTree.sol";
 import {TraceTree} from "./TraceTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Whether a question that nobody answered could be answered: what it says of the program and of the claim's trees is so. Every honest
-/// claimant has an answer to such a question, and to no other need it have one. A pure function.
+/// Whether a question that nobody answered could be answered: what it says of the program and of the claim's
+/// trees is so. Every honest claimant has an answer to such a question, and to no other need it have one. A
+/// pure function.
 abstract contract QuestionJudge {
     using JobTerms for IJobEscrow.Terms;
 
-    /// Reverts unless it is a question that an honest claimant answers. That the case's trace is the provider's word is not found here.
+    /// Reverts unless it is a question that an honest claimant answers. That the case's trace is the
+    /// provider's word is not found here.
     function judgeQuestion(IDisputes.Case calldata accused, address, bytes calldata question, IDisputes.Basis calldata basis)
         external
         pure

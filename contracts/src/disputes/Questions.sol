@@ -7,8 +7,9 @@ import {TaggedTree} from "../trees/TaggedTree.sol";
 import {IDisputes} from "./IDisputes.sol";
 import {TraceTree} from "./TraceTree.sol";
 
-/// Questions of a game as bytes, docs/chain.md §12, and what an answer to each must be. Whether a question is true of the claim is not
-/// decided here (QuestionJudge): an answer is held against the question alone. src/protocol/network/chain-question.ts is its twin.
+/// Questions of a game as bytes, docs/chain.md §12, and what an answer to each must be. Whether a question is
+/// true of the claim is not decided here (QuestionJudge): an answer is held against the question alone.
+/// src/protocol/network/chain-question.ts is its twin.
 library Questions {
     uint8 internal constant TRACE = 0;
     uint8 internal constant TRANSCRIPT = 1;
@@ -111,7 +112,8 @@ library Questions {
         while (1 << height < count) height++;
     }
 
-    /// Reverts unless it is an answer to the question, whatever that says of a claim. Of a word: the hash of what was said, else 0.
+    /// Reverts unless it is an answer to the question, whatever that says of a claim. Of a word: the hash of
+    /// what was said, else 0.
     function mustAnswer(bytes calldata question, uint8 kind, bytes calldata answer) internal pure returns (bytes32) {
         if (kind == TRANSCRIPT || kind == WRITER) {
             must(answer.length == (kind == WRITER ? 4 : 8 * number(question, question.length - 4, 4)));
@@ -152,7 +154,8 @@ library Questions {
         uint256 count;
     }
 
-    /// What the nodes fold to that the answer begins with. By a hint it goes on with what lies under one of them.
+    /// What the nodes fold to that the answer begins with. By a hint it goes on with what lies under one of
+    /// them.
     function rootUnder(Under memory under, bytes calldata hint, bytes calldata answer) private pure returns (bytes32) {
         uint256 size = 32 * nodesUnder(under.height, under.index, under.count);
         must(answer.length >= size && (hint.length > 0 || answer.length == size));
@@ -164,7 +167,8 @@ library Questions {
         return under.isTensor ? TaggedTree.fold(nodes) : KeccakTree.fold(nodes);
     }
 
-    /// Under the first node that is not as the hint has it, or the last: the nodes below it; of a tensor's leaf its bytes; of others' none.
+    /// Under the first node that is not as the hint has it, or the last: the nodes below it; of a tensor's
+    /// leaf its bytes; of others' none.
     function mustGoOn(Under memory under, bytes calldata hint, bytes calldata nodes, bytes calldata more) private pure {
         uint256 which = firstOther(hint, nodes);
         uint256 down = under.height < DOWN ? under.height : DOWN;

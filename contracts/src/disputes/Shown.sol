@@ -7,7 +7,8 @@ import {IDisputes} from "./IDisputes.sol";
 import {OpLeaf} from "./OpLeaf.sol";
 import {TraceTree} from "./TraceTree.sol";
 
-/// What a case shows, held against the claim: the program, ops, trace leaves, states. Reverts where it does not lead there.
+/// What a case shows, held against the claim: the program, ops, trace leaves, states. Reverts where it does
+/// not lead there.
 library Shown {
     using JobTerms for IJobEscrow.Terms;
 

@@ -5,8 +5,9 @@ import {OpLeaf} from "./OpLeaf.sol";
 import {TensorTree} from "./TensorTree.sol";
 import {Transcripts} from "./Transcripts.sol";
 
-/// Chunks of matmul, reduce and scatter_add, docs/work.md §9: where a sum is cut, and whether it went on rightly over one chunk. Places
-/// are not checked for overflow: no tensor has more than 2⁴⁰ elements (OpLeaf), and `mustFit` comes first.
+/// Chunks of matmul, reduce and scatter_add, docs/work.md §9: where a sum is cut, and whether it went on
+/// rightly over one chunk. Places are not checked for overflow: no tensor has more than 2⁴⁰ elements
+/// (OpLeaf), and `mustFit` comes first.
 library SumJudge {
     /// Where the rows of an element begin: flat indexes in operands 0 and 1.
     struct Rows {
@@ -60,8 +61,8 @@ library SumJudge {
         }
     }
 
-    /// Cuts at places 1 … `upTo`. Each row is cut where it begins a leaf; the shorter leaves are a multiple of the
-    /// longer ones, so all cuts of the one row are cuts of the other, or none.
+    /// Cuts at places 1 … `upTo`. Each row is cut where it begins a leaf; the shorter leaves are a multiple
+    /// of the longer ones, so all cuts of the one row are cuts of the other, or none.
     function cutsUpTo(OpLeaf.Op memory op, Rows memory rows, uint256 upTo) private pure returns (uint256 cuts) {
         unchecked {
             uint256 per = TensorTree.LEAF_BYTES / op.operands[0].size;
@@ -128,7 +129,8 @@ library SumJudge {
         }
     }
 
-    /// The leaf that has this element is shown: where the element lies, and how many are in the leaf from there on.
+    /// The leaf that has this element is shown: where the element lies, and how many are in the leaf from
+    /// there on.
     function showRow(
         OpLeaf.Tensor memory tensor,
         Transcripts.Contradiction calldata shown,

@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {TaggedTree} from "../trees/TaggedTree.sol";
 import {OpLeaf} from "./OpLeaf.sol";
 
-/// Leaves of a tensor and the elements in them, docs/work.md §1: 1,024 bytes each, two's complement, little-endian. The tree
-/// itself is TaggedTree. src/work/trace/tensor-tree.ts is its twin.
+/// Leaves of a tensor and the elements in them, docs/work.md §1: 1,024 bytes each, two's complement,
+/// little-endian. The tree itself is TaggedTree. src/work/trace/tensor-tree.ts is its twin.
 library TensorTree {
     uint256 internal constant LEAF_BYTES = 1024;
 
@@ -75,7 +75,8 @@ library TensorTree {
         }
     }
 
-    /// Σ a·b of `count` elements from two places of the calldata. No sum of 2²⁰ products of 64 bits leaves 256.
+    /// Σ a·b of `count` elements from two places of the calldata. No sum of 2²⁰ products of 64 bits leaves
+    /// 256.
     function dot(uint256 a, uint256 sizeA, uint256 b, uint256 sizeB, uint256 count) internal pure returns (int256 sum) {
         uint256 done = 0;
         if (sizeA == sizeB && sizeA <= 2) {
@@ -99,12 +100,14 @@ library TensorTree {
         }
     }
 
-    // Eight products at a time: with x = 2³² a word of eight bytes is a polynomial, and of the product of one with the other's mirror
-    // image the coefficient of x⁷ is Σ a·b. What lies below cannot reach it, what lies above leaves the word. Bytes are made positive
-    // by 128, and what that adds is taken off: Σ a·b = Σ a'·b' − 128·Σ(a' + b') + 128²·n. Products and sums of all words of a leaf fit
-    // into their lanes, 32 · 32 · 255² < 2³² and 32 · 4 · 255 < 2¹⁶, so they are taken out once, at the end.
+    // Eight products at a time: with x = 2³² a word of eight bytes is a polynomial, and of the product of one
+    // with the other's mirror image the coefficient of x⁷ is Σ a·b. What lies below cannot reach it, what
+    // lies above leaves the word. Bytes are made positive by 128, and what that adds is taken off: Σ a·b = Σ
+    // a'·b' − 128·Σ(a' + b') + 128²·n. Products and sums of all words of a leaf fit into their lanes, 32 · 32
+    // · 255² < 2³² and 32 · 4 · 255 < 2¹⁶, so they are taken out once, at the end.
 
-    // In variables where they are used in loops: the compiler reads what it finds often from its code, which costs more.
+    // In variables where they are used in loops: the compiler reads what it finds often from its code, which
+    // costs more.
     uint256 private constant BYTES = 0x00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff;
     uint256 private constant SHORTS = 0x0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff;
     /// One in each of eight lanes.
@@ -146,7 +149,8 @@ library TensorTree {
         }
     }
 
-    /// The same with x = 2⁶⁴, four at a time, and 2¹⁵ for 128: 32 · 16 · 2³² < 2⁶⁴, 32 · 4 · 2¹⁶ < 2³². `step`: 32, or 16 where a has i8.
+    /// The same with x = 2⁶⁴, four at a time, and 2¹⁵ for 128: 32 · 16 · 2³² < 2⁶⁴, 32 · 4 · 2¹⁶ < 2³².
+    /// `step`: 32, or 16 where a has i8.
     function dot16(uint256 a, uint256 b, uint256 words, uint256 step) private pure returns (int256 sum) {
         assembly ("memory-safe") {
             let mask := 0x000000000000ffff000000000000ffff000000000000ffff000000000000ffff
@@ -200,8 +204,9 @@ library TensorTree {
         }
     }
 
-    /// i32 with any type of up to 32 bits: eight of each in lanes of 32 bits, two at a time with x = 2¹²⁸. Numbers are made positive by half of
-    /// their type's range, p and q: Σ a·b = Σ a'·b' − q·Σ a' − p·Σ b' + p·q·n. For 2¹⁰ of them 2¹⁰ · 2⁶⁴ < 2¹²⁸.
+    /// i32 with any type of up to 32 bits: eight of each in lanes of 32 bits, two at a time with x = 2¹²⁸.
+    /// Numbers are made positive by half of their type's range, p and q: Σ a·b = Σ a'·b' − q·Σ a' − p·Σ b' +
+    /// p·q·n. For 2¹⁰ of them 2¹⁰ · 2⁶⁴ < 2¹²⁸.
     function dotAny(uint256 a, uint256 sizeA, uint256 b, uint256 sizeB, uint256 rounds) private pure returns (int256 sum) {
         (uint256 x, uint256 plainA) = widened(a, sizeA, rounds);
         (uint256 y, uint256 plainB) = widened(b, sizeB, rounds);
@@ -230,7 +235,8 @@ library TensorTree {
         }
     }
 
-    /// Eight elements a word, made positive, in lanes of 32 bits, the first one in the highest; and their sum.
+    /// Eight elements a word, made positive, in lanes of 32 bits, the first one in the highest; and their
+    /// sum.
     function widened(uint256 from, uint256 size, uint256 rounds) private pure returns (uint256 to, uint256 sum) {
         assembly ("memory-safe") {
             to := mload(0x40)
@@ -289,8 +295,9 @@ library TensorTree {
         }
     }
 
-    /// Σ of the elements whose index is this one, eight at a time, of types of up to 32 bits. It costs the same whichever are picked. Numbers are
-    /// made positive as in dotAny, so `wanted` is one of the index's type.
+    /// Σ of the elements whose index is this one, eight at a time, of types of up to 32 bits. It costs the
+    /// same whichever are picked. Numbers are made positive as in dotAny, so `wanted` is one of the index's
+    /// type.
     function pickedAny(uint256 a, uint256 sizeA, uint256 b, uint256 sizeB, uint256 rounds, uint256 wanted)
         internal
         pure
@@ -319,8 +326,8 @@ library TensorTree {
         }
     }
 
-    /// Largest of `count` elements from a place of the calldata, and the first index that has it; smallest with `isLeast`. Only what is
-    /// above `best` counts.
+    /// Largest of `count` elements from a place of the calldata, and the first index that has it; smallest
+    /// with `isLeast`. Only what is above `best` counts.
     function most(uint256 from, uint256 size, uint256 count, bool isLeast, int256 best)
         internal
         pure
@@ -332,8 +339,8 @@ library TensorTree {
             let turned := sub(0, isLeast)
             found := xor(best, turned)
             let i := 0
-            // A leaf has a thousand of these: words are looked into where a byte of them is above what was found, that is where a lane
-            // of byte + 127 − found reaches 256.
+            // A leaf has a thousand of these: words are looked into where a byte of them is above what was
+            // found, that is where a lane of byte + 127 − found reaches 256.
             if eq(size, 1) {
                 let above := 0
                 let low := BYTES

@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {KeccakTree} from "../trees/KeccakTree.sol";
 
-/// What a program, a trace and a state commit to, docs/work.md §6 and §7, in keccak trees. src/work/trace/commitments.ts and
-/// src/work/program/open-program.ts are its twins.
+/// What a program, a trace and a state commit to, docs/work.md §6 and §7, in keccak trees.
+/// src/work/trace/commitments.ts and src/work/program/open-program.ts are its twins.
 library TraceTree {
     /// Kinds of tensors.
     uint8 internal constant CONSTANT = 0;

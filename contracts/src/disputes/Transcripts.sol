@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {MapMachine} from "./MapMachine.sol";
 import {TensorTree} from "./TensorTree.sol";
 
-/// What is said and shown of one element, docs/work.md §9: transcripts, spans of turns, leaves. Not here: what is true.
+/// What is said and shown of one element, docs/work.md §9: transcripts, spans of turns, leaves. Not here:
+/// what is true.
 library Transcripts {
     enum Kind {
         Value,
@@ -42,7 +43,8 @@ library Transcripts {
         bytes32 seed;
     }
 
-    /// @notice Thrown when there is no such element, chunk, instruction, turn or contradiction of this operator.
+    /// @notice Thrown when there is no such element, chunk, instruction, turn or contradiction of this
+    /// operator.
     error PlaceUnknown();
     /// @notice Thrown when a transcript has another length than it must, or is not the one that is needed.
     error WordsInvalid();
@@ -67,7 +69,8 @@ library Transcripts {
         if (shown.leaves.length != count) revert TensorTree.LeafMismatch();
     }
 
-    /// Parts of a span of so many turns, and the turns of all but the last. The fewer values are carried, the more parts.
+    /// Parts of a span of so many turns, and the turns of all but the last. The fewer values are carried, the
+    /// more parts.
     function partsOf(uint256 turns, uint256 carried) internal pure returns (uint256 count, uint256 each) {
         unchecked {
             if (turns == 0) return (0, 0);

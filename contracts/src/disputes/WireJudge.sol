@@ -9,15 +9,16 @@ import {Shown} from "./Shown.sol";
 import {TensorTree} from "./TensorTree.sol";
 import {TraceTree} from "./TraceTree.sol";
 
-/// The judge of false wires, docs/work.md §7: where an operand's root, or a tensor's in the state after a segment, must come from, and
-/// whether it is another. The op's leaf says from where; a case that shows another place reverts. Beside it, whether a question could
-/// be answered. Pure functions; src/verify/optimistic/fraud/judge-wire.ts is the twin.
+/// The judge of false wires, docs/work.md §7: where an operand's root, or a tensor's in the state after a
+/// segment, must come from, and whether it is another. The op's leaf says from where; a case that shows
+/// another place reverts. Beside it, whether a question could be answered. Pure functions;
+/// src/verify/optimistic/fraud/judge-wire.ts is the twin.
 contract WireJudge is QuestionJudge {
     /// The word that no op writes a tensor.
     uint32 private constant NONE = type(uint32).max;
 
-    /// Roots, or of a writer's word the ops' numbers: said, and right. The first argument is Disputes' salt. That the trace and the word
-    /// about a writer are the provider's is not found here.
+    /// Roots, or of a writer's word the ops' numbers: said, and right. The first argument is Disputes' salt.
+    /// That the trace and the word about a writer are the provider's is not found here.
     function judgeWire(bytes32, IDisputes.Case calldata accused, IDisputes.WireFault calldata fault)
         external
         pure
@@ -84,7 +85,8 @@ contract WireJudge is QuestionJudge {
             mustBeThere(step > 0);
             return writtenBy(accused, head, fault, number, step - 1);
         }
-        // After step 0 only a tensor that no op writes is still what it was: the word about its writer says so.
+        // After step 0 only a tensor that no op writes is still what it was: the word about its writer says
+        // so.
         if (step > 0) mustBeUnwritten(fault, number);
         if (source == OpLeaf.FROM_STATE) {
             mustBeThere(fault.origin == IDisputes.Origin.State);

@@ -4,23 +4,24 @@ pragma solidity 0.8.37;
 import {IScoreboard, ReportRoot, WeightsId} from "./IScoreboard.sol";
 import {SeatList} from "./SeatList.sol";
 
-/// The state machine of epochs: committed → revealed (a seat), then posted → final, or dropped. Posted weights are
-/// a chain by `previous`, the head is its newest; only its end that is not final can be dropped. Time windows,
-/// stakes, signatures and proofs are Scoreboard's; this keeps what was said and refuses what cannot follow.
+/// The state machine of epochs: committed → revealed (a seat), then posted → final, or dropped. Posted
+/// weights are a chain by `previous`, the head is its newest; only its end that is not final can be dropped.
+/// Time windows, stakes, signatures and proofs are Scoreboard's; this keeps what was said and refuses what
+/// cannot follow.
 library EpochBook {
     struct Epoch {
         /// Hash of all seats, in the order of the reveals.
         bytes32 seats;
         /// The weights that stand; 0 when there are none.
         WeightsId posted;
-        /// One slot a signer keeps commit and reveal cheap: the commitment with its last bit 0, overwritten by the
-        /// root with its last bit 1.
+        /// One slot a signer keeps commit and reveal cheap: the commitment with its last bit 0, overwritten
+        /// by the root with its last bit 1.
         mapping(address signer => bytes32) reports;
         mapping(address account => bool) punished;
     }
 
-    /// One slot, because every claim reads it. Kept when the weights are dropped: what was signed on top of them is
-    /// right or wrong by this total for ever.
+    /// One slot, because every claim reads it. Kept when the weights are dropped: what was signed on top of
+    /// them is right or wrong by this total for ever.
     struct Record {
         /// What all accounts have earned with these weights.
         uint128 total;
@@ -76,7 +77,8 @@ library EpochBook {
         epoch.seats = SeatList.append(epoch.seats, signer, stake, root);
     }
 
-    /// INVARIANT: epochs ascend, and each continues the head: of two statements on one base only one is posted.
+    /// INVARIANT: epochs ascend, and each continues the head: of two statements on one base only one is
+    /// posted.
     function post(Book storage book, uint64 epoch, WeightsId id, WeightsId base, uint128 total, uint64 finalAt)
         internal
     {
@@ -104,14 +106,15 @@ library EpochBook {
     }
 
     /// Marks weights as wrong, and drops them with all that continues them unless they are final.
-    /// INVARIANT: what is final never goes away. All that continues weights was posted later, so it is not final
-    /// before they are.
+    /// INVARIANT: what is final never goes away. All that continues weights was posted later, so it is not
+    /// final before they are.
     function prove(Book storage book, uint64 epoch, WeightsId id, address challenger) internal {
         book.verdicts[id] = Verdict(true, challenger);
         Record storage record = book.records[id];
         if (record.finalAt == 0 || block.timestamp >= record.finalAt) return;
         uint48 head = book.head;
-        // Ends: the weights stand, so the chain from the head leads to them. Scoreboard's windows keep it short.
+        // Ends: the weights stand, so the chain from the head leads to them. Scoreboard's windows keep it
+        // short.
         while (head > epoch) {
             uint64 number = head - 1;
             WeightsId there = book.epochs[number].posted;
@@ -124,7 +127,8 @@ library EpochBook {
         book.head = head;
     }
 
-    /// False: it was punished for this epoch before. INVARIANT: once an account and epoch, however much it signed.
+    /// False: it was punished for this epoch before. INVARIANT: once an account and epoch, however much it
+    /// signed.
     function punish(Epoch storage epoch, address account) internal returns (bool isFirst) {
         isFirst = !epoch.punished[account];
         epoch.punished[account] = true;

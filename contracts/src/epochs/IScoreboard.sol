@@ -6,8 +6,8 @@ type ReportRoot is bytes32;
 /// EIP-712 digest of `Weights`.
 type WeightsId is bytes32;
 
-/// Per epoch: commitments, revealed report roots, and weights that a quorum of the stake has signed and anyone
-/// may prove wrong. docs/epochs.md.
+/// Per epoch: commitments, revealed report roots, and weights that a quorum of the stake has signed and
+/// anyone may prove wrong. docs/epochs.md.
 interface IScoreboard {
     struct Params {
         uint64 genesis;
@@ -52,8 +52,9 @@ interface IScoreboard {
         ScoreOpening[] openings;
     }
 
-    /// A validator that has revealed, in the order of the reveals. At most 64: a seat needs a 64th of all stake.
-    /// The chain keeps one hash of them all: h₀ = 0, hᵢ₊₁ = keccak(hᵢ ‖ signer (20) ‖ stake (12) ‖ report root).
+    /// A validator that has revealed, in the order of the reveals. At most 64: a seat needs a 64th of all
+    /// stake. The chain keeps one hash of them all: h₀ = 0, hᵢ₊₁ = keccak(hᵢ ‖ signer (20) ‖ stake (12) ‖
+    /// report root).
     struct Seat {
         address signer;
         uint96 stake;
@@ -64,7 +65,8 @@ interface IScoreboard {
     /// who earns something in this epoch or ever did.
     struct RewardLeaf {
         address account;
-        /// The stake-weighted median of the set's reports; 0 for validators, and for providers without a score.
+        /// The stake-weighted median of the set's reports; 0 for validators, and for providers without a
+        /// score.
         uint32 weightPpm;
         /// Sum over all leaves before it, as `earnedBefore`: totals can be checked from two neighbours.
         uint64 weightBefore;
@@ -143,17 +145,18 @@ interface IScoreboard {
 
     /// Binds the sender, a signer, to a report of the epoch that has just ended.
     function commit(uint64 epoch, bytes32 commitment) external;
-    /// `commitment` was commitmentOf(epoch, signer, root, salt). Takes a seat, which needs a 64th of all stake.
+    /// `commitment` was commitmentOf(epoch, signer, root, salt). Takes a seat, which needs a 64th of all
+    /// stake.
     function reveal(uint64 epoch, ReportRoot root, bytes32 salt) external;
     /// Posts weights with the signatures of at least the quorum of stake. `signers`: bit i for seat i;
     /// signatures (EIP-2098, r and vs) in the order of the seats. By anyone. Epochs ascend.
     function post(Weights calldata weights, Seat[] calldata seats, uint64 signers, bytes32[2][] calldata signatures)
         external;
 
-    /// Each challenge shows that a statement is wrong, whether it was posted or only signed, for an epoch whose
-    /// reveals are over. Posted weights are dropped with all that was built on them while they are not final.
-    /// The caller gets its share of what `punish` takes if it announced keccak(caller, id, salt) in an earlier
-    /// block (Announcements). `seats` are all of the epoch's.
+    /// Each challenge shows that a statement is wrong, whether it was posted or only signed, for an epoch
+    /// whose reveals are over. Posted weights are dropped with all that was built on them while they are not
+    /// final. The caller gets its share of what `punish` takes if it announced keccak(caller, id, salt) in an
+    /// earlier block (Announcements). `seats` are all of the epoch's.
     function challengeWeight(
         Weights calldata weights,
         Seat[] calldata seats,
@@ -181,15 +184,16 @@ interface IScoreboard {
         RewardOpening[] calldata openedBase,
         bytes32 salt
     ) external;
-    /// The set names a seat that nobody has, or too little stake; or a report in it is malformed (a score above
-    /// 10⁶, neighbours out of order, more than 2¹⁷ leaves): `report` is empty for the former.
+    /// The set names a seat that nobody has, or too little stake; or a report in it is malformed (a score
+    /// above 10⁶, neighbours out of order, more than 2¹⁷ leaves): `report` is empty for the former.
     function challengeSet(
         Weights calldata weights,
         Seat[] calldata seats,
         ReportOpening[] calldata report,
         bytes32 salt
     ) external;
-    /// Slashes signers of weights that were proven wrong; each account once an epoch. By anyone, in any number of calls.
+    /// Slashes signers of weights that were proven wrong; each account once an epoch. By anyone, in any
+    /// number of calls.
     function punish(Weights calldata weights, bytes32[2][] calldata signatures) external;
 
     /// As set at the deployment.

@@ -11,9 +11,9 @@ import {ReportTree} from "./ReportTree.sol";
 import {SeatList} from "./SeatList.sol";
 import {WeightTree} from "./WeightTree.sol";
 
-/// Reports of validators and the weights that a quorum of them signs. Windows, stakes, signatures and proofs; the
-/// states are EpochBook. Immutable, no owner. Epoch e lasts from genesis + e·epochSeconds; after its end come the
-/// windows: commit, reveal, sign; weights are final a challenge window after they were posted.
+/// Reports of validators and the weights that a quorum of them signs. Windows, stakes, signatures and proofs;
+/// the states are EpochBook. Immutable, no owner. Epoch e lasts from genesis + e·epochSeconds; after its end
+/// come the windows: commit, reveal, sign; weights are final a challenge window after they were posted.
 contract Scoreboard is IScoreboard, Announcements, EIP712 {
     using EpochBook for EpochBook.Book;
     using EpochBook for EpochBook.Epoch;
@@ -54,7 +54,8 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
                 || params_.commitSeconds > 365 days || params_.revealSeconds > 365 days
                 // INVARIANT: the windows to sign do not overlap: an epoch never loses its place to the next.
                 || params_.signSeconds > params_.epochSeconds
-                // INVARIANT: no more than 64 epochs stand that are not final: what a challenge drops is bounded.
+                // INVARIANT: no more than 64 epochs stand that are not final: what a challenge drops is
+                // bounded.
                 || params_.challengeSeconds > 62 * params_.epochSeconds
                 // Half or less, and two disjoint groups could each be one.
                 || params_.quorumPpm <= PPM / 2 || params_.quorumPpm > PPM || params_.signerSlashPpm == 0
@@ -78,15 +79,16 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
         STAKE_PER_WEIGHT = params_.stakePerWeight;
     }
 
-    /// Open to all: only a validator of the epoch can reveal, and asking here would cost every honest one gas.
+    /// Open to all: only a validator of the epoch can reveal, and asking here would cost every honest one
+    /// gas.
     function commit(uint64 epoch, bytes32 commitment) external {
         within(epoch, epochEnd(epoch), COMMIT_SECONDS);
         _book.epochs[epoch].commit(msg.sender, commitment);
         emit Committed(epoch, msg.sender, commitment);
     }
 
-    /// INVARIANT: at most 64 seats, each account one: their stakes are those of one moment, and a signer speaks for
-    /// its account only in epochs that ended after it became its signer.
+    /// INVARIANT: at most 64 seats, each account one: their stakes are those of one moment, and a signer
+    /// speaks for its account only in epochs that ended after it became its signer.
     function reveal(uint64 epoch, ReportRoot root, bytes32 salt) external {
         uint64 end = epochEnd(epoch);
         within(epoch, end + COMMIT_SECONDS, REVEAL_SECONDS);
@@ -129,8 +131,8 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
         uint32 weight = WeightTree.leafOf(weights, account, opened).weightPpm;
         (uint128 below, uint128 above) = stakesAround(weights.set, seats, account, weight, reports);
         uint128 all = seats.stakeOf(weights.set);
-        // Too high: at least half scores less. Too low: more than half scores more. Reports that are left out, for
-        // their gas or because nobody has them, count for neither.
+        // Too high: at least half scores less. Too low: more than half scores more. Reports that are left
+        // out, for their gas or because nobody has them, count for neither.
         if (2 * below < all && 2 * above <= all) revert WeightsHold();
         conclude(weights, keccak256("weight"), salt);
     }
@@ -196,7 +198,8 @@ contract Scoreboard is IScoreboard, Announcements, EIP712 {
         conclude(weights, keccak256("set"), salt);
     }
 
-    /// Passes over who was punished already, or has nothing left here: nobody else's call can be made to fail.
+    /// Passes over who was punished already, or has nothing left here: nobody else's call can be made to
+    /// fail.
     function punish(Weights calldata weights, bytes32[2][] calldata signatures) external {
         WeightsId id = weightsId(weights);
         address challenger = _book.challengerOf(id);

@@ -3,14 +3,15 @@ pragma solidity 0.8.37;
 
 import {IScoreboard, ReportRoot, WeightsId} from "./IScoreboard.sol";
 
-/// The validators that have revealed in an epoch, as callers list them: their one hash, and what stake sets of
-/// them have. Bit i of a set is seat i.
+/// The validators that have revealed in an epoch, as callers list them: their one hash, and what stake sets
+/// of them have. Bit i of a set is seat i.
 library SeatList {
     function append(bytes32 hash, address signer, uint96 stake, ReportRoot root) internal pure returns (bytes32) {
         return keccak256(abi.encodePacked(hash, signer, stake, root));
     }
 
-    /// In assembly: with checked access this loop costs whoever posts or challenges with 64 seats 30,000 gas more.
+    /// In assembly: with checked access this loop costs whoever posts or challenges with 64 seats 30,000 gas
+    /// more.
     function hashOf(IScoreboard.Seat[] calldata seats) internal pure returns (bytes32 hash) {
         uint256 unclean = 0;
         assembly ("memory-safe") {
@@ -30,9 +31,9 @@ library SeatList {
         if (unclean != 0) revert IScoreboard.SeatsMismatch();
     }
 
-    /// Stake of the seats of the set, all of which must have signed, in their order. The list is known to be the
-    /// epoch's. In assembly: with checked access and Solidity's ecrecover 64 signatures cost 100,000 gas more, and
-    /// posting must stay cheap for whoever does it.
+    /// Stake of the seats of the set, all of which must have signed, in their order. The list is known to be
+    /// the epoch's. In assembly: with checked access and Solidity's ecrecover 64 signatures cost 100,000 gas
+    /// more, and posting must stay cheap for whoever does it.
     function signedBy(IScoreboard.Seat[] calldata seats, uint64 set, WeightsId id, bytes32[2][] calldata signatures)
         internal
         view
@@ -54,7 +55,8 @@ library SeatList {
                         mstore(add(at, 0x20), add(shr(255, vs), 27))
                         mstore(add(at, 0x40), calldataload(next))
                         mstore(add(at, 0x60), shr(1, shl(1, vs)))
-                        // Writes nothing when it is no signature: then 0 is compared, which is nobody's address.
+                        // Writes nothing when it is no signature: then 0 is compared, which is nobody's
+                        // address.
                         pop(staticcall(gas(), 1, at, 0x80, 0x00, 0x20))
                     }
                     if iszero(eq(mload(0x00), calldataload(seat))) {
@@ -71,8 +73,8 @@ library SeatList {
         if (spare != 0 || !exist(seats, set)) revert IScoreboard.SignaturesSpare();
     }
 
-    /// A bit without a seat has no stake. The list is known to be the epoch's; sums of its 96 bits cannot pass 128.
-    /// In assembly: with checked access 64 seats cost 15,000 gas more.
+    /// A bit without a seat has no stake. The list is known to be the epoch's; sums of its 96 bits cannot
+    /// pass 128. In assembly: with checked access 64 seats cost 15,000 gas more.
     function stakeOf(IScoreboard.Seat[] calldata seats, uint64 set) internal pure returns (uint128 stake) {
         assembly ("memory-safe") {
             let at := add(seats.offset, 0x20)

@@ -55,8 +55,8 @@ library WeightTree {
         return weights.count == 0 && (weights.totalWeight != 0 || weights.paid != 0 || weights.root != 0);
     }
 
-    /// Do these openings (one, or two neighbours; none of weights without leaves) contradict each other or the
-    /// statement's sums? Sums are compared in 256 bits.
+    /// Do these openings (one, or two neighbours; none of weights without leaves) contradict each other or
+    /// the statement's sums? Sums are compared in 256 bits.
     function isMisshapen(IScoreboard.Weights calldata weights, IScoreboard.RewardOpening[] calldata opened)
         internal
         pure
@@ -82,8 +82,8 @@ library WeightTree {
             || second.leaf.earnedBefore != earnedAfter;
     }
 
-    /// What an account earns of a pot: by weight, and by stake when its report counts. Always rounded down: the sum
-    /// over all accounts is never more than the pot.
+    /// What an account earns of a pot: by weight, and by stake when its report counts. Always rounded down:
+    /// the sum over all accounts is never more than the pot.
     function earnedOf(
         uint128 pot,
         uint32 validatorPpm,

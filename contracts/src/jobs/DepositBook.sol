@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {IJobEscrow} from "./IJobEscrow.sol";
 
-/// The state machine of a provider's deposit: free ⇄ locked, free → leaving → owed; locked → gone when it is convicted.
-/// No tokens, no events.
+/// The state machine of a provider's deposit: free ⇄ locked, free → leaving → owed; locked → gone when it is
+/// convicted. No tokens, no events.
 library DepositBook {
     function lock(IJobEscrow.Deposit storage account, uint128 amount) internal {
         uint128 free = account.free;

@@ -15,8 +15,8 @@ interface IClaimProofs {
     function isProven(uint256 job, uint32 part, uint16 attempt) external view returns (bool);
 }
 
-/// Jobs whose parts are paid when their claims stood undisputed: docs/chain.md §11, docs/work.md §7. A job's number is
-/// the hash of its terms, so every call brings the terms and the chain keeps a slot of them.
+/// Jobs whose parts are paid when their claims stood undisputed: docs/chain.md §11, docs/work.md §7. A job's
+/// number is the hash of its terms, so every call brings the terms and the chain keeps a slot of them.
 interface IJobEscrow is IPullPayments {
     struct Params {
         /// From the wish to withdraw a deposit until it is owed.
@@ -38,7 +38,8 @@ interface IJobEscrow is IPullPayments {
         bytes32 seed;
         /// S₀: what the first part begins with.
         bytes32 start;
-        /// Of all parts together, segment 0 counted. Part p has ⌈segments/parts⌉ of them, the last one the rest.
+        /// Of all parts together, segment 0 counted. Part p has ⌈segments/parts⌉ of them, the last one the
+        /// rest.
         uint64 segments;
         uint32 parts;
         /// A part, each: to the provider, to the validators, at most to auditors.
@@ -54,8 +55,9 @@ interface IJobEscrow is IPullPayments {
         /// From the claim to the payment; from the evidence to the payment, if that is earlier.
         uint32 windowSeconds;
         uint32 checkedSeconds;
-        /// How it is verified (docs/jobs.md). Nothing here depends on it but for zk, number 5: such a part is paid when it is proven, without a window; a claim that
-        /// is not proven when a second window has gone is open again.
+        /// How it is verified (docs/jobs.md). Nothing here depends on it but for zk, number 5: such a part is
+        /// paid when it is proven, without a window; a claim that is not proven when a second window has gone
+        /// is open again.
         uint8 method;
         /// So many of the validators must sign.
         uint8 quorum;
@@ -200,8 +202,8 @@ interface IJobEscrow is IPullPayments {
     error TooEarly(uint256 until);
     /// @notice Thrown when the attempt that was signed is not the next one.
     error WrongAttempt(uint16 next);
-    /// @notice Thrown when the part before is not there yet: not claimed, neither checked nor the caller's, or, to settle,
-    /// not settled.
+    /// @notice Thrown when the part before is not there yet: not claimed, neither checked nor the caller's,
+    /// or, to settle, not settled.
     error NotInOrder(uint32 part);
     /// @notice Thrown when the claim that this part was built on fell.
     error BuiltOnFallen(uint32 part);
@@ -209,7 +211,8 @@ interface IJobEscrow is IPullPayments {
     error StateMismatch();
     /// @notice Thrown when the claim is another than the part's.
     error ClaimUnknown(bytes32 claim);
-    /// @notice Thrown when fewer or more than the quorum signed, somebody else, somebody twice, or not in the terms' order.
+    /// @notice Thrown when fewer or more than the quorum signed, somebody else, somebody twice, or not in the
+    /// terms' order.
     error SignaturesInvalid();
     /// @notice Thrown when it was checked before.
     error AlreadyChecked(uint32 part);
@@ -221,7 +224,8 @@ interface IJobEscrow is IPullPayments {
     error DepositTooSmall(uint256 free, uint256 wanted);
     /// @notice Thrown when a dispute about the claim goes on.
     error Held(uint32 part);
-    /// @notice Thrown when the claim of a zk job is not proven, or its customer has not said what is to be proven.
+    /// @notice Thrown when the claim of a zk job is not proven, or its customer has not said what is to be
+    /// proven.
     error Unproven(uint32 part);
     /// @notice Thrown when no fees and no rest wait.
     error NothingToShare(uint256 job);
@@ -235,13 +239,16 @@ interface IJobEscrow is IPullPayments {
 
     /// Takes (price + fee + audit) · parts from the customer, who calls.
     function fund(Terms calldata terms) external returns (uint256 job);
-    /// The parts that nobody ever had are the customer's again: by the customer at any time, by anyone after `startBy`.
+    /// The parts that nobody ever had are the customer's again: by the customer at any time, by anyone after
+    /// `startBy`.
     function cancel(Terms calldata terms) external;
     /// By the drawn provider. Locks its bond.
     function assign(Terms calldata terms, Assignment calldata assignment, bytes[] calldata signatures) external;
-    /// By the part's provider, with validators' word that they hold result and segment list: EIP-712 `Stored`.
+    /// By the part's provider, with validators' word that they hold result and segment list: EIP-712
+    /// `Stored`.
     function claim(Terms calldata terms, uint32 part, Claim calldata claimed, bytes[] calldata signatures) external;
-    /// By anyone, with validators' word that the method's evidence is there: EIP-712 `Checked`. `last` is the claim's.
+    /// By anyone, with validators' word that the method's evidence is there: EIP-712 `Checked`. `last` is the
+    /// claim's.
     function check(
         Terms calldata terms,
         uint32 part,
@@ -250,13 +257,14 @@ interface IJobEscrow is IPullPayments {
         Audit[] calldata audits,
         bytes[] calldata signatures
     ) external;
-    /// By anyone after the window, or of a zk job once it is proven, while no dispute holds the claim: parts in order.
+    /// By anyone after the window, or of a zk job once it is proven, while no dispute holds the claim: parts
+    /// in order.
     function settle(Terms calldata terms, uint32 part) external;
-    /// By anyone: what is late, or was built on a claim that fell, is open again; what is open, and can be assigned no more,
-    /// is the customer's again. The customer need not wait for the latter.
+    /// By anyone: what is late, or was built on a claim that fell, is open again; what is open, and can be
+    /// assigned no more, is the customer's again. The customer need not wait for the latter.
     function expire(Terms calldata terms, uint32 part) external;
-    /// By the ZkJobs contract alone, which knows the terms and takes jobs of method zk only: a prover gets this much of what is for auditors, while the part is claimed. `most`:
-    /// what the terms have for them.
+    /// By the ZkJobs contract alone, which knows the terms and takes jobs of method zk only: a prover gets
+    /// this much of what is for auditors, while the part is claimed. `most`: what the terms have for them.
     function payProver(uint256 job, uint32 part, address prover, uint128 pay, uint128 most) external;
     /// By the Disputes contract alone.
     function convict(Terms calldata terms, uint32 part, bytes32 claimHash, bytes32 last, address accuser) external;

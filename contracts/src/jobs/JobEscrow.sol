@@ -13,10 +13,10 @@ import {IClaimHolder, IClaimProofs, IJobEscrow} from "./IJobEscrow.sol";
 import {JobTerms} from "./JobTerms.sol";
 import {PartBook} from "./PartBook.sol";
 
-/// A claim is paid when its window ends undisputed; evidence only shortens the window; fraud kills it until it is paid. Of a zk job it is paid when it is proven.
-/// Access, tokens and events; the states are PartBook and DepositBook. Immutable. The owner may pause `fund` and nothing
-/// else: there is no path from it to any token. It knows no roles: whom a customer's terms name as validators is the
-/// customer's choice.
+/// A claim is paid when its window ends undisputed; evidence only shortens the window; fraud kills it until
+/// it is paid. Of a zk job it is paid when it is proven. Access, tokens and events; the states are PartBook
+/// and DepositBook. Immutable. The owner may pause `fund` and nothing else: there is no path from it to any
+/// token. It knows no roles: whom a customer's terms name as validators is the customer's choice.
 contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
     using DepositBook for Deposit;
     using JobTerms for Terms;
@@ -42,8 +42,9 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
     uint32 private immutable WITHDRAW_SECONDS;
     uint128 private immutable ACCUSER_COSTS;
 
-    // INVARIANT: tokens held = Σ deposits (free, locked, leaving) + Σ owed + what jobs hold: for each part that is neither
-    // settled, refunded nor cancelled its cost less what auditors got of it; for settled ones what is not shared yet.
+    // INVARIANT: tokens held = Σ deposits (free, locked, leaving) + Σ owed + what jobs hold: for each part
+    // that is neither settled, refunded nor cancelled its cost less what auditors got of it; for settled ones
+    // what is not shared yet.
     PartBook.Book private _book;
     mapping(address => Deposit) private _deposits;
 
@@ -241,7 +242,8 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         uint256 burned = terms.bond - toAccuser - toCustomer;
         if (toAccuser > 0) owe(accuser, toAccuser);
         owe(terms.customer, toCustomer);
-        // Nobody has the key of this account: what it is owed stays here for ever. Sending it there would cost the accuser 10,000 gas more.
+        // Nobody has the key of this account: what it is owed stays here for ever. Sending it there would
+        // cost the accuser 10,000 gas more.
         owe(BURN, burned);
         emit Convicted(job, part, provider, attempt, accuser, toAccuser, toCustomer, burned);
     }
@@ -302,8 +304,8 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         return _deposits[account];
     }
 
-    /// The costs of the accuser, then a quarter each for it and the customer. Without an accuser its part is burned too: a
-    /// proof that was copied convicts, and pays nobody.
+    /// The costs of the accuser, then a quarter each for it and the customer. Without an accuser its part is
+    /// burned too: a proof that was copied convicts, and pays nobody.
     function sharesOf(uint128 bond, address accuser) private view returns (uint256 toAccuser, uint256 toCustomer) {
         uint256 costs = ACCUSER_COSTS < bond ? ACCUSER_COSTS : bond;
         toCustomer = (bond - costs) / 4;

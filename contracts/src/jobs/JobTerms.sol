@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {IJobEscrow} from "./IJobEscrow.sol";
 
-/// What follows from a job's terms alone: its number, which segments a part has, what a part costs, the hash of a claim.
-/// Pure; the escrow and the judge of disputes both ask here.
+/// What follows from a job's terms alone: its number, which segments a part has, what a part costs, the hash
+/// of a claim. Pure; the escrow and the judge of disputes both ask here.
 library JobTerms {
     uint256 private constant MOST_VALIDATORS = 5;
     /// docs/work.md §7: the last number that a segment may have, and segment 0.
@@ -19,7 +19,8 @@ library JobTerms {
         return uint256(keccak256(encoded(terms)));
     }
 
-    /// abi.encode(terms), word by word as they came: a number that does not fit its type makes terms that nobody can fund.
+    /// abi.encode(terms), word by word as they came: a number that does not fit its type makes terms that
+    /// nobody can fund.
     function encoded(IJobEscrow.Terms calldata terms) internal pure returns (bytes memory all) {
         address[] calldata validators = terms.validators;
         assembly ("memory-safe") {
@@ -36,8 +37,8 @@ library JobTerms {
         }
     }
 
-    /// Whatever is accepted here can be carried out to its end: no sum leaves 128 bits, no part is empty, every state has a
-    /// way out within about a year.
+    /// Whatever is accepted here can be carried out to its end: no sum leaves 128 bits, no part is empty,
+    /// every state has a way out within about a year.
     function mustBeValid(IJobEscrow.Terms calldata terms) internal view {
         uint256 count = terms.validators.length;
         if (

@@ -3,13 +3,15 @@ pragma solidity 0.8.37;
 
 import {IJobEscrow} from "./IJobEscrow.sol";
 
-/// The state machine of the parts of jobs: untouched → assigned → claimed → settled; late, fallen and convicted ones are
-/// open, and assigned again or refunded. No tokens, no callers, no events, no signatures: JobEscrow has those.
+/// The state machine of the parts of jobs: untouched → assigned → claimed → settled; late, fallen and
+/// convicted ones are open, and assigned again or refunded. No tokens, no callers, no events, no signatures:
+/// JobEscrow has those.
 library PartBook {
     struct Book {
         mapping(uint256 job => IJobEscrow.Job) jobs;
         mapping(uint256 job => mapping(uint32 part => IJobEscrow.Part)) parts;
-        // INVARIANT: written once. What was built on an attempt is still known when that attempt is long gone.
+        // INVARIANT: written once. What was built on an attempt is still known when that attempt is long
+        // gone.
         mapping(uint256 job => mapping(uint32 part => mapping(uint16 attempt => bytes32))) commitments;
         mapping(uint256 job => mapping(uint32 part => uint256)) auditSpent;
     }
@@ -43,7 +45,8 @@ library PartBook {
             IJobEscrow.Part(provider, attempt, base, until, IJobEscrow.PartState.Assigned, false, isAlone);
     }
 
-    /// On which attempt of the part before this one is built: a settled one, one's own, or one that is checked.
+    /// On which attempt of the part before this one is built: a settled one, one's own, or one that is
+    /// checked.
     function baseOf(Book storage book, uint256 job, uint32 part, address provider)
         private
         view
@@ -57,7 +60,8 @@ library PartBook {
         base = before.attempt;
     }
 
-    /// The claim that the part was built on stands, paid or not. Attempts only grow, so what fell never stands again.
+    /// The claim that the part was built on stands, paid or not. Attempts only grow, so what fell never
+    /// stands again.
     function isBaseStanding(Book storage book, uint256 job, uint32 part, IJobEscrow.Part memory one)
         internal
         view

@@ -5,8 +5,8 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {IPullPayments} from "./IPullPayments.sol";
 
-/// One token, and who is owed how much of it. An account that cannot receive, or does not want to, stops nobody
-/// else. Books are changed before the token is called. Not here: what is owed for what.
+/// One token, and who is owed how much of it. An account that cannot receive, or does not want to, stops
+/// nobody else. Books are changed before the token is called. Not here: what is owed for what.
 abstract contract PullPayments is IPullPayments {
     using SafeERC20 for IERC20;
 

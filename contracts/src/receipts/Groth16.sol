@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Groth16 over BN254 by the precompiles: e(A, B) = e(alpha, beta) · e(inputs, gamma) · e(C, delta). Strict in form. Anybody can write
-/// a true proof anew (A and B negated), so its bytes are no name for what it proves. The twin of src/verify/receipts/groth16.ts.
+/// Groth16 over BN254 by the precompiles: e(A, B) = e(alpha, beta) · e(inputs, gamma) · e(C, delta). Strict
+/// in form. Anybody can write a true proof anew (A and B negated), so its bytes are no name for what it
+/// proves. The twin of src/verify/receipts/groth16.ts.
 library Groth16 {
     /// Of the coordinates.
     uint256 private constant P = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47;
     /// Of the scalars.
     uint256 private constant R = 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001;
-    /// A pairing of four pairs takes 181,000 (EIP-1108), and a call has 63/64 of what is left. With less, its failure says nothing.
+    /// A pairing of four pairs takes 181,000 (EIP-1108), and a call has 63/64 of what is left. With less, its
+    /// failure says nothing.
     uint256 private constant PAIRING_GAS = 190_000;
     uint256 private constant ADD = 6;
     uint256 private constant MUL = 7;
@@ -23,8 +25,9 @@ library Groth16 {
     /// @notice Thrown when the chain's own arithmetic gave nothing: too little gas was sent along.
     error PrecompileFailed();
 
-    /// Reverts unless the proof (A, B, C: eight words) holds for these inputs. `key`: alpha; beta, gamma, delta; a point for 1 and one
-    /// for each input. Coordinates of the second group imaginary first, in key and proof.
+    /// Reverts unless the proof (A, B, C: eight words) holds for these inputs. `key`: alpha; beta, gamma,
+    /// delta; a point for 1 and one for each input. Coordinates of the second group imaginary first, in key
+    /// and proof.
     function mustHold(bytes memory key, uint256[8] memory proof, uint256[] memory inputs) internal view {
         assert(key.length == 32 * (16 + 2 * inputs.length));
         for (uint256 i = 0; i < inputs.length; i++) {
@@ -32,7 +35,8 @@ library Groth16 {
         }
         mustHaveForm(proof);
         uint256[24] memory pairs;
-        // Minus A with B, alpha with beta, the inputs with gamma, C with delta. Loops would cost more than all of the form's checks.
+        // Minus A with B, alpha with beta, the inputs with gamma, C with delta. Loops would cost more than
+        // all of the form's checks.
         assembly ("memory-safe") {
             mcopy(add(pairs, 0x40), add(proof, 0x40), 0x80)
             mcopy(add(pairs, 0xc0), add(key, 0x20), 0xc0)
@@ -51,7 +55,8 @@ library Groth16 {
         for (uint256 i = 0; i < 8; i++) {
             if (proof[i] >= P) revert NumberTooLarge(proof[i]);
         }
-        // The precompile takes the point at infinity; a proof may not be there. What else B must be, the precompile checks.
+        // The precompile takes the point at infinity; a proof may not be there. What else B must be, the
+        // precompile checks.
         if (!isOnCurve(proof[0], proof[1]) || !isOnCurve(proof[6], proof[7])) revert PointNowhere();
         if (proof[2] | proof[3] | proof[4] | proof[5] == 0) revert PointNowhere();
     }

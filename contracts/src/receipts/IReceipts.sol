@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Whether a receipt of a zkVM is true: that a program, named by its image id or vkey, ran to its end and gave these public
-/// values. docs/receipts.md. The twin of src/verify/receipts: whatever one of them refuses the other refuses too.
+/// Whether a receipt of a zkVM is true: that a program, named by its image id or vkey, ran to its end and
+/// gave these public values. docs/receipts.md. The twin of src/verify/receipts: whatever one of them refuses
+/// the other refuses too.
 interface IReceipts {
     enum System {
         Risc0Groth16,
         Sp1Groth16
     }
 
-    /// Retired by its makers: false receipts may pass. Unreleased: a state between two releases, promised by nobody.
+    /// Retired by its makers: false receipts may pass. Unreleased: a state between two releases, promised by
+    /// nobody.
     enum Status {
         Current,
         Retired,

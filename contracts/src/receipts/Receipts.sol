@@ -6,10 +6,12 @@ import {IReceipts} from "./IReceipts.sol";
 import {Risc0Releases} from "./Risc0Releases.sol";
 import {Sp1Releases} from "./Sp1Releases.sol";
 
-/// Checks receipts of RISC Zero and SP1 by constants alone: it has no state, no owner and no money, and nothing is taken from
-/// the receipt but what it claims. A release that its makers retire later stays as it is here: then a new contract is deployed.
+/// Checks receipts of RISC Zero and SP1 by constants alone: it has no state, no owner and no money, and
+/// nothing is taken from the receipt but what it claims. A release that its makers retire later stays as it
+/// is here: then a new contract is deployed.
 contract Receipts is IReceipts {
-    /// SHA-256 of risc0.Output and risc0.ReceiptClaim. As numbers: the compiler would call the precompile for each use.
+    /// SHA-256 of risc0.Output and risc0.ReceiptClaim. As numbers: the compiler would call the precompile for
+    /// each use.
     bytes32 private constant OUTPUT_TAG = 0x77eafeb366a78b47747de0d7bb176284085ff5564887009a5be63da32d3559d4;
     bytes32 private constant CLAIM_TAG = 0xcb1fefcd1f2d9a64975cbbbf6e161e2914434b0cbb9960b84df5d717e86b48af;
     /// Digest of the state in which a program has halted.
@@ -77,8 +79,8 @@ contract Receipts is IReceipts {
         if (receipt.release != 0 && receipt.release != selector) revert VerifierOther(selector);
     }
 
-    /// That the image halted with exit code 0, without assumptions, and gave the journal. Computed here: a claim that came with a
-    /// receipt would prove nothing.
+    /// That the image halted with exit code 0, without assumptions, and gave the journal. Computed here: a
+    /// claim that came with a receipt would prove nothing.
     function claimDigest(bytes32 image, bytes calldata journal) private pure returns (bytes32) {
         bytes32 output = sha256(abi.encodePacked(OUTPUT_TAG, sha256(journal), bytes32(0), bytes2(0x0200)));
         return sha256(abi.encodePacked(CLAIM_TAG, bytes32(0), image, HALTED, output, bytes8(0), bytes2(0x0400)));

@@ -51,8 +51,8 @@ interface IRentalEscrow is IPullPayments {
     function open(bytes32 salt, address provider, uint128 perSecond, uint32 seconds_) external returns (bytes32 id);
     /// Takes as much more from the customer, at the same price.
     function extend(bytes32 id, uint32 seconds_) external;
-    /// What was used is the provider's, less what is burned; the rest is the customer's. Either of them at any
-    /// time, anyone once its time is over.
+    /// What was used is the provider's, less what is burned; the rest is the customer's. Either of them at
+    /// any time, anyone once its time is over.
     function close(bytes32 id) external;
     /// Pays the caller what it is owed.
     function withdraw(address to) external;
@@ -63,7 +63,8 @@ interface IRentalEscrow is IPullPayments {
     function idOf(address customer, bytes32 salt) external pure returns (bytes32);
     /// All zero for an id that was never opened.
     function rentalOf(bytes32 id) external view returns (Rental memory);
-    /// Whether it was paid for and open at that moment; of a moment to come, whether it would be as things are.
+    /// Whether it was paid for and open at that moment; of a moment to come, whether it would be as things
+    /// are.
     function isRunning(bytes32 id, uint64 time) external view returns (bool);
     /// What has been used of it up to that moment, and how much of it is burned.
     function paidBy(bytes32 id, uint64 time) external view returns (uint256 used, uint256 burned);

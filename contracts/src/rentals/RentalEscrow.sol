@@ -47,8 +47,8 @@ contract RentalEscrow is IRentalEscrow, PullPayments {
         takeIn(uint256(rental.perSecond) * seconds_);
     }
 
-    // INVARIANT: the provider gets what was used less what is burned, the customer the rest, to the unit; once.
-    // No third party comes between, and the books are changed before the token is called.
+    // INVARIANT: the provider gets what was used less what is burned, the customer the rest, to the unit;
+    // once. No third party comes between, and the books are changed before the token is called.
     function close(bytes32 id) external {
         Rental storage rental = known(id);
         if (rental.closedAt != 0) revert RentalOver(id);

@@ -20,14 +20,14 @@ interface IRewards {
     error OpeningInvalid();
     /// @notice Thrown when the account was paid all of it before.
     error NothingToClaim(address account);
-    /// @notice Thrown when final weights give an account more than all weights together have given out. `left` is
-    /// what nobody has claimed of that.
+    /// @notice Thrown when final weights give an account more than all weights together have given out.
+    /// `left` is what nobody has claimed of that.
     error GrantExceeded(uint128 left);
 
     /// Adds to what epochs that end later than now may pay.
     function fund(uint128 amount) external;
-    /// Pays the account of the leaf all that it has earned up to these final weights and not been paid yet, to
-    /// its payout address, whoever calls. At any time: nothing lapses.
+    /// Pays the account of the leaf all that it has earned up to these final weights and not been paid yet,
+    /// to its payout address, whoever calls. At any time: nothing lapses.
     function claim(IScoreboard.Weights calldata weights, IScoreboard.RewardOpening calldata opening) external;
 
     /// What one epoch pays at most.

@@ -9,8 +9,8 @@ import {WeightTree} from "../epochs/WeightTree.sol";
 import {IRegistry} from "../stake/IRegistry.sol";
 import {IRewards} from "./IRewards.sol";
 
-/// Pays what final weights say that accounts have earned, in all epochs at once. Immutable, no owner, no pause:
-/// what is in it can only go to accounts of final weights, and nothing lapses.
+/// Pays what final weights say that accounts have earned, in all epochs at once. Immutable, no owner, no
+/// pause: what is in it can only go to accounts of final weights, and nothing lapses.
 contract Rewards is IRewards {
     using SafeERC20 for IERC20;
     using Checkpoints for Checkpoints.Trace208;
@@ -44,9 +44,9 @@ contract Rewards is IRewards {
         token.safeTransferFrom(msg.sender, address(this), amount);
     }
 
-    // INVARIANT: an account is paid no more than the largest total that final weights gave it, and all of them
-    // no more than the largest sum, which is no more than what was funded: even weights that lie cannot take
-    // what nobody was given. The book is changed before the token is called.
+    // INVARIANT: an account is paid no more than the largest total that final weights gave it, and all of
+    // them no more than the largest sum, which is no more than what was funded: even weights that lie cannot
+    // take what nobody was given. The book is changed before the token is called.
     function claim(IScoreboard.Weights calldata weights, IScoreboard.RewardOpening calldata opening) external {
         uint128 granted = scoreboard.finalTotalOf(weights);
         if (!WeightTree.isIn(weights, opening)) revert OpeningInvalid();

@@ -86,7 +86,8 @@ interface IRollCall {
     event OpeningDemanded(address indexed account, address indexed demander, bytes32 indexed answer, Demand demand);
     /// The element is right; the deposit is the account's.
     event OpeningAnswered(address indexed account, address indexed demander, bytes32 indexed answer);
-    /// `slashed` is 0 when the answer has cost its account before, or it has no stake left or has ended its allowance.
+    /// `slashed` is 0 when the answer has cost its account before, or it has no stake left or has ended its
+    /// allowance.
     event OpeningWithheld(address indexed account, address indexed demander, bytes32 indexed answer, uint128 slashed);
     /// Of the chain's own coin.
     event Withdrawn(address indexed account, address to, uint256 amount);
@@ -113,7 +114,8 @@ interface IRollCall {
     error PlaceInvalid();
     /// @notice Thrown when the deposit would not pay for the answer.
     error DepositTooSmall(uint256 deposit, uint256 least);
-    /// @notice Thrown when the account has no stake left, or does not allow this contract to take enough of it.
+    /// @notice Thrown when the account has no stake left, or does not allow this contract to take enough of
+    /// it.
     error NothingToSlash(address account);
     /// @notice Thrown when the answer has cost its account before.
     error AlreadyPunished();
@@ -136,8 +138,8 @@ interface IRollCall {
     /// @notice Thrown when the coins could not be sent.
     error PaymentFailed();
 
-    /// Of all answers that came in time, once a call, by a validator: the root of their tree and how many they
-    /// are.
+    /// Of all answers that came in time, once a call, by a validator: the root of their tree and how many
+    /// they are.
     function commit(uint64 call, bytes32 root, uint32 count) external;
     /// Anyone asks, with a deposit, for one element of an answer whose account has signed it.
     function demandOpening(Commitment calldata commitment, LeafProof calldata proof, Place calldata place)

@@ -56,8 +56,8 @@ contract RollCall is IRollCall, EIP712 {
             electorate_ == address(0) || params_.every == 0 || params_.windowSeconds == 0
                 || params_.demandBlocks == 0 || params_.answerSeconds == 0 || params_.slashPpm == 0
                 || params_.slashPpm > PPM || params_.leastDeposit == 0
-                // INVARIANT: whoever answers a call cannot have left before a demand of it runs out. Twice: the
-                // demand comes later than the answer.
+                // INVARIANT: whoever answers a call cannot have left before a demand of it runs out. Twice:
+                // the demand comes later than the answer.
                 || registry_.params().unbondingSeconds < 2 * uint256(params_.answerSeconds)
         ) revert ParamsInvalid();
         registry = registry_;
@@ -224,8 +224,8 @@ contract RollCall is IRollCall, EIP712 {
         if (!possible || root != made.root) revert LeafUnknown();
     }
 
-    /// By a key that signs for the account, or once did. Only plain keys sign: what a contract "signs" can change
-    /// after the fact.
+    /// By a key that signs for the account, or once did. Only plain keys sign: what a contract "signs" can
+    /// change after the fact.
     function mustBeSigned(address account, bytes32 digest, bytes calldata signature) private view {
         (address signer, ECDSA.RecoverError err,) = ECDSA.tryRecoverCalldata(digest, signature);
         if (

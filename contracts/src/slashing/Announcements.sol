@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Who found a fault first. An accuser announces the hash of its name, the deed and a salt, and shows the proof in
-/// a later block. A proof that was copied from the pool counts all the same, but nobody gains by it: without an
-/// announcement of its own all that is taken is burned.
+/// Who found a fault first. An accuser announces the hash of its name, the deed and a salt, and shows the
+/// proof in a later block. A proof that was copied from the pool counts all the same, but nobody gains by it:
+/// without an announcement of its own all that is taken is burned.
 abstract contract Announcements {
     mapping(bytes32 hash => uint256 blockNumber) private _announced;
 

@@ -7,9 +7,9 @@ interface ISlashing {
         uint32 gemmSlashPpm;
     }
 
-    /// EIP-712 statement of a provider, by its signer: for this challenge these were the seeds and roots of my
-    /// rounds. `tree` is KeccakTree over keccak(0x00 ‖ seed ‖ root) of every round, so that fraud in any round
-    /// is one path.
+    /// EIP-712 statement of a provider, by its signer: for this challenge these were the seeds and roots of
+    /// my rounds. `tree` is KeccakTree over keccak(0x00 ‖ seed ‖ root) of every round, so that fraud in any
+    /// round is one path.
     struct ProbeReceipt {
         address provider;
         bytes32 probeId;

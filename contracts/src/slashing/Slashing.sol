@@ -10,8 +10,8 @@ import {GemmElement} from "./GemmElement.sol";
 import {GemmOpening} from "./GemmOpening.sol";
 import {ISlashing} from "./ISlashing.sol";
 
-/// Takes stake from providers who signed what the chain can recompute to be false. Anyone may bring a proof; no
-/// role, no vote and no owner can bring anything else. Immutable.
+/// Takes stake from providers who signed what the chain can recompute to be false. Anyone may bring a proof;
+/// no role, no vote and no owner can bring anything else. Immutable.
 contract Slashing is ISlashing, Announcements, EIP712 {
     bytes32 private constant RECEIPT_TYPE = keccak256(
         "ProbeReceipt(address provider,bytes32 probeId,uint32 challenge,uint8 precision,uint32 m,uint32 n,uint32 k,uint32 rounds,bytes32 tree)"
@@ -72,8 +72,8 @@ contract Slashing is ISlashing, Announcements, EIP712 {
         return keccak256(abi.encode(provider, probeId));
     }
 
-    /// By a key that signs for the provider, or once did: what was signed does not escape. Only plain keys sign:
-    /// what a contract "signs" can change after the fact.
+    /// By a key that signs for the provider, or once did: what was signed does not escape. Only plain keys
+    /// sign: what a contract "signs" can change after the fact.
     function mustBeSigned(ProbeReceipt calldata receipt, bytes calldata signature) private view {
         (address signer, ECDSA.RecoverError err,) = ECDSA.tryRecoverCalldata(receiptDigest(receipt), signature);
         if (

@@ -3,8 +3,9 @@ pragma solidity 0.8.37;
 
 import {DeviceId, IRegistry} from "./IRegistry.sol";
 
-/// Which provider a device identity belongs to, by electorate and schema. A binding runs out unless it is stated
-/// again, so that a card that was sold becomes free by itself; and an electorate takes back what was wrong.
+/// Which provider a device identity belongs to, by electorate and schema. A binding runs out unless it is
+/// stated again, so that a card that was sold becomes free by itself; and an electorate takes back what was
+/// wrong.
 library DeviceBook {
     struct Binding {
         address provider;

@@ -15,8 +15,8 @@ interface IRegistry {
         Validator
     }
 
-    /// An account is its owner's address. Only the owner moves stake; the signer is the hot key of the running
-    /// program; rewards go to `payout`.
+    /// An account is its owner's address. Only the owner moves stake; the signer is the hot key of the
+    /// running program; rewards go to `payout`.
     struct Account {
         Role role;
         /// Bonded: counts as stake, can be slashed.
@@ -59,7 +59,8 @@ interface IRegistry {
         /// A validator's, not 0; a provider's is 0.
         address electorate;
         bytes32 signingKey;
-        /// Of several proofs of one key, the one with the highest number counts: an old one takes nothing back.
+        /// Of several proofs of one key, the one with the highest number counts: an old one takes nothing
+        /// back.
         uint64 keyNumber;
         bytes keyProof;
         string endpoint;
@@ -79,8 +80,9 @@ interface IRegistry {
         uint32 accuserPpm;
     }
 
-    /// EIP-712 statement of validators: they saw this device prove itself under this provider. A binding is by
-    /// (electorate, schema, device): another network's validators, or another way to name a device, bind apart.
+    /// EIP-712 statement of validators: they saw this device prove itself under this provider. A binding is
+    /// by (electorate, schema, device): another network's validators, or another way to name a device, bind
+    /// apart.
     struct DeviceStatement {
         DeviceId device;
         address provider;
@@ -199,7 +201,8 @@ interface IRegistry {
     error NotDeviceOwner(DeviceId device, address caller);
     /// @notice Thrown when another provider has the device.
     error DeviceTaken(DeviceId device, address provider, uint64 until);
-    /// @notice Thrown when a statement is of the future, has run out, was revoked, or is not newer than the last.
+    /// @notice Thrown when a statement is of the future, has run out, was revoked, or is not newer than the
+    /// last.
     error StatementStale(uint64 issuedAt);
     /// @notice Thrown when signers do not ascend, or one has no vote in the electorate now.
     error SignerInvalid(address signer);
@@ -208,7 +211,8 @@ interface IRegistry {
 
     /// Takes `amount` as stake. The caller is the account's owner.
     function register(Registration calldata registration) external;
-    /// Owner. An address that was a signer once belongs to its account for ever, so that no statement escapes.
+    /// Owner. An address that was a signer once belongs to its account for ever, so that no statement
+    /// escapes.
     function setSigner(address signer, bytes calldata consent) external;
     /// Owner. Where rewards go.
     function setPayout(address payout) external;
@@ -226,7 +230,8 @@ interface IRegistry {
     function unstake(uint128 amount) external;
     /// Owner. Pays out what was unstaked once the delay is over. Nobody can block it.
     function withdraw(address to) external;
-    /// Owner or signer of the provider. Signers ascending; more than `devicePpm` of the electorate's stake now.
+    /// Owner or signer of the provider. Signers ascending; more than `devicePpm` of the electorate's stake
+    /// now.
     function bindDevice(DeviceStatement calldata statement, bytes[] calldata signatures) external;
     /// Owner or signer of the provider that has it. Free at once.
     function releaseDevice(address electorate, bytes32 schema, DeviceId device) external;
@@ -245,7 +250,8 @@ interface IRegistry {
     function slash(address account, uint32 ppm, address accuser, bytes32 reason) external returns (uint128 amount);
     /// By whom a provider allows, up to `mostLocked` in all. What stays bonded is at least the least stake.
     function lock(address account, uint128 amount, bytes32 ref) external returns (LockId id);
-    /// By its locker: back to the account's stake. Less than was locked where the account was slashed meanwhile.
+    /// By its locker: back to the account's stake. Less than was locked where the account was slashed
+    /// meanwhile.
     function unlock(bytes32 ref) external returns (uint128 amount);
     /// By its locker: `amount` (or what is left) to the beneficiary; the rest stays locked.
     function slashLocked(bytes32 ref, uint128 amount, address beneficiary, bytes32 reason)
@@ -269,8 +275,8 @@ interface IRegistry {
     function votingStakeAt(address electorate, address account, uint64 time) external view returns (uint128);
     /// Sum of all its validators' weights at that moment.
     function totalVotingStakeAt(address electorate, uint64 time) external view returns (uint128);
-    /// For whom a key speaks in an electorate, with what weight of how much. Weight 0 unless it is the account's
-    /// signer now and was at that moment. In one call, for its gas.
+    /// For whom a key speaks in an electorate, with what weight of how much. Weight 0 unless it is the
+    /// account's signer now and was at that moment. In one call, for its gas.
     function seatOf(address electorate, address signer, uint64 time)
         external
         view

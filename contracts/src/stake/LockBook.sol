@@ -5,8 +5,8 @@ import {IRegistry, LockId} from "./IRegistry.sol";
 import {StakeBook} from "./StakeBook.sol";
 
 /// Who may take what of whose stake: allowances, and locks of those who hold a part of it for a purpose. Only
-/// an account's owner allows; what was allowed ends a delay after its owner says so, or with the account. What
-/// is taken moves in StakeBook.
+/// an account's owner allows; what was allowed ends a delay after its owner says so, or with the account.
+/// What is taken moves in StakeBook.
 library LockBook {
     using StakeBook for StakeBook.Book;
 
@@ -113,8 +113,8 @@ library LockBook {
         return LockId.wrap(keccak256(abi.encode(locker, ref)));
     }
 
-    /// Makes the lock smaller by `amount` or all that it has. Not alive: its account was closed meanwhile, and
-    /// what the address has since is no part of it.
+    /// Makes the lock smaller by `amount` or all that it has. Not alive: its account was closed meanwhile,
+    /// and what the address has since is no part of it.
     function reduce(
         Book storage book,
         StakeBook.Book storage stakes,

@@ -12,10 +12,10 @@ import {DeviceId, IRegistry, LockId} from "./IRegistry.sol";
 import {LockBook} from "./LockBook.sol";
 import {StakeBook} from "./StakeBook.sol";
 
-/// Who takes part: role, keys, endpoint, stake, who may take it, devices. Access, tokens and events; the rules
-/// are StakeBook, LockBook and DeviceBook. Immutable, no upgrades. It names no other contract: each account
-/// says itself who may slash it. The owner may pause new entries and nothing else: there is no path from it to
-/// a stake.
+/// Who takes part: role, keys, endpoint, stake, who may take it, devices. Access, tokens and events; the
+/// rules are StakeBook, LockBook and DeviceBook. Immutable, no upgrades. It names no other contract: each
+/// account says itself who may slash it. The owner may pause new entries and nothing else: there is no path
+/// from it to a stake.
 contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
     using SafeERC20 for IERC20;
     using StakeBook for StakeBook.Book;
@@ -176,8 +176,8 @@ contract Registry is IRegistry, Ownable2Step, Pausable, EIP712 {
         emit DeviceRevoked(device, provider, electorate, schema);
     }
 
-    // INVARIANT: stake leaves an account only by its own withdraw, by this and by slashLocked, and only to those
-    // whom the account allowed it.
+    // INVARIANT: stake leaves an account only by its own withdraw, by this and by slashLocked, and only to
+    // those whom the account allowed it.
     function slash(address account, uint32 ppm, address accuser, bytes32 reason) external returns (uint128 amount) {
         (uint32 mostPpm,) = _locks.allowed(_stakes, account, msg.sender);
         if (mostPpm == 0) revert NotAllowed(account, msg.sender);

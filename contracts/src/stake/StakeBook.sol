@@ -20,14 +20,15 @@ library StakeBook {
 
     struct Book {
         mapping(address => IRegistry.Account) accounts;
-        // INVARIANT: an address signs for one account, for ever; `since` is not 0 for the one key that does now.
+        // INVARIANT: an address signs for one account, for ever; `since` is not 0 for the one key that does
+        // now.
         mapping(address => Signer) signers;
         /// How often an account was closed: what others were allowed, and hold, ends with it.
         mapping(address => uint64) lives;
         mapping(address electorate => mapping(address => Checkpoints.Trace208)) voting;
         mapping(address electorate => Checkpoints.Trace208) totalVoting;
-        // INVARIANT: total = Σ (stake + unbonding + locked) over all accounts, below 2¹²⁸; the Registry holds at
-        // least that many tokens.
+        // INVARIANT: total = Σ (stake + unbonding + locked) over all accounts, below 2¹²⁸; the Registry holds
+        // at least that many tokens.
         uint128 total;
     }
 
@@ -46,8 +47,8 @@ library StakeBook {
         bond(book, who, entry.amount, least);
     }
 
-    /// The signer has consented. INVARIANT: `since` moves at every change, so that two keys of one account never both
-    /// had the seat of one moment.
+    /// The signer has consented. INVARIANT: `since` moves at every change, so that two keys of one account
+    /// never both had the seat of one moment.
     function setSigner(Book storage book, address who, address signer) internal {
         IRegistry.Account storage account = known(book, who);
         address taken = book.signers[signer].account;
@@ -197,7 +198,8 @@ library StakeBook {
         book.lives[who]++;
     }
 
-    /// INVARIANT: totalVoting = Σ voting of an electorate, at every moment of the past and now; each below 2⁹⁶.
+    /// INVARIANT: totalVoting = Σ voting of an electorate, at every moment of the past and now; each below
+    /// 2⁹⁶.
     function recordVoting(Book storage book, address who, IRegistry.Account storage account, uint128 least) private {
         if (account.role != IRegistry.Role.Validator) return;
         uint128 stake = account.stake;

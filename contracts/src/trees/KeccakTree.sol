@@ -13,7 +13,8 @@ library KeccakTree {
         returns (bool possible, bytes32 root)
     {
         if (index >= count) return (false, 0);
-        // Every claim pays for this loop: bounds are checked by hand, once a level. Bytes 0x00 … 0x41 as in `node`.
+        // Every claim pays for this loop: bounds are checked by hand, once a level. Bytes 0x00 … 0x41 as in
+        // `node`.
         assembly ("memory-safe") {
             let free := mload(0x40)
             let at_ := path.offset

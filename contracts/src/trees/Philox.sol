@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Philox4x32-10, docs/hardware-proof.md §2, one block at a time. GemmElement, which needs thousands, has four in a word; RowOrder has its own.
+/// Philox4x32-10, docs/hardware-proof.md §2, one block at a time. GemmElement, which needs thousands, has
+/// four in a word; RowOrder has its own.
 library Philox {
-    /// The block of a counter of four words; the key is the first 8 bytes of the seed as two little-endian words.
+    /// The block of a counter of four words; the key is the first 8 bytes of the seed as two little-endian
+    /// words.
     function words(bytes32 seed, uint256 c0, uint256 c1, uint256 c2, uint256 c3)
         internal
         pure

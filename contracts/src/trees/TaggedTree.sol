@@ -3,7 +3,8 @@ pragma solidity 0.8.37;
 
 /// Tagged SHA-256 and its trees, docs/hardware-proof.md §1: what engines commit to. By the precompile.
 library TaggedTree {
-    // SHA-256 of assay/leaf/1, assay/node/1, assay/seed/1. As numbers: the compiler would call the precompile for each use.
+    // SHA-256 of assay/leaf/1, assay/node/1, assay/seed/1. As numbers: the compiler would call the precompile
+    // for each use.
     bytes32 internal constant LEAF_TAG = 0x93e5a7619ab5baaf692f787cf577ad900da1c519a3de3c6c11638406f33cc210;
     bytes32 internal constant NODE_TAG = 0xb617a34075911851b6aa1587337e4c59333eb4e6483dff12fb6316b6bf19e758;
     bytes32 internal constant SEED_TAG = 0x001a048a60afe48158ef9619ac3ea329c7db35bf482c687ddd1ad4fe802b9399;
@@ -38,7 +39,8 @@ library TaggedTree {
         return pureBytes(folded)(nodes);
     }
 
-    // The precompile reads nothing but what it is given: whoever calls it is pure, which the compiler does not know.
+    // The precompile reads nothing but what it is given: whoever calls it is pure, which the compiler does
+    // not know.
 
     function pureNode(function(bytes32, bytes32) internal view returns (bytes32) one)
         private

@@ -3,8 +3,9 @@ pragma solidity 0.8.37;
 
 import {POINT, TERM, TERM_TIMES} from "./Layout.sol";
 
-/// The curve BN254 by the chain's precompiles, and the scalars that count its points. Points are x, y; 0, 0 is the one at infinity. Every point is
-/// checked before a precompile sees it, so that a precompile that fails had too little gas, and nothing else.
+/// The curve BN254 by the chain's precompiles, and the scalars that count its points. Points are x, y; 0, 0
+/// is the one at infinity. Every point is checked before a precompile sees it, so that a precompile that
+/// fails had too little gas, and nothing else.
 library Bn254 {
     /// Of the coordinates.
     uint256 internal constant P = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47;
@@ -72,7 +73,8 @@ library Bn254 {
         if (!isSmall) revert NumberTooLarge();
     }
 
-    /// Adds to the sum at POINT those at a place of the calldata, each as often as its scalar in memory says. Of a verification, whose memory is that of Layout.sol.
+    /// Adds to the sum at POINT those at a place of the calldata, each as often as its scalar in memory says.
+    /// Of a verification, whose memory is that of Layout.sol.
     function gather(uint256 from, uint256 scalars, uint256 count) internal view {
         bool isDone = true;
         assembly ("memory-safe") {
@@ -177,9 +179,11 @@ library Bn254 {
         if (!isDone) revert PrecompileFailed();
     }
 
-    /// Whether four words of the calldata are a point of the second group, not the one at infinity: all that the precompile can fail for.
+    /// Whether four words of the calldata are a point of the second group, not the one at infinity: all that
+    /// the precompile can fail for.
     function isSecond(uint256 from) internal view returns (bool isPoint) {
-        // A pairing of one pair takes 79,000 (EIP-1108), and a call has 63/64 of what is left. With less, its failure says nothing.
+        // A pairing of one pair takes 79,000 (EIP-1108), and a call has 63/64 of what is left. With less, its
+        // failure says nothing.
         if (gasleft() < 90_000) revert PrecompileFailed();
         assembly ("memory-safe") {
             let free := mload(0x40)

@@ -3,9 +3,11 @@ pragma solidity 0.8.37;
 
 import {FIELD, HEAD, MESSAGE, NEXT, STATE} from "./Layout.sol";
 
-/// Multilinear polynomials that a verifier evaluates by itself, docs/zk.md §5, and the rounds of sums over cubes. Points are scalars in memory, 32 bytes
-/// each, named by the address of the first, which belongs to the highest bit of an index; their sizes are in bytes. The order of the scalars is 2^256 / 5.29: so
-/// five numbers below it can be added without a remainder being taken. src/verify/zk/scalars.ts and sumcheck.ts are its twins.
+/// Multilinear polynomials that a verifier evaluates by itself, docs/zk.md §5, and the rounds of sums over
+/// cubes. Points are scalars in memory, 32 bytes each, named by the address of the first, which belongs to
+/// the highest bit of an index; their sizes are in bytes. The order of the scalars is 2^256 / 5.29: so five
+/// numbers below it can be added without a remainder being taken. src/verify/zk/scalars.ts and sumcheck.ts
+/// are its twins.
 library Cube {
     /// So many words of memory, which nobody has, and what stood there before.
     function take(uint256 words) internal pure returns (uint256 place) {
@@ -52,7 +54,8 @@ library Cube {
             let product := 1
             mstore(list, 1)
             let to := list
-            // Two at a time, and one more than needed of an odd number: its place is taken by whatever comes next.
+            // Two at a time, and one more than needed of an odd number: its place is taken by whatever comes
+            // next.
             for { count := add(to, shl(5, count)) } lt(to, count) { to := add(to, 0x40) } {
                 u := sub(u, 0x40)
                 v := sub(v, 0x40)
@@ -109,8 +112,9 @@ library Cube {
         split(list, 1 << count, count, 0, point);
     }
 
-    /// A list of eq of places of 2^level values becomes that of places of 2^bits: each has two halves, by the next variable. Only places that `left` values reach are in the list, and
-    /// what stands behind them is lost.
+    /// A list of eq of places of 2^level values becomes that of places of 2^bits: each has two halves, by the
+    /// next variable. Only places that `left` values reach are in the list, and what stands behind them is
+    /// lost.
     function split(uint256 list, uint256 left, uint256 level, uint256 bits, uint256 variable) internal pure {
         assembly ("memory-safe") {
             let r := mload(FIELD)
@@ -127,7 +131,8 @@ library Cube {
                 }
                 default {
                     let to := sub(add(at_, at_), list)
-                    // From the last one on, so that nothing is overwritten that is needed; then four at a time.
+                    // From the last one on, so that nothing is overwritten that is needed; then four at a
+                    // time.
                     for { let few := add(list, and(sub(at_, list), not(0x60))) } gt(at_, few) {} {
                         at_ := sub(at_, 0x20)
                         to := sub(to, 0x40)
@@ -156,8 +161,9 @@ library Cube {
         }
     }
 
-    // Rounds of sums: each says a polynomial by its coefficients but that of X, which follows from the claim, since p(0) + p(1) is it. Scalars were checked before. The
-    // point goes to `to`. Returns what the sum must be where it ended. 0xe5, 0x105 … are the scalars of a message behind its first.
+    // Rounds of sums: each says a polynomial by its coefficients but that of X, which follows from the claim,
+    // since p(0) + p(1) is it. Scalars were checked before. The point goes to `to`. Returns what the sum must
+    // be where it ended. 0xe5, 0x105 … are the scalars of a message behind its first.
 
     /// Of degree 2: 1, X².
     function squareRounds(uint256 kind, uint256 count, uint256 claim, uint256 to) internal pure returns (uint256) {
@@ -230,7 +236,8 @@ library Cube {
         return claim;
     }
 
-    /// Of Σ eq(rho, ·)·value = 0, each without its factor of eq: X … X⁵; what stands at 1 follows, since (1 - rho)·p(0) + rho·p(1) is the claim.
+    /// Of Σ eq(rho, ·)·value = 0, each without its factor of eq: X … X⁵; what stands at 1 follows, since (1 -
+    /// rho)·p(0) + rho·p(1) is the claim.
     function zeroRounds(uint256 kind, uint256 rho, uint256 count, uint256 to) internal pure returns (uint256 claim) {
         assembly ("memory-safe") {
             let r := mload(FIELD)

@@ -4,8 +4,10 @@ pragma solidity 0.8.37;
 import {TwinJudge} from "./TwinJudge.sol";
 import {TwinTree} from "./TwinTree.sol";
 
-/// Who says that commitments are those of a model's weights, and what becomes of it, docs/zk.md §12: a tree of points is posted with a bond; whoever holds the weights
-/// may demand what lies below a node of it; a false leaf or sum that is shown, or silence, takes the bond. What nobody brought down in time stands for ever.
+/// Who says that commitments are those of a model's weights, and what becomes of it, docs/zk.md §12: a tree
+/// of points is posted with a bond; whoever holds the weights may demand what lies below a node of it; a
+/// false leaf or sum that is shown, or silence, takes the bond. What nobody brought down in time stands for
+/// ever.
 interface ITwinPosts {
     struct Params {
         /// From the post until nobody may begin to demand any more.
@@ -63,7 +65,8 @@ interface ITwinPosts {
     error ParamsInvalid();
     /// @notice Thrown when other coins were sent than it takes.
     error CoinsWrong(uint256 wanted);
-    /// @notice Thrown when the tree has another number of tops than the plan, or one that is no point, or is over powers that are unknown here.
+    /// @notice Thrown when the tree has another number of tops than the plan, or one that is no point, or is
+    /// over powers that are unknown here.
     error TreeInvalid();
     /// @notice Thrown when it was posted before, was never posted, has fallen, or stands.
     error PostState(bytes32 post);
@@ -88,7 +91,8 @@ interface ITwinPosts {
     function answer(bytes32 number, address challenger, TwinTree.Node calldata node, TwinTree.Node[] calldata nodes) external;
     /// By anyone: the demand was not answered in time.
     function proveSilent(bytes32 number, address challenger) external;
-    /// By anyone who announced it in an earlier block (else nobody gets anything): this leaf is not that of the weights.
+    /// By anyone who announced it in an earlier block (else nobody gets anything): this leaf is not that of
+    /// the weights.
     function proveLeaf(bytes32 salt, address poster, Tree calldata tree, uint256 chunk, TwinJudge.Leaf calldata leaf) external;
     /// The same: a node is not the sum of the two below it.
     function proveSum(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Whether a proof of a segment of training is true, docs/zk.md: commitments to data and weights belong to a run of a plan, step by step.
+/// Whether a proof of a segment of training is true, docs/zk.md: commitments to data and weights belong to a
+/// run of a plan, step by step.
 interface IZkVerifier {
     /// With plan, chain and powers it makes the statement of docs/zk.md §4.
     struct Statement {
@@ -20,9 +21,10 @@ interface IZkVerifier {
     /// @notice Thrown when the segment is none of the plan.
     error SegmentInvalid();
 
-    /// Reverts unless the proof holds. `plan`: its hash; it was registered. `points`: 64 bytes each, the commitments to features, labels, weights before
-    /// and after. Returns the steps of a segment, and keccak256 of the
-    /// points of each group. What it does not say: that these are those of bytes with the statement's roots.
+    /// Reverts unless the proof holds. `plan`: its hash; it was registered. `points`: 64 bytes each, the
+    /// commitments to features, labels, weights before and after. Returns the steps of a segment, and
+    /// keccak256 of the points of each group. What it does not say: that these are those of bytes with the
+    /// statement's roots.
     function mustHold(bytes32 plan, Statement calldata statement, bytes calldata points, bytes calldata proof)
         external
         view

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-// Where things lie in the memory of a verification: addresses of words, fixed, so that the sums of docs/zk.md §5 can be computed without carrying them about. First what the parts
-// share; then a plan's image, byte for byte what the code of its account is (ZkPlan); then lists, one after the other.
+// Where things lie in the memory of a verification: addresses of words, fixed, so that the sums of docs/zk.md
+// §5 can be computed without carrying them about. First what the parts share; then a plan's image, byte for
+// byte what the code of its account is (ZkPlan); then lists, one after the other.
 
 // Order of the scalars.
 uint256 constant FIELD = 0x80;
@@ -12,7 +13,8 @@ uint256 constant HEAD = 0xc0;
 uint256 constant MESSAGE = 0xc5;
 // Of the next scalar, in the calldata.
 uint256 constant NEXT = 0x1a0;
-// Where the sums ended: behind the last variable of the first, second and last one's cube; the first variable of the third's. Of the point for bytes: behind the last.
+// Where the sums ended: behind the last variable of the first, second and last one's cube; the first variable
+// of the third's. Of the point for bytes: behind the last.
 uint256 constant R_END = 0x1c0;
 uint256 constant S_END = 0x1e0;
 uint256 constant T_AT = 0x200;
@@ -30,7 +32,8 @@ uint256 constant Z = 0x320;
 uint256 constant Q = 0x340;
 uint256 constant AFTER_VALUE = 0x360;
 uint256 constant WEIGHT = 0x380;
-// Of the order of rows: what RowOrder keeps of each bit, and a place with bits that are the same in all of the segment.
+// Of the order of rows: what RowOrder keeps of each bit, and a place with bits that are the same in all of
+// the segment.
 uint256 constant ORDER = 0x3a0;
 uint256 constant PLACE = 0x3c0;
 // eq of the last k variables of the first, of the second sum and of rho, k = 0, 1, …
@@ -92,7 +95,8 @@ uint256 constant P_LINKS = 0xde0;
 uint256 constant P_STEP_SIZE = 0xe00;
 uint256 constant P_PLACE_SIZE = 0xe20;
 uint256 constant P_TABLES = 0xe40;
-// Variables of the last sum, of the first, of its list, of the second, of its list, of the third's list, of the point for bytes.
+// Variables of the last sum, of the first, of its list, of the second, of its list, of the third's list, of
+// the point for bytes.
 uint256 constant P_BITS = 0xe60;
 uint256 constant P_R_BITS = 0xe80;
 uint256 constant P_LIST_BITS = 0xea0;
@@ -115,8 +119,10 @@ uint256 constant P_D_TAG = 0x1040;
 uint256 constant P_LOW_SHIFT = 0x1060;
 uint256 constant P_LIMB_SHIFT = 0x1080;
 uint256 constant P_LOSS_SHIFT = 0x10a0;
-// Layers that differ, then pairs of layers that differ, each as a word; behind the image each has a record, in the same order. Then links, two words each: places of 14 blocks among all of them, 16 bits
-// each, and above them the size of its outputs less 1; and where its pair's record is. Then tables. Where the records begin, and what lies behind them.
+// Layers that differ, then pairs of layers that differ, each as a word; behind the image each has a record,
+// in the same order. Then links, two words each: places of 14 blocks among all of them, 16 bits each, and
+// above them the size of its outputs less 1; and where its pair's record is. Then tables. Where the records
+// begin, and what lies behind them.
 uint256 constant P_LAYER_LIST = 0x10c0;
 uint256 constant P_PAIR_LIST = 0x10e0;
 uint256 constant P_LINK_LIST = 0x1100;
@@ -128,7 +134,8 @@ uint256 constant P_FREE = 0x1180;
 uint256 constant P_FEATURES = 0x11a0;
 uint256 constant P_LABELS = 0x11c0;
 uint256 constant P_COUNT = 0x11e0;
-// Of six groups: first chunk, chunks, bits, and where its sizes of blocks are listed: bits · 2^16 + how many, largest first, then 0.
+// Of six groups: first chunk, chunks, bits, and where its sizes of blocks are listed: bits · 2^16 + how many,
+// largest first, then 0.
 uint256 constant P_GROUPS = 0x1200;
 // Bits of the largest table; size of the first layer.
 uint256 constant P_TABLE_BITS = 0x1500;
@@ -145,7 +152,8 @@ uint256 constant LAYER_R_CORNER = 0x60;
 uint256 constant LAYER_BEFORE = 0x80;
 // Share of a sum over this layer.
 uint256 constant LAYER_SHARE = 0xa0;
-// η of a claim times eq of (step, place), and those of a block of this layer's units at rho: of the third sum for gradients, for what enters; of the first, with the layer's last unit.
+// η of a claim times eq of (step, place), and those of a block of this layer's units at rho: of the third sum
+// for gradients, for what enters; of the first, with the layer's last unit.
 uint256 constant LAYER_GRADIENT = 0xc0;
 uint256 constant LAYER_ENTERING = 0xe0;
 uint256 constant LAYER_BIAS = 0x100;
@@ -154,10 +162,12 @@ uint256 constant LAYER_RECORD = 0x120;
 // A record of a pair, inputs and outputs of a link: the two layers' records.
 uint256 constant PAIR_IN = 0x00;
 uint256 constant PAIR_OUT = 0x20;
-// eq of the steps of the first and second sum: for z of such a link, for q of the one before it. With their shares.
+// eq of the steps of the first and second sum: for z of such a link, for q of the one before it. With their
+// shares.
 uint256 constant PAIR_FORTH = 0x40;
 uint256 constant PAIR_BACK = 0x60;
-// η of a claim times eq of what enters products and rho: what enters z of such a link, what enters q of the one before.
+// η of a claim times eq of what enters products and rho: what enters z of such a link, what enters q of the
+// one before.
 uint256 constant PAIR_ENTERING = 0x80;
 uint256 constant PAIR_RETURNING = 0xa0;
 // eq of the outputs at the end of the segment, and rho.

@@ -5,8 +5,8 @@ import {Bn254} from "./Bn254.sol";
 import {FIELD, POINT, STATE} from "./Layout.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
-/// A committed list of 2^c scalars, as a multilinear polynomial, has this value at this point. docs/zk.md §3; the twin of src/verify/zk/opening.ts. Four multiplications of points
-/// and one pairing.
+/// A committed list of 2^c scalars, as a multilinear polynomial, has this value at this point. docs/zk.md §3;
+/// the twin of src/verify/zk/opening.ts. Four multiplications of points and one pairing.
 library Opening {
     /// S; f(r), f(1/r), S(1/r); W, W′.
     uint256 internal constant BYTES = 288;
@@ -33,7 +33,8 @@ library Opening {
     /// @notice Thrown when the commitment does not open to what the proof says.
     error OpeningFalse();
 
-    /// `from`: BYTES of the calldata. The commitment is the sum at POINT; the claim's point and value are scalars.
+    /// `from`: BYTES of the calldata. The commitment is the sum at POINT; the claim's point and value are
+    /// scalars.
     function mustOpen(Claim memory claim, Bn254.G2 memory tau, uint256 from) internal view {
         Bn254.mustBePoints(from, 1);
         Bn254.mustBeScalars(from + VALUES, 3);
@@ -89,7 +90,8 @@ library Opening {
         }
     }
 
-    /// Of e(X) = Σ eq(u,i)·X^i, as a product over the bits of i: f(r)·e(1/r) + f(1/r)·e(r). `values`: of the calldata.
+    /// Of e(X) = Σ eq(u,i)·X^i, as a product over the bits of i: f(r)·e(1/r) + f(1/r)·e(r). `values`: of the
+    /// calldata.
     function crossedAt(Claim memory claim, Drawn memory drawn, uint256 values) private pure returns (uint256 sum) {
         assembly ("memory-safe") {
             let p := mload(FIELD)

@@ -5,7 +5,8 @@ import {PLAN, P_GROUPS, P_INPUTS, P_LINKS, P_LINK_LIST} from "./Layout.sol";
 import {TwinValues} from "./TwinValues.sol";
 import {ZkPlan} from "./ZkPlan.sol";
 
-/// Single numbers of a registered plan, for contracts that verify nothing: each is read from the code of the account that has its image. `place`: as in Layout.sol.
+/// Single numbers of a registered plan, for contracts that verify nothing: each is read from the code of the
+/// account that has its image. `place`: as in Layout.sol.
 library PlanFacts {
     /// The account, which must be one.
     function known(address image) internal view returns (address) {

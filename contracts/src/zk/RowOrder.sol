@@ -3,8 +3,9 @@ pragma solidity 0.8.37;
 
 import {FIELD, ORDER, PLACE, P_PLACE_SIZE, P_ROW_BITS} from "./Layout.sol";
 
-/// The order `cube`, docs/work.md §10: bits of a row are bits of its place in the epoch, in another order, some turned over. So a point of (step, place in
-/// the batch) has a point of the data's rows. src/verify/zk/segment-run.ts is its twin.
+/// The order `cube`, docs/work.md §10: bits of a row are bits of its place in the epoch, in another order,
+/// some turned over. So a point of (step, place in the batch) has a point of the data's rows.
+/// src/verify/zk/segment-run.ts is its twin.
 library RowOrder {
     /// Fourth word of Philox's counter.
     uint256 private constant DOMAIN = 0x6f726472;
@@ -12,8 +13,9 @@ library RowOrder {
     uint256 private constant LANES = 0x0000000000000001000000000000000100000000000000010000000000000001;
     uint256 private constant LOW = 0x00000000ffffffff00000000ffffffff00000000ffffffff00000000ffffffff;
 
-    /// Leaves at ORDER, for each bit of a row from the highest on: where its bit of the place stands behind PLACE, plus 1 where it is turned over. Then the place's
-    /// bits that the whole segment shares: `place` is the one with which it begins.
+    /// Leaves at ORDER, for each bit of a row from the highest on: where its bit of the place stands behind
+    /// PLACE, plus 1 where it is turned over. Then the place's bits that the whole segment shares: `place` is
+    /// the one with which it begins.
     function draw(bytes32 seed, uint256 place) internal pure {
         uint256 words;
         assembly ("memory-safe") {
@@ -26,7 +28,8 @@ library RowOrder {
             philox(words, 0, seed, shr(bits, place))
             if gt(bits, 15) { philox(add(words, 0x200), 4, seed, shr(bits, place)) }
 
-            /// 16 words from this block of the counter on: Philox4x32-10, four blocks at once. The key is the first 8 bytes of the seed as two little-endian words.
+            /// 16 words from this block of the counter on: Philox4x32-10, four blocks at once. The key is the
+            /// first 8 bytes of the seed as two little-endian words.
             function philox(to, block_, seed_, epoch) {
                 let x0 := add(mul(block_, LANES), 0x0000000000000003000000000000000200000000000000010000000000000000)
                 let x1 := 0
@@ -69,7 +72,8 @@ library RowOrder {
         assembly ("memory-safe") {
             let bits := mload(P_ROW_BITS)
             let list := mload(ORDER)
-            // Bit j of a row stands at the end, bit 0 last: at first it is bit j of the place, and stands there behind PLACE.
+            // Bit j of a row stands at the end, bit 0 last: at first it is bit j of the place, and stands
+            // there behind PLACE.
             for { let at_ := 0 } lt(at_, shl(5, bits)) { at_ := add(at_, 0x20) } { mstore(add(list, at_), at_) }
             let last := add(list, shl(5, sub(bits, 1)))
             for { let here := list } lt(here, last) { here := add(here, 0x20) } {
@@ -108,7 +112,8 @@ library RowOrder {
         }
     }
 
-    /// eq of the data's rows for the point of (step, place) that was put in its place, and a point of the rows.
+    /// eq of the data's rows for the point of (step, place) that was put in its place, and a point of the
+    /// rows.
     function eqAt(uint256 point) internal pure returns (uint256 product) {
         assembly ("memory-safe") {
             let r := mload(FIELD)

@@ -86,12 +86,15 @@ import {
 import {RowOrder} from "./RowOrder.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
-/// The last sum of a segment's proof, docs/zk.md §5: all claims about committed columns become one, about all values at one point. The twin of joinClaims in
-/// src/verify/zk/verify-segment.ts. Terms that share factors are added up first. Memory is that of Layout.sol.
+/// The last sum of a segment's proof, docs/zk.md §5: all claims about committed columns become one, about all
+/// values at one point. The twin of joinClaims in src/verify/zk/verify-segment.ts. Terms that share factors
+/// are added up first. Memory is that of Layout.sol.
 ///
-/// Claims, in their order, which is that of VALUES and ETAS: 0 h, 1 a, 2 m, 3 low, 4 helper; 5 d, 6 lowBack, 7 helperBack of links but the last; 8 d, 9 helperBack of the last, 10 its loss;
-/// 11 a of the last column, 12 biasHelper; 13 after, 14 limb0, 15 limb1, 16 weightHelper; 17 multiplicity, 18 tableHelper; 19 the sum of all helpers; 20 what enters products; 21 the
-/// weights at the start; 22 what enters changes, 23 gradients; 24 features, 25 labels, 26 before, 27 after of the bytes.
+/// Claims, in their order, which is that of VALUES and ETAS: 0 h, 1 a, 2 m, 3 low, 4 helper; 5 d, 6 lowBack,
+/// 7 helperBack of links but the last; 8 d, 9 helperBack of the last, 10 its loss; 11 a of the last column,
+/// 12 biasHelper; 13 after, 14 limb0, 15 limb1, 16 weightHelper; 17 multiplicity, 18 tableHelper; 19 the sum
+/// of all helpers; 20 what enters products; 21 the weights at the start; 22 what enters changes, 23
+/// gradients; 24 features, 25 labels, 26 before, 27 after of the bytes.
 library SegmentClaims {
     uint256 private constant BYTES = 10;
     uint256 private constant ROUND = 11;
@@ -180,7 +183,8 @@ library SegmentClaims {
         }
     }
 
-    /// eq of each block's place and rho, group by group. What is said of the bytes is about whole groups: returns that. `bound`: eq of their point's last variables.
+    /// eq of each block's place and rho, group by group. What is said of the bytes is about whole groups:
+    /// returns that. `bound`: eq of their point's last variables.
     function findBlocks(uint256 bound) private pure returns (uint256 sum) {
         unchecked {
             uint256 shares = Cube.take(read(P_TOLD) + read(P_POINTS));
@@ -202,8 +206,9 @@ library SegmentClaims {
         }
     }
 
-    /// From eq of a group's place to those of its blocks, which take the first places of their size. Chunks are such places too, where no block has several of them: what they count
-    /// goes to `shares`. Returns where the next group's begin.
+    /// From eq of a group's place to those of its blocks, which take the first places of their size. Chunks
+    /// are such places too, where no block has several of them: what they count goes to `shares`. Returns
+    /// where the next group's begin.
     function splitGroup(uint256 group, uint256 to, uint256 shares) private pure returns (uint256, uint256) {
         unchecked {
             (uint256 level, uint256 sizes, uint256 end) = (read(group + 64), read(group + 96), read(RHO_END));
@@ -242,7 +247,8 @@ library SegmentClaims {
         }
     }
 
-    /// eq of (step, place) of the third sum, and of the first with the last unit, and those of a block of units at rho.
+    /// eq of (step, place) of the third sum, and of the first with the last unit, and those of a block of
+    /// units at rho.
     function findLayers(uint256 end) private pure {
         unchecked {
             (uint256 size, uint256 pairs) = (read(P_PLACE_SIZE), read(P_PAIR_RECORDS));
@@ -285,8 +291,9 @@ library SegmentClaims {
         }
     }
 
-    /// η times eq of (step of the second sum, place in the batch of the first, unit of the second), and those of a block of units at rho. `inner`: of the layer that is summed over;
-    /// `outer`: of the one whose z or q it is.
+    /// η times eq of (step of the second sum, place in the batch of the first, unit of the second), and those
+    /// of a block of units at rho. `inner`: of the layer that is summed over; `outer`: of the one whose z or
+    /// q it is.
     function enters(uint256 inner, uint256 outer, uint256 end) private pure returns (uint256 product) {
         unchecked {
             (uint256 steps, uint256 places) = (read(P_STEP_SIZE), read(P_PLACE_SIZE));
@@ -303,7 +310,8 @@ library SegmentClaims {
         }
     }
 
-    /// d = (h - y)·2^(gradient - activation) of the last link is linear: at a random point it holds only if it does everywhere. What labels count in it, and h and d of the last link.
+    /// d = (h - y)·2^(gradient - activation) of the last link is linear: at a random point it holds only if
+    /// it does everywhere. What labels count in it, and h and d of the last link.
     function lossOf(uint256 end) private pure returns (uint256 labels, uint256 units) {
         unchecked {
             uint256 last = read(P_LINK_LIST) + 64 * (read(P_LINKS) - 1);
@@ -331,7 +339,8 @@ library SegmentClaims {
         }
     }
 
-    /// Of the first link, which has data for what enters: two words, η times eq of what enters its products, and of (step, place) where its weights change.
+    /// Of the first link, which has data for what enters: two words, η times eq of what enters its products,
+    /// and of (step, place) where its weights change.
     function firstOf(uint256 end) private pure returns (uint256 list) {
         unchecked {
             uint256 pair = read(read(P_LINK_LIST) + 32);
@@ -372,7 +381,8 @@ library SegmentClaims {
     /// Everything about links. `first`: of firstOf.
     function linksOf(uint256 first) private pure returns (uint256 sum) {
         assembly ("memory-safe") {
-            /// All that the first sum says of a link, but for its weight in the list; and the sum of its helpers.
+            /// All that the first sum says of a link, but for its weight in the list; and the sum of its
+            /// helpers.
             function lookups(word, pair, blocks) -> all, helpers {
                 let r := mload(FIELD)
                 let helper := mload(add(blocks, and(shr(64, word), 0xffff)))
@@ -423,7 +433,8 @@ library SegmentClaims {
                     )
                 all := add(all, mulmod(back, mload(add(pair, PAIR_WEIGHTS)), r))
             }
-            /// Of a link but the first: what enters it, in products and where its weights change; its weights at the start; its gradients, in products and where its weights change.
+            /// Of a link but the first: what enters it, in products and where its weights change; its weights
+            /// at the start; its gradients, in products and where its weights change.
             function changes(uses, products, backs, pair) -> entering, start, d {
                 let r := mload(FIELD)
                 let back := mload(add(uses, backs))

@@ -34,19 +34,22 @@ import {
 } from "./Layout.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
-/// The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every helper is what it is said to be. The twin of
-/// src/verify/zk/check-lookups.ts. Memory is that of Layout.sol; values are known by the numbers of their claims (SegmentClaims).
+/// The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every
+/// helper is what it is said to be. The twin of src/verify/zk/check-lookups.ts. Memory is that of Layout.sol;
+/// values are known by the numbers of their claims (SegmentClaims).
 library SegmentLookups {
     uint256 private constant ROUND = 3;
     uint256 private constant TOLD = 4;
 
-    /// Sums of γ^i · the weight of a list's member, over all links but the last, the last, and all tables; and γ^(length of the list).
+    /// Sums of γ^i · the weight of a list's member, over all links but the last, the last, and all tables;
+    /// and γ^(length of the list).
     struct Shares {
         uint256 inner;
         uint256 last;
         uint256 tables;
         uint256 next;
-        /// Without γ: number of the table in which units are looked up, that of relu for all links but the last.
+        /// Without γ: number of the table in which units are looked up, that of relu for all links but the
+        /// last.
         uint256 tag;
     }
 
@@ -75,7 +78,8 @@ library SegmentLookups {
         }
     }
 
-    /// Each value but z and q is a claim. With one link there are no values of links but the last: they stay 0.
+    /// Each value but z and q is a claim. With one link there are no values of links but the last: they stay
+    /// 0.
     function readValues() private pure {
         bool isSingle = read(P_LINKS) == 1;
         uint256 from = ZkTranscript.next(TOLD, isSingle ? 12 : 20);
@@ -88,7 +92,8 @@ library SegmentLookups {
                 calldatacopy(add(VALUES, 0xa0), add(from, 0xc0), 0x60)
                 mstore(Q, calldataload(add(from, 0x120)))
                 calldatacopy(add(VALUES, 0x100), add(from, 0x140), 0x40)
-                // What is lost at the end follows from no value. a of the last column, biasHelper; after, limb0, limb1, weightHelper; multiplicity, tableHelper.
+                // What is lost at the end follows from no value. a of the last column, biasHelper; after,
+                // limb0, limb1, weightHelper; multiplicity, tableHelper.
                 calldatacopy(add(VALUES, 0x160), add(from, 0x180), 0x100)
             }
             default {
@@ -268,8 +273,8 @@ library SegmentLookups {
     function tableFault() private pure returns (uint256 fault) {
         (uint256 wholes, uint256 lasts) = numbersAt();
         assembly ("memory-safe") {
-            /// What a table holds at a point, up to three numbers, by powers of β. Range: 0 … 2^bits - 1. Signed: ±(2^(bits-1) - 1), the last row zeros. Relu:
-            /// (h, max(h, 0), h > 0) of h of `signed`.
+            /// What a table holds at a point, up to three numbers, by powers of β. Range: 0 … 2^bits - 1.
+            /// Signed: ±(2^(bits-1) - 1), the last row zeros. Relu: (h, max(h, 0), h > 0) of h of `signed`.
             function signed(bits, whole, last, isRelu) -> row {
                 let r := mload(FIELD)
                 let beta := mload(BETA)
@@ -308,7 +313,8 @@ library SegmentLookups {
         }
     }
 
-    /// Of the last k variables of the first sum, for each k up to the largest table's: the number of a corner, and 1 at the last one alone.
+    /// Of the last k variables of the first sum, for each k up to the largest table's: the number of a
+    /// corner, and 1 at the last one alone.
     function numbersAt() private pure returns (uint256 wholes, uint256 lasts) {
         uint256 count = read(P_TABLE_BITS);
         wholes = Cube.take(2 * (count + 1));

@@ -42,9 +42,10 @@ import {
 } from "./Layout.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
-/// The second and third sum of a segment's proof, docs/zk.md §5: z and q are products with the weights of their step, and these are the weights at the start
-/// less what the steps before took away; so are the weights at the end. The twin of src/verify/zk/check-products.ts. Memory is that of Layout.sol. What links of the same
-/// sizes share is found once, in the records of layers and of pairs of layers.
+/// The second and third sum of a segment's proof, docs/zk.md §5: z and q are products with the weights of
+/// their step, and these are the weights at the start less what the steps before took away; so are the
+/// weights at the end. The twin of src/verify/zk/check-products.ts. Memory is that of Layout.sol. What links
+/// of the same sizes share is found once, in the records of layers and of pairs of layers.
 library SegmentProducts {
     uint256 private constant PRODUCT_ROUND = 5;
     uint256 private constant PRODUCT_VALUES = 6;
@@ -93,7 +94,8 @@ library SegmentProducts {
         if (kernel != claim) revert ProductsFalse();
     }
 
-    /// Of each layer: its last unit in the second sum, and the share of a sum over it. Of each pair: whether steps are the same.
+    /// Of each layer: its last unit in the second sum, and the share of a sum over it. Of each pair: whether
+    /// steps are the same.
     function findSteps() private pure {
         unchecked {
             uint256 list = read(P_LAYER_LIST);
@@ -108,7 +110,8 @@ library SegmentProducts {
                     mstore(add(to, LAYER_LAST), last)
                     mstore(add(to, LAYER_SIZE), size)
                     mstore(add(to, LAYER_S_CORNER), corner)
-                    // 1/2 for each variable that it does not have. A single link's outputs may have more than there are: nothing is summed over them.
+                    // 1/2 for each variable that it does not have. A single link's outputs may have more than
+                    // there are: nothing is summed over them.
                     let r := mload(FIELD)
                     let share := 1
                     for {} lt(size, most) { size := add(size, 0x20) } { share := mulmod(share, shr(1, add(r, 1)), r) }
@@ -145,7 +148,8 @@ library SegmentProducts {
         }
     }
 
-    /// Σ over products of weight in the list · factor of z or q · eq of the steps with its share; and what the biases of links but the first add to what enters.
+    /// Σ over products of weight in the list · factor of z or q · eq of the steps with its share; and what
+    /// the biases of links but the first add to what enters.
     function productKernel(uint256 mu) private pure returns (uint256 kernel, uint256 biases) {
         assembly ("memory-safe") {
             let r := mload(FIELD)
@@ -207,7 +211,8 @@ library SegmentProducts {
         if (kernel != claim) revert WeightsFalse();
     }
 
-    /// Of each layer: whether the step of the third sum is before that of a product over it, and its last unit in the first sum.
+    /// Of each layer: whether the step of the third sum is before that of a product over it, and its last
+    /// unit in the first sum.
     function findBefore() private pure {
         unchecked {
             (uint256 steps, uint256 point, uint256 pairs) = (read(P_STEP_SIZE), read(T_AT), read(P_PAIR_RECORDS));
@@ -223,10 +228,12 @@ library SegmentProducts {
         }
     }
 
-    /// Σ over all uses of weights: forth, back, at the end, where all that the steps took away counts. And what the biases of links but the first add to what enters.
+    /// Σ over all uses of weights: forth, back, at the end, where all that the steps took away counts. And
+    /// what the biases of links but the first add to what enters.
     function weightKernel() private pure returns (uint256 kernel, uint256 biases) {
         assembly ("memory-safe") {
-            /// Of a link but the first, at this place of the list of the second sum, with these records: what it adds to both.
+            /// Of a link but the first, at this place of the list of the second sum, with these records: what
+            /// it adds to both.
             function link(uses, products, backs, pair) -> one, more {
                 let r := mload(FIELD)
                 let inputs := mload(pair)

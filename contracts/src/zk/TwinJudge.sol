@@ -4,14 +4,16 @@ pragma solidity 0.8.37;
 import {TwinTree} from "./TwinTree.sol";
 import {TwinValues} from "./TwinValues.sol";
 
-/// Judges whether a commitment is that of bytes, docs/zk.md §6, by one way down the tree of points under it. It has no state: who posts trees, what they stand for and what
-/// becomes of a false one is another contract's matter. Everything that is not as the trees say reverts: then nothing is shown.
+/// Judges whether a commitment is that of bytes, docs/zk.md §6, by one way down the tree of points under it.
+/// It has no state: who posts trees, what they stand for and what becomes of a false one is another
+/// contract's matter. Everything that is not as the trees say reverts: then nothing is shown.
 contract TwinJudge {
     /// What a tree of points is said to be of.
     struct Subject {
         TwinValues.Sizes sizes;
         TwinValues.Group group;
-        /// Of the features or labels; or S_j, docs/work.md §7, with its number and the tree of its state's tensors.
+        /// Of the features or labels; or S_j, docs/work.md §7, with its number and the tree of its state's
+        /// tensors.
         bytes32 root;
         uint64 segment;
         bytes32 states;
@@ -30,7 +32,8 @@ contract TwinJudge {
         bytes32[] powersPath;
     }
 
-    /// Whether a node is not the sum of the two below it: the last of the levels, which lead there from the top.
+    /// Whether a node is not the sum of the two below it: the last of the levels, which lead there from the
+    /// top.
     function isSumFalse(TwinTree.Node calldata top, TwinTree.Node[2][] calldata levels, uint256 index)
         external
         view

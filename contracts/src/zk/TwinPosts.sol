@@ -12,8 +12,9 @@ import {TwinJudge} from "./TwinJudge.sol";
 import {TwinTree} from "./TwinTree.sol";
 import {TwinValues} from "./TwinValues.sol";
 
-/// Trees of points that somebody vouches for. An answer must hash and add up to the node that was asked for, so a false sum cannot be answered, and a false
-/// commitment leads down to a false leaf: whoever holds the weights wins, whatever the poster does; whoever posted the true tree can answer all and is never
+/// Trees of points that somebody vouches for. An answer must hash and add up to the node that was asked for,
+/// so a false sum cannot be answered, and a false commitment leads down to a false leaf: whoever holds the
+/// weights wins, whatever the poster does; whoever posted the true tree can answer all and is never
 /// convicted. Holds coins: bonds, deposits, and what is owed. No owner; nothing changes after its deployment.
 contract TwinPosts is ITwinPosts, Announcements {
     using PlanFacts for address;
@@ -38,7 +39,8 @@ contract TwinPosts is ITwinPosts, Announcements {
     /// Of the first 2^bits powers.
     mapping(uint256 chunkBits => bytes32) private _ids;
 
-    // INVARIANT: coins held = bonds of trees that have neither fallen nor been paid + deposits that are not settled + all that is owed.
+    // INVARIANT: coins held = bonds of trees that have neither fallen nor been paid + deposits that are not
+    // settled + all that is owed.
     mapping(bytes32 number => Post) private _posts;
     mapping(bytes32 number => mapping(address challenger => Game)) private _games;
     mapping(address => uint256) private _owed;

@@ -4,9 +4,10 @@ pragma solidity 0.8.37;
 import {Bn254} from "./Bn254.sol";
 import {KeccakTree} from "../trees/KeccakTree.sol";
 
-/// The tree of points under a commitment, docs/zk.md §6: a leaf is the point Σ v·[τ^i] of 128 values in a row, a node the hash of both below it with their
-/// points, and its own point is their sum. So a commitment that is not that of the bytes has a wrong sum somewhere, or a wrong leaf, and either is shown
-/// by one way down. src/verify/zk/twin-tree.ts is its twin.
+/// The tree of points under a commitment, docs/zk.md §6: a leaf is the point Σ v·[τ^i] of 128 values in a
+/// row, a node the hash of both below it with their points, and its own point is their sum. So a commitment
+/// that is not that of the bytes has a wrong sum somewhere, or a wrong leaf, and either is shown by one way
+/// down. src/verify/zk/twin-tree.ts is its twin.
 library TwinTree {
     using Bn254 for Bn254.Sum;
 
@@ -20,7 +21,8 @@ library TwinTree {
         uint256 y;
     }
 
-    /// @notice Thrown when the nodes that are shown are not those of the tree, or do not lead where they must.
+    /// @notice Thrown when the nodes that are shown are not those of the tree, or do not lead where they
+    /// must.
     error TwinMismatch();
     /// @notice Thrown when the powers of tau that are shown are not those of the plan.
     error PowersMismatch();
@@ -34,7 +36,8 @@ library TwinTree {
         }
     }
 
-    /// The node that `levels` lead to from the top: bit i of `index`, the highest first, says which of level i.
+    /// The node that `levels` lead to from the top: bit i of `index`, the highest first, says which of level
+    /// i.
     function descended(Node memory top, Node[2][] calldata levels, uint256 count, uint256 index)
         internal
         pure
@@ -48,7 +51,8 @@ library TwinTree {
         }
     }
 
-    /// Whether the last of the levels does not add up to the node above it. Two points of which one is none do not either.
+    /// Whether the last of the levels does not add up to the node above it. Two points of which one is none
+    /// do not either.
     function isSumFalse(Node memory top, Node[2][] calldata levels, uint256 index) internal view returns (bool) {
         if (levels.length == 0) revert TwinMismatch();
         Node memory node = descended(top, levels, levels.length - 1, index);
@@ -61,7 +65,8 @@ library TwinTree {
         return sum.x != node.x || sum.y != node.y;
     }
 
-    /// Whether a leaf is not Σ values·powers. `powers`: 64 bytes for each value, the ones that belong to its place in the commitment.
+    /// Whether a leaf is not Σ values·powers. `powers`: 64 bytes for each value, the ones that belong to its
+    /// place in the commitment.
     function isLeafFalse(Node memory leaf, int256[] memory values, bytes calldata powers) internal view returns (bool) {
         Bn254.Sum memory sum;
         uint256 from;
@@ -84,7 +89,8 @@ library TwinTree {
         return sum.x != leaf.x || sum.y != leaf.y;
     }
 
-    /// They are powers number `index`·count on of the list of 2^chunkBits with this id, a power of two of them.
+    /// They are powers number `index`·count on of the list of 2^chunkBits with this id, a power of two of
+    /// them.
     function mustBePowers(bytes calldata powers, uint256 index, uint256 count, uint256 total, bytes32[] calldata path, bytes32 id)
         internal
         pure

@@ -7,8 +7,9 @@ import {KeccakTree} from "../trees/KeccakTree.sol";
 import {TaggedTree} from "../trees/TaggedTree.sol";
 import {ZkPlan} from "./ZkPlan.sol";
 
-/// What stands at places of a proof's first four groups, docs/zk.md §4, from leaves of the tensors whose roots the statement has: features and labels as
-/// they enter the sums, weights as they are. Zeros pad rows and columns.
+/// What stands at places of a proof's first four groups, docs/zk.md §4, from leaves of the tensors whose
+/// roots the statement has: features and labels as they enter the sums, weights as they are. Zeros pad rows
+/// and columns.
 library TwinValues {
     /// What enters the first link, classes, weights at the start and at the end.
     enum Group {
@@ -45,7 +46,8 @@ library TwinValues {
         bytes32 root;
         /// Bytes of an element.
         uint256 size;
-        /// How many of the leaves were needed so far; of the last: its link and number, and where its bytes begin.
+        /// How many of the leaves were needed so far; of the last: its link and number, and where its bytes
+        /// begin.
         uint256 next;
         uint256 link;
         uint256 leaf;

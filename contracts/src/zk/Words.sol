@@ -41,7 +41,8 @@ library Words {
         }
     }
 
-    /// Where a word stands among so many, so many bytes from there; their number if it does not. Only bits of the mask count.
+    /// Where a word stands among so many, so many bytes from there; their number if it does not. Only bits of
+    /// the mask count.
     function find(uint256 base, uint256 offset, uint256 count, uint256 word, uint256 mask) internal pure returns (uint256 index) {
         assembly ("memory-safe") {
             for { let place := add(base, offset) } lt(index, count) { index := add(index, 1) } {

@@ -12,10 +12,14 @@ import {P_CHUNK_BITS, P_PROGRAM, P_STEPS} from "./Layout.sol";
 import {PlanFacts} from "./PlanFacts.sol";
 import {WeightJudge} from "./hybrid/WeightJudge.sol";
 
-/// How far jobs are proven, and who is paid for it. Commitments alone count: from the customer's first ones each segment leads to weights that are right, so whatever is paid
-/// here is true and paid once, whoever claims the part and however often it falls. The escrow holds the money. No owner; nothing changes after its deployment.
-/// ATTACK: an opening does not see coefficients from X^(2^chunkBits) on. So right weights have many commitments, of which all but one are known to their maker alone: nobody
-/// else can go on from there. Hence the lists: a prover cannot choose what a segment ends with, and what a worker lists is shown to be bare: the one that everybody can make.
+/// How far jobs are proven, and who is paid for it. Commitments alone count: from the customer's first ones
+/// each segment leads to weights that are right, so whatever is paid here is true and paid once, whoever
+/// claims the part and however often it falls. The escrow holds the money. No owner; nothing changes after
+/// its deployment.
+/// ATTACK: an opening does not see coefficients from X^(2^chunkBits) on. So right weights have many
+/// commitments, of which all but one are known to their maker alone: nobody else can go on from there. Hence
+/// the lists: a prover cannot choose what a segment ends with, and what a worker lists is shown to be bare:
+/// the one that everybody can make.
 contract ZkJobs is IZkJobs, IClaimProofs {
     using JobTerms for IJobEscrow.Terms;
     using PlanFacts for address;
@@ -23,7 +27,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     uint8 private constant ZK = 5;
     /// Waiting proofs that one submission pays besides its own.
     uint256 private constant ALONG = 8;
-    /// Commitments that are listed at once: some 11,500 gas each, and no transaction may take more than 2^24 (EIP-7825).
+    /// Commitments that are listed at once: some 11,500 gas each, and no transaction may take more than 2^24
+    /// (EIP-7825).
     uint256 private constant MOST_LISTED = 1024;
 
     IJobEscrow private immutable _escrow;
@@ -44,7 +49,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
     }
 
     mapping(uint256 job => bytes32) private _orders;
-    // INVARIANT: true and bare: commitments that follow from the customer's, and that whoever runs the job can make.
+    // INVARIANT: true and bare: commitments that follow from the customer's, and that whoever runs the job
+    // can make.
     mapping(uint256 job => Head) private _heads;
     mapping(uint256 job => mapping(uint32 part => bytes32)) private _ends;
     // INVARIANT: written once.
@@ -63,7 +69,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         uint256 job = terms.idOf();
         IJobEscrow.Job memory found = _escrow.jobOf(job);
         if (msg.sender != terms.customer || !found.isFunded || found.touched > 0 || _orders[job] != 0) revert OrderRefused(job);
-        // Whoever takes a job of another method does not look for trees that somebody posts about its states, so that they must not count there.
+        // Whoever takes a job of another method does not look for trees that somebody posts about its states,
+        // so that they must not count there.
         address plan = PlanFacts.known(_plans.imageOf(ordered.plan));
         if (
             terms.method != ZK || terms.windowSeconds < _twins.longest() || bytes32(plan.read(P_PROGRAM)) != terms.program
@@ -180,7 +187,8 @@ contract ZkJobs is IZkJobs, IClaimProofs {
         return _twins.pointsOf(tree);
     }
 
-    /// ATTACK: before the claim nobody but its worker has the bytes of its end, so nobody could bring a false tree of it down.
+    /// ATTACK: before the claim nobody but its worker has the bytes of its end, so nobody could bring a false
+    /// tree of it down.
     function isPostedAfter(uint256 claimedAt, address poster, ITwinPosts.Tree calldata tree) private view returns (bool) {
         return _twins.postOf(_twins.numberOf(poster, tree)).until >= claimedAt + _twins.params().windowSeconds;
     }

@@ -44,8 +44,9 @@ import {
 } from "./Layout.sol";
 import {Words} from "./Words.sol";
 
-/// What a proof of one segment is about, docs/zk.md §4, from the numbers that its hash is of: tables, and where each block of values stands among the
-/// commitments. Nothing but these numbers is believed. src/work/plan/compile-plan.ts is its twin. Its image is what a verifier has in its memory (Layout.sol).
+/// What a proof of one segment is about, docs/zk.md §4, from the numbers that its hash is of: tables, and
+/// where each block of values stands among the commitments. Nothing but these numbers is believed.
+/// src/work/plan/compile-plan.ts is its twin. Its image is what a verifier has in its memory (Layout.sol).
 library ZkPlan {
     using Words for uint256;
 
@@ -143,10 +144,11 @@ library ZkPlan {
         uint256 unitBits;
         uint256 weightBits;
         uint256 tableBits;
-        /// 32 times the number of each block, from 1 on, in the order of their places: column · stride + link or table, two bytes each. 0: there is none.
+        /// 32 times the number of each block, from 1 on, in the order of their places: column · stride + link
+        /// or table, two bytes each. 0: there is none.
         uint256 blocks;
-        /// Of each group: first chunk, chunks, bits, where its sizes of blocks are listed, how many, and how many values it has. A size is
-        /// bits · 2^16 and how many blocks have so many, largest first.
+        /// Of each group: first chunk, chunks, bits, where its sizes of blocks are listed, how many, and how
+        /// many values it has. A size is bits · 2^16 and how many blocks have so many, largest first.
         uint256 groups;
     }
 
@@ -202,7 +204,8 @@ library ZkPlan {
         addCounts(plan);
     }
 
-    /// Whatever passes has places that fit their numbers. Whether it is a program's plan shows only who compiles that.
+    /// Whatever passes has places that fit their numbers. Whether it is a program's plan shows only who
+    /// compiles that.
     function mustBePossible(Plan memory plan) private pure {
         if (
             !isPower(plan.steps) || plan.steps > 65_536 || !isPower(plan.batch) || plan.batch > 65_536
@@ -323,7 +326,8 @@ library ZkPlan {
         }
     }
 
-    /// From the largest size down. Counts become 32 times the number of the first block of each size. Returns how many values there are.
+    /// From the largest size down. Counts become 32 times the number of the first block of each size. Returns
+    /// how many values there are.
     function listSizes(Plan memory plan, uint256 counts, uint256 group) private pure returns (uint256 total) {
         uint256 first = plan.count + 1;
         uint256 list;
@@ -409,7 +413,8 @@ library ZkPlan {
 
     /// What a verifier copies to PLAN. Lists follow each other; what they are of is in Layout.sol.
     function packed(Plan memory plan) internal pure returns (bytes memory image) {
-        // A group has no more sizes than there are, and two words more; a link adds no more than a layer and a pair, and its own two words.
+        // A group has no more sizes than there are, and two words more; a link adds no more than a layer and
+        // a pair, and its own two words.
         image = new bytes(P_LISTS - PLAN + 32 * (plan.tables + GROUPS * (SIZES + 2) + 4 * plan.links + 1));
         uint256 base;
         assembly ("memory-safe") {
@@ -519,7 +524,8 @@ library ZkPlan {
         end = to + 32 * count;
     }
 
-    /// Pairs of layers that differ, as two numbers of layers. Returns which of them each link has, and where they end.
+    /// Pairs of layers that differ, as two numbers of layers. Returns which of them each link has, and where
+    /// they end.
     function packPairs(uint256 links, uint256 base, uint256 to, uint256 layers) private pure returns (uint256 own, uint256 end) {
         uint256 count = 0;
         own = Words.room(links);

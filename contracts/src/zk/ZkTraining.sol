@@ -6,8 +6,8 @@ import {IZkTraining} from "./IZkTraining.sol";
 import {IZkVerifier} from "./IZkVerifier.sol";
 import {IZkRunVerifier} from "./runs/IZkRunVerifier.sol";
 
-/// Runs of training, each as far as it is proven. No owner, no money, no way back. Whose data and weights the commitments of a run are shows who compares bytes with
-/// the roots that the run names (docs/zk.md §6).
+/// Runs of training, each as far as it is proven. No owner, no money, no way back. Whose data and weights the
+/// commitments of a run are shows who compares bytes with the roots that the run names (docs/zk.md §6).
 contract ZkTraining is IZkTraining {
     IZkVerifier private immutable _verifier;
     IZkRunVerifier private immutable _runVerifier;

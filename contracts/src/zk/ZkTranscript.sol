@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {FIELD, HEAD, NEXT, STATE} from "./Layout.sol";
 
-/// The transcript of a proof, docs/zk.md §2: 32 bytes to which each message goes before a challenge is drawn. A challenge is the state modulo the
-/// scalars' order. src/verify/zk/transcript.ts is its twin.
+/// The transcript of a proof, docs/zk.md §2: 32 bytes to which each message goes before a challenge is drawn.
+/// A challenge is the state modulo the scalars' order. src/verify/zk/transcript.ts is its twin.
 library ZkTranscript {
     /// @notice Thrown when the proof has another length than its plan says.
     error ProofLength(uint256 found, uint256 wanted);

@@ -32,8 +32,9 @@ import {SegmentProducts} from "./SegmentProducts.sol";
 import {ZkPlan} from "./ZkPlan.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
-/// Verifies proofs of segments over the powers of one ceremony. It has no owner and no money, and nothing changes after its deployment. The twin of
-/// src/verify/zk/verify-segment.ts: whatever one of them refuses the other refuses too.
+/// Verifies proofs of segments over the powers of one ceremony. It has no owner and no money, and nothing
+/// changes after its deployment. The twin of src/verify/zk/verify-segment.ts: whatever one of them refuses
+/// the other refuses too.
 contract ZkVerifier is IZkVerifier, Powers {
     uint256 private constant VALUES = 1;
     uint256 private constant HELPERS = 2;

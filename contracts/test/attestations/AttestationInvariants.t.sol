@@ -9,8 +9,8 @@ interface P256Signer {
     function signP256(uint256 key, bytes32 digest) external pure returns (bytes32 r, bytes32 s);
 }
 
-/// Two guests with a key each answer binds in random order, with and without a flaw, while time passes and Intel's lists and texts come in,
-/// renewed, late, or revoking one of them or both.
+/// Two guests with a key each answer binds in random order, with and without a flaw, while time passes and
+/// Intel's lists and texts come in, renewed, late, or revoking one of them or both.
 contract AttestationHandler is Cheats {
     uint256 private constant N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551;
     uint256 public constant BINDS = 4;
@@ -51,7 +51,8 @@ contract AttestationHandler is Cheats {
         vm.warp(block.timestamp + seconds_ % 2 days);
     }
 
-    /// Registrations (of 0, of 1), the root's list, the issuer's with a revocation, TCB info, identity, registrations anew, the root's with another.
+    /// Registrations (of 0, of 1), the root's list, the issuer's with a revocation, TCB info, identity,
+    /// registrations anew, the root's with another.
     function bring(uint256 which) external {
         which %= late.length;
         (bool isDone,) = address(book).call(late[which]);

@@ -129,7 +129,8 @@ contract AttestationsTest is Cheats {
         return abi.encodeWithSelector(IAttestations.FormWrong.selector, place);
     }
 
-    /// Another check behind it would refuse many of these too; each is refused by its own, and told by its name.
+    /// Another check behind it would refuse many of these too; each is refused by its own, and told by its
+    /// name.
     function test_quotesByName() public {
         begun(6);
         (IAttestations.Signed memory quote, IAttestations.Key memory key, bytes32 bind, bytes32 guest) =
@@ -220,7 +221,8 @@ contract AttestationsTest is Cheats {
         assertEq(book.authorityCount(), 2);
     }
 
-    /// Certificates, lists and texts: one whose signature is another's is refused, in its place and by its name.
+    /// Certificates, lists and texts: one whose signature is another's is refused, in its place and by its
+    /// name.
     function test_signatures() public {
         bytes memory due = abi.encodeWithSelector(IAttestations.SignatureWrong.selector);
         for (uint256 i = 0; i < 6; i++) {

@@ -6,7 +6,8 @@ import {TdQuote} from "../../src/attestations/TdQuote.sol";
 import {IAttestations} from "../../src/attestations/IAttestations.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// The reader of certificates and lists, byte by byte: what it takes at each limit, and what it refuses one step beyond. Who signed is judged elsewhere.
+/// The reader of certificates and lists, byte by byte: what it takes at each limit, and what it refuses one
+/// step beyond. Who signed is judged elsewhere.
 contract DerTest is Cheats {
     bytes private constant ECDSA = hex"300a06082a8648ce3d040302";
     bytes private constant SPKI = hex"3059301306072a8648ce3d020106082a8648ce3d03010703420004";
@@ -308,7 +309,8 @@ contract DerTest is Cheats {
         }
     }
 
-    /// Names of three bytes that are no common name, and longer ones that begin like it; an extension of nine bytes that is not Intel's.
+    /// Names of three bytes that are no common name, and longer ones that begin like it; an extension of nine
+    /// bytes that is not Intel's.
     function test_otherNames() public view {
         bytes[3] memory oids = [bytes(hex"550404"), hex"55040301", hex"5504"];
         for (uint256 i = 0; i < oids.length; i++) {

@@ -5,7 +5,8 @@ import {Attestations} from "../../src/attestations/Attestations.sol";
 import {IAttestations} from "../../src/attestations/IAttestations.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// Registrations whose quoting enclave is another, bit by bit. The platform signs each: its key is the mint's, so that nothing but the enclave is wrong.
+/// Registrations whose quoting enclave is another, bit by bit. The platform signs each: its key is the
+/// mint's, so that nothing but the enclave is wrong.
 contract EnclavesTest is Cheats {
     /// Of the mint's words "pck"; anybody's.
     uint256 private constant PLATFORM_KEY = 0x00f8734c4d08e3a88fe82ee1d2c8c6b2b9d4815937737e31f5f4045eee38665d;
@@ -58,7 +59,8 @@ contract EnclavesTest is Cheats {
         IAttestations.Registration memory entry = right();
         mustTake(entry, "as it is");
         bytes memory qe = entry.qe.body;
-        // What must be as Intel's identity has it: MISCSELECT, attributes, signer, product. Of the attributes one bit may be any.
+        // What must be as Intel's identity has it: MISCSELECT, attributes, signer, product. Of the attributes
+        // one bit may be any.
         uint8[2][4] memory parts = [[uint8(16), 20], [uint8(48), 64], [uint8(128), 160], [uint8(0), 2]];
         for (uint256 part = 0; part < parts.length; part++) {
             uint256 base = part == 3 ? 256 : 0;

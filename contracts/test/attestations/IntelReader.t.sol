@@ -5,7 +5,8 @@ import {IAttestations} from "../../src/attestations/IAttestations.sol";
 import {IntelReader} from "../../src/attestations/IntelReader.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// The reader of Intel's texts: what it takes, and that it refuses each thing beside it by its own error, not by running out of its bytes.
+/// The reader of Intel's texts: what it takes, and that it refuses each thing beside it by its own error, not
+/// by running out of its bytes.
 contract IntelReaderTest is Cheats {
     IntelReader private reader;
     string private constant DATES = '"issueDate":"2029-09-19T19:09:59Z","nextUpdate":"2030-01-02T03:04:05Z"';

@@ -5,7 +5,8 @@ import {IAttestations} from "../../src/attestations/IAttestations.sol";
 import {IntelReader} from "../../src/attestations/IntelReader.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// Lists whose entries have the same time, which is read once: one that is not a time, or not there, is refused all the same.
+/// Lists whose entries have the same time, which is read once: one that is not a time, or not there, is
+/// refused all the same.
 contract ListsTest is Cheats {
     IntelReader private reader;
     bytes private constant TIME = hex"170d3235303630313030303030305a";

@@ -1,5 +1,6 @@
-// Minted collateral as long as the longest of Intel's own of 2026 at hand (TCB info of 6,251 bytes, a list of 58 revoked certificates), and of its
-// shape: levels with the kind of each component and their advisories, three TDX modules, reasons of revocations. Signed by keys of our own.
+// Minted collateral as long as the longest of Intel's own of 2026 at hand (TCB info of 6,251 bytes, a list of
+// 58 revoked certificates), and of its shape: levels with the kind of each component and their advisories,
+// three TDX modules, reasons of revocations. Signed by keys of our own.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "../../../src/protocol/bytes/bytes.ts";
 import {

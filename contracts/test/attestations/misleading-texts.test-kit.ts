@@ -1,6 +1,7 @@
-// Texts that somebody wrote to mislead a reader: changes of a right one. And contracts/vectors/readers.json, by which IntelReader.t.sol asks for the
-// same answers as readers.test.ts, so that a fault in the reader is noticed there too: what plain-reader.test-kit.ts says of such changes, and of
-// every letter of two texts replaced by others, as numbers of 32 bits.
+// Texts that somebody wrote to mislead a reader: changes of a right one. And contracts/vectors/readers.json,
+// by which IntelReader.t.sol asks for the same answers as readers.test.ts, so that a fault in the reader is
+// noticed there too: what plain-reader.test-kit.ts says of such changes, and of every letter of two texts
+// replaced by others, as numbers of 32 bits.
 //   ATTESTATIONS=write node --test contracts/test/attestations/readers.test.ts
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { concat, type Hex, hexToNumber, keccak256, slice, toHex } from "viem";
@@ -74,7 +75,10 @@ const VALUES = [
 export const patched = (bytes: Uint8Array, { at, cut, put }: Patch): Uint8Array =>
 	concatBytes(bytes.subarray(0, at), put, bytes.subarray(at + cut));
 
-/** Each value in turn replaced by each of these, each member twice, missing, renamed; and the whole with something about it. */
+/**
+ * Each value in turn replaced by each of these, each member twice, missing, renamed; and the whole with
+ * something about it.
+ */
 export function* misleading(text: string): Generator<Patch> {
 	const places = [...text.matchAll(/"[^"]*":/g)].map(({ index, 0: { length } }) => [index, index + length] as const);
 	const patch = (at: number, until: number, put: string, encoding: "utf8" | "latin1" = "utf8"): Patch => ({
@@ -126,7 +130,8 @@ export function areReaderVectorsFresh(): boolean {
 				return { ...patch, which, due };
 			}),
 	);
-	// Of each text and letter one number for all its places; the last of each text is of what is left when it is cut there.
+	// Of each text and letter one number for all its places; the last of each text is of what is left when it
+	// is cut there.
 	const sweeps = texts.map(([what, text]) => {
 		const bytes = utf8ToBytes(text);
 		const over = (changed: (at: number) => Uint8Array): number =>

@@ -1,5 +1,6 @@
-// The contract IntelReader in plain words: one byte after another, no words of 32. What it reads, and at which place it refuses, is what the
-// contract must read and refuse: the same bytes come back. Not here: what the verifier thinks of a text (src/verify/attestation/intel).
+// The contract IntelReader in plain words: one byte after another, no words of 32. What it reads, and at
+// which place it refuses, is what the contract must read and refuse: the same bytes come back. Not here: what
+// the verifier thinks of a text (src/verify/attestation/intel).
 import { type AbiParameter, encodeAbiParameters, type Hex, keccak256, toFunctionSelector, toHex } from "viem";
 import { attestationsAbi } from "../../../src/chain/abi/attestations-abi.ts";
 
@@ -181,7 +182,10 @@ class PlainReader {
 		return value;
 	}
 
-	/** An object: each member of these once, those of `free` any number of times; `isWhole` says whether all are there that must be. */
+	/**
+	 * An object: each member of these once, those of `free` any number of times; `isWhole` says whether all are
+	 * there that must be.
+	 */
 	object(
 		members: Readonly<Record<string, () => void>>,
 		optional: readonly string[],

@@ -1,6 +1,7 @@
-// The contract IntelReader beside plain-reader.test-kit.ts, which reads one byte after another: on Intel's own texts, on minted ones, on texts that
-// somebody made to mislead a reader, and on random changes of all of them the same bytes come back, read or refused, the place of the fault among
-// them. What the contract and the verifier both read says the same.
+// The contract IntelReader beside plain-reader.test-kit.ts, which reads one byte after another: on Intel's
+// own texts, on minted ones, on texts that somebody made to mislead a reader, and on random changes of all of
+// them the same bytes come back, read or refused, the place of the fault among them. What the contract and
+// the verifier both read says the same.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbi, toHex } from "viem";
@@ -69,7 +70,8 @@ function verifierRead(what: What, text: string): Hex | null {
 	try {
 		const { readInfo, readIdentity } = collateralParts(whole);
 		const read = what === "tcbInfo" ? readInfo : readIdentity;
-		// What is no date becomes zero there, and the verifier refuses it; the contract does not look at what stands between the numbers.
+		// What is no date becomes zero there, and the verifier refuses it; the contract does not look at what
+		// stands between the numbers.
 		return read.from > 0n && read.until > 0n ? encodeAbiParameters([READ_TYPES[what]], [read]) : null;
 	} catch (error) {
 		// A number that is too large for its place, or hex of another length.
@@ -94,7 +96,10 @@ async function mustAgree(what: What, bytes: Uint8Array): Promise<boolean> {
 	return isRead;
 }
 
-/** Of a member that is there twice the verifier takes the last, the contract (where it takes any) the first: Intel writes none. */
+/**
+ * Of a member that is there twice the verifier takes the last, the contract (where it takes any) the first:
+ * Intel writes none.
+ */
 const isAmbiguous = (text: string): boolean => /"svn":\d+[^}]*"svn":|"(id|tcbLevels)":[^}]*"\1":/.test(text);
 
 test("Intel's texts and minted ones are read alike by all", async () => {

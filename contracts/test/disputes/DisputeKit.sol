@@ -7,8 +7,8 @@ import {ISegmentVerifier} from "../../src/disputes/ISegmentVerifier.sol";
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {JobKit} from "../jobs/JobKit.sol";
 
-/// A claim of a provider with a key, before the real Disputes and a judge that finds what it is told to; and questions as bytes, made
-/// without the code of src.
+/// A claim of a provider with a key, before the real Disputes and a judge that finds what it is told to; and
+/// questions as bytes, made without the code of src.
 abstract contract DisputeKit is JobKit {
     uint256 internal constant KEY = 0xB0B;
     ToyJudge internal toy;

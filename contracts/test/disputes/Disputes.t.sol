@@ -5,7 +5,8 @@ import {IDisputes} from "../../src/disputes/IDisputes.sol";
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {DisputeKit} from "./DisputeKit.sol";
 
-/// Who said it, and who accuses. The judge is a toy that finds what it is told to; the real one is Judge.t.sol.
+/// Who said it, and who accuses. The judge is a toy that finds what it is told to; the real one is
+/// Judge.t.sol.
 contract DisputesTest is DisputeKit {
     IDisputes.ElementFault private fault;
 

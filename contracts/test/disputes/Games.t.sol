@@ -5,8 +5,8 @@ import {IDisputes} from "../../src/disputes/IDisputes.sol";
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {DisputeKit} from "./DisputeKit.sol";
 
-/// Games: questions, answers, clocks, deposits, and the attacks on them, each by its name. The judges are toys; what the real ones take as
-/// a question is contracts/test/dispute-games.test.ts.
+/// Games: questions, answers, clocks, deposits, and the attacks on them, each by its name. The judges are
+/// toys; what the real ones take as a question is contracts/test/dispute-games.test.ts.
 contract GamesTest is DisputeKit {
     bytes private trace = askTrace(2, 100);
     bytes private nodes = someNodes(13, "trace");
@@ -140,7 +140,8 @@ contract GamesTest is DisputeKit {
         reply(ACCUSER, trace, nodes);
     }
 
-    /// A liar asks itself for a word with a count that is nobody's, and says it: the right question is open all the same, and has no answer.
+    /// A liar asks itself for a word with a count that is nobody's, and says it: the right question is open
+    /// all the same, and has no answer.
     function test_attack_aWordThatFitsNoRightQuestion() public {
         bytes memory other = askTrace(2, 1);
         open(STRANGER, other);
@@ -191,7 +192,8 @@ contract GamesTest is DisputeKit {
         }
     }
 
-    /// 13 nodes at height 3 under the root of 100 leaves; node 5 has eight leaves below it, the last one has four.
+    /// 13 nodes at height 3 under the root of 100 leaves; node 5 has eight leaves below it, the last one has
+    /// four.
     function test_byAHintAnAnswerGoesOnUnderTheFirstNodeThatDiffers() public {
         for (uint8 tree = 1; tree < 3; tree++) {
             (bytes memory eight, bytes memory four) = (someNodes(8, "eight"), someNodes(4, "four"));
@@ -456,7 +458,8 @@ contract GamesTest is DisputeKit {
         assertEq(address(disputes).balance, 0);
     }
 
-    /// A liar's own flood lengthens another's game by no more than its extra time: fifteen questions are asked and waited for.
+    /// A liar's own flood lengthens another's game by no more than its extra time: fifteen questions are
+    /// asked and waited for.
     function test_attack_liarsOwnFlood() public {
         for (uint256 i = 0; i < 199; i++) open(somebody(i), trace);
         later(WINDOW);
@@ -634,7 +637,8 @@ contract GamesTest is DisputeKit {
         }
     }
 
-    /// A question costs what it costs, at whatever fee of the moment: nobody makes answers cheap to ask for by waiting.
+    /// A question costs what it costs, at whatever fee of the moment: nobody makes answers cheap to ask for
+    /// by waiting.
     function test_attack_feeSpike() public {
         uint256 deposit = disputes.depositFor(trace);
         vm.fee(1e15);

@@ -7,8 +7,8 @@ import {OpLeaf} from "../../src/disputes/OpLeaf.sol";
 import {Transcripts} from "../../src/disputes/Transcripts.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// The calls of contracts/vectors/judge.json: what convicts does so by these numbers, honest ones show nothing, and no byte that
-/// is hashed can be changed.
+/// The calls of contracts/vectors/judge.json: what convicts does so by these numbers, honest ones show
+/// nothing, and no byte that is hashed can be changed.
 contract JudgeTest is Cheats {
     Judge private judge = Judge(deployCode("Judge", ""));
     bytes[] private calls;

@@ -1,5 +1,6 @@
-// A lie in one of many steps of training, generation, rendering and simulation: asked by the signed road, by the silent one and by both, its provider gives the
-// words that convict it, and the chain's judge finds the number that it said and the right one. Deep tier: chain-road.test.ts has the roads, and
+// A lie in one of many steps of training, generation, rendering and simulation: asked by the signed road, by
+// the silent one and by both, its provider gives the words that convict it, and the chain's judge finds the
+// number that it said and the right one. Deep tier: chain-road.test.ts has the roads, and
 // tests/jobs/watch.test.ts a whole dispute, in every run.
 import assert from "node:assert/strict";
 import { test } from "node:test";

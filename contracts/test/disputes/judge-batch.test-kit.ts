@@ -1,5 +1,5 @@
-// Many questions to the chain's judge in one call: a helper contract takes them one after another and says of each what came of it. Asked one by
-// one, a hundred thousand take an hour.
+// Many questions to the chain's judge in one call: a helper contract takes them one after another and says of
+// each what came of it. Asked one by one, a hundred thousand take an hour.
 import { encodeFunctionData, type Hex, prepareEncodeFunctionData, toFunctionSelector } from "viem";
 import { judgeAbi } from "../../../src/chain/abi/judge-abi.ts";
 import type { AccusedCase, ElementFault } from "../../../src/chain/contracts/disputes.ts";
@@ -14,9 +14,9 @@ export interface JudgeCall {
 export type JudgeFound = { readonly said: bigint; readonly right: bigint } | { readonly refused: string };
 
 /**
- * Call data: the target's address in a word; then, for each call, its length in a word and its bytes. Returns three words a call: whether it
- * succeeded, and the first 64 bytes of what it returned. p runs over the call data, o over the output; call data are copied to 0x8000.
- * Each call gets 8 M gas at most.
+ * Call data: the target's address in a word; then, for each call, its length in a word and its bytes. Returns
+ * three words a call: whether it succeeded, and the first 64 bytes of what it returned. p runs over the call
+ * data, o over the output; call data are copied to 0x8000. Each call gets 8 M gas at most.
  */
 const BATCH =
 	"60006020" + // o = 0, p = 32

@@ -1,5 +1,6 @@
-// Cases for the judges of one element: random programs and programs at the bounds of docs/work.md, run by src/work; of any op of any step an
-// element, a lie about it, and what shows the lie; and changes of all that. All chance comes from `draw`.
+// Cases for the judges of one element: random programs and programs at the bounds of docs/work.md, run by
+// src/work; of any op of any step an element, a lie about it, and what shows the lie; and changes of all
+// that. All chance comes from `draw`.
 import { philoxKey } from "../../../src/protocol/hash/philox.ts";
 import { mixedSample, mlpSample, type Sample } from "../../../src/work/builder/samples.test-kit.ts";
 import {
@@ -120,7 +121,10 @@ function instructionAt(op: MapOp, register: number): string {
 	return `${section} ${op.code[section][register - first]!.op}`;
 }
 
-/** A lie about an element, and what shows it; then the honest words with the same shown, where that says something. */
+/**
+ * A lie about an element, and what shows it; then the honest words with the same shown, where that says
+ * something.
+ */
 export function lieAbout(run: RanOp, draw: Draw): Case[] {
 	const { op, elements, segment, step, k, seed, result } = run;
 	const moment = { segment, step, k, key: philoxKey(seed) };
@@ -138,7 +142,8 @@ export function lieAbout(run: RanOp, draw: Draw): Case[] {
 	if (isFilling) bytes[(byteLength % LEAF_BYTES) + draw(LEAF_BYTES - (byteLength % LEAF_BYTES))] = 1 + draw(255);
 	const output = rootOfLeaf(bytes, leaf, byteLength, path)!;
 	const honest = createTranscript(op, element, moment, elements);
-	// The number that is false, if any is but the first; of spans any; now and then the first is not the output's.
+	// The number that is false, if any is but the first; of spans any; now and then the first is not the
+	// output's.
 	const [at, spanAt, isValue] = [draw(honest.length + 1), draw(40), draw(20) === 0];
 	const ask = (one: number, turns: readonly number[]) => {
 		if (turns.length > 0) {
@@ -220,7 +225,10 @@ function withLeaf(
 	return { ...shown, leaf } as Contradiction;
 }
 
-/** The case with one thing of it changed: a byte of the op's leaf (in a program that has it so), a leaf, a path, a transcript, a place, a root. */
+/**
+ * The case with one thing of it changed: a byte of the op's leaf (in a program that has it so), a leaf, a
+ * path, a transcript, a place, a root.
+ */
 export function changed(one: Case, draw: Draw): Case {
 	const { asked, words, shown } = one;
 	const as = (how: string, more: Partial<Case>): Case => ({ ...one, ...more, what: `${one.what}, other ${how}` });

@@ -1,7 +1,8 @@
-// Three implementations of docs/work.md, one number: the engine runs a program, src/work runs it too, and the chain judges elements of it. For every op of
-// every step the engine's root is that of src/work, so all elements are; and the chain finds in a lie about one of them the number that was
-// said and the right one, and nothing in honest words. Then leaves, paths and transcripts are changed: the chain convicts by what convicts here, and by
-// nothing else. ASSAY_FUZZ multiplies the counts; a deep run tries 100,000 of each.
+// Three implementations of docs/work.md, one number: the engine runs a program, src/work runs it too, and the
+// chain judges elements of it. For every op of every step the engine's root is that of src/work, so all
+// elements are; and the chain finds in a lie about one of them the number that was said and the right one,
+// and nothing in honest words. Then leaves, paths and transcripts are changed: the chain convicts by what
+// convicts here, and by nothing else. ASSAY_FUZZ multiplies the counts; a deep run tries 100,000 of each.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findEngine, hostPlatform } from "../../../src/engine/builds.ts";
@@ -43,7 +44,8 @@ before(async () => {
 	judgeAll = await openBatchJudge(network);
 	const link = await createLocalLink({
 		command: (await findEngine(hostPlatform())).path,
-		// A deep run on a busy machine may leave it alone for longer than the two minutes after which it would go.
+		// A deep run on a busy machine may leave it alone for longer than the two minutes after which it would
+		// go.
 		args: ["--no-disk", "--work", "--threads", "1", "--idle-s", "86400"],
 		env: process.env,
 	});
@@ -179,7 +181,8 @@ test("changed op leaves, paths and transcripts: the chain convicts by what convi
 			const [here, found] = [judgedHere(one), there[at]!];
 			const what = `${label}, ${one.what}, element ${one.asked.element}, ASSAY_SEED=${testSeed}`;
 			assert.notEqual(text(found), "Panic", what);
-			// Of a program that no checker takes the chain reads the judged instruction alone: what it finds there is what stood there before.
+			// Of a program that no checker takes the chain reads the judged instruction alone: what it finds there
+			// is what stood there before.
 			const isElsewhere = text(here) === "op" && (convicts(found) || text(found) === "NothingShown");
 			if (isElsewhere) {
 				const before = judgedHere({ ...one, asked: { ...one.asked, opLeaf: undefined } });

@@ -1,6 +1,8 @@
-// The book of games of Disputes.sol and its twin, src/verify/optimistic/game-book.ts, move by move: random games of several accusers against many claims at
-// once, at moments on, before and after every clock. Each move succeeds in both or is refused by both for one reason, and in the end both
-// have the same games, the same claims held and the same coins. The escrow and the judges are stand-ins: what they decide is other tests'.
+// The book of games of Disputes.sol and its twin, src/verify/optimistic/game-book.ts, move by move: random
+// games of several accusers against many claims at once, at moments on, before and after every clock. Each
+// move succeeds in both or is refused by both for one reason, and in the end both have the same games, the
+// same claims held and the same coins. The escrow and the judges are stand-ins: what they decide is other
+// tests'.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeDeployData, encodeFunctionData, type Hex, prepareEncodeFunctionData, toFunctionSelector } from "viem";
@@ -44,8 +46,9 @@ const WAITS = [0, 0, 1, 1, 50, 50, 99, 100, 101, 199, 200, 300, 400, 500, 501, 1
 const CLAIM_WINDOW_S = 700;
 
 /**
- * An account that makes calls, one after another: in the call data a target's address in a word, then of each call its length, its coins and its
- * bytes. Logs two words a call: whether it succeeded, and the first word that came back. Takes coins.
+ * An account that makes calls, one after another: in the call data a target's address in a word, then of each
+ * call its length, its coins and its bytes. Logs two words a call: whether it succeeded, and the first word
+ * that came back. Takes coins.
  */
 const ACTOR =
 	"60006020" + // o = 0, p = 32
@@ -58,7 +61,10 @@ const ACTOR =
 	"90500190604001906004" + // p += length, o += 64
 	"56" +
 	"5b506000a000"; // log o bytes
-/** Knows of each job what it was told: its last moment to accuse, shifted by a byte, and its part's state. The provider is always this one. */
+/**
+ * Knows of each job what it was told: its last moment to accuse, shifted by a byte, and its part's state. The
+ * provider is always this one.
+ */
 const escrowOf = (provider: Hex): string =>
 	`60003560e01c63${toFunctionSelector("partOf(uint256,uint32)").slice(2)}146017576024356004355500` +
 	`5b73${provider.slice(2).toLowerCase()}6000526001602052600435548060081c60605260ff1660805260e06000f3`;

@@ -7,8 +7,8 @@ import {Scoreboard} from "../../src/epochs/Scoreboard.sol";
 import {TreeKit} from "../TreeKit.sol";
 import {EpochKit} from "./EpochKit.sol";
 
-/// What can be proven of signed weights: everything that is wrong, and nothing of what is right, whatever somebody
-/// opens.
+/// What can be proven of signed weights: everything that is wrong, and nothing of what is right, whatever
+/// somebody opens.
 contract ChallengesTest is EpochKit {
     function setUp() public {
         deploy();

@@ -5,8 +5,8 @@ import {IScoreboard, ReportRoot, WeightsId} from "../../src/epochs/IScoreboard.s
 import {NetworkKit} from "../NetworkKit.sol";
 import {TreeKit} from "../TreeKit.sol";
 
-/// An epoch as validators see it: reports, right weights the plain way (every account against every report), and
-/// every challenge that somebody who holds all leaves can bring. Shares no code with src.
+/// An epoch as validators see it: reports, right weights the plain way (every account against every report),
+/// and every challenge that somebody who holds all leaves can bring. Shares no code with src.
 abstract contract EpochKit is NetworkKit {
     /// All that weights follow from.
     struct Facts {
@@ -32,8 +32,8 @@ abstract contract EpochKit is NetworkKit {
 
     // --- reports
 
-    /// Commits and reveals these reports in the order of the validators (those without a root say nothing) and
-    /// goes to the moment when weights may be posted.
+    /// Commits and reveals these reports in the order of the validators (those without a root say nothing)
+    /// and goes to the moment when weights may be posted.
     function publish(uint64 epoch, IScoreboard.ScoreLeaf[][] memory reports) internal returns (Facts memory facts) {
         toCommit(epoch);
         for (uint256 i = 0; i < reports.length; i++) {

@@ -8,8 +8,8 @@ import {IRegistry} from "../../src/stake/IRegistry.sol";
 import {TreeKit} from "../TreeKit.sol";
 import {EpochKit} from "./EpochKit.sol";
 
-/// Commitments, seats, posts, drops and punishments: every window's edge and every refusal. What can be proven of
-/// weights is Challenges.t.sol.
+/// Commitments, seats, posts, drops and punishments: every window's edge and every refusal. What can be
+/// proven of weights is Challenges.t.sol.
 contract ScoreboardTest is EpochKit {
     ReportRoot private constant ROOT = ReportRoot.wrap(keccak256("root"));
 
@@ -242,8 +242,8 @@ contract ScoreboardTest is EpochKit {
         }
     }
 
-    /// Stakes are those of the second before the end: who joins in the very block of the end comes too late, who
-    /// leaves in it is still heard.
+    /// Stakes are those of the second before the end: who joins in the very block of the end comes too late,
+    /// who leaves in it is still heard.
     function test_sameSecondAsTheEnd() public {
         vm.warp(endOf(0) - 1);
         join(vm.addr(0x5D), IRegistry.Role.Validator, 1000);
@@ -493,8 +493,8 @@ contract ScoreboardTest is EpochKit {
         assertTrue(any && head == 5, "the next epoch is not blocked");
     }
 
-    /// As many epochs as can stand without being final, and the lie is the first of them: dropping them all costs a
-    /// challenge no more than 800,000 gas, whatever its proof costs.
+    /// As many epochs as can stand without being final, and the lie is the first of them: dropping them all
+    /// costs a challenge no more than 800,000 gas, whatever its proof costs.
     function test_theLongestChainIsDroppedWithinTheLimit() public {
         IScoreboard.Params memory params = scoreboardParams();
         (params.challengeSeconds, params.signSeconds) = (62 * EPOCH, EPOCH);

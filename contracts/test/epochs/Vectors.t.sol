@@ -7,8 +7,8 @@ import {WeightTree} from "../../src/epochs/WeightTree.sol";
 import {TreeKit} from "../TreeKit.sol";
 import {EpochKit} from "./EpochKit.sol";
 
-/// The libraries, and the plain way of these tests, against contracts/vectors/chain.json, which src/market is held
-/// to as well.
+/// The libraries, and the plain way of these tests, against contracts/vectors/chain.json, which src/market is
+/// held to as well.
 contract VectorsTest is EpochKit {
     string private json;
 
@@ -119,7 +119,8 @@ contract VectorsTest is EpochKit {
         }
     }
 
-    /// `right` without a Scoreboard to ask; the address that stands for an absent leaf has no weight and drops out.
+    /// `right` without a Scoreboard to ask; the address that stands for an absent leaf has no weight and
+    /// drops out.
     function statedLeaves(Facts memory facts) private view returns (IScoreboard.RewardLeaf[] memory) {
         return right(facts).leaves;
     }

@@ -6,8 +6,8 @@ import {ISlashing} from "../../src/slashing/ISlashing.sol";
 import {IRegistry} from "../../src/stake/IRegistry.sol";
 import {People} from "./People.sol";
 
-/// Fraud of providers, real and pretended: wrong elements under signed receipts, openings that are demanded, given
-/// or withheld.
+/// Fraud of providers, real and pretended: wrong elements under signed receipts, openings that are demanded,
+/// given or withheld.
 abstract contract Fraud is People {
     // What must stay 0.
     uint256 public fraudAccepted;

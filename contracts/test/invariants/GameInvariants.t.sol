@@ -5,8 +5,9 @@ import {IDisputes} from "../../src/disputes/IDisputes.sol";
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {DisputeKit} from "../disputes/DisputeKit.sol";
 
-/// Four accusers, one of them the accused itself, in random order against one claim: after every act what must always hold is held
-/// against books of its own. The judges are toys, so every question could be answered.
+/// Four accusers, one of them the accused itself, in random order against one claim: after every act what
+/// must always hold is held against books of its own. The judges are toys, so every question could be
+/// answered.
 contract GameInvariantsTest is DisputeKit {
     uint256 private constant ACTS = 24;
     address[4] private accusers;

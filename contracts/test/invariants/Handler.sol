@@ -7,8 +7,8 @@ import {TreeKit} from "../TreeKit.sol";
 import {Fraud} from "./Fraud.sol";
 
 /// What a whole network does in random order. Epochs are reported, signed, posted, rightly or wrongly, proven
-/// wrong, dropped and paid. Counts what must never happen; Invariants.t.sol reads it. Its own address owns the
-/// Registry. handler.test.ts checks that it calls every function of the contracts.
+/// wrong, dropped and paid. Counts what must never happen; Invariants.t.sol reads it. Its own address owns
+/// the Registry. handler.test.ts checks that it calls every function of the contracts.
 contract Handler is Fraud {
     uint256 public funded;
     /// All that final weights gave out, as it was last seen: it only grows.
@@ -311,7 +311,8 @@ contract Handler is Fraud {
         }
     }
 
-    /// What stands only grows: each epoch's totals are at least its base's. Who was given nothing may be gone.
+    /// What stands only grows: each epoch's totals are at least its base's. Who was given nothing may be
+    /// gone.
     function look() external {
         for (uint256 i = 1; i < settled.length && i < 4; i++) {
             Statement memory late = abi.decode(settled[settled.length - i], (Statement));

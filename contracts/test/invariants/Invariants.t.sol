@@ -9,7 +9,8 @@ import {Registry} from "../../src/stake/Registry.sol";
 import {Cheats} from "../Cheats.sol";
 import {Handler} from "./Handler.sol";
 
-/// What holds after any sequence of Handler's acts: safety, and liveness. Runs and depth are in hardhat.config.ts.
+/// What holds after any sequence of Handler's acts: safety, and liveness. Runs and depth are in
+/// hardhat.config.ts.
 contract InvariantsTest is Cheats {
     Handler private handler;
     AssayToken private token;
@@ -24,7 +25,8 @@ contract InvariantsTest is Cheats {
             (AssayToken(token_), Registry(registry_), Scoreboard(scoreboard_), Rewards(rewards_));
     }
 
-    /// Found by a campaign: whoever had a weight and was given nothing, for nothing was funded, may be gone with the next weights.
+    /// Found by a campaign: whoever had a weight and was given nothing, for nothing was funded, may be gone
+    /// with the next weights.
     function test_whoEarnedNothingMayGo() public {
         handler.stake(45896395193115702179504986748118278658844619345950980462490977977910236807168, 23231);
         handler.epoch(
@@ -41,8 +43,8 @@ contract InvariantsTest is Cheats {
         list[0] = address(handler);
     }
 
-    /// One campaign for all rules: a state that breaks one need not be found again for each. They are called from
-    /// outside, so that a failure names its rule.
+    /// One campaign for all rules: a state that breaks one need not be found again for each. They are called
+    /// from outside, so that a failure names its rule.
     function invariant_everythingHolds() public view {
         this.stakesAreBackedToTheUnit();
         this.everyAccountHasWhatItBroughtLessWhatItTookAndLost();
@@ -89,8 +91,8 @@ contract InvariantsTest is Cheats {
         assertEq(registry.totalVotingStakeAt(address(scoreboard), now_), sum);
     }
 
-    /// What is there and what was paid is what was funded; claimed ≤ given by final weights ≤ given by the head ≤
-    /// funded.
+    /// What is there and what was paid is what was funded; claimed ≤ given by final weights ≤ given by the
+    /// head ≤ funded.
     function rewardsAreBackedAndConserved() external view {
         assertEq(token.balanceOf(address(rewards)) + rewards.claimedTotal(), handler.funded());
         assertEq(rewards.fundedAt(uint64(block.timestamp)), handler.funded());
@@ -134,8 +136,8 @@ contract InvariantsTest is Cheats {
         }
     }
 
-    /// With two thirds of honest stake an epoch is posted, also right after a lie was dropped; what is final is
-    /// claimed; what is unbonded is withdrawn; an answer is taken; deposits come back.
+    /// With two thirds of honest stake an epoch is posted, also right after a lie was dropped; what is final
+    /// is claimed; what is unbonded is withdrawn; an answer is taken; deposits come back.
     function whoMayAlwaysDoSomethingCan() external view {
         assertEq(handler.blockedPosts(), 0);
         assertEq(handler.blockedClaims(), 0);
@@ -145,13 +147,14 @@ contract InvariantsTest is Cheats {
         assertEq(handler.coinsStuck(), 0);
     }
 
-    /// The campaign reaches every act: by hand once, so that a handler that always reverts cannot pass for a network
-    /// that holds.
+    /// The campaign reaches every act: by hand once, so that a handler that always reverts cannot pass for a
+    /// network that holds.
     function test_everyActHappens() public {
         handler.stake(0, 10);
         handler.register(4, true, 4000, true);
         handler.fund(5);
-        // Right; a lie that nobody posted, by who announced it; one that was; one that something was built on.
+        // Right; a lie that nobody posted, by who announced it; one that was; one that something was built
+        // on.
         for (uint256 lie = 0; lie < 4; lie++) handler.epoch(uint256(keccak256("seed")) << 8, (3 + lie) % 4 + 256 * lie);
         handler.keys_(4, 0, 0);
         handler.keys_(3, 0, 1);

@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {IJobEscrow} from "../../src/jobs/IJobEscrow.sol";
 import {JobKit} from "../jobs/JobKit.sol";
 
-/// Two providers, a customer, validators that sign whatever they are asked to, an accuser and strangers, in random order over
-/// some jobs. It keeps books of its own of what each was promised.
+/// Two providers, a customer, validators that sign whatever they are asked to, an accuser and strangers, in
+/// random order over some jobs. It keeps books of its own of what each was promised.
 contract JobHandler is JobKit {
     uint256 public constant MOST_JOBS = 3;
     uint32 public constant PARTS = 3;

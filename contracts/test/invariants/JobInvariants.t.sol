@@ -131,7 +131,8 @@ contract JobInvariantsTest is Cheats {
         assertEq(handler.settledEarly(), 0);
     }
 
-    /// Of a zk job: nothing is paid that is not proven, nothing is checked, and what is proven does not run out.
+    /// Of a zk job: nothing is paid that is not proven, nothing is checked, and what is proven does not run
+    /// out.
     function noWordStandsForAProof() external view {
         assertEq(handler.settledUnproven(), 0);
         assertEq(handler.checkedByWord(), 0);
@@ -199,8 +200,8 @@ contract JobInvariantsTest is Cheats {
         }
     }
 
-    /// Every state has a way out without anyone's goodwill: after any acts time passes, strangers alone call, and all
-    /// money is owed to whom it belongs; then everyone collects, and nothing is left.
+    /// Every state has a way out without anyone's goodwill: after any acts time passes, strangers alone call,
+    /// and all money is owed to whom it belongs; then everyone collects, and nothing is left.
     function testFuzz_everyJobEnds(uint256 seed) public {
         play(seed);
         vm.warp(block.timestamp + 400 days);

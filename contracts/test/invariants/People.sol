@@ -4,8 +4,9 @@ pragma solidity 0.8.37;
 import {DeviceId, IRegistry} from "../../src/stake/IRegistry.sol";
 import {EpochKit} from "../epochs/EpochKit.sol";
 
-/// Acts of those who take part, in the Registry: they come, stake, change keys, allow others to take, bind devices
-/// and leave; lockers and the owner try what they may and what they may not. Counts what must never happen.
+/// Acts of those who take part, in the Registry: they come, stake, change keys, allow others to take, bind
+/// devices and leave; lockers and the owner try what they may and what they may not. Counts what must never
+/// happen.
 abstract contract People is EpochKit {
     /// Whom some providers allow to slash and to lock.
     address internal constant LOCKER = address(0x10CC);
@@ -103,8 +104,8 @@ abstract contract People is EpochKit {
         seen["unstake"]++;
     }
 
-    /// When the delay is over nothing keeps an account from its stake, least of all a pause; before, nothing gives
-    /// it.
+    /// When the delay is over nothing keeps an account from its stake, least of all a pause; before, nothing
+    /// gives it.
     function withdraw(uint256 who, bool whilePaused) external {
         address actor = someone(who);
         bool pauses = whilePaused && !registry.paused() && registry.owner() == address(this);

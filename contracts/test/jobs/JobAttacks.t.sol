@@ -6,7 +6,8 @@ import {JobEscrow} from "../../src/jobs/JobEscrow.sol";
 import {AssayToken} from "../../src/stake/AssayToken.sol";
 import {JobKit} from "./JobKit.sol";
 
-/// What cheats of every role try: signatures of other moments, others' parts, other states, calls from within the token.
+/// What cheats of every role try: signatures of other moments, others' parts, other states, calls from within
+/// the token.
 contract JobAttacksTest is JobKit {
     function newToken() internal override returns (AssayToken) {
         return new Reentrant();
@@ -238,7 +239,8 @@ contract JobAttacksTest is JobKit {
         assertEq(token.balanceOf(validators[1]), 7);
     }
 
-    /// A token that is a customer and a provider too, and calls again from within each transfer, finds the books changed.
+    /// A token that is a customer and a provider too, and calls again from within each transfer, finds the
+    /// books changed.
     function test_reentering() public {
         Reentrant actor = Reentrant(address(token));
         token.transfer(address(actor), 1e6);
@@ -260,7 +262,8 @@ contract JobAttacksTest is JobKit {
         assertEq(escrow.owedTo(address(actor)), 3 * uint256(COST) + 975);
         actor.twice(abi.encodeCall(escrow.collect, (address(actor))), true);
         assertEq(actor.refused(), 2);
-        // What the first job and the two providers brought, its own deposit less the bond, what the accuser is owed, and what is burned.
+        // What the first job and the two providers brought, its own deposit less the bond, what the accuser
+        // is owed, and what is burned.
         assertEq(token.balanceOf(address(escrow)), 3 * uint256(COST) + 6 * uint256(BOND) + 5 * uint256(BOND) + 1075 + 1951);
     }
 }

@@ -7,8 +7,9 @@ import {AssayToken} from "../../src/stake/AssayToken.sol";
 import {Cheats} from "../Cheats.sol";
 import {TreeKit} from "../TreeKit.sol";
 
-/// A job of seven segments in three parts, three validators of whom two must sign, two providers with deposits, and
-/// this contract in the place of Disputes. Hashes and digests are made here without the code of src.
+/// A job of seven segments in three parts, three validators of whom two must sign, two providers with
+/// deposits, and this contract in the place of Disputes. Hashes and digests are made here without the code of
+/// src.
 abstract contract JobKit is Cheats {
     uint64 internal constant GENESIS = 1_800_000_000;
     uint128 internal constant BOND = 4001;

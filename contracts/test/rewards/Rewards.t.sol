@@ -7,8 +7,8 @@ import {Rewards} from "../../src/rewards/Rewards.sol";
 import {EpochKit} from "../epochs/EpochKit.sol";
 import {TreeKit} from "../TreeKit.sol";
 
-/// Funding by time, claims by cumulative totals: paid once, to the payout address, by whatever final weights, in
-/// whatever order, and never more than was given.
+/// Funding by time, claims by cumulative totals: paid once, to the payout address, by whatever final weights,
+/// in whatever order, and never more than was given.
 contract RewardsTest is EpochKit {
     function setUp() public {
         deploy();
@@ -123,7 +123,8 @@ contract RewardsTest is EpochKit {
         rewards.claim(second.weights, TreeKit.rewardAt(second.leaves, 1));
     }
 
-    /// A quorum that lies and is not challenged in time takes at most what weights gave out, never the reserve.
+    /// A quorum that lies and is not challenged in time takes at most what weights gave out, never the
+    /// reserve.
     function test_aFinalLieTakesNoMoreThanWasGivenOut() public {
         Facts memory facts = publish(0, sampleReports());
         Statement memory lie = right(facts);

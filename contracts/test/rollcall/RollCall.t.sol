@@ -34,8 +34,9 @@ contract RollCallTest is StakeKit {
         return sha256(bytes.concat(digest, digest, data));
     }
 
-    /// Three rounds of 4 × 1024 × 128. In round 1 leaf 5 (row 2, columns 512 …) holds at column 7 what the seed
-    /// makes it, plus `error_`; the answer is leaf 2 of 3 in the tree of the first validator, who commits to it.
+    /// Three rounds of 4 × 1024 × 128. In round 1 leaf 5 (row 2, columns 512 …) holds at column 7 what the
+    /// seed makes it, plus `error_`; the answer is leaf 2 of 3 in the tree of the first validator, who
+    /// commits to it.
     function answered(uint16 error_) private {
         IRollCall.Leaf memory leaf =
             IRollCall.Leaf(keccak256("key"), provider, 1, 4, 1024, 128, 3, 3, 0, keccak256("last"));
@@ -206,7 +207,8 @@ contract RollCallTest is StakeKit {
         deployCode("RollCall", abi.encode(registry, address(0), good));
     }
 
-    /// ATTACK: a second commitment of one validator by another of its keys, or one of a validator of another network.
+    /// ATTACK: a second commitment of one validator by another of its keys, or one of a validator of another
+    /// network.
     function test_aValidatorIsAnAccountOfThisElectorate() public {
         address next = vm.addr(0x52);
         bytes memory consent = signed(0x52, registry.consentDigest(validators[0]));

@@ -6,8 +6,8 @@ import {DeviceId, IRegistry} from "../../src/stake/IRegistry.sol";
 import {Registry} from "../../src/stake/Registry.sol";
 import {StakeKit} from "../StakeKit.sol";
 
-/// Devices: bound by more than a third of an electorate's stake, released, run out, revoked; and every statement
-/// that must not do any of it. Three validators have 3000 each, so two must sign.
+/// Devices: bound by more than a third of an electorate's stake, released, run out, revoked; and every
+/// statement that must not do any of it. Three validators have 3000 each, so two must sign.
 contract RegistryDevicesTest is StakeKit {
     DeviceId private constant GPU = DeviceId.wrap(keccak256("gpu"));
     bytes32 private constant SCHEMA = keccak256("assay/device/1");

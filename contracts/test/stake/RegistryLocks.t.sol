@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {IRegistry, LockId} from "../../src/stake/IRegistry.sol";
 import {StakeKit} from "../StakeKit.sol";
 
-/// Who may slash and lock whom, and every way out of it. This contract is the electorate; LOCKER, FRIEND and SLASHER
-/// are contracts that a provider allows.
+/// Who may slash and lock whom, and every way out of it. This contract is the electorate; LOCKER, FRIEND and
+/// SLASHER are contracts that a provider allows.
 contract RegistryLocksTest is StakeKit {
     address private constant LOCKER = address(0x10C);
     address private constant FRIEND = address(0xF1);
@@ -329,8 +329,8 @@ contract RegistryLocksTest is StakeKit {
         assertEq(registry.unlock("ref"), 0);
     }
 
-    /// What an account of the past had locked is no claim to what the same address has today, and what it allowed
-    /// then it does not allow now.
+    /// What an account of the past had locked is no claim to what the same address has today, and what it
+    /// allowed then it does not allow now.
     function test_anotherLifeOwesNothing() public {
         entered(1000);
         vm.prank(provider);

@@ -35,7 +35,8 @@ contract ToyWeights {
     }
 }
 
-/// A claim of five segments of one link, with toys for the verifiers of proofs; this contract stands for the escrow and for Disputes. The honest weights before segment j have the commitment j.
+/// A claim of five segments of one link, with toys for the verifiers of proofs; this contract stands for the
+/// escrow and for Disputes. The honest weights before segment j have the commitment j.
 contract SegmentProofsTest is Cheats {
     address private constant CUSTOMER = address(0xC0);
     address private constant ANNA = address(0xA0);

@@ -7,7 +7,8 @@ import {TwinTree} from "../../src/zk/TwinTree.sol";
 import {Cheats} from "../Cheats.sol";
 import {TwinKit} from "./TwinKit.sol";
 
-/// Posters and challengers in random order, before the real contract. Trees are honest, or false in a sum on the way; an honest poster answers in time, unless it sleeps.
+/// Posters and challengers in random order, before the real contract. Trees are honest, or false in a sum on
+/// the way; an honest poster answers in time, unless it sleeps.
 contract TwinHandler is TwinKit {
     struct Kept {
         address poster;

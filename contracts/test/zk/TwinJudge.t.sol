@@ -7,12 +7,14 @@ import {TwinTree} from "../../src/zk/TwinTree.sol";
 import {TwinValues} from "../../src/zk/TwinValues.sol";
 import {TwinKit} from "./TwinKit.sol";
 
-/// What the judge of trees of points convicts, and what shows nothing. Leaves here are of padding, whose values nobody needs to show; leaves with values are zk-twins.test.ts.
+/// What the judge of trees of points convicts, and what shows nothing. Leaves here are of padding, whose
+/// values nobody needs to show; leaves with values are zk-twins.test.ts.
 contract TwinJudgeTest is TwinKit {
     TwinJudge private real = TwinJudge(deployCode("TwinJudge", ""));
     uint256 private constant HALF = 128;
 
-    /// From the top of `nodes` to the two below the node at which `path` ends, the first turn in its highest bit.
+    /// From the top of `nodes` to the two below the node at which `path` ends, the first turn in its highest
+    /// bit.
     function wayTo(TwinTree.Node[] memory nodes, uint256 depth, uint256 path)
         private
         pure
@@ -78,7 +80,8 @@ contract TwinJudgeTest is TwinKit {
         real.isSumFalse(top, levels, index);
     }
 
-    /// Two leaves of 128 places each: a weight matrix of 3 by 2 takes the first 8, so that the second leaf is padding.
+    /// Two leaves of 128 places each: a weight matrix of 3 by 2 takes the first 8, so that the second leaf is
+    /// padding.
     function padded() private view returns (TwinJudge.Subject memory subject, TwinJudge.Leaf memory leaf, TwinTree.Node memory top) {
         subject.sizes.layers = new uint256[](2);
         (subject.sizes.layers[0], subject.sizes.layers[1], subject.sizes.weightSize) = (3, 2, 4);

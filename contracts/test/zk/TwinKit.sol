@@ -24,7 +24,8 @@ contract ToyTwinJudge {
     }
 }
 
-/// TwinPosts over one real plan, whose trees have 32 leaves, and trees of known multiples of the generator. The sums and hashes of trees are made here without the code of src.
+/// TwinPosts over one real plan, whose trees have 32 leaves, and trees of known multiples of the generator.
+/// The sums and hashes of trees are made here without the code of src.
 abstract contract TwinKit is Cheats {
     uint64 internal constant GENESIS = 1_800_000_000;
     uint256 internal constant BOND = 1000;
@@ -68,8 +69,9 @@ abstract contract TwinKit is Cheats {
         return abi.decode(found, (uint256, uint256));
     }
 
-    /// All nodes, the top first: node i has 2i + 1 and 2i + 2 below it. The leaves are from, from + 1, … times the generator; the node `wrong` has one more than the sum (0: none, since
-    /// the top is named by `from` alone).
+    /// All nodes, the top first: node i has 2i + 1 and 2i + 2 below it. The leaves are from, from + 1, …
+    /// times the generator; the node `wrong` has one more than the sum (0: none, since the top is named by
+    /// `from` alone).
     function nodesOf(uint256 from, uint256 wrong) internal view returns (TwinTree.Node[] memory nodes) {
         nodes = new TwinTree.Node[](2 * LEAVES - 1);
         uint256[] memory scalars = new uint256[](2 * LEAVES - 1);

@@ -8,7 +8,8 @@ import {ZkPlan} from "../../src/zk/ZkPlan.sol";
 import {PlanKit} from "./PlanKit.sol";
 import {TwinKit} from "./TwinKit.sol";
 
-/// Who posts a tree of points, who asks for what lies in it, and who loses: whoever lies, and whoever is silent.
+/// Who posts a tree of points, who asks for what lies in it, and who loses: whoever lies, and whoever is
+/// silent.
 contract TwinPostsTest is TwinKit {
     TwinTree.Node[] private nodes;
     ITwinPosts.Tree private tree;
@@ -114,7 +115,8 @@ contract TwinPostsTest is TwinKit {
         twins.settleBond(number);
     }
 
-    /// The hole that this contract closes: whoever posts a hash of nothing cannot be convicted by nodes that nobody knows.
+    /// The hole that this contract closes: whoever posts a hash of nothing cannot be convicted by nodes that
+    /// nobody knows.
     function test_aTreeWhoseNodesNobodyKnowsFalls() public {
         keep(9, 0);
         tree.tops[0].hash = keccak256("nobody knows");
@@ -128,7 +130,8 @@ contract TwinPostsTest is TwinKit {
         assertTrue(twins.postOf(number).isFallen, "fallen");
     }
 
-    /// Node 9 is one of those on the way from the top to the first fan; node 20 is in the fan, so that the next one shows it.
+    /// Node 9 is one of those on the way from the top to the first fan; node 20 is in the fan, so that the
+    /// next one shows it.
     function test_aFalseSumCannotBeAnswered() public {
         for (uint256 i = 0; i < 2; i++) {
             repost(i == 0 ? 9 : 20);
@@ -244,7 +247,8 @@ contract TwinPostsTest is TwinKit {
         twins.demandBelow{value: DEPOSIT}(number, fan, 0);
         refuse(ITwinPosts.PostState.selector);
         twins.settleDeposits(number, CHALLENGER);
-        // The worst: a demand in the window's last second, and every clock run out, five times on the deepest tree.
+        // The worst: a demand in the window's last second, and every clock run out, five times on the deepest
+        // tree.
         assertEq(twins.longest(), 1000 + 5 * 300);
     }
 

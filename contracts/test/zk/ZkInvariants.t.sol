@@ -7,7 +7,8 @@ import {IZkVerifier} from "../../src/zk/IZkVerifier.sol";
 import {IZkRunVerifier} from "../../src/zk/runs/IZkRunVerifier.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// A toy: a proof is the hash of what it proves. Plan 1 has two steps a segment, and there is no other; its only key is for two segments.
+/// A toy: a proof is the hash of what it proves. Plan 1 has two steps a segment, and there is no other; its
+/// only key is for two segments.
 contract ToyVerifier is IZkVerifier, IZkRunVerifier, IZkPlans {
     error ToyFalse();
 
@@ -214,7 +215,8 @@ contract ZkHandler is Cheats {
         return abi.encodeCall(IZkTraining.submit, (run, head, state, points, proof));
     }
 
-    /// A right segment of another's run, by whoever likes: it might end with commitments that nobody else can go on from.
+    /// A right segment of another's run, by whoever likes: it might end with commitments that nobody else can
+    /// go on from.
     function byAStranger(uint256 which, bool isNamed) external {
         Kept storage one = kept[which % 8];
         IZkTraining.Run memory run = one.run;

@@ -7,8 +7,9 @@ import {IZkJobs} from "../../src/zk/IZkJobs.sol";
 import {Cheats} from "../Cheats.sol";
 import {ZkJobsKit} from "./ZkJobsKit.sol";
 
-/// One zk job in random order: workers of whom some claim a wrong end, or try to list commitments that they alone can go on from, or list wrong ones; provers that prove right and
-/// stray segments, early, late and twice, whoever concludes, and time.
+/// One zk job in random order: workers of whom some claim a wrong end, or try to list commitments that they
+/// alone can go on from, or list wrong ones; provers that prove right and stray segments, early, late and
+/// twice, whoever concludes, and time.
 contract ZkJobHandler is ZkJobsKit {
     address[2] private provers = [CARL, address(0xD0)];
     /// "": honest.
@@ -93,7 +94,8 @@ contract ZkJobHandler is ZkJobsKit {
         seen["list"]++;
     }
 
-    /// `how` 0: as it is listed. 1: from other weights. 2: under another's name. 3: a proof that is none. 4: to other commitments.
+    /// `how` 0: as it is listed. 1: from other weights. 2: under another's name. 3: a proof that is none. 4:
+    /// to other commitments.
     function submit(uint256 number, uint256 who, uint256 how) external {
         uint64 segment = uint64(number % 9);
         how %= 5;
@@ -123,7 +125,8 @@ contract ZkJobHandler is ZkJobsKit {
         note(next, before);
     }
 
-    /// Whoever lists and proves honestly goes on from wherever others left the job, and is paid for each segment.
+    /// Whoever lists and proves honestly goes on from wherever others left the job, and is paid for each
+    /// segment.
     function goOn(uint256 who) external {
         IZkJobs.Head memory head = zk.headOf(job);
         if (head.next > 6) return;
@@ -178,7 +181,8 @@ contract ZkJobHandler is ZkJobsKit {
         string memory way = ways[attemptOf(which)];
         bool isHonest = bytes(way).length == 0;
         uint64 end = which == 2 ? 7 : 3 * (which + 1);
-        // Of a wrong end the true tree has other points; one with the right points does not stand, since whoever has the bytes brings it down.
+        // Of a wrong end the true tree has other points; one with the right points does not stand, since
+        // whoever has the bytes brings it down.
         uint256 points = isHonest == isRightTree ? end : 99;
         (bytes32 claimed, ITwinPosts.Tree memory tree) = endOf(which, points, way);
         toy.stand(address(this), tree, isHonest ? points == end : points == 99);
@@ -287,7 +291,8 @@ contract ZkJobInvariantsTest is Cheats {
         theCustomerPaysForWhatItGot();
     }
 
-    /// Money in is money out: what the escrow holds is what it owes, deposits, and what is left of each part; provers have what was taken from the parts' budgets.
+    /// Money in is money out: what the escrow holds is what it owes, deposits, and what is left of each part;
+    /// provers have what was taken from the parts' budgets.
     function everyTokenIsSomebodys() private view {
         (uint256 held, uint256 owed, uint256 deposits) = handler.money();
         uint256 left = 0;
@@ -300,7 +305,8 @@ contract ZkJobInvariantsTest is Cheats {
         assertEq(held, owed + deposits + left);
     }
 
-    /// A worker that was honest, or was found out to be none, loses nothing but its time; so nobody gains by accusing it.
+    /// A worker that was honest, or was found out to be none, loses nothing but its time; so nobody gains by
+    /// accusing it.
     function nobodyLosesItsDeposit() private view {
         address[6] memory all = handler.people();
         assertEq(handler.depositOf(all[1]) + handler.depositOf(all[2]), 6 * 4001);

@@ -9,7 +9,8 @@ import {WeightJudge} from "../../src/zk/hybrid/WeightJudge.sol";
 import {PlanKit} from "./PlanKit.sol";
 import {ToyProofs, ZkJobsKit} from "./ZkJobsKit.sol";
 
-/// Jobs that are paid by proof, with the real escrow and a toy verifier whose proof is the hash of what it proves. Who lies, and who gains by it.
+/// Jobs that are paid by proof, with the real escrow and a toy verifier whose proof is the hash of what it
+/// proves. Who lies, and who gains by it.
 contract ZkJobsTest is ZkJobsKit {
     function setUp() public {
         deployZkJobs();
@@ -63,7 +64,8 @@ contract ZkJobsTest is ZkJobsKit {
         claimPart(0, ANNA, "wrong");
         submit(CARL, 1, 1, 2);
         submit(CARL, 2, 2, 3);
-        // Its own true tree: other points than the proofs'. A tree of the right points does not stand for these bytes, and another state was not claimed.
+        // Its own true tree: other points than the proofs'. A tree of the right points does not stand for
+        // these bytes, and another state was not claimed.
         (bytes32 claimed, ITwinPosts.Tree memory tree) = endOf(0, 99, "wrong");
         toy.stand(address(this), tree, true);
         vm.expectRevert(IZkJobs.EndMismatch.selector);
@@ -238,7 +240,8 @@ contract ZkJobsTest is ZkJobsKit {
         }
     }
 
-    /// Prover: right weights under commitments that it alone can go on from. It would have kept everybody from proving the rest, for the gas of one proof.
+    /// Prover: right weights under commitments that it alone can go on from. It would have kept everybody
+    /// from proving the rest, for the gas of one proof.
     function test_aProverDoesNotChooseWhatASegmentEndsWith() public {
         claimPart(0, ANNA, "");
         refuseSubmit(CARL, 1, 1, blind(2), abi.encodeWithSelector(IZkJobs.NotListed.selector, 1));
@@ -274,8 +277,9 @@ contract ZkJobsTest is ZkJobsKit {
         escrow.expire(terms, number);
     }
 
-    /// Worker and prover together: a list of commitments that they alone can go on from, in the middle or at the end. They would have had the provers' pay of the part for proofs that
-    /// are of no use to anybody else, and it would have been missing to whoever proves the part next.
+    /// Worker and prover together: a list of commitments that they alone can go on from, in the middle or at
+    /// the end. They would have had the provers' pay of the part for proofs that are of no use to anybody
+    /// else, and it would have been missing to whoever proves the part next.
     function test_whatIsListedIsBare() public {
         assign(0, ANNA);
         claim(0, "", "");
@@ -297,7 +301,8 @@ contract ZkJobsTest is ZkJobsKit {
         escrow.settle(terms, 0);
     }
 
-    /// What is proven is of use to whoever comes next, whatever becomes of the claim and whatever others list: a proof that waits too.
+    /// What is proven is of use to whoever comes next, whatever becomes of the claim and whatever others
+    /// list: a proof that waits too.
     function test_whatIsProvenStaysProven() public {
         claimPart(0, ANNA, "wrong");
         submit(CARL, 2, 2, 3);
@@ -382,7 +387,8 @@ contract ZkJobsTest is ZkJobsKit {
         zk.order(terms, ordered);
     }
 
-    /// Validator: its word neither shortens anything nor pays anyone. Customer: cannot take the claim back by time while it is proven.
+    /// Validator: its word neither shortens anything nor pays anyone. Customer: cannot take the claim back by
+    /// time while it is proven.
     function test_noWordStandsForAProof() public {
         claimPart(0, ANNA, "");
         (bytes32 claimed,) = endOf(0, 3, "");
@@ -470,7 +476,8 @@ contract ZkJobsTest is ZkJobsKit {
         conclude(0, 3, "", false);
     }
 
-    /// Segment 0 has no steps: alone in its part, that part ends with what the customer ordered to begin with.
+    /// Segment 0 has no steps: alone in its part, that part ends with what the customer ordered to begin
+    /// with.
     function test_aPartWithoutStepsEndsAsTheJobBegins() public {
         terms = someTerms("single");
         (terms.method, terms.segments, terms.parts) = (5, 2, 2);

@@ -12,7 +12,8 @@ import {TreeKit} from "../TreeKit.sol";
 import {JobKit} from "../jobs/JobKit.sol";
 import {PlanKit} from "./PlanKit.sol";
 
-/// In the place of ZkVerifier, of TwinPosts and of WeightJudge: a proof is the hash of what it proves, a tree stands when it is told to, and a commitment is bare below a million.
+/// In the place of ZkVerifier, of TwinPosts and of WeightJudge: a proof is the hash of what it proves, a tree
+/// stands when it is told to, and a commitment is bare below a million.
 contract ToyProofs is IZkVerifier {
     error ToyFalse();
 
@@ -76,7 +77,8 @@ contract ToyProofs is IZkVerifier {
     }
 }
 
-/// A zk job of seven segments in three parts. The honest weights before segment j have the commitment j; the data have 1000 and 1001.
+/// A zk job of seven segments in three parts. The honest weights before segment j have the commitment j; the
+/// data have 1000 and 1001.
 abstract contract ZkJobsKit is JobKit {
     address internal constant CARL = address(0xCA);
 
@@ -174,7 +176,8 @@ abstract contract ZkJobsKit is JobKit {
         (, path) = TreeKit.climb(leaves, number - firstOf(which));
     }
 
-    /// What the part's segments end with. `blinded` j: what segment j ends with has another commitment to the same weights.
+    /// What the part's segments end with. `blinded` j: what segment j ends with has another commitment to the
+    /// same weights.
     function endsOf(uint32 number, uint64 blinded) internal returns (bytes memory points) {
         delete listed[number];
         uint64 end = number == 2 ? 7 : 3 * (number + 1);

@@ -7,7 +7,8 @@ import {IZkKeys} from "../../src/zk/runs/IZkKeys.sol";
 import {IZkRunVerifier} from "../../src/zk/runs/IZkRunVerifier.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// The wrapped run of contracts/vectors/zk-run.json, on chains that do not keep their promises. What is changed of it is zk-runs.test.ts.
+/// The wrapped run of contracts/vectors/zk-run.json, on chains that do not keep their promises. What is
+/// changed of it is zk-runs.test.ts.
 contract ZkRunVerifierTest is Cheats {
     uint256 private constant GAS = 4_000_000;
     uint256 private constant CHAIN = 5;
@@ -39,7 +40,8 @@ contract ZkRunVerifierTest is Cheats {
         assertTrue(asked(GAS) == bytes4(0), "it holds");
     }
 
-    /// A chain whose own arithmetic fails, or is not there, calls no proof true. The pairing's failure says that B is no point, since all else was checked before.
+    /// A chain whose own arithmetic fails, or is not there, calls no proof true. The pairing's failure says
+    /// that B is no point, since all else was checked before.
     function test_failedPrecompiles() public {
         for (uint160 precompile = 6; precompile < 9; precompile++) {
             vm.mockCallRevert(address(precompile), "", "");

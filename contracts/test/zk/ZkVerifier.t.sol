@@ -10,7 +10,8 @@ import {ZkPlan} from "../../src/zk/ZkPlan.sol";
 import {ZkTranscript} from "../../src/zk/ZkTranscript.sol";
 import {Cheats} from "../Cheats.sol";
 
-/// Proofs of contracts/vectors/zk.json: honest ones of several plans, and one cheater for each check. Then every way in which the bytes of a true one can be others.
+/// Proofs of contracts/vectors/zk.json: honest ones of several plans, and one cheater for each check. Then
+/// every way in which the bytes of a true one can be others.
 contract ZkVerifierTest is Cheats {
     /// A precompile that refuses its input takes all of it.
     uint256 private constant GAS = 4_000_000;
@@ -162,7 +163,8 @@ contract ZkVerifierTest is Cheats {
         assertTrue(held > 0, "enough in the end");
     }
 
-    /// A chain whose own arithmetic fails, or is not there, calls no proof false and none true: of exponents, of sums, products and pairings of points.
+    /// A chain whose own arithmetic fails, or is not there, calls no proof false and none true: of exponents,
+    /// of sums, products and pairings of points.
     function test_failedPrecompiles() public {
         for (uint160 precompile = 5; precompile < 9; precompile++) {
             vm.mockCallRevert(address(precompile), "", "");
@@ -209,7 +211,8 @@ contract ZkVerifierTest is Cheats {
     /// No numbers but those of plans that have places: nothing in them overflows.
     function test_plansThatAreNone() public {
         bytes memory good = words[0];
-        // Steps, batch, bits of rows, epochs, scale, h, d, activation, gradient, limbs, chunkBits, links, a layer.
+        // Steps, batch, bits of rows, epochs, scale, h, d, activation, gradient, limbs, chunkBits, links, a
+        // layer.
         uint256[15] memory bad = [uint256(3), 6, 27, 4097, 1, 1, 21, 21, 0, 0, 21, 0, 7, 0, 0];
         for (uint256 i = 0; i < 15; i++) {
             bytes memory changed = bytes.concat(good);

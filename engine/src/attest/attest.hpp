@@ -1,5 +1,6 @@
-// Signed reports of this host, docs/attestation.md: of GPUs through NVML, of switches through NSCQ, of a confidential guest's CPU through the kernel. Fetches bytes and
-// judges none. What a host has not got is told in words: by which path or which answer.
+// Signed reports of this host, docs/attestation.md: of GPUs through NVML, of switches through NSCQ, of a
+// confidential guest's CPU through the kernel. Fetches bytes and judges none. What a host has not got is told
+// in words: by which path or which answer.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -28,8 +29,9 @@ struct GuestToys {
   std::string azure;  // a folder of sockets, for Azure's TPM and metadata service
 };
 
-// The kernel gives a quote to root alone, and this program gives up being root. So one small process, made before that, keeps its rights and
-// does nothing but hand on 64 bytes and what comes back. Where the host has nothing to ask there is no process.
+// The kernel gives a quote to root alone, and this program gives up being root. So one small process, made
+// before that, keeps its rights and does nothing but hand on 64 bytes and what comes back. Where the host has
+// nothing to ask there is no process.
 class GuestDoor {
  public:
   GuestDoor() = default;

@@ -1,5 +1,5 @@
-// See azure_guest.hpp. Commands of TPM 2.0 (TCG, part 3), big-endian, without a library: read an NV index, quote, read PCRs. Whatever answers is taken for
-// hostile: every length is checked, every wait has an end.
+// See azure_guest.hpp. Commands of TPM 2.0 (TCG, part 3), big-endian, without a library: read an NV index,
+// quote, read PCRs. Whatever answers is taken for hostile: every length is checked, every wait has an end.
 #include "azure_guest.hpp"
 
 #include <arpa/inet.h>
@@ -229,7 +229,8 @@ std::string read_report(Tpm& tpm, Bytes& report) {
     report.insert(report.end(), bytes.begin(), bytes.end());
   }
   if (memcmp(report.data(), "HCLA", 4) != 0) return "NV " + hex(kReportIndex) + " holds no report of Azure's paravisor";
-  // Little-endian. Microsoft's TDs leave SEPT_VE_DISABLE out, for which validators refuse a quote: it would cost the host its probe.
+  // Little-endian. Microsoft's TDs leave SEPT_VE_DISABLE out, for which validators refuse a quote: it would
+  // cost the host its probe.
   if (report[kHeadBytes + kHardwareBytes + 8] != 2) return "an Azure guest that is not SNP: only SNP is asked there";
   return "";
 }

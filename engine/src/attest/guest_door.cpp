@@ -1,5 +1,6 @@
-// See attest.hpp, GuestDoor. The ways to a quote: configfs-tsm (TDX and SNP alike, since Linux 6.7), else /dev/sev-guest, else Azure's virtual TPM. The wire
-// between the two processes: 64 bytes one way; the other way {part u8, length u32, bytes}, and one with part 255 as the end.
+// See attest.hpp, GuestDoor. The ways to a quote: configfs-tsm (TDX and SNP alike, since Linux 6.7), else
+// /dev/sev-guest, else Azure's virtual TPM. The wire between the two processes: 64 bytes one way; the other
+// way {part u8, length u32, bytes}, and one with part 255 as the end.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>

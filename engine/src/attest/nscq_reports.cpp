@@ -1,5 +1,6 @@
-// Reports of NVSwitches through NSCQ, by dlopen: hosts without it start as well. Names, sizes and paths are those of NVIDIA's interface. Only switches in
-// protected PCIe mode are asked: GPUs outside of it name no switches, and a switch that nobody names is no proof of one machine but a contradiction.
+// Reports of NVSwitches through NSCQ, by dlopen: hosts without it start as well. Names, sizes and paths are
+// those of NVIDIA's interface. Only switches in protected PCIe mode are asked: GPUs outside of it name no
+// switches, and a switch that nobody names is no proof of one machine but a contradiction.
 #include <dlfcn.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// Reports of GPUs through NVML, by dlopen: hosts without the driver start as well. Sizes and names are those of NVIDIA's nvml.h.
+// Reports of GPUs through NVML, by dlopen: hosts without the driver start as well. Sizes and names are those
+// of NVIDIA's nvml.h.
 #include <dlfcn.h>
 
 #include <memory>

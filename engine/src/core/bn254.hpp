@@ -1,6 +1,6 @@
-// BN254: the scalars, the coordinates, and the points of both of its groups, y² = x³ + 3 and its twist. Numbers are kept in Montgomery's form,
-// four words of 64 bits, always below the order, so that equal numbers are equal words. Portable for host and device; not in
-// constant time: nothing here is a secret.
+// BN254: the scalars, the coordinates, and the points of both of its groups, y² = x³ + 3 and its twist.
+// Numbers are kept in Montgomery's form, four words of 64 bits, always below the order, so that equal numbers
+// are equal words. Portable for host and device; not in constant time: nothing here is a secret.
 #pragma once
 #include "portable.hpp"
 
@@ -83,7 +83,8 @@ struct Field {
   }
 
   // Montgomery's product, a word at a time. The order has two free bits, so no sum overflows five words.
-  // Never inlined on the host: a call costs little beside it, and the prover took 100 s to compile where it now takes 40.
+  // Never inlined on the host: a call costs little beside it, and the prover took 100 s to compile where it
+  // now takes 40.
 #if !defined(__CUDACC__)
   __attribute__((noinline))
 #endif

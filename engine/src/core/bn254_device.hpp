@@ -1,5 +1,5 @@
-// BN254's arithmetic in the words of a card: 32 bits each, sums by chains of carries. The results are those of bn254.hpp, which uses these
-// where device code is compiled.
+// BN254's arithmetic in the words of a card: 32 bits each, sums by chains of carries. The results are those
+// of bn254.hpp, which uses these where device code is compiled.
 #pragma once
 #include <cstdint>
 
@@ -87,8 +87,9 @@ __device__ __forceinline__ Words minus(const Words& a, const Words& b) {
   return sum(d, back);
 }
 
-// A sum of products on its way: even + odd·2^32. So each product of two words lies in a pair of registers of its own, and a row of four is
-// one chain of carries. It stays below 2^288: `even` may carry into the top of `odd`, `odd` into nothing.
+// A sum of products on its way: even + odd·2^32. So each product of two words lies in a pair of registers of
+// its own, and a row of four is one chain of carries. It stays below 2^288: `even` may carry into the top of
+// `odd`, `odd` into nothing.
 struct Halves {
   uint32_t even[8], odd[8];
 };

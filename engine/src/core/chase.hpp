@@ -1,5 +1,5 @@
-// `chase`: reads each of which tells where the next one goes. docs/hardware-proof.md §13. The digest of a leaf
-// is that of core/mix.hpp, begun from the state; here is what leads from one leaf to the next.
+// `chase`: reads each of which tells where the next one goes. docs/hardware-proof.md §13. The digest of a
+// leaf is that of core/mix.hpp, begun from the state; here is what leads from one leaf to the next.
 #pragma once
 #include "mix.hpp"
 

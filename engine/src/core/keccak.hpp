@@ -1,4 +1,5 @@
-// keccak256 as Ethereum has it (padding 0x01): the hash of transcripts, docs/zk.md §2. Portable for host and device.
+// keccak256 as Ethereum has it (padding 0x01): the hash of transcripts, docs/zk.md §2. Portable for host and
+// device.
 #pragma once
 #include <cstddef>
 

@@ -11,7 +11,8 @@
 #define ASSAY_HD_RARE inline  // large, and not where time goes
 #endif
 
-// What nearly all of the time goes into where nothing is optimised, as in the build that is checked: it is optimised even there.
+// What nearly all of the time goes into where nothing is optimised, as in the build that is checked: it is
+// optimised even there.
 #if defined(__OPTIMIZE__) || defined(__CUDACC__) || defined(__clang__)
 #define ASSAY_OFTEN
 #else

@@ -85,7 +85,8 @@ class CpuKept final : public Kept {
     touched_[slot] = true;
   }
 
-  // Trees of the products and of the newest passes over them, so that opening a leaf hashes its chunk again and not all of them.
+  // Trees of the products and of the newest passes over them, so that opening a leaf hashes its chunk again
+  // and not all of them.
   void remember(uint32_t slot, ChunkedTree tree) {
     trees_[slot] = std::move(tree);
     passes_.clear();  // they were over other products

@@ -101,7 +101,8 @@ class CpuWorkMemory : public WorkMemory {
   }
 
  private:
-  // All of them at once: a host that has promised more than it has says so now, and not in the middle of a run.
+  // All of them at once: a host that has promised more than it has says so now, and not in the middle of a
+  // run.
   void take_pages(uint64_t bytes) {
     constexpr uint64_t kPiece = 64 << 20;
     pool_.run((bytes + kPiece - 1) / kPiece, [&](uint64_t i) {

@@ -9,7 +9,8 @@ namespace assay {
 
 class CpuWork : public work::WorkKernels {
  public:
-  // The pool outlives it and what it prepares. What the latter takes is entered in the ledger, as number `device` there.
+  // The pool outlives it and what it prepares. What the latter takes is entered in the ledger, as number
+  // `device` there.
   explicit CpuWork(ThreadPool& pool, const assay_kernels::Kernels& kernels = assay_kernels::best_kernels(),
                    std::shared_ptr<MemoryLedger> ledger = nullptr, uint32_t device = 0)
       : pool_(pool), kernels_(kernels), ledger_(std::move(ledger)), device_(device) {}

@@ -1,5 +1,6 @@
-// Σ scalar·point over BN254 by buckets (Pippenger), on one thread: what commitments are, docs/zk.md §1. The reference for faster ones. Also many multiples of one point. Scalars
-// are plain numbers of `words` words of 64 bits, lowest first: four for any scalar, one for small ones, which then take a quarter of the work.
+// Σ scalar·point over BN254 by buckets (Pippenger), on one thread: what commitments are, docs/zk.md §1. The
+// reference for faster ones. Also many multiples of one point. Scalars are plain numbers of `words` words of
+// 64 bits, lowest first: four for any scalar, one for small ones, which then take a quarter of the work.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -28,7 +29,8 @@ void invert_all(std::span<F> numbers) {
   }
 }
 
-// Bits of a window: about as many buckets as points, so that sums over buckets cost as much as those into them.
+// Bits of a window: about as many buckets as points, so that sums over buckets cost as much as those into
+// them.
 inline unsigned msm_window(size_t count) {
   unsigned bits = 2;
   while (bits < 16 && (size_t{8} << bits) < count) ++bits;

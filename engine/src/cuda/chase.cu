@@ -1,8 +1,8 @@
 // `chase`: chains of dependent reads. docs/hardware-proof.md §13. The hop is core/'s; here is who does what.
 //
-// One block, because nothing but the latency of a read binds: a warp follows each chain, all of a leaf in flight
-// at once. A fifth warp meanwhile folds the label before and makes F of this interval, in one of its lanes: some
-// seven compressions of 1.3 µs against 64 hops of 0.6 µs. They meet once an interval.
+// One block, because nothing but the latency of a read binds: a warp follows each chain, all of a leaf in
+// flight at once. A fifth warp meanwhile folds the label before and makes F of this interval, in one of its
+// lanes: some seven compressions of 1.3 µs against 64 hops of 0.6 µs. They meet once an interval.
 #include "core/chase.hpp"
 #include "core/sha256.hpp"
 #include "launch_shape.hpp"
@@ -42,8 +42,8 @@ __device__ __forceinline__ uint64_t hop(uint64_t state, const HopTarget& target,
   return hop_end(state, {sum_of_warp(mix_fold_a(x, lane)), xor_of_warp(mix_fold_b(x, lane))});
 }
 
-// A message in words of SHA-256's order, of one thread. In shared memory, so that all of a chase's hashes share one
-// unrolled compression.
+// A message in words of SHA-256's order, of one thread. In shared memory, so that all of a chase's hashes
+// share one unrolled compression.
 struct Message {
   uint32_t words[160];  // the longest has 9 words and 16 nodes, and its padding
   uint32_t count;

@@ -45,8 +45,8 @@ class Context {
   uint32_t units() const { return units_; }
   uint64_t free_bytes() const;
 
-  // The kernels of programs, which a probe does without: loaded with the first of them. Those of products by mma.sync: with the first that
-  // wants them.
+  // The kernels of programs, which a probe does without: loaded with the first of them. Those of products by
+  // mma.sync: with the first that wants them.
   void load_work(bool by_mma) const;
   // Those of proofs.
   void load_proofs() const;

@@ -98,8 +98,8 @@ struct LaunchConfig {
 constexpr int kLaunchCluster = 4;
 
 // Null where they are not: drivers before CUDA 12 lack the first two, and the engine then does without wgmma;
-// those of graphs (before CUDA 11.4) let the steps of a program start as one; the others make a context beside the primary one, for tests
-// that need two on a card.
+// those of graphs (before CUDA 11.4) let the steps of a program start as one; the others make a context
+// beside the primary one, for tests that need two on a card.
 #define ASSAY_OPTIONAL_DRIVER_CALLS(X)                                                                            \
   X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                               \
     (void* map, int type, unsigned rank, void* address, const uint64_t* dims, const uint64_t* strides,            \

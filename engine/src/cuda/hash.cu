@@ -63,8 +63,8 @@ __device__ __forceinline__ void gather_path(const Node* tree, uint32_t count, ui
   }
 }
 
-// One block an opening: its leaf and the siblings within its chunk, whose leaves are hashed again, into a record of
-// 64 + 64 uint4. The host has the levels above, and knows the length of every path.
+// One block an opening: its leaf and the siblings within its chunk, whose leaves are hashed again, into a
+// record of 64 + 64 uint4. The host has the levels above, and knows the length of every path.
 extern "C" __global__ void __launch_bounds__(kChunkLeaves) open_leaves(const ChunkAsk* asks, Sha256State leaf_state,
                                                                        Sha256State node_state, uint4* records) {
   __shared__ Node tree[2 * kChunkLeaves];
@@ -84,7 +84,8 @@ extern "C" __global__ void __launch_bounds__(kChunkLeaves) open_leaves(const Chu
   gather_path(tree, ask.width, ask.at, record + 64);
 }
 
-// Many trees at once: as many launches as one tree needs. Which tree a block or thread works on is found by where its share begins.
+// Many trees at once: as many launches as one tree needs. Which tree a block or thread works on is found by
+// where its share begins.
 __device__ __forceinline__ const TreeWork& work_at(const TreeWork* all, uint32_t count, uint32_t place) {
   uint32_t low = 0, high = count;  // the last whose share begins at or before `place`
   while (high - low > 1) {

@@ -5,17 +5,17 @@
 // What binds: the ALU pipe (shifts, LOP3, IADD3; 64 lanes a clock and multiprocessor) and turns to issue. A
 // compression written plainly puts 1281 of its 1397 instructions on the ALU. So what can goes to the pipes of
 // multiplications beside it:
-//   additions, as x·1 + y with a 1 the compiler cannot see through;
-//   turns of the message by 17, 19 and 18. The left part is a multiplication by a power of two, to which the right
-//   part is added: w >> 10, which is needed anyway and fits a float's 24 bits, shifted on as a product of floats.
-// That leaves 909 on the ALU, 731 integer multiplications and 131 of floats: 0.971 TB/s on an H200 at 1980 MHz,
-// where additions alone gave 0.910. The ALU is 88 % busy and 85 % of all turns to issue are taken: a warp's next
-// instruction is often for the pipe that is taken. Tried there: other orders of the sums (leaves at 0.975, but the
-// whole tree slower); without a gain turns of the state as products, sums of three, 9 to 12 blocks with fewer
-// registers, larger blocks, rounds in a loop, barriers. Shifts by a double's fma run into the card's power limit, and
-// a multiplication that gives the upper word (IMAD.HI, IMAD.WIDE) blocks both pipes for its two turns. Beside a
-// product the tensor cores and the card's power bind, not the ALU: there the plain compression, with fewer
-// instructions, is the better one (gemm_wgmma.cu).
+//   additions, as x·1 + y with a 1 the compiler cannot see through; turns of the message by 17, 19 and 18.
+//   The left part is a multiplication by a power of two, to which the right part is added: w >> 10, which is
+//   needed anyway and fits a float's 24 bits, shifted on as a product of floats.
+// That leaves 909 on the ALU, 731 integer multiplications and 131 of floats: 0.971 TB/s on an H200 at 1980
+// MHz, where additions alone gave 0.910. The ALU is 88 % busy and 85 % of all turns to issue are taken: a
+// warp's next instruction is often for the pipe that is taken. Tried there: other orders of the sums (leaves
+// at 0.975, but the whole tree slower); without a gain turns of the state as products, sums of three, 9 to 12
+// blocks with fewer registers, larger blocks, rounds in a loop, barriers. Shifts by a double's fma run into
+// the card's power limit, and a multiplication that gives the upper word (IMAD.HI, IMAD.WIDE) blocks both
+// pipes for its two turns. Beside a product the tensor cores and the card's power bind, not the ALU: there
+// the plain compression, with fewer instructions, is the better one (gemm_wgmma.cu).
 #pragma once
 #include "core/sha256.hpp"
 
@@ -97,8 +97,8 @@ struct SpreadSums {
   }
 
  private:
-  // x >> BY for x below 2^24: the bits of a float that is x times the least one above 0. A product rounded towards
-  // 0 shifts it.
+  // x >> BY for x below 2^24: the bits of a float that is x times the least one above 0. A product rounded
+  // towards 0 shifts it.
   template <uint32_t BY>
   __device__ __forceinline__ static uint32_t lowered(uint32_t x) {
     float product;
@@ -117,8 +117,8 @@ struct SpreadSums {
 using SpreadSums = PlainSums;
 #endif
 
-// Word i of the message, from 16 on, in place of word i − 16. `tops`: the upper 14 bits of words that had their
-// second sigma.
+// Word i of the message, from 16 on, in place of word i − 16. `tops`: the upper 14 bits of words that had
+// their second sigma.
 template <typename Sums>
 __device__ __forceinline__ void extend(uint32_t (&w)[16], uint32_t (&tops)[16], int i) {
   const uint32_t w15 = w[(i + 1) & 15], w2 = w[(i + 14) & 15];

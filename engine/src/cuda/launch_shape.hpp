@@ -1,5 +1,6 @@
-// What the kernels and their launcher (cuda_device.cpp) agree on: tile shapes of products, batches of a stream,
-// parts of a chase. Lengths along K are in bytes: so counted, every precision's fragments have the same layout.
+// What the kernels and their launcher (cuda_device.cpp) agree on: tile shapes of products, batches of a
+// stream, parts of a chase. Lengths along K are in bytes: so counted, every precision's fragments have the
+// same layout.
 #pragma once
 #include <cstdint>
 
@@ -82,15 +83,17 @@ constexpr uint32_t kFp8PromoteBytes = 256;
 // 65536): below 10^-12 that any of them is off, a quarter of it at K = 16384. Parts of 8192: 10^-12.2 each.
 constexpr uint32_t kFp8PartBytes = 4096;
 
-// Leaves that are hashed again to open one of them: the levels from such chunks' roots up are kept of every tree. A block of
-// threads hashes them in 40 µs on an H200, and what is kept is 64 KiB of a tree of 2^19 leaves.
+// Leaves that are hashed again to open one of them: the levels from such chunks' roots up are kept of every
+// tree. A block of threads hashes them in 40 µs on an H200, and what is kept is 64 KiB of a tree of 2^19
+// leaves.
 constexpr uint32_t kChunkLog2 = 9, kChunkLeaves = 1u << kChunkLog2;
 struct ChunkAsk {
   uint64_t leaves;     // where the chunk's first leaf lies
   uint32_t width, at;  // leaves of the chunk, and which of them is opened
 };
 
-// One of many trees that are made at once: leaves, the level that is at work, how many nodes it has, and the first block or thread of it.
+// One of many trees that are made at once: leaves, the level that is at work, how many nodes it has, and the
+// first block or thread of it.
 struct TreeWork {
   uint64_t leaves, level;
   uint32_t count, first;

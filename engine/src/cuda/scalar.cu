@@ -43,8 +43,9 @@ __device__ __forceinline__ void mix_leaf_by_eight(const SlotBatch& slots, uint32
 
 // Four lanes a thread hide each other's latency; lanes of a block interleave, so that stores coalesce.
 constexpr uint32_t kLanesPerThread = 4;
-// A multiprocessor issues one instruction a clock and quarter, and all of them shall be steps: counting and jumping back every 32 steps
-// took 2 % of fp32. More than this and the code no longer fits the cache next to the units.
+// A multiprocessor issues one instruction a clock and quarter, and all of them shall be steps: counting and
+// jumping back every 32 steps took 2 % of fp32. More than this and the code no longer fits the cache next to
+// the units.
 constexpr uint32_t kUnrolledSteps = 128;
 
 template <typename Lane, typename Bits>

@@ -29,8 +29,8 @@ void hash_leaves(const Context& context, const Tree& tree, uint32_t first, CUdev
 // All levels above level 0.
 void hash_levels(const Context& context, const Tree& tree);
 
-// The upper part of a finished tree, on the host: its levels from the roots of chunks on, the root last. With it an opening needs
-// one chunk of leaves again, not the whole tree.
+// The upper part of a finished tree, on the host: its levels from the roots of chunks on, the root last. With
+// it an opening needs one chunk of leaves again, not the whole tree.
 struct TreeTop {
   uint32_t count = 0, chunk_log2 = 0;  // leaves of the tree, and of a chunk at most
   std::vector<Sha256State> nodes;
@@ -46,8 +46,8 @@ struct OpeningRoom {
   uint64_t bytes;
   size_t most = 1024;
 };
-// Where the leaves first … first + count lie, which are a chunk; made again for it where they do not. `place`: which of the openings
-// that are under way at a time it is for.
+// Where the leaves first … first + count lie, which are a chunk; made again for it where they do not.
+// `place`: which of the openings that are under way at a time it is for.
 using ChunkAt = std::function<CUdeviceptr(uint32_t first, uint32_t count, size_t place)>;
 std::vector<Opening> open_leaves(const Context& context, const TreeTop& top, std::span<const uint32_t> indices,
                                  const OpeningRoom& room, const ChunkAt& chunk_at);

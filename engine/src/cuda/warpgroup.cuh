@@ -1,5 +1,5 @@
-// Hopper's own instructions as functions: barriers in shared memory, the bulk tensor copy engine, waiting for wgmma. Shared by the
-// kernels that are built for sm_90a alone (gemm_wgmma.cu, limb_wgmma.cu).
+// Hopper's own instructions as functions: barriers in shared memory, the bulk tensor copy engine, waiting for
+// wgmma. Shared by the kernels that are built for sm_90a alone (gemm_wgmma.cu, limb_wgmma.cu).
 #pragma once
 #include "launch_shape.hpp"
 #include "tiles.cuh"

@@ -1,5 +1,5 @@
-// Files without a name that are read and written past the page cache; gone when the process ends, however it ends.
-// All offsets, lengths and addresses are multiples of 4096 bytes: direct I/O asks for that.
+// Files without a name that are read and written past the page cache; gone when the process ends, however it
+// ends. All offsets, lengths and addresses are multiples of 4096 bytes: direct I/O asks for that.
 #pragma once
 #include <sys/uio.h>
 
@@ -12,12 +12,12 @@
 
 namespace assay {
 
-// All the files that this process will ever write, opened before its sandbox closes: from then on it may make none.
-// Also the bytes that it may write to them, a limit of the owner's.
+// All the files that this process will ever write, opened before its sandbox closes: from then on it may make
+// none. Also the bytes that it may write to them, a limit of the owner's.
 class DiskRoom {
  public:
-  // Throws device_failed with the reason where files cannot be made: no such directory, no right to write, a file
-  // system in memory or one without direct I/O.
+  // Throws device_failed with the reason where files cannot be made: no such directory, no right to write, a
+  // file system in memory or one without direct I/O.
   explicit DiskRoom(const std::string& directory, uint64_t may_write = UINT64_MAX);
   ~DiskRoom();
   DiskRoom(const DiskRoom&) = delete;

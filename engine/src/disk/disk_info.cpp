@@ -1,4 +1,5 @@
-// See disk_info.hpp. Reads fstatvfs, /sys/dev/block and /proc/self/mountinfo; whatever is missing is left out.
+// See disk_info.hpp. Reads fstatvfs, /sys/dev/block and /proc/self/mountinfo; whatever is missing is left
+// out.
 #include "disk_info.hpp"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
-// OPEN: leaves and paths of rounds that were committed to, digest groups of stream passes and of a copy, labels
-// of a chase, or the leaves that its hops read. FRAMES.md, OPEN. The session's own device makes digests again
-// from the kept bytes, whichever read them first. All places are checked first, all of a round opened together;
-// replies go out in the order asked.
+// OPEN: leaves and paths of rounds that were committed to, digest groups of stream passes and of a copy,
+// labels of a chase, or the leaves that its hops read. FRAMES.md, OPEN. The session's own device makes
+// digests again from the kept bytes, whichever read them first. All places are checked first, all of a round
+// opened together; replies go out in the order asked.
 #include <cstring>
 #include <map>
 

@@ -1,7 +1,7 @@
-// What a device must be able to do to answer a probe: products, digests of them, chains through them, lanes, and
-// the openings of each. docs/hardware-proof.md §3 to §6, §13. The backends must agree with core/ bit for bit;
-// the CPU's is the reference. Calls come from the device's own worker; `stop` may be set from elsewhere. Kept
-// products may be read by another device of their kind, and by a disk, each in the session's turn.
+// What a device must be able to do to answer a probe: products, digests of them, chains through them, lanes,
+// and the openings of each. docs/hardware-proof.md §3 to §6, §13. The backends must agree with core/ bit for
+// bit; the CPU's is the reference. Calls come from the device's own worker; `stop` may be set from elsewhere.
+// Kept products may be read by another device of their kind, and by a disk, each in the session's turn.
 #pragma once
 #include <atomic>
 #include <memory>

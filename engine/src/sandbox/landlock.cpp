@@ -1,5 +1,5 @@
-// Files: Landlock lets a process give up every path but those it names. By raw calls; the kernel's header is newer
-// than many compilers' hosts.
+// Files: Landlock lets a process give up every path but those it names. By raw calls; the kernel's header is
+// newer than many compilers' hosts.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -70,7 +70,8 @@ class Rules {
   int fd_;
 };
 
-// Where the owner's libraries lie besides the usual folders: NVIDIA's are found by ld.so.conf or LD_LIBRARY_PATH.
+// Where the owner's libraries lie besides the usual folders: NVIDIA's are found by ld.so.conf or
+// LD_LIBRARY_PATH.
 std::vector<std::string> library_folders() {
   std::vector<std::string> folders;
   const auto add = [&](const std::string& path) {
@@ -108,8 +109,8 @@ int confine_files(int store) {
   for (const char* path : {"/usr", "/lib", "/lib64", "/lib32", "/nix/store", "/run/opengl-driver", "/run/nvidia", "/proc", "/sys",
                            "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/machine-id", "/etc/localtime", "/etc/nvidia"})
     rules.allow(path, kRead);
-  // CUDA names its threads there, and does not start where it cannot. Kept open: the kernel may forget this folder, and
-  // the one that it makes anew would be another to it.
+  // CUDA names its threads there, and does not start where it cannot. Kept open: the kernel may forget this
+  // folder, and the one that it makes anew would be another to it.
   [[maybe_unused]] static const int threads = open("/proc/self/task", O_PATH | O_CLOEXEC);
   rules.allow("/proc/self/task", kRead | kWriteFile | kTruncate);
   for (const std::string& path : library_folders()) rules.allow(path, kRead);

@@ -1,5 +1,5 @@
-// See sandbox.hpp. The order matters: rules name paths while they can be reached, the user goes before the filter
-// that would refuse it, and nothing of it can be undone.
+// See sandbox.hpp. The order matters: rules name paths while they can be reached, the user goes before the
+// filter that would refuse it, and nothing of it can be undone.
 #include "sandbox.hpp"
 
 #include <fcntl.h>
@@ -22,7 +22,8 @@ namespace assay {
 
 namespace {
 
-// systemd's range for users that exist while a program runs. By its process id, so that two engines are two users.
+// systemd's range for users that exist while a program runs. By its process id, so that two engines are two
+// users.
 constexpr unsigned kFirstUser = 61184, kUsers = 4336, kNobody = 65534;
 
 bool is_known_user(unsigned id) {
@@ -34,7 +35,8 @@ bool is_known_user(unsigned id) {
   return known;
 }
 
-// The driver's nodes that are for root and a group (Debian's video) are used as a member of it. False: for root alone.
+// The driver's nodes that are for root and a group (Debian's video) are used as a member of it. False: for
+// root alone.
 bool node_groups(std::vector<gid_t>& groups) {
   for (const std::string& node : gpu_nodes()) {
     struct stat entry {};
@@ -45,7 +47,8 @@ bool node_groups(std::vector<gid_t>& groups) {
   return true;
 }
 
-// NVIDIA's libraries make missing device nodes by a program that becomes root; from inside they no longer could.
+// NVIDIA's libraries make missing device nodes by a program that becomes root; from inside they no longer
+// could.
 void make_gpu_nodes() {
   constexpr const char* program = "/usr/bin/nvidia-modprobe";
   const bool are_there = access("/dev/nvidiactl", F_OK) == 0 && access("/dev/nvidia-uvm", F_OK) == 0;

@@ -1,7 +1,8 @@
-// What this program may do to its host, taken away at its start: a validator's bytes are hostile, and a mistake of
-// ours in reading them must not become a way in. Applied by the program itself, because it also runs where nothing
-// of ours but this file is (over SSH). Where the kernel or the container cannot do a part of it, that part is left
-// out and named, and the rest holds. Not here: what a validator may ask for (server/), the agent's limits.
+// What this program may do to its host, taken away at its start: a validator's bytes are hostile, and a
+// mistake of ours in reading them must not become a way in. Applied by the program itself, because it also
+// runs where nothing of ours but this file is (over SSH). Where the kernel or the container cannot do a part
+// of it, that part is left out and named, and the rest holds. Not here: what a validator may ask for
+// (server/), the agent's limits.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,9 +18,9 @@ struct Sandbox {
 };
 
 // Before the first thread: threads that are there already would stay as they are. From then on it may read
-// libraries, /proc and /sys, use the GPUs' device nodes, and open nothing else. Files that are open stay usable.
-// `store`: a folder that stays its own to read and write, -1 for none. As root it becomes that folder's owner, and
-// of a folder of root's it makes one first.
+// libraries, /proc and /sys, use the GPUs' device nodes, and open nothing else. Files that are open stay
+// usable. `store`: a folder that stays its own to read and write, -1 for none. As root it becomes that
+// folder's owner, and of a folder of root's it makes one first.
 Sandbox enter_sandbox(int store = -1);
 
 // Tries what must not work and prints a line of JSON for each part: for tests and `assay doctor`.

@@ -1,5 +1,6 @@
-// Calls to the kernel: those that reach the network, other programs, other processes or the machine itself are
-// refused. A list of what is refused, not of what is allowed: a GPU's driver calls what it likes, and changes.
+// Calls to the kernel: those that reach the network, other programs, other processes or the machine itself
+// are refused. A list of what is refused, not of what is allowed: a GPU's driver calls what it likes, and
+// changes.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -97,7 +98,8 @@ bool filter_calls(bool with_gpus) {
     filter.unless_equal(static_cast<uint32_t>(call), 1);
     filter.say(refuse(ENOSYS));
   }
-  // Nobody is talked to. CUDA makes a socket of its own, by which other processes of its user could share memory.
+  // Nobody is talked to. CUDA makes a socket of its own, by which other processes of its user could share
+  // memory.
   filter.unless_equal(SYS_connect, 1);
   filter.say(refuse(ECONNREFUSED));
   filter.unless_equal(SYS_socket, with_gpus ? 4 : 1);

@@ -4,7 +4,8 @@
 
 namespace assay {
 
-// Queues what works on a session of `Content`. Its own stop ends it as cancelled, with nothing counted. `who` makes such sessions.
+// Queues what works on a session of `Content`. Its own stop ends it as cancelled, with nothing counted. `who`
+// makes such sessions.
 template <typename Content, typename Act>
 void submit_on_session(Server& server, uint32_t id, uint32_t session, const char* who, Act act) {
   const auto run = [&server, who, act = std::move(act)](Device*, uint32_t, Request& request) -> std::optional<Final> {

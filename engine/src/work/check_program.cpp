@@ -1,6 +1,7 @@
-// May this program run? docs/work.md §5: every register stays in 64 bits, every index inside its operand, every divisor at least 1,
-// every output inside its interval, and state keeps its bounds for ever. The order of the checks is the page's, so that this checker and
-// the one in TypeScript name the same first fault. Arithmetic is in 128 bits: no product of two 64-bit values leaves them.
+// May this program run? docs/work.md §5: every register stays in 64 bits, every index inside its operand,
+// every divisor at least 1, every output inside its interval, and state keeps its bounds for ever. The order
+// of the checks is the page's, so that this checker and the one in TypeScript name the same first fault.
+// Arithmetic is in 128 bits: no product of two 64-bit values leaves them.
 #include <algorithm>
 #include <bit>
 #include <map>

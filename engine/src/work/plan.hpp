@@ -1,5 +1,6 @@
-// Where every tensor and every op's output lies in a session's memory. Tensors have places of their own; what lives within a step shares
-// the rest by the time it lives. An op writes straight into its target where nothing reads what it overwrites.
+// Where every tensor and every op's output lies in a session's memory. Tensors have places of their own; what
+// lives within a step shares the rest by the time it lives. An op writes straight into its target where
+// nothing reads what it overwrites.
 #pragma once
 #include <map>
 

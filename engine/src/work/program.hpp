@@ -1,5 +1,6 @@
-// What a program is, docs/work.md §4: tensors, operators, code of maps. Only shapes: read_program.cpp makes them from hostile
-// bytes, check_program.cpp says whether one may run. The TypeScript twin is src/work/program/; neither reads the other.
+// What a program is, docs/work.md §4: tensors, operators, code of maps. Only shapes: read_program.cpp makes
+// them from hostile bytes, check_program.cpp says whether one may run. The TypeScript twin is
+// src/work/program/; neither reads the other.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -108,7 +109,8 @@ struct Carried {
   uint8_t from, next;  // registers: before the first turn, after each
   Interval interval;
 };
-// Registers: those of `before`, one for each carried value, those of `body`, those of `after`. The last one is the output.
+// Registers: those of `before`, one for each carried value, those of `body`, those of `after`. The last one
+// is the output.
 struct MapCode {
   uint16_t turns = 0;
   std::vector<Carried> carried;
@@ -116,7 +118,8 @@ struct MapCode {
   uint32_t registers() const { return static_cast<uint32_t>(before.size() + carried.size() + body.size() + after.size()); }
 };
 
-// The body does not know its turn: once it changes nothing it never will again, and the loop may end there. Short loops are not asked.
+// The body does not know its turn: once it changes nothing it never will again, and the loop may end there.
+// Short loops are not asked.
 constexpr uint32_t kLeastSettling = 16;
 inline bool may_settle(const MapCode& code) {
   const auto of_turn = [](const Term& term) { return term.of == kTurn; };
@@ -156,8 +159,8 @@ inline const Interval& interval_of(const Program& program, Phase phase, const Op
 constexpr uint32_t kMostBytes = 1u << 20, kMostSteps = 65536, kMostTensors = 4096, kMostOps = 65535, kMostRank = 6, kMostOperands = 8,
                    kMostRegisters = 256, kMostTurns = 4096, kMostCarried = 16, kMostTerms = 9, kMostSummed = 1u << 20, kMostName = 64,
                    kMostBits = 62, kMostMetric = 1024;
-// Of a map: what a judge of one element gets (its leaf, the root of each operand, 8 bytes for each register), and the instructions of
-// before where turns follow, whose registers a judge of a turn gets twice.
+// Of a map: what a judge of one element gets (its leaf, the root of each operand, 8 bytes for each register),
+// and the instructions of before where turns follow, whose registers a judge of a turn gets twice.
 constexpr uint32_t kMostJudged = 2960, kMostBeforeTurns = 112;
 constexpr uint64_t kMostDim = (uint64_t{1} << 31) - 1, kMostElements = uint64_t{1} << 40;
 constexpr uint64_t kMostSegment = (uint64_t{1} << 31) - 1, kMostGlobalStep = (uint64_t{1} << 32) - 2;

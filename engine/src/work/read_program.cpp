@@ -1,5 +1,5 @@
-// Reads a program from hostile bytes, docs/work.md §6: strict, big-endian, one spelling. What decodes may still be refused by
-// check_program.cpp.
+// Reads a program from hostile bytes, docs/work.md §6: strict, big-endian, one spelling. What decodes may
+// still be refused by check_program.cpp.
 #include <cstring>
 #include <utility>
 

@@ -1,4 +1,5 @@
-// `map` on the host, interpreted over blocks of elements: an instruction at a time, so that its loop is the compiler's to vectorise.
+// `map` on the host, interpreted over blocks of elements: an instruction at a time, so that its loop is the
+// compiler's to vectorise.
 #pragma once
 #include "work/run_op.hpp"
 

@@ -1,5 +1,6 @@
-// The four operators on the host the plain way, docs/work.md §2–3: what devices are compared with. For checked programs only: nothing here
-// asks whether an index lies inside or a sum fits. Not here: where tensors live, in which order ops run, and speed (cpu/work/).
+// The four operators on the host the plain way, docs/work.md §2–3: what devices are compared with. For
+// checked programs only: nothing here asks whether an index lies inside or a sum fits. Not here: where
+// tensors live, in which order ops run, and speed (cpu/work/).
 #pragma once
 #include "core/philox.hpp"
 #include "work/program.hpp"
@@ -13,8 +14,8 @@ struct Moment {
   PhiloxKey key{};
 };
 
-// The elements first … end of an op's output, in row-major order; of scatter_add whole rows. `operands`: where the elements of
-// each operand lie; `out`: where those of the whole output do.
+// The elements first … end of an op's output, in row-major order; of scatter_add whole rows. `operands`:
+// where the elements of each operand lie; `out`: where those of the whole output do.
 struct Part {
   uint64_t first, end;
 };

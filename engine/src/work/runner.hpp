@@ -1,5 +1,6 @@
-// Runs a checked program on a device, docs/work.md §7: init, then segments of k steps; the roots of the state after each. Everything a
-// device need not know: order, memory, moments. Not here: frames, files, what is done with roots.
+// Runs a checked program on a device, docs/work.md §7: init, then segments of k steps; the roots of the state
+// after each. Everything a device need not know: order, memory, moments. Not here: frames, files, what is
+// done with roots.
 #pragma once
 #include "engine_error.hpp"
 #include "work/plan.hpp"
@@ -25,15 +26,16 @@ class Runner {
   void resume_after(uint64_t segment) { segment_ = segment; }
 
   using OnOp = std::function<void(uint32_t step, uint32_t op, const Root& output)>;
-  // Segment 0: the state from seed and inputs. With `on_op`, op by op and the root of every output as it comes.
+  // Segment 0: the state from seed and inputs. With `on_op`, op by op and the root of every output as it
+  // comes.
   void run_init(const OnOp& on_op = {});
   // The next segment. `on_step` is called after each step.
   void run_segment(const std::function<void(uint32_t step)>& on_step = {});
   void trace_segment(const OnOp& on_op, const std::function<void(uint32_t step)>& on_step = {});
 
-  // Op by op, to look at what one of them reads and gives. walk_to begins the segment (0: init) or goes on in it, up to this op, which
-  // is not behind; then state is no longer that of any segment's end. A new walk begins after end_walk.
-  // Throws EngineError cancelled between ops.
+  // Op by op, to look at what one of them reads and gives. walk_to begins the segment (0: init) or goes on in
+  // it, up to this op, which is not behind; then state is no longer that of any segment's end. A new walk
+  // begins after end_walk. Throws EngineError cancelled between ops.
   void walk_to(uint64_t segment, uint32_t step, uint32_t op, const std::atomic<bool>& stop);
   Stretch operand_here(size_t operand) const;
   Stretch output_here();

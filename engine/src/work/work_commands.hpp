@@ -1,4 +1,5 @@
-// The requests of FRAMES.md that belong to programs: from frames to a WorkSession and back. They run on the thread of the session's device.
+// The requests of FRAMES.md that belong to programs: from frames to a WorkSession and back. They run on the
+// thread of the session's device.
 #pragma once
 #include "server/server.hpp"
 #include "work/blob_store.hpp"

@@ -1,5 +1,6 @@
-// What a device must do to run programs (docs/work.md): hold one block of memory, run one op on addresses in it, hash a stretch of it.
-// In which order ops run, and where tensors lie, is runner.cpp: the same for every device.
+// What a device must do to run programs (docs/work.md): hold one block of memory, run one op on addresses in
+// it, hash a stretch of it. In which order ops run, and where tensors lie, is runner.cpp: the same for every
+// device.
 #pragma once
 #include <array>
 #include <functional>
@@ -20,7 +21,8 @@ struct Stretch {
 };
 struct MemoryPlan;  // plan.hpp
 
-// Memory and compiled ops of one program on one device. Calls run in order; only read, hash and finish wait for them.
+// Memory and compiled ops of one program on one device. Calls run in order; only read, hash and finish wait
+// for them.
 class WorkMemory {
  public:
   virtual ~WorkMemory() = default;
@@ -38,8 +40,8 @@ class WorkMemory {
     for (const auto& [at, bytes] : all) roots.push_back(hash(at, bytes));
     return roots;
   }
-  // All ops of a phase once, in a way of the device's own: it leaves in every tensor what `run` op by op would, and what ops give beside
-  // that nowhere. False: it has no such way.
+  // All ops of a phase once, in a way of the device's own: it leaves in every tensor what `run` op by op
+  // would, and what ops give beside that nowhere. False: it has no such way.
   virtual bool run_phase(Phase, const Moment&) { return false; }
   virtual void finish() = 0;
 };
@@ -47,8 +49,8 @@ class WorkMemory {
 class WorkKernels {
  public:
   virtual ~WorkKernels() = default;
-  // Memory as planned, at zero, and every op of the program made ready: those of init, then those of step. Throws EngineError no_memory.
-  // `checked` and `plan` outlive what is returned.
+  // Memory as planned, at zero, and every op of the program made ready: those of init, then those of step.
+  // Throws EngineError no_memory. `checked` and `plan` outlive what is returned.
   virtual std::unique_ptr<WorkMemory> prepare(const CheckedProgram& checked, const MemoryPlan& plan) = 0;
   // What the device needs beside the plan's bytes to run this program.
   virtual uint64_t extra_bytes(const CheckedProgram& checked, const MemoryPlan& plan) = 0;

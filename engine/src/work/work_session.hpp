@@ -1,6 +1,7 @@
-// One program on one device, and what may be asked of it when: FRAMES.md, "Programs". It knows which tensors were given and where the run
-// stands; the runner runs. Everything that is written is inside its tensor's interval before an op sees it: what the checker has proven
-// (indices inside, sums that fit) holds for such values alone. Not here: frames.
+// One program on one device, and what may be asked of it when: FRAMES.md, "Programs". It knows which tensors
+// were given and where the run stands; the runner runs. Everything that is written is inside its tensor's
+// interval before an op sees it: what the checker has proven (indices inside, sums that fit) holds for such
+// values alone. Not here: frames.
 #pragma once
 #include <optional>
 
@@ -38,7 +39,8 @@ class WorkSession final : public SessionContent {
   // Both in pieces of at most 1 MiB.
   void fetch(uint32_t tensor, uint64_t offset, uint64_t length, const std::function<void(std::vector<uint8_t> piece)>& give);
 
-  // A tensor as a polynomial at a point: docs/zk.md §6. Its element type and their number are the session's own.
+  // A tensor as a polynomial at a point: docs/zk.md §6. Its element type and their number are the session's
+  // own.
   Fr evaluate(uint32_t tensor, zk::Evaluation what, const std::atomic<bool>& stop);
 
   // State tensors, then results, each in the order of the program.

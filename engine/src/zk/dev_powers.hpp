@@ -1,4 +1,5 @@
-// Powers of a known τ, docs/zk.md §1: for tests and measurements. Whoever reads this can prove anything over them.
+// Powers of a known τ, docs/zk.md §1: for tests and measurements. Whoever reads this can prove anything over
+// them.
 #pragma once
 #include <atomic>
 #include <vector>

@@ -29,7 +29,8 @@ class LazySum {
     words_[4] = static_cast<uint64_t>(carry);
     words_[5] += static_cast<uint64_t>(carry >> 64);
   }
-  // The words are a number in Montgomery's form, longer than a scalar; each word is lifted into that form, and one factor takes the lift away.
+  // The words are a number in Montgomery's form, longer than a scalar; each word is lifted into that form,
+  // and one factor takes the lift away.
   Fr taken() {
     const Fr shift = Fr::of(uint64_t{1} << 32) * Fr::of(uint64_t{1} << 32);
     Fr sum = Fr::zero();

@@ -1,5 +1,5 @@
-// A tensor as a multilinear polynomial, at one point: what a proof says of bytes, computed from the bytes (docs/zk.md §6). Not here: which tensor, and where
-// its bytes come from.
+// A tensor as a multilinear polynomial, at one point: what a proof says of bytes, computed from the bytes
+// (docs/zk.md §6). Not here: which tensor, and where its bytes come from.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -24,7 +24,8 @@ struct Evaluation {
   std::span<const Fr> point;
 };
 
-// Throws EngineError bad_request when the sizes do not fit the point, tensor_range for a class that no row has, cancelled on `stop`. `read` fills bytes from an offset on.
+// Throws EngineError bad_request when the sizes do not fit the point, tensor_range for a class that no row
+// has, cancelled on `stop`. `read` fills bytes from an offset on.
 Fr evaluate(const Evaluation& what, const std::function<void(uint64_t offset, std::span<uint8_t> bytes)>& read, const std::atomic<bool>& stop);
 
 }  // namespace assay::zk

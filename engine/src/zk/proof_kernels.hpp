@@ -1,6 +1,7 @@
-// What a device must do to prove a segment (docs/zk.md §5): hold lists of numbers and scalars, commit to them, sum over them, fold them. Which
-// lists these are, and what is said in which order, is segment_prover.cpp: the same for every device. All results are exact, so proofs are equal
-// byte for byte on every device.
+// What a device must do to prove a segment (docs/zk.md §5): hold lists of numbers and scalars, commit to
+// them, sum over them, fold them. Which lists these are, and what is said in which order, is
+// segment_prover.cpp: the same for every device. All results are exact, so proofs are equal byte for byte on
+// every device.
 #pragma once
 #include <memory>
 #include <span>
@@ -12,7 +13,8 @@
 
 namespace assay::zk {
 
-// A list on the device: whole numbers that fit 64 bits, or scalars. Written when it is made; scalars may be added to (add_times, place).
+// A list on the device: whole numbers that fit 64 bits, or scalars. Written when it is made; scalars may be
+// added to (add_times, place).
 class List {
  public:
   explicit List(size_t size) : size_(size) {}
@@ -48,7 +50,8 @@ struct Kernel {
   size_t at;
 };
 
-// What is looked up, seen from α: constant + Σ by[k]·values[k] + product·values[left]·values[right]. Never 0 but for one α in 2^200.
+// What is looked up, seen from α: constant + Σ by[k]·values[k] + product·values[left]·values[right]. Never 0
+// but for one α in 2^200.
 struct Part {
   Fr constant;
   std::vector<Fr> by;
@@ -63,8 +66,10 @@ struct InverseSums {
   std::vector<Part> parts;
 };
 
-// Σ over 2^variables corners. Columns have 2^variables values each, the first variable being the highest bit of an index.
-//   lookup:  columns e, g, values…:  factor·e·(g·Π parts − Σ_k Π_(j≠k) part_j) + all·g       1 or 3 parts, 1 to 5 values; on a CPU 2 parts and 6 values too
+// Σ over 2^variables corners. Columns have 2^variables values each, the first variable being the highest bit
+// of an index.
+//   lookup:  columns e, g, values…:  factor·e·(g·Π parts − Σ_k Π_(j≠k) part_j) + all·g
+//            1 or 3 parts, 1 to 5 values; on a CPU 2 parts and 6 values too
 //   table:   columns e, g, m, own:   factor·e·(g·own − m) − all·g
 //   product: factor·(product of 2 or 3 columns)
 struct Sum {
@@ -96,7 +101,8 @@ class ProofMemory {
  public:
   virtual ~ProofMemory() = default;
 
-  // Leave to take so many bytes more than what was prepared, for as long as this lives. Throws EngineError no_memory.
+  // Leave to take so many bytes more than what was prepared, for as long as this lives. Throws EngineError
+  // no_memory.
   virtual std::shared_ptr<const void> hold(uint64_t bytes) = 0;
 
   virtual ListPtr numbers(std::span<const int64_t> values) = 0;
@@ -141,7 +147,8 @@ class ProofMemory {
   virtual Fr at(const ListPtr& poly, const Fr& x) = 0;
   // By X − x, without what remains; the same length, its last one 0.
   virtual ListPtr divided(const ListPtr& poly, const Fr& x) = 0;
-  // Σ_i a_i·b_(i+k) + a_(i+k)·b_i at k − 1, for k = 1 … ; as long as a, its last one being 0. b is no longer than a. By values at roots of 1, so up to 2^26 + 1 of them.
+  // Σ_i a_i·b_(i+k) + a_(i+k)·b_i at k − 1, for k = 1 … ; as long as a, its last one being 0. b is no longer
+  // than a. By values at roots of 1, so up to 2^26 + 1 of them.
   virtual ListPtr crossed(const ListPtr& a, const ListPtr& b) = 0;
 };
 
@@ -155,7 +162,8 @@ class ProofKernels {
   virtual bool runs_wide_plans() const = 0;
   // `bytes`: what the plan will take at most, counting 32 bytes a value. Throws EngineError no_memory.
   virtual std::unique_ptr<ProofMemory> prepare(uint64_t bytes) = 0;
-  // Leave to take so many bytes of the host, and of a card if it is one, for as long as this lives. Throws EngineError no_memory.
+  // Leave to take so many bytes of the host, and of a card if it is one, for as long as this lives. Throws
+  // EngineError no_memory.
   virtual std::shared_ptr<const void> hold(uint64_t host_bytes, uint64_t card_bytes) = 0;
   // Proofs of circuits (groth16/groth16.hpp); the key outlives it.
   virtual std::unique_ptr<Groth16Device> groth16(const Groth16Key& key) = 0;

@@ -105,20 +105,22 @@ void check_widths(const ProofPlan& plan) {
   need(plan.scale >= 2 && plan.scale <= 36 && plan.activation < plan.h && plan.activation <= plan.gradient, "a scale out of range");
   need(plan.gradient - plan.activation <= 16, "a scale out of range");
   for (const unsigned bits : plan.limbs) need(bits >= 1 && bits <= 16, "a limb out of range");
-  // A weight moves by less than 2^(h + d - 2) with each row. Where it moves by no more than half of what it can be, it stays below 1.5 times that, and no sum
-  // comes near 2^63; else it could be twice as much.
+  // A weight moves by less than 2^(h + d - 2) with each row. Where it moves by no more than half of what it
+  // can be, it stays below 1.5 times that, and no sum comes near 2^63; else it could be twice as much.
   unsigned spots = 0;
   for (size_t l = 0; l < plan.links(); ++l) spots = std::max(spots, plan.spot_bits(l));
   const unsigned moves = plan.place_bits() + spots + plan.h + plan.d - 2, weight = std::max(plan.weight_bits(), moves) + 1;
   const unsigned most = moves < plan.weight_bits() ? 63 : 62;
   for (size_t l = 0; l < plan.sizes.size(); ++l)
     need(weight + std::max(plan.h, plan.d) - 1 + plan.size_bits(l) <= most, "sums that could leave 64 bits");
-  // What enters a convolution, and what comes back from one to a number of its picture: from every column of a patch, at most once a channel.
+  // What enters a convolution, and what comes back from one to a number of its picture: from every column of
+  // a patch, at most once a channel.
   for (size_t l = 0; l < plan.links(); ++l)
     if (plan.windows[l]) need(weight + std::max(plan.h, plan.d) - 1 + plan.input_bits(l) + plan.output_bits(l) <= most, "sums that could leave 64 bits");
 }
 
-// Units follow each other without gaps, each link takes what the one before it gives, and a picture lies within one piece of the last sum.
+// Units follow each other without gaps, each link takes what the one before it gives, and a picture lies
+// within one piece of the last sum.
 void check_windows(const ProofPlan& plan) {
   for (size_t l = 0; l < plan.links(); ++l) {
     if (!plan.windows[l]) continue;
@@ -164,7 +166,8 @@ bool ProofPlan::is_plain() const {
   return !is_softmax() && std::ranges::none_of(windows, [](const auto& one) { return one.has_value(); });
 }
 
-// From row to row by one product, at 2^62: after 2^16 of them less than 2^-45 is lost, and no row is so near to a half.
+// From row to row by one product, at 2^62: after 2^16 of them less than 2^-45 is lost, and no row is so near
+// to a half.
 std::vector<int64_t> ProofPlan::exp_rows() const {
   constexpr unsigned kScale = 62;
   uint64_t base = uint64_t{1} << kScale, term = base;
@@ -187,8 +190,9 @@ uint64_t ProofPlan::bytes() const {
     // Patches; the weights of every step, and as many scalars.
     if (windows[l]) numbers += ((places() << (spot_bits(l) + input_bits(l))) + (steps() << (input_bits(l) + output_bits(l)))) * 8;
   }
-  // Of the first sum: columns and their kernels as scalars, half and a quarter of each while they are folded. Of a chunk: powers, the room that a commitment
-  // takes, the lists of an opening. A tenth more than a card was seen to take.
+  // Of the first sum: columns and their kernels as scalars, half and a quarter of each while they are folded.
+  // Of a chunk: powers, the room that a commitment takes, the lists of an opening. A tenth more than a card
+  // was seen to take.
   return 8 * numbers + 56 * columns + (uint64_t{700} << chunk_bits);
 }
 

@@ -1,5 +1,6 @@
-// What a proof of one segment is about, docs/zk.md §4: links, tables, and the place of each block of values among the commitments. Read from the bytes
-// that src/work/plan/encode-plan.ts makes of a plan: all sizes are checked here before memory is taken for any.
+// What a proof of one segment is about, docs/zk.md §4: links, tables, and the place of each block of values
+// among the commitments. Read from the bytes that src/work/plan/encode-plan.ts makes of a plan: all sizes are
+// checked here before memory is taken for any.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -58,7 +59,8 @@ struct ProofPlan {
   bool is_wide;
   // Numbers of a row or picture, then units of each link.
   std::vector<uint32_t> sizes;
-  // By link: of those that are convolutions. K of a loss by softmax; 0: half the squared error. docs/zk.md §14.
+  // By link: of those that are convolutions. K of a loss by softmax; 0: half the squared error. docs/zk.md
+  // §14.
   std::vector<std::optional<Window>> windows;
   unsigned quotient;
   std::vector<TableShape> tables;

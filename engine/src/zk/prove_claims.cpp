@@ -1,5 +1,7 @@
-// What the sums say of blocks, joined in one sum over all values, docs/zk.md §5, 4. Values stand in pieces, and a kernel is eq at a point: seen from one piece, a number times
-// eq at the point's last variables, its tail. There are few tails; so the rounds over pieces need each piece's sum with each tail, and nothing else of the values.
+// What the sums say of blocks, joined in one sum over all values, docs/zk.md §5, 4. Values stand in pieces,
+// and a kernel is eq at a point: seen from one piece, a number times eq at the point's last variables, its
+// tail. There are few tails; so the rounds over pieces need each piece's sum with each tail, and nothing else
+// of the values.
 #include <algorithm>
 
 #include "cpu/msm.hpp"

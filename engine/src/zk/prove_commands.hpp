@@ -1,4 +1,5 @@
-// The requests of FRAMES.md that prove segments: from frames to a ProveSession and back. They run on the thread of the session's device.
+// The requests of FRAMES.md that prove segments: from frames to a ProveSession and back. They run on the
+// thread of the session's device.
 #pragma once
 #include "server/server.hpp"
 

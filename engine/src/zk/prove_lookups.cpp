@@ -1,4 +1,5 @@
-// Lookups of a segment's proof, docs/zk.md §5, 1: which value is in which table, and the first sum that shows it.
+// Lookups of a segment's proof, docs/zk.md §5, 1: which value is in which table, and the first sum that shows
+// it.
 #include <algorithm>
 
 #include "engine_error.hpp"
@@ -130,7 +131,8 @@ Fr fraction_fault(const Fr& helper, std::span<const Fr> parts) {
 
 }  // namespace
 
-// What the terms of one kind had where their sums ended, as polynomials in the link's number: factors, helper, values, constants of parts.
+// What the terms of one kind had where their sums ended, as polynomials in the link's number: factors,
+// helper, values, constants of parts.
 ListSum SegmentProver::listed(Lookup kind, size_t members, const std::vector<Fr>& factors, const std::vector<std::vector<Fr>>& ends) const {
   ListSum list;
   const LookupTerm* first = nullptr;
@@ -140,7 +142,8 @@ ListSum SegmentProver::listed(Lookup kind, size_t members, const std::vector<Fr>
     if (first == nullptr) {
       first = &term;
       list.columns.assign(2 + term.values.size() + term.parts.size(), std::vector<Fr>(members, Fr::zero()));
-      // Units of the last link are looked up in a table of their own: that part is a list too, and has no table where there is no link.
+      // Units of the last link are looked up in a table of their own: that part is a list too, and has no
+      // table where there is no link.
       for (size_t k = 0; k < term.parts.size(); ++k)
         std::ranges::fill(list.columns[2 + term.values.size() + k], kind == Lookup::forth && k == 2 ? alpha_ : term.parts[k].constant);
     }

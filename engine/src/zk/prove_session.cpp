@@ -15,7 +15,8 @@ namespace {
 
 enum Given : uint32_t { kGivenFeatures, kGivenLabels, kGivenPowers, kGivenWeights };
 constexpr size_t kPointBytes = 64, kScalarBytes = 32;
-// Segments of a run, and what a value of each takes: itself, what it counts, both again while they are folded.
+// Segments of a run, and what a value of each takes: itself, what it counts, both again while they are
+// folded.
 constexpr size_t kMostParts = 1024;
 constexpr uint64_t kPartBytes = 4 * sizeof(Fr);
 

@@ -1,5 +1,5 @@
-// A segment to prove, on one device: plan, data, weights and powers as they come, then its commitments, then its proof; or several of them, one after the other, and one proof of all.
-// FRAMES.md, "Proofs".
+// A segment to prove, on one device: plan, data, weights and powers as they come, then its commitments, then
+// its proof; or several of them, one after the other, and one proof of all. FRAMES.md, "Proofs".
 #pragma once
 #include <memory>
 
@@ -13,14 +13,17 @@ class ProveSession {
   ProveSession(ProofKernels& kernels, std::span<const uint8_t> plan);
 
   const ProofPlan& plan() const { return plan_; }
-  // What GIVE names: 0 features, 1 labels, 2 powers, 3 … the weights of each link, then blinders. From the start, in order.
+  // What GIVE names: 0 features, 1 labels, 2 powers, 3 … the weights of each link, then blinders. From the
+  // start, in order.
   void give(uint32_t what, uint64_t offset, std::span<const uint8_t> bytes);
   // Runs the segment; points of the statement, 64 bytes each.
   std::vector<uint8_t> commit(const uint8_t seed[32], uint32_t first_step, const std::atomic<bool>& stop, const OnPart& on_part);
   std::vector<uint8_t> prove(const Hash& statement, const OnPart& on_part);
-  // The next segment of a run: all but its opening. Then its weights are forgotten, and those of the next one can be given.
+  // The next segment of a run: all but its opening. Then its weights are forgotten, and those of the next one
+  // can be given.
   std::vector<uint8_t> prove_part(const Hash& statement, const Hash& nonce, const OnPart& on_part);
-  // Of all parts proven so far: the opening that they share, hidden by what follows from the secret. Then they are forgotten.
+  // Of all parts proven so far: the opening that they share, hidden by what follows from the secret. Then
+  // they are forgotten.
   std::vector<uint8_t> fold(const Hash& secret, const OnPart& on_part);
 
  private:

@@ -1,4 +1,5 @@
-// Softmax in a segment's proof, docs/zk.md §14: which of its numbers is looked up in which table, and what is said of them.
+// Softmax in a segment's proof, docs/zk.md §14: which of its numbers is looked up in which table, and what is
+// said of them.
 #include "zk/scalar_lists.hpp"
 #include "zk/segment_prover.hpp"
 

@@ -1,4 +1,5 @@
-// What is said, and several sums over cubes of different sizes in one, docs/zk.md §5: rounds, from the device's values to what is sent.
+// What is said, and several sums over cubes of different sizes in one, docs/zk.md §5: rounds, from the
+// device's values to what is sent.
 #include <algorithm>
 
 #include "zk/scalar_lists.hpp"
@@ -10,7 +11,8 @@ namespace {
 
 constexpr unsigned kMostDegree = 6;
 
-// For the values at 0 … degree: the coefficients of the polynomials that are 1 at one of these places and 0 at the others.
+// For the values at 0 … degree: the coefficients of the polynomials that are 1 at one of these places and 0
+// at the others.
 std::vector<std::vector<Fr>> bases_of(unsigned count) {
   std::vector<std::vector<Fr>> bases;
   for (unsigned i = 0; i < count; ++i) {
@@ -117,7 +119,8 @@ SumProver::Rounds SumProver::prove_zeros(uint8_t kind, unsigned degree, const st
   for (const Sum& sum : sums) missing.push_back(rho.size() - sum.variables);
   const std::unique_ptr<Sums> running = memory_.sums(std::move(sums));
   Rounds rounds;
-  // Products of eq over the rounds before each; what a device has in its first column begins with a sum's own first round.
+  // Products of eq over the rounds before each; what a device has in its first column begins with a sum's own
+  // first round.
   std::vector<Fr> before = {Fr::one()};
   for (size_t round = 0; round < rho.size(); ++round) {
     std::vector<Fr> factors;

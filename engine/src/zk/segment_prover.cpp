@@ -1,4 +1,5 @@
-// See segment_prover.hpp. Lookups are in prove_lookups.cpp, sums in prove_sums.cpp, what joins all claims in prove_claims.cpp, the opening in prove_opening.cpp.
+// See segment_prover.hpp. Lookups are in prove_lookups.cpp, sums in prove_sums.cpp, what joins all claims in
+// prove_claims.cpp, the opening in prove_opening.cpp.
 #include "zk/segment_prover.hpp"
 
 #include <algorithm>
@@ -169,7 +170,8 @@ LeftOpen SegmentProver::prove_all_sums(const Fr* nonce) {
   return join();
 }
 
-// z of a link, or q of the link before a plain one: what enters it, or its gradients, times its weights of each step.
+// z of a link, or q of the link before a plain one: what enters it, or its gradients, times its weights of
+// each step.
 Sum SegmentProver::product_of(size_t link, bool is_back, std::span<const Fr> at, const Fr& factor) {
   // Each place of a window is a row of its own.
   const unsigned spots = is_back ? 0 : plan_.spot_bits(link);
@@ -191,7 +193,8 @@ Sum SegmentProver::product_of(size_t link, bool is_back, std::span<const Fr> at,
           Fr::zero()};
 }
 
-// q of the link before a convolution, over (step, output, column): gradients of all places whose patch has the unit in that column, times the weights.
+// q of the link before a convolution, over (step, output, column): gradients of all places whose patch has
+// the unit in that column, times the weights.
 Sum SegmentProver::product_of_patches(size_t link, std::span<const Fr> at, const Fr& factor) {
   const Window& window = *plan_.windows[link];
   const size_t steps = plan_.steps(), spots = size_t{1} << plan_.spot_bits(link);

@@ -1,5 +1,6 @@
-// The prover of docs/zk.md §5: from the run of a segment to the bytes of its proof. What it says, and in which order; how it is computed is the
-// device's matter (proof_kernels.hpp). The reference is vectors/naive-segment.ts: proofs are equal byte for byte.
+// The prover of docs/zk.md §5: from the run of a segment to the bytes of its proof. What it says, and in
+// which order; how it is computed is the device's matter (proof_kernels.hpp). The reference is
+// vectors/naive-segment.ts: proofs are equal byte for byte.
 #pragma once
 #include <optional>
 
@@ -13,7 +14,8 @@ struct ClaimTerm {
   uint64_t at;
   std::vector<Fr> point;
   Fr factor;
-  // One axis of the block may have these weights instead of those of a point: it stands after so many variables of the point.
+  // One axis of the block may have these weights instead of those of a point: it stands after so many
+  // variables of the point.
   size_t after = 0;
   std::vector<Fr> weights{};
 };
@@ -30,7 +32,8 @@ struct LookupTerm {
   Slice helper;
   std::vector<Slice> values;
   std::vector<Part> parts;
-  // So many of the last values everybody knows: where the sum ends, all members of a list have what this one has.
+  // So many of the last values everybody knows: where the sum ends, all members of a list have what this one
+  // has.
   size_t known = 0;
 };
 
@@ -42,19 +45,22 @@ struct WeightUse {
   Fr factor;
 };
 
-// Where the first sum ends: eq of the list's point and each number, and for each link the points of its units and of its weights.
+// Where the first sum ends: eq of the list's point and each number, and for each link the points of its units
+// and of its weights.
 struct LookupEnds {
   std::vector<Fr> among;
   std::vector<std::vector<Fr>> units, weights;
 };
 
-// What hides commitments (§13): each chunk has one coefficient more, at the first power of τ that chunks do not use.
+// What hides commitments (§13): each chunk has one coefficient more, at the first power of τ that chunks do
+// not use.
 struct Blinders {
   G1Affine power;
   std::array<std::vector<Fr>, kGroups> of_chunks;
 };
 
-// What a segment leaves to be opened: the value of a list, which is the sum of its chunks, at a point; `blinder`: its coefficient beyond them.
+// What a segment leaves to be opened: the value of a list, which is the sum of its chunks, at a point;
+// `blinder`: its coefficient beyond them.
 struct LeftOpen {
   ListPtr poly;
   Fr blinder;

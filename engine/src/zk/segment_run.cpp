@@ -103,7 +103,8 @@ class Runner {
     }
   }
 
-  // Of softmax: what follows from its columns, lower parts of its numbers, and how often each row of a table is looked up by them.
+  // Of softmax: what follows from its columns, lower parts of its numbers, and how often each row of a table
+  // is looked up by them.
   void add_softmax() {
     const size_t last = plan_.links() - 1;
     const uint64_t n = plan_.width(plan_.links()), classes = plan_.sizes.back(), units = plan_.places() * n;

@@ -1,5 +1,6 @@
-// The run of a segment whose proof is asked for, on the host: every value that is committed, and those that sums are over. Exact SGD in whole numbers,
-// docs/zk.md §5. A value that leaves its range ends it: such a run has no proof.
+// The run of a segment whose proof is asked for, on the host: every value that is committed, and those that
+// sums are over. Exact SGD in whole numbers, docs/zk.md §5. A value that leaves its range ends it: such a run
+// has no proof.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -31,7 +32,8 @@ struct SegmentStart {
   std::vector<std::vector<int64_t>> weights;
 };
 
-// ⌊2^K / Σ e⌋ for each unit; distance to the row's largest; score; 1 beyond the classes; distance or that; Σ e of each row.
+// ⌊2^K / Σ e⌋ for each unit; distance to the row's largest; score; 1 beyond the classes; distance or that; Σ
+// e of each row.
 enum SoftmaxList : unsigned { kWideInverse, kDistance, kScore, kPadding, kNoTop, kRowSum, kSoftmaxLists };
 
 struct SegmentRun {

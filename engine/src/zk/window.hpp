@@ -1,5 +1,6 @@
-// A window that slides over a picture, docs/zk.md §14: which number of the picture [height, width, channels] stands in which column of a place's patch. A patch has the channels, each with
-// the window's rows and columns, then one column for the bias.
+// A window that slides over a picture, docs/zk.md §14: which number of the picture [height, width, channels]
+// stands in which column of a place's patch. A patch has the channels, each with the window's rows and
+// columns, then one column for the bias.
 #pragma once
 #include <cstdint>
 

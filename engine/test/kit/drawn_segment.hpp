@@ -1,4 +1,5 @@
-// Segments to prove (docs/zk.md §4), drawn: plans by their sizes, data and weights of which a run stays in its ranges.
+// Segments to prove (docs/zk.md §4), drawn: plans by their sizes, data and weights of which a run stays in
+// its ranges.
 #pragma once
 #include <cstring>
 

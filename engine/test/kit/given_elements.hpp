@@ -1,5 +1,5 @@
-// Elements of inputs and constants that a seed gives, by the rule of vectors/README.md: several implementations run the
-// same program on the same numbers.
+// Elements of inputs and constants that a seed gives, by the rule of vectors/README.md: several
+// implementations run the same program on the same numbers.
 #pragma once
 #include "core/philox.hpp"
 #include "work/program.hpp"

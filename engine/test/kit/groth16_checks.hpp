@@ -47,7 +47,8 @@ inline std::vector<uint8_t> known_proof(assay::ThreadPool& pool, const assay::zk
   return proof;
 }
 
-// `copies` of so many constraints, each of which makes a wire of sums of up to 2·terms - 1 wires that were there before it.
+// `copies` of so many constraints, each of which makes a wire of sums of up to 2·terms - 1 wires that were
+// there before it.
 inline assay::zk::Circuit drawn_circuit(uint32_t copies, uint32_t constraints, uint32_t terms) {
   using namespace assay;
   constexpr uint32_t kInputs = 3, kSecrets = 64;

@@ -1,4 +1,5 @@
-// Ops worked out element by element in 128 bits, from the page alone (docs/work.md): what the CPU's fast ways are compared with.
+// Ops worked out element by element in 128 bits, from the page alone (docs/work.md): what the CPU's fast ways
+// are compared with.
 #pragma once
 #include <cmath>
 

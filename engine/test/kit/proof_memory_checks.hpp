@@ -1,4 +1,5 @@
-// Two devices' memories of proofs (zk/proof_kernels.hpp) do the same things to the same lists; all that can be read is compared.
+// Two devices' memories of proofs (zk/proof_kernels.hpp) do the same things to the same lists; all that can
+// be read is compared.
 #pragma once
 #include <functional>
 #include <string>
@@ -26,7 +27,8 @@ class MemoryChecks {
     for (unsigned variables = 1; variables <= log2; variables += log2 < 4 ? 1 : 3) check_sums(variables);
   }
 
-  // Of two lists: by its definition where that is done in time, else by values at one place. A list may have one more than 2^log2, which hides the others, and the other one may be shorter.
+  // Of two lists: by its definition where that is done in time, else by values at one place. A list may have
+  // one more than 2^log2, which hides the others, and the other one may be shorter.
   void check_crossed(size_t count, size_t other, bool is_naive) {
     const std::string name = "crossed " + std::to_string(count) + " and " + std::to_string(other);
     const Both f = scalars(count), e = scalars(other);

@@ -1,5 +1,6 @@
-// Runs PTX that the engine makes for maps on the host, one thread after the other: what such kernels compute is known without a card. Only
-// what kernel_ptx.cpp writes, and no threads that wait for each other (sums over rows).
+// Runs PTX that the engine makes for maps on the host, one thread after the other: what such kernels compute
+// is known without a card. Only what kernel_ptx.cpp writes, and no threads that wait for each other (sums
+// over rows).
 #pragma once
 #include <algorithm>
 #include <cfenv>

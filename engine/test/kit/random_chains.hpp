@@ -1,5 +1,6 @@
-// Random programs of many ops that feed each other, as training has them: maps over elements, rows and columns, sums and maxima over
-// rows, turned copies, products, state that is read and written. The same for the same seed.
+// Random programs of many ops that feed each other, as training has them: maps over elements, rows and
+// columns, sums and maxima over rows, turned copies, products, state that is read and written. The same for
+// the same seed.
 #pragma once
 #include "random_programs.hpp"
 

@@ -1,5 +1,6 @@
-// Random programs that the checker lets pass: an op of each kind with random shapes, types and, for maps, code. Whatever instruction would
-// be refused is left out, so that many bounds are met closely. The same for the same seed.
+// Random programs that the checker lets pass: an op of each kind with random shapes, types and, for maps,
+// code. Whatever instruction would be refused is left out, so that many bounds are met closely. The same for
+// the same seed.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -64,7 +65,8 @@ class RandomPrograms {
     program.tensors.push_back(std::move(tensor));
     return {Source::input, index, type, std::move(dims)};
   }
-  // The op's output as the result of a program of one op, with the narrowest type that holds its interval or a wider one.
+  // The op's output as the result of a program of one op, with the narrowest type that holds its interval or
+  // a wider one.
   Program finish(Program program, Op op, Interval found, uint32_t least_type);
   Instruction instruction(const Op& op, uint32_t registers, bool in_body);
   Place place(const Op& op, uint32_t registers, uint32_t dim, bool in_body, size_t axis);

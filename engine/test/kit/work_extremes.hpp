@@ -1,5 +1,6 @@
-// Every operator and instruction where it is most likely to go wrong: the ends of every type, sums of 1 and of 2^20 terms, equals in argmax,
-// shifts by 1 and 62, places far outside on both sides. Against naive_ops.hpp.
+// Every operator and instruction where it is most likely to go wrong: the ends of every type, sums of 1 and
+// of 2^20 terms, equals in argmax, shifts by 1 and 62, places far outside on both sides. Against
+// naive_ops.hpp.
 #pragma once
 #include "naive_ops.hpp"
 
@@ -61,7 +62,8 @@ class Extremes {
     return {Source::input, index, type, std::move(dims)};
   }
 
-  // All pairs of special numbers, with a third one beside; every shift; intervals from all of a type down to a few bits.
+  // All pairs of special numbers, with a third one beside; every shift; intervals from all of a type down to
+  // a few bits.
   void instructions(Code code) {
     const bool shifts = code == Code::shl || code == Code::shr || code == Code::rsh;
     for (const Type type : {Type::i8, Type::i16, Type::i32, Type::i64})
@@ -168,7 +170,8 @@ class Extremes {
           }
   }
 
-  // All terms to the first row, to the last, to one that does not exist for others; more rows than are summed at a time.
+  // All terms to the first row, to the last, to one that does not exist for others; more rows than are summed
+  // at a time.
   void scatters() {
     for (const Type type : {Type::i8, Type::i32, Type::i64})
       for (const auto& [rows, width, terms] : {std::array<uint32_t, 3>{1, 1, 1}, {5, 3, 1000}, {70000, 2, 40}, {3, 200, 9}})

@@ -16,7 +16,9 @@ export const token = z.object({
 	revokedAtMs: atMs.nullable(),
 });
 
-/** The role in its name is for people who read a configuration; what the token may do is what the store says. */
+/**
+ * The role in its name is for people who read a configuration; what the token may do is what the store says.
+ */
 export const TOKEN_PATTERN = /^assay_(?:[a-z]+_)?[A-Za-z0-9_-]{32,128}$/;
 export const madeToken = z.object({ token, secret: z.string().regex(TOKEN_PATTERN).describe("Shown this once") });
 

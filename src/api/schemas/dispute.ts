@@ -1,5 +1,6 @@
-// A claim under dispute in the API, docs/disputes.md: what was asked by which road, what the chain says of it, what was proven. Public: whoever wants to check it
-// reads the same from any node, and judges the fraud file itself.
+// A claim under dispute in the API, docs/disputes.md: what was asked by which road, what the chain says of
+// it, what was proven. Public: whoever wants to check it reads the same from any node, and judges the fraud
+// file itself.
 import * as z from "zod";
 import { fraud, jobClaim } from "./job-claim.ts";
 import { atMs, chainHex, count, said } from "./primitives.ts";

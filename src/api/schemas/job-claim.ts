@@ -1,4 +1,5 @@
-// Claims, questions about them and fraud files in the API, docs/jobs.md §14. Public; what an auditor could copy is told once nobody audits any more.
+// Claims, questions about them and fraud files in the API, docs/jobs.md §14. Public; what an auditor could
+// copy is told once nobody audits any more.
 import * as z from "zod";
 import { jobEscrow, jobSpec, jobTerms, kept } from "./job.ts";
 import { atMs, chainHex, code, count, json, paging, providerId, said, sha256, text } from "./primitives.ts";

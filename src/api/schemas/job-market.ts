@@ -1,4 +1,5 @@
-// The market for jobs in the API: what was done and paid, by whom, who lied and who found it; and the work of one provider. Public rows, docs/jobs.md §11.
+// The market for jobs in the API: what was done and paid, by whom, who lied and who found it; and the work of
+// one provider. Public rows, docs/jobs.md §11.
 import * as z from "zod";
 import { jobClaim } from "./job-claim.ts";
 import { atMs, chainHex, count, micros, ppm, providerId, said } from "./primitives.ts";

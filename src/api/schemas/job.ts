@@ -1,5 +1,6 @@
-// Jobs in the API: what a customer asks for, what it is offered, what its provider hands in, and what everybody may read. docs/jobs.md §13.
-// Shapes only: whether a program is sound or a claim right is found out from the bytes.
+// Jobs in the API: what a customer asks for, what it is offered, what its provider hands in, and what
+// everybody may read. docs/jobs.md §13. Shapes only: whether a program is sound or a claim right is found out
+// from the bytes.
 import * as z from "zod";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
 import { atMs, chainHex, count, cursor, micros, paging, ppm, providerId, said, text } from "./primitives.ts";

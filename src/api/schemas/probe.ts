@@ -5,7 +5,10 @@ import { atMs, code, count, paging, probeId, providerId, publicKey, said, sha256
 import { linkKind } from "./provider.ts";
 import { attestation, attested, device, figure, figureName, finding, strength, verdictStatus } from "./verdict.ts";
 
-/** abandoned: the process that ran it died before there was evidence; counts for nothing (docs/schedule.md §3). */
+/**
+ * abandoned: the process that ran it died before there was evidence; counts for nothing (docs/schedule.md
+ * §3).
+ */
 const probeState = z.enum(["running", "done", "abandoned"]);
 
 export const probeSummary = z.object({

@@ -60,7 +60,9 @@ export const rental = z.object({
 	escrow: chainHex(32, "Its deposit in the RentalEscrow on chain").nullable(),
 });
 
-/** One line of an authorized_keys file without options: options could widen what the key may do on the host. */
+/**
+ * One line of an authorized_keys file without options: options could widen what the key may do on the host.
+ */
 const sshPublicKey = z
 	.string()
 	.max(1000)

@@ -1,5 +1,5 @@
-// Roll calls: which blocks called, who answered, what the network proved together (docs/roll-call.md). The public files of the answers are
-// evidence, by their hash.
+// Roll calls: which blocks called, who answered, what the network proved together (docs/roll-call.md). The
+// public files of the answers are evidence, by their hash.
 import * as z from "zod";
 import { atMs, chainHex, code, count, paging, ppm, providerId, said, sha256 } from "./primitives.ts";
 import { attested } from "./verdict.ts";

@@ -35,7 +35,10 @@ const PAGES = [
 	"programs",
 ];
 
-/** Gives the file for a decoded path, or null: a name that is in the folder now, so that no path leads out of it. */
+/**
+ * Gives the file for a decoded path, or null: a name that is in the folder now, so that no path leads out of
+ * it.
+ */
 export function registerDashboard(app: FastifyInstance, folder: string): (path: string) => string | null {
 	app.register(fastifyStatic, {
 		root: folder,

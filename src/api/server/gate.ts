@@ -1,6 +1,7 @@
-// The gate before the API: what a request must pass before anything is read, looked up or logged. Here a flood costs the least: who asks too
-// often is told once a second and not read until then. Page: docs/network.md §4. Not here: connections (guests.ts), what a caller may do, and whose
-// turn it is at the database (create-server.ts).
+// The gate before the API: what a request must pass before anything is read, looked up or logged. Here a
+// flood costs the least: who asks too often is told once a second and not read until then. Page:
+// docs/network.md §4. Not here: connections (guests.ts), what a caller may do, and whose turn it is at the
+// database (create-server.ts).
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { codes } from "../../protocol/codes.ts";
@@ -35,7 +36,9 @@ const TRANSFERS = routeRows.flatMap(([, { rate, method, path }]) =>
 const { hint } = codes.RATE_LIMITED;
 
 export function createGate({ limits, limiter, proxies, guests, randomId, onRefused }: GateParts) {
-	/** Once the refusal is out, nothing is read of this connection for a while: its flood waits at the sender's. */
+	/**
+	 * Once the refusal is out, nothing is read of this connection for a while: its flood waits at the sender's.
+	 */
 	function hold(socket: Socket, response: ServerResponse): void {
 		response.once("close", () => {
 			if (guests.isBusy(socket)) socket.destroy();

@@ -1,6 +1,6 @@
-// The connections of the API: how many there may be, of one address and in all, at what pace they may come, and each one's requests one after
-// the other. Page: docs/network.md §4. Agents' links are guests only until they are upgraded; then the agents' door counts them. Not here: how
-// often somebody may ask (gate.ts).
+// The connections of the API: how many there may be, of one address and in all, at what pace they may come,
+// and each one's requests one after the other. Page: docs/network.md §4. Agents' links are guests only until
+// they are upgraded; then the agents' door counts them. Not here: how often somebody may ask (gate.ts).
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -21,7 +21,9 @@ interface Guest {
 	leave(): void;
 }
 
-/** Requests of one connection that wait for the one before: clients of ours, browsers and proxies send none. */
+/**
+ * Requests of one connection that wait for the one before: clients of ours, browsers and proxies send none.
+ */
 const MOST_PIPELINED = 16;
 /** Addresses whose pace is remembered. */
 const ADDRESSES_KEPT = 10_000;
@@ -79,8 +81,8 @@ export function createGuests(limits: ApiLimits, proxies: Proxies) {
 			});
 		},
 		/**
-		 * One request of a connection after the other. Node would start them all: of those behind the first nobody hears when their client
-		 * is gone, and what they hold would be held for ever.
+		 * One request of a connection after the other. Node would start them all: of those behind the first
+		 * nobody hears when their client is gone, and what they hold would be held for ever.
 		 */
 		inOrder(socket: Socket, response: ServerResponse, answer: () => void): void {
 			const guest = guests.get(socket);

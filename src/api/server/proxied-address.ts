@@ -1,6 +1,6 @@
-// Whose address a request or an agent's link comes from when proxies of our own stand before the validator: the
-// nearest one in X-Forwarded-For that is not one of them. Headers are only believed of proxies that were named;
-// everybody else's address is the socket's.
+// Whose address a request or an agent's link comes from when proxies of our own stand before the validator:
+// the nearest one in X-Forwarded-For that is not one of them. Headers are only believed of proxies that were
+// named; everybody else's address is the socket's.
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 

@@ -1,6 +1,6 @@
 // How many requests an address may make, and how many bytes of files it may fetch: one bucket per address and
-// class, refilled all the time. Clock and limits are arguments. Addresses are counted by what one customer of a provider gets: one IPv4 address, one
-// IPv6 /64.
+// class, refilled all the time. Clock and limits are arguments. Addresses are counted by what one customer of
+// a provider gets: one IPv4 address, one IPv6 /64.
 
 import { isIPv6 } from "node:net";
 import { BoundedMap } from "../../platform/bounded-map.ts";
@@ -12,7 +12,10 @@ type Counted = RateClass | "bytes" | "allBytes";
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/** Beyond this many addresses the longest unused ones are forgotten: bounded memory matters more than exact counts. */
+/**
+ * Beyond this many addresses the longest unused ones are forgotten: bounded memory matters more than exact
+ * counts.
+ */
 const LARGEST = 50_000;
 
 export function createRateLimiter(perS: Readonly<Record<Counted, number>>, nowMs: () => number, largest = LARGEST) {

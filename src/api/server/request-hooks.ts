@@ -43,7 +43,10 @@ async function pieceName({ assay }: FastifyRequest): Promise<{ blobName?: string
 	return { blobName: `${bytesToHex(assay.root)}-${assay.rawBody.length}` };
 }
 
-/** How long a body of bytes is; 0 on routes that take none. Throws before a byte is read, CONTENT_TYPE_WRONG where one is sent for the other. */
+/**
+ * How long a body of bytes is; 0 on routes that take none. Throws before a byte is read, CONTENT_TYPE_WRONG
+ * where one is sent for the other.
+ */
 function pieceLength({ mostBytes, method }: Route, { headers }: FastifyRequest): number {
 	const isBytes = /^application\/octet-stream\s*(;|$)/i.test(headers["content-type"] ?? "");
 	if (mostBytes === undefined) {

@@ -51,14 +51,23 @@ export const DEFAULT_LIMITS = {
 	/** Of replies that are not read: beyond it an address, or everybody, is told to wait. */
 	unreadBytes: 16 << 20,
 	unreadBytesInAll: 256 << 20,
-	/** At once, agents' links included; more are closed at once. Null: as many as this process may have files, less a reserve. */
+	/**
+	 * At once, agents' links included; more are closed at once. Null: as many as this process may have files,
+	 * less a reserve.
+	 */
 	connections: null as number | null,
-	/** Of one address, at once and new ones a second, after as many as it may have twice; agents' links are counted apart. */
+	/**
+	 * Of one address, at once and new ones a second, after as many as it may have twice; agents' links are
+	 * counted apart.
+	 */
 	connectionsPerAddress: 256,
 	dialsPerS: 50,
 	/** A connection whose request was refused for coming too soon is not read for so long. */
 	refusedHoldMs: 1000,
-	/** Requests at work at once that wait for the database, the chain's node, or the disk of blobs; the others take turns by address. */
+	/**
+	 * Requests at work at once that wait for the database, the chain's node, or the disk of blobs; the others
+	 * take turns by address.
+	 */
 	storeAtOnce: 8,
 	chainAtOnce: 4,
 	diskAtOnce: 8,
@@ -101,7 +110,9 @@ export interface ApiServerOptions {
 	/** Metrics are added to it and served from it; validators may register their own. */
 	readonly registry?: Registry;
 	readonly limits?: Partial<ApiLimits>;
-	/** Off by default: then X-Forwarded-For is not believed. Addresses or networks of proxies that are believed. */
+	/**
+	 * Off by default: then X-Forwarded-For is not believed. Addresses or networks of proxies that are believed.
+	 */
 	readonly trustProxy?: readonly string[];
 	/** Folder of the built dashboard, served outside /v1. */
 	readonly dashboard?: string;

@@ -1,18 +1,23 @@
 // Replies that are made and not yet taken: their bytes are this process's memory, and a client that asks and
-// does not read would fill it. Counted for each address and in all; whoever has too much of it must read first.
-// Pieces that are being received are counted in the same way.
+// does not read would fill it. Counted for each address and in all; whoever has too much of it must read
+// first. Pieces that are being received are counted in the same way.
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 
 export type UnreadReplies = ReturnType<typeof createUnreadReplies>;
 
-/** What a reply that is streamed with back-pressure holds at most: buffers of the file, the stream and the socket. */
+/**
+ * What a reply that is streamed with back-pressure holds at most: buffers of the file, the stream and the
+ * socket.
+ */
 export const STREAM_BYTES = 256 * 1024;
 
 export function createUnreadReplies(most: {
 	readonly perAddress: number;
 	readonly inAll: number;
-	/** Of one address, once half of all is taken: who is slow must leave room for the others. Default: as ever. */
+	/**
+	 * Of one address, once half of all is taken: who is slow must leave room for the others. Default: as ever.
+	 */
 	readonly whenCrowded?: number;
 }) {
 	const held = new Map<string, number>();

@@ -1,5 +1,5 @@
-// Attestations.sol: TDX quotes that the chain judges itself. Cold: whatever of Intel's it does not know yet, and the attestation key. Warm: one
-// quote. docs/attestation.md, "On a chain".
+// Attestations.sol: TDX quotes that the chain judges itself. Cold: whatever of Intel's it does not know yet,
+// and the attestation key. Warm: one quote. docs/attestation.md, "On a chain".
 import type { Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { CollateralParts, CurvePoint, QuoteParts } from "../../protocol/chain/attested-parts.ts";
@@ -9,8 +9,8 @@ import type { Call, ChainAccount } from "../sending/sign.ts";
 import { type Contracts, callOf, read } from "./contracts.ts";
 
 /**
- * Registers the key that signed this quote, until the first thing that it rests on ends, and gives its id. Whatever others have brought costs
- * nothing; reverts say what is wrong by the contract's errors.
+ * Registers the key that signed this quote, until the first thing that it rests on ends, and gives its id.
+ * Whatever others have brought costs nothing; reverts say what is wrong by the contract's errors.
  */
 export async function registerQuoteKey(
 	contracts: Contracts,

@@ -1,5 +1,7 @@
-// Puts the contracts of docs/zk.md §11 and §12 on a chain. Which powers of tau they take is named here for ever: Ignition's; on an embedded chain, whose owner makes its
-// blocks anyhow, those of a known τ, so that nobody needs a file to try it. Not here: ZkJobs, which the escrow and it name each other, and SegmentProofs (deploy.ts).
+// Puts the contracts of docs/zk.md §11 and §12 on a chain. Which powers of tau they take is named here for
+// ever: Ignition's; on an embedded chain, whose owner makes its blocks anyhow, those of a known τ, so that
+// nobody needs a file to try it. Not here: ZkJobs, which the escrow and it name each other, and SegmentProofs
+// (deploy.ts).
 import { encodeDeployData, type Hex } from "viem";
 import { DEV_ROOTS, DEV_TAU_G2 } from "../../protocol/maths/dev-powers.ts";
 import { DEV_CEREMONY, HERMEZ_CEREMONY } from "../../protocol/maths/hermez.ts";

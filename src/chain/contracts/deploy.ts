@@ -28,7 +28,10 @@ export interface Schedule {
 	/** When epoch 0 begins, seconds since 1970. */
 	readonly genesis: number;
 	readonly epochSeconds: number;
-	/** Of each of the four windows, at most a tenth of an epoch: for a network to try things out. Absent: a real one's. */
+	/**
+	 * Of each of the four windows, at most a tenth of an epoch: for a network to try things out. Absent: a real
+	 * one's.
+	 */
 	readonly windowSeconds?: number;
 	/** Anything else of the Scoreboard's. */
 	readonly epochs?: Partial<EpochParams>;
@@ -54,7 +57,10 @@ const ROLL_CALLS: RollCallParams = {
 	leastDeposit: UNIT / 1000n,
 };
 
-/** Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, those of deploy-zk.ts, Judge, WireJudge, JobEscrow. Then come ZkJobs, SegmentProofs, Disputes. */
+/**
+ * Registry, Scoreboard, Rewards, Slashing, RollCall, RentalEscrow, those of deploy-zk.ts, Judge, WireJudge,
+ * JobEscrow. Then come ZkJobs, SegmentProofs, Disputes.
+ */
 const DEPLOYED_BEFORE_ZK_JOBS = 9n + ZK_CONTRACTS;
 
 /** Clocks and deposits of disputes, docs/chain.md §12. */
@@ -79,7 +85,10 @@ const TRIAL_DISPUTES: DisputeParams = {
 	gasPrice: 26n * GWEI,
 };
 
-/** With a new AssayToken, whose whole supply the deployer gets. `powers`: Ignition's, but where things are tried out. */
+/**
+ * With a new AssayToken, whose whole supply the deployer gets. `powers`: Ignition's, but where things are
+ * tried out.
+ */
 export async function deployContracts(
 	client: ChainClient,
 	deployer: ChainAccount,
@@ -177,7 +186,10 @@ interface JobSettings {
 	readonly zk: Awaited<ReturnType<typeof deployZk>>;
 }
 
-/** Escrow, disputes, ZkJobs and SegmentProofs name each other; `predicted` counts from the nonce after the token's. */
+/**
+ * Escrow, disputes, ZkJobs and SegmentProofs name each other; `predicted` counts from the nonce after the
+ * token's.
+ */
 async function deployJobs(put: Put, predicted: (more: bigint) => Hex, { token, owner, clocks, zk }: JobSettings) {
 	const code = await import("../abi/creation-code.ts");
 	const { address: judge } = await put(code.judgeCode);
@@ -219,7 +231,10 @@ export const INTEL_ROOT = {
 	until: 2_524_607_999,
 } as const;
 
-/** Everything that it takes goes back to this root; no setting has another. Tests of the contract bring their own. */
+/**
+ * Everything that it takes goes back to this root; no setting has another. Tests of the contract bring their
+ * own.
+ */
 export async function deployAttestations(
 	put: Put,
 	root: { readonly key: CurvePoint; readonly until: number },
@@ -231,9 +246,9 @@ export async function deployAttestations(
 }
 
 /**
- * Defaults of a real network: commit and reveal a tenth of an epoch each, an epoch to sign, four hours and more to
- * challenge, the providers' part paid in full from one whole score on. Where things are tried out: four short
- * windows, and whoever is there shares all of it.
+ * Defaults of a real network: commit and reveal a tenth of an epoch each, an epoch to sign, four hours and
+ * more to challenge, the providers' part paid in full from one whole score on. Where things are tried out:
+ * four short windows, and whoever is there shares all of it.
  */
 function epochsOf({ genesis, epochSeconds, windowSeconds, epochs = {} }: Schedule): EpochParams {
 	const tenth = Math.max(1, Math.floor(epochSeconds / 10));

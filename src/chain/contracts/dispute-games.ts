@@ -1,5 +1,6 @@
-// Games of Disputes.sol: who is asked what about which claim, by when, and what was answered. docs/chain.md §12. Questions are bytes here
-// (src/protocol/network/chain-question.ts reads them); what to ask and what to answer is src/verify/optimistic.
+// Games of Disputes.sol: who is asked what about which claim, by when, and what was answered. docs/chain.md
+// §12. Questions are bytes here (src/protocol/network/chain-question.ts reads them); what to ask and what to
+// answer is src/verify/optimistic.
 import { type ContractFunctionArgs, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from "viem";
 import type { disputesAbi } from "../abi/disputes-abi.ts";
 import type { Call } from "../sending/sign.ts";
@@ -82,7 +83,10 @@ export const readIsCleared = (contracts: Contracts, sitting: Sitting, segment: n
 export const closeGameCall = (contracts: Addressed, sitting: Sitting, accuser: Hex): Call =>
 	callOf(contracts, "disputes", "close", bookOf(sitting), accuser);
 
-/** The deposits of a game, once the claim is paid (to its provider) or dead (to the accuser). `unanswered`: the question that stayed open. */
+/**
+ * The deposits of a game, once the claim is paid (to its provider) or dead (to the accuser). `unanswered`:
+ * the question that stayed open.
+ */
 export const collectDepositsCall = (
 	contracts: Addressed,
 	sitting: Sitting,
@@ -114,7 +118,10 @@ export async function readGame(contracts: Contracts, sitting: Sitting, accuser: 
 export const readBook = (contracts: Contracts, sitting: Sitting) =>
 	read(contracts, "disputes", "booked", bookOf(sitting));
 
-/** Hash of the word that was given on the chain; null: none. `question` is the hash that a signature would name. */
+/**
+ * Hash of the word that was given on the chain; null: none. `question` is the hash that a signature would
+ * name.
+ */
 export async function readWord(contracts: Contracts, sitting: Sitting, question: Hex): Promise<Hex | null> {
 	const word = await read(contracts, "disputes", "wordOf", bookOf(sitting), question);
 	return BigInt(word) === 0n ? null : word;
@@ -137,7 +144,10 @@ export interface GameOnChain {
 	}[];
 }
 
-/** Every game against a provider, of an accuser, or about one attempt, oldest first, with all that was asked and answered. */
+/**
+ * Every game against a provider, of an accuser, or about one attempt, oldest first, with all that was asked
+ * and answered.
+ */
 export async function readGames(
 	contracts: Contracts,
 	of: { readonly provider: Hex } | { readonly accuser: Hex } | { readonly book: Hex },

@@ -1,5 +1,5 @@
-// Disputes.sol and its judges: the answers that a provider signs about its claim, and the proofs that convict by them. docs/chain.md §12. The
-// game that makes a silent provider speak is dispute-games.ts.
+// Disputes.sol and its judges: the answers that a provider signs about its claim, and the proofs that convict
+// by them. docs/chain.md §12. The game that makes a silent provider speak is dispute-games.ts.
 import { type ContractFunctionArgs, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from "viem";
 import type { disputesAbi } from "../abi/disputes-abi.ts";
 import type { Call, ChainAccount } from "../sending/sign.ts";
@@ -40,7 +40,10 @@ export const signAnswer = (
 		message: answer,
 	});
 
-/** A contradiction in what the provider signed. The sender is the accuser if it announced this evidence in an earlier block. */
+/**
+ * A contradiction in what the provider signed. The sender is the accuser if it announced this evidence in an
+ * earlier block.
+ */
 export const proveCall = (contracts: Addressed, salt: Hex, accused: AccusedCase, fault: ElementFault): Call =>
 	callOf(contracts, "disputes", "prove", salt, accused, fault);
 
@@ -48,7 +51,10 @@ export const proveCall = (contracts: Addressed, salt: Hex, accused: AccusedCase,
 export const proveWireCall = (contracts: Addressed, salt: Hex, accused: AccusedCase, fault: WireFault): Call =>
 	callOf(contracts, "disputes", "proveWire", salt, accused, fault);
 
-/** Two different answers to one question, each signed by the provider, or said on the chain (an empty signature). */
+/**
+ * Two different answers to one question, each signed by the provider, or said on the chain (an empty
+ * signature).
+ */
 export const proveTwoWordsCall = (
 	contracts: Addressed,
 	salt: Hex,
@@ -69,14 +75,20 @@ export const announceProofCall = (contracts: Addressed, hash: Hex): Call =>
 export const isProofAnnounced = async (contracts: Contracts, hash: Hex): Promise<boolean> =>
 	(await read(contracts, "disputes", "announcedAt", hash)) !== 0n;
 
-/** What `announce` takes before a proof is sent: nobody can tell from it which, and whoever copies the proof announced nothing. */
+/**
+ * What `announce` takes before a proof is sent: nobody can tell from it which, and whoever copies the proof
+ * announced nothing.
+ */
 export function announcementOf(accuser: Hex, proof: Call, salt: Hex): Hex {
 	// Selector and salt are not part of the evidence.
 	const evidence = keccak256(`0x${proof.data.slice(2 + 8 + 64)}`);
 	return keccak256(encodeAbiParameters(parseAbiParameters("address, bytes32, bytes32"), [accuser, evidence, salt]));
 }
 
-/** What the judge finds in a fault, whoever signed it: the number said and the right one. Throws where nothing is shown. */
+/**
+ * What the judge finds in a fault, whoever signed it: the number said and the right one. Throws where nothing
+ * is shown.
+ */
 export async function judgeOnChain(
 	contracts: Contracts,
 	accused: AccusedCase,

@@ -1,5 +1,6 @@
-// Which account a provider works for: it locks the bonds and is paid. The account itself says so, by a signature (EIP-191) that names the provider's key.
-// Else anyone could name an account of others, and keep it from being drawn: of one account only one provider is (docs/jobs.md §10).
+// Which account a provider works for: it locks the bonds and is paid. The account itself says so, by a
+// signature (EIP-191) that names the provider's key. Else anyone could name an account of others, and keep it
+// from being drawn: of one account only one provider is (docs/jobs.md §10).
 import { type Hex, recoverMessageAddress } from "viem";
 import type { ChainAccount } from "../sending/sign.ts";
 

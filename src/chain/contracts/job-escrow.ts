@@ -1,4 +1,5 @@
-// JobEscrow.sol: the funds of a job, the bonds of its parts, and what validators sign of both. docs/chain.md §11.
+// JobEscrow.sol: the funds of a job, the bonds of its parts, and what validators sign of both. docs/chain.md
+// §11.
 import {
 	type ContractFunctionArgs,
 	type ContractFunctionReturnType,

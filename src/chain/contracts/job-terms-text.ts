@@ -1,4 +1,5 @@
-// The terms of a job as they travel in JSON, and as the contract takes them. Hostile text is refused: TypeError-free by shape, the API checked it.
+// The terms of a job as they travel in JSON, and as the contract takes them. Hostile text is refused:
+// TypeError-free by shape, the API checked it.
 
 import type { Hex } from "viem";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";

@@ -1,6 +1,6 @@
-// Registry.sol: who takes part, with what keys, stake and devices, and who may take that stake; what a signer signs to
-// speak for an account, and what validators sign of a device. The rest is `read` and `callOf` of contracts.ts by
-// name; docs/chain.md.
+// Registry.sol: who takes part, with what keys, stake and devices, and who may take that stake; what a signer
+// signs to speak for an account, and what validators sign of a device. The rest is `read` and `callOf` of
+// contracts.ts by name; docs/chain.md.
 import type { Hex } from "viem";
 import { DEVICE_KEY_SCHEMA, DEVICE_SCHEMA } from "../../protocol/chain/device-commitment.ts";
 import { isSignedBy, typedDigest } from "../../protocol/chain/typed-data.ts";
@@ -69,7 +69,9 @@ export interface Registration {
 	readonly allowances?: readonly Allowance[];
 }
 
-/** What validators ask of a provider before they score it: that Slashing and RollCall may take what they take. */
+/**
+ * What validators ask of a provider before they score it: that Slashing and RollCall may take what they take.
+ */
 export const networkAllowances = ({ slashing, rollCall }: ContractAddresses): readonly Allowance[] =>
 	[slashing, rollCall].map((slasher) => ({ slasher, mostPpm: ALL_PPM, mostLocked: 0n }));
 

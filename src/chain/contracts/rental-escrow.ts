@@ -1,4 +1,5 @@
-// RentalEscrow.sol: a rental's deposit, paid by the second, and what a validator must know of it. docs/rentals.md.
+// RentalEscrow.sol: a rental's deposit, paid by the second, and what a validator must know of it.
+// docs/rentals.md.
 import { type Hex, hexToBytes } from "viem";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";

@@ -1,5 +1,5 @@
-// Rewards.sol: what an epoch may pay, what was paid to whom, and the one call that pays an account all that it
-// has earned so far. The rest is `read` and `callOf` of contracts.ts by name; docs/epochs.md §3.
+// Rewards.sol: what an epoch may pay, what was paid to whom, and the one call that pays an account all that
+// it has earned so far. The rest is `read` and `callOf` of contracts.ts by name; docs/epochs.md §3.
 import type { Hex } from "viem";
 import type { Opening, RewardLeaf, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Call } from "../sending/sign.ts";

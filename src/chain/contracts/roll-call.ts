@@ -1,5 +1,6 @@
-// RollCall.sol: what a validator commits to at a roll call, which commitments a block has, an account's signature under its
-// answer, openings that are demanded. The bytes are src/protocol/roll-call; docs/roll-call.md.
+// RollCall.sol: what a validator commits to at a roll call, which commitments a block has, an account's
+// signature under its answer, openings that are demanded. The bytes are src/protocol/roll-call;
+// docs/roll-call.md.
 import type { ContractFunctionArgs, ContractFunctionReturnType, Hex } from "viem";
 import { toHex } from "../../protocol/chain/hex.ts";
 import type { SignedAnswer } from "../../protocol/chain/roll-answer.ts";
@@ -30,7 +31,10 @@ export interface Committed {
 	readonly transaction: Hex;
 }
 
-/** The commitments of these blocks, both ends included, oldest first; of all validators and calls unless narrowed. */
+/**
+ * The commitments of these blocks, both ends included, oldest first; of all validators and calls unless
+ * narrowed.
+ */
 export async function readCommitted(
 	{ client, addresses }: Contracts,
 	blocks: { readonly from: number; readonly to: number },
@@ -95,7 +99,10 @@ export type RollPlace = Args<"demandOpening">[2];
 /** As its event has it; the chain has the hash. */
 export type Demand = Args<"answerOpening">[0];
 
-/** With the deposit as the next block asks for it, and a quarter more: the price of gas may rise until it is mined. */
+/**
+ * With the deposit as the next block asks for it, and a quarter more: the price of gas may rise until it is
+ * mined.
+ */
 export async function demandCall(
 	contracts: Contracts,
 	commitment: RollCommitment,

@@ -43,7 +43,10 @@ export function windowsOf(times: EpochTimes, epoch: number): EpochWindows {
 	return { endsAt, revealsAt, signsAt, signsUntil: signsAt + times.signSeconds };
 }
 
-/** `digest` is 0 before a commitment, then the commitment, then the root that was revealed, but for its last bit. */
+/**
+ * `digest` is 0 before a commitment, then the commitment, then the root that was revealed, but for its last
+ * bit.
+ */
 export async function readReport(contracts: Contracts, epoch: number, signer: Hex) {
 	const [digest, revealed] = await read(contracts, "scoreboard", "reportOf", BigInt(epoch), signer);
 	return { digest, revealed };

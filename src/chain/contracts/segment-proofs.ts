@@ -1,4 +1,5 @@
-// SegmentProofs.sol: optimistic jobs whose disputes are settled by one zk proof, docs/zk.md §15. Not here: what proofs and lists are made of.
+// SegmentProofs.sol: optimistic jobs whose disputes are settled by one zk proof, docs/zk.md §15. Not here:
+// what proofs and lists are made of.
 import { encodeAbiParameters, getAbiItem, type Hex } from "viem";
 import { segmentProofsAbi } from "../abi/segment-proofs-abi.ts";
 import type { Call } from "../sending/sign.ts";

@@ -1,6 +1,6 @@
-// Slashing.sol: receipts of providers, which can cost their signer's account its stake, as EIP-712 has them; what an
-// accuser announces; and what a proof took. The proofs themselves are `callOf` of contracts.ts by name;
-// docs/slashing.md.
+// Slashing.sol: receipts of providers, which can cost their signer's account its stake, as EIP-712 has them;
+// what an accuser announces; and what a proof took. The proofs themselves are `callOf` of contracts.ts by
+// name; docs/slashing.md.
 import {
 	type ContractFunctionArgs,
 	encodeAbiParameters,
@@ -56,7 +56,9 @@ export function receiptSigner({ chainId, slashing }: ReceiptDomain, receipt: Pro
 	}
 }
 
-/** By which the contract remembers that a provider was punished for a probe, and what an accuser announces. */
+/**
+ * By which the contract remembers that a provider was punished for a probe, and what an accuser announces.
+ */
 export const deedOf = ({ provider, probeId }: Pick<ProbeReceipt, "provider" | "probeId">): Hex =>
 	keccak256(encodeAbiParameters([{ type: "address" }, { type: "bytes32" }], [provider, probeId]));
 

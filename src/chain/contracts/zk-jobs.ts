@@ -1,4 +1,5 @@
-// ZkJobs.sol and TwinPosts.sol: jobs that are paid by proof, and the trees of points that their claims end with. docs/zk.md §12.
+// ZkJobs.sol and TwinPosts.sol: jobs that are paid by proof, and the trees of points that their claims end
+// with. docs/zk.md §12.
 import {
 	type ContractFunctionArgs,
 	decodeFunctionData,
@@ -121,7 +122,10 @@ export const advanceCall = (contracts: Addressed, terms: JobTerms, most: number)
 	callOf(contracts, "zkJobs", "advance", terms, BigInt(most));
 
 export interface ZkHead {
-	/** The next segment that is not proven and paid; the number of segments: all are. 0: the job was not ordered. */
+	/**
+	 * The next segment that is not proven and paid; the number of segments: all are. 0: the job was not
+	 * ordered.
+	 */
 	readonly next: number;
 	/** keccak256 of the commitments to the weights before it, as the chain keeps it: `shortPoints`. */
 	readonly points: Hex;
@@ -146,7 +150,10 @@ export async function isProofWaiting(
 	return BigInt(prover) !== 0n;
 }
 
-/** The commitments before a segment (`shortPoints`), as proofs lead to it from the head; null: they do not, or it is paid already. */
+/**
+ * The commitments before a segment (`shortPoints`), as proofs lead to it from the head; null: they do not, or
+ * it is paid already.
+ */
 export async function readPointsBefore(contracts: Contracts, job: bigint, segment: number): Promise<Hex | null> {
 	let { next, points } = await readZkHead(contracts, job);
 	for (; next < segment; next++) {

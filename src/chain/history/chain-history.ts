@@ -169,7 +169,10 @@ export class ChainHistory {
 		return this.byAccount.get(account) ?? [];
 	}
 
-	/** The account that the key (64 hex digits) itself vouches for, by the highest number: an old proof takes nothing back. */
+	/**
+	 * The account that the key (64 hex digits) itself vouches for, by the highest number: an old proof takes
+	 * nothing back.
+	 */
 	accountOfKey(key: string): Hex | null {
 		const proven = (this.byKey.get(key) ?? []).filter((event) => this.isProven(event));
 		const numberOf = ({ args }: HistoryEvent) => args.keyNumber as bigint;

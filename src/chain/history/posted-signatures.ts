@@ -1,6 +1,6 @@
-// The signatures under posted weights, from the transaction that posted them: the chain checked them and keeps
-// only who signed. Null where the node no longer has the transaction, or another contract sent it: then the
-// validators' files have them.
+// The signatures under posted weights, from the transaction that posted them: the chain checked them and
+// keeps only who signed. Null where the node no longer has the transaction, or another contract sent it: then
+// the validators' files have them.
 import { decodeFunctionData, type Hex } from "viem";
 import type { Seat, WeightsSignature } from "../../protocol/chain/epoch-shapes.ts";
 import { expandSignature } from "../../protocol/chain/typed-data.ts";

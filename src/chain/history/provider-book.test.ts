@@ -1,5 +1,5 @@
-// The book of providers against the real Registry: who counts, with what stake and up to which score, over leaving,
-// slashing, a key's change, allowances, reorganisations and restarts.
+// The book of providers against the real Registry: who counts, with what stake and up to which score, over
+// leaving, slashing, a key's change, allowances, reorganisations and restarts.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Hex } from "viem";

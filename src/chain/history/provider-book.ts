@@ -1,9 +1,9 @@
 // Which account is paid for which provider, and for how high a score its stake stands: the Registry's events,
-// followed over reorganisations. An account counts while it is registered as a provider with at least the minimum
-// stake and the provider's own key vouches for it (`keyProof`) with the highest number it ever gave. It is scored
-// while Slashing and RollCall may take of its stake what they take, and nobody else may. Events are kept together with their place in the
-// chain, wherever the caller keeps them; they are a copy of the chain, and are read again when the chain is
-// no longer the one they came from.
+// followed over reorganisations. An account counts while it is registered as a provider with at least the
+// minimum stake and the provider's own key vouches for it (`keyProof`) with the highest number it ever gave.
+// It is scored while Slashing and RollCall may take of its stake what they take, and nobody else may. Events
+// are kept together with their place in the chain, wherever the caller keeps them; they are a copy of the
+// chain, and are read again when the chain is no longer the one they came from.
 import type { Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
@@ -177,7 +177,10 @@ function limitOf(account: LedgerAccount | undefined, { takes, stakePerWeight }: 
 		: { mostPpm: carried, why: "its stake stands for no higher score" };
 }
 
-/** Of each key that ever vouched for a provider's account: the highest number, whether that account is still there or not. */
+/**
+ * Of each key that ever vouched for a provider's account: the highest number, whether that account is still
+ * there or not.
+ */
 function knownKeys(entries: readonly BookEntry[]): ReadonlyMap<string, number> {
 	const roles = new Map<Hex, number>();
 	const found = new Map<string, number>();
@@ -190,7 +193,10 @@ function knownKeys(entries: readonly BookEntry[]): ReadonlyMap<string, number> {
 	return found;
 }
 
-/** ATTACK: an account that the key's owner has left must not be paid again, by an old proof or once the new one is gone. */
+/**
+ * ATTACK: an account that the key's owner has left must not be paid again, by an old proof or once the new
+ * one is gone.
+ */
 function indexOf(
 	accounts: ReadonlyMap<Hex, LedgerAccount>,
 	highest: ReadonlyMap<string, number>,

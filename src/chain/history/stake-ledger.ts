@@ -1,6 +1,6 @@
-// The Registry's accounts as its events tell them: role, signing key that vouches for the account, signer, stake,
-// what is being unstaked or locked, who may take it. The same arithmetic as contracts/src/stake/, in the order of
-// the chain. Pure: events in, accounts out; reading them is provider-book.ts.
+// The Registry's accounts as its events tell them: role, signing key that vouches for the account, signer,
+// stake, what is being unstaked or locked, who may take it. The same arithmetic as contracts/src/stake/, in
+// the order of the chain. Pure: events in, accounts out; reading them is provider-book.ts.
 import type { Hex } from "viem";
 
 /** An event of the Registry. Amounts are decimal text, keys 64 hex digits, accounts in lower case. */

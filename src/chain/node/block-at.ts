@@ -1,6 +1,6 @@
-// The first block of a moment or later, found by halves: so that the events of an epoch are asked for from its
-// end on, and not from the deployment (a chain's whole life, at every look). What was found is kept where it is
-// too deep to change.
+// The first block of a moment or later, found by halves: so that the events of an epoch are asked for from
+// its end on, and not from the deployment (a chain's whole life, at every look). What was found is kept where
+// it is too deep to change.
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import type { ChainClient } from "./chain-client.ts";
 

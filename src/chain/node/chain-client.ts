@@ -17,8 +17,8 @@ import { splitLogs } from "./split-logs.ts";
 const DEFAULTS = {
 	/**
 	 * How many blocks on top make a transaction or an event final for us, counting its own; 1 on the embedded
-	 * chain, which never reorganises. Ethereum's own clients treat deeper reorganisations as faults; 10 is what our
-	 * tests play.
+	 * chain, which never reorganises. Ethereum's own clients treat deeper reorganisations as faults; 10 is what
+	 * our tests play.
 	 */
 	confirmations: 12,
 	pollMs: 2000,

@@ -202,7 +202,10 @@ function runChain(
 	};
 }
 
-/** What offers less than the base fee is never mined; it would only fill the journal, and cost its sender nothing. */
+/**
+ * What offers less than the base fee is never mined; it would only fill the journal, and cost its sender
+ * nothing.
+ */
 async function mustPay(evm: Rpc, raw: string): Promise<void> {
 	const { baseFeePerGas } = (await evm("eth_getBlockByNumber", ["pending", false])) as {
 		readonly baseFeePerGas: string;

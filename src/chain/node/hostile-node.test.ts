@@ -18,8 +18,8 @@ const honest: Answer = (response, { id, method }) =>
 let streamed = 0;
 
 /**
- * Each test, and each way to answer badly, has a path of its own: a request that was given up may still arrive
- * when the next one is asked, and must not be taken for it.
+ * Each test, and each way to answer badly, has a path of its own: a request that was given up may still
+ * arrive when the next one is asked, and must not be taken for it.
  */
 interface Node {
 	answer: Answer;

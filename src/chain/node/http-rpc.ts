@@ -65,7 +65,9 @@ function resultOf(answer: unknown, id: number): unknown {
 }
 
 const RETRIES = {
-	/** Gives up after this long without an answer: outages of minutes are ordinary; a commit window is longer. */
+	/**
+	 * Gives up after this long without an answer: outages of minutes are ordinary; a commit window is longer.
+	 */
 	patienceMs: 10 * 60_000,
 	/** Twice as long after each try. */
 	firstDelayMs: 200,

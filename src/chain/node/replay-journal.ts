@@ -1,5 +1,6 @@
 // Journalled blocks made again on a fresh EVM, and compared by their hashes: one per run of empty blocks
-// suffices, as a hash covers all before it. That is one question an empty block (0.1 ms, 8,640 a day at most).
+// suffices, as a hash covers all before it. That is one question an empty block (0.1 ms, 8,640 a day at
+// most).
 import type { JournalBlock, JournalFault } from "./block-journal.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 

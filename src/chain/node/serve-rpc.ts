@@ -20,7 +20,10 @@ const MAX_BODY_BYTES = 2 << 20;
 const MAX_BATCH = 100;
 /** Requests that wait for the chain; more are told to come again. */
 const MAX_WAITING = { owner: 64, stranger: 16 };
-/** The most that Osaka gives a transaction, and what 0.1 s computes: a call of 60 million gas held the chain for 70 s and took 8 GB. */
+/**
+ * The most that Osaka gives a transaction, and what 0.1 s computes: a call of 60 million gas held the chain
+ * for 70 s and took 8 GB.
+ */
 const MOST_GAS = { owner: 1n << 24n, stranger: 3_000_000n };
 /** A stranger's request rests so many times as long as it ran before the next one runs. */
 const STRANGERS_REST = 4;

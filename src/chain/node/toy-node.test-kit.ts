@@ -17,7 +17,10 @@ export interface ToyNode {
 	at(second: number): Promise<void>;
 	/** The base fee of the next block, in wei. */
 	price(wei: bigint): Promise<void>;
-	/** What stands now can be gone back to, again and again: the node is then as it was, and whatever came after is forgotten. */
+	/**
+	 * What stands now can be gone back to, again and again: the node is then as it was, and whatever came after
+	 * is forgotten.
+	 */
 	keep(): Promise<() => Promise<void>>;
 	/** Runs once, when the next raw transaction was taken and before its block is made. */
 	hold: (() => Promise<void>) | null;

@@ -1,5 +1,6 @@
-// An accuser announces what it will prove, in a block before the proof (contracts/src/slashing/Announcements.sol): whoever copies
-// the proof from the pool gains nothing. Announced once, found again after a crash: the salt follows from a secret.
+// An accuser announces what it will prove, in a block before the proof
+// (contracts/src/slashing/Announcements.sol): whoever copies the proof from the pool gains nothing. Announced
+// once, found again after a crash: the salt follows from a secret.
 import { encodeFunctionData, type Hex } from "viem";
 import { utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { fromHex, toHex } from "../../protocol/chain/hex.ts";

@@ -5,8 +5,8 @@ import { memoryIntents, publish } from "./publish.ts";
 import type { Call, ChainAccount } from "./sign.ts";
 
 /**
- * ATTACK: a node that says each time that the nonce went to somebody else would have one act paid for again and
- * again.
+ * ATTACK: a node that says each time that the nonce went to somebody else would have one act paid for again
+ * and again.
  */
 const MAX_ATTEMPTS = 3;
 

@@ -11,8 +11,8 @@ import type { SignedTransaction } from "./sign.ts";
 /** Ten minutes of polls. */
 const MAX_POLLS = 300;
 /**
- * Blocks without a transaction that was handed in, until it is replaced by a better paid one: twice the base fee
- * was offered, which rises by at most an eighth a block, so four are not chance.
+ * Blocks without a transaction that was handed in, until it is replaced by a better paid one: twice the base
+ * fee was offered, which rises by at most an eighth a block, so four are not chance.
  */
 const STUCK_BLOCKS = 4n;
 /** An eighth more each time: 28 times the first offer. */

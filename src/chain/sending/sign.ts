@@ -35,8 +35,9 @@ export async function signCall(client: ChainClient, account: ChainAccount, call:
 		throw refusal(error);
 	});
 	const nonce = await client.viem.getTransactionCount({ address: account.address, blockTag: "pending" });
-	// State may have moved when it is mined: storage that was warm for the estimate is then cold, and what is kept by
-	// the second (the history of stakes) needs two new slots when the block is of a later one. What is not used is not paid.
+	// State may have moved when it is mined: storage that was warm for the estimate is then cold, and what is
+	// kept by the second (the history of stakes) needs two new slots when the block is of a later one. What is
+	// not used is not paid.
 	const gas = (BigInt(estimate as string) * 5n) / 4n + 60_000n;
 	return sign(client, account, { nonce, ...to, data, value, gas, ...(await feesNow(client)) });
 }

@@ -1,5 +1,5 @@
-// Who moves an account's stake: its owner, whose key may be elsewhere (--owner-key) while the data folder's key only
-// speaks for it. Without the option the two are one. docs/chain.md §2.
+// Who moves an account's stake: its owner, whose key may be elsewhere (--owner-key) while the data folder's
+// key only speaks for it. Without the option the two are one. docs/chain.md §2.
 
 import { readAccountFor, signConsent } from "../../chain/contracts/registry.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";

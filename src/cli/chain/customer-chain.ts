@@ -1,4 +1,5 @@
-// The chain that a customer pays on: the validator's, unless another node is named, with the customer's own account.
+// The chain that a customer pays on: the validator's, unless another node is named, with the customer's own
+// account.
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { type ContractAddresses, contractsOn } from "../../chain/contracts/contracts.ts";

@@ -1,4 +1,5 @@
-// What bonds of jobs are locked from: a provider's deposit with JobEscrow, docs/chain.md §11. In: at once. Out: after a delay.
+// What bonds of jobs are locked from: a provider's deposit with JobEscrow, docs/chain.md §11. In: at once.
+// Out: after a delay.
 import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { approveJobsCall, type JobDeposit, readJobDeposit } from "../../chain/contracts/job-escrow.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";

@@ -1,5 +1,6 @@
-// A customer's deposit for a rental: made before the rental is asked for, extended with it, closed and taken back at its end. From the
-// user's own key; the chain is the validator's, unless another node is named. Page: docs/rentals.md.
+// A customer's deposit for a rental: made before the rental is asked for, extended with it, closed and taken
+// back at its end. From the user's own key; the chain is the validator's, unless another node is named. Page:
+// docs/rentals.md.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Offer, Rental } from "../../api/types.ts";
 import { read, readEvents } from "../../chain/contracts/contracts.ts";

@@ -1,5 +1,6 @@
-// `assay attest collect [TARGET] | verify FILE… | show FILE | policy | update`: attestation evidence of GPUs and CPUs, docs/attestation.md. `verify`
-// and `show` read the named files and the bundle of vendors' files; `update FILE…` asks the vendors, `collect` a host.
+// `assay attest collect [TARGET] | verify FILE… | show FILE | policy | update`: attestation evidence of GPUs
+// and CPUs, docs/attestation.md. `verify` and `show` read the named files and the bundle of vendors' files;
+// `update FILE…` asks the vendors, `collect` a host.
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

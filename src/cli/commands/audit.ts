@@ -126,7 +126,9 @@ function drawn<T>(among: readonly T[], count: number): readonly T[] {
 	return left.slice(0, count);
 }
 
-/** Verified on request; otherwise this validator's own files are compared with their hashes, where it has any. */
+/**
+ * Verified on request; otherwise this validator's own files are compared with their hashes, where it has any.
+ */
 async function evidenceAuditOf(values: AuditValues, io: CliIo, chain: ReadingChain): Promise<EvidenceAudit | null> {
 	if (values["no-evidence"]) return null;
 	const isVerified = values.evidence || values["evidence-folder"] !== undefined;

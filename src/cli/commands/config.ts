@@ -1,5 +1,6 @@
-// `assay config`: looks at the file that options may come from. `check` names every mistake and shows which value counts and where it is from,
-// `example` prints a file with every option of a command. Not here: how the file is read (config/).
+// `assay config`: looks at the file that options may come from. `check` names every mistake and shows which
+// value counts and where it is from, `example` prints a file with every option of a command. Not here: how
+// the file is read (config/).
 import { AssayError } from "../../protocol/assay-error.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
 import { type CliIo, type Command, command } from "../command.ts";

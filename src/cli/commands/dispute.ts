@@ -1,4 +1,5 @@
-// `assay dispute …`: disputes by hand, one step at a time. `assay watch` does all of it by itself. docs/disputes.md.
+// `assay dispute …`: disputes by hand, one step at a time. `assay watch` does all of it by itself.
+// docs/disputes.md.
 import { apiOptions } from "../api-connection.ts";
 import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
 import { command } from "../command.ts";

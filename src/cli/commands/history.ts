@@ -1,4 +1,5 @@
-// `assay history PROVIDER`: its probes with their verdicts, and each proven figure over time as a small curve.
+// `assay history PROVIDER`: its probes with their verdicts, and each proven figure over time as a small
+// curve.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { FigurePoint, ProbeSummary, ProviderSummary } from "../../api/types.ts";
 import { formatPercent } from "../../protocol/format-number.ts";

@@ -1,5 +1,5 @@
-// `assay job …`: exact work on this machine, a stranger's run looked at, and work handed to strangers who are paid for what is right. docs/jobs.md.
-// Each verb's code is loaded when it is used.
+// `assay job …`: exact work on this machine, a stranger's run looked at, and work handed to strangers who are
+// paid for what is right. docs/jobs.md. Each verb's code is loaded when it is used.
 import { apiOptions } from "../api-connection.ts";
 import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
 import { command } from "../command.ts";

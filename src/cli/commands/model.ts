@@ -1,4 +1,5 @@
-// `assay model import|report|tokens|text`: models from outside, docs/models.md. Each verb's code is loaded when it is used.
+// `assay model import|report|tokens|text`: models from outside, docs/models.md. Each verb's code is loaded
+// when it is used.
 import { command } from "../command.ts";
 import { engineOptions } from "../job-engine.ts";
 import { choice, flag, text, whole } from "../options.ts";

@@ -1,4 +1,5 @@
-// `assay probes`: probes and their verdicts, newest first; with an id one probe with its figures and findings.
+// `assay probes`: probes and their verdicts, newest first; with an id one probe with its figures and
+// findings.
 import type { Probe, ProbeSummary } from "../../api/types.ts";
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes } from "../../protocol/format-number.ts";

@@ -1,5 +1,5 @@
-// `assay program check|show|run FILE`: programs of docs/work.md as text or bytes. Not here: what a program is and whether it may run
-// (src/work/program/).
+// `assay program check|show|run FILE`: programs of docs/work.md as text or bytes. Not here: what a program is
+// and whether it may run (src/work/program/).
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { CheckedProgram } from "../../work/program/check-program.ts";

@@ -298,7 +298,10 @@ async function startProvider(values: Values<typeof options>, io: CliIo, onCounte
 	});
 }
 
-/** Null: no chain is named. Then nothing of it is loaded, no stake stands for this host's answers, and no bond for its work. */
+/**
+ * Null: no chain is named. Then nothing of it is loaded, no stake stands for this host's answers, and no bond
+ * for its work.
+ */
 async function chainOf(values: Values<typeof options>, io: CliIo, folder: string) {
 	const url = values.rpc ?? io.env.ASSAY_RPC ?? "";
 	const kept = join(folder, "contracts.json");

@@ -1,4 +1,5 @@
-// `assay report FILE`: an evidence file as a certificate for people, one HTML page, and a badge. What is true is up to verify/.
+// `assay report FILE`: an evidence file as a certificate for people, one HTML page, and a badge. What is true
+// is up to verify/.
 import { createHash } from "node:crypto";
 import { basename, resolve } from "node:path";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

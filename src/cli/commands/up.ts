@@ -161,7 +161,10 @@ const MORE_PORTS = 99;
 const TRIAL_SCORES = { hostOnlyPpm: 10_000 };
 /** Two that run the same, and one for when one of them is gone. */
 const TRIAL_PROVIDERS = 3;
-/** A job is paid, or given to another, while somebody looks on. The defaults are for strangers (docs/scores.md). */
+/**
+ * A job is paid, or given to another, while somebody looks on. The defaults are for strangers
+ * (docs/scores.md).
+ */
 const TRIAL_JOBS = {
 	jobAcceptMs: 30_000,
 	jobBeatMs: 3000,
@@ -245,7 +248,8 @@ async function live(network: LiveUp): Promise<number> {
 	if (io.interrupted.aborted) return 0;
 	const scored = (score: Score) => {
 		tell({ kind: "score", ...score });
-		// A provider that has proven nothing has a score too: 0. So has one whose first answer to a roll call is still to come.
+		// A provider that has proven nothing has a score too: 0. So has one whose first answer to a roll call is
+		// still to come.
 		const { evidence, why } = score.terms;
 		if (values["until-scored"] && evidence !== null && why !== NO_CALL_YET && why !== NO_CALL_ANSWERED) end(0);
 	};
@@ -308,7 +312,8 @@ async function watchProofs(
 ): Promise<() => Promise<void>> {
 	const token = (await readFile(running.adminTokenFile, "utf8")).trim();
 	return probeAgain(create({ baseUrl: url, token }), {
-		// A quick probe measures too little to prove memory: made again, it would be no better. Who waits for a score needs none.
+		// A quick probe measures too little to prove memory: made again, it would be no better. Who waits for a
+		// score needs none.
 		isMemoryWanted: !values.quick && !values["until-scored"] && !values["until-claimable"],
 		onAsked: (name, why) => report.line(`probe     of ${shown(name)} is made again: ${why}`),
 	});

@@ -1,5 +1,6 @@
 // `assay verify FILE`: is this evidence true? The same pure functions that the validator and the browser use.
-// Reads one file, or a folder of proofs, trusts nothing in it, opens no connection but to the node that --chain names.
+// Reads one file, or a folder of proofs, trusts nothing in it, opens no connection but to the node that
+// --chain names.
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
@@ -145,7 +146,9 @@ function verifyFraudFile(
 	return exitCodes[verdict.status].code;
 }
 
-/** A receipt of a zkVM: valid means that the program gave these values, as far as the release can be trusted. */
+/**
+ * A receipt of a zkVM: valid means that the program gave these values, as far as the release can be trusted.
+ */
 function verifyReceiptFile(
 	file: Uint8Array,
 	path: string,

@@ -1,5 +1,6 @@
-// The config file: options of any command, a section each (docs/operator.md). Where it lies, and what is in it, checked against the commands' own
-// rows. The format is read by read-toml.ts; which of flag, variable, file and default counts is decided in options.ts.
+// The config file: options of any command, a section each (docs/operator.md). Where it lies, and what is in
+// it, checked against the commands' own rows. The format is read by read-toml.ts; which of flag, variable,
+// file and default counts is decided in options.ts.
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -40,7 +41,10 @@ export function takeConfig(args: readonly string[]): { config: string | undefine
 	return { config, rest };
 }
 
-/** That of --config, of ASSAY_CONFIG (empty: none), or config.toml beside the verifier's key. null: there is none. */
+/**
+ * That of --config, of ASSAY_CONFIG (empty: none), or config.toml beside the verifier's key. null: there is
+ * none.
+ */
 export function configPath(named: string | undefined, { env, cwd }: Pick<CliIo, "env" | "cwd">): string | null {
 	if (named !== undefined) return resolve(cwd, named);
 	if (env.ASSAY_CONFIG !== undefined) return env.ASSAY_CONFIG === "" ? null : resolve(cwd, env.ASSAY_CONFIG);
@@ -116,7 +120,10 @@ function givenBy({ name, value }: TomlEntry, { value: word, isList }: Option<unk
 	return value.map(text);
 }
 
-/** For a command that runs: strict about the whole file's form and about its own section; undefined: there is no file. */
+/**
+ * For a command that runs: strict about the whole file's form and about its own section; undefined: there is
+ * no file.
+ */
 export function configSection(
 	row: CommandRow,
 	path: string | null,

@@ -1,4 +1,5 @@
-// The config file: what of TOML is read, which value counts, what is refused with which code, and that every option of every command can stand in it.
+// The config file: what of TOML is read, which value counts, what is refused with which code, and that every
+// option of every command can stand in it.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
-// The part of TOML (toml.io, 1.0) that a file of options needs: `[section]`, `name = value`, comments; a value is a string, a number, true or
-// false, or a list of strings and numbers. By hand: it is small, refuses what it does not know with its line, and a package for it would be one
-// more that operators have to trust. Pure. Not here: which sections and names there are.
+// The part of TOML (toml.io, 1.0) that a file of options needs: `[section]`, `name = value`, comments; a
+// value is a string, a number, true or false, or a list of strings and numbers. By hand: it is small, refuses
+// what it does not know with its line, and a package for it would be one more that operators have to trust.
+// Pure. Not here: which sections and names there are.
 
 /** Numbers as they were written: an option reads them as it would from a command line. */
 type TomlValue = string | boolean | { readonly number: string } | readonly (string | { readonly number: string })[];

@@ -1,4 +1,5 @@
-// A fleet: the file is read line by line; a dead, slow or lying host delays and hides nobody; Ctrl-C ends what waits.
+// A fleet: the file is read line by line; a dead, slow or lying host delays and hides nobody; Ctrl-C ends
+// what waits.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

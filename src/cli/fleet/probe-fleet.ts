@@ -1,5 +1,6 @@
-// Many hosts at once: each is probed by itself, a few at a time, and none waits for another that is slow or dead. One row a host as it ends,
-// one exit code for all. Not here: what a probe is (commands/probe.ts gives the function).
+// Many hosts at once: each is probed by itself, a few at a time, and none waits for another that is slow or
+// dead. One row a host as it ends, one exit code for all. Not here: what a probe is (commands/probe.ts gives
+// the function).
 import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
@@ -65,7 +66,10 @@ async function rowOf(run: () => ReturnType<ProbeOne>, signal: AbortSignal): Retu
 	}
 }
 
-/** A host that lies or is not as ordered counts most, then one that could not be asked, then one that proved nothing. */
+/**
+ * A host that lies or is not as ordered counts most, then one that could not be asked, then one that proved
+ * nothing.
+ */
 export function fleetExit(rows: readonly FleetRow[]): number {
 	const exits = rows.map(({ exit }) => exit);
 	const { interrupted, invalid, inconclusive, valid } = exitCodes;

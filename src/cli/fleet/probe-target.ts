@@ -1,4 +1,5 @@
-// One probe of one target, from the options of `assay probe` to its result and evidence file. Not here: what is printed.
+// One probe of one target, from the options of `assay probe` to its result and evidence file. Not here: what
+// is printed.
 import { existsSync } from "node:fs";
 import { realEnvironment } from "../../platform/environment.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
@@ -34,8 +35,8 @@ export interface ProbeValues {
 }
 
 /**
- * What lies in the file already, where it will do: valid, by our own key, of this target, young enough, no quick probe where a whole one is asked
- * for, and with figures of every device that is meant. null: probe.
+ * What lies in the file already, where it will do: valid, by our own key, of this target, young enough, no
+ * quick probe where a whole one is asked for, and with figures of every device that is meant. null: probe.
  */
 function recentProof(file: string, target: string, signer: string, values: ProbeValues): ProbeResult | null {
 	const maxAge = values["max-age"];
@@ -53,7 +54,10 @@ function recentProof(file: string, target: string, signer: string, values: Probe
 	return wanted.every(isProven) ? { verdict, evidence, claim } : null;
 }
 
-/** `file` is tried before the probe begins. A host that cannot be reached or logged in to is an error, not a verdict. */
+/**
+ * `file` is tried before the probe begins. A host that cannot be reached or logged in to is an error, not a
+ * verdict.
+ */
 export async function probeTarget(
 	target: ReturnType<typeof openTarget>,
 	file: string,

@@ -1,4 +1,5 @@
-// `assay probe --fleet FILE` around the probes: progress, the table or the JSON lines, the folder of the evidence.
+// `assay probe --fleet FILE` around the probes: progress, the table or the JSON lines, the folder of the
+// evidence.
 
 import type { CliIo } from "../command.ts";
 import { formatDuration } from "../print/format.ts";

@@ -1,5 +1,5 @@
-// A hint's commands with what was typed: whoever named a network by --data or --api means the same one in the command that the hint suggests, so
-// that it works when it is pasted. Not here: the hints themselves.
+// A hint's commands with what was typed: whoever named a network by --data or --api means the same one in the
+// command that the hint suggests, so that it works when it is pasted. Not here: the hints themselves.
 import { type CommandName, loaders } from "../commands.ts";
 
 const CARRIED = ["data", "api", "rpc"] as const;

@@ -1,5 +1,6 @@
-// `assay job audit ID`: all draws of a job done again from what is public. Offer and draws come from the API; the job's terms, blocks and what its assignments name
-// come from the chain, where a node is at hand. What is compared with what: docs/jobs.md §10, §14. Anyone may run it; the customer can compare more.
+// `assay job audit ID`: all draws of a job done again from what is public. Offer and draws come from the API;
+// the job's terms, blocks and what its assignments name come from the chain, where a node is at hand. What is
+// compared with what: docs/jobs.md §10, §14. Anyone may run it; the customer can compare more.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";

@@ -1,5 +1,7 @@
-// `assay job proofs ID`: who proved the segments of a zk job, and each proof as a file, made of what stands on chain. What is fetched is judged by `assay verify`, not here. docs/zk.md §12.
-// Each names its prover, so that together they are no run of one (`assay verify FOLDER`): that one goes on where another ended, the chain has seen.
+// `assay job proofs ID`: who proved the segments of a zk job, and each proof as a file, made of what stands
+// on chain. What is fetched is judged by `assay verify`, not here. docs/zk.md §12. Each names its prover, so
+// that together they are no run of one (`assay verify FOLDER`): that one goes on where another ended, the
+// chain has seen.
 import { join, resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { makeFolder } from "../../platform/durable-file.ts";

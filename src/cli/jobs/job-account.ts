@@ -1,5 +1,5 @@
-// Who pays for jobs on chain: the account that was named, or on a trial network, whose embedded chain lies in a folder of this user, an account
-// of its own that the chain's treasury funds. Page: docs/jobs.md §13.
+// Who pays for jobs on chain: the account that was named, or on a trial network, whose embedded chain lies in
+// a folder of this user, an account of its own that the chain's treasury funds. Page: docs/jobs.md §13.
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
@@ -84,7 +84,10 @@ async function trialAccount(io: CliIo): Promise<ChainAccount> {
 	return accountOf(`0x${bytesToHex(secret)}`);
 }
 
-/** What is missing, coins for gas and so many tokens, from the treasury of the embedded chain; nothing where its key is not there. */
+/**
+ * What is missing, coins for gas and so many tokens, from the treasury of the embedded chain; nothing where
+ * its key is not there.
+ */
 export async function fillTrial({ contracts, account }: ChainActor, amount: bigint, folder: string): Promise<void> {
 	const treasurer = await treasurerOf({ folder, isEmbedded: true }).catch(() => null);
 	if (treasurer === null) return;

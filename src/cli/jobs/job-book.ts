@@ -1,5 +1,5 @@
-// What this user handed in: by job, the job file as it was. With it `assay job result` makes of a job's tensors the same files as a run here; a
-// job from elsewhere gives plain arrays.
+// What this user handed in: by job, the job file as it was. With it `assay job result` makes of a job's
+// tensors the same files as a run here; a job from elsewhere gives plain arrays.
 import { join } from "node:path";
 import { readIfPresent, writeDurably } from "../../platform/durable-file.ts";
 import { customerFolder } from "../api-connection.ts";

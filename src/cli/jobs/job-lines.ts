@@ -1,5 +1,5 @@
-// A job in words, for terminals: its parts, its price, and one line for each thing that happens to it. Pure; what providers and validators say is made
-// harmless first.
+// A job in words, for terminals: its parts, its price, and one line for each thing that happens to it. Pure;
+// what providers and validators say is made harmless first.
 import type { Job, JobSummary, NetworkEvent } from "../../api/types.ts";
 import { totalMicros } from "../../market/jobs/check-offer.ts";
 import { formatPercent, wholeSpan } from "../../protocol/format-number.ts";
@@ -16,7 +16,9 @@ export function detailOf({ detail }: Pick<NetworkEvent, "detail">): Detail {
 	return typeof detail === "object" && detail !== null && !Array.isArray(detail) ? (detail as Detail) : {};
 }
 
-/** What is agreed on before anybody works: "2 parts, 41 min, 1.84 tokens; a skipped tenth is found with 81 %". */
+/**
+ * What is agreed on before anybody works: "2 parts, 41 min, 1.84 tokens; a skipped tenth is found with 81 %".
+ */
 export function quoteLines(
 	quote: {
 		readonly offer: Job["offer"];

@@ -1,5 +1,6 @@
-// What devices signed for the parts of an attested job, judged again on the customer's own machine, by the rules that the validator publishes. What the validator says of
-// them is held against that: it is hostile like any other. docs/attestation.md.
+// What devices signed for the parts of an attested job, judged again on the customer's own machine, by the
+// rules that the validator publishes. What the validator says of them is held against that: it is hostile
+// like any other. docs/attestation.md.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Job } from "../../api/types.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

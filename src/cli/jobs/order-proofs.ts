@@ -1,5 +1,6 @@
-// What a customer does besides funding a job that is proven (docs/zk.md §12), or whose disputes are (§15): compiles the plan of its program, commits to its data and first weights on this machine's engine, and says on chain what is to be
-// proven. Not here: the commitments themselves (src/provider/proofs/order.ts).
+// What a customer does besides funding a job that is proven (docs/zk.md §12), or whose disputes are (§15):
+// compiles the plan of its program, commits to its data and first weights on this machine's engine, and says
+// on chain what is to be proven. Not here: the commitments themselves (src/provider/proofs/order.ts).
 import { resolve } from "node:path";
 import { read } from "../../chain/contracts/contracts.ts";
 import type { JobTerms } from "../../chain/contracts/job-escrow.ts";
@@ -57,7 +58,10 @@ export async function commitJob(
 	}
 }
 
-/** By the account that funds it: of a zk job once it has, before anybody has a part; of an optimistic one before that, for its disputes. */
+/**
+ * By the account that funds it: of a zk job once it has, before anybody has a part; of an optimistic one
+ * before that, for its disputes.
+ */
 export async function orderOnChain(
 	{ contracts, account }: ChainActor,
 	terms: JobTerms,

@@ -1,5 +1,6 @@
-// `assay job plan FILE --host ID|all`: what the job would take and cost on hosts of a network, by their proven figures and their owners' prices. Nothing is
-// uploaded and nobody is asked for anything but the list of hosts. Page: docs/jobs.md §13.
+// `assay job plan FILE --host ID|all`: what the job would take and cost on hosts of a network, by their
+// proven figures and their owners' prices. Nothing is uploaded and nobody is asked for anything but the list
+// of hosts. Page: docs/jobs.md §13.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { JobHostView } from "../../api/types.ts";
 import { costMicros, leastMs, type Miss, missOf } from "../../market/jobs/fitting-hosts.ts";

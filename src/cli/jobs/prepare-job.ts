@@ -1,5 +1,6 @@
-// From a job file and the command line to what strangers are asked for: the workload, its spec, the blobs that it names, and the customer's limits.
-// Everything that is wrong with the job itself is found here, before anything is uploaded.
+// From a job file and the command line to what strangers are asked for: the workload, its spec, the blobs
+// that it names, and the customer's limits. Everything that is wrong with the job itself is found here,
+// before anything is uploaded.
 import { basename, resolve } from "node:path";
 import { nameBlob } from "../../api/blob-transfer.ts";
 import { foldPieces } from "../../platform/blob-tree.ts";

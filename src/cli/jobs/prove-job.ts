@@ -1,4 +1,5 @@
-// `assay job prove FOLDER`: segments of a finished training run, proven so that nobody need run them again. docs/zk.md §7. Not here: the proof itself (src/provider/proofs/).
+// `assay job prove FOLDER`: segments of a finished training run, proven so that nobody need run them again.
+// docs/zk.md §7. Not here: the proof itself (src/provider/proofs/).
 import { mkdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
@@ -35,7 +36,10 @@ export interface ProveValues extends Values<typeof engineOptions> {
 	readonly json: boolean;
 }
 
-/** As many powers as the file of Ignition has ids for: 2^14. Of a known τ there are any number; a large program gets so many that some hundred commitments are enough. */
+/**
+ * As many powers as the file of Ignition has ids for: 2^14. Of a known τ there are any number; a large
+ * program gets so many that some hundred commitments are enough.
+ */
 const MOST_CHUNK_BITS = 14;
 const MOST_DEV_CHUNK_BITS = 22;
 const CHUNKS_LOG2 = 8;

@@ -81,7 +81,9 @@ export async function fetchResult(
 	return printResult(values, io, taken, (paint) => takenText(taken, paint));
 }
 
-/** On chain first: the validator only looks at what the escrow says. What it gives back is paid out at once. */
+/**
+ * On chain first: the validator only looks at what the escrow says. What it gives back is paid out at once.
+ */
 async function cancelOnChain(job: Job, values: PayerValues, io: CliIo, client: ApiClient): Promise<void> {
 	// Too late, or nothing to do there: the validator says so.
 	if (job.offer.escrow === null || !job.record.parts.some(({ state }) => state === "open")) return;

@@ -1,6 +1,7 @@
-// `assay job quote FILE` and `assay job submit FILE`: a job file is handed to strangers. Its blobs are uploaded, a validator names a price, the user is
-// asked once, the escrow is funded, and the job is followed until it is paid. Safe to repeat: what is uploaded is not sent twice, and an offer that was
-// funded is handed in again. Page: docs/jobs.md §13.
+// `assay job quote FILE` and `assay job submit FILE`: a job file is handed to strangers. Its blobs are
+// uploaded, a validator names a price, the user is asked once, the escrow is funded, and the job is followed
+// until it is paid. Safe to repeat: what is uploaded is not sent twice, and an offer that was funded is
+// handed in again. Page: docs/jobs.md §13.
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { uploadBlobs } from "../../api/blob-transfer.ts";
@@ -43,7 +44,10 @@ export interface SubmitValues extends OrderValues, OrderingValues, PayerValues, 
 	readonly json: boolean;
 }
 
-/** How long a network that has just started on this machine may take to prove its providers, which come one after the other. */
+/**
+ * How long a network that has just started on this machine may take to prove its providers, which come one
+ * after the other.
+ */
 const PROVEN_WITHIN_MS = 300_000;
 const LOOK_EVERY_MS = 2000;
 /** A validator reads figures again every few seconds. */
@@ -87,7 +91,9 @@ async function quoteOf(
 
 type QuoteBody = Parameters<ApiClient["quoteJob"]>[0]["body"];
 
-/** While a network that has just started proves its providers, an answer that nobody fits is no answer yet. */
+/**
+ * While a network that has just started proves its providers, an answer that nobody fits is no answer yet.
+ */
 async function askQuote(body: QuoteBody, api: ApiClient, io: CliIo, up: UpFile | null): Promise<JobQuote> {
 	const { nowMs } = realEnvironment();
 	const untilMs = (up?.startedAtMs ?? 0) + PROVEN_WITHIN_MS;
@@ -160,7 +166,8 @@ export async function submitJobFile(file: string, values: SubmitValues, io: CliI
 		const isZk = offer.terms.method.name === "zk";
 		const isProven = isZk || values.provable;
 		const toOrder = isProven ? await commitJob(job.workload, offer.escrow!.chainId, values, io) : null;
-		// Before any money moves: whatever fails from here on, this job can be taken back and its result be fetched.
+		// Before any money moves: whatever fails from here on, this job can be taken back and its result be
+		// fetched.
 		await bookJob(io, offer.id, job);
 		if (terms !== null && payer !== null) {
 			const order = async (isNow: boolean) => {

@@ -1,5 +1,6 @@
-// `assay job result ID`: fetches what a job ended with and writes the same files as a run here leaves. Nothing is taken on a validator's word: every tensor
-// is hashed, the roots fold to the last state of the last claim, each part begins where the one before ended, and the claim is recomputed.
+// `assay job result ID`: fetches what a job ended with and writes the same files as a run here leaves.
+// Nothing is taken on a validator's word: every tensor is hashed, the roots fold to the last state of the
+// last claim, each part begins where the one before ended, and the claim is recomputed.
 import { resolve } from "node:path";
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";

@@ -1,4 +1,5 @@
-// `assay job prove FOLDER --wrap KEY`: segments of a finished training run as one wrapped proof, docs/zk.md §13. Not here: the proof itself (src/provider/proofs/runs/).
+// `assay job prove FOLDER --wrap KEY`: segments of a finished training run as one wrapped proof, docs/zk.md
+// §13. Not here: the proof itself (src/provider/proofs/runs/).
 import { join } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,5 +1,6 @@
-// `assay model import DIR`: is this a model that runs here? Reads all of it, says what it is and what whole-number weights cost it; with
-// --out writes it again as one file. A model that is refused is a verdict, not an error.
+// `assay model import DIR`: is this a model that runs here? Reads all of it, says what it is and what
+// whole-number weights cost it; with --out writes it again as one file. A model that is refused is a verdict,
+// not an error.
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";

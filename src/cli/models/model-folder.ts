@@ -1,4 +1,5 @@
-// A model's folder on this machine: config.json, safetensors files read in parts, tokenizer.json if there is one.
+// A model's folder on this machine: config.json, safetensors files read in parts, tokenizer.json if there is
+// one.
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,4 +1,5 @@
-// `assay model`: a folder is looked at, written again, and its tokenizer used; what does not fit is refused with its code.
+// `assay model`: a folder is looked at, written again, and its tokenizer used; what does not fit is refused
+// with its code.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

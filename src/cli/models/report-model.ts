@@ -1,5 +1,6 @@
-// `assay model report DIR --text FILE`: runs a text through the i16, the i8 and the wide build of the model's own program on this machine's
-// engine, and says what small weights cost: signal to noise at every block, perplexity, top-1 agreement, divergence. docs/models.md §5.
+// `assay model report DIR --text FILE`: runs a text through the i16, the i8 and the wide build of the model's
+// own program on this machine's engine, and says what small weights cost: signal to noise at every block,
+// perplexity, top-1 agreement, divergence. docs/models.md §5.
 
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";

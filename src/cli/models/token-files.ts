@@ -1,4 +1,5 @@
-// `assay model tokens DIR FILE` and `assay model text DIR FILE`: a text as the token ids that jobs take, and ids as text again.
+// `assay model tokens DIR FILE` and `assay model text DIR FILE`: a text as the token ids that jobs take, and
+// ids as text again.
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";

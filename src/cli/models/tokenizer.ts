@@ -1,5 +1,6 @@
-// tokenizer.json beside a model: text to token ids and back, on the customer's side. Trust begins at the ids: jobs and proofs know nothing of
-// text. The package does the work; here is what may go wrong with a file of another model.
+// tokenizer.json beside a model: text to token ids and back, on the customer's side. Trust begins at the ids:
+// jobs and proofs know nothing of text. The package does the work; here is what may go wrong with a file of
+// another model.
 import type { Tokenizer as Package } from "@huggingface/tokenizers";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
@@ -26,8 +27,8 @@ function guarded<T>(what: string, run: () => T): T {
 }
 
 /**
- * A model has some rows more than its tokenizer has tokens, for speed; never fewer. With far fewer tokens than rows it is another model's,
- * too: the largest spare part of a published model is a fortieth.
+ * A model has some rows more than its tokenizer has tokens, for speed; never fewer. With far fewer tokens
+ * than rows it is another model's, too: the largest spare part of a published model is a fortieth.
  */
 function checkSize(size: number, largest: number, vocabulary: number): void {
 	if (largest >= vocabulary)
@@ -37,8 +38,8 @@ function checkSize(size: number, largest: number, vocabulary: number): void {
 }
 
 /**
- * The ids that the file gives its tokens, before the package sees them: it makes lists as long as the largest. A vocabulary is an object
- * (token to id) or a list (the place is the id).
+ * The ids that the file gives its tokens, before the package sees them: it makes lists as long as the
+ * largest. A vocabulary is an object (token to id) or a list (the place is the id).
  */
 function idsOf(json: unknown): Set<number> {
 	const { model, added_tokens: added = [] } = (json ?? {}) as { model?: { vocab?: unknown }; added_tokens?: unknown };

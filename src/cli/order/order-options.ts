@@ -1,5 +1,5 @@
-// What a renter ordered, on the command line: `--expect 8xH100 --min-fp16 600T --min-memory 75GiB`. The same for probe, its fleets and verify.
-// Not here: whether a machine is it (verify/hardware/order.ts).
+// What a renter ordered, on the command line: `--expect 8xH100 --min-fp16 600T --min-memory 75GiB`. The same
+// for probe, its fleets and verify. Not here: whether a machine is it (verify/hardware/order.ts).
 import { AssayError } from "../../protocol/assay-error.ts";
 import { profilesMeant } from "../../verify/hardware/identify/model-names.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
@@ -13,7 +13,10 @@ const SCALE: Readonly<Record<string, number>> = {
 	...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 },
 };
 
-/** A number with a prefix and, if one likes, its unit; without a prefix it is in `usual`: `600T`, `600 TFLOPS` and `600` are one. */
+/**
+ * A number with a prefix and, if one likes, its unit; without a prefix it is in `usual`: `600T`, `600 TFLOPS`
+ * and `600` are one.
+ */
 function quantity(value: string, help: string, usual: string, unit: RegExp): Option<number | undefined> {
 	const read = (given: unknown, name: string): number | undefined => {
 		if (given === undefined) return undefined;

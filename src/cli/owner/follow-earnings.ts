@@ -1,5 +1,7 @@
-// What validators say of this provider while it runs: its score with the reason of a 0, and what it has earned. Asked of their public API
-// after a probe, after a roll call and now and then, and told when it changes. Words of a validator: nothing is decided by them, and they are made harmless before they are printed.
+// What validators say of this provider while it runs: its score with the reason of a 0, and what it has
+// earned. Asked of their public API after a probe, after a roll call and now and then, and told when it
+// changes. Words of a validator: nothing is decided by them, and they are made harmless before they are
+// printed.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Score } from "../../api/types.ts";
 import { realAfter } from "../../platform/abortable.ts";
@@ -19,7 +21,10 @@ const SOON_MS = [3000, 30_000] as const;
 /** However many probes a hostile validator sends. */
 const MOST_WAITING = 4;
 
-/** `validators` as parseValidatorUrl gives them. A validator that does not answer is asked again later, and nothing is said. */
+/**
+ * `validators` as parseValidatorUrl gives them. A validator that does not answer is asked again later, and
+ * nothing is said.
+ */
 export async function followEarnings(
 	key: string,
 	validators: readonly string[],

@@ -1,5 +1,6 @@
-// Alerts of `assay provide` to its owner's webhooks: what validators say of this machine, and that none can be reached. A machine that is off tells nobody: that is what
-// a validator's alerts are for. Not here: how it is sent (platform/webhook.ts).
+// Alerts of `assay provide` to its owner's webhooks: what validators say of this machine, and that none can
+// be reached. A machine that is off tells nobody: that is what a validator's alerts are for. Not here: how it
+// is sent (platform/webhook.ts).
 import { type After, realAfter } from "../../platform/abortable.ts";
 import { createWebhook } from "../../platform/webhook.ts";
 import { type AlertFacts, alertBody, createAlertRests } from "../../protocol/network/alert.ts";

@@ -1,4 +1,5 @@
-// The unit of a provider: the same options again, nothing that systemd would read as its own, no file of others lost.
+// The unit of a provider: the same options again, nothing that systemd would read as its own, no file of
+// others lost.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

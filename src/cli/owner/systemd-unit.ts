@@ -1,4 +1,5 @@
-// `assay provide --install`: this provider as a service of systemd, with the same options. Pure but for `installUnit`, which writes the file.
+// `assay provide --install`: this provider as a service of systemd, with the same options. Pure but for
+// `installUnit`, which writes the file.
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";

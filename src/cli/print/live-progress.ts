@@ -1,5 +1,5 @@
-// Progress of a probe on standard error: one line that is rewritten on a terminal, one line per stage elsewhere.
-// Shows what the events say; nothing here is evidence.
+// Progress of a probe on standard error: one line that is rewritten on a terminal, one line per stage
+// elsewhere. Shows what the events say; nothing here is evidence.
 import { formatBytes, formatRate, rateUnit } from "../../protocol/format-number.ts";
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
 import type { ProbeEvent } from "../../validator/probe/probe-event.ts";
@@ -16,7 +16,10 @@ export interface Progress {
 
 export const silentProgress: Progress = { show() {}, end() {} };
 
-/** A stream's spec does not say whose bytes are read; the name of its stage does (plan-peers.ts, plan-disk.ts). */
+/**
+ * A stream's spec does not say whose bytes are read; the name of its stage does (plan-peers.ts,
+ * plan-disk.ts).
+ */
 function specTitle(spec: ChallengeSpec, stage: string): string {
 	if (spec.kind === "stream") {
 		const what = stage.startsWith("disk") ? "read from disk" : stage.includes("peers") ? "a peer's memory" : "memory";

@@ -1,4 +1,5 @@
-// What a program costs, as lines: bytes, work by operator, memory, and with --card a guess of the time there. Pure.
+// What a program costs, as lines: bytes, work by operator, memory, and with --card a guess of the time there.
+// Pure.
 import { formatBytes, formatRate } from "../../protocol/format-number.ts";
 import { normalName, type Profile, usualTotalBytes } from "../../verify/hardware/identify/profile.ts";
 import { PROFILES, profilesNamed } from "../../verify/hardware/identify/profiles.ts";

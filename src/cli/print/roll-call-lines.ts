@@ -1,4 +1,5 @@
-// The verdict on a roll call's file for people: whether it is true, on whose word, and what it shows at least. Pure.
+// The verdict on a roll call's file for people: whether it is true, on whose word, and what it shows at
+// least. Pure.
 import { formatPercent } from "../../protocol/format-number.ts";
 import type { RollCallBody } from "../../protocol/roll-call/roll-file.ts";
 import { type RollVerdict, type ValidRollCall, whoCouldLie, wordOf } from "../../protocol/roll-call/roll-verdict.ts";

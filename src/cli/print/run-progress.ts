@@ -1,4 +1,5 @@
-// A run while it goes on: one line that is rewritten on a terminal, with the curve of the first metric; elsewhere a line now and then.
+// A run while it goes on: one line that is rewritten on a terminal, with the curve of the first metric;
+// elsewhere a line now and then.
 
 import { threeDigits, wholeSpan } from "../../protocol/format-number.ts";
 import type { RunEvent } from "../../provider/jobs/run-part.ts";

@@ -1,4 +1,5 @@
-// "81 % of data sheet, usual 45–95": is a proven figure good for this card? Only where the figures say which card it is. Pure.
+// "81 % of data sheet, usual 45–95": is a proven figure good for this card? Only where the figures say which
+// card it is. Pure.
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import type { Identity } from "../../protocol/probe/verdict.ts";
 import { besideDataSheet } from "../../verify/hardware/identify/data-sheet.ts";

@@ -3,7 +3,10 @@
 const BARS = "▁▂▃▄▅▆▇█";
 const MAX_BARS = 60;
 
-/** Bars from 0 to the best, so that a dip looks as deep as it is; neighbours are averaged when there are too many. */
+/**
+ * Bars from 0 to the best, so that a dip looks as deep as it is; neighbours are averaged when there are too
+ * many.
+ */
 export function sparkline(values: readonly number[], width = MAX_BARS): string {
 	const most = Math.max(...values);
 	if (!(most > 0)) return "";

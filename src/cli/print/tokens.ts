@@ -1,4 +1,5 @@
-// Amounts of tokens (and of the chain's own coin) as people write them: 18 decimals, shown with up to six digits.
+// Amounts of tokens (and of the chain's own coin) as people write them: 18 decimals, shown with up to six
+// digits.
 import { usageError } from "../options.ts";
 
 const UNIT = 10n ** 18n;

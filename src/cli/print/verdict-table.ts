@@ -95,10 +95,12 @@ export function verdictTable(body: EvidenceBody, verdict: Verdict, paint: Paint)
 	const rows = body.claim.devices.flatMap((device, index) => deviceRows(index, device, verdict));
 	const lines = [table(columns, rows, paint)];
 	const figures = verdict.status === "valid" ? verdict.figures : [];
-	// Reads between devices, and hop by hop, get fewer spot checks: what they read was proven at full strength before.
+	// Reads between devices, and hop by hop, get fewer spot checks: what they read was proven at full strength
+	// before.
 	const isRead = (figure: Figure) => isPeerFigure(figure) || figure.name === "memory.latency";
 	const reads = figures.filter(isRead);
-	// A challenge without a figure proves no speed. Of a training run a few steps are drawn; how many stands beside its figure.
+	// A challenge without a figure proves no speed. Of a training run a few steps are drawn; how many stands
+	// beside its figure.
 	const counted = new Set(
 		figures.filter((figure) => !isRead(figure) && figure.name !== "train.gpt").map(({ challenge }) => challenge),
 	);

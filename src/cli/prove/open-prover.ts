@@ -1,4 +1,5 @@
-// A prover of this machine, for `assay prove` and `assay up`: its folder, its account, its engine. What it does is src/provider/proofs/.
+// A prover of this machine, for `assay prove` and `assay up`: its folder, its account, its engine. What it
+// does is src/provider/proofs/.
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Contracts } from "../../chain/contracts/contracts.ts";

@@ -1,4 +1,5 @@
-// What a valid probe proved, in a few words: "8 × H100 80GB HBM3", by the figures and not by the host's word. Pure.
+// What a valid probe proved, in a few words: "8 × H100 80GB HBM3", by the figures and not by the host's word.
+// Pure.
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 

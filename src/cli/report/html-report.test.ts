@@ -1,4 +1,5 @@
-// The page of an evidence file: everything it must say is in it, and nothing of a hostile file is more than text.
+// The page of an evidence file: everything it must say is in it, and nothing of a hostile file is more than
+// text.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,5 +1,6 @@
-// A certificate of a probe as one HTML page that needs nothing else: verdict, figures, curve, signer, and how to check it. Pure.
-// Everything in an evidence file is hostile: every text is escaped, and the page may load and run nothing.
+// A certificate of a probe as one HTML page that needs nothing else: verdict, figures, curve, signer, and how
+// to check it. Pure. Everything in an evidence file is hostile: every text is escaped, and the page may load
+// and run nothing.
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { Evidence } from "../../protocol/probe/evidence.ts";

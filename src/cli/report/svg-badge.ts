@@ -1,4 +1,5 @@
-// A badge of a verdict for a README or a listing: "assay | 8 × H200, 2026-11-17". It is a picture and no proof. Pure.
+// A badge of a verdict for a README or a listing: "assay | 8 × H200, 2026-11-17". It is a picture and no
+// proof. Pure.
 import { escaped } from "./escaped.ts";
 
 const COLOURS = { valid: "#0a7a45", invalid: "#b3261e", inconclusive: "#8a5a00" } as const;

@@ -1,4 +1,5 @@
-// A program that dies is started again, later each time; a real provider's process that is killed comes back, and stopping ends it for good.
+// A program that dies is started again, later each time; a real provider's process that is killed comes back,
+// and stopping ends it for good.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

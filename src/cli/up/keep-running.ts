@@ -1,5 +1,5 @@
-// Starts a program again when it has ended without being asked to, after a pause that doubles each time and is short again once it has run
-// for a while. Not here: what the program is (local-provider.ts).
+// Starts a program again when it has ended without being asked to, after a pause that doubles each time and
+// is short again once it has run for a while. Not here: what the program is (local-provider.ts).
 import { type After, sleep } from "../../platform/abortable.ts";
 
 export interface RunningProgram {

@@ -49,7 +49,10 @@ const FIRST_SSH_PORT = 2222;
 const SSH_PORTS = 1000;
 /** Time to take down a rental's environment. */
 const STOP_MS = 90_000;
-/** One that runs says at once that it stops, also on a busy machine; one that says nothing is frozen, and is not waited for. */
+/**
+ * One that runs says at once that it stops, also on a busy machine; one that says nothing is frozen, and is
+ * not waited for.
+ */
 const SILENT_MS = 15_000;
 
 export async function startLocalProvider(options: LocalProviderOptions): Promise<LocalProvider> {
@@ -67,8 +70,9 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
 }
 
 /**
- * Only this machine knows of it, so it listens on loopback only. The port is taken when somebody rents: until then
- * another network on this machine finds it free as well, so each data folder begins to look at another one.
+ * Only this machine knows of it, so it listens on loopback only. The port is taken when somebody rents: until
+ * then another network on this machine finds it free as well, so each data folder begins to look at another
+ * one.
  */
 async function rentalArguments(dataFolder: string): Promise<string[]> {
 	const apart = createHash("sha256").update(resolve(dataFolder)).digest().readUInt16LE(0) % SSH_PORTS;
@@ -156,7 +160,9 @@ function parseEvent(line: string): { readonly kind: string } | null {
 	}
 }
 
-/** The first free port from `first` on. Another program may still take it in between: then listening says so. */
+/**
+ * The first free port from `first` on. Another program may still take it in between: then listening says so.
+ */
 async function freePort(host: string, first: number): Promise<number> {
 	for (let port = first; port < first + 100; port++) if (await isFree(host, port)) return port;
 	throw new AssayError("LISTEN_FAILED", `no port from ${first} to ${first + 99} is free on ${host}`, {

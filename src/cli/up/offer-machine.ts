@@ -1,5 +1,6 @@
-// The providers of `assay up`: this machine, and where jobs are tried further ones of it, each with a key, a folder and an account of its own. Only
-// the first answers roll calls and can be rented: one machine cannot be shown twice. Not here: how one is kept running (local-provider.ts).
+// The providers of `assay up`: this machine, and where jobs are tried further ones of it, each with a key, a
+// folder and an account of its own. Only the first answers roll calls and can be rented: one machine cannot
+// be shown twice. Not here: how one is kept running (local-provider.ts).
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
@@ -112,7 +113,10 @@ function tellEnd(report: UpReport, paint: Paint, who: string, said: string, agai
 	report.line(`${who}  it is started again in ${againMs / 1000} s`);
 }
 
-/** The further providers, one after the other: each is probed while the others leave the machine alone. Gives the function that stops them. */
+/**
+ * The further providers, one after the other: each is probed while the others leave the machine alone. Gives
+ * the function that stops them.
+ */
 export function startWorkers(
 	network: Live,
 	client: ApiClient,
@@ -151,14 +155,20 @@ export function startWorkers(
 /** A probe takes some 10 s, the first roll call follows within seconds. */
 const READY_WITHIN_S = 90;
 
-/** Bounded: a machine on which nothing gets proven still has all its providers in the end. False: it is to stop. */
+/**
+ * Bounded: a machine on which nothing gets proven still has all its providers in the end. False: it is to
+ * stop.
+ */
 async function untilReady(isReady: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
 	for (let waitedS = 0; waitedS < READY_WITHIN_S && !signal.aborted && !(await isReady()); waitedS++)
 		if (!(await sleep(1000, signal))) return false;
 	return !signal.aborted;
 }
 
-/** So many providers were probed, and with a chain the first one answered a roll call: both want the whole machine. */
+/**
+ * So many providers were probed, and with a chain the first one answered a roll call: both want the whole
+ * machine.
+ */
 async function isProven(client: ApiClient, count: number, isCalled: boolean): Promise<boolean> {
 	const { rows } = await client.listProviders({ query: { limit: 100 } });
 	if (rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null).length < count) return false;

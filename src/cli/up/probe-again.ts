@@ -1,13 +1,18 @@
-// A CPU that was busy while it was probed proves no memory, and a host without that figure gets no jobs. One that was idle while it was probed, and is busy
-// since, is late for every roll call: more is asked of it than it can do now. On the machine of `assay up` both are probed again soon, one at a time, a few
-// times, then seldom: a user who waits is better served than by the schedule's hour. Nothing is taken for proven that was not.
+// A CPU that was busy while it was probed proves no memory, and a host without that figure gets no jobs. One
+// that was idle while it was probed, and is busy since, is late for every roll call: more is asked of it than
+// it can do now. On the machine of `assay up` both are probed again soon, one at a time, a few times, then
+// seldom: a user who waits is better served than by the schedule's hour. Nothing is taken for proven that was
+// not.
 import type { ApiClient } from "../../api/create-client.ts";
 import { NO_CALL_ANSWERED } from "../../market/scores/score-provider.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 
 const LOOK_EVERY_MS = 5000;
-/** Of one provider, one after the other; then each after a rest: a machine that was busy for long comes free some time. */
+/**
+ * Of one provider, one after the other; then each after a rest: a machine that was busy for long comes free
+ * some time.
+ */
 const MOST_TRIES = 6;
 const REST_MS = 300_000;
 

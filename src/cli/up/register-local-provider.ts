@@ -74,7 +74,10 @@ export async function registerLocalProvider(options: {
 export const BOND_TOKENS = 100;
 const BONDS = BigInt(BOND_TOKENS) * 10n ** 18n;
 
-/** Gives a local provider's account coins and tokens, where it has fewer than half of that: for the bonds of jobs. Safe to repeat. */
+/**
+ * Gives a local provider's account coins and tokens, where it has fewer than half of that: for the bonds of
+ * jobs. Safe to repeat.
+ */
 export async function fundWorker(options: {
 	readonly dataDir: string;
 	readonly providerFolder: string;

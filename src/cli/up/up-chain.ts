@@ -20,7 +20,10 @@ export function stakeLines(account: string, url: string, dataDir: string, rpc: s
 
 const LOOK_EVERY_MS = 500;
 
-/** Asks the validator, not the events: epochs that were final before it started count too. Each is reported once. */
+/**
+ * Asks the validator, not the events: epochs that were final before it started count too. Each is reported
+ * once.
+ */
 export function watchRewards({ chain }: RunningValidator, onFinal: (final: FinalEpoch) => void): () => void {
 	let shown = -1;
 	const look = () => {

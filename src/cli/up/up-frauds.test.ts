@@ -1,5 +1,6 @@
-// What `assay up --liar` adds: the file of every fraud lies where its line says, told once whoever found it; and no honest provider comes before the
-// liar is convicted. How the liar is convicted: tests/jobs/watch.test.ts.
+// What `assay up --liar` adds: the file of every fraud lies where its line says, told once whoever found it;
+// and no honest provider comes before the liar is convicted. How the liar is convicted:
+// tests/jobs/watch.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

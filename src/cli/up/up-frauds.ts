@@ -1,5 +1,6 @@
-// Fraud files of a trial network with a liar (`assay up --liar`), whoever found it: the validator's own audit keeps its file in the store, the watcher in its
-// folder. Each is laid beside the watcher's, and the command is told that judges it.
+// Fraud files of a trial network with a liar (`assay up --liar`), whoever found it: the validator's own audit
+// keeps its file in the store, the watcher in its folder. Each is laid beside the watcher's, and the command
+// is told that judges it.
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { realAfter } from "../../platform/abortable.ts";

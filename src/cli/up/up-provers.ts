@@ -1,5 +1,6 @@
-// The provers of `assay up`: on the embedded chain two of them prove the segments of every zk job, so that one is seen to be paid. Each has a key, an account and a folder of its own, and asks
-// the API like any stranger.
+// The provers of `assay up`: on the embedded chain two of them prove the segments of every zk job, so that
+// one is seen to be paid. Each has a key, an account and a folder of its own, and asks the API like any
+// stranger.
 import { join } from "node:path";
 import { createApiClient } from "../../api/create-client.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";

@@ -106,7 +106,8 @@ export function createUpReport(options: UpReportOptions): UpReport {
 		line: print,
 		end: clear,
 		async show(event) {
-			// A missing line is no reason to end a network: `assay providers` shows later what the API cannot say now.
+			// A missing line is no reason to end a network: `assay providers` shows later what the API cannot say
+			// now.
 			await show(event).catch((error: unknown) => {
 				if (!(error instanceof AssayError)) throw error;
 				print(paint.dim(`          ${error.message} [${error.code}]`));

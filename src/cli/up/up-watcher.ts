@@ -1,5 +1,6 @@
-// The watcher of `assay up`: on the embedded chain somebody runs every optimistic claim again, so that a lie of whoever joins is seen to be convicted. It has a
-// key, an account and a folder of its own, and asks the API like any stranger.
+// The watcher of `assay up`: on the embedded chain somebody runs every optimistic claim again, so that a lie
+// of whoever joins is seen to be convicted. It has a key, an account and a folder of its own, and asks the
+// API like any stranger.
 import { join } from "node:path";
 import { createApiClient } from "../../api/create-client.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";

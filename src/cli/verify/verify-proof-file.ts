@@ -1,5 +1,6 @@
-// `assay verify PROOF`: a proof of a segment of training, docs/zk.md, and whether bytes at hand are those that it is about; and `assay verify FOLDER`, all segments of a run one after the
-// other. Not here: the check itself (src/verify/zk/).
+// `assay verify PROOF`: a proof of a segment of training, docs/zk.md, and whether bytes at hand are those
+// that it is about; and `assay verify FOLDER`, all segments of a run one after the other. Not here: the check
+// itself (src/verify/zk/).
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
@@ -146,7 +147,10 @@ function segmentFiles(folder: string): string[] {
 
 type Refusal = Extract<ProofVerdict, { status: "invalid" }>;
 
-/** All segments, each where the one before it ended; null with the first and the last of them: nothing is wrong. */
+/**
+ * All segments, each where the one before it ended; null with the first and the last of them: nothing is
+ * wrong.
+ */
 function chainOf(
 	files: readonly string[],
 	isDevAllowed: boolean,
@@ -163,7 +167,10 @@ function chainOf(
 	return [first!, last!];
 }
 
-/** The data of all segments is that of the first, and what is between them was compared already: three comparisons are enough for any number of segments. */
+/**
+ * The data of all segments is that of the first, and what is between them was compared already: three
+ * comparisons are enough for any number of segments.
+ */
 export async function verifyTrainingRun(folder: string, values: ProofOptions, io: CliIo): Promise<number> {
 	const { clockUs } = realEnvironment();
 	const files = segmentFiles(folder);

@@ -1,5 +1,5 @@
-// `assay verify` for the file of a roll call: asks the node that was named, if one was, and prints the verdict. The chain's client is loaded
-// only then.
+// `assay verify` for the file of a roll call: asks the node that was named, if one was, and prints the
+// verdict. The chain's client is loaded only then.
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { decodeRollCallFile, type RollCallBody } from "../../protocol/roll-call/roll-file.ts";

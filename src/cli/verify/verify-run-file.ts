@@ -1,4 +1,5 @@
-// `assay verify PROOF` of a wrapped run, docs/zk.md §13: what it proves, and by which key. Not here: the check itself (src/verify/zk/run/).
+// `assay verify PROOF` of a wrapped run, docs/zk.md §13: what it proves, and by which key. Not here: the
+// check itself (src/verify/zk/run/).
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { codes } from "../../protocol/codes.ts";

@@ -153,7 +153,10 @@ export async function askDispute(values: ReadValues, io: CliIo, given: string, q
 	});
 }
 
-/** Sends from an account that somebody named or funded. The salt follows from its key and the file: told twice, it is announced once. */
+/**
+ * Sends from an account that somebody named or funded. The salt follows from its key and the file: told
+ * twice, it is announced once.
+ */
 async function evidenceChain({ contracts, account }: ChainActor): Promise<EvidenceChain> {
 	const secret = sha256Of(utf8ToBytes(await account.signMessage({ message: "assay/watcher-salt/1" })));
 	const send: EvidenceChain["send"] = async (call) => (await sendCall(contracts.client, account, call)).transactionHash;

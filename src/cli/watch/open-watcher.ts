@@ -1,4 +1,5 @@
-// A watcher of this machine, for `assay watch` and `assay up`: its folder, its account, its engine. What it does is src/validator/jobs/watch/.
+// A watcher of this machine, for `assay watch` and `assay up`: its folder, its account, its engine. What it
+// does is src/validator/jobs/watch/.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
@@ -53,7 +54,10 @@ export async function openWatcher(o: Watching) {
 	return { ...watcher, gasSpent: () => book.gasSpent() };
 }
 
-/** What is false of a claim whose segments are proven, shown by this machine's engine. Its code is loaded when there is such a claim. */
+/**
+ * What is false of a claim whose segments are proven, shown by this machine's engine. Its code is loaded when
+ * there is such a claim.
+ */
 export const contestBy =
 	(chain: WatchChain["evidence"], engine: OwnEngine, scratch: string, rest: (ms: number) => Promise<void>) =>
 	async (claim: ClearedClaim): Promise<Contested> => {

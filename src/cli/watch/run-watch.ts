@@ -52,7 +52,9 @@ async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal): Promise
 		}
 }
 
-/** Null: the validator has no chain. The embedded chain of one's own trial network gives the account its gas. */
+/**
+ * Null: the validator has no chain. The embedded chain of one's own trial network gives the account its gas.
+ */
 export async function openWatchActor(
 	values: AccountValues & { readonly folder?: string | undefined },
 	io: CliIo,

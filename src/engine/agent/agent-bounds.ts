@@ -17,15 +17,24 @@ export const AGENT_BOUNDS = {
 	openMs: 30_000,
 	/** For the provider's `close` after ours: it waits for the engine's end. */
 	closeMs: 15_000,
-	/** For the answer to `sign`, which takes milliseconds; without one the probe ends. Far above what a busy host needs. */
+	/**
+	 * For the answer to `sign`, which takes milliseconds; without one the probe ends. Far above what a busy
+	 * host needs.
+	 */
 	signMs: 30_000,
 	/** For the answer to `rent` and its like: a container image may have to be started. */
 	rentalMs: 120_000,
-	/** For the answer to `call`: longer than any roll call's own deadline, so that being late costs a host no more than being late. */
+	/**
+	 * For the answer to `call`: longer than any roll call's own deadline, so that being late costs a host no
+	 * more than being late.
+	 */
 	callMs: 120_000,
 	/** For the answer to `job` and `stop`, which only take note. */
 	jobMs: 30_000,
-	/** For the answer to `ask`: a window is run again (two minutes at most), or a state is uploaded as far as that time goes. */
+	/**
+	 * For the answer to `ask`: a window is run again (two minutes at most), or a state is uploaded as far as
+	 * that time goes.
+	 */
 	askMs: 180_000,
 };
 export type AgentBounds = Readonly<typeof AGENT_BOUNDS>;

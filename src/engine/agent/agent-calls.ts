@@ -51,7 +51,9 @@ const limits = object({ memoryBytes: int(1), minutes: int(1, 7 * 24 * 60) });
 const receiptsWanted = object({ chainId: int(1), slashing: hex(20) });
 /** By the provider's account on the chain. Hostile: the signature is not checked here. */
 const signedChallenge = object({ challenge, signature: hex(65) });
-/** The nonce of the stage and the provider's signature, src/protocol/probe/countersign.ts. Hostile as well. */
+/**
+ * The nonce of the stage and the provider's signature, src/protocol/probe/countersign.ts. Hostile as well.
+ */
 const stageWord = object({ nonce: hex(32), signature: hex(64), spansUs: list(int(), MAX_DEVICES) });
 /** How a customer logs in; `hostKey` is `ssh-ed25519 AAAA…` of the server that answers there. */
 const access = object({ host: sshHost, port, user: sshUser, hostKey: sshKey });
@@ -88,8 +90,8 @@ export const agentCalls = {
 		deadline: "openMs",
 	},
 	/**
-	 * After the last root of a stage: the provider's word on its runs (named by their first seeds), and receipts of its gemms, of which
-	 * `challenges` are wanted. What the provider leaves out stays unsigned.
+	 * After the last root of a stage: the provider's word on its runs (named by their first seeds), and
+	 * receipts of its gemms, of which `challenges` are wanted. What the provider leaves out stays unsigned.
 	 */
 	sign: {
 		...aboutChannel,
@@ -116,8 +118,9 @@ export const agentCalls = {
 	/** Whether the environment of a rental answers, as the provider sees it. */
 	check: { ...aboutRental, request: {}, reply: "checked", answer: { healthy: bool, detail: text(MAX_DETAIL_CHARS) } },
 	/**
-	 * A roll call: the work of every device named, begun with the hash of block (or round) `call`, within `deadlineMs`. `account` is the
-	 * one whose stake stands for the answer, which then signs each leaf; null: none does. docs/roll-call.md.
+	 * A roll call: the work of every device named, begun with the hash of block (or round) `call`, within
+	 * `deadlineMs`. `account` is the one whose stake stands for the answer, which then signs each leaf; null:
+	 * none does. docs/roll-call.md.
 	 */
 	call: {
 		asker: "validator",
@@ -134,13 +137,13 @@ export const agentCalls = {
 		deadline: "callMs",
 	},
 	/**
-	 * A part of a job is there for this provider; `audit` is the number of an audit of it, null: the part itself. Only a nudge: what it is
-	 * about the provider fetches itself, over the API. docs/jobs.md §13.
+	 * A part of a job is there for this provider; `audit` is the number of an audit of it, null: the part
+	 * itself. Only a nudge: what it is about the provider fetches itself, over the API. docs/jobs.md §13.
 	 */
 	job: { ...aboutJob, request: { ...attemptOf, audit: orNull(int(0, MAX_AUDITS)) }, reply: "offered", answer: {} },
 	/**
-	 * About a claim, docs/jobs.md §6: a question as canonical JSON, its answer as such, and the signature of the account that made the claim
-	 * where the answer is a first word (docs/chain.md §12). Null: none is due.
+	 * About a claim, docs/jobs.md §6: a question as canonical JSON, its answer as such, and the signature of
+	 * the account that made the claim where the answer is a first word (docs/chain.md §12). Null: none is due.
 	 */
 	ask: {
 		...aboutJob,

@@ -19,7 +19,10 @@ export interface AgentDoorOptions extends Omit<AcceptAgentOptions, "address"> {
 	readonly addressOf?: (request: IncomingMessage) => string;
 	/** What counts as one address for the limits. Default: the address itself. */
 	readonly groupOf?: (address: string) => string;
-	/** Not proven yet, of one address. Default 128: a site behind one address, whose hosts all dial after an outage. */
+	/**
+	 * Not proven yet, of one address. Default 128: a site behind one address, whose hosts all dial after an
+	 * outage.
+	 */
 	readonly perAddress?: number;
 	/** Knocks of one address, a second and at once; each costs a signature. Default 20 and 128. */
 	readonly knocksPerS?: number;
@@ -38,7 +41,9 @@ export class AgentDoor {
 	private readonly options: AgentDoorOptions;
 	private readonly server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
 	private readonly knocks = new BoundedMap<string, TokenBucket>(ADDRESSES_KEPT);
-	/** Not proven yet, the oldest first, each with what its address counts as; and how many each of those has. */
+	/**
+	 * Not proven yet, the oldest first, each with what its address counts as; and how many each of those has.
+	 */
 	private readonly pending = new Map<WebSocket, string>();
 	private readonly held = new Map<string, number>();
 	private isOpen = true;
@@ -93,8 +98,9 @@ export class AgentDoor {
 	}
 
 	/**
-	 * ATTACK: a few addresses that knock and prove nothing would fill all places. The one that holds the most loses its
-	 * oldest: an honest provider proves itself in a moment. False: nobody holds more than the newcomer.
+	 * ATTACK: a few addresses that knock and prove nothing would fill all places. The one that holds the most
+	 * loses its oldest: an honest provider proves itself in a moment. False: nobody holds more than the
+	 * newcomer.
 	 */
 	private makeRoom(own: number): boolean {
 		const most = Math.max(...this.held.values());

@@ -55,8 +55,8 @@ test("an engine's bytes come through whole, both ways, more than fits any buffer
 		asked.push(o);
 		return echo;
 	};
-	// The provider may hold all of it: with the usual bound it would close an engine that reads as slowly as this
-	// test can on a busy machine.
+	// The provider may hold all of it: with the usual bound it would close an engine that reads as slowly as
+	// this test can on a busy machine.
 	const bounds = { bufferedBytes: 32 << 20 };
 	const near = await dialAgent(dialOptions(door.url, { handlers: { ...NO_HANDLERS, open }, bounds }));
 	const far = await door.next();

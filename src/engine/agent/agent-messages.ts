@@ -25,15 +25,19 @@ export const MAX_DATA_BYTES = 64 << 10;
 const claim: Shape<HostClaim> = (value, where) =>
 	typeof value === "object" && value !== null ? null : { where, detail: "must be an object" };
 /**
- * Which jobs a provider takes: nothing dearer, larger or longer than this is offered to it. `account` locks the bonds; `consent` is its
- * signature that names this provider's key (src/chain/contracts/job-account.ts). Both null: it works without a chain only.
+ * Which jobs a provider takes: nothing dearer, larger or longer than this is offered to it. `account` locks
+ * the bonds; `consent` is its signature that names this provider's key (src/chain/contracts/job-account.ts).
+ * Both null: it works without a chain only.
  */
 const jobs = object({
 	...{ account: orNull(hex(20)), consent: orNull(hex(65)) },
 	...{ pricePerHourMicros: int(), mostBondMicros: int(), memoryBytes: int(), minutes: int() },
 	methods: list(oneOf(...METHOD_NAMES), METHOD_NAMES.length),
 });
-/** What a provider asks for its devices; none of it is proven. `ssh` is null when it is not rentable, `jobs` when it takes none. */
+/**
+ * What a provider asks for its devices; none of it is proven. `ssh` is null when it is not rentable, `jobs`
+ * when it takes none.
+ */
 const offer = object({
 	name: text(64),
 	pricePerHourMicros: int(),

@@ -219,7 +219,10 @@ export class ValidatorConnection {
 		return { word: this.giveWord(channel, request), receipts: await this.signReceipts(channel, request.challenges) };
 	}
 
-	/** Each stage once and in order: a nonce that is known before the roots would let a validator choose the places. */
+	/**
+	 * Each stage once and in order: a nonce that is known before the roots would let a validator choose the
+	 * places.
+	 */
 	private giveWord(channel: Channel, { stage, runs }: CallRequest<"sign">): StageSignatures["word"] {
 		const { watch, probe: probeId } = channel;
 		const claim = watch.claimHash;

@@ -1,7 +1,7 @@
 // What a provider's agent saw its own engine answer: reads the frames that pass in both directions and keeps,
-// of every run, the one hash that binds its seed and its roots, and of every gemm the tree that a receipt signs
-// (docs/slashing.md). What the provider signs comes from here and from nowhere else, so that a validator
-// cannot have anything signed that this engine did not produce. Not here: signing.
+// of every run, the one hash that binds its seed and its roots, and of every gemm the tree that a receipt
+// signs (docs/slashing.md). What the provider signs comes from here and from nowhere else, so that a
+// validator cannot have anything signed that this engine did not produce. Not here: signing.
 //
 // The validator is hostile. What must never happen is a signature over a seed that the engine did not compute
 // with. So a root belongs to a run by its request's id alone, ids must grow (a second use of one could mix
@@ -88,7 +88,10 @@ export class RunWatch {
 		this.read(this.replies, bytes, (frame) => this.reply(frame));
 	}
 
-	/** These runs as they were seen, by their first seeds, each once; null when one of them was not answered whole. */
+	/**
+	 * These runs as they were seen, by their first seeds, each once; null when one of them was not answered
+	 * whole.
+	 */
 	takeRuns(seeds: readonly string[]): SeenRun[] | null {
 		const ends = seeds.map((seed) => this.ends.get(seed));
 		if (this.blind || new Set(seeds).size !== seeds.length || ends.includes(undefined)) return null;

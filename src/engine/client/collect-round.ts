@@ -1,5 +1,6 @@
-// One round of attestation: the GPUs are asked first, where one signed the switches, then the guest, whose quote names their reports. What comes is kept as it is; what
-// does not come is told by the host's own words. A host loses nothing by having none. Not here: what is true (verify/attestation).
+// One round of attestation: the GPUs are asked first, where one signed the switches, then the guest, whose
+// quote names their reports. What comes is kept as it is; what does not come is told by the host's own words.
+// A host loses nothing by having none. Not here: what is true (verify/attestation).
 
 import { setOf } from "../../protocol/attest/binding.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";

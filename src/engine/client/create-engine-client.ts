@@ -200,7 +200,9 @@ export class EngineClient {
 		return (await this.askOne({ kind: "release", session }, "done", deadlineMs, check)).ending;
 	}
 
-	/** Throws AssayError: the program's fault (PROGRAM_…), DEVICE_NO_ROOM, or that this engine runs no programs. */
+	/**
+	 * Throws AssayError: the program's fault (PROGRAM_…), DEVICE_NO_ROOM, or that this engine runs no programs.
+	 */
 	openWork(work: OpenWork): Promise<WorkSession> {
 		return openWorkSession(this.talk, this.nextWork++, work);
 	}

@@ -1,4 +1,5 @@
-// What sessions that are given bytes and answer with bytes have in common (engine/FRAMES.md, GIVE): proofs of segments, and proofs of circuits.
+// What sessions that are given bytes and answer with bytes have in common (engine/FRAMES.md, GIVE): proofs of
+// segments, and proofs of circuits.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import type { Reply, Request } from "../wire/frame-table.ts";
 import { type Conversation, type ReplyHandler, violation } from "./conversation.ts";

@@ -1,5 +1,6 @@
-// A tensor from a session's store. A root does not tell a length: tensors of 128 and of 1,024 zero bytes have one root, and the store one file for
-// both (docs/work.md §1). Where the file has another length than the tensor, its bytes are cut or filled with zeros and written; the root decides.
+// A tensor from a session's store. A root does not tell a length: tensors of 128 and of 1,024 zero bytes have
+// one root, and the store one file for both (docs/work.md §1). Where the file has another length than the
+// tensor, its bytes are cut or filled with zeros and written; the root decides.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";

@@ -1,4 +1,5 @@
-// What the client makes of an engine that does not keep to the page: FRAMES.md, "Programs". Every lie about order, number or size ends the link.
+// What the client makes of an engine that does not keep to the page: FRAMES.md, "Programs". Every lie about
+// order, number or size ends the link.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mlpSample } from "../../work/builder/samples.test-kit.ts";

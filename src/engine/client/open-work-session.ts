@@ -1,5 +1,6 @@
-// Sessions of exact programs over an engine's frames (engine/FRAMES.md, "Programs"). What the engine says is taken in the one order that
-// the page allows; anything else is a violation and ends the link. Whether roots and leaves are true is judged elsewhere.
+// Sessions of exact programs over an engine's frames (engine/FRAMES.md, "Programs"). What the engine says is
+// taken in the one order that the page allows; anything else is a violation and ends the link. Whether roots
+// and leaves are true is judged elsewhere.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Code, codes } from "../../protocol/codes.ts";
@@ -16,7 +17,10 @@ import type { LeafPlace, OpenWork, OpPlace, RunSegments, ShownLeaf, WorkPlan, Wo
 
 /** Segments last as long as they last; an engine that is gone or stuck is found by the client's own pings. */
 const NO_DEADLINE_MS = 2 ** 31 - 1;
-/** Of a tensor on its way: so many pieces of so many bytes are not answered yet. More than 16 waiting requests an engine refuses. */
+/**
+ * Of a tensor on its way: so many pieces of so many bytes are not answered yet. More than 16 waiting requests
+ * an engine refuses.
+ */
 const PIECE_BYTES = 256 << 10;
 const PIECES_AHEAD = 6;
 const OUTPUT = 255;
@@ -141,7 +145,8 @@ class EngineWorkSession implements WorkSession {
 		const { k, tensors } = this.program;
 		const [states, results] = [numbersOf(this.program, "state"), numbersOf(this.program, "result")];
 		const metrics = numbersOf(this.program, "metric");
-		// A callback that throws is our own mistake: the engine stops after the segment at hand, and then it is told.
+		// A callback that throws is our own mistake: the engine stops after the segment at hand, and then it is
+		// told.
 		const ours = new AbortController();
 		const failures: unknown[] = [];
 		const tell = (callback: () => void) => {

@@ -1,9 +1,13 @@
-// Sessions that prove circuits by Groth16 over an engine's frames (engine/FRAMES.md, "Wrapped runs"): a circuit, a key of it and what its wires are told go in, the proof comes out. What comes out is
-// believed by nobody before verify/ has seen it.
+// Sessions that prove circuits by Groth16 over an engine's frames (engine/FRAMES.md, "Wrapped runs"): a
+// circuit, a key of it and what its wires are told go in, the proof comes out. What comes out is believed by
+// nobody before verify/ has seen it.
 import type { Conversation } from "./conversation.ts";
 import { GivingSession, openGiving, type Watched } from "./giving-session.ts";
 
-/** How a key's points are written: x ‖ y, big-endian, imaginary parts first; as snarkjs's .zkey has them; or not at all: a key of secrets that everybody knows. */
+/**
+ * How a key's points are written: x ‖ y, big-endian, imaginary parts first; as snarkjs's .zkey has them; or
+ * not at all: a key of secrets that everybody knows.
+ */
 export const KEY_FORM = { bigEndian: 0, snarkjs: 1, known: 2 } as const;
 /** What GIVE names. The ends: α, β, δ; β, γ, δ of the second group; points of 1 and the inputs. */
 const WRAP_GIVEN = { circuit: 0, numbers: 1, lists: 2 } as const;
@@ -29,7 +33,10 @@ export interface WrapSession {
 	giveKey(lists: Iterable<Uint8Array>): Promise<void>;
 	/** α, β, γ, δ and the points of 1 and the inputs. Null: it was stopped. */
 	key(watched?: Watched): Promise<Uint8Array | null>;
-	/** `numbers`: inputs, then secrets, 32 bytes each; `r`, `s`: scalars that hide them. TENSOR_…, or bad_request where they are not the circuit's. */
+	/**
+	 * `numbers`: inputs, then secrets, 32 bytes each; `r`, `s`: scalars that hide them. TENSOR_…, or
+	 * bad_request where they are not the circuit's.
+	 */
 	wrap(
 		of: { readonly numbers: Uint8Array; readonly r: Uint8Array; readonly s: Uint8Array } & Watched,
 	): Promise<Uint8Array | null>;

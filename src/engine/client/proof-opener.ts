@@ -1,4 +1,5 @@
-// Where proofs are made: on the device that was named, or on the CPU of the same engine where that one makes none.
+// Where proofs are made: on the device that was named, or on the CPU of the same engine where that one makes
+// none.
 import { ERROR_CODE } from "../wire/frame-table.ts";
 import type { EngineClient } from "./create-engine-client.ts";
 import type { OpenProveSession } from "./open-prove-session.ts";

@@ -1,5 +1,6 @@
-// Runs parts of somebody's run again on one's own session: from a kept state to any segment, the trace of that segment, leaves and transcripts of
-// its ops. Roots and leaves are the session's; which kept states there are, and what the run claimed, comes from the caller. docs/jobs.md §5.
+// Runs parts of somebody's run again on one's own session: from a kept state to any segment, the trace of
+// that segment, leaves and transcripts of its ops. Roots and leaves are the session's; which kept states
+// there are, and what the run claimed, comes from the caller. docs/jobs.md §5.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
@@ -114,7 +115,9 @@ export class RunReplay {
 			await loadTensor(session, program, places[i]!, root, readBlob);
 	}
 
-	/** Runs segments `from` (0 or a kept state) … `to` − 1 again; tells of each. Gives the roots before `to`. */
+	/**
+	 * Runs segments `from` (0 or a kept state) … `to` − 1 again; tells of each. Gives the roots before `to`.
+	 */
 	async replay(from: number, to: number, onSegment?: (done: SegmentDone) => void): Promise<Roots> {
 		const session = await this.session();
 		this.asking = null;
@@ -133,7 +136,10 @@ export class RunReplay {
 		return roots;
 	}
 
-	/** State and results before the segment lie in the session's store, durably. Gives their roots, computed again. */
+	/**
+	 * State and results before the segment lie in the session's store, durably. Gives their roots, computed
+	 * again.
+	 */
 	async save(segment: number): Promise<Roots> {
 		const roots = await this.stand(segment);
 		await (await this.session()).save();

@@ -1,6 +1,7 @@
-// One device's answer to a roll call on an engine, and its openings later: docs/roll-call.md. The provider computes its answer with it, and
-// whoever opens an answer (a validator over a channel, a provider of whom an opening is demanded) runs the same again: what an engine
-// computes depends on nothing but the hash of the block, the host and the sizes. Judges nothing: verify/roll-call does.
+// One device's answer to a roll call on an engine, and its openings later: docs/roll-call.md. The provider
+// computes its answer with it, and whoever opens an answer (a validator over a channel, a provider of whom an
+// opening is demanded) runs the same again: what an engine computes depends on nothing but the hash of the
+// block, the host and the sizes. Judges nothing: verify/roll-call does.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";

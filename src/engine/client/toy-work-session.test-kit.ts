@@ -1,5 +1,6 @@
-// A session of src/work's own machine, for tests of whoever runs, checks and disputes jobs: the same interface and the same refusals as
-// the engine's, without an engine. With `cheat` it lies in one element, or as a function says, and goes on from there, in all it says: roots, metrics, leaves.
+// A session of src/work's own machine, for tests of whoever runs, checks and disputes jobs: the same
+// interface and the same refusals as the engine's, without an engine. With `cheat` it lies in one element, or
+// as a function says, and goes on from there, in all it says: roots, metrics, leaves.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";

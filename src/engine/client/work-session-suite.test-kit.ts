@@ -1,4 +1,5 @@
-// What every session of an exact program must do, whoever runs it: src/work's reference decides. Toy and engine pass the same suite.
+// What every session of an exact program must do, whoever runs it: src/work's reference decides. Toy and
+// engine pass the same suite.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { mixedSample, mlpSample, type Sample } from "../../work/builder/samples.test-kit.ts";

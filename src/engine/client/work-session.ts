@@ -1,8 +1,10 @@
-// One exact program (docs/work.md) on one device: what a job may ask of it. The engine gives roots and leaves; trees over them, claims and
-// judging are src/work/trace/. Types only: open-work-session.ts has the engine's own, toy-work-session.test-kit.ts one in TypeScript.
+// One exact program (docs/work.md) on one device: what a job may ask of it. The engine gives roots and
+// leaves; trees over them, claims and judging are src/work/trace/. Types only: open-work-session.ts has the
+// engine's own, toy-work-session.test-kit.ts one in TypeScript.
 //
-// A session stands at a segment: the one that comes next. It stands at 0 from the start; RUN and TRACE move it on. Elsewhere it gets by
-// every state tensor written or loaded anew, and RUN, TRACE or ASK with the number of the segment that state belongs to.
+// A session stands at a segment: the one that comes next. It stands at 0 from the start; RUN and TRACE move
+// it on. Elsewhere it gets by every state tensor written or loaded anew, and RUN, TRACE or ASK with the
+// number of the segment that state belongs to.
 import type { TensorQuestion } from "../../work/trace/evaluate-tensor.ts";
 import type { ShownLeaf } from "../../work/trace/judge.ts";
 
@@ -63,9 +65,15 @@ export interface LeafPlace {
 /** All throw AssayError. Tensors are named by their number in the program. */
 export interface WorkSession {
 	readonly plan: WorkPlan;
-	/** Any tensor but scratch and metric. Whole elements inside the declared interval; constants and inputs in any order, as often as needed. */
+	/**
+	 * Any tensor but scratch and metric. Whole elements inside the declared interval; constants and inputs in
+	 * any order, as often as needed.
+	 */
 	write(tensor: number, bytes: Uint8Array, offset?: number): Promise<void>;
-	/** Another seed; program, constants and inputs stay. Then the session stands nowhere, until segment 0 is run. */
+	/**
+	 * Another seed; program, constants and inputs stay. Then the session stands nowhere, until segment 0 is
+	 * run.
+	 */
 	seed(seed: Uint8Array): Promise<void>;
 	/** Of what the tensor holds now. */
 	root(tensor: number): Promise<Uint8Array>;
@@ -80,8 +88,9 @@ export interface WorkSession {
 	/** Runs the segment where the session stands; the root of every op's output, in order. */
 	trace(segment: number, onOp: (step: number, op: number, root: Uint8Array) => void): Promise<void>;
 	/**
-	 * Leaves of what an op reads and gives, in the order asked. The session must stand at the segment, or have been asked about it before at
-	 * this op or an earlier one. Afterwards it stands nowhere: RUN, TRACE, FETCH and SAVE need all state anew.
+	 * Leaves of what an op reads and gives, in the order asked. The session must stand at the segment, or have
+	 * been asked about it before at this op or an earlier one. Afterwards it stands nowhere: RUN, TRACE, FETCH
+	 * and SAVE need all state anew.
 	 */
 	ask(at: OpPlace, places: readonly LeafPlace[]): Promise<readonly ShownLeaf[]>;
 	release(): Promise<void>;

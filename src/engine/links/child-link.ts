@@ -100,7 +100,10 @@ export function createChildLink(child: ChildProcessWithoutNullStreams, facts: Ch
 	};
 }
 
-/** Settles when the child has exited and its pipes are drained or given up, also where that was before the question. */
+/**
+ * Settles when the child has exited and its pipes are drained or given up, also where that was before the
+ * question.
+ */
 export function whenGone(child: ChildProcessWithoutNullStreams): Promise<Omit<LinkEnd, "stderrTail">> {
 	return new Promise((resolve) => {
 		child.once("close", (code, signal) => resolve({ code, signal }));

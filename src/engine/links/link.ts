@@ -18,8 +18,8 @@ export interface Countersigner {
 	/** To the nonces of all stages. */
 	readonly commitment: string;
 	/**
-	 * After the last root of a stage: the word on these runs, and receipts of these gemm challenges by the host's account on a chain.
-	 * Unchecked. Null: no answer. Never rejects.
+	 * After the last root of a stage: the word on these runs, and receipts of these gemm challenges by the
+	 * host's account on a chain. Unchecked. Null: no answer. Never rejects.
 	 */
 	sign(request: {
 		readonly stage: number;

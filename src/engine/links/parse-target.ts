@@ -1,6 +1,6 @@
-// Reads what to probe: `local`, `ssh://[user@]host[:port]`, or `user@host[:port]` for short. Text only; nothing is looked up or opened here.
-// Strict because host and user become arguments of ssh: a host such as `-oProxyCommand=…` would be an option
-// to it.
+// Reads what to probe: `local`, `ssh://[user@]host[:port]`, or `user@host[:port]` for short. Text only;
+// nothing is looked up or opened here. Strict because host and user become arguments of ssh: a host such as
+// `-oProxyCommand=…` would be an option to it.
 import { isIPv6 } from "node:net";
 import { AssayError } from "../../protocol/assay-error.ts";
 

@@ -1,4 +1,5 @@
-// Passes over what a host's login script prints before the engine begins, up to the line that our own command prints right before it.
+// Passes over what a host's login script prints before the engine begins, up to the line that our own command
+// prints right before it.
 import type { Readable } from "node:stream";
 import { isInTime } from "../../platform/abortable.ts";
 import { printable } from "../client/printable.ts";
@@ -9,8 +10,9 @@ const MOST_BYTES = 64 << 10;
 const SHOWN_CHARACTERS = 80;
 
 /**
- * Leaves the stream at the engine's first byte, and gives what came before it as harmless text. Where the line does not come, because the
- * stream ends, says too much or takes too long, nothing is taken away: whoever reads frames from it finds out.
+ * Leaves the stream at the engine's first byte, and gives what came before it as harmless text. Where the
+ * line does not come, because the stream ends, says too much or takes too long, nothing is taken away:
+ * whoever reads frames from it finds out.
  */
 export async function skipGreeting(stream: Readable, withinMs: number): Promise<string> {
 	let held = Buffer.alloc(0);

@@ -24,7 +24,10 @@ export interface TestSshd {
 	stop(): Promise<void>;
 }
 
-/** Below those that the system gives out by itself, and apart from those of other processes: it stays free until it is used. */
+/**
+ * Below those that the system gives out by itself, and apart from those of other processes: it stays free
+ * until it is used.
+ */
 let lastPort = 10_000 + 20 * (process.pid % 1000);
 export async function freePort(): Promise<number> {
 	for (;;) {

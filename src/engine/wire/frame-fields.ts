@@ -15,7 +15,10 @@ export function badFrame(message: string): AssayError {
 	return new AssayError("FRAME_BAD", message);
 }
 
-/** Fields in, bytes out. A number that does not fit its field is our own mistake, hence a RangeError and not an AssayError. */
+/**
+ * Fields in, bytes out. A number that does not fit its field is our own mistake, hence a RangeError and not
+ * an AssayError.
+ */
 export class FieldWriter {
 	private readonly parts: Uint8Array[] = [];
 	private readonly last: Uint8Array[] = [];
@@ -46,7 +49,9 @@ export class FieldWriter {
 	}
 }
 
-/** Reads a payload from front to back; `end()` refuses surplus bytes, every other call refuses missing ones. */
+/**
+ * Reads a payload from front to back; `end()` refuses surplus bytes, every other call refuses missing ones.
+ */
 export class FieldReader {
 	private readonly view: DataView;
 	private readonly bytes: Uint8Array;

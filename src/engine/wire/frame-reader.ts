@@ -31,8 +31,9 @@ export class FrameReader {
 	}
 
 	/**
-	 * Calls `onFrame` for every frame that this chunk completes; its payload is only valid during the call. `onFrame` returns
-	 * false to have the rest thrown away. Throws FRAME_TOO_LARGE or FRAME_BAD for a length that cannot be; from then on every call throws.
+	 * Calls `onFrame` for every frame that this chunk completes; its payload is only valid during the call.
+	 * `onFrame` returns false to have the rest thrown away. Throws FRAME_TOO_LARGE or FRAME_BAD for a length
+	 * that cannot be; from then on every call throws.
 	 */
 	push(chunk: Uint8Array, onFrame: (frame: Frame) => boolean | undefined): void {
 		if (this.failure) throw this.failure;

@@ -18,7 +18,10 @@ export const MAX_PLACES = 4096;
 /** What OPEN opens, by its number. */
 export const WHATS = ["leaves", "digests", "copied-digests", "labels", "hops"] as const;
 
-/** Whom ATTEST asks, by its number: the GPUs, the CPU of a confidential guest, or the switches (which engines of before refuse). */
+/**
+ * Whom ATTEST asks, by its number: the GPUs, the CPU of a confidential guest, or the switches (which engines
+ * of before refuse).
+ */
 export const ATTEST_WHATS = ["devices", "guest", "switches"] as const;
 /** What a REPORT holds. `nothing`: a text that says why there is none. */
 export const REPORT_PARTS = ["nothing", "report", "chain", "quote", "certificates", "provider"] as const;
@@ -62,8 +65,9 @@ export const REST = {
 } as const;
 
 /**
- * What a field of each type is read into. `zeros` are reserved bytes and, like the magic, no value at all. Of `leaf` and `path` the length
- * stands at their place (u16, of bytes and of nodes) and the bytes after all other fields.
+ * What a field of each type is read into. `zeros` are reserved bytes and, like the magic, no value at all. Of
+ * `leaf` and `path` the length stands at their place (u16, of bytes and of nodes) and the bytes after all
+ * other fields.
  */
 export interface FieldValues {
 	u16: number;
@@ -338,7 +342,10 @@ export type Request = OneOf<typeof REQUESTS>;
 export type Reply = OneOf<typeof REPLIES>;
 export type GemmRequest = Values<typeof REQUESTS.gemm.fields>;
 export type FmaRequest = Values<typeof REQUESTS.fma.fields>;
-/** `reader` digests: the session's own device, a peer, or a disk that holds a copy. `newest` 0 is all kept rounds. */
+/**
+ * `reader` digests: the session's own device, a peer, or a disk that holds a copy. `newest` 0 is all kept
+ * rounds.
+ */
 export type StreamRequest = Values<typeof REQUESTS.stream.fields>;
 export type CopyRequest = Values<typeof REQUESTS.copy.fields>;
 export type ChaseRequest = Values<typeof REQUESTS.chase.fields>;

@@ -1,6 +1,6 @@
-// Each check of the audit with its negative twin: an honest epoch has no differences; one thing changed, and the code,
-// whose it is and the right value are told, of nobody else. Also weights that a quorum signed although they are wrong:
-// named, and with a fault that the chain can be shown.
+// Each check of the audit with its negative twin: an honest epoch has no differences; one thing changed, and
+// the code, whose it is and the right value are told, of nobody else. Also weights that a quorum signed
+// although they are wrong: named, and with a fault that the chain can be shown.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RewardLeaf, Weights } from "../../protocol/chain/epoch-shapes.ts";
@@ -46,7 +46,10 @@ test("an honest epoch: every check is equal, nothing is missing, nothing can be 
 	assert.ok(leafOf(account(9)).total > 0n && leafOf(account(9)).earned === 0n, "who earned once stays listed");
 });
 
-/** What a hostile quorum signs, and posts with its leaves: the only difference, and the fault to be shown on chain. */
+/**
+ * What a hostile quorum signs, and posts with its leaves: the only difference, and the fault to be shown on
+ * chain.
+ */
 const SIGNED: [string, () => { weights: Weights; leaves: readonly RewardLeaf[] }, string, Hex | "id", string][] = [
 	[
 		"a weight above the median, earned by it",

@@ -1,7 +1,7 @@
-// An epoch computed again, for the command line and the browser alike: reports against their roots, scores from
-// their terms (audit-reports.ts), the posted weights in all their parts (audit-posted.ts), and whatever else
-// validators have signed. Every difference is told, and what could not be checked as well. Pure: whoever asks brings
-// the chain's word (AuditView) and the public files, which are hostile. docs/epochs.md §6.
+// An epoch computed again, for the command line and the browser alike: reports against their roots, scores
+// from their terms (audit-reports.ts), the posted weights in all their parts (audit-posted.ts), and whatever
+// else validators have signed. Every difference is told, and what could not be checked as well. Pure: whoever
+// asks brings the chain's word (AuditView) and the public files, which are hostile. docs/epochs.md §6.
 import type { RewardLeaf, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
@@ -102,7 +102,9 @@ async function auditStatements(
 	}
 }
 
-/** The first fault that a challenge can show. Without the base's leaves nobody knows the totals that it had. */
+/**
+ * The first fault that a challenge can show. Without the base's leaves nobody knows the totals that it had.
+ */
 function provableFault(
 	weights: Weights,
 	leaves: readonly RewardLeaf[] | null,

@@ -1,4 +1,5 @@
-// What an audit writes down while it goes: each check with what it found, every difference, what cannot be had, notes.
+// What an audit writes down while it goes: each check with what it found, every difference, what cannot be
+// had, notes.
 import type { AuditDifference } from "./audit-scores.ts";
 
 export interface AuditCheck {

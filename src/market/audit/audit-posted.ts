@@ -1,5 +1,5 @@
-// The weights that were posted for an epoch, computed again: id and base, set, signatures and the stake behind them,
-// leaves against root, sums, medians, what was earned, totals, payments.
+// The weights that were posted for an epoch, computed again: id and base, set, signatures and the stake
+// behind them, leaves against root, sums, medians, what was earned, totals, payments.
 import { NO_BASE, type RewardLeaf, type Weights } from "../../protocol/chain/epoch-shapes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { isWeightsSigned, weightsId } from "../../protocol/chain/weights-statement.ts";
@@ -38,7 +38,9 @@ export async function auditBase(
 	return null;
 }
 
-/** Its leaves, when some here give the root on chain. `base` null: leaves of the weights before are not here. */
+/**
+ * Its leaves, when some here give the root on chain. `base` null: leaves of the weights before are not here.
+ */
 export async function auditPosted(
 	view: AuditView,
 	posted: PostedWeights,

@@ -1,5 +1,5 @@
-// The reports of an epoch, computed again: leaves against the root on chain, scores against their terms, the terms'
-// parameters, and, where whoever asks wants it, the evidence behind them.
+// The reports of an epoch, computed again: leaves against the root on chain, scores against their terms, the
+// terms' parameters, and, where whoever asks wants it, the evidence behind them.
 import type { ScoreLeaf, Seat } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ReportReasons } from "../epochs/reasons-file.ts";

@@ -1,5 +1,5 @@
-// Does a report say what its reasons give? Every leaf against the score that its terms multiply out to and the
-// evidence they name. Pure; which files and which chain is the caller's affair.
+// Does a report say what its reasons give? Every leaf against the score that its terms multiply out to and
+// the evidence they name. Pure; which files and which chain is the caller's affair.
 import type { ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ReportReasons } from "../epochs/reasons-file.ts";
@@ -62,7 +62,9 @@ export interface AuditedTerms {
 
 const NO_EVIDENCE = "0".repeat(64);
 
-/** Every leaf against what its terms multiply out to, one at a time: all of them would not fit into memory. */
+/**
+ * Every leaf against what its terms multiply out to, one at a time: all of them would not fit into memory.
+ */
 export async function auditTerms(
 	validator: Hex,
 	leaves: readonly ScoreLeaf[],

@@ -1,4 +1,5 @@
-// What an audit of an epoch is about: the chain's word, the public files, and what whoever asks wants done besides.
+// What an audit of an epoch is about: the chain's word, the public files, and what whoever asks wants done
+// besides.
 import type { RewardLeaf, ScoreLeaf, Seat, Weights, WeightsSignature } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { SignedWeights } from "../../protocol/chain/statements-file.ts";
@@ -32,8 +33,8 @@ export interface AuditView {
 	/** Null: none are. */
 	readonly posted: PostedWeights | null;
 	/**
-	 * What the posted ones continue, or would; `total` is what all accounts have earned with them. Null: there are none
-	 * before.
+	 * What the posted ones continue, or would; `total` is what all accounts have earned with them. Null: there
+	 * are none before.
 	 */
 	readonly base: { readonly id: Hex; readonly weights: Weights; readonly total: bigint } | null;
 	/** What accounts were paid in all, before the next weights were posted. */
@@ -42,7 +43,9 @@ export interface AuditView {
 	readonly shown: readonly Pick<RewardLeaf, "account" | "weightPpm" | "earned" | "total">[];
 }
 
-/** Where files come from: a data folder, the validators' servers. Hostile, all of it. Null: it cannot be had. */
+/**
+ * Where files come from: a data folder, the validators' servers. Hostile, all of it. Null: it cannot be had.
+ */
 export interface EpochFiles {
 	report(validator: Hex): Promise<readonly ScoreLeaf[] | "unreadable" | null>;
 	/** Leaves of weights. */

@@ -1,6 +1,7 @@
-// What is wrong with the leaves of weights, all of it and by account: order and sums, medians, what was earned,
-// totals. The same rules as weights-fault.ts, which stops at the first fault that a challenge can show. Each check
-// takes the rest as stated, so that one wrong weight does not make everybody's reward look wrong. Pure.
+// What is wrong with the leaves of weights, all of it and by account: order and sums, medians, what was
+// earned, totals. The same rules as weights-fault.ts, which stops at the first fault that a challenge can
+// show. Each check takes the rest as stated, so that one wrong weight does not make everybody's reward look
+// wrong. Pure.
 import type { RewardLeaf, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import { earnedOf } from "../epochs/reward-shares.ts";

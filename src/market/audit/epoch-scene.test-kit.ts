@@ -1,5 +1,6 @@
-// One epoch of three validators and five providers, as the chain and honest files have it, for tests that change one
-// thing. The first validator signs with a key of its own, apart from its account; the weights continue earlier ones.
+// One epoch of three validators and five providers, as the chain and honest files have it, for tests that
+// change one thing. The first validator signs with a key of its own, apart from its account; the weights
+// continue earlier ones.
 import { privateKeyToAccount } from "viem/accounts";
 import {
 	NO_BASE,

@@ -1,5 +1,6 @@
 // What a validator knows of the epochs that are open, as `nextMoves` wants it: what the chain says, and what
-// this validator holds of the others'. Plain data: who fills it in is validator/settlement. docs/epochs.md §4.
+// this validator holds of the others'. Plain data: who fills it in is validator/settlement. docs/epochs.md
+// §4.
 import type { Seat, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
@@ -16,8 +17,8 @@ interface EpochWindows {
 export type ReportState = "absent" | "held" | "malformed";
 
 /**
- * `right`: what we computed ourselves. `provable`: wrong, and we can show it to the chain. `wrong`: not what we
- * computed, but its leaves are not here, so nothing can be shown yet.
+ * `right`: what we computed ourselves. `provable`: wrong, and we can show it to the chain. `wrong`: not what
+ * we computed, but its leaves are not here, so nothing can be shown yet.
  */
 export type Verdict = "unknown" | "right" | "wrong" | "provable";
 

@@ -1,5 +1,5 @@
-// Ten validators that play the game of an epoch in a world of plain data: no chain, no bytes, a clock of whole
-// seconds. Honest ones do what `nextMoves` says; the others are silent, slow, show different things to
+// Ten validators that play the game of an epoch in a world of plain data: no chain, no bytes, a clock of
+// whole seconds. Honest ones do what `nextMoves` says; the others are silent, slow, show different things to
 // different peers. What the rules promise is then looked at from outside.
 import { NO_BASE, type Seat, type Weights } from "../../protocol/chain/epoch-shapes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";

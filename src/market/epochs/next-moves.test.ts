@@ -1,5 +1,5 @@
-// The rules of an epoch: what one validator does when, and what ten of them come to when some are silent, slow
-// or show different things to different peers.
+// The rules of an epoch: what one validator does when, and what ten of them come to when some are silent,
+// slow or show different things to different peers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scaled, seed } from "../../../tests/fuzz.test-kit.ts";
@@ -253,7 +253,10 @@ test("any three that trickle, equivocate, hang or lie: one set in the end, and a
 	}
 });
 
-/** Gives each report to whom it likes when it likes, and signs for sets of its own, right and wrong, until late. */
+/**
+ * Gives each report to whom it likes when it likes, and signs for sets of its own, right and wrong, until
+ * late.
+ */
 function badOne(next: () => number): Answers {
 	const from = Array.from({ length: 10 }, () => WINDOWS.revealsAt + next() * 800);
 	const hangs = next() < 0.3;

@@ -1,7 +1,7 @@
 // What a validator does next for the epochs that are open. Every rule of the game is here and nowhere else:
 // when to commit and reveal, whom to ask for what, which set of reports to sign, when to post, whom to
-// challenge. Pure: a view and the chain's clock in, moves out; the same view gives the same moves. Who carries
-// them out is validator/settlement. docs/epochs.md §4.
+// challenge. Pure: a view and the chain's clock in, moves out; the same view gives the same moves. Who
+// carries them out is validator/settlement. docs/epochs.md §4.
 import { NO_BASE, type Seat } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
@@ -111,7 +111,10 @@ const holdersOf = ({ seats }: EpochView, { signers, sources }: KnownStatement): 
 	...sources,
 ];
 
-/** Every statement that was signed is computed again, as soon as its reports are here, and when more of them are. */
+/**
+ * Every statement that was signed is computed again, as soon as its reports are here, and when more of them
+ * are.
+ */
 function judgeMoves(
 	{ leaves }: SettlementView,
 	{ epoch, seats, reports, statements, areSeatsFirm, posted }: EpochView,
@@ -136,8 +139,8 @@ const whose = (seats: readonly Seat[], reports: EpochView["reports"], state: "he
 
 /**
  * Which set to sign. All reports, as soon as they are here; at a quarter of the window those that are. From
- * then on a set only grows, by what a peer has signed for and we hold: so all honest ones come to one set, and
- * nobody's late report is added that no signature asks for.
+ * then on a set only grows, by what a peer has signed for and we hold: so all honest ones come to one set,
+ * and nobody's late report is added that no signature asks for.
  */
 function signedSet(view: SettlementView, open: EpochView, nowS: number): bigint | null {
 	const { seats, reports, windows, statements } = open;
@@ -212,8 +215,8 @@ function postMoves(view: SettlementView, open: EpochView, nowS: number): Move[] 
 const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Wrong weights: announced first, so that nobody copies the proof; then proven; then their signers pay. A liar
- * that signs a thousand of them is worth one proof: an account is punished once an epoch.
+ * Wrong weights: announced first, so that nobody copies the proof; then proven; then their signers pay. A
+ * liar that signs a thousand of them is worth one proof: an account is punished once an epoch.
  */
 function accuseMoves(view: SettlementView, open: EpochView, nowS: number): Move[] {
 	const { epoch, seats, statements, posted, punished } = open;

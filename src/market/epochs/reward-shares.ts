@@ -1,5 +1,6 @@
-// What an epoch may pay and what an account earns of it, to the unit, always rounded down: what is left over stays
-// for later epochs. Mirrors Scoreboard.potOf and contracts/src/epochs/WeightTree.sol. docs/epochs.md §3.
+// What an epoch may pay and what an account earns of it, to the unit, always rounded down: what is left over
+// stays for later epochs. Mirrors Scoreboard.potOf and contracts/src/epochs/WeightTree.sol. docs/epochs.md
+// §3.
 
 const PPM = 1_000_000n;
 

@@ -24,7 +24,9 @@ const COUNTED = Uint8Array.of(2);
 export const scoreLeafHash = ({ provider, scorePpm, evidenceSha256 }: ScoreLeaf): Uint8Array =>
 	keccakLeaf(concatBytes(fromHex(provider, 20), packed(scorePpm, 4), fromHex(evidenceSha256, 32)));
 
-/** Of what somebody says is a report, in the order given. Throws RangeError when a field cannot be a leaf's. */
+/**
+ * Of what somebody says is a report, in the order given. Throws RangeError when a field cannot be a leaf's.
+ */
 export function readScoreReport(leaves: readonly ScoreLeaf[]): ScoreReport {
 	const tree = createSortedTree(leaves, ({ provider }) => provider, scoreLeafHash);
 	return { ...tree, reportRoot: toHex(keccak(COUNTED, packed(leaves.length, 4), tree.root)) };
@@ -41,7 +43,9 @@ export function createScoreReport(leaves: readonly ScoreLeaf[]): ScoreReport {
 	return readScoreReport(sorted);
 }
 
-/** Too many leaves (any one shows it), a score too high, or two neighbours out of order. Null: well-formed. */
+/**
+ * Too many leaves (any one shows it), a score too high, or two neighbours out of order. Null: well-formed.
+ */
 export function malformedAt({ leaves }: Pick<ScoreReport, "leaves">): readonly number[] | null {
 	if (leaves.length > MAX_REPORT_LEAVES) return [0];
 	for (const [i, leaf] of leaves.entries()) {

@@ -1,6 +1,6 @@
-// Lists sorted by account under a Merkle root: who has which place, and what to open to show an account's leaf or
-// that it has none. docs/epochs.md.
-// Accounts are 0x and 40 lower-case hex digits, so that their order as text is that of the numbers.
+// Lists sorted by account under a Merkle root: who has which place, and what to open to show an account's
+// leaf or that it has none. docs/epochs.md. Accounts are 0x and 40 lower-case hex digits, so that their order
+// as text is that of the numbers.
 import type { Opening } from "../../protocol/chain/epoch-shapes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { type KeccakTree, keccakTree } from "../../protocol/hash/keccak-tree.ts";

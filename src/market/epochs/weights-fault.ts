@@ -1,5 +1,5 @@
-// Where a statement of weights departs from what its reports make it, with everything that a challenge on chain
-// needs: the same checks as contracts/src/epochs/Scoreboard.sol, in the same words. docs/epochs.md §2.
+// Where a statement of weights departs from what its reports make it, with everything that a challenge on
+// chain needs: the same checks as contracts/src/epochs/Scoreboard.sol, in the same words. docs/epochs.md §2.
 import type { Opening, RewardLeaf, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import { NO_BASE } from "../../protocol/chain/epoch-shapes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
@@ -14,7 +14,9 @@ interface Stated {
 	readonly opened: readonly Opening<RewardLeaf>[];
 }
 
-/** What a challenge can show on chain. Each kind names its function: `report` is challengeSet with a report. */
+/**
+ * What a challenge can show on chain. Each kind names its function: `report` is challengeSet with a report.
+ */
 export type ProvableFault =
 	/** A seat that nobody has, or too little stake. */
 	| { readonly kind: "set" }
@@ -49,8 +51,8 @@ export type WeightsFault = ProvableFault | UnknownFault;
 const MAX_PPM = 1_000_000;
 
 /**
- * Null: it is what the reports give, and may be signed. Otherwise the first fault, those that can be proven first.
- * `facts.base` and `facts.pot` are those of the weights that the statement continues.
+ * Null: it is what the reports give, and may be signed. Otherwise the first fault, those that can be proven
+ * first. `facts.base` and `facts.pot` are those of the weights that the statement continues.
  */
 export function faultOf(
 	statement: Weights,
@@ -114,7 +116,9 @@ function shapeFault({ totalWeight, paid }: Weights, tree: SortedTree<RewardLeaf>
 	return isWhole || tree.leaves.length === 0 ? null : at(tree.leaves.length - 1);
 }
 
-/** Too high: half of the set's stake is known to score less. Too low: more than half is known to score more. */
+/**
+ * Too high: half of the set's stake is known to score less. Too low: more than half is known to score more.
+ */
 function weightFault({ set }: Weights, tree: SortedTree<RewardLeaf>, facts: EpochFacts): ProvableFault | null {
 	const { seats, reports } = facts;
 	const setStake = stakeOfSet(set, seats);

@@ -1,5 +1,5 @@
-// Weights: medians, shares and totals to the unit; every kind of fault found with its openings; a right statement
-// never has one.
+// Weights: medians, shares and totals to the unit; every kind of fault found with its openings; a right
+// statement never has one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";

@@ -1,6 +1,6 @@
-// What an epoch's reports make of its pot, as validators sign it: stake-weighted medians, what each account earns
-// and has earned in all, running sums, one root. Mirrors contracts/src/epochs/WeightTree.sol; where a statement of
-// somebody else departs from this is weights-fault.ts. docs/epochs.md §2.
+// What an epoch's reports make of its pot, as validators sign it: stake-weighted medians, what each account
+// earns and has earned in all, running sums, one root. Mirrors contracts/src/epochs/WeightTree.sol; where a
+// statement of somebody else departs from this is weights-fault.ts. docs/epochs.md §2.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { NO_BASE, type RewardLeaf, type Seat, type Weights } from "../../protocol/chain/epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "../../protocol/chain/hex.ts";
@@ -57,7 +57,10 @@ export const rewardLeafHash = (leaf: RewardLeaf): Uint8Array =>
 export const openRewards = (leaves: readonly RewardLeaf[]): SortedTree<RewardLeaf> =>
 	createSortedTree(leaves, ({ account }) => account, rewardLeafHash);
 
-/** Of every provider that a held report of the set names; a report that leaves it out says 0. Not of one that is not held. */
+/**
+ * Of every provider that a held report of the set names; a report that leaves it out says 0. Not of one that
+ * is not held.
+ */
 export function votesOf(
 	set: bigint,
 	{ seats, reports }: Pick<EpochFacts, "seats" | "reports">,

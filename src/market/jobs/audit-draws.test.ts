@@ -1,4 +1,5 @@
-// Draws of a job done again: as they are nothing is named; whatever a validator changes afterwards, list, secret, block, choice, windows, is.
+// Draws of a job done again: as they are nothing is named; whatever a validator changes afterwards, list,
+// secret, block, choice, windows, is.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobAudit, JobPart } from "../../protocol/network/job.ts";

@@ -1,5 +1,6 @@
-// All draws of a job done again from what is public, docs/jobs.md §10: list, secret, block, choice and windows. Whoever changed one of them afterwards is named by
-// what it changed. Pure: what the chain says is an argument. What nobody can recompute is said too: whether a host that was passed over was busy.
+// All draws of a job done again from what is public, docs/jobs.md §10: list, secret, block, choice and
+// windows. Whoever changed one of them afterwards is named by what it changed. Pure: what the chain says is
+// an argument. What nobody can recompute is said too: whether a host that was passed over was busy.
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
 import { drawHash } from "../../protocol/network/job-offer.ts";
@@ -36,7 +37,10 @@ export interface DrawBounds {
 	readonly parts: number;
 	readonly method: JobMethod;
 	readonly isOnChain: boolean;
-	/** Hashes by number, as the chain has them; null: nobody looked. A number that is not there: the chain has no such block. */
+	/**
+	 * Hashes by number, as the chain has them; null: nobody looked. A number that is not there: the chain has
+	 * no such block.
+	 */
 	readonly blocks: ReadonlyMap<number, string> | null;
 	/** What assignments on the chain name of their draws, by part; null: nobody looked. */
 	readonly assigned: ReadonlyMap<number, readonly string[]> | null;

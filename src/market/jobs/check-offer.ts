@@ -1,5 +1,6 @@
-// A validator's offer, looked at before any money moves: it must be about this very job, at a price and in a time that the customer allows, and what is
-// funded on chain must be what was shown. A validator is hostile: what it computed is computed again. Pure: the command line and pages ask the same.
+// A validator's offer, looked at before any money moves: it must be about this very job, at a price and in a
+// time that the customer allows, and what is funded on chain must be what was shown. A validator is hostile:
+// what it computed is computed again. Pure: the command line and pages ask the same.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { escrowJobId } from "../../protocol/chain/job-escrow-calls.ts";

@@ -1,5 +1,6 @@
-// What a job ended with, looked at before anybody uses it: nothing is taken on a validator's word. The roots fold to the last state of the last claim, each
-// part begins where the one before ended, and the claim is recomputed. Pure: the command line and pages ask the same.
+// What a job ended with, looked at before anybody uses it: nothing is taken on a validator's word. The roots
+// fold to the last state of the last claim, each part begins where the one before ended, and the claim is
+// recomputed. Pure: the command line and pages ask the same.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -51,7 +52,10 @@ function mustBeWhole({ parts }: NamedResult, { parts: recorded }: JobRecord): vo
 	if (parts.some(({ part }, i) => part !== i)) throw wrong("its parts are not in order");
 }
 
-/** Throws JOB_RESULT_WRONG. The last part's claim and its states, after every part's list was held against the one before. */
+/**
+ * Throws JOB_RESULT_WRONG. The last part's claim and its states, after every part's list was held against the
+ * one before.
+ */
 export async function checkedClaim(
 	{ id, spec, offer, record }: EndedJob,
 	program: Program,

@@ -1,4 +1,5 @@
-// The claim of a part, from a job's public terms and the two roots that its provider gave: whoever has these has its hash. Pure.
+// The claim of a part, from a job's public terms and the two roots that its provider gave: whoever has these
+// has its hash. Pure.
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { JobTerms } from "../../protocol/network/job.ts";
 import type { JobClaim } from "../../work/trace/commitments.ts";

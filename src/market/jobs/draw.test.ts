@@ -1,4 +1,5 @@
-// Draws that anyone draws again: the same every time, by weight, without two of one; whatever a validator changes afterwards is named.
+// Draws that anyone draws again: the same every time, by weight, without two of one; whatever a validator
+// changes afterwards is named.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -82,7 +83,8 @@ test("list, seed and picks are the bytes that the page says", () => {
 		return one;
 	});
 	assert.equal(drawn.length, list.length);
-	// The turn that no window has, and a chance in ppm: never at 0, always at a million, and below the number that was drawn.
+	// The turn that no window has, and a chance in ppm: never at 0, always at a million, and below the number
+	// that was drawn.
 	const chance = pickOf(seed, 0xffff_ffff, 1_000_000);
 	for (const [ppm, isAudited] of [
 		[0, false],

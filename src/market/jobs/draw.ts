@@ -1,6 +1,8 @@
-// Who works, who audits, and what is run again: drawn so that everybody can draw it once more, docs/jobs.md §10. The list of who may be drawn is
-// hashed and published first; the seed then holds a secret that the validator committed to before, and a block that came after. Whoever could
-// choose one of them did not know the others. Without a chain the block is 32 zeros: then the secret alone stands, and the record says so. Pure.
+// Who works, who audits, and what is run again: drawn so that everybody can draw it once more, docs/jobs.md
+// §10. The list of who may be drawn is hashed and published first; the seed then holds a secret that the
+// validator committed to before, and a block that came after. Whoever could choose one of them did not know
+// the others. Without a chain the block is 32 zeros: then the secret alone stands, and the record says so.
+// Pure.
 import { bytesToHex, concatBytes, hexToBytes, u32, writeU32 } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
 
@@ -11,7 +13,10 @@ export interface Candidate {
 	readonly weightPpm: number;
 }
 
-/** What is being drawn for. `attempt` begins at 1; `role` 0 draws the provider, 1 auditors, 2 the windows that are run again. */
+/**
+ * What is being drawn for. `attempt` begins at 1; `role` 0 draws the provider, 1 auditors, 2 the windows that
+ * are run again.
+ */
 export interface DrawFor {
 	/** 64 hex digits. */
 	readonly job: string;
@@ -68,7 +73,10 @@ export function drawSeed(of: DrawFor, list: string, secret: string, block: strin
 	return tagged("assay/job-draw/1", place, bytes32(list), bytes32(secret), bytes32(block));
 }
 
-/** A number below `most`, of 64 bits of the seed: for every `most` below 2³¹ each has its share to one part in 2³³. */
+/**
+ * A number below `most`, of 64 bits of the seed: for every `most` below 2³¹ each has its share to one part in
+ * 2³³.
+ */
 function below(seed: Uint8Array, turn: number, most: number): number {
 	const word = tagged("assay/job-pick/1", seed, u32(turn)).subarray(0, 8);
 	return Number(word.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) % BigInt(most));
@@ -108,7 +116,10 @@ export function recordDraw(
 	};
 }
 
-/** What was said before: the list's hash when the draw was announced, the commitment to the secret before the epoch, the block's hash by the chain. */
+/**
+ * What was said before: the list's hash when the draw was announced, the commitment to the secret before the
+ * epoch, the block's hash by the chain.
+ */
 export interface DrawSaid {
 	readonly listHash: string;
 	readonly secretCommitment: string;
@@ -138,11 +149,12 @@ export interface Window {
 }
 
 /**
- * Windows of a part that are run again: the first, the last, and `count` others, drawn after the claim. So who skips a share f of the others is found
- * with at least 1 − (1 − f)^count. `perWindow`: segments from one kept state to the next.
+ * Windows of a part that are run again: the first, the last, and `count` others, drawn after the claim. So
+ * who skips a share f of the others is found with at least 1 − (1 − f)^count. `perWindow`: segments from one
+ * kept state to the next.
  *
- * ATTACK: the chain tells everybody the last state of a claim. Whoever is given the state before a last window of one segment would have nothing to run: so
- * that one is run with the window before it.
+ * ATTACK: the chain tells everybody the last state of a claim. Whoever is given the state before a last
+ * window of one segment would have nothing to run: so that one is run with the window before it.
  */
 export function drawWindows(seed: Uint8Array, segments: number, perWindow: number, count: number): Window[] {
 	const all = Math.ceil(segments / perWindow);

@@ -1,4 +1,5 @@
-// The sums of docs/jobs.md §9: whoever skips work loses by it under every method, and what a bond becomes adds up.
+// The sums of docs/jobs.md §9: whoever skips work loses by it under every method, and what a bond becomes
+// adds up.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";

@@ -1,5 +1,5 @@
-// What a lie in a job costs and what it brings, docs/jobs.md §9. Pure, in exact integers: micro-units and ppm. Letters as there: C what the work
-// costs, R reward, B bond, f share skipped, p chance of a re-run.
+// What a lie in a job costs and what it brings, docs/jobs.md §9. Pure, in exact integers: micro-units and
+// ppm. Letters as there: C what the work costs, R reward, B bond, f share skipped, p chance of a re-run.
 import type { JobMethod } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
 
@@ -9,7 +9,10 @@ const share = (value: number, ppm: number): number => Number((BigInt(value) * Bi
 const shareUp = (value: number, ppm: number): number =>
 	Number((BigInt(value) * BigInt(ppm) + BigInt(PPM - 1)) / BigInt(PPM));
 
-/** Only what is run again by chance finds a lie. Of attested jobs: the lie of one who broke the guest's hardware, for others have none to tell. */
+/**
+ * Only what is run again by chance finds a lie. Of attested jobs: the lie of one who broke the guest's
+ * hardware, for others have none to tell.
+ */
 const isByChance = (name: JobMethod["name"]): boolean => name === "optimistic" || name === "attested";
 
 /** Chance, from 0 to 1, that at least one window of `count` is among the skipped share of all. */
@@ -20,7 +23,10 @@ export function chanceOfSkip({ name, count }: JobMethod, skipped: number, auditP
 	return 1 - (1 - Math.min(1, skipped)) ** count;
 }
 
-/** Chance that one false segment in the middle is found. `perWindow`: segments of a window; `segments`: of the part. */
+/**
+ * Chance that one false segment in the middle is found. `perWindow`: segments of a window; `segments`: of the
+ * part.
+ */
 export function chanceOfOne({ name, count }: JobMethod, perWindow: number, segments: number, auditPpm: number): number {
 	if (name === "redundant" || name === "zk") return 1;
 	if (isByChance(name)) return auditPpm / PPM;
@@ -28,8 +34,9 @@ export function chanceOfOne({ name, count }: JobMethod, perWindow: number, segme
 }
 
 /**
- * How often parts of an optimistic job are run again, in ppm: at first `jobAuditPpm`; after v ≥ 10 checked parts in a row as 10/v of it (BOINC's
- * rule), never below the chance at which a lie brings nothing: C / (B + R).
+ * How often parts of an optimistic job are run again, in ppm: at first `jobAuditPpm`; after v ≥ 10 checked
+ * parts in a row as 10/v of it (BOINC's rule), never below the chance at which a lie brings nothing: C / (B +
+ * R).
  */
 export function auditChancePpm(
 	checkedInARow: number,
@@ -42,10 +49,12 @@ export function auditChancePpm(
 }
 
 /**
- * What a provider locks for a part. Where a skipped share is found by its size (sampled) the reward alone makes honesty best, and the bond pays
- * for harm: half of the reward; or a dispute's gas and a fifth and four times the audits, so that the accuser's quarter pays those who audited
- * what fell, since the escrow pays them for what was checked only. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. What is paid by
- * proof (zk) is found for sure, and provers are paid whatever becomes of the claim. One that was convicted before locks double.
+ * What a provider locks for a part. Where a skipped share is found by its size (sampled) the reward alone
+ * makes honesty best, and the bond pays for harm: half of the reward; or a dispute's gas and a fifth and four
+ * times the audits, so that the accuser's quarter pays those who audited what fell, since the escrow pays
+ * them for what was checked only. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. What is paid
+ * by proof (zk) is found for sure, and provers are paid whatever becomes of the claim. One that was convicted
+ * before locks double.
  */
 export function bondMicros(
 	method: JobMethod,
@@ -68,14 +77,20 @@ export interface BondInput {
 	readonly convictions: number;
 }
 
-/** What becomes of a convicted bond: the accuser's costs and a fifth first, then a quarter each to accuser and customer; the rest is burned. */
+/**
+ * What becomes of a convicted bond: the accuser's costs and a fifth first, then a quarter each to accuser and
+ * customer; the rest is burned.
+ */
 export function convictedShares(bond: number, accuserCosts: number, params: Pick<Params, "jobGasMarginPpm">) {
 	const costs = Math.min(bond, shareUp(accuserCosts, params.jobGasMarginPpm));
 	const quarter = Math.floor((bond - costs) / 4);
 	return { accuser: costs + quarter, customer: quarter, burned: bond - costs - 2 * quarter };
 }
 
-/** A claim that came faster than its provider's proven speed allows, with the grace of `jobFastPpm`, is run again for sure. */
+/**
+ * A claim that came faster than its provider's proven speed allows, with the grace of `jobFastPpm`, is run
+ * again for sure.
+ */
 export function isTooFast(tookMs: number, leastMs: number, { jobFastPpm }: Pick<Params, "jobFastPpm">): boolean {
 	return tookMs < share(leastMs, PPM - jobFastPpm);
 }
@@ -94,7 +109,10 @@ export function auditMicros(
 /** Gas of a proven segment, of what a conviction takes: docs/zk.md §12, contracts/gas.json. */
 const PROOF_GAS_SHARE = 2;
 
-/** What provers are paid for a part at most: each segment as the work that it takes, a fifth more, and its gas. `proofMicros`: the work of one. */
+/**
+ * What provers are paid for a part at most: each segment as the work that it takes, a fifth more, and its
+ * gas. `proofMicros`: the work of one.
+ */
 export function provingMicros(
 	proofMicros: number,
 	segments: number,

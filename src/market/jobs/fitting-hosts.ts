@@ -1,5 +1,5 @@
-// Who may be drawn for a part: by figures that were proven, never by what a host says. docs/jobs.md §10. And, where nobody may, which limit was in
-// the way and by how much. Pure.
+// Who may be drawn for a part: by figures that were proven, never by what a host says. docs/jobs.md §10. And,
+// where nobody may, which limit was in the way and by how much. Pure.
 import type { JobMethod } from "../../protocol/network/job.ts";
 import { ATTESTED_LEVELS, type AttestedLevel } from "../../protocol/probe/verdict.ts";
 import type { Params } from "../params.ts";
@@ -21,7 +21,9 @@ export interface JobHost {
 	/** Its owner's limits; absent: none. */
 	readonly mostWorkMs?: number;
 	readonly methods?: readonly JobMethod["name"][];
-	/** What its devices signed in its last valid probe, as it counts here; absent: nothing. docs/attestation.md. */
+	/**
+	 * What its devices signed in its last valid probe, as it counts here; absent: nothing. docs/attestation.md.
+	 */
 	readonly attested?: AttestedLevel;
 	/** Under roots that anybody can sign under. */
 	readonly isSimulated?: boolean;
@@ -126,7 +128,10 @@ export function fittingHosts<Host extends JobHost>(
 		.filter(isFirst);
 }
 
-/** Where nobody fits: the miss that is smallest by its share, of the host that comes nearest; null without hosts. */
+/**
+ * Where nobody fits: the miss that is smallest by its share, of the host that comes nearest; null without
+ * hosts.
+ */
 export function nearestMiss(
 	hosts: readonly JobHost[],
 	work: PartWork,

@@ -1,5 +1,5 @@
-// What the record learns from the escrow: for each state of the record and of the chain what is news, whose transactions count, and that a deadline is the
-// chain's own.
+// What the record learns from the escrow: for each state of the record and of the chain what is news, whose
+// transactions count, and that a deadline is the chain's own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type EscrowPart, escrowNews, mustExpire } from "./follow-escrow.ts";

@@ -1,5 +1,6 @@
-// What the escrow on chain says that the record does not say yet: docs/jobs.md §13. The chain is the truth; the record follows it, one transition at a time,
-// so that whoever was killed between a transaction and its row goes on as if nothing had been. Pure.
+// What the escrow on chain says that the record does not say yet: docs/jobs.md §13. The chain is the truth;
+// the record follows it, one transition at a time, so that whoever was killed between a transaction and its
+// row goes on as if nothing had been. Pure.
 import type { JobPart, JobTerms } from "../../protocol/network/job.ts";
 
 /** A part as JobEscrow has it. */
@@ -22,8 +23,8 @@ export type EscrowNews =
 const endMs = (seconds: number): number => 1000 * seconds + 999;
 
 /**
- * `account`: of the provider that the record names; null: unknown. `isCancelled`: the part lies beyond what the customer left of the job. Null: the record
- * is up to date.
+ * `account`: of the provider that the record names; null: unknown. `isCancelled`: the part lies beyond what
+ * the customer left of the job. Null: the record is up to date.
  */
 export function escrowNews(
 	part: Pick<JobPart, "state" | "isChecked">,
@@ -48,7 +49,10 @@ export function escrowNews(
 	return found.isChecked && !part.isChecked ? { kind: "checked", atMs: endMs(found.untilS) - terms.checkedMs } : null;
 }
 
-/** Whether the escrow must be told that nobody has the part any more: the record has it open, the chain does not. */
+/**
+ * Whether the escrow must be told that nobody has the part any more: the record has it open, the chain does
+ * not.
+ */
 export function mustExpire(part: Pick<JobPart, "state">, found: EscrowPart, nowS: number): "late" | "fallen" | null {
 	if (part.state !== "open") return null;
 	if (found.state === "assigned") return nowS > found.untilS ? "late" : null;

@@ -1,5 +1,5 @@
-// The life of a part: every transition and its refusals; and over random lives: nobody is paid twice, nobody gets a part that it lost, no state
-// is without a way out, and what is paid stays paid.
+// The life of a part: every transition and its refusals; and over random lives: nobody is paid twice, nobody
+// gets a part that it lost, no state is without a way out, and what is paid stays paid.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";

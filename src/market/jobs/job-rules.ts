@@ -1,8 +1,9 @@
-// The life of a job's part as pure transitions, docs/jobs.md §8: open → assigned → running → claimed → paid, or open again, or refunded. Each takes
-// the record and the time and gives the next record, or throws JOB_STATE. Whatever state a part is in, time alone leads out of it.
+// The life of a job's part as pure transitions, docs/jobs.md §8: open → assigned → running → claimed → paid,
+// or open again, or refunded. Each takes the record and the time and gives the next record, or throws
+// JOB_STATE. Whatever state a part is in, time alone leads out of it.
 //
-// One rule for money: a claim is paid when its window ends undisputed. A method's evidence only shortens the window. A proof of fraud kills a claim
-// under every method until it is paid. Nobody has a veto.
+// One rule for money: a claim is paid when its window ends undisputed. A method's evidence only shortens the
+// window. A proof of fraud kills a claim under every method until it is paid. Nobody has a veto.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { JobAudit, JobPart, JobRecord, JobTerms, PartState } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
@@ -39,7 +40,10 @@ function withPart(job: JobRecord, changed: JobPart): JobRecord {
 	return { ...job, parts: job.parts.map((part) => (part.part === changed.part ? changed : part)) };
 }
 
-/** Whether this provider may begin a part: the one before has its claim, checked, paid, or this provider's own, who goes on at its own risk. */
+/**
+ * Whether this provider may begin a part: the one before has its claim, checked, paid, or this provider's
+ * own, who goes on at its own risk.
+ */
 function mayBegin({ parts }: JobRecord, part: number, provider: string): boolean {
 	const before = parts[part - 1];
 	if (before === undefined) return part === 0;
@@ -47,7 +51,10 @@ function mayBegin({ parts }: JobRecord, part: number, provider: string): boolean
 	return before.state === "claimed" && !before.isDisputed && (before.isChecked || before.provider === provider);
 }
 
-/** The claim that the part was built on is there still, paid or not. Attempts only grow: what fell never stands again. */
+/**
+ * The claim that the part was built on is there still, paid or not. Attempts only grow: what fell never
+ * stands again.
+ */
 function stands({ parts }: JobRecord, { part, base }: JobPart): boolean {
 	const before = parts[part - 1];
 	if (before === undefined) return true;
@@ -213,8 +220,8 @@ export function settle(job: JobRecord, number: number, nowMs: number): JobRecord
 }
 
 /**
- * A proof of fraud: the claim falls, and with it what the same provider built on it. A part that another provider began at a checked end stays:
- * it did what it was asked.
+ * A proof of fraud: the claim falls, and with it what the same provider built on it. A part that another
+ * provider began at a checked end stays: it did what it was asked.
  */
 export function convict(job: JobRecord, number: number): JobRecord {
 	const part = job.parts[number]!;
@@ -228,7 +235,9 @@ export function convict(job: JobRecord, number: number): JobRecord {
 	return next;
 }
 
-/** The customer's again: what nobody has, at the customer's wish; by anyone, once nobody can get it any more. */
+/**
+ * The customer's again: what nobody has, at the customer's wish; by anyone, once nobody can get it any more.
+ */
 export function refund(job: JobRecord, number: number, nowMs: number, by: "customer" | "anyone"): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "refund", "open");

@@ -1,4 +1,5 @@
-// Which limit of a job a host misses, and by how much, in words: for the customer that is told why nobody fits, and for lists of hosts. Pure.
+// Which limit of a job a host misses, and by how much, in words: for the customer that is told why nobody
+// fits, and for lists of hosts. Pure.
 import { formatBytes, formatPercent, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
 import { ATTESTED_LEVELS } from "../../protocol/probe/verdict.ts";

@@ -1,4 +1,5 @@
-// What is to be done about a job at each moment: every state of a part, before and after its time; who may begin the next part; and when to look again.
+// What is to be done about a job at each moment: every state of a part, before and after its time; who may
+// begin the next part; and when to look again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobPart, JobRecord, JobTerms } from "../../protocol/network/job.ts";

@@ -1,5 +1,5 @@
-// What is to be done about a job now, from its record and the time alone: docs/jobs.md §8. Who carries it out looks at the chain first, where there is
-// one. Pure.
+// What is to be done about a job now, from its record and the time alone: docs/jobs.md §8. Who carries it out
+// looks at the chain first, where there is one. Pure.
 import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
 import { lapse } from "./job-rules.ts";
@@ -44,7 +44,10 @@ function stepsOf(job: JobRecord, part: JobPart, nowMs: number, params: Params): 
 	return part.isChecked ? [] : [{ kind: "verify", part: at }];
 }
 
-/** Whether all that is left to do now is the hosts': nobody has to be drawn, asked or compared before one of them says something. */
+/**
+ * Whether all that is left to do now is the hosts': nobody has to be drawn, asked or compared before one of
+ * them says something.
+ */
 export function isAtWork(job: JobRecord): boolean {
 	const { name, count } = job.terms.method;
 	const runners = name === "redundant" ? count - 1 : 0;

@@ -1,4 +1,5 @@
-// Which states of a claimed part of a zk job its worker gives to provers, docs/zk.md §12: so many that a prover has little to run before it proves, so few that nobody who asks fills a disk. Pure.
+// Which states of a claimed part of a zk job its worker gives to provers, docs/zk.md §12: so many that a
+// prover has little to run before it proves, so few that nobody who asks fills a disk. Pure.
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Program } from "../../work/program/shapes.ts";
 

@@ -1,4 +1,5 @@
-// The device that works is the fastest GPU, else the fastest CPU, and counts by the least that was proven of each figure.
+// The device that works is the fastest GPU, else the fastest CPU, and counts by the least that was proven of
+// each figure.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { provenDevice } from "./proven-device.ts";

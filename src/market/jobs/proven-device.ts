@@ -1,4 +1,5 @@
-// The device of a host that works at jobs, and what was proven of it: the validator draws and quotes by that, and the host reckons with the same. Pure.
+// The device of a host that works at jobs, and what was proven of it: the validator draws and quotes by that,
+// and the host reckons with the same. Pure.
 
 interface Figure {
 	readonly device: number;

@@ -1,5 +1,6 @@
-// What a job will cost and how long it will take, before anybody is asked: docs/jobs.md §9. From the work (the engine's PLAN and the program's
-// cost), the hosts that proved enough, and the method. Everything that may be spent is in it: what is not spent goes back. Pure.
+// What a job will cost and how long it will take, before anybody is asked: docs/jobs.md §9. From the work
+// (the engine's PLAN and the program's cost), the hosts that proved enough, and the method. Everything that
+// may be spent is in it: what is not spent goes back. Pure.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../protocol/network/job.ts";
@@ -33,7 +34,10 @@ export interface QuoteInput {
 	readonly mostMicros: number | null;
 	readonly gasMicros: number;
 	readonly nowMs: number;
-	/** Of a zk job: int8 operations that the proof of a segment is worth, and the shortest window that its contracts take. */
+	/**
+	 * Of a zk job: int8 operations that the proof of a segment is worth, and the shortest window that its
+	 * contracts take.
+	 */
 	readonly proving?: { readonly ops: number; readonly leastWindowMs: number };
 	/** Where there are no hosts: those that cannot be drawn yet. */
 	readonly absent?: readonly AbsentHost[];
@@ -132,7 +136,8 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	};
 	const able = cheapestOfEach(hosts, whole, open, params);
 	mustFit(method, able.length, needed, () => nearestMiss(hosts, whole, open, params), input.absent);
-	// By the dearest of the cheaper half, and at least three of them: enough to draw from, and nobody alone sets the price.
+	// By the dearest of the cheaper half, and at least three of them: enough to draw from, and nobody alone
+	// sets the price.
 	const offered = able.slice(0, Math.max(needed, 3, Math.ceil(able.length / 2)));
 	const slowestMs = Math.max(...offered.map((host) => leastMs(whole, host)));
 	const parts = Math.max(1, Math.min(segments, Math.ceil(slowestMs / params.jobPartMs)));
@@ -175,7 +180,8 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	return {
 		...{ method, segments, parts: count, priceMicros, feeMicros: fee, auditMicros: audit, totalMicros, estimatedMs },
 		bondMicros: bond,
-		// The escrow assigns no part later: each further one needs the time of the one before, twice, since somebody may fail.
+		// The escrow assigns no part later: each further one needs the time of the one before, twice, since
+		// somebody may fail.
 		startByMs: nowMs + params.jobStartMs + 2 * (count - 1) * workMs,
 		workMs,
 		...windowsOf(method, proving?.leastWindowMs ?? 0, params),

@@ -1,5 +1,6 @@
-// A part of a job run again with the plain operators, segment by segment, beside what was claimed: slow, exact, and nobody's word but one's own. Nothing that is handed
-// over is believed: program, inputs, list of states and beginning must be those of the claim. Pure; for browsers. An engine does the same in own-run.ts.
+// A part of a job run again with the plain operators, segment by segment, beside what was claimed: slow,
+// exact, and nobody's word but one's own. Nothing that is handed over is believed: program, inputs, list of
+// states and beginning must be those of the claim. Pure; for browsers. An engine does the same in own-run.ts.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";

@@ -1,5 +1,5 @@
-// What a provider's work says of it, recomputed from public rows: docs/jobs.md §11. Feeds the draw's weight, by a fifth at most, and how often its
-// optimistic parts are run again. Pure.
+// What a provider's work says of it, recomputed from public rows: docs/jobs.md §11. Feeds the draw's weight,
+// by a fifth at most, and how often its optimistic parts are run again. Pure.
 import type { Params } from "../params.ts";
 
 /** One finished part, oldest first. */
@@ -33,7 +33,10 @@ export function reputationOf(rows: readonly WorkRow[], nowMs: number, { jobConvi
 	return { counts, valueMicros, checkedInARow, isBarred: nowMs < convictedAtMs + jobConvictionMs };
 }
 
-/** 1,000,000 for a new one; more by checked work, less by lost and late, within a fifth: a kept name must not keep others out. */
+/**
+ * 1,000,000 for a new one; more by checked work, less by lost and late, within a fifth: a kept name must not
+ * keep others out.
+ */
 export function drawWeightPpm({ counts }: Reputation, { jobWeightPpm }: Pick<Params, "jobWeightPpm">): number {
 	const good = counts.checked + counts.paid;
 	const bad = counts.lost + counts.late;

@@ -1,4 +1,5 @@
-// What is told of each transition, and what it says of a provider: who lost a part, who only was silent, what fell with a conviction.
+// What is told of each transition, and what it says of a provider: who lost a part, who only was silent, what
+// fell with a conviction.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobRecord, JobTerms } from "../../protocol/network/job.ts";

@@ -1,4 +1,5 @@
-// Each transition of a job as it is written down: the next record, what is told of it, and what it says of a provider. docs/jobs.md §8, §11. Pure.
+// Each transition of a job as it is written down: the next record, what is told of it, and what it says of a
+// provider. docs/jobs.md §8, §11. Pure.
 import type { JobAudit, JobPart, JobRecord } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
 import * as rules from "./job-rules.ts";
@@ -32,7 +33,10 @@ const says = (
 	{ priceMicros }: JobRecord["terms"],
 ): Outcome[] => (provider === null ? [] : [{ provider, part, attempt, outcome, valueMicros: priceMicros }]);
 
-/** `passed`: drawn before it, and busy or away, so that everybody can see whom the validator says it passed over. */
+/**
+ * `passed`: drawn before it, and busy or away, so that everybody can see whom the validator says it passed
+ * over.
+ */
 export function offered(
 	job: JobRecord,
 	at: number,
@@ -185,15 +189,18 @@ export function convicted(job: JobRecord, at: number): Transition {
 	return fallen(job, at, tell(part, "convicted", { provider: part.provider, claim: part.claim }), "convicted");
 }
 
-/** A claim that was to be proven was not, in all its time. Nobody is convicted by that: its bond is free again. */
+/**
+ * A claim that was to be proven was not, in all its time. Nobody is convicted by that: its bond is free
+ * again.
+ */
 export function unproven(job: JobRecord, at: number): Transition {
 	const part = job.parts[at]!;
 	return fallen(job, at, tell(part, "reopened", { provider: part.provider, why: "unproven" }), "lost");
 }
 
 /**
- * Found false, or silent, where no chain has convicted it: the claim stands and is never checked. A fraud file that anybody can judge counts as a
- * conviction of its provider, silence as a lost part.
+ * Found false, or silent, where no chain has convicted it: the claim stands and is never checked. A fraud
+ * file that anybody can judge counts as a conviction of its provider, silence as a lost part.
  */
 export function disputed(
 	job: JobRecord,

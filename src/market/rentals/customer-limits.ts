@@ -1,5 +1,6 @@
-// How much one customer may hold. Pure. A key costs nothing and time without a deposit costs nothing, so without a bound anybody keeps any host
-// out of the network for a month; time that is paid for through the escrow is bounded by its price and by the escrow's longest time. docs/rentals.md.
+// How much one customer may hold. Pure. A key costs nothing and time without a deposit costs nothing, so
+// without a bound anybody keeps any host out of the network for a month; time that is paid for through the
+// escrow is bounded by its price and by the escrow's longest time. docs/rentals.md.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Params } from "../params.ts";
 

@@ -1,5 +1,5 @@
-// What a rented host's time counts for, and that renting from oneself brings less than it burns: for one honest card, and for many keys that
-// share one and hide behind rentals when they are called.
+// What a rented host's time counts for, and that renting from oneself brings less than it burns: for one
+// honest card, and for many keys that share one and hide behind rentals when they are called.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc } from "../../../tests/fuzz.test-kit.ts";

@@ -1,8 +1,9 @@
-// The life of a rental as pure transitions: reserve → activate → extend … → release, expire or fail; or refuse. docs/rentals.md.
-// Each takes the record and the time and gives the next record, or throws RENTAL_STATE. Money is integer micro-units and only a record.
+// The life of a rental as pure transitions: reserve → activate → extend … → release, expire or fail; or
+// refuse. docs/rentals.md. Each takes the record and the time and gives the next record, or throws
+// RENTAL_STATE. Money is integer micro-units and only a record.
 //
-// Time runs from the moment the environment stands. Charges are rounded down, the rest of what was paid is the refund: so in the customer's
-// favour, and charged + refund = paid to the micro-unit.
+// Time runs from the moment the environment stands. Charges are rounded down, the rest of what was paid is
+// the refund: so in the customer's favour, and charged + refund = paid to the micro-unit.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { RentalEnd, RentalRecord } from "../../protocol/network/rental.ts";
 import type { Params } from "../params.ts";
@@ -76,14 +77,19 @@ export function extend<R extends RentalRecord>(rental: R, addedMs: number, nowMs
 	return { ...rental, untilMs: rental.untilMs + addedMs };
 }
 
-/** The customer gives it back: pro rata, but the first minute whole. Before it was active nothing is charged. */
+/**
+ * The customer gives it back: pro rata, but the first minute whole. Before it was active nothing is charged.
+ */
 export function release<R extends RentalRecord>(rental: R, nowMs: number, params: Params): R {
 	require(rental, "release", "reserved", "active");
 	const chargedMs = rental.startedAtMs === null ? 0 : Math.max(nowMs - rental.startedAtMs, params.leastChargeMs);
 	return ended(rental, "released", nowMs, chargedMs, "");
 }
 
-/** Its time is over, or a reservation was not answered in time (then nothing is charged). Too early is an error. */
+/**
+ * Its time is over, or a reservation was not answered in time (then nothing is charged). Too early is an
+ * error.
+ */
 export function expire<R extends RentalRecord>(rental: R, nowMs: number, params: Params): R {
 	require(rental, "expire", "reserved", "active");
 	if (!isExpired(rental, nowMs, params)) throw stateBad(rental, "expire", "its time is not over");

@@ -1,4 +1,5 @@
-// Which calls a validator takes part in, and what a call counts for a host by what came of it. Pure; docs/roll-call.md §4.
+// Which calls a validator takes part in, and what a call counts for a host by what came of it. Pure;
+// docs/roll-call.md §4.
 import type { RollOutcome } from "./roll-call-rules.ts";
 
 /** After a start hosts dial in again within their longest pause, a minute: before that nobody is missed. */

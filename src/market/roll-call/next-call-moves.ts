@@ -1,5 +1,6 @@
-// What a validator does next in a roll call, as a pure function of what it knows of it: a game of one player. Asked again and again, so that
-// a process that comes back goes on where the last one was. Who carries it out: validator/roll-call. Page: docs/roll-call.md §4.
+// What a validator does next in a roll call, as a pure function of what it knows of it: a game of one player.
+// Asked again and again, so that a process that comes back goes on where the last one was. Who carries it
+// out: validator/roll-call. Page: docs/roll-call.md §4.
 import type { OpeningTurn } from "./opening-turns.ts";
 
 export interface OpeningHost extends OpeningTurn {

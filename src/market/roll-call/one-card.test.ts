@@ -1,5 +1,6 @@
-// One card behind many keys: every roll call is answered once, whichever key answers. What all keys are paid together is what the card alone
-// would be, whatever they agree on. (A card cannot answer for two: the rule asks for more than half of it, roll-call-rules.test.ts.)
+// One card behind many keys: every roll call is answered once, whichever key answers. What all keys are paid
+// together is what the card alone would be, whatever they agree on. (A card cannot answer for two: the rule
+// asks for more than half of it, roll-call-rules.test.ts.)
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS } from "../params.ts";
@@ -8,7 +9,9 @@ import { presencePpm } from "../scores/presence-ppm.ts";
 const CALLS = 24 * 60;
 const WINDOW = DEFAULT_PARAMS.rollCallWindow;
 
-/** The sum of all keys' presence, in cards, after each call once the window is full; the highest and the mean. */
+/**
+ * The sum of all keys' presence, in cards, after each call once the window is full; the highest and the mean.
+ */
 function paidLike(keys: number, answers: (call: number) => number): { readonly most: number; readonly mean: number } {
 	let most = 0;
 	let sum = 0;

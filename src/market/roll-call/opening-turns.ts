@@ -1,6 +1,7 @@
-// Who opens which host first. All validators that committed to a call may open every host in their tree; what one of them opened the others
-// can use, for the places are the same. So each host has an order of validators that nobody chooses, and is asked by the first of them.
-// Waiting is a courtesy to the host and never longer than MOST_TURNS: whoever does not open, or does not give out, delays and no more.
+// Who opens which host first. All validators that committed to a call may open every host in their tree; what
+// one of them opened the others can use, for the places are the same. So each host has an order of validators
+// that nobody chooses, and is asked by the first of them. Waiting is a courtesy to the host and never longer
+// than MOST_TURNS: whoever does not open, or does not give out, delays and no more.
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
 
@@ -13,7 +14,10 @@ export const turnMs = (deadlineMs: number): number => 2 * deadlineMs + 5000;
 export interface OpeningTurn {
 	/** Milliseconds after the draw; before that it is another's. */
 	readonly afterMs: number;
-	/** Likewise; every other validator that is waited for has had its turn by then, and so has a host that dials in again. */
+	/**
+	 * Likewise; every other validator that is waited for has had its turn by then, and so has a host that dials
+	 * in again.
+	 */
 	readonly absentAfterMs: number;
 	/** Whose files are worth asking for, in the order of their turns. */
 	readonly others: readonly string[];

@@ -1,5 +1,6 @@
-// What a host must show in a roll call, from what it has proven: which devices answer, with how much work, holding how many bytes. Exact
-// integers, so that host and validators come to the same. How an answer of that size is made is in verify/roll-call/. docs/roll-call.md.
+// What a host must show in a roll call, from what it has proven: which devices answer, with how much work,
+// holding how many bytes. Exact integers, so that host and validators come to the same. How an answer of that
+// size is made is in verify/roll-call/. docs/roll-call.md.
 import { type RollRequired, type RollSpec, rollBytes, rollOps } from "../../protocol/roll-call/roll-call.ts";
 import type { Params } from "../params.ts";
 import { provenFiguresOf } from "../scores/proven-figures.ts";
@@ -21,8 +22,9 @@ export function rollCallDevices(devices: readonly { readonly kind: string }[]): 
 }
 
 /**
- * Of each device that must answer, in the claim's order. A share above a half of what it proved to do in the time: so two keys that show one
- * device cannot both answer. A device that proved nothing is worth nothing, and little is asked of it.
+ * Of each device that must answer, in the claim's order. A share above a half of what it proved to do in the
+ * time: so two keys that show one device cannot both answer. A device that proved nothing is worth nothing,
+ * and little is asked of it.
  */
 export function requiredOfHost(
 	{ devices, figures, evidence }: Pick<Proof, "devices" | "figures" | "evidence">,
@@ -46,7 +48,10 @@ export function isEnough(spec: RollSpec, { device, ops, bytes }: RollRequired): 
 	return spec.device === device && rollOps(spec) >= ops && rollBytes(spec) >= bytes;
 }
 
-/** Late, busy, silent and wrong are all absent; excused is who was being probed by this validator, or rented and paid for through the escrow. */
+/**
+ * Late, busy, silent and wrong are all absent; excused is who was being probed by this validator, or rented
+ * and paid for through the escrow.
+ */
 export type RollOutcome = "answered" | "absent" | "excused";
 
 /** The newest `rollCallWindow` calls that are not excused. `outcomes`: newest first. */

@@ -1,6 +1,6 @@
-// What is remembered of a provider after each thing that happens to it: pure changes of its `ProviderMemory`, and the
-// schedule's state as its row and that memory have it. Every list is bounded. Decides nothing (schedule.ts,
-// suspicion.ts).
+// What is remembered of a provider after each thing that happens to it: pure changes of its `ProviderMemory`,
+// and the schedule's state as its row and that memory have it. Every list is bounded. Decides nothing
+// (schedule.ts, suspicion.ts).
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { FigureSeries, PastProbe, ProviderMemory, ProviderState } from "../../protocol/network/provider-memory.ts";
 import type { Figure, HostClaim } from "../../protocol/probe/evidence.ts";
@@ -21,7 +21,9 @@ export interface ScheduledProvider {
 	readonly memory: ProviderMemory;
 }
 
-/** A card is one of at most 64 devices and has some 20 figures: no provider can make its row grow without end. */
+/**
+ * A card is one of at most 64 devices and has some 20 figures: no provider can make its row grow without end.
+ */
 const MAX_SERIES = 512;
 const MAX_UUIDS = 128;
 const MAX_CLEARED = 64;
@@ -106,7 +108,10 @@ export function rememberCleared(memory: ProviderMemory, providerIds: readonly st
 	return { ...memory, clearedWith };
 }
 
-/** One more probe that counted. The oldest of too many becomes part of the reliability before them; the value stays the same. */
+/**
+ * One more probe that counted. The oldest of too many becomes part of the reliability before them; the value
+ * stays the same.
+ */
 export function rememberCounted(memory: ProviderMemory, past: PastProbe, params: Params): ProviderMemory {
 	if (past.counts === "nothing") return memory;
 	const recent = [...memory.recent, past];

@@ -1,10 +1,13 @@
-// What the schedule keeps of one provider and what can happen to it. Shapes only; the rules are in schedule.ts
-// and suspicion.ts, the page is docs/schedule.md.
+// What the schedule keeps of one provider and what can happen to it. Shapes only; the rules are in
+// schedule.ts and suspicion.ts, the page is docs/schedule.md.
 
 import type { FigureSeries, PastProbe, ProviderMemory, ProviderState } from "../../protocol/network/provider-memory.ts";
 import type { VerdictStatus } from "../../protocol/probe/verdict.ts";
 
-/** What of the state is remembered beside a provider's row; protocol/network/provider-memory.ts says what it means. */
+/**
+ * What of the state is remembered beside a provider's row; protocol/network/provider-memory.ts says what it
+ * means.
+ */
 export type RememberedState = Pick<
 	ProviderMemory,
 	| "why"
@@ -39,7 +42,9 @@ export interface Outcome {
 	readonly endedAtMs: number;
 	/** One of a simultaneous probe of suspects. */
 	readonly together?: boolean;
-	/** How long it was at work, beyond the load that was ordered. Null: it never came to that, or nobody knows. */
+	/**
+	 * How long it was at work, beyond the load that was ordered. Null: it never came to that, or nobody knows.
+	 */
 	readonly heldMs: number | null;
 }
 

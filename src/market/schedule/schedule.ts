@@ -1,13 +1,15 @@
-// When is a provider probed next, and what does the last probe count for? Pure decisions on docs/schedule.md: the clock and the draw
-// are arguments, the service carries the actions out. Suspicion over several providers is in suspicion.ts.
+// When is a provider probed next, and what does the last probe count for? Pure decisions on docs/schedule.md:
+// the clock and the draw are arguments, the service carries the actions out. Suspicion over several providers
+// is in suspicion.ts.
 import type { Why } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
 import type { Decision, Outcome, ScheduleState } from "./schedule-state.ts";
 import { isBackedOff, pauseMs, turnOf } from "./turns.ts";
 
 /**
- * What an honest host can cause on a bad day, and a cheater causes every time: a host that is killed looks like one that hangs up when it sees the
- * draw; a packet that is lost in mid-stream (a fifth of a second until it is sent again) looks like bytes that were fetched.
+ * What an honest host can cause on a bad day, and a cheater causes every time: a host that is killed looks
+ * like one that hangs up when it sees the draw; a packet that is lost in mid-stream (a fifth of a second
+ * until it is sent again) looks like bytes that were fetched.
  */
 const MISHAPS: readonly string[] = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"];
 /** The one that proves nothing and yet counts: else a cheater would hang up instead of withholding. */
@@ -19,7 +21,10 @@ function isMishap({ status, code, together }: Pick<Outcome, "status" | "code" | 
 	return MISHAPS.includes(code) && !(together === true && code === "STREAM_LATE");
 }
 
-/** After a probe has ended. `random01` in [0, 1) is drawn for this call alone: it makes the moment of the next probe unpredictable. */
+/**
+ * After a probe has ended. `random01` in [0, 1) is drawn for this call alone: it makes the moment of the next
+ * probe unpredictable.
+ */
 export function nextProbe(state: ScheduleState, outcome: Outcome, params: Params, random01: number): Decision {
 	if (!(random01 >= 0 && random01 < 1)) throw new RangeError("a draw must lie in [0, 1)");
 	const past = pastOf(state, outcome);
@@ -69,7 +74,8 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 	const pauseMs = params.retryFirstMs * 2 ** state.retried;
 	const { status, code } = outcome;
 	if (status !== "valid" && isMishap(outcome)) {
-		// Repeated means: before enough valid proofs came in between. An inconclusive one in between does not help.
+		// Repeated means: before enough valid proofs came in between. An inconclusive one in between does not
+		// help.
 		const since = state.validSinceWithheld;
 		const isForgiven = since === null || since >= params.forgiveAfterValid;
 		const failures = isForgiven ? state.failures : state.failures + 1;
@@ -96,8 +102,8 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 }
 
 /**
- * Driver, device list or engine changed: due at once, at most once in `changedLimitMs`. A later one is kept, not lost.
- * Who is backed off is not: else a word about a driver would end every back-off.
+ * Driver, device list or engine changed: due at once, at most once in `changedLimitMs`. A later one is kept,
+ * not lost. Who is backed off is not: else a word about a driver would end every back-off.
  */
 export function onChanged(state: ScheduleState, nowMs: number, params: Params): ScheduleState {
 	const noted = { ...state, changedAtMs: nowMs };
@@ -111,7 +117,10 @@ export function isProbed({ status, rented }: ScheduleState): boolean {
 	return status === "active" && !rented;
 }
 
-/** The first moment at which a change may be proven: now, when it is already planned, or when the limiter allows. */
+/**
+ * The first moment at which a change may be proven: now, when it is already planned, or when the limiter
+ * allows.
+ */
 function changeDueAtMs({ changeProbeAtMs }: ScheduleState, nowMs: number, { changedLimitMs }: Params): number {
 	if (changeProbeAtMs === null) return nowMs;
 	return changeProbeAtMs > nowMs ? changeProbeAtMs : Math.max(nowMs, changeProbeAtMs + changedLimitMs);

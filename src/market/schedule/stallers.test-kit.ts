@@ -1,5 +1,6 @@
-// A validator process in simulated time, for tests: places, slots and due dates as in docs/schedule.md §3, with the
-// real rules for who is due when, whose turn it is and how long it may take. No sockets, no database.
+// A validator process in simulated time, for tests: places, slots and due dates as in docs/schedule.md §3,
+// with the real rules for who is due when, whose turn it is and how long it may take. No sockets, no
+// database.
 import { createHash } from "node:crypto";
 import { DEFAULT_PARAMS } from "../params.ts";
 import { nextProbe } from "./schedule.ts";
@@ -61,7 +62,9 @@ export interface Crowd {
 
 interface Run {
 	readonly hours: number;
-	/** As it was before there were turns: nobody is remembered to have stalled, and everybody may take 15 min. */
+	/**
+	 * As it was before there were turns: nobody is remembered to have stalled, and everybody may take 15 min.
+	 */
 	readonly withoutTurns?: boolean;
 	readonly places?: number;
 }
@@ -134,7 +137,8 @@ export function simulate(
 				host.phase = "waiting";
 				waiting.push(host);
 				const probe = host.probes;
-				// Who gets no slot in time gives its place back. Before there were turns it waited on, with a closed link.
+				// Who gets no slot in time gives its place back. Before there were turns it waited on, with a closed
+				// link.
 				if (withoutTurns) return;
 				at(host.takenAtMs + TOTAL_MS, () => {
 					if (host.phase !== "waiting" || host.probes !== probe) return;

@@ -1,6 +1,8 @@
-// Who may be sharing one card? The same GPU UUID or device key on two providers, or figures that fell: all suspects are probed simultaneously, so that
-// one card cannot answer for two. docs/schedule.md. A UUID is only a claim: anybody can utter another's. So suspicion accuses nobody, the
-// first who proved a UUID keeps its worth meanwhile (credit-uuids.ts), and nobody is probed out of turn more than once in `suspicionLimitMs`.
+// Who may be sharing one card? The same GPU UUID or device key on two providers, or figures that fell: all
+// suspects are probed simultaneously, so that one card cannot answer for two. docs/schedule.md. A UUID is
+// only a claim: anybody can utter another's. So suspicion accuses nobody, the first who proved a UUID keeps
+// its worth meanwhile (credit-uuids.ts), and nobody is probed out of turn more than once in
+// `suspicionLimitMs`.
 
 import type { Suspicion } from "../../protocol/network/provider-memory.ts";
 import type { Params } from "../params.ts";
@@ -15,7 +17,9 @@ interface Together {
 	readonly suspicion: Suspicion;
 }
 
-/** Groups to be probed at once, none in two of them. A group of one (fallen figures) is a probe out of turn. */
+/**
+ * Groups to be probed at once, none in two of them. A group of one (fallen figures) is a probe out of turn.
+ */
 export function suspectGroups(views: readonly SuspectView[], nowMs: number, params: Params): Together[] {
 	const able = views
 		.filter(({ state }) => isProbed(state) && !isBackedOff(state, params) && isRested(state, nowMs, params))
@@ -63,7 +67,10 @@ export function sharedUuids(views: readonly SuspectView[]): Map<string, SuspectV
 	);
 }
 
-/** The same of device keys. Two that pass at once still have one card between them that signs: the key goes on counting once. */
+/**
+ * The same of device keys. Two that pass at once still have one card between them that signs: the key goes on
+ * counting once.
+ */
 function sharedKeys(views: readonly SuspectView[]): Map<string, SuspectView[]> {
 	const holders = new Map<string, SuspectView[]>();
 	for (const view of views)
@@ -83,14 +90,18 @@ export function isCleared(a: SuspectView, b: SuspectView): boolean {
 	return a.clearedWith.includes(b.providerId) && b.clearedWith.includes(a.providerId);
 }
 
-/** Providers that are linked by any doubtful UUID make one group; of more than `suspectsAtOnce` the first provers come first. */
+/**
+ * Providers that are linked by any doubtful UUID make one group; of more than `suspectsAtOnce` the first
+ * provers come first.
+ */
 function sharedGroups(able: readonly SuspectView[], nowMs: number, params: Params): Together[] {
 	interface Group {
 		uuids: string[];
 		keys: string[];
 		members: string[];
 	}
-	// A thousand providers that all claim one UUID must not cost a million steps: the smaller group joins the larger one.
+	// A thousand providers that all claim one UUID must not cost a million steps: the smaller group joins the
+	// larger one.
 	const groupOf = new Map<string, Group>();
 	const shared = [
 		...[...sharedUuids(able)].map(([uuid, holders]) => ({ uuids: [uuid], keys: [], holders })),
@@ -132,7 +143,10 @@ function firstProvenMs(gpus: SuspectView["gpus"]): number {
 	);
 }
 
-/** Those of one profile whose figures fell at the same time may lean on one card; a single one is simply looked at again. */
+/**
+ * Those of one profile whose figures fell at the same time may lean on one card; a single one is simply
+ * looked at again.
+ */
 function fallenGroups(able: readonly SuspectView[], nowMs: number, params: Params): Together[] {
 	const byProfile = new Map<string, { id: string; figures: string[] }[]>();
 	for (const view of able) {
@@ -157,7 +171,10 @@ function fallenGroups(able: readonly SuspectView[], nowMs: number, params: Param
 	});
 }
 
-/** Below (1 − fallPpm) of the median of up to `fallHistory` values before it. Fewer than three before it say nothing yet. */
+/**
+ * Below (1 − fallPpm) of the median of up to `fallHistory` values before it. Fewer than three before it say
+ * nothing yet.
+ */
 export function fallenFigures(
 	series: SuspectView["series"],
 	{ fallPpm, fallHistory }: Params,
@@ -181,13 +198,17 @@ export function onSuspected(state: ScheduleState, suspicion: Suspicion, nowMs: n
 export interface TogetherResult {
 	readonly providerId: string;
 	readonly outcome: Omit<Outcome, "heldMs">;
-	/** From the start of the int8 fill to the end of the stream, on the validator's clock; null when they did not both end. */
+	/**
+	 * From the start of the int8 fill to the end of the stream, on the validator's clock; null when they did
+	 * not both end.
+	 */
 	readonly windowMs: { readonly from: number; readonly to: number } | null;
 }
 
 /**
- * Who passed at the same time as whom: pairs that are cleared of sharing a card. Only valid probes whose windows all overlap in one
- * moment; one that ran apart, or failed, clears nobody. The suspicion of those named in a pair is over.
+ * Who passed at the same time as whom: pairs that are cleared of sharing a card. Only valid probes whose
+ * windows all overlap in one moment; one that ran apart, or failed, clears nobody. The suspicion of those
+ * named in a pair is over.
  */
 export function clearedPairs(results: readonly TogetherResult[]): [string, string][] {
 	const passed = results.flatMap(({ providerId, outcome, windowMs }) =>

@@ -1,4 +1,5 @@
-// Stallers: who waits for whom, who may hold a slot for how long, and what a crowd of them can do to honest hosts.
+// Stallers: who waits for whom, who may hold a slot for how long, and what a crowd of them can do to honest
+// hosts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS } from "../params.ts";

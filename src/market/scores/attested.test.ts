@@ -1,4 +1,5 @@
-// The bonus for a level: it only adds, is never beyond 1, and is none for a host whose GPUs are worth nothing.
+// The bonus for a level: it only adds, is never beyond 1, and is none for a host whose GPUs are worth
+// nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS as P } from "../params.ts";

@@ -1,5 +1,6 @@
-// The factor for what a host's cards signed: a small bonus by level, docs/attestation.md. What counts as a level, and for whom a card counts, is decided
-// before; simulated evidence has none. It never takes anything away: who cannot attest is worth what its figures say.
+// The factor for what a host's cards signed: a small bonus by level, docs/attestation.md. What counts as a
+// level, and for whom a card counts, is decided before; simulated evidence has none. It never takes anything
+// away: who cannot attest is worth what its figures say.
 import type { AttestedLevel } from "../../protocol/probe/verdict.ts";
 import type { Params } from "../params.ts";
 import type { Term } from "./explanation.ts";

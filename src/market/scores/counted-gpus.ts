@@ -1,5 +1,6 @@
-// Which GPUs of a proof count, and how often: each UUID once, and none that counts for another provider.
-// The order of devices plays no part in it, nor do claims: who claims a device without figures has a device worth 0.
+// Which GPUs of a proof count, and how often: each UUID once, and none that counts for another provider. The
+// order of devices plays no part in it, nor do claims: who claims a device without figures has a device worth
+// 0.
 import type { Term } from "./explanation.ts";
 import type { Proof } from "./score-input.ts";
 

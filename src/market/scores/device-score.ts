@@ -1,6 +1,6 @@
-// What one proven GPU is worth: a fixed price for each unit of what it proved, whatever it calls itself. So k small
-// cards are worth what they prove together, and nobody gains by posing as other cards, in pieces or joined.
-// docs/scores.md says why each rule keeps that. Not here: which devices count (counted-gpus.ts).
+// What one proven GPU is worth: a fixed price for each unit of what it proved, whatever it calls itself. So k
+// small cards are worth what they prove together, and nobody gains by posing as other cards, in pieces or
+// joined. docs/scores.md says why each rule keeps that. Not here: which devices count (counted-gpus.ts).
 import type { Params } from "../params.ts";
 import type { Term, Unit } from "./explanation.ts";
 import type { ProvenFigures } from "./proven-figures.ts";
@@ -10,8 +10,8 @@ type Weight = keyof Params & `gpu${string}WeightPpm`;
 type Full = keyof Params & (`gpu${string}PerS` | "gpuMemoryBytes");
 
 /**
- * Figure, unit, its weight, and the figure that is worth all of the weight. fp8, bf16, tf32 and int32 are answered
- * by units that are in here already.
+ * Figure, unit, its weight, and the figure that is worth all of the weight. fp8, bf16, tf32 and int32 are
+ * answered by units that are in here already.
  */
 const PRICES: readonly (readonly [name: string, unit: Unit, weight: Weight, full: Full])[] = [
 	["gemm.int8", "op/s", "gpuInt8WeightPpm", "gpuInt8OpsPerS"],
@@ -34,22 +34,22 @@ export function deviceTerm(device: number, figures: ProvenFigures, params: Param
 }
 
 /**
- * A figure, bounded by another where it would say too much. Of the whole, the lesser of two figures is never below
- * the sum of the lesser ones of its pieces: to cut a card still gains nothing.
+ * A figure, bounded by another where it would say too much. Of the whole, the lesser of two figures is never
+ * below the sum of the lesser ones of its pieces: to cut a card still gains nothing.
  */
 function countedTerm(device: number, name: string, unit: Unit, figures: ProvenFigures, params: Params): Term {
 	const proven = figures.proven(device, name, unit);
 	if (name === "memory.resident") {
-		// ATTACK: a CPU shown as a GPU has a terabyte of RAM. Bytes count as far as they can be read in the time in
-		// which cards read all of theirs.
+		// ATTACK: a CPU shown as a GPU has a terabyte of RAM. Bytes count as far as they can be read in the time
+		// in which cards read all of theirs.
 		const read = term("read in one pass", unit, "product", [
 			figures.proven(device, "memory.bandwidth", "B/s"),
 			given("gpuPassPpm", "ppm", params.gpuPassPpm, "params:gpuPassPpm"),
 		]);
 		return term("memory in reach", unit, "min", [proven, read]);
 	}
-	// Where the validator asked for it. ATTACK: as a factor of the other figures it would spare a host that gathers its
-	// int8 in one device and has the other figures in another.
+	// Where the validator asked for it. ATTACK: as a factor of the other figures it would spare a host that
+	// gathers its int8 in one device and has the other figures in another.
 	const sustained = figures.measured(device, `${name}.sustained`, unit);
 	return sustained === null ? proven : term("kept up", unit, "min", [proven, sustained]);
 }

@@ -1,23 +1,27 @@
-// A score that explains itself: a tree of terms, each an integer made from the terms below it by one named rule.
-// The rules and their rounding are in recompute.ts; who builds the trees is score-provider.ts. docs/scores.md.
+// A score that explains itself: a tree of terms, each an integer made from the terms below it by one named
+// rule. The rules and their rounding are in recompute.ts; who builds the trees is score-provider.ts.
+// docs/scores.md.
 
 /** "ppm": millionths. The others are those of figures. */
 export type Unit = "ppm" | "op/s" | "flop/s" | "B" | "B/s" | "ms" | "1";
 
 /**
- * How a term's value follows from the terms in `from`, all in exact integers, rounded down unless said otherwise:
- * - given: no terms below; `from` says where it was read (an evidence hash, `params:NAME`, `profile:ID`, `state:NAME`).
+ * How a term's value follows from the terms in `from`, all in exact integers, rounded down unless said
+ * otherwise:
+ * - given: no terms below; `from` says where it was read (an evidence hash, `params:NAME`, `profile:ID`,
+ *   `state:NAME`).
  * - sum, min, max: of the values; nothing below gives 0.
  * - mean: weighted by `weights` (1 each without), ⌊Σ w·x ÷ Σ w⌋.
  * - product: first × (each further one ÷ 10⁶), one rounding at the end.
  * - capped: the same product, at most 10⁶.
  * - cappedTimes: capped without the last one, then × (the last one ÷ 10⁶), rounded down once more.
- * - cappedTimesTwo: the same with the last two: capped without them, then × (each ÷ 10⁶), rounded down once more.
+ * - cappedTimesTwo: the same with the last two: capped without them, then × (each ÷ 10⁶), rounded down once
+ *   more.
  * - share: min(10⁶, ⌊first × 10⁶ ÷ (second × (each further one ÷ 10⁶))⌋); 0 when the divisor is 0.
  * - shareOfSum: the last one is the divisor: min(10⁶, ⌊Σ of the others × 10⁶ ÷ last⌋).
  * - ratio: ⌊first × 10⁶ ÷ second⌋, of any size; 0 when the divisor is 0.
- * - steps: from the first value, by the share second of what is left, towards each further one (0 or 10⁶) in turn: rounded up when it
- *   rises, down when it falls.
+ * - steps: from the first value, by the share second of what is left, towards each further one (0 or 10⁶) in
+ *   turn: rounded up when it rises, down when it falls.
  * - presence: of first answered, second counted and third the window: presence.ts.
  */
 export type Rule = keyof typeof RULES;

@@ -1,5 +1,6 @@
-// The parts of a host beside its GPUs: CPU, RAM, disk, each a share of a reference host, capped. Proven figures only; what is merely
-// claimed (the size of the RAM) may lower a part and never raises it above what the proven bandwidth allows. docs/scores.md.
+// The parts of a host beside its GPUs: CPU, RAM, disk, each a share of a reference host, capped. Proven
+// figures only; what is merely claimed (the size of the RAM) may lower a part and never raises it above what
+// the proven bandwidth allows. docs/scores.md.
 
 import type { Params } from "../params.ts";
 import type { Term, Unit } from "./explanation.ts";
@@ -9,7 +10,10 @@ import type { Proof } from "./score-input.ts";
 
 type Reference = keyof Params & (`cpu${string}PerS` | `disk${string}PerS` | "ramBytesPerS");
 
-/** The best single CPU device: virtual ones share the cores, so that adding them up would pay for cutting a CPU in pieces. */
+/**
+ * The best single CPU device: virtual ones share the cores, so that adding them up would pay for cutting a
+ * CPU in pieces.
+ */
 export function cpuTerm({ devices }: Proof, figures: ProvenFigures, params: Params): Term {
 	return best("cpu", indexesOf(devices, "cpu"), (device) =>
 		term(`cpu ${device}`, "ppm", "mean", [
@@ -20,7 +24,10 @@ export function cpuTerm({ devices }: Proof, figures: ProvenFigures, params: Para
 	);
 }
 
-/** A probe keeps some hundred MiB in RAM: that there is RAM is proven, and how fast it is; how much there is, is a claim. */
+/**
+ * A probe keeps some hundred MiB in RAM: that there is RAM is proven, and how fast it is; how much there is,
+ * is a claim.
+ */
 export function ramTerm({ devices, evidence, claimedRamBytes }: Proof, figures: ProvenFigures, params: Params): Term {
 	const claimed = given("claimed size", "B", safe(claimedRamBytes), evidence);
 	const size = term("size", "ppm", "share", [claimed, given("ramBytes", "B", params.ramBytes, "params:ramBytes")]);

@@ -1,10 +1,11 @@
-// The formula of presence in exact integers. What it is made from is in presence.ts, why in docs/scores.md and docs/roll-call.md.
+// The formula of presence in exact integers. What it is made from is in presence.ts, why in docs/scores.md
+// and docs/roll-call.md.
 
 const PPM = 1_000_000n;
 
 /**
- * Wilson's lower bound (z = 1) of answered ÷ counted, over the bound of a full window: 0 … 10⁶, rounded down. The bound is
- * (2a + 1 − √((4a(n − a) + n) ÷ n)) ÷ 2(n + 1), and n ÷ (n + 1) when all were answered.
+ * Wilson's lower bound (z = 1) of answered ÷ counted, over the bound of a full window: 0 … 10⁶, rounded down.
+ * The bound is (2a + 1 − √((4a(n − a) + n) ÷ n)) ÷ 2(n + 1), and n ÷ (n + 1) when all were answered.
  */
 export function presencePpm(answered: bigint, counted: bigint, window: bigint): bigint {
 	if (counted <= 0n || window <= 0n || answered < 0n || answered > counted) return 0n;

@@ -1,5 +1,5 @@
-// Presence: the share of the last roll calls that a provider answered in time and rightly, as a factor of its score. Who is excused from a
-// call and what an answer must show are in market/roll-call/; docs/roll-call.md.
+// Presence: the share of the last roll calls that a provider answered in time and rightly, as a factor of its
+// score. Who is excused from a call and what an answer must show are in market/roll-call/; docs/roll-call.md.
 import type { Params } from "../params.ts";
 import type { Term } from "./explanation.ts";
 import { given, term } from "./recompute.ts";

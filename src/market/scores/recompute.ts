@@ -1,5 +1,6 @@
-// The rules by which terms follow from one another, and the check that an explanation multiplies out to its score again.
-// All arithmetic is on exact integers with one stated rounding a rule, so that two machines cannot differ. docs/scores.md.
+// The rules by which terms follow from one another, and the check that an explanation multiplies out to its
+// score again. All arithmetic is on exact integers with one stated rounding a rule, so that two machines
+// cannot differ. docs/scores.md.
 
 import type { Explanation, Rule, Term, Unit } from "./explanation.ts";
 import { presencePpm } from "./presence-ppm.ts";
@@ -37,7 +38,9 @@ export function recompute({ root }: Pick<Explanation, "root">): number {
 	return recomputed(root, root.name, [], 0);
 }
 
-/** Every place where a stated value is not what the terms below it give; empty for an explanation that holds. */
+/**
+ * Every place where a stated value is not what the terms below it give; empty for an explanation that holds.
+ */
 export function mismatchesOf({ root, scorePpm }: Pick<Explanation, "root" | "scorePpm">): Mismatch[] {
 	const found: Mismatch[] = [];
 	const value = recomputed(root, root.name, found, 0);

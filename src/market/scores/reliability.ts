@@ -1,6 +1,7 @@
-// Reliability, and how many probes were answered: exponentially weighted records of past probes, in ppm. What a probe counts for is decided in schedule.ts.
-// An inconclusive probe says nothing of a provider's truthfulness; it shows in the second only. Work that was checked counts like a valid probe,
-// a conviction as nothing for `jobConvictionMs`: docs/jobs.md §11.
+// Reliability, and how many probes were answered: exponentially weighted records of past probes, in ppm. What
+// a probe counts for is decided in schedule.ts. An inconclusive probe says nothing of a provider's
+// truthfulness; it shows in the second only. Work that was checked counts like a valid probe, a conviction as
+// nothing for `jobConvictionMs`: docs/jobs.md §11.
 
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { WorkRow } from "../jobs/reputation.ts";
@@ -50,8 +51,9 @@ export interface JobWork extends Pick<WorkRow, "outcome" | "atMs"> {
 const nameOf = ({ job, part, attempt }: JobWork): string => `job:${job}/${part}/${attempt}`;
 
 /**
- * Checked parts since the last probe, each as a valid one: a host at work is not probed. Oldest first. ATTACK: who gives itself jobs would be checked as often
- * as it likes; so one counts for an interval between probes, and none after a probe that failed. `sinceMs`: when the last probe began, if it was valid.
+ * Checked parts since the last probe, each as a valid one: a host at work is not probed. Oldest first.
+ * ATTACK: who gives itself jobs would be checked as often as it likes; so one counts for an interval between
+ * probes, and none after a probe that failed. `sinceMs`: when the last probe began, if it was valid.
  */
 export function workAsProbes(
 	rows: readonly JobWork[],

@@ -1,5 +1,6 @@
-// The factor for time in which a provider was rented: the mean over the last roll calls of what each counts for, 1 where it was not rented. What
-// a call counts for a rented host is market/rentals/paid-rental.ts; docs/scores.md.
+// The factor for time in which a provider was rented: the mean over the last roll calls of what each counts
+// for, 1 where it was not rented. What a call counts for a rented host is market/rentals/paid-rental.ts;
+// docs/scores.md.
 import type { Params } from "../params.ts";
 import type { Term } from "./explanation.ts";
 import { given, term } from "./recompute.ts";

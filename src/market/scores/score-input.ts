@@ -1,11 +1,15 @@
 // What a score is made from: the last valid verdict with what its evidence claims, and the provider's record.
-// Shapes only. Figures and identities come from a verdict; claims are marked as such and may lower a score, never raise it. docs/scores.md.
+// Shapes only. Figures and identities come from a verdict; claims are marked as such and may lower a score,
+// never raise it. docs/scores.md.
 
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import type { AttestedLevel, Identity } from "../../protocol/probe/verdict.ts";
 
-/** A device as the evidence's claim lists it, in the claim's order: figures and identities name it by its index. */
+/**
+ * A device as the evidence's claim lists it, in the claim's order: figures and identities name it by its
+ * index.
+ */
 export interface ScoredDevice {
 	readonly kind: "gpu" | "cpu" | "disk";
 	/** A claim. Trimmed and lower-cased before it is compared. */
@@ -32,7 +36,9 @@ export interface Presence {
 	readonly answered: number;
 }
 
-/** Of the last `rollCallWindow` calls, those in which the provider was rented and paid for through the escrow. */
+/**
+ * Of the last `rollCallWindow` calls, those in which the provider was rented and paid for through the escrow.
+ */
 export interface RentedCalls {
 	readonly calls: number;
 	/** What one of them counts for on average: market/rentals/paid-rental.ts. */
@@ -49,11 +55,19 @@ export interface ScoreInput {
 	readonly active: boolean;
 	readonly proof: Proof | null;
 	readonly rented: RentedCalls;
-	/** Milliseconds since the proof in which the provider was rented through the escrow and so not probed: they do not age the proof. */
+	/**
+	 * Milliseconds since the proof in which the provider was rented through the escrow and so not probed: they
+	 * do not age the proof.
+	 */
 	readonly rentedMs: number;
-	/** Reliability as it was kept before `history`; null: a new provider, or all of its past is in `history`. */
+	/**
+	 * Reliability as it was kept before `history`; null: a new provider, or all of its past is in `history`.
+	 */
 	readonly reliabilityPpm: number | null;
-	/** Oldest first. May be empty when `reliabilityPpm` already has them in it; with it, each probe is a term of the explanation. */
+	/**
+	 * Oldest first. May be empty when `reliabilityPpm` already has them in it; with it, each probe is a term of
+	 * the explanation.
+	 */
 	readonly history: readonly PastProbe[];
 	/** The part of a job for which it was convicted in the last `jobConvictionMs`; null or absent: none. */
 	readonly convicted?: string | null;

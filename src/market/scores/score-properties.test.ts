@@ -88,7 +88,8 @@ test("monotone: a better figure never lowers a score, a hidden one never raises 
 				i === j ? { ...f, value: Math.min(Number.MAX_SAFE_INTEGER, f.value + more) } : f,
 			);
 			assert.ok(score({ ...proof, figures: better }) >= whole);
-			// Sustained runs are the validator's to ask for: one that is asked for and not answered leaves no valid verdict at all.
+			// Sustained runs are the validator's to ask for: one that is asked for and not answered leaves no valid
+			// verdict at all.
 			if (proof.figures[i]!.name.endsWith(".sustained")) return;
 			assert.ok(score({ ...proof, figures: proof.figures.filter((_, j) => i !== j) }) <= whole);
 		}),
@@ -115,7 +116,10 @@ test("one more GPU never lowers a score, unless it shows the UUID of another", (
 	);
 });
 
-/** Two providers of one host, each with some of its GPUs, and each with the whole CPU, RAM and disk: they are not probed at once. */
+/**
+ * Two providers of one host, each with some of its GPUs, and each with the whole CPU, RAM and disk: they are
+ * not probed at once.
+ */
 function split(h: DrawnHost, mask: number): [Proof, Proof] {
 	const side = (which: number) => ({ ...h, gpus: h.gpus.filter((_, i) => ((mask >> i) & 1) === which) });
 	return [proofOf(side(0)), proofOf(side(1))];
@@ -128,7 +132,8 @@ test("a host that is split into two providers gains nothing, however many GPUs i
 		fc.property(host, fc.integer({ min: 0, max: 1023 }), (h, mask) => {
 			const whole = { ...h, gpus: h.gpus.map((one, i) => ({ ...one, uuid: i })) };
 			const [a, b] = split(whole, mask);
-			// Each of the two is rounded down, as the whole is: the sum may be one millionth above it by that, never more.
+			// Each of the two is rounded down, as the whole is: the sum may be one millionth above it by that,
+			// never more.
 			assert.ok(score(a, params) + score(b, params) <= score(proofOf(whole), params) + 1);
 		}),
 	);

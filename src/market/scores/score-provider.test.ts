@@ -40,7 +40,8 @@ test("a real H200, as it was measured: each figure by its weight", () => {
 	const gpu = find(root, "gpu")!.value;
 	assert.ok(Math.abs(find(root, "gpu 0")!.value - 1e6 * sum) < 10, `${sum}`);
 	assert.equal(gpu, Math.floor(find(root, "gpu 0")!.value / 8), "one of eight");
-	// Its host is a virtual machine whose CPU figures differ by tens of percent from probe to probe: a part, not a whole.
+	// Its host is a virtual machine whose CPU figures differ by tens of percent from probe to probe: a part,
+	// not a whole.
 	const [cpu, ram, disk] = ["cpu", "ram", "disk"].map((name) => find(root, name)!.value);
 	for (const part of [cpu!, ram!, disk!]) assert.ok(part > 200_000 && part <= 1_000_000, String(part));
 	const holistic = 0.55 + (0.2 * cpu! + 0.15 * ram! + 0.1 * disk!) / 1e6;

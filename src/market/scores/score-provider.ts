@@ -1,8 +1,10 @@
-// The score of one provider, with its explanation: GPUs × what else the host has × what its cards signed × rented × reliability × presence, all in ppm and exact integers.
-// Pure: the time is an argument. Not here: what reports of several validators make together (network-weights.ts).
+// The score of one provider, with its explanation: GPUs × what else the host has × what its cards signed ×
+// rented × reliability × presence, all in ppm and exact integers. Pure: the time is an argument. Not here:
+// what reports of several validators make together (network-weights.ts).
 //
-// Why CPU, RAM and disk count in proportion to the GPUs (`hostParts: "carried"`) and are not added beside them ("plain"): every provider of a
-// host can show the whole CPU, one after the other. Added beside, a host cut into eight providers would be paid eight times for one CPU.
+// Why CPU, RAM and disk count in proportion to the GPUs (`hostParts: "carried"`) and are not added beside
+// them ("plain"): every provider of a host can show the whole CPU, one after the other. Added beside, a host
+// cut into eight providers would be paid eight times for one CPU.
 
 import type { Params } from "../params.ts";
 import { attestedTerms } from "./attested.ts";
@@ -85,8 +87,9 @@ function holisticRoot(input: ScoreInput, proof: Proof, params: Params): Term {
 }
 
 /**
- * Whether the host parts may count without a GPU. ATTACK: who claims a GPU and proves none of it gets nothing, nor does who failed the last probe that counted;
- * but who proved one, however small, is worth no less than if it had hidden it.
+ * Whether the host parts may count without a GPU. ATTACK: who claims a GPU and proves none of it gets
+ * nothing, nor does who failed the last probe that counted; but who proved one, however small, is worth no
+ * less than if it had hidden it.
  */
 function mayCountAlone({ history }: ScoreInput, { devices }: Proof, gpu: Term, { hostOnlyPpm }: Params): boolean {
 	if (hostOnlyPpm === 0) return false;

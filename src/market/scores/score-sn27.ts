@@ -1,5 +1,6 @@
-// Compatible mode: SN27's formula and table, gpu_score · min(N, 8) ÷ (8 · max_score), chosen by `scoring: "sn27"`.
-// N is what was proven and identified, never what a host says: the one thing that is not compatible. Facts: the table SN27 publishes.
+// Compatible mode: SN27's formula and table, gpu_score · min(N, 8) ÷ (8 · max_score), chosen by `scoring:
+// "sn27"`. N is what was proven and identified, never what a host says: the one thing that is not compatible.
+// Facts: the table SN27 publishes.
 
 import { type Params, SN27_SCORES_PPM } from "../params.ts";
 import { countedGpus } from "./counted-gpus.ts";

@@ -1,4 +1,5 @@
-// Hosts to score: proofs as an honest card of a profile would leave them, to be bent by tests. Not a simulation of probes.
+// Hosts to score: proofs as an honest card of a profile would leave them, to be bent by tests. Not a
+// simulation of probes.
 import { readFileSync } from "node:fs";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";

@@ -1,5 +1,6 @@
-// Uptime: the part of the time since a provider was registered in which its agent was connected, in ppm. A fact about the link, as this validator saw it;
-// it is no part of any score, and says nothing of what was proven (reliability.ts). Pure. The same in SQL: store/reachable-time.ts.
+// Uptime: the part of the time since a provider was registered in which its agent was connected, in ppm. A
+// fact about the link, as this validator saw it; it is no part of any score, and says nothing of what was
+// proven (reliability.ts). Pure. The same in SQL: store/reachable-time.ts.
 
 export interface ReachableTime {
 	readonly registeredAtMs: number;
@@ -18,7 +19,10 @@ function connectedPpm(time: ReachableTime, nowMs: number): number {
 	return Math.min(1_000_000, Math.floor(((time.reachableMs + lasts) * 1_000_000) / (nowMs - fromMs)));
 }
 
-/** Hosts that are dialled for each probe have no link that lasts: of them what was stored, which is how many probes they answered. */
+/**
+ * Hosts that are dialled for each probe have no link that lasts: of them what was stored, which is how many
+ * probes they answered.
+ */
 export function uptimeOf(
 	row: ReachableTime & { readonly link: string; readonly uptimePpm: number },
 	nowMs: number,

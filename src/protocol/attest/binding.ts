@@ -1,5 +1,6 @@
-// What reports and quotes of a probe or job answer, docs/attestation.md: a nonce that follows from the work that was done, and a hash that names
-// all reports of a round. Both ends compute it: who asks, and who judges.
+// What reports and quotes of a probe or job answer, docs/attestation.md: a nonce that follows from the work
+// that was done, and a hash that names all reports of a round. Both ends compute it: who asks, and who
+// judges.
 import { bytesToHex, concatBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { sha256Of, tagged } from "../hash/tagged-hash.ts";
@@ -19,7 +20,10 @@ export interface BoundTo {
 	readonly commitment: string;
 }
 
-/** Of a probe: the last roots of all challenges so far, in their order. They follow from the verifier's secret. */
+/**
+ * Of a probe: the last roots of all challenges so far, in their order. They follow from the verifier's
+ * secret.
+ */
 export const rootsCommitment = (lastRoots: readonly Uint8Array[]): Uint8Array =>
 	tagged("assay/attest-roots/1", ...lastRoots);
 
@@ -34,7 +38,10 @@ export const setOf = (devices: readonly { readonly report: Uint8Array; readonly 
 /** What a quote's report data must be, 64 bytes. */
 export const reportDataOf = (bind: Uint8Array, set: Uint8Array): Uint8Array => concatBytes(bind, set);
 
-/** What Azure's virtual TPM signs in their place, for it takes 50 bytes at most: the question shows in the first 16, and SHA-256 binds all. */
+/**
+ * What Azure's virtual TPM signs in their place, for it takes 50 bytes at most: the question shows in the
+ * first 16, and SHA-256 binds all.
+ */
 export const tpmDataOf = (reportData: Uint8Array): Uint8Array =>
 	concatBytes(reportData.subarray(0, 16), sha256Of(reportData));
 
@@ -56,8 +63,8 @@ export interface JobBound {
 }
 
 /**
- * The nonce of a job's round. At its beginning there is no claim yet: it answers what was assigned, and where that begins. At its end it answers
- * the claim, and so all of the work.
+ * The nonce of a job's round. At its beginning there is no claim yet: it answers what was assigned, and where
+ * that begins. At its end it answers the claim, and so all of the work.
  */
 export function bindOfJob(of: Omit<JobBound, "claim">, claim: string | null): Uint8Array {
 	const { job, part, attempt, provider, escrow, start } = of;

@@ -1,5 +1,6 @@
-// The rounds of signed reports of one part of a job, docs/attestation.md: one at its beginning, one at its end, in the container of evidence files.
-// The provider hands it in with its claim; the validator adds the vendors' files that it judges by and the time, and keeps that.
+// The rounds of signed reports of one part of a job, docs/attestation.md: one at its beginning, one at its
+// end, in the container of evidence files. The provider hands it in with its claim; the validator adds the
+// vendors' files that it judges by and the time, and keeps that.
 import { int, list, object, oneOf, type Shape, type Typed } from "../bytes/shape.ts";
 import { attachmentShape, decodeContainer, encodeContainer, entriesOf } from "../probe/container.ts";
 import { type AttestationRecord, attachmentsOfRound, attestationShape } from "../probe/evidence.ts";

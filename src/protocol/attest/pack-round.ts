@@ -1,4 +1,5 @@
-// A round of signed reports as a record whose bytes are attachments: the same in the evidence of a probe and in the rounds of a job.
+// A round of signed reports as a record whose bytes are attachments: the same in the evidence of a probe and
+// in the rounds of a job.
 import type { AttestationRecord } from "../probe/evidence.ts";
 
 interface Device {

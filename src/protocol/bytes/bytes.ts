@@ -13,7 +13,10 @@ export function bytesToHex(bytes: Uint8Array): string {
 const DIGIT = new Uint8Array(128).fill(255);
 for (let digit = 0; digit < 16; digit++) DIGIT[digit.toString(16).charCodeAt(0)] = digit;
 
-/** Lower-case hex only, so that one value has one spelling; anything else gives null. `length` in bytes, when it is known. */
+/**
+ * Lower-case hex only, so that one value has one spelling; anything else gives null. `length` in bytes, when
+ * it is known.
+ */
 export function hexToBytes(hex: string, length?: number): Uint8Array | null {
 	if (hex.length % 2 !== 0 || (length !== undefined && hex.length !== 2 * length)) return null;
 	const bytes = new Uint8Array(hex.length / 2);
@@ -85,7 +88,10 @@ export function utf8ToBytes(text: string): Uint8Array {
 	return new TextEncoder().encode(text);
 }
 
-/** Null when the bytes are not UTF-8. A byte order mark is kept as a character: dropping it would give one text two spellings. */
+/**
+ * Null when the bytes are not UTF-8. A byte order mark is kept as a character: dropping it would give one
+ * text two spellings.
+ */
 export function bytesToUtf8(bytes: Uint8Array): string | null {
 	try {
 		return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -1,5 +1,6 @@
-// Canonical JSON, docs/hardware-proof.md §8: keys sorted by code unit, no spaces, safe integers only, strings as JSON.stringify
-// writes them. One value has one spelling; decoding refuses every other, so that signed bytes cannot be respelled.
+// Canonical JSON, docs/hardware-proof.md §8: keys sorted by code unit, no spaces, safe integers only, strings
+// as JSON.stringify writes them. One value has one spelling; decoding refuses every other, so that signed
+// bytes cannot be respelled.
 import { AssayError } from "../assay-error.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -31,7 +32,8 @@ export function decodeCanonicalJson(text: string): CanonicalResult {
 	} catch {
 		return { ok: false, at: 0, detail: "not JSON" };
 	}
-	// Most texts are right, and the engine's own writer is ten times quicker. It keeps keys in their order, so that must be the right one.
+	// Most texts are right, and the engine's own writer is ten times quicker. It keeps keys in their order, so
+	// that must be the right one.
 	if (isSorted(value) && JSON.stringify(value) === text) return { ok: true, value };
 	const spelled = spell(value, 0);
 	if (spelled === null) return { ok: false, at: 0, detail: "holds a number that is not a safe integer" };
@@ -56,8 +58,8 @@ export function tooDeepAt(text: string): number | null {
 }
 
 /**
- * Whether an object in the text has a key twice: parsing keeps the last of them, other programs the first. `value` is what the text was
- * parsed to, with as many keys as the text has colons outside of strings.
+ * Whether an object in the text has a key twice: parsing keeps the last of them, other programs the first.
+ * `value` is what the text was parsed to, with as many keys as the text has colons outside of strings.
  */
 export function hasTwinKeys(text: string, value: unknown): boolean {
 	let colons = 0;
@@ -75,7 +77,10 @@ function keysOf(value: unknown): number {
 	return items.reduce((sum: number, item) => sum + keysOf(item), Array.isArray(value) ? 0 : items.length);
 }
 
-/** Where the string that begins at `start` has its closing quote: the first one behind an even number of backslashes; else the text's end. */
+/**
+ * Where the string that begins at `start` has its closing quote: the first one behind an even number of
+ * backslashes; else the text's end.
+ */
 function stringEnd(text: string, start: number): number {
 	for (let from = start; ; ) {
 		const quote = text.indexOf('"', from);
@@ -87,7 +92,10 @@ function stringEnd(text: string, start: number): number {
 	}
 }
 
-/** Whether a parsed value holds safe integers only and every object's keys are in order, as Object.keys gives them. */
+/**
+ * Whether a parsed value holds safe integers only and every object's keys are in order, as Object.keys gives
+ * them.
+ */
 function isSorted(value: Json): boolean {
 	if (typeof value === "number") return Number.isSafeInteger(value);
 	if (typeof value !== "object" || value === null) return true;

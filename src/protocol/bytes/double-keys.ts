@@ -1,7 +1,10 @@
-// Finds JSON that names a field twice. JSON.parse keeps the last of them, other readers the first: what two readers understand differently
-// must not be proven about.
+// Finds JSON that names a field twice. JSON.parse keeps the last of them, other readers the first: what two
+// readers understand differently must not be proven about.
 
-/** Fields of all objects inside a parsed value; without recursion, as a hostile text may be nested a million deep. */
+/**
+ * Fields of all objects inside a parsed value; without recursion, as a hostile text may be nested a million
+ * deep.
+ */
 function fieldCount(value: unknown): number {
 	let count = 0;
 	const waiting = [value];

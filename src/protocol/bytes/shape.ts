@@ -1,5 +1,6 @@
-// Checks that hostile JSON has exactly the shape a page names: exact keys, bounded lists, safe integers, plain text.
-// Gives the first place that is wrong, as a value. Not here: what the numbers mean together (verify/ judges that).
+// Checks that hostile JSON has exactly the shape a page names: exact keys, bounded lists, safe integers,
+// plain text. Gives the first place that is wrong, as a value. Not here: what the numbers mean together
+// (verify/ judges that).
 import { isSafeText } from "./safe-text.ts";
 
 /** Null when right; else where and why. */

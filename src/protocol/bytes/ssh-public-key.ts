@@ -1,6 +1,7 @@
-// One public key of OpenSSH, strictly: `type base64 [comment]` and nothing else. Options, a second line, control characters, another spelling
-// of the same bytes, a type that differs from the one inside, or a weak key are refused: the text ends up in an authorized_keys file, where
-// one more word is one more right. Used by the API (before it is stored) and by the provider (who trusts nobody's check but its own).
+// One public key of OpenSSH, strictly: `type base64 [comment]` and nothing else. Options, a second line,
+// control characters, another spelling of the same bytes, a type that differs from the one inside, or a weak
+// key are refused: the text ends up in an authorized_keys file, where one more word is one more right. Used
+// by the API (before it is stored) and by the provider (who trusts nobody's check but its own).
 
 export type SshPublicKeyResult =
 	| { readonly ok: true /** `type base64`, without the comment. */; readonly line: string; readonly type: string }

@@ -1,5 +1,5 @@
-// A TDX quote and Intel's collateral in the shapes that the contract Attestations takes: docs/attestation.md, "On a chain". Types alone: the
-// verifier cuts evidence into them, the chain's door sends them.
+// A TDX quote and Intel's collateral in the shapes that the contract Attestations takes: docs/attestation.md,
+// "On a chain". Types alone: the verifier cuts evidence into them, the chain's door sends them.
 import type { Hex } from "./hex.ts";
 
 /** Something that was signed on P-256; s is the lower one of two. */

@@ -1,5 +1,6 @@
-// What the chain knows a device by: a hash of the UUID that its driver gives, docs/chain.md §2. Whoever knows the UUID can check it, and two providers that show
-// one card come to one commitment; from the commitment nobody finds the UUID (122 random bits), let alone a serial number.
+// What the chain knows a device by: a hash of the UUID that its driver gives, docs/chain.md §2. Whoever knows
+// the UUID can check it, and two providers that show one card come to one commitment; from the commitment
+// nobody finds the UUID (122 random bits), let alone a serial number.
 import { bytesToHex, utf8ToBytes } from "../bytes/bytes.ts";
 import { safeText } from "../bytes/safe-text.ts";
 import { keccak } from "../hash/keccak-tree.ts";
@@ -9,7 +10,10 @@ import { toHex } from "./hex.ts";
 const TAG = "assay/device/1";
 /** By which the Registry tells this way to name a device from others. */
 export const DEVICE_SCHEMA = toHex(keccak(utf8ToBytes(TAG)));
-/** The other way: by the key in the silicon, whose hash (assay/device-key/1) is the commitment itself. docs/attestation.md. */
+/**
+ * The other way: by the key in the silicon, whose hash (assay/device-key/1) is the commitment itself.
+ * docs/attestation.md.
+ */
 export const DEVICE_KEY_SCHEMA = toHex(keccak(utf8ToBytes("assay/device-key/1")));
 const MAX_CHARACTERS = 128;
 

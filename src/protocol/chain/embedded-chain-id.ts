@@ -1,4 +1,5 @@
-// Ids of chains that a validator makes by itself: whoever has the folder makes the blocks, so that their hashes prove nothing to others.
+// Ids of chains that a validator makes by itself: whoever has the folder makes the blocks, so that their
+// hashes prove nothing to others.
 
 const FIRST = 0x4000_0000;
 const COUNT = 0x4000_0000;

@@ -1,5 +1,6 @@
-// JobEscrow's terms as the contract encodes them, and the three calls that a customer makes: approve, fund, cancel. docs/chain.md §11. Pure, so that a page
-// checks an offer and hands the calls to the browser's wallet. Signing and sending elsewhere is src/chain/.
+// JobEscrow's terms as the contract encodes them, and the three calls that a customer makes: approve, fund,
+// cancel. docs/chain.md §11. Pure, so that a page checks an offer and hands the calls to the browser's
+// wallet. Signing and sending elsewhere is src/chain/.
 import { concatBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { keccak } from "../hash/keccak-tree.ts";
 import type { EscrowTermsText } from "../network/job-offer.ts";

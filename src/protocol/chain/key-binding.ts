@@ -1,6 +1,7 @@
-// What an Ed25519 key signs to vouch for an account of a chain: `keyProof` of the Registry's events, which the chain itself cannot check. docs/chain.md.
-// It names chain, registry and account, so that it fits no other and nobody else can register under the key. Of several proofs of one
-// key the one with the highest number counts: an account that its owner has left cannot take the rewards back with an old one.
+// What an Ed25519 key signs to vouch for an account of a chain: `keyProof` of the Registry's events, which
+// the chain itself cannot check. docs/chain.md. It names chain, registry and account, so that it fits no
+// other and nobody else can register under the key. Of several proofs of one key the one with the highest
+// number counts: an account that its owner has left cannot take the rewards back with an old one.
 import { bytesToHex, concatBytes, hexToBytes } from "../bytes/bytes.ts";
 import { tagged } from "../hash/tagged-hash.ts";
 import { isSignature, isWeakKey, type Signer } from "../probe/signer.ts";

@@ -1,6 +1,6 @@
-// The leaves behind the roots on chain as public files: a validator's report, and what signed weights give each
-// account. Written and read here and nowhere else, by validator, command line and browser. Nothing is signed in them:
-// whether leaves are the right ones only their root tells.
+// The leaves behind the roots on chain as public files: a validator's report, and what signed weights give
+// each account. Written and read here and nowhere else, by validator, command line and browser. Nothing is
+// signed in them: whether leaves are the right ones only their root tells.
 import { MAX_REPORT_LEAVES, type RewardLeaf, type ScoreLeaf } from "./epoch-shapes.ts";
 import type { Hex } from "./hex.ts";
 
@@ -14,7 +14,10 @@ export const encodeReport = (leaves: readonly ScoreLeaf[]): string =>
 		leaves: leaves.map(({ provider, scorePpm, evidenceSha256 }) => [provider, scorePpm, evidenceSha256]),
 	});
 
-/** With the sums before each leaf, though they follow from the others: in a statement that is wrong they may not. */
+/**
+ * With the sums before each leaf, though they follow from the others: in a statement that is wrong they may
+ * not.
+ */
 export const encodeRewards = (leaves: readonly RewardLeaf[]): string =>
 	JSON.stringify({
 		version: 2,

@@ -1,6 +1,7 @@
-// A provider's receipt for one gemm challenge of a probe, docs/slashing.md: what was asked and the root of a tree over every seed and every root of the answer.
-// With the provider's signature the chain can punish a wrong element. The shapes and the file that keeps a probe's receipts; the EIP-712 signature is
-// made and checked in src/chain/contracts/slashing.ts.
+// A provider's receipt for one gemm challenge of a probe, docs/slashing.md: what was asked and the root of a
+// tree over every seed and every root of the answer. With the provider's signature the chain can punish a
+// wrong element. The shapes and the file that keeps a probe's receipts; the EIP-712 signature is made and
+// checked in src/chain/contracts/slashing.ts.
 import { AssayError } from "../assay-error.ts";
 import { concatBytes } from "../bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Shape, type Typed, type TypedFields } from "../bytes/shape.ts";
@@ -50,7 +51,10 @@ const domain = { chainId: int(1), slashing: prefixed(20) };
 /** For which contract on which chain a receipt is signed; it means nothing elsewhere. */
 export interface ReceiptDomain extends TypedFields<typeof domain> {}
 
-/** Why a committed challenge has no receipt: no answer, left out of the answer, or a signature that is not the account's over these facts. */
+/**
+ * Why a committed challenge has no receipt: no answer, left out of the answer, or a signature that is not the
+ * account's over these facts.
+ */
 const missingWhy = oneOf("silent", "refused", "wrong");
 export type MissingWhy = Typed<typeof missingWhy>;
 
@@ -79,7 +83,9 @@ export function receiptOf(provider: Hex, probeId: string, facts: ReceiptFacts): 
 /** Leaf of one round: what was asked and what came. */
 export const roundLeaf = (seed: Uint8Array, root: Uint8Array): Uint8Array => keccakLeaf(concatBytes(seed, root));
 
-/** Over every round, each with the seed that follows from the one before: fraud in any of them is one path. */
+/**
+ * Over every round, each with the seed that follows from the one before: fraud in any of them is one path.
+ */
 export function roundTree(seed: Uint8Array, roots: readonly Uint8Array[]): KeccakTree {
 	let next = seed;
 	return keccakTree(

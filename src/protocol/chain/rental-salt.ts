@@ -1,5 +1,6 @@
-// What binds a deposit in the RentalEscrow to the customer who asks for the rental: the salt of its id is a hash of the customer's key, so that
-// nobody can name another's deposit, whose id everybody sees. docs/rentals.md.
+// What binds a deposit in the RentalEscrow to the customer who asks for the rental: the salt of its id is a
+// hash of the customer's key, so that nobody can name another's deposit, whose id everybody sees.
+// docs/rentals.md.
 import { hexToBytes } from "../bytes/bytes.ts";
 import { tagged } from "../hash/tagged-hash.ts";
 import { type Hex, toHex } from "./hex.ts";

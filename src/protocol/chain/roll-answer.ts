@@ -1,6 +1,7 @@
-// A signer's EIP-712 signature under one device's answer to a roll call: without it nobody can demand an opening of its
-// account, whatever tree its name stands in (contracts/src/rollcall/RollCall.sol). The hash of the call's block is in it, so
-// that what was computed on a dropped fork accuses nobody. Signing is src/chain/contracts/roll-call.ts.
+// A signer's EIP-712 signature under one device's answer to a roll call: without it nobody can demand an
+// opening of its account, whatever tree its name stands in (contracts/src/rollcall/RollCall.sol). The hash of
+// the call's block is in it, so that what was computed on a dropped fork accuses nobody. Signing is
+// src/chain/contracts/roll-call.ts.
 import type { RollCallId } from "../roll-call/roll-call.ts";
 import { type Hex, toHex } from "./hex.ts";
 import { signerOf, typedDigest } from "./typed-data.ts";
@@ -11,7 +12,10 @@ export interface SignedAnswer extends RollCallId {
 	readonly leaf: Uint8Array;
 }
 
-/** Whose signature the contract will take it for; null: nobody's. Which account a signer speaks for is the Registry's to say. */
+/**
+ * Whose signature the contract will take it for; null: nobody's. Which account a signer speaks for is the
+ * Registry's to say.
+ */
 export const answerSigner = (answer: SignedAnswer, signature: Hex): Hex | null =>
 	signerOf(answerDigest(answer), signature);
 

@@ -1,5 +1,6 @@
-// EIP-712: what an account signs for one of our contracts, and whether a signature is its own, as the contracts check it: by
-// recovering the signer. Pure, so that a browser can do it too. Signing is in src/chain/contracts/.
+// EIP-712: what an account signs for one of our contracts, and whether a signature is its own, as the
+// contracts check it: by recovering the signer. Pure, so that a browser can do it too. Signing is in
+// src/chain/contracts/.
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { concatBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { keccak } from "../hash/keccak-tree.ts";
@@ -28,8 +29,8 @@ export function typedDigest(
 }
 
 /**
- * Whose signature it is, in lower case. Stricter than recovering: somebody could sign in a form that every library reads and
- * the contract refuses, and would be bound by nothing. Null for such a form.
+ * Whose signature it is, in lower case. Stricter than recovering: somebody could sign in a form that every
+ * library reads and the contract refuses, and would be bound by nothing. Null for such a form.
  */
 export function signerOf(digest: Uint8Array, signature: Hex): Hex | null {
 	if (!/^0x[0-9a-f]{128}(1b|1c)$/.test(signature) || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return null;

@@ -1,4 +1,5 @@
-// What validators sign is EIP-712 as others compute it; a signature is taken in the one form that the contract takes.
+// What validators sign is EIP-712 as others compute it; a signature is taken in the one form that the
+// contract takes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

@@ -1,5 +1,6 @@
-// What validators sign of an epoch's weights (EIP-712 `Weights`), whether a signature is a validator's, and the one
-// hash that the chain keeps of all seats; as contracts/src/epochs/Scoreboard.sol has them. Signing is in src/chain.
+// What validators sign of an epoch's weights (EIP-712 `Weights`), whether a signature is a validator's, and
+// the one hash that the chain keeps of all seats; as contracts/src/epochs/Scoreboard.sol has them. Signing is
+// in src/chain.
 import { keccak } from "../hash/keccak-tree.ts";
 import type { Seat, Weights, WeightsSignature } from "./epoch-shapes.ts";
 import { fromHex, type Hex, packed, toHex } from "./hex.ts";

@@ -1,5 +1,6 @@
-// The tree of a blob in pieces, docs/jobs.md §12, by the portable hash: leaves of 1 KiB, pieces of 1 MiB, whose roots are nodes of the whole tree. For
-// browsers, and for names of small bodies; programs on Node hash ten times as fast (src/platform/blob-tree.ts).
+// The tree of a blob in pieces, docs/jobs.md §12, by the portable hash: leaves of 1 KiB, pieces of 1 MiB,
+// whose roots are nodes of the whole tree. For browsers, and for names of small bodies; programs on Node hash
+// ten times as fast (src/platform/blob-tree.ts).
 import { leafHash, merkleRoot } from "./merkle.ts";
 
 const LEAF_BYTES = 1024;

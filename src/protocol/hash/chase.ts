@@ -1,5 +1,6 @@
-// `chase`, docs/hardware-proof.md §13: chains of reads each of which tells where the next one goes, folded into a tree whose left
-// parts feed all that comes after. Here are the hop, the fold and F; vectors/hop.json and chase.json pin them.
+// `chase`, docs/hardware-proof.md §13: chains of reads each of which tells where the next one goes, folded
+// into a tree whose left parts feed all that comes after. Here are the hop, the fold and F; vectors/hop.json
+// and chase.json pin them.
 import { u32 } from "../bytes/bytes.ts";
 import { leafHash, nodeHash } from "./merkle.ts";
 import { type MixKeys, mixLeaf } from "./mix.ts";
@@ -47,7 +48,9 @@ export function chaseFeed(nonce: Uint8Array, interval: number, lefts: readonly U
 	return tagged("assay/chase/1", nonce, u32(interval), ...lefts);
 }
 
-/** Those of a path's nodes that lie to the left; the tree is perfect, so that a level is a bit of the index. */
+/**
+ * Those of a path's nodes that lie to the left; the tree is perfect, so that a level is a bit of the index.
+ */
 export function leftSiblings(index: number, path: readonly Uint8Array[]): Uint8Array[] {
 	return path.filter((_, level) => ((index >>> level) & 1) === 1);
 }

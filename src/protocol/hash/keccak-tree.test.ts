@@ -1,4 +1,5 @@
-// A tree that grows leaf by leaf has the root of one that was built at once, at every size; and a round's path leads to it.
+// A tree that grows leaf by leaf has the root of one that was built at once, at every size; and a round's
+// path leads to it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { roundLeaf, roundTree } from "../chain/probe-receipt.ts";

@@ -1,5 +1,6 @@
-// Merkle trees by keccak256, as the contracts hash them (contracts/src/trees/KeccakTree.sol, docs/chain.md): the shape of merkle.ts, other hashes.
-// leaf = keccak(0x00 ‖ packed fields), node = keccak(0x01 ‖ left ‖ right); a last node without a neighbour is promoted unchanged.
+// Merkle trees by keccak256, as the contracts hash them (contracts/src/trees/KeccakTree.sol, docs/chain.md):
+// the shape of merkle.ts, other hashes. leaf = keccak(0x00 ‖ packed fields), node = keccak(0x01 ‖ left ‖
+// right); a last node without a neighbour is promoted unchanged.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes } from "../bytes/bytes.ts";
 import { merkleLevels, merklePath } from "./merkle.ts";
@@ -33,7 +34,9 @@ export function keccakTree(leafHashes: readonly Uint8Array[]): KeccakTree {
 	};
 }
 
-/** The root of a tree whose leaves come one by one, with no more kept than its height. Equal to keccakTree's. */
+/**
+ * The root of a tree whose leaves come one by one, with no more kept than its height. Equal to keccakTree's.
+ */
 export class GrowingTree {
 	/** Perfect subtrees of descending size, by their height. */
 	private readonly peaks: { readonly height: number; readonly hash: Uint8Array }[] = [];

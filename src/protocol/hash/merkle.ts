@@ -1,7 +1,7 @@
-// Merkle trees by tagged SHA-256, docs/hardware-proof.md §1: leaf and node tags differ, so neither passes for the other;
-// a last node without a neighbour is promoted unchanged, so nothing is ever hashed with itself.
-// A path's length is a function of (index, count): any other length is refused before a hash is computed.
-// Trees of the same shape with other hashes (keccak-tree.ts) pass in how two nodes are hashed.
+// Merkle trees by tagged SHA-256, docs/hardware-proof.md §1: leaf and node tags differ, so neither passes for
+// the other; a last node without a neighbour is promoted unchanged, so nothing is ever hashed with itself. A
+// path's length is a function of (index, count): any other length is refused before a hash is computed. Trees
+// of the same shape with other hashes (keccak-tree.ts) pass in how two nodes are hashed.
 import { tagged } from "./tagged-hash.ts";
 
 export function leafHash(leaf: Uint8Array): Uint8Array {
@@ -24,7 +24,9 @@ export function pathLength(index: number, count: number): number {
 	return length;
 }
 
-/** The root that this leaf hash and path lead to, or null when the index or the path's length is impossible. */
+/**
+ * The root that this leaf hash and path lead to, or null when the index or the path's length is impossible.
+ */
 export function rootFromPath(
 	hash: Uint8Array,
 	index: number,
@@ -48,7 +50,10 @@ export function rootFromPath(
 	return found;
 }
 
-/** Some levels up from a leaf: the node there, and its neighbour; null: it has none. The path is one of the tree. */
+/**
+ * Some levels up from a leaf: the node there, and its neighbour; null: it has none. The path is one of the
+ * tree.
+ */
 export function climb(
 	hash: Uint8Array,
 	index: number,

@@ -1,5 +1,5 @@
-// The `stream` mix: 64 bits from a 1 KiB leaf under a fresh nonce, so that no summary shorter than the leaf is enough.
-// docs/hardware-proof.md §5; vectors/mix.json pins it.
+// The `stream` mix: 64 bits from a 1 KiB leaf under a fresh nonce, so that no summary shorter than the leaf
+// is enough. docs/hardware-proof.md §5; vectors/mix.json pins it.
 import { readU32, writeU32 } from "../bytes/bytes.ts";
 import { DOMAIN, philoxBlock, philoxKey } from "./philox.ts";
 

@@ -1,4 +1,5 @@
-// Philox against published and generated answers; runs of blocks against single ones, also where the counter wraps.
+// Philox against published and generated answers; runs of blocks against single ones, also where the counter
+// wraps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { vectorRows } from "../vectors.test-kit.ts";

@@ -1,6 +1,7 @@
-// Philox4x32-10 (Salmon et al., 2011): counter in, four random words out, so that any place of a matrix is O(1) to find.
-// docs/hardware-proof.md §2 names the counters; vectors/philox.json holds known answers.
-// JavaScript has no 32×32→64 multiply; the upper word is put together from 16-bit halves, all of which stay below 2^32.
+// Philox4x32-10 (Salmon et al., 2011): counter in, four random words out, so that any place of a matrix is
+// O(1) to find. docs/hardware-proof.md §2 names the counters; vectors/philox.json holds known answers.
+// JavaScript has no 32×32→64 multiply; the upper word is put together from 16-bit halves, all of which stay
+// below 2^32.
 import { readU32 } from "../bytes/bytes.ts";
 
 export interface PhiloxKey {
@@ -62,7 +63,10 @@ export function philoxBlock(
 	out[at + 3] = x3;
 }
 
-/** Consecutive blocks of one domain, counters (firstBlock + i, domain, 0, 0). out.length is a multiple of 4. row-program.ts has the fast one. */
+/**
+ * Consecutive blocks of one domain, counters (firstBlock + i, domain, 0, 0). out.length is a multiple of 4.
+ * row-program.ts has the fast one.
+ */
 export function philoxFill(key: PhiloxKey, firstBlock: number, domain: number, out: Uint32Array): void {
 	for (let at = 0; at < out.length; at += 4) philoxBlock(key, firstBlock + at / 4, domain, 0, 0, out, at);
 }

@@ -1,5 +1,5 @@
-// sha256-program-code.ts as it must be: SHA-256's compression as WebAssembly, written out from its definition (FIPS 180-4). Run by itself it
-// writes the file: node src/protocol/hash/sha256-program.test-kit.ts
+// sha256-program-code.ts as it must be: SHA-256's compression as WebAssembly, written out from its definition
+// (FIPS 180-4). Run by itself it writes the file: node src/protocol/hash/sha256-program.test-kit.ts
 import { writeFileSync } from "node:fs";
 import loadWabt from "wabt";
 

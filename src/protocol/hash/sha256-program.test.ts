@@ -1,4 +1,5 @@
-// SHA-256 by WebAssembly against the plain JavaScript: every length around a block's and the memory's borders, in one part and in several.
+// SHA-256 by WebAssembly against the plain JavaScript: every length around a block's and the memory's
+// borders, in one part and in several.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -41,7 +42,8 @@ test("parts are hashed as if they were one, and one hash leaves nothing for the 
 
 test("a length above 2³² bits stands in both words of the padding", () => {
 	const program = startSha256Program()!;
-	// A state that claims half a GiB before: the padding alone tells it from the same state after one block less.
+	// A state that claims half a GiB before: the padding alone tells it from the same state after one block
+	// less.
 	const words = Uint32Array.from({ length: 8 }, (_, i) => i);
 	const [long, short] = [2 ** 29 + 64, 64].map((bytes) => program.hash([], { words, bytes }));
 	assert.notDeepEqual(long, short);

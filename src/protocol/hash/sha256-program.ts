@@ -1,5 +1,6 @@
-// SHA-256 by WebAssembly, several times as fast as JavaScript where a verifier begins: the program needs no warming up and leaves no garbage.
-// The program is written by sha256-program.test-kit.ts; tagged-hash.ts says who uses it.
+// SHA-256 by WebAssembly, several times as fast as JavaScript where a verifier begins: the program needs no
+// warming up and leaves no garbage. The program is written by sha256-program.test-kit.ts; tagged-hash.ts says
+// who uses it.
 import { SHA256_PROGRAM_CODE } from "./sha256-program-code.ts";
 
 /** Of the program's memory: constants, the state, then blocks. */

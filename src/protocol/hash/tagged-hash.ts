@@ -1,5 +1,5 @@
-// H_tag(x) = SHA256(SHA256(tag) ‖ SHA256(tag) ‖ x), docs/hardware-proof.md §1.
-// The doubled tag fills exactly one SHA-256 block, so the state after it is computed once a tag and begun with from then on.
+// H_tag(x) = SHA256(SHA256(tag) ‖ SHA256(tag) ‖ x), docs/hardware-proof.md §1. The doubled tag fills exactly
+// one SHA-256 block, so the state after it is computed once a tag and begun with from then on.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { type Midstate, type Sha256Program, startSha256Program } from "./sha256-program.ts";
 
@@ -49,7 +49,10 @@ type Hash = (parts: readonly Uint8Array[]) => Uint8Array;
 let program: Sha256Program | null = null;
 const hashes = new Map<Tag, Hash>();
 
-/** From now on by WebAssembly, where that runs. Whoever calls it knows that no policy forbids it: a refusal would be told as a fault of the page. */
+/**
+ * From now on by WebAssembly, where that runs. Whoever calls it knows that no policy forbids it: a refusal
+ * would be told as a fault of the page.
+ */
 export function quickenHashes(): void {
 	if (program !== null) return;
 	program = startSha256Program();

@@ -1,4 +1,5 @@
-// Points and pairings of BN254 as proofs write them: 32 bytes a number, big-endian, one spelling only. The arithmetic is @noble/curves'.
+// Points and pairings of BN254 as proofs write them: 32 bytes a number, big-endian, one spelling only. The
+// arithmetic is @noble/curves'.
 import { mulAddUnsafe, pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
 
@@ -26,7 +27,9 @@ export function bytesOf(value: bigint): Uint8Array {
 	return bytes;
 }
 
-/** spelling: a coordinate is not below the field's order. nowhere: on no curve, or in no subgroup that counts. */
+/**
+ * spelling: a coordinate is not below the field's order. nowhere: on no curve, or in no subgroup that counts.
+ */
 export type NoPoint = "spelling" | "nowhere";
 
 /** In words. */

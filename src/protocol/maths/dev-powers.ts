@@ -1,5 +1,6 @@
-// The powers of τ = keccak256("assay/zk/dev") mod r, which everybody knows: whoever proves over them proves nothing. For chains and tests that try things out, docs/zk.md §1.
-// Numbers alone: src/verify/zk/srs.test.ts computes them again.
+// The powers of τ = keccak256("assay/zk/dev") mod r, which everybody knows: whoever proves over them proves
+// nothing. For chains and tests that try things out, docs/zk.md §1. Numbers alone: src/verify/zk/srs.test.ts
+// computes them again.
 
 /** τ in the second group, imaginary parts first. */
 export const DEV_TAU_G2 = [

@@ -6,11 +6,12 @@ import type { GemmPrecision } from "../maths/precision.ts";
 import { entriesPerBlock } from "./precision.ts";
 
 /**
- * Row `row` of matrix `domain` (DOMAIN.a or DOMAIN.b) into out[0 … k−1]. k is a multiple of 16, so that a row begins
- * with a block of its own (the protocol asks for multiples of 128). `words` is room for the raw draws, at least k/2 words.
+ * Row `row` of matrix `domain` (DOMAIN.a or DOMAIN.b) into out[0 … k−1]. k is a multiple of 16, so that a row
+ * begins with a block of its own (the protocol asks for multiples of 128). `words` is room for the raw draws,
+ * at least k/2 words.
  *
- * All blocks first, then one loop over them seen as bytes or 16-bit words: twice as fast as block by block. Typed arrays are
- * little-endian wherever JavaScript runs today; were they not, the vectors would say so.
+ * All blocks first, then one loop over them seen as bytes or 16-bit words: twice as fast as block by block.
+ * Typed arrays are little-endian wherever JavaScript runs today; were they not, the vectors would say so.
  */
 export function fillRow(
 	precision: GemmPrecision,

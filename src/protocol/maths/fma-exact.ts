@@ -1,4 +1,5 @@
-// fma in fp64 by whole numbers: slow, plainly right, for every operand. The rare route of fma.ts and its oracle in tests.
+// fma in fp64 by whole numbers: slow, plainly right, for every operand. The rare route of fma.ts and its
+// oracle in tests.
 
 const double = new DataView(new ArrayBuffer(8));
 

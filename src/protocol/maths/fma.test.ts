@@ -1,5 +1,6 @@
-// fma32 and fma64 against the vectors, against whole-number arithmetic, and bit for bit against C's fmaf and fma on a million
-// operands each, most of them hard to round. The C program is compiled when the test runs, by the compiler that the engine needs anyway.
+// fma32 and fma64 against the vectors, against whole-number arithmetic, and bit for bit against C's fmaf and
+// fma on a million operands each, most of them hard to round. The C program is compiled when the test runs,
+// by the compiler that the engine needs anyway.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -124,7 +125,8 @@ function hardCases(precision: "fp32" | "fp64"): ArrayBuffer {
 			put(i + 1, top - (wide ? 54 : 25) + (word() % 4), 0x3 | (0x3 << (shift - 2)));
 			put(i + 2, top);
 		} else if (kind === 3) {
-			// A product of 1 − u²·2^-46 (2^-104) halves of c's last place: in double arithmetic it lands on the midpoint itself.
+			// A product of 1 − u²·2^-46 (2^-104) halves of c's last place: in double arithmetic it lands on the
+			// midpoint itself.
 			const top = (word() % 40) - 20;
 			const unit = wide ? 2 ** -52 : 2 ** -23;
 			const u = 1 + (word() % 300);

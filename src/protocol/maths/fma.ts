@@ -1,7 +1,8 @@
-// Fused multiply-add, exactly rounded (to nearest, ties to even), from ordinary double arithmetic.
-// JavaScript has no fma. fp32: the product of two floats is exact in double, and only a sum that lands on a midpoint can
-// round wrongly. fp64: error-free transforms and one rounding to odd (Boldo and Melquiond, 2008); operands whose errors could
-// leave the double range take the slow integer route. Checked against C's fmaf and fma bit for bit in fma.test.ts.
+// Fused multiply-add, exactly rounded (to nearest, ties to even), from ordinary double arithmetic. JavaScript
+// has no fma. fp32: the product of two floats is exact in double, and only a sum that lands on a midpoint can
+// round wrongly. fp64: error-free transforms and one rounding to odd (Boldo and Melquiond, 2008); operands
+// whose errors could leave the double range take the slow integer route. Checked against C's fmaf and fma bit
+// for bit in fma.test.ts.
 import { fma64Exact } from "./fma-exact.ts";
 
 const MAX_FLOAT = 2 ** 128 - 2 ** 104;
@@ -12,7 +13,8 @@ export function fma32(a: number, b: number, c: number): number {
 	const product = a * b; // exact: 24 + 24 bits
 	const sum = product + c;
 	const near = Math.fround(sum);
-	// A midpoint between floats is never a float, and the exact value rounded to `sum`: `near` is its nearest float too.
+	// A midpoint between floats is never a float, and the exact value rounded to `sum`: `near` is its nearest
+	// float too.
 	if (near === sum) return near;
 	const part = sum - product;
 	const error = product - (sum - part) + (c - part); // exact = sum + error
@@ -32,7 +34,8 @@ const words = new Int32Array(double.buffer);
 const LOW = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 0 : 1;
 const HIGH = 1 - LOW;
 
-// Inside these bounds no product, error or sum below can overflow or lose bits to underflow (2^-400·2^-400·2^-106 > 2^-1074).
+// Inside these bounds no product, error or sum below can overflow or lose bits to underflow
+// (2^-400·2^-400·2^-106 > 2^-1074).
 const SMALLEST = 2 ** -400;
 const LARGEST = 2 ** 400;
 
@@ -65,7 +68,10 @@ export function fma64(a: number, b: number, c: number): number {
 	return error === 0 ? s + v : s + roundToOdd(v, error);
 }
 
-/** v + error truncated or bumped so that the last bit is odd: a later rounding to nearest then sees that something was lost. */
+/**
+ * v + error truncated or bumped so that the last bit is odd: a later rounding to nearest then sees that
+ * something was lost.
+ */
 function roundToOdd(v: number, error: number): number {
 	double[0] = v;
 	if ((words[LOW]! & 1) !== 0) return v;

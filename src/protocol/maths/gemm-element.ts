@@ -1,5 +1,5 @@
-// Single elements of C = A·Bᵀ from the seed alone, modulo 2^16: what a verifier recomputes of an opened leaf. O(k) each.
-// docs/hardware-proof.md §4. Sums stay inside int32: 181²·16384 < 2^30, 128²·65536 = 2^30.
+// Single elements of C = A·Bᵀ from the seed alone, modulo 2^16: what a verifier recomputes of an opened leaf.
+// O(k) each. docs/hardware-proof.md §4. Sums stay inside int32: 181²·16384 < 2^30, 128²·65536 = 2^30.
 
 import { DOMAIN, philoxKey } from "../hash/philox.ts";
 import type { GemmPrecision } from "../maths/precision.ts";
@@ -7,7 +7,10 @@ import { fillRow } from "./entries.ts";
 import { entriesPerBlock } from "./precision.ts";
 import { MAX_PROGRAM_K, type RowProgram, startRowProgram } from "./row-program.ts";
 
-/** Room for two rows and their raw draws; made once a verification so that thousands of elements cost no new memory. */
+/**
+ * Room for two rows and their raw draws; made once a verification so that thousands of elements cost no new
+ * memory.
+ */
 export interface RowScratch {
 	/** The quick way; null where WebAssembly (or its vectors) is missing or forbidden. */
 	readonly program: RowProgram | null;
@@ -48,7 +51,10 @@ export function gemmElements(
 	return elements;
 }
 
-/** The same by the program: raw draws at 0, the row of A behind them, the row of B behind that; two bytes an entry at most. */
+/**
+ * The same by the program: raw draws at 0, the row of A behind them, the row of B behind that; two bytes an
+ * entry at most.
+ */
 function programElements(
 	program: RowProgram,
 	precision: GemmPrecision,

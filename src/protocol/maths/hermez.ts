@@ -1,5 +1,6 @@
-// alpha and beta of Hermez's powers of tau (`powersOfTau28_hez_final`), the ceremony that keys of Groth16 here are made from. Every key of it has them, whoever contributed to that
-// key afterwards: RISC Zero's has them too. docs/zk.md §13.
+// alpha and beta of Hermez's powers of tau (`powersOfTau28_hez_final`), the ceremony that keys of Groth16
+// here are made from. Every key of it has them, whoever contributed to that key afterwards: RISC Zero's has
+// them too. docs/zk.md §13.
 
 /** alpha; beta, imaginary parts first: six words. */
 export const HERMEZ_CEREMONY = [

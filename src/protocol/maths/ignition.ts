@@ -1,4 +1,5 @@
-// What is published of Aztec's Ignition: τ in the second group, and the ids of the first powers. docs/zk.md §1. Verifiers here and on chain know these numbers and no file.
+// What is published of Aztec's Ignition: τ in the second group, and the ids of the first powers. docs/zk.md
+// §1. Verifiers here and on chain know these numbers and no file.
 
 /** τ in the second group, imaginary parts first: as in Aztec's contracts. */
 export const IGNITION_TAU = [

@@ -1,4 +1,5 @@
-// The precisions, their numbers on the wire (engine/FRAMES.md) and what §3 and §6 of docs/hardware-proof.md say of each.
+// The precisions, their numbers on the wire (engine/FRAMES.md) and what §3 and §6 of docs/hardware-proof.md
+// say of each.
 
 export const GEMM_PRECISIONS = ["int8", "fp8", "fp16", "bf16", "tf32"] as const;
 export const FMA_PRECISIONS = ["fp32", "fp64", "int32"] as const;

@@ -1,12 +1,16 @@
 // The `fma` recurrences, one lane at a time: what a verifier runs again of an opened leaf.
-// docs/hardware-proof.md §6 says why c lies in [−2, −1.96875) and why the integer one rotates; vectors/recurrence.json pins it.
+// docs/hardware-proof.md §6 says why c lies in [−2, −1.96875) and why the integer one rotates;
+// vectors/recurrence.json pins it.
 
 import { DOMAIN, philoxBlock, philoxKey } from "../hash/philox.ts";
 import type { FmaPrecision } from "../maths/precision.ts";
 import { fma32, fma64 } from "./fma.ts";
 import { PRECISION_NUMBER } from "./precision.ts";
 
-/** Steps between two re-seedings: an orbit in finite precision falls into short cycles that a prover could ride. */
+/**
+ * Steps between two re-seedings: an orbit in finite precision falls into short cycles that a prover could
+ * ride.
+ */
 export const BLOCK_STEPS = 512;
 
 /** The murmur3 finaliser: a bijection of 32 bits in which every input bit moves every output bit. */

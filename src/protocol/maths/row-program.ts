@@ -1,5 +1,5 @@
-// Starts the WebAssembly program of row-program.wat: the inner loops in which a verifier spends most of its time.
-// gemm-element.ts falls back to plain JavaScript where it cannot run; tests hold the two together.
+// Starts the WebAssembly program of row-program.wat: the inner loops in which a verifier spends most of its
+// time. gemm-element.ts falls back to plain JavaScript where it cannot run; tests hold the two together.
 import { quickenHashes } from "../hash/tagged-hash.ts";
 import { ROW_PROGRAM_CODE } from "./row-program-code.ts";
 
@@ -18,7 +18,10 @@ export interface RowProgram {
 
 let compiled: WebAssembly.Module | null | undefined;
 
-/** A program with memory of its own; null where there is no WebAssembly, no vectors, or a page's policy forbids it. */
+/**
+ * A program with memory of its own; null where there is no WebAssembly, no vectors, or a page's policy
+ * forbids it.
+ */
 export function startRowProgram(): RowProgram | null {
 	try {
 		if (compiled === null) return null;

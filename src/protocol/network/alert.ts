@@ -1,5 +1,6 @@
-// What a webhook is told of a provider: that a probe was invalid, that its figures have fallen, that it is gone, that it is back. The body's shape, and the rule that keeps
-// one provider from filling anybody's pager. Pure. How it is sent: platform/webhook.ts; page: docs/operator.md.
+// What a webhook is told of a provider: that a probe was invalid, that its figures have fallen, that it is
+// gone, that it is back. The body's shape, and the rule that keeps one provider from filling anybody's pager.
+// Pure. How it is sent: platform/webhook.ts; page: docs/operator.md.
 import { safeText } from "../bytes/safe-text.ts";
 
 type AlertKind = "invalid" | "throttled" | "offline" | "back";
@@ -24,7 +25,10 @@ export interface AlertFacts {
 const REST_MS = 3_600_000;
 const MOST_KNOWN = 10_000;
 
-/** How many were held back since the last one; null: this one is held back, too. What ends something is told whenever what began it was. */
+/**
+ * How many were held back since the last one; null: this one is held back, too. What ends something is told
+ * whenever what began it was.
+ */
 export function createAlertRests(restMs = REST_MS) {
 	const last = new Map<string, { atMs: number; held: number }>();
 	return (kind: AlertKind, provider: string, atMs: number): number | null => {

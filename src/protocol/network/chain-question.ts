@@ -1,5 +1,6 @@
-// Questions about a claim as the chain's book of disputes has them, docs/chain.md §12: packed bytes, big-endian. A question names all that its answer is
-// checked with: counts, the node that children must fold to. Shapes and bytes only; which question comes next is src/verify/optimistic/.
+// Questions about a claim as the chain's book of disputes has them, docs/chain.md §12: packed bytes,
+// big-endian. A question names all that its answer is checked with: counts, the node that children must fold
+// to. Shapes and bytes only; which question comes next is src/verify/optimistic/.
 import { concatBytes } from "../bytes/bytes.ts";
 import { packed } from "../chain/hex.ts";
 import { keccak } from "../hash/keccak-tree.ts";
@@ -12,7 +13,10 @@ interface Place {
 
 const CHAIN_TREES = ["segments", "trace", "output"] as const;
 
-/** u8 place ‖ for each of up to 16 nodes two bytes from there on, as the asker has it. What it is for: src/verify/optimistic/chain-hint.ts. */
+/**
+ * u8 place ‖ for each of up to 16 nodes two bytes from there on, as the asker has it. What it is for:
+ * src/verify/optimistic/chain-hint.ts.
+ */
 export const HINT_BYTES = 33;
 interface Hinted {
 	readonly hint?: Uint8Array;
@@ -208,7 +212,10 @@ export function answerGas(question: ChainQuestion): number {
 	}
 }
 
-/** What is signed of a first word, and what the chain keeps it under; null: it is none. What a question tells only for its check is not in it. */
+/**
+ * What is signed of a first word, and what the chain keeps it under; null: it is none. What a question tells
+ * only for its check is not in it.
+ */
 export function wordQuestion(question: ChainQuestion): Uint8Array | null {
 	const bytes = encodeChainQuestion(question);
 	if (question.kind === "writer") return keccak(bytes);

@@ -1,12 +1,15 @@
-// What a validator offers a customer for a job, docs/jobs.md §13: signed, and kept by nobody. Whoever brings it back in time has what it says. Hashes only;
-// money and rules are market's.
+// What a validator offers a customer for a job, docs/jobs.md §13: signed, and kept by nobody. Whoever brings
+// it back in time has what it says. Hashes only; money and rules are market's.
 import { bytesToHex, hexToBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { tagged } from "../hash/tagged-hash.ts";
 import type { JobTerms } from "./job.ts";
 import type { JobSpec } from "./job-spec.ts";
 
-/** JobEscrow's terms, docs/chain.md §11, as JSON says them: bytes as 0x…, numbers of more than 53 bits as decimal text. */
+/**
+ * JobEscrow's terms, docs/chain.md §11, as JSON says them: bytes as 0x…, numbers of more than 53 bits as
+ * decimal text.
+ */
 export interface EscrowTermsText {
 	readonly customer: string;
 	readonly salt: string;
@@ -54,7 +57,10 @@ export function jobOfferHash(offer: Omit<JobOffer, "signature">): Uint8Array {
 	return tagged("assay/job-offer/1", canonical({ id, terms, escrow, salt, perWindow, secretCommitment, untilMs }));
 }
 
-/** What the escrow's terms hold of the spec: the draws' commitment with it, so that whoever funds the job binds both. */
+/**
+ * What the escrow's terms hold of the spec: the draws' commitment with it, so that whoever funds the job
+ * binds both.
+ */
 export function jobSpecHash(spec: JobSpec, secretCommitment: string): Uint8Array {
 	return tagged("assay/job-spec/1", hexToBytes(secretCommitment, 32)!, canonical(spec));
 }

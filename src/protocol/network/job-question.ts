@@ -1,5 +1,6 @@
-// What is asked about a part of a job, docs/jobs.md §14: of whoever claimed it (`audit` null), or of whoever ran some of it again as audit n. On the wire it
-// is canonical JSON; the answer is bytes, told in pages as hex. Its length follows from the program and the question. Shapes only.
+// What is asked about a part of a job, docs/jobs.md §14: of whoever claimed it (`audit` null), or of whoever
+// ran some of it again as audit n. On the wire it is canonical JSON; the answer is bytes, told in pages as
+// hex. Its length follows from the program and the question. Shapes only.
 import { AssayError } from "../assay-error.ts";
 import { decodeCanonicalJson, encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { int, list, object, oneOf, orNull, type Typed, variants } from "../bytes/shape.ts";
@@ -12,7 +13,9 @@ const place = { ...about, step: int(0, U32), op: int(0, 0xffff) };
 const path = list(int(0, 15), 6);
 
 const shape = variants("kind", {
-	/** Roots of all state and result tensors before the segment; their bytes are uploaded before it is answered. */
+	/**
+	 * Roots of all state and result tensors before the segment; their bytes are uploaded before it is answered.
+	 */
 	state: object({ kind: oneOf("state"), ...about }),
 	/** The same roots, without the bytes. */
 	roots: object({ kind: oneOf("roots"), ...about }),
@@ -28,7 +31,10 @@ const shape = variants("kind", {
 	leaf: object({ kind: oneOf("leaf"), ...place, of: orNull(int(0, 7)), leaf: int(0, U32) }),
 	/** Of an element; with a path, of that span of its turns. A first word. */
 	transcript: object({ kind: oneOf("transcript"), ...place, element: int(0, 2 ** 40), path }),
-	/** Which op of the segment's phase writes a state, scratch or result tensor: its number, 2³² − 1: none. A first word. */
+	/**
+	 * Which op of the segment's phase writes a state, scratch or result tensor: its number, 2³² − 1: none. A
+	 * first word.
+	 */
 	writer: object({ kind: oneOf("writer"), ...about, tensor: int(0, 0xffff) }),
 });
 export type JobQuestion = Typed<typeof shape>;

@@ -1,5 +1,6 @@
-// What a job computes, as its customer hands it in: the program and everything that it is given, named by their trees. docs/jobs.md §13. A shape only: whether
-// the program is sound, and what it costs, is found out from the program itself. Nothing in it is taken on its word.
+// What a job computes, as its customer hands it in: the program and everything that it is given, named by
+// their trees. docs/jobs.md §13. A shape only: whether the program is sound, and what it costs, is found out
+// from the program itself. Nothing in it is taken on its word.
 import { hex, int, list, object, oneOf, type Typed, text, withOption } from "../bytes/shape.ts";
 import { METHOD_NAMES } from "./job.ts";
 
@@ -28,6 +29,9 @@ const required = object({
 	previews: list(int(0, 0xffff), 8),
 	method: jobMethod,
 });
-/** `generation`: of generated text, what the program was made of (docs/inference.md §10): whoever checks by prefill builds both programs from it. */
+/**
+ * `generation`: of generated text, what the program was made of (docs/inference.md §10): whoever checks by
+ * prefill builds both programs from it.
+ */
 export const jobSpec = withOption(required, "generation", blob);
 export type JobSpec = Typed<typeof jobSpec>;

@@ -1,5 +1,5 @@
-// One job as it is kept, docs/jobs.md. Shapes only: the rules are in market/jobs. Money is integer micro-units; amounts of the record and of the
-// escrow are the same numbers.
+// One job as it is kept, docs/jobs.md. Shapes only: the rules are in market/jobs. Money is integer
+// micro-units; amounts of the record and of the escrow are the same numbers.
 
 /** How a claim is verified, by name, and the number that each has in the escrow's terms. docs/jobs.md §9. */
 export const METHOD_NUMBERS = { redundant: 1, sampled: 2, optimistic: 3, attested: 4, zk: 5 } as const;
@@ -11,7 +11,10 @@ export const METHOD_NAMES = Object.keys(METHOD_NUMBERS) as readonly MethodName[]
 
 export interface JobMethod {
 	readonly name: MethodName;
-	/** redundant: providers in all, 2 to 5. sampled: windows that are run again, the first and the last among them. Others: 0. */
+	/**
+	 * redundant: providers in all, 2 to 5. sampled: windows that are run again, the first and the last among
+	 * them. Others: 0.
+	 */
 	readonly count: number;
 }
 
@@ -22,7 +25,9 @@ export interface JobTerms {
 	readonly program: string;
 	readonly inputs: string;
 	readonly method: JobMethod;
-	/** Of all parts together, segment 0 counted. Part p has ⌈segments / parts⌉ of them, the last one the rest. */
+	/**
+	 * Of all parts together, segment 0 counted. Part p has ⌈segments / parts⌉ of them, the last one the rest.
+	 */
 	readonly segments: number;
 	readonly parts: number;
 	/** Each for one part: to the provider, to the validators, at most to auditors. */
@@ -77,7 +82,10 @@ export interface JobPart {
 	readonly isChecked: boolean;
 	/** Of a zk job: its segments that are proven and paid. */
 	readonly proven?: number | undefined;
-	/** Found false, or its claimant fell silent, and no chain has decided: it is never checked, and its provider gets no work as long as it stands. */
+	/**
+	 * Found false, or its claimant fell silent, and no chain has decided: it is never checked, and its provider
+	 * gets no work as long as it stands.
+	 */
 	readonly isDisputed: boolean;
 	readonly audits: readonly JobAudit[];
 	/** Providers that had it and lost or lied. */

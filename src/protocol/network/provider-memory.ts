@@ -1,6 +1,7 @@
-// What a validator remembers of a provider between probes, beside its row: the finer state of the schedule, which proof
-// the score stands on, figures of the last probes, whom it was cleared with. A shape only: market/schedule changes it,
-// store/ keeps it. Every list is bounded there, so that no provider can make it grow without end.
+// What a validator remembers of a provider between probes, beside its row: the finer state of the schedule,
+// which proof the score stands on, figures of the last probes, whom it was cleared with. A shape only:
+// market/schedule changes it, store/ keeps it. Every list is bounded there, so that no provider can make it
+// grow without end.
 import type { VerdictStatus } from "../probe/verdict.ts";
 
 export type ProviderState = "active" | "paused" | "removed";
@@ -23,7 +24,10 @@ export type Suspicion =
 	| { readonly kind: "shared-key"; readonly sinceMs: number; readonly keys: readonly string[] }
 	| { readonly kind: "fallen"; readonly sinceMs: number; readonly figures: readonly string[] };
 
-/** Where the score's inputs lie: figures and devices are in the probe's row, what that row does not hold is here. */
+/**
+ * Where the score's inputs lie: figures and devices are in the probe's row, what that row does not hold is
+ * here.
+ */
 interface KeptProof {
 	readonly probeId: string;
 	readonly evidence: string;
@@ -54,7 +58,10 @@ export interface KeptTogether {
 	readonly code: string | null;
 	readonly startedAtMs: number;
 	readonly endedAtMs: number;
-	/** From the start of the first stage that had to overlap to the end of the last; null when they did not all end. */
+	/**
+	 * From the start of the first stage that had to overlap to the end of the last; null when they did not all
+	 * end.
+	 */
 	readonly window: { readonly fromMs: number; readonly toMs: number } | null;
 }
 
@@ -72,23 +79,30 @@ export interface ProviderMemory {
 	readonly suspectProbeAtMs: number | null;
 	/** Probes since the last valid one that were at work and did not come to an end. */
 	readonly stalls: number;
-	/** How long its last valid probe held a slot, beyond the load that was ordered; null when none was valid. */
+	/**
+	 * How long its last valid probe held a slot, beyond the load that was ordered; null when none was valid.
+	 */
 	readonly provenInMs: number | null;
-	/** Whose turn it is when slots are scarce: the lowest first, 0 for prompt hosts (market/schedule/turns.ts). */
+	/**
+	 * Whose turn it is when slots are scarce: the lowest first, 0 for prompt hosts (market/schedule/turns.ts).
+	 */
 	readonly turn: number;
 	readonly proof: KeptProof | null;
 	/** When each UUID was first proven here. */
 	readonly firstProven: readonly { readonly uuid: string; readonly atMs: number }[];
 	readonly series: readonly FigureSeries[];
 	readonly clearedWith: readonly { readonly providerId: string; readonly atMs: number }[];
-	/** The last probes that counted, oldest first, and the reliability before them: so that the score can name their evidence. */
+	/**
+	 * The last probes that counted, oldest first, and the reliability before them: so that the score can name
+	 * their evidence.
+	 */
 	readonly recent: readonly PastProbe[];
 	readonly reliabilityBeforePpm: number | null;
 	/** What its last simultaneous probe came to. */
 	readonly together: KeptTogether | null;
 	/**
-	 * The roll calls that counted before it was last rented through the escrow, the newest first: its presence stands still meanwhile, and
-	 * calls are forgotten sooner than a rental ends. Null: it never was.
+	 * The roll calls that counted before it was last rented through the escrow, the newest first: its presence
+	 * stands still meanwhile, and calls are forgotten sooner than a rental ends. Null: it never was.
 	 */
 	readonly callsBeforeRental: { readonly newestAtMs: number; readonly answered: readonly boolean[] } | null;
 }

@@ -1,5 +1,5 @@
-// One rental as it is kept, docs/rentals.md. A shape only: the transitions are in market/rentals, the row in store/.
-// A record of what is owed: no money moves here.
+// One rental as it is kept, docs/rentals.md. A shape only: the transitions are in market/rentals, the row in
+// store/. A record of what is owed: no money moves here.
 
 export type RentalState = "reserved" | "active" | "ended" | "refused";
 export type RentalEnd = "released" | "expired" | "failed";
@@ -42,6 +42,9 @@ export interface Rental extends RentalRecord {
 	readonly publicKey: string;
 	readonly devices: readonly number[];
 	readonly access: RentalAccess | null;
-	/** Its deposit in the RentalEscrow, 0x and 64 hex digits. Null: nothing is paid on chain, and nothing is excused. */
+	/**
+	 * Its deposit in the RentalEscrow, 0x and 64 hex digits. Null: nothing is paid on chain, and nothing is
+	 * excused.
+	 */
 	readonly escrow: string | null;
 }

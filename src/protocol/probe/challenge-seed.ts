@@ -1,6 +1,6 @@
-// Seeds and nonces, docs/hardware-proof.md §7: all follow from the verifier's secret, the challenge's place in the list, its
-// parameters and the beacon. Nothing in an evidence file may choose them.
-// A beacon's bytes are the canonical JSON of its {kind, value}, so that both are bound.
+// Seeds and nonces, docs/hardware-proof.md §7: all follow from the verifier's secret, the challenge's place
+// in the list, its parameters and the beacon. Nothing in an evidence file may choose them. A beacon's bytes
+// are the canonical JSON of its {kind, value}, so that both are bound.
 import { u32, utf8ToBytes } from "../bytes/bytes.ts";
 import { encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { tagged } from "../hash/tagged-hash.ts";
@@ -13,8 +13,9 @@ function beaconBytes(beacon: Beacon): Uint8Array {
 }
 
 /**
- * seed₀ of a gemm or fma, nonce₀ of a stream. `index` is the challenge's place in `challenges`. `attempt` is undefined for files of
- * versions 1 and 2 only: there a stage that was asked twice had the same seeds twice, and known answers could be played again.
+ * seed₀ of a gemm or fma, nonce₀ of a stream. `index` is the challenge's place in `challenges`. `attempt` is
+ * undefined for files of versions 1 and 2 only: there a stage that was asked twice had the same seeds twice,
+ * and known answers could be played again.
  */
 export function firstSeed(
 	secret: Uint8Array,
@@ -29,8 +30,8 @@ export function firstSeed(
 }
 
 /**
- * What the places to open are drawn from: fixed by a secret older than the challenge and by the commitment; in a countersigned stage
- * also by the provider's nonce, so that neither side draws them alone.
+ * What the places to open are drawn from: fixed by a secret older than the challenge and by the commitment;
+ * in a countersigned stage also by the provider's nonce, so that neither side draws them alone.
  */
 export function openSeed(
 	secret: Uint8Array,

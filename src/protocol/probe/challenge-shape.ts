@@ -32,7 +32,10 @@ function keptRounds(spec: Pick<GemmSpec, "keep">, rounds: number): number {
 
 type Kept = Pick<GemmSpec, "m" | "n" | "keep">;
 
-/** Rounds that a stream or copy of the `newest` covers; 0 or none said (evidence of version 1) is all that are kept. */
+/**
+ * Rounds that a stream or copy of the `newest` covers; 0 or none said (evidence of version 1) is all that are
+ * kept.
+ */
 export function coveredRounds(spec: Pick<GemmSpec, "keep">, rounds: number, newest: number | undefined): number {
 	const kept = keptRounds(spec, rounds);
 	return newest ? Math.min(newest, kept) : kept;

@@ -1,5 +1,6 @@
-// The CLAIM of engine/FRAMES.md: hostile JSON text in, a Claim of known fields out. Text is made safe for a terminal; numbers must
-// be safe and non-negative; what a claim does not know is dropped. Not here: whether any of it is true.
+// The CLAIM of engine/FRAMES.md: hostile JSON text in, a Claim of known fields out. Text is made safe for a
+// terminal; numbers must be safe and non-negative; what a claim does not know is dropped. Not here: whether
+// any of it is true.
 import { tooDeepAt } from "../bytes/canonical-json.ts";
 import { safeText } from "../bytes/safe-text.ts";
 import { claimShape, type HostClaim } from "./evidence.ts";
@@ -39,7 +40,10 @@ export function parseClaim(text: string): ClaimResult {
 	return fault === null ? { ok: true, claim: claim as unknown as HostClaim } : bad(fault.where, fault.detail);
 }
 
-/** Only the named fields, each made by its own function; what is not an object stays as it is, for the shape to refuse. */
+/**
+ * Only the named fields, each made by its own function; what is not an object stays as it is, for the shape
+ * to refuse.
+ */
 function known(value: unknown, fields: Readonly<Record<string, (field: unknown) => unknown>>): unknown {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
 	const held = value as Readonly<Record<string, unknown>>;

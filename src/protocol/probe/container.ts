@@ -1,5 +1,6 @@
-// The container of every file that proves something, docs/hardware-proof.md §8: magic ‖ u32 length ‖ envelope (canonical JSON) ‖
-// attachments, nothing after them. Form and hashes alone; what an envelope says is its own shape's affair. Decoding never throws.
+// The container of every file that proves something, docs/hardware-proof.md §8: magic ‖ u32 length ‖ envelope
+// (canonical JSON) ‖ attachments, nothing after them. Form and hashes alone; what an envelope says is its own
+// shape's affair. Decoding never throws.
 import { bytesToHex, bytesToUtf8, concatBytes, readU32, u32, utf8ToBytes } from "../bytes/bytes.ts";
 import { decodeCanonicalJson, encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { hex, int, object, type Shape, type Typed } from "../bytes/shape.ts";

@@ -1,8 +1,9 @@
-// The provider's own word on a probe (docs/hardware-proof.md §7): before the first challenge it commits to a chain of nonces; after
-// the last root of each stage, and before any place to open is known, it reveals the stage's nonce and signs it together with its claim,
-// all roots, and how long each run took by its own clock. The places are drawn from the verifier's secret and this nonce: a verifier that
-// never met the host can forge none of it, and one that did can neither make it faster nor another card.
-// Pure. Not here: who asks (validator/probe), who signs (engine/agent/dial-agent.ts).
+// The provider's own word on a probe (docs/hardware-proof.md §7): before the first challenge it commits to a
+// chain of nonces; after the last root of each stage, and before any place to open is known, it reveals the
+// stage's nonce and signs it together with its claim, all roots, and how long each run took by its own clock.
+// The places are drawn from the verifier's secret and this nonce: a verifier that never met the host can
+// forge none of it, and one that did can neither make it faster nor another card. Pure. Not here: who asks
+// (validator/probe), who signs (engine/agent/dial-agent.ts).
 import { concatBytes, equalBytes, hexToBytes, u32, utf8ToBytes, writeU64 } from "../bytes/bytes.ts";
 import { encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { sha256Of, tagged } from "../hash/tagged-hash.ts";
@@ -12,7 +13,10 @@ import { isSignature } from "./signer.ts";
 
 const before = (nonce: Uint8Array) => tagged("assay/stage-nonce/1", nonce);
 
-/** `last` is 32 fresh random bytes, for one probe. Nonces are revealed from the chain's end, so that none tells the next. */
+/**
+ * `last` is 32 fresh random bytes, for one probe. Nonces are revealed from the chain's end, so that none
+ * tells the next.
+ */
 export function nonceChain(last: Uint8Array): { readonly commitment: Uint8Array; nonceOf(stage: number): Uint8Array } {
 	const chain = [last];
 	while (chain.length <= MAX_STAGES) chain.push(before(chain.at(-1)!));
@@ -53,10 +57,15 @@ export function stageHash(of: StageOf, nonce: Uint8Array, runs: readonly SeenRun
 	return tagged("assay/countersign/1", ...names, u32(of.stage), nonce, ...seen);
 }
 
-/** A request leaves the verifier before the provider sees it, and a root reaches it after: only clocks that run apart can differ. */
+/**
+ * A request leaves the verifier before the provider sees it, and a root reaches it after: only clocks that
+ * run apart can differ.
+ */
 const CLOCKS_APART_PPM = 1000;
 
-/** What is wrong with a word, null for nothing. `previous`: the nonce of the stage before, or the commitment. */
+/**
+ * What is wrong with a word, null for nothing. `previous`: the nonce of the stage before, or the commitment.
+ */
 export function wrongInWord(
 	word: Countersign["stages"][number],
 	expected: {

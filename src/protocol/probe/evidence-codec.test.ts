@@ -1,4 +1,5 @@
-// The container: what is written is read again; cut, stretched or noisy files are values with a code, never exceptions.
+// The container: what is written is read again; cut, stretched or noisy files are values with a code, never
+// exceptions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { concatBytes, u32, utf8ToBytes } from "../bytes/bytes.ts";

@@ -1,5 +1,6 @@
-// The evidence file of a probe, docs/hardware-proof.md §8, in the container of container.ts. Every byte is signed, hashed by
-// something signed, or fixed. Whether the signature is right and the content true is for verify/hardware.
+// The evidence file of a probe, docs/hardware-proof.md §8, in the container of container.ts. Every byte is
+// signed, hashed by something signed, or fixed. Whether the signature is right and the content true is for
+// verify/hardware.
 import { bytesToHex, utf8ToBytes } from "../bytes/bytes.ts";
 import { encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { tagged } from "../hash/tagged-hash.ts";
@@ -34,7 +35,10 @@ export interface AnsweredChallenge {
 	}[];
 }
 
-/** Numbers the attachments in the one order that a file may have: for each challenge its roots, then its opens. */
+/**
+ * Numbers the attachments in the one order that a file may have: for each challenge its roots, then its
+ * opens.
+ */
 export function packChallenges(answered: readonly AnsweredChallenge[]): {
 	challenges: ChallengeRecord[];
 	attachments: Uint8Array[];

@@ -1,7 +1,8 @@
-// The shapes of an evidence file: what was asked, what came back and when, on the verifier's clock. Each shape is a check for hostile
-// JSON, and its type follows from it. Limits are those of engine/FRAMES.md where it names them. Page: docs/hardware-proof.md §7, §8.
-// Everything under `claim`, every root and every opening came from the provider. Not here: encoding and decoding (evidence-codec.ts);
-// what the numbers mean together (verify/hardware).
+// The shapes of an evidence file: what was asked, what came back and when, on the verifier's clock. Each
+// shape is a check for hostile JSON, and its type follows from it. Limits are those of engine/FRAMES.md where
+// it names them. Page: docs/hardware-proof.md §7, §8. Everything under `claim`, every root and every opening
+// came from the provider. Not here: encoding and decoding (evidence-codec.ts); what the numbers mean together
+// (verify/hardware).
 import { hex, int, list, object, oneOf, orNull, type Shape, type Typed, text, variants } from "../bytes/shape.ts";
 import { FMA_PRECISIONS, GEMM_PRECISIONS, PRECISIONS, type Precision } from "../maths/precision.ts";
 import { attachmentShape, type Container } from "./container.ts";
@@ -64,8 +65,8 @@ export const claimShape = object({
 });
 export interface HostClaim extends Typed<typeof claimShape> {}
 
-// The specs are wide on purpose: verify/hardware/policy.ts names the limits, and its codes say more than "wrong shape".
-// `device` is an index into claim.devices.
+// The specs are wide on purpose: verify/hardware/policy.ts names the limits, and its codes say more than
+// "wrong shape". `device` is an index into claim.devices.
 
 /** `rounds: 0` means "until the verifier says stop" (a sustained run). */
 const gemm = object({
@@ -93,19 +94,25 @@ const fma = object({
 export interface FmaSpec extends Typed<typeof fma> {}
 
 /**
- * `of` is the index of the gemm challenge whose kept products are streamed, the `newest` rounds of them (0: all that are kept; files of
- * version 1 have no such field and mean all). `device` is the reader: the gemm's own device, a peer of the same kind, or a disk that
- * holds a copy.
+ * `of` is the index of the gemm challenge whose kept products are streamed, the `newest` rounds of them (0:
+ * all that are kept; files of version 1 have no such field and mean all). `device` is the reader: the gemm's
+ * own device, a peer of the same kind, or a disk that holds a copy.
  */
 const streamOfVersion1 = { kind: oneOf("stream"), device: int(), of: int(), passes: int(0, U32), samples: int(0, U32) };
 const stream = object({ ...streamOfVersion1, newest: int(0, U32) });
 export interface StreamSpec extends Typed<typeof stream> {}
 
-/** The `newest` kept products of gemm `of` written to the disk `device`; answered by the root of one pass of digests. */
+/**
+ * The `newest` kept products of gemm `of` written to the disk `device`; answered by the root of one pass of
+ * digests.
+ */
 const copy = object({ kind: oneOf("copy"), device: int(), of: int(), newest: int(0, U32), samples: int(0, U32) });
 export interface CopySpec extends Typed<typeof copy> {}
 
-/** Dependent reads over the `newest` kept products of gemm `of`, by the gemm's own device. `intervals` of 64 hops: §13. */
+/**
+ * Dependent reads over the `newest` kept products of gemm `of`, by the gemm's own device. `intervals` of 64
+ * hops: §13.
+ */
 const chase = object({
 	kind: oneOf("chase"),
 	device: int(),
@@ -117,8 +124,9 @@ const chase = object({
 export interface ChaseSpec extends Typed<typeof chase> {}
 
 /**
- * A small GPT trained as an exact program (docs/work.md), `rounds` segments after the first state. Of `draws` of them the trace is
- * opened, and `samples` elements of every op of one step of each are computed again: §14.
+ * A small GPT trained as an exact program (docs/work.md), `rounds` segments after the first state. Of `draws`
+ * of them the trace is opened, and `samples` elements of every op of one step of each are computed again:
+ * §14.
  */
 const train = object({
 	kind: oneOf("train"),
@@ -142,14 +150,17 @@ const specOfVersion2 = variants("kind", { gemm, fma, stream, copy });
 const specOfVersion1 = variants("kind", { gemm, fma, stream: object(streamOfVersion1) });
 
 /**
- * How the answer to a request ended: `complete` (DONE, reason 0), `stopped` (DONE, reason 1, after the verifier's CANCEL),
- * `refused` (an ERROR frame), `silent` (a deadline passed, or the verifier hung up), `cut` (the far side is gone), `garbage` (frames that
- * break FRAMES.md). Files of before have `silent` for `cut`.
+ * How the answer to a request ended: `complete` (DONE, reason 0), `stopped` (DONE, reason 1, after the
+ * verifier's CANCEL), `refused` (an ERROR frame), `silent` (a deadline passed, or the verifier hung up),
+ * `cut` (the far side is gone), `garbage` (frames that break FRAMES.md). Files of before have `silent` for
+ * `cut`.
  */
 const end = oneOf("complete", "stopped", "refused", "silent", "cut", "garbage");
 export type End = Typed<typeof end>;
 
-/** One OPEN request and what came back. `attachment` holds opening records as received, see evidence-codec.ts. */
+/**
+ * One OPEN request and what came back. `attachment` holds opening records as received, see evidence-codec.ts.
+ */
 const openWhat = oneOf("leaves", "digests", "labels", "hops", "trace");
 export type OpenedWhat = Typed<typeof openWhat>;
 const open = object({
@@ -172,14 +183,20 @@ const challengeFields = <S>(specShape: Shape<S>) => ({
 	/** What openedWhats (challenge-shape.ts) says. Fewer when the answer broke off. */
 	opens: list(open as Shape<OpenRecord>, 2),
 });
-/** `attempt`: how often the stage was asked before. It is part of the seeds, so that nothing of a try serves the next. */
+/**
+ * `attempt`: how often the stage was asked before. It is part of the seeds, so that nothing of a try serves
+ * the next.
+ */
 const challenge = object({ ...challengeFields(spec), attempt: int(0, MAX_ATTEMPTS - 1) });
 export interface ChallengeRecord extends Omit<Typed<typeof challenge>, "attempt"> {
 	/** Absent in files of versions 1 and 2. */
 	readonly attempt?: number;
 }
 
-/** A try of a stage that was dropped because a device had no room for it; the stage was then asked again, for less. */
+/**
+ * A try of a stage that was dropped because a device had no room for it; the stage was then asked again, for
+ * less.
+ */
 const droppedTry = object({
 	stage: int(),
 	attempt: int(0, MAX_ATTEMPTS - 1),
@@ -207,8 +224,9 @@ const attested = object({ device: int(0, 0xffff), report: int(), chain: int() })
 interface AttestedRecord extends Typed<typeof attested> {}
 
 /**
- * One round of signed reports, docs/attestation.md. The nonce follows from the last roots of the first `after` challenges; of a job, `after`
- * is 0 at its beginning and 1 at its end. All bytes are attachments after those of the challenges, in the order of the fields.
+ * One round of signed reports, docs/attestation.md. The nonce follows from the last roots of the first
+ * `after` challenges; of a job, `after` is 0 at its beginning and 1 at its end. All bytes are attachments
+ * after those of the challenges, in the order of the fields.
  */
 export const attestationShape = object({
 	after: int(0, MAX_CHALLENGES),
@@ -240,7 +258,10 @@ export const attachmentsOfRound = ({ gpus, switches, cpu, collateral }: Attestat
 	...collateral.map(({ attachment }) => attachment),
 ];
 
-/** What a device said of itself at one moment of the probe. A claim: shown beside the curve of a sustained run, never judged. */
+/**
+ * What a device said of itself at one moment of the probe. A claim: shown beside the curve of a sustained
+ * run, never judged.
+ */
 const reading = object({
 	device: int(),
 	/** When the answer came, on the verifier's clock. */
@@ -258,9 +279,9 @@ export interface Reading extends Typed<typeof reading> {}
 const figure = object({
 	device: int(),
 	/**
-	 * "gemm.int8", "gemm.int8.sustained", "gemm.int8.sustained-ratio", "gemm.int8.alone", "scaling.int8", "memory.resident",
-	 * "memory.bandwidth", "memory.latency", "peer.bandwidth.3" (read from device 3), "disk.write", "disk.read", "disk.stored", "fma.fp32",
-	 * "train.gpt".
+	 * "gemm.int8", "gemm.int8.sustained", "gemm.int8.sustained-ratio", "gemm.int8.alone", "scaling.int8",
+	 * "memory.resident", "memory.bandwidth", "memory.latency", "peer.bandwidth.3" (read from device 3),
+	 * "disk.write", "disk.read", "disk.stored", "fma.fp32", "train.gpt".
 	 */
 	name: words,
 	value: int(),
@@ -317,8 +338,8 @@ const bodyOfVersion4 = object({
 	attestations: list(attestationShape as Shape<AttestationRecord>, MAX_ROUNDS),
 });
 /**
- * By version. Older files are read as well: 3 has no attestations, 2 no attempts and no provider's word, 1 no readings, no `newest` and no
- * disk.
+ * By version. Older files are read as well: 3 has no attestations, 2 no attempts and no provider's word, 1 no
+ * readings, no `newest` and no disk.
  */
 const bodies: Readonly<Record<number, Shape>> = {
 	1: object({

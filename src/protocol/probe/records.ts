@@ -7,7 +7,10 @@ import { readU16, readU32, readU64, writeU16, writeU32, writeU64 } from "../byte
 const HASH_BYTES = 32;
 const ROOT_RECORD_BYTES = 4 + 8 + HASH_BYTES;
 const OPENING_HEAD_BYTES = 4 + 4 + 2 + 2;
-/** No tree of this protocol is deeper than 43. A hostile path beyond this is not taken apart: it is wrong at 65 nodes as well. */
+/**
+ * No tree of this protocol is deeper than 43. A hostile path beyond this is not taken apart: it is wrong at
+ * 65 nodes as well.
+ */
 const MAX_PATH_NODES = 65;
 
 export interface RootRecord {

@@ -1,5 +1,6 @@
-// Which places are opened: drawn from the openSeed alone, docs/hardware-proof.md §7, so that prover and verifier can choose
-// nothing and anyone can draw them again. Shared by the probe (what to ask) and verify (what must have been asked).
+// Which places are opened: drawn from the openSeed alone, docs/hardware-proof.md §7, so that prover and
+// verifier can choose nothing and anyone can draw them again. Shared by the probe (what to ask) and verify
+// (what must have been asked).
 import { u32 } from "../bytes/bytes.ts";
 import { CHAINS } from "../hash/chase.ts";
 import { tagged } from "../hash/tagged-hash.ts";
@@ -91,7 +92,10 @@ export function streamSamples(seed: Uint8Array, passes: number, groups: number, 
 	});
 }
 
-/** Segment 0, which makes the first state, and `draws` distinct ones of the `rounds` after it, ascending; with each a step of its `k`. */
+/**
+ * Segment 0, which makes the first state, and `draws` distinct ones of the `rounds` after it, ascending; with
+ * each a step of its `k`.
+ */
 export function trainSamples(seed: Uint8Array, rounds: number, k: number, draws: number) {
 	const draw = createDraw(seed);
 	const segments = drawPlaces(draw, 1, rounds, draws).map(({ leaf }) => leaf + 1);

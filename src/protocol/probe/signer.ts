@@ -1,5 +1,6 @@
-// The verifier's signature: Ed25519 over a 32-byte hash, strict verification (RFC 8032, no cofactored leniency), so that
-// every implementation agrees on every signature. Keys are arguments; where they are kept is not known here.
+// The verifier's signature: Ed25519 over a 32-byte hash, strict verification (RFC 8032, no cofactored
+// leniency), so that every implementation agrees on every signature. Keys are arguments; where they are kept
+// is not known here.
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { bytesToHex, hexToBytes } from "../bytes/bytes.ts";
 
@@ -14,7 +15,10 @@ export function createSigner(secretKey: Uint8Array): Signer {
 	return { key: bytesToHex(ed25519.getPublicKey(secretKey)), sign: (hash) => ed25519.sign(hash, secretKey) };
 }
 
-/** False for anything that is not 32 and 64 bytes of lower-case hex, a point of the curve and a right signature. */
+/**
+ * False for anything that is not 32 and 64 bytes of lower-case hex, a point of the curve and a right
+ * signature.
+ */
 export function isSignature(key: string, value: string, hash: Uint8Array): boolean {
 	const keyBytes = hexToBytes(key, 32);
 	const valueBytes = hexToBytes(value, 64);
@@ -26,7 +30,10 @@ export function isSignature(key: string, value: string, hash: Uint8Array): boole
 	}
 }
 
-/** A key of small order, under which one signature fits many messages and which is therefore everybody's; or no key at all. */
+/**
+ * A key of small order, under which one signature fits many messages and which is therefore everybody's; or
+ * no key at all.
+ */
 export function isWeakKey(key: string): boolean {
 	const bytes = hexToBytes(key, 32);
 	if (bytes === null) return true;

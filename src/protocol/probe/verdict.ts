@@ -2,13 +2,19 @@
 // The codes and what they mean are in codes.ts.
 import type { Figure } from "./evidence.ts";
 
-/** Something worth telling that is no proof either way (e.g. an engine that answers much later than its host shakes hands). */
+/**
+ * Something worth telling that is no proof either way (e.g. an engine that answers much later than its host
+ * shakes hands).
+ */
 export interface Finding {
 	readonly code: string;
 	readonly detail: string;
 }
 
-/** With `samples` places checked, a prover that skipped the share f is caught with probability 1 − (1 − f)^samples. */
+/**
+ * With `samples` places checked, a prover that skipped the share f is caught with probability 1 − (1 −
+ * f)^samples.
+ */
 export interface Confidence {
 	readonly challenge: number;
 	readonly samples: number;
@@ -17,11 +23,12 @@ export interface Confidence {
 }
 
 /**
- * confirmed: the figures single out the claimed card, or leave it equal only with others that are worth no less.
- * consistent: nothing speaks against the claim, but figures are missing or a lesser card would explain them as well.
- * other: another card explains the figures clearly better; a slow host can look like that, so it is no accusation.
- * unknown: no profile explains the figures. unknown-name: the claimed name is in no profile. unjudged: not a GPU, or nothing was proven.
- * A claim that the figures contradict is no identity but an invalid verdict, CARD_CONTRADICTED.
+ * confirmed: the figures single out the claimed card, or leave it equal only with others that are worth no
+ * less. consistent: nothing speaks against the claim, but figures are missing or a lesser card would explain
+ * them as well. other: another card explains the figures clearly better; a slow host can look like that, so
+ * it is no accusation. unknown: no profile explains the figures. unknown-name: the claimed name is in no
+ * profile. unjudged: not a GPU, or nothing was proven. A claim that the figures contradict is no identity but
+ * an invalid verdict, CARD_CONTRADICTED.
  */
 export type IdentityState = "confirmed" | "consistent" | "other" | "unknown" | "unknown-name" | "unjudged";
 
@@ -30,7 +37,10 @@ export interface Identity {
 	readonly device: number;
 	readonly claimed: string;
 	readonly state: IdentityState;
-	/** The profile that is meant: the claimed one if it is among the equals, else the likeliest; null when nothing fits. */
+	/**
+	 * The profile that is meant: the claimed one if it is among the equals, else the likeliest; null when
+	 * nothing fits.
+	 */
 	readonly profile: string | null;
 	/** Best first, shares of the likelihood among all profiles. */
 	readonly ranked: readonly { readonly id: string; readonly likelihood: number }[];
@@ -39,10 +49,10 @@ export interface Identity {
 }
 
 /**
- * Whose word a valid file is worth to those who were not there; docs/hardware-proof.md §9.
- * private: the signer's alone drew the secret, and could have made it all up.
- * countersigned: the host drew a part of the randomness and signed every root; the two together could have made it up.
- * public: the chain fixed what was asked before the work and what was opened after it; nobody could have made it up.
+ * Whose word a valid file is worth to those who were not there; docs/hardware-proof.md §9. private: the
+ * signer's alone drew the secret, and could have made it all up. countersigned: the host drew a part of the
+ * randomness and signed every root; the two together could have made it up. public: the chain fixed what was
+ * asked before the work and what was opened after it; nobody could have made it up.
  */
 export type Strength = "private" | "countersigned" | "public";
 
@@ -53,7 +63,10 @@ export const WHO_COULD_LIE: Readonly<Record<Strength, string>> = {
 	public: "the work was done between two blocks of the chain; nobody could have made it up",
 };
 
-/** genuine: signed by a vendor's device. measured: and its firmware is the vendor's. none: not shown, or simulated roots. */
+/**
+ * genuine: signed by a vendor's device. measured: and its firmware is the vendor's. none: not shown, or
+ * simulated roots.
+ */
 export const ATTESTED_LEVELS = ["none", "genuine", "measured", "hosted"] as const;
 export type AttestedLevel = (typeof ATTESTED_LEVELS)[number];
 

@@ -1,5 +1,6 @@
-// Rounds of drand, a public source of random values that many parties sign together (https://drand.love): is this the signature of that round?
-// Checked offline with the network's public key. One scheme: BLS12-381, signatures on G1, keys on G2, rounds that do not name one another.
+// Rounds of drand, a public source of random values that many parties sign together (https://drand.love): is
+// this the signature of that round? Checked offline with the network's public key. One scheme: BLS12-381,
+// signatures on G1, keys on G2, rounds that do not name one another.
 import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { hexToBytes } from "../bytes/bytes.ts";
 import { sha256Of } from "../hash/tagged-hash.ts";
@@ -25,7 +26,9 @@ export function roundPoint(round: number): ReturnType<typeof bls.hash> {
 	return bls.hash(sha256Of(number), DST);
 }
 
-/** A pairing takes 0.1 s, and all answers to a call name the same two rounds: the last ones are remembered. */
+/**
+ * A pairing takes 0.1 s, and all answers to a call name the same two rounds: the last ones are remembered.
+ */
 const remembered = new Map<string, boolean>();
 const MOST_REMEMBERED = 64;
 

@@ -1,6 +1,7 @@
-// The bytes of a roll call, docs/roll-call.md: which blocks call, what a device computes then, what it commits to and
-// which places are opened. Nothing here is secret, and nothing is anybody's choice but a device's sizes. Contracts hash
-// the same bytes (contracts/src/rollcall/), therefore integers are big-endian here.
+// The bytes of a roll call, docs/roll-call.md: which blocks call, what a device computes then, what it
+// commits to and which places are opened. Nothing here is secret, and nothing is anybody's choice but a
+// device's sizes. Contracts hash the same bytes (contracts/src/rollcall/), therefore integers are big-endian
+// here.
 import { concatBytes, hexToBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { keccak, keccakLeaf } from "../hash/keccak-tree.ts";
 import { tagged } from "../hash/tagged-hash.ts";
@@ -98,7 +99,9 @@ function headBytes({ key, account }: RollHost, spec: RollSpec): Uint8Array {
 	return concatBytes(fixed(key, 32), fixed(account, 20), ...[device, m, n, k, rounds, keep].map(u32be));
 }
 
-/** Seed of the first product: nobody can begin before the block is there, and no two devices do the same work. */
+/**
+ * Seed of the first product: nobody can begin before the block is there, and no two devices do the same work.
+ */
 export function rollSeed(beta0: Uint8Array, host: RollHost, spec: RollSpec): Uint8Array {
 	return tagged("assay/roll-seed/1", beta0, headBytes(host, spec));
 }
@@ -121,8 +124,9 @@ export function rollAnswerHash(
 }
 
 /**
- * What the places are drawn from. ATTACK: were the answer in it, a tree could hold a thousand answers of one device that
- * differ in one leaf each, and the luckiest would be shown. β₂ is younger than every tree, so none of them foresees it.
+ * What the places are drawn from. ATTACK: were the answer in it, a tree could hold a thousand answers of one
+ * device that differ in one leaf each, and the luckiest would be shown. β₂ is younger than every tree, so
+ * none of them foresees it.
  */
 export function rollOpenSeed(beta2: Uint8Array, key: string, device: number, kind: "gemm" | "stream"): Uint8Array {
 	return tagged("assay/roll-open/1", beta2, fixed(key, 32), u32be(device), Uint8Array.of(kind === "gemm" ? 0 : 1));
@@ -142,7 +146,10 @@ export interface RollPlace {
 	readonly index: number;
 }
 
-/** What is opened of an answer once β₂ is known: leaves of products, groups of digests, and the kept leaves beneath those. */
+/**
+ * What is opened of an answer once β₂ is known: leaves of products, groups of digests, and the kept leaves
+ * beneath those.
+ */
 export function rollPlaces(
 	beta2: Uint8Array,
 	key: string,

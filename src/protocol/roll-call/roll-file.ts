@@ -1,5 +1,6 @@
-// The public file of a roll call, docs/roll-call.md §6: one device's answer, with all that a stranger needs beside a node of the chain. Its
-// shape, how it is made and how it is read. Nobody signs the whole: the chain and the host's own signature bind everything in it.
+// The public file of a roll call, docs/roll-call.md §6: one device's answer, with all that a stranger needs
+// beside a node of the chain. Its shape, how it is made and how it is read. Nobody signs the whole: the chain
+// and the host's own signature bind everything in it.
 import { concatBytes, hexToBytes } from "../bytes/bytes.ts";
 import { hex, int, list, object, oneOf, pattern, type Shape, type Typed, variants } from "../bytes/shape.ts";
 import { sha256Of } from "../hash/tagged-hash.ts";
@@ -83,7 +84,10 @@ const body = object({
 });
 export interface RollCallBody extends Typed<typeof body> {}
 
-/** Roots of the rounds joined, opened leaves of the products, opened digests of the pass, the kept leaves beneath those. */
+/**
+ * Roots of the rounds joined, opened leaves of the products, opened digests of the pass, the kept leaves
+ * beneath those.
+ */
 const ATTACHMENTS = 4;
 
 const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body: body as Shape<RollCallBody> });
@@ -130,7 +134,9 @@ const anyBody: Shape<{ attachments: RollCallEnvelope["attachments"]; body: { for
 	return list(attachmentShape, Number.MAX_SAFE_INTEGER)(held.attachments, "attachments");
 };
 
-/** What a file says it is, also where its attachments are cut or changed; null for what is no file of ours. */
+/**
+ * What a file says it is, also where its attachments are cut or changed; null for what is no file of ours.
+ */
 export function formatOf(file: Uint8Array): string | null {
 	const decoded = decodeEnvelope(file, anyBody);
 	return decoded.ok ? decoded.envelope.body.format : null;

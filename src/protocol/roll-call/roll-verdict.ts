@@ -1,4 +1,5 @@
-// The verdict on the public file of a roll call. A value, never an exception. What its figures are is in verify/roll-call/.
+// The verdict on the public file of a roll call. A value, never an exception. What its figures are is in
+// verify/roll-call/.
 import type { Figure } from "../probe/evidence.ts";
 import { type Confidence, type Finding, type Strength, type Verdict, WHO_COULD_LIE } from "../probe/verdict.ts";
 

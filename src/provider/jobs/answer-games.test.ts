@@ -1,5 +1,5 @@
-// What a provider does about questions on chain: those whose time ends first come first, one that the chain does not take keeps it from no other, and its owner
-// is told of every question that stays without an answer.
+// What a provider does about questions on chain: those whose time ends first come first, one that the chain
+// does not take keeps it from no other, and its owner is told of every question that stays without an answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,5 +1,6 @@
-// Answers on chain to whoever asks there about a claim, docs/chain.md §12: every question that is about the claim is answered before its clock, those whose
-// time ends first before the others, within what its owner allows. Silence costs the bond, so whatever stays without an answer is told.
+// Answers on chain to whoever asks there about a claim, docs/chain.md §12: every question that is about the
+// claim is answered before its clock, those whose time ends first before the others, within what its owner
+// allows. Silence costs the bond, so whatever stays without an answer is told.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
@@ -51,8 +52,9 @@ export class GameAnswers {
 	}
 
 	/**
-	 * `answerTo`: null where it is not about the claim; `proven`: about a segment whose proof is on chain. Neither need be answered. Gives what sends the answers: until they are deep enough in the chain minutes may pass, and the
-	 * clocks of other claims go on. Both throw what the chain throws.
+	 * `answerTo`: null where it is not about the claim; `proven`: about a segment whose proof is on chain.
+	 * Neither need be answered. Gives what sends the answers: until they are deep enough in the chain minutes
+	 * may pass, and the clocks of other claims go on. Both throw what the chain throws.
 	 */
 	async answer(
 		about: ClaimAsked,
@@ -102,7 +104,10 @@ export class GameAnswers {
 		};
 	}
 
-	/** As many of the first ones as the owner's gas is enough for, whatever the others that are on their way come to; of none the owner is told. */
+	/**
+	 * As many of the first ones as the owner's gas is enough for, whatever the others that are on their way
+	 * come to; of none the owner is told.
+	 */
 	private affordable(waiting: readonly Costing[]): readonly Costing[] {
 		const { nowMs, mostGas = Number.POSITIVE_INFINITY, onTrouble } = this.means;
 		this.spent = this.spent.filter(({ atMs }) => atMs > nowMs() - DAY_MS);

@@ -1,5 +1,6 @@
-// Answers about a part that was claimed or audited, from its folder and an engine of its own. The engine stays for a while after the last question, since
-// questions come one after the other; then it goes, and so does the hold on the host's engine. What is said, once and for ever, is answer-questions.ts.
+// Answers about a part that was claimed or audited, from its folder and an engine of its own. The engine
+// stays for a while after the last question, since questions come one after the other; then it goes, and so
+// does the hold on the host's engine. What is said, once and for ever, is answer-questions.ts.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type After, isInTime } from "../../platform/abortable.ts";
@@ -70,7 +71,9 @@ export class PartAnswers {
 		throw new AssayError("PROVIDER_BUSY", "the answer takes longer; ask again", { hint: codes.PROVIDER_BUSY.hint });
 	}
 
-	/** However long it takes: whoever waits is a clock on chain. Null: nobody need answer it. Throws the same. */
+	/**
+	 * However long it takes: whoever waits is a clock on chain. Null: nobody need answer it. Throws the same.
+	 */
 	async answerOnChain(question: ChainQuestion): Promise<Uint8Array | null> {
 		this.cancelIdle();
 		this.asking += 1;

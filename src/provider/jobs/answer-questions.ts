@@ -1,6 +1,7 @@
-// A provider's answers about a part that it ran or audited, docs/jobs.md §14: from the run's folder and its own engine. First words (trace roots, transcripts)
-// bind it for ever, so each is given once: it stands in a book before anybody hears it. Whoever finds its own machine at odds with what it claimed
-// or said before signs nothing and stops (RUN_UNSTEADY): an honest owner loses no bond to broken hardware by talking.
+// A provider's answers about a part that it ran or audited, docs/jobs.md §14: from the run's folder and its
+// own engine. First words (trace roots, transcripts) bind it for ever, so each is given once: it stands in a
+// book before anybody hears it. Whoever finds its own machine at odds with what it claimed or said before
+// signs nothing and stops (RUN_UNSTEADY): an honest owner loses no bond to broken hardware by talking.
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { RunReplay, type RunToReplay } from "../../engine/client/replay-run.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
@@ -27,7 +28,9 @@ import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 
 export interface Answering {
-	/** `kept` has the part's first segment, unless that is 0; `rootsBefore` is the journal's, of every segment. */
+	/**
+	 * `kept` has the part's first segment, unless that is 0; `rootsBefore` is the journal's, of every segment.
+	 */
 	readonly run: RunToReplay;
 	/** Sessions with the folder's store. */
 	readonly open: OpenWorkSession;
@@ -39,14 +42,20 @@ export interface Answering {
 	readonly bookPath: string;
 	/** Null without a chain, and of audits. */
 	readonly sign: ((answer: { readonly question: Hex; readonly answerHash: Hex }) => Promise<Hex>) | null;
-	/** Brings what lies in the folder's store under its root to the validator, cut or filled with zeros to its size. */
+	/**
+	 * Brings what lies in the folder's store under its root to the validator, cut or filled with zeros to its
+	 * size.
+	 */
 	readonly upload: (blob: BlobName) => Promise<void>;
 }
 
 export interface Answerer {
 	/** Throws JOB_QUESTION, RUN_UNSTEADY, and what an engine says. */
 	answer(question: string): Promise<SaidAnswer>;
-	/** What is answered on chain; null: the question is none about this claim, and nobody need answer it. Throws the same. */
+	/**
+	 * What is answered on chain; null: the question is none about this claim, and nobody need answer it. Throws
+	 * the same.
+	 */
 	answerOnChain(question: ChainQuestion): Promise<Uint8Array | null>;
 	/** Gives the engine's session back; the next question opens another. */
 	close(): Promise<void>;

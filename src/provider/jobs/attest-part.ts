@@ -1,5 +1,6 @@
-// Rounds of signed reports at both ends of a part (docs/attestation.md), kept in the run's folder until the claim is handed in. A host without such devices
-// is asked once and loses nothing; nor does one whose engine dies between the two: its claim has no rounds then.
+// Rounds of signed reports at both ends of a part (docs/attestation.md), kept in the run's folder until the
+// claim is handed in. A host without such devices is asked once and loses nothing; nor does one whose engine
+// dies between the two: its claim has no rounds then.
 import type { CollectedRound } from "../../engine/client/collect-round.ts";
 import { bindOfJob, type JobBound } from "../../protocol/attest/binding.ts";
 import { decodeJobRounds, encodeJobRounds, MAX_JOB_ROUNDS_BYTES } from "../../protocol/attest/job-rounds.ts";

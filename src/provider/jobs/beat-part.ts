@@ -1,5 +1,6 @@
-// Signs of life of a running part: how far it is, its metrics, and pictures of how it goes. Only what is on disk is told of: a provider that is killed after
-// it never has to take a word back. A validator that says stop, or that the part is another's, ends the run; one that is silent does not.
+// Signs of life of a running part: how far it is, its metrics, and pictures of how it goes. Only what is on
+// disk is told of: a provider that is killed after it never has to take a word back. A validator that says
+// stop, or that the part is another's, ends the run; one that is silent does not.
 import type { After } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -64,7 +65,9 @@ export function createBeats({ desk, asked, everyMs, after, first, onStop, onErro
 		show(blobs: readonly PreviewBlob[]): void {
 			previews = blobs;
 		},
-		/** What was saved since the last sign of life is told first: a short part would show its customer nothing. */
+		/**
+		 * What was saved since the last sign of life is told first: a short part would show its customer nothing.
+		 */
 		async stop(): Promise<void> {
 			await beating?.stop();
 			if (beating !== null && told.length + previews.length > 0) await beat().catch(onError);

@@ -1,6 +1,7 @@
-// Whether an offered part is what its terms say, and within its owner's limits: before anything is fetched, and again when the program is there. Nothing
-// is taken on the validator's word: the terms make the job's name, the program and its inputs are those of the terms, the state at the start folds to
-// what the part must begin with. Pure. docs/provider.md.
+// Whether an offered part is what its terms say, and within its owner's limits: before anything is fetched,
+// and again when the program is there. Nothing is taken on the validator's word: the terms make the job's
+// name, the program and its inputs are those of the terms, the state at the start folds to what the part must
+// begin with. Pure. docs/provider.md.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -161,10 +162,16 @@ function checkChain(
 	must(1000 * Number(assignment.until) > nowMs, "the assignment has run out");
 }
 
-/** A trace is asked for when the state before the segment has to be computed first, and all that ops give is hashed. */
+/**
+ * A trace is asked for when the state before the segment has to be computed first, and all that ops give is
+ * hashed.
+ */
 const TRACE_TAKES = 4;
 
-/** Before anything is locked: an answer on chain with a segment's trace must come before its clock. Throws JOB_DECLINED. */
+/**
+ * Before anything is locked: an answer on chain with a segment's trace must come before its clock. Throws
+ * JOB_DECLINED.
+ */
 export function mustTraceInTime(segmentMs: number, traceMs: number): void {
 	must(
 		TRACE_TAKES * segmentMs <= traceMs,

@@ -1,9 +1,13 @@
-// Which states a run keeps, docs/jobs.md §4. A check of a segment begins at the kept state before it, so a window between two kept states is what
-// one check costs at least: a hundredth of the run where the disk allows, and never more than two minutes to answer a question. Pure.
+// Which states a run keeps, docs/jobs.md §4. A check of a segment begins at the kept state before it, so a
+// window between two kept states is what one check costs at least: a hundredth of the run where the disk
+// allows, and never more than two minutes to answer a question. Pure.
 
 /** Windows of a run, where the disk holds so many states. */
 const WINDOWS = 100;
-/** Fewer where saving would take more than a tenth of the time; never so few that a window is more than 2 % of the run. */
+/**
+ * Fewer where saving would take more than a tenth of the time; never so few that a window is more than 2 % of
+ * the run.
+ */
 const FEWEST_WINDOWS = 50;
 const SAVING = 10;
 /** A question about any segment is answered within this: the replay from the state before it. */

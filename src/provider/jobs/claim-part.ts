@@ -1,5 +1,6 @@
-// Hands in what a part came to: states, final state and results as blobs, then the claim, then its transaction, then the claim again so that the validator
-// sees it on chain. Done again from any point it is the same claim: nothing here depends on what was sent before.
+// Hands in what a part came to: states, final state and results as blobs, then the claim, then its
+// transaction, then the claim again so that the validator sees it on chain. Done again from any point it is
+// the same claim: nothing here depends on what was sent before.
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep } from "../../platform/abortable.ts";
@@ -63,7 +64,10 @@ export async function handInAudit(work: HandIn): Promise<void> {
 	await work.desk.answerAudit(work.asked, await uploadStates(work));
 }
 
-/** The hash of the claim. Throws AssayError; CLAIM_ROOT when the validator's claim is another than ours: then nothing was sent to the chain. */
+/**
+ * The hash of the claim. Throws AssayError; CLAIM_ROOT when the validator's claim is another than ours: then
+ * nothing was sent to the chain.
+ */
 export async function handInClaim(work: HandIn): Promise<string> {
 	const { desk, chain, asked, offer, program, path, signal } = work;
 	const run = readClaim(await readFile(join(path, "claim.json")), await readFile(join(path, "states.bin")));

@@ -1,4 +1,5 @@
-// Games about claims of this host that are ended by proofs, docs/zk.md §15: program, inputs and states come from the part's folder, the proofs from an engine of their own. Not here: the proofs
+// Games about claims of this host that are ended by proofs, docs/zk.md §15: program, inputs and states come
+// from the part's folder, the proofs from an engine of their own. Not here: the proofs
 // (src/provider/proofs/hybrid/).
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -80,7 +81,10 @@ export class PartClearer {
 		}
 	}
 
-	/** Whether the question need not be answered, because the proof of its segment is on chain: brought there now, if it can be. Throws RUN_UNSTEADY, and what engine and chain say. */
+	/**
+	 * Whether the question need not be answered, because the proof of its segment is on chain: brought there
+	 * now, if it can be. Throws RUN_UNSTEADY, and what engine and chain say.
+	 */
 	async isProven(entry: PartEntry, question: ChainQuestion, tell: (detail: string) => void): Promise<boolean> {
 		const segment = segmentOf(question);
 		const claim = segment === null ? null : await disputedClaimOf(entry);

@@ -1,5 +1,6 @@
-// Brings everything that a part needs into the folder of its run: the program, constants, inputs, the state that it begins with. Each is checked by its root as
-// it comes; what is there already is not fetched again, and a download that goes on for ever ends with the signal.
+// Brings everything that a part needs into the folder of its run: the program, constants, inputs, the state
+// that it begins with. Each is checked by its root as it comes; what is there already is not fetched again,
+// and a download that goes on for ever ends with the signal.
 import { access, chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { readIfPresent } from "../../platform/durable-file.ts";
@@ -33,7 +34,8 @@ export async function fetchPart(
 	await bring(offer.spec.program, programPath);
 	// A program that is not the one of the terms is found out before gigabytes of inputs come.
 	const program = checkProgram(offer, (await readIfPresent(programPath))!);
-	// Of tensors with one root and different lengths one file is enough: whoever loads it cuts or fills it with zeros.
+	// Of tensors with one root and different lengths one file is enough: whoever loads it cuts or fills it with
+	// zeros.
 	for (const blob of blobsOf(offer)) await bring(blob, join(store, blob.root));
 	return program;
 }

@@ -1,5 +1,6 @@
-// Jobs on a host, before a desk that is honest or not: parts are taken, run, claimed and answered for; killed or stopped at any moment the same claim comes;
-// nothing is taken that its terms, its bytes or its owner's limits speak against.
+// Jobs on a host, before a desk that is honest or not: parts are taken, run, claimed and answered for; killed
+// or stopped at any moment the same claim comes; nothing is taken that its terms, its bytes or its owner's
+// limits speak against.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -366,7 +367,8 @@ test("a machine that gives other bits the second time stops with an alarm, claim
 	await first.nudge();
 	await untilBegun(desk);
 	await first.jobs.stop();
-	// Of what is gone on with, the last saved state is spoilt, and an earlier one is begun with: what is run twice differs.
+	// Of what is gone on with, the last saved state is spoilt, and an earlier one is begun with: what is run
+	// twice differs.
 	const run = join(folder, "jobs", readdirSync(join(folder, "jobs")).find((name) => name.startsWith(JOB))!);
 	const journal = readFileSync(join(run, "journal.jsonl"), "utf8").split("\n");
 	assert.ok(journal.length > 5);

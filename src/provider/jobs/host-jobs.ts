@@ -1,5 +1,6 @@
-// Jobs on this host: takes parts that validators offer, one at a time and within its owner's limits, carries on with what the book has after a restart, answers
-// for what it claimed until that is final, and then clears it away. Not here: the life of one part (work-part.ts), its answers (answer-part.ts).
+// Jobs on this host: takes parts that validators offer, one at a time and within its owner's limits, carries
+// on with what the book has after a restart, answers for what it claimed until that is final, and then clears
+// it away. Not here: the life of one part (work-part.ts), its answers (answer-part.ts).
 import type { JobsOffer } from "../../engine/agent/agent-messages.ts";
 import type { AgentHandlers } from "../../engine/agent/dial-agent.ts";
 import { type After, isInTime, sleep } from "../../platform/abortable.ts";
@@ -41,13 +42,17 @@ export interface HostJobsOptions {
 }
 
 const SWEEP_MS = 30_000;
-/** A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator, and some at once. */
+/**
+ * A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator, and some at once.
+ */
 const OFFERS = { perS: 60 / 3600, burst: 30 };
 const OFFER_WITHIN_MS = 20_000;
 const ASSIGNED_MS = 1000;
 /** Uploads of what was run last; whoever offers meanwhile waits for so long. */
 const HAND_IN_MS = 20_000;
-/** Without a chain nobody can tell whether a claim is final but by its window; audits have none of their own. */
+/**
+ * Without a chain nobody can tell whether a claim is final but by its window; audits have none of their own.
+ */
 const MARGIN_MS = 3_600_000;
 /** After that its folder goes. */
 const OVER_MS = 600_000;
@@ -173,7 +178,10 @@ class Jobs {
 		await work.run(this.stopping.signal);
 	}
 
-	/** Nothing is promised by taking note: the part is ours once its bond is locked and the validator has been told. */
+	/**
+	 * Nothing is promised by taking note: the part is ours once its bond is locked and the validator has been
+	 * told.
+	 */
 	async nudge(url: string, validatorKey: string, asked: AskedPart): Promise<void> {
 		const { nowMs } = this.options;
 		const name = entryName(asked);
@@ -196,7 +204,8 @@ class Jobs {
 	private async take(url: string, validatorKey: string, asked: AskedPart): Promise<void> {
 		const { limits, chain, nowMs } = this.options;
 		const desk = this.options.deskOf(url, validatorKey);
-		// Whoever cannot be asked, or has it no more, need not be told anything; a nudge that is meant comes again.
+		// Whoever cannot be asked, or has it no more, need not be told anything; a nudge that is meant comes
+		// again.
 		const offer = await this.offerOf(desk, asked);
 		let entry: PartEntry;
 		try {
@@ -282,7 +291,9 @@ class Jobs {
 		}
 	}
 
-	/** Whatever is asked on chain about a claim is answered there: silence would convict an honest provider too. */
+	/**
+	 * Whatever is asked on chain about a claim is answered there: silence would convict an honest provider too.
+	 */
 	private async answerGames(entry: PartEntry): Promise<() => Promise<void>> {
 		const { offer, claim } = entry.page;
 		const attempt = offer.assignment?.attempt;

@@ -1,5 +1,6 @@
-// What a provider that works on a chain does there: locks a bond with the assignment, claims, signs answers. An interface only, so that a provider without
-// a chain loads nothing of it; open-job-chain.ts makes one. Each act is looked up before it is sent: done again it is nothing. docs/chain.md §11.
+// What a provider that works on a chain does there: locks a bond with the assignment, claims, signs answers.
+// An interface only, so that a provider without a chain loads nothing of it; open-job-chain.ts makes one.
+// Each act is looked up before it is sent: done again it is nothing. docs/chain.md §11.
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
 import type { DisputeChain } from "../proofs/hybrid/dispute-chain.ts";
@@ -52,12 +53,18 @@ export interface JobChain extends OwnChain {
 	/** How long an answer on chain with a segment's trace may take. */
 	traceMs(): Promise<number>;
 	part(job: string, part: number): Promise<ChainPart>;
-	/** False: another claim stands for the part before, so that a claim which begins at `start` would not be taken. */
+	/**
+	 * False: another claim stands for the part before, so that a claim which begins at `start` would not be
+	 * taken.
+	 */
 	isEndOfPartBefore(job: string, part: number, previous: string, start: string): Promise<boolean>;
 	/** Locks the bond. Throws CHAIN_REFUSED. */
 	assign(terms: EscrowTermsText, assignment: NonNullable<PartOffer["assignment"]>): Promise<void>;
 	claim(terms: EscrowTermsText, part: number, claim: ClaimShown, signatures: readonly string[]): Promise<void>;
-	/** What is asked on chain about one of this account's claims and waits for its answer; `attempt` is the escrow's. */
+	/**
+	 * What is asked on chain about one of this account's claims and waits for its answer; `attempt` is the
+	 * escrow's.
+	 */
 	questions(job: string, part: number, attempt: number): Promise<readonly ChainAsked[]>;
 	/** In one transaction; the gas that it took. Throws CHAIN_…. */
 	answer(job: string, part: number, attempt: number, replies: readonly ChainReply[]): Promise<number>;

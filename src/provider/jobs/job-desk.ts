@@ -1,5 +1,6 @@
-// A validator's desk for jobs, as a provider that works for it sees it: offers, signs of life, claims, and the bytes that go with them. Over the API of the
-// validator whose agent link asked, with requests that the provider's key signs; what comes back is checked by whoever uses it. docs/jobs.md §13.
+// A validator's desk for jobs, as a provider that works for it sees it: offers, signs of life, claims, and
+// the bytes that go with them. Over the API of the validator whose agent link asked, with requests that the
+// provider's key signs; what comes back is checked by whoever uses it. docs/jobs.md §13.
 import { downloadBlob, uploadBlob } from "../../api/blob-transfer.ts";
 import { createApiClient } from "../../api/create-client.ts";
 import type { ClaimReply, PartBeat, PartClaim, PartOffer, PartReply } from "../../api/types.ts";

@@ -1,5 +1,6 @@
-// An engine for one part of a job: of its own process, with the run's store as its only folder, watched and killed at its limits. It has no network and
-// sees nothing else of this host (docs/provider.md). A job is a bounded tensor program: no code of strangers runs.
+// An engine for one part of a job: of its own process, with the run's store as its only folder, watched and
+// killed at its limits. It has no network and sees nothing else of this host (docs/provider.md). A job is a
+// bounded tensor program: no code of strangers runs.
 import type { EngineLimits } from "../../engine/agent/agent-calls.ts";
 import { type CollectedRound, collectRound } from "../../engine/client/collect-round.ts";
 import { createEngineClient } from "../../engine/client/create-engine-client.ts";
@@ -8,7 +9,10 @@ import { proofOpener } from "../../engine/client/proof-opener.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { openGuardedEngine } from "../guard-engine.ts";
 
-/** What an engine takes beside the tensors of its plan: the program itself, a driver's context, buffers on their way. */
+/**
+ * What an engine takes beside the tensors of its plan: the program itself, a driver's context, buffers on
+ * their way.
+ */
 const BESIDE_BYTES = 2 * 2 ** 30;
 const READY_MS = 20_000;
 

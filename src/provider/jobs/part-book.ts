@@ -1,5 +1,6 @@
-// The book of the parts of jobs that this host has: one folder each, with a page that says what it is and how far it is, and the run beside it. A page is
-// on disk before anybody hears of what it says, so that a provider which was killed goes on with the same part, and answers for its claims. Files only.
+// The book of the parts of jobs that this host has: one folder each, with a page that says what it is and how
+// far it is, and the run beside it. A page is on disk before anybody hears of what it says, so that a
+// provider which was killed goes on with the same part, and answers for its claims. Files only.
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { partOffer } from "../../api/schemas/job.ts";
@@ -9,8 +10,9 @@ import { hex, int, object, oneOf, orNull, type Shape, type Typed, text } from ".
 import type { AskedPart, PartOffer } from "./job-desk.ts";
 
 /**
- * assigning: a bond may be locked. running: it is ours. done: all segments are run. claimed: the claim, or the audit's answer, is with the validator; it
- * must stay answerable. over: it is nobody's concern any more, and goes after a while.
+ * assigning: a bond may be locked. running: it is ours. done: all segments are run. claimed: the claim, or
+ * the audit's answer, is with the validator; it must stay answerable. over: it is nobody's concern any more,
+ * and goes after a while.
  */
 const STATES = ["assigning", "running", "done", "claimed", "over"] as const;
 export type EntryState = (typeof STATES)[number];

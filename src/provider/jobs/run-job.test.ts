@@ -1,5 +1,6 @@
-// Runs in folders: the claim is that of the reference machine; killed at any moment a run ends with the same claim; what is wrong with a folder
-// has its code; a machine that computes other bits the second time is not believed.
+// Runs in folders: the claim is that of the reference machine; killed at any moment a run ends with the same
+// claim; what is wrong with a folder has its code; a machine that computes other bits the second time is not
+// believed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -82,7 +83,8 @@ test("killed at random moments, twenty times in the deep tier, a run ends with t
 	for (let kills = 0; kills < rounds; ) {
 		const child = spawn(process.execPath, [program, path, String(segments)], { stdio: "ignore" });
 		const ended = once(child, "exit");
-		// The moment is by what it has written, and a little after: the journal grows by some 350 bytes a segment.
+		// The moment is by what it has written, and a little after: the journal grows by some 350 bytes a
+		// segment.
 		const journal = join(path, "journal.jsonl");
 		const sizeNow = () => (existsSync(journal) ? readFileSync(journal).length : 0);
 		const until = sizeNow() + draw(6000);

@@ -1,5 +1,6 @@
-// Runs a workload of one's own in a folder, docs/jobs.md §1: a part (run-part.ts) that is the whole job, with the files that the customer takes home.
-// Not here: what is computed (src/work/workloads/), how it is shown (the CLI), how it is checked (src/validator/jobs/).
+// Runs a workload of one's own in a folder, docs/jobs.md §1: a part (run-part.ts) that is the whole job, with
+// the files that the customer takes home. Not here: what is computed (src/work/workloads/), how it is shown
+// (the CLI), how it is checked (src/validator/jobs/).
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { writeNpy } from "../../work/formats/write-npy.ts";
 import { bytesToElements, type Elements, elementCount, elementsToBytes } from "../../work/operators/tensor-type.ts";

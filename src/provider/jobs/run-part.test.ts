@@ -1,5 +1,5 @@
-// A job in parts: each begins with the state that the one before ended with, and together they are the whole run; killed or stopped, a part ends with
-// the same claim; a part that begins elsewhere is found out.
+// A job in parts: each begins with the state that the one before ended with, and together they are the whole
+// run; killed or stopped, a part ends with the same claim; a part that begins elsewhere is found out.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";

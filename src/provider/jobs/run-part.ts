@@ -1,6 +1,7 @@
-// Runs segments of a program in a folder, docs/jobs.md: one after the other on one session, a line in the journal for each, the state saved every
-// few. Killed at any moment, it goes on from the last saved state and ends with the same claim: what it runs a second time must give the same bits.
-// Not here: a whole workload (run-job.ts), a part of a stranger's job (take-part.ts), how it is checked (src/validator/jobs/).
+// Runs segments of a program in a folder, docs/jobs.md: one after the other on one session, a line in the
+// journal for each, the state saved every few. Killed at any moment, it goes on from the last saved state and
+// ends with the same claim: what it runs a second time must give the same bits. Not here: a whole workload
+// (run-job.ts), a part of a stranger's job (take-part.ts), how it is checked (src/validator/jobs/).
 import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type {
 	MetricLine,
@@ -70,13 +71,19 @@ export interface RunPart {
 	/** Segments `first` … `first` + `count` − 1 are run. */
 	readonly first: number;
 	readonly count: number;
-	/** The state that they begin with, which lies in the folder's store; null before segment 0, where all is zero. */
+	/**
+	 * The state that they begin with, which lies in the folder's store; null before segment 0, where all is
+	 * zero.
+	 */
 	readonly begin: KeptRoots | null;
 	/** Constants and inputs into the session; gives the root of each by its tensor's number. */
 	readonly give: (session: WorkSession) => Promise<ReadonlyMap<number, Uint8Array>>;
 	/** Before the journal says that the run was begun: what the folder must hold beside it. */
 	readonly begun?: (given: ReadonlyMap<number, Uint8Array>) => Promise<void>;
-	/** Before the first segment is run, and after everything that it needs is there: whatever it throws ends the run. */
+	/**
+	 * Before the first segment is run, and after everything that it needs is there: whatever it throws ends the
+	 * run.
+	 */
 	readonly ready?: (plan: WorkPlan) => Promise<void>;
 	readonly metrics: readonly WorkloadMetric[];
 	/** After each saved state but the last one; what it writes may be taken home before the end. */
@@ -289,7 +296,9 @@ class Run {
 		});
 	}
 
-	/** The state is on disk and the journal says so, both durably, when this resolves; then older ones may go. */
+	/**
+	 * The state is on disk and the journal says so, both durably, when this resolves; then older ones may go.
+	 */
 	async save(keeping: Keeping): Promise<void> {
 		const { folder } = this.part;
 		if (!this.isNew) return;

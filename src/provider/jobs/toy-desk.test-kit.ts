@@ -1,5 +1,5 @@
-// A validator's desk for jobs in memory, honest or hostile: offers parts of a toy workload, takes what is handed in and remembers all of it. For tests of
-// the provider alone; the real desk is a validator's API.
+// A validator's desk for jobs in memory, honest or hostile: offers parts of a toy workload, takes what is
+// handed in and remembers all of it. For tests of the provider alone; the real desk is a validator's API.
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { foldPieces, PIECE_BYTES, pieceRoot } from "../../platform/blob-tree.ts";

@@ -1,5 +1,5 @@
-// A run of a small sample on toy sessions whose store is the run's folder, for tests here and in src/validator/jobs/. Started as a program
-// (FOLDER SEGMENTS) it is a process that a test can kill.
+// A run of a small sample on toy sessions whose store is the run's folder, for tests here and in
+// src/validator/jobs/. Started as a program (FOLDER SEGMENTS) it is a process that a test can kill.
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cheat, type Distort, toyWork } from "../../engine/client/toy-work-session.test-kit.ts";

@@ -1,5 +1,6 @@
-// The life of one part that this host was offered: fetched and checked, its bond locked, run, claimed. Whatever it promises stands in the book first. Killed
-// at any moment and begun again it ends with the same claim. An audit is a part without bond and claim: its states are the answer. docs/provider.md.
+// The life of one part that this host was offered: fetched and checked, its bond locked, run, claimed.
+// Whatever it promises stands in the book first. Killed at any moment and begun again it ends with the same
+// claim. An audit is a part without bond and claim: its states are the answer. docs/provider.md.
 
 import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type { WorkPlan, WorkSession } from "../../engine/client/work-session.ts";
@@ -73,7 +74,10 @@ export class PartWork {
 		this.stopping.abort(new AssayError("JOB_STATE", why));
 	}
 
-	/** The page says what is next. Resolves when it is claimed, answered, declined or lost; rejects when this provider is stopped. */
+	/**
+	 * The page says what is next. Resolves when it is claimed, answered, declined or lost; rejects when this
+	 * provider is stopped.
+	 */
 	async run(shutdown: AbortSignal): Promise<void> {
 		const signal = AbortSignal.any([shutdown, this.stopping.signal]);
 		try {
@@ -283,7 +287,10 @@ export class PartWork {
 			);
 	}
 
-	/** Whoever asks on chain for the trace of a segment gets it before the clock, or this provider loses its bond. */
+	/**
+	 * Whoever asks on chain for the trace of a segment gets it before the clock, or this provider loses its
+	 * bond.
+	 */
 	private async mustAnswerInTime(): Promise<void> {
 		const { chain } = this.means;
 		if (chain === null || this.offer.escrow === null) return;

@@ -1,4 +1,5 @@
-// What a worker declines of jobs that are paid by proof, before its bond is locked, whatever its validator says of them. That orders are compared word by word is in tests/jobs/zk-jobs.test.ts.
+// What a worker declines of jobs that are paid by proof, before its bond is locked, whatever its validator
+// says of them. That orders are compared word by word is in tests/jobs/zk-jobs.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toHex } from "../../protocol/chain/hex.ts";

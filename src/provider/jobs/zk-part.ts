@@ -1,5 +1,7 @@
-// A part of a job that is paid by proof, at its worker: before its bond is locked, that what its customer ordered is what this program and these data are; when it is run, what its segments end with; after the
-// claim, what the trees of its end are made of. docs/zk.md §12. Not here: the proofs and the trees themselves (src/provider/proofs/).
+// A part of a job that is paid by proof, at its worker: before its bond is locked, that what its customer
+// ordered is what this program and these data are; when it is run, what its segments end with; after the
+// claim, what the trees of its end are made of. docs/zk.md §12. Not here: the proofs and the trees themselves
+// (src/provider/proofs/).
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -52,7 +54,10 @@ const workOf = ({ spec }: PartOffer, program: Program, plan: ZkPlan, read: RunRe
 		tensorBytes(read, program.tensors[tensor]!, spec.given.find((one) => one.tensor === tensor)!.root),
 });
 
-/** Throws JOB_DECLINED where another plan, other data or another start were ordered: nobody could prove such a job, and nobody would be paid. */
+/**
+ * Throws JOB_DECLINED where another plan, other data or another start were ordered: nobody could prove such a
+ * job, and nobody would be paid.
+ */
 export async function mustBeOrdered(offer: PartOffer, program: Program, by: ZkMeans): Promise<void> {
 	const { id } = offer;
 	const { openProof } = by.engine;
@@ -69,7 +74,10 @@ export async function mustBeOrdered(offer: PartOffer, program: Program, by: ZkMe
 	if (fault !== null) throw declined(`its customer ordered something else: ${fault}`);
 }
 
-/** What the part's segments end with, as its worker lists them (ENDS_FILE): run again from the part's begin, on the engine that trained it. */
+/**
+ * What the part's segments end with, as its worker lists them (ENDS_FILE): run again from the part's begin,
+ * on the engine that trained it.
+ */
 export async function listedEnds(offer: PartOffer, program: Program, by: ZkMeans): Promise<Uint8Array> {
 	const { id, first, count, begin } = offer;
 	const { openProof } = by.engine;

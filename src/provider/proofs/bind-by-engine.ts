@@ -1,5 +1,5 @@
-// The questions of verify/zk/bind-bytes.ts, answered by an engine: what is read from a file goes to its device, which hashes it and evaluates it at the proof's point, on all cores.
-// Not here: the judging.
+// The questions of verify/zk/bind-bytes.ts, answered by an engine: what is read from a file goes to its
+// device, which hashes it and evaluates it at the proof's point, on all cores. Not here: the judging.
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import {

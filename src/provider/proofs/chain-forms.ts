@@ -1,4 +1,5 @@
-// What is said of proofs on chain, in the chain's form: orders, proven segments, trees of a state's weights. docs/zk.md §12. Not here: what they are made of.
+// What is said of proofs on chain, in the chain's form: orders, proven segments, trees of a state's weights.
+// docs/zk.md §12. Not here: what they are made of.
 import type { PostedNode, PostedTree, ZkOrder, ZkSegment } from "../../chain/contracts/zk-jobs.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";

@@ -1,5 +1,7 @@
-// States that the workers of a job claimed, for a prover that does not want to run everything before its segment: the nearest one below is asked for through the validator, and fetched. Everything
-// comes from strangers: it must be what the claim on chain commits to, and has the size that the program says. That it is also true only proofs show, docs/zk.md §12.
+// States that the workers of a job claimed, for a prover that does not want to run everything before its
+// segment: the nearest one below is asked for through the validator, and fetched. Everything comes from
+// strangers: it must be what the claim on chain commits to, and has the size that the program says. That it
+// is also true only proofs show, docs/zk.md §12.
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { claimCommitment, readJobPart } from "../../chain/contracts/job-escrow.ts";

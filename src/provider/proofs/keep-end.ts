@@ -1,5 +1,7 @@
-// The end of a claimed part of a zk job, kept by its worker until it is paid: what its segments end with is listed for provers, the trees of points of its last state are posted, whoever demands their nodes is answered, and when they stand and
-// the proofs have come to the same commitments, the claim is concluded. docs/zk.md §12. What is next follows from the chain, so that a restart changes nothing.
+// The end of a claimed part of a zk job, kept by its worker until it is paid: what its segments end with is
+// listed for provers, the trees of points of its last state are posted, whoever demands their nodes is
+// answered, and when they stand and the proofs have come to the same commitments, the claim is concluded.
+// docs/zk.md §12. What is next follows from the chain, so that a restart changes nothing.
 import type { ListedEnds, PostedNode, PostedTree, ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
@@ -77,8 +79,9 @@ export function createEndKeeper(chain: ProofChain, powersFor: PowersFor) {
 	}
 
 	/**
-	 * ATTACK: an answer is waited for until it is deep in the chain, some minutes. One after the other, a dozen demands of one block would be more than their clock allows, and an honest tree
-	 * would fall. So all go out at once, and one that the chain does not take keeps none back.
+	 * ATTACK: an answer is waited for until it is deep in the chain, some minutes. One after the other, a dozen
+	 * demands of one block would be more than their clock allows, and an honest tree would fall. So all go out
+	 * at once, and one that the chain does not take keeps none back.
 	 */
 	async function answerAll({ tree, levels }: KeptEnd): Promise<number> {
 		const demands: readonly Demand[] = await chain.demands(tree);

@@ -1,5 +1,6 @@
-// The trees of points of a state's weights (verify/zk/weight-trees.ts), and what shows that commitments are bare (verify/zk/hybrid/bare.ts), on a thread of their own: a model of a million weights takes minutes, and this
-// thread answers validators and chains.
+// The trees of points of a state's weights (verify/zk/weight-trees.ts), and what shows that commitments are
+// bare (verify/zk/hybrid/bare.ts), on a thread of their own: a model of a million weights takes minutes, and
+// this thread answers validators and chains.
 import { Worker } from "node:worker_threads";
 import { threadFile } from "../../platform/thread-file.ts";
 import { bigOf, knownG1 } from "../../protocol/maths/bn254.ts";

@@ -1,5 +1,6 @@
-// What is to be proven of a job, docs/zk.md §12: the plan, and commitments to the data and to the weights that segment 1 begins with. The customer makes it and puts it on chain; a worker makes it
-// too, and takes no job whose order is another. An engine computes both. Not here: sending it.
+// What is to be proven of a job, docs/zk.md §12: the plan, and commitments to the data and to the weights
+// that segment 1 begins with. The customer makes it and puts it on chain; a worker makes it too, and takes no
+// job whose order is another. An engine computes both. Not here: sending it.
 import type { ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import type { OpenProveSession } from "../../engine/client/open-prove-session.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
@@ -66,7 +67,10 @@ export async function inputOf({ program, given }: WorkToProve, name: "features" 
 
 const NOTHING = "00".repeat(32);
 
-/** Commitments to data and weights of a segment that begins with these weights: its statement, without states. Throws AssayError for what is the engine's. */
+/**
+ * Commitments to data and weights of a segment that begins with these weights: its statement, without states.
+ * Throws AssayError for what is the engine's.
+ */
 export async function committed(
 	of: WorkToProve,
 	segment: number,

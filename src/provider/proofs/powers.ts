@@ -1,4 +1,5 @@
-// Powers of tau of whoever commits or proves on a chain, docs/zk.md §1: an embedded chain's are those of a known τ; of every other chain they are Ignition's, from a file that its owner names.
+// Powers of tau of whoever commits or proves on a chain, docs/zk.md §1: an embedded chain's are those of a
+// known τ; of every other chain they are Ignition's, from a file that its owner names.
 import { readFileSync } from "node:fs";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { isEmbeddedChainId } from "../../protocol/chain/embedded-chain-id.ts";

@@ -1,5 +1,6 @@
-// What a worker of a zk job does on chain beside what every worker does, docs/zk.md §12: reads the order, posts the trees of its end, answers whoever demands their nodes, concludes, and takes its bond
-// back. Each act is looked up before it is sent: done again it is nothing.
+// What a worker of a zk job does on chain beside what every worker does, docs/zk.md §12: reads the order,
+// posts the trees of its end, answers whoever demands their nodes, concludes, and takes its bond back. Each
+// act is looked up before it is sent: done again it is nothing.
 import { type Contracts, callOf, read, readEvents, readPending } from "../../chain/contracts/contracts.ts";
 import { settlePartCall } from "../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";

@@ -1,5 +1,6 @@
-// The jobs of a chain that are paid by proof, as a prover takes them up: orders and terms from the chain, program and data from a validator, and nothing on a validator's word. What is not what was
-// ordered cannot be proven, and is left alone.
+// The jobs of a chain that are paid by proof, as a prover takes them up: orders and terms from the chain,
+// program and data from a validator, and nothing on a validator's word. What is not what was ordered cannot
+// be proven, and is left alone.
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
 import { type Contracts, read, readEvents } from "../../chain/contracts/contracts.ts";
@@ -47,7 +48,10 @@ async function listedAttempt(contracts: Contracts, job: bigint, part: number): P
 	return BigInt(root) === 0n ? null : attempt;
 }
 
-/** Segments from `next` to before `end` can be proven and paid now; both the same: none. `lists`: whose they are, one name for all of them. */
+/**
+ * Segments from `next` to before `end` can be proven and paid now; both the same: none. `lists`: whose they
+ * are, one name for all of them.
+ */
 export async function provableNow(contracts: Contracts, { job, terms }: OrderedJob) {
 	const { next } = await readZkHead(contracts, job);
 	const attempts: string[] = [];
@@ -62,7 +66,10 @@ export async function provableNow(contracts: Contracts, { job, terms }: OrderedJ
 	return { next, end, lists: `${job} ${attempts.join(" ")}` };
 }
 
-/** Parts whose claims stand. ATTACK: terms may have billions of parts, for nothing; one that somebody had costs a transaction. */
+/**
+ * Parts whose claims stand. ATTACK: terms may have billions of parts, for nothing; one that somebody had
+ * costs a transaction.
+ */
 export async function claimedParts(contracts: Contracts, { job }: OrderedJob): Promise<readonly number[]> {
 	const found: number[] = [];
 	const { touched } = await read(contracts, "jobEscrow", "jobOf", job);
@@ -71,7 +78,10 @@ export async function claimedParts(contracts: Contracts, { job }: OrderedJob): P
 	return found;
 }
 
-/** The end that was claimed of a part, with its bytes; null: its validator does not show it, or shows tensors of other sizes. Whether they are those of a posted tree is seen by their roots. */
+/**
+ * The end that was claimed of a part, with its bytes; null: its validator does not show it, or shows tensors
+ * of other sizes. Whether they are those of a posted tree is seen by their roots.
+ */
 export async function claimedEnd(
 	api: ProverApi,
 	of: OrderedJob,
@@ -101,7 +111,10 @@ export async function claimedEnd(
 
 const cannot = (why: string): AssayError => new AssayError("JOB_METHOD", `it cannot be proven: ${why}`);
 
-/** Null: its validator does not show it yet. Throws JOB_METHOD where program or data are not those that were ordered. */
+/**
+ * Null: its validator does not show it yet. Throws JOB_METHOD where program or data are not those that were
+ * ordered.
+ */
 export async function openWork(api: ProverApi, { job, order, terms }: OrderedJob): Promise<WorkToProve | null> {
 	const id = job.toString(16).padStart(64, "0");
 	const { rows } = await api.listClaims({ query: { job: id, limit: 100 } });

@@ -1,5 +1,6 @@
-// A prover, docs/zk.md §12: follows the jobs of a chain that are paid by proof, proves the segments of those that are claimed, and collects its pay. Killed at any moment it is missed by nobody: what is
-// next follows from the chain. Not here: the proof of one segment (prover.ts).
+// A prover, docs/zk.md §12: follows the jobs of a chain that are paid by proof, proves the segments of those
+// that are claimed, and collects its pay. Killed at any moment it is missed by nobody: what is next follows
+// from the chain. Not here: the proof of one segment (prover.ts).
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callOf, read, readEvents } from "../../chain/contracts/contracts.ts";
@@ -29,7 +30,10 @@ export interface ProofNews {
 	readonly job: string;
 	/** Null: of the job as a whole. */
 	readonly segment: number | null;
-	/** taken: somebody else was first. misled: the worker's state was false, and the job is run from its start. left: it is not for this prover; tree: a move against a false tree; the detail says why. */
+	/**
+	 * taken: somebody else was first. misled: the worker's state was false, and the job is run from its start.
+	 * left: it is not for this prover; tree: a move against a false tree; the detail says why.
+	 */
 	readonly state: "proving" | "proven" | "taken" | "misled" | "left" | "tree" | "trouble";
 	readonly detail: string;
 }

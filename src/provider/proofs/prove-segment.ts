@@ -1,5 +1,5 @@
-// Proves one segment of a training run, docs/zk.md: the engine commits and proves, the statement is made here, and nothing is handed out that the verifier does not accept together with the
-// bytes it is about.
+// Proves one segment of a training run, docs/zk.md: the engine commits and proves, the statement is made
+// here, and nothing is handed out that the verifier does not accept together with the bytes it is about.
 import { GIVEN, type OpenProveSession } from "../../engine/client/open-prove-session.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -106,7 +106,10 @@ export function statementOf(of: Omit<StatedSegment, "given">, srs: string, point
 	};
 }
 
-/** Without a look at what comes out: whoever hands it out verifies it first. Null: it was stopped. Throws as proveSegment does. */
+/**
+ * Without a look at what comes out: whoever hands it out verifies it first. Null: it was stopped. Throws as
+ * proveSegment does.
+ */
 export async function proveStated(
 	of: StatedSegment,
 	by: Omit<ProveWith, "openWork">,
@@ -130,7 +133,10 @@ export async function proveStated(
 	}
 }
 
-/** Null: it was stopped. Throws AssayError; TENSOR_RANGE where a value of the run left its range, so that it has no proof. */
+/**
+ * Null: it was stopped. Throws AssayError; TENSOR_RANGE where a value of the run left its range, so that it
+ * has no proof.
+ */
 export async function proveSegment(of: SegmentToProve, by: ProveWith): Promise<ProvenSegment | null> {
 	const { plan, program, segment, features, labels, before, after } = of;
 	const isDev = by.powers.points === null;

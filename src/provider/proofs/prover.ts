@@ -1,5 +1,7 @@
-// A prover of jobs that are paid by proof, docs/zk.md §12: looks on chain for segments that nobody has proven, runs each again from the weights before it, proves it under its own name and is paid
-// when the job's head comes there. Nothing is reserved: several provers begin at different places, and whoever stops is missed by nobody. Not here: where program, data and weights come from.
+// A prover of jobs that are paid by proof, docs/zk.md §12: looks on chain for segments that nobody has
+// proven, runs each again from the weights before it, proves it under its own name and is paid when the job's
+// head comes there. Nothing is reserved: several provers begin at different places, and whoever stops is
+// missed by nobody. Not here: where program, data and weights come from.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { type JobTerms, jobIdOf } from "../../chain/contracts/job-escrow.ts";
 import {
@@ -33,7 +35,10 @@ export interface ProvableJob {
 	readonly plan: ZkPlan;
 	readonly features: Elements;
 	readonly labels: Elements;
-	/** Every state tensor before a segment, in the program's order: run again, from the start or from a state that a worker claimed. */
+	/**
+	 * Every state tensor before a segment, in the program's order: run again, from the start or from a state
+	 * that a worker claimed.
+	 */
 	weightsBefore(segment: number): Promise<readonly Elements[]>;
 	/** S_segment, 64 hex digits: told to the proof for whoever compares bytes. */
 	stateBefore(segment: number): Promise<string>;
@@ -60,15 +65,20 @@ export interface ProverMeans {
 export interface ProverEvent {
 	readonly segment: number;
 	/**
-	 * taken: somebody else was first. misled: what a worker's state leads to is not what is listed, or nothing; the segment is run from the start. unlisted: nor is what the start leads to, so that
-	 * nobody is paid for what is right. unprovable: a value of it leaves its range, so that neither it nor what follows is ever paid.
+	 * taken: somebody else was first. misled: what a worker's state leads to is not what is listed, or nothing;
+	 * the segment is run from the start. unlisted: nor is what the start leads to, so that nobody is paid for
+	 * what is right. unprovable: a value of it leaves its range, so that neither it nor what follows is ever
+	 * paid.
 	 */
 	readonly state: "proving" | "proven" | "taken" | "misled" | "unlisted" | "unprovable";
 }
 
 /** Segments ahead of the head among which a prover chooses. */
 const WINDOW = 32;
-/** Proofs from commitments that are listed and that no proof has come to: what a worker's false list can cost in gas, once an attempt. */
+/**
+ * Proofs from commitments that are listed and that no proof has come to: what a worker's false list can cost
+ * in gas, once an attempt.
+ */
 const MOST_AT_STAKE = 4;
 
 /** Each prover has an order of its own, so that two seldom work at the same. */
@@ -78,7 +88,10 @@ export function ownOrder(prover: Hex, job: bigint, from: number, end: number): n
 	return [...ranks.keys()].toSorted((a, b) => (ranks.get(a)! < ranks.get(b)! ? -1 : 1));
 }
 
-/** Paid already, or waiting for the head. By commitments: a proof from other weights keeps nobody from proving the right one. */
+/**
+ * Paid already, or waiting for the head. By commitments: a proof from other weights keeps nobody from proving
+ * the right one.
+ */
 async function isTaken({ contracts }: ProverMeans, terms: JobTerms, segment: number, before: readonly string[]) {
 	const job = jobIdOf(terms);
 	const { next } = await readZkHead(contracts, job);
@@ -158,8 +171,9 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
 }
 
 /**
- * ATTACK: weights that no run leads to, from a worker who wants its job unproven; or data that make a run leave its ranges, from a customer who wants its training for nothing. The first is told apart
- * by one's own run; of the second nothing is tried again.
+ * ATTACK: weights that no run leads to, from a worker who wants its job unproven; or data that make a run
+ * leave its ranges, from a customer who wants its training for nothing. The first is told apart by one's own
+ * run; of the second nothing is tried again.
  */
 async function proveIfPossible(means: ProverMeans, of: ProvableJob, segment: number, isTrusting: boolean) {
 	try {
@@ -170,14 +184,20 @@ async function proveIfPossible(means: ProverMeans, of: ProvableJob, segment: num
 	}
 }
 
-/** The next segment, of those in one's own order. Whoever has enough at stake takes the first one, whose weights proofs lead to. */
+/**
+ * The next segment, of those in one's own order. Whoever has enough at stake takes the first one, whose
+ * weights proofs lead to.
+ */
 function nextOf(left: ReadonlySet<number>, head: number, mayStake: boolean): number {
 	const all = [...left];
 	const near = mayStake ? all.find((segment) => segment < head + WINDOW) : undefined;
 	return near ?? all.reduce((least, one) => Math.min(least, one));
 }
 
-/** All segments before `end` that nobody has proven. False: it was stopped, or a list is not of what comes out. Throws CHAIN_REFUSED where weights or data are not those that were ordered. */
+/**
+ * All segments before `end` that nobody has proven. False: it was stopped, or a list is not of what comes
+ * out. Throws CHAIN_REFUSED where weights or data are not those that were ordered.
+ */
 export async function proveJobSegments(means: ProverMeans, of: ProvableJob, end: number): Promise<boolean> {
 	const job = jobIdOf(of.terms);
 	const { next } = await readZkHead(means.contracts, job);

@@ -1,5 +1,7 @@
-// The states of a job before each of its segments, for whoever proves some of them: run again on one's own engine, from the nearest state below that is known. That is one's own, or one that the
-// job's worker claimed and gave; else the start. What came out lies in a folder. Not here: the proof, and whether a claimed state was true.
+// The states of a job before each of its segments, for whoever proves some of them: run again on one's own
+// engine, from the nearest state below that is known. That is one's own, or one that the job's worker claimed
+// and gave; else the start. What came out lies in a folder. Not here: the proof, and whether a claimed state
+// was true.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder, writeDurably } from "../../platform/durable-file.ts";

@@ -1,5 +1,7 @@
-// What the segments of a part end with, docs/zk.md §12: the commitments to the weights after each. The worker lists them on chain and shows that they are bare, so that everybody can go on from them; a prover compares its own
-// with the list, and is paid for a segment that ends as listed. Not here: sending it (proof-chain.ts).
+// What the segments of a part end with, docs/zk.md §12: the commitments to the weights after each. The worker
+// lists them on chain and shows that they are bare, so that everybody can go on from them; a prover compares
+// its own with the list, and is paid for a segment that ends as listed. Not here: sending it
+// (proof-chain.ts).
 import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { type JobTerms, jobIdOf, readJobPart } from "../../chain/contracts/job-escrow.ts";
 import { partOfSegment, provableSegments, readZkList, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
@@ -39,7 +41,8 @@ async function* statesOf(of: WorkToProve, { first, end, begin }: PartSegments, e
 }
 
 /**
- * What a worker lists of its part: the commitments, 64 bytes each, then what shows that they are bare. Segment 0 has no steps, and no end here. Run twice: what is shown depends on all commitments, and weights
+ * What a worker lists of its part: the commitments, 64 bytes each, then what shows that they are bare.
+ * Segment 0 has no steps, and no end here. Run twice: what is shown depends on all commitments, and weights
  * of all segments are more than is kept.
  */
 export async function segmentEnds(
@@ -76,7 +79,10 @@ export async function segmentEnds(
 	return { points, bare: await makeBare(bare.sums()) };
 }
 
-/** ATTACK: data that make a run leave its ranges, from a customer who wants its training for nothing. What nobody can prove is not claimed. */
+/**
+ * ATTACK: data that make a run leave its ranges, from a customer who wants its training for nothing. What
+ * nobody can prove is not claimed.
+ */
 const unprovable = (segment: number) => (cause: unknown) => {
 	if (!(cause instanceof AssayError) || cause.code !== "TENSOR_RANGE") throw cause;
 	throw new AssayError("JOB_METHOD", `a value of segment ${segment} leaves its range: nobody can prove it`, {

@@ -1,5 +1,6 @@
-// One leaf of a tree of points with all that a contract needs to see that it is not that of the weights, docs/zk.md §11: the way down to it, the values as leaves of the state's tensors, and 128 powers
-// of tau with their path.
+// One leaf of a tree of points with all that a contract needs to see that it is not that of the weights,
+// docs/zk.md §11: the way down to it, the values as leaves of the state's tensors, and 128 powers of tau with
+// their path.
 import type { ContractLeaf, PostedNode } from "../../chain/contracts/zk-jobs.ts";
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";

@@ -1,4 +1,5 @@
-// The way down a posted tree, put together from answers to demands, is that of the tree, also over several answers. The whole game is in tests/jobs/zk-jobs.test.ts.
+// The way down a posted tree, put together from answers to demands, is that of the tree, also over several
+// answers. The whole game is in tests/jobs/zk-jobs.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { G1_ONE, times } from "../../protocol/maths/bn254.ts";

@@ -1,5 +1,7 @@
-// Whoever holds the bytes of a claimed state brings down false trees of it, docs/zk.md §12: asks for what lies below a commitment that is not its own, follows the node that differs down to a leaf, and shows
-// that leaf; or that nobody answered. Half of the bond is the accuser's. What is next follows from the chain and the bytes, so that a restart changes nothing.
+// Whoever holds the bytes of a claimed state brings down false trees of it, docs/zk.md §12: asks for what
+// lies below a commitment that is not its own, follows the node that differs down to a leaf, and shows that
+// leaf; or that nobody answered. Half of the bond is the accuser's. What is next follows from the chain and
+// the bytes, so that a restart changes nothing.
 import { type Contracts, callOf, read, readEvents, readPending } from "../../chain/contracts/contracts.ts";
 import { announcementOf } from "../../chain/contracts/disputes.ts";
 import {
@@ -73,7 +75,8 @@ export function wayDown(rounds: readonly Round[], leaf: number): [PostedNode, Po
 /** What was answered to a challenger so far in the game that is open, from the top down. */
 async function roundsOf(contracts: Contracts, challenger: Hex, post: Hex, depth: number): Promise<Round[]> {
 	const ours = { post, challenger };
-	// ATTACK: a poster closes the game of a watcher that was away for a while. The next one begins at the top again, and what was answered before is none of it.
+	// ATTACK: a poster closes the game of a watcher that was away for a while. The next one begins at the top
+	// again, and what was answered before is none of it.
 	const closed = (await readEvents(contracts, "twinPosts", "Closed", ours)).at(-1);
 	const isNow = (one: LogPlace) => closed === undefined || placeOf(one) > placeOf(closed);
 	const demanded = (await readEvents(contracts, "twinPosts", "Demanded", ours)).filter(isNow);

@@ -1,7 +1,7 @@
 // The rentals on this host: makes an environment when a validator asks, ends it when that validator says so
-// or when its time is over, whether or not anybody comes back. One rental at a time; one thing at a time. With
-// every environment something waits for its end that needs no process of ours (rental-end.ts). The
-// book (rental-book.ts) is written first, so that a provider killed at any moment ends, at its next start,
+// or when its time is over, whether or not anybody comes back. One rental at a time; one thing at a time.
+// With every environment something waits for its end that needs no process of ours (rental-end.ts). The book
+// (rental-book.ts) is written first, so that a provider killed at any moment ends, at its next start,
 // whatever is over, unfinished or unknown.
 import type { CallRequest, RentalHealth, RentedAccess, RentRequest } from "../../engine/agent/agent-calls.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
@@ -104,8 +104,8 @@ export class HostRentals {
 		await this.mutex.run(async () => {
 			await this.sweep(true);
 			await this.removeUnknown().catch((error) => this.trouble(error));
-			// The host itself may have been restarted: somebody must wait for the end, and looking at an environment
-			// brings its SSH server back.
+			// The host itself may have been restarted: somebody must wait for the end, and looking at an
+			// environment brings its SSH server back.
 			for (const { name, rental, publicKey, untilMs } of this.entries) {
 				await maker.setEnd({ name, publicKey, untilMs }).catch((error) => this.trouble(error));
 				const { healthy, detail } = await maker.health(name);

@@ -1,10 +1,10 @@
 // The end of a rental that needs nobody: a small shell program in a session of its own, started with the
-// rental, which waits for the end and carries it out even when every other process of the provider is dead. It
-// reads the end from a file that only the provider writes, so extending is a matter of that file. At the end it
-// takes the key away, and then either kills all that the renter runs, again and again until nothing is left,
-// and expires the account, or removes the container. What is left (the home, the account) the provider's next
-// start removes. Not here: new logins, which the SSH server itself refuses after the end (rental-sshd.ts).
-// Page: docs/rentals.md.
+// rental, which waits for the end and carries it out even when every other process of the provider is dead.
+// It reads the end from a file that only the provider writes, so extending is a matter of that file. At the
+// end it takes the key away, and then either kills all that the renter runs, again and again until nothing is
+// left, and expires the account, or removes the container. What is left (the home, the account) the
+// provider's next start removes. Not here: new logins, which the SSH server itself refuses after the end
+// (rental-sshd.ts). Page: docs/rentals.md.
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -25,7 +25,8 @@ const START_MS = 10_000;
 
 /**
  * $1: the environment's name. $2: the file with the end, in seconds since 1970 and since the machine started.
- * $3: the file with the customer's key. $4: "user" or "container". $5: user id, or the container program. $6: group id.
+ * $3: the file with the customer's key. $4: "user" or "container". $5: user id, or the container program. $6:
+ * group id.
  */
 const SCRIPT = `#!/bin/sh
 # Ends one rental at its time, whatever became of assay. Written by assay; docs/rentals.md tells of it.
@@ -106,7 +107,9 @@ export class RentalEnd {
 		this.script = join(folder, "end-rental");
 	}
 
-	/** From now on this is the end, and somebody waits for it. Throws AssayError RENTAL_FAILED, FILE_UNWRITABLE. */
+	/**
+	 * From now on this is the end, and somebody waits for it. Throws AssayError RENTAL_FAILED, FILE_UNWRITABLE.
+	 */
 	async set(name: string, untilMs: number, keyFile: string, ended: Ended): Promise<void> {
 		const leftS = Math.max(0, (untilMs - Date.now()) / 1000);
 		const upS = Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]);
@@ -146,7 +149,8 @@ export class RentalEnd {
 	private async start(name: string, keyFile: string, ended: Ended): Promise<void> {
 		const what = ended.kind === "user" ? [String(ended.uid), String(ended.gid)] : [ended.program, ""];
 		const args = [this.script, name, this.fileOf(name), keyFile, ended.kind, ...what];
-		// Under systemd a service's processes may be killed with it, sessions of their own or not: out of its group.
+		// Under systemd a service's processes may be killed with it, sessions of their own or not: out of its
+		// group.
 		if (process.getuid?.() === 0 && existsSync("/run/systemd/system")) {
 			const unit = ["--quiet", "--collect", `--unit=assay-end-${name}`, "--", "/bin/sh"];
 			if ((await runProgram("systemd-run", [...unit, ...args])).code === 0) return;

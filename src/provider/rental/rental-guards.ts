@@ -1,7 +1,7 @@
-// What keeps a renter from the rest of the host, beside its user id: a bound on memory and processes (a control
-// group), a file system of its own (rental-room.ts), and no way to the addresses at which clouds hand out a
-// machine's credentials (rules of routing, by user id). Each needs something of the host; what a host cannot do is
-// said, with the reason, to its owner. Needs root. Page: docs/provider.md.
+// What keeps a renter from the rest of the host, beside its user id: a bound on memory and processes (a
+// control group), a file system of its own (rental-room.ts), and no way to the addresses at which clouds hand
+// out a machine's credentials (rules of routing, by user id). Each needs something of the host; what a host
+// cannot do is said, with the reason, to its owner. Needs root. Page: docs/provider.md.
 import {
 	accessSync,
 	constants,
@@ -19,8 +19,9 @@ import { runProgram } from "./run-program.ts";
 import { FIRST_RENTAL_ID, LAST_RENTAL_ID } from "./user-ids.ts";
 
 /**
- * Where clouds answer whoever asks with keys of the machine: AWS, Azure, Google, Oracle, OpenStack and others; Alibaba; Azure's
- * own; AWS, Google and OpenStack by IPv6. Only TCP: some of these addresses are the host's name server too.
+ * Where clouds answer whoever asks with keys of the machine: AWS, Azure, Google, Oracle, OpenStack and
+ * others; Alibaba; Azure's own; AWS, Google and OpenStack by IPv6. Only TCP: some of these addresses are the
+ * host's name server too.
  */
 const METADATA: readonly (readonly [family: "-4" | "-6", to: string])[] = [
 	["-4", "169.254.0.0/16"],
@@ -42,7 +43,8 @@ export async function lookForGuards(): Promise<Guards> {
 
 function whyNoGroup(): string | null {
 	const folders = isUnified() ? [GROUPS] : [join(GROUPS, "memory"), join(GROUPS, "pids")];
-	// In a container's own tree nothing may be bounded beside what runs there already; the machine's root has no type.
+	// In a container's own tree nothing may be bounded beside what runs there already; the machine's root has
+	// no type.
 	const mayBound = !isUnified() || !existsSync(join(GROUPS, "cgroup.type")) || hasBounds();
 	return folders.every(isWritable) && mayBound ? null : "no control group can be made here";
 }
@@ -53,7 +55,10 @@ function hasBounds(root = GROUPS): boolean {
 	return ["memory", "pids"].every((kind) => given.includes(kind));
 }
 
-/** Tries it, with a small file and for itself alone: that there are devices does not mean that one may use them. */
+/**
+ * Tries it, with a small file and for itself alone: that there are devices does not mean that one may use
+ * them.
+ */
 const TRY_DISK = `file=$(mktemp) || exit 1
 trap 'rm -f "$file"' EXIT
 truncate -s 8M "$file" && mkfs.ext4 -q -F "$file" && unshare --mount --ipc mount -o loop "$file" /mnt`;
@@ -77,7 +82,10 @@ const ruleOf = ([family, to]: (typeof METADATA)[number], whose: readonly string[
 	...["ipproto", "tcp", "priority", RULE_PRIORITY, "prohibit"],
 ];
 
-/** No renter reaches a cloud's metadata from now on, in any rental. The rules stay: they are about renters only. */
+/**
+ * No renter reaches a cloud's metadata from now on, in any rental. The rules stay: they are about renters
+ * only.
+ */
 export const closeMetadata = () => addRules([], RENTERS);
 
 /** The same for all in a container, by its first process. */
@@ -108,7 +116,10 @@ function isWritable(folder: string): boolean {
 	}
 }
 
-/** A control group with bounds; whoever writes its process id into all of `files` is in it, with what it starts. */
+/**
+ * A control group with bounds; whoever writes its process id into all of `files` is in it, with what it
+ * starts.
+ */
 export function makeGroup(name: string, memoryBytes: number, processes: number, root = GROUPS): readonly string[] {
 	const bounds: readonly (readonly [folder: string, file: string, value: number])[] = isUnified(root)
 		? [
@@ -133,7 +144,10 @@ export function makeGroup(name: string, memoryBytes: number, processes: number, 
 	return [...new Set(bounds.map(([folder]) => join(folder, "cgroup.procs")))];
 }
 
-/** Once nothing is in it; processes that were killed may need a moment. One that stays holds nothing and is used again. */
+/**
+ * Once nothing is in it; processes that were killed may need a moment. One that stays holds nothing and is
+ * used again.
+ */
 export async function removeGroup(name: string): Promise<void> {
 	for (const folder of [GROUPS, join(GROUPS, "memory"), join(GROUPS, "pids")].map((parent) => join(parent, name)))
 		for (let i = 0; i < 40 && existsSync(folder); i++) {
@@ -145,7 +159,10 @@ export async function removeGroup(name: string): Promise<void> {
 		}
 }
 
-/** What is in memory and in no process would be killed by nobody: shared memory is bounded, or goes with its last user. */
+/**
+ * What is in memory and in no process would be killed by nobody: shared memory is bounded, or goes with its
+ * last user.
+ */
 const WRAPPER = `temp=$1 var_temp=$2 shm=$3 own=$4
 shift 4
 while [ "$1" != -- ]; do
@@ -168,8 +185,8 @@ fi
 exec "$@"`;
 
 /**
- * The beginning of a command line: what follows runs in these groups, with these folders as /tmp and /var/tmp, half of the memory as /dev/shm,
- * and sees its own folder.
+ * The beginning of a command line: what follows runs in these groups, with these folders as /tmp and
+ * /var/tmp, half of the memory as /dev/shm, and sees its own folder.
  */
 export function guarded(
 	groups: readonly string[],

@@ -1,6 +1,7 @@
-// Where a renter may write, and how much: a file system of a fixed size in a file, mounted for the rental, with its
-// home and with folders that take the place of /tmp and /var/tmp for whoever logs in. Where the host cannot mount
-// one, a plain folder without a bound. Needs root. Not here: memory and network (rental-guards.ts).
+// Where a renter may write, and how much: a file system of a fixed size in a file, mounted for the rental,
+// with its home and with folders that take the place of /tmp and /var/tmp for whoever logs in. Where the host
+// cannot mount one, a plain folder without a bound. Needs root. Not here: memory and network
+// (rental-guards.ts).
 import {
 	chmodSync,
 	existsSync,

@@ -1,7 +1,8 @@
 // The SSH server of rentals: OpenSSH's, started by the provider on a port and with a host key of its own,
 // apart from the host's own server. It lets in the names of rentals only, by the key of their customer only,
-// and forwards nothing. After the end of a rental it refuses its key by itself. It outlives the provider while a rental lasts, so that a restart of the provider
-// throws nobody out; a provider that comes back finds it by its process id.
+// and forwards nothing. After the end of a rental it refuses its key by itself. It outlives the provider
+// while a rental lasts, so that a restart of the provider throws nobody out; a provider that comes back finds
+// it by its process id.
 import { spawn } from "node:child_process";
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { chown, rename, rm, writeFile } from "node:fs/promises";
@@ -66,7 +67,10 @@ export class RentalSshd {
 		return readFileSync(`${this.hostKeyFile}.pub`, "utf8").trim().split(" ").slice(0, 2).join(" ");
 	}
 
-	/** Runs from now on, if it does not already, under the beginning of a command line. Throws AssayError RENTAL_FAILED. */
+	/**
+	 * Runs from now on, if it does not already, under the beginning of a command line. Throws AssayError
+	 * RENTAL_FAILED.
+	 */
 	async start(under: readonly string[] = []): Promise<void> {
 		if (this.runningPid() !== null) return;
 		await this.prepare();

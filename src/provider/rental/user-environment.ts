@@ -1,9 +1,9 @@
 // A rental as a system user of its own: a random name, a home that only it can read, no password, no group
 // but its own (and the one that may use the GPUs, where the host has such a group), the customer's key and no
-// other. At the end every process of that user is killed, then all that it left behind goes, then the user; if
-// the provider is dead, what waits for the end (rental-end.ts) kills the processes and expires the account.
-// Needs root. It isolates as far as the host's own permissions do, and bounds memory, disk and the network where
-// the host can (rental-guards.ts).
+// other. At the end every process of that user is killed, then all that it left behind goes, then the user;
+// if the provider is dead, what waits for the end (rental-end.ts) kills the processes and expires the
+// account. Needs root. It isolates as far as the host's own permissions do, and bounds memory, disk and the
+// network where the host can (rental-guards.ts).
 import { randomInt } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -68,7 +68,9 @@ export function createUserEnvironments(options: UserEnvironmentOptions): Environ
 		return user;
 	}
 
-	/** What ends by itself: running processes first, so that nobody gets in whom nothing would throw out again. */
+	/**
+	 * What ends by itself: running processes first, so that nobody gets in whom nothing would throw out again.
+	 */
 	async function setEnd({ name, uid, gid }: PasswdEntry, publicKey: string, untilMs: number): Promise<void> {
 		await end.set(name, untilMs, sshd.keyFileOf(name), { kind: "user", uid, gid });
 		await sshd.allow(name, { options: "restrict,pty", publicKey, gid, untilMs });
@@ -173,7 +175,10 @@ async function makeUser(options: UserEnvironmentOptions, name: string, untilMs: 
 	return user;
 }
 
-/** The account's last day, for whatever else lets people in (cron, the host's own SSH server): the one after the end. */
+/**
+ * The account's last day, for whatever else lets people in (cron, the host's own SSH server): the one after
+ * the end.
+ */
 const expiryDay = (untilMs: number) => new Date(untilMs + DAY_MS).toISOString().slice(0, 10);
 
 /** Users of this provider, or the one of this name. */
@@ -203,8 +208,8 @@ function isOurs({ uid, gid }: PasswdEntry): boolean {
 }
 
 /**
- * A crontab of root's under the renter's name: it has none of its own, and cannot put one in its place. What cron starts would be in no control
- * group and write where it likes.
+ * A crontab of root's under the renter's name: it has none of its own, and cannot put one in its place. What
+ * cron starts would be in no control group and write where it likes.
  */
 function closeCrontab(name: string): void {
 	for (const folder of ["/var/spool/cron/crontabs", "/var/spool/cron"]) {

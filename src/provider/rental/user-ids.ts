@@ -12,7 +12,9 @@ export const LAST_RENTAL_ID = 524_287;
 
 const lastIdFile = (rentalsFolder: string) => join(rentalsFolder, "last-user-id");
 
-/** An id that no renter had before. Throws AssayError RENTAL_UNAVAILABLE, FILE_UNREADABLE, FILE_UNWRITABLE. */
+/**
+ * An id that no renter had before. Throws AssayError RENTAL_UNAVAILABLE, FILE_UNREADABLE, FILE_UNWRITABLE.
+ */
 export async function takeUserId(rentalsFolder: string): Promise<number> {
 	const path = lastIdFile(rentalsFolder);
 	const text = await readIfPresent(path);

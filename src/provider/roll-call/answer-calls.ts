@@ -1,7 +1,8 @@
-// A provider's answers to roll calls (docs/roll-call.md): one for each block that calls, computed once on the host's own engine, signed,
-// and given to every validator that asks. A validator is hostile: it may call without a block, ask for more than the host can do, or call
-// all the time. It then costs the host an answer to itself, never the answer to the others. Not here: the wire (src/engine/agent/), the
-// engine's part (src/engine/client/roll-call-run.ts), openings that are demanded on chain (answer-demands.ts).
+// A provider's answers to roll calls (docs/roll-call.md): one for each block that calls, computed once on the
+// host's own engine, signed, and given to every validator that asks. A validator is hostile: it may call
+// without a block, ask for more than the host can do, or call all the time. It then costs the host an answer
+// to itself, never the answer to the others. Not here: the wire (src/engine/agent/), the engine's part
+// (src/engine/client/roll-call-run.ts), openings that are demanded on chain (answer-demands.ts).
 import type { RollCallReply, RollCallRequest } from "../../engine/agent/agent-calls.ts";
 import { type RolledAnswer, runRollAnswer } from "../../engine/client/roll-call-run.ts";
 import { rollCallDevices } from "../../market/roll-call/roll-call-rules.ts";
@@ -29,7 +30,10 @@ export interface CallAnswererOptions {
 	readonly signer: Signer;
 	readonly lender: Pick<EngineLender, "work">;
 	readonly claim: () => HostClaim;
-	/** Null: this provider follows no chain. It then believes a validator's hash, and no stake stands for its answers. */
+	/**
+	 * Null: this provider follows no chain. It then believes a validator's hash, and no stake stands for its
+	 * answers.
+	 */
 	readonly chain: RollChain | null;
 	readonly book: CallBook;
 	/** Host memory that an engine may use. */
@@ -67,7 +71,9 @@ export function createCallAnswerer(options: CallAnswererOptions): CallAnswerer {
 	/** Operations a second that a device has shown in an answer. */
 	const speeds = new Map<number, number>();
 
-	/** One call of a validator at a time, and no second hash for it. The same question again is no second call. */
+	/**
+	 * One call of a validator at a time, and no second hash for it. The same question again is no second call.
+	 */
 	function mayCall({ validatorKey, ...request }: RollCallRequest & { readonly validatorKey: string }): void {
 		const { chainId, contract, call, beta0 } = request;
 		const name = `${chainId}/${contract}/${call}`;

@@ -1,6 +1,6 @@
-// Answers openings that are demanded on chain (docs/roll-call.md): without an answer in time the stake is cut. Only the demanded round is
-// computed again, with the roots from the book, and on the CPU: it gives the same bits as a card, and a card may be rented for longer than a
-// demand waits.
+// Answers openings that are demanded on chain (docs/roll-call.md): without an answer in time the stake is
+// cut. Only the demanded round is computed again, with the roots from the book, and on the CPU: it gives the
+// same bits as a card, and a card may be rented for longer than a demand waits.
 
 import type { After } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";

@@ -1,5 +1,6 @@
-// The answers that a provider has given to roll calls, on disk for as long as an opening of them can be demanded on chain: sizes and roots are
-// enough, for the rest is computed again. One small file a call; a spoilt one is passed over, for it proves nothing against anybody else.
+// The answers that a provider has given to roll calls, on disk for as long as an opening of them can be
+// demanded on chain: sizes and roots are enough, for the rest is computed again. One small file a call; a
+// spoilt one is passed over, for it proves nothing against anybody else.
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder, removeDrafts, writeDurably } from "../../platform/durable-file.ts";

@@ -1,5 +1,5 @@
-// A provider's view of the chain for roll calls, over the contracts of its network and with its own key, which speaks for
-// its account.
+// A provider's view of the chain for roll calls, over the contracts of its network and with its own key,
+// which speaks for its account.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccountFor } from "../../chain/contracts/registry.ts";
 import { answerCall, readOpenDemands, readRollCallParams, signAnswer } from "../../chain/contracts/roll-call.ts";

@@ -1,6 +1,6 @@
-// What a provider that follows the chain knows of roll calls: whether a block really calls, the account whose stake stands for its answers,
-// and openings that are demanded of it. An interface only, so that a provider without a chain loads nothing of it; open-roll-chain.ts makes
-// one.
+// What a provider that follows the chain knows of roll calls: whether a block really calls, the account whose
+// stake stands for its answers, and openings that are demanded of it. An interface only, so that a provider
+// without a chain loads nothing of it; open-roll-chain.ts makes one.
 import type { RollCallId } from "../../protocol/roll-call/roll-call.ts";
 
 /** Somebody wants to see one leaf of one round of an answer. */

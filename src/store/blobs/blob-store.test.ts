@@ -1,5 +1,5 @@
-// Blobs: the same root as a tensor's; uploads in pieces that survive cuts and crashes; a wrong byte is refused at once; what somebody holds stays, what
-// nobody holds goes; a name alone gives nobody anything.
+// Blobs: the same root as a tensor's; uploads in pieces that survive cuts and crashes; a wrong byte is
+// refused at once; what somebody holds stays, what nobody holds goes; a name alone gives nobody anything.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";

@@ -1,11 +1,14 @@
-// Bytes named by tree root and size, docs/jobs.md §12: inputs and results of jobs. Uploaded in pieces, each checked against the tree as it comes and on
-// disk before it is acknowledged; an upload that was cut off goes on where it stands, over restarts too.
+// Bytes named by tree root and size, docs/jobs.md §12: inputs and results of jobs. Uploaded in pieces, each
+// checked against the tree as it comes and on disk before it is acknowledged; an upload that was cut off goes
+// on where it stands, over restarts too.
 //
-// A name under `holders/WHO/` is a hard link to the blob: the right to read it and the reason to keep it. A blob that nobody holds goes; one that
-// somebody holds cannot, since the file system counts the links. Whoever uploads bytes that are there already uploads them all the same: else a
-// name alone would tell what others have, or give it.
+// A name under `holders/WHO/` is a hard link to the blob: the right to read it and the reason to keep it. A
+// blob that nobody holds goes; one that somebody holds cannot, since the file system counts the links.
+// Whoever uploads bytes that are there already uploads them all the same: else a name alone would tell what
+// others have, or give it.
 //
-// Several processes may have one folder: what they do to a name is one act of the file system, and who finds it done by another goes on.
+// Several processes may have one folder: what they do to a name is one act of the file system, and who finds
+// it done by another goes on.
 //
 // Not here: who may hold what for how long: its callers decide.
 import { constants } from "node:fs";
@@ -162,8 +165,9 @@ export class BlobStore {
 	}
 
 	/**
-	 * Begins an upload, or finds where it stands. `pieces`: the roots of its pieces, 32 bytes each, which fold to the blob's. The answer is the
-	 * offset to go on at; the blob's size when this holder has it. Throws BLOB_TREE, BLOB_LARGE, BLOB_QUOTA.
+	 * Begins an upload, or finds where it stands. `pieces`: the roots of its pieces, 32 bytes each, which fold
+	 * to the blob's. The answer is the offset to go on at; the blob's size when this holder has it. Throws
+	 * BLOB_TREE, BLOB_LARGE, BLOB_QUOTA.
 	 */
 	async begin(holder: string, blob: BlobName, pieces: readonly Uint8Array[]): Promise<number> {
 		const [name, who] = [fileName(blob), holderName(holder)];
@@ -195,8 +199,9 @@ export class BlobStore {
 	}
 
 	/**
-	 * One whole piece, in order; `root` of who has computed it from these bytes. Durable when it resolves, with the offset of the next one; after the last the blob is held. Throws BLOB_UNKNOWN,
-	 * BLOB_OFFSET, BLOB_WRONG, BLOB_QUOTA, FILE_UNWRITABLE; whatever it throws, what was acknowledged stays.
+	 * One whole piece, in order; `root` of who has computed it from these bytes. Durable when it resolves, with
+	 * the offset of the next one; after the last the blob is held. Throws BLOB_UNKNOWN, BLOB_OFFSET,
+	 * BLOB_WRONG, BLOB_QUOTA, FILE_UNWRITABLE; whatever it throws, what was acknowledged stays.
 	 */
 	async put(
 		holder: string,
@@ -236,7 +241,10 @@ export class BlobStore {
 		});
 	}
 
-	/** The blob under another path of this disk, for a program that reads files: a link, so that it stays whatever the holder does. Throws BLOB_UNKNOWN. */
+	/**
+	 * The blob under another path of this disk, for a program that reads files: a link, so that it stays
+	 * whatever the holder does. Throws BLOB_UNKNOWN.
+	 */
 	async linkTo(holder: string, blob: BlobName, path: string): Promise<void> {
 		const from = this.heldPath(holderName(holder), fileName(blob));
 		await linkIfNew(from, path).catch((error: NodeJS.ErrnoException) => {
@@ -309,7 +317,10 @@ export class BlobStore {
 		return found.flat();
 	}
 
-	/** Gives up uploads that nobody went on with since `beforeMs`, and removes what a crash left without a holder. */
+	/**
+	 * Gives up uploads that nobody went on with since `beforeMs`, and removes what a crash left without a
+	 * holder.
+	 */
 	async sweep(beforeMs: number): Promise<void> {
 		for (const holder of await readdir(join(this.path, "parts")))
 			for (const file of await readdir(join(this.path, "parts", holder))) {
@@ -371,7 +382,10 @@ export class BlobStore {
 		await this.mustLeaveRoom(sizeOfName(name));
 	}
 
-	/** ATTACK: uploads that are begun take no room yet, so that all together may be more than there is. Whoever goes on must leave the reserve too. */
+	/**
+	 * ATTACK: uploads that are begun take no room yet, so that all together may be more than there is. Whoever
+	 * goes on must leave the reserve too.
+	 */
 	private async mustLeaveRoom(bytes: number): Promise<void> {
 		const { bavail, bsize } = await statfs(this.path);
 		if (bavail * bsize - bytes < this.limits.reserveBytes) throw refused("BLOB_QUOTA", "the disk has no room for it");

@@ -1,5 +1,6 @@
-// Evidence in a bucket: what one data folder puts another reads, without a disk in common; a bucket that fails half-way loses nothing; one that lies is
-// found out. ASSAY_S3_URL (with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) runs the first of these against a real server.
+// Evidence in a bucket: what one data folder puts another reads, without a disk in common; a bucket that
+// fails half-way loses nothing; one that lies is found out. ASSAY_S3_URL (with AWS_ACCESS_KEY_ID,
+// AWS_SECRET_ACCESS_KEY) runs the first of these against a real server.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";

@@ -1,5 +1,6 @@
-// The only door to an S3-compatible bucket: whole objects by name, put, got, asked for, removed. A put that resolves was acknowledged by the server, which
-// compared the body with its hash. What is read is bounded, and checked by whoever asked (names are hashes). Not here: what objects are (files/evidence.ts).
+// The only door to an S3-compatible bucket: whole objects by name, put, got, asked for, removed. A put that
+// resolves was acknowledged by the server, which compared the body with its hash. What is read is bounded,
+// and checked by whoever asked (names are hashes). Not here: what objects are (files/evidence.ts).
 import { sleep } from "../../platform/abortable.ts";
 import { readBounded } from "../../platform/bounded-fetch.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

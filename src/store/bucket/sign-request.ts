@@ -1,5 +1,6 @@
-// AWS Signature Version 4 of one request with its whole body, as every S3-compatible server checks it. Pure: the time is an argument. By hand because it is
-// forty lines, and the vendor's own library is some hundred packages.
+// AWS Signature Version 4 of one request with its whole body, as every S3-compatible server checks it. Pure:
+// the time is an argument. By hand because it is forty lines, and the vendor's own library is some hundred
+// packages.
 import { createHash, createHmac } from "node:crypto";
 
 export interface BucketKeys {

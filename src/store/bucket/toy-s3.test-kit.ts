@@ -1,4 +1,5 @@
-// A strict little S3 server in memory, for tests: checks every signature and every body's hash by code of its own, and can fail as buckets do.
+// A strict little S3 server in memory, for tests: checks every signature and every body's hash by code of its
+// own, and can fail as buckets do.
 import { createHash, createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,7 +9,10 @@ export const KEYS = { accessKeyId: "toy-key", secretAccessKey: "toy/secret+key",
 export interface ToyS3 {
 	readonly url: string;
 	readonly objects: Map<string, Buffer>;
-	/** What the next requests meet: refused, cut in the middle of the body, other bytes, too many bytes, sent elsewhere. */
+	/**
+	 * What the next requests meet: refused, cut in the middle of the body, other bytes, too many bytes, sent
+	 * elsewhere.
+	 */
 	fault: "none" | "500" | "cut" | "other bytes" | "endless" | "redirect";
 	requests: number;
 	close(): Promise<void>;

@@ -1,5 +1,6 @@
-// Evidence between the data folder and a bucket: what is kept is durable in the folder first, then sent, and leaves the folder when the bucket has
-// acknowledged the same bytes. A note unsent/<hash> says that the only copy is here. Without a bucket everything stays in the folder.
+// Evidence between the data folder and a bucket: what is kept is durable in the folder first, then sent, and
+// leaves the folder when the bucket has acknowledged the same bytes. A note unsent/<hash> says that the only
+// copy is here. Without a bucket everything stays in the folder.
 import { createHash } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

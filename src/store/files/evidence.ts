@@ -1,8 +1,9 @@
 // The evidence folder: files named by their SHA-256 (evidence/ab/cdef…) and, until a probe is counted, a note
 // pending/<probe id> with the hash. Everything is durable before `put` resolves: written aside, fsynced,
 // renamed, and the folder fsynced, so that a power cut leaves a whole file or none. Not here: whether the
-// evidence is true. With a bucket, files go there and leave the folder once the bucket has acknowledged them; until then a note unsent/<hash> says
-// that the only copy is here, and it is tried again. Page: docs/schedule.md §3.
+// evidence is true. With a bucket, files go there and leave the folder once the bucket has acknowledged them;
+// until then a note unsent/<hash> says that the only copy is here, and it is tried again. Page:
+// docs/schedule.md §3.
 
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";

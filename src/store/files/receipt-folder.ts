@@ -1,7 +1,8 @@
 // Receipts beside the evidence: receipts/ab/cdef….json, named by the SHA-256 of the evidence file they belong
-// to, so that judging the evidence stays a matter of that file alone. Durable before `put` resolves. With a bucket a copy goes there, so that every machine of a
-// network finds them; a note unsent-receipts/<hash> says that the bucket has not got it yet. Small text files; what they say is
-// src/protocol/chain/probe-receipt.ts, whether it is true src/chain/contracts/slashing.ts.
+// to, so that judging the evidence stays a matter of that file alone. Durable before `put` resolves. With a
+// bucket a copy goes there, so that every machine of a network finds them; a note unsent-receipts/<hash> says
+// that the bucket has not got it yet. Small text files; what they say is src/protocol/chain/probe-receipt.ts,
+// whether it is true src/chain/contracts/slashing.ts.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder, readIfPresent, writeDurably } from "../../platform/durable-file.ts";
@@ -36,7 +37,9 @@ export function createReceiptFolder(dataDir: string, bucket: Bucket | null = nul
 			if (bucket !== null) await write(join(unsent, file.evidence), "");
 			await write(pathOf(file.evidence), `${JSON.stringify(file)}\n`);
 		},
-		/** Null: receipts were never asked for. Throws AssayError RECEIPTS_BAD for a file that somebody spoilt. */
+		/**
+		 * Null: receipts were never asked for. Throws AssayError RECEIPTS_BAD for a file that somebody spoilt.
+		 */
 		async get(sha256: string): Promise<ReceiptFile | null> {
 			const local = await readIfPresent(pathOf(sha256));
 			const text = local ?? (await bucket?.get(nameOf(sha256), MOST_BYTES)) ?? null;

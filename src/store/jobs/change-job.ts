@@ -1,5 +1,6 @@
-// How a job changes: one transaction a transition, with its events, draws, claims, outcomes and fraud, or nothing of them. Guarded by the version that
-// it was decided from. Whoever listens is told in the same transaction: what was told has happened.
+// How a job changes: one transaction a transition, with its events, draws, claims, outcomes and fraud, or
+// nothing of them. Guarded by the version that it was decided from. Whoever listens is told in the same
+// transaction: what was told has happened.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
@@ -39,13 +40,19 @@ export interface JobChange {
 	/** Guard: the version that it was decided from. */
 	readonly version: number;
 	readonly record: JobRecord;
-	/** The record of that version: parts that say the same in both are not written. Without it all of them are looked at. */
+	/**
+	 * The record of that version: parts that say the same in both are not written. Without it all of them are
+	 * looked at.
+	 */
 	readonly before?: JobRecord;
 	readonly atMs: number;
 	readonly events?: readonly NewJobEvent[];
 	/** A list that was written before stays: of `body` only the fields that are given change. */
 	readonly draws?: readonly JobDraw[];
-	/** By hash: one that is known is written over, by its own attempt or by a later one that honestly came to the same. */
+	/**
+	 * By hash: one that is known is written over, by its own attempt or by a later one that honestly came to
+	 * the same.
+	 */
 	readonly claims?: readonly JobClaimRow[];
 	/** What became of claims that are there. */
 	readonly claimStates?: readonly Pick<JobClaimRow, "hash" | "state">[];
@@ -70,7 +77,10 @@ function recordJson(job: string, record: JobRecord): string {
 	return json("a record", record, LARGE_CHARS);
 }
 
-/** Those that must still answer for this part; the validator itself is nobody's host. Of a claim that is disputed nobody is asked any more. */
+/**
+ * Those that must still answer for this part; the validator itself is nobody's host. Of a claim that is
+ * disputed nobody is asked any more.
+ */
 const owing = ({ state, audits, isDisputed }: JobPart): readonly string[] =>
 	["assigned", "running", "claimed"].includes(state) && !isDisputed
 		? audits.flatMap(({ auditor, answer }) => (auditor === null || answer !== null ? [] : [auditor]))
@@ -198,7 +208,10 @@ function fraudStatement(fraud: NonNullable<JobChange["fraud"]>, of: string, at: 
 	return `INSERT INTO frauds (${FRAUD}, file) SELECT ${values.join(", ")} FROM changed ON CONFLICT (hash) DO UPDATE SET body = excluded.body`;
 }
 
-/** Once, while there are fewer than `most` of its claim; what is known stays. False: there are so many, and this is none of them. */
+/**
+ * Once, while there are fewer than `most` of its claim; what is known stays. False: there are so many, and
+ * this is none of them.
+ */
 export async function addFraud(
 	sql: Sql,
 	fraud: NonNullable<JobChange["fraud"]>,
@@ -212,7 +225,10 @@ export async function addFraud(
 	return (await sql.query("SELECT 1 FROM frauds WHERE hash = $1", [fraud.hash])).length > 0;
 }
 
-/** Rows that must be written, and were not because what is there is another's: nothing of the statement happens then. */
+/**
+ * Rows that must be written, and were not because what is there is another's: nothing of the statement
+ * happens then.
+ */
 const REFUSED = "22012";
 const mustAll = (names: readonly string[]): string =>
 	names.length === 0
@@ -220,9 +236,10 @@ const mustAll = (names: readonly string[]): string =>
 		: `1 / CASE WHEN ${names.map((name) => `(SELECT count(*) FROM ${name})`).join(" + ")} = ${names.length} THEN 1 ELSE 0 END`;
 
 /**
- * The whole change as one statement: there are as many of them a second as signs of life and transitions of all jobs, and each way to the database and
- * back holds a connection. The job's row is locked before anything else is written, so that serials of one job's events grow in the order in which
- * they can be seen; all else is written only with a changed job before it.
+ * The whole change as one statement: there are as many of them a second as signs of life and transitions of
+ * all jobs, and each way to the database and back holds a connection. The job's row is locked before anything
+ * else is written, so that serials of one job's events grow in the order in which they can be seen; all else
+ * is written only with a changed job before it.
  */
 function changeStatement(
 	context: StoreContext,

@@ -1,4 +1,5 @@
-// The list of a draw as bytes: 32 of each provider's id, four of its weight. Other lists stay in the draw's body as they are.
+// The list of a draw as bytes: 32 of each provider's id, four of its weight. Other lists stay in the draw's
+// body as they are.
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 
 const ENTRY_BYTES = 36;

@@ -1,7 +1,8 @@
-// First words of claimants, docs/jobs.md §14: the answer of each to each question about a claim, with the signature that binds it. Kept for ever: a second,
-// different answer to the same question is a fraud of its own.
-// ATTACK: two that claim the same, one after the other, have claims of one hash. What the first said must neither stand in for the second's words, which
-// nobody could then prove, nor be held against them.
+// First words of claimants, docs/jobs.md §14: the answer of each to each question about a claim, with the
+// signature that binds it. Kept for ever: a second, different answer to the same question is a fraud of its
+// own.
+// ATTACK: two that claim the same, one after the other, have claims of one hash. What the first said must
+// neither stand in for the second's words, which nobody could then prove, nor be held against them.
 import { hex, integer } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 

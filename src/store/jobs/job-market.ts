@@ -1,5 +1,5 @@
-// The market for jobs in numbers, from its public rows: what was done and paid, by whom, at what price. docs/jobs.md §11. Counted over all rows at once: whoever serves
-// it keeps the answer for a while.
+// The market for jobs in numbers, from its public rows: what was done and paid, by whom, at what price.
+// docs/jobs.md §11. Counted over all rows at once: whoever serves it keeps the answer for a while.
 import { hex, integer } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import type { JobClaimRow, JobOutcome } from "./job-rows.ts";

@@ -1,4 +1,5 @@
-// What a process remembers of jobs: the newest that it saw, nothing that is over, and no more bytes than it may.
+// What a process remembers of jobs: the newest that it saw, nothing that is over, and no more bytes than it
+// may.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createJobMemory } from "./job-memory.ts";

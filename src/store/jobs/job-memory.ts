@@ -1,10 +1,14 @@
-// What this process remembers of jobs, so that a job that is looked at again and again is not read whole each time: rows as they were last read or written here,
-// and draws that cannot change any more. A remembered row may be old, for other processes write too: what is decided from it is refused by its version, and
-// whoever must have the newest asks the database which version that is.
+// What this process remembers of jobs, so that a job that is looked at again and again is not read whole each
+// time: rows as they were last read or written here, and draws that cannot change any more. A remembered row
+// may be old, for other processes write too: what is decided from it is refused by its version, and whoever
+// must have the newest asks the database which version that is.
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import type { JobDraw, JobRow } from "./job-rows.ts";
 
-/** Of the rows as the database keeps them; a large spec among thousands of small ones may push those out, and no more. */
+/**
+ * Of the rows as the database keeps them; a large spec among thousands of small ones may push those out, and
+ * no more.
+ */
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_DRAWS = 8192;
 

@@ -1,4 +1,5 @@
-// Rows of the market for jobs, as their readers see them, and the columns they are read from. What they mean: docs/jobs.md §8 to §14.
+// Rows of the market for jobs, as their readers see them, and the columns they are read from. What they mean:
+// docs/jobs.md §8 to §14.
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { JobRecord } from "../../protocol/network/job.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";

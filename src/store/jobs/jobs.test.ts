@@ -1,4 +1,5 @@
-// Jobs in the store: one transaction a transition, all of it or nothing; of two that decide from one version, one; who is busy; what is public.
+// Jobs in the store: one transaction a transition, all of it or nothing; of two that decide from one version,
+// one; who is busy; what is public.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { AssayError } from "../../protocol/assay-error.ts";

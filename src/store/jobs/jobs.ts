@@ -1,5 +1,6 @@
-// The market for jobs in the store: jobs with their records, events, draws, claims, outcomes and frauds. What may follow what is decided elsewhere
-// (market/jobs); how a change is written is change-job.ts. Page: docs/jobs.md §14.
+// The market for jobs in the store: jobs with their records, events, draws, claims, outcomes and frauds. What
+// may follow what is decided elsewhere (market/jobs); how a change is written is change-job.ts. Page:
+// docs/jobs.md §14.
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { JobRecord } from "../../protocol/network/job.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
@@ -69,12 +70,17 @@ function lifeOfJobs(context: StoreContext, memory: JobMemory) {
 		return known !== null && known.version >= atLeast! ? known : readJob(context, memory, job);
 	};
 	return {
-		/** By its id once: a second one gives what is there. Throws JOB_QUOTA where its customer has `mostOpen` others that are not over. */
+		/**
+		 * By its id once: a second one gives what is there. Throws JOB_QUOTA where its customer has `mostOpen`
+		 * others that are not over.
+		 */
 		async create(job: NewJob, options: { readonly mostOpen?: number } = {}) {
 			const isNew = await createJob(context, job, options);
 			return { job: (await get(job.id))!, isNew };
 		},
-		/** One transition, whole. Null: the job has another version by now (or is none), and nothing was written. */
+		/**
+		 * One transition, whole. Null: the job has another version by now (or is none), and nothing was written.
+		 */
 		async change(change: JobChange): Promise<JobSummary | null> {
 			const changed = await changeJob(context, change);
 			const known = memory.row(change.id);
@@ -194,7 +200,10 @@ function publicRows({ database }: StoreContext, memory: JobMemory) {
 					[id("a job's id", job)],
 				)
 			).map(unpackDraw),
-		/** One of them; its list is left out once it has a block, unless it is wanted: then nothing of it changes any more. */
+		/**
+		 * One of them; its list is left out once it has a block, unless it is wanted: then nothing of it changes
+		 * any more.
+		 */
 		async draw(
 			job: string,
 			{ part, attempt, role }: Pick<JobDraw, "part" | "attempt" | "role">,

@@ -1,6 +1,6 @@
-// A data folder's PostgreSQL cluster as a copy of one that was set up before, by the same code: setting one up takes a second of
-// a core, and the tests need some fifty. How clusters are set up is tested where no copy is used: embedded-server.test.ts,
-// server-rights.test.ts, and `assay up` in tests/cli and scripts.
+// A data folder's PostgreSQL cluster as a copy of one that was set up before, by the same code: setting one
+// up takes a second of a core, and the tests need some fifty. How clusters are set up is tested where no copy
+// is used: embedded-server.test.ts, server-rights.test.ts, and `assay up` in tests/cli and scripts.
 import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { appendFile, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
@@ -37,7 +37,10 @@ async function makeModel(model: string, binaries: string): Promise<void> {
 	}
 }
 
-/** Into a server's folder that is not there yet; `ensureEmbeddedServer` starts it. `durable`: whether it waits for the disk. */
+/**
+ * Into a server's folder that is not there yet; `ensureEmbeddedServer` starts it. `durable`: whether it waits
+ * for the disk.
+ */
 export async function copyCluster(
 	folder: string,
 	o: { readonly durable: boolean; readonly binaries?: string },

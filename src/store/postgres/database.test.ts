@@ -1,4 +1,5 @@
-// Connections that end at the worst moment, by a server that speaks just enough of PostgreSQL's protocol to do it at will.
+// Connections that end at the worst moment, by a server that speaks just enough of PostgreSQL's protocol to
+// do it at will.
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";

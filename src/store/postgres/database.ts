@@ -68,7 +68,8 @@ export function openDatabase(o: DatabaseOptions): Database {
 	class FreshClient extends pg.Client {
 		constructor() {
 			super(clientConfig(o));
-			// A connection may be cut in the very bytes that say it is ready, before whoever asked for it can listen.
+			// A connection may be cut in the very bytes that say it is ready, before whoever asked for it can
+			// listen.
 			this.on("error", () => {});
 			const end = new Promise<void>((resolve) => this.once("end", resolve));
 			ends.add(end);
@@ -148,8 +149,8 @@ export function openDatabase(o: DatabaseOptions): Database {
 		async close() {
 			closed = true;
 			await Promise.all(listeners.map((end) => end()));
-			// It does not wait for its connections. The server ends a socket when its own side is gone: then nobody who asks
-			// finds us connected any more.
+			// It does not wait for its connections. The server ends a socket when its own side is gone: then nobody
+			// who asks finds us connected any more.
 			await pool.end();
 			await Promise.race([Promise.all(ends), sleep(GOODBYE_MS, undefined, { ref: false })]);
 		},

@@ -83,7 +83,9 @@ export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<Se
 	}
 }
 
-/** Ends the server if it runs: clients are cut off, everything committed is kept. Resolves when it is gone. */
+/**
+ * Ends the server if it runs: clients are cut off, everything committed is kept. Resolves when it is gone.
+ */
 export async function stopEmbeddedServer(folder: string): Promise<void> {
 	const data = join(folder, "data");
 	const running = await readRunningServer(data);

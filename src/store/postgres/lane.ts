@@ -1,5 +1,5 @@
-// A database whose users may hold few of its connections at a time: for what runs on its own and can wait, so that whoever asks from outside finds one free. All else is
-// the database's.
+// A database whose users may hold few of its connections at a time: for what runs on its own and can wait, so
+// that whoever asks from outside finds one free. All else is the database's.
 import { createSemaphore } from "../../platform/semaphore.ts";
 import type { Database } from "./database.ts";
 

@@ -1,8 +1,8 @@
 // As whom the embedded server runs. Where root starts it: under an account of its own, `assay-postgres`, made
-// on first use, without any right of root's (capabilities) and no way to get one back. It owns its cluster and
-// nothing else; the folder above stays with root, so that a server which was taken over can lay no traps
-// there. The cluster is handed to it open, so that it needs no right to pass the folders above. Where
-// another user starts it: as that user.
+// on first use, without any right of root's (capabilities) and no way to get one back. It owns its cluster
+// and nothing else; the folder above stays with root, so that a server which was taken over can lay no traps
+// there. The cluster is handed to it open, so that it needs no right to pass the folders above. Where another
+// user starts it: as that user.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, readFile, stat } from "node:fs/promises";
@@ -36,7 +36,9 @@ export async function serverAccount(): Promise<Account | null> {
 	});
 }
 
-/** Of two at once one makes it: useradd looks for the name before it locks, and would give it a second number. */
+/**
+ * Of two at once one makes it: useradd looks for the name before it locks, and would give it a second number.
+ */
 async function makeAccount(): Promise<void> {
 	if (await findAccount(NAME)) return;
 	await makeFolder(MACHINE_FOLDER, 0o755);
@@ -65,8 +67,8 @@ export async function handOver(path: string, account: Account | null): Promise<v
 }
 
 /**
- * Files of a server that does not run: the cluster is the account's, the folder above it ours. Earlier versions
- * gave both to `postgres` or `nobody`.
+ * Files of a server that does not run: the cluster is the account's, the folder above it ours. Earlier
+ * versions gave both to `postgres` or `nobody`.
  */
 export async function takeBack(folder: string, account: Account | null): Promise<void> {
 	await chmod(folder, 0o700);

@@ -63,7 +63,10 @@ async function isUsable(folder: string): Promise<boolean> {
 	}
 }
 
-/** npm packs no symbolic links; the package makes them after its installation, unless install scripts are switched off. */
+/**
+ * npm packs no symbolic links; the package makes them after its installation, unless install scripts are
+ * switched off.
+ */
 export async function hydrateLinks(native: string): Promise<void> {
 	const text = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
 	for (const { source, target } of JSON.parse(text) as readonly { source: string; target: string }[]) {
@@ -87,8 +90,8 @@ export async function hydrateLinks(native: string): Promise<void> {
 }
 
 /**
- * The programs where the account can run them. Below a folder that only root may enter (/root) it cannot: then a
- * copy is made, once, that everybody may read and only root change.
+ * The programs where the account can run them. Below a folder that only root may enter (/root) it cannot:
+ * then a copy is made, once, that everybody may read and only root change.
  */
 export async function binariesFor(account: Account | null, binaries: string, copies = MACHINE_FOLDER): Promise<string> {
 	if (!account || (await mayEnter(binaries, account))) return binaries;

@@ -23,9 +23,10 @@ export async function readRunningServer(folder: string): Promise<RunningServer |
 }
 
 /**
- * PostgreSQL will not start while the process id in the file belongs to *anything* alive under its account, which after a reboot or in a
- * container happens by chance. The file is not deleted, because its shared-memory line still guards against orphans of the old server;
- * only the id is replaced by one that no process can have (Linux ends below 2^22).
+ * PostgreSQL will not start while the process id in the file belongs to *anything* alive under its account,
+ * which after a reboot or in a container happens by chance. The file is not deleted, because its
+ * shared-memory line still guards against orphans of the old server; only the id is replaced by one that no
+ * process can have (Linux ends below 2^22).
  */
 export async function mendPidFile(folder: string): Promise<void> {
 	const path = join(folder, "postmaster.pid");
@@ -40,7 +41,10 @@ export async function mendPidFile(folder: string): Promise<void> {
 	await file.writeFile(lines.join("\n")).finally(() => file.close());
 }
 
-/** By its program and its user, so that a reused process id, or one that somebody wrote there, is not mistaken for the server. */
+/**
+ * By its program and its user, so that a reused process id, or one that somebody wrote there, is not mistaken
+ * for the server.
+ */
 async function isPostmaster(pid: number, folder: string): Promise<boolean> {
 	try {
 		const [line, state, process, cluster] = await Promise.all([

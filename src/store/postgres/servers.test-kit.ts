@@ -33,8 +33,9 @@ export function urlOf({ user, password, host, port, database }: ServerAddress): 
 }
 
 /**
- * As if their time were over: what a process held that was killed. Leases themselves are longer than any machine is slow. What it had
- * sent is still carried out when it is dead: a lease that it gets so late would be nobody's for ten minutes.
+ * As if their time were over: what a process held that was killed. Leases themselves are longer than any
+ * machine is slow. What it had sent is still carried out when it is dead: a lease that it gets so late would
+ * be nobody's for ten minutes.
  */
 export async function expireLeases(connectionString: string, schema: string, holder: string): Promise<void> {
 	const client = new pg.Client({ connectionString });

@@ -33,13 +33,19 @@ function toCamel(column: string): string {
 	return name;
 }
 
-/** Planning a statement takes the server longer than running most of ours: one that comes again and again is planned once a connection. */
+/**
+ * Planning a statement takes the server longer than running most of ours: one that comes again and again is
+ * planned once a connection.
+ */
 const PREPARED_FROM = 20;
 const MOST_COUNTED = 1000;
 const uses = new BoundedMap<string, number>(MOST_COUNTED);
 const prepared = new Map<string, string>();
 
-/** What the server knows the statement by, on every connection. Without values it may be several statements, which have no plan. */
+/**
+ * What the server knows the statement by, on every connection. Without values it may be several statements,
+ * which have no plan.
+ */
 function named(text: string, values: readonly unknown[]): { readonly name?: string } {
 	const known = prepared.get(text);
 	if (known !== undefined) return { name: known };

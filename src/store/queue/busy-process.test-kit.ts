@@ -1,6 +1,6 @@
 // A validator process as the tests need one: takes, probes (a file instead of a host), recovers, until it is
-// killed. Run as a program with its options as JSON. It prints READY and its name, OVERLAP when it meets another live process at
-// the same provider, and BROKEN when it could not bring a probe to its end.
+// killed. Run as a program with its options as JSON. It prints READY and its name, OVERLAP when it meets
+// another live process at the same provider, and BROKEN when it could not bring a probe to its end.
 import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,8 +31,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * The mark of a live process here means that two probe one host at once. It is made beside and put into place whole: who is killed
- * meanwhile leaves no mark without a process in it.
+ * The mark of a live process here means that two probe one host at once. It is made beside and put into place
+ * whole: who is killed meanwhile leaves no mark without a process in it.
  */
 function enter(file: string, providerId: string): void {
 	const draft = `${file}-${process.pid}`;

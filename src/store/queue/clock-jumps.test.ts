@@ -1,5 +1,5 @@
-// N12: a process ran while its machine's clock was wrong, by a day or by years, and has left its dates in the tables. When the clock is
-// right again nothing waits for that day, and nobody is probed in a loop.
+// N12: a process ran while its machine's clock was wrong, by a day or by years, and has left its dates in the
+// tables. When the clock is right again nothing waits for that day, and nobody is probed in a loop.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";

@@ -29,8 +29,8 @@ interface TakeOptions {
 	readonly retryMs?: number;
 	readonly nowMs: () => number;
 	/**
-	 * No date lies further ahead than that; one that does was set while the clock was wrong, and is due now. Default: a
-	 * thousand years.
+	 * No date lies further ahead than that; one that does was set while the clock was wrong, and is due now.
+	 * Default: a thousand years.
 	 */
 	readonly farthestMs?: number;
 }
@@ -55,8 +55,8 @@ const DUE = `providers p JOIN provider_memory m ON m.provider_id = p.id
 		WHERE ${FREE} AND (p.link <> 'agent' OR p.connected_to = $3) AND p.id <> ALL ($6) AND NOT ${CALLED} AND (p.next_probe_at_ms <= $1 OR p.next_probe_at_ms > $8)`;
 
 /**
- * $1 now, $2 how long a call lasts, $3 this process, $4 a lease's length, $5 how many, $6 who runs here, $7 how many that are not prompt, $8 the
- * latest date that a right clock can have set.
+ * $1 now, $2 how long a call lasts, $3 this process, $4 a lease's length, $5 how many, $6 who runs here, $7
+ * how many that are not prompt, $8 the latest date that a right clock can have set.
  */
 const TAKE = `
 	WITH called AS (
@@ -134,10 +134,11 @@ export function createDueProbes(context: StoreContext, leases: Leases) {
 		stop: async (): Promise<void> => void (await Promise.all([...workers].map((worker) => worker.stop()))),
 		store: {
 			/**
-			 * Takes due, active, unrented providers (agents: only those connected to this process), called groups first,
-			 * then prompt hosts, then at most `others` of the rest by their turn, the longest due first, each under a lease that is given back when the handler has ended. A handler that
-			 * threw, or returned without `probes.finish`, leaves its provider due again after `retryMs`. Looks at once,
-			 * after every end and when woken: falling due makes no sound.
+			 * Takes due, active, unrented providers (agents: only those connected to this process), called groups
+			 * first, then prompt hosts, then at most `others` of the rest by their turn, the longest due first,
+			 * each under a lease that is given back when the handler has ended. A handler that threw, or returned
+			 * without `probes.finish`, leaves its provider due again after `retryMs`. Looks at once, after every
+			 * end and when woken: falling due makes no sound.
 			 */
 			take(options: TakeOptions, handler: (due: DueProbe) => Promise<void>): Worker {
 				const concurrency = integer("concurrency", options.concurrency, 1, 1000);
@@ -149,7 +150,10 @@ export function createDueProbes(context: StoreContext, leases: Leases) {
 				return worker;
 			},
 
-			/** All of them to one simultaneous probe, or none: false when one is busy, rented, paused or not connected. */
+			/**
+			 * All of them to one simultaneous probe, or none: false when one is busy, rented, paused or not
+			 * connected.
+			 */
 			async callTogether({ providerIds, startAtMs, nowMs }: Call): Promise<boolean> {
 				const ids = [...new Set(list("providerIds", providerIds, 100))];
 				for (const id of ids) hex("a provider's id", id, 64);

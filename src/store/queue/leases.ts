@@ -19,8 +19,8 @@ export const processLease = (process: string): string => `process/${process}`;
 export const providerLease = (providerId: string): string => `provider/${providerId}`;
 
 /**
- * SQL: the lease `l` is alive. One that would last for more than an hour, which none does, was made while the clock
- * was wrong: its holder renews it at the next beat, or is gone, and nobody waits for that day.
+ * SQL: the lease `l` is alive. One that would last for more than an hour, which none does, was made while the
+ * clock was wrong: its holder renews it at the next beat, or is gone, and nobody waits for that day.
  */
 export const alive = (l: string): string =>
 	`(${l}.expires_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 hour')`;
@@ -110,7 +110,7 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 	}
 
 	return {
-		/** Renews a lease that the caller's own statement took; `sinceMs`: `performance.now()` before it was sent. */
+		/** Renews what the caller's own statement took; `sinceMs`: `performance.now()` before it was sent. */
 		keep: (name: string, sinceMs: number): void => void held.set(name, sinceMs),
 		/** Not renewed any more, whatever the database says. */
 		drop: (name: string): void => void held.delete(name),
@@ -139,7 +139,7 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 			await database.write("DELETE FROM leases WHERE holder = $1", [me]).catch(() => {});
 		},
 
-		/** Named leases of this process: "provider/<id>", "rentals", anything. Renewed by the store until released. */
+		/** Named leases of this process: "provider/<id>", "rentals", anything. Renewed until released. */
 		store: {
 			/** True: held by this process (again). False: another holds it and is not expired. */
 			acquire,

@@ -24,7 +24,9 @@ export interface Source<Item> {
 
 export interface Worker {
 	readonly running: () => number;
-	/** Looks for due items. It does so by itself at the start and after every end; falling due makes no sound. */
+	/**
+	 * Looks for due items. It does so by itself at the start and after every end; falling due makes no sound.
+	 */
 	wake(): void;
 	/** Takes nothing more, aborts what runs and waits for it. */
 	stop(): Promise<void>;

@@ -1,5 +1,6 @@
-// The folder of a run, docs/jobs.md §2: job.json, program.bin, journal.jsonl, store/ (tensors by root), and at the end claim.json,
-// states.bin and what came out. One run at a time has it, by a lock that goes with its process. Files only: what they mean is src/work/runs/.
+// The folder of a run, docs/jobs.md §2: job.json, program.bin, journal.jsonl, store/ (tensors by root), and
+// at the end claim.json, states.bin and what came out. One run at a time has it, by a lock that goes with its
+// process. Files only: what they mean is src/work/runs/.
 import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -111,7 +112,8 @@ export async function openRunFolder(path: string): Promise<RunWriter> {
 		append: (line) =>
 			guarded(() => {
 				const bytes = Buffer.from(line);
-				// A disk that fills takes a part of a line: the rest is not written, and the reader drops what has no end.
+				// A disk that fills takes a part of a line: the rest is not written, and the reader drops what has no
+				// end.
 				if (writeSync(journal, bytes) !== bytes.length) throw new Error("no space left on device");
 			}),
 		sync: () => guarded(() => fsyncSync(journal)),

@@ -1,4 +1,5 @@
-// Questions to an agent whose link another process holds, over events that hold 4 KiB: long questions and answers arrive whole.
+// Questions to an agent whose link another process holds, over events that hold 4 KiB: long questions and
+// answers arrive whole.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,6 +1,6 @@
 // Asks a provider a question of the agent link wherever that link is held: here directly, at another process
-// by events of the store, in pieces, since events are small. Answers hold access to hosts, so these events are
-// for validators only (event-hub.ts does not show them to anyone).
+// by events of the store, in pieces, since events are small. Answers hold access to hosts, so these events
+// are for validators only (event-hub.ts does not show them to anyone).
 
 import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
 import type { CallReply, CallRequest, PlainCall } from "../../engine/agent/agent-calls.ts";

@@ -1,6 +1,8 @@
-// Hosts that have proven nothing yet. Their keys cost nothing, and each makes a row that stays: so they are counted by the address that brings them, over
-// the API and at the agents' door alike. Whoever has been proven once is counted no more, and its place is given back: a site of any size behind one address
-// comes in as fast as it can be proven. Page: docs/network.md §4. Not here: who is on the list of an operator (`join`).
+// Hosts that have proven nothing yet. Their keys cost nothing, and each makes a row that stays: so they are
+// counted by the address that brings them, over the API and at the agents' door alike. Whoever has been
+// proven once is counted no more, and its place is given back: a site of any size behind one address comes in
+// as fast as it can be proven. Page: docs/network.md §4. Not here: who is on the list of an operator
+// (`join`).
 import { BoundedMap } from "../../platform/bounded-map.ts";
 
 export const NEWCOMERS = {
@@ -11,14 +13,20 @@ export const NEWCOMERS = {
 	/** Of all addresses together, in the same way. */
 	inAll: 1024,
 	allEveryMs: 2000,
-	/** The last quarter is for addresses that have brought few so far: a few greedy ones do not keep everybody else out. */
+	/**
+	 * The last quarter is for addresses that have brought few so far: a few greedy ones do not keep everybody
+	 * else out.
+	 */
 	few: 8,
 	keptForFew: 256,
 };
 export type NewcomerBounds = Readonly<typeof NEWCOMERS>;
 export type Newcomers = ReturnType<typeof createNewcomers>;
 
-/** Remembered of those that came; beyond it the oldest are forgotten, and their places come back by time alone. */
+/**
+ * Remembered of those that came; beyond it the oldest are forgotten, and their places come back by time
+ * alone.
+ */
 const KEPT = 50_000;
 
 /** Places taken, of which one comes back every so often. */

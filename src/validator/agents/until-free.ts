@@ -1,5 +1,5 @@
-// A host's one engine is busy for seconds when another validator, a roll call or a rental comes first. Whoever asks
-// is told so at once, keeps its place there, and comes again.
+// A host's one engine is busy for seconds when another validator, a roll call or a rental comes first.
+// Whoever asks is told so at once, keeps its place there, and comes again.
 import { sleep } from "../../platform/abortable.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,6 +1,8 @@
-// Tells the operator's webhooks of providers: an invalid probe, figures that have fallen, one that is gone, one that is back. Only of those that have proven something: keys
-// are free, and nobody shall fill a pager with them. One process of a network does it, under a lease; when another takes over, an alert may be missing or come twice.
-// Not here: how it is sent (platform/webhook.ts), what has fallen (market/schedule/suspicion.ts).
+// Tells the operator's webhooks of providers: an invalid probe, figures that have fallen, one that is gone,
+// one that is back. Only of those that have proven something: keys are free, and nobody shall fill a pager
+// with them. One process of a network does it, under a lease; when another takes over, an alert may be
+// missing or come twice. Not here: how it is sent (platform/webhook.ts), what has fallen
+// (market/schedule/suspicion.ts).
 import type { NetworkEvent } from "../../api/types.ts";
 import { fallenFigures } from "../../market/schedule/suspicion.ts";
 import { repeat } from "../../platform/repeat.ts";

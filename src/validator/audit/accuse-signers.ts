@@ -1,5 +1,6 @@
-// Who signed weights that an audit found wrong loses stake: announced first, so that nobody copies the proof from the
-// pool, then shown to the chain, then its signers punished, one account once an epoch. docs/epochs.md §6.
+// Who signed weights that an audit found wrong loses stake: announced first, so that nobody copies the proof
+// from the pool, then shown to the chain, then its signers punished, one account once an epoch.
+// docs/epochs.md §6.
 import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { challengeCall, punishCall } from "../../chain/contracts/scoreboard.ts";
 import { announce, announcementSalt } from "../../chain/sending/announce.ts";

@@ -1,5 +1,6 @@
 // One changed score among 10,000 providers is found and named, wherever it was changed: in the leaves' file,
-// in the report before it was committed, in the weights that were signed; and whoever signed them is punished.
+// in the report before it was committed, in the weights that were signed; and whoever signed them is
+// punished.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";

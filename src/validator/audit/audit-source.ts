@@ -1,5 +1,5 @@
-// Where an audit finds the public files of epochs: this machine's archive, the validators' own addresses. Hostile,
-// all of it: the audit believes what gives a root on chain, or has a signature, and nothing else.
+// Where an audit finds the public files of epochs: this machine's archive, the validators' own addresses.
+// Hostile, all of it: the audit believes what gives a root on chain, or has a signature, and nothing else.
 
 import type { ReportReasons } from "../../market/epochs/reasons-file.ts";
 import type { RewardLeaf, ScoreLeaf } from "../../protocol/chain/epoch-shapes.ts";

@@ -1,5 +1,5 @@
-// One epoch on a real chain by hand, as one validator with all the stake would: commit, reveal, weights signed and
-// posted, leaves in the archive. Tests may have it sign something else than what the report gives.
+// One epoch on a real chain by hand, as one validator with all the stake would: commit, reveal, weights
+// signed and posted, leaves in the archive. Tests may have it sign something else than what the report gives.
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";

@@ -1,5 +1,6 @@
-// Generated text checked by prefill, on toy sessions: honest runs agree; each lie of a runner is found and named, also one that the rest of its
-// text follows from. The same on the engine, with more prompts: tests/work/infer-engine.test.ts.
+// Generated text checked by prefill, on toy sessions: honest runs agree; each lie of a runner is found and
+// named, also one that the rest of its text follows from. The same on the engine, with more prompts:
+// tests/work/infer-engine.test.ts.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

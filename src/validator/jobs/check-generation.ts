@@ -1,6 +1,7 @@
-// A check of generated text by prefill, docs/inference.md §10: instead of generating again, token by token, the whole of a batch is computed at
-// once from its prompts and the tokens that were said; every sampled place must hold the token that follows. Weights are read once instead of
-// once a token. What is between the segments follows from the tokens by hashing alone.
+// A check of generated text by prefill, docs/inference.md §10: instead of generating again, token by token,
+// the whole of a batch is computed at once from its prompts and the tokens that were said; every sampled
+// place must hold the token that follows. Weights are read once instead of once a token. What is between the
+// segments follows from the tokens by hashing alone.
 import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type { OpenWorkSession, WorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -67,7 +68,10 @@ export function mustGenerate(of: Generation, program: Uint8Array): void {
 		throw refused("CLAIM_ROOT", "generation.json is not of the claim's program");
 }
 
-/** What was generated, if the claim's program is the one that generates so. Throws CLAIM_MALFORMED, CLAIM_ROOT. */
+/**
+ * What was generated, if the claim's program is the one that generates so. Throws CLAIM_MALFORMED,
+ * CLAIM_ROOT.
+ */
 function generationOf(run: OpenedRun, file: Uint8Array): Generation {
 	const of = readGeneration(file);
 	mustGenerate(of, run.claim.program);
@@ -149,7 +153,10 @@ export async function rightTokens(
 	return bytesToElements(bytes, "i32", row) as Int32Array;
 }
 
-/** The first S that is not what the tokens give: batches so far, zeros after. `draws`: root of the noise; null: there is none. */
+/**
+ * The first S that is not what the tokens give: batches so far, zeros after. `draws`: root of the noise;
+ * null: there is none.
+ */
 function firstFalseState(run: OpenedRun, of: Generation, tokens: Int32Array, draws: Uint8Array | null) {
 	if (!beginsWithZeros(run)) return { segment: -1, said: bytesToHex(run.states[0]!), right: "zeros" };
 	const soFar = new Int32Array(tokens.length);

@@ -1,5 +1,6 @@
-// A spot check of a finished run, docs/jobs.md §5: windows between kept states are drawn, run again on one's own engine, and every S in them compared.
-// Everything that is run again is also checked, so a check of a share of the segments costs that share of the run, and the loading of states.
+// A spot check of a finished run, docs/jobs.md §5: windows between kept states are drawn, run again on one's
+// own engine, and every S in them compared. Everything that is run again is also checked, so a check of a
+// share of the segments costs that share of the run, and the loading of states.
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";

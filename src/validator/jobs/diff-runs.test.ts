@@ -1,5 +1,6 @@
-// Cheaters against their own words: a run in which one element of one op was changed is found out and convicted by a fraud file, for every op of
-// every sample; liars who answer otherwise are convicted too, or their answer is none.
+// Cheaters against their own words: a run in which one element of one op was changed is found out and
+// convicted by a fraud file, for every op of every sample; liars who answer otherwise are convicted too, or
+// their answer is none.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -103,7 +104,9 @@ const TRAINED = {
 	},
 };
 
-/** One element of each of these ops is changed, one after the other; every time that very element is found. */
+/**
+ * One element of each of these ops is changed, one after the other; every time that very element is found.
+ */
 async function everyLieConvicts(
 	sample: Sample,
 	ops: readonly number[],

@@ -1,5 +1,6 @@
-// Two runs of one job that differ, docs/jobs.md §6: which one is false, by one's own engine, and the fraud file that shows it. The search itself is
-// verify/optimistic/next-question.ts; who answers for the accused is the caller's affair.
+// Two runs of one job that differ, docs/jobs.md §6: which one is false, by one's own engine, and the fraud
+// file that shows it. The search itself is verify/optimistic/next-question.ts; who answers for the accused is
+// the caller's affair.
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
@@ -30,7 +31,9 @@ export interface DiffRuns {
 export interface RunDiff {
 	/** Null: they are the same. */
 	readonly segment: number | null;
-	/** Which of them one's own engine does not agree with, with the file that convicts it or why there is none. */
+	/**
+	 * Which of them one's own engine does not agree with, with the file that convicts it or why there is none.
+	 */
 	readonly accused: readonly Accused[];
 	/** Segments that were run again. */
 	readonly replayed: number;

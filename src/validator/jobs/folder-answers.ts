@@ -1,6 +1,7 @@
-// What a run's folder says of the op that wrote a false tensor, docs/jobs.md §6. A folder has no trace: one's own engine makes it, and it is right, so
-// by itself it shows only that the state after a segment is not what the ops gave. Where the folder holds that state, its tensors are what the run says
-// those ops gave: then the search goes on to the leaf and the element.
+// What a run's folder says of the op that wrote a false tensor, docs/jobs.md §6. A folder has no trace: one's
+// own engine makes it, and it is right, so by itself it shows only that the state after a segment is not what
+// the ops gave. Where the folder holds that state, its tensors are what the run says those ops gave: then the
+// search goes on to the leaf and the element.
 import type { RunReplay } from "../../engine/client/replay-run.ts";
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
@@ -41,7 +42,9 @@ async function keptTensor(run: OpenedRun, tensor: number, root: Uint8Array): Pro
 	return equalBytes(levels.at(-1)![0]!, root) ? { root, leaf, levels } : null;
 }
 
-/** By place in the segment's trace: tensors of the state after it that are not what one's own engine gives. */
+/**
+ * By place in the segment's trace: tensors of the state after it that are not what one's own engine gives.
+ */
 async function falseOutputs(run: OpenedRun, replay: RunReplay, segment: number): Promise<Map<number, KeptTensor>> {
 	const { program } = run;
 	const found = new Map<number, KeptTensor>();
@@ -64,7 +67,10 @@ async function falseOutputs(run: OpenedRun, replay: RunReplay, segment: number):
 	return found;
 }
 
-/** Answers for a run from its folder: what it keeps of the state after the segment in question, and for the rest an engine. */
+/**
+ * Answers for a run from its folder: what it keeps of the state after the segment in question, and for the
+ * rest an engine.
+ */
 export async function folderAnswers(run: OpenedRun, replay: RunReplay, segment: number): Promise<Answers> {
 	const computed = answersOf(run, replay, "journal");
 	const outputs = await falseOutputs(run, replay, segment);

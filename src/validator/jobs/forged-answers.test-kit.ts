@@ -1,5 +1,6 @@
-// Answers of an accused who changed roots instead of elements, for tests: a false wire of every kind of source, a false state after the segment,
-// a false start, another result. Each is consistent with its own claim, so that only the wire itself can give it away.
+// Answers of an accused who changed roots instead of elements, for tests: a false wire of every kind of
+// source, a false state after the segment, a false start, another result. Each is consistent with its own
+// claim, so that only the wire itself can give it away.
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { merkleLevels } from "../../protocol/hash/merkle.ts";
 import { type Answers, LEVELS, type StateRoots } from "../../verify/optimistic/answers.ts";
@@ -57,7 +58,10 @@ async function forge(run: OpenedRun, own: Answers, { leaf, after, start, resultR
 export const forgedTrace = (run: OpenedRun, own: Answers, leaf: (honest: TraceLeaf) => TraceLeaf): Promise<Answers> =>
 	forge(run, own, { leaf });
 
-/** Each with what it does. The run has state, scratch, constants, inputs, and a state tensor that no step op writes. */
+/**
+ * Each with what it does. The run has state, scratch, constants, inputs, and a state tensor that no step op
+ * writes.
+ */
 export function forgedAnswers(run: OpenedRun, own: Answers): [what: string, answers: () => Promise<Answers>][] {
 	const { program } = run;
 	const made: [string, () => Promise<Answers>][] = [];

@@ -1,5 +1,5 @@
-// A finished run's folder as a stranger reads it, docs/jobs.md §2: the claim with its states, the program, the journal, which states lie there.
-// Everything is held against the claim before it is used.
+// A finished run's folder as a stranger reads it, docs/jobs.md §2: the claim with its states, the program,
+// the journal, which states lie there. Everything is held against the claim before it is used.
 import { RunReplay } from "../../engine/client/replay-run.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -93,8 +93,8 @@ export const replayOf = (run: OpenedRun, open: OpenWorkSession, device: number):
 	);
 
 /**
- * Answers for a run from its folder and an engine. `roots`: what S commits to comes from the journal, which is the run's own word, or is
- * computed again.
+ * Answers for a run from its folder and an engine. `roots`: what S commits to comes from the journal, which
+ * is the run's own word, or is computed again.
  */
 export function answersOf(run: OpenedRun, replay: RunReplay, roots: "journal" | "computed"): Answers {
 	return {

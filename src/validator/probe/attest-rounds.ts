@@ -1,5 +1,5 @@
-// The rounds of signed reports of one probe: when they are asked, what their nonce is bound to, and how the evidence holds them. A host that
-// has none is asked once and keeps its time.
+// The rounds of signed reports of one probe: when they are asked, what their nonce is bound to, and how the
+// evidence holds them. A host that has none is asked once and keeps its time.
 import { type CollectedRound, collectRound } from "../../engine/client/collect-round.ts";
 import type { EngineClient } from "../../engine/client/create-engine-client.ts";
 import { packRound } from "../../protocol/attest/pack-round.ts";

@@ -1,5 +1,6 @@
-// From a target to a link: starts the engine here, or logs in and brings it there. Whoever probes uses it: the command line and the library.
-// Not here: how a target is typed on a command line, and who is asked for a password.
+// From a target to a link: starts the engine here, or logs in and brings it there. Whoever probes uses it:
+// the command line and the library. Not here: how a target is typed on a command line, and who is asked for a
+// password.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type EngineBuild, findEngine, hostPlatform, type Platform } from "../../engine/builds.ts";

@@ -1,5 +1,6 @@
-// The provider's word on the stages of one probe, as the probe asks for it: after a stage's roots and before its openings. A word
-// that is not right counts as none; then the probe ends, and nothing is opened. Rules: src/protocol/probe/countersign.ts.
+// The provider's word on the stages of one probe, as the probe asks for it: after a stage's roots and before
+// its openings. A word that is not right counts as none; then the probe ends, and nothing is opened. Rules:
+// src/protocol/probe/countersign.ts.
 import type { Countersigner } from "../../engine/links/link.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { endOfRun, type StageOf, wrongInWord } from "../../protocol/probe/countersign.ts";
@@ -15,7 +16,9 @@ export type StageReceipts = readonly { readonly challenge: number; readonly sign
 export interface ProviderWord {
 	/** As the evidence has it. */
 	readonly countersign: Countersign;
-	/** The nonce of the newest stage; null: no word, or a wrong one. Receipts come as the provider gave them. */
+	/**
+	 * The nonce of the newest stage; null: no word, or a wrong one. Receipts come as the provider gave them.
+	 */
 	ask(
 		runs: readonly StageRun[],
 		challenges: readonly number[],

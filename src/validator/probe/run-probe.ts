@@ -57,7 +57,10 @@ export interface ProbeOptions {
 	/** A small GPT is trained, too. */
 	readonly training?: boolean;
 	readonly samples?: number;
-	/** Only these devices, by their numbers in the claim. One that is not there, or that cannot be asked alone, throws DEVICE_MISSING. */
+	/**
+	 * Only these devices, by their numbers in the claim. One that is not there, or that cannot be asked alone,
+	 * throws DEVICE_MISSING.
+	 */
 	readonly devices?: readonly number[];
 	readonly signer: Signer;
 	/** Monotonic microseconds. */
@@ -148,8 +151,8 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 		await attest.ask(answered);
 		signal?.throwIfAborted();
 		const finishedAtUs = clockUs();
-		// An engine takes a while to end and a card's memory to be given back: meanwhile the file is made and judged, which would keep
-		// the word from leaving.
+		// An engine takes a while to end and a card's memory to be given back: meanwhile the file is made and
+		// judged, which would keep the word from leaving.
 		void client.close();
 		await nextTurn();
 

@@ -65,8 +65,8 @@ export async function runStage(context: StageContext, step: StageStep, stage: nu
 		context.onEvent({ kind: "answered", challenge: first + i, end, detail });
 		if (end === "complete" || end === "stopped") context.held.add(first + i);
 	});
-	// Silence, a cut and garbage end the whole link: what cannot be sent must not look like a draw that was left
-	// unanswered.
+	// Silence, a cut and garbage end the whole link: what cannot be sent must not look like a draw that was
+	// left unanswered.
 	const linkIsUp = answers.every(({ end }) => end !== "silent" && end !== "cut" && end !== "garbage");
 	if (linkIsUp) {
 		const nonce = await askWord(context, first);
@@ -93,7 +93,10 @@ function committedOf(context: StageContext, from: number) {
 	});
 }
 
-/** The provider's nonce for this stage, null where it gives none at all; "none" when it owed one: then nothing is opened. */
+/**
+ * The provider's nonce for this stage, null where it gives none at all; "none" when it owed one: then nothing
+ * is opened.
+ */
 async function askWord(context: StageContext, first: number): Promise<Uint8Array | null | "none"> {
 	const { word, onCommitted } = context;
 	const committed = committedOf(context, first);

@@ -1,4 +1,5 @@
-// An engine that takes a training run and then says nothing is hung up on at the deadline, and the answer says so.
+// An engine that takes a training run and then says nothing is hung up on at the deadline, and the answer
+// says so.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Ending } from "../../engine/client/engine-answers.ts";

@@ -1,6 +1,6 @@
-// A `train` challenge on one engine, docs/hardware-proof.md §14: first the run, timed from the moment in which the engine learns the seed;
-// later, when all states are committed, the traces of drawn segments and leaves of drawn elements. Whatever came is recorded as it
-// came; verify/hardware judges it.
+// A `train` challenge on one engine, docs/hardware-proof.md §14: first the run, timed from the moment in
+// which the engine learns the seed; later, when all states are committed, the traces of drawn segments and
+// leaves of drawn elements. Whatever came is recorded as it came; verify/hardware judges it.
 
 import type { Answer } from "../../engine/client/engine-answers.ts";
 import { endingOf } from "../../engine/client/open-work-session.ts";
@@ -33,7 +33,10 @@ interface Options {
 	readonly onRoot: (root: RootRecord) => void;
 }
 
-/** A session's requests have no deadline of their own: an engine that only answers pings is hung up on when the time is over. */
+/**
+ * A session's requests have no deadline of their own: an engine that only answers pings is hung up on when
+ * the time is over.
+ */
 export async function beforeDeadline<T>(deadlineMs: number, hangUp: () => unknown, act: () => Promise<T>): Promise<T> {
 	const timer = setTimeout(() => void hangUp(), deadlineMs);
 	try {
@@ -43,7 +46,9 @@ export async function beforeDeadline<T>(deadlineMs: number, hangUp: () => unknow
 	}
 }
 
-/** Program, tables and data, and one step under another seed, so that nothing of this is in the measured time. */
+/**
+ * Program, tables and data, and one step under another seed, so that nothing of this is in the measured time.
+ */
 async function prepare(open: OpenWorkSession, spec: TrainSpec): Promise<WorkSession> {
 	const nobody = new Uint8Array(32);
 	const { program, elements } = trainingRun(spec, nobody);

@@ -50,7 +50,9 @@ async function runWarmUp(context: StageContext, run: WarmUp): Promise<WarmUpSeen
 /** Stamps closer together than this are mostly roots that were read in one chunk of a pipe. */
 const LEAST_ROOTS_SPAN_US = 2000;
 
-/** From the first root to the last: the first round also pays for waking up. All of it when too short, or one. */
+/**
+ * From the first root to the last: the first round also pays for waking up. All of it when too short, or one.
+ */
 function rateOf(answer: Answer, perRound: number): { perS: number; spanS: number } {
 	const [first, last] = [answer.roots[0], answer.roots.at(-1)];
 	if (answer.end !== "complete" || !first || !last) return { perS: 0, spanS: 0 };

@@ -41,7 +41,10 @@ export interface CommittedGemm {
 	readonly roots: readonly Uint8Array[];
 }
 
-/** Told of a stage's gemms after all their roots, before any place to open is, with the host's receipts; null: it gave no answer. */
+/**
+ * Told of a stage's gemms after all their roots, before any place to open is, with the host's receipts; null:
+ * it gave no answer.
+ */
 export type OnCommitted = (committed: readonly CommittedGemm[], receipts: StageReceipts | null) => void;
 
 type Unsampled<S> = S extends unknown ? Omit<S, "samples"> : never;

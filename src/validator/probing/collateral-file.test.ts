@@ -1,4 +1,5 @@
-// Which bundle a validator judges by: the first that is there, the newest state of it, and the last good one if it turns bad.
+// Which bundle a validator judges by: the first that is there, the newest state of it, and the last good one
+// if it turns bad.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { rename } from "node:fs/promises";

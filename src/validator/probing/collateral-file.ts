@@ -1,11 +1,15 @@
-// The vendors' files that signed reports of probes are judged by (docs/attestation.md): a bundle of `assay attest update`, or a release's
-// snapshot. Those that fit go into the evidence, which is judged by them ever after. Read again when the file has changed.
+// The vendors' files that signed reports of probes are judged by (docs/attestation.md): a bundle of `assay
+// attest update`, or a release's snapshot. Those that fit go into the evidence, which is judged by them ever
+// after. Read again when the file has changed.
 import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 import { readIfPresent } from "../../platform/durable-file.ts";
 import { type CollateralItem, decodeBundle } from "../../verify/attestation/collateral/bundle.ts";
 
-/** Of `paths`, the first that is there. What cannot be read is told once and changes nothing: no host is to blame for it. */
+/**
+ * Of `paths`, the first that is there. What cannot be read is told once and changes nothing: no host is to
+ * blame for it.
+ */
 export function createCollateral(
 	paths: readonly string[],
 	log: Pick<Logger, "warn">,

@@ -26,7 +26,9 @@ export interface EndedProbe {
 	readonly providerId: string;
 	readonly startedAtMs: number;
 	readonly finishedAtMs: number;
-	/** How long it was at work, beyond the load that was ordered; null: it was not, or nobody knows any more. */
+	/**
+	 * How long it was at work, beyond the load that was ordered; null: it was not, or nobody knows any more.
+	 */
 	readonly heldMs: number | null;
 	readonly verdict: Verdict;
 	readonly evidence: { readonly sha256: string; readonly bytes: number } | null;
@@ -78,8 +80,8 @@ const keysOf = (verdict: Verdict): readonly string[] =>
 
 /**
  * An opened element that contradicts its seed is what the chain can punish. A verdict names the first fault
- * only, and a cheater could put a cheaper one before it, or hang up: so every such probe is looked through. Noted
- * before it is counted, so that no crash loses it; twice is the same note.
+ * only, and a cheater could put a cheaper one before it, or hang up: so every such probe is looked through.
+ * Noted before it is counted, so that no crash loses it; twice is the same note.
  */
 async function noteFraud(receipts: ValidatorContext["receipts"], ended: EndedProbe): Promise<void> {
 	const { verdict, evidence, probeId, providerId } = ended;

@@ -1,5 +1,6 @@
-// Rounds of signed reports that came with a job's claim: hostile. The vendors' files that they are judged by are put beside them, and the verdict is
-// that of the whole, which is what is kept. Pure; it takes some 50 ms a GPU, so the verifier's threads do it.
+// Rounds of signed reports that came with a job's claim: hostile. The vendors' files that they are judged by
+// are put beside them, and the verdict is that of the whole, which is what is kept. Pure; it takes some 50 ms
+// a GPU, so the verifier's threads do it.
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import type { JobBound } from "../../protocol/attest/binding.ts";
 import { decodeJobRounds, encodeJobRounds, type JobRounds } from "../../protocol/attest/job-rounds.ts";

@@ -72,7 +72,9 @@ export async function startScheduler(
 
 	let waking: () => void = () => {};
 	let isAwake = false;
-	/** Looks for due providers now rather than at the next round. Many that call in one moment make one look. */
+	/**
+	 * Looks for due providers now rather than at the next round. Many that call in one moment make one look.
+	 */
 	function wake(): void {
 		if (isAwake || stopping.signal.aborted) return;
 		isAwake = true;

@@ -1,6 +1,6 @@
-// verifyEvidence, verifyRollCall and judgeJobRounds on threads of their own, so that the thread with the sockets and the API never computes for
-// longer than a frame takes. The judgement itself is verify/hardware; here are only threads, a queue and what
-// happens when a thread dies.
+// verifyEvidence, verifyRollCall and judgeJobRounds on threads of their own, so that the thread with the
+// sockets and the API never computes for longer than a frame takes. The judgement itself is verify/hardware;
+// here are only threads, a queue and what happens when a thread dies.
 import { Worker } from "node:worker_threads";
 import { threadFile } from "../../platform/thread-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

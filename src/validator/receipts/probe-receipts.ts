@@ -37,9 +37,14 @@ export interface ProbeReceiptsOptions {
 	readonly nowMs: () => number;
 }
 
-/** A probe waits for a node that answered the last time: an account that was not seen makes a whole epoch's score 0. */
+/**
+ * A probe waits for a node that answered the last time: an account that was not seen makes a whole epoch's
+ * score 0.
+ */
 const BOOK_WITHIN_MS = 30_000;
-/** It does not wait long for one that did not answer: who registered this very moment is asked the next time. */
+/**
+ * It does not wait long for one that did not answer: who registered this very moment is asked the next time.
+ */
 const SLOW_WITHIN_MS = 2000;
 /** Between looks at the chain for a provider with an account, which seldom changes. */
 const KNOWN_EVERY_MS = 60_000;

@@ -64,7 +64,8 @@ async function afterEnd(context: RentalContext, rental: Rental): Promise<void> {
 	void asker.ask(providerId, "unrent", { rental: id }).catch((error) => {
 		log.info({ rental: id, err: error }, "the provider could not be told of the end of a rental");
 	});
-	// Time in which nobody could probe it does not age its proof, if it was paid for: else whoever rents from himself would never be probed.
+	// Time in which nobody could probe it does not age its proof, if it was paid for: else whoever rents from
+	// himself would never be probed.
 	await changeMemory(context, providerId, ({ memory }) => {
 		if (memory.proof === null || escrow === null) return null;
 		const rentedMs = Math.max(0, (endedAtMs ?? env.nowMs()) - Math.max(reservedAtMs, memory.proof.provenAtMs));

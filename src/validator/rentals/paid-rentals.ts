@@ -1,5 +1,6 @@
-// Rentals that are paid through the escrow on chain: whether a deposit is what a rental costs, whether it still runs, and what it counts for at
-// a roll call. What it must be is market's (paid-rental.ts); the chain is asked, nobody's word is taken. Page: docs/rentals.md.
+// Rentals that are paid through the escrow on chain: whether a deposit is what a rental costs, whether it
+// still runs, and what it counts for at a roll call. What it must be is market's (paid-rental.ts); the chain
+// is asked, nobody's word is taken. Page: docs/rentals.md.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { type Escrow, escrowId, isRunning, readEscrow } from "../../chain/contracts/rental-escrow.ts";
 import { readEmission } from "../../chain/contracts/rewards.ts";
@@ -16,7 +17,10 @@ export interface NamedEscrow {
 }
 
 export interface PaidRentals {
-	/** Until when it pays. Throws ESCROW_REFUSED unless it is the caller's, for this provider, at this price, and runs. */
+	/**
+	 * Until when it pays. Throws ESCROW_REFUSED unless it is the caller's, for this provider, at this price,
+	 * and runs.
+	 */
 	mustPay(
 		named: NamedEscrow,
 		rental: { readonly customer: string; readonly providerId: string; readonly pricePerHourMicros: number },

@@ -1,6 +1,6 @@
-// Where roll calls come from: blocks of the chain, looked at one after the other as they come. A block calls by its own hash, and the places
-// to open are drawn from the first block that is late enough (docs/roll-call.md). Nothing is decided here but which block it is. The same
-// from drand: drand-beacon.ts.
+// Where roll calls come from: blocks of the chain, looked at one after the other as they come. A block calls
+// by its own hash, and the places to open are drawn from the first block that is late enough
+// (docs/roll-call.md). Nothing is decided here but which block it is. The same from drand: drand-beacon.ts.
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { isRollCall } from "../../protocol/roll-call/roll-call.ts";
@@ -42,7 +42,9 @@ export async function readBlock(client: ChainClient, number: number | "latest"):
 	return { number: Number(block.number), hash: block.hash!.slice(2), atS: Number(block.timestamp) };
 }
 
-/** Who looked longer ago than this has not seen a block as it came: a call that was missed counts for nobody. */
+/**
+ * Who looked longer ago than this has not seen a block as it came: a call that was missed counts for nobody.
+ */
 const FRESH_US = 5_000_000;
 
 export function createBlockBeacon(

@@ -1,5 +1,6 @@
-// Carries out the moves of a roll call (market/roll-call/next-call-moves.ts): each does one thing, writes down what came of it, and decides
-// nothing. What hosts and peers do wrong is theirs; what goes wrong here is tried again, until the rules give the call up.
+// Carries out the moves of a roll call (market/roll-call/next-call-moves.ts): each does one thing, writes
+// down what came of it, and decides nothing. What hosts and peers do wrong is theirs; what goes wrong here is
+// tried again, until the rules give the call up.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { commitCall, isCommitted, readCommitted } from "../../chain/contracts/roll-call.ts";
 import { isExcusedBy, outcomeAtDeadline } from "../../market/roll-call/call-outcome.ts";
@@ -161,7 +162,8 @@ async function draw(context: CallActsContext, game: CallGame): Promise<void> {
 	const all = await committed(home.contracts, game, head.number);
 	const there = all.filter(({ blockNumber }) => blockNumber === now.number);
 	const root = bytesToHex(game.tree!.tree.root);
-	// Of a call that was taken up again the hash is not known; that the commitment is in the block says as much.
+	// Of a call that was taken up again the hash is not known; that the commitment is in the block says as
+	// much.
 	const isThere = there.some((one) => one.validator === selfOf(context) && one.root === root);
 	const isDropped = !isThere || (before.hash !== "" && now.hash !== before.hash);
 	if (isDropped || !(await draws.stands(game.called))) return fail(game, "the chain has dropped a block of this call");

@@ -1,5 +1,6 @@
-// What a validator knows of the roll call that is under way, and how the rules see it (market/roll-call/next-call-moves.ts). From the
-// commitment on all of it is in the store and on chain, so that a process that comes later takes the call up again.
+// What a validator knows of the roll call that is under way, and how the rules see it
+// (market/roll-call/next-call-moves.ts). From the commitment on all of it is in the store and on chain, so
+// that a process that comes later takes the call up again.
 import type { CallView, OpeningHost } from "../../market/roll-call/next-call-moves.ts";
 import { openingTurn } from "../../market/roll-call/opening-turns.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
@@ -99,7 +100,10 @@ export function leftHosts(game: CallGame, self: string, validators: readonly str
 	);
 }
 
-/** Of a call by drand only the block of its commitment is known; those of the others lie within the window before it. */
+/**
+ * Of a call by drand only the block of its commitment is known; those of the others lie within the window
+ * before it.
+ */
 const BLOCKS_BACK = 512;
 
 /** A call that another process has committed to. Null: its rows are not those of its tree. */

@@ -1,5 +1,6 @@
-// Asks every host of a roll call at once and stamps what comes back: milliseconds from the moment that this validator saw the block, on its
-// own clock. Nothing is judged before the deadline: judging ten thousand signatures would make this process late in hearing the last ones.
+// Asks every host of a roll call at once and stamps what comes back: milliseconds from the moment that this
+// validator saw the block, on its own clock. Nothing is judged before the deadline: judging ten thousand
+// signatures would make this process late in hearing the last ones.
 import type { RollCallReply, RollCallRequest } from "../../engine/agent/agent-calls.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { AgentAsker } from "../agents/ask-agent.ts";

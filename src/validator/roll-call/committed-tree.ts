@@ -1,4 +1,5 @@
-// The tree of all answers that came in time, as it is committed to: hosts in the order of their keys, devices in that of their claims. Pure.
+// The tree of all answers that came in time, as it is committed to: hosts in the order of their keys, devices
+// in that of their claims. Pure.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { type KeccakTree, keccakTree } from "../../protocol/hash/keccak-tree.ts";
 import type { RollCallBody } from "../../protocol/roll-call/roll-file.ts";

@@ -1,5 +1,6 @@
-// Roll calls from drand instead of block hashes, where a network prefers it: nobody who makes blocks has a say then (docs/roll-call.md §8).
-// Rounds are asked of a relay by HTTP, which can withhold one but not make one up: every round is checked under the network's key.
+// Roll calls from drand instead of block hashes, where a network prefers it: nobody who makes blocks has a
+// say then (docs/roll-call.md §8). Rounds are asked of a relay by HTTP, which can withhold one but not make
+// one up: every round is checked under the network's key.
 
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { BoundedMap } from "../../platform/bounded-map.ts";
@@ -25,7 +26,9 @@ export interface DrandOptions {
 	readonly clockUs: () => number;
 }
 
-/** Later than this after its time a round was not seen as it came: a call that was missed counts for nobody. */
+/**
+ * Later than this after its time a round was not seen as it came: a call that was missed counts for nobody.
+ */
 const FRESH_S = 5;
 const MOST_BYTES = 4096;
 const WITHIN_MS = 5000;

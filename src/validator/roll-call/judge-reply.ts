@@ -1,5 +1,6 @@
-// Whether a host's reply to a roll call is one at all: every device that must answer, with enough work, signed by the host's key. Pure, and
-// the first judgement only: whether the work was done is seen when it is opened (open-host.ts).
+// Whether a host's reply to a roll call is one at all: every device that must answer, with enough work,
+// signed by the host's key. Pure, and the first judgement only: whether the work was done is seen when it is
+// opened (open-host.ts).
 import type { RollCallReply } from "../../engine/agent/agent-calls.ts";
 import { isEnough } from "../../market/roll-call/roll-call-rules.ts";
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
@@ -51,8 +52,9 @@ export function judgeReply(
 }
 
 /**
- * Whether a signer of the account that a reply names has signed every leaf, so that openings can be demanded of it. ATTACK: with the account of
- * somebody else, or with a signature that the contract would not take, an answer would look as if a stake stood for it. A millisecond a leaf.
+ * Whether a signer of the account that a reply names has signed every leaf, so that openings can be demanded
+ * of it. ATTACK: with the account of somebody else, or with a signature that the contract would not take, an
+ * answer would look as if a stake stood for it. A millisecond a leaf.
  */
 export async function isAccountBound(
 	call: RollCallId & { readonly beta0: Uint8Array },

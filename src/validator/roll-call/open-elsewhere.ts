@@ -1,5 +1,6 @@
-// Opens hosts whose agent another process of this validator holds: that process opens them as this one would (open-host.ts). What it needs and
-// the files it makes lie in the store meanwhile, for they are larger than an event; events only say that they are there.
+// Opens hosts whose agent another process of this validator holds: that process opens them as this one would
+// (open-host.ts). What it needs and the files it makes lie in the store meanwhile, for they are larger than
+// an event; events only say that they are there.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";

@@ -1,6 +1,6 @@
-// Opens what a host answered to a roll call: runs the same work again on its engine, over an ordinary channel, and asks for the places that
-// β₂ has drawn. Gives one public file a device. The engine's frames are bounded as in any probe; what is in the files is judged by
-// verify/roll-call, from their bytes alone.
+// Opens what a host answered to a roll call: runs the same work again on its engine, over an ordinary
+// channel, and asks for the places that β₂ has drawn. Gives one public file a device. The engine's frames are
+// bounded as in any probe; what is in the files is judged by verify/roll-call, from their bytes alone.
 import { createEngineClient, type EngineClient } from "../../engine/client/create-engine-client.ts";
 import type { OpeningRecord } from "../../engine/client/engine-answers.ts";
 import { openRollAnswer, type RolledOpenings, runRollAnswer } from "../../engine/client/roll-call-run.ts";
@@ -32,7 +32,10 @@ const READY_MS = 30_000;
 /** Other validators open too, one after the other, and a probe may run. */
 const BUSY_EVERY_MS = 500;
 
-/** Throws AssayError: what the host refused with, or ROLL_CALL_FAILED when it does not come to its own answer again. */
+/**
+ * Throws AssayError: what the host refused with, or ROLL_CALL_FAILED when it does not come to its own answer
+ * again.
+ */
 export async function openHost(context: OpenContext, call: OpenedCall, entry: TreeEntry): Promise<readonly HostFile[]> {
 	const { env, config } = context;
 	const { openMs } = config.rollCalls;

@@ -1,5 +1,6 @@
-// Opening the hosts of a roll call: by asking the host, or with what another validator has opened already. Whichever way a file came, it is put
-// under our own commitment and judged from its bytes; what a peer gives decides nothing against a host.
+// Opening the hosts of a roll call: by asking the host, or with what another validator has opened already.
+// Whichever way a file came, it is put under our own commitment and judged from its bytes; what a peer gives
+// decides nothing against a host.
 import { readAccountFor } from "../../chain/contracts/registry.ts";
 import { waitKey } from "../../market/roll-call/next-call-moves.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -31,8 +32,9 @@ function openedCall(context: CallActsContext, game: CallGame): OpenedCall {
 }
 
 /**
- * Whatever keeps a host from opening what it answered is the host's matter. Ours is tried again, and so is a host that is not connected, until
- * it could have dialled in again, and until every other validator could have opened it.
+ * Whatever keeps a host from opening what it answered is the host's matter. Ours is tried again, and so is a
+ * host that is not connected, until it could have dialled in again, and until every other validator could
+ * have opened it.
  */
 export async function open(context: CallActsContext, game: CallGame, id: string): Promise<void> {
 	const { log, agents, elsewhere, env } = context;

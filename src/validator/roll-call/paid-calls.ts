@@ -1,5 +1,6 @@
-// What a roll call counts for hosts that are rented through the escrow: they cannot answer, and are excused for as much as their rental burns.
-// The rule is market's (rentals/paid-rental.ts). Whoever is rented in any other way is absent.
+// What a roll call counts for hosts that are rented through the escrow: they cannot answer, and are excused
+// for as much as their rental burns. The rule is market's (rentals/paid-rental.ts). Whoever is rented in any
+// other way is absent.
 import { isRunning } from "../../chain/contracts/rental-escrow.ts";
 import { paidPpm } from "../../market/rentals/paid-rental.ts";
 import type { PaidRentals } from "../rentals/paid-rentals.ts";

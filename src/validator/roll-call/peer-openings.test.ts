@@ -1,5 +1,6 @@
-// What another validator has opened, over real HTTP: an honest one's openings stand under our own commitment; whatever a hostile one gives is
-// refused here or by verify, and never more than a bounded part of it is read.
+// What another validator has opened, over real HTTP: an honest one's openings stand under our own commitment;
+// whatever a hostile one gives is refused here or by verify, and never more than a bounded part of it is
+// read.
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,7 @@
-// What other validators have opened of a roll call. The places are the same for all of them, so a file of theirs holds the very openings that
-// this validator would ask the host for. A peer is hostile: what it gives is bounded, put under our own commitment, and judged like any other
-// file. So it can withhold something, for a while, and nothing else. Not here: when whom (market/roll-call).
+// What other validators have opened of a roll call. The places are the same for all of them, so a file of
+// theirs holds the very openings that this validator would ask the host for. A peer is hostile: what it gives
+// is bounded, put under our own commitment, and judged like any other file. So it can withhold something, for
+// a while, and nothing else. Not here: when whom (market/roll-call).
 import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { decodeRollCallFile, restateRollCallFile } from "../../protocol/roll-call/roll-file.ts";
 import type { RollAnswerRow } from "../../store/roll-calls.ts";

@@ -1,6 +1,7 @@
-// Keeps probes away from hosts that a roll call is about: a host that is busy with a probe of ours could not answer, or not open what it
-// answered, through no fault of its own. From the moment a block calls all hosts are held; then only those that were called, each until its
-// answer is opened. Other processes of the same database are told by the row of the call.
+// Keeps probes away from hosts that a roll call is about: a host that is busy with a probe of ours could not
+// answer, or not open what it answered, through no fault of its own. From the moment a block calls all hosts
+// are held; then only those that were called, each until its answer is opened. Other processes of the same
+// database are told by the row of the call.
 
 import { sleep } from "../../platform/abortable.ts";
 import type { Environment } from "../../platform/environment.ts";

@@ -1,7 +1,8 @@
-// Carries roll calls through: a block calls, every host is asked at once, the tree of what came in time is committed to by one transaction,
-// the places come from a later block, every host is opened, and what came of it is stored and scored. docs/roll-call.md §4. One call at a
-// time and one process at a time: the one that sends to the chain. What comes next is market's (next-call-moves.ts), how it is done
-// call-acts.ts. A call that ends before its commitment is void; after it, whoever comes next takes it up.
+// Carries roll calls through: a block calls, every host is asked at once, the tree of what came in time is
+// committed to by one transaction, the places come from a later block, every host is opened, and what came of
+// it is stored and scored. docs/roll-call.md §4. One call at a time and one process at a time: the one that
+// sends to the chain. What comes next is market's (next-call-moves.ts), how it is done call-acts.ts. A call
+// that ends before its commitment is void; after it, whoever comes next takes it up.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
 import { readRollCallParams } from "../../chain/contracts/roll-call.ts";

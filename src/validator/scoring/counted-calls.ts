@@ -1,5 +1,6 @@
-// The roll calls that count for a provider's presence: those that the store has, and before them what was remembered when it was last rented
-// through the escrow. The store forgets calls after a day; a rental may last longer, and presence stands still meanwhile. Page: docs/scores.md.
+// The roll calls that count for a provider's presence: those that the store has, and before them what was
+// remembered when it was last rented through the escrow. The store forgets calls after a day; a rental may
+// last longer, and presence stands still meanwhile. Page: docs/scores.md.
 import type { RememberedProvider } from "../../store/providers.ts";
 import { changeMemory } from "../change-memory.ts";
 import type { ValidatorContext } from "../validator-context.ts";

@@ -1,5 +1,7 @@
-// A score worked out again from nothing but its evidence file: the verdict gives figures and identities, market's rules the terms. What no evidence shows is taken from the
-// terms as they are stated: the record of past probes and roll calls, whether it was rented, a lower level than its cards signed, and which cards count for somebody else. Such a statement is named in docs/epochs.md §4.
+// A score worked out again from nothing but its evidence file: the verdict gives figures and identities,
+// market's rules the terms. What no evidence shows is taken from the terms as they are stated: the record of
+// past probes and roll calls, whether it was rented, a lower level than its cards signed, and which cards
+// count for somebody else. Such a statement is named in docs/epochs.md §4.
 
 import type { Params } from "../../market/params.ts";
 import { uuidOf } from "../../market/schedule/provider-memory.ts";
@@ -64,7 +66,10 @@ function rentedOf(root: Term): ScoreInput["rented"] {
 	return burned === undefined ? NEVER_RENTED : { calls: rented?.weights?.[1] ?? 0, paidPpm: burned.value };
 }
 
-/** The reliability term names every probe and part that counted, and what there was before; or the part that it was convicted for. */
+/**
+ * The reliability term names every probe and part that counted, and what there was before; or the part that
+ * it was convicted for.
+ */
 function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history" | "convicted"> {
 	const reliability = termsIn(root).find(({ name }) => name === "reliability");
 	if (reliability === undefined) return { reliabilityPpm: null, history: [] };
@@ -82,8 +87,8 @@ function recordOf(root: Term): Pick<ScoreInput, "reliabilityPpm" | "history" | "
 }
 
 /**
- * At most what the evidence shows. Less may have counted: the card was somebody else's. Hosted is a matter of the validator's own list of guests; that
- * there was a guest is not.
+ * At most what the evidence shows. Less may have counted: the card was somebody else's. Hosted is a matter of
+ * the validator's own list of guests; that there was a guest is not.
  */
 function attestedOf(root: Term, { attestation }: ValidVerdict): AttestedLevel {
 	const said = statedLevel(termsIn(root).map(({ name }) => name));

@@ -1,5 +1,6 @@
-// Scores providers: gathers what market's score is made from (the last valid proof, the record, who else shows the same cards), and stores the
-// score with its explanation. The formula is market's; nothing is weighed here.
+// Scores providers: gathers what market's score is made from (the last valid proof, the record, who else
+// shows the same cards), and stores the score with its explanation. The formula is market's; nothing is
+// weighed here.
 
 import { presenceOf } from "../../market/roll-call/roll-call-rules.ts";
 import { scheduleStateOf } from "../../market/schedule/provider-memory.ts";
@@ -16,7 +17,10 @@ import { countedCalls, isCalled } from "./counted-calls.ts";
 
 export type ScoreKeeper = ReturnType<typeof createScoreKeeper>;
 
-/** Providers that show one UUID and were all proven with it: more than these would be a flood, and each costs a row. */
+/**
+ * Providers that show one UUID and were all proven with it: more than these would be a flood, and each costs
+ * a row.
+ */
 const MAX_AROUND = 500;
 
 export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" | "env" | "hub">) {
@@ -36,7 +40,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		};
 	}
 
-	/** The provider and all that showed one of its UUIDs, or have a device that signed for it, as market looks at them. */
+	/** The provider and all that showed one of its UUIDs, or have a device that signed for it. */
 	async function viewsAround(provider: RememberedProvider): Promise<readonly SuspectView[]> {
 		const own = viewOf(provider);
 		const uuids = own.gpus.map(({ uuid }) => uuid);
@@ -63,8 +67,9 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 	}
 
 	/**
-	 * Scores again whose last probe is so long ago that it counts only for who is rented and paid for: nothing else would. The others come to
-	 * 0; a score that stays is made anew every third of `maxAgeMs`, for reports leave out what is older. At most `limit` of them; how many they were.
+	 * Scores again whose last probe is so long ago that it counts only for who is rented and paid for: nothing
+	 * else would. The others come to 0; a score that stays is made anew every third of `maxAgeMs`, for reports
+	 * leave out what is older. At most `limit` of them; how many they were.
 	 */
 	async function age(limit: number): Promise<number> {
 		const { maxAgeMs } = config.params;
@@ -125,8 +130,9 @@ const keysOf = (attestation: RememberedProvider["attestation"]): readonly string
 const UNCALLED = { presence: null, rented: NEVER_RENTED } as const;
 
 /**
- * Ended rentals since the proof, and the one that runs: those that were paid for on chain. ATTACK: only calls say what a rental burned; without
- * them, whoever rents from himself for next to nothing would not be probed for a week.
+ * Ended rentals since the proof, and the one that runs: those that were paid for on chain. ATTACK: only calls
+ * say what a rental burned; without them, whoever rents from himself for next to nothing would not be probed
+ * for a week.
  */
 async function rentedMs(
 	x: Pick<ValidatorContext, "store" | "config">,

@@ -25,8 +25,9 @@ export function requireOwner(caller: Caller, key: string): void {
 const OPEN: ReadonlySet<string> = new Set(["optimistic", "zk"]);
 
 /**
- * Whether a caller may read what a job holds. Whoever wants to run an optimistic job again, or to prove a zk job, must be able to: once somebody claimed a
- * part of it, its inputs are for everyone with a key, and so are its claims as they are released.
+ * Whether a caller may read what a job holds. Whoever wants to run an optimistic job again, or to prove a zk
+ * job, must be able to: once somebody claimed a part of it, its inputs are for everyone with a key, and so
+ * are its claims as they are released.
  */
 export function mayReadJob({ customer, record }: Pick<JobSummary, "customer" | "record">, caller: Caller): boolean {
 	if (isAdmin(caller) || customer === actorOf(caller)) return true;

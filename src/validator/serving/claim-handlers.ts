@@ -1,6 +1,7 @@
-// Routes of claims, questions about them, and fraud files: public. ATTACK: an auditor that could read a claim, or ask its maker, would have something to copy;
-// so its states are told, and questions relayed, once the job's own parties may read them (validator/jobs/keeper releases a claim when nobody has to
-// compute it blind any more).
+// Routes of claims, questions about them, and fraud files: public. ATTACK: an auditor that could read a
+// claim, or ask its maker, would have something to copy; so its states are told, and questions relayed, once
+// the job's own parties may read them (validator/jobs/keeper releases a claim when nobody has to compute it
+// blind any more).
 import type { Handlers } from "../../api/routes.ts";
 import type { ClaimCase } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,5 +1,6 @@
-// Routes of disputes: one claim with everything that is held against it, and fraud files that others publish. docs/disputes.md. A file is kept only against a claim
-// that has fallen, and only where its answers are the claimant's own: signed, or said on the chain. ATTACK: else anybody could put a made-up lie beside a name.
+// Routes of disputes: one claim with everything that is held against it, and fraud files that others publish.
+// docs/disputes.md. A file is kept only against a claim that has fallen, and only where its answers are the
+// claimant's own: signed, or said on the chain. ATTACK: else anybody could put a made-up lie beside a name.
 
 import type { Handlers } from "../../api/routes.ts";
 import { readWord } from "../../chain/contracts/dispute-games.ts";
@@ -31,7 +32,10 @@ export function disputeHandlers(context: JobContext) {
 		return row;
 	};
 
-	/** Every answer that the file rests on is this claimant's: under its signature, kept with its signature, or on the chain. */
+	/**
+	 * Every answer that the file rests on is this claimant's: under its signature, kept with its signature, or
+	 * on the chain.
+	 */
 	async function mustBeSaid(row: JobClaimRow, file: Uint8Array, signer: string | null): Promise<void> {
 		const sitting = jobChain === null ? null : await sittingOf(jobChain, row);
 		if (jobChain === null || sitting === null) throw refused("nobody signs answers without a chain");
@@ -51,7 +55,8 @@ export function disputeHandlers(context: JobContext) {
 			const job = await mustFindJob(context, row.job);
 			const terms = escrowTermsOf(job.offer);
 			const { rows } = await store.jobs.frauds({ claim: row.hash, limit: MOST_FILES });
-			// ATTACK: where somebody runs it again, even which places were asked about would tell an auditor something.
+			// ATTACK: where somebody runs it again, even which places were asked about would tell an auditor
+			// something.
 			const isOpen = row.state === "fallen" || (await isReleased(context, row));
 			return {
 				claim: await shownClaim(context, row),

@@ -1,5 +1,5 @@
-// What the chain says of a disputed claim: its games with their clocks and deposits, how it fell, what all that cost. Read anew each time, but for what a
-// transaction used, which never changes.
+// What the chain says of a disputed claim: its games with their clocks and deposits, how it fell, what all
+// that cost. Read anew each time, but for what a transaction used, which never changes.
 
 import type { Dispute } from "../../api/types.ts";
 import { readEvents } from "../../chain/contracts/contracts.ts";

@@ -1,5 +1,6 @@
-// Routes of jobs: a customer asks, hands in, watches, takes the result, cancels; a provider takes, beats, claims; everybody reads the draws. What the routes do
-// is validator/jobs/keeper's; here is who may see what. Of others a job is unknown, not forbidden: its name must tell nothing.
+// Routes of jobs: a customer asks, hands in, watches, takes the result, cancels; a provider takes, beats,
+// claims; everybody reads the draws. What the routes do is validator/jobs/keeper's; here is who may see what.
+// Of others a job is unknown, not forbidden: its name must tell nothing.
 import type { Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
 import type { JobHostView, JobSummary } from "../../api/types.ts";

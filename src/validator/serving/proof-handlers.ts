@@ -1,4 +1,5 @@
-// Routes of what is proven of zk jobs. It all stands on chain: everybody may see it. What the routes do is validator/jobs/proofs/.
+// Routes of what is proven of zk jobs. It all stands on chain: everybody may see it. What the routes do is
+// validator/jobs/proofs/.
 import type { Handlers } from "../../api/routes.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";

@@ -1,4 +1,5 @@
-// The validator's API server: the route table's handlers, who may call, and where it listens. The server itself is src/api/; what the routes do is in the handlers beside this file.
+// The validator's API server: the route table's handlers, who may call, and where it listens. The server
+// itself is src/api/; what the routes do is in the handlers beside this file.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
@@ -84,7 +85,10 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 	});
 }
 
-/** At the port, or at one of the `orNext` after it that no other program has taken. Throws AssayError LISTEN_FAILED. */
+/**
+ * At the port, or at one of the `orNext` after it that no other program has taken. Throws AssayError
+ * LISTEN_FAILED.
+ */
 export async function listen(api: Pick<ApiServer, "listen">, at: ValidatorConfig["listen"]): Promise<string> {
 	const { host, port, orNext } = at;
 	try {

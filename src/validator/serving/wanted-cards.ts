@@ -1,4 +1,5 @@
-// A query's word for a card ("h100") as the profiles that the store knows: the same list as in the CLI's --expect.
+// A query's word for a card ("h100") as the profiles that the store knows: the same list as in the CLI's
+// --expect.
 import { profilesMeant } from "../../verify/hardware/identify/model-names.ts";
 
 /** A word that means no known card stays as it is, and finds nobody. */

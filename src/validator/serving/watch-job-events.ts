@@ -1,5 +1,5 @@
-// What happens in one job, as a stream: from the store's rows, so that nothing is missed and a client goes on where it was, at whatever process. Told as it
-// happens; ends with the job.
+// What happens in one job, as a stream: from the store's rows, so that nothing is missed and a client goes on
+// where it was, at whatever process. Told as it happens; ends with the job.
 import type { NetworkEvent } from "../../api/types.ts";
 import type { JobEvent } from "../../store/jobs/job-rows.ts";
 import type { ValidatorContext } from "../validator-context.ts";

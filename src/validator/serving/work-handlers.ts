@@ -1,5 +1,5 @@
-// Routes of the market for jobs in numbers: the market at a glance, kept for some seconds, and the work of one provider. Everything is recomputed from public rows and
-// the chain's events.
+// Routes of the market for jobs in numbers: the market at a glance, kept for some seconds, and the work of
+// one provider. Everything is recomputed from public rows and the chain's events.
 import type { Handlers } from "../../api/routes.ts";
 import { readEvents } from "../../chain/contracts/contracts.ts";
 import { bookOf, readGames } from "../../chain/contracts/dispute-games.ts";

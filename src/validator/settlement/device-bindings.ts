@@ -1,7 +1,8 @@
-// What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, and one a key that its cards signed with, signed
-// when somebody asks and the same for whoever asks, so nothing is kept that could be lost. Public, like the
-// evidence it names. The chain wants the signatures of more than a third of the stake under one statement: so a validator
-// also signs another's, of a card that it has seen prove itself too. What the chain makes of them: docs/chain.md §2.
+// What binds a provider's GPUs to it on chain: one EIP-712 statement a card of its last valid probe, and one
+// a key that its cards signed with, signed when somebody asks and the same for whoever asks, so nothing is
+// kept that could be lost. Public, like the evidence it names. The chain wants the signatures of more than a
+// third of the stake under one statement: so a validator also signs another's, of a card that it has seen
+// prove itself too. What the chain makes of them: docs/chain.md §2.
 import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import { signDevice } from "../../chain/contracts/registry.ts";
 import type { ProviderBook } from "../../chain/history/provider-book.ts";
@@ -23,7 +24,10 @@ export interface ProviderBindings {
 	/** The provider's account. */
 	readonly provider: Hex;
 	readonly statements: readonly SignedBinding[];
-	/** Of the keys that its devices signed with (docs/attestation.md), under their own schema. Earlier versions have none. */
+	/**
+	 * Of the keys that its devices signed with (docs/attestation.md), under their own schema. Earlier versions
+	 * have none.
+	 */
 	readonly keys?: readonly SignedBinding[];
 }
 

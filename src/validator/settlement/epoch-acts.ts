@@ -140,7 +140,9 @@ async function reveal(game: Game, epoch: number): Promise<Sending | null> {
 	};
 }
 
-/** Once the chain shows that it is revealed, and not before: who could read it earlier could commit to a copy. */
+/**
+ * Once the chain shows that it is revealed, and not before: who could read it earlier could commit to a copy.
+ */
 async function publishOwn(game: Game, epoch: number): Promise<void> {
 	const { open, held } = openOf(game, epoch);
 	const seat = open.seats.find(({ validator }) => validator === game.self);

@@ -1,5 +1,5 @@
-// The attacks of the audit on how epochs are settled, each against honest validators on one real EVM: what the
-// attacker gets, what it costs whom, and that everybody else is paid.
+// The attacks of the audit on how epochs are settled, each against honest validators on one real EVM: what
+// the attacker gets, what it costs whom, and that everybody else is paid.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
@@ -71,7 +71,8 @@ test("H2: a third sleeps and a sixth lies: nothing of theirs is posted, and nobo
 	await playUntil(s, signsAt + 270, 60);
 	assert.deepEqual(providerWeights((await postedOf(s, 0)).leaves), HONEST, "69 % are awake, and say the same");
 	assert.equal(await stakeOf(s, s.members[0]!), 2600n * UNIT);
-	// Now a third and more: there is no quorum, so nothing is paid, and nothing lost: it is left for later epochs.
+	// Now a third and more: there is no quorum, so nothing is paid, and nothing lost: it is left for later
+	// epochs.
 	liar!.isAsleep = true;
 	const second = await report(s, 1);
 	await playUntil(s, second.signsUntil, 150);
@@ -263,7 +264,8 @@ test("leaves that another did not reveal are taken from nobody, and who gives th
 test("a node that leaves a reveal out makes nobody sign for the wrong seats", async () => {
 	const s = await createStage([3000n, 3000n, 3000n, 3000n]);
 	const { signsAt } = await reported(s, 0);
-	// Reveals of everybody but the first, still a quorum: each report would have the number of the one before it.
+	// Reveals of everybody but the first, still a quorum: each report would have the number of the one before
+	// it.
 	const [first] = await board.readSeats(s.contracts, 0);
 	const topic = `0x${first!.signer.slice(2).padStart(64, "0")}`;
 	s.lie = (method, answer) =>

@@ -1,5 +1,5 @@
-// H1 on a chain as they are: a block each 12 s, twelve of them until something counts, ten validators of which
-// three misbehave. The others miss no window of their own, whatever they wait for meanwhile.
+// H1 on a chain as they are: a block each 12 s, twelve of them until something counts, ten validators of
+// which three misbehave. The others miss no window of their own, whatever they wait for meanwhile.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { readAccount } from "../../chain/contracts/registry.ts";

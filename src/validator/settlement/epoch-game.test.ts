@@ -1,5 +1,5 @@
-// Validators on one real EVM play whole epochs: everyone is paid, to the unit, once; who dies comes back to where
-// it was. What each attack of the audit costs whom is epoch-attacks.test.ts; rules alone are
+// Validators on one real EVM play whole epochs: everyone is paid, to the unit, once; who dies comes back to
+// where it was. What each attack of the audit costs whom is epoch-attacks.test.ts; rules alone are
 // market/epochs/next-moves.test.ts.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

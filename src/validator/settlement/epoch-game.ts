@@ -1,6 +1,7 @@
-// A validator's part in the epochs that are open: looks at the chain and at what it holds (epoch-look.ts), asks
-// the rules what comes next (market/epochs/next-moves.ts), and has it done (epoch-acts.ts, player.ts). Decides
-// nothing itself, so a process that comes back after a crash goes on where the chain is. docs/epochs.md §4.
+// A validator's part in the epochs that are open: looks at the chain and at what it holds (epoch-look.ts),
+// asks the rules what comes next (market/epochs/next-moves.ts), and has it done (epoch-acts.ts, player.ts).
+// Decides nothing itself, so a process that comes back after a crash goes on where the chain is.
+// docs/epochs.md §4.
 import { readEpochParams } from "../../chain/contracts/scoreboard.ts";
 import { createBoardLog } from "../../chain/history/board-log.ts";
 import { nextMoves } from "../../market/epochs/next-moves.ts";

@@ -1,5 +1,5 @@
-// What a validator knows of the open epochs, as the rules want it: the chain's state and events beside what is
-// held. Reads and remembers; sends and decides nothing. docs/epochs.md §4.
+// What a validator knows of the open epochs, as the rules want it: the chain's state and events beside what
+// is held. Reads and remembers; sends and decides nothing. docs/epochs.md §4.
 import { read } from "../../chain/contracts/contracts.ts";
 import {
 	type PostedWeights,
@@ -169,7 +169,9 @@ async function lookAtEpoch(game: Game, epoch: number, board: BoardEpoch, nowS: n
 	};
 }
 
-/** The state may be a block ahead of the events; what is not known as a statement yet is looked at next time. */
+/**
+ * The state may be a block ahead of the events; what is not known as a statement yet is looked at next time.
+ */
 const standing = (posted: PostedWeights | null, { posted: known }: BoardEpoch): EpochView["posted"] =>
 	posted === null || !known.has(posted.id) ? null : { id: posted.id, finalAt: posted.finalAt };
 

@@ -1,5 +1,5 @@
-// Validators of one network on one real EVM, each with files, a server and a game of its own; the chain's clock
-// moves by hand. Any of them may keep its leaves back, answer never, or give out something else.
+// Validators of one network on one real EVM, each with files, a server and a game of its own; the chain's
+// clock moves by hand. Any of them may keep its leaves back, answer never, or give out something else.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -97,7 +97,10 @@ interface Ground {
 }
 const grounds = new Map<string, Ground>();
 
-/** A deployment takes longer than most of what is played on it: one for each schedule in a file, whose tests come one by one. */
+/**
+ * A deployment takes longer than most of what is played on it: one for each schedule in a file, whose tests
+ * come one by one.
+ */
 async function groundOf(schedule: Partial<Schedule> = {}): Promise<Ground> {
 	const key = JSON.stringify(schedule);
 	const known = grounds.get(key);

@@ -1,6 +1,7 @@
-// Asking peers for what they hold. Each is asked one thing at a time and all of them at once; bytes are bounded
-// by what the chain says can be in a file, time by the window. Who fails, or sends something that the chain
-// does not bear out, is left alone for a while that doubles; whoever has merely not got something yet, for that.
+// Asking peers for what they hold. Each is asked one thing at a time and all of them at once; bytes are
+// bounded by what the chain says can be in a file, time by the window. Who fails, or sends something that the
+// chain does not bear out, is left alone for a while that doubles; whoever has merely not got something yet,
+// for that.
 import { askKey } from "../../market/epochs/epoch-view.ts";
 import { type Move, waitSeconds } from "../../market/epochs/next-moves.ts";
 import { readScoreReport } from "../../market/epochs/score-report.ts";
@@ -83,8 +84,9 @@ const withinMs = ({ params }: Game): number =>
 	Math.min(MOST_WITHIN_MS, Math.max(LEAST_WITHIN_MS, (params.signSeconds * 1000) / 16));
 
 /**
- * ATTACK: a well-formed report of 30 MiB costs everyone seconds. An honest one lists providers of the chain, each
- * once. What another has signed for may be twice as long: no size lies between what some take and others do not.
+ * ATTACK: a well-formed report of 30 MiB costs everyone seconds. An honest one lists providers of the chain,
+ * each once. What another has signed for may be twice as long: no size lies between what some take and others
+ * do not.
  */
 const mostRows = ({ providers }: Game, isNamed: boolean): number =>
 	Math.max(LEAST_ROWS, 2 * providers()) * (isNamed ? 2 : 1);

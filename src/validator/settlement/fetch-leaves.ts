@@ -1,5 +1,5 @@
-// Files of other validators: leaves of reports and of weights, what they signed, the reasons behind scores; from
-// the address that each wrote on chain. Hostile: bounded in bytes and time and parsed here; whoever asks
+// Files of other validators: leaves of reports and of weights, what they signed, the reasons behind scores;
+// from the address that each wrote on chain. Hostile: bounded in bytes and time and parsed here; whoever asks
 // compares them with the root on chain, or checks the signatures.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccount } from "../../chain/contracts/registry.ts";
@@ -24,7 +24,9 @@ export type LeafFetcher = ReturnType<typeof createLeafFetcher>;
 
 const FETCH_WITHIN_MS = 20_000;
 
-/** Each is null when the other has none, or more than the bound; and throws when it fails or talks nonsense. */
+/**
+ * Each is null when the other has none, or more than the bound; and throws when it fails or talks nonsense.
+ */
 export function createLeafFetcher(contracts: Contracts) {
 	async function fetchFile<T>(
 		path: string,

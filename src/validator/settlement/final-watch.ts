@@ -1,11 +1,14 @@
-// Which epoch's weights became final last, and what of all that was earned up to them can still be claimed: what
-// people wait for. Only looks; paying out is `assay claim`.
+// Which epoch's weights became final last, and what of all that was earned up to them can still be claimed:
+// what people wait for. Only looks; paying out is `assay claim`.
 import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { readFinal, readHead, readPosted } from "../../chain/contracts/scoreboard.ts";
 
 export interface FinalEpoch {
 	readonly epoch: number;
-	/** The token's smallest unit, of this epoch and all before it; 0 when nobody earned anything or all was paid. */
+	/**
+	 * The token's smallest unit, of this epoch and all before it; 0 when nobody earned anything or all was
+	 * paid.
+	 */
 	readonly claimable: bigint;
 	/** Whether any provider had a weight in this epoch: validators earn their part without one. */
 	readonly isAnyScored: boolean;

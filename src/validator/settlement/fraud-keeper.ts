@@ -1,8 +1,8 @@
 // Brings proven fraud before the chain: evidence with an element that contradicts its seed, and the
 // provider's own receipt for that challenge (docs/slashing.md). Once a probe, however many of its elements
 // are wrong. Works off the notes of probe-receipts.ts; run by the one process that sends (keeper.ts). Nothing
-// is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter. A proof is announced a
-// block before it is shown, so that nobody gains by copying it.
+// is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter. A proof
+// is announced a block before it is shown, so that nobody gains by copying it.
 import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
 import { deedOf, slashedIn } from "../../chain/contracts/slashing.ts";
 import { announce, announcementSalt } from "../../chain/sending/announce.ts";

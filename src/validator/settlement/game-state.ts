@@ -1,5 +1,5 @@
-// What a validator's part in the open epochs stands on, and what its process remembers of them: types alone. Who
-// fills it in is epoch-look.ts, who changes it epoch-acts.ts and exchange.ts.
+// What a validator's part in the open epochs stands on, and what its process remembers of them: types alone.
+// Who fills it in is epoch-look.ts, who changes it epoch-acts.ts and exchange.ts.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import type { EpochParams } from "../../chain/contracts/scoreboard.ts";
 import type { BoardLog } from "../../chain/history/board-log.ts";

@@ -1,4 +1,5 @@
-// What a validator keeps of others' statements: only what is signed by who has a seat, and of one signer so much.
+// What a validator keeps of others' statements: only what is signed by who has a seat, and of one signer so
+// much.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signWeights } from "../../chain/contracts/scoreboard.ts";

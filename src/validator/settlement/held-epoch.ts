@@ -1,6 +1,6 @@
-// What this validator holds of one epoch: reports whose leaves give a root on chain, and statements of weights
-// with signatures that it has checked. In memory; files are report-archive.ts's. Whatever comes in is hostile:
-// nothing is kept that the chain or a signature does not bear out, and of one signer only so much.
+// What this validator holds of one epoch: reports whose leaves give a root on chain, and statements of
+// weights with signatures that it has checked. In memory; files are report-archive.ts's. Whatever comes in is
+// hostile: nothing is kept that the chain or a signature does not bear out, and of one signer only so much.
 import type { KnownStatement, ReportState, Verdict } from "../../market/epochs/epoch-view.ts";
 import { malformedAt, type ScoreReport } from "../../market/epochs/score-report.ts";
 import { bitOf, seatsOf, stakeOfSet } from "../../market/epochs/seat-set.ts";
@@ -25,8 +25,8 @@ export interface HeldStatement {
 }
 
 /**
- * An honest one signs a set, and a larger one now and then: of one signer the largest sets are kept. ATTACK: who
- * signs a thousand statements would have each of them computed.
+ * An honest one signs a set, and a larger one now and then: of one signer the largest sets are kept. ATTACK:
+ * who signs a thousand statements would have each of them computed.
  */
 const MOST_OF_A_SIGNER = 8;
 
@@ -73,8 +73,8 @@ export class HeldEpoch {
 	}
 
 	/**
-	 * What a peer, or a file, says was signed. True: something is new. Throws RangeError when a signature is not
-	 * its signer's: who passes such on is not to be asked again soon.
+	 * What a peer, or a file, says was signed. True: something is new. Throws RangeError when a signature is
+	 * not its signer's: who passes such on is not to be asked again soon.
 	 */
 	learn({ weights, signatures }: SignedWeights, seats: readonly Seat[], from: Hex | null): boolean {
 		if (weights.epoch !== BigInt(this.epoch)) throw new RangeError("weights of another epoch");

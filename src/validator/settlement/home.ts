@@ -301,9 +301,9 @@ export async function ensureStaked(
 }
 
 /**
- * On the embedded chain the address that others find this validator at follows it: a second start may listen on
- * another port. Elsewhere its owner says what is reachable from outside (`assay chain endpoint`), and a process
- * behind a proxy cannot know.
+ * On the embedded chain the address that others find this validator at follows it: a second start may listen
+ * on another port. Elsewhere its owner says what is reachable from outside (`assay chain endpoint`), and a
+ * process behind a proxy cannot know.
  */
 export async function keepEndpoint({ contracts, account, isEmbedded }: ChainHome, url: string): Promise<void> {
 	if (!isEmbedded) return;

@@ -36,8 +36,8 @@ const HOUR = 3_600_000;
 const data = makeDataDir();
 let validator: ToyValidator;
 /**
- * Moved by tests; else so slow that no window, a minute long, ends while a busy machine is at work in it. It does not stand: what
- * failed is tried again by it.
+ * Moved by tests; else so slow that no window, a minute long, ends while a busy machine is at work in it. It
+ * does not stand: what failed is tried again by it.
  */
 let movedTo = { clockMs: Date.now(), realMs: Date.now() };
 const nowMs = () => movedTo.clockMs + Math.floor((Date.now() - movedTo.realMs) / 20);

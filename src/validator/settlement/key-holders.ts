@@ -1,5 +1,6 @@
-// Whose are these device keys, by the chain? Providers bind them there by the statements of validators (device-bindings.ts), so that one key counts for one
-// provider also where validators share no database. What a validator's own database says of them is store/devices.ts; docs/attestation.md.
+// Whose are these device keys, by the chain? Providers bind them there by the statements of validators
+// (device-bindings.ts), so that one key counts for one provider also where validators share no database. What
+// a validator's own database says of them is store/devices.ts; docs/attestation.md.
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { ROLES, readAccount, readDevice } from "../../chain/contracts/registry.ts";
 import { isInTime } from "../../platform/abortable.ts";
@@ -37,7 +38,10 @@ export function createKeyHolders(
 	};
 }
 
-/** By the provider's key that the holder's account names: an account names one, so a key counts for one. Accounts that left hold nothing. */
+/**
+ * By the provider's key that the holder's account names: an account names one, so a key counts for one.
+ * Accounts that left hold nothing.
+ */
 async function holdersOf(contracts: Contracts, keys: readonly string[]): Promise<ChainKeys["elsewhere"]> {
 	const found = await Promise.all(
 		[...new Set(keys)].map(async (key) => {

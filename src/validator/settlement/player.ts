@@ -1,7 +1,8 @@
-// Carries out what a game's rules ask for, whatever the game is: local acts (write, fetch, compute) at the same
-// time, one for each lane, bounded in number; transactions through the journal, each once, all at the same time.
-// Nothing waits for anything else: an act that hangs keeps only its own lane. An act that fails is left alone
-// for a while, longer each time. What to do is decided elsewhere, again and again, from what is there then.
+// Carries out what a game's rules ask for, whatever the game is: local acts (write, fetch, compute) at the
+// same time, one for each lane, bounded in number; transactions through the journal, each once, all at the
+// same time. Nothing waits for anything else: an act that hangs keeps only its own lane. An act that fails is
+// left alone for a while, longer each time. What to do is decided elsewhere, again and again, from what is
+// there then.
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { type Intent, type IntentJournal, publish } from "../../chain/sending/publish.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
@@ -87,7 +88,9 @@ export function createPlayer({ client, account, journal, nowMs, onError, most = 
 	}
 
 	return {
-		/** Starts what does not run yet and may; what may not now is asked for again. True: something was started. */
+		/**
+		 * Starts what does not run yet and may; what may not now is asked for again. True: something was started.
+		 */
 		play(acts: readonly Act[]): boolean {
 			let any = false;
 			for (const act of acts) {

@@ -1,7 +1,8 @@
-// The leaves behind the roots on chain, as files: our own reports and weights, written before anything is sent
-// or signed, and others' as they were found; and what was signed. Kept by epoch, and whoever reads one checks
-// it against the chain or a signature: nothing here is believed. A draft, and the reasons behind it, become
-// public when the report is revealed: who could read them earlier could commit to a copy. docs/epochs.md §4.
+// The leaves behind the roots on chain, as files: our own reports and weights, written before anything is
+// sent or signed, and others' as they were found; and what was signed. Kept by epoch, and whoever reads one
+// checks it against the chain or a signature: nothing here is believed. A draft, and the reasons behind it,
+// become public when the report is revealed: who could read them earlier could commit to a copy.
+// docs/epochs.md §4.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";

@@ -46,8 +46,9 @@ export function createReportScores(
 	}
 
 	/**
-	 * ATTACK: a cheat with the least stake, whatever it earns, loses less than it gains. No score is higher than
-	 * its account's stake stands for; an account that the chain's owner keeps has none and stands for itself.
+	 * ATTACK: a cheat with the least stake, whatever it earns, loses less than it gains. No score is higher
+	 * than its account's stake stands for; an account that the chain's owner keeps has none and stands for
+	 * itself.
 	 */
 	function limited(explanation: Explanation, account: Hex): Explanation {
 		if (!options.book.isKnown(explanation.providerId)) return explanation;

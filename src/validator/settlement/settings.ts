@@ -13,21 +13,24 @@ export const chainDefaults = {
 	mostFeeGwei: 500,
 	/** Whole tokens that this validator stakes on the embedded chain. */
 	stakeTokens: 10_000,
-	/** Length of an epoch of the embedded chain: 72 min of probing and then some, as SN27's tempo of 360 blocks. */
+	/**
+	 * Length of an epoch of the embedded chain: 72 min of probing and then some, as SN27's tempo of 360 blocks.
+	 */
 	epochSeconds: 4320,
 	/**
-	 * Longest a window of the embedded chain is; a tenth of an epoch otherwise. One process commits, reveals, signs and
-	 * posts within seconds of the windows' beginnings.
+	 * Longest a window of the embedded chain is; a tenth of an epoch otherwise. One process commits, reveals,
+	 * signs and posts within seconds of the windows' beginnings.
 	 */
 	windowSeconds: 20,
 	/**
-	 * From the deployment to the end of the embedded chain's first epoch; at most an epoch. A first probe takes 7 to 20 s (measured on 2 arm64
-	 * cores and on a host with an H200); the first roll call comes with the next block, at most 12 s later, and takes some 15 s.
+	 * From the deployment to the end of the embedded chain's first epoch; at most an epoch. A first probe takes
+	 * 7 to 20 s (measured on 2 arm64 cores and on a host with an H200); the first roll call comes with the next
+	 * block, at most 12 s later, and takes some 15 s.
 	 */
 	firstEpochSeconds: 90,
 	/**
-	 * Of the embedded chain, where whoever tries things out sees a call within a minute: every block calls, and validators take a rest between
-	 * calls. Answers have 5 s, the commitment is mined at once.
+	 * Of the embedded chain, where whoever tries things out sees a call within a minute: every block calls, and
+	 * validators take a rest between calls. Answers have 5 s, the commitment is mined at once.
 	 */
 	rollCalls: { every: 1, windowSeconds: 10 } as { every: number; windowSeconds: number; isDrand?: boolean },
 };

@@ -1,5 +1,6 @@
-// Texts that carry bytes, read strictly: base64 (also of URLs), hex of either case, PEM blocks. One value has one spelling here, but
-// for white space in base64 and the case of hex, which vendors mix. And the times of certificates, without a clock.
+// Texts that carry bytes, read strictly: base64 (also of URLs), hex of either case, PEM blocks. One value has
+// one spelling here, but for white space in base64 and the case of hex, which vendors mix. And the times of
+// certificates, without a clock.
 import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { refuse } from "./verdict.ts";
 
@@ -11,7 +12,10 @@ VALUES["-".charCodeAt(0)] = 62;
 VALUES["/".charCodeAt(0)] = 63;
 VALUES["_".charCodeAt(0)] = 63;
 
-/** Standard or URL alphabet (not both in one text), padding as it must be or none at all, spare bits zero; null otherwise. */
+/**
+ * Standard or URL alphabet (not both in one text), padding as it must be or none at all, spare bits zero;
+ * null otherwise.
+ */
 export function base64ToBytes(text: string): Uint8Array | null {
 	const packed = text.replace(/[ \t\r\n]+/g, "");
 	const body = packed.replace(/={1,2}$/, "");
@@ -42,7 +46,10 @@ const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\r\n]*)-----END CERT
 const MOST_CERTIFICATES = 16;
 const MOST_PEM_CHARS = 128 * 1024;
 
-/** The certificates of a PEM text; nothing but white space (and zero bytes at its end) may stand between and around them. */
+/**
+ * The certificates of a PEM text; nothing but white space (and zero bytes at its end) may stand between and
+ * around them.
+ */
 export function pemToDers(text: string, where: string): Uint8Array[] {
 	if (text.length > MOST_PEM_CHARS) refuse("ATTEST_FORM", where, "the certificates are longer than any chain");
 	if (!/^[\s\0]*$/.test(text.replace(PEM_BLOCK, "")))

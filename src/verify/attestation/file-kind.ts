@@ -1,4 +1,5 @@
-// Which of the known kinds of attestation files is this? By its first bytes and names of fields; whether it is true is judged elsewhere.
+// Which of the known kinds of attestation files is this? By its first bytes and names of fields; whether it
+// is true is judged elsewhere.
 import { bytesToUtf8, readU16, readU32 } from "../../protocol/bytes/bytes.ts";
 import { anyHexToBytes, base64ToBytes } from "./bytes.ts";
 
@@ -54,7 +55,10 @@ export function openText(bytes: Uint8Array): Uint8Array {
 	return opened !== null && kindOfFile(opened) !== "unknown" ? opened : bytes;
 }
 
-/** SEQUENCE {ENUMERATED…}: an answer. SEQUENCE {SEQUENCE {[0] version…}}: a certificate; {SEQUENCE {INTEGER 1…}}: a list. */
+/**
+ * SEQUENCE {ENUMERATED…}: an answer. SEQUENCE {SEQUENCE {[0] version…}}: a certificate; {SEQUENCE {INTEGER
+ * 1…}}: a list.
+ */
 function derKind(bytes: Uint8Array): FileKind {
 	const inner = afterHeader(bytes, 0);
 	if (bytes[inner] === 0x0a) return "OCSP answer";

@@ -1,6 +1,7 @@
-// Which confidential guests are allowed (docs/attestation.md): an operator's list, by what the CPU measured of each. A TD is named by its firmware
-// (MRTD) and by its four registers, for the firmware alone would boot any kernel; an SNP guest by its launch measurement; one of Azure by that of Microsoft's
-// paravisor and the registers of its virtual TPM. Reading the list is here, what a guest is asked beside it in guest.ts.
+// Which confidential guests are allowed (docs/attestation.md): an operator's list, by what the CPU measured
+// of each. A TD is named by its firmware (MRTD) and by its four registers, for the firmware alone would boot
+// any kernel; an SNP guest by its launch measurement; one of Azure by that of Microsoft's paravisor and the
+// registers of its virtual TPM. Reading the list is here, what a guest is asked beside it in guest.ts.
 
 export interface GuestRule {
 	/** For people. */
@@ -9,7 +10,9 @@ export interface GuestRule {
 	readonly tee: "tdx" | "snp" | "azure-snp" | null;
 	/** MRTD, MRENCLAVE or SNP measurement, in hex. */
 	readonly measurement: string;
-	/** RTMR 0 to 3 of a TD, PCR 0 to 23 of Azure's TPM, in hex; one that is null may be any. Null: all of them. */
+	/**
+	 * RTMR 0 to 3 of a TD, PCR 0 to 23 of Azure's TPM, in hex; one that is null may be any. Null: all of them.
+	 */
 	readonly registers: readonly (string | null)[] | null;
 }
 

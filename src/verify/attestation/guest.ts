@@ -1,4 +1,5 @@
-// What is asked of every guest, whoever's hardware it runs on: the data it was told to bind, and that its measurement is allowed.
+// What is asked of every guest, whoever's hardware it runs on: the data it was told to bind, and that its
+// measurement is allowed.
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { type MeasuredGuest, ruleFor } from "./guest-rules.ts";
 import type { AttestationPolicy } from "./settings.ts";

@@ -1,5 +1,5 @@
-// Reports of devices and a guest's quote of one round: swapped, cut, replayed and relayed rounds each have their code, and the level is hosted
-// only with a guest that is allowed.
+// Reports of devices and a guest's quote of one round: swapped, cut, replayed and relayed rounds each have
+// their code, and the level is hosted only with a guest that is allowed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

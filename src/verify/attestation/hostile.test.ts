@@ -1,4 +1,5 @@
-// Input that is made to cost: long, deep, wide, endless. Each is refused with its code; a hang would end the test's process.
+// Input that is made to cost: long, deep, wide, endless. Each is refused with its code; a hang would end the
+// test's process.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

@@ -1,5 +1,5 @@
-// JSON of strangers: bounded, not too deep, and fields that must be of a kind. Keys that come twice cannot mislead: either a vendor
-// signed the text, or what the fields hold is signed.
+// JSON of strangers: bounded, not too deep, and fields that must be of a kind. Keys that come twice cannot
+// mislead: either a vendor signed the text, or what the fields hold is signed.
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
 import type { Code } from "../../protocol/codes.ts";

@@ -1,5 +1,6 @@
-// What was read and checked in one judgement, so that it is done once: eight cards of a host share manifests, answers and certificates, and each card is looked at
-// alone and among the others. By identity of the bytes, under one set of settings, for one judgement; what was refused is not remembered.
+// What was read and checked in one judgement, so that it is done once: eight cards of a host share manifests,
+// answers and certificates, and each card is looked at alone and among the others. By identity of the bytes,
+// under one set of settings, for one judgement; what was refused is not remembered.
 
 type Kind = "chain" | "device" | "manifest" | "answer";
 

@@ -1,4 +1,5 @@
-// To the millisecond: what holds until a moment holds at it and not after it, whatever it is of. And who mixes roots gains nothing.
+// To the millisecond: what holds until a moment holds at it and not after it, whatever it is of. And who
+// mixes roots gains nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

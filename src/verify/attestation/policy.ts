@@ -1,5 +1,6 @@
-// By which rules a verdict was reached, as one hash (docs/attestation.md, Policy): trusted roots, allowed guests, TCB states, floors and ages. Whoever has the
-// same rules has the same hash; whoever has others sees at once that a verdict is another's opinion. The moment stands beside it.
+// By which rules a verdict was reached, as one hash (docs/attestation.md, Policy): trusted roots, allowed
+// guests, TCB states, floors and ages. Whoever has the same rules has the same hash; whoever has others sees
+// at once that a verdict is another's opinion. The moment stands beside it.
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";

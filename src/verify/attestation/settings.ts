@@ -1,5 +1,6 @@
-// What every judgement is told: the roots that are trusted, the moment, the policy, and how signatures are checked. No flag and
-// no setting of a program adds roots; tests bring their own, and every verdict under them says SIMULATED_ROOTS.
+// What every judgement is told: the roots that are trusted, the moment, the policy, and how signatures are
+// checked. No flag and no setting of a program adds roots; tests bring their own, and every verdict under
+// them says SIMULATED_ROOTS.
 
 import type { GuestRule } from "./guest-rules.ts";
 import type { Memory } from "./memory.ts";
@@ -35,8 +36,9 @@ export const VENDOR_ROOTS: Roots = {
 };
 
 /**
- * Of the mint that tests and simulated hosts use. Everybody can sign under them, so they show nothing: a verdict under them says SIMULATED_ROOTS
- * and has level none. Known here so that such evidence is told from false evidence.
+ * Of the mint that tests and simulated hosts use. Everybody can sign under them, so they show nothing: a
+ * verdict under them says SIMULATED_ROOTS and has level none. Known here so that such evidence is told from
+ * false evidence.
  */
 export const MINT_ROOTS: Roots = {
 	nvidiaDevice: ["47afb356a94d783522d727b779bae80edcbbe9b2b59703d9365b0fe295cb76a1"],

@@ -1,4 +1,5 @@
-// Every known kind of file says something of itself before it is judged; one that has no part in a judgement is refused, not passed over.
+// Every known kind of file says something of itself before it is judged; one that has no part in a judgement
+// is refused, not passed over.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

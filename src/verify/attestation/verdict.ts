@@ -1,6 +1,6 @@
-// The verdict on a piece of attestation evidence (docs/attestation.md), and the hearing in which it is reached. Checks run in
-// the order of that page. The first false thing ends the hearing; what is only missing or out of date is remembered and decides
-// if nothing was false. Nothing thrown in here leaves `hear`.
+// The verdict on a piece of attestation evidence (docs/attestation.md), and the hearing in which it is
+// reached. Checks run in the order of that page. The first false thing ends the hearing; what is only missing
+// or out of date is remembered and decides if nothing was false. Nothing thrown in here leaves `hear`.
 import type { Code } from "../../protocol/codes.ts";
 import type { AttestedLevel, Finding } from "../../protocol/probe/verdict.ts";
 

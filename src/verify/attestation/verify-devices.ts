@@ -1,5 +1,6 @@
-// Judges the devices of one round, several or one, as far as the vendors' files beside them go: each device by its own manifests and OCSP answers. The
-// round shows what the lowest of its GPUs shows. A file that belongs to none of the devices is refused.
+// Judges the devices of one round, several or one, as far as the vendors' files beside them go: each device
+// by its own manifests and OCSP answers. The round shows what the lowest of its GPUs shows. A file that
+// belongs to none of the devices is refused.
 import type { Code } from "../../protocol/codes.ts";
 import { Memory } from "./memory.ts";
 import { readManifest } from "./nvidia/manifest.ts";

@@ -1,5 +1,6 @@
-// Handfuls of files as people have them: several cards with their manifests and answers, dstack's JSON with a question, certificates one by one and in any order,
-// reports as text, lists as NVIDIA's tools write them, and evidence of simulated hosts.
+// Handfuls of files as people have them: several cards with their manifests and answers, dstack's JSON with a
+// question, certificates one by one and in any order, reports as text, lists as NVIDIA's tools write them,
+// and evidence of simulated hosts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

@@ -1,5 +1,6 @@
-// Judges a handful of files together, whatever they are: one thing to judge (a report, several reports of one round, a quote, Azure's or
-// dstack's evidence, a manifest) and what it needs beside it (certificates, manifests, OCSP answers, lists, collateral).
+// Judges a handful of files together, whatever they are: one thing to judge (a report, several reports of one
+// round, a quote, Azure's or dstack's evidence, a manifest) and what it needs beside it (certificates,
+// manifests, OCSP answers, lists, collateral).
 import type { AttestedPolicy, Finding } from "../../protocol/probe/verdict.ts";
 import { inOrder, openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
@@ -44,7 +45,10 @@ const SUBJECTS: readonly FileKind[] = [
 /** Of these, what a guest names its devices by. */
 const GUESTS: readonly FileKind[] = ["quote", "SNP report", "Azure evidence"];
 
-/** Beside what is judged. What would not be looked at is refused: it may be meant as something else, and the verdict be taken for more than it is. */
+/**
+ * Beside what is judged. What would not be looked at is refused: it may be meant as something else, and the
+ * verdict be taken for more than it is.
+ */
 const DEVICE_FILES: readonly FileKind[] = ["certificates", "manifest", "OCSP answer"];
 const USED: Readonly<Partial<Record<FileKind, readonly FileKind[]>>> = {
 	...{

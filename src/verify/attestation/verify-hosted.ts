@@ -1,12 +1,16 @@
-// Reports of devices and a CPU's quote of one round, docs/attestation.md: the quote's report data is the reports' nonce and then the set, a
-// hash of all reports and chains in their order. So one guest asked for exactly these reports.
+// Reports of devices and a CPU's quote of one round, docs/attestation.md: the quote's report data is the
+// reports' nonce and then the set, a hash of all reports and chains in their order. So one guest asked for
+// exactly these reports.
 import { reportDataOf, setOf } from "../../protocol/attest/binding.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { DeviceEvidence } from "./nvidia/verify-device.ts";
 import type { AttestationPolicy, AttestationSettings } from "./settings.ts";
 import type { AttestationVerdict, Level } from "./verdict.ts";
 
-/** `judgeGuest` judges the quote or SNP report, which must have this report data. The first fault of either counts, the devices' first. */
+/**
+ * `judgeGuest` judges the quote or SNP report, which must have this report data. The first fault of either
+ * counts, the devices' first.
+ */
 export function joinGuest(
 	devices: readonly DeviceEvidence[],
 	reports: AttestationVerdict,
@@ -27,7 +31,10 @@ export function joinGuest(
 	return { ...reports, facts, findings };
 }
 
-/** Any guest may relay: only one that is allowed counts, on a platform whose TCB was judged. An enclave has no devices. */
+/**
+ * Any guest may relay: only one that is allowed counts, on a platform whose TCB was judged. An enclave has no
+ * devices.
+ */
 const isAllowed = ({ status, facts }: AttestationVerdict, { guests }: AttestationPolicy): boolean =>
 	status === "valid" && guests !== null && facts.tcb !== undefined && facts.tee !== "sgx";
 

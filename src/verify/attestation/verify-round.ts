@@ -1,6 +1,8 @@
-// Judges one round of a probe or job: reports of devices, the quote of the guest that asked them, and the vendors' files that came along, all
-// bound to one nonce. Each device shows a level of its own; the round shows the lowest of its GPUs. Switches show that they are one machine. What is only missing or out of date lowers the level
-// and is told. First by the vendors' roots; evidence under the roots of our own mint is judged as well, and says SIMULATED_ROOTS.
+// Judges one round of a probe or job: reports of devices, the quote of the guest that asked them, and the
+// vendors' files that came along, all bound to one nonce. Each device shows a level of its own; the round
+// shows the lowest of its GPUs. Switches show that they are one machine. What is only missing or out of date
+// lowers the level and is told. First by the vendors' roots; evidence under the roots of our own mint is
+// judged as well, and says SIMULATED_ROOTS.
 import { deviceKeyOf, reportDataOf, setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type {
@@ -53,7 +55,10 @@ export interface RoundQuestion {
 	readonly bind: Uint8Array;
 	readonly atMs: number;
 	readonly verify: VerifySignature;
-	/** Guests whose word that these are its devices counts; null: nobody's. Another guest is no fault, but not hosted. */
+	/**
+	 * Guests whose word that these are its devices counts; null: nobody's. Another guest is no fault, but not
+	 * hosted.
+	 */
 	readonly guests: readonly GuestRule[] | null;
 }
 

@@ -36,7 +36,10 @@ export interface Answered extends Committed {
 	readonly opens: readonly OpenAnswer[];
 	/** From the request to the last root, microseconds; 0 without a root. */
 	readonly ownUs: number;
-	/** What its figures are divided by: `ownUs`, or longer when several devices of its kind ran at once (common-time.ts). */
+	/**
+	 * What its figures are divided by: `ownUs`, or longer when several devices of its kind ran at once
+	 * (common-time.ts).
+	 */
 	readonly workUs: number;
 }
 

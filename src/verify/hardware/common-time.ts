@@ -1,13 +1,14 @@
-// The time that figures of one stage are divided by when several devices of a kind ran at once. Each by its own last root would let one
-// device shown as N be served in turn: 1 + ½ + … + 1/N of its speed in all. Two ways cannot be played so, for in each all figures
-// together are what was done in one and the same span:
+// The time that figures of one stage are divided by when several devices of a kind ran at once. Each by its
+// own last root would let one device shown as N be served in turn: 1 + ½ + … + 1/N of its speed in all. Two
+// ways cannot be played so, for in each all figures together are what was done in one and the same span:
 //   window   from the first request to the last root of any of them;
 //   overlap  from the first request to the first one's last root, and only the rounds that were done by then.
-// Cards alike end together, and the window costs them nothing. Cards of different speeds end apart: then the overlap is
-// fairer. The stage takes the way that leaves its devices more.
+// Cards alike end together, and the window costs them nothing. Cards of different speeds end apart: then the
+// overlap is fairer. The stage takes the way that leaves its devices more.
 //
-// Between kinds it is the overlap alone: what a CPU did beside GPUs counts until the first of them was done, divided by all of that
-// time. A GPU that answers for the CPU as well can then do so only while its own figure runs. docs/hardware-proof.md §9.
+// Between kinds it is the overlap alone: what a CPU did beside GPUs counts until the first of them was done,
+// divided by all of that time. A GPU that answers for the CPU as well can then do so only while its own
+// figure runs. docs/hardware-proof.md §9.
 import type { ChallengeRecord, HostClaim } from "../../protocol/probe/evidence.ts";
 import type { RootRecord } from "../../protocol/probe/records.ts";
 
@@ -35,7 +36,10 @@ export function withCommonTime<A extends Timed>(answers: readonly A[], { devices
 	});
 }
 
-/** As if all rounds had gone at the speed of those that were done when the first GPU was; 0 where none ran beside it. */
+/**
+ * As if all rounds had gone at the speed of those that were done when the first GPU was; 0 where none ran
+ * beside it.
+ */
 function besideUs(answer: Timed, gpus: readonly Timed[]): number {
 	if (!isBeside(answer, gpus)) return 0;
 	const { record, roots } = answer;

@@ -12,7 +12,10 @@ export function confidenceOf({ index, opens, record }: Pick<Answered, "index" | 
 	return { challenge: index, samples, skippedShareAt99: skippedShareAt99(samples) };
 }
 
-/** A prover that skipped steps is caught when one of them is drawn: what is checked of a drawn step does not help against it. */
+/**
+ * A prover that skipped steps is caught when one of them is drawn: what is checked of a drawn step does not
+ * help against it.
+ */
 function steps(challenge: number, draws: number): Confidence {
 	return { challenge, samples: draws, skippedShareAt99: skippedShareAt99(draws) };
 }

@@ -1,5 +1,5 @@
-// The provider's word in a file: what it adds, and that a verifier can neither make, move nor leave out a part of it. Tries that were
-// dropped, and one device that is served in turn.
+// The provider's word in a file: what it adds, and that a verifier can neither make, move nor leave out a
+// part of it. Tries that were dropped, and one device that is served in turn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -165,7 +165,8 @@ test("memory of several machines, or of the host behind a bus, is not one memory
 });
 
 test("a state that does not follow from what was read is found where it is opened", () => {
-	// A prover that makes up label r commits to it like to any other: only the hops tell, in r or right after it.
+	// A prover that makes up label r commits to it like to any other: only the hops tell, in r or right after
+	// it.
 	const codes = Array.from({ length: 8 }, (_, r) => {
 		const answered = answerStages(CHASED, null, SECRET, (challenge, bytes) => {
 			if (challenge !== 1) return;
@@ -230,7 +231,8 @@ test("one device shown as four and served in turn proves no more than it has", (
 	// In turn: 1 + ½ + ⅓ + ¼ of the one device by its own times, and no more than it has by the common one.
 	const [before, now] = sumOf([0, S], [S, 2 * S], [2 * S, 3 * S], [3 * S, 4 * S]);
 	assert.ok(Math.abs(before - 25 / 12) < 1e-6 && Math.abs(now - 1) < 1e-6, `${before} ${now}`);
-	// Four honest ones that end together lose nothing; one card of half the speed beside them costs the others little.
+	// Four honest ones that end together lose nothing; one card of half the speed beside them costs the others
+	// little.
 	assert.ok(Math.abs(sumOf([0, S], [0, S], [0, S], [0, S])[1] - 4) < 1e-6);
 	assert.ok(sumOf([0, S], [0, S], [0, S], [0, 2 * S])[1] >= 3.5);
 });

@@ -111,7 +111,10 @@ function memoryFigures(answer: Answered, residency: Residency | null): Figure[] 
 	];
 }
 
-/** A table of peers has no lateness: whoever makes the bytes anew instead of reading them is as slow as that, and the figure says so. */
+/**
+ * A table of peers has no lateness: whoever makes the bytes anew instead of reading them is as slow as that,
+ * and the figure says so.
+ */
 function peerFigures(answer: Answered, spec: StreamSpec, answers: readonly Answered[]): Figure[] {
 	const read = rateOf(answer, spec, answers);
 	const gemm = answers[spec.of]?.record.spec;
@@ -120,9 +123,9 @@ function peerFigures(answer: Answered, spec: StreamSpec, answers: readonly Answe
 }
 
 /**
- * What a disk gives back. The CPU could make the bytes again instead: a pass must take at most a third of what that takes at the
- * proven speed of all CPU devices together, and what they could have made meanwhile does not count. Writing counts only when what was
- * written comes back like that.
+ * What a disk gives back. The CPU could make the bytes again instead: a pass must take at most a third of
+ * what that takes at the proven speed of all CPU devices together, and what they could have made meanwhile
+ * does not count. Writing counts only when what was written comes back like that.
  */
 function diskFigures(
 	answer: Answered,
@@ -192,8 +195,9 @@ export interface Residency {
 }
 
 /**
- * How much of what was kept was there. The time of a pass is the mean over the chained passes: a prover may hold back a root to
- * make the next pass look short, but all of them together took what they took, so one at least was no slower than the mean.
+ * How much of what was kept was there. The time of a pass is the mean over the chained passes: a prover may
+ * hold back a root to make the next pass look short, but all of them together took what they took, so one at
+ * least was no slower than the mean.
  */
 export function residencyOf(
 	answer: Answered,
@@ -207,7 +211,10 @@ export function residencyOf(
 	return notMade(rateOf(answer, spec, answers), fastest(figures, spec.device), BigInt(POLICY.fetchBytesPerS[kind]));
 }
 
-/** `ops`: what could be put to computing the bytes again; `fetch`: bytes a second that could come from elsewhere. */
+/**
+ * `ops`: what could be put to computing the bytes again; `fetch`: bytes a second that could come from
+ * elsewhere.
+ */
 function notMade(rate: Rate | null, ops: bigint, fetch: bigint): Residency | null {
 	if (rate === null) return null;
 	const { bytes: keptBytes, passes, totalUs, bytesPerS } = rate;

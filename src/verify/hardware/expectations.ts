@@ -12,6 +12,8 @@ export interface Expectations {
 	readonly notBeforeMs?: number;
 	readonly notAfterMs?: number;
 	readonly target?: string;
-	/** Confidential guests that are trusted to name their own devices. Absent: none, and no host is *hosted*. */
+	/**
+	 * Confidential guests that are trusted to name their own devices. Absent: none, and no host is *hosted*.
+	 */
 	readonly guests?: readonly GuestRule[];
 }

@@ -1,5 +1,6 @@
-// The rules behind figures and findings at their edges: when bytes count as there, what ran beside what, whose memory a reader proves, what is
-// about distance. Found by changing one comparison at a time and looking which change no other test saw.
+// The rules behind figures and findings at their edges: when bytes count as there, what ran beside what,
+// whose memory a reader proves, what is about distance. Found by changing one comparison at a time and
+// looking which change no other test saw.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, EvidenceBody, Figure, GemmSpec, KeptSpec } from "../../protocol/probe/evidence.ts";
@@ -36,7 +37,8 @@ function answered(index: number, spec: ChallengeSpec, rounds: number, tookUs: nu
 }
 
 test("bytes are there when a pass takes a third of what fetching them takes, to the microsecond; the doubt is rounded up", () => {
-	// 25 passes over 15·2³³ bytes at 64 GB/s: a third of that is 2²⁴ µs. The gemm is so slow that fetching is faster.
+	// 25 passes over 15·2³³ bytes at 64 GB/s: a third of that is 2²⁴ µs. The gemm is so slow that fetching is
+	// faster.
 	const stream = { ...kept("stream", GPU), passes: 25 } as ChallengeSpec & { kind: "stream" };
 	const judge = (totalUs: number, more: readonly Figure[] = []) => {
 		const answers = [answered(0, GEMM, 15, 600_000_000), answered(1, stream, 25, totalUs)];

@@ -56,7 +56,10 @@ function memoryPartial({ claim }: EvidenceBody, figures: readonly Figure[]): Fin
 	});
 }
 
-/** A stream that was answered rightly but too slowly to tell memory from a disk (CPU devices only; a GPU's is a fault). */
+/**
+ * A stream that was answered rightly but too slowly to tell memory from a disk (CPU devices only; a GPU's is
+ * a fault).
+ */
 function memoryUnproven(body: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	const readers = readersOf(body);
 	return body.challenges.flatMap(({ spec }, challenge) => {
@@ -65,7 +68,10 @@ function memoryUnproven(body: EvidenceBody, figures: readonly Figure[]): Finding
 	});
 }
 
-/** A copy that was read back rightly but so slowly that the CPU could have made the bytes again, or one that was never read back. */
+/**
+ * A copy that was read back rightly but so slowly that the CPU could have made the bytes again, or one that
+ * was never read back.
+ */
 function diskUnproven({ challenges, claim }: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	return claim.devices.flatMap(({ kind }, device) => {
 		const asked = challenges.some(({ spec }) => spec.device === device);
@@ -91,7 +97,10 @@ function latencyUnproven({ claim, version }: EvidenceBody, figures: readonly Fig
 	});
 }
 
-/** By what only the holder of the bytes can answer; files without that have echoes alone, which a relay answers itself. */
+/**
+ * By what only the holder of the bytes can answer; files without that have echoes alone, which a relay
+ * answers itself.
+ */
 function distantEngine(answers: readonly Answered[], { link: { handshakeUs, rttUs } }: EvidenceBody): Finding[] {
 	const reached = reachUs(answers);
 	const median = [...rttUs].sort((a, b) => a - b)[rttUs.length >> 1];
@@ -118,7 +127,10 @@ function stageApart(answers: readonly Answered[], { claim }: EvidenceBody): Find
 	});
 }
 
-/** What a CPU or a disk did while no GPU was busy, a GPU may have done. Peers and runs alone are of no such figure. */
+/**
+ * What a CPU or a disk did while no GPU was busy, a GPU may have done. Peers and runs alone are of no such
+ * figure.
+ */
 function kindsApart(answers: readonly Answered[], { claim, version }: EvidenceBody): Finding[] {
 	const kindOf = ({ record }: Answered) => claim.devices[record.spec.device]?.kind;
 	const gpus = answers.filter((answer) => kindOf(answer) === "gpu");

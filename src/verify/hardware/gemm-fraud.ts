@@ -52,11 +52,17 @@ interface OpenedLeaf {
 /** One gemm challenge of a file, not yet looked at. */
 export interface GemmToCheck {
 	readonly challenge: number;
-	/** Of its first wrong round that was opened; null when nothing that was drawn is wrong. Costs what a verdict spends on this challenge. */
+	/**
+	 * Of its first wrong round that was opened; null when nothing that was drawn is wrong. Costs what a verdict
+	 * spends on this challenge.
+	 */
 	find(): WrongElement | null;
 }
 
-/** Committed gemms in the file's order, each to be looked at by itself: a caller with other things to do may do them in between. A file that cannot be read has none. */
+/**
+ * Committed gemms in the file's order, each to be looked at by itself: a caller with other things to do may
+ * do them in between. A file that cannot be read has none.
+ */
 export function* gemmsToCheck(file: Uint8Array): Generator<GemmToCheck, void> {
 	const decoded = decodeEvidence(file);
 	if (!decoded.ok) return;
@@ -78,7 +84,10 @@ export function* gemmsToCheck(file: Uint8Array): Generator<GemmToCheck, void> {
 
 const areInOrder = ({ roots }: Answered) => roots.length > 0 && roots.every(({ index }, i) => index === i);
 
-/** Leaves opened of this gemm, by itself and by streams and copies over it, with the columns that were drawn for each. Places that were not drawn are passed over. */
+/**
+ * Leaves opened of this gemm, by itself and by streams and copies over it, with the columns that were drawn
+ * for each. Places that were not drawn are passed over.
+ */
 function openedOf(gemm: Answered, spec: GemmSpec, answers: readonly Answered[], seeds: ProbeSeeds): OpenedLeaf[] {
 	const rounds = gemm.roots.length;
 	return answers.flatMap((answer) => {

@@ -325,7 +325,10 @@ function streamRounds(
 	return made;
 }
 
-/** What a body has more when its answers were drawn with NONCES: the provider's word, as an honest agent signs what its engine said. */
+/**
+ * What a body has more when its answers were drawn with NONCES: the provider's word, as an honest agent signs
+ * what its engine said.
+ */
 export function countersigned(answered: readonly AnsweredChallenge[]): Pick<EvidenceBody, "countersign" | "link"> {
 	const count = Math.max(...answered.map(({ stage }) => stage)) + 1;
 	const stages = Array.from({ length: count }, (_, stage) => {

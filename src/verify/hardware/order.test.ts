@@ -1,4 +1,5 @@
-// What was ordered beside what was proven: a box that lacks one card, has another one or is too slow is told in one line.
+// What was ordered beside what was proven: a box that lacks one card, has another one or is too slow is told
+// in one line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Identity, IdentityState, Verdict } from "../../protocol/probe/verdict.ts";

@@ -1,5 +1,6 @@
-// Is this machine what was ordered? A valid verdict beside an order: how many cards of which model, with at least which proven figures.
-// Pure. Not here: how an order is typed (cli/order/), whether the evidence is true (verify.ts).
+// Is this machine what was ordered? A valid verdict beside an order: how many cards of which model, with at
+// least which proven figures. Pure. Not here: how an order is typed (cli/order/), whether the evidence is
+// true (verify.ts).
 import { formatBytes, formatRate } from "../../protocol/format-number.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import type { Identity, Verdict } from "../../protocol/probe/verdict.ts";

@@ -5,11 +5,20 @@ import type { ChallengeSpec, DeviceClaim } from "../../protocol/probe/evidence.t
 import type { Reader } from "./reader-of.ts";
 
 export const POLICY = {
-	/** Places of a full-strength verdict: with 128 a skipped share of 3.6 % is caught 99 times in 100, with 64 one of 7 %. */
+	/**
+	 * Places of a full-strength verdict: with 128 a skipped share of 3.6 % is caught 99 times in 100, with 64
+	 * one of 7 %.
+	 */
 	fullSamples: { gemm: 128, stream: 128, copy: 64, fma: 64, chase: 16, train: 1 },
-	/** A peer's or a disk's stream shows bytes whose own stream was asked at full strength, and there are many peers. */
+	/**
+	 * A peer's or a disk's stream shows bytes whose own stream was asked at full strength, and there are many
+	 * peers.
+	 */
 	fullSamplesOther: { peer: 16, disk: 64 },
-	/** A sustained run's rounds are the same work as a plain gemm's, which is asked at full strength in the same probe. */
+	/**
+	 * A sustained run's rounds are the same work as a plain gemm's, which is asked at full strength in the same
+	 * probe.
+	 */
 	fullSamplesSustained: 32,
 	/** One OPEN request holds this many places. */
 	maxSamples: 4096,
@@ -18,8 +27,9 @@ export const POLICY = {
 	maxPasses: 65536,
 	maxIntervals: 65536,
 	/**
-	 * A hop over a GPU's whole memory takes 0.6 µs on an H200 (bench/results). Memories of two machines need a crossing for every
-	 * second hop, and the fastest networks take a microsecond for one; host memory behind PCIe was measured above 1.2.
+	 * A hop over a GPU's whole memory takes 0.6 µs on an H200 (bench/results). Memories of two machines need a
+	 * crossing for every second hop, and the fastest networks take a microsecond for one; host memory behind
+	 * PCIe was measured above 1.2.
 	 */
 	maxHopPs: 1_200_000,
 	/** A pass over all of a GPU's own memory takes 20 to 70 ms on every card of docs/profiles.md. */
@@ -34,20 +44,35 @@ export const POLICY = {
 		maxDraws: 16,
 		maxSamples: 16,
 	},
-	/** What checking takes, measured on a Neoverse N1: an entry of a row, a step of a lane, a link of a seed chain, a leaf with its path. */
+	/**
+	 * What checking takes, measured on a Neoverse N1: an entry of a row, a step of a lane, a link of a seed
+	 * chain, a leaf with its path.
+	 */
 	workNs: { entry: 4, step: { fp32: 10, fp64: 63, int32: 26 }, hash: 2600, opening: 60_000 },
-	/** For one file. A host of 64 full GPUs needs half of it; a core of half that speed stays within a minute and a half. */
+	/**
+	 * For one file. A host of 64 full GPUs needs half of it; a core of half that speed stays within a minute
+	 * and a half.
+	 */
 	maxWorkNs: 40e9,
-	/** What a prover that does not hold the bytes could fetch: PCIe 5 ×16 from host memory for a GPU, a fast disk for a CPU. */
+	/**
+	 * What a prover that does not hold the bytes could fetch: PCIe 5 ×16 from host memory for a GPU, a fast
+	 * disk for a CPU.
+	 */
 	fetchBytesPerS: { gpu: 64_000_000_000, cpu: 1_000_000_000 } satisfies Record<
 		Exclude<DeviceClaim["kind"], "disk">,
 		number
 	>,
-	/** Bytes count as resident when a pass ran this many times faster than recomputing or fetching them could have. */
+	/**
+	 * Bytes count as resident when a pass ran this many times faster than recomputing or fetching them could
+	 * have.
+	 */
 	streamMargin: 3,
 	/** Share of a GPU's claimed memory below which the verdict says so. */
 	memoryShare: 0.9,
-	/** An engine whose echo takes longer than 3 handshakes and 20 ms is not where its host is; 20 ms forgives a busy host. */
+	/**
+	 * An engine whose echo takes longer than 3 handshakes and 20 ms is not where its host is; 20 ms forgives a
+	 * busy host.
+	 */
 	distantFactor: 3,
 	distantSlackUs: 20_000,
 } as const;

@@ -1,5 +1,6 @@
-// Every seed of a file, derived anew from its secret, beacon and roots: nothing in the file may choose one. Each chain is walked once,
-// however many streams go over the same gemm: 2²⁰ rounds are a second of hashing. docs/hardware-proof.md §7.
+// Every seed of a file, derived anew from its secret, beacon and roots: nothing in the file may choose one.
+// Each chain is walked once, however many streams go over the same gemm: 2²⁰ rounds are a second of hashing.
+// docs/hardware-proof.md §7.
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { firstSeed, nextNonce, nextSeed, openSeed, seedChain } from "../../protocol/probe/challenge-seed.ts";
 import { isOverKept } from "../../protocol/probe/challenge-shape.ts";

@@ -1,6 +1,7 @@
-// How far away is the memory that answers? By chases, not by echoes: a machine in between answers an echo itself, but it does not hold the
-// bytes that a chase goes through. Decided by the records: a chase over bytes that another one before it went through on the same device
-// is about distance, and gives no latency. No flag says it. docs/hardware-proof.md §9.
+// How far away is the memory that answers? By chases, not by echoes: a machine in between answers an echo
+// itself, but it does not hold the bytes that a chase goes through. Decided by the records: a chase over
+// bytes that another one before it went through on the same device is about distance, and gives no latency.
+// No flag says it. docs/hardware-proof.md §9.
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted } from "./answers.ts";
 

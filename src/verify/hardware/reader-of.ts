@@ -3,8 +3,8 @@
 import type { ChallengeSpec, DeviceClaim, KeptSpec } from "../../protocol/probe/evidence.ts";
 
 /**
- * own: the gemm's device reads what it kept. peer: another device of the same kind reads it over whatever joins the two.
- * disk: a disk reads back its copy. null: no such reader, the challenge is wrong.
+ * own: the gemm's device reads what it kept. peer: another device of the same kind reads it over whatever
+ * joins the two. disk: a disk reads back its copy. null: no such reader, the challenge is wrong.
  */
 export type Reader = "own" | "peer" | "disk" | null;
 

@@ -11,7 +11,10 @@ export function inOneInstant(together: readonly Answered[]): boolean {
 	return lastSent < firstDone;
 }
 
-/** The run of the same product on this device, together with other devices of its kind; null when `answer` was not alone. */
+/**
+ * The run of the same product on this device, together with other devices of its kind; null when `answer` was
+ * not alone.
+ */
 export function togetherRunOf(answer: Answered, answers: readonly Answered[], { devices }: HostClaim): Answered | null {
 	const { spec, stage } = answer.record;
 	if (spec.kind !== "gemm" || spec.rounds === 0) return null;

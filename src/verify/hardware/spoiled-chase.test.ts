@@ -1,4 +1,5 @@
-// What can be wrong in what was opened of a chase, record by record; and words of a host on stages and keys that are not its own.
+// What can be wrong in what was opened of a chase, record by record; and words of a host on stages and keys
+// that are not its own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";

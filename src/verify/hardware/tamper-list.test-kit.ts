@@ -55,8 +55,9 @@ const caught = (path: string, value: unknown, code: string, more: Partial<Tamper
 	...more,
 });
 /**
- * Challenges of the kit: 0 gemm int8, 1 gemm fp16, 2 stream, 3 fma fp64, 4 fma int32, 5 sustained gemm, 6 gemm of the CPU, 7 its copy,
- * 8 the disk's stream, 9 and 10 gemms together, 11 and 12 streams of peers, 13 and 14 gemms alone.
+ * Challenges of the kit: 0 gemm int8, 1 gemm fp16, 2 stream, 3 fma fp64, 4 fma int32, 5 sustained gemm, 6
+ * gemm of the CPU, 7 its copy, 8 the disk's stream, 9 and 10 gemms together, 11 and 12 streams of peers, 13
+ * and 14 gemms alone.
  */
 const spec = (
 	index: number,
@@ -251,7 +252,10 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	caught("body.figures.0.challenge", 1, "FIGURES_MISMATCH"),
 ];
 
-/** Fields of the binary records. Changed, packed, hashed, figured and signed anew: only the mathematics is left to catch it. */
+/**
+ * Fields of the binary records. Changed, packed, hashed, figured and signed anew: only the mathematics is
+ * left to catch it.
+ */
 export interface RecordTamper {
 	readonly field: string;
 	readonly change: (answered: AnsweredChallenge[]) => void;

@@ -14,7 +14,10 @@ export function gemmRoundOps(spec: Pick<GemmSpec, "m" | "n" | "k">): bigint {
 	return 2n * BigInt(spec.m) * BigInt(spec.n) * BigInt(spec.k);
 }
 
-/** Work done at each of the rising times `atUs` (since sent), in operations, rounded down. Times may be fractions of `scale`. */
+/**
+ * Work done at each of the rising times `atUs` (since sent), in operations, rounded down. Times may be
+ * fractions of `scale`.
+ */
 function workAt(
 	roots: readonly RootRecord[],
 	sentAtUs: number,

@@ -36,9 +36,15 @@ import { probeSeeds } from "./probe-seeds.ts";
 
 export type { Expectations } from "./expectations.ts";
 
-/** Told before each check is made: its name, and the place in the file when it is about one. For progress on a screen; it decides nothing. */
+/**
+ * Told before each check is made: its name, and the place in the file when it is about one. For progress on a
+ * screen; it decides nothing.
+ */
 export type OnCheck = (name: CheckName, where: string) => void;
-/** Told when the openings of a challenge begin to be checked (0 done), and after each one that was found right. */
+/**
+ * Told when the openings of a challenge begin to be checked (0 done), and after each one that was found
+ * right.
+ */
 export type OnOpening = (challenge: number, done: number, of: number) => void;
 export type CheckName =
 	| "container"
@@ -180,8 +186,8 @@ function inconclusive({ where, record: { end, spec } }: Answered): Verdict {
 }
 
 /**
- * Silence, a cut and garbage end the whole link; what else the stage had committed could not be opened any more. Nor is a stage opened on which
- * the provider gave no word.
+ * Silence, a cut and garbage end the whole link; what else the stage had committed could not be opened any
+ * more. Nor is a stage opened on which the provider gave no word.
  */
 function couldNotBeOpened(answer: Answered, answers: readonly Answered[], { countersign }: EvidenceBody): boolean {
 	if (countersign && answer.record.stage >= countersign.stages.length) return true;

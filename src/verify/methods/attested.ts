@@ -1,7 +1,8 @@
-// Attested: an allowed confidential guest ran it, on cards that signed at both ends (docs/attestation.md, level hosted). Whatever shows less is run again
-// whole, as if nothing had been signed.
+// Attested: an allowed confidential guest ran it, on cards that signed at both ends (docs/attestation.md,
+// level hosted). Whatever shows less is run again whole, as if nothing had been signed.
 //
-// ATTACK: an owner's interposer takes a guest's keys (TEE.fail). So claims are run again by chance all the same, and those that came too fast.
+// ATTACK: an owner's interposer takes a guest's keys (TEE.fail). So claims are run again by chance all the
+// same, and those that came too fast.
 import { auditedSegments, type Method, settleAudits, whole } from "./method.ts";
 
 export const attested: Method = {

@@ -1,5 +1,6 @@
-// How a claim is verified, behind one interface: docs/jobs.md §9. A method says what to do next about a part, and what its evidence is worth.
-// It decides nothing about money and draws nothing itself. Pure. Not here: who is drawn (market/jobs/draw.ts), the re-runs, the referee's questions.
+// How a claim is verified, behind one interface: docs/jobs.md §9. A method says what to do next about a part,
+// and what its evidence is worth. It decides nothing about money and draws nothing itself. Pure. Not here:
+// who is drawn (market/jobs/draw.ts), the re-runs, the referee's questions.
 import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
 import type { AttestedLevel } from "../../protocol/probe/verdict.ts";
 
@@ -23,7 +24,10 @@ export interface Drawn {
 }
 
 export type MethodAction =
-	/** Somebody runs these segments again, blind. `by`: "drawn" is another provider; "anyone" may be the validator where the work is small. */
+	/**
+	 * Somebody runs these segments again, blind. `by`: "drawn" is another provider; "anyone" may be the
+	 * validator where the work is small.
+	 */
 	| { readonly kind: "audit"; readonly first: number; readonly count: number; readonly by: "drawn" | "anyone" }
 	/** Hold audit `at` against the claim. */
 	| { readonly kind: "compare"; readonly at: number }
@@ -55,7 +59,10 @@ export const whole = ({ segments }: PartView, by: "drawn" | "anyone"): MethodAct
 	by,
 });
 
-/** What every method does with answers: compare each, fetch the referee where one differs, and give evidence when all agree. */
+/**
+ * What every method does with answers: compare each, fetch the referee where one differs, and give evidence
+ * when all agree.
+ */
 export function settleAudits({ part }: PartView): readonly MethodAction[] {
 	if (part.state !== "claimed" || part.isChecked || part.audits.length === 0) return [];
 	const actions = part.audits.flatMap((audit: JobAudit, at): MethodAction[] => {

@@ -1,5 +1,5 @@
-// Methods: what each asks for and when, that nothing is drawn before the claim, that a difference goes to the referee and never to a majority; and a
-// method of another kind (a proof) behind the same interface.
+// Methods: what each asks for and when, that nothing is drawn before the claim, that a difference goes to the
+// referee and never to a majority; and a method of another kind (a proof) behind the same interface.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";

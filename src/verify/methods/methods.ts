@@ -4,10 +4,11 @@ import { attested } from "./attested.ts";
 import { auditedSegments, type Method, settleAudits, whole } from "./method.ts";
 
 /**
- * Several providers run the same part at once. The one that was drawn first claims; the others' answers are kept until its claim is there, so nobody
- * can copy. All must agree. By chance one more runs it afterwards.
+ * Several providers run the same part at once. The one that was drawn first claims; the others' answers are
+ * kept until its claim is there, so nobody can copy. All must agree. By chance one more runs it afterwards.
  *
- * ATTACK: friends who hold all draws of a part know so before they claim, and would lie then only. So that one is drawn after the claim.
+ * ATTACK: friends who hold all draws of a part know so before they claim, and would lie then only. So that
+ * one is drawn after the claim.
  */
 const redundant: Method = {
 	next(view, drawn) {
@@ -25,7 +26,10 @@ const redundant: Method = {
 	}),
 };
 
-/** Windows are drawn after the claim and run again: the first, the last, and others. A claim that came too fast is run again whole. */
+/**
+ * Windows are drawn after the claim and run again: the first, the last, and others. A claim that came too
+ * fast is run again whole.
+ */
 const sampled: Method = {
 	next(view, drawn) {
 		const { part, method } = view;
@@ -40,7 +44,10 @@ const sampled: Method = {
 	}),
 };
 
-/** Nothing but the window; some claims are run again by chance, and those that came too fast. Anyone may run any. */
+/**
+ * Nothing but the window; some claims are run again by chance, and those that came too fast. Anyone may run
+ * any.
+ */
 const optimistic: Method = {
 	next(view, drawn) {
 		const { part } = view;
@@ -54,7 +61,10 @@ const optimistic: Method = {
 	}),
 };
 
-/** Proven on chain, segment by segment, by whoever likes: nothing is run again, and nobody's word stands for it. docs/zk.md §12. */
+/**
+ * Proven on chain, segment by segment, by whoever likes: nothing is run again, and nobody's word stands for
+ * it. docs/zk.md §12.
+ */
 const zk: Method = {
 	next: () => [],
 	judge: ({ part: { isChecked }, segments }) => ({ isChecked, audited: 0, segments, trust: "arithmetic alone" }),

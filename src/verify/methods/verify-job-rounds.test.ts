@@ -1,4 +1,5 @@
-// Rounds of signed reports that come with a claim, minted: which of two ends may be whose. With a real engine and a guest's quote: tests/attestation/attested-probe.test.ts.
+// Rounds of signed reports that come with a claim, minted: which of two ends may be whose. With a real engine
+// and a guest's quote: tests/attestation/attested-probe.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../platform/node-signatures.ts";

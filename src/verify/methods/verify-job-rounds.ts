@@ -1,5 +1,6 @@
-// Judges the rounds of signed reports that came with a claim (docs/attestation.md): one bound to what was assigned, one bound to the claim, both of the
-// same devices. What is false is named by the code that a probe would have; it takes nothing from the claim, whose method decides.
+// Judges the rounds of signed reports that came with a claim (docs/attestation.md): one bound to what was
+// assigned, one bound to the claim, both of the same devices. What is false is named by the code that a probe
+// would have; it takes nothing from the claim, whose method decides.
 import { bindOfJob, type JobBound } from "../../protocol/attest/binding.ts";
 import { decodeJobRounds } from "../../protocol/attest/job-rounds.ts";
 import type { ProbeAttestation } from "../../protocol/probe/verdict.ts";

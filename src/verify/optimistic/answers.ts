@@ -1,5 +1,5 @@
-// What can be asked about a claim, docs/jobs.md §6, and how answers are held against what was committed to. Who answers may be a folder and an
-// engine, or somebody far away; an answer that does not fit is none.
+// What can be asked about a claim, docs/jobs.md §6, and how answers are held against what was committed to.
+// Who answers may be a folder and an engine, or somebody far away; an answer that does not fit is none.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";

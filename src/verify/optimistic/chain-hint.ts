@@ -1,5 +1,6 @@
-// A hint in a question on the chain, docs/chain.md §12: two bytes of each node as the asker has it itself. The answer goes on under the first node that is
-// another one, so that one round goes down twice as far. A hint asks for more, never for less: whoever hints wrongly asks again. Bytes and places only.
+// A hint in a question on the chain, docs/chain.md §12: two bytes of each node as the asker has it itself.
+// The answer goes on under the first node that is another one, so that one round goes down twice as far. A
+// hint asks for more, never for less: whoever hints wrongly asks again. Bytes and places only.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { type ChainQuestion, HINT_BYTES } from "../../protocol/network/chain-question.ts";
 import { type Answers, depthOf, LEVELS, nodesBelow } from "./answers.ts";
@@ -47,7 +48,9 @@ const cut = (bytes: Uint8Array): Uint8Array[] =>
 	Array.from({ length: bytes.length / 32 }, (_, i) => bytes.slice(32 * i, 32 * (i + 1)));
 const rootsBefore = (question: ForNodes): number => (question.kind === "op" ? 32 * question.operands : 0);
 
-/** The answer to a question with or without a hint, from answers to those without. Null where one of those is. */
+/**
+ * The answer to a question with or without a hint, from answers to those without. Null where one of those is.
+ */
 export async function answerWithHint(
 	question: ChainQuestion,
 	answer: (plain: ChainQuestion) => Promise<Uint8Array | null>,
@@ -59,7 +62,10 @@ export async function answerWithHint(
 	return second === null ? null : concatBytes(first, second);
 }
 
-/** A question and its answer as those without a hint that they stand for. The chain has checked that it is one. */
+/**
+ * A question and its answer as those without a hint that they stand for. The chain has checked that it is
+ * one.
+ */
 export function withoutHint(
 	question: ChainQuestion,
 	answer: Uint8Array,
@@ -74,8 +80,8 @@ export function withoutHint(
 }
 
 /**
- * The question with what the asker has itself, where an answer can go on. `at` is a place that the accused could not know when it claimed: below 31.
- * Throws what `own` throws.
+ * The question with what the asker has itself, where an answer can go on. `at` is a place that the accused
+ * could not know when it claimed: below 31. Throws what `own` throws.
  */
 export async function withHint(question: ChainQuestion, own: Answers, at: number): Promise<ChainQuestion> {
 	if (!isForNodes(question)) return question;

@@ -1,5 +1,6 @@
-// The silent road beside the signed one: whoever answers only on the chain is convicted by the same file, and so is whoever changes roads at any level; an
-// honest provider answers every question about its claim, and none that is not.
+// The silent road beside the signed one: whoever answers only on the chain is convicted by the same file, and
+// so is whoever changes roads at any level; an honest provider answers every question about its claim, and
+// none that is not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";

@@ -1,5 +1,6 @@
-// The silent road, docs/disputes.md: a question that nobody answered off chain, as the chain asks it; what was answered there, as answers of the same
-// search; and what an honest provider answers there. So a dispute may change roads at any level, and back. Pure; who sends what is the caller's affair.
+// The silent road, docs/disputes.md: a question that nobody answered off chain, as the chain asks it; what
+// was answered there, as answers of the same search; and what an honest provider answers there. So a dispute
+// may change roads at any level, and back. Pure; who sends what is the caller's affair.
 import { concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { packed } from "../../protocol/chain/hex.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
@@ -99,7 +100,10 @@ export interface ChainAnswer {
 	readonly answer: Uint8Array;
 }
 
-/** The accused with what it said on the chain; what it said elsewhere stands. Answers about other things than its claim are left out. */
+/**
+ * The accused with what it said on the chain; what it said elsewhere stands. Answers about other things than
+ * its claim are left out.
+ */
 export async function withChainAnswers(
 	program: Program,
 	accused: Accused,
@@ -186,8 +190,9 @@ export interface ClaimedPart {
 }
 
 /**
- * A provider's answer on the chain, from its own answers off chain (`ask`, which keeps first words). Null: the question is not one about this claim, so
- * no silence convicts, and its deposit is won. Throws what `ask` throws.
+ * A provider's answer on the chain, from its own answers off chain (`ask`, which keeps first words). Null:
+ * the question is not one about this claim, so no silence convicts, and its deposit is won. Throws what `ask`
+ * throws.
  */
 export const chainAnswer = (part: ClaimedPart, ask: Ask, question: ChainQuestion): Promise<Uint8Array | null> =>
 	answerWithHint(question, (plain) => plainAnswer(part, ask, plain));
@@ -234,7 +239,9 @@ async function plainAnswer(part: ClaimedPart, ask: Ask, question: ChainQuestion)
 	}
 }
 
-/** It follows from the program, whatever the part's segments are: silence about any of its tensors convicts. */
+/**
+ * It follows from the program, whatever the part's segments are: silence about any of its tensors convicts.
+ */
 function writerAnswer(
 	program: Program,
 	{ phase, tensor }: Extract<ChainQuestion, { kind: "writer" }>,

@@ -1,5 +1,6 @@
-// The model check of docs/disputes.md: every order of moves, waits and silences of a claimant and two accusers over a tree of arity 2, by the twin of the
-// chain's book. An honest claimant is never convicted; an honest accuser of a false claim is never beaten; coins are conserved; the delay is bounded.
+// The model check of docs/disputes.md: every order of moves, waits and silences of a claimant and two
+// accusers over a tree of arity 2, by the twin of the chain's book. An honest claimant is never convicted; an
+// honest accuser of a false claim is never beaten; coins are conserved; the delay is bounded.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../tests/fuzz.test-kit.ts";
@@ -24,7 +25,9 @@ const ACCUSERS = ["a", "b"] as const;
 /** Moments in which a claim can be accused. */
 const WINDOW = 1;
 
-/** One moment to answer, one to ask again: a game of `depth` levels, its trace and its last word just fits. */
+/**
+ * One moment to answer, one to ask again: a game of `depth` levels, its trace and its last word just fits.
+ */
 const paramsOf = (depth: number): GameParams => ({
 	...{ questionSeconds: 1, traceSeconds: 1, replySeconds: 1, extraSeconds: 1, gameSeconds: 2 * (depth + 2) },
 });
@@ -51,7 +54,9 @@ interface Setting {
 
 const START: World = { now: 0, claim: "open", book: EMPTY_BOOK, level: 0, held: 0, provider: 0, accusers: 0 };
 const isMoved = (moved: Moved): moved is GameBook => typeof moved !== "string";
-/** A question is one about this claim ("true …"), or not: then nobody can answer it, and no silence convicts. */
+/**
+ * A question is one about this claim ("true …"), or not: then nobody can answer it, and no silence convicts.
+ */
 const isTrueQuestion = ({ question }: Game): boolean => question.startsWith("true");
 
 function* asks(world: World, { params, depth }: Setting, accuser: string, question: string): Generator<World> {
@@ -131,7 +136,9 @@ function* movesOf(world: World, setting: Setting): Generator<World> {
 	if (mayWait(world, setting)) yield { ...world, now: world.now + 1 };
 }
 
-/** All that the future depends on; coins follow from it. Two accusers who do as they like are interchangeable. */
+/**
+ * All that the future depends on; coins follow from it. Two accusers who do as they like are interchangeable.
+ */
 function nameOf(world: World, { isAccuserHonest }: Setting): string {
 	const { now, claim, book, level } = world;
 	const games = ACCUSERS.map((accuser) => {

@@ -1,5 +1,6 @@
-// The book of games on a chain, docs/chain.md §12, as pure functions: opened → (asked → answered)… → closed; what holds a claim, until when; who gets
-// deposits. The twin of contracts/src/disputes/GameBook.sol, move by move; the model check searches it. Times are seconds. Nothing of what a question means.
+// The book of games on a chain, docs/chain.md §12, as pure functions: opened → (asked → answered)… → closed;
+// what holds a claim, until when; who gets deposits. The twin of contracts/src/disputes/GameBook.sol, move by
+// move; the model check searches it. Times are seconds. Nothing of what a question means.
 
 export interface GameParams {
 	/** To answer; to answer with a trace. */
@@ -117,7 +118,8 @@ export function isSilent(book: GameBook, accuser: string, question: string, now:
 export function closeGame(params: GameParams, book: GameBook, accuser: string, now: number): Moved {
 	const game = book.games.get(accuser);
 	if (game === undefined) return "GameUnknown";
-	// While a question is open it may still go on, and after its time a timeout may come as late as a next question might.
+	// While a question is open it may still go on, and after its time a timeout may come as late as a next
+	// question might.
 	const since = isAsked(game) ? game.deadline : game.since;
 	if (game.isClosed || !isOver(params, { ...game, since }, now)) return "GameState";
 	return { ...withGame(book, accuser, { ...game, isClosed: true }), open: book.open - 1 };

@@ -1,6 +1,7 @@
-// The two lemmas of docs/disputes.md over random small programs: a claim with one change of any kind is convicted by the search, in a bounded number of
-// questions, and the file names what was changed; against a claim without a change no search finds anything. And the search keeps nothing: it goes on from
-// whatever answers are known.
+// The two lemmas of docs/disputes.md over random small programs: a claim with one change of any kind is
+// convicted by the search, in a bounded number of questions, and the file names what was changed; against a
+// claim without a change no search finds anything. And the search keeps nothing: it goes on from whatever
+// answers are known.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep, scaled, seed as testSeed } from "../../../tests/fuzz.test-kit.ts";

@@ -1,5 +1,6 @@
-// Whole runs in memory that answer every question about themselves, honestly or not, for tests of disputes: one wrong element in a chosen op and step, with
-// or without what follows from it; wrong wiring, state, data, start, result; other words than the run's; silence at a chosen kind of question.
+// Whole runs in memory that answer every question about themselves, honestly or not, for tests of disputes:
+// one wrong element in a chosen op and step, with or without what follows from it; wrong wiring, state, data,
+// start, result; other words than the run's; silence at a chosen kind of question.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";

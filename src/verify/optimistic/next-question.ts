@@ -1,6 +1,8 @@
-// A dispute's next move, docs/disputes.md: from one's own run, the accused claim and every answer that it gave so far, what to ask next, or the file that
-// convicts. It keeps nothing: whoever crashed, or was told an answer by somebody else, calls it again with what is known and goes on. The same for the
-// referee, the watcher, `assay job diff` and tests. Who asks, by which road, and what silence costs is the caller's affair.
+// A dispute's next move, docs/disputes.md: from one's own run, the accused claim and every answer that it
+// gave so far, what to ask next, or the file that convicts. It keeps nothing: whoever crashed, or was told an
+// answer by somebody else, calls it again with what is known and goes on. The same for the referee, the
+// watcher, `assay job diff` and tests. Who asks, by which road, and what silence costs is the caller's
+// affair.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type JobQuestion, questionText } from "../../protocol/network/job-question.ts";
 import { type Answers, noAnswer } from "./answers.ts";
@@ -27,7 +29,10 @@ export type Move =
 	| { readonly move: "ask"; readonly question: JobQuestion }
 	/** A fraud file, unsigned; judge-fraud.ts says whether it convicts. */
 	| { readonly move: "prove"; readonly file: Uint8Array }
-	/** An answer that is none: of another length, or it does not lead to what the accused committed to. Counts as silence. */
+	/**
+	 * An answer that is none: of another length, or it does not lead to what the accused committed to. Counts
+	 * as silence.
+	 */
 	| { readonly move: "misfit"; readonly question: JobQuestion; readonly why: string }
 	/** Nothing separates the two. */
 	| { readonly move: "rest" };

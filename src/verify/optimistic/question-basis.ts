@@ -1,5 +1,6 @@
-// What shows that a question on the chain could be answered, docs/chain.md §12: the `basis` of `timeout`, from what the accused said before. Whoever was silent
-// to such a question is convicted. Pure; the case and the transaction are the caller's affair.
+// What shows that a question on the chain could be answered, docs/chain.md §12: the `basis` of `timeout`,
+// from what the accused said before. Whoever was silent to such a question is convicted. Pure; the case and
+// the transaction are the caller's affair.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";

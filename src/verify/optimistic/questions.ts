@@ -1,5 +1,6 @@
-// Questions about a part of a job and the bytes that answer them, docs/jobs.md §14: which there are, how long each answer is, and answers of somebody far away
-// held against what that one committed to. Pure: questions go out through `ask`.
+// Questions about a part of a job and the bytes that answer them, docs/jobs.md §14: which there are, how long
+// each answer is, and answers of somebody far away held against what that one committed to. Pure: questions
+// go out through `ask`.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { packed } from "../../protocol/chain/hex.ts";
@@ -107,7 +108,10 @@ function opAnswerLength(
 	return op.operator !== "map" || span === null ? null : 8 * spanLength(op, span.turns);
 }
 
-/** The whole answer; throws NO_ANSWER where none came. Its length is checked here. `own`: what the asker has itself, for roads that look at it. */
+/**
+ * The whole answer; throws NO_ANSWER where none came. Its length is checked here. `own`: what the asker has
+ * itself, for roads that look at it.
+ */
 export type Ask = (question: JobQuestion, own?: Answers) => Promise<Uint8Array>;
 
 const cut = (bytes: Uint8Array, from = 0): Uint8Array[] =>
@@ -116,8 +120,9 @@ const cut = (bytes: Uint8Array, from = 0): Uint8Array[] =>
 type WithoutUsual<Q> = Q extends unknown ? Omit<Q, "audit" | "page"> : never;
 
 /**
- * Somebody's answers over `ask`, each held against that one's own words: states, trace root, trace leaves. So who is asked cannot lead a search astray;
- * it can only contradict itself, or fail. `failed` says why it did, once it did.
+ * Somebody's answers over `ask`, each held against that one's own words: states, trace root, trace leaves. So
+ * who is asked cannot lead a search astray; it can only contradict itself, or fail. `failed` says why it did,
+ * once it did.
  */
 export class RemoteAnswers implements Answers {
 	readonly claim: JobClaim;
@@ -288,7 +293,9 @@ export class RemoteAnswers implements Answers {
 /** Roots as they are told: state, then results. */
 export const rootsAnswer = ({ state, results }: StateRoots): Uint8Array => concatBytes(...state, ...results);
 
-/** The bytes that answer a question, by somebody's run; whether it is one about that run, the caller knows. */
+/**
+ * The bytes that answer a question, by somebody's run; whether it is one about that run, the caller knows.
+ */
 export async function answerTo(run: Omit<Answers, "claim" | "states">, question: JobQuestion): Promise<Uint8Array> {
 	const { segment } = question;
 	switch (question.kind) {

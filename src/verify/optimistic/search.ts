@@ -1,6 +1,8 @@
-// From two claims about one job to one contradiction, docs/jobs.md §6: first segment, first trace leaf, first tensor leaf, one element, one number of
-// its transcript. One side is the accuser's own run; the other answers for itself, and every answer is held against what it committed to.
-// Pure: questions go out through `Answers`. What it ends with is a fraud file; judge-fraud.ts says whether it convicts. Others call nextQuestion.
+// From two claims about one job to one contradiction, docs/jobs.md §6: first segment, first trace leaf, first
+// tensor leaf, one element, one number of its transcript. One side is the accuser's own run; the other
+// answers for itself, and every answer is held against what it committed to. Pure: questions go out through
+// `Answers`. What it ends with is a fraud file; judge-fraud.ts says whether it convicts. Others call
+// nextQuestion.
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
@@ -55,7 +57,10 @@ async function rootsOf({ program }: JobAtHand, answers: Answers, segment: number
 	return roots;
 }
 
-/** Both must be claims about the same segments of the same job. Null: nothing separates them. Throws NO_ANSWER. */
+/**
+ * Both must be claims about the same segments of the same job. Null: nothing separates them. Throws
+ * NO_ANSWER.
+ */
 export async function searchClaim(job: JobAtHand, own: Answers, accused: Answers): Promise<Uint8Array | null> {
 	const parts = new ProgramParts(job.program);
 	const { claim } = accused;
@@ -70,7 +75,10 @@ export async function searchClaim(job: JobAtHand, own: Answers, accused: Answers
 	return searchSegment(job, own, accused, claim.first + index);
 }
 
-/** One segment that both begin in the same state. Null: not even its trace differs, nor what it ends in. Throws NO_ANSWER. */
+/**
+ * One segment that both begin in the same state. Null: not even its trace differs, nor what it ends in.
+ * Throws NO_ANSWER.
+ */
 export async function searchSegment(
 	job: JobAtHand,
 	own: Answers,
@@ -132,7 +140,10 @@ async function falseStart(job: JobAtHand, parts: ProgramParts, accused: Answers)
 	throw noAnswer("the first state differs in no tensor");
 }
 
-/** Trace and S_j agree with one's own, S_{j+1} does not: a tensor's root there is not what the trace, or S_j, gives. */
+/**
+ * Trace and S_j agree with one's own, S_{j+1} does not: a tensor's root there is not what the trace, or S_j,
+ * gives.
+ */
 async function falseEnd(
 	job: JobAtHand,
 	parts: ProgramParts,

@@ -1,5 +1,6 @@
-// Groth16 over BN254: is e(A, B) = e(alpha, beta) · e(inputs, gamma) · e(C, delta)? Strict in form: anybody can write a true proof anew (A and B
-// negated, or re-randomised), so a proof is no name for what it proves. Never count receipts by their bytes.
+// Groth16 over BN254: is e(A, B) = e(alpha, beta) · e(inputs, gamma) · e(C, delta)? Strict in form: anybody
+// can write a true proof anew (A and B negated, or re-randomised), so a proof is no name for what it proves.
+// Never count receipts by their bytes.
 import {
 	type G1,
 	type G2,
@@ -17,7 +18,10 @@ import {
 /** A, B, C. */
 export const GROTH16_BYTES = 256;
 
-/** `key`: alpha; beta, gamma, delta; a point for 1 and one for each input. Words of 64 hex digits; coordinates of the second group imaginary first. */
+/**
+ * `key`: alpha; beta, gamma, delta; a point for 1 and one for each input. Words of 64 hex digits; coordinates
+ * of the second group imaginary first.
+ */
 export function verifyGroth16(
 	key: readonly string[],
 	proof: Uint8Array,

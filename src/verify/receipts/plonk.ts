@@ -1,5 +1,6 @@
-// PLONK as gnark writes it, over BN254 with one committed value (BSB22): challenges from SHA-256, the linearised polynomial, two KZG openings (at ζ and
-// at ωζ) folded into one pairing check. The circuit's key and the powers are published constants.
+// PLONK as gnark writes it, over BN254 with one committed value (BSB22): challenges from SHA-256, the
+// linearised polynomial, two KZG openings (at ζ and at ωζ) folded into one pairing check. The circuit's key
+// and the powers are published constants.
 import { expand_message_xmd } from "@noble/curves/abstract/hash-to-curve.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
@@ -80,7 +81,9 @@ interface Challenges {
 	readonly zeta: bigint;
 }
 
-/** Each from its name, the challenge before it and what was said since. Unreduced in the hash, reduced in use. */
+/**
+ * Each from its name, the challenge before it and what was said since. Unreduced in the hash, reduced in use.
+ */
 function challengesOf(key: readonly string[], proof: Uint8Array, inputs: readonly bigint[]): Challenges {
 	const point = (i: number) => concatBytes(...[key[2 * i]!, key[2 * i + 1]!].map((one) => bytesOf(BigInt(`0x${one}`))));
 	const hash = (name: string, ...parts: Uint8Array[]) => sha256(concatBytes(utf8ToBytes(name), ...parts));

@@ -1,4 +1,5 @@
-// Receipts of zkVMs: the vendors' constants fit each other, our own Groth16 proofs under our own keys, and every case over real receipts, also changed ones.
+// Receipts of zkVMs: the vendors' constants fit each other, our own Groth16 proofs under our own keys, and
+// every case over real receipts, also changed ones.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

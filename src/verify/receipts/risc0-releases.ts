@@ -1,6 +1,7 @@
-// RISC Zero's published constants: one Groth16 key for all releases, and each release's control root and BN254 control id. Facts, from
-// risc0/risc0-ethereum: contracts/src/groth16/Groth16Verifier.sol and the history of ControlID.sol. A test derives every selector from them.
-// The order of a key's words: alpha x, y; beta, gamma, delta each x imaginary, x real, y imaginary, y real; then a point for each input.
+// RISC Zero's published constants: one Groth16 key for all releases, and each release's control root and
+// BN254 control id. Facts, from risc0/risc0-ethereum: contracts/src/groth16/Groth16Verifier.sol and the
+// history of ControlID.sol. A test derives every selector from them. The order of a key's words: alpha x, y;
+// beta, gamma, delta each x imaginary, x real, y imaginary, y real; then a point for each input.
 
 export const RISC0_KEY: readonly string[] = [
 	"2d4d9aa7e302d9df41749d5507949d05dbea33fbb16c643b22f599a2be6df2e2",

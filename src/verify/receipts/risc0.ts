@@ -1,5 +1,5 @@
-// RISC Zero's Groth16 receipts. The claim is computed here from image id and journal: no assumptions, exit code Halted(0). One that came with the
-// receipt would prove nothing.
+// RISC Zero's Groth16 receipts. The claim is computed here from image id and journal: no assumptions, exit
+// code Halted(0). One that came with the receipt would prove nothing.
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { bigOf, POINTS } from "../../protocol/maths/bn254.ts";

@@ -1,5 +1,6 @@
-// SP1's published Groth16 keys, one a version. Facts, from succinctlabs/sp1-contracts: contracts/src/*/Groth16Verifier.sol and SP1Verifier*.sol.
-// The order of a key's words: alpha x, y; beta, gamma, delta each x imaginary, x real, y imaginary, y real; then a point for each input.
+// SP1's published Groth16 keys, one a version. Facts, from succinctlabs/sp1-contracts:
+// contracts/src/*/Groth16Verifier.sol and SP1Verifier*.sol. The order of a key's words: alpha x, y; beta,
+// gamma, delta each x imaginary, x real, y imaginary, y real; then a point for each input.
 
 export interface Sp1Verifier {
 	readonly version: string;

@@ -1,5 +1,6 @@
-// SP1's published PLONK keys, one a version, over Aztec's Ignition powers. Facts, from succinctlabs/sp1-contracts: contracts/src/*/PlonkVerifier.sol.
-// The order of a key's words: points QL, QR, QM, QO, QK, S1, S2, S3, QCP, each x, y.
+// SP1's published PLONK keys, one a version, over Aztec's Ignition powers. Facts, from
+// succinctlabs/sp1-contracts: contracts/src/*/PlonkVerifier.sol. The order of a key's words: points QL, QR,
+// QM, QO, QK, S1, S2, S3, QCP, each x, y.
 import type { Sp1Verifier } from "./sp1-groth16-keys.ts";
 
 interface Sp1PlonkVerifier extends Sp1Verifier {

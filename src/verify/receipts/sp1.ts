@@ -1,4 +1,5 @@
-// SP1's Groth16 and PLONK receipts: selector, from version 6 on exit code, root of the recursion keys and a nonce, then gnark's proof.
+// SP1's Groth16 and PLONK receipts: selector, from version 6 on exit code, root of the recursion keys and a
+// nonce, then gnark's proof.
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { bigOf, POINTS, wordsOf } from "../../protocol/maths/bn254.ts";

@@ -1,4 +1,5 @@
-// The verdict on a receipt of a zkVM: that a program, named by its image, ran to its end and gave these public bytes.
+// The verdict on a receipt of a zkVM: that a program, named by its image, ran to its end and gave these
+// public bytes.
 import type { Code } from "../../protocol/codes.ts";
 import type { Finding } from "../../protocol/probe/verdict.ts";
 
@@ -32,7 +33,10 @@ export const invalid = (code: Code, detail: string): ReceiptVerdict => ({ status
 
 export type ReleaseStatus = "current" | "retired" | "unreleased";
 
-/** A retired release proves nothing against whoever knows its fault; one that never came out was promised by nobody. */
+/**
+ * A retired release proves nothing against whoever knows its fault; one that never came out was promised by
+ * nobody.
+ */
 export function releaseFindings(status: ReleaseStatus, release: string): Finding[] {
 	if (status === "current") return [];
 	if (status === "retired")

@@ -1,4 +1,5 @@
-// `verifyReceipt`: is this receipt of a zkVM true? Pure; trusts nothing in the file but hex. The form is in docs/receipts.md; SP1's own fixtures fit it.
+// `verifyReceipt`: is this receipt of a zkVM true? Pure; trusts nothing in the file but hex. The form is in
+// docs/receipts.md; SP1's own fixtures fit it.
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
 import { verifyRisc0 } from "./risc0.ts";
@@ -53,7 +54,9 @@ function receiptOf(members: Members): Receipt | null {
 	return version === null || typeof version === "string" ? { system, proof, program, values, version } : null;
 }
 
-/** Without `program` any program is as good as another: whoever relies on a receipt knows which one it means. */
+/**
+ * Without `program` any program is as good as another: whoever relies on a receipt knows which one it means.
+ */
 export function verifyReceipt(file: Uint8Array, expect: { readonly program?: string } = {}): ReceiptVerdict {
 	const members = parse(file);
 	const receipt = members === null ? null : receiptOf(members);

@@ -1,5 +1,6 @@
-// What a node said about the blocks that a roll call's file names. Facts only, asked for in read-chain-facts.ts; whether they fit the file is
-// judged in check-chain.ts. Whoever asks chooses a node that he trusts: a node that lies is believed.
+// What a node said about the blocks that a roll call's file names. Facts only, asked for in
+// read-chain-facts.ts; whether they fit the file is judged in check-chain.ts. Whoever asks chooses a node
+// that he trusts: a node that lies is believed.
 import type { DrandNetwork, StatedBlock } from "../../protocol/roll-call/roll-file.ts";
 
 /** A Committed event. */
@@ -20,7 +21,10 @@ export interface ChainFacts {
 	/** 0: there is no such contract. */
 	readonly every: number;
 	readonly windowS: number;
-	/** By number, of those that the file names and of the one before the block that the places are drawn from. Null: there is none. */
+	/**
+	 * By number, of those that the file names and of the one before the block that the places are drawn from.
+	 * Null: there is none.
+	 */
 	readonly blocks: ReadonlyMap<number, StatedBlock | null>;
 	/** The contract's events in the block of the commitment. */
 	readonly commitments: readonly CommittedFact[];

@@ -1,5 +1,6 @@
-// One device's answer to a roll call: its sizes, its leaf in the validator's tree and under the host's signature, and what was opened of it,
-// by the same checks as a probe's. Seeds and places follow from the two random values alone.
+// One device's answer to a roll call: its sizes, its leaf in the validator's tree and under the host's
+// signature, and what was opened of it, by the same checks as a probe's. Seeds and places follow from the two
+// random values alone.
 import { bytesToHex, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { rootFromPath } from "../../protocol/hash/merkle.ts";

@@ -1,5 +1,6 @@
-// Do the blocks of a roll call stand on the chain as the file says, and in the order that makes its work a proof: called < committed <
-// drawn? What the file states is compared with what a node said; without a node only its order is looked at. docs/roll-call.md.
+// Do the blocks of a roll call stand on the chain as the file says, and in the order that makes its work a
+// proof: called < committed < drawn? What the file states is compared with what a node said; without a node
+// only its order is looked at. docs/roll-call.md.
 import { isRollCall } from "../../protocol/roll-call/roll-call.ts";
 import {
 	type RollBeacon,

@@ -1,5 +1,5 @@
-// Random values from drand: are its rounds signed by a network that is known here? A file may name any network, and its maker could be one:
-// so only those count that the asker accepts.
+// Random values from drand: are its rounds signed by a network that is known here? A file may name any
+// network, and its maker could be one: so only those count that the asker accepts.
 import { isDrandRound, QUICKNET } from "../../protocol/roll-call/drand.ts";
 import type { DrandNetwork, RollBeacon } from "../../protocol/roll-call/roll-file.ts";
 import { type Fault, fault } from "../hardware/fault.ts";

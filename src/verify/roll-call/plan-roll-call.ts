@@ -1,6 +1,7 @@
-// Sizes of a device's answer to a roll call: pure arithmetic from what is required of it (market's rule) and what fits. The bytes are made
-// with a k that takes the required time, so that all of them are kept; a card too fast for the largest k computes more rounds than it keeps.
-// Limits of shapes in engine/FRAMES.md. docs/roll-call.md.
+// Sizes of a device's answer to a roll call: pure arithmetic from what is required of it (market's rule) and
+// what fits. The bytes are made with a k that takes the required time, so that all of them are kept; a card
+// too fast for the largest k computes more rounds than it keeps. Limits of shapes in engine/FRAMES.md.
+// docs/roll-call.md.
 import {
 	MAX_ROLL_ROUNDS,
 	type RollRequired,

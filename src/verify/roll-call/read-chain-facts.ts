@@ -1,5 +1,6 @@
-// Asks a node what a roll call's file must be compared with. The node is an argument: how it is reached is the caller's affair, the CLI's or
-// the browser's. An answer that cannot be one throws TypeError: nothing of it may be taken for a fact.
+// Asks a node what a roll call's file must be compared with. The node is an argument: how it is reached is
+// the caller's affair, the CLI's or the browser's. An answer that cannot be one throws TypeError: nothing of
+// it may be taken for a fact.
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { RollCallBody, StatedBlock } from "../../protocol/roll-call/roll-file.ts";

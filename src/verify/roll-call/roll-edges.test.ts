@@ -1,5 +1,5 @@
-// Each check of a roll call's file at its edge: the last value that passes and the first that does not. Found by changing one comparison at a
-// time and looking which change no other test saw.
+// Each check of a roll call's file at its edge: the last value that passes and the first that does not. Found
+// by changing one comparison at a time and looking which change no other test saw.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signedRound, TOY_DRAND } from "../../protocol/roll-call/drand.test-kit.ts";

@@ -1,5 +1,6 @@
-// The tamper list of a roll call's file: every field, a change to it, and what must catch it with a node (`code`). Nobody signs the whole
-// file, so each change is simply written. `alone`: what catches it without a node, where that is not the same.
+// The tamper list of a roll call's file: every field, a change to it, and what must catch it with a node
+// (`code`). Nobody signs the whole file, so each change is simply written. `alone`: what catches it without a
+// node, where that is not the same.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { createSigner } from "../../protocol/probe/signer.ts";
 import { COMMITTED, DRAWN, label, NO_CALL } from "./toy-roll-call.test-kit.ts";

@@ -1,5 +1,5 @@
-// A roll call in memory at toy sizes: a chain of made-up blocks, a host that answers honestly or not, a validator's tree, and the public
-// file. Tests take it as their starting point and spoil it.
+// A roll call in memory at toy sizes: a chain of made-up blocks, a host that answers honestly or not, a
+// validator's tree, and the public file. Tests take it as their starting point and spoil it.
 import { productOf } from "../../../tests/toy/toy-maths.ts";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak, keccakTree } from "../../protocol/hash/keccak-tree.ts";
@@ -158,7 +158,10 @@ export interface ToyCall {
 	readonly file: Uint8Array;
 }
 
-/** What a host with two devices computed and signed before anybody knew what would be opened, and the tree it stands in. */
+/**
+ * What a host with two devices computed and signed before anybody knew what would be opened, and the tree it
+ * stands in.
+ */
 export function answerCall(chain: RollCallBody["chain"], call: number, beta0: Uint8Array, options: ToyOptions = {}) {
 	const { signer = HOST, spec = SPEC } = options;
 	const host: RollHost = { key: signer.key, account: ACCOUNT };

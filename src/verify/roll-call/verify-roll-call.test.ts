@@ -1,5 +1,5 @@
-// The public file of a roll call: honest ones are valid with the strength they have, every change of any field is caught by its code, and so
-// is every cheat of host and validator that the rules name.
+// The public file of a roll call: honest ones are valid with the strength they have, every change of any
+// field is caught by its code, and so is every cheat of host and validator that the rules name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scaled } from "../../../tests/fuzz.test-kit.ts";

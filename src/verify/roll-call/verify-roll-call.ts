@@ -1,5 +1,6 @@
-// Is the public file of a roll call true? A pure function of its bytes, of what a node said about the blocks it names, and of what the asker
-// expects; the same in validator, CLI and browser. Bad files are values, never exceptions. docs/roll-call.md.
+// Is the public file of a roll call true? A pure function of its bytes, of what a node said about the blocks
+// it names, and of what the asker expects; the same in validator, CLI and browser. Bad files are values,
+// never exceptions. docs/roll-call.md.
 import { isEmbeddedChainId } from "../../protocol/chain/embedded-chain-id.ts";
 import type { Finding } from "../../protocol/probe/verdict.ts";
 import { ROLL_WINDOW_S, rollBytes, rollOps } from "../../protocol/roll-call/roll-call.ts";
@@ -59,8 +60,9 @@ function checkExpectations({ chain, host, beacon }: RollCallBody, expect: RollEx
 }
 
 /**
- * What keeps it from being public. ATTACK: who makes a contract chooses its window, and with it the block that the places are drawn from; a
- * thousand contracts are a thousand draws of one answer. So a contract that the asker did not name must have the usual window.
+ * What keeps it from being public. ATTACK: who makes a contract chooses its window, and with it the block
+ * that the places are drawn from; a thousand contracts are a thousand draws of one answer. So a contract that
+ * the asker did not name must have the usual window.
  */
 function doubts({ chain: { id } }: RollCallBody, chain: ChainFacts | null, expect: RollExpectations): Finding[] {
 	if (chain === null) return [{ code: "CHAIN_UNASKED", detail: "the blocks are the file's own word" }];

@@ -1,4 +1,5 @@
-// Traced segments of the sample programs: honest ones pass, and one changed element, leaf, path or root is found with its kind.
+// Traced segments of the sample programs: honest ones pass, and one changed element, leaf, path or root is
+// found with its kind.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mixedSample, mlpSample, type Sample } from "../../work/builder/samples.test-kit.ts";

@@ -1,6 +1,7 @@
-// Some elements of a traced segment computed again from leaves that whoever ran it shows. One generator for both sides: it says which
-// leaves it needs next and is given what came; a probe drives it with an engine, a verifier with the leaves in a file. What it needs
-// follows from the drawn places and from leaves that were found right, so nothing in a file can choose it.
+// Some elements of a traced segment computed again from leaves that whoever ran it shows. One generator for
+// both sides: it says which leaves it needs next and is given what came; a probe drives it with an engine, a
+// verifier with the leaves in a file. What it needs follows from the drawn places and from leaves that were
+// found right, so nothing in a file can choose it.
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { type PhiloxKey, philoxKey } from "../../protocol/hash/philox.ts";
 import {

@@ -1,5 +1,6 @@
-// A segment of a run that was traced (docs/work.md §7): the roots of its state before it and of every op's output. From these every other
-// root follows: what each op read, and the state after. Pure; whether the elements under the roots are right is spot-check.ts.
+// A segment of a run that was traced (docs/work.md §7): the roots of its state before it and of every op's
+// output. From these every other root follows: what each op read, and the state after. Pure; whether the
+// elements under the roots are right is spot-check.ts.
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { leafHash, nodeHash } from "../../protocol/hash/merkle.ts";
 import { bytesOf, type Elements, elementCount } from "../../work/operators/tensor-type.ts";
@@ -33,7 +34,10 @@ export function tracedOutputs(program: Program, segment: number): number {
 	return segment === 0 ? program.init.length : program.k * program.step.length;
 }
 
-/** All nodes of a level are alike but the last, which may have fewer leaves below it: two hashes a level, however large the tensor. */
+/**
+ * All nodes of a level are alike but the last, which may have fewer leaves below it: two hashes a level,
+ * however large the tensor.
+ */
 function rootOfZeros(bytes: number): Uint8Array {
 	let inner = leafHash(new Uint8Array(LEAF_BYTES));
 	let last = inner;

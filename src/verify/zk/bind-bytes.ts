@@ -1,6 +1,7 @@
-// Are the commitments of a proven segment those of bytes that somebody holds? docs/zk.md §6. The statement has the bytes' roots, so they were fixed before the proof's random
-// points were drawn: lists that agree there are the same. No powers are needed. Each tensor is asked one question; `bindBytes` answers them here, an engine in a fraction of the
-// time (provider/proofs/bind-by-engine.ts). Pure.
+// Are the commitments of a proven segment those of bytes that somebody holds? docs/zk.md §6. The statement
+// has the bytes' roots, so they were fixed before the proof's random points were drawn: lists that agree
+// there are the same. No powers are needed. Each tensor is asked one question; `bindBytes` answers them here,
+// an engine in a fraction of the time (provider/proofs/bind-by-engine.ts). Pure.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
 import type { Elements, Interval } from "../../work/operators/tensor-type.ts";
@@ -91,7 +92,10 @@ const fault = (code: Code, detail: string): ByteFault => ({ code, detail });
 export const outsideFault = (name: string): ByteFault =>
 	fault("PROOF_DATA", `a number of ${name} is outside what the program takes`);
 
-/** Null: all that was answered is what the proof is about. The answers must be those of elements inside the program's intervals. */
+/**
+ * Null: all that was answered is what the proof is about. The answers must be those of elements inside the
+ * program's intervals.
+ */
 export function judgeBytes(
 	program: Program,
 	plan: ZkPlan,

@@ -18,7 +18,10 @@ export interface Cheater extends SegmentCheat {
 	readonly start?: Start;
 }
 
-/** With its check the verifier refuses the cheater, without it the cheater passes. Shape and start of cheaters that name none. */
+/**
+ * With its check the verifier refuses the cheater, without it the cheater passes. Shape and start of cheaters
+ * that name none.
+ */
 export const needsOf =
 	(shapeElse: Shape, startElse: Start) =>
 	async (removed: Removed, { shape, start, ...cheat }: Cheater, code: string): Promise<void> => {

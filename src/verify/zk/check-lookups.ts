@@ -1,5 +1,6 @@
-// The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every helper is what it is said to be. It ends in one value for each kind of
-// column, of all links at one point; among them z and q, which are committed nowhere.
+// The first sum of a segment's proof, docs/zk.md §5: every value that must lie in a table does, and every
+// helper is what it is said to be. It ends in one value for each kind of column, of all links at one point;
+// among them z and q, which are committed nowhere.
 import { biasedLinks, type ColumnName, unitBits, unitsOf, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { SOFTMAX_VALUES, softmaxFaults } from "./check-softmax.ts";
 import { type Fault, fractionFault, ListValues, Lookups } from "./lookup-values.ts";
@@ -30,7 +31,10 @@ const lookupVariables = ({ stepBits, batchBits, links, tables }: ZkPlan): number
 
 const lookupListBits = ({ links, tables }: ZkPlan): number => listBits(Math.max(links.length, tables.length));
 
-/** Rounds over the cube and over the list, and a value for each kind of column; with one link some have no member. */
+/**
+ * Rounds over the cube and over the list, and a value for each kind of column; with one link some have no
+ * member.
+ */
 export const lookupScalars = (plan: ZkPlan): number =>
 	(DEGREE - 1) * lookupVariables(plan) + DEGREE * lookupListBits(plan) + lookupValues(plan);
 
@@ -120,7 +124,10 @@ function unitFaults<F>(
 	return { faults, z, q };
 }
 
-/** d = (h - y)·2^(gradient - activation) of the last link is linear: at a random point it holds only if it does everywhere. */
+/**
+ * d = (h - y)·2^(gradient - activation) of the last link is linear: at a random point it holds only if it
+ * does everywhere.
+ */
 function claimLoss<F>(run: SegmentRun<F>, point: Point<F>): void {
 	const { activation, gradient, stepBits, batchBits, links } = run.plan;
 	const [last, places] = [links.length - 1, stepBits + batchBits];
@@ -193,7 +200,10 @@ const HELPERS: readonly ColumnName[] = [
 	...(["scoreHelper", "inverseHelper", "remainderHelper", "restHelper"] as const),
 ];
 
-/** Σ of all helpers = Σ of the tables' helpers. A block's sum is 2^bits times its value in the middle of the cube. */
+/**
+ * Σ of all helpers = Σ of the tables' helpers. A block's sum is 2^bits times its value in the middle of the
+ * cube.
+ */
 function claimHelperSum<F>(run: SegmentRun<F>): void {
 	const { of } = run.field;
 	const helpers = run.plan.blocks.filter(({ column }) => HELPERS.includes(column));

@@ -1,5 +1,6 @@
-// The second and third sum of a segment's proof, docs/zk.md §5: z and q are products with the weights of their step, and these are the weights at the start less what
-// the steps before took away; so are the weights at the end. Weights inside a segment are committed nowhere.
+// The second and third sum of a segment's proof, docs/zk.md §5: z and q are products with the weights of
+// their step, and these are the weights at the start less what the steps before took away; so are the weights
+// at the end. Weights inside a segment are committed nowhere.
 import { type PlanLink, spotBits, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import type { LookupEnds } from "./check-lookups.ts";
 import { eqAt, eqsAt, innerProduct, ltAt } from "./scalars.ts";
@@ -58,7 +59,9 @@ const backBits = ({ outputBits, inputBits, window }: PlanLink): number =>
 const productVariables = ({ stepBits, links }: ZkPlan): number =>
 	stepBits + Math.max(...links.map(({ inputBits }) => inputBits), ...links.slice(1).map(backBits));
 
-/** What a weight changes by is summed over these, of each link: steps, batch and, of a convolution, places. */
+/**
+ * What a weight changes by is summed over these, of each link: steps, batch and, of a convolution, places.
+ */
 const changeVariables = ({ stepBits, batchBits, links }: ZkPlan): readonly number[] =>
 	links.map((one) => stepBits + batchBits + spotBits(one));
 

@@ -1,5 +1,7 @@
-// Softmax of the last link's units and its gradient for cross-entropy, as parts of the first sum of a segment's proof, docs/zk.md §14. e = exp(h − the row's largest) stands in a table; the
-// largest is one of the row's, and none lies above it; ⌊2^K / Σ e⌋ is the only number that leaves a remainder below Σ e; d is e times it, rounded, less the class.
+// Softmax of the last link's units and its gradient for cross-entropy, as parts of the first sum of a
+// segment's proof, docs/zk.md §14. e = exp(h − the row's largest) stands in a table; the largest is one of
+// the row's, and none lies above it; ⌊2^K / Σ e⌋ is the only number that leaves a remainder below Σ e; d is e
+// times it, rounded, less the class.
 import { softmaxBits } from "../../work/plan/compile-plan.ts";
 import { type Fault, fractionFault, type ListValues, type Lookups } from "./lookup-values.ts";
 import { eqsAt, rest, unshift } from "./scalars.ts";
@@ -25,7 +27,9 @@ export function softmaxFaults<F>(
 	return [...scores, ...quotients].map((is) => ({ of, is }));
 }
 
-/** exp of each unit's distance to the row's largest, the row's largest itself, and rounding of e·⌊2^K / Σ e⌋. */
+/**
+ * exp of each unit's distance to the row's largest, the row's largest itself, and rounding of e·⌊2^K / Σ e⌋.
+ */
 function scoreFaults<F>(
 	run: SegmentRun<F>,
 	lookups: Lookups<F>,

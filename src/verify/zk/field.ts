@@ -1,5 +1,5 @@
-// Arithmetic that the checks of a proof are written in, once for both who use them: a verifier, which has numbers, and a circuit, which has wires whose numbers only
-// the prover knows (circuit.ts).
+// Arithmetic that the checks of a proof are written in, once for both who use them: a verifier, which has
+// numbers, and a circuit, which has wires whose numbers only the prover knows (circuit.ts).
 import { R } from "../../protocol/maths/bn254.ts";
 
 export function mod(value: bigint): bigint {

@@ -1,4 +1,5 @@
-// What the parts of the first sum of a segment's proof share, docs/zk.md §5: how a lookup is written, and the values that stand for the columns of all links.
+// What the parts of the first sum of a segment's proof share, docs/zk.md §5: how a lookup is written, and the
+// values that stand for the columns of all links.
 import type { ColumnName, ZkPlan } from "../../work/plan/compile-plan.ts";
 import type { Field } from "./field.ts";
 import { innerProduct, powers, productOf } from "./scalars.ts";
@@ -50,7 +51,10 @@ export class Lookups<F> {
 	}
 }
 
-/** Values of lists, where the sum over the list ended: Σ among·(each member's own, where its sum over the cube ended). */
+/**
+ * Values of lists, where the sum over the list ended: Σ among·(each member's own, where its sum over the cube
+ * ended).
+ */
 export class ListValues<F> {
 	readonly #run: SegmentRun<F>;
 	readonly #among: readonly F[];

@@ -1,5 +1,6 @@
-// Openings of committed polynomials: the golden ones of vectors/, whose prover knows nothing of this verifier; every part of them changed; and a proof over
-// the real powers of a ceremony where they lie beside the checkout.
+// Openings of committed polynomials: the golden ones of vectors/, whose prover knows nothing of this
+// verifier; every part of them changed; and a proof over the real powers of a ceremony where they lie beside
+// the checkout.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

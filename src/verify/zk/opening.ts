@@ -1,5 +1,7 @@
-// Does a committed list f of 2^c scalars, as a multilinear polynomial, have this value at this point? docs/zk.md §3. With e = Σ eq(point, i)·X^i a polynomial S shows it:
-// f(X)·e(1/X) + f(1/X)·e(X) = 2·value + X·S(X) + S(1/X)/X, at a place r that is drawn when S is committed. Then f + η·S is opened at r and 1/r at once: 3 points, 3 scalars, 2 pairings.
+// Does a committed list f of 2^c scalars, as a multilinear polynomial, have this value at this point?
+// docs/zk.md §3. With e = Σ eq(point, i)·X^i a polynomial S shows it: f(X)·e(1/X) + f(1/X)·e(X) = 2·value +
+// X·S(X) + S(1/X)/X, at a place r that is drawn when S is committed. Then f + η·S is opened at r and 1/r at
+// once: 3 points, 3 scalars, 2 pairings.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import {
 	bytesOf,
@@ -73,7 +75,10 @@ export interface Line {
 	readonly b: bigint;
 }
 
-/** Whether the points, each so often, are that: they are it, and W times X² - t·X + 1, at a place z that is drawn when W is there. */
+/**
+ * Whether the points, each so often, are that: they are it, and W times X² - t·X + 1, at a place z that is
+ * drawn when W is there.
+ */
 export function isLine(
 	points: readonly G1[],
 	counts: readonly bigint[],
@@ -88,8 +93,8 @@ export function isLine(
 }
 
 /**
- * `tauG2`: from the powers that the statement names. `transcript`: has absorbed all that came before; afterwards also this proof. Never throws for what
- * a proof says, only for claims that no plan makes.
+ * `tauG2`: from the powers that the statement names. `transcript`: has absorbed all that came before;
+ * afterwards also this proof. Never throws for what a proof says, only for claims that no plan makes.
  */
 export function verifyOpening(
 	transcript: Transcript,

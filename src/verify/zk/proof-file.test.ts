@@ -1,4 +1,5 @@
-// A proof of samples/mlp-proof.json over Ignition's powers, as a file: valid for anybody, and after no change. vectors/mlp-segment.proof is what `assay job prove` writes.
+// A proof of samples/mlp-proof.json over Ignition's powers, as a file: valid for anybody, and after no
+// change. vectors/mlp-segment.proof is what `assay job prove` writes.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

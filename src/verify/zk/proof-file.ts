@@ -1,5 +1,5 @@
-// A proof of a segment as a file, docs/zk.md §7: the container of evidence files with the statement, the program and the proof. `verifyProofFile` believes nothing in it:
-// the program is checked and compiled again.
+// A proof of a segment as a file, docs/zk.md §7: the container of evidence files with the statement, the
+// program and the proof. `verifyProofFile` believes nothing in it: the program is checked and compiled again.
 
 import { int, list, object, oneOf, type Typed } from "../../protocol/bytes/shape.ts";
 import type { Code } from "../../protocol/codes.ts";
@@ -53,7 +53,10 @@ export type ProofVerdict =
 			readonly status: "valid";
 			readonly statement: SegmentStatement;
 			readonly plan: ZkPlan;
-			/** Which bytes were compared: without all three, nobody knows whose weights and data the commitments are of. */
+			/**
+			 * Which bytes were compared: without all three, nobody knows whose weights and data the commitments are
+			 * of.
+			 */
 			readonly bound: readonly BoundName[];
 			/** Over powers of a known τ: proves nothing to anybody. */
 			readonly isDev: boolean;

@@ -1,5 +1,7 @@
-// Each check of the verifier of segments, removed alone, lets a cheater pass that is honest in all else; with it, the cheater is refused. The list has every claim about a column,
-// every term of the first sum, both other sums, the joined claim and the opening: a check that nothing here needs would be missing from the list of lines below.
+// Each check of the verifier of segments, removed alone, lets a cheater pass that is honest in all else; with
+// it, the cheater is refused. The list has every claim about a column, every term of the first sum, both
+// other sums, the joined claim and the opening: a check that nothing here needs would be missing from the
+// list of lines below.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -33,7 +35,10 @@ const whole = (line: string, instead: string): Removed => ({ file: "verify-segme
 const claimedAs = (column: string, of: string): Removed =>
 	lookup(`values.claimed("${column}", ${of})`, `values.next(${of.slice(0, of.indexOf(", "))})`);
 
-/** The first value of a column that can have `by` less, so that what is above it has one more and stays in its table. */
+/**
+ * The first value of a column that can have `by` less, so that what is above it has one more and stays in its
+ * table.
+ */
 const shifted =
 	(name: string, by: bigint, wholeOf: (run: Run, i: number) => bigint): NonNullable<SegmentCheat["columns"]> =>
 	(run) => {
@@ -104,7 +109,8 @@ const CASES: Readonly<Record<string, readonly [Removed, Cheater, string]>> = {
 		{
 			...NOWHERE,
 			drawn: (name, one) => (name === "gamma" ? 1n : one),
-			// What helpers have more, so that their sum fits, others have less, so that the faults do: those of a place, and of two that begin with another bit.
+			// What helpers have more, so that their sum fits, others have less, so that the faults do: those of a
+			// place, and of two that begin with another bit.
 			helpers: (all, alpha, beta) => {
 				const { length } = tablesOf(SHAPE);
 				const part = (table: number, value: bigint) => mod(alpha - BigInt(table + 1) - beta * value);

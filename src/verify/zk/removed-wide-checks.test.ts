@@ -1,4 +1,5 @@
-// Convolutions and softmax, docs/zk.md §14: honest segments are valid; each check of theirs, removed alone, lets a cheater pass that is honest in all else and refused with it.
+// Convolutions and softmax, docs/zk.md §14: honest segments are valid; each check of theirs, removed alone,
+// lets a cheater pass that is honest in all else and refused with it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,5 @@
-// Arithmetic on scalars for verifiers of proofs, and the multilinear polynomials that they evaluate by themselves: eq, lt, rows of tables. docs/zk.md §5.
+// Arithmetic on scalars for verifiers of proofs, and the multilinear polynomials that they evaluate by
+// themselves: eq, lt, rows of tables. docs/zk.md §5.
 import { R } from "../../protocol/maths/bn254.ts";
 import { expTable } from "../../work/models/tables.ts";
 import type { PlanTable } from "../../work/plan/compile-plan.ts";

@@ -1,5 +1,5 @@
-// What the parts of a verification of a segment share: the plan, the transcript, the proof's scalars, and the claims about committed columns that each part
-// leaves for the last one. docs/zk.md §5.
+// What the parts of a verification of a segment share: the plan, the transcript, the proof's scalars, and the
+// claims about committed columns that each part leaves for the last one. docs/zk.md §5.
 
 import { orderTable } from "../../work/models/order.ts";
 import type { ColumnName, PlanBlock, ZkPlan } from "../../work/plan/compile-plan.ts";
@@ -14,7 +14,10 @@ export const KIND = {
 	...{ weightStart: 7, weightRound: 8, weightValues: 9, bytes: 10, claimRound: 11, claimValue: 12 },
 } as const;
 
-/** factor · (a block of committed values, as a multilinear polynomial, at a point) + what else is known to belong to it. */
+/**
+ * factor · (a block of committed values, as a multilinear polynomial, at a point) + what else is known to
+ * belong to it.
+ */
 export interface ClaimTerm<F> {
 	readonly at: number;
 	readonly bits: number;
@@ -22,7 +25,10 @@ export interface ClaimTerm<F> {
 	readonly factor: F;
 	/** Null: nothing. */
 	readonly more: F | null;
-	/** One axis of the block has these weights instead of those of a point: it stands after so many variables of the point. */
+	/**
+	 * One axis of the block has these weights instead of those of a point: it stands after so many variables of
+	 * the point.
+	 */
 	readonly axis?: { readonly after: number; readonly weights: readonly F[] };
 }
 
@@ -62,7 +68,10 @@ export class SegmentRun<F> {
 		return { ...this.#placed(column, of, point.length), point, factor, more: null };
 	}
 
-	/** Σ weights·(what the block has there) over one axis, at a point of all others; the axis stands after `after` of its variables. */
+	/**
+	 * Σ weights·(what the block has there) over one axis, at a point of all others; the axis stands after
+	 * `after` of its variables.
+	 */
 	over(
 		column: ColumnName,
 		of: number,
@@ -81,8 +90,9 @@ export class SegmentRun<F> {
 	}
 
 	/**
-	 * What enters a link: data of the rows that this segment sees, or the units before, each with the bias in the last column. Of a convolution: patches, at a point of places of
-	 * the window (`spot`, which plain links have not) and columns.
+	 * What enters a link: data of the rows that this segment sees, or the units before, each with the bias in
+	 * the last column. Of a convolution: patches, at a point of places of the window (`spot`, which plain links
+	 * have not) and columns.
 	 */
 	entering(link: number, place: readonly F[], spot: readonly F[], unit: readonly F[], factor: F): ClaimTerm<F> {
 		const { field, plan } = this;

@@ -1,4 +1,5 @@
-// A small segment of small numbers, and its prover (vectors/naive-segment.ts), honest or not. The verifier sees the same plan that a program's would be, with narrower tables.
+// A small segment of small numbers, and its prover (vectors/naive-segment.ts), honest or not. The verifier
+// sees the same plan that a program's would be, with narrower tables.
 import type { Point } from "../../../vectors/naive-bn254.ts";
 import { DEV_TAU, mod, timesGenerator } from "../../../vectors/naive-bn254.ts";
 import { leftRange, linkOf, runSegment, type Shape, type Start } from "../../../vectors/naive-plan.ts";

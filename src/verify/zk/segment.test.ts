@@ -1,5 +1,6 @@
-// Proofs of segments by a prover that knows nothing of this verifier: honest ones of random shapes are valid, cheating ones are refused with the code of the check that finds
-// them. Each cheater is honest in all else. Numbers are small, so that tables are; the plan of a whole program is in tests/zk.
+// Proofs of segments by a prover that knows nothing of this verifier: honest ones of random shapes are valid,
+// cheating ones are refused with the code of the check that finds them. Each cheater is honest in all else.
+// Numbers are small, so that tables are; the plan of a whole program is in tests/zk.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";

@@ -1,4 +1,5 @@
-// Powers of tau: real ones are read and have their id, changed ones are refused, and those of a known τ are refused unless they are asked for.
+// Powers of tau: real ones are read and have their id, changed ones are refused, and those of a known τ are
+// refused unless they are asked for.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// Powers of tau, docs/zk.md §1: the points [τ^i] of a ceremony that commitments are made of, and τ in the second group, which is all that a verifier
-// needs. A file is believed by its SHA-256, and its points are checked besides. Powers of a known τ (`dev`) prove nothing to anybody.
+// Powers of tau, docs/zk.md §1: the points [τ^i] of a ceremony that commitments are made of, and τ in the
+// second group, which is all that a verifier needs. A file is believed by its SHA-256, and its points are
+// checked besides. Powers of a known τ (`dev`) prove nothing to anybody.
 
 import { pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
@@ -37,7 +38,10 @@ export interface SrsFault {
 	readonly detail: string;
 }
 
-/** The first 2^15 + 1 powers of Aztec's Ignition as alxiong/ark-srs@59e89164 keeps them: data/kzg10-bn254-aztec-srs-32768.bin. */
+/**
+ * The first 2^15 + 1 powers of Aztec's Ignition as alxiong/ark-srs@59e89164 keeps them:
+ * data/kzg10-bn254-aztec-srs-32768.bin.
+ */
 const IGNITION_SHA256 = "adfc7e882e487656ce92f4a0542a74c4c92022497fd6e29d70d22e74f5a229fe";
 const P = bn254.fields.Fp.ORDER;
 const COUNT_BYTES = 8;
@@ -45,7 +49,10 @@ const MASK = (1n << 254n) - 1n;
 const fault = (code: Code, detail: string): SrsFault => ({ code, detail });
 const little = (bytes: Uint8Array): bigint => bigOf(bytes.toReversed());
 
-/** arkworks' form: the coordinate's second top bit says infinity, the top bit that y is the larger of the two. One spelling only. */
+/**
+ * arkworks' form: the coordinate's second top bit says infinity, the top bit that y is the larger of the two.
+ * One spelling only.
+ */
 function yOf(bytes: Uint8Array): bigint | null {
 	const raw = little(bytes);
 	const y = raw & MASK;
@@ -61,7 +68,10 @@ function srsId(points: readonly G1[]): string {
 	return bytesToHex(keccakTree(leaves).root);
 }
 
-/** Whether each point is τ times the one before, the first the generator: all steps at once, by factors that follow from the points. */
+/**
+ * Whether each point is τ times the one before, the first the generator: all steps at once, by factors that
+ * follow from the points.
+ */
 export function arePowers(points: readonly G1[], tauG2: G2): boolean {
 	if (points.length < 2 || !points[0]!.equals(G1_ONE) || points.some((one) => one.is0()) || tauG2.is0()) return false;
 	const { x, y } = tauG2.toAffine();
@@ -92,7 +102,10 @@ export interface ProverPowers {
 
 export const DEV_POWERS: ProverPowers = { id: "dev", points: null, next: null };
 
-/** The first `count` powers of the file, for a prover. By the file's SHA-256 alone: who verifies needs no powers, and believes none. */
+/**
+ * The first `count` powers of the file, for a prover. By the file's SHA-256 alone: who verifies needs no
+ * powers, and believes none.
+ */
 export function ignitionPowers(file: Uint8Array, count: number): ProverPowers | SrsFault {
 	const id = ignitionId(count);
 	if (bytesToHex(sha256Of(file)) !== IGNITION_SHA256 || id === null)
@@ -107,7 +120,9 @@ export function ignitionPowers(file: Uint8Array, count: number): ProverPowers | 
 	return { id, points: points.subarray(0, 64 * count), next: points.subarray(64 * count) };
 }
 
-/** Layout: u64 count; points, x and y little-endian; u64 0; the generator and τ of the second group; u64 0. */
+/**
+ * Layout: u64 count; points, x and y little-endian; u64 0; the generator and τ of the second group; u64 0.
+ */
 export function readArkworks(file: Uint8Array, count: number): Powers | SrsFault {
 	const all = file.length < COUNT_BYTES ? 0 : Number(little(file.subarray(0, COUNT_BYTES)));
 	if (!Number.isSafeInteger(count) || count < 2 || count > all) return fault("SRS_FORM", `it has ${all} powers`);
@@ -189,7 +204,10 @@ export const srsWord = (id: string): Uint8Array => (id === DEV_ID ? new Uint8Arr
 /** Of the first `count` of Ignition's powers; null where nobody has written it down. */
 export const ignitionId = (count: number): string | null => IGNITION_IDS.get(count) ?? null;
 
-/** τ in the second group for the powers that a statement names: Ignition's by their id, `dev` only for whoever asks for it. */
+/**
+ * τ in the second group for the powers that a statement names: Ignition's by their id, `dev` only for whoever
+ * asks for it.
+ */
 export function tauOf(id: string, { isDevAllowed }: { readonly isDevAllowed: boolean }): G2 | SrsFault {
 	if (id === DEV_ID) {
 		if (isDevAllowed) return G2_ONE.multiply(DEV_TAU);

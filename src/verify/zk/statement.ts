@@ -1,4 +1,5 @@
-// What a proof of a segment says, docs/zk.md §4: everything public, packed to 32 bytes with which the transcript begins. Not here: whether it is true.
+// What a proof of a segment says, docs/zk.md §4: everything public, packed to 32 bytes with which the
+// transcript begins. Not here: whether it is true.
 import { hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import {
 	hex,
@@ -38,7 +39,10 @@ const shape = object({
 	/** The first step, and how many. */
 	firstStep: int(0, 2 ** 32),
 	steps: int(1, 2 ** 16),
-	/** Roots of the inputs `features` and `labels`, docs/work.md §1, and the commitments to what enters the first link, and to classes. */
+	/**
+	 * Roots of the inputs `features` and `labels`, docs/work.md §1, and the commitments to what enters the
+	 * first link, and to classes.
+	 */
 	features: hex(32),
 	labels: hex(32),
 	featurePoints: points,

@@ -1,5 +1,6 @@
-// Sums over all corners of a cube, reduced to values at one point, docs/zk.md §5. A round says a polynomial of a fixed degree by its coefficients but the
-// one of X, which follows from the claim; so no round can have another degree, or another sum.
+// Sums over all corners of a cube, reduced to values at one point, docs/zk.md §5. A round says a polynomial
+// of a fixed degree by its coefficients but the one of X, which follows from the claim; so no round can have
+// another degree, or another sum.
 import type { Field } from "./field.ts";
 import { unshift } from "./scalars.ts";
 
@@ -11,7 +12,10 @@ export interface Dialogue<F> {
 	challenge(): F;
 }
 
-/** Sums over cubes of several sizes in one: a smaller one counts as constant along the first variables, and is divided by their corners. */
+/**
+ * Sums over cubes of several sizes in one: a smaller one counts as constant along the first variables, and is
+ * divided by their corners.
+ */
 export class JointSum<F> {
 	readonly #point: readonly F[];
 
@@ -29,15 +33,18 @@ export class JointSum<F> {
 	}
 }
 
-/** Variables of a list of so many members, which follow those of the cubes: its polynomial is that of the members' values where their own sums ended. */
+/**
+ * Variables of a list of so many members, which follow those of the cubes: its polynomial is that of the
+ * members' values where their own sums ended.
+ */
 export const listBits = (members: number): number => Math.ceil(Math.log2(members));
 
 const valueAt = <F>(field: Field<F>, coefficients: readonly F[], x: F): F =>
 	coefficients.reduceRight((sum, one) => field.sum([field.times(sum, x), one]));
 
 /**
- * What must be 0 at every corner: Σ eq(ρ, ·)·value = 0, each round without its factor of eq. It says a polynomial by its coefficients but the constant one, which
- * follows from the claim.
+ * What must be 0 at every corner: Σ eq(ρ, ·)·value = 0, each round without its factor of eq. It says a
+ * polynomial by its coefficients but the constant one, which follows from the claim.
  */
 export function reduceZeros<F>(
 	{ field, message, challenge }: Dialogue<F>,

@@ -1,4 +1,5 @@
-// The transcript of a proof, docs/zk.md §2: a state of 32 bytes to which each message goes before the challenge that answers it is drawn.
+// The transcript of a proof, docs/zk.md §2: a state of 32 bytes to which each message goes before the
+// challenge that answers it is drawn.
 import { utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { bigOf, R } from "../../protocol/maths/bn254.ts";

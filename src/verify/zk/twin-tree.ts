@@ -1,5 +1,7 @@
-// The tree of points under a commitment, docs/zk.md §6: a leaf is the point of 128 values in a row, a node has the sum of both below it, and its hash is of both with their points. So a commitment
-// that is not that of the bytes has a wrong sum somewhere, or a wrong leaf, and one way down shows it. contracts/src/zk/TwinTree.sol is its twin. Not here: which bytes.
+// The tree of points under a commitment, docs/zk.md §6: a leaf is the point of 128 values in a row, a node
+// has the sum of both below it, and its hash is of both with their points. So a commitment that is not that
+// of the bytes has a wrong sum somewhere, or a wrong leaf, and one way down shows it.
+// contracts/src/zk/TwinTree.sol is its twin. Not here: which bytes.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { bytesOf, type G1, G1_ONE, times } from "../../protocol/maths/bn254.ts";
@@ -34,7 +36,10 @@ const same = (a: TwinNode, b: TwinNode): boolean =>
 const DIGIT_BITS = 5n;
 const DIGITS = 2 ** Number(DIGIT_BITS);
 
-/** Σ digit·point, by the points of each digit: from the largest on, each sum counts once more with every smaller one. */
+/**
+ * Σ digit·point, by the points of each digit: from the largest on, each sum counts once more with every
+ * smaller one.
+ */
 function digitSum(digits: readonly number[], points: readonly G1[]): G1 {
 	const buckets = new Array<G1 | undefined>(DIGITS);
 	for (const [i, digit] of digits.entries())
@@ -50,7 +55,10 @@ function digitSum(digits: readonly number[], points: readonly G1[]): G1 {
 
 const NOTHING = times(G1_ONE, 0n);
 
-/** Σ value·power; `powers`: those of the values' places in the commitment. Digit by digit over all values, the highest first. */
+/**
+ * Σ value·power; `powers`: those of the values' places in the commitment. Digit by digit over all values, the
+ * highest first.
+ */
 export function twinLeaf(values: readonly bigint[], powers: readonly G1[]): G1 {
 	const sizes = values.map((value) => (value < 0n ? -value : value));
 	const signed = powers.map((one, i) => (values[i]! < 0n ? one.negate() : one));
@@ -101,7 +109,10 @@ export function twinWay(levels: readonly (readonly TwinNode[])[], level: number,
 	return way;
 }
 
-/** Where a tree that somebody posted is false; null: it is the true one. `level` 0: that leaf. Else the node there is not the sum of both below it. */
+/**
+ * Where a tree that somebody posted is false; null: it is the true one. `level` 0: that leaf. Else the node
+ * there is not the sum of both below it.
+ */
 export function twinFault(
 	posted: readonly (readonly TwinNode[])[],
 	honest: readonly (readonly TwinNode[])[],

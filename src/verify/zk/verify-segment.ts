@@ -1,5 +1,6 @@
-// `verifySegment`: do these commitments belong to a run of the program, step by step? docs/zk.md §5. Pure, the same in a browser. What it does not say: that the commitments
-// are those of bytes that anybody holds (bind-bytes.ts), or that segments follow each other (statement.ts).
+// `verifySegment`: do these commitments belong to a run of the program, step by step? docs/zk.md §5. Pure,
+// the same in a browser. What it does not say: that the commitments are those of bytes that anybody holds
+// (bind-bytes.ts), or that segments follow each other (statement.ts).
 import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
 import { bytesOf, type G1, g1Of, POINTS, R, sumOfMultiples, wordsOf } from "../../protocol/maths/bn254.ts";
@@ -57,7 +58,10 @@ export function pointsOf(statement: SegmentStatement, proven: Uint8Array): reado
 	return points;
 }
 
-/** `isDevAllowed`: powers of a known τ, over which anybody can prove anything. Never throws for what a statement or proof says. */
+/**
+ * `isDevAllowed`: powers of a known τ, over which anybody can prove anything. Never throws for what a
+ * statement or proof says.
+ */
 export function verifySegment(
 	plan: ZkPlan,
 	statement: SegmentStatement,
@@ -111,7 +115,10 @@ function spoken(transcript: Transcript, scalars: readonly bigint[]): Dialogue<bi
 	};
 }
 
-/** All sums of a segment, once its helpers are committed: what they say of bytes, and the one claim that is left about the commitments. */
+/**
+ * All sums of a segment, once its helpers are committed: what they say of bytes, and the one claim that is
+ * left about the commitments.
+ */
 export function checkSums<F>(
 	run: SegmentRun<F>,
 	alpha: F,

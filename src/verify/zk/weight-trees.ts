@@ -1,5 +1,6 @@
-// The trees of points under the commitments to a model's weights, docs/zk.md §12: what whoever posts them keeps, and what whoever holds the same weights compares. Some
-// 0.1 ms a weight; whoever has other things to do has it done on a thread (provider/proofs/make-trees.ts).
+// The trees of points under the commitments to a model's weights, docs/zk.md §12: what whoever posts them
+// keeps, and what whoever holds the same weights compares. Some 0.1 ms a weight; whoever has other things to
+// do has it done on a thread (provider/proofs/make-trees.ts).
 import type { G1 } from "../../protocol/maths/bn254.ts";
 import type { Elements } from "../../work/operators/tensor-type.ts";
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
@@ -32,7 +33,10 @@ export function weightChunks(plan: ZkPlan, weights: readonly Elements[]): readon
 export const weightPlaces = ({ links }: ZkPlan): number =>
 	links.reduce((sum, { inputBits, outputBits }) => sum + 2 ** (inputBits + outputBits), 0);
 
-/** For each commitment all nodes of its tree, the leaves first. `power`: [τ^i], for i below 2^chunkBits; asked for where values are not zero. */
+/**
+ * For each commitment all nodes of its tree, the leaves first. `power`: [τ^i], for i below 2^chunkBits; asked
+ * for where values are not zero.
+ */
 export function weightTrees(plan: ZkPlan, weights: readonly Elements[], power: (i: number) => G1): TwinNode[][][] {
 	const values = placedWeights(plan, weights);
 	const [size, each] = [2 ** plan.chunkBits, 2 ** leafBits(plan.chunkBits)];

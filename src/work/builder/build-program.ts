@@ -1,5 +1,6 @@
-// Writes programs in TypeScript: declare tensors, then ops; types and intervals follow from what they read, docs/work.md §8.
-// A fault shows at the line that makes it. Not here: whether the whole may run (program/open-program.ts says so).
+// Writes programs in TypeScript: declare tensors, then ops; types and intervals follow from what they read,
+// docs/work.md §8. A fault shows at the line that makes it. Not here: whether the whole may run
+// (program/open-program.ts says so).
 import { AssayError } from "../../protocol/assay-error.ts";
 import {
 	elementCount,
@@ -170,7 +171,8 @@ export function buildProgram({ k = 1 }: { readonly k?: number } = {}): ProgramBu
 	const declare = (tensor: Tensor): TensorHandle => {
 		const index = tensors.push(tensor) - 1;
 		const { kind, type, dims, lo, hi } = tensor;
-		// Results and metrics are only written; nobody can read them, and the checker refuses an operand that tries.
+		// Results and metrics are only written; nobody can read them, and the checker refuses an operand that
+		// tries.
 		return { source: kind as Value["source"], index, tensor: index, type, dims, lo, hi };
 	};
 	return {

@@ -1,4 +1,5 @@
-// An expression as the code of a `map`: equal parts once, in sections, registers numbered as docs/work.md §6 wants them.
+// An expression as the code of a `map`: equal parts once, in sections, registers numbered as docs/work.md §6
+// wants them.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type Instruction, type Place, VARIABLE } from "../operators/instruction.ts";
 import type { Code, Operand } from "../program/shapes.ts";

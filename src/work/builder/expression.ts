@@ -1,5 +1,5 @@
-// Expressions for the code of a `map`: what one writes down to get instructions, docs/work.md §8. Nothing is computed here;
-// compile-map.ts turns an expression into a map's sections.
+// Expressions for the code of a `map`: what one writes down to get instructions, docs/work.md §8. Nothing is
+// computed here; compile-map.ts turns an expression into a map's sections.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type Edge, type OpName, VARIABLE } from "../operators/instruction.ts";
 import type { Interval } from "../operators/tensor-type.ts";
@@ -29,7 +29,10 @@ export interface Loop {
 	next: readonly Expression[];
 }
 
-/** What an expression is made of; `loop` and `slot` say which carried value it is, inside its loop or after it. */
+/**
+ * What an expression is made of; `loop` and `slot` say which carried value it is, inside its loop or after
+ * it.
+ */
 export interface Node {
 	readonly op: OpName | "carried" | "last";
 	readonly args: readonly Expression[];
@@ -139,7 +142,10 @@ export const segment = new Expression({ op: "segment", args: [] });
 export const step = new Expression({ op: "step", args: [] });
 export const turn = new Expression({ op: "turn", args: [] });
 
-/** A place along one axis: a whole number, multiples of coordinates and counters, at most one register; and its edge. */
+/**
+ * A place along one axis: a whole number, multiples of coordinates and counters, at most one register; and
+ * its edge.
+ */
 export class Index {
 	readonly constant: number;
 	readonly terms: ReadonlyMap<number, number>;
@@ -225,7 +231,10 @@ export function at(from: Value, ...places: readonly Indexish[]): Expression {
 	return new Expression({ op: "load", args: all.flatMap(({ register }) => register ?? []), from, places: all });
 }
 
-/** Runs `body` n times; gives the carried values after the last turn. Each is clamped to its interval whenever it is set. */
+/**
+ * Runs `body` n times; gives the carried values after the last turn. Each is clamped to its interval whenever
+ * it is set.
+ */
 export function repeat(
 	turns: number,
 	carried: readonly { readonly from: Operandish; readonly lo: Number64; readonly hi: Number64 }[],

@@ -1,4 +1,5 @@
-// An MLP learns by SGD, as a program: accepted, encoded, run; every value equals that of plain BigInt formulas.
+// An MLP learns by SGD, as a program: accepted, encoded, run; every value equals that of plain BigInt
+// formulas.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { philoxBlock, philoxKey } from "../../protocol/hash/philox.ts";

@@ -1,4 +1,5 @@
-// Small programs for tests: an MLP that learns, and one with every operator, edge and kind of tensor. Real models are made elsewhere.
+// Small programs for tests: an MLP that learns, and one with every operator, edge and kind of tensor. Real
+// models are made elsewhere.
 import { createElements, type Elements, elementCount, type TensorType } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
 import { tensorRoot } from "../trace/tensor-tree.ts";
@@ -37,7 +38,10 @@ export function drawn(type: TensorType, dims: readonly number[], lo: number, hi:
 
 export const MLP = { batch: 8, rows: 40, inputs: 12, hidden: 16, outputs: 4, k: 2 } as const;
 
-/** Two links, relu, squared error, SGD without rounding of the weights; batches go round the data. `shift`: another one is another program, of the same shapes. */
+/**
+ * Two links, relu, squared error, SGD without rounding of the weights; batches go round the data. `shift`:
+ * another one is another program, of the same shapes.
+ */
 export function mlpSample(shift = 10): Sample {
 	const { batch, rows, inputs, hidden, outputs, k } = MLP;
 	const b = buildProgram({ k });
@@ -134,7 +138,10 @@ export function mlpSample(shift = 10): Sample {
 	};
 }
 
-/** Every operator, reduction and edge, a gather, turns with loads inside; sizes that cross leaves in unaligned places. */
+/**
+ * Every operator, reduction and edge, a gather, turns with loads inside; sizes that cross leaves in unaligned
+ * places.
+ */
 export function mixedSample(turns = 70): Sample {
 	const b = buildProgram({ k: 2 });
 	const x = b.tensor("input", "x", "i16", [6, 700], -3000, 3000);
@@ -212,8 +219,8 @@ export function mixedSample(turns = 70): Sample {
 }
 
 /**
- * Loops that come to rest, at another turn for each element; one that never does; and one that seems to rest until a late turn, which its body
- * reads as a number or in a place.
+ * Loops that come to rest, at another turn for each element; one that never does; and one that seems to rest
+ * until a late turn, which its body reads as a number or in a place.
  */
 export function settlingSample(): Sample {
 	const b = buildProgram();

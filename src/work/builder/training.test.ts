@@ -1,5 +1,6 @@
-// The maps that training a GPT needs, with fixed-point numbers of its kind: norm, softmax by tables, cross-entropy's gradient, AdamW.
-// The checker accepts them as they stand, and their values are those of plain BigInt formulas.
+// The maps that training a GPT needs, with fixed-point numbers of its kind: norm, softmax by tables,
+// cross-entropy's gradient, AdamW. The checker accepts them as they stand, and their values are those of
+// plain BigInt formulas.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

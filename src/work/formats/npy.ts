@@ -1,5 +1,5 @@
-// Array files of NumPy (.npy, version 1 to 3): whole numbers and floats, little-endian, C order. Strict: what a hostile header could say
-// is refused. Not here: what the numbers mean.
+// Array files of NumPy (.npy, version 1 to 3): whole numbers and floats, little-endian, C order. Strict: what
+// a hostile header could say is refused. Not here: what the numbers mean.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { elementCount } from "../operators/tensor-type.ts";

@@ -1,6 +1,10 @@
-// The number types of safetensors files: how many bits each has, and numbers of them as float32 and back. Not here: where they lie.
+// The number types of safetensors files: how many bits each has, and numbers of them as float32 and back. Not
+// here: where they lie.
 
-/** Bits of one number, for every type that a header may name; those not in `READERS` are known only to be skipped. */
+/**
+ * Bits of one number, for every type that a header may name; those not in `READERS` are known only to be
+ * skipped.
+ */
 export const NUMBER_BITS = {
 	F64: 64,
 	F32: 32,
@@ -44,7 +48,10 @@ function halfTable(): Float32Array {
 /** Not `slice`, which copies nothing where the bytes are Node's Buffer. */
 const copied = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
-/** The bits of numbers as a typed array; the bytes are copied only where they do not lie at a multiple of their size. */
+/**
+ * The bits of numbers as a typed array; the bytes are copied only where they do not lie at a multiple of
+ * their size.
+ */
 function aligned<T>(
 	bytes: Uint8Array,
 	of: { new (buffer: ArrayBufferLike, offset: number, length: number): T; readonly BYTES_PER_ELEMENT: number },
@@ -70,7 +77,10 @@ function fromHalf(bytes: Uint8Array): Float32Array {
 	return values;
 }
 
-/** To the nearest float32 where one is not exact. Machines that assay runs on are little-endian, as the files are. */
+/**
+ * To the nearest float32 where one is not exact. Machines that assay runs on are little-endian, as the files
+ * are.
+ */
 const READERS: Partial<Record<NumberType, Reader>> = {
 	// A copy: whoever gets the numbers does not hold the whole file with them.
 	F32: (bytes) => new Float32Array(copied(bytes).buffer),

@@ -1,4 +1,5 @@
-// Makes PNG files of every kind for tests, right and wrong ones: chunks, rows with any filter, packed by node:zlib.
+// Makes PNG files of every kind for tests, right and wrong ones: chunks, rows with any filter, packed by
+// node:zlib.
 import { crc32, deflateSync } from "node:zlib";
 
 export function chunk(type: string, data: Uint8Array): Buffer {

@@ -1,4 +1,5 @@
-// PNG files of every kind are read; wrong ones are refused by their code, and none ends the process or takes more than its header says.
+// PNG files of every kind are read; wrong ones are refused by their code, and none ends the process or takes
+// more than its header says.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateSync } from "node:zlib";

@@ -1,6 +1,7 @@
-// Reads a picture from PNG (ISO/IEC 15948): gray, RGB and palette of every depth, as 8 bits a channel; 16 bits are rounded, transparency
-// is left out. Strict: sizes are bounded before anything is inflated, every checksum is compared, chunks stand in their order. Interlaced
-// files are refused. Inflated by the web's own DecompressionStream. Not here: writing (write-png.ts).
+// Reads a picture from PNG (ISO/IEC 15948): gray, RGB and palette of every depth, as 8 bits a channel; 16
+// bits are rounded, transparency is left out. Strict: sizes are bounded before anything is inflated, every
+// checksum is compared, chunks stand in their order. Interlaced files are refused. Inflated by the web's own
+// DecompressionStream. Not here: writing (write-png.ts).
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { crc32, type Picture, PREDICTED, SIGNATURE } from "./write-png.ts";
@@ -73,7 +74,10 @@ function headerOf({ type, data }: Chunk, name: string): Header {
 	return { width, height, depth, kind, samples: known.samples, rowBytes };
 }
 
-/** What must stand between header and end: at most one palette, then the data without a gap; other chunks that may be left out. */
+/**
+ * What must stand between header and end: at most one palette, then the data without a gap; other chunks that
+ * may be left out.
+ */
 function bodyOf(chunks: readonly Chunk[], header: Header, name: string) {
 	const end = chunks.findIndex(({ type }) => type === "IEND");
 	if (end !== chunks.length - 1 || chunks[end]!.data.length !== 0) throw wrong(name, "does not end with its end");

@@ -1,6 +1,7 @@
-// safetensors files, read and written: u64 length of the header, a JSON header {name: {dtype, shape, data_offsets}}, the bytes. Strict:
-// tensors lie one after the other without gaps, sizes fit, floats are finite; anything else is refused. The header is read at once, numbers
-// when they are asked for: a file of gigabytes is never held twice. Not here: what a model means.
+// safetensors files, read and written: u64 length of the header, a JSON header {name: {dtype, shape,
+// data_offsets}}, the bytes. Strict: tensors lie one after the other without gaps, sizes fit, floats are
+// finite; anything else is refused. The header is read at once, numbers when they are asked for: a file of
+// gigabytes is never held twice. Not here: what a model means.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
 import { int, list, object, oneOf } from "../../protocol/bytes/shape.ts";

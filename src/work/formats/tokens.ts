@@ -1,5 +1,5 @@
-// Tokens of a file: bytes of a text, or little-endian u16 or u32 numbers. A file that is cut and a token that no vocabulary has are
-// refused. Not here: how text becomes tokens, which is the customer's.
+// Tokens of a file: bytes of a text, or little-endian u16 or u32 numbers. A file that is cut and a token that
+// no vocabulary has are refused. Not here: how text becomes tokens, which is the customer's.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 

@@ -1,5 +1,6 @@
-// Writes light as a Radiance picture (.hdr, RGBE): three bytes of mantissa and one of exponent a pixel, rows from the top, packed in runs as
-// Radiance does since 1991. Most programs for pictures and 3D read it. Each value is right to about 1/256 of the pixel's largest.
+// Writes light as a Radiance picture (.hdr, RGBE): three bytes of mantissa and one of exponent a pixel, rows
+// from the top, packed in runs as Radiance does since 1991. Most programs for pictures and 3D read it. Each
+// value is right to about 1/256 of the pixel's largest.
 import { concatBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 
 export interface LightPicture {

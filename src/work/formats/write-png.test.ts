@@ -1,4 +1,5 @@
-// PNG files: what is written is read back by a second reader (zlib and the five filters, undone); CRCs are PNG's own.
+// PNG files: what is written is read back by a second reader (zlib and the five filters, undone); CRCs are
+// PNG's own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inflateSync, crc32 as zlibCrc } from "node:zlib";

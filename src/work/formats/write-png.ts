@@ -1,5 +1,6 @@
-// Writes a picture as PNG (ISO/IEC 15948): 8 bits a channel, gray or RGB, rows from the top. Compressed by the web's own
-// CompressionStream, so the bytes may differ between machines where the pixels do not: compare pixels. Not here: reading (read-png.ts).
+// Writes a picture as PNG (ISO/IEC 15948): 8 bits a channel, gray or RGB, rows from the top. Compressed by
+// the web's own CompressionStream, so the bytes may differ between machines where the pixels do not: compare
+// pixels. Not here: reading (read-png.ts).
 import { concatBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 
 export interface Picture {

@@ -1,5 +1,6 @@
-// What an imported model computes, in one form for all families, and the list of its tensors under our own names. docs/models.md.
-// Not here: how a family's config.json says it (read-config.ts), and how its files name the tensors (families.ts).
+// What an imported model computes, in one form for all families, and the list of its tensors under our own
+// names. docs/models.md. Not here: how a family's config.json says it (read-config.ts), and how its files
+// name the tensors (families.ts).
 
 export interface Architecture {
 	readonly family: "gpt2" | "llama" | "qwen2" | "bert";
@@ -16,7 +17,10 @@ export interface Architecture {
 	readonly context: number;
 	readonly norm: "layer" | "rms";
 	readonly normEpsilon: number;
-	/** pre: norms before attention and MLP, and one at the end. post: after each sum, and one after the embeddings. */
+	/**
+	 * pre: norms before attention and MLP, and one at the end. post: after each sum, and one after the
+	 * embeddings.
+	 */
 	readonly order: "pre" | "post";
 	/** rope: pairs (i, i + headWidth/2) of a head are turned by position · ropeTheta^(−2i/headWidth). */
 	readonly positions: "learned" | "rope";
@@ -37,7 +41,10 @@ export interface ModelTensor {
 
 export interface ImportedModel {
 	readonly architecture: Architecture;
-	/** By a name of `modelTensors`; `head.weight` of a tied model is embed.tokens. Made anew at each call: nothing large is kept. */
+	/**
+	 * By a name of `modelTensors`; `head.weight` of a tied model is embed.tokens. Made anew at each call:
+	 * nothing large is kept.
+	 */
 	tensor(name: string): ModelTensor;
 }
 
@@ -56,7 +63,10 @@ function normPlaces({ norm, width }: Architecture, name: string): TensorPlace[] 
 	return norm === "layer" ? [weight, { name: `${name}.bias`, dims: [width] }] : [weight];
 }
 
-/** Tensors of block i: `attentionNorm` and `mlpNorm` stand before or after their part, by `order`. Weights are [outputs, inputs]. */
+/**
+ * Tensors of block i: `attentionNorm` and `mlpNorm` stand before or after their part, by `order`. Weights are
+ * [outputs, inputs].
+ */
 function blockTensors(of: Architecture, i: number): TensorPlace[] {
 	const { width, heads, kvHeads, headWidth, hidden, hasBias, activation } = of;
 	const at = (name: string) => `layers.${i}.${name}`;

@@ -1,8 +1,12 @@
-// A tokenizer.json whose tokens are the bytes of the text, as the tiny models take them. Run by itself it writes those of samples/:
+// A tokenizer.json whose tokens are the bytes of the text, as the tiny models take them. Run by itself it
+// writes those of samples/:
 //   node src/work/imports/byte-tokenizer.test-kit.ts
 import { writeFileSync } from "node:fs";
 
-/** The letter that stands for a byte in GPT-2's vocabulary: itself where it can be seen, else the next free one from 256 on. */
+/**
+ * The letter that stands for a byte in GPT-2's vocabulary: itself where it can be seen, else the next free
+ * one from 256 on.
+ */
 function letters(): string[] {
 	const isSeen = (byte: number) => (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
 	let next = 256;

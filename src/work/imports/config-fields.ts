@@ -1,5 +1,6 @@
-// A config.json taken apart field by field: what is asked for is checked, and what nobody asked for is refused unless it is known to change
-// nothing. Fields come from strangers and from versions to come: one that is not understood might change what the model computes.
+// A config.json taken apart field by field: what is asked for is checked, and what nobody asked for is
+// refused unless it is known to change nothing. Fields come from strangers and from versions to come: one
+// that is not understood might change what the model computes.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -34,7 +35,10 @@ export interface ConfigFields {
 	end(): void;
 }
 
-/** What a message may repeat of a stranger's field. Lists and objects are not: they may be nested deeper than any stack. */
+/**
+ * What a message may repeat of a stranger's field. Lists and objects are not: they may be nested deeper than
+ * any stack.
+ */
 function shown(value: unknown): string {
 	if (typeof value === "object") return Array.isArray(value) ? "a list" : "an object";
 	const text = JSON.stringify(value);

@@ -1,4 +1,5 @@
-// How the files of each family name the tensors of architecture.ts, and how they lie there. docs/models.md §2.
+// How the files of each family name the tensors of architecture.ts, and how they lie there. docs/models.md
+// §2.
 import { type Architecture, modelTensors, type TensorPlace } from "./architecture.ts";
 
 /** Where a tensor of ours is found. */

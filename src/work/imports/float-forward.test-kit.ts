@@ -1,5 +1,6 @@
-// The forward pass of an imported model in doubles, written from the families' definitions: what programs and files are compared with.
-// Slow and plain. vectors of PyTorch's own logits keep it honest (float-forward.test.ts).
+// The forward pass of an imported model in doubles, written from the families' definitions: what programs and
+// files are compared with. Slow and plain. vectors of PyTorch's own logits keep it honest
+// (float-forward.test.ts).
 import type { Architecture, ImportedModel } from "./architecture.ts";
 
 type Rows = Float64Array[];

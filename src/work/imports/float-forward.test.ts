@@ -1,5 +1,6 @@
-// The plain forward pass gives PyTorch's numbers: a generated model of each family, written by write-model.ts, was loaded by transformers
-// 5.18 and run in float64 by PyTorch 2.13 (rotary angles are float32 there). What is imported means what it means elsewhere.
+// The plain forward pass gives PyTorch's numbers: a generated model of each family, written by
+// write-model.ts, was loaded by transformers 5.18 and run in float64 by PyTorch 2.13 (rotary angles are
+// float32 there). What is imported means what it means elsewhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { floatForward } from "./float-forward.test-kit.ts";
@@ -7,7 +8,10 @@ import { randomModel } from "./random-model.ts";
 import { TINY } from "./tiny-models.ts";
 
 const TOKENS = [...new TextEncoder().encode("Hello world"), 0, 255];
-/** The first four numbers of the last token, two of the first, and the sum of all sizes: of the logits, for bert of the last hidden state. */
+/**
+ * The first four numbers of the last token, two of the first, and the sum of all sizes: of the logits, for
+ * bert of the last hidden state.
+ */
 const TORCH = {
 	gpt2: [-5.620538, -9.593656, -1.898725, -0.43774, 9.178688, -13.039664, 21_553.6451],
 	llama: [-1.95374, 0.506808, 4.975411, 10.548307, -9.990666, -8.164755, 22_412.3592],

@@ -1,5 +1,5 @@
-// Changed files: 2,000 in every run, 100,000 in the deep tier. The loader gives a model or an AssayError, never anything else, and a model
-// that it gives has every tensor in its shape.
+// Changed files: 2,000 in every run, 100,000 in the deep tier. The loader gives a model or an AssayError,
+// never anything else, and a model that it gives has every tensor in its shape.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, isDeep, scaled, seed } from "../../../tests/fuzz.test-kit.ts";

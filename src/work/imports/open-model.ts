@@ -1,4 +1,5 @@
-// The files of a model's folder: config.json, and model.safetensors or the shards that its index names. How a file is read is the caller's.
+// The files of a model's folder: config.json, and model.safetensors or the shards that its index names. How a
+// file is read is the caller's.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
@@ -48,7 +49,10 @@ export async function openModel(folder: ModelFolder): Promise<OpenedModel> {
 	return readModel({ config, index, shards: await Promise.all(names.map((name) => folder.part(name))) });
 }
 
-/** A folder of files that a job names: `files` gives the bytes of a path, and refuses what is not there with FILE_UNREADABLE. */
+/**
+ * A folder of files that a job names: `files` gives the bytes of a path, and refuses what is not there with
+ * FILE_UNREADABLE.
+ */
 export function jobModel(
 	path: string,
 	files: (name: string) => Promise<Uint8Array> | Uint8Array,

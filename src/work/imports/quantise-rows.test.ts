@@ -6,7 +6,10 @@ import { MOST_WEIGHT, quantiseRows } from "./quantise-rows.ts";
 
 const BITS = [8, 16, 24] as const;
 
-/** Every value comes back within half an element of its row; the row's largest fills the elements but for a multiplier's rounding. */
+/**
+ * Every value comes back within half an element of its row; the row's largest fills the elements but for a
+ * multiplier's rounding.
+ */
 function check(values: Float32Array, rows: number, bits: (typeof BITS)[number]): void {
 	const columns = values.length / rows;
 	const { elements, multipliers, shift } = quantiseRows(values, rows, columns, bits);

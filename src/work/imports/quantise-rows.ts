@@ -1,8 +1,10 @@
-// Weights as whole numbers, docs/models.md §3: every output row has a scale of its own, so that one large row costs the others nothing.
-// value ≈ element · multiplier[row] / 2^shift, where the largest multiplier is in [2^15, 2^16]. The same bits on every machine: whoever
-// builds the program again gets the same constants.
+// Weights as whole numbers, docs/models.md §3: every output row has a scale of its own, so that one large row
+// costs the others nothing. value ≈ element · multiplier[row] / 2^shift, where the largest multiplier is in
+// [2^15, 2^16]. The same bits on every machine: whoever builds the program again gets the same constants.
 
-/** Of the largest multiplier: `sum · multiplier` of a product with i8 or i16 operands stays inside 64 bits. */
+/**
+ * Of the largest multiplier: `sum · multiplier` of a product with i8 or i16 operands stays inside 64 bits.
+ */
 const MULTIPLIER_BITS = 15;
 /** Shifts that a program has; values beyond are all but zero, or no weights. */
 const MOST_SHIFT = 62;

@@ -1,5 +1,6 @@
-// Models made from a seed: weights of the usual sizes, so that programs, plans and samples have something to run that nobody had to train.
-// The same seed gives the same floats on every machine: only whole numbers, one product and √ enter.
+// Models made from a seed: weights of the usual sizes, so that programs, plans and samples have something to
+// run that nobody had to train. The same seed gives the same floats on every machine: only whole numbers, one
+// product and √ enter.
 import { philoxBlock, philoxKey } from "../../protocol/hash/philox.ts";
 import { type Architecture, type ImportedModel, type ModelTensor, modelTensors } from "./architecture.ts";
 
@@ -9,7 +10,10 @@ const DOMAIN = 0x6d6f_6465;
 const MEAN = 510;
 const DEVIATION = Math.sqrt((4 * (256 ** 2 - 1)) / 12);
 
-/** Mean and standard deviation of a tensor's values: inputs of deviation 1 give outputs of about 1, norms are near 1. */
+/**
+ * Mean and standard deviation of a tensor's values: inputs of deviation 1 give outputs of about 1, norms are
+ * near 1.
+ */
 function spreadOf(name: string, dims: readonly number[]): readonly [mean: number, deviation: number] {
 	if (/norm\.weight$/i.test(name)) return [1, 0.1];
 	if (dims.length === 1 || name === "embed.positions" || name === "embed.segments") return [0, 0.1];

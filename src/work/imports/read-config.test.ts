@@ -1,4 +1,5 @@
-// config.json: the files of well-known models give their architectures; every field that would change the computation is refused by name.
+// config.json: the files of well-known models give their architectures; every field that would change the
+// computation is refused by name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

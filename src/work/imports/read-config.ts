@@ -1,5 +1,5 @@
-// config.json of gpt2, llama, qwen2 and bert → Architecture. Every field that changes what is computed is either part of it or refused.
-// Not here: whether the tensors fit (read-model.ts).
+// config.json of gpt2, llama, qwen2 and bert → Architecture. Every field that changes what is computed is
+// either part of it or refused. Not here: whether the tensors fit (read-model.ts).
 import type { Architecture } from "./architecture.ts";
 import { type ConfigFields, configFields, wrongConfig } from "./config-fields.ts";
 
@@ -15,7 +15,10 @@ const GELU = {
 } as const;
 const SILU = { silu: "silu-glu", swish: "silu-glu" } as const;
 
-/** Classes whose weights are the family's own, with or without a head that names tokens. Of a bert only the encoder is used. */
+/**
+ * Classes whose weights are the family's own, with or without a head that names tokens. Of a bert only the
+ * encoder is used.
+ */
 const CLASSES: Readonly<Record<Family, RegExp>> = {
 	gpt2: /^GPT2(LMHead|LM)?Model$/,
 	llama: /^Llama(ForCausalLM|Model)$/,

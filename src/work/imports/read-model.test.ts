@@ -1,5 +1,5 @@
-// Models from files: what was written is read, whatever the prefix, the shards and the number types; every way in which files do not fit is
-// refused with the tensor.
+// Models from files: what was written is read, whatever the prefix, the shards and the number types; every
+// way in which files do not fit is refused with the tensor.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

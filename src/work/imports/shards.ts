@@ -1,5 +1,5 @@
-// model.safetensors.index.json: which file holds which tensor. File names come from a stranger: plain names only, nothing that leads out of
-// the model's folder.
+// model.safetensors.index.json: which file holds which tensor. File names come from a stranger: plain names
+// only, nothing that leads out of the model's folder.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 

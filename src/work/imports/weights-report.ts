@@ -1,5 +1,5 @@
-// What whole-number weights cost a model, by its numbers alone: bytes, and the signal to noise of rounding, tensor by tensor. Not here: what
-// that does to its answers, which only running it shows.
+// What whole-number weights cost a model, by its numbers alone: bytes, and the signal to noise of rounding,
+// tensor by tensor. Not here: what that does to its answers, which only running it shows.
 import { type Architecture, type ImportedModel, type ModelTensor, modelTensors } from "./architecture.ts";
 import { quantiseRows } from "./quantise-rows.ts";
 
@@ -54,7 +54,10 @@ export function* weightsReport(model: ImportedModel): Generator<TensorReport> {
 	}
 }
 
-/** What the weights take in a program: matrices by rows, each with its multiplier, vectors at 32 bits. Embeddings have 16 bits at least. */
+/**
+ * What the weights take in a program: matrices by rows, each with its multiplier, vectors at 32 bits.
+ * Embeddings have 16 bits at least.
+ */
 export function weightBytes(of: Architecture, bits: 8 | 16): number {
 	return modelTensors(of).reduce((sum, { name, dims }) => {
 		const count = dims.reduce((product, dim) => product * dim, 1);

@@ -1,5 +1,5 @@
-// An imported or generated model as the files that other programs read: config.json and one model.safetensors with the family's names.
-// Tensors come one after the other, so that a model is never held whole.
+// An imported or generated model as the files that other programs read: config.json and one model.safetensors
+// with the family's names. Tensors come one after the other, so that a model is never held whole.
 import { safetensorsHead, tensorBytes } from "../formats/safetensors.ts";
 import type { ImportedModel } from "./architecture.ts";
 import { FAMILIES, type TensorSource, tensorSources } from "./families.ts";

@@ -1,6 +1,7 @@
-// Attention with heads that share keys and values, and rotary positions, docs/inference.md §5. Queries, keys and values are operands with
-// a shift for each place and head; a place's weights carry the shifts of the values, under their own maximum. So one place with large
-// values costs the others nothing, and every place is computed alike with a whole context or with a cache.
+// Attention with heads that share keys and values, and rotary positions, docs/inference.md §5. Queries, keys
+// and values are operands with a shift for each place and head; a place's weights carry the shifts of the
+// values, under their own maximum. So one place with large values costs the others nothing, and every place
+// is computed alike with a whole context or with a cache.
 import type { TensorHandle } from "../builder/build-program.ts";
 import { at, constant, type Expression, type Index, step, type Value, view } from "../builder/expression.ts";
 import { constantOf } from "../models/numbers.ts";
@@ -60,7 +61,10 @@ function expOf({ coarse, fine }: ExpTables, x: Expression): Expression {
 }
 
 interface Heads {
-	/** [batch, heads, places, headWidth]; keys [batch, kvHeads, context, headWidth], values [batch, kvHeads, headWidth, context]. */
+	/**
+	 * [batch, heads, places, headWidth]; keys [batch, kvHeads, context, headWidth], values [batch, kvHeads,
+	 * headWidth, context].
+	 */
 	readonly q: Value;
 	readonly k: Value;
 	readonly v: Value;
@@ -87,7 +91,8 @@ function headsOf(net: Net, layer: number, parts: Attention, qkv: Value): Heads {
 	});
 	const most = 2 ** operand - 1;
 	const cut = (x: Expression) => x.clamp(-most, most);
-	// As it lies, right after the maximum: what is wide need not be kept. What is turned is made from the wide ones.
+	// As it lies, right after the maximum: what is wide need not be kept. What is turned is made from the wide
+	// ones.
 	const whole =
 		turns === null ? s.map(qkv.dims, (b, t, h, c) => cut(at(qkv, b!, t!, h!, c!).rshv(at(shifts, b!, t!, h!)))) : null;
 	const plain = (b: Index, t: Index | number, h: Index, c: Index) =>
@@ -243,7 +248,10 @@ function weightsOf({ s, numbers }: Net, exp: ExpTables, scores: Value, vShift: H
 	return { weights, shifts, inverses, drops, spare };
 }
 
-/** `qkv`: of every row, at the fixed scale, [rows, (heads + 2·kvHeads)·headWidth]. Gives the heads' outputs, [rows, heads·headWidth]. */
+/**
+ * `qkv`: of every row, at the fixed scale, [rows, (heads + 2·kvHeads)·headWidth]. Gives the heads' outputs,
+ * [rows, heads·headWidth].
+ */
 export function attend(net: Net, layer: number, parts: Attention, qkv: Value): Value {
 	const { s, of, numbers, batch, places } = net;
 	const { heads, kvHeads, headWidth } = of;

@@ -1,4 +1,5 @@
-// Programs in which sequences of a batch see each other, or where they stand, are refused with the op; those that keep apart pass.
+// Programs in which sequences of a batch see each other, or where they stand, are refused with the op; those
+// that keep apart pass.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

@@ -1,9 +1,10 @@
-// Whether each sequence of a batch is computed by itself, whatever stands beside it and wherever it stands: docs/inference.md §8. A program
-// that is not so is refused with the op: its tokens could not be checked in another batch, or all at once.
+// Whether each sequence of a batch is computed by itself, whatever stands beside it and wherever it stands:
+// docs/inference.md §8. A program that is not so is refused with the op: its tokens could not be checked in
+// another batch, or all at once.
 //
-// Values are `shared` (weights, tables, and what follows from them alone), `lane` (the first axis is the batch, or the batch times something)
-// or `sequence` (the first axis is all sequences of the job; those of the batch at hand begin at batch·(segment − 1)). States are by sequence,
-// scratch tensors by lane.
+// Values are `shared` (weights, tables, and what follows from them alone), `lane` (the first axis is the
+// batch, or the batch times something) or `sequence` (the first axis is all sequences of the job; those of
+// the batch at hand begin at batch·(segment − 1)). States are by sequence, scratch tensors by lane.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { type Instruction, type Place, VARIABLE } from "../operators/instruction.ts";

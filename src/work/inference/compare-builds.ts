@@ -1,5 +1,6 @@
-// What a build with small weights costs a model, measured on text against the wide build of the same program: signal to noise at every
-// block, and what becomes of the answers. Pure statistics, docs/models.md §5. Not here: who runs the programs.
+// What a build with small weights costs a model, measured on text against the wide build of the same program:
+// signal to noise at every block, and what becomes of the answers. Pure statistics, docs/models.md §5. Not
+// here: who runs the programs.
 
 /** Σ signal² and Σ (signal − other)², as 10·log10 of their quotient; infinity where nothing differs. */
 export function signalToNoiseDb(signal: Float64Array, other: Float64Array): number {
@@ -32,7 +33,10 @@ function logProbabilities(logits: Float64Array, out: Float64Array): number {
 	return best;
 }
 
-/** Rows of logits [places, vocabulary]; `next`: the token that follows each place in the text, −1 where none does or the place is not one. */
+/**
+ * Rows of logits [places, vocabulary]; `next`: the token that follows each place in the text, −1 where none
+ * does or the place is not one.
+ */
 export function compareLogits(
 	wide: Float64Array,
 	build: Float64Array,

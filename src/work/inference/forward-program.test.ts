@@ -1,5 +1,5 @@
-// Forward programs against the same models in doubles: how far each build is off, at every block and at the end. Longer sequences, other
-// rows of the batch and what fills them up change nothing.
+// Forward programs against the same models in doubles: how far each build is off, at every block and at the
+// end. Longer sequences, other rows of the batch and what fills them up change nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

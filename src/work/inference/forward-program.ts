@@ -1,5 +1,6 @@
-// A whole batch of sequences at once, teacher-forced, with every block's output and the logits of every place as results: what reports
-// compare builds by. docs/inference.md §1. Not here: generation (generate-program.ts), jobs (src/work/workloads/infer/).
+// A whole batch of sequences at once, teacher-forced, with every block's output and the logits of every place
+// as results: what reports compare builds by. docs/inference.md §1. Not here: generation
+// (generate-program.ts), jobs (src/work/workloads/infer/).
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Value } from "../builder/expression.ts";
 import type { Architecture, ImportedModel } from "../imports/architecture.ts";
@@ -26,7 +27,10 @@ export interface Reading {
 export interface ForwardProgram {
 	/** Segment 1 does all: one step. */
 	readonly program: Program;
-	/** Constants and inputs. `tokens`: of each sequence, at most `context`; a shorter one is filled up with 0, which no earlier place sees. */
+	/**
+	 * Constants and inputs. `tokens`: of each sequence, at most `context`; a shorter one is filled up with 0,
+	 * which no earlier place sees.
+	 */
 	given(model: ImportedModel, tokens: readonly (readonly number[])[]): Record<string, Elements>;
 	/** [batch, context, vocabulary]; null: a model without a head (bert). */
 	readonly logits: Reading | null;

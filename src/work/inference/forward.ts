@@ -1,5 +1,6 @@
-// The forward pass of a model, docs/inference.md: from tokens to the last hidden rows, and from those to logits. One description for a
-// whole context at once and for one token with a cache, since every row is computed alike.
+// The forward pass of a model, docs/inference.md: from tokens to the last hidden rows, and from those to
+// logits. One description for a whole context at once and for one token with a cache, since every row is
+// computed alike.
 import { at, type Expression, type Index, step, type Value, view } from "../builder/expression.ts";
 import { type Attention, attend, attentionParts } from "./attention.ts";
 import { activation, joined, linear, lookUp, norm, operandsOf } from "./layers.ts";
@@ -32,7 +33,10 @@ function blockOf({ of }: Net, inputs: ModelInputs, i: number): Block {
 	};
 }
 
-/** Product of two fixed values, in two parts, since one would not fit 64 bits; inside ±2^14 each (wide: ±2^10). */
+/**
+ * Product of two fixed values, in two parts, since one would not fit 64 bits; inside ±2^14 each (wide:
+ * ±2^10).
+ */
 function times({ numbers }: Net, a: Expression, b: Expression): Expression {
 	const { fixed, weights } = numbers;
 	const [headroom, low] = weights === "wide" ? [10, 22] : [14, 20];
@@ -67,8 +71,10 @@ export interface Forward {
 	logits(rows: Value): Value;
 }
 
-/** `tokens`: [batch, places]. `context`: places of keys; with a cache, this step's token stands at place `step`. `tables`: places that
- * constants are made for, where those of another program are to be used. */
+/**
+ * `tokens`: [batch, places]. `context`: places of keys; with a cache, this step's token stands at place
+ * `step`. `tables`: places that constants are made for, where those of another program are to be used.
+ */
 export function forward(
 	net: Net,
 	inputs: ModelInputs,

@@ -1,5 +1,6 @@
-// The cornerstone of checking by prefill: token by token with a cache, in any batch, the logits of every place are those of the whole
-// sequence at once, bit for bit; and one changed token is found. More prompts on the engine: tests/work/infer-engine.test.ts.
+// The cornerstone of checking by prefill: token by token with a cache, in any batch, the logits of every
+// place are those of the whole sequence at once, bit for bit; and one changed token is found. More prompts on
+// the engine: tests/work/infer-engine.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { numbersFrom } from "../builder/samples.test-kit.ts";

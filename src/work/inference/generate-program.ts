@@ -1,6 +1,7 @@
-// Generation, docs/inference.md §7: one step a token, for a batch of sequences side by side; a segment is a batch from its first token to its
-// last. Keys and values are scratch: they live within the segment. The state is what was generated so far, and the noise of sampling. And
-// the program that checks it: the same tokens all at once, what each sampled place should have been.
+// Generation, docs/inference.md §7: one step a token, for a batch of sequences side by side; a segment is a
+// batch from its first token to its last. Keys and values are scratch: they live within the segment. The
+// state is what was generated so far, and the noise of sampling. And the program that checks it: the same
+// tokens all at once, what each sampled place should have been.
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, step, type Value, view } from "../builder/expression.ts";
 import type { Architecture, ImportedModel } from "../imports/architecture.ts";
@@ -32,7 +33,10 @@ interface GenerationProgram {
 /** Places that are computed: the last token of all is never read. */
 export const placesOf = ({ prompt, fresh }: Generation): number => prompt + fresh - 1;
 
-/** Cards read rows of whole sixteens at once. Places beyond the last are seen by none that matters, so nothing else changes. */
+/**
+ * Cards read rows of whole sixteens at once. Places beyond the last are seen by none that matters, so nothing
+ * else changes.
+ */
 const inSixteens = (places: number, most: number): number => Math.min(Math.ceil(places / 16) * 16, most);
 
 /** Places of the cache. */
@@ -145,8 +149,9 @@ function sampledRows({ net, lengths }: Begun, { fresh, batch }: Generation, { hi
 }
 
 /**
- * Segment j computes batch j − 1 all at once, from the prompts and the tokens that somebody says followed them (input `tokens`). Result
- * `right`, [batch, fresh]: the token that each place should have, given all before it.
+ * Segment j computes batch j − 1 all at once, from the prompts and the tokens that somebody says followed
+ * them (input `tokens`). Result `right`, [batch, fresh]: the token that each place should have, given all
+ * before it.
  */
 export function prefillProgram(of: Generation): GenerationProgram {
 	const { batch, fresh, sampling, architecture } = of;

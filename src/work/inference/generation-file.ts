@@ -1,5 +1,6 @@
-// `generation.json` of a run, docs/inference.md §10: what was generated, as a checker needs it to build the program again. It is the runner's
-// word: whoever reads it builds the program from it and compares the root with the claim's.
+// `generation.json` of a run, docs/inference.md §10: what was generated, as a checker needs it to build the
+// program again. It is the runner's word: whoever reads it builds the program from it and compares the root
+// with the claim's.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { int, object, oneOf, variants } from "../../protocol/bytes/shape.ts";

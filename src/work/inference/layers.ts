@@ -1,5 +1,6 @@
-// The parts of a forward pass that treat every row by itself, docs/inference.md §4: a row as an operand of products, linear layers, norms,
-// activations, embeddings. Not here: attention, where a row sees earlier ones.
+// The parts of a forward pass that treat every row by itself, docs/inference.md §4: a row as an operand of
+// products, linear layers, norms, activations, embeddings. Not here: attention, where a row sees earlier
+// ones.
 import { at, constant, type Expression, type Index, type Indexish, type Value, view } from "../builder/expression.ts";
 import { constantOf } from "../models/numbers.ts";
 import { REST, restTable } from "../models/tables.ts";
@@ -119,7 +120,10 @@ export function norm(net: Net, x: Value, { gain, bias }: Gain): Value {
 	});
 }
 
-/** Of each cell between two knots: the first knot, how far it is to the second, and how much more to the third; four numbers side by side. */
+/**
+ * Of each cell between two knots: the first knot, how far it is to the second, and how much more to the
+ * third; four numbers side by side.
+ */
 function cellsOf(knots: Elements): Int32Array {
 	const cells = new Int32Array(4 * (knots.length - 2));
 	for (let i = 0; i < knots.length - 2; i++) {
@@ -129,7 +133,9 @@ function cellsOf(knots: Elements): Int32Array {
 	return cells;
 }
 
-/** An activation as max(x, 0) less a table's entry, with a parabola through three knots; at the fixed scale. */
+/**
+ * An activation as max(x, 0) less a table's entry, with a parabola through three knots; at the fixed scale.
+ */
 export function activation(net: Net): (x: Expression) => Expression {
 	const { of, numbers } = net;
 	const { fixed } = numbers;

@@ -1,5 +1,6 @@
-// The numbers of inference, docs/inference.md §2: scales by build, and how a product comes back to the fixed scale. They follow from the
-// architecture and the build alone, never from batch or context: else one token's logits would depend on what else is computed.
+// The numbers of inference, docs/inference.md §2: scales by build, and how a product comes back to the fixed
+// scale. They follow from the architecture and the build alone, never from batch or context: else one token's
+// logits would depend on what else is computed.
 import type { PhaseBuilder, ProgramBuilder } from "../builder/build-program.ts";
 import type { Expression, Operandish, Value } from "../builder/expression.ts";
 import type { Architecture } from "../imports/architecture.ts";
@@ -57,8 +58,9 @@ export const fixedBits = ({ fixed }: Numbers): number => fixed + HEADROOM + 1;
 export const clampFixed = ({ limit }: Numbers, x: Expression): Expression => x.clamp(-limit, limit);
 
 /**
- * a·b·2^−shift, to the nearest, where the magnitude of a has `bits` bits and that of b `factorBits`. What does not fit 62 bits is shifted off
- * first; a shift that leaves 64 bits is set to the end of what is allowed.
+ * a·b·2^−shift, to the nearest, where the magnitude of a has `bits` bits and that of b `factorBits`. What
+ * does not fit 62 bits is shifted off first; a shift that leaves 64 bits is set to the end of what is
+ * allowed.
  */
 export function scaled(
 	a: Expression,

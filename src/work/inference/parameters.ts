@@ -1,5 +1,6 @@
-// A model's weights as inputs of a program, docs/inference.md §3: which tensors there are, and their elements from an imported model. Rows of
-// layers that read the same input are stacked: q, k and v are one product, gate and up another.
+// A model's weights as inputs of a program, docs/inference.md §3: which tensors there are, and their elements
+// from an imported model. Rows of layers that read the same input are stacked: q, k and v are one product,
+// gate and up another.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { ProgramBuilder, TensorHandle } from "../builder/build-program.ts";
@@ -55,7 +56,9 @@ export class ModelInputs {
 		return this.b.tensor("input", name, type, dims, -limit, limit);
 	}
 
-	/** Parts one under the other. `isTable`: rows are looked up, not multiplied; an i8 build keeps them as i16. */
+	/**
+	 * Parts one under the other. `isTable`: rows are looked up, not multiplied; an i8 build keeps them as i16.
+	 */
 	matrix(
 		name: string,
 		parts: readonly Part[],

@@ -1,5 +1,5 @@
-// Sampled tokens come as often as the softmax says, at every temperature, and noise of different places is not alike. The same seed draws the
-// same tokens: what is here is decided, not luck.
+// Sampled tokens come as often as the softmax says, at every temperature, and noise of different places is
+// not alike. The same seed draws the same tokens: what is here is decided, not luck.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildProgram } from "../builder/build-program.ts";

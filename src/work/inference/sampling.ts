@@ -1,6 +1,7 @@
-// The next token, docs/inference.md §6: the largest logit, or the largest of logit/temperature + Gumbel noise, which draws from the softmax.
-// The noise of a place depends on the job's seed, the sequence and the place alone: words that the init phase draws, stirred with the
-// token's number. So whoever computes the place again, in another batch or all at once, has the same noise.
+// The next token, docs/inference.md §6: the largest logit, or the largest of logit/temperature + Gumbel
+// noise, which draws from the softmax. The noise of a place depends on the job's seed, the sequence and the
+// place alone: words that the init phase draws, stirred with the token's number. So whoever computes the
+// place again, in another batch or all at once, has the same noise.
 import { at, constant, type Expression, type Index, type Value } from "../builder/expression.ts";
 import { constantOf } from "../models/numbers.ts";
 import { gumbelTable } from "../models/tables.ts";
@@ -19,7 +20,10 @@ const WORD = 2 ** 32 - 1;
 const FACTORS = [0x7feb_352d, 0x68e3_1da5, 0x1b56_c4e9] as const;
 const SPREAD = 0x9e37_79b1;
 
-/** [sequences, places]: 62 bits of noise for every place to be sampled, as a state tensor; null where none is needed. */
+/**
+ * [sequences, places]: 62 bits of noise for every place to be sampled, as a state tensor; null where none is
+ * needed.
+ */
 export function drawsOf({ b }: Net, sampling: Sampling, sequences: number, places: number): Value | null {
 	if (sampling.kind === "greedy") return null;
 	const draws = b.tensor("state", "draws", "i64", [sequences, places], 0, 2n ** 62n - 1n);

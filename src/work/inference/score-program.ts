@@ -1,5 +1,6 @@
-// What a model makes of given sequences, a batch a segment: logits of every place, or one row for each sequence (an embedding). The state
-// gathers them for all sequences. docs/inference.md §9. Not here: what comes next (generate-program.ts).
+// What a model makes of given sequences, a batch a segment: logits of every place, or one row for each
+// sequence (an embedding). The state gathers them for all sequences. docs/inference.md §9. Not here: what
+// comes next (generate-program.ts).
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Value, view } from "../builder/expression.ts";
 import type { Architecture, ImportedModel } from "../imports/architecture.ts";
@@ -14,7 +15,10 @@ import { declarePrompts, ofBatch, type PromptShape, presence, sequenceAt } from 
 export interface Scoring extends PromptShape {
 	readonly architecture: Architecture;
 	readonly weights: WeightKind;
-	/** mean: of the sequence's last hidden rows; first: the row of its first token, as of [CLS]; last: of its last. */
+	/**
+	 * mean: of the sequence's last hidden rows; first: the row of its first token, as of [CLS]; last: of its
+	 * last.
+	 */
 	readonly output: "logits" | "mean" | "first" | "last";
 }
 
@@ -22,7 +26,10 @@ export interface ScoreProgram {
 	readonly program: Program;
 	readonly constants: Readonly<Record<string, Elements>>;
 	weights(model: ImportedModel): Record<string, Elements>;
-	/** The state that gathers: `logits`, [sequences, prompt, vocabulary], or `embeddings`, [sequences, width]; value = element / scale. */
+	/**
+	 * The state that gathers: `logits`, [sequences, prompt, vocabulary], or `embeddings`, [sequences, width];
+	 * value = element / scale.
+	 */
 	readonly tensor: string;
 	readonly dims: readonly number[];
 	readonly scale: number;

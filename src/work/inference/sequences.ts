@@ -1,5 +1,5 @@
-// The sequences of a job: all of them as rows of one tensor, those of a batch by the number of the segment. Segment j has the sequences from
-// batch·(j − 1) on. batch-invariance.ts knows these two places.
+// The sequences of a job: all of them as rows of one tensor, those of a batch by the number of the segment.
+// Segment j has the sequences from batch·(j − 1) on. batch-invariance.ts knows these two places.
 import { at, type Index, index, segment, type Value } from "../builder/expression.ts";
 import type { Net } from "./numbers.ts";
 

@@ -1,4 +1,5 @@
-// The smallest models of each family, and prompts drawn for them: for tests of programs on the reference machine.
+// The smallest models of each family, and prompts drawn for them: for tests of programs on the reference
+// machine.
 import type { Architecture, ImportedModel } from "../imports/architecture.ts";
 import { randomModel } from "../imports/random-model.ts";
 import { TINY } from "../imports/tiny-models.ts";

@@ -1,4 +1,5 @@
-// GELU by a table of 257 with straight lines between, and its slope; docs/training.md §4. At |x| ≥ 8 it is x or 0 to the last bit.
+// GELU by a table of 257 with straight lines between, and its slope; docs/training.md §4. At |x| ≥ 8 it is x
+// or 0 to the last bit.
 import { at, constant, type Expression, type Value } from "../builder/expression.ts";
 import { clampI16, constantOf, type Net, SCALE } from "./numbers.ts";
 import { geluSlopeTable, geluTable } from "./tables.ts";

@@ -1,5 +1,6 @@
-// Causal attention, forwards and backwards, docs/training.md §4. Weights stay unnormalised (row maximum one, i16 at 2^15), so early
-// rows lose nothing to late ones; 1/Z comes after the product. The gradient of the scores is shifted once, from its widest product.
+// Causal attention, forwards and backwards, docs/training.md §4. Weights stay unnormalised (row maximum one,
+// i16 at 2^15), so early rows lose nothing to late ones; 1/Z comes after the product. The gradient of the
+// scores is shifted once, from its widest product.
 import { at, constant, type Expression, type Index, type Value, view } from "../builder/expression.ts";
 import { type Activation, activationOf, PRODUCT } from "./linear.ts";
 import {
@@ -28,7 +29,10 @@ export const P = 23;
 export const MOST_SIZE = 128;
 export const ROW_SUM = 2 ** 37;
 
-/** Unnormalised weights: e = exp(l − row maximum), i16 at 2^15, and 1/Σe of each row at 2^25. `l`: [.., rows, columns] at 2^12. */
+/**
+ * Unnormalised weights: e = exp(l − row maximum), i16 at 2^15, and 1/Σe of each row at 2^25. `l`: [.., rows,
+ * columns] at 2^12.
+ */
 export function softmaxRows({ s }: Net, tables: ExpTables, l: Value): { readonly e: Value; readonly inverse: Value } {
 	const top = s.reduce("max", l);
 	const e = s.map(l.dims, (...axes) => expOf(tables, at(top, ...axes.slice(0, -1)).sub(at(l, ...axes)), E).min(I16));
@@ -42,7 +46,9 @@ export function softmaxRows({ s }: Net, tables: ExpTables, l: Value): { readonly
 /** p at 2^15, i16. */
 export const normalised = (e: Expression, inverse: Expression): Expression => e.mul(inverse).rsh(INVERSE).min(I16);
 
-/** Gradient of the scores, p·(dP − δ), as i16 with one shift a row: what `dP` and `rowSums` count, times 2^23. */
+/**
+ * Gradient of the scores, p·(dP − δ), as i16 with one shift a row: what `dP` and `rowSums` count, times 2^23.
+ */
 export function scoreGradients(
 	{ s }: Net,
 	{ e, inverse }: { readonly e: Value; readonly inverse: Value },

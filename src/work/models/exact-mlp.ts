@@ -1,9 +1,12 @@
-// The profile that a zk proof wants: a network by SGD in which no weight is ever rounded, docs/training.md §6. Of an MLP by squared error:
-//   z = a·Wᵀ, a with 2^8 added in its last column (the bias);  h = z to the nearest 2^-s;  a = relu(h) between layers;
-//   d = h − y at the end, else what comes back to the nearest 2^-s where h > 0;  W ← W − a·d summed over the batch.
-// a is at 2^8, d at 2^12, W at 2^s with s = 20 + shift, so the rate is 2^-shift on the summed squared error. Clamps are there for the
-// checker's sake: a run in which one acts has no proof. Weights have 32 bits, or 64 of which 40 are used: segments of more rows move them
-// further. Products take operands of 32 bits, so that these are multiplied in two halves.
+// The profile that a zk proof wants: a network by SGD in which no weight is ever rounded, docs/training.md
+// §6. Of an MLP by squared error:
+//   z = a·Wᵀ, a with 2^8 added in its last column (the bias);  h = z to the nearest 2^-s;
+//   a = relu(h) between layers;  d = h − y at the end, else what comes back to the nearest 2^-s where h > 0;
+//   W ← W − a·d summed over the batch.
+// a is at 2^8, d at 2^12, W at 2^s with s = 20 + shift, so the rate is 2^-shift on the summed squared error.
+// Clamps are there for the checker's sake: a run in which one acts has no proof. Weights have 32 bits, or 64
+// of which 40 are used: segments of more rows move them further. Products take operands of 32 bits, so that
+// these are multiplied in two halves.
 import { buildProgram, type TensorHandle } from "../builder/build-program.ts";
 import { at, constant, type Expression, type Index, type Value, view } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";
@@ -43,7 +46,10 @@ interface ExactProgram {
 
 type At = (row: Index, column: Index) => Expression;
 
-/** Weights as products take them: as they are, or W = high·2^20 + low. A half is made where it is first needed. */
+/**
+ * Weights as products take them: as they are, or W = high·2^20 + low. A half is made where it is first
+ * needed.
+ */
 class Halves {
 	readonly #net: Net;
 	readonly #weights: readonly Value[];
@@ -61,7 +67,10 @@ class Halves {
 		return this.#joined(this.#halves(layer).map((one) => this.#net.s.matmul(x, turned(this.#net, one))));
 	}
 
-	/** Of gradients [rows of places, channels], by columns of patches but the bias: [batch, down, across, channels, row, column]. */
+	/**
+	 * Of gradients [rows of places, channels], by columns of patches but the bias: [batch, down, across,
+	 * channels, row, column].
+	 */
 	productPatches(x: Value, layer: number, window: PlanWindow): (window: Place, i: Index, j: Index) => Expression {
 		const { s, rows } = this.#net;
 		const { channels, size } = window;
@@ -99,7 +108,10 @@ class Halves {
 	}
 }
 
-/** Links of such a network. `sizes`: numbers of a row or picture, then units of each link; `windows`: of links that are convolutions, which are the first ones. */
+/**
+ * Links of such a network. `sizes`: numbers of a row or picture, then units of each link; `windows`: of links
+ * that are convolutions, which are the first ones.
+ */
 export interface ExactSizes {
 	readonly sizes: readonly number[];
 	readonly windows?: readonly (PlanWindow | null)[];
@@ -255,7 +267,10 @@ function squareGradient({ b, s, rows: batch }: ExactNet, last: Value, label: Val
 	return d;
 }
 
-/** d = softmax(h) less 1 at the class: e = exp(h − the largest) by a table, times ⌊2^27 / Σ e⌋, to the nearest. The loss is −ln of the class's share, at 2^16. */
+/**
+ * d = softmax(h) less 1 at the class: e = exp(h − the largest) by a table, times ⌊2^27 / Σ e⌋, to the
+ * nearest. The loss is −ln of the class's share, at 2^16.
+ */
 function softmaxGradient(net: ExactNet, last: Value, label: Value): Value {
 	const { b, s, rows: batch } = net;
 	const classes = last.dims[1]!;

@@ -1,5 +1,5 @@
-// The models in plain floats, forwards only: the loss of a batch. Gradients are then slopes of it, found by moving weights. Independent of
-// the programs: nothing here is shared with them but the names of the weights.
+// The models in plain floats, forwards only: the loss of a batch. Gradients are then slopes of it, found by
+// moving weights. Independent of the programs: nothing here is shared with them but the names of the weights.
 
 export type Weights = Readonly<Record<string, Float64Array>>;
 

@@ -1,5 +1,6 @@
-// A model like GPT-2 that learns: learned positions, pre-norm blocks of causal attention and a GELU layer of four times the width,
-// biases, a final norm, and the token embeddings once more as the head. docs/training.md has its numbers.
+// A model like GPT-2 that learns: learned positions, pre-norm blocks of causal attention and a GELU layer of
+// four times the width, biases, a final norm, and the token embeddings once more as the head.
+// docs/training.md has its numbers.
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, repeat, turn, type Value, view } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";
@@ -71,7 +72,9 @@ function offsetOf(name: VectorName, width: number): number {
 	return offset;
 }
 
-/** Where the weights lie, by the names and dims that nanoGPT gives them: a linear layer is [outputs, inputs]. */
+/**
+ * Where the weights lie, by the names and dims that nanoGPT gives them: a linear layer is [outputs, inputs].
+ */
 export function gptWeights({ layers, width, context, vocabulary }: GptShape): WorkloadWeight[] {
 	const scale = 2 ** SCALE.weight;
 	const of = (name: string, tensor: string, dims: readonly number[], first = 0): WorkloadWeight => ({
@@ -185,7 +188,10 @@ class Block {
 		return this.#joined(between, this.down.forward(activationOf(net, active)), "down");
 	}
 
-	/** `d`: gradient of what the block gave, i32 at 2^24; gives that of what it got. Moves the block's parameters. */
+	/**
+	 * `d`: gradient of what the block gave, i32 at 2^24; gives that of what it got. Moves the block's
+	 * parameters.
+	 */
 	backward(d: Value): Value {
 		const { net, width, parameters } = this;
 		const { s, rows } = net;
@@ -231,7 +237,10 @@ interface GptProgram {
 /** Windows of context + 1 tokens, one after the other; the last token of one is the first of the next. */
 export const windowsOf = (tokens: number, context: number): number => Math.floor((tokens - 1) / context);
 
-/** Tokens of this step's windows, and those that follow: [rows] each. Declares the inputs `tokens` and `order`. */
+/**
+ * Tokens of this step's windows, and those that follow: [rows] each. Declares the inputs `tokens` and
+ * `order`.
+ */
 export function batchTokens(
 	net: Net,
 	{ context, vocabulary }: Pick<GptShape, "context" | "vocabulary">,

@@ -1,4 +1,5 @@
-// Every gradient of every model is the slope of the loss of its twin in floats: forwards and backwards are right, whatever the numbers.
+// Every gradient of every model is the slope of the loss of its twin in floats: forwards and backwards are
+// right, whatever the numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn, numbersFrom } from "../builder/samples.test-kit.ts";
@@ -26,7 +27,10 @@ function stir(trial: Trial, names: readonly string[], factor: number): void {
 
 type Outputs = readonly Elements[];
 
-/** Slopes of `loss` along a drawn direction, for each weight: the float's, and the program's. The loss is told what the step's ops gave. */
+/**
+ * Slopes of `loss` along a drawn direction, for each weight: the float's, and the program's. The loss is told
+ * what the step's ops gave.
+ */
 function slopes(
 	trial: Trial,
 	names: readonly string[],

@@ -1,5 +1,5 @@
-// Models learn: the loss falls, and the state after some steps is the one that every machine must reach. Optimisers move weights as their
-// formulas in floats do.
+// Models learn: the loss falls, and the state after some steps is the one that every machine must reach.
+// Optimisers move weights as their formulas in floats do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn } from "../builder/samples.test-kit.ts";

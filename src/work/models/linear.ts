@@ -1,5 +1,6 @@
-// A linear layer y = x·Wᵀ + b, forwards and backwards, docs/training.md §4. Products are exact; a gradient enters one as i16 after one
-// shift, by its row's maximum where the row's result is a row, by the tensor's where rows are summed.
+// A linear layer y = x·Wᵀ + b, forwards and backwards, docs/training.md §4. Products are exact; a gradient
+// enters one as i16 after one shift, by its row's maximum where the row's result is a row, by the tensor's
+// where rows are summed.
 import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
 import { clampI16, largestOf, type Net, rowShifts, SCALE, turned } from "./numbers.ts";
 import { type Copies, copiesOf, type Parameter, type Parameters } from "./optimizer.ts";

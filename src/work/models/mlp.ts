@@ -1,5 +1,6 @@
-// A multi-layer perceptron that learns to classify: linear layers with biases, relu between, cross-entropy; numbers as those of the GPT.
-// docs/training.md. Not here: the exact profile that a zk proof wants (exact-mlp.ts).
+// A multi-layer perceptron that learns to classify: linear layers with biases, relu between, cross-entropy;
+// numbers as those of the GPT. docs/training.md. Not here: the exact profile that a zk proof wants
+// (exact-mlp.ts).
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Value } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";

@@ -63,8 +63,8 @@ export class Norm {
 	}
 
 	/**
-	 * `d`: gradient of the output at 2^24; `stream`: gradient that reaches x on other ways, i32 at 2^24, or none.
-	 * Gives the whole gradient of x, and those of gain and bias, [width], as the optimiser takes them.
+	 * `d`: gradient of the output at 2^24; `stream`: gradient that reaches x on other ways, i32 at 2^24, or
+	 * none. Gives the whole gradient of x, and those of gain and bias, [width], as the optimiser takes them.
 	 */
 	backward(
 		d: (row: Index, column: Index) => Expression,

@@ -1,5 +1,6 @@
-// Parameters and how they move: SGD, momentum, AdamW, docs/training.md §5. A parameter is a state tensor at 2^24; a gradient that comes
-// here is i32 at the net's gradient scale, of the mean loss times rows/2^⌈log2 rows⌉, which the rates account for. Not here: exact SGD (exact-mlp.ts).
+// Parameters and how they move: SGD, momentum, AdamW, docs/training.md §5. A parameter is a state tensor at
+// 2^24; a gradient that comes here is i32 at the net's gradient scale, of the mean loss times rows/2^⌈log2
+// rows⌉, which the rates account for. Not here: exact SGD (exact-mlp.ts).
 import type { TensorHandle } from "../builder/build-program.ts";
 import { at, type Expression, type Index, index, segment, step, type Value } from "../builder/expression.ts";
 import { elementCount } from "../operators/tensor-type.ts";
@@ -87,7 +88,9 @@ export class Parameters {
 		this.rates = net.b.tensor("input", "rates", "i32", [steps, table[0]!.length], 0, I32);
 	}
 
-	/** A new parameter; `initial` gives its elements at 2^24. Domains of randomness are counted by parameter. */
+	/**
+	 * A new parameter; `initial` gives its elements at 2^24. Domains of randomness are counted by parameter.
+	 */
 	add(
 		name: string,
 		dims: readonly number[],

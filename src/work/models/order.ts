@@ -1,7 +1,8 @@
 // In which order samples are seen, docs/work.md §10: public, from the job's seed, each sample once an epoch.
-//   affine: sample = (a·x + b) mod n, a coprime to n;  cube: the bits of x in another order, some turned over; n = 2^m.
-// x is the place in the epoch. The numbers of each epoch are a table that anyone derives from the seed (this file); the program does
-// the rest.
+//   affine: sample = (a·x + b) mod n, a coprime to n;  cube: the bits of x in another order, some turned
+//     over; n = 2^m.
+// x is the place in the epoch. The numbers of each epoch are a table that anyone derives from the seed (this
+// file); the program does the rest.
 
 import { type PhiloxKey, philoxBlock, philoxKey } from "../../protocol/hash/philox.ts";
 import { at, type Expression, index, segment, step, type Value } from "../builder/expression.ts";
@@ -33,7 +34,10 @@ function affineRow(words: Iterator<number, never>, n: number): number[] {
 	}
 }
 
-/** 2^π(0) … 2^π(m−1), then the mask: π by swapping place i, from m − 1 down to 1, with word mod (i + 1); the mask is a word mod n. */
+/**
+ * 2^π(0) … 2^π(m−1), then the mask: π by swapping place i, from m − 1 down to 1, with word mod (i + 1); the
+ * mask is a word mod n.
+ */
 function cubeRow(words: Iterator<number, never>, bits: number): number[] {
 	const places = Array.from({ length: bits }, (_, i) => i);
 	for (let i = bits - 1; i > 0; i--) {

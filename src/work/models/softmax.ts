@@ -28,7 +28,9 @@ const GRADIENT = 23;
 export const LOG_UNIT = 30;
 const UNIT = LOG_UNIT;
 
-/** ln of a sum at 2^30, one at least, at 2^16: digits of the sum, then a table with straight lines between. */
+/**
+ * ln of a sum at 2^30, one at least, at 2^16: digits of the sum, then a table with straight lines between.
+ */
 export function logOf(table: Value, sum: Expression): Expression {
 	const digits = sum.bitlen();
 	const rest = sum.rshv(digits.sub(17).clamp(0, 46)).sub(65_536).clamp(0, 65_535);
@@ -57,8 +59,8 @@ export interface CrossEntropy {
 export const paddedTo64 = (classes: number): number => (classes < 256 ? classes : Math.ceil(classes / 64) * 64);
 
 /**
- * `logit`: at 2^12, as an expression of row and column; `label`: class of a row. Columns beyond the classes count for nothing.
- * Writes the metric `loss`: the sum at 2^16.
+ * `logit`: at 2^12, as an expression of row and column; `label`: class of a row. Columns beyond the classes
+ * count for nothing. Writes the metric `loss`: the sum at 2^16.
  */
 export function crossEntropy(
 	net: Net,

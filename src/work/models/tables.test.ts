@@ -1,4 +1,5 @@
-// The tables that models look up: each entry is its function to the nearest, and the roots are those that programs name for ever.
+// The tables that models look up: each entry is its function to the nearest, and the roots are those that
+// programs name for ever.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Elements } from "../operators/tensor-type.ts";

@@ -1,5 +1,6 @@
-// The tables that models look up, made with whole numbers only, so that every machine makes the same ones: an entry is f·2^bits to the
-// nearest, docs/training.md §3. Not here: how they are read (softmax.ts, activation.ts).
+// The tables that models look up, made with whole numbers only, so that every machine makes the same ones: an
+// entry is f·2^bits to the nearest, docs/training.md §3. Not here: how they are read (softmax.ts,
+// activation.ts).
 import type { Elements } from "../operators/tensor-type.ts";
 
 /** Working scale, far below half a unit of any table. */
@@ -129,7 +130,10 @@ export const inverseRoot = (n: number, bits: number): number => rounded((ONE * O
 /** σ(i/32), 2^20. */
 export const sigmoidTable = (): Elements => table(513, (i) => rounded(sigmoid(ratio(i, 32)), 20));
 
-/** GELU by tanh, as GPT-2 has it: ½(1 + tanh z) = σ(2z), z = √(2/π)·(x + 0.044715·x³). Gives σ(2z) and its slope by x. */
+/**
+ * GELU by tanh, as GPT-2 has it: ½(1 + tanh z) = σ(2z), z = √(2/π)·(x + 0.044715·x³). Gives σ(2z) and its
+ * slope by x.
+ */
 function byTanh(x: bigint): { readonly below: bigint; readonly slope: bigint } {
 	const factor = 4n * normalFactor();
 	const cubic = ratio(44_715, 1_000_000);
@@ -149,7 +153,10 @@ export const geluTanhSlopeTable = (): Elements =>
 		return rounded(below + mul(x, slope), 15);
 	});
 
-/** cos and sin of place·theta^(−2i/headWidth), [context, headWidth/2], 2^bits. Each place is the one before, turned once more. */
+/**
+ * cos and sin of place·theta^(−2i/headWidth), [context, headWidth/2], 2^bits. Each place is the one before,
+ * turned once more.
+ */
 export function ropeTables(
 	theta: number,
 	headWidth: number,
@@ -187,7 +194,10 @@ function once(name: string, make: () => Elements): Elements {
 	return found;
 }
 
-/** What an activation lacks of max(x, 0), at s = |x| = i/128: s·(1 − f(s)), 2^30. Two knots beyond the last cell. */
+/**
+ * What an activation lacks of max(x, 0), at s = |x| = i/128: s·(1 − f(s)), 2^30. Two knots beyond the last
+ * cell.
+ */
 export const restTable = (kind: keyof typeof BELOW): Elements =>
 	once(kind, () =>
 		table(REST.knots * REST.units + 2, (i) => {
@@ -201,8 +211,8 @@ export const expTable = (size: number, scale: number, bits: number): Elements =>
 	once(`exp ${size} ${scale} ${bits}`, () => table(2 ** size, (i) => rounded(exp(ratio(i, 2 ** scale)), bits)));
 
 /**
- * −ln(−ln(1 − u)), 2^16, at u = 2^(octave − 32)·(1 + knot/128), i = 128·octave + knot: fine where u is small and the value large. The last
- * is that of u = 1 − 2^−33.
+ * −ln(−ln(1 − u)), 2^16, at u = 2^(octave − 32)·(1 + knot/128), i = 128·octave + knot: fine where u is small
+ * and the value large. The last is that of u = 1 − 2^−33.
  */
 export const gumbelTable = (): Elements =>
 	once("gumbel", () =>
@@ -214,8 +224,8 @@ export const gumbelTable = (): Elements =>
 	);
 
 /**
- * z with P(Z > z) = U/2^33 at the places U = 2^o·(1 + m/64), o = 0 … 31, m = 0 … 63, and 0 for 2^32; 2^24. Newton's steps, each place from
- * its neighbour.
+ * z with P(Z > z) = U/2^33 at the places U = 2^o·(1 + m/64), o = 0 … 31, m = 0 … 63, and 0 for 2^32; 2^24.
+ * Newton's steps, each place from its neighbour.
  */
 export const normalQuantiles = (): Elements => once("normal", madeQuantiles);
 function madeQuantiles(): Elements {

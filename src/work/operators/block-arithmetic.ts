@@ -1,5 +1,6 @@
-// The arithmetic of evaluate.ts for a block of elements in plain numbers, where intervals say that operands and results are below 2^53.
-// Every step below is exact in a double; where that needs a thought, it stands beside the line. Zero may be −0: nothing here minds.
+// The arithmetic of evaluate.ts for a block of elements in plain numbers, where intervals say that operands
+// and results are below 2^53. Every step below is exact in a double; where that needs a thought, it stands
+// beside the line. Zero may be −0: nothing here minds.
 import type { Arithmetic } from "./instruction.ts";
 
 const TWO_32 = 2 ** 32;

@@ -1,5 +1,5 @@
-// Each instruction against the golden values; the block's plain numbers against the definition; intervals against the golden ones, and
-// against values drawn from them.
+// Each instruction against the golden values; the block's plain numbers against the definition; intervals
+// against the golden ones, and against values drawn from them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";

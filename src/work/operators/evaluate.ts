@@ -1,5 +1,6 @@
-// What each arithmetic instruction of `map` computes, docs/work.md §3: on whole numbers without bounds. A checked program keeps every
-// value inside 64 bits. A judge that is given false values may meet what the page does not define: then the value is null.
+// What each arithmetic instruction of `map` computes, docs/work.md §3: on whole numbers without bounds. A
+// checked program keeps every value inside 64 bits. A judge that is given false values may meet what the page
+// does not define: then the value is null.
 import type { Arithmetic } from "./instruction.ts";
 
 /** ⌊a / b⌋ for b ≥ 1. */

@@ -1,5 +1,6 @@
-// The instructions of `map`, docs/work.md §3: their shapes, their codes and which fields follow. Codec, text form and builders all
-// read this table. Not here: what they compute (evaluate.ts), what the checker asks of them (program/intervals.ts).
+// The instructions of `map`, docs/work.md §3: their shapes, their codes and which fields follow. Codec, text
+// form and builders all read this table. Not here: what they compute (evaluate.ts), what the checker asks of
+// them (program/intervals.ts).
 
 /** Where a load reads along one axis of its operand. */
 export interface Place {

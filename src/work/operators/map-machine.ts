@@ -1,5 +1,5 @@
-// `map` for one element, docs/work.md §3: places, loads, sections, turns. This is the definition that the judge runs, one
-// instruction of it; run-map.ts does the same for whole tensors. Loads come from outside.
+// `map` for one element, docs/work.md §3: places, loads, sections, turns. This is the definition that the
+// judge runs, one instruction of it; run-map.ts does the same for whole tensors. Loads come from outside.
 import { type PhiloxKey, philoxBlock } from "../../protocol/hash/philox.ts";
 import { globalStep, type MapOp } from "../program/shapes.ts";
 import { evaluate } from "./evaluate.ts";
@@ -17,7 +17,10 @@ export interface ElementAt extends Moment {
 	readonly coordinates: readonly number[];
 }
 
-/** The value at flat index `index` of the operand; null when it is not known. `index` null: outside, by an edge that gives zero. */
+/**
+ * The value at flat index `index` of the operand; null when it is not known. `index` null: outside, by an
+ * edge that gives zero.
+ */
 export type Load = (operand: number, index: number | null) => bigint | null;
 
 export function coordinatesOf(flat: number, dims: readonly number[]): number[] {
@@ -46,7 +49,10 @@ function variable(of: number, at: ElementAt, turn: number): bigint {
 	return BigInt(of === VARIABLE.turn ? turn : at.coordinates[of]!);
 }
 
-/** Flat index in an operand of these dims. "outside": an edge says zero. Null: outside where no edge allows it. */
+/**
+ * Flat index in an operand of these dims. "outside": an edge says zero. Null: outside where no edge allows
+ * it.
+ */
 export function indexOf(
 	place: readonly Place[],
 	dims: readonly number[],
@@ -129,7 +135,10 @@ export function firstCarried(op: MapOp, before: readonly bigint[]): bigint[] {
 	return op.code.carried.map((one) => clampTo(before[one.from]!, one));
 }
 
-/** One turn: its registers, those of before and the carried ones among them, and the carried values after it; null where something is not defined. */
+/**
+ * One turn: its registers, those of before and the carried ones among them, and the carried values after it;
+ * null where something is not defined.
+ */
 export function runTurn(
 	op: MapOp,
 	before: readonly bigint[],

@@ -1,5 +1,6 @@
-// `map` for a whole tensor: map-machine.ts over blocks of elements, instruction by instruction. Registers whose interval lies below 2^53
-// are plain numbers, the others 64-bit ones. Which is which follows from the checker's intervals; the values do not.
+// `map` for a whole tensor: map-machine.ts over blocks of elements, instruction by instruction. Registers
+// whose interval lies below 2^53 are plain numbers, the others 64-bit ones. Which is which follows from the
+// checker's intervals; the values do not.
 import type { MapOp } from "../program/shapes.ts";
 import { blockArithmetic, isBitwise } from "./block-arithmetic.ts";
 import { evaluate } from "./evaluate.ts";
@@ -63,7 +64,10 @@ class BlockMachine {
 	readonly places = new Float64Array(BLOCK);
 	/** Carried values on their way, one array each. */
 	readonly carrying: Register[];
-	/** A body that does not know its turn gives the same for ever once it has changed nothing: such a loop may end there. */
+	/**
+	 * A body that does not know its turn gives the same for ever once it has changed nothing: such a loop may
+	 * end there.
+	 */
 	readonly readsTurn: boolean;
 	count = 0;
 	turn = 0;
@@ -176,7 +180,10 @@ class BlockMachine {
 		}
 	}
 
-	/** What is the same for the whole block; null when the sum may pass 2^53. Around a ring, whole rounds are left out. */
+	/**
+	 * What is the same for the whole block; null when the sum may pass 2^53. Around a ring, whole rounds are
+	 * left out.
+	 */
 	placeBase(place: (Instruction & { op: "load" })["place"][number], dim: number): number | null {
 		let base = BigInt(place.constant);
 		let rest = place.register === null ? 0n : magnitude(this.intervals[place.register]!);
@@ -204,7 +211,10 @@ class BlockMachine {
 		}
 	}
 
-	/** Sets the carried registers from others, each clamped; all are read before one is written. True when one has changed. */
+	/**
+	 * Sets the carried registers from others, each clamped; all are read before one is written. True when one
+	 * has changed.
+	 */
 	carry(froms: readonly number[]): boolean {
 		const { carried, before } = this.op.code;
 		for (const [i, from] of froms.entries()) {

@@ -1,4 +1,5 @@
-// matmul, reduce and scatter_add for every type, wide and narrow intervals, shared batches: against sums of big integers written down once more.
+// matmul, reduce and scatter_add for every type, wide and narrow intervals, shared batches: against sums of
+// big integers written down once more.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scaled } from "../../../tests/fuzz.test-kit.ts";

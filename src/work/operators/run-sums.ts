@@ -1,4 +1,5 @@
-// matmul, reduce and scatter_add for whole tensors, docs/work.md §2. Whole-number sums need no order, so each may go as it is quickest.
+// matmul, reduce and scatter_add for whole tensors, docs/work.md §2. Whole-number sums need no order, so each
+// may go as it is quickest.
 import type { MatmulOp, ReduceOp, Reduction, ScatterAddOp } from "../program/shapes.ts";
 import { createElements, type Elements, elementCount, type Interval, magnitude } from "./tensor-type.ts";
 import { numbersToWide } from "./wide-numbers.ts";
@@ -30,7 +31,10 @@ function dotSlowly(a: Elements, atA: number, b: Elements, atB: number, depth: nu
 	return sum;
 }
 
-/** A row times all columns, four at a time: exact, so in any order. One kind of array, or these loops are several times slower. */
+/**
+ * A row times all columns, four at a time: exact, so in any order. One kind of array, or these loops are
+ * several times slower.
+ */
 function dots(row: Float64Array, b: Float64Array, from: number, sums: Float64Array): void {
 	const depth = row.length;
 	let j = 0;
@@ -109,7 +113,10 @@ function matmulNumbers(
 		}
 }
 
-/** Running result over elements; `index` counts for argmax and argmin, and may be any 64-bit number where somebody else said it. */
+/**
+ * Running result over elements; `index` counts for argmax and argmin, and may be any 64-bit number where
+ * somebody else said it.
+ */
 export interface Running {
 	readonly value: bigint;
 	readonly index: bigint;

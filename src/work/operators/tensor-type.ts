@@ -1,5 +1,6 @@
-// Element types and how a tensor's bytes are read, docs/work.md §1: two's complement, little-endian, row-major.
-// Not here: what a program declares of a tensor (program/shapes.ts), its root (trace/tensor-tree.ts).
+// Element types and how a tensor's bytes are read, docs/work.md §1: two's complement, little-endian,
+// row-major. Not here: what a program declares of a tensor (program/shapes.ts), its root
+// (trace/tensor-tree.ts).
 
 /** In the order of their codes: type t has 2^t bytes. */
 export const TENSOR_TYPES = ["i8", "i16", "i32", "i64"] as const;
@@ -52,7 +53,9 @@ const IS_LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const ownBytes = ({ buffer, byteOffset, byteLength }: Elements): Uint8Array =>
 	new Uint8Array(buffer, byteOffset, byteLength);
 
-/** Elements of a tensor's bytes, whatever the order of bytes of the machine. Null when the length is another. */
+/**
+ * Elements of a tensor's bytes, whatever the order of bytes of the machine. Null when the length is another.
+ */
 export function bytesToElements(bytes: Uint8Array, type: TensorType, count: number): Elements | null {
 	if (bytes.length !== count * BYTES[type]) return null;
 	if (!IS_LITTLE) return elementByElement(bytes, type, count);

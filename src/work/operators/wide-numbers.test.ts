@@ -1,4 +1,5 @@
-// 64-bit elements by their halves, at every border of a half and of a double; whole roots at every border of a square.
+// 64-bit elements by their halves, at every border of a half and of a double; whole roots at every border of
+// a square.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluate } from "./evaluate.ts";

@@ -1,4 +1,5 @@
-// 64-bit elements as doubles and back, by their two halves: several times quicker than through big integers. Exact for numbers below 2^53, which intervals promise.
+// 64-bit elements as doubles and back, by their two halves: several times quicker than through big integers.
+// Exact for numbers below 2^53, which intervals promise.
 const TWO_32 = 2 ** 32;
 /** Of its two halves the lower one comes first; or else it goes the slow way. */
 const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;

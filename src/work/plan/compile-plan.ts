@@ -1,5 +1,6 @@
-// From a program of the zk profile to what a proof of one of its segments is about: links, tables, and where each block of values stands among the
-// commitments. docs/zk.md §4. Whoever verifies compiles the plan again from the program. Not here: the checks between columns (verify/zk).
+// From a program of the zk profile to what a proof of one of its segments is about: links, tables, and where
+// each block of values stands among the commitments. docs/zk.md §4. Whoever verifies compiles the plan again
+// from the program. Not here: the checks between columns (verify/zk).
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { bytesOf } from "../../protocol/maths/bn254.ts";
@@ -20,8 +21,8 @@ export interface PlanLink {
 }
 
 /**
- * range: 0 … 2^bits - 1. signed: ±(2^(bits-1) - 1), the last row 0 again. relu: (h, max(h, 0), h > 0) for h of `signed`. exp: (u, e^-u) for u of `range`; u at 2^scales[0], e at
- * 2^scales[1], to the nearest.
+ * range: 0 … 2^bits - 1. signed: ±(2^(bits-1) - 1), the last row 0 again. relu: (h, max(h, 0), h > 0) for h
+ * of `signed`. exp: (u, e^-u) for u of `range`; u at 2^scales[0], e at 2^scales[1], to the nearest.
  */
 export interface PlanTable {
 	readonly kind: "range" | "signed" | "relu" | "exp";
@@ -130,7 +131,10 @@ export interface ZkPlan extends Widths {
 /** docs/training.md §6. */
 const EXACT = { h: 12, d: 14, activation: 8, gradient: 12 } as const;
 const EXACT_QUOTIENT = 27;
-/** Of a weight at a segment's end plus half of what they hold: twice as much is what a program's clamp allows, which leaves room for what it moves by within the segment. */
+/**
+ * Of a weight at a segment's end plus half of what they hold: twice as much is what a program's clamp allows,
+ * which leaves room for what it moves by within the segment.
+ */
 const LIMBS = { 32: [11, 10, 10], 64: [13, 13, 13] } as const;
 const MOST_CHUNK_BITS = 24;
 /** Halves of what rounding loses: tables stay small beside the columns. */
@@ -147,14 +151,20 @@ export const unitBits = (link: PlanLink): number => spotBits(link) + link.output
 export const enteringUnits = ({ inputs, window }: PlanLink): number =>
 	window ? window.channels * window.height * window.width : inputs;
 export const enteringBits = (link: PlanLink): number => bitsFor(enteringUnits(link));
-/** Links but the last, whose last unit has the bias of the next link added: a patch has a column of its own for it. */
+/**
+ * Links but the last, whose last unit has the bias of the next link added: a patch has a column of its own
+ * for it.
+ */
 export const biasedLinks = (links: readonly PlanLink[]): readonly number[] =>
 	links.slice(1).flatMap(({ window }, l) => (window ? [] : [l]));
 /** A plan of links without windows and of squared error: the only ones that contracts and the engine know. */
 export const isPlain = ({ links, isSoftmax }: Pick<ZkPlan, "links" | "isSoftmax">): boolean =>
 	!isSoftmax && links.every(({ window }) => !window);
 
-/** Of numbers that softmax makes: what rounding a score loses, ⌊2^K / Σ e⌋, and Σ e, each in two parts of which the lower is first. */
+/**
+ * Of numbers that softmax makes: what rounding a score loses, ⌊2^K / Σ e⌋, and Σ e, each in two parts of
+ * which the lower is first.
+ */
 export function softmaxBits({ links, gradient, quotient }: Pick<ZkPlan, "links" | "gradient" | "quotient">): {
 	readonly score: readonly [number, number];
 	readonly inverse: readonly [number, number];
@@ -166,13 +176,17 @@ export function softmaxBits({ links, gradient, quotient }: Pick<ZkPlan, "links" 
 	return { score: halves(lost), inverse: halves(lost + 1), sum: halves(gradient + bitsFor(outputs)) };
 }
 
-/** `chunkBits`: as many powers as are known; even. Without it, all values have one commitment, up to 2^24 of them. */
+/**
+ * `chunkBits`: as many powers as are known; even. Without it, all values have one commitment, up to 2^24 of
+ * them.
+ */
 export function compilePlan(program: Program, chunkBits?: number): ZkPlan | Unprovable {
 	const mlp = readExactNetwork(program);
 	if ("code" in mlp) return mlp;
 	if (mlp.scale > MOST_SCALE) return unprovable(`products lose ${mlp.scale} bits: at most ${MOST_SCALE} can be proven`);
 	const limbs = LIMBS[mlp.weightBits];
-	// What a weight may move by within a segment: rows, times the largest activation, times the largest gradient.
+	// What a weight may move by within a segment: rows, times the largest activation, times the largest
+	// gradient.
 	const half = limbs.reduce((sum, one) => sum + one, -1);
 	const most = 2 ** (half - 1) / 2 ** (EXACT.h + EXACT.d - 2);
 	// Each place of a window counts as a row.
@@ -266,7 +280,8 @@ function wantedBlocks(
 		helpers: [
 			...all("helper", units),
 			...all("helperBack", units),
-			// One value a row: what enters the next link in its last column has 2^activation more, and must not reach the clamp.
+			// One value a row: what enters the next link in its last column has 2^activation more, and must not
+			// reach the clamp.
 			...biasedLinks(links).map((of) => ({ column: "biasHelper", of, bits: places }) as const),
 			...all("weightHelper", weights),
 			...all("tableHelper", perTable),

@@ -1,4 +1,5 @@
-// A plan as the engine's prover takes it (engine/src/zk/proof_plan.cpp): sizes alone, u32 little-endian; tables and places of blocks follow from them there as they do here.
+// A plan as the engine's prover takes it (engine/src/zk/proof_plan.cpp): sizes alone, u32 little-endian;
+// tables and places of blocks follow from them there as they do here.
 import { enteringUnits, isPlain, unitsOf, wideWords, type ZkPlan } from "./compile-plan.ts";
 
 /** Of plans with windows or softmax: what they have besides follows the sizes. */

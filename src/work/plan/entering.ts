@@ -1,11 +1,15 @@
-// What enters the first link of an exact MLP, docs/training.md §6: features at 2^activation, the bias in the last column, clamped as the program clamps.
+// What enters the first link of an exact MLP, docs/training.md §6: features at 2^activation, the bias in the
+// last column, clamped as the program clamps.
 import type { Elements } from "../operators/tensor-type.ts";
 import { enteringUnits, type ZkPlan } from "./compile-plan.ts";
 
 /** Of the inputs, docs/training.md §2. */
 const FEATURE_BITS = 11;
 
-/** clamp(⌊(x + 2^(shift − 1))/2^shift⌋ + (in the last column) add, ±most). Pictures have no bias in them: their patches do. */
+/**
+ * clamp(⌊(x + 2^(shift − 1))/2^shift⌋ + (in the last column) add, ±most). Pictures have no bias in them:
+ * their patches do.
+ */
 export const enteringRule = ({ activation, h, links }: ZkPlan) => ({
 	shift: FEATURE_BITS - activation,
 	add: links[0]!.window ? 0 : 2 ** activation,

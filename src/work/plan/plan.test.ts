@@ -1,4 +1,5 @@
-// Plans of proofs: what a small MLP's is, that no operator of it can be another, and what else is refused by which name.
+// Plans of proofs: what a small MLP's is, that no operator of it can be another, and what else is refused by
+// which name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn } from "../builder/samples.test-kit.ts";
@@ -57,7 +58,10 @@ test("the plan of a small MLP", () => {
 	placesFit(uneven);
 });
 
-/** No two blocks overlap, each stands at a multiple of its size and inside its group, and each group at a multiple of its own. */
+/**
+ * No two blocks overlap, each stands at a multiple of its size and inside its group, and each group at a
+ * multiple of its own.
+ */
 function placesFit({ blocks, groups, chunkBits, bits }: ZkPlan): void {
 	let end = 0;
 	for (const group of groups.toSorted((a, b) => a.firstChunk - b.firstChunk)) {

@@ -1,5 +1,6 @@
-// Is a program one of the zk profile, docs/training.md §6: an MLP or CNN by exact SGD in the order cube? It is when it is, byte for byte, the one that the model makes of
-// the sizes it has; so nothing but sizes is believed. Else the first operator that differs is named.
+// Is a program one of the zk profile, docs/training.md §6: an MLP or CNN by exact SGD in the order cube? It
+// is when it is, byte for byte, the one that the model makes of the sizes it has; so nothing but sizes is
+// believed. Else the first operator that differs is named.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type ExactSizes, exactProgram, exactScale, type WeightBits } from "../models/exact-mlp.ts";
 import { encodeHead, encodeLeaves } from "../program/encode.ts";
@@ -151,7 +152,10 @@ function differenceAt(program: Program, sizes: NetworkSizes, scale: number, type
 	return difference(program, twin);
 }
 
-/** ATTACK: whoever verifies goes through all patches and classes, in a browser too; a program of a few bytes could name any number of them. */
+/**
+ * ATTACK: whoever verifies goes through all patches and classes, in a browser too; a program of a few bytes
+ * could name any number of them.
+ */
 function tooLarge({ sizes, windows, isSoftmax }: NetworkSizes): string | null {
 	if (isSoftmax && sizes.at(-1)! > MOST.classes)
 		return `${sizes.at(-1)} classes: softmax of at most ${MOST.classes} can be proven`;

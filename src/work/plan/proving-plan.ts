@@ -1,4 +1,5 @@
-// Which plan of a program is proven on a chain, docs/zk.md §12, and what its proofs cost. Pure. Not here: how a plan is compiled.
+// Which plan of a program is proven on a chain, docs/zk.md §12, and what its proofs cost. Pure. Not here: how
+// a plan is compiled.
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import type { Program } from "../program/shapes.ts";
 import { compilePlan, isPlain, planHash, type ZkPlan } from "./compile-plan.ts";
@@ -8,7 +9,10 @@ import { type Unprovable, unprovable } from "./provable.ts";
 const MOST_CHUNK_BITS = 14;
 /** Each is 7,500 gas and 64 bytes of a transaction. */
 const MOST_COMMITMENTS = 256;
-/** docs/zk.md: 19 G multiplications for 23 M values, one of them worth 2^15 int8 operations by what one card does of both in a second. */
+/**
+ * docs/zk.md: 19 G multiplications for 23 M values, one of them worth 2^15 int8 operations by what one card
+ * does of both in a second.
+ */
 const OPS_A_VALUE = 830 * 2 ** 15;
 
 /** Plans of docs/zk.md §14. */
@@ -20,7 +24,8 @@ const commitmentsOf = ({ groups }: Pick<ZkPlan, "groups">): number =>
 
 /**
  * Null: each of a job's segments, segment 0 counted, has a proof.
- * ATTACK: a customer whose job goes on after the last epoch, or whose last segment does, has its worker train for nothing: the end is there for all to see, and nobody can prove it.
+ * ATTACK: a customer whose job goes on after the last epoch, or whose last segment does, has its worker train
+ * for nothing: the end is there for all to see, and nobody can prove it.
  */
 export function segmentsFault({ epochs, rowBits, batch, steps }: ZkPlan, segments: number): string | null {
 	const most = 1 + (epochs * 2 ** rowBits) / (batch * steps);

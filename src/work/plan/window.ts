@@ -1,5 +1,6 @@
-// A window that slides over a picture, as a proof of a convolution takes it, docs/zk.md §14: which number of the picture stands in which column of a place's patch. Pictures are
-// [height, width, channels]; a patch has the channels, each with the window's rows and columns, then one column for the bias. Square windows alone.
+// A window that slides over a picture, as a proof of a convolution takes it, docs/zk.md §14: which number of
+// the picture stands in which column of a place's patch. Pictures are [height, width, channels]; a patch has
+// the channels, each with the window's rows and columns, then one column for the bias. Square windows alone.
 
 export interface PlanWindow {
 	/** Of the picture that goes in. */
@@ -26,7 +27,10 @@ export function windowPlaces({ height, width, size, stride, pad }: PlanWindow): 
 /** Of a patch, the bias among them. */
 export const patchColumns = ({ channels, size }: PlanWindow): number => channels * size * size + 1;
 
-/** The number of the picture that stands in this column of this place's patch; null: the bias, or a zero around the picture. */
+/**
+ * The number of the picture that stands in this column of this place's patch; null: the bias, or a zero
+ * around the picture.
+ */
 export function pixelOf(window: PlanWindow, place: number, column: number): number | null {
 	const { channels, height, width, size, stride, pad } = window;
 	const { across } = windowPlaces(window);

@@ -1,4 +1,5 @@
-// Reads the fields of hostile program bytes, docs/work.md §6: each is checked as it is read, and the first that is wrong ends the reading.
+// Reads the fields of hostile program bytes, docs/work.md §6: each is checked as it is read, and the first
+// that is wrong ends the reading.
 import { type Interval, TENSOR_TYPES, type TensorType } from "../operators/tensor-type.ts";
 import type { FaultCode } from "./fault.ts";
 import { LIMITS } from "./shapes.ts";

@@ -1,5 +1,6 @@
-// The checker's part for `map`, docs/work.md §5: an interval for every register, instruction by instruction, in the order of their numbers.
-// The body is looked at once, with every carried value anywhere in its declared interval: the clamp after each turn makes that true.
+// The checker's part for `map`, docs/work.md §5: an interval for every register, instruction by instruction,
+// in the order of their numbers. The body is looked at once, with every carried value anywhere in its
+// declared interval: the clamp after each turn makes that true.
 import { type Instruction, type Place, VARIABLE } from "../operators/instruction.ts";
 import { I64, type Interval, isInside } from "../operators/tensor-type.ts";
 import type { Wrong } from "./fault.ts";

@@ -1,6 +1,7 @@
-// May this program run? docs/work.md §5. Every register stays in 64 bits, every index inside its operand, every divisor at least 1, every
-// output inside its interval; what a state tensor holds after a step lies in the interval that it had before, so bounds hold for ever.
-// The order of the checks is the page's: two checkers name the same first fault. Not here: the layout of the bytes (decode.ts).
+// May this program run? docs/work.md §5. Every register stays in 64 bits, every index inside its operand,
+// every divisor at least 1, every output inside its interval; what a state tensor holds after a step lies in
+// the interval that it had before, so bounds hold for ever. The order of the checks is the page's: two
+// checkers name the same first fault. Not here: the layout of the bytes (decode.ts).
 import { elementCount, type Interval, intervalOf, isInside, type TensorType } from "../operators/tensor-type.ts";
 import { type Counters, checkMap } from "./check-map.ts";
 import { checkSums } from "./check-sums.ts";

@@ -1,4 +1,5 @@
-// The checker's part for matmul, reduce and scatter_add, docs/work.md §5: dims that fit, sums below 2^63, indexes inside.
+// The checker's part for matmul, reduce and scatter_add, docs/work.md §5: dims that fit, sums below 2^63,
+// indexes inside.
 import { type Interval, isInside, magnitude } from "../operators/tensor-type.ts";
 import { outputFault } from "./check-map.ts";
 import type { Wrong } from "./fault.ts";
@@ -87,7 +88,9 @@ function scatterFault(op: ScatterAddOp, x: Interval, index: Interval): Wrong | n
 	return tooLarge(count, magnitude(x)) ?? outputFault(hull(0n, rows * x.lo, rows * x.hi), op.output);
 }
 
-/** Null when dims and types fit the operator: what a judge of one op must know before it looks for an element. */
+/**
+ * Null when dims and types fit the operator: what a judge of one op must know before it looks for an element.
+ */
 export function sumShapeFault(op: MatmulOp | ReduceOp | ScatterAddOp): Wrong | null {
 	if (op.operator === "matmul") return matmulShape(op);
 	return op.operator === "reduce" ? reduceShape(op) : scatterShape(op);

@@ -1,5 +1,5 @@
-// Reads the code of a `map` from hostile bytes, docs/work.md §6. A register may name what stands before it and, outside the body,
-// nothing of the body.
+// Reads the code of a `map` from hostile bytes, docs/work.md §6. A register may name what stands before it
+// and, outside the body, nothing of the body.
 import {
 	EDGES,
 	INSTRUCTIONS,

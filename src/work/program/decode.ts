@@ -1,5 +1,5 @@
-// Reads a program, or one op's leaf, from hostile bytes, docs/work.md §6. Whatever decodes, encodes to the same bytes again.
-// Not here: whether it may run (check-program.ts).
+// Reads a program, or one op's leaf, from hostile bytes, docs/work.md §6. Whatever decodes, encodes to the
+// same bytes again. Not here: whether it may run (check-program.ts).
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { elementCount } from "../operators/tensor-type.ts";
 import { ByteReader, Unreadable } from "./byte-reader.ts";

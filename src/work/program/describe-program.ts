@@ -1,5 +1,5 @@
-// A program for people who look at it: its ops with what they read and give, their intervals and their work, and where two programs differ. Pure; from hostile bytes or
-// text. The text of an op is print-text.ts's.
+// A program for people who look at it: its ops with what they read and give, their intervals and their work,
+// and where two programs differ. Pure; from hostile bytes or text. The text of an op is print-text.ts's.
 import { bytesToHex, bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { bytesOf, elementCount } from "../operators/tensor-type.ts";
 import type { CheckedProgram } from "./check-program.ts";

@@ -1,5 +1,6 @@
 // Programs as bytes, docs/work.md §6: `ASSAYPR1`, big-endian as contracts read. One program has one spelling.
-// An op's leaf is self-contained: a judge needs no other. What does not fit its field is refused here with a sentence.
+// An op's leaf is self-contained: a judge needs no other. What does not fit its field is refused here with a
+// sentence.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { concatBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { CODE_OF, EDGES, INSTRUCTIONS, type Instruction, type Place } from "../operators/instruction.ts";

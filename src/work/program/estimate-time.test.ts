@@ -1,4 +1,5 @@
-// The guess of a step's time: near what was measured where there is a measurement, and it grows with each of its parts.
+// The guess of a step's time: near what was measured where there is a measurement, and it grows with each of
+// its parts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildProgram } from "../builder/build-program.ts";

@@ -1,5 +1,6 @@
-// How long a step takes on a card, before it runs: a guess from shapes and the card's data sheet, docs/workloads.md. The shares are those of an H200
-// that ran GPT-2 124M's training step (bench/results/h200-2026-11-16-training.json); within a factor of two there, untried on other cards.
+// How long a step takes on a card, before it runs: a guess from shapes and the card's data sheet,
+// docs/workloads.md. The shares are those of an H200 that ran GPT-2 124M's training step
+// (bench/results/h200-2026-11-16-training.json); within a factor of two there, untried on other cards.
 // Nothing depends on it: a price or a deadline is not made of guesses.
 import type { Instruction } from "../operators/instruction.ts";
 import { bytesOf, elementCount, type Interval } from "../operators/tensor-type.ts";

@@ -1,4 +1,5 @@
-// Why a program is refused, docs/work.md §5: a code, the place (tensor, or phase, op and instruction) and a sentence with the bound.
+// Why a program is refused, docs/work.md §5: a code, the place (tensor, or phase, op and instruction) and a
+// sentence with the bound.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { Phase } from "./shapes.ts";

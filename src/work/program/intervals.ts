@@ -1,5 +1,6 @@
-// Interval arithmetic, docs/work.md §5: from the intervals of its registers, the interval of an instruction, or why it may not run.
-// Every rule is exact for independent operands, but for and, or, xor. Both checkers follow the same rules, so both give one verdict.
+// Interval arithmetic, docs/work.md §5: from the intervals of its registers, the interval of an instruction,
+// or why it may not run. Every rule is exact for independent operands, but for and, or, xor. Both checkers
+// follow the same rules, so both give one verdict.
 import { bitLength, evaluate } from "../operators/evaluate.ts";
 import { type Arithmetic, RSHV_BITS } from "../operators/instruction.ts";
 import { I64, type Interval, isInside } from "../operators/tensor-type.ts";

@@ -1,5 +1,6 @@
-// What a job asks of a host, found out from its program: that the spec is the program's, and what a segment costs. docs/jobs.md §13. Pure. Nothing of the
-// spec is taken on its word; whether the bytes that it names are there is for whoever keeps them.
+// What a job asks of a host, found out from its program: that the spec is the program's, and what a segment
+// costs. docs/jobs.md §13. Pure. Nothing of the spec is taken on its word; whether the bytes that it names
+// are there is for whoever keeps them.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
@@ -51,7 +52,10 @@ const sizeOf = ({ type, dims }: Tensor): number => elementCount(dims) * bytesOf(
 const sized = ({ tensors }: Program, kind: TensorKind): SizedTensor[] =>
 	tensors.flatMap((one, tensor) => (one.kind === kind ? [{ tensor, size: sizeOf(one) }] : []));
 
-/** The states that are kept, and may be asked for, are few enough to lie on a disk and many enough to check little of the work. */
+/**
+ * The states that are kept, and may be asked for, are few enough to lie on a disk and many enough to check
+ * little of the work.
+ */
 function perWindowOf(segments: number, stateBytes: number): number {
 	const windows = Math.max(LEAST_WINDOWS, Math.min(MOST_WINDOWS, Math.floor(KEPT_BYTES / Math.max(1, stateBytes))));
 	return Math.max(1, Math.ceil(segments / windows));

@@ -1,4 +1,5 @@
-// From hostile bytes to a program that may run, and its root: the one door for whoever runs, shows or judges programs.
+// From hostile bytes to a program that may run, and its root: the one door for whoever runs, shows or judges
+// programs.
 import { keccak, keccakLeaf, keccakTree } from "../../protocol/hash/keccak-tree.ts";
 import { type CheckedProgram, checkProgram } from "./check-program.ts";
 import { decodeProgram } from "./decode.ts";

@@ -1,4 +1,5 @@
-// Reads the lines of a `map` in the text form, docs/work.md §8. Registers may have any names; numbers follow from their order.
+// Reads the lines of a `map` in the text form, docs/work.md §8. Registers may have any names; numbers follow
+// from their order.
 import { CODE_OF, EDGES, type Edge, INSTRUCTIONS, type Instruction, type Place } from "../operators/instruction.ts";
 import { VARIABLE_NAMES } from "./print-text.ts";
 import type { Carried, Code } from "./shapes.ts";

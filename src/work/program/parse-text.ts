@@ -1,4 +1,5 @@
-// Reads the text form of docs/work.md §8. Errors name the line. Whether the program may run is not asked here.
+// Reads the text form of docs/work.md §8. Errors name the line. Whether the program may run is not asked
+// here.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";

@@ -1,4 +1,5 @@
-// Memory counted by hand for one small program; tests/samples.test.ts compares it with the engine's plan for every sample.
+// Memory counted by hand for one small program; tests/samples.test.ts compares it with the engine's plan for
+// every sample.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildProgram } from "../builder/build-program.ts";

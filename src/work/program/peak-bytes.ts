@@ -1,5 +1,6 @@
-// How much memory a program takes while it runs: the plan of engine/src/work/plan.cpp, counted here without an engine. Tensors lie side by side;
-// values between ops take the smallest free stretch that holds them, and give it back after they were read last. Devices add room for their products.
+// How much memory a program takes while it runs: the plan of engine/src/work/plan.cpp, counted here without
+// an engine. Tensors lie side by side; values between ops take the smallest free stretch that holds them, and
+// give it back after they were read last. Devices add room for their products.
 import { bytesOf, elementCount } from "../operators/tensor-type.ts";
 import type { Op, Program } from "./shapes.ts";
 

@@ -1,4 +1,5 @@
-// A program as text, docs/work.md §8: what the bytes say, for people. parse-text.ts reads it back to the same program.
+// A program as text, docs/work.md §8: what the bytes say, for people. parse-text.ts reads it back to the same
+// program.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { INSTRUCTIONS, type Instruction, type Place, VARIABLE } from "../operators/instruction.ts";
 import type { Interval, TensorType } from "../operators/tensor-type.ts";

@@ -1,5 +1,6 @@
-// Random programs against the second implementation of docs/work.md in vectors/: right ones compute the same; changed ones are refused at
-// the same place, or are right; changed bytes never do anything else than being refused or meaning what they spell.
+// Random programs against the second implementation of docs/work.md in vectors/: right ones compute the same;
+// changed ones are refused at the same place, or are right; changed bytes never do anything else than being
+// refused or meaning what they spell.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep, scaled, seed as testSeed } from "../../../tests/fuzz.test-kit.ts";

@@ -1,4 +1,5 @@
-// A program from a file that a person names: bytes as docs/work.md §6 has them, or the text form of §8. Whether it may run is not asked here.
+// A program from a file that a person names: bytes as docs/work.md §6 has them, or the text form of §8.
+// Whether it may run is not asked here.
 import { decodeProgram } from "./decode.ts";
 import { MAGIC } from "./encode.ts";
 import { orThrow } from "./fault.ts";

@@ -1,5 +1,5 @@
-// Runs a checked program: the plain reference that the engine must equal bit for bit, docs/work.md §7. Segment 0 runs the init ops once,
-// every later one k steps. Not here: hashing (trace/), files, speed.
+// Runs a checked program: the plain reference that the engine must equal bit for bit, docs/work.md §7.
+// Segment 0 runs the init ops once, every later one k steps. Not here: hashing (trace/), files, speed.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";

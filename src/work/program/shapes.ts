@@ -1,5 +1,5 @@
-// What a program is, docs/work.md §4: tensors, operators, limits. Only shapes: decode.ts reads them from hostile bytes, check-program.ts
-// says whether one may run, encode.ts writes them.
+// What a program is, docs/work.md §4: tensors, operators, limits. Only shapes: decode.ts reads them from
+// hostile bytes, check-program.ts says whether one may run, encode.ts writes them.
 import type { Instruction } from "../operators/instruction.ts";
 import type { Interval, TensorType } from "../operators/tensor-type.ts";
 
@@ -57,7 +57,10 @@ export interface Carried extends Interval {
 	readonly next: number;
 }
 
-/** Registers: those of `before`, then one for each carried value, then those of `body`, then those of `after`. The last one is the output. */
+/**
+ * Registers: those of `before`, then one for each carried value, then those of `body`, then those of `after`.
+ * The last one is the output.
+ */
 export interface Code {
 	readonly before: readonly Instruction[];
 	/** 0: no turns, nothing carried, body and after empty. */
@@ -101,7 +104,10 @@ export const LIMITS = {
 	elements: 2 ** 40,
 	operands: 8,
 	registers: 256,
-	/** Of a map, what a judge of one element gets: its leaf, the root of each operand, 8 bytes for each register. */
+	/**
+	 * Of a map, what a judge of one element gets: its leaf, the root of each operand, 8 bytes for each
+	 * register.
+	 */
 	judgedBytes: 2960,
 	/** Instructions of before where turns follow: a judge of a turn gets their registers twice. */
 	beforeTurns: 112,

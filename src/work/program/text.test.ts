@@ -1,4 +1,5 @@
-// The text form: what is printed is read back, spellings of one's own are read, and what is wrong is named by its line.
+// The text form: what is printed is read back, spellings of one's own are read, and what is wrong is named by
+// its line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";

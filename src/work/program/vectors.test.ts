@@ -1,4 +1,5 @@
-// The golden programs of vectors/work-*.json: bytes, roots, text, values, traces, transcripts, claims; and those that are refused.
+// The golden programs of vectors/work-*.json: bytes, roots, text, values, traces, transcripts, claims; and
+// those that are refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";

@@ -1,5 +1,6 @@
-// A tree of boxes over triangles or spheres, threaded: nodes in the order of a walk, each with the place where a walk goes on that misses its box.
-// Made by the customer, in whole numbers: the same scene gives the same tree everywhere. Not here: the walk (walk.ts).
+// A tree of boxes over triangles or spheres, threaded: nodes in the order of a walk, each with the place
+// where a walk goes on that misses its box. Made by the customer, in whole numbers: the same scene gives the
+// same tree everywhere. Not here: the walk (walk.ts).
 
 /** A box on the grid: from x, y, z, to x, y, z. */
 export type Box = readonly [number, number, number, number, number, number];
@@ -34,7 +35,10 @@ function halfArea([x0, y0, z0, x1, y1, z1]: Box): number {
 /** Twice the middle of a box along an axis. */
 const middle = (box: Box, axis: number): number => box[axis]! + box[axis + 3]!;
 
-/** Bins along the longest side of the middles; the cheapest border by area and count. Null where no border helps. */
+/**
+ * Bins along the longest side of the middles; the cheapest border by area and count. Null where no border
+ * helps.
+ */
 function cheapest(
 	boxes: readonly Box[],
 	items: readonly number[],
@@ -91,7 +95,8 @@ export function buildTree(boxes: readonly Box[]): TreeNode[] {
 	const open: { items: readonly number[]; depth: number; parents: readonly number[] }[] = [
 		{ items: boxes.map((_, i) => i), depth: 0, parents: [] },
 	];
-	// Left children come first: a stack gives the order of the walk. `parents`: nodes that end where this one does.
+	// Left children come first: a stack gives the order of the walk. `parents`: nodes that end where this one
+	// does.
 	while (open.length > 0) {
 		const { items, depth, parents } = open.pop()!;
 		const box = empty();

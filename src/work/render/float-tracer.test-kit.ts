@@ -1,5 +1,6 @@
-// A path tracer in doubles, written apart from the program: no grid, no tree, its own tests for triangles (Möller–Trumbore) and spheres
-// (the quadratic formula), its own random numbers. For the comparison of mean colours.
+// A path tracer in doubles, written apart from the program: no grid, no tree, its own tests for triangles
+// (Möller–Trumbore) and spheres (the quadratic formula), its own random numbers. For the comparison of mean
+// colours.
 import type { Mesh } from "./mesh.ts";
 import { cross, length, type Material, type Scene, subtract, type Vector } from "./read-scene.ts";
 

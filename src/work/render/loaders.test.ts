@@ -1,4 +1,5 @@
-// Scenes and meshes as files: what is right is read, what is wrong is refused with its code, and no changed file does anything else.
+// Scenes and meshes as files: what is right is read, what is wrong is refused with its code, and no changed
+// file does anything else.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep, seed } from "../../../tests/fuzz.test-kit.ts";
@@ -90,7 +91,8 @@ test("glTF: a cube inside, beside and as .glb is one and the same, moved by its 
 	assert.equal(inside.triangles.length, 24);
 	assert.deepEqual(new Set(inside.materials), new Set(["crate"]));
 	const along = (mesh: Mesh, axis: number) => mesh.points.map((point) => Math.round(point[axis]! * 100) / 100);
-	// The first cube is scaled by 2 and raised by 1; its child is turned about y by 90°, and 3 to the side before that scale.
+	// The first cube is scaled by 2 and raised by 1; its child is turned about y by 90°, and 3 to the side
+	// before that scale.
 	assert.deepEqual([Math.min(...along(inside, 1)), Math.max(...along(inside, 1))], [-1, 3]);
 	assert.deepEqual([Math.min(...along(inside, 0)), Math.max(...along(inside, 0))], [-2, 8]);
 });

@@ -1,4 +1,5 @@
-// A mesh as its file has it: points, triangles between them, and the file's own name of each triangle's material. Its file is chosen by its name's end.
+// A mesh as its file has it: points, triangles between them, and the file's own name of each triangle's
+// material. Its file is chosen by its name's end.
 import type { Vector } from "./read-scene.ts";
 
 export interface Mesh {

@@ -1,5 +1,6 @@
-// What a picture must be whatever the noise: a white furnace loses and makes no light, for every material; mirrors and glass show what they must;
-// the same seed gives the same bits. The comparison with a tracer in doubles runs on the engine, in tests/engine-render.test.ts.
+// What a picture must be whatever the noise: a white furnace loses and makes no light, for every material;
+// mirrors and glass show what they must; the same seed gives the same bits. The comparison with a tracer in
+// doubles runs on the engine, in tests/engine-render.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rendered, sceneOf } from "./render.test-kit.ts";

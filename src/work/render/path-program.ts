@@ -1,5 +1,6 @@
-// A path tracer as a program, docs/render.md §2: a step is one pass, one path a pixel. A path is a list of ops, one walk or two for each of its
-// rays; what a ray is lies in tensors between them. The state is the sum of all light so far; the result is the picture that it makes.
+// A path tracer as a program, docs/render.md §2: a step is one pass, one path a pixel. A path is a list of
+// ops, one walk or two for each of its rays; what a ray is lies in tensors between them. The state is the sum
+// of all light so far; the result is the picture that it makes.
 import { buildProgram, type PhaseBuilder } from "../builder/build-program.ts";
 import { at, type Expression, type Index, segment, step, type Value, view } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";
@@ -23,7 +24,10 @@ export interface PlacedScene {
 	readonly lights: Int32Array;
 	/** From below, from above. */
 	readonly sky: Int32Array;
-	/** Position; to the upper left corner; across; down; lens across and down on the grid; the same as a change of direction. */
+	/**
+	 * Position; to the upper left corner; across; down; lens across and down on the grid; the same as a change
+	 * of direction.
+	 */
 	readonly camera: Int32Array;
 	readonly hasLens: boolean;
 }

@@ -1,5 +1,6 @@
-// A scene of real numbers on the grid, docs/render.md §3: from here on everything is whole. Only + − × ÷ and square roots on the way, which
-// every machine rounds alike. What has no size on the grid is left out and counted.
+// A scene of real numbers on the grid, docs/render.md §3: from here on everything is whole. Only + − × ÷ and
+// square roots on the way, which every machine rounds alike. What has no size on the grid is left out and
+// counted.
 import { type Box, buildTree } from "./bvh.ts";
 import { type Mesh, moved, type Transform } from "./mesh.ts";
 import { BOX_RIM, GRID, KIND, MOST_NODES, MOST_TRIANGLES, NODE, ONE, RIM } from "./numbers.ts";

@@ -1,5 +1,6 @@
-// Meshes in OBJ files: corners (`v`), faces of any number of corners (`f`, cut into a fan), names of materials (`usemtl`). All else, such as
-// texture places and normals, is passed over. Strict about what it reads: a hostile file is refused, with its line.
+// Meshes in OBJ files: corners (`v`), faces of any number of corners (`f`, cut into a fan), names of
+// materials (`usemtl`). All else, such as texture places and normals, is passed over. Strict about what it
+// reads: a hostile file is refused, with its line.
 import type { Mesh } from "./mesh.ts";
 import { MOST_TRIANGLES } from "./numbers.ts";
 import { textOf, type Vector, wrongScene } from "./read-scene.ts";
@@ -18,7 +19,9 @@ function pointOf(words: readonly string[], where: string): Vector {
 	return numbers as unknown as Vector;
 }
 
-/** Places of a face's corners among the points, from 0. Negative ones count back from the last point so far. */
+/**
+ * Places of a face's corners among the points, from 0. Negative ones count back from the last point so far.
+ */
 function placesOf(words: readonly string[], points: number, where: string): number[] {
 	if (words.length < 4 || words.length > MOST_SIDES + 1)
 		throw wrongScene("MESH_FORMAT", `${where}: a face must have 3 to ${MOST_SIDES} corners`);

@@ -1,4 +1,5 @@
-// For tests of the path tracer: small scenes from text, and a run of one op or of whole passes on the plain machine.
+// For tests of the path tracer: small scenes from text, and a run of one op or of whole passes on the plain
+// machine.
 import { orThrow } from "../program/fault.ts";
 import { sealProgram } from "../program/open-program.ts";
 import { createMachine, type Machine } from "../program/run-program.ts";

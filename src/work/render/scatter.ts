@@ -1,4 +1,5 @@
-// Where a path goes on after a hit and what it brings home, docs/render.md §5. Every material bends a ray by one formula,
+// Where a path goes on after a hit and what it brings home, docs/render.md §5. Every material bends a ray by
+// one formula,
 //     new direction = α·direction + β·normal + γ·(random unit vector),
 // so a map a pixel chooses α, β, γ and the side on which the ray leaves, and maps a component do the rest.
 import type { PhaseBuilder } from "../builder/build-program.ts";
@@ -88,7 +89,10 @@ export function normalOf(s: PhaseBuilder, scene: SceneTensors, point: Value, hit
 	);
 }
 
-/** What glass does: by Schlick's share a mirror, else α and β of Snell's law. `cosine` is that of the incoming ray, from 0 up. */
+/**
+ * What glass does: by Schlick's share a mirror, else α and β of Snell's law. `cosine` is that of the incoming
+ * ray, from 0 up.
+ */
 function glass(cosine: Expression, isBack: Expression, column: (n: number) => Expression, chance: Expression) {
 	const ratio = isBack.select(column(MATERIAL.index), column(MATERIAL.inverse));
 	const across = constant(ONE).sub(cosine.mul(cosine).shr(ONE_BITS));
@@ -151,7 +155,10 @@ function randomComponent(circle: Value, axis: Index, pixel: Index, domain: numbe
 	return component(axis, turned(0), turned(-CIRCLE / 4), height);
 }
 
-/** The direction after the hit, of length 2^16. What would go into the wrong side of the surface is mirrored back. */
+/**
+ * The direction after the hit, of length 2^16. What would go into the wrong side of the surface is mirrored
+ * back.
+ */
 export function directionAfter(
 	s: PhaseBuilder,
 	scene: SceneTensors,
@@ -212,7 +219,10 @@ export function originAfter(s: PhaseBuilder, point: Value, normal: Value, bend: 
 	);
 }
 
-/** Share of light that still comes through, by colour; 0 once the path ended at a light or left the scene. Null: all of it. */
+/**
+ * Share of light that still comes through, by colour; 0 once the path ended at a light or left the scene.
+ * Null: all of it.
+ */
 export function throughputAfter(s: PhaseBuilder, scene: SceneTensors, hit: Value, before: Value | null): Value {
 	return s.map(
 		[3, hit.dims[0]!],

@@ -1,4 +1,5 @@
-// Tables of a path tracer, made by whole numbers and plain products only, so that every machine makes the same ones.
+// Tables of a path tracer, made by whole numbers and plain products only, so that every machine makes the
+// same ones.
 import { ONE } from "./numbers.ts";
 
 const PI = Math.PI;
@@ -35,15 +36,16 @@ export const circleTable = (): Int32Array =>
 const LEVELS = 4096;
 
 /**
- * sRGB's curve: the byte for light (i + ½)/4096. y = 1.055·x^(1/2.4) − 0.055 is turned round, x^5 = ((y + 0.055)/1.055)^12, and compared in
- * whole numbers.
+ * sRGB's curve: the byte for light (i + ½)/4096. y = 1.055·x^(1/2.4) − 0.055 is turned round, x^5 = ((y +
+ * 0.055)/1.055)^12, and compared in whole numbers.
  */
 export function screenTable(): Int16Array {
 	const table = new Int16Array(LEVELS);
 	let byte = 0;
 	for (let i = 0; i < LEVELS; i++) {
 		const twice = BigInt(2 * i + 1);
-		// Is the light at least that of byte + ½? Over 0.0031308 by the curve, below by a straight line of slope 12.92.
+		// Is the light at least that of byte + ½? Over 0.0031308 by the curve, below by a straight line of slope
+		// 12.92.
 		const reaches = (level: number): boolean => {
 			if (2 * i + 1 < 2 * LEVELS * 0.0031308) return (12.92 * (2 * i + 1)) / (2 * LEVELS) >= (level + 0.5) / 255;
 			// ((level + ½)/255 + 0.055)/1.055, both ends times 510,000.

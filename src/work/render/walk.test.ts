@@ -1,5 +1,6 @@
-// The walk over boxes finds what trying every triangle and every sphere finds, bit for bit: random scenes, rays from everywhere, along axes and
-// edges too. Trying all is the same code over a list without boxes, so a second, plain reading of the tests (BigInt) stands beside both.
+// The walk over boxes finds what trying every triangle and every sphere finds, bit for bit: random scenes,
+// rays from everywhere, along axes and edges too. Trying all is the same code over a list without boxes, so a
+// second, plain reading of the tests (BigInt) stands beside both.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildProgram } from "../builder/build-program.ts";

@@ -1,6 +1,7 @@
-// Finds what a ray hits first: a walk over a threaded tree of boxes (bvh.ts), one node a turn, docs/render.md §4. A node is tested twice in its
-// turn: its box says where to go on, its triangle or sphere whether there is a nearer hit. Inner nodes hold a triangle without area, a sphere
-// without size, which nothing hits: so all nodes are alike and the code has no branches.
+// Finds what a ray hits first: a walk over a threaded tree of boxes (bvh.ts), one node a turn, docs/render.md
+// §4. A node is tested twice in its turn: its box says where to go on, its triangle or sphere whether there
+// is a nearer hit. Inner nodes hold a triangle without area, a sphere without size, which nothing hits: so
+// all nodes are alike and the code has no branches.
 import {
 	at,
 	constant,
@@ -86,8 +87,8 @@ function passes(nodes: Value, node: Expression, ray: RayRegisters, limit: Expres
 type Leaf = (nodes: Value, node: Expression, ray: RayRegisters) => Expression;
 
 /**
- * Woop's test, docs/render.md §4: corners are sheared so that the ray lies along its longest axis. A corner is sheared alike in every triangle
- * that has it, so triangles that share an edge leave no gap.
+ * Woop's test, docs/render.md §4: corners are sheared so that the ray lies along its longest axis. A corner
+ * is sheared alike in every triangle that has it, so triangles that share an edge leave no gap.
  */
 function triangle(ray: RayRegisters): Leaf {
 	const { axes, direction, longest } = ray;
@@ -121,7 +122,10 @@ function triangle(ray: RayRegisters): Leaf {
 	};
 }
 
-/** The nearer end of the chord, or the farther one from inside; by the foot of the centre on the ray, which loses nothing far away. */
+/**
+ * The nearer end of the chord, or the farther one from inside; by the foot of the centre on the ray, which
+ * loses nothing far away.
+ */
 function sphere(ray: RayRegisters): Leaf {
 	const [dx, dy, dz] = ray.direction;
 	const square = dx
@@ -166,8 +170,8 @@ const turnsOf = (nodes: Value): number => Math.min(nodes.dims[0]! - 1, LIMITS.tu
 export const isCut = (nodes: Value): boolean => nodes.dims[0]! - 1 > LIMITS.turns;
 
 /**
- * The element of a map over pixels: depth · 2^20 + id of the nearest hit; a node's id is `firstId` and its number. Of a walk that did not come
- * to its end it is `lostId`, with depth 0, so that nothing is nearer.
+ * The element of a map over pixels: depth · 2^20 + id of the nearest hit; a node's id is `firstId` and its
+ * number. Of a walk that did not come to its end it is `lostId`, with depth 0, so that nothing is nearer.
  */
 export function walk(
 	kind: "triangles" | "spheres",

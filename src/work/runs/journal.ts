@@ -1,5 +1,6 @@
-// The journal of a run, docs/jobs.md §2: JSON, one thing a line, only ever appended to. Line 1 says what runs; then a line for each segment
-// with S_{j+1} and its metrics, and one for each saved state. Pure: text in, text out. A last line that was torn off is no line.
+// The journal of a run, docs/jobs.md §2: JSON, one thing a line, only ever appended to. Line 1 says what
+// runs; then a line for each segment with S_{j+1} and its metrics, and one for each saved state. Pure: text
+// in, text out. A last line that was torn off is no line.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Shape, type Typed } from "../../protocol/bytes/shape.ts";
@@ -79,7 +80,10 @@ export const checkpointText = (before: number): string => `${JSON.stringify({ ch
 export const hexRoots = (all: readonly Uint8Array[]): string[] => all.map(bytesToHex);
 export const rootBytes = (all: readonly string[]): Uint8Array[] => all.map((one) => hexToBytes(one, 32)!);
 
-/** What the journal says of state and results before a segment; null: zeros, or it tells nothing of that segment. */
+/**
+ * What the journal says of state and results before a segment; null: zeros, or it tells nothing of that
+ * segment.
+ */
 export function rootsBefore(
 	{ head, segments }: Pick<Journal, "head" | "segments">,
 	segment: number,

@@ -1,5 +1,5 @@
-// Bodies of a turning disc, from the seed: even in a circle of radius 1, each on a circular path for the mass inside. Only sums, products and
-// roots of doubles, which every machine rounds alike.
+// Bodies of a turning disc, from the seed: even in a circle of radius 1, each on a circular path for the mass
+// inside. Only sums, products and roots of doubles, which every machine rounds alike.
 import { philoxBlock, philoxKey } from "../../protocol/hash/philox.ts";
 import { type Bodies, PLACE_SCALE } from "./nbody.ts";
 

@@ -1,5 +1,6 @@
 // Two substances that react and spread (Gray and Scott), docs/workloads.md: u + 2v → 3v, u is fed, v dies.
-//   u ← u + Du·∇²u − u·v² + feed·(1 − u),  v ← v + Dv·∇²v + u·v² − (feed + kill)·v;  both stay in [0, 1]. Rounded once, from 2^48.
+//   u ← u + Du·∇²u − u·v² + feed·(1 − u),  v ← v + Dv·∇²v + u·v² − (feed + kill)·v;
+//   both stay in [0, 1]. Rounded once, from 2^48.
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
 import { type Elements, elementCount } from "../operators/tensor-type.ts";

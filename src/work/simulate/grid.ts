@@ -1,4 +1,5 @@
-// Fields on a grid: what all of them share. A value x is kept as x·2^24 in an i32; edges are those of a load, docs/work.md §3.3.
+// Fields on a grid: what all of them share. A value x is kept as x·2^24 in an i32; edges are those of a load,
+// docs/work.md §3.3.
 import type { PhaseBuilder, ProgramBuilder, TensorHandle } from "../builder/build-program.ts";
 import {
 	at,
@@ -17,7 +18,10 @@ import type { Pace } from "./pace.ts";
 export const FIELD_SCALE = 24;
 export const ONE = 2 ** FIELD_SCALE;
 
-/** A number of a job file as a whole one; the same on every machine, since a double times a power of two is exact. */
+/**
+ * A number of a job file as a whole one; the same on every machine, since a double times a power of two is
+ * exact.
+ */
 export const fixed = (value: number, scale = FIELD_SCALE): number => Math.round(value * 2 ** scale);
 
 /** What lies beyond the edge: the other side; nothing; the nearest cell. */
@@ -50,7 +54,10 @@ export function laplacian(field: Value, grid: Grid, y: Index, x: Index): Express
 	return near(-1, 0).add(near(1, 0)).add(near(0, -1)).add(near(0, 1)).sub(near(0, 0).shl(2));
 }
 
-/** rate·(Σ of the four neighbours − 4 · the cell). What crosses a side is rounded once, and so the same for both its cells: sums stay exact. */
+/**
+ * rate·(Σ of the four neighbours − 4 · the cell). What crosses a side is rounded once, and so the same for
+ * both its cells: sums stay exact.
+ */
 export function flowInto(field: Value, grid: Grid, y: Index, x: Index, rate: number): Expression {
 	const near = (rows: number, columns: number): Expression => cell(field, grid, y, x, rows, columns);
 	const flow = (low: Expression, high: Expression): Expression => high.sub(low).mul(rate).rsh(FIELD_SCALE);
@@ -125,7 +132,10 @@ export const shade = (x: Expression, lo: number, hi: number): Expression =>
 		.mul(255)
 		.rdiv(hi - lo);
 
-/** State `picture`, the field as shades at the end of each step, and `frames`, of which one is filled when it is due. Both hold shade − 128. */
+/**
+ * State `picture`, the field as shades at the end of each step, and `frames`, of which one is filled when it
+ * is due. Both hold shade − 128.
+ */
 export function recordPictures(
 	b: ProgramBuilder,
 	{ k, every, frames }: Pace,

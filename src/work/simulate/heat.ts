@@ -1,5 +1,6 @@
-// Heat that spreads on a grid, docs/workloads.md: u ← u + Σ over the four sides of r·(neighbour − u), r = κ·Δt/Δx² ≤ 1/4. Each side's flow is
-// rounded once and counts for both of its cells, so on a closed grid (edges wrap or clamp) no heat is ever lost, to the last bit.
+// Heat that spreads on a grid, docs/workloads.md: u ← u + Σ over the four sides of r·(neighbour − u), r =
+// κ·Δt/Δx² ≤ 1/4. Each side's flow is rounded once and counts for both of its cells, so on a closed grid
+// (edges wrap or clamp) no heat is ever lost, to the last bit.
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";

@@ -1,4 +1,5 @@
-// Conway's life and its kin, docs/workloads.md: a cell is born or stays by the number of its eight neighbours that live.
+// Conway's life and its kin, docs/workloads.md: a cell is born or stays by the number of its eight neighbours
+// that live.
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";

@@ -1,4 +1,5 @@
-// Bodies that attract each other: an orbit closes, momentum and centre are kept exactly, energy nearly, and the steps run backwards.
+// Bodies that attract each other: an orbit closes, momentum and centre are kept exactly, energy nearly, and
+// the steps run backwards.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SEED } from "../models/training.test-kit.ts";

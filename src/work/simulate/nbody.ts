@@ -1,6 +1,7 @@
-// Bodies that attract each other, docs/workloads.md: softened gravity, Δv = G·m·Δt²·d/(d² + ε²)^(3/2), drift–kick–drift. Positions and half
-// velocities are at 2^48 and only ever added to, so nothing is rounded but the pull between two bodies, and that one is the same in both
-// directions: momentum is kept to the last bit, and the steps run backwards to where they began. All pairs, each step.
+// Bodies that attract each other, docs/workloads.md: softened gravity, Δv = G·m·Δt²·d/(d² + ε²)^(3/2),
+// drift–kick–drift. Positions and half velocities are at 2^48 and only ever added to, so nothing is rounded
+// but the pull between two bodies, and that one is the same in both directions: momentum is kept to the last
+// bit, and the steps run backwards to where they began. All pairs, each step.
 import { buildProgram, type PhaseBuilder } from "../builder/build-program.ts";
 import { at, constant, type Expression, type Value, view } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";
@@ -123,7 +124,10 @@ function energyOf(s: PhaseBuilder, of: NBody, places: Value, halves: Value, mass
 	);
 }
 
-/** How many bodies each pixel shows, [rows·columns + 1, 1]; the last counts those outside. Seen along the third axis. */
+/**
+ * How many bodies each pixel shows, [rows·columns + 1, 1]; the last counts those outside. Seen along the
+ * third axis.
+ */
 function counted(s: PhaseBuilder, { size: [rows, columns], reach }: NBody, places: Value): Value {
 	const near = nearOf(s, places);
 	const count = places.dims[1]!;

@@ -1,5 +1,6 @@
-// How the time of a simulation is cut, docs/workloads.md: time steps into steps of the program, those into segments, and when a frame is due.
-// Several time steps are one step of the program, written out one after the other: what is done once a step (frames, metrics) then costs little.
+// How the time of a simulation is cut, docs/workloads.md: time steps into steps of the program, those into
+// segments, and when a frame is due. Several time steps are one step of the program, written out one after
+// the other: what is done once a step (frames, metrics) then costs little.
 
 /** Time steps a step of the program, at most: 128 steps of two fields are some 100 KiB of program. */
 const MOST_TOGETHER = 128;

@@ -1,4 +1,5 @@
-// Colours for the shades of a picture: straight lines between a few stops. For eyes only; nothing is computed from it.
+// Colours for the shades of a picture: straight lines between a few stops. For eyes only; nothing is computed
+// from it.
 const PALETTES = {
 	fire: ["000000", "8b1a0a", "f08c00", "ffe66b", "ffffff"],
 	tide: ["08306b", "4292c6", "f7f7f7", "d6604d", "67001f"],

@@ -1,4 +1,5 @@
-// Options: prices within three standard errors of the formula, and path for path those of doubles; the normal table itself.
+// Options: prices within three standard errors of the formula, and path for path those of doubles; the normal
+// table itself.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { philoxBlock, philoxKey } from "../../protocol/hash/philox.ts";

@@ -1,6 +1,7 @@
-// Options priced by random paths, docs/workloads.md: lognormal prices (Black and Scholes), European or Asian (arithmetic mean of the dates),
-// call or put. One step draws `paths` paths; the sums of payoffs and of their squares are the state, so price and standard error grow sharper
-// with every step. Prices are kept as S/S₀·e^−A at 2^30, A being eight deviations: no path gets there.
+// Options priced by random paths, docs/workloads.md: lognormal prices (Black and Scholes), European or Asian
+// (arithmetic mean of the dates), call or put. One step draws `paths` paths; the sums of payoffs and of their
+// squares are the state, so price and standard error grow sharper with every step. Prices are kept as
+// S/S₀·e^−A at 2^30, A being eight deviations: no path gets there.
 import { buildProgram, type ProgramBuilder } from "../builder/build-program.ts";
 import { at, type Expression, index, repeat, segment, step, turn, type Value, view } from "../builder/expression.ts";
 import { expCoarse, expFine, expNegative, normalQuantiles } from "../models/tables.ts";
@@ -20,7 +21,9 @@ export interface Option {
 	/** A year. */
 	readonly volatility: number;
 	readonly years: number;
-	/** At which an Asian option looks at the price, evenly spaced, the last at the end. 1 for a European one. */
+	/**
+	 * At which an Asian option looks at the price, evenly spaced, the last at the end. 1 for a European one.
+	 */
 	readonly dates: number;
 	/** A step: rows of 1,024. */
 	readonly paths: number;
@@ -40,7 +43,10 @@ interface Tables {
 	readonly fine: Value;
 }
 
-/** The normal deviate of a word, 2^24: its top bit is the sign, U = 2·(the others) + 1 the share beyond, of 2^33. */
+/**
+ * The normal deviate of a word, 2^24: its top bit is the sign, U = 2·(the others) + 1 the share beyond, of
+ * 2^33.
+ */
 export function deviate(word: Expression, { normal }: Pick<Tables, "normal">): Expression {
 	const beyond = word
 		.and(2 ** 31 - 1)

@@ -1,4 +1,5 @@
-// What a simulation gives: a program, what it is given, and how to read what comes out. Made into files by workloads/simulate/.
+// What a simulation gives: a program, what it is given, and how to read what comes out. Made into files by
+// workloads/simulate/.
 import type { Elements } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
 import type { Workload } from "../workloads/workload.ts";

@@ -1,5 +1,6 @@
-// Waves on a grid, docs/workloads.md: u' = 2u − u₋₁ + c²·(Σ neighbours − 4u), c = wave speed·Δt/Δx, c² ≤ 1/2. Rounded are only the
-// flows between neighbours, so the mean moves exactly; and the steps run backwards: u and u₋₁ exchanged, they lead to the first field, bit for bit.
+// Waves on a grid, docs/workloads.md: u' = 2u − u₋₁ + c²·(Σ neighbours − 4u), c = wave speed·Δt/Δx, c² ≤ 1/2.
+// Rounded are only the flows between neighbours, so the mean moves exactly; and the steps run backwards: u
+// and u₋₁ exchanged, they lead to the first field, bit for bit.
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";

@@ -1,5 +1,6 @@
-// The other side of judge.ts, docs/work.md §9: whoever ran an op itself finds the one contradiction in what the accused says.
-// Pure: answers of the accused come in through `ask`. How far a search before this went (segment, trace leaf, tensor leaf) is not known here.
+// The other side of judge.ts, docs/work.md §9: whoever ran an op itself finds the one contradiction in what
+// the accused says. Pure: answers of the accused come in through `ask`. How far a search before this went
+// (segment, trace leaf, tensor leaf) is not known here.
 import { coordinatesOf, type Moment, runInstruction } from "../operators/map-machine.ts";
 import { bytesOf, type Elements, elementCount, readElement } from "../operators/tensor-type.ts";
 import type { MapOp, Op } from "../program/shapes.ts";
@@ -53,7 +54,9 @@ function falseElement({ op, output }: OwnRun, leaf: number, bytes: Uint8Array): 
 	return null;
 }
 
-/** `leaf`: number of a leaf of the output that differs from one's own, `shown` the accused's with its path. */
+/**
+ * `leaf`: number of a leaf of the output that differs from one's own, `shown` the accused's with its path.
+ */
 export function accuse(run: OwnRun, leaf: number, shown: ShownLeaf, ask: Ask): Accusation | null {
 	const element = falseElement(run, leaf, shown.bytes);
 	if (element === null) {
@@ -118,7 +121,10 @@ function accuseMap(run: OwnRun, op: MapOp, element: number, transcript: Transcri
 	return accuseTurn(run, op, element, transcript, ask, [Math.floor((first - before.length) / carried.length)]);
 }
 
-/** Down from the first false mark to one turn. Of what was said on the way only the span with the mark is needed, if any. */
+/**
+ * Down from the first false mark to one turn. Of what was said on the way only the span with the mark is
+ * needed, if any.
+ */
 function accuseTurn(
 	run: OwnRun,
 	op: MapOp,

@@ -1,4 +1,5 @@
-// What a run commits to, docs/work.md §7: state hashes, inputs, claim, trace leaves. Integers are big-endian, as contracts pack them.
+// What a run commits to, docs/work.md §7: state hashes, inputs, claim, trace leaves. Integers are big-endian,
+// as contracts pack them.
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { type KeccakTree, keccak, keccakLeaf, keccakNode, keccakTree } from "../../protocol/hash/keccak-tree.ts";
 import { rootFromPath } from "../../protocol/hash/merkle.ts";
@@ -19,7 +20,10 @@ function be(value: number | bigint, size: number): Uint8Array {
 	return bytes;
 }
 
-/** A tensor's number in the program and its root. The number is hashed with it: a judge of one leaf knows whose it is without knowing which tensors come before. */
+/**
+ * A tensor's number in the program and its root. The number is hashed with it: a judge of one leaf knows
+ * whose it is without knowing which tensors come before.
+ */
 export interface TensorRoot {
 	readonly tensor: number;
 	readonly root: Uint8Array;

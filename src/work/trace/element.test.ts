@@ -1,4 +1,5 @@
-// Elements computed from the leaves that findElement asks for are those of the run; no leaf is asked for that the element does not read.
+// Elements computed from the leaves that findElement asks for are those of the run; no leaf is asked for that
+// the element does not read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { philoxKey } from "../../protocol/hash/philox.ts";

@@ -1,6 +1,6 @@
-// One element of an op, computed from a few leaves of what the op read: which leaves it takes, and what it is. For whoever checks some
-// elements of a run without holding its tensors. Loads may depend on loads: ask for what is missing, and try again. Transcripts of the
-// same element are in transcript.ts.
+// One element of an op, computed from a few leaves of what the op read: which leaves it takes, and what it
+// is. For whoever checks some elements of a run without holding its tensors. Loads may depend on loads: ask
+// for what is missing, and try again. Transcripts of the same element are in transcript.ts.
 import type { Instruction } from "../operators/instruction.ts";
 import { coordinatesOf, type ElementAt, firstCarried, type Moment, runSection } from "../operators/map-machine.ts";
 import { readElement } from "../operators/tensor-type.ts";
@@ -17,7 +17,10 @@ export interface LeafPlace {
 /** Bytes of a leaf of an operand; null: not known yet. */
 export type KnownLeaf = (operand: number, leaf: number) => Uint8Array | null;
 
-/** The element, or the leaves that are missing to go on. An element that no checked program can have is null with nothing missing. */
+/**
+ * The element, or the leaves that are missing to go on. An element that no checked program can have is null
+ * with nothing missing.
+ */
 export interface ElementFound {
 	readonly value: bigint | null;
 	readonly missing: readonly LeafPlace[];
@@ -73,7 +76,10 @@ const registersOf = (one: Instruction): number[] =>
 				...("c" in each ? [each.c] : []),
 			]);
 
-/** Runs a section with registers that may be unknown, so that all loads that depend on nothing missing are found at once. */
+/**
+ * Runs a section with registers that may be unknown, so that all loads that depend on nothing missing are
+ * found at once.
+ */
 function runKnown(
 	op: MapOp,
 	section: readonly Instruction[],

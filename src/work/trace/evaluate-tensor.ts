@@ -1,12 +1,19 @@
-// A tensor as a multilinear polynomial over its rows and columns, at one point: what a proof says of bytes, from the bytes (docs/zk.md §6). An engine does the same in a
-// fraction of the time (engine/src/zk/evaluate.cpp). Pure.
+// A tensor as a multilinear polynomial over its rows and columns, at one point: what a proof says of bytes,
+// from the bytes (docs/zk.md §6). An engine does the same in a fraction of the time
+// (engine/src/zk/evaluate.cpp). Pure.
 import { R } from "../../protocol/maths/bn254.ts";
 import type { Elements } from "../operators/tensor-type.ts";
 
-/** How an element is read: as it is; as what enters the first link of a network; as a row of its own with `add` at the place that it names. */
+/**
+ * How an element is read: as it is; as what enters the first link of a network; as a row of its own with
+ * `add` at the place that it names.
+ */
 export const READINGS = ["numbers", "entering", "classes"] as const;
 
-/** Rows and columns are padded with zeros to powers of two; the first of the point is the highest bit of a place. */
+/**
+ * Rows and columns are padded with zeros to powers of two; the first of the point is the highest bit of a
+ * place.
+ */
 export interface TensorQuestion {
 	readonly reading: (typeof READINGS)[number];
 	readonly columns: number;

@@ -1,5 +1,6 @@
-// The judge of one contradiction, docs/work.md §9. It knows the op's leaf, the roots of the op's trace leaf, what the accused said, and a
-// few shown leaves; it runs nothing else. It convicts or says why nothing is shown; it never clears anyone of anything.
+// The judge of one contradiction, docs/work.md §9. It knows the op's leaf, the roots of the op's trace leaf,
+// what the accused said, and a few shown leaves; it runs nothing else. It convicts or says why nothing is
+// shown; it never clears anyone of anything.
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import {
 	clampTo,
@@ -40,7 +41,10 @@ export interface ShownLeaf {
 	readonly path: readonly Uint8Array[];
 }
 
-/** What the accused said: of the element or, with a path, of that turn. Of `start` and `turn`, also of the span of its first parts that has the mark. */
+/**
+ * What the accused said: of the element or, with a path, of that turn. Of `start` and `turn`, also of the
+ * span of its first parts that has the mark.
+ */
 export interface Words {
 	readonly transcript: Transcript;
 	readonly path?: readonly number[];
@@ -56,7 +60,10 @@ export type Contradiction =
 	| { readonly kind: "turn" }
 	| { readonly kind: "end" };
 
-/** Why nothing is shown: `place` (there is no such element, chunk, instruction or turn), `words` (no transcript of it), `leaf` (not the leaf of that tensor), `undefined` (the words lead nowhere), `agrees`. */
+/**
+ * Why nothing is shown: `place` (there is no such element, chunk, instruction or turn), `words` (no
+ * transcript of it), `leaf` (not the leaf of that tensor), `undefined` (the words lead nowhere), `agrees`.
+ */
 export type Nothing = "place" | "words" | "leaf" | "undefined" | "agrees";
 
 export type Judgement =
@@ -155,7 +162,9 @@ export class MapWords {
 	}
 }
 
-/** The mark that a contradiction of a turn needs: at its end, or at its start unless that is the first one's. */
+/**
+ * The mark that a contradiction of a turn needs: at its end, or at its start unless that is the first one's.
+ */
 function markOf(op: MapOp, path: readonly number[], { kind }: Contradiction) {
 	const { start, end } = marksOf(op, path);
 	return kind === "turn" ? end : kind === "start" ? start : null;
@@ -192,7 +201,10 @@ function judgeInstruction(
 	return right === null ? nothing("undefined", "the instruction is not defined") : compare(registers[register]!, right);
 }
 
-/** The carried values that a turn tells are not those at its start; what it makes of them is not what is told of its end. */
+/**
+ * The carried values that a turn tells are not those at its start; what it makes of them is not what is told
+ * of its end.
+ */
 function judgeTurn({ op, registers }: MapWords, { path = [], marked }: Words, shown: Contradiction): Judgement {
 	const mark = markOf(op, path, shown);
 	const { before, carried } = op.code;
@@ -213,7 +225,10 @@ function judgeMap(question: Question, op: MapOp, words: Words, shown: Contradict
 	return compare(words.transcript[0]!, words.transcript.at(-1)!);
 }
 
-/** Transcripts have the lengths that the op and the element give them, and there are those that the contradiction needs. */
+/**
+ * Transcripts have the lengths that the op and the element give them, and there are those that the
+ * contradiction needs.
+ */
 function areWords({ op, element }: Question, { transcript, path = [], marked }: Words, shown: Contradiction): boolean {
 	const isOfTurn = shown.kind === "start" || shown.kind === "turn";
 	if (shown.kind !== "instruction" && path.length > 0 !== isOfTurn) return false;

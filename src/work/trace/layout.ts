@@ -1,5 +1,5 @@
-// How a transcript is laid out, docs/work.md §9: cuts of a sum, registers of a map, marks of its turns. Everything follows from the op and
-// the element, so that no number of a transcript says how many follow.
+// How a transcript is laid out, docs/work.md §9: cuts of a sum, registers of a map, marks of its turns.
+// Everything follows from the op and the element, so that no number of a transcript says how many follow.
 
 import { coordinatesOf } from "../operators/map-machine.ts";
 import { isArg } from "../operators/run-sums.ts";
@@ -101,7 +101,10 @@ export function sectionsOf({ code: { before, carried, body, after } }: MapOp) {
 	return { bodyFrom, afterFrom, end: afterFrom + after.length };
 }
 
-/** Where the carried values at a turn's start and end are told: at mark `mark` of the span of the first `depth` parts of its path. Null: those before the first turn. */
+/**
+ * Where the carried values at a turn's start and end are told: at mark `mark` of the span of the first
+ * `depth` parts of its path. Null: those before the first turn.
+ */
 export function marksOf(op: MapOp, path: readonly number[]) {
 	const counts = path.map(
 		(_, depth) => partsOf(spanOf(op, path.slice(0, depth))!.turns, op.code.carried.length).length,

@@ -1,5 +1,6 @@
-// Tensors whose leaves come when they are needed: an element of a large product reads a few rows of what may be gigabytes. What reads them is
-// plain code; `settle` runs it again and again until nothing that it reads is missing.
+// Tensors whose leaves come when they are needed: an element of a large product reads a few rows of what may
+// be gigabytes. What reads them is plain code; `settle` runs it again and again until nothing that it reads
+// is missing.
 import { readElement, type TensorType } from "../operators/tensor-type.ts";
 import type { OwnTensor } from "./accuse.ts";
 import type { ShownLeaf } from "./judge.ts";

@@ -1,4 +1,5 @@
-// Wiring, docs/work.md §7: where the root of an operand must come from. Whoever compares a trace with it finds a false wire.
+// Wiring, docs/work.md §7: where the root of an operand must come from. Whoever compares a trace with it
+// finds a false wire.
 import type { Phase, Program } from "../program/shapes.ts";
 
 export type Origin =

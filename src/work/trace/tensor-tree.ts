@@ -1,4 +1,5 @@
-// A tensor's root, docs/work.md §1: the tagged SHA-256 tree of docs/hardware-proof.md §1 over 1 KiB leaves, the last one filled with zeros.
+// A tensor's root, docs/work.md §1: the tagged SHA-256 tree of docs/hardware-proof.md §1 over 1 KiB leaves,
+// the last one filled with zeros.
 import { leafHash, merkleLevels, merklePath, nodeHash, rootFromPath } from "../../protocol/hash/merkle.ts";
 import { bytesOf, type Elements, elementsToBytes, type TensorType } from "../operators/tensor-type.ts";
 

@@ -1,5 +1,5 @@
-// Traces, transcripts and the judge: honest ones hold together and convict nobody; one changed number, wherever it stands, is found and
-// convicts; and nothing else that is shown does.
+// Traces, transcripts and the judge: honest ones hold together and convict nobody; one changed number,
+// wherever it stands, is found and convicts; and nothing else that is shown does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";

@@ -1,4 +1,5 @@
-// What shows how far a workload is, from the tensors that a provider's heartbeat names: a picture, the text so far. Proves nothing. Pure.
+// What shows how far a workload is, from the tensors that a provider's heartbeat names: a picture, the text
+// so far. Proves nothing. Pure.
 import { writePng } from "../formats/write-png.ts";
 import { bytesToElements, elementCount } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
@@ -27,8 +28,8 @@ export function previewFiles({
 }
 
 /**
- * The same of a program alone, for whoever does not have the job file: a tensor `picture` of rows of pixels, or of shades in a palette of ours. What has another
- * shape is left out.
+ * The same of a program alone, for whoever does not have the job file: a tensor `picture` of rows of pixels,
+ * or of shades in a palette of ours. What has another shape is left out.
  */
 export async function plainPreviews(
 	{ tensors }: Program,

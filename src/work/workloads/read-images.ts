@@ -1,5 +1,5 @@
-// Pictures and their classes from the files of a job, docs/training.md §1: a list of PNG files, an array, or records as CIFAR has them.
-// Not here: what a model makes of them.
+// Pictures and their classes from the files of a job, docs/training.md §1: a list of PNG files, an array, or
+// records as CIFAR has them. Not here: what a model makes of them.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { int, list, oneOf, type Typed } from "../../protocol/bytes/shape.ts";
@@ -53,7 +53,10 @@ function labelsOf(values: ArrayLike<number | bigint>, classes: number, name: str
 	return labels;
 }
 
-/** Channels first. Gray serves as three equal colors; colors become gray as (299·red + 587·green + 114·blue) / 1000 to the nearest. */
+/**
+ * Channels first. Gray serves as three equal colors; colors become gray as (299·red + 587·green + 114·blue) /
+ * 1000 to the nearest.
+ */
 function asInput({ width, height, channels, pixels }: Pixels, input: Picture, into: Int8Array, name: string): void {
 	if (width !== input.width || height !== input.height)
 		throw new AssayError(
@@ -106,7 +109,10 @@ async function fromList(name: string, input: Picture, classes: number, files: Fi
 	return { pixels, labels };
 }
 
-/** [n, channels, height, width], or [n, height, width] of one channel, or [n, features]: bytes, or floats inside ±15.99. */
+/**
+ * [n, channels, height, width], or [n, height, width] of one channel, or [n, features]: bytes, or floats
+ * inside ±15.99.
+ */
 function pixelsOfArray(bytes: Uint8Array, name: string, input: Picture): Images["pixels"] {
 	const { dims, type, values } = readNpy(bytes, name);
 	const { channels, height, width } = input;

@@ -1,5 +1,5 @@
-// A job file, docs/training.md: JSON of some ten lines that says what to compute. Reads and refuses; what is left out gets its default.
-// Not here: the files that it names, and whether they fit (build-workload.ts).
+// A job file, docs/training.md: JSON of some ten lines that says what to compute. Reads and refuses; what is
+// left out gets its default. Not here: the files that it names, and whether they fit (build-workload.ts).
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { variants } from "../../protocol/bytes/shape.ts";
 import { wrongField } from "./job-fields.ts";

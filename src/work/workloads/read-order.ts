@@ -1,5 +1,6 @@
-// What a job file says to the market beside its work, docs/jobs.md §13: how the result is verified, and the most that it may cost and take. All three
-// may be missing, and none changes what is computed: `assay job run` passes over them.
+// What a job file says to the market beside its work, docs/jobs.md §13: how the result is verified, and the
+// most that it may cost and take. All three may be missing, and none changes what is computed: `assay job
+// run` passes over them.
 import { type JobMethod, METHOD_NAMES } from "../../protocol/network/job.ts";
 import { wrongField } from "./job-fields.ts";
 

@@ -1,5 +1,6 @@
-// Whether what a job was given is what its terms commit to, for whoever takes none of it on a validator's word: the provider before it works, the watcher
-// before it runs a claim again. Pure; what is wrong comes back as a sentence.
+// Whether what a job was given is what its terms commit to, for whoever takes none of it on a validator's
+// word: the provider before it works, the watcher before it runs a claim again. Pure; what is wrong comes
+// back as a sentence.
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { BlobName, JobSpec } from "../../protocol/network/job-spec.ts";
 import { bytesOf, elementCount } from "../operators/tensor-type.ts";

@@ -1,4 +1,5 @@
-// The order in a job file, and the spec that strangers get: what it names is what runs, and nothing of the job file else.
+// The order in a job file, and the spec that strangers get: what it names is what runs, and nothing of the
+// job file else.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";

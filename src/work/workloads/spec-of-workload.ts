@@ -1,5 +1,6 @@
-// A workload as it is handed to strangers, docs/jobs.md §13: the spec of its job, and the blobs that it names. The job file itself stays at home: how
-// files are made of what comes back is the customer's own business.
+// A workload as it is handed to strangers, docs/jobs.md §13: the spec of its job, and the blobs that it
+// names. The job file itself stays at home: how files are made of what comes back is the customer's own
+// business.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
 import type { BlobName, JobSpec } from "../../protocol/network/job-spec.ts";
@@ -27,8 +28,8 @@ const MOST_METRICS = 32;
 const MOST_PREVIEWS = 8;
 
 /**
- * The number by which a metric's one element is multiplied; null where it is read in another way: then no curve is shown while strangers work. Found
- * by what the reading gives for two values.
+ * The number by which a metric's one element is multiplied; null where it is read in another way: then no
+ * curve is shown while strangers work. Found by what the reading gives for two values.
  */
 function scaleOf({ program }: Workload, { name, read }: WorkloadMetric): number | null {
 	const tensor = program.tensors.find((one) => one.name === name && one.kind === "metric");

@@ -1,5 +1,6 @@
-// What a job computes: a program, everything that it is given, and how to read what comes out. Made from a job file by
-// build-workload.ts; run by an engine or by program/run-program.ts. Not here: who runs it, how it is verified, what it costs.
+// What a job computes: a program, everything that it is given, and how to read what comes out. Made from a
+// job file by build-workload.ts; run by an engine or by program/run-program.ts. Not here: who runs it, how it
+// is verified, what it costs.
 import type { Shape } from "../../protocol/bytes/shape.ts";
 import type { Elements } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
@@ -47,7 +48,10 @@ export interface WorkloadKind<Spec> {
 	readonly required: readonly string[];
 	/** The field that says how long the job is: what `--steps` replaces. */
 	readonly length: string;
-	/** A job that has this shape. Fills in what was left out and checks what no field shows by itself; throws AssayError. */
+	/**
+	 * A job that has this shape. Fills in what was left out and checks what no field shows by itself; throws
+	 * AssayError.
+	 */
 	read(json: unknown, seed: Uint8Array): Spec;
 	build(spec: Spec, files: Files): Promise<Workload>;
 }

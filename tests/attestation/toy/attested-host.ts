@@ -1,5 +1,6 @@
-// A simulated attested host, to try attestation out on a machine that has none of the hardware (docs/attestation.md, Trying it out): an engine that asks a toy NVML and a toy
-// CPU, and the files that a validator judges them by. Everything is signed under roots of our own and counts for nothing.
+// A simulated attested host, to try attestation out on a machine that has none of the hardware
+// (docs/attestation.md, Trying it out): an engine that asks a toy NVML and a toy CPU, and the files that a
+// validator judges them by. Everything is signed under roots of our own and counts for nothing.
 //   node tests/attestation/toy/attested-host.ts [FOLDER]     runs until Ctrl-C; prints what to type
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

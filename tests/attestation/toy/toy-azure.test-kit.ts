@@ -1,5 +1,5 @@
-// Plays Azure's virtual TPM and its metadata service on two sockets of a folder (the engine's --toy-azure): commands of TPM 2.0 read strictly, answers made
-// by the mint. `faults` makes one thing wrong.
+// Plays Azure's virtual TPM and its metadata service on two sockets of a folder (the engine's --toy-azure):
+// commands of TPM 2.0 read strictly, answers made by the mint. `faults` makes one thing wrong.
 import { mkdir, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";

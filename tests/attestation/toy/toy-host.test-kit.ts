@@ -1,5 +1,5 @@
-// A host whose GPUs and CPU attest under roots of our own: a toy NVML library, built here, and a folder that plays the kernel's configfs-tsm.
-// The engine is the real one.
+// A host whose GPUs and CPU attest under roots of our own: a toy NVML library, built here, and a folder that
+// plays the kernel's configfs-tsm. The engine is the real one.
 import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,6 +1,8 @@
-// A toy of NVIDIA's libnvidia-ml.so.1 and libnvidia-nscq.so.2, for tests: GPUs and switches that sign reports under roots of our own. What it says is in
-// `toy-nvml.bin` and `toy-nscq.bin` beside it, which toy-host.test-kit.ts writes: u32 devices, and for each u32 answer of NVML (mode of a switch), u32 length and body of a report (its nonce is put in at
-// byte 4), u32 length and chain, 48 bytes of the leaf's secret. The arithmetic is textbook: slow, and of no use for real secrets.
+// A toy of NVIDIA's libnvidia-ml.so.1 and libnvidia-nscq.so.2, for tests: GPUs and switches that sign reports
+// under roots of our own. What it says is in `toy-nvml.bin` and `toy-nscq.bin` beside it, which
+// toy-host.test-kit.ts writes: u32 devices, and for each u32 answer of NVML (mode of a switch), u32 length
+// and body of a report (its nonce is put in at byte 4), u32 length and chain, 48 bytes of the leaf's secret.
+// The arithmetic is textbook: slow, and of no use for real secrets.
 #include <dlfcn.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Claims for chaos, on a real EVM: each is funded, assigned and claimed by transactions, some of runs with one false number. What the processes of watcher and
-// provider must know of them is plain JSON.
+// Claims for chaos, on a real EVM: each is funded, assigned and claimed by transactions, some of runs with
+// one false number. What the processes of watcher and provider must know of them is plain JSON.
 import { createHash } from "node:crypto";
 import { nameBlob } from "../../../src/api/blob-transfer.ts";
 import { type ContractAddresses, type Contracts, callOf } from "../../../src/chain/contracts/contracts.ts";

@@ -1,5 +1,6 @@
-// A node for chaos: a real EVM that makes a block twice a second, over HTTP, whose line can be cut, whose newest blocks can be replaced by others, and whose
-// fees can leap. What a fork drops waits in the pool again, or is forgotten, as it happens.
+// A node for chaos: a real EVM that makes a block twice a second, over HTTP, whose line can be cut, whose
+// newest blocks can be replaced by others, and whose fees can leap. What a fork drops waits in the pool
+// again, or is forgotten, as it happens.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Rpc } from "../../../src/chain/node/rpc.ts";

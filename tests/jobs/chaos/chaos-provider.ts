@@ -1,5 +1,5 @@
-// A provider's answers on chain as a process that can be killed: what src/provider/jobs does about the claims that it made, over a chain behind HTTP. Its runs and
-// its first words lie in folders.
+// A provider's answers on chain as a process that can be killed: what src/provider/jobs does about the claims
+// that it made, over a chain behind HTTP. Its runs and its first words lie in folders.
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,6 @@
-// A watcher as a process that can be killed: the real one, with a real engine, a chain over HTTP, and a validator that shows all claims and relays nothing, so
-// that every question goes on chain. What it did is a line each in its folder.
+// A watcher as a process that can be killed: the real one, with a real engine, a chain over HTTP, and a
+// validator that shows all claims and relays nothing, so that every question goes on chain. What it did is a
+// line each in its folder.
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

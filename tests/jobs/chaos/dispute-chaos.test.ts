@@ -1,4 +1,5 @@
-// Disputes while watcher, provider and the line to their node break: some kills here, in the deep tier alone; `node bench/disputes/chaos.ts` makes 200.
+// Disputes while watcher, provider and the line to their node break: some kills here, in the deep tier alone;
+// `node bench/disputes/chaos.ts` makes 200.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep, seed } from "../../fuzz.test-kit.ts";

@@ -1,5 +1,7 @@
-// Disputes while everything breaks: watcher and provider are killed, the line to their node is cut, blocks are taken back, fees leap. Of false claims each must fall, of
-// right ones, which somebody accuses all the same, none; no question and no answer may come twice, no clock pass that could be kept, no coin stay behind.
+// Disputes while everything breaks: watcher and provider are killed, the line to their node is cut, blocks
+// are taken back, fees leap. Of false claims each must fall, of right ones, which somebody accuses all the
+// same, none; no question and no answer may come twice, no clock pass that could be kept, no coin stay
+// behind.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,7 +48,10 @@ import { type ChaosNode, openChaosNode } from "./chaos-node.ts";
 interface ChaosOptions {
 	/** Of watcher, provider and line together. */
 	readonly kills: number;
-	/** At most: a further one is told to the watcher when one of the first eight fell. What it never hears of does not count. */
+	/**
+	 * At most: a further one is told to the watcher when one of the first eight fell. What it never hears of
+	 * does not count.
+	 */
 	readonly lies: number;
 	readonly rights: number;
 	readonly seed: number;
@@ -230,7 +235,10 @@ interface Mined {
 const isBefore = (a: Mined, b: Mined): boolean =>
 	a.blockNumber < b.blockNumber || (a.blockNumber === b.blockNumber && a.transactionIndex < b.transactionIndex);
 
-/** A reorganisation took question and answer back, and the answer was mined again first: nobody can foresee that. */
+/**
+ * A reorganisation took question and answer back, and the answer was mined again first: nobody can foresee
+ * that.
+ */
 const BEFORE_ITS_QUESTION = "an answer, mined before its question";
 
 async function whyReverted(contracts: Contracts, input: Hex, at: Mined): Promise<string> {
@@ -249,7 +257,10 @@ async function whyReverted(contracts: Contracts, input: Hex, at: Mined): Promise
 	return isAsked ? "an answer that the chain does not take" : BEFORE_ITS_QUESTION;
 }
 
-/** The right claims are paid, the deposits of games against them are their provider's: nothing stays in the contract. */
+/**
+ * The right claims are paid, the deposits of games against them are their provider's: nothing stays in the
+ * contract.
+ */
 async function payAll(net: ChaosNode, contracts: Contracts, claims: readonly ChaosClaim[]): Promise<string[]> {
 	const wrong: string[] = [];
 	const { gameSeconds } = await readDisputeParams(contracts);

@@ -1,5 +1,6 @@
-// The audit of a job market's store after load and crashes: every job's events are played again by the rules of docs/jobs.md §8, and must lead to the record that
-// is there; public rows must say the same; what anybody was told must have happened. Everything that is not so is named.
+// The audit of a job market's store after load and crashes: every job's events are played again by the rules
+// of docs/jobs.md §8, and must lead to the record that is there; public rows must say the same; what anybody
+// was told must have happened. Everything that is not so is named.
 import type { JobPart, JobRecord } from "../../../src/protocol/network/job.ts";
 import type { ToyNetwork } from "../../network/toy-network.ts";
 import type { Acknowledged } from "./workers-process.ts";

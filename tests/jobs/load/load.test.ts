@@ -1,5 +1,6 @@
-// A few jobs in flight while the validator, a process of hosts and database connections are killed: nothing is lost, doubled or paid twice, and every job ends.
-// In the deep tier: it starts five processes. Hundreds of jobs and kills: bench/job-load.ts.
+// A few jobs in flight while the validator, a process of hosts and database connections are killed: nothing
+// is lost, doubled or paid twice, and every job ends. In the deep tier: it starts five processes. Hundreds of
+// jobs and kills: bench/job-load.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../fuzz.test-kit.ts";

@@ -1,5 +1,6 @@
-// A process that reads the API of a validator under load, at an even rate, whatever the answers take: alone, so that what it measures is the validator and the machine,
-// not what customers and hosts do beside it. Started by startChild.
+// A process that reads the API of a validator under load, at an even rate, whatever the answers take: alone,
+// so that what it measures is the validator and the machine, not what customers and hosts do beside it.
+// Started by startChild.
 import { type ApiClient, createApiClient } from "../../../src/api/create-client.ts";
 import { createNodeSigner } from "../../../src/platform/node-ed25519.ts";
 import { answerParent } from "../../network/child-program.ts";

@@ -1,6 +1,8 @@
-// The job market under load: so many jobs in flight at all times, toy hosts in processes of their own, and random kills (SIGKILL) of validators and hosts and cuts of
-// database connections meanwhile. At the end every job must be over, and the store as if nothing had happened but for the time it took (audit-load.ts).
-// Used by load.test.ts (few) and bench/job-load.ts (many). The same seed makes the same choices; when they fall is up to the machine.
+// The job market under load: so many jobs in flight at all times, toy hosts in processes of their own, and
+// random kills (SIGKILL) of validators and hosts and cuts of database connections meanwhile. At the end every
+// job must be over, and the store as if nothing had happened but for the time it took (audit-load.ts). Used
+// by load.test.ts (few) and bench/job-load.ts (many). The same seed makes the same choices; when they fall is
+// up to the machine.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -45,9 +47,15 @@ export interface LoadOptions {
 	readonly method: JobMethod;
 	readonly readsPerS: number;
 	readonly params?: ParamOverrides;
-	/** For validators and database alone, as taskset takes them ("0,1"); everybody else is where this process is. Unless given: all share all. */
+	/**
+	 * For validators and database alone, as taskset takes them ("0,1"); everybody else is where this process
+	 * is. Unless given: all share all.
+	 */
 	readonly cores?: string;
-	/** A file for the CPU profile of the first validator, taken for some seconds after the steady time, so that it slows nothing that is measured. */
+	/**
+	 * A file for the CPU profile of the first validator, taken for some seconds after the steady time, so that
+	 * it slows nothing that is measured.
+	 */
 	readonly profile?: string;
 	readonly onProgress?: (line: string) => void;
 	/** CPU seconds of a database server and its processes. */
@@ -80,7 +88,10 @@ export interface LoadReport {
 	readonly disturbed: Phase;
 	readonly handInS: number;
 	readonly drainS: number;
-	/** From the first job to the end of the last one, by the number of jobs: does not depend on who else is on the machine. */
+	/**
+	 * From the first job to the end of the last one, by the number of jobs: does not depend on who else is on
+	 * the machine.
+	 */
 	readonly aJob: {
 		readonly validatorCpuMs: number;
 		readonly databaseCpuMs: number | null;
@@ -101,7 +112,9 @@ const LIMITS = {
 	...{ readsPerS: 1e6, writesPerS: 1e6, transfersPerS: 1e6, connectionsPerAddress: 1e5, dialsPerS: 1e5 },
 	...{ turnsPerAddress: 1e5, turnsInAll: 1e5, streamsPerAddress: 1e5, piecesBytes: 512 << 20 },
 };
-/** Long enough for a busy machine, short enough that what a killed host had goes to another within the run. */
+/**
+ * Long enough for a busy machine, short enough that what a killed host had goes to another within the run.
+ */
 const PARAMS: ParamOverrides = {
 	...{ jobAcceptMs: 30_000, jobBeatMs: 5000, jobBeatMisses: 4, jobLeastWorkMs: 120_000, jobCheckedMs: 1000 },
 	jobWindowMs: 60_000,
@@ -211,7 +224,10 @@ function startCustomers(network: ToyNetwork, clients: readonly ApiClient[], meth
 }
 type Customers = ReturnType<typeof startCustomers>;
 
-/** CPU seconds of processes that come and go, looked at every second: a kill loses what came after the last look. */
+/**
+ * CPU seconds of processes that come and go, looked at every second: a kill loses what came after the last
+ * look.
+ */
 function createMeter(places: readonly Place<unknown>[]) {
 	const seen = new Map<number, number>();
 	let [totalS, rssBytes] = [0, 0];

@@ -1,6 +1,7 @@
-// A process full of toy hosts for the job market under load: real agent links, real routes, real blobs. All jobs compute the same, so the work itself is done once
-// and then told; what is measured is the market. What was acknowledged goes into a file before anything else is said, so that it outlives a kill.
-// Started by startChild. Killed, its hosts have forgotten what they were at.
+// A process full of toy hosts for the job market under load: real agent links, real routes, real blobs. All
+// jobs compute the same, so the work itself is done once and then told; what is measured is the market. What
+// was acknowledged goes into a file before anything else is said, so that it outlives a kill. Started by
+// startChild. Killed, its hosts have forgotten what they were at.
 import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { uploadBlob } from "../../../src/api/blob-transfer.ts";

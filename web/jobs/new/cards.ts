@@ -1,5 +1,6 @@
-// What can be asked for, as the form shows it: six workloads, the samples of each, the fields that most people change, and the files that belong to it. Every
-// other field of a job file (docs/workloads.md, docs/training.md) is in the text under the form. Data only.
+// What can be asked for, as the form shows it: six workloads, the samples of each, the fields that most
+// people change, and the files that belong to it. Every other field of a job file (docs/workloads.md,
+// docs/training.md) is in the text under the form. Data only.
 
 export interface CardField {
 	/** Where it stands in the job file: "optimizer.rate", "size.0". */

@@ -1,5 +1,5 @@
-// The files of a job: dropped, chosen or typed. A model's headers are read here, in the worker, before anything is sent: what it is, its tensors, and what will
-// not map. Nothing leaves this page.
+// The files of a job: dropped, chosen or typed. A model's headers are read here, in the worker, before
+// anything is sent: what it is, its tensors, and what will not map. Nothing leaves this page.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../../src/protocol/format-number.ts";
 import { formatCount } from "../../parts/format.ts";

@@ -1,5 +1,6 @@
-// The last step of a new job: what would be sent, the upload with pause and resume, the validator's price, and the one confirmation. With a chain the browser's
-// wallet pays; without one a record is kept of what is owed.
+// The last step of a new job: what would be sent, the upload with pause and resume, the validator's price,
+// and the one confirmation. With a chain the browser's wallet pays; without one a record is kept of what is
+// owed.
 import { useEffect, useRef } from "preact/hooks";
 import type { JobQuote } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";

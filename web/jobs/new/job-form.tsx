@@ -1,4 +1,5 @@
-// The form of one workload: its sample, its files, the fields that most people change, and the whole job file as text for everything else.
+// The form of one workload: its sample, its files, the fields that most people change, and the whole job file
+// as text for everything else.
 import { useEffect, useState } from "preact/hooks";
 import type { JobFiles } from "../work/job-worker.ts";
 import { sampleFile } from "../work/samples.ts";

@@ -1,5 +1,6 @@
-// How the result is verified: what each way costs, how long it takes, and what it finds, in plain words. Prices here are estimates by the rules of
-// src/market/jobs with the hosts that the network lists; the validator's own price comes with its offer.
+// How the result is verified: what each way costs, how long it takes, and what it finds, in plain words.
+// Prices here are estimates by the rules of src/market/jobs with the hosts that the network lists; the
+// validator's own price comes with its offer.
 import type { JobHostView } from "../../../src/api/types.ts";
 import { chanceOfOne, chanceOfSkip } from "../../../src/market/jobs/economics.ts";
 import { quoteJob } from "../../../src/market/jobs/quote.ts";

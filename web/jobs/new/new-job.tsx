@@ -1,5 +1,5 @@
-// A new job: choose a workload, change what is to be computed, choose how it is verified, see the price, hand it in. Everything is built in this browser first;
-// nothing is sent before it is known to be sound.
+// A new job: choose a workload, change what is to be computed, choose how it is verified, see the price, hand
+// it in. Everything is built in this browser first; nothing is sent before it is known to be sound.
 import { useEffect, useState } from "preact/hooks";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
 import { Failed, PageTitle, Panel } from "../../parts/small.tsx";

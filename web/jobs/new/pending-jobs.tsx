@@ -1,5 +1,6 @@
-// Jobs that were accepted and perhaps paid for here, and that the validator was not seen to have: the page was closed in between, or the network was away. They are
-// handed in again from here; the validator takes the same offer once.
+// Jobs that were accepted and perhaps paid for here, and that the validator was not seen to have: the page
+// was closed in between, or the network was away. They are handed in again from here; the validator takes the
+// same offer once.
 import { useEffect, useState } from "preact/hooks";
 import { Failed, Id, Panel } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";

@@ -1,5 +1,5 @@
-// The draft, built again in the worker whenever it changes: its program, what would be uploaded, or what is wrong with it. One worker for one draft: what is
-// outdated is ended, however long it would take.
+// The draft, built again in the worker whenever it changes: its program, what would be uploaded, or what is
+// wrong with it. One worker for one draft: what is outdated is ended, however long it would take.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Trouble, troubleOf } from "../../shell/api.ts";
 import { type JobWork, openJobWork } from "../work/job-work.ts";

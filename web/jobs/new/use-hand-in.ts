@@ -1,5 +1,6 @@
-// From a job that was built to one that is handed in: upload, price, funds, submission. Each step can be done again; what was achieved stays. An upload that a
-// reload cut goes on by itself, and an offer that was funded is handed in again.
+// From a job that was built to one that is handed in: upload, price, funds, submission. Each step can be done
+// again; what was achieved stays. An upload that a reload cut goes on by itself, and an offer that was funded
+// is handed in again.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobQuote } from "../../../src/api/types.ts";
 import { bytesToHex } from "../../../src/protocol/bytes/bytes.ts";

@@ -1,5 +1,6 @@
-// The states that a run keeps on its way: from each of them a part is checked, and goes on after a provider was lost. Their hashes are read from the claim's own list, which is
-// held against the claim here. Of a part that still runs only its provider's word is there.
+// The states that a run keeps on its way: from each of them a part is checked, and goes on after a provider
+// was lost. Their hashes are read from the claim's own list, which is held against the claim here. Of a part
+// that still runs only its provider's word is there.
 import { useState } from "preact/hooks";
 import type { Job } from "../../../src/api/types.ts";
 import { partRange } from "../../../src/market/jobs/job-rules.ts";

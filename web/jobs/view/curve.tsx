@@ -1,4 +1,5 @@
-// The curve of a job's metrics against steps or time, with the same numbers as a table. From heartbeats: no proof.
+// The curve of a job's metrics against steps or time, with the same numbers as a table. From heartbeats: no
+// proof.
 import { useState } from "preact/hooks";
 import type { Job } from "../../../src/api/types.ts";
 import { formatCount, formatSpan } from "../../parts/format.ts";

@@ -1,4 +1,5 @@
-// One job, live. What is public (parts, claims, draws) everybody sees; curve, pictures, prices and the log only its customer.
+// One job, live. What is public (parts, claims, draws) everybody sees; curve, pictures, prices and the log
+// only its customer.
 import { useMemo, useState } from "preact/hooks";
 import type { Job, JobHostView } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";

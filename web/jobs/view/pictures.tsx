@@ -1,4 +1,5 @@
-// Pictures of a job on a canvas: one that grows, or frames that play. Bytes are decoded as PNG and nothing else; they never become an address or markup.
+// Pictures of a job on a canvas: one that grows, or frames that play. Bytes are decoded as PNG and nothing
+// else; they never become an address or markup.
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Frame {

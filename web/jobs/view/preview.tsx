@@ -1,5 +1,6 @@
-// How far a job is, as something to look at: the picture pass by pass, the field as it moves, the text as it comes. From the tensors that the provider's
-// heartbeats name, checked by their roots and made into files by the worker; it proves nothing.
+// How far a job is, as something to look at: the picture pass by pass, the field as it moves, the text as it
+// comes. From the tensors that the provider's heartbeats name, checked by their roots and made into files by
+// the worker; it proves nothing.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { fetchPieces } from "../../../src/api/blob-pieces.ts";
 import type { Job } from "../../../src/api/types.ts";

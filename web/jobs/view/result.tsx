@@ -1,5 +1,5 @@
-// What a job gave: fetched, checked here against the claim by the same rules as the command line's, and made into files. Pictures and text are shown; everything
-// can be saved. Nothing is taken on the validator's word.
+// What a job gave: fetched, checked here against the claim by the same rules as the command line's, and made
+// into files. Pictures and text are shown; everything can be saved. Nothing is taken on the validator's word.
 import { useEffect, useState } from "preact/hooks";
 import type { Job } from "../../../src/api/types.ts";
 import { formatBytes } from "../../../src/protocol/format-number.ts";

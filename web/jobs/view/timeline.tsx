@@ -1,4 +1,5 @@
-// The way of each part on a line of time: who had it, in which state, for how long. The table of parts beside it says the same in words.
+// The way of each part on a line of time: who had it, in which state, for how long. The table of parts beside
+// it says the same in words.
 import type { Job } from "../../../src/api/types.ts";
 import { formatSpan, shortId } from "../../parts/format.ts";
 import { useNow } from "../../shell/api.ts";

@@ -1,5 +1,5 @@
-// A job as it happens: its stream from the beginning, told to the page a few times a second however many events come; and the record, read again when a part
-// moved. Only its customer may see it.
+// A job as it happens: its stream from the beginning, told to the page a few times a second however many
+// events come; and the record, read again when a part moved. Only its customer may see it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Customer } from "../../rent/rental-key.ts";
 import { createJobEvents, type LiveJob, NO_EVENTS } from "../job-events.ts";

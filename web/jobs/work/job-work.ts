@@ -1,4 +1,5 @@
-// The page's side of the job worker: questions and answers by number; files of the samples are fetched for it, since it has no connection.
+// The page's side of the job worker: questions and answers by number; files of the samples are fetched for
+// it, since it has no connection.
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import type { Code } from "../../../src/protocol/codes.ts";
 import { jobWorkerUrl } from "../../shell/trusted-url.ts";

@@ -1,5 +1,6 @@
-// The heavy side of a job in a thread of its own: a job file and its files become a program, its blobs and their names; a model's headers are looked at; previews
-// become pictures or text; a result is checked and becomes files. Pure rules of src/ on bytes that the page hands over: it has no connection and no key.
+// The heavy side of a job in a thread of its own: a job file and its files become a program, its blobs and
+// their names; a model's headers are looked at; previews become pictures or text; a result is checked and
+// becomes files. Pure rules of src/ on bytes that the page hands over: it has no connection and no key.
 import type { BlobHashes } from "../../../src/api/blob-pieces.ts";
 import { type AskedJob, checkOffer } from "../../../src/market/jobs/check-offer.ts";
 import { checkedClaim, type EndedJob, type NamedResult, resultFiles } from "../../../src/market/jobs/check-result.ts";

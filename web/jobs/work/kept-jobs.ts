@@ -1,5 +1,6 @@
-// Job files that were made in this browser, with the files that were dropped for them: the draft, so that an upload goes on after a reload, and each job that was
-// handed in, so that its page can make pictures and files of what comes back. In this browser's own database; nothing here is a secret or is sent anywhere.
+// Job files that were made in this browser, with the files that were dropped for them: the draft, so that an
+// upload goes on after a reload, and each job that was handed in, so that its page can make pictures and
+// files of what comes back. In this browser's own database; nothing here is a secret or is sent anywhere.
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";

@@ -1,5 +1,6 @@
-// A model that somebody dropped, looked at before a byte is sent: headers only, by the rules of docs/models.md. What will not map is said with its code; the
-// tensors are listed either way. Runs in the worker, where a file can be read in parts at once.
+// A model that somebody dropped, looked at before a byte is sent: headers only, by the rules of
+// docs/models.md. What will not map is said with its code; the tensors are listed either way. Runs in the
+// worker, where a file can be read in parts at once.
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { openSafetensors, type PartFile } from "../../../src/work/formats/safetensors.ts";
 import { openModel } from "../../../src/work/imports/open-model.ts";

@@ -1,4 +1,5 @@
-// The shipped samples: job files and what they name, served with the dashboard (scripts/build-web.ts copies them). Nothing else is fetched by these names.
+// The shipped samples: job files and what they name, served with the dashboard (scripts/build-web.ts copies
+// them). Nothing else is fetched by these names.
 declare const SAMPLE_FILES: readonly string[];
 
 /** Null: no sample has such a file. */

@@ -1,5 +1,5 @@
-// Uploads what a job needs, a few blobs at a time. What the server has is not sent again: it is asked of each blob where it stands. Pausing ends the requests
-// that are under way; going on begins with the same question.
+// Uploads what a job needs, a few blobs at a time. What the server has is not sent again: it is asked of each
+// blob where it stands. Pausing ends the requests that are under way; going on begins with the same question.
 import { type UploadApi, uploadPieces } from "../../../src/api/blob-pieces.ts";
 import type { JobWork } from "./job-work.ts";
 import type { BuiltJob } from "./job-worker.ts";

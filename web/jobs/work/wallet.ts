@@ -1,5 +1,6 @@
-// The browser's own wallet (EIP-1193): who pays, and the two transactions that fund a job. Nothing is loaded for it; without a wallet in this browser there is
-// none. What it says is a stranger's word: shown as text, never obeyed.
+// The browser's own wallet (EIP-1193): who pays, and the two transactions that fund a job. Nothing is loaded
+// for it; without a wallet in this browser there is none. What it says is a stranger's word: shown as text,
+// never obeyed.
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { approveData, cancelData, escrowCost, fundData } from "../../../src/protocol/chain/job-escrow-calls.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
@@ -57,7 +58,9 @@ async function send(from: string, to: string, data: string): Promise<void> {
 	}
 }
 
-/** Allows the escrow to take what the offer costs, and funds it. `tell` says what the wallet is asked for now. */
+/**
+ * Allows the escrow to take what the offer costs, and funds it. `tell` says what the wallet is asked for now.
+ */
 export async function fundByWallet(
 	{ contract, terms }: Escrow,
 	token: string,

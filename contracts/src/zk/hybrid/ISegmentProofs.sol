@@ -5,9 +5,11 @@ import {IJobEscrow} from "../../jobs/IJobEscrow.sol";
 import {IZkJobs} from "../IZkJobs.sol";
 import {TwinValues} from "../TwinValues.sol";
 
-/// Optimistic jobs whose disputes are settled by one zk proof, docs/zk.md §15. The customer names plan, data and first weights by their commitments before it funds the job. Whoever
-/// claimed the job may clear a segment by its proof. With the first one it says the *list*: for each state from the first weights on, the hash of the commitments to its weights. A list
-/// begins with the customer's commitments, each segment has one next, and the bytes of the end are public: so a list is right, or one proof shows that it is not.
+/// Optimistic jobs whose disputes are settled by one zk proof, docs/zk.md §15. The customer names plan, data
+/// and first weights by their commitments before it funds the job. Whoever claimed the job may clear a
+/// segment by its proof. With the first one it says the *list*: for each state from the first weights on, the
+/// hash of the commitments to its weights. A list begins with the customer's commitments, each segment has
+/// one next, and the bytes of the end are public: so a list is right, or one proof shows that it is not.
 interface ISegmentProofs {
     struct Params {
         /// From a demand to the proof of a segment.
@@ -16,7 +18,8 @@ interface ISegmentProofs {
         uint96 gasPrice;
     }
 
-    /// In one slot: who demanded the proof of a segment of a list, and until when it must be there. Paid: the deposit is somebody's.
+    /// In one slot: who demanded the proof of a segment of a list, and until when it must be there. Paid: the
+    /// deposit is somebody's.
     struct Demand {
         address by;
         uint40 deadline;
@@ -32,7 +35,8 @@ interface ISegmentProofs {
         Silence
     }
 
-    /// A place among the weights, in the order of commitments; what the commitment has there; what the claimed state has.
+    /// A place among the weights, in the order of commitments; what the commitment has there; what the
+    /// claimed state has.
     struct Weight {
         uint256 place;
         uint256 value;
@@ -46,7 +50,8 @@ interface ISegmentProofs {
         Kind kind;
         IZkJobs.Order ordered;
         bytes32[] list;
-        /// Segment: commitments to features, labels, weights before and after. Weight: to the weights after the segment.
+        /// Segment: commitments to features, labels, weights before and after. Weight: to the weights after
+        /// the segment.
         bytes points;
         /// Of the segment; of the weight's place.
         bytes proof;
@@ -62,17 +67,20 @@ interface ISegmentProofs {
 
     /// @notice Thrown when the caller is not the customer, or the job is funded or was ordered before.
     error OrderRefused(uint256 job);
-    /// @notice Thrown when the job has another method or several parts, too many or too few segments, or no plan of the program has this hash.
+    /// @notice Thrown when the job has another method or several parts, too many or too few segments, or no
+    /// plan of the program has this hash.
     error OrderInvalid();
     /// @notice Thrown when the job was ordered otherwise, or not at all.
     error OrderMismatch(uint256 job);
     /// @notice Thrown when the job is not claimed, or no list was said.
     error ListState(uint256 job);
-    /// @notice Thrown when a first list has another length or beginning, or whoever brings it did not claim the job; and for proofs that do not come through Disputes.
+    /// @notice Thrown when a first list has another length or beginning, or whoever brings it did not claim
+    /// the job; and for proofs that do not come through Disputes.
     error ListRefused(uint256 job);
     /// @notice Thrown when the list is another than was said.
     error ListMismatch(uint256 job);
-    /// @notice Thrown when the segment has no steps, is none of the job, is proven, or its proof was demanded before, or never.
+    /// @notice Thrown when the segment has no steps, is none of the job, is proven, or its proof was demanded
+    /// before, or never.
     error SegmentRefused(uint64 segment);
     /// @notice Thrown when a proof is about other data, or other weights.
     error PointsMismatch();
@@ -89,7 +97,8 @@ interface ISegmentProofs {
 
     /// By the customer, once, before it funds the job.
     function order(IJobEscrow.Terms calldata terms, IZkJobs.Order calldata ordered) external;
-    /// By anyone, of a claim with a list: the proof of one of its segments. Whoever says a list can prove all of it. Coins: `deposit`.
+    /// By anyone, of a claim with a list: the proof of one of its segments. Whoever says a list can prove all
+    /// of it. Coins: `deposit`.
     function demand(uint256 job, uint64 segment) external payable;
     /// By anyone, when a demand's time is over and no proof came: the deposit is its owner's again.
     function settleDemand(bytes32 book, uint64 segment) external;

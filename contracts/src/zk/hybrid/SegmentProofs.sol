@@ -14,8 +14,9 @@ import {TwinValues} from "../TwinValues.sol";
 import {ISegmentProofs} from "./ISegmentProofs.sol";
 import {WeightJudge} from "./WeightJudge.sol";
 
-/// Lists of commitments, and what a proof shows of them. Disputes names it as its verifier and convicts by its word. Holds coins: deposits of demands, and what is owed. No owner;
-/// nothing changes after its deployment.
+/// Lists of commitments, and what a proof shows of them. Disputes names it as its verifier and convicts by
+/// its word. Holds coins: deposits of demands, and what is owed. No owner; nothing changes after its
+/// deployment.
 contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
     using JobTerms for IJobEscrow.Terms;
     using PlanFacts for address;
@@ -122,7 +123,8 @@ contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
 
     /// A `proof` is abi.encode(Shown).
     function verifySegment(Disputed calldata disputed, bytes calldata proof) external returns (bool) {
-        // ATTACK: whoever names seed and states itself could link a segment by a proof about another order of the data, and so pass for one that answered.
+        // ATTACK: whoever names seed and states itself could link a segment by a proof about another order of
+        // the data, and so pass for one that answered.
         if (msg.sender != _disputes) revert ListRefused(disputed.job);
         Shown calldata shown;
         // What lies beyond the calldata reads as zeros, which are nobody's order.
@@ -175,7 +177,8 @@ contract SegmentProofs is ISegmentProofs, ISegmentVerifier {
                 || hashes[2] != shown.list[segment - 1]
         ) revert PointsMismatch();
         if (hashes[3] == shown.list[segment]) return true;
-        // ATTACK: a commitment may be to more numbers than the proof says anything of, and so be another one to the right weights.
+        // ATTACK: a commitment may be to more numbers than the proof says anything of, and so be another one
+        // to the right weights.
         uint256 after_ = 64 * plan.chunksAfter();
         uint256 size = shown.points.length;
         _judge.mustBeBare(plan.read(P_CHUNK_BITS), shown.points[size - after_:], plan.weightPlaces(), shown.bare);

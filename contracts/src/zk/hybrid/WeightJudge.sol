@@ -7,7 +7,8 @@ import {Opening} from "../Opening.sol";
 import {Powers} from "../Powers.sol";
 import {ZkTranscript} from "../ZkTranscript.sol";
 
-/// Two facts about commitments to weights, docs/zk.md §15. Each reverts unless it is shown. It has no state; src/verify/zk/hybrid/ is its twin.
+/// Two facts about commitments to weights, docs/zk.md §15. Each reverts unless it is shown. It has no state;
+/// src/verify/zk/hybrid/ is its twin.
 contract WeightJudge is Powers {
     using Bn254 for Bn254.Sum;
 
@@ -60,11 +61,12 @@ contract WeightJudge is Powers {
         uint256 value;
     }
 
-    /// Each list of `count` numbers has these commitments, 64 bytes each: all but the last one of 2^chunkBits, that one of the rest. So they are the only ones to these numbers.
-    /// `points`: of one list, or of several after each other.
+    /// Each list of `count` numbers has these commitments, 64 bytes each: all but the last one of
+    /// 2^chunkBits, that one of the rest. So they are the only ones to these numbers. `points`: of one list,
+    /// or of several after each other.
     ///
-    /// D(X) = X^(2^c - 1) · Σ ρ^k · X^(-shift_k) · f_k(1/X) is a polynomial only where f_k has no more than 2^c - shift_k coefficients. Shown at ζ, by the value at 1/ζ of
-    /// Σ ρ^k · ζ^(-shift_k) · f_k.
+    /// D(X) = X^(2^c - 1) · Σ ρ^k · X^(-shift_k) · f_k(1/X) is a polynomial only where f_k has no more than
+    /// 2^c - shift_k coefficients. Shown at ζ, by the value at 1/ζ of Σ ρ^k · ζ^(-shift_k) · f_k.
     function mustBeBare(uint256 chunkBits, bytes calldata points, uint256 count, bytes calldata proof) external view {
         if (proof.length != BARE_BYTES) revert ZkTranscript.ProofLength(proof.length, BARE_BYTES);
         uint256 chunks = (count + (1 << chunkBits) - 1) >> chunkBits;

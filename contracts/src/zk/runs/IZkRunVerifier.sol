@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// Whether a wrapped run proof is true, docs/zk.md §13: commitments to data and weights belong to segments of one run of a plan, one after the other.
+/// Whether a wrapped run proof is true, docs/zk.md §13: commitments to data and weights belong to segments of
+/// one run of a plan, one after the other.
 interface IZkRunVerifier {
-    /// What all segments have in common. With chain, powers and states it makes their statements, docs/zk.md §4.
+    /// What all segments have in common. With chain, powers and states it makes their statements, docs/zk.md
+    /// §4.
     struct RunStatement {
         /// Their hashes.
         bytes32 plan;
@@ -23,11 +25,14 @@ interface IZkRunVerifier {
     error KeyUnknown(bytes32 key);
     /// @notice Thrown when the key is for another plan, or another number of segments.
     error KeyMismatch(bytes32 key);
-    /// @notice Thrown when the proof of the sums is false or of other ones, or the commitments do not open to what it says.
+    /// @notice Thrown when the proof of the sums is false or of other ones, or the commitments do not open to
+    /// what it says.
     error RunFalse();
 
-    /// Reverts unless the proof holds. `states`: S before the first segment and after each. `points`: 64 bytes each, the commitments to features, labels, and weights: before the first segment
-    /// and after each. Returns the steps of a segment, and keccak256 of the points of features, of labels, and of each weights in turn.
+    /// Reverts unless the proof holds. `states`: S before the first segment and after each. `points`: 64
+    /// bytes each, the commitments to features, labels, and weights: before the first segment and after each.
+    /// Returns the steps of a segment, and keccak256 of the points of features, of labels, and of each
+    /// weights in turn.
     function mustHold(
         RunStatement calldata statement,
         bytes32[] calldata states,

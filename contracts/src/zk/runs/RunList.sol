@@ -3,8 +3,9 @@ pragma solidity 0.8.37;
 
 import {FIELD, ORDER, P_PLACE_SIZE, P_ROW_BITS} from "../Layout.sol";
 
-/// The list of all that a verifier of a wrapped run must see, docs/zk.md §13, as a polynomial: its value at x, from the last coefficient to the first. The twin of
-/// src/verify/zk/run/wrap-circuit.ts. Lists are in memory.
+/// The list of all that a verifier of a wrapped run must see, docs/zk.md §13, as a polynomial: its value at
+/// x, from the last coefficient to the first. The twin of src/verify/zk/run/wrap-circuit.ts. Lists are in
+/// memory.
 library RunList {
     /// Σ of a list behind which stands what has the value `sum` at x: words from `from` to `end`.
     function words(uint256 sum, uint256 from, uint256 end, uint256 x) internal pure returns (uint256) {
@@ -50,7 +51,8 @@ library RunList {
         return sum;
     }
 
-    /// 1, x, … up to the power that stands for a constant in a row of an order, and the next, which is a row's length.
+    /// 1, x, … up to the power that stands for a constant in a row of an order, and the next, which is a
+    /// row's length.
     function powers(uint256 x) internal pure returns (uint256 list) {
         assembly ("memory-safe") {
             let r := mload(FIELD)
@@ -65,7 +67,8 @@ library RunList {
         }
     }
 
-    /// An order as RowOrder left it, for a segment that begins with this place: each row has one entry for each variable of (step, place), and a constant.
+    /// An order as RowOrder left it, for a segment that begins with this place: each row has one entry for
+    /// each variable of (step, place), and a constant.
     function order(uint256 sum, uint256 place, uint256 list) internal pure returns (uint256) {
         assembly ("memory-safe") {
             let constant_ := mload(add(list, mload(P_PLACE_SIZE)))

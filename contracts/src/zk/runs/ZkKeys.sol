@@ -4,8 +4,9 @@ pragma solidity 0.8.37;
 import {Bn254} from "../Bn254.sol";
 import {IZkKeys} from "./IZkKeys.sol";
 
-/// Keeps each key as the code of an account of its own. What is checked of a key is checked here, once: so a precompile that fails in a verification fails for the proof's points
-/// or for lack of gas. No owner; nothing changes after its deployment.
+/// Keeps each key as the code of an account of its own. What is checked of a key is checked here, once: so a
+/// precompile that fails in a verification fails for the proof's points or for lack of gas. No owner; nothing
+/// changes after its deployment.
 contract ZkKeys is IZkKeys {
     uint256 private constant WORDS = 22;
     /// Places of gamma, delta and the points for inputs among the words.

@@ -29,8 +29,9 @@ import {IZkKeys} from "./IZkKeys.sol";
 import {IZkRunVerifier} from "./IZkRunVerifier.sol";
 import {RunList} from "./RunList.sol";
 
-/// Verifies wrapped run proofs over the powers of one ceremony, with registered keys. It has no owner and no money, and nothing changes after its deployment. The twin of
-/// src/verify/zk/run/verify-wrapped.ts: whatever one of them refuses the other refuses too.
+/// Verifies wrapped run proofs over the powers of one ceremony, with registered keys. It has no owner and no
+/// money, and nothing changes after its deployment. The twin of src/verify/zk/run/verify-wrapped.ts: whatever
+/// one of them refuses the other refuses too.
 contract ZkRunVerifier is IZkRunVerifier, Powers {
     /// A, B, C.
     uint256 private constant GROTH16 = 256;
@@ -39,7 +40,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
     /// The message of the opening's transcript: what is opened, and W.
     uint256 private constant LINE = 22;
     uint256 private constant KEY_WORDS = 22;
-    /// A pairing of five pairs takes 215,000 (EIP-1108), and a call has 63/64 of what is left. With less, its failure says nothing.
+    /// A pairing of five pairs takes 215,000 (EIP-1108), and a call has 63/64 of what is left. With less, its
+    /// failure says nothing.
     uint256 private constant PAIRING_GAS = 225_000;
     uint256 private constant ADD = 6;
     uint256 private constant MUL = 7;
@@ -59,7 +61,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         uint256 points;
         uint256 proof;
         uint256 groth16;
-        /// In memory: hashes of statements; then the proof up to Groth16's: how often each commitment counts, S's the last of them; the digest, right behind t, a and b.
+        /// In memory: hashes of statements; then the proof up to Groth16's: how often each commitment counts,
+        /// S's the last of them; the digest, right behind t, a and b.
         uint256 statements;
         uint256 claimed;
         uint256 counts;
@@ -216,7 +219,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         return bytes.concat(head, rest);
     }
 
-    /// Puts into memory, one behind the other, what x is drawn from: a name, the hashes of the statements, the proof up to Groth16's.
+    /// Puts into memory, one behind the other, what x is drawn from: a name, the hashes of the statements,
+    /// the proof up to Groth16's.
     function hashStatements(Parts memory parts, bytes memory packed, bytes32[] calldata states, bytes32[] memory hashes) private pure {
         assembly ("memory-safe") {
             let count := mload(parts)
@@ -281,7 +285,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         }
     }
 
-    /// z, which is drawn when W is there; and how often the opening counts beside Groth16's equation: drawn when both are fixed.
+    /// z, which is drawn when W is there; and how often the opening counts beside Groth16's equation: drawn
+    /// when both are fixed.
     function drawFactor(Parts memory parts) private pure returns (uint256 z, uint256 factor) {
         ZkTranscript.begin(keccak256(abi.encodePacked("assay/zk/run/2", read(parts.digest))));
         assembly ("memory-safe") {
@@ -305,7 +310,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         }
     }
 
-    /// The key's point for 1, and each input's as often as it says. Of gamma, which is 1, and so with the left side of the opening.
+    /// The key's point for 1, and each input's as often as it says. Of gamma, which is 1, and so with the
+    /// left side of the opening.
     function gatherInputs(Parts memory parts) private view {
         bytes memory words = parts.words;
         bool isDone = true;
@@ -328,8 +334,9 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         if (!isDone) revert Bn254.PrecompileFailed();
     }
 
-    /// Each commitment as often as it counts, times the factor. Those to data are the same in all segments, and those to weights with which one ends are those with which the next begins: their numbers
-    /// are added up first.
+    /// Each commitment as often as it counts, times the factor. Those to data are the same in all segments,
+    /// and those to weights with which one ends are those with which the next begins: their numbers are added
+    /// up first.
     function gatherPoints(Parts memory parts, uint256 factor) private view {
         unchecked {
             uint256 told = read(P_TOLD);
@@ -347,7 +354,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         }
     }
 
-    /// Of the commitments of all statements, in the order of the calldata. `step`: bytes of a segment's counts.
+    /// Of the commitments of all statements, in the order of the calldata. `step`: bytes of a segment's
+    /// counts.
     function addedCounts(Parts memory parts, uint256 step) private pure returns (uint256 list) {
         assembly ("memory-safe") {
             let r := mload(FIELD)
@@ -378,7 +386,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         }
     }
 
-    /// The sum is a + b·z, and (z² - t·z + 1) times W, and (τ - z) times W′: of the last z times W′ stands on this side.
+    /// The sum is a + b·z, and (z² - t·z + 1) times W, and (τ - z) times W′: of the last z times W′ stands on
+    /// this side.
     function gatherOpening(Parts memory parts, uint256 z, uint256 factor) private view {
         uint256[2] memory scalars;
         uint256 line;
@@ -401,7 +410,8 @@ contract ZkRunVerifier is IZkRunVerifier, Powers {
         Bn254.gatherTimes(parts.groth16 + GROTH16, list, 2, factor);
     }
 
-    /// Minus A with B, alpha with beta, the sum with 1, C with delta, minus W′ times the factor with tau: the opening and Groth16's equation at once.
+    /// Minus A with B, alpha with beta, the sum with 1, C with delta, minus W′ times the factor with tau: the
+    /// opening and Groth16's equation at once.
     function pairsOf(Parts memory parts, uint256 factor) private view returns (uint256[30] memory pairs) {
         uint256[8] memory proof;
         uint256 from = parts.groth16;

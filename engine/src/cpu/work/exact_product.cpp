@@ -10,8 +10,8 @@ namespace {
 using namespace work;
 using assay_kernels::ExactKernel;
 
-// Entries of k at a time: two panels of two planes stay in 64 KiB of L1. Far below the 2^17 / 4 at which four products of bytes of one
-// weight could leave 32 bits.
+// Entries of k at a time: two panels of two planes stay in 64 KiB of L1. Far below the 2^17 / 4 at which four
+// products of bytes of one weight could leave 32 bits.
 constexpr uint32_t kChunk = 1024;
 // Packed bytes of either operand at a time.
 constexpr uint64_t kMostPacked = 8 << 20;

@@ -1,5 +1,6 @@
-// `matmul` of programs on the host's cores, docs/work.md §2: operands as planes of signed bytes, as many as their intervals need, packed
-// once a product and multiplied tile by tile with the CPU's byte products (kernels_exact.inc). Equal to the plain sums of run_op.cpp.
+// `matmul` of programs on the host's cores, docs/work.md §2: operands as planes of signed bytes, as many as
+// their intervals need, packed once a product and multiplied tile by tile with the CPU's byte products
+// (kernels_exact.inc). Equal to the plain sums of run_op.cpp.
 #pragma once
 #include <vector>
 
@@ -9,7 +10,8 @@
 
 namespace assay {
 
-// x = offset + Σ 256^i · digit i, each digit −128 … 127; `add` makes the digits' bytes: those of x + add, less 128 each.
+// x = offset + Σ 256^i · digit i, each digit −128 … 127; `add` makes the digits' bytes: those of x + add,
+// less 128 each.
 struct ExactDigits {
   uint32_t digits = 1, add = 0;
   int64_t offset = 0;

@@ -57,7 +57,8 @@ class Planner {
     for (uint32_t i = 0; i < code_.body.size(); ++i) f(code_.body[i], body_at_ + i);
     for (uint32_t i = 0; i < code_.after.size(); ++i) f(code_.after[i], after_at_ + i);
   }
-  // Which registers anything comes of, which are the same for all elements, and after which instruction each is done with.
+  // Which registers anything comes of, which are the same for all elements, and after which instruction each
+  // is done with.
   void find_uses() {
     const auto count = static_cast<uint32_t>(refs_.size());
     is_uniform_.assign(count, false);
@@ -104,7 +105,8 @@ class Planner {
     free_.pop_back();
     return slot;
   }
-  // The lane arrays that are done with after this instruction. None of its own output's: a loop never writes what it reads.
+  // The lane arrays that are done with after this instruction. None of its own output's: a loop never writes
+  // what it reads.
   void give_back(uint32_t number) {
     for (uint32_t reg = 0; reg <= number; ++reg)
       if (last_[reg] == number && is_needed_[reg] && !is_uniform_[reg]) free_.push_back(refs_[reg].slot);

@@ -1,5 +1,6 @@
-// A `map` made ready for the host's cores, docs/work.md §3: which registers need 64 bits, which are the same for every element and computed
-// once, which share a lane array, and how each load walks its operand. Worked out once a program; map_run.cpp runs it.
+// A `map` made ready for the host's cores, docs/work.md §3: which registers need 64 bits, which are the same
+// for every element and computed once, which share a lane array, and how each load walks its operand. Worked
+// out once a program; map_run.cpp runs it.
 #pragma once
 #include "cpu/kernels.hpp"
 #include "work/program.hpp"
@@ -12,7 +13,8 @@ struct LaneRef {
   bool wide = false;
 };
 
-// A number that is affine in the output's coordinates: runs of equal steps, outermost axis first, neighbours joined where they can be.
+// A number that is affine in the output's coordinates: runs of equal steps, outermost axis first, neighbours
+// joined where they can be.
 struct Ramp {
   struct Axis {
     uint64_t dim, by;
@@ -38,7 +40,8 @@ struct LoadPlan {
   LoadKind kind = LoadKind::direct;
   uint8_t operand = 0;
   work::Type type{};
-  // Of the flat index, where no edge is met; of the axes that meet none, and by every axis of the output, for outer_edges.
+  // Of the flat index, where no edge is met; of the axes that meet none, and by every axis of the output, for
+  // outer_edges.
   Ramp ramp;
   std::vector<Factor> factors;
   std::vector<Axis> axes;  // kind edges: all; outer_edges: those that may meet one

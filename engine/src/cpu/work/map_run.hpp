@@ -1,4 +1,5 @@
-// Runs a `map` that map_plan.cpp made ready, block by block of its output, with the loops of kernels_lanes.inc.
+// Runs a `map` that map_plan.cpp made ready, block by block of its output, with the loops of
+// kernels_lanes.inc.
 #pragma once
 #include "cpu/work/map_plan.hpp"
 #include "work/run_op.hpp"

@@ -67,7 +67,8 @@ void reduce_rows(ThreadPool& pool, const assay_kernels::LaneKernels& kernels, co
 
 void scatter_rows(ThreadPool& pool, const Op& op, const void* from, const void* index, void* out) {
   const uint64_t height = op.dims[0], width = op.dims[1], terms = op.operands[0].dims[1];
-  // A few columns of the output at a time, and all its rows if they are not too many: X is read along its rows.
+  // A few columns of the output at a time, and all its rows if they are not too many: X is read along its
+  // rows.
   const uint64_t stripe = std::min(height, kMostSums);
   const uint64_t grain = std::clamp<uint64_t>(kMostSums / stripe, 1, std::max<uint64_t>(1, width / pool.threads()));
   const uint64_t across = (width + grain - 1) / grain, down = (height + stripe - 1) / stripe;

@@ -1,5 +1,5 @@
-// `reduce` and `scatter_add` on the host's cores, docs/work.md §2. Sums fit 64 bits in any order, so threads share rows, parts of a row,
-// or columns, as there are many of them.
+// `reduce` and `scatter_add` on the host's cores, docs/work.md §2. Sums fit 64 bits in any order, so threads
+// share rows, parts of a row, or columns, as there are many of them.
 #pragma once
 #include "cpu/kernels.hpp"
 #include "cpu/thread_pool.hpp"

@@ -1,5 +1,7 @@
-// Values of polynomials at all 2^k-th roots of 1, and back. A list of 2^log2 numbers is taken in few passes; each brings tiles into shared memory, does up to eight steps of butterflies there, and
-// multiplies by what the passes after it take for granted. Passes in one order leave the numbers in the order of reversed bits; the same passes turned round take them from there.
+// Values of polynomials at all 2^k-th roots of 1, and back. A list of 2^log2 numbers is taken in few passes;
+// each brings tiles into shared memory, does up to eight steps of butterflies there, and multiplies by what
+// the passes after it take for granted. Passes in one order leave the numbers in the order of reversed bits;
+// the same passes turned round take them from there.
 #include "cuda/zk/zk_memory.cuh"
 #include "ntt_shape.hpp"
 
@@ -127,7 +129,8 @@ extern "C" __global__ void __launch_bounds__(kNttThreads) zk_divide_out(uint64_t
   store(a + i, (load(a + i) * load(b + i) - load(c + i)) * factor);
 }
 
-// Values of a and b in the order of reversed bits to factor·(a(x)·b(1/x) + a(1/x)·b(x)), in the place of a. In this order a root and its inverse have the same first bit, and all bits after it differ.
+// Values of a and b in the order of reversed bits to factor·(a(x)·b(1/x) + a(1/x)·b(x)), in the place of a.
+// In this order a root and its inverse have the same first bit, and all bits after it differ.
 extern "C" __global__ void __launch_bounds__(kNttThreads) zk_cross_values(uint64_t count, Fr factor, const Fr* b, Fr* a) {
   const uint64_t i = uint64_t{blockIdx.x} * kNttThreads + threadIdx.x;
   if (i >= count) return;
@@ -139,7 +142,8 @@ extern "C" __global__ void __launch_bounds__(kNttThreads) zk_cross_values(uint64
   if (other != i) store(a + other, value);
 }
 
-// Coefficients of the powers 1 … of what was crossed, then a 0: `count` in all. The last power's times `last`.
+// Coefficients of the powers 1 … of what was crossed, then a 0: `count` in all. The last power's times
+// `last`.
 extern "C" __global__ void __launch_bounds__(kNttThreads) zk_take_crossed(const Fr* from, uint64_t count, Fr last, Fr* out) {
   const uint64_t i = uint64_t{blockIdx.x} * kNttThreads + threadIdx.x;
   if (i >= count) return;

@@ -1,4 +1,5 @@
-// Values of polynomials at all 2^log2-th roots of 1 on a card, and back. All addresses are the card's; the caller has entered the context.
+// Values of polynomials at all 2^log2-th roots of 1 on a card, and back. All addresses are the card's; the
+// caller has entered the context.
 #pragma once
 #include "core/bn254.hpp"
 #include "cuda/context.hpp"
@@ -19,7 +20,8 @@ class Ntt {
   void from_coset(CUdeviceptr list, const Fr& shift) const;
   // (a·b - c)·factor, in the place of a.
   void divide_out(CUdeviceptr a, CUdeviceptr b, CUdeviceptr c, const Fr& factor) const;
-  // From coefficients of a and b to those of a(X)·b(1/X) + a(1/X)·b(X) modulo X^size − 1, in the place of a; b is used up.
+  // From coefficients of a and b to those of a(X)·b(1/X) + a(1/X)·b(X) modulo X^size − 1, in the place of a;
+  // b is used up.
   void cross(CUdeviceptr a, CUdeviceptr b) const;
 
  private:

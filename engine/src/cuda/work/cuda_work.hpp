@@ -1,5 +1,6 @@
-// Programs (docs/work.md) on a card: maps and reductions as PTX that the driver compiles, fused where that saves memory traffic, products
-// on tensor cores where they are, the other operators as kernels of work.cu. Must equal cpu/cpu_work.cpp bit for bit.
+// Programs (docs/work.md) on a card: maps and reductions as PTX that the driver compiles, fused where that
+// saves memory traffic, products on tensor cores where they are, the other operators as kernels of work.cu.
+// Must equal cpu/cpu_work.cpp bit for bit.
 #pragma once
 #include "cuda/context.hpp"
 #include "work/work_device.hpp"

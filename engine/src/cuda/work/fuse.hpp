@@ -1,6 +1,7 @@
-// Which ops of a phase run in one kernel, in which order the kernels run, and where what they leave lies. Fused or not, every tensor holds
-// the same bytes afterwards: an op that nobody outside its kernel reads is never stored, and what only products on tensor cores read is
-// stored as planes of bytes (limb_shape.hpp). Not here: the kernels (kernel_ptx.cpp) and their launches (cuda_work.cpp).
+// Which ops of a phase run in one kernel, in which order the kernels run, and where what they leave lies.
+// Fused or not, every tensor holds the same bytes afterwards: an op that nobody outside its kernel reads is
+// never stored, and what only products on tensor cores read is stored as planes of bytes (limb_shape.hpp).
+// Not here: the kernels (kernel_ptx.cpp) and their launches (cuda_work.cpp).
 #pragma once
 #include "cuda/work/ptx/kernel_ptx.hpp"
 #include "work/plan.hpp"
@@ -66,7 +67,8 @@ FusedPhase fuse(const work::CheckedProgram& checked, work::Phase phase, const wo
 
 // Of a product of few multiplications the split costs more than it saves.
 bool wants_tensor_cores(const work::Op& op);
-// A product of few rows, of which reading the other operand is most: of i16 times i8 or i16, in whole sixteens along K.
+// A product of few rows, of which reading the other operand is most: of i16 times i8 or i16, in whole
+// sixteens along K.
 bool is_thin(const work::Op& op);
 // Planes for these operands of a product; the pitch is a multiple of 16.
 PlaneLayout plane_layout(const work::Interval& interval, uint64_t count, uint64_t k);

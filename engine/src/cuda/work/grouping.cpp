@@ -66,9 +66,10 @@ std::optional<Grouping::Set> Grouping::joined(uint32_t a, uint32_t b) const {
   return fits(both) ? std::optional(both) : std::nullopt;
 }
 
-// Whether a map had better run on the sums of the set's product than by itself: nobody else reads them, so they are never stored in their
-// 64 bits, and nothing but them is loaded. What else a map reads would be waited for there, a pair of sums after the other: a gelu by table
-// took 1.6 times as long as by itself on an H200.
+// Whether a map had better run on the sums of the set's product than by itself: nobody else reads them, so
+// they are never stored in their 64 bits, and nothing but them is loaded. What else a map reads would be
+// waited for there, a pair of sums after the other: a gelu by table took 1.6 times as long as by itself on an
+// H200.
 bool Grouping::follows_product(uint32_t n, const Set& set) const {
   const Op &op = ops_[n], &product = ops_[set.ops[0]];
   return op.op == Operator::map && op.operands.size() == 1 && op.operands[0].source == Source::op && op.operands[0].index == set.ops[0] &&
@@ -96,8 +97,8 @@ bool Grouping::fits(const Set& set) const {
     const bool row = is_row(set, op);
     if (op.op == Operator::reduce && element_count(op.operands[0].dims) != set.count) return false;
     if (op.op == Operator::map && count_of(op) != (row ? rows : set.count)) return false;
-    // What is turned is made in patches of rows and columns. Rows that are kept are made in fours, which may lie in longer or shorter rows
-    // of an op's own.
+    // What is turned is made in patches of rows and columns. Rows that are kept are made in fours, which may
+    // lie in longer or shorter rows of an op's own.
     const bool in_fours = keeps_rows(set.width) && op.dims.back() % 4 == 0;
     if (set.width != 0 && !row && ((op.dims.back() != set.width && !in_fours) || turned_axis(op))) return false;
     if (op.target) pointers.insert({5, *op.target});
@@ -140,8 +141,9 @@ bool Grouping::streams_well(const Set& set) const {
   return true;
 }
 
-// Whether a way leads from one of the two over another group into one of the two. Where many groups would have to be looked at, the two lie
-// far apart, and what one leaves for the other would be kept for long: then they had better not be one.
+// Whether a way leads from one of the two over another group into one of the two. Where many groups would
+// have to be looked at, the two lie far apart, and what one leaves for the other would be kept for long: then
+// they had better not be one.
 bool Grouping::makes_circle(uint32_t a, uint32_t b) const {
   constexpr size_t kMostSeen = 256;
   const uint32_t last = std::max(groups_.at(a).ops.back(), groups_.at(b).ops.back());

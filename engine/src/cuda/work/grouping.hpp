@@ -8,8 +8,8 @@ namespace assay::cuda {
 
 inline uint64_t count_of(const work::Op& op) { return work::element_count(op.dims); }
 
-// Grows groups from the ops' own order. A group is a set of ops that one kernel can run: all of them make `count` elements, or one for
-// each row of `width`.
+// Grows groups from the ops' own order. A group is a set of ops that one kernel can run: all of them make
+// `count` elements, or one for each row of `width`.
 class Grouping {
  public:
   // `pairs`: by op, whether it is a product that gives its sums to maps.

@@ -1,4 +1,5 @@
-// The roots of many tensors with one wait: all trees grow together, level by level, and their roots come back in one copy.
+// The roots of many tensors with one wait: all trees grow together, level by level, and their roots come back
+// in one copy.
 #pragma once
 #include "cuda/tree.hpp"
 #include "work/work_device.hpp"

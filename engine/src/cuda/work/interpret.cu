@@ -1,5 +1,6 @@
-// `map` of docs/work.md §3, interpreted: a thread makes an element at a time, its registers side by side with the other threads' in memory.
-// Far slower than the PTX of map_ptx.cpp: for drivers that compile none, and as its twin in tests.
+// `map` of docs/work.md §3, interpreted: a thread makes an element at a time, its registers side by side with
+// the other threads' in memory. Far slower than the PTX of map_ptx.cpp: for drivers that compile none, and as
+// its twin in tests.
 #include "core/philox.hpp"
 #include "cuda/work/elements.cuh"
 #include "cuda/work/map_code.hpp"

@@ -37,7 +37,8 @@ void Interpreter::run(uint32_t number, std::span<const CUdeviceptr> operands, CU
 }
 
 bool lacks_compiler(CUresult result) {
-  // No binary for this card, invalid PTX, no compiler, its version, compiling switched off: CUresult of cuda.h.
+  // No binary for this card, invalid PTX, no compiler, its version, compiling switched off: CUresult of
+  // cuda.h.
   static constexpr CUresult kReasons[] = {209, 218, 221, 222, 223};
   return std::ranges::find(kReasons, result) != std::end(kReasons);
 }

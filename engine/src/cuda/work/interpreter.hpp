@@ -1,5 +1,6 @@
-// Maps of a program on a card without PTX: their code as numbers (map_code.hpp) in its memory, run by interpret.cu. The fallback where the
-// driver compiles nothing, and the twin that tests compare compiled maps with.
+// Maps of a program on a card without PTX: their code as numbers (map_code.hpp) in its memory, run by
+// interpret.cu. The fallback where the driver compiles nothing, and the twin that tests compare compiled maps
+// with.
 #pragma once
 #include "cuda/context.hpp"
 #include "work/program.hpp"

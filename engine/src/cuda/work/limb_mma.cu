@@ -1,8 +1,10 @@
-// The products of limb_wgmma.cu by mma.sync, for cards without wgmma: Turing, Ampere, Ada, Blackwell. The same planes of bytes, groups and
-// weights (limb_shape.hpp), so the same bits. sm_75 composes m16n8k32 from its smaller instruction and copies without cp.async.
+// The products of limb_wgmma.cu by mma.sync, for cards without wgmma: Turing, Ampere, Ada, Blackwell. The
+// same planes of bytes, groups and weights (limb_shape.hpp), so the same bits. sm_75 composes m16n8k32 from
+// its smaller instruction and copies without cp.async.
 //
-// A block of 8 warps makes a tile; slices of 64 of K come into a ring of stages while one is multiplied. Rows and columns beyond the matrix
-// and bytes beyond K are zeros in shared memory; what lies outside is not written.
+// A block of 8 warps makes a tile; slices of 64 of K come into a ring of stages while one is multiplied. Rows
+// and columns beyond the matrix and bytes beyond K are zeros in shared memory; what lies outside is not
+// written.
 #include "cuda/work/limb_shape.hpp"
 #include "cuda/work/mma.cuh"
 

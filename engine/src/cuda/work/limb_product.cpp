@@ -44,7 +44,8 @@ uint64_t tiles_of(const LimbProduct& what, uint32_t rows, uint32_t columns) {
   return uint64_t{what.batch} * ((what.m + rows - 1) / rows) * ((what.n + columns - 1) / columns);
 }
 
-// Where tiles do not fill the card evenly, blocks share K too, by `places` at once. Their sums meet in memory: they need no order.
+// Where tiles do not fill the card evenly, blocks share K too, by `places` at once. Their sums meet in
+// memory: they need no order.
 uint32_t share_depth(LimbProduct& what, uint64_t tiles, uint64_t places) {
   constexpr uint64_t kLeast = 512;                // of K for a part
   const uint64_t kMost = what.packs ? 1 : 64;     // parts: what is packed cannot be added to

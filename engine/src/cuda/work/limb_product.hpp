@@ -1,5 +1,6 @@
-// Products of whole numbers as products of bytes: which planes are multiplied by which kernel, over which part of K. Planes lie ready
-// (kernel_ptx.cpp writes them, or split_planes of work.cu). Not here: who makes them.
+// Products of whole numbers as products of bytes: which planes are multiplied by which kernel, over which
+// part of K. Planes lie ready (kernel_ptx.cpp writes them, or split_planes of work.cu). Not here: who makes
+// them.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct LimbOperand {
   PlaneLayout layout;
 };
 
-// One launch: a group of one or two planes of each operand, by wgmma (limb_wgmma.cu) or mma.sync (limb_mma.cu).
+// One launch: a group of one or two planes of each operand, by wgmma (limb_wgmma.cu) or mma.sync
+// (limb_mma.cu).
 struct LimbLaunch {
   std::string kernel;
   bool by_warpgroups;

@@ -1,5 +1,6 @@
-// What the kernels of exact products and their launcher (limb_product.cpp) agree on. A product of wide integers is a sum of products of bytes: an operand is
-// split into planes of bytes, the top one signed, and one launch multiplies a group of one or two planes of each operand.
+// What the kernels of exact products and their launcher (limb_product.cpp) agree on. A product of wide
+// integers is a sum of products of bytes: an operand is split into planes of bytes, the top one signed, and
+// one launch multiplies a group of one or two planes of each operand.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +9,8 @@
 namespace assay::cuda {
 
 constexpr uint32_t kLimbTileM = 128, kLimbTileK = 128, kLimbThreads = 384;
-// Tensor cores sum in 32 bits: a launch covers as much of K as surely fits. Two planes of 255·255 meet in the middle sum.
+// Tensor cores sum in 32 bits: a launch covers as much of K as surely fits. Two planes of 255·255 meet in the
+// middle sum.
 constexpr uint32_t kLimbChunk = 32768, kLimbChunkUnsigned = 16384;
 
 // Columns of a tile; narrow ones for matrices of few columns, like the heads of attention.
@@ -26,12 +28,14 @@ ASSAY_HD constexpr uint32_t limb_shared_bytes(uint32_t a_planes, uint32_t b_plan
   return limb_stages(a_planes, b_planes, tile_n) * limb_stage_bytes(a_planes, b_planes, tile_n) + 1024;
 }
 
-// By mma.sync: 8 warps, each with 128 / warps_m rows and 8 · tiles_n columns of a tile, as many sums as registers hold.
+// By mma.sync: 8 warps, each with 128 / warps_m rows and 8 · tiles_n columns of a tile, as many sums as
+// registers hold.
 struct LimbMmaShape {
   uint32_t warps_m, warps_n, tiles_n, stages;
   ASSAY_HD constexpr uint32_t n() const { return 8 * tiles_n * warps_n; }
 };
-// `compute`: major*10 + minor. sm_75 has 64 KiB of shared memory and no cp.async; consumer cards later have 99 KiB.
+// `compute`: major*10 + minor. sm_75 has 64 KiB of shared memory and no cp.async; consumer cards later have
+// 99 KiB.
 ASSAY_HD constexpr LimbMmaShape limb_mma_shape(uint32_t a_planes, uint32_t b_planes, uint32_t compute) {
   const bool is_old = compute < 80;
   if (a_planes + b_planes == 2) return {2, 4, 8, is_old ? 2u : 4u};
@@ -60,8 +64,8 @@ struct LimbProduct {
   uint32_t shift;             // the product counts 2^shift
   uint32_t adds;              // to what is there; else it replaces it
   uint32_t is_wide;           // out is i64, else i32
-  // Of wgmma: the two blocks of a cluster take tiles of rows one after the other through all batches, where a batch has an odd number of
-  // them; else they lie one below the other and share what they read of B.
+  // Of wgmma: the two blocks of a cluster take tiles of rows one after the other through all batches, where a
+  // batch has an odd number of them; else they lie one below the other and share what they read of B.
   uint32_t apart;
   uint32_t packs;  // of wgmma: out has the lower words of all sums, then a byte of each above them, 128 for 0 (ptx/kernel_ptx.hpp)
 };

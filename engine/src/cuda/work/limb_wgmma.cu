@@ -1,9 +1,11 @@
-// Exact products of integers of up to 32 bits on Hopper's tensor cores, docs/work.md §2: C[b,i,j] = Σ A[b,i,k]·B[b,j,k]. Operands come as
-// planes of bytes (work.cu); one launch multiplies one or two planes of A with one or two of B, byte by byte, into 32-bit sums by weight,
-// and puts them together in 64 bits. i16 × i16 is four products of bytes into three sums. Built for sm_90a alone.
+// Exact products of integers of up to 32 bits on Hopper's tensor cores, docs/work.md §2: C[b,i,j] = Σ
+// A[b,i,k]·B[b,j,k]. Operands come as planes of bytes (work.cu); one launch multiplies one or two planes of A
+// with one or two of B, byte by byte, into 32-bit sums by weight, and puts them together in 64 bits. i16 ×
+// i16 is four products of bytes into three sums. Built for sm_90a alone.
 //
-// One thread copies slices of K into a ring of stages; two warpgroups multiply 64 rows of a tile each. Two blocks of a cluster make tiles
-// one below the other and share what they read of B. Rows and columns beyond the matrix are read as zeros and not written.
+// One thread copies slices of K into a ring of stages; two warpgroups multiply 64 rows of a tile each. Two
+// blocks of a cluster make tiles one below the other and share what they read of B. Rows and columns beyond
+// the matrix are read as zeros and not written.
 #include "cuda/work/limb_shape.hpp"
 #include "cuda/warpgroup.cuh"
 
@@ -145,7 +147,8 @@ struct Limbs {
   }
 
 #if defined(ASSAY_LIMB_TEXT)
-  // The sums of two neighbours go to code that product_ptx.cpp puts in place of this line: what is compiled here is text for the driver.
+  // The sums of two neighbours go to code that product_ptx.cpp puts in place of this line: what is compiled
+  // here is text for the driver.
   __device__ __forceinline__ void give(const At& at, uint32_t half) const {
     const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), column = at.column + 2 * (lane & 3);
 #pragma unroll
@@ -161,8 +164,8 @@ struct Limbs {
   }
 #endif
 
-  // The same where rows have an odd length: every second one then begins in the middle of 16 bytes. There a thread stores its second element
-  // with the first of the lane after it.
+  // The same where rows have an odd length: every second one then begins in the middle of 16 bytes. There a
+  // thread stores its second element with the first of the lane after it.
   __device__ __forceinline__ void store_odd(const At& at, uint32_t half, int64_t* out) const {
     const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), t = lane & 3, column = at.column + 2 * t;
     const auto put = [&](int64_t* place, int64_t sum) { *place = what.adds ? *place + sum : sum; };
@@ -199,8 +202,8 @@ struct Limbs {
     }
   }
 
-  // The lower words of two neighbours at a time; of their upper bytes the four lanes of a row exchange what they have of 32 columns, so that each
-  // stores eight side by side.
+  // The lower words of two neighbours at a time; of their upper bytes the four lanes of a row exchange what
+  // they have of 32 columns, so that each stores eight side by side.
   __device__ __forceinline__ void store_packed(const At& at, uint32_t half, uint8_t* out) const {
     const uint32_t row = at.row + half * 64 + ((threadIdx.x / 32) & 3) * 16 + (lane >> 2), t = lane & 3;
     const uint64_t first = (static_cast<uint64_t>(at.batch) * what.m + row) * what.n + at.column;

@@ -1,5 +1,6 @@
-// A `map` of docs/work.md §3 as numbers that the interpreter (interpret.cu) reads: what one thread runs for each element where the driver
-// compiles no PTX, and what tests compare the compiled maps with. For checked programs only.
+// A `map` of docs/work.md §3 as numbers that the interpreter (interpret.cu) reads: what one thread runs for
+// each element where the driver compiles no PTX, and what tests compare the compiled maps with. For checked
+// programs only.
 #pragma once
 #include <cstdint>
 #include <vector>

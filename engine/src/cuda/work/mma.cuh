@@ -1,5 +1,5 @@
-// What the kernels that multiply by mma.sync share (gemm_mma.cu, limb_mma.cu): slices of 64 bytes along K in shared memory, how a warp reads
-// them, and the order of copying and multiplying.
+// What the kernels that multiply by mma.sync share (gemm_mma.cu, limb_mma.cu): slices of 64 bytes along K in
+// shared memory, how a warp reads them, and the order of copying and multiplying.
 #pragma once
 #include "cuda/tiles.cuh"
 

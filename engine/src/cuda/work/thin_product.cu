@@ -1,6 +1,7 @@
-// Exact products of few rows, as one token of each sequence gives them: C[b,i,j] = Σ A[b,i,k]·B[b,j,k] with few i, docs/work.md §2. Reading B
-// is all that takes time, so it is read once, as it lies: no planes are made. A warp takes 16 rows of B, by mma.sync, and splits elements
-// into bytes in its registers; what the bytes of a row stand for along K is free as long as A and B agree. For compute capability 8.0 on.
+// Exact products of few rows, as one token of each sequence gives them: C[b,i,j] = Σ A[b,i,k]·B[b,j,k] with
+// few i, docs/work.md §2. Reading B is all that takes time, so it is read once, as it lies: no planes are
+// made. A warp takes 16 rows of B, by mma.sync, and splits elements into bytes in its registers; what the
+// bytes of a row stand for along K is free as long as A and B agree. For compute capability 8.0 on.
 #include "cuda/work/work_shape.hpp"
 
 namespace assay::cuda {

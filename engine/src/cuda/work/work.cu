@@ -1,11 +1,13 @@
-// The operators of docs/work.md besides maps, which are made as PTX (map_ptx.cpp): products on plain ALUs, the split into planes of bytes
-// for products on tensor cores (limb_wgmma.cu), reductions, scattered sums. Sums of integers need no order, so atomics give the same bits.
+// The operators of docs/work.md besides maps, which are made as PTX (map_ptx.cpp): products on plain ALUs,
+// the split into planes of bytes for products on tensor cores (limb_wgmma.cu), reductions, scattered sums.
+// Sums of integers need no order, so atomics give the same bits.
 #include "cuda/work/elements.cuh"
 #include "cuda/work/work_shape.hpp"
 
 namespace assay::cuda {
 
-// Four neighbours along K, little-endian, into planes of bytes: planes[p] has rows of `pitch` bytes, zeros behind the last element.
+// Four neighbours along K, little-endian, into planes of bytes: planes[p] has rows of `pitch` bytes, zeros
+// behind the last element.
 template <typename T>
 __device__ __forceinline__ void split_row(const T* from, uint64_t k, const PlaneSplit& to, uint64_t row) {
   const uint64_t step = 4ull * gridDim.x * blockDim.x;
@@ -99,7 +101,8 @@ template <typename T>
 __device__ __forceinline__ Best best_of(const T* row, uint32_t in_row, const RowReduction& what) {
   constexpr uint32_t kAtOnce = 8;
   const uint32_t first = in_row < what.count ? in_row : 0;
-  // Whoever has no element of its own begins with the row's first: it changes no maximum, and a sum begins at 0.
+  // Whoever has no element of its own begins with the row's first: it changes no maximum, and a sum begins at
+  // 0.
   Best best{what.reduction != 0 || in_row < what.count ? static_cast<int64_t>(row[first]) : 0, first};
   uint32_t i = in_row + what.threads;
   for (; i + (kAtOnce - 1) * what.threads < what.count; i += kAtOnce * what.threads) {

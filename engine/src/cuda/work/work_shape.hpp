@@ -1,4 +1,5 @@
-// What the kernels of work.cu and their launcher (cuda_work.cpp) agree on. Types are numbers: 0 i8, 1 i16, 2 i32, 3 i64.
+// What the kernels of work.cu and their launcher (cuda_work.cpp) agree on. Types are numbers: 0 i8, 1 i16, 2
+// i32, 3 i64.
 #pragma once
 #include <cstdint>
 

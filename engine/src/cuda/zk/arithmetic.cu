@@ -1,4 +1,5 @@
-// Sums, differences, products and inverses of lists of numbers, and sums of points: for the comparison with the CPU (test/proofs_equal_cuda.cpp).
+// Sums, differences, products and inverses of lists of numbers, and sums of points: for the comparison with
+// the CPU (test/proofs_equal_cuda.cpp).
 #include "zk_memory.cuh"
 
 namespace assay::cuda {

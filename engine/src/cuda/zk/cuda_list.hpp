@@ -1,5 +1,5 @@
-// A list in a card's memory, and the memory that lists are made of: what one leaves, the next one takes. All that is queued on the card runs in order, so
-// that nothing is taken before it is left.
+// A list in a card's memory, and the memory that lists are made of: what one leaves, the next one takes. All
+// that is queued on the card runs in order, so that nothing is taken before it is left.
 #pragma once
 #include <map>
 

@@ -1,5 +1,6 @@
-// See cuda_run.hpp; kernels are in segment.cu. What is queued runs in order, and values that leave their range are found when all is done: the first of
-// them, in the order of the host's run, is the one that is told.
+// See cuda_run.hpp; kernels are in segment.cu. What is queued runs in order, and values that leave their
+// range are found when all is done: the first of them, in the order of the host's run, is the one that is
+// told.
 #include "cuda_run.hpp"
 
 #include <algorithm>

@@ -23,8 +23,9 @@ struct Columns {
   Source column[kMostColumns];
 };
 
-// What is looked up (zk/proof_kernels.hpp): constant + Σ by[k]·values[k] + product·values[left]·values[right].
-// For values that are numbers, which take short products, factors stand here 2^64 times as large too, and that of a product of two 2^128 times.
+// What is looked up (zk/proof_kernels.hpp): constant + Σ by[k]·values[k] +
+// product·values[left]·values[right]. For values that are numbers, which take short products, factors stand
+// here 2^64 times as large too, and that of a product of two 2^128 times.
 struct PartShape {
   Fr constant, by[kMostValues], short_by[kMostValues], product, short_product, shortest_product;
   uint32_t has_by[kMostValues];

@@ -1,5 +1,5 @@
-// Lists of scalars: eq tables, inner products, folds, inverses, and polynomials by their coefficients. What each does is said in
-// zk/proof_kernels.hpp; here is how it is spread over threads.
+// Lists of scalars: eq tables, inner products, folds, inverses, and polynomials by their coefficients. What
+// each does is said in zk/proof_kernels.hpp; here is how it is spread over threads.
 #include "scalars.cuh"
 
 using namespace assay;
@@ -40,7 +40,8 @@ __device__ __forceinline__ void fraction_at(const Columns& columns, const Parts&
 
 __device__ __noinline__ Fr inverse_of(const Fr& x) { return x.inverted(); }
 
-// A thread takes every `threads`th place, and inverts the product of all that is below: `out` keeps the products before each.
+// A thread takes every `threads`th place, and inverts the product of all that is below: `out` keeps the
+// products before each.
 template <typename At>
 __device__ __forceinline__ void divide_all(uint64_t count, Fr* out, const At& at) {
   const uint64_t threads = uint64_t{gridDim.x} * kListThreads, first = own_place();

@@ -15,7 +15,8 @@ constexpr uint32_t kMostWidth = 21;
 // Adding up buckets costs about so many additions into them for each, all in all.
 constexpr uint64_t kBucketCost = 3;
 constexpr uint32_t kWeighEach = 8;
-// Lists that are summed at once: so many that a card is busy, and what they take, 16 bytes a digit, does not count.
+// Lists that are summed at once: so many that a card is busy, and what they take, 16 bytes a digit, does not
+// count.
 constexpr uint64_t kMostDigits = uint64_t{1} << 28;
 constexpr uint64_t kMostAtOnce = 16;
 

@@ -1,6 +1,7 @@
-// Σ scalar·point by buckets. Scalars become signed digits; the places of points are sorted by window and bucket, without order inside a bucket; each
-// thread adds the same number of them, however many a bucket has; then buckets are summed, each as often as its number says. Sums of points are
-// the same in any order, so the result is that of cpu/msm.hpp.
+// Σ scalar·point by buckets. Scalars become signed digits; the places of points are sorted by window and
+// bucket, without order inside a bucket; each thread adds the same number of them, however many a bucket has;
+// then buckets are summed, each as often as its number says. Sums of points are the same in any order, so the
+// result is that of cpu/msm.hpp.
 #include "msm_points.cuh"
 
 namespace assay::cuda {
@@ -75,7 +76,8 @@ extern "C" __global__ void __launch_bounds__(kTileThreads) zk_count(MsmShape sha
     if (own[k] != 0) atomicAdd(counts + window * partitions + k, own[k]);
 }
 
-// Where each partition begins, and how many digits there are in all; `cursors` are the same, to be moved. By one block.
+// Where each partition begins, and how many digits there are in all; `cursors` are the same, to be moved. By
+// one block.
 extern "C" __global__ void __launch_bounds__(kScanThreads) zk_scan(uint32_t count, const uint32_t* counts, uint32_t* starts, uint32_t* cursors) {
   __shared__ uint32_t sums[kScanThreads];
   const uint32_t each = (count + kScanThreads - 1) / kScanThreads, first = min(threadIdx.x * each, count), end = min(first + each, count);
@@ -97,7 +99,8 @@ extern "C" __global__ void __launch_bounds__(kScanThreads) zk_scan(uint32_t coun
   if (threadIdx.x == kScanThreads - 1) starts[count] = sums[kScanThreads - 1];
 }
 
-// Brings the places of points into their partitions; with them, where a partition is more than a bucket, the rest of the bucket's number.
+// Brings the places of points into their partitions; with them, where a partition is more than a bucket, the
+// rest of the bucket's number.
 extern "C" __global__ void __launch_bounds__(kTileThreads) zk_partition(MsmShape shape, const uint32_t* digits, uint32_t* cursors,
                                                                        uint2* partitioned, uint32_t* places) {
   extern __shared__ uint32_t own[];

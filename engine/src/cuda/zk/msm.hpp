@@ -1,4 +1,5 @@
-// Sums of points on a card: commitments (docs/zk.md §1). All addresses are the card's; the caller has entered the context.
+// Sums of points on a card: commitments (docs/zk.md §1). All addresses are the card's; the caller has entered
+// the context.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,4 +1,5 @@
-// The part of msm.cu that knows points, for both groups: sums of sorted points, of partial sums, and of buckets.
+// The part of msm.cu that knows points, for both groups: sums of sorted points, of partial sums, and of
+// buckets.
 #pragma once
 #include "msm_shape.hpp"
 #include "zk_memory.cuh"
@@ -9,8 +10,9 @@ namespace assay::cuda {
 template <typename F>
 __device__ __noinline__ void add_into(PointSum<F>& sum, const PointSum<F>& other) { sum = sum + other; }
 
-// Adds to the sums of partial results what a thread found: a run of points of one bucket. The first and the last run of a thread may go on in its
-// neighbours', so they are left for the next round; one between them is the whole bucket.
+// Adds to the sums of partial results what a thread found: a run of points of one bucket. The first and the
+// last run of a thread may go on in its neighbours', so they are left for the next round; one between them is
+// the whole bucket.
 template <typename F>
 struct Runs {
   PointSum<F>* buckets;
@@ -93,7 +95,8 @@ __device__ __forceinline__ void join(const PointSum<F>* from, const uint32_t* fr
   else if (is_last == 0) keys[2 * thread] = keys[2 * thread + 1] = kNoBucket;
 }
 
-// Σ i·sum_i of `each` sums a thread, 2^scale times, added to what was found of them before, and their plain sum. A row of blocks is a window.
+// Σ i·sum_i of `each` sums a thread, 2^scale times, added to what was found of them before, and their plain
+// sum. A row of blocks is a window.
 template <typename F>
 __device__ __forceinline__ void weigh(const PointSum<F>* sums, const PointSum<F>* weighed, uint32_t count, uint32_t each, uint32_t scale, PointSum<F>* sums_out, PointSum<F>* weighed_out) {
   const uint32_t thread = blockIdx.x * kAddThreads + threadIdx.x, groups = count / each;

@@ -1,4 +1,5 @@
-// Multiples of one point by many scalars, and the powers of one: what the powers of a known τ are made of (docs/zk.md §1, `dev`).
+// Multiples of one point by many scalars, and the powers of one: what the powers of a known τ are made of
+// (docs/zk.md §1, `dev`).
 #include "multiples.cuh"
 
 namespace assay::cuda {

@@ -10,7 +10,8 @@ constexpr uint32_t kTile = 64, kTileDeep = 16;
 // Rows of a table that a block counts.
 constexpr uint32_t kCountedRows = 4096;
 
-// Σ_k a(i, k)·b(k, j): a matrix's elements lie `a_row` and `a_column` apart; `deep` terms in all, `each` of them a block.
+// Σ_k a(i, k)·b(k, j): a matrix's elements lie `a_row` and `a_column` apart; `deep` terms in all, `each` of
+// them a block.
 struct ProductShape {
   uint32_t rows, columns, deep, each;
   uint64_t a_row, a_column, b_row, b_column;
@@ -34,8 +35,8 @@ struct RunShape {
 // One value outside: places of a batch, each with two kinds.
 constexpr uint64_t kKeysOfPlace = 2;
 
-// What is counted of numbers x, y, w: x; a row of a signed table, for x + by; the higher bits of what rounding x to y leaves; the same where w says
-// whether; some bits of x + by.
+// What is counted of numbers x, y, w: x; a row of a signed table, for x + by; the higher bits of what
+// rounding x to y leaves; the same where w says whether; some bits of x + by.
 struct CountShape {
   enum Kind : uint32_t { plain, with_sign, rest, rest_back, limb };
   Kind kind;

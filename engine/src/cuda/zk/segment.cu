@@ -1,5 +1,5 @@
-// The run of a segment on a card, in whole numbers: what zk/segment_run.cpp does on the host, with the same results. Sums of products are exact in any
-// order, so that they may be cut and added up as they come.
+// The run of a segment on a card, in whole numbers: what zk/segment_run.cpp does on the host, with the same
+// results. Sums of products are exact in any order, so that they may be cut and added up as they come.
 #include "core/portable.hpp"
 #include "run_shape.hpp"
 
@@ -24,7 +24,8 @@ __device__ __forceinline__ void note(const RunShape& shape, uint64_t key, uint64
   atomicMin(shape.first_left, static_cast<unsigned long long>(key + kKeysOfPlace * place + kind));
 }
 
-// Sums of a tile, four by four a thread: rows 4·(thread / 16) on, columns thread % 16 and every 16th after it. `B`: 32 bits where b's numbers fit.
+// Sums of a tile, four by four a thread: rows 4·(thread / 16) on, columns thread % 16 and every 16th after
+// it. `B`: 32 bits where b's numbers fit.
 template <typename B>
 __device__ __forceinline__ void tile_sums(const ProductShape& shape, const int64_t* a, const int64_t* b, uint32_t row, uint32_t column, uint32_t from,
                                           uint32_t to, int64_t (&sums)[4][4]) {
@@ -110,7 +111,8 @@ extern "C" __global__ void __launch_bounds__(kRunThreads) zk_run_enter(const __g
   if (i < count) out[i] = features[row_at(order, i / width) * width + i % width];
 }
 
-// Of the sums of a batch: what is rounded, its positive part, and what enters the next link. `a` is null for the last link, which has none of these.
+// Of the sums of a batch: what is rounded, its positive part, and what enters the next link. `a` is null for
+// the last link, which has none of these.
 extern "C" __global__ void __launch_bounds__(kRunThreads) zk_run_take(const __grid_constant__ RunShape shape, const int64_t* z, uint64_t count,
                                                                      uint32_t bias, int64_t* h, int64_t* a, int64_t* m, int64_t* entering,
                                                                      int64_t* last) {

@@ -1,5 +1,7 @@
-// Rounds of sums over cubes (zk/proof_kernels.hpp): values of the next polynomial, and columns with a variable less. A row of blocks is a sum; those of one kind and size go together. A thread takes pairs of
-// corners that differ in the first variable; along it columns go on by steps, so that values at 0, 1, 2 … cost an addition each.
+// Rounds of sums over cubes (zk/proof_kernels.hpp): values of the next polynomial, and columns with a
+// variable less. A row of blocks is a sum; those of one kind and size go together. A thread takes pairs of
+// corners that differ in the first variable; along it columns go on by steps, so that values at 0, 1, 2 …
+// cost an addition each.
 #include "scalars.cuh"
 
 using namespace assay;
@@ -24,7 +26,8 @@ __device__ __forceinline__ Moving moving_at(const Source& column, uint64_t i, ui
   return {low, value_at(column, i + half) - low};
 }
 
-// Sums of a thread at each point, in shared memory: there are too many for registers. Words of one place lie side by side.
+// Sums of a thread at each point, in shared memory: there are too many for registers. Words of one place lie
+// side by side.
 struct PointSums {
   uint64_t* words;
   __device__ __forceinline__ Fr get(uint32_t point) const {

@@ -1,4 +1,5 @@
-// Commitments on the host's cores: Σ value·[τ^i] by buckets, each window of bits a task of its own. Numbers take as many windows as the largest of them has.
+// Commitments on the host's cores: Σ value·[τ^i] by buckets, each window of bits a task of its own. Numbers
+// take as many windows as the largest of them has.
 #include <algorithm>
 
 #include "cpu/msm.hpp"

@@ -39,7 +39,8 @@ class Values {
 
 inline ListPtr list_from(std::vector<Fr> scalars) { return std::make_shared<CpuList>(std::move(scalars)); }
 
-// Pieces long enough to be worth handing over; body(from, to, number of the piece). Returns how many there are.
+// Pieces long enough to be worth handing over; body(from, to, number of the piece). Returns how many there
+// are.
 template <typename Body>
 size_t in_pieces(ThreadPool& pool, size_t count, size_t at_least, const Body& body) {
   const size_t pieces = std::max<size_t>(1, std::min<size_t>(4 * pool.threads(), count / at_least));

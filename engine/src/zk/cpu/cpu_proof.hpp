@@ -8,7 +8,8 @@ namespace assay::zk {
 
 class CpuProof : public ProofKernels {
  public:
-  // The pool outlives it and what it prepares. What the latter takes is entered in the ledger, as number `device` there.
+  // The pool outlives it and what it prepares. What the latter takes is entered in the ledger, as number
+  // `device` there.
   explicit CpuProof(ThreadPool& pool, std::shared_ptr<MemoryLedger> ledger = nullptr, uint32_t device = 0)
       : pool_(pool), ledger_(std::move(ledger)), device_(device) {}
   bool runs_wide_plans() const override { return true; }

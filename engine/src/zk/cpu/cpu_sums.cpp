@@ -1,4 +1,5 @@
-// Sums over cubes on the host's cores: one pass over all corners gives a round, another one takes a variable away.
+// Sums over cubes on the host's cores: one pass over all corners gives a round, another one takes a variable
+// away.
 #include "zk/cpu/cpu_list.hpp"
 
 namespace assay::zk {

@@ -39,7 +39,8 @@ class Words {
   uint64_t at_ = 0;
 };
 
-// Wires of one step are together in each copy: none reaches into the next copy's, and the last copy's are there.
+// Wires of one step are together in each copy: none reaches into the next copy's, and the last copy's are
+// there.
 void check_section(const Section& section, const Circuit& circuit) {
   need_circuit(section.copies >= 1, "a section of no copies");
   for (size_t i = 1; i < section.steps.size(); ++i) need_circuit(section.steps[i - 1].first < section.steps[i].first, "steps out of order");

@@ -1,5 +1,7 @@
-// Constraints a·b = c of sums of wires, and what wires have, docs/zk.md §13. Wire 0 is 1, then come the inputs. A constraint may make a wire: then c is that wire, and who has inputs and secrets has
-// all wires, one constraint after the other. Constraints stand in sections, each of which may be repeated: in copy i a wire is so many times a step further.
+// Constraints a·b = c of sums of wires, and what wires have, docs/zk.md §13. Wire 0 is 1, then come the
+// inputs. A constraint may make a wire: then c is that wire, and who has inputs and secrets has all wires,
+// one constraint after the other. Constraints stand in sections, each of which may be repeated: in copy i a
+// wire is so many times a step further.
 #pragma once
 #include <span>
 #include <vector>
@@ -24,7 +26,8 @@ struct Constraint {
 
 struct Section {
   uint32_t copies;
-  // Wires from `first` on, up to the next of these, are so much further in the next copy; those before all of them are the same in all.
+  // Wires from `first` on, up to the next of these, are so much further in the next copy; those before all of
+  // them are the same in all.
   struct Step {
     uint32_t first, more;
   };

@@ -1,4 +1,5 @@
-// Groth16 (ePrint 2016/260) over BN254: keys and proofs of circuits, docs/zk.md §13. What is computed where is a device's matter; proofs are the same on all. The reference is vectors/naive-groth16.ts.
+// Groth16 (ePrint 2016/260) over BN254: keys and proofs of circuits, docs/zk.md §13. What is computed where
+// is a device's matter; proofs are the same on all. The reference is vectors/naive-groth16.ts.
 #pragma once
 #include <memory>
 
@@ -15,12 +16,14 @@ struct Groth16Key {
   std::vector<G1Affine> a, b1;
   std::vector<G2Affine> b2;
   std::vector<G1Affine> others, powers;
-  // `powers` are of the polynomials that are 1 at one place of the coset of root_of_one(log2 + 1) and 0 at all others of it and of the roots: as many as there are roots.
+  // `powers` are of the polynomials that are 1 at one place of the coset of root_of_one(log2 + 1) and 0 at
+  // all others of it and of the roots: as many as there are roots.
   bool has_values = false;
 };
 
-// Points as x ‖ y, big-endian; of the second group with imaginary parts first. In the order of Groth16Key, after the numbers of inputs and wires and log2, u32 each, little-endian. Each is on its curve.
-// Throws EngineError bad_request.
+// Points as x ‖ y, big-endian; of the second group with imaginary parts first. In the order of Groth16Key,
+// after the numbers of inputs and wires and log2, u32 each, little-endian. Each is on its curve. Throws
+// EngineError bad_request.
 Groth16Key read_key(std::span<const uint8_t> bytes);
 
 // Who knows them can prove anything.
@@ -44,7 +47,8 @@ std::unique_ptr<PointMaker> cpu_point_maker(ThreadPool& pool);
 Groth16Key make_key(ThreadPool& pool, PointMaker& points, const Circuit& circuit, const KeySecrets& secrets);
 G2Affine second_generator();
 
-// Σ wire·point of each list of a key, and of the coefficients of (a·b − c)/(X^size − 1), or of the values of a·b − c on the coset.
+// Σ wire·point of each list of a key, and of the coefficients of (a·b − c)/(X^size − 1), or of the values of
+// a·b − c on the coset.
 struct KeySums {
   G1Affine a, b1, others, powers;
   G2Affine b2;

@@ -63,7 +63,8 @@ class CpuPointMaker final : public PointMaker {
   ThreadPool& pool_;
 };
 
-// The polynomial that is 1 at one of the roots and 0 at all others, at τ, for each root: (τ^size - 1)·root^i / (size·(τ - root^i)).
+// The polynomial that is 1 at one of the roots and 0 at all others, at τ, for each root: (τ^size - 1)·root^i
+// / (size·(τ - root^i)).
 std::vector<Fr> lagrange_at(ThreadPool& pool, const Fr& tau, unsigned log2) {
   const size_t size = size_t{1} << log2;
   std::vector<Fr> list(size, Fr::one()), below(size);

@@ -1,4 +1,5 @@
-// A circuit, a key of it, and proofs by both, on one device: FRAMES.md, "Wrapped runs". Sizes are said first, and memory is taken for them; what comes must be of these sizes.
+// A circuit, a key of it, and proofs by both, on one device: FRAMES.md, "Wrapped runs". Sizes are said first,
+// and memory is taken for them; what comes must be of these sizes.
 #pragma once
 #include "core/sha256.hpp"
 #include "zk/groth16/groth16.hpp"
@@ -8,7 +9,8 @@ namespace assay::zk {
 
 // As the session was asked for.
 struct WrapShape {
-  // 0: points as x ‖ y, big-endian. 1: lists as snarkjs writes them. 2: a key of secrets that everybody knows, which is made here.
+  // 0: points as x ‖ y, big-endian. 1: lists as snarkjs writes them. 2: a key of secrets that everybody
+  // knows, which is made here.
   uint32_t form;
   uint64_t inputs, wires, log2, circuit_bytes;
 

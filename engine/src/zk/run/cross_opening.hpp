@@ -1,5 +1,6 @@
-// Opens a list of 2^c scalars at a point of its multilinear extension, docs/zk.md §3: what is committed and what it is worth where, step by step. Who says and draws what in which transcript is
-// the caller's matter: prove_opening.cpp for one segment, run_fold.cpp for a run.
+// Opens a list of 2^c scalars at a point of its multilinear extension, docs/zk.md §3: what is committed and
+// what it is worth where, step by step. Who says and draws what in which transcript is the caller's matter:
+// prove_opening.cpp for one segment, run_fold.cpp for a run.
 #pragma once
 #include <array>
 

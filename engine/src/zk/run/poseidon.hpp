@@ -1,4 +1,5 @@
-// Poseidon over six lanes (ePrint 2019/458; x⁵, constants by its Grain generator), and the transcript of it that run proofs have, docs/zk.md §13.
+// Poseidon over six lanes (ePrint 2019/458; x⁵, constants by its Grain generator), and the transcript of it
+// that run proofs have, docs/zk.md §13.
 #pragma once
 #include <array>
 

@@ -1,4 +1,5 @@
-// Segments of one run, proven each by itself, folded into one opening: docs/zk.md §13. The reference is vectors/naive-run.ts.
+// Segments of one run, proven each by itself, folded into one opening: docs/zk.md §13. The reference is
+// vectors/naive-run.ts.
 #pragma once
 #include "zk/run/poseidon.hpp"
 #include "zk/segment_prover.hpp"
@@ -21,7 +22,8 @@ FoldMask mask_of(const Hash& secret, size_t count);
 class RunFold : private SumProver {
  public:
   explicit RunFold(ProofMemory& memory);
-  // The mask, rounds and values of the fold, then the opening. `parts`: one or more, in their order, of one plan. `power`: the first that chunks do not use.
+  // The mask, rounds and values of the fold, then the opening. `parts`: one or more, in their order, of one
+  // plan. `power`: the first that chunks do not use.
   std::vector<uint8_t> prove(std::span<const FoldPart> parts, const FoldMask& mask, const G1Affine& power, const OnPart& on_part);
 
  private:

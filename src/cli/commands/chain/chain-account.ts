@@ -1,5 +1,6 @@
-// `assay chain allow`, `disallow`, `signer`, `consent` and `payout`: who may take of an account's stake, which key speaks for it,
-// where its rewards go. Of this validator, or with --provider of this machine's provider. Page: docs/chain.md §2.
+// `assay chain allow`, `disallow`, `signer`, `consent` and `payout`: who may take of an account's stake,
+// which key speaks for it, where its rewards go. Of this validator, or with --provider of this machine's
+// provider. Page: docs/chain.md §2.
 import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
 import { readAccount, signConsent } from "../../../chain/contracts/registry.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";

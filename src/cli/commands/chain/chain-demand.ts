@@ -1,6 +1,7 @@
-// `assay chain demand` and `assay chain expire`: anyone asks a host on chain, with a deposit, to open what it answered to a roll call; and ends
-// demands that nobody answered, which cuts the host's stake. What the validator tells of the call is checked against the chain and by building
-// its tree again. Page: docs/chain.md §3.
+// `assay chain demand` and `assay chain expire`: anyone asks a host on chain, with a deposit, to open what it
+// answered to a roll call; and ends demands that nobody answered, which cuts the host's stake. What the
+// validator tells of the call is checked against the chain and by building its tree again. Page:
+// docs/chain.md §3.
 import { randomInt } from "node:crypto";
 import type { ApiClient } from "../../../api/create-client.ts";
 import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
@@ -95,7 +96,10 @@ async function provenLeaf(contracts: Contracts, api: ApiClient, call: number, pr
 	};
 }
 
-/** Of this account: those whose time is over. Deposits, also of answered demands of the account's own, are paid out. */
+/**
+ * Of this account: those whose time is over. Deposits, also of answered demands of the account's own, are
+ * paid out.
+ */
 export async function expire(values: ChainCommandValues, io: CliIo): Promise<number> {
 	const key = await readKeyOption(values, io);
 	return withChain(values, io, async ({ contracts, account: own }) => {

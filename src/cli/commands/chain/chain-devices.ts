@@ -142,7 +142,9 @@ const allOf = ({ statements, keys = [] }: ProviderBindings) => [
 	...keys.map((one) => ({ ...one, schema: DEVICE_KEY_SCHEMA })),
 ];
 
-/** The first validator's statements, signed by it and by those of the others that have seen the same cards. */
+/**
+ * The first validator's statements, signed by it and by those of the others that have seen the same cards.
+ */
 async function signedStatements(
 	[first, ...others]: readonly string[],
 	key: string,

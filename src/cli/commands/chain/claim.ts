@@ -1,6 +1,6 @@
-// `assay claim`: pays accounts all that they have earned by the newest final weights and were not paid yet, one
-// transaction an account, however many epochs it is. Anyone may do so for anyone: the contract pays the account in
-// the leaf, to its payout address, and nobody else. Nothing lapses.
+// `assay claim`: pays accounts all that they have earned by the newest final weights and were not paid yet,
+// one transaction an account, however many epochs it is. Anyone may do so for anyone: the contract pays the
+// account in the leaf, to its payout address, and nobody else. Nothing lapses.
 import { join } from "node:path";
 import { read } from "../../../chain/contracts/contracts.ts";
 import { readAccountFor } from "../../../chain/contracts/registry.ts";
@@ -44,7 +44,10 @@ interface Outcome {
 	/** Whose weights count: the newest that are final. Null: none are. */
 	readonly epoch: number | null;
 	readonly claims: readonly Earned[];
-	/** The leaves of these weights are neither here nor to be had from the validators: nothing can be claimed now. */
+	/**
+	 * The leaves of these weights are neither here nor to be had from the validators: nothing can be claimed
+	 * now.
+	 */
 	readonly isWithheld: boolean;
 }
 

@@ -1,4 +1,5 @@
-// `assay deposit`: what this machine's provider locks bonds of jobs from (docs/chain.md §11), and how it gets it back, with what it earned.
+// `assay deposit`: what this machine's provider locks bonds of jobs from (docs/chain.md §11), and how it gets
+// it back, with what it earned.
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
 import { readJobDeposit } from "../../../chain/contracts/job-escrow.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";

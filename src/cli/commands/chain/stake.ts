@@ -1,6 +1,6 @@
 // `assay stake` and `assay unstake`: stake on chain of this validator, or of this machine's provider. The
-// first stake registers the account with its keys and lets the network's contracts take what they take. What a stake is
-// at risk for: docs/slashing.md.
+// first stake registers the account with its keys and lets the network's contracts take what they take. What
+// a stake is at risk for: docs/slashing.md.
 import { join } from "node:path";
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
 import { approveCall, ROLES, readAccount, registerCall } from "../../../chain/contracts/registry.ts";
@@ -82,7 +82,10 @@ interface Stake {
 	readonly payout?: Hex | undefined;
 }
 
-/** Registers with the first stake, adds to it later. The stake afterwards. Throws CHAIN_FUNDS or CHAIN_REFUSED. */
+/**
+ * Registers with the first stake, adds to it later. The stake afterwards. Throws CHAIN_FUNDS or
+ * CHAIN_REFUSED.
+ */
 export async function addStake(
 	actor: ChainActor & { readonly signer?: ChainAccount },
 	{ role, key, endpoint, amount, payout }: Stake,

@@ -1,5 +1,7 @@
-// Ends games about a claim by the proofs of its segments, docs/zk.md §15, where its owner wants that: the order is compared with program and data, the job is run again, its list is said with the first proof. Where that cannot be, because
-// nobody ordered, something else was ordered or a value left its range, the questions are answered as ever. Not here: which segment is asked about.
+// Ends games about a claim by the proofs of its segments, docs/zk.md §15, where its owner wants that: the
+// order is compared with program and data, the job is run again, its list is said with the first proof. Where
+// that cannot be, because nobody ordered, something else was ordered or a value left its range, the questions
+// are answered as ever. Not here: which segment is asked about.
 import { join } from "node:path";
 import { jobTermsFromText } from "../../../chain/contracts/job-terms-text.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -41,7 +43,10 @@ export function createClearer({ chain, powersFor, withEngine, tell }: ClearMeans
 	const without = new Set<string>();
 	const nameOf = ({ job, attempt }: DisputedClaim): string => `${job}/${attempt}`;
 
-	/** The gas that it took. Throws JOB_METHOD where there is nothing to prove, TENSOR_RANGE where a value left its range. */
+	/**
+	 * The gas that it took. Throws JOB_METHOD where there is nothing to prove, TENSOR_RANGE where a value left
+	 * its range.
+	 */
 	async function prove(claim: DisputedClaim, segment: number, engine: ProofEngine): Promise<number> {
 		const { job, program, seed, given, states } = claim;
 		const order = (await chain.order(job))!;
@@ -89,7 +94,8 @@ export function createClearer({ chain, powersFor, withEngine, tell }: ClearMeans
 				tell(`segment ${segment} is proven on chain, for ${gas} gas`);
 				return true;
 			} catch (error) {
-				// Another time may do: the chain cannot be reached, or the engine is gone. What has no proof never has one.
+				// Another time may do: the chain cannot be reached, or the engine is gone. What has no proof never
+				// has one.
 				if (!(error instanceof AssayError && NEVER.has(error.code))) throw error;
 				without.add(nameOf(claim));
 				tell(`its segments are not proven, questions are answered: ${error.message}`);

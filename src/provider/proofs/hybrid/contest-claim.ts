@@ -1,5 +1,6 @@
-// Has a false claim convicted whose claimant clears segments by proofs, docs/zk.md §15: its list is compared with one's own run, and what is false of it is announced and shown. Where a segment has no proof, its claimant is asked for
-// one, and falls by silence.
+// Has a false claim convicted whose claimant clears segments by proofs, docs/zk.md §15: its list is compared
+// with one's own run, and what is false of it is announced and shown. Where a segment has no proof, its
+// claimant is asked for one, and falls by silence.
 import type { Contracts } from "../../../chain/contracts/contracts.ts";
 import { bookOf, type Sitting } from "../../../chain/contracts/dispute-games.ts";
 import { announcementOf, announceProofCall, isProofAnnounced } from "../../../chain/contracts/disputes.ts";

@@ -1,5 +1,6 @@
-// What an accuser shows of a list that is not right, docs/zk.md §15: the first segment that ends elsewhere, with its proof; or, where the list is right, a weight of the claimed end that its commitment has not. One of the two is
-// there whenever the claimed end is not the right one and all segments have a proof.
+// What an accuser shows of a list that is not right, docs/zk.md §15: the first segment that ends elsewhere,
+// with its proof; or, where the list is right, a weight of the claimed end that its commitment has not. One
+// of the two is there whenever the claimed end is not the right one and all segments have a proof.
 import type { ShownProof } from "../../../chain/contracts/segment-proofs.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
 import { mod } from "../../../verify/zk/field.ts";

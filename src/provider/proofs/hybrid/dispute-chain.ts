@@ -1,4 +1,5 @@
-// What a provider does on chain to end a game by a proof, docs/zk.md §15: reads the order, clears segments of its claim, sees whose proof is demanded. An act that was done is looked up before it is sent.
+// What a provider does on chain to end a game by a proof, docs/zk.md §15: reads the order, clears segments of
+// its claim, sees whose proof is demanded. An act that was done is looked up before it is sent.
 import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
 import { bookOf, readIsCleared } from "../../../chain/contracts/dispute-games.ts";
 import type { AccusedCase } from "../../../chain/contracts/disputes.ts";

@@ -1,5 +1,6 @@
-// A run of an optimistic job whose disputes are settled by proof, docs/zk.md §15: the list of its commitments, and the proof of one of its segments. Both sides make these of their own run. Not here: sending
-// them (src/chain/contracts/segment-proofs.ts).
+// A run of an optimistic job whose disputes are settled by proof, docs/zk.md §15: the list of its
+// commitments, and the proof of one of its segments. Both sides make these of their own run. Not here:
+// sending them (src/chain/contracts/segment-proofs.ts).
 import type { ZkOrder } from "../../../chain/contracts/zk-jobs.ts";
 import type { OpenProveSession } from "../../../engine/client/open-prove-session.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";

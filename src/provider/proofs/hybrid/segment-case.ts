@@ -1,4 +1,5 @@
-// A segment of a claim as `proveSegment` wants it shown: the claim, its program, and S before and after the segment with their paths. docs/chain.md §12.
+// A segment of a claim as `proveSegment` wants it shown: the claim, its program, and S before and after the
+// segment with their paths. docs/chain.md §12.
 import type { AccusedCase } from "../../../chain/contracts/disputes.ts";
 import type { JobTerms } from "../../../chain/contracts/job-escrow.ts";
 import type { ListedStates } from "../../../chain/contracts/segment-proofs.ts";

@@ -1,5 +1,6 @@
-// Proves segments that follow each other as one run, docs/zk.md §13, on an engine: a part for each, then their fold. What hides is drawn here: nonces, a mask, and blinders of what no statement names.
-// Commitments that statements name have none, so that whoever holds the bytes finds them again.
+// Proves segments that follow each other as one run, docs/zk.md §13, on an engine: a part for each, then
+// their fold. What hides is drawn here: nonces, a mask, and blinders of what no statement names. Commitments
+// that statements name have none, so that whoever holds the bytes finds them again.
 import { GIVEN, type OpenProveSession } from "../../../engine/client/open-prove-session.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import type { ProverPowers } from "../../../verify/zk/srs.ts";
@@ -22,7 +23,10 @@ export interface RunBy {
 /** Groups of a plan whose commitments a statement names: features, labels, weights before and after. */
 const NAMED_GROUPS = 4;
 
-/** `segments`: what each is about, in their order; its weights are read when it is its turn. Null: it was stopped. Throws AssayError, as proveStated. */
+/**
+ * `segments`: what each is about, in their order; its weights are read when it is its turn. Null: it was
+ * stopped. Throws AssayError, as proveStated.
+ */
 export async function proveRun(
 	segments: readonly (Omit<StatedSegment, "given"> & { given(): Promise<StatedSegment["given"]> })[],
 	by: RunBy,

@@ -1,4 +1,5 @@
-// Keys of wrapped runs as a prover has them, docs/zk.md §13: snarkjs's `.zkey`, the `.key` of scripts/zk-key.ts, or `dev`, a key of known secrets that the engine makes. What an engine is given of them
+// Keys of wrapped runs as a prover has them, docs/zk.md §13: snarkjs's `.zkey`, the `.key` of
+// scripts/zk-key.ts, or `dev`, a key of known secrets that the engine makes. What an engine is given of them
 // comes list by list: a key of many segments has gigabytes.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { KEY_FORM, type OpenWrap } from "../../../engine/client/open-wrap-session.ts";

@@ -1,4 +1,5 @@
-// Wraps run proofs, docs/zk.md §13: what the circuit is told is made here, wires and proof by the engine. Nothing is handed out that the verifier does not accept.
+// Wraps run proofs, docs/zk.md §13: what the circuit is told is made here, wires and proof by the engine.
+// Nothing is handed out that the verifier does not accept.
 import type { OpenWrapSession } from "../../../engine/client/open-wrap-session.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes } from "../../../protocol/bytes/bytes.ts";

@@ -1,4 +1,5 @@
-// Keys as snarkjs keeps them (`.zkey` of Groth16, version 1): where its lists lie in a file, so that they go to an engine as they are. Not here: whose key it is; points are checked by the engine.
+// Keys as snarkjs keeps them (`.zkey` of Groth16, version 1): where its lists lie in a file, so that they go
+// to an engine as they are. Not here: whose key it is; points are checked by the engine.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { bigOf, R } from "../../../protocol/maths/bn254.ts";
@@ -10,7 +11,9 @@ export interface ZkeyLists {
 	readonly inputs: number;
 	readonly wires: number;
 	readonly log2: number;
-	/** Where each list lies, in the order in which engines take them: ends of three pieces, then lists of one. */
+	/**
+	 * Where each list lies, in the order in which engines take them: ends of three pieces, then lists of one.
+	 */
 	readonly lists: readonly (readonly (readonly [at: number, length: number])[])[];
 }
 

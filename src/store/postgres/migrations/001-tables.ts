@@ -1,5 +1,6 @@
-// The first tables. Text only; see migrations.ts. Times are milliseconds since 1970 except in leases, which live by the database's clock.
-// History is narrow: one row a probe with its figures as one value; what searches need is kept beside it, per provider and card.
+// The first tables. Text only; see migrations.ts. Times are milliseconds since 1970 except in leases, which
+// live by the database's clock. History is narrow: one row a probe with its figures as one value; what
+// searches need is kept beside it, per provider and card.
 
 export const tables = `
 CREATE TABLE validators (

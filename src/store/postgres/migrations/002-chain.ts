@@ -1,4 +1,5 @@
-// What a validator remembers of a chain: what is being sent, and the events it has read with their place in the chain. Keys and contracts stay files.
+// What a validator remembers of a chain: what is being sent, and the events it has read with their place in
+// the chain. Keys and contracts stay files.
 export const chain = `
 CREATE TABLE chain_values (
 	chain_id bigint NOT NULL,

@@ -1,5 +1,5 @@
-// Roll calls and who answered them (docs/roll-call.md). Answers are written once, when all of them are judged:
-// a call that was cut short leaves a row that is void, and counts for nobody.
+// Roll calls and who answered them (docs/roll-call.md). Answers are written once, when all of them are
+// judged: a call that was cut short leaves a row that is void, and counts for nobody.
 export const rollCalls = `
 CREATE TABLE roll_calls (
 	chain_id bigint NOT NULL,

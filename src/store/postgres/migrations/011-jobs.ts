@@ -1,5 +1,6 @@
-// The market for jobs (docs/jobs.md §8 to §14). A job's record is the truth, one JSON a job, guarded by its version; parts are a projection of it
-// for whoever looks for busy hosts. Draws, claims, outcomes and frauds are public rows. Bytes lie in the store of blobs, not here.
+// The market for jobs (docs/jobs.md §8 to §14). A job's record is the truth, one JSON a job, guarded by its
+// version; parts are a projection of it for whoever looks for busy hosts. Draws, claims, outcomes and frauds
+// are public rows. Bytes lie in the store of blobs, not here.
 export const jobs = `
 CREATE TABLE jobs (
 	id text PRIMARY KEY,

@@ -1,4 +1,5 @@
-// What claimants said when asked about their claims (docs/jobs.md §14): first words, each different one once. Two to one question convict.
+// What claimants said when asked about their claims (docs/jobs.md §14): first words, each different one once.
+// Two to one question convict.
 export const jobAnswers = `
 CREATE TABLE job_answers (
 	claim text NOT NULL,

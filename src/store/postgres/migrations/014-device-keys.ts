@@ -1,5 +1,6 @@
-// Signed reports: what each probe's and each provider's last valid one showed, and for whom a device key counts (docs/attestation.md). Simulated
-// keys live apart: whoever mints one may copy a real card's key into it.
+// Signed reports: what each probe's and each provider's last valid one showed, and for whom a device key
+// counts (docs/attestation.md). Simulated keys live apart: whoever mints one may copy a real card's key into
+// it.
 export const deviceKeys = `
 ALTER TABLE probes ADD COLUMN attestation jsonb;
 ALTER TABLE providers ADD COLUMN attestation jsonb;

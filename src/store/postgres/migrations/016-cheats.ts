@@ -1,4 +1,5 @@
-// How many of an hour's invalid probes no honest host can have caused (src/protocol/cheat-codes.ts, as it was); and the order of hosts by the price of one GPU.
+// How many of an hour's invalid probes no honest host can have caused (src/protocol/cheat-codes.ts, as it
+// was); and the order of hosts by the price of one GPU.
 export const cheats = `
 ALTER TABLE probe_hours ADD COLUMN cheats bigint NOT NULL DEFAULT 0;
 UPDATE probe_hours h SET cheats = c.cheats FROM (

@@ -1,5 +1,5 @@
-// First words of claimants are each claimant's own: two that claim the same, one after the other, have claims of one hash. Of such claims nobody knows whose
-// words are there: they are asked for again.
+// First words of claimants are each claimant's own: two that claim the same, one after the other, have claims
+// of one hash. Of such claims nobody knows whose words are there: they are asked for again.
 export const claimantsWords = `
 ALTER TABLE job_answers ADD COLUMN provider text;
 UPDATE job_answers a SET provider = c.provider FROM job_claims c WHERE c.hash = a.claim AND c.attempt = 1;

@@ -1,4 +1,5 @@
-// Whose blobs are whose, docs/jobs.md §12: a caller's are its key's, a job's are kept under its own name whatever its customer does.
+// Whose blobs are whose, docs/jobs.md §12: a caller's are its key's, a job's are kept under its own name
+// whatever its customer does.
 import type { Caller } from "../../../api/route.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobRecord } from "../../../protocol/network/job.ts";

@@ -1,5 +1,5 @@
-// Where this process finds the blobs of jobs: in a folder, or behind the door of the process that has it. One door for all processes of a validator on
-// any number of machines, docs/jobs.md §12.
+// Where this process finds the blobs of jobs: in a folder, or behind the door of the process that has it. One
+// door for all processes of a validator on any number of machines, docs/jobs.md §12.
 import { createApiClient } from "../../../api/create-client.ts";
 import type { Signer } from "../../../protocol/probe/signer.ts";
 import { type Blobs, openBlobStore } from "../../../store/blobs/blob-store.ts";

@@ -1,4 +1,5 @@
-// Blobs behind the door of another process of this validator: the same as the folder's, over the API. Pieces are checked there as they come.
+// Blobs behind the door of another process of this validator: the same as the folder's, over the API. Pieces
+// are checked there as they come.
 import { downloadBlob } from "../../../api/blob-transfer.ts";
 import type { ApiClient } from "../../../api/create-client.ts";
 import { PIECE_BYTES, pieceRoot } from "../../../platform/blob-tree.ts";

@@ -1,5 +1,6 @@
-// Which blobs go, docs/jobs.md §12: uploads that nobody went on with, what callers hold without a sign of interest, what jobs held that are long over.
-// What a job holds that is not over stays, whatever else happens. Done by the process that has the folder.
+// Which blobs go, docs/jobs.md §12: uploads that nobody went on with, what callers hold without a sign of
+// interest, what jobs held that are long over. What a job holds that is not over stays, whatever else
+// happens. Done by the process that has the folder.
 import type { BlobStore } from "../../../store/blobs/blob-store.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 import { auditHolder, jobHolder } from "./blob-holders.ts";

@@ -1,4 +1,5 @@
-// How often somebody is asked: again while it is away, until the patience is over; not again once its answer is final, nor by a validator that is being stopped.
+// How often somebody is asked: again while it is away, until the patience is over; not again once its answer
+// is final, nor by a validator that is being stopped.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountOf } from "../../../chain/sending/sign.ts";

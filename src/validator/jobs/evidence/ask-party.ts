@@ -1,6 +1,7 @@
-// Questions to whoever claimed a part or audited some of it: page by page over the agent's link, asked again while that one is away or busy. First words of a
-// claimant must be signed where there is a chain, and are kept: a second, different answer to the same question ends the search, since two words
-// convict by themselves.
+// Questions to whoever claimed a part or audited some of it: page by page over the agent's link, asked again
+// while that one is away or busy. First words of a claimant must be signed where there is a chain, and are
+// kept: a second, different answer to the same question ends the search, since two words convict by
+// themselves.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { toHex } from "../../../protocol/chain/hex.ts";
@@ -39,7 +40,10 @@ export function firstWordQuestion(question: JobQuestion): string | null {
 	return transcriptQuestion(segment, { step, op }, element, path).slice(2);
 }
 
-/** Its machine is at odds with its claim, or will never know: asking again changes nothing. Whatever else it says may pass. */
+/**
+ * Its machine is at odds with its claim, or will never know: asking again changes nothing. Whatever else it
+ * says may pass.
+ */
 const FINAL: ReadonlySet<string> = new Set(["JOB_QUESTION", "RUN_UNSTEADY", "RUN_DAMAGED", "CHECKPOINT_OTHER"]);
 
 export interface Party {

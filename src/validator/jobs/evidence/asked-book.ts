@@ -1,5 +1,6 @@
-// What claimants were asked through this process, for whoever looks on: kinds and places, no answers. In memory: of the newest claims, as many questions as a
-// dispute has and then some. What binds anybody is elsewhere (store/jobs/job-answers.ts, the chain).
+// What claimants were asked through this process, for whoever looks on: kinds and places, no answers. In
+// memory: of the newest claims, as many questions as a dispute has and then some. What binds anybody is
+// elsewhere (store/jobs/job-answers.ts, the chain).
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 
 interface AskedLine {

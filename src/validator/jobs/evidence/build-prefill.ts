@@ -1,4 +1,5 @@
-// The prefill program of a description, built on a thread of its own: a large model's takes a second or two, and this thread has the sockets and the API.
+// The prefill program of a description, built on a thread of its own: a large model's takes a second or two,
+// and this thread has the sockets and the API.
 import { Worker } from "node:worker_threads";
 import { threadFile } from "../../../platform/thread-file.ts";
 import { type Generation, prefillProgram } from "../../../work/inference/generate-program.ts";
@@ -19,11 +20,15 @@ export interface BuiltPrefill {
 	readonly bytes: Uint8Array;
 }
 
-/** ATTACK: the description is a customer's; whatever it takes more than this is run again as any other window. */
+/**
+ * ATTACK: the description is a customer's; whatever it takes more than this is run again as any other window.
+ */
 const MOST_MS = 60_000;
 const MOST_MIB = 1024;
 
-/** Its bytes. Throws CLAIM_ROOT where the program of this root does not generate so, and what builders throw. */
+/**
+ * Its bytes. Throws CLAIM_ROOT where the program of this root does not generate so, and what builders throw.
+ */
 export function buildHere({ of, root }: PrefillWish): Uint8Array {
 	mustGenerate(of, root);
 	return encodeProgram(orThrow(sealProgram(prefillProgram(of).program)).program);

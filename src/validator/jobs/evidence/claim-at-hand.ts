@@ -1,5 +1,6 @@
-// A claim as the evidence is gathered for it: what was claimed, by whom, of which job; the program and everything it is given, from the job's blobs.
-// Nothing of it is the claimant's to choose but roots and states: those are checked when it claims.
+// A claim as the evidence is gathered for it: what was claimed, by whom, of which job; the program and
+// everything it is given, from the job's blobs. Nothing of it is the claimant's to choose but roots and
+// states: those are checked when it claims.
 import type { Contracts } from "../../../chain/contracts/contracts.ts";
 import type { JobTerms } from "../../../chain/contracts/job-escrow.ts";
 import type { Call } from "../../../chain/sending/sign.ts";
@@ -74,7 +75,10 @@ export interface EvidenceMeans {
 	readonly onAsked?: (claim: string, question: JobQuestion, bytes: number | null) => void;
 	/** Another way to a claimant that does not answer; absent: none. */
 	readonly road?: (claim: ClaimAtHand, program: Program, ask: Ask) => Ask;
-	/** Answers by that road may take hours: called before each wait. Whoever holds an engine adds how to let go of its memory. */
+	/**
+	 * Answers by that road may take hours: called before each wait. Whoever holds an engine adds how to let go
+	 * of its memory.
+	 */
 	readonly beforeWaits?: Set<() => Promise<void>>;
 }
 

@@ -1,5 +1,6 @@
-// Evidence about claims, docs/jobs.md §14, behind one door for the keeper of jobs: states to begin at, re-runs, the referee, proofs on the chain.
-// What follows from evidence (who is paid, who is drawn next) is the keeper's.
+// Evidence about claims, docs/jobs.md §14, behind one door for the keeper of jobs: states to begin at,
+// re-runs, the referee, proofs on the chain. What follows from evidence (who is paid, who is drawn next) is
+// the keeper's.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { SaidAnswer } from "../../../protocol/network/job-question.ts";
@@ -12,8 +13,8 @@ import { type Rerun, rerun, stateOf } from "./rerun.ts";
 
 export interface Evidence {
 	/**
-	 * The state before a segment (its number in the whole job, not 0), as its claimant gave it: the job holds it then. Null: the claimant is silent, or what it
-	 * gave does not fold to its own S.
+	 * The state before a segment (its number in the whole job, not 0), as its claimant gave it: the job holds
+	 * it then. Null: the claimant is silent, or what it gave does not fold to its own S.
 	 */
 	stateBefore(claim: ClaimAtHand, segment: number): Promise<StateBlobs | null>;
 	/** On the validator's own engine. */
@@ -22,7 +23,10 @@ export interface Evidence {
 	referee(of: { readonly claim: ClaimAtHand; readonly audit: AuditAtHand }): Promise<Ruling>;
 	/** A stranger's question about a claim that nobody audits any more. Throws JOB_QUESTION, NO_ANSWER. */
 	ask(of: { readonly claim: ClaimAtHand; readonly question: string }): Promise<SaidAnswer>;
-	/** Before the chain. Null: nothing was sent, since it does not judge such a file, or the claim stands no more. */
+	/**
+	 * Before the chain. Null: nothing was sent, since it does not judge such a file, or the claim stands no
+	 * more.
+	 */
 	prove(of: { readonly claim: ClaimAtHand; readonly file: Uint8Array }): Promise<{ readonly transaction: Hex } | null>;
 }
 

@@ -1,4 +1,5 @@
-// First words of claimants without a database, for whoever asks about a claim and then goes: the validator's relay and the claimant itself keep them too.
+// First words of claimants without a database, for whoever asks about a claim and then goes: the validator's
+// relay and the claimant itself keep them too.
 import type { FirstWord } from "../../../store/jobs/job-answers.ts";
 import type { EvidenceMeans } from "./claim-at-hand.ts";
 

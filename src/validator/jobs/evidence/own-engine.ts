@@ -1,5 +1,6 @@
-// The validator's own engine, for small re-runs (docs/jobs.md §14): one process for each, with a folder of its own as its store, and gone afterwards. It runs
-// programs of strangers: bounded ones, but memory and time are limited here all the same.
+// The validator's own engine, for small re-runs (docs/jobs.md §14): one process for each, with a folder of
+// its own as its store, and gone afterwards. It runs programs of strangers: bounded ones, but memory and time
+// are limited here all the same.
 import { totalmem } from "node:os";
 import { createEngineClient } from "../../../engine/client/create-engine-client.ts";
 import type { OpenProveSession } from "../../../engine/client/open-prove-session.ts";
@@ -31,7 +32,10 @@ interface EngineCommand {
 }
 
 const GiB = 2 ** 30;
-/** Of the machine's memory, the part that a re-run may take: the database, the chain and callers need the rest. */
+/**
+ * Of the machine's memory, the part that a re-run may take: the database, the chain and callers need the
+ * rest.
+ */
 const MEMORY_SHARE = 4;
 /** docs/jobs.md §14: what takes longer is for a drawn auditor. */
 const MOST_MS = 60_000;

@@ -1,4 +1,5 @@
-// The validator's own engine with what a re-run needs: blobs of the job in a folder that is its store, a limit of time, and both gone afterwards.
+// The validator's own engine with what a re-run needs: blobs of the job in a folder that is its store, a
+// limit of time, and both gone afterwards.
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ReadBlob } from "../../../engine/client/load-tensor.ts";
@@ -29,7 +30,9 @@ interface HeldBlob extends BlobName {
 	readonly holder: string;
 }
 
-/** One's own engine with these blobs in its store, gone when `act` ends. Throws Unable, what engines throw. */
+/**
+ * One's own engine with these blobs in its store, gone when `act` ends. Throws Unable, what engines throw.
+ */
 export async function withOwnEngine<T>(
 	{ engine, blobs, scratch }: EvidenceMeans,
 	held: readonly HeldBlob[],

@@ -1,5 +1,5 @@
-// Windows of generated text, run again by prefill on toy sessions: the states are those of a re-run, without generating anything; whatever does not fit is
-// run again as any other window, and a lie is seen there.
+// Windows of generated text, run again by prefill on toy sessions: the states are those of a re-run, without
+// generating anything; whatever does not fit is run again as any other window, and a lie is seen there.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

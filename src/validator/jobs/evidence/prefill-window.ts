@@ -1,8 +1,11 @@
-// A window of generated text run again by prefill, docs/inference.md §10: all tokens of a batch at once, from what the claim says was generated, instead of one
-// after the other. What comes out are the states that a re-run would give, so everybody else goes on as with any window. Where something does not fit (the
-// description, the tokens, one of them), nothing comes out, and the window is run again as any other: a lie is proven by that, never by prefill.
+// A window of generated text run again by prefill, docs/inference.md §10: all tokens of a batch at once, from
+// what the claim says was generated, instead of one after the other. What comes out are the states that a
+// re-run would give, so everybody else goes on as with any window. Where something does not fit (the
+// description, the tokens, one of them), nothing comes out, and the window is run again as any other: a lie
+// is proven by that, never by prefill.
 //
-// Only the validator does this. An auditor would have to be given the tokens, and one that is lazy would have its answer in them.
+// Only the validator does this. An auditor would have to be given the tokens, and one that is lazy would have
+// its answer in them.
 import { setImmediate } from "node:timers/promises";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
@@ -26,8 +29,8 @@ const MOST_TABLE = 2 ** 22;
 const LEAST_OPS = 8;
 
 /**
- * ATTACK: a description is its customer's word, and building a program from it takes memory and time: first what costs nothing is held against the
- * program that is there.
+ * ATTACK: a description is its customer's word, and building a program from it takes memory and time: first
+ * what costs nothing is held against the program that is there.
  */
 function isOfProgram(of: Generation, { tensors, k, step }: Program): boolean {
 	const { layers, headWidth, vocabulary } = of.architecture;
@@ -53,7 +56,10 @@ async function build(description: Uint8Array, root: Uint8Array, program: Program
 	return made && { ...made, of };
 }
 
-/** By the names of what they are made of: a large model's take a second, and every window needs them. Also those that are being built. */
+/**
+ * By the names of what they are made of: a large model's take a second, and every window needs them. Also
+ * those that are being built.
+ */
 const built = new BoundedMap<string, Promise<Built | null>>(4);
 
 async function builtOf(
@@ -82,7 +88,10 @@ async function saidTokens({ blobs }: EvidenceMeans, { end }: ClaimAtHand, { prog
 	return tokens.every((token) => token >= lo && token <= hi) ? tokens : null;
 }
 
-/** S before the window and after each of its segments, if these are the tokens: those of batches that are done, zeros after. */
+/**
+ * S before the window and after each of its segments, if these are the tokens: those of batches that are
+ * done, zeros after.
+ */
 async function statesOf(
 	program: Program,
 	of: Generation,

@@ -1,5 +1,6 @@
-// A fraud file before the chain, docs/chain.md §12: announced in one block, proven in a later one, so that whoever copies the proof from the pool earns nothing.
-// Told twice it is done once: the salt follows from the file.
+// A fraud file before the chain, docs/chain.md §12: announced in one block, proven in a later one, so that
+// whoever copies the proof from the pool earns nothing. Told twice it is done once: the salt follows from the
+// file.
 import {
 	type AccusedCase,
 	announcementOf,
@@ -46,7 +47,10 @@ async function isClaimed({ contracts }: EvidenceChain, at: ClaimAtHand, terms: J
 	return state === "claimed" && provider === at.account?.toLowerCase();
 }
 
-/** Null: nothing was sent, since the chain does not judge such a file, or the claim stands no more. Throws CHAIN_…. */
+/**
+ * Null: nothing was sent, since the chain does not judge such a file, or the claim stands no more. Throws
+ * CHAIN_….
+ */
 export async function proveFraud(
 	chain: EvidenceChain | null,
 	at: ClaimAtHand,

@@ -1,5 +1,6 @@
-// The referee: of two that differ, whoever contradicts itself or arithmetic is named, never whoever stands alone; by the validator's own engine, and without one
-// by the two themselves. Silence and answers that do not fit lose as well.
+// The referee: of two that differ, whoever contradicts itself or arithmetic is named, never whoever stands
+// alone; by the validator's own engine, and without one by the two themselves. Silence and answers that do
+// not fit lose as well.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// A stranger's question to whoever made a claim, docs/jobs.md §14. First words come from what was said before, where it was: the claimant is asked once. Who
-// answers one question in two ways is convicted on the spot.
+// A stranger's question to whoever made a claim, docs/jobs.md §14. First words come from what was said
+// before, where it was: the claimant is asked once. Who answers one question in two ways is convicted on the
+// spot.
 import { ZK_METHOD } from "../../../chain/contracts/zk-jobs.ts";
 import { isCheckpoint } from "../../../market/jobs/proof-checkpoints.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
@@ -19,8 +20,9 @@ import { claimantOf, stateOf } from "./rerun.ts";
 import { twoWordsFile } from "./signed-file.ts";
 
 /**
- * Bytes of states are for auditors, who are drawn: nobody else makes a provider upload. But of zk jobs provers may have some, docs/zk.md §12, each of which is
- * uploaded once; its worker wants them to have it, since it is paid when they are done.
+ * Bytes of states are for auditors, who are drawn: nobody else makes a provider upload. But of zk jobs
+ * provers may have some, docs/zk.md §12, each of which is uploaded once; its worker wants them to have it,
+ * since it is paid when they are done.
  */
 async function shownState(means: EvidenceMeans, at: ClaimAtHand, job: JobAtHand, segment: number): Promise<Uint8Array> {
 	if (at.escrow?.method !== ZK_METHOD || !isCheckpoint(job.program, at.claim, segment))

@@ -1,4 +1,5 @@
-// Windows of a claim run again: from states that its claimant uploads and that fold to its own S, on the validator's engine. And what a provider answers.
+// Windows of a claim run again: from states that its claimant uploads and that fold to its own S, on the
+// validator's engine. And what a provider answers.
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// The state before a segment of a claim, from whoever claimed it; and a window run again on the validator's own engine from there. docs/jobs.md §14.
-// What is loaded is what the claim's S commits to: a state that folds to another S is none.
+// The state before a segment of a claim, from whoever claimed it; and a window run again on the validator's
+// own engine from there. docs/jobs.md §14. What is loaded is what the claim's S commits to: a state that
+// folds to another S is none.
 import { RunReplay } from "../../../engine/client/replay-run.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
@@ -38,8 +39,8 @@ export function claimantOf(means: EvidenceMeans, at: ClaimAtHand, { program }: J
 }
 
 /**
- * The state before a segment that is not the job's first; the job holds it then. Throws NO_ANSWER: the claimant is silent, or gave something that does not
- * fold to its own S.
+ * The state before a segment that is not the job's first; the job holds it then. Throws NO_ANSWER: the
+ * claimant is silent, or gave something that does not fold to its own S.
  */
 export async function stateOf(
 	means: EvidenceMeans,
@@ -67,7 +68,10 @@ interface OwnReplay {
 	readonly replay: RunReplay;
 }
 
-/** One's own engine with all that a window needs in its store, gone when `act` ends. Throws Unable, NO_ANSWER, what engines throw. */
+/**
+ * One's own engine with all that a window needs in its store, gone when `act` ends. Throws Unable, NO_ANSWER,
+ * what engines throw.
+ */
 export async function withOwnReplay<T>(
 	means: EvidenceMeans,
 	at: ClaimAtHand,

@@ -1,4 +1,5 @@
-// Fraud files with the accused's signatures in them, docs/jobs.md §7: what a judge needs and what binds it to its maker, in one file.
+// Fraud files with the accused's signatures in them, docs/jobs.md §7: what a judge needs and what binds it to
+// its maker, in one file.
 import type { FirstWord } from "../../../store/jobs/job-answers.ts";
 import { signFraudFile } from "../../../verify/optimistic/fraud/fraud-file.ts";
 import { answersOfFile, elementProof, twoWordsProof } from "../../../verify/optimistic/fraud/fraud-proof.ts";
@@ -20,7 +21,10 @@ export const isProvable = (file: Uint8Array): boolean => {
 	);
 };
 
-/** The file with the signatures that its claimant gave with its answers; as it is where there is no chain, or nothing to sign. */
+/**
+ * The file with the signatures that its claimant gave with its answers; as it is where there is no chain, or
+ * nothing to sign.
+ */
 export async function signedFile({ answers, chain }: Means, at: ClaimAtHand, file: Uint8Array): Promise<Uint8Array> {
 	const said = answersOfFile(file) ?? [];
 	if (chain === null || at.account === null || said.length === 0) return file;

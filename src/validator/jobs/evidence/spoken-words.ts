@@ -1,4 +1,5 @@
-// What binds the words of a fraud file to the accused, one by one, as the chain takes them: its signature, or nothing (0x) where the same word stands on chain.
+// What binds the words of a fraud file to the accused, one by one, as the chain takes them: its signature, or
+// nothing (0x) where the same word stands on chain.
 import { readWord } from "../../../chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";

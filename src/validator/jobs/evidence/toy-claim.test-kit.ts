@@ -1,5 +1,6 @@
-// A job of toy sessions cut into parts, for tests of evidence: who claims them answers questions from a run's folder, as a provider does; a validator has its
-// blobs and an engine of its own. Real: blobs, folders, questions, answers, signatures. Not here: the agent's link, the keeper.
+// A job of toy sessions cut into parts, for tests of evidence: who claims them answers questions from a run's
+// folder, as a provider does; a validator has its blobs and an engine of its own. Real: blobs, folders,
+// questions, answers, signatures. Not here: the agent's link, the keeper.
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { Cheat } from "../../../engine/client/toy-work-session.test-kit.ts";

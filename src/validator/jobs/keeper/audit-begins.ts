@@ -1,4 +1,5 @@
-// The states that audits in the middle of a part begin with: asked of its claimant, checked against its claim, and remembered while this process lives.
+// The states that audits in the middle of a part begin with: asked of its claimant, checked against its
+// claim, and remembered while this process lives.
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";

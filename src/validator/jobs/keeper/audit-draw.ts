@@ -1,4 +1,5 @@
-// Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its owner or network.
+// Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its
+// owner or network.
 import { fittingHosts, type JobLimits } from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
@@ -27,8 +28,9 @@ export async function hostsFor(
 }
 
 /**
- * The first that was drawn and audits nothing else of the part; whoever is at work only where nobody else is left. Where windows outnumber hosts one gets
- * several; runs of the whole part are of different hosts. Nobody is asked again that was silent or lied. Null: nobody is left; "wait": not drawn yet.
+ * The first that was drawn and audits nothing else of the part; whoever is at work only where nobody else is
+ * left. Where windows outnumber hosts one gets several; runs of the whole part are of different hosts. Nobody
+ * is asked again that was silent or lied. Null: nobody is left; "wait": not drawn yet.
  */
 export async function nextAuditor(
 	context: JobContext,

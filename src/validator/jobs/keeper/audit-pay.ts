@@ -1,5 +1,6 @@
-// What those who audited a part get: the work's price and a fifth, of the segments that they ran. Of a checked part by the escrow, from the customer's audit
-// budget. Of a convicted one by its accuser, this validator, from its quarter of the bond: the escrow pays auditors for what was checked alone.
+// What those who audited a part get: the work's price and a fifth, of the segments that they ran. Of a
+// checked part by the escrow, from the customer's audit budget. Of a convicted one by its accuser, this
+// validator, from its quarter of the bond: the escrow pays auditors for what was checked alone.
 import { auditMicros } from "../../../market/jobs/economics.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -53,8 +54,9 @@ async function liarsOf(context: JobContext, job: Job, part: JobPart): Promise<Re
 }
 
 /**
- * ATTACK: a claim falls by one answer, and an auditor that ran nothing would hope to be paid beside it. So where several differ from the claim, each is ruled on:
- * now that it has fallen, since a silent one must not keep it from falling.
+ * ATTACK: a claim falls by one answer, and an auditor that ran nothing would hope to be paid beside it. So
+ * where several differ from the claim, each is ruled on: now that it has fallen, since a silent one must not
+ * keep it from falling.
  */
 async function unruledLiars(context: JobContext, job: Job, { part, audits }: JobPart): Promise<string[]> {
 	const differing = [...audits.entries()].filter(([, { auditor, agrees }]) => auditor !== null && agrees === false);
@@ -80,8 +82,8 @@ async function unruledLiars(context: JobContext, job: Job, { part, audits }: Job
 }
 
 /**
- * Pays everybody whose answer was held against a claim that fell by our proof, before the record forgets them. Told twice it pays once. What cannot be paid is
- * said in the log: a job must not stand still for it.
+ * Pays everybody whose answer was held against a claim that fell by our proof, before the record forgets
+ * them. Told twice it pays once. What cannot be paid is said in the log: a job must not stand still for it.
  */
 export async function payForConviction(
 	context: JobContext,

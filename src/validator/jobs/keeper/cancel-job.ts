@@ -1,4 +1,5 @@
-// A customer takes back what nobody has. With a chain the customer does it there, with the account that funded the job; the record follows.
+// A customer takes back what nobody has. With a chain the customer does it there, with the account that
+// funded the job; the record follows.
 import * as transitions from "../../../market/jobs/transitions.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { followChain } from "./follow-chain.ts";

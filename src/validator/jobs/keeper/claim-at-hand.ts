@@ -1,4 +1,5 @@
-// A claim with everything that its verification needs, from the job's rows and blobs; and when its blobs become readable.
+// A claim with everything that its verification needs, from the job's rows and blobs; and when its blobs
+// become readable.
 
 import { claimOfTerms } from "../../../market/jobs/claim-of-terms.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
@@ -34,8 +35,8 @@ export async function claimAtHand(context: JobContext, job: Job, number: number)
 }
 
 /**
- * Whether auditors may read what a part begins with. A provider goes on with its next part before its last one is checked; as long as that one's claim is
- * kept from auditors, the next part is not run again either.
+ * Whether auditors may read what a part begins with. A provider goes on with its next part before its last
+ * one is checked; as long as that one's claim is kept from auditors, the next part is not run again either.
  */
 export async function isBeginOpen(context: JobContext, job: Job, number: number): Promise<boolean> {
 	const before = job.record.parts[number - 1];
@@ -45,7 +46,10 @@ export async function isBeginOpen(context: JobContext, job: Job, number: number)
 	return [...begin!.state, ...begin!.results].every(({ root, size }) => open.has(`${root}/${size}`));
 }
 
-/** Everybody who has to do with the job may read what was claimed: nobody has to compute it blind any more. Safe to repeat. */
+/**
+ * Everybody who has to do with the job may read what was claimed: nobody has to compute it blind any more.
+ * Safe to repeat.
+ */
 export async function releaseClaim(context: JobContext, job: Job, number: number): Promise<void> {
 	const body = await claimBody(context, job.record.parts[number]!);
 	await keepClaim(context.blobs, auditHolder(job.id), jobHolder(job.id), body);

@@ -1,5 +1,6 @@
-// Draws of a job, docs/jobs.md §10: the list is published with its hash first; the block comes later; then who is drawn follows. Each step is in the store
-// before the next, so that a restart goes on with the list that was published, and cannot choose another.
+// Draws of a job, docs/jobs.md §10: the list is published with its hash first; the block comes later; then
+// who is drawn follows. Each step is in the store before the next, so that a restart goes on with the list
+// that was published, and cannot choose another.
 import { type Candidate, type DrawFor, drawFrom, drawSeed, listHash, NO_BLOCK } from "../../../market/jobs/draw.ts";
 import type { Told } from "../../../market/jobs/transitions.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -86,8 +87,9 @@ function drawOf(
 }
 
 /**
- * Goes on with this draw: everyone on the list, in the order in which they are drawn. Null: the block or the hosts are not there yet, or the job was changed:
- * look again. `list` is asked once, for the publication; an empty one of role 0 or 1 publishes nothing.
+ * Goes on with this draw: everyone on the list, in the order in which they are drawn. Null: the block or the
+ * hosts are not there yet, or the job was changed: look again. `list` is asked once, for the publication; an
+ * empty one of role 0 or 1 publishes nothing.
  */
 export async function goOnDrawing(
 	context: JobContext,

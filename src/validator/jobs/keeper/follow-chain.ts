@@ -1,5 +1,5 @@
-// Brings a job's record up to what the escrow on chain says, and the escrow to what the record says. The chain is read anew at every look: whoever was
-// killed between a transaction and its row finds it there.
+// Brings a job's record up to what the escrow on chain says, and the escrow to what the record says. The
+// chain is read anew at every look: whoever was killed between a transaction and its row finds it there.
 import { claimCommitment } from "../../../chain/contracts/job-escrow.ts";
 import { type EscrowPart, escrowNews, mustExpire } from "../../../market/jobs/follow-escrow.ts";
 import { isOver } from "../../../market/jobs/job-rules.ts";
@@ -70,7 +70,10 @@ async function newsOf(
 const hasRest = ({ offer }: Job, record: JobRecord, whole: ChainJob): boolean =>
 	isOver(record) && restOf(escrowTermsOf(offer)!, whole) > 0n;
 
-/** True: the record changed; look again. `maySend`: false where another process may be the one that sends; what needs it waits for that one. */
+/**
+ * True: the record changed; look again. `maySend`: false where another process may be the one that sends;
+ * what needs it waits for that one.
+ */
 export async function followChain(
 	context: JobContext,
 	chain: JobChain,
@@ -92,7 +95,8 @@ export async function followChain(
 		const account = isFallen ? await drawnAccount(context, job, part) : null;
 		if (account !== null) await payForConviction(context, chain, job, part, account);
 		if (isLast) await chain.share(escrowTermsOf(job.offer)!);
-		// Whoever had it checked on chain: nobody is kept from copying any more, and everybody may look for what is false in it until it is paid.
+		// Whoever had it checked on chain: nobody is kept from copying any more, and everybody may look for what
+		// is false in it until it is paid.
 		if (!part.isChecked && news.record.parts[part.part]!.isChecked) await releaseClaim(context, job, part.part);
 		await changeJob(context, job, news);
 		return true;
@@ -100,7 +104,10 @@ export async function followChain(
 	return false;
 }
 
-/** Whether the escrow would let somebody be assigned the open part now; it is told first that whoever had it has it no more. */
+/**
+ * Whether the escrow would let somebody be assigned the open part now; it is told first that whoever had it
+ * has it no more.
+ */
 export async function isFreeOnChain(chain: JobChain, { id, offer }: Job, part: JobPart): Promise<boolean> {
 	const job = BigInt(`0x${id}`);
 	const found = await chain.part(job, part.part);

@@ -1,4 +1,5 @@
-// What a validator pays on to auditors, on the embedded chain: once, whoever asks again and whatever the journal has forgotten.
+// What a validator pays on to auditors, on the embedded chain: once, whoever asks again and whatever the
+// journal has forgotten.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openTestNetwork, UNIT } from "../../../../contracts/test/network.test-kit.ts";

@@ -1,5 +1,6 @@
-// The job market's side of the chain: what the escrow says of a job, what this validator signs, what it sends. The chain is asked, nobody's word is taken;
-// what is sent is journalled, and looked up on chain before it is sent again. docs/chain.md §11.
+// The job market's side of the chain: what the escrow says of a job, what this validator signs, what it
+// sends. The chain is asked, nobody's word is taken; what is sent is journalled, and looked up on chain
+// before it is sent again. docs/chain.md §11.
 import { type Contracts, callOf, read, readEvents, readPending } from "../../../chain/contracts/contracts.ts";
 import {
 	type AttemptOf,
@@ -38,7 +39,9 @@ export interface ChainJob {
 	readonly unspent: bigint;
 }
 
-/** What `share` would give anybody: where fees round to nothing, it may be nothing, and the contract refuses. */
+/**
+ * What `share` would give anybody: where fees round to nothing, it may be nothing, and the contract refuses.
+ */
 export const restOf = ({ fee }: Pick<EscrowTerms, "fee">, { unshared, unspent }: ChainJob): bigint =>
 	BigInt(unshared) * fee + unspent;
 
@@ -161,7 +164,10 @@ function accuserSide({ contracts, account }: Pick<ChainHome, "contracts" | "acco
 	return {
 		/** What the escrow gives to an accuser before the bond is shared, in micro-units. */
 		accuserCosts,
-		/** How a claim fell by a proof; null: it did not. `quarter`: what its accuser has of the bond beyond its costs. */
+		/**
+		 * How a claim fell by a proof; null: it did not. `quarter`: what its accuser has of the bond beyond its
+		 * costs.
+		 */
 		async conviction(id: bigint, number: number, provider: Hex) {
 			const all = await readEvents(contracts, "jobEscrow", "Convicted", { job: id, part: number, provider });
 			const found = all.at(-1);
@@ -171,8 +177,8 @@ function accuserSide({ contracts, account }: Pick<ChainHome, "contracts" | "acco
 			return { accuser: accuser.toLowerCase() as Hex, quarter, block: Number(found.blockNumber) };
 		},
 		/**
-		 * Tokens of our own, once. A transfer has no place that says what it was for: the tag behind its arguments, which no token reads, makes it ours among
-		 * those since that block.
+		 * Tokens of our own, once. A transfer has no place that says what it was for: the tag behind its
+		 * arguments, which no token reads, makes it ours among those since that block.
 		 */
 		async pay(name: string, to: Hex, amount: bigint, { tag, since }: { readonly tag: Hex; readonly since: number }) {
 			const owed = () => read(contracts, "jobEscrow", "owedTo", account.address);

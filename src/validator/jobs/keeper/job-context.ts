@@ -117,7 +117,8 @@ export async function changeJob(
 const MOST_TRIES = 20;
 
 /**
- * Decides from the newest record until nobody is quicker. `decide` gives null where there is nothing to do; what it throws is the caller's answer.
+ * Decides from the newest record until nobody is quicker. `decide` gives null where there is nothing to do;
+ * what it throws is the caller's answer.
  */
 export async function changeUntilDone(
 	context: ChangeContext,
@@ -141,7 +142,10 @@ export async function changeSummary(
 async function changeLoaded<Loaded extends JobSummary>(
 	context: ChangeContext,
 	id: string,
-	/** As it was a moment ago: good enough to change it, since its version guards it. That there is nothing to do, or that it cannot be done, the newest must say. */
+	/**
+	 * As it was a moment ago: good enough to change it, since its version guards it. That there is nothing to
+	 * do, or that it cannot be done, the newest must say.
+	 */
 	remembered: Loaded | null,
 	load: () => Promise<Loaded | null>,
 	decide: (job: Loaded) => Promise<(Transition & More) | null>,

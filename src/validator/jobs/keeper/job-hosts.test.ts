@@ -1,4 +1,5 @@
-// After a restart nobody is drawn before most hosts are there again: a list binds, and the first few that came would get everything.
+// After a restart nobody is drawn before most hosts are there again: a list binds, and the first few that
+// came would get everything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS } from "../../../market/params.ts";

@@ -1,5 +1,6 @@
-// The hosts that may be drawn, as the rules see them: figures of their last valid probe, what their owners allow, what their work so far says of them, and
-// what they can lock. Nothing that a host says of itself makes it fitter; what its owner says may keep it out. docs/jobs.md §10.
+// The hosts that may be drawn, as the rules see them: figures of their last valid probe, what their owners
+// allow, what their work so far says of them, and what they can lock. Nothing that a host says of itself
+// makes it fitter; what its owner says may keep it out. docs/jobs.md §10.
 import { isJobConsent } from "../../../chain/contracts/job-account.ts";
 import type { JobsOffer } from "../../../engine/agent/agent-messages.ts";
 import type { Candidate } from "../../../market/jobs/draw.ts";
@@ -168,8 +169,8 @@ const provenHosts = ({ env, config }: Means, connected: boolean): ProviderQuery 
 });
 
 /**
- * Whether hosts are still to dial in again after a restart. A list binds: one of the first few that came would make every part wait for those, among
- * thousands that are free.
+ * Whether hosts are still to dial in again after a restart. A list binds: one of the first few that came
+ * would make every part wait for those, among thousands that are free.
  */
 function gathering(means: Means): () => Promise<boolean> {
 	const { store, env } = means;

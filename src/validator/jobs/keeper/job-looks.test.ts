@@ -1,4 +1,5 @@
-// Which jobs the keeper looks at: what has changed, what is due, everything now and then, and nothing twice for one change.
+// Which jobs the keeper looks at: what has changed, what is due, everything now and then, and nothing twice
+// for one change.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS as params } from "../../../market/params.ts";

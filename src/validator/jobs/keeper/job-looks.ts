@@ -1,15 +1,20 @@
-// Which open jobs are to be looked at, and when: those that have changed since, those whose time has come, and every one now and then. Only what to look at;
-// who looks is watch-jobs.ts.
+// Which open jobs are to be looked at, and when: those that have changed since, those whose time has come,
+// and every one now and then. Only what to look at; who looks is watch-jobs.ts.
 import { isAtWork, nextLookMs } from "../../../market/jobs/next-steps.ts";
 import type { Params } from "../../../market/params.ts";
 import type { Job } from "./job-context.ts";
 
-/** Nobody tells us of a new block, a host that came free, or an agent that dialled in: each is looked at that often, or all of them at this pace. */
+/**
+ * Nobody tells us of a new block, a host that came free, or an agent that dialled in: each is looked at that
+ * often, or all of them at this pace.
+ */
 const LOOK_AT_LEAST_EVERY_MS = 2000;
 const MS_A_JOB = 10;
 /** Of those that hosts work at, who say when they are done. */
 const MS_A_JOB_AT_WORK = 40;
-/** Beside those that have changed: after a restart all are due at once, and others wait for the database too. */
+/**
+ * Beside those that have changed: after a restart all are due at once, and others wait for the database too.
+ */
 const MOST_AT_ONCE = 64;
 
 /** What was found at the last look at a job. */
@@ -83,7 +88,10 @@ export function createJobLooks(params: Params) {
 				looks.set(id, { ...look, version: job.version, dueMs, isAtWork: isAtWork(job.record) });
 			}
 		},
-		/** Who is to be looked at now, each once: begin with them. One that is being looked at comes when that is done. */
+		/**
+		 * Who is to be looked at now, each once: begin with them. One that is being looked at comes when that is
+		 * done.
+		 */
 		take(nowMs: number, isRunning: (id: string) => boolean): string[] {
 			const all = new Set<string>();
 			for (const [id, version] of woken) {

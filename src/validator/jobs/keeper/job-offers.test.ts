@@ -1,4 +1,5 @@
-// An offer that comes back: ours in every field, for this customer and this spec, and in time; each check alone.
+// An offer that comes back: ours in every field, for this customer and this spec, and in time; each check
+// alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createNodeSigner } from "../../../platform/node-ed25519.ts";

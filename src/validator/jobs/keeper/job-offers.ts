@@ -1,5 +1,6 @@
-// Offers of jobs: made, signed and read back. Nothing of them is kept: whoever floods quotes fills no table. A job's secret, which its draws take, follows
-// from the validator's key and the terms, so that every process of a validator and every restart knows it, and nobody else does before it is told.
+// Offers of jobs: made, signed and read back. Nothing of them is kept: whoever floods quotes fills no table.
+// A job's secret, which its draws take, follows from the validator's key and the terms, so that every process
+// of a validator and every restart knows it, and nobody else does before it is told.
 import { type JobTerms as EscrowTerms, jobIdOf } from "../../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText, jobTermsToText } from "../../../chain/contracts/job-terms-text.ts";
 import { secretCommitment } from "../../../market/jobs/draw.ts";
@@ -26,7 +27,10 @@ export interface Wish {
 	readonly perWindow: number;
 }
 
-/** Ed25519 signatures are the same each time: of a message that is never told, one is a secret that only the key's holder can make. */
+/**
+ * Ed25519 signatures are the same each time: of a message that is never told, one is a secret that only the
+ * key's holder can make.
+ */
 function secretOf(signer: Signer, { spec, terms, salt }: Pick<Wish, "spec" | "terms" | "salt">): string {
 	const message = tagged("assay/job-secret/1", utf8ToBytes("of"), jobTermsHash(terms, spec, salt));
 	return bytesToHex(sha256Of(signer.sign(message)));

@@ -1,5 +1,6 @@
-// What a job gave: the claims of its parts, and the tensors that the last of them ends with. The customer has it as soon as nobody must compute it blind. Of a
-// job that was given back from some part on, it is what the parts before that one gave.
+// What a job gave: the claims of its parts, and the tensors that the last of them ends with. The customer has
+// it as soon as nobody must compute it blind. Of a job that was given back from some part on, it is what the
+// parts before that one gave.
 import type { JobResult } from "../../../api/types.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { releaseClaim } from "./claim-at-hand.ts";

@@ -1,4 +1,5 @@
-// Programs that are kept opened: read whole once, and still nobody is told of a program whose bytes it has not.
+// Programs that are kept opened: read whole once, and still nobody is told of a program whose bytes it has
+// not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nameBlob } from "../../../api/blob-transfer.ts";

@@ -1,5 +1,6 @@
-// Programs of jobs, opened: from the blobs that their holder has. A program has a MiB at most; those in use are kept opened, by their bytes' name, since many jobs
-// have the same one. ATTACK: who names another's program must not be told what it is: whatever is kept, the holder must have its bytes.
+// Programs of jobs, opened: from the blobs that their holder has. A program has a MiB at most; those in use
+// are kept opened, by their bytes' name, since many jobs have the same one. ATTACK: who names another's
+// program must not be told what it is: whatever is kept, the holder must have its bytes.
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobSpec } from "../../../protocol/network/job-spec.ts";

@@ -1,4 +1,5 @@
-// Tells a provider that something waits for it. Only a nudge, and often enough that none that was lost matters; what it is about the provider fetches.
+// Tells a provider that something waits for it. Only a nudge, and often enough that none that was lost
+// matters; what it is about the provider fetches.
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { AgentAsker } from "../../agents/ask-agent.ts";
@@ -12,7 +13,10 @@ export interface NudgeOf {
 }
 
 const AGAIN_MS = 10_000;
-/** One that was told is told again after twice as long each time, up to this: it may have been restarted and have forgotten. */
+/**
+ * One that was told is told again after twice as long each time, up to this: it may have been restarted and
+ * have forgotten.
+ */
 const MOST_AGAIN_MS = 40_000;
 /** One that says no while it clears away its last part may say yes a moment later. */
 const ASK_TWICE_MS = 1500;

@@ -1,5 +1,6 @@
-// What providers say of their parts: they take one, decline it, show that they live, claim, and answer audits. Everything they say is hostile, names the
-// attempt it is about, and is durable before it is acknowledged; said again it changes nothing. docs/jobs.md §13.
+// What providers say of their parts: they take one, decline it, show that they live, claim, and answer
+// audits. Everything they say is hostile, names the attempt it is about, and is durable before it is
+// acknowledged; said again it changes nothing. docs/jobs.md §13.
 import * as transitions from "../../../market/jobs/transitions.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
@@ -28,7 +29,9 @@ export async function mustFindJob(context: Pick<JobContext, "store">, id: string
 	return job;
 }
 
-/** The part, if this provider has this attempt of it. Of others a job is unknown: its name must tell nothing. */
+/**
+ * The part, if this provider has this attempt of it. Of others a job is unknown: its name must tell nothing.
+ */
 function mustHave(job: Pick<Job, "id" | "record">, { part: number, attempt, provider }: PartWord): JobPart {
 	const part = job.record.parts[number];
 	if (part === undefined || (part.provider !== provider && !part.excluded.includes(provider)))

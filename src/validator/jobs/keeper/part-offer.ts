@@ -1,4 +1,5 @@
-// What a provider or auditor is told of its work: where it begins and ends, and what it must sign for. docs/jobs.md §13. Nothing here changes anything.
+// What a provider or auditor is told of its work: where it begins and ends, and what it must sign for.
+// docs/jobs.md §13. Nothing here changes anything.
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";

@@ -1,5 +1,5 @@
-// A customer asks what a job would cost, and hands one in. docs/jobs.md §13. Everything that may be spent is said before; nothing is kept until the job is
-// there with all that it needs.
+// A customer asks what a job would cost, and hands one in. docs/jobs.md §13. Everything that may be spent is
+// said before; nothing is kept until the job is there with all that it needs.
 
 import type { JobQuote } from "../../../api/types.ts";
 import { jobIdOf } from "../../../chain/contracts/job-escrow.ts";
@@ -29,7 +29,10 @@ export interface JobAsk {
 }
 
 const wholeSeconds = (ms: number): number => 1000 * Math.ceil(ms / 1000);
-/** What a conviction costs its accuser, in micro-units: the escrow's setting, which has its margin in it. Nobody else knows the price of gas in tokens. */
+/**
+ * What a conviction costs its accuser, in micro-units: the escrow's setting, which has its margin in it.
+ * Nobody else knows the price of gas in tokens.
+ */
 async function gasMicros({ jobChain, config }: JobContext): Promise<number> {
 	if (jobChain === null) return 0;
 	return Math.ceil(((await jobChain.accuserCosts()) * 1_000_000) / config.params.jobGasMarginPpm);
@@ -43,7 +46,10 @@ function mustBeMethod({ name, count }: JobMethod): void {
 		throw new AssayError("JOB_SPEC", `${name} takes a count from ${least} to ${most}, not ${count}`);
 }
 
-/** What the proofs of a zk job cost, and how long it must wait at least; nothing of other methods. Throws JOB_METHOD, PROGRAM_UNPROVABLE. */
+/**
+ * What the proofs of a zk job cost, and how long it must wait at least; nothing of other methods. Throws
+ * JOB_METHOD, PROGRAM_UNPROVABLE.
+ */
 async function provingOf(
 	{ jobChain }: JobContext,
 	{ method: { name }, segments }: JobSpec,

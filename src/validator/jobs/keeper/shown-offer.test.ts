@@ -1,4 +1,5 @@
-// An offer as its customer reads it: every term of the escrow that it would fund must be the one that it was shown, or nothing is funded.
+// An offer as its customer reads it: every term of the escrow that it would fund must be the one that it was
+// shown, or nothing is funded.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jobIdOf } from "../../../chain/contracts/job-escrow.ts";

@@ -1,4 +1,5 @@
-// What counts of signatures for attested jobs: vendors' roots anywhere, our own on trial networks alone, and never a device that counts for another provider.
+// What counts of signatures for attested jobs: vendors' roots anywhere, our own on trial networks alone, and
+// never a device that counts for another provider.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CountedAttestation } from "../../../protocol/probe/verdict.ts";

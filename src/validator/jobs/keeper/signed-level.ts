@@ -1,5 +1,6 @@
-// What devices signed, as it counts for attested jobs: of a host by its last probe, of a claim by its rounds. Under roots of our own mint it counts only where the
-// operator of a trial network said so: anybody can sign there.
+// What devices signed, as it counts for attested jobs: of a host by its last probe, of a claim by its rounds.
+// Under roots of our own mint it counts only where the operator of a trial network said so: anybody can sign
+// there.
 import type { AttestedLevel, CountedAttestation } from "../../../protocol/probe/verdict.ts";
 
 export interface SignedLevel {
@@ -10,7 +11,10 @@ export interface SignedLevel {
 
 export const NOT_SIGNED: SignedLevel = { attested: "none", isSimulated: false };
 
-/** A device that counts for another provider shows nothing here, nor does what is false: then the level is none already. */
+/**
+ * A device that counts for another provider shows nothing here, nor does what is false: then the level is
+ * none already.
+ */
 export function signedLevel(signed: CountedAttestation | null, takesSimulated: boolean): SignedLevel {
 	if (signed === null) return NOT_SIGNED;
 	const { isSimulated, level, shown, elsewhere } = signed;

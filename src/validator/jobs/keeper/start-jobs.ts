@@ -1,5 +1,5 @@
-// The job market of a validator process, put together: hosts, programs, chain, evidence, and the loop that keeps jobs going. Routes are served by every
-// process; the loop runs in one of them at a time.
+// The job market of a validator process, put together: hosts, programs, chain, evidence, and the loop that
+// keeps jobs going. Routes are served by every process; the loop runs in one of them at a time.
 import { join } from "node:path";
 import { sendCall } from "../../../chain/sending/send-call.ts";
 import { sleepOrThrow } from "../../../platform/abortable.ts";

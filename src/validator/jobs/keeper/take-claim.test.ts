@@ -1,4 +1,5 @@
-// A claim as it comes in: taken when every hash follows from the bytes, and refused for each thing that does not, by that check alone.
+// A claim as it comes in: taken when every hash follows from the bytes, and refused for each thing that does
+// not, by that check alone.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../../protocol/assay-error.ts";

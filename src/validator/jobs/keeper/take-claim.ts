@@ -1,5 +1,6 @@
-// A provider's claim as it comes in: hostile. Every hash is computed again from the bytes that it uploaded; program, inputs and place are the job's own. Then
-// the job holds the bytes, whatever becomes of the provider: without that, nobody signs that they are stored. docs/jobs.md §13.
+// A provider's claim as it comes in: hostile. Every hash is computed again from the bytes that it uploaded;
+// program, inputs and place are the job's own. Then the job holds the bytes, whatever becomes of the
+// provider: without that, nobody signs that they are stored. docs/jobs.md §13.
 import { claimOfTerms } from "../../../market/jobs/claim-of-terms.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";

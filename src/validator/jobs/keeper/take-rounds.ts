@@ -1,5 +1,6 @@
-// The rounds of signed reports that came with a claim: judged by the verifier's threads, and kept as evidence together with the vendors' files that they were
-// judged by. Nothing here decides about the claim: its method does. docs/attestation.md.
+// The rounds of signed reports that came with a claim: judged by the verifier's threads, and kept as evidence
+// together with the vendors' files that they were judged by. Nothing here decides about the claim: its method
+// does. docs/attestation.md.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobBound } from "../../../protocol/attest/binding.ts";
 import { MAX_JOB_ROUNDS_BYTES } from "../../../protocol/attest/job-rounds.ts";

@@ -1,4 +1,5 @@
-// What failed a moment ago is not tried again at once, and what has failed for long is given up. In memory: a restart begins to count anew.
+// What failed a moment ago is not tried again at once, and what has failed for long is given up. In memory: a
+// restart begins to count anew.
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 
 const REST_MS = 5000;

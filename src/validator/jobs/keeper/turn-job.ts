@@ -1,5 +1,6 @@
-// One look at one job: the chain's news first, then what the rules want now, one transition at a time, each decided from the newest record. Called again
-// until there is nothing to do but wait. Killed at any moment, the next look goes on: everything it goes by lies in the store or on the chain.
+// One look at one job: the chain's news first, then what the rules want now, one transition at a time, each
+// decided from the newest record. Called again until there is nothing to do but wait. Killed at any moment,
+// the next look goes on: everything it goes by lies in the store or on the chain.
 import { type JobStep, nextSteps } from "../../../market/jobs/next-steps.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
@@ -18,7 +19,10 @@ const MOST_TURNS = 200;
 /** Where fewer hosts are free, those that work at something else are drawn from too. */
 const ENOUGH_FREE = 8;
 
-/** Gives it as it is when there is nothing to do but wait; null: it is over. `version`: the newest that is known of. */
+/**
+ * Gives it as it is when there is nothing to do but wait; null: it is over. `version`: the newest that is
+ * known of.
+ */
 export async function turnJob(context: JobContext, id: string, version: number): Promise<Job | null> {
 	let atLeast = version;
 	for (let left = MOST_TURNS; ; left--) {
@@ -93,7 +97,8 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 			const able = await hostsFor(context, job, part.part, limits);
 			if (only !== null) return able.filter(({ provider }) => provider === only);
 			if (able.length >= ENOUGH_FREE) return able;
-			// The list binds: one with a single host that was free at this moment would make the part wait for it among all others.
+			// The list binds: one with a single host that was free at this moment would make the part wait for it
+			// among all others.
 			return hostsFor(context, job, part.part, limits, await hosts.known());
 		},
 	});
@@ -113,7 +118,8 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 			if (why === null) return offerTo(provider);
 			passed.push({ provider, why });
 		}
-		// Somebody is at work: whoever comes free first in the order of the draw gets it. If all have gone, others are drawn once the first was silent.
+		// Somebody is at work: whoever comes free first in the order of the draw gets it. If all have gone,
+		// others are drawn once the first was silent.
 		return passed.some(({ why }) => why === "busy") ? false : offerTo(drawn.drawn[0]!, []);
 	});
 }

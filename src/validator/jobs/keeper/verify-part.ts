@@ -1,5 +1,6 @@
-// Verifies a part by its method: draws what is run again after the claim, has it run, compares, calls the referee, and signs that the evidence is there.
-// The method says what is next (verify/methods); this carries it out, one transition at a time. docs/jobs.md §9.
+// Verifies a part by its method: draws what is run again after the claim, has it run, compares, calls the
+// referee, and signs that the evidence is there. The method says what is next (verify/methods); this carries
+// it out, one transition at a time. docs/jobs.md §9.
 
 import { drawWindows, isAuditedByChance } from "../../../market/jobs/draw.ts";
 import { auditChancePpm, isTooFast } from "../../../market/jobs/economics.ts";
@@ -173,8 +174,8 @@ async function runOurselves(context: JobContext, job: Job, part: JobPart, at: nu
 }
 
 /**
- * ATTACK: a claimant that gives no state would keep one host for every window from other work, for as long as it is waited for. So nobody is drawn before the
- * state is there.
+ * ATTACK: a claimant that gives no state would keep one host for every window from other work, for as long as
+ * it is waited for. So nobody is drawn before the state is there.
  */
 async function drawAuditor(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<Replaced> {
 	if (part.audits[at]!.first > 0 && !(await hasBegin(context, job, part, at)))
@@ -198,8 +199,9 @@ async function hasBegin({ auditBegins, ownRuns }: JobContext, job: Job, part: Jo
 }
 
 /**
- * Whoever gives no state, or no answer, for `jobSilenceMs` cannot be checked. Without a chain it loses the part. On chain silence convicts nobody yet
- * (docs/chain.md §12): the claim is never checked and waits for its whole window, and the record says why.
+ * Whoever gives no state, or no answer, for `jobSilenceMs` cannot be checked. Without a chain it loses the
+ * part. On chain silence convicts nobody yet (docs/chain.md §12): the claim is never checked and waits for
+ * its whole window, and the record says why.
  */
 async function withheld(context: JobContext, job: Job, part: JobPart, why: string): Promise<boolean> {
 	const { ownRuns } = context;

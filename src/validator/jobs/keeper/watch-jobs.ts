@@ -1,6 +1,8 @@
-// Keeps the jobs going: looks at each when it has changed, when its time has come, and every few seconds in any case. One process at a time does it (a
-// lease), with a chain the one that sends; what is open is read from the store with its versions, so that it goes on after any restart, and a change that
-// nobody told us of is seen a second later. What was looked at is remembered in its version: a look at what has not changed reads no job again.
+// Keeps the jobs going: looks at each when it has changed, when its time has come, and every few seconds in
+// any case. One process at a time does it (a lease), with a chain the one that sends; what is open is read
+// from the store with its versions, so that it goes on after any restart, and a change that nobody told us of
+// is seen a second later. What was looked at is remembered in its version: a look at what has not changed
+// reads no job again.
 import { repeat } from "../../../platform/repeat.ts";
 import { createSemaphore } from "../../../platform/semaphore.ts";
 import { failure } from "../../validator-context.ts";
@@ -53,7 +55,10 @@ export function startJobWatch(
 	});
 	let isKeeper = false;
 	let listedMs = 0;
-	/** Whether this process keeps the jobs; the store renews what it holds, and a lost one is seen at the next look. */
+	/**
+	 * Whether this process keeps the jobs; the store renews what it holds, and a lost one is seen at the next
+	 * look.
+	 */
 	const mayKeep = async (): Promise<boolean> =>
 		(await store.leases.acquire(LEASE)) && (chainLease === null || (await store.leases.acquire(chainLease)));
 

@@ -1,5 +1,6 @@
-// A claimed part of a zk job, docs/zk.md §12: nobody is drawn and nothing is run again. Whoever likes proves its segments; the record follows how far they are, and that the claim is
-// proven when the chain says so. A claim that is not proven by the end of a second window falls.
+// A claimed part of a zk job, docs/zk.md §12: nobody is drawn and nothing is run again. Whoever likes proves
+// its segments; the record follows how far they are, and that the claim is proven when the chain says so. A
+// claim that is not proven by the end of a second window falls.
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import { releaseClaim } from "../keeper/claim-at-hand.ts";
@@ -25,7 +26,9 @@ export async function followProofs(context: JobContext, job: Job, part: JobPart)
 	return true;
 }
 
-/** Its second window is over: paid if it is proven after all, else open again. The record follows the chain. */
+/**
+ * Its second window is over: paid if it is proven after all, else open again. The record follows the chain.
+ */
 export async function endOfProofs({ jobChain }: JobContext, job: Job, part: JobPart): Promise<boolean> {
 	const terms = escrowTermsOf(job.offer);
 	if (terms === null || jobChain === null) return false;

@@ -1,5 +1,6 @@
-// Proofs of a zk job for whoever wants to look: who proved which segment, and each proof as a file that `assay verify` and browsers judge. All of it stands on chain, in the transactions that
-// brought the proofs; the program makes files of them. docs/zk.md §7, §12.
+// Proofs of a zk job for whoever wants to look: who proved which segment, and each proof as a file that
+// `assay verify` and browsers judge. All of it stands on chain, in the transactions that brought the proofs;
+// the program makes files of them. docs/zk.md §7, §12.
 import { readProverJob, readSubmitted } from "../../../chain/contracts/zk-jobs.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";

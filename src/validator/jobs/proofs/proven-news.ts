@@ -1,4 +1,5 @@
-// How far the segments of a claimed part of a zk job are proven, as the chain says it and the record does not say yet. docs/zk.md §12.
+// How far the segments of a claimed part of a zk job are proven, as the chain says it and the record does not
+// say yet. docs/zk.md §12.
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";

@@ -1,5 +1,6 @@
-// What the chain says of jobs that are paid by proof, docs/zk.md §12: whether one is ordered, how far its segments are proven and by whom, whether a claim is. Reads only: provers
-// prove, and the worker or anybody else concludes.
+// What the chain says of jobs that are paid by proof, docs/zk.md §12: whether one is ordered, how far its
+// segments are proven and by whom, whether a claim is. Reads only: provers prove, and the worker or anybody
+// else concludes.
 import { type Contracts, read, readEvents, readPending } from "../../../chain/contracts/contracts.ts";
 import { readZkHead } from "../../../chain/contracts/zk-jobs.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";

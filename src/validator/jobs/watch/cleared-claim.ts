@@ -1,4 +1,5 @@
-// A claim whose segments its claimant proves on chain, docs/zk.md §15, as whoever contests that needs it. What is shown then is not made here: whoever starts a watcher brings that along.
+// A claim whose segments its claimant proves on chain, docs/zk.md §15, as whoever contests that needs it.
+// What is shown then is not made here: whoever starts a watcher brings that along.
 import type { Sitting } from "../../../chain/contracts/dispute-games.ts";
 import type { JobTerms } from "../../../chain/contracts/job-escrow.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";

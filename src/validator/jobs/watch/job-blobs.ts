@@ -1,5 +1,5 @@
-// Blobs of somebody else's job for whoever runs it again: read over the API as they are needed, kept in a folder until the claim is done with. Each is checked by
-// its tree as it comes. Nothing is uploaded.
+// Blobs of somebody else's job for whoever runs it again: read over the API as they are needed, kept in a
+// folder until the claim is done with. Each is checked by its tree as it comes. Nothing is uploaded.
 import { copyFile, link, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { downloadBlob } from "../../../api/blob-transfer.ts";

@@ -1,5 +1,6 @@
-// A claim as a watcher takes it up: everything comes from a validator and nothing is believed. The terms make the job's name, program and inputs are those of
-// the terms, the list of states leads to the claim's root, and on a chain the escrow holds this very claim. What cannot be shown so is not watched.
+// A claim as a watcher takes it up: everything comes from a validator and nothing is believed. The terms make
+// the job's name, program and inputs are those of the terms, the list of states leads to the claim's root,
+// and on a chain the escrow holds this very claim. What cannot be shown so is not watched.
 import { fetchBlob } from "../../../api/blob-transfer.ts";
 import type { ApiClient } from "../../../api/create-client.ts";
 import type { ClaimCase } from "../../../api/types.ts";
@@ -32,7 +33,10 @@ function claimOf({ escrow, terms, job, part, hash, ...roots }: ClaimCase): JobCl
 	return claim;
 }
 
-/** Throws CLAIM_ROOT where the escrow knows no such terms; JOB_STATE where this claim is not the one that stands there. */
+/**
+ * Throws CLAIM_ROOT where the escrow knows no such terms; JOB_STATE where this claim is not the one that
+ * stands there.
+ */
 async function onChain(contracts: Contracts, shown: ClaimCase): Promise<{ terms: JobTerms; account: Hex }> {
 	const { escrow, terms, job, part, hash, ends, spec } = shown;
 	const { addresses } = contracts;

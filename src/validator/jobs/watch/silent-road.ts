@@ -1,5 +1,6 @@
-// The silent road of docs/disputes.md: what a claimant does not answer off chain it is asked on chain, with a deposit, and every later question too. What
-// anybody was answered there counts. Silence past the clock convicts. Nothing is kept: after a crash the chain has all of it.
+// The silent road of docs/disputes.md: what a claimant does not answer off chain it is asked on chain, with a
+// deposit, and every later question too. What anybody was answered there counts. Silence past the clock
+// convicts. Nothing is kept: after a crash the chain has all of it.
 import {
 	askCall,
 	bookOf,
@@ -78,7 +79,10 @@ class Game {
 		return keccak(this.road.chain.secret, encodeChainQuestion(question))[0]! % 31;
 	}
 
-	/** Everything that anybody asked about this attempt and that was answered, by the question without its hint, and one's own game. */
+	/**
+	 * Everything that anybody asked about this attempt and that was answered, by the question without its hint,
+	 * and one's own game.
+	 */
 	private async hear(sitting: Sitting) {
 		const games = await readGames(this.road.chain.contracts, { book: bookOf(sitting) });
 		const rounds = games.flatMap((game) => game.rounds);
@@ -122,8 +126,9 @@ class Game {
 	}
 
 	/**
-	 * The answer to this very question: the chain has checked that it is one. A claimant may ask itself anything and answer that, about nodes that are
-	 * nowhere in its trees: such answers are to other questions and count for nothing.
+	 * The answer to this very question: the chain has checked that it is one. A claimant may ask itself
+	 * anything and answer that, about nodes that are nowhere in its trees: such answers are to other questions
+	 * and count for nothing.
 	 */
 	private async take(question: JobQuestion, heard: ChainAnswer): Promise<Uint8Array> {
 		for (const [key, bytes] of (await withChainAnswers(this.program, this.accused, [heard])).said)
@@ -133,7 +138,9 @@ class Game {
 		return found;
 	}
 
-	/** Until it is answered; past its clock the claimant is convicted. Throws SilenceConvicted, SegmentCleared. */
+	/**
+	 * Until it is answered; past its clock the claimant is convicted. Throws SilenceConvicted, SegmentCleared.
+	 */
 	private async wait(sitting: Sitting, question: Hex): Promise<void> {
 		const { contracts, account, send } = this.road.chain;
 		await this.road.onWait?.();

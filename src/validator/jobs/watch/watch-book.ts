@@ -1,5 +1,6 @@
-// What a watcher remembers over restarts, one JSON object a line: claims that it is done with, and the gas that it paid. What to do next about any other claim
-// follows from the chain and from running it again; so a line that was lost costs time and nothing else.
+// What a watcher remembers over restarts, one JSON object a line: claims that it is done with, and the gas
+// that it paid. What to do next about any other claim follows from the chain and from running it again; so a
+// line that was lost costs time and nothing else.
 import { appendFile, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolder } from "../../../platform/durable-file.ts";

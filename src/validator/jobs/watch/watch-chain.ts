@@ -1,4 +1,5 @@
-// The account of a watcher on its chain: what it sends stays within a budget of gas a day, and what convictions brought it is collected.
+// The account of a watcher on its chain: what it sends stays within a budget of gas a day, and what
+// convictions brought it is collected.
 import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
 import { collectDepositsCall, readGame, readGames } from "../../../chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
@@ -14,7 +15,10 @@ import type { WatchBook } from "./watch-book.ts";
 
 export interface WatchChain {
 	readonly evidence: EvidenceChain;
-	/** What is owed to this account for convictions, and the deposits of its games about claims that fell, by whomever and whenever. */
+	/**
+	 * What is owed to this account for convictions, and the deposits of its games about claims that fell, by
+	 * whomever and whenever.
+	 */
 	collect(): Promise<void>;
 }
 
@@ -25,7 +29,8 @@ export async function openWatchChain(
 	{ gasADay, book }: { readonly gasADay: number; readonly book: WatchBook },
 ): Promise<WatchChain> {
 	const { client } = contracts;
-	// Ethereum's signatures are the same each time: one that is never told is a secret that only the key's holder can make.
+	// Ethereum's signatures are the same each time: one that is never told is a secret that only the key's
+	// holder can make.
 	const secret = sha256Of(utf8ToBytes(await account.signMessage({ message: "assay/watcher-salt/1" })));
 	const send = async (call: Call): Promise<Hex> => {
 		const request = {

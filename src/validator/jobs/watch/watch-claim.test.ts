@@ -1,4 +1,5 @@
-// A watcher accuses only by what its engine gives twice: one that errs once accuses nobody, asks nobody and says so; claims that are right are right.
+// A watcher accuses only by what its engine gives twice: one that errs once accuses nobody, asks nobody and
+// says so; claims that are right are right.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// One claim run again by a watcher, docs/disputes.md: the whole part on its own engine, from the state on which everyone agrees. Where its states are others
-// the engine runs once more, in a process of its own; only what it gives twice is held against the claimant, who is then asked down to one number.
+// One claim run again by a watcher, docs/disputes.md: the whole part on its own engine, from the state on
+// which everyone agrees. Where its states are others the engine runs once more, in a process of its own; only
+// what it gives twice is held against the claimant, who is then asked down to one number.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { ClaimAtHand, EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { referee } from "../evidence/referee.ts";

@@ -1,4 +1,5 @@
-// What a watcher says of claims that it may not see, and that it asks for them again; that a false claim is looked at each time it is made; that a new process collects what an earlier one left. Whole watchers:
+// What a watcher says of claims that it may not see, and that it asks for them again; that a false claim is
+// looked at each time it is made; that a new process collects what an earlier one left. Whole watchers:
 // tests/jobs/watch.test.ts; ones that are killed: tests/jobs/chaos.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

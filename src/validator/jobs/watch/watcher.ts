@@ -1,5 +1,6 @@
-// The watcher of docs/disputes.md: follows claims, runs them again on its own engine, has the false ones convicted, and collects. It trusts no validator and
-// no provider. The next move follows from the chain and its own run, so that a crash or a second process does nothing twice.
+// The watcher of docs/disputes.md: follows claims, runs them again on its own engine, has the false ones
+// convicted, and collects. It trusts no validator and no provider. The next move follows from the chain and
+// its own run, so that a crash or a second process does nothing twice.
 import { join } from "node:path";
 import type { ApiClient } from "../../../api/create-client.ts";
 import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
@@ -149,8 +150,8 @@ const attemptNow = async ({ contracts }: EvidenceChain, { job, part }: Pick<Foun
 	(await readJobPart(contracts, BigInt(`0x${job}`), part)).attempt;
 
 /**
- * ATTACK: once a false claim has fallen, another one may claim the very same, with the same hash, and would be passed over. Which attempt stands is the
- * chain's to tell, not the validator's.
+ * ATTACK: once a false claim has fallen, another one may claim the very same, with the same hash, and would
+ * be passed over. Which attempt stands is the chain's to tell, not the validator's.
  */
 async function isDone({ book, chain }: WatcherOptions, row: Pick<Found, "hash" | "job" | "part">): Promise<boolean> {
 	if (book.verdictOf(row.hash) !== null) return true;
@@ -159,7 +160,9 @@ async function isDone({ book, chain }: WatcherOptions, row: Pick<Found, "hash" |
 	return chain === null || (await attemptNow(chain.evidence, row).catch(() => ended)) <= ended;
 }
 
-/** Claims that stand and that nobody has to compute blind any more, the oldest first: their windows end first. */
+/**
+ * Claims that stand and that nobody has to compute blind any more, the oldest first: their windows end first.
+ */
 async function dueClaims(o: WatcherOptions, mayLook: (hash: string) => boolean): Promise<Found[]> {
 	const own = o.policy.jobs === "mine" ? new Set<string>() : null;
 	if (own !== null)
@@ -243,7 +246,10 @@ async function accuse(
 	if (proof !== null) await publish(o, file);
 }
 
-/** For whoever looks at the claim: not before it has fallen, so that nobody proves it first. A validator that does not take it changes nothing. */
+/**
+ * For whoever looks at the claim: not before it has fallen, so that nobody proves it first. A validator that
+ * does not take it changes nothing.
+ */
 async function publish(o: WatcherOptions, file: Uint8Array): Promise<void> {
 	for (let left = PUBLISH_TRIES; left > 0; left--)
 		try {
@@ -262,7 +268,10 @@ export function createWatcher(o: WatcherOptions) {
 	const counts = new Map<WatchEvent["state"], number>();
 	/** Claims whose claimants are being asked: on chain that takes hours, and the other claims do not wait. */
 	const accusing = new Map<string, Promise<void>>();
-	/** Jobs of other methods are for their parties alone: told once. A validator may say so of any job, so each is asked for again. */
+	/**
+	 * Jobs of other methods are for their parties alone: told once. A validator may say so of any job, so each
+	 * is asked for again.
+	 */
 	const closed = new Set<string>();
 	let failure: { readonly error: unknown } | null = null;
 	// An earlier process may have been killed between a conviction and what it brought.

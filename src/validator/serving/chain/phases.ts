@@ -1,6 +1,6 @@
-// Where each epoch of the chain is: open, commit, reveal, sign, challenge, final, or without weights for ever.
-// By the clock, the chain's constants and what was sent; and those constants, which are set at the deployment.
-// Page: docs/epochs.md §1.
+// Where each epoch of the chain is: open, commit, reveal, sign, challenge, final, or without weights for
+// ever. By the clock, the chain's constants and what was sent; and those constants, which are set at the
+// deployment. Page: docs/epochs.md §1.
 import type { Chain, ChainPhase } from "../../../api/types.ts";
 import { type Contracts, read } from "../../../chain/contracts/contracts.ts";
 import { readEpochParams, windowsOf } from "../../../chain/contracts/scoreboard.ts";
@@ -103,7 +103,8 @@ export class ChainPhases {
 			return nowMs < finalAtMs ? { phase: "challenge", nextAtMs: finalAtMs } : { phase: "final", nextAtMs: null };
 		// Epochs ascend: weights of a later one leave this one without any.
 		const isOpen = nowMs < signsUntil * 1000 && (this.reader.history().lastPosted() ?? -1) < number;
-		// Nobody revealed: then the node's newest block may be older than the epoch's end, and stakes not settled.
+		// Nobody revealed: then the node's newest block may be older than the epoch's end, and stakes not
+		// settled.
 		const canSign =
 			isOpen && past.seats.length > 0 && isQuorum(chainConstants, reportedStake(past), await this.totalAtEnd(endsAt));
 		return canSign ? { phase: "sign", nextAtMs: signsUntil * 1000 } : { phase: "lapsed", nextAtMs: null };

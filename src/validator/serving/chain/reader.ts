@@ -32,7 +32,9 @@ type Clock = Pick<Environment, "ratesClockUs" | "after">;
 const HEAD_US = 1_000_000;
 const ANSWER_WITHIN_MS = 3000;
 const READY_WITHIN_MS = 4000;
-/** Of a chain in this process, which is never away: where it is slow, so is all else here, and waiting helps. */
+/**
+ * Of a chain in this process, which is never away: where it is slow, so is all else here, and waiting helps.
+ */
 const OWN_CHAIN_TIMES = 20;
 const MAX_OPEN = 8;
 const MAX_WAITING = 2000;

@@ -144,8 +144,8 @@ export class ChainViews {
 	}
 
 	/**
-	 * What an account has earned by the newest weights that are final, and by those that stand. Null: their leaves
-	 * are not here.
+	 * What an account has earned by the newest weights that are final, and by those that stand. Null: their
+	 * leaves are not here.
 	 */
 	async earnedBy(account: Hex): Promise<{
 		readonly finalEpoch: number | null;
@@ -169,7 +169,10 @@ export class ChainViews {
 		return { finalEpoch: null, final: 0n, posted };
 	}
 
-	/** What accounts were paid before the weights that follow the epoch's were posted: by these, or by earlier ones. */
+	/**
+	 * What accounts were paid before the weights that follow the epoch's were posted: by these, or by earlier
+	 * ones.
+	 */
 	claimedIn(number: number): (account: Hex) => bigint {
 		const history = this.reader.history();
 		const next = history.nextPosted(number);

@@ -1,5 +1,6 @@
-// The certificates that an SNP host hands to its guest, as /dev/sev-guest and the auxblob of configfs-tsm give them (GHCB): entries of {GUID, offset
-// u32, length u32} and one of zeros, then the certificates. The host's word: whether they are AMD's is judged where they are used.
+// The certificates that an SNP host hands to its guest, as /dev/sev-guest and the auxblob of configfs-tsm
+// give them (GHCB): entries of {GUID, offset u32, length u32} and one of zeros, then the certificates. The
+// host's word: whether they are AMD's is judged where they are used.
 import { bytesToHex, equalBytes, readU32, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";
 import { hear } from "../verdict.ts";
@@ -54,8 +55,9 @@ function readCertificateTable(bytes: Uint8Array): SnpCertificates | null {
 }
 
 /**
- * Certificates of a chip however they came, as tools write them: one file each, or several, in any order. The chip's first, then ASK and ARK in one file.
- * What is not at most one leaf and two authorities, one of which is the root, is left as it is.
+ * Certificates of a chip however they came, as tools write them: one file each, or several, in any order. The
+ * chip's first, then ASK and ARK in one file. What is not at most one leaf and two authorities, one of which
+ * is the root, is left as it is.
  */
 export function inOrder(files: readonly Uint8Array[]): readonly Uint8Array[] {
 	let ordered = files;

@@ -1,4 +1,5 @@
-// AMD's SEV-SNP attestation report, 1184 bytes: form only. Turin puts one more security version into its TCB, in another order.
+// AMD's SEV-SNP attestation report, 1184 bytes: form only. Turin puts one more security version into its TCB,
+// in another order.
 import { readU32 } from "../../../protocol/bytes/bytes.ts";
 import type { AmdProduct } from "../settings.ts";
 import { refuse } from "../verdict.ts";

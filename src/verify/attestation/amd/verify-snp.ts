@@ -1,4 +1,5 @@
-// Judges an SNP report with its VCEK or VLEK and the chain of its product: chain, signature, TCB and chip id, binding, guest.
+// Judges an SNP report with its VCEK or VLEK and the chain of its product: chain, signature, TCB and chip id,
+// binding, guest.
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";
 import { checkGuestAllowed, checkReportData } from "../guest.ts";

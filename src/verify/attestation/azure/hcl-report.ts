@@ -1,5 +1,5 @@
-// Azure's confidential VMs: the hardware report was made at boot by Microsoft's paravisor, over runtime data that names the key of a
-// virtual TPM. Form only, of both.
+// Azure's confidential VMs: the hardware report was made at boot by Microsoft's paravisor, over runtime data
+// that names the key of a virtual TPM. Form only, of both.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { readU32 } from "../../../protocol/bytes/bytes.ts";
 import { base64ToBytes } from "../bytes.ts";

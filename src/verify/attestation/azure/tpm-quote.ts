@@ -1,4 +1,5 @@
-// A quote of a TPM 2.0 (TPMS_ATTEST, big-endian): the nonce it was given and a digest of the registers (PCRs) that were selected.
+// A quote of a TPM 2.0 (TPMS_ATTEST, big-endian): the nonce it was given and a digest of the registers (PCRs)
+// that were selected.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { refuse } from "../verdict.ts";

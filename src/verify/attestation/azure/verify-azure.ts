@@ -1,4 +1,5 @@
-// Judges Azure's evidence: hardware report ← runtime data ← key of the virtual TPM ← its quote, which has the nonce and the PCRs.
+// Judges Azure's evidence: hardware report ← runtime data ← key of the virtual TPM ← its quote, which has the
+// nonce and the PCRs.
 import { reportDataOf, setOf, tpmDataOf } from "../../../protocol/attest/binding.ts";
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { checkSignedSnp, checkSnpGuest } from "../amd/verify-snp.ts";
@@ -13,7 +14,10 @@ import { arePcrsQuoted, readTpmQuote } from "./tpm-quote.ts";
 
 export interface AzureQuestion {
 	readonly product: AmdProduct | null;
-	/** What the TPM was given, or 64 bytes of report data that it stands for (binding.ts, tpmDataOf); null: not asked. */
+	/**
+	 * What the TPM was given, or 64 bytes of report data that it stands for (binding.ts, tpmDataOf); null: not
+	 * asked.
+	 */
 	readonly nonce: Uint8Array | null;
 	/** ASK and ARK of AMD for SNP; null: not at hand. */
 	readonly chain: Uint8Array | null;
@@ -69,7 +73,10 @@ const anyGuest = (settings: AttestationSettings): AttestationSettings => ({
 	policy: { ...settings.policy, guests: null },
 });
 
-/** The hardware's signature; gives the judgement of the guest, which comes after the nonce and says what the CPU measured. */
+/**
+ * The hardware's signature; gives the judgement of the guest, which comes after the nonce and says what the
+ * CPU measured.
+ */
 function snpBelow(
 	hearing: Hearing,
 	fields: JsonFields,
@@ -87,7 +94,8 @@ function snpBelow(
 	checkRuntime(hcl, report.reportData);
 	return () => {
 		checkSnpGuest(hearing, report, anyGuest(settings));
-		// ATTACK: a guest below the paravisor has the same measurement. Could it ask the hardware itself, it would name a key of its own.
+		// ATTACK: a guest below the paravisor has the same measurement. Could it ask the hardware itself, it
+		// would name a key of its own.
 		if (report.vmpl !== 0)
 			refuse("GUEST_POLICY", "hcl_report", `not the paravisor's report: it comes from VMPL ${report.vmpl}`);
 		return bytesToHex(report.measurement);

@@ -1,5 +1,6 @@
-// A bundle of vendors' files, docs/attestation.md: the evidence container with an index. Whoever made it signs it and so vouches for
-// the times at which the files were fetched. What the files say counts by their vendors' signatures alone.
+// A bundle of vendors' files, docs/attestation.md: the evidence container with an index. Whoever made it
+// signs it and so vouches for the times at which the files were fetched. What the files say counts by their
+// vendors' signatures alone.
 import { bytesToHex, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { encodeCanonicalJson } from "../../../protocol/bytes/canonical-json.ts";
 import { hex, int, list, object, oneOf, type Shape, type Typed, text } from "../../../protocol/bytes/shape.ts";

@@ -1,6 +1,7 @@
-// Which files of a bundle does this evidence need? Only what holds at the moment: stale files would turn what is genuine into a doubt. An
-// answer that says revoked counts for ever, because the verifier reads it before its date. Chosen by what nobody has checked yet: the
-// verifier checks all of it, and a wrong choice can only be refused.
+// Which files of a bundle does this evidence need? Only what holds at the moment: stale files would turn what
+// is genuine into a doubt. An answer that says revoked counts for ever, because the verifier reads it before
+// its date. Chosen by what nobody has checked yet: the verifier checks all of it, and a wrong choice can only
+// be refused.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { openTable } from "../amd/certificate-table.ts";
 import { azureParts } from "../azure/verify-azure.ts";
@@ -31,7 +32,10 @@ export interface Needing {
 	readonly certificates: readonly Uint8Array[];
 }
 
-/** Of a guest's quote, SNP report or Azure's evidence. `given`: the certificates that its host handed out. What cannot be read needs nothing. */
+/**
+ * Of a guest's quote, SNP report or Azure's evidence. `given`: the certificates that its host handed out.
+ * What cannot be read needs nothing.
+ */
 export function guestNeeds(quote: Uint8Array, given: Uint8Array | null): Needing {
 	const none: Needing = { reports: [], quotes: [], snpReports: [], certificates: [] };
 	const kind = kindOfFile(quote);
@@ -81,7 +85,8 @@ export function chooseItems(
 					.map((one) => ({ one, state: stateIn(one.bytes, these, settings) }))
 					.filter(({ one, state }) => state === "revoked" || (state !== null && holds(one)));
 			const [own, theirs] = [about([chain.slice(1)]), about(chains)];
-			// ATTACK: whatever else a bundle holds, what is revoked comes first, then what is about the card itself.
+			// ATTACK: whatever else a bundle holds, what is revoked comes first, then what is about the card
+			// itself.
 			const first = [...own, ...theirs].filter(({ state }) => state === "revoked");
 			const answers = new Set([...first, ...own, ...theirs].map(({ one }) => one));
 			chosen.push(...manifests, ...[...answers].slice(0, MOST_CHOSEN));
@@ -127,7 +132,9 @@ function signersOf(file: Uint8Array, settings: AttestationSettings): readonly Ce
 	return found;
 }
 
-/** What an answer says of a certificate in one of the chains; null: it is about none of them, or no answer. */
+/**
+ * What an answer says of a certificate in one of the chains; null: it is about none of them, or no answer.
+ */
 function stateIn(
 	file: Uint8Array,
 	chains: readonly (readonly Certificate[])[],

@@ -1,4 +1,5 @@
-// Puts files that were read into a bundle, never backwards: what is about the same thing is replaced only by what its vendor issued later.
+// Puts files that were read into a bundle, never backwards: what is about the same thing is replaced only by
+// what its vendor issued later.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { type CollateralItem, MOST_ITEMS } from "./bundle.ts";
 import { newestParts } from "./newest-parts.ts";

@@ -1,5 +1,6 @@
-// Of two collaterals of one Intel platform, the newer of each part. Intel signs the parts one by one, and whoever puts them into a file signs nothing: beside the newest TCB
-// info an old list of revoked certificates may lie, which would hide what was revoked since. Both were read and their signatures checked before.
+// Of two collaterals of one Intel platform, the newer of each part. Intel signs the parts one by one, and
+// whoever puts them into a file signs nothing: beside the newest TCB info an old list of revoked certificates
+// may lie, which would hide what was revoked since. Both were read and their signatures checked before.
 import { utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { anyHexToBytes, isoToMs } from "../bytes.ts";
 import { JsonFields, parseJson, parseJsonText } from "../json.ts";

@@ -1,5 +1,5 @@
-// What a vendor's file is about, and until when it holds, once its vendor's signature was checked. Nothing else gets into a bundle: a
-// forged file that says it is newer would push a true one out.
+// What a vendor's file is about, and until when it holds, once its vendor's signature was checked. Nothing
+// else gets into a bundle: a forged file that says it is newer would push a true one out.
 import { bytesToHex, bytesToUtf8, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";
 import { type FileKind, kindOfFile } from "../file-kind.ts";
@@ -24,7 +24,10 @@ export const isCollateral = (bytes: Uint8Array): boolean => {
 	return (["manifest", "OCSP answer", "Intel collateral", "revocation list"] as FileKind[]).includes(kind);
 };
 
-/** Certificates of these files that may issue others, each with a chain to a pinned root. Files that are no such thing are passed over. */
+/**
+ * Certificates of these files that may issue others, each with a chain to a pinned root. Files that are no
+ * such thing are passed over.
+ */
 export function issuersIn(files: readonly Uint8Array[], settings: AttestationSettings): Certificate[] {
 	const found: Certificate[] = [];
 	for (const file of files)
@@ -116,7 +119,10 @@ function listItem(bytes: Uint8Array, issuers: readonly Certificate[], settings: 
 }
 
 export const manifestId = (product: string, version: string): string => `${product} ${version}`.toUpperCase();
-/** Platforms of one FMSPC may be certified by either of Intel's two authorities, whose lists are not each other's. */
+/**
+ * Platforms of one FMSPC may be certified by either of Intel's two authorities, whose lists are not each
+ * other's.
+ */
 export const intelId = (tee: string, fmspc: string, ca: "platform" | "processor" = "platform"): string =>
 	`${tee} ${fmspc}${ca === "processor" ? " processor" : ""}`.toLowerCase();
 /** By the authority's name. */

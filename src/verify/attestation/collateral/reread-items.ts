@@ -1,5 +1,6 @@
-// The files of somebody else's bundle, by their own words: its index may say anything. A higher rank than a file has would keep later ones out, and a time at which it
-// will be fetched would keep anybody from asking again. What its vendor did not sign is left out.
+// The files of somebody else's bundle, by their own words: its index may say anything. A higher rank than a
+// file has would keep later ones out, and a time at which it will be fetched would keep anybody from asking
+// again. What its vendor did not sign is left out.
 import type { AttestationSettings } from "../settings.ts";
 import type { CollateralItem } from "./bundle.ts";
 import { issuersIn, readItem } from "./read-item.ts";

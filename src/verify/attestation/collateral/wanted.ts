@@ -1,5 +1,5 @@
-// Which vendors' files does this evidence need, and how are they asked for? Names and requests only; who asks is not known here. Nothing of
-// it was checked: a wrong name gets a file that is refused, or none.
+// Which vendors' files does this evidence need, and how are they asked for? Names and requests only; who asks
+// is not known here. Nothing of it was checked: a wrong name gets a file that is refused, or none.
 import { sha384 } from "@noble/hashes/sha2.js";
 import { concatBytes, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";

@@ -1,4 +1,5 @@
-// Event logs of a guest: what was extended into its registers, one by one. Two forms: the binary log of TCG (CCEL), and dstack's JSON.
+// Event logs of a guest: what was extended into its registers, one by one. Two forms: the binary log of TCG
+// (CCEL), and dstack's JSON.
 import { sha384 } from "@noble/hashes/sha2.js";
 import {
 	bytesToUtf8,

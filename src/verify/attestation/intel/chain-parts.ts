@@ -1,6 +1,6 @@
-// A quote and Intel's collateral cut into what the contract Attestations takes (docs/attestation.md, "On a chain"): bodies and signatures, the
-// numbers of TCB info and identity as the contract reads them, the names of guest and key. Nothing is checked here but form: the contract
-// checks, and verify-quote.ts says the same.
+// A quote and Intel's collateral cut into what the contract Attestations takes (docs/attestation.md, "On a
+// chain"): bodies and signatures, the numbers of TCB info and identity as the contract reads them, the names
+// of guest and key. Nothing is checked here but form: the contract checks, and verify-quote.ts says the same.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import type {

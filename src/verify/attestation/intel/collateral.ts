@@ -1,5 +1,6 @@
-// Intel's collateral of one platform: TCB info, QE identity and revocation lists, in the layout of dcap-qvl (JSON with PEM, hex and the
-// signed texts as they came). Vendors' signatures count; the file itself is nobody's word.
+// Intel's collateral of one platform: TCB info, QE identity and revocation lists, in the layout of dcap-qvl
+// (JSON with PEM, hex and the signed texts as they came). Vendors' signatures count; the file itself is
+// nobody's word.
 
 import { utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { anyHexToBytes, isoToMs, pemToDers } from "../bytes.ts";

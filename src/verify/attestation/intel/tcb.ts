@@ -1,4 +1,5 @@
-// How current is the platform? Levels of Intel's TCB info for the processor, the TDX module and the quoting enclave; the worst counts.
+// How current is the platform? Levels of Intel's TCB info for the processor, the TDX module and the quoting
+// enclave; the worst counts.
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { JsonFields } from "../json.ts";
 import { refuse } from "../verdict.ts";
@@ -34,7 +35,8 @@ const svnsOf = (tcb: JsonFields, name: string): number[] => {
 
 /** The first level, from the newest, that the platform reaches in everything. */
 export function platformState(tcbInfo: JsonFields, platform: PlatformTcb, td: TdReport | null): TcbState {
-	// Intel's rule: with a version of the TDX module in SVN 1, the module has levels of its own and its two bytes do not count here.
+	// Intel's rule: with a version of the TDX module in SVN 1, the module has levels of its own and its two
+	// bytes do not count here.
 	const from = td !== null && td.teeTcbSvn[1]! > 0 ? 2 : 0;
 	for (const level of tcbInfo.objects("tcbLevels", MOST_LEVELS)) {
 		const tcb = level.object("tcb");
@@ -57,7 +59,10 @@ function levelBySvn(identity: JsonFields, svn: number, where: string): TcbState 
 const masked = (bytes: Uint8Array, mask: string): string =>
 	bytesToHex(bytes.map((byte, i) => byte & Number.parseInt(mask.slice(2 * i, 2 * i + 2), 16)));
 
-/** The TDX module by itself: its signer, its attributes and, from version 1 on, its own levels. Null: no levels of its own. */
+/**
+ * The TDX module by itself: its signer, its attributes and, from version 1 on, its own levels. Null: no
+ * levels of its own.
+ */
 export function moduleState(tcbInfo: JsonFields, td: TdReport): TcbState | null {
 	const where = "collateral.tcb_info";
 	const [svn, version] = [td.teeTcbSvn[0]!, td.teeTcbSvn[1]!];

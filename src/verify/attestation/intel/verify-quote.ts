@@ -1,4 +1,5 @@
-// Judges an SGX or TDX quote: chain, signatures, quoting enclave, binding, collateral, guest, TCB level, in this order.
+// Judges an SGX or TDX quote: chain, signatures, quoting enclave, binding, collateral, guest, TCB level, in
+// this order.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { checkGuestAllowed, checkReportData } from "../guest.ts";
@@ -124,7 +125,10 @@ function checkOfThisPlatform({ tcbInfo, qeIdentity }: IntelCollateral, { report 
 }
 
 const SGX_DEBUG = 0x02;
-/** Bits of a TD's attributes that mean nothing yet: all but debug, the four below and PERFMON. What they will allow is not known. */
+/**
+ * Bits of a TD's attributes that mean nothing yet: all but debug, the four below and PERFMON. What they will
+ * allow is not known.
+ */
 const RESERVED = Uint8Array.of(0, 0xff, 0xff, 0x0f, 0xff, 0xff, 0xff, 0x7f);
 /** Bits of the fourth byte of a TD's attributes. */
 const SEPT_VE_DISABLE = 0x10;

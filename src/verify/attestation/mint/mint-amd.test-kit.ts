@@ -1,4 +1,5 @@
-// SNP reports with VCEK or VLEK, and Azure's evidence over them, under roots of our own. Our authorities sign by P-384, AMD's by RSA.
+// SNP reports with VCEK or VLEK, and Azure's evidence over them, under roots of our own. Our authorities sign
+// by P-384, AMD's by RSA.
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, u32, utf8ToBytes, writeU32 } from "../../../protocol/bytes/bytes.ts";

@@ -1,4 +1,5 @@
-// GPUs, switches, manifests and OCSP answers under roots of our own. A plan says what is minted; a test changes one thing in it.
+// GPUs, switches, manifests and OCSP answers under roots of our own. A plan says what is minted; a test
+// changes one thing in it.
 import { sha1 } from "@noble/hashes/legacy.js";
 import { sha384 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes, writeU16 } from "../../../protocol/bytes/bytes.ts";

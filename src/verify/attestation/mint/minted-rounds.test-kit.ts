@@ -1,4 +1,5 @@
-// One whole, valid bundle of files of every kind, under roots of our own: for tests that change what a file holds.
+// One whole, valid bundle of files of every kind, under roots of our own: for tests that change what a file
+// holds.
 import { type AttestationSettings, DEFAULT_POLICY, type Roots } from "../settings.ts";
 import type { VerifySignature } from "../x509/signature.ts";
 import { rootHash } from "./der-writer.test-kit.ts";

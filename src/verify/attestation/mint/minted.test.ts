@@ -1,5 +1,5 @@
-// Every minted case has its code, with noble's signatures as with Node's; together they reach every code of docs/attestation.md; and
-// nothing of it counts, because the roots are our own.
+// Every minted case has its code, with noble's signatures as with Node's; together they reach every code of
+// docs/attestation.md; and nothing of it counts, because the roots are our own.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// Cases of one reader alone: bytes that are wrong in one thing, given to the function that must refuse them. With its check removed the
-// reader takes them, where no other check stands behind it.
+// Cases of one reader alone: bytes that are wrong in one thing, given to the function that must refuse them.
+// With its check removed the reader takes them, where no other check stands behind it.
 import type { AttestationSettings } from "../settings.ts";
 import { type Hearing, hear } from "../verdict.ts";
 import { type MintedCase, minted } from "./minted-case.test-kit.ts";

@@ -1,4 +1,5 @@
-// Readers of quotes, SNP reports, Azure's evidence and event logs, and of what Intel says of a platform: one wrong thing each.
+// Readers of quotes, SNP reports, Azure's evidence and event logs, and of what Intel says of a platform: one
+// wrong thing each.
 import { bytesToHex, concatBytes, u32, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { readSnpReport } from "../amd/snp-report.ts";
 import { verifySnp } from "../amd/verify-snp.ts";

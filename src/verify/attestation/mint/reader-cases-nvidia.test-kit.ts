@@ -1,4 +1,5 @@
-// Readers of NVIDIA's reports, of XML and of manifests: one wrong thing each. Manifests are signed after the change.
+// Readers of NVIDIA's reports, of XML and of manifests: one wrong thing each. Manifests are signed after the
+// change.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { firmwareIdForm, gpuFields, identityOf, switchFields } from "../nvidia/device-facts.ts";
 import { readManifest } from "../nvidia/manifest.ts";

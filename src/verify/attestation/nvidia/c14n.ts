@@ -1,5 +1,6 @@
-// Canonical XML 1.1 without comments, of an element and all within it (or all but one child). The parser refuses attributes of
-// the xml prefix, so the rules on their inheritance have nothing to say here. Iterative over what the parser bounds.
+// Canonical XML 1.1 without comments, of an element and all within it (or all but one child). The parser
+// refuses attributes of the xml prefix, so the rules on their inheritance have nothing to say here. Iterative
+// over what the parser bounds.
 import type { XmlElement } from "./xml.ts";
 
 /** `without`: a child of `apex` that is left out (the enveloped signature). */

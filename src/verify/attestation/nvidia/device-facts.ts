@@ -21,7 +21,9 @@ function textField(report: SpdmReport, type: number, where: string): string | nu
 	return /^[\x20-\x7e]*$/.test(text) ? text : wrong(where, `opaque field ${type} is no text`);
 }
 
-/** Eight bytes of a GPU's VBIOS version: the fifth group follows the first four, which are stored backwards. */
+/**
+ * Eight bytes of a GPU's VBIOS version: the fifth group follows the first four, which are stored backwards.
+ */
 function vbiosVersion(bytes: Uint8Array, where: string): string {
 	if (bytes.length !== 8) return wrong(where, "a VBIOS version that is not 8 bytes");
 	const two = (i: number) => bytes[i]!.toString(16).padStart(2, "0").toUpperCase();
@@ -117,7 +119,10 @@ export function identityOf(certificate: Certificate, kind: DeviceKind, where: st
 const HOPPER = "2.23.133.5.4.1";
 const BLACKWELL = "2.23.133.5.4.1.1";
 
-/** The firmware id of the leaf must be the report's, where the report has one. Says by which form they were compared. */
+/**
+ * The firmware id of the leaf must be the report's, where the report has one. Says by which form they were
+ * compared.
+ */
 export function firmwareIdForm(leaf: Certificate, report: SpdmReport, where: string): string {
 	const reported = report.opaque.get(20);
 	const hopper = leaf.extensions.get(HOPPER)?.value;

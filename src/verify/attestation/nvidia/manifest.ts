@@ -1,5 +1,6 @@
-// NVIDIA's reference manifests (RIM): a SWID tag with the measurements of one driver or VBIOS, signed by XML-DSig as an enveloped
-// signature. Exactly one way of signing is known, so that what was hashed is what is read.
+// NVIDIA's reference manifests (RIM): a SWID tag with the measurements of one driver or VBIOS, signed by
+// XML-DSig as an enveloped signature. Exactly one way of signing is known, so that what was hashed is what is
+// read.
 import { sha384 } from "@noble/hashes/sha2.js";
 import { bytesToUtf8, equalBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { base64ToBytes } from "../bytes.ts";
@@ -32,7 +33,9 @@ const MOST_ALTERNATIVES = 64;
 
 const wrong = (where: string, detail: string): never => refuse("RIM_WRONG", where, detail);
 
-/** Reads a manifest and checks its signature and chain. Whether it holds at the moment is told, not judged. */
+/**
+ * Reads a manifest and checks its signature and chain. Whether it holds at the moment is told, not judged.
+ */
 export function readManifest(
 	hearing: Hearing,
 	bytes: Uint8Array,

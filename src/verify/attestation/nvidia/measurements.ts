@@ -1,4 +1,5 @@
-// A report's measurements against the vendor's manifests. Resource i of a manifest is block i + 1 of the report.
+// A report's measurements against the vendor's manifests. Resource i of a manifest is block i + 1 of the
+// report.
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import { type Hearing, refuse } from "../verdict.ts";
 import type { Manifest } from "./manifest.ts";
@@ -39,7 +40,10 @@ export function checkManifestsFit(parts: readonly Part[], manifests: readonly Ma
 			refuse("RIM_OTHER", `${where}[${i}]`, `a manifest of ${manifest.product} ${manifest.version}`);
 }
 
-/** One id can have several signed issues: any one may fit, whole. Facts: how many were compared, which are wrong or missing. */
+/**
+ * One id can have several signed issues: any one may fit, whole. Facts: how many were compared, which are
+ * wrong or missing.
+ */
 export function checkMeasurements(
 	hearing: Hearing,
 	report: SpdmReport,

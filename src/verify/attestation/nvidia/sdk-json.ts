@@ -1,5 +1,6 @@
-// The JSON in which NVIDIA's attestation SDK hands evidence on: a list of devices, each with report and certificates in base64. As its command line
-// prints it, the list is `evidences` of an object; as its service is asked, it is `evidence_list`, and `arch` stands beside it.
+// The JSON in which NVIDIA's attestation SDK hands evidence on: a list of devices, each with report and
+// certificates in base64. As its command line prints it, the list is `evidences` of an object; as its service
+// is asked, it is `evidence_list`, and `arch` stands beside it.
 import { base64ToBytes } from "../bytes.ts";
 import { parseJson } from "../json.ts";
 import { refuse } from "../verdict.ts";

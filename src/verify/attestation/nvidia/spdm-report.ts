@@ -1,5 +1,6 @@
-// NVIDIA's SPDM 1.1 measurement report of a GPU or switch: the request with our nonce, then the response, whose last 96 bytes
-// sign all before them. Form only; what it means is in device-facts.ts, whether it is signed in verify-device.ts.
+// NVIDIA's SPDM 1.1 measurement report of a GPU or switch: the request with our nonce, then the response,
+// whose last 96 bytes sign all before them. Form only; what it means is in device-facts.ts, whether it is
+// signed in verify-device.ts.
 import { readU16 } from "../../../protocol/bytes/bytes.ts";
 import { refuse } from "../verdict.ts";
 

@@ -1,4 +1,5 @@
-// Judges the report of one GPU or one NVSwitch: chain, signature, firmware id, nonce; where asked, measurements and revocation.
+// Judges the report of one GPU or one NVSwitch: chain, signature, firmware id, nonce; where asked,
+// measurements and revocation.
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";
 import { type AttestationSettings, readOnce, tellSimulated, VENDOR_ROOTS } from "../settings.ts";

@@ -1,5 +1,5 @@
-// Judges several devices of one host and one round: each genuine, one nonce, no key twice, and with protected PCIe one fabric: each GPU
-// names its switches and each switch its GPUs, so equal sets are one machine.
+// Judges several devices of one host and one round: each genuine, one nonce, no key twice, and with protected
+// PCIe one fabric: each GPU names its switches and each switch its GPUs, so equal sets are one machine.
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationSettings } from "../settings.ts";
 import { type AttestationVerdict, hear, refuse } from "../verdict.ts";

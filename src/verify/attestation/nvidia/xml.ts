@@ -1,5 +1,6 @@
-// The part of XML that signed manifests need, and nothing that could say two things: elements, attributes, namespaces, text.
-// Refused: document types, entities but the five, comments, processing instructions, CDATA, attributes of the xml prefix.
+// The part of XML that signed manifests need, and nothing that could say two things: elements, attributes,
+// namespaces, text. Refused: document types, entities but the five, comments, processing instructions, CDATA,
+// attributes of the xml prefix.
 import { refuse } from "../verdict.ts";
 
 interface XmlAttribute {

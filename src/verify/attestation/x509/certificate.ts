@@ -1,4 +1,5 @@
-// X.509 certificates of version 3, as the vendors' authorities write them. Reading says nothing about trust: chain.ts does.
+// X.509 certificates of version 3, as the vendors' authorities write them. Reading says nothing about trust:
+// chain.ts does.
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
 import { refuse } from "../verdict.ts";
@@ -157,7 +158,10 @@ function constraintsOf(extensions: ReadonlyMap<string, Extension>, where: string
 }
 
 const PSS = "1.2.840.113549.1.1.10";
-/** RSASSA-PSS-params of SHA-384, MGF1 with SHA-384, a salt of 48; AMD spells the trailer field out, some libraries do not. */
+/**
+ * RSASSA-PSS-params of SHA-384, MGF1 with SHA-384, a salt of 48; AMD spells the trailer field out, some
+ * libraries do not.
+ */
 const PSS_PARAMS = [
 	"3034a00f300d06096086480165030402020500a11c301a06092a864886f70d010108300d06096086480165030402020500a203020130",
 	"3039a00f300d06096086480165030402020500a11c301a06092a864886f70d010108300d06096086480165030402020500a203020130a303020101",

@@ -1,11 +1,15 @@
-// Is a chain of certificates one? Leaf first, each signed by the next, the last one pinned by its hash: two roots may bear one name.
+// Is a chain of certificates one? Leaf first, each signed by the next, the last one pinned by its hash: two
+// roots may bear one name.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Code } from "../../../protocol/codes.ts";
 import { refuse } from "../verdict.ts";
 import { type Certificate, fingerprintOf, isSignedBy, KEY_USAGE } from "./certificate.ts";
 import type { VerifySignature } from "./signature.ts";
 
-/** Critical extensions that are understood here or by the vendor's room. Any other critical one refuses the chain. */
+/**
+ * Critical extensions that are understood here or by the vendor's room. Any other critical one refuses the
+ * chain.
+ */
 const UNDERSTOOD = new Set([
 	"2.5.29.14", // subject key identifier
 	"2.5.29.15", // key usage
@@ -20,8 +24,8 @@ const UNDERSTOOD = new Set([
 ]);
 
 /**
- * Links, authorities, path lengths and the pinned root. Not here: whether they hold at a moment, outsideValidity. `first`: what the first
- * certificate is; authorities alone are what vendors publish.
+ * Links, authorities, path lengths and the pinned root. Not here: whether they hold at a moment,
+ * outsideValidity. `first`: what the first certificate is; authorities alone are what vendors publish.
  */
 export function checkLinks(
 	chain: readonly Certificate[],

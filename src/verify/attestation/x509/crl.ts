@@ -1,4 +1,5 @@
-// Lists of revoked certificates (RFC 5280). Only whole lists of one issuer: a critical extension that narrows one is refused.
+// Lists of revoked certificates (RFC 5280). Only whole lists of one issuer: a critical extension that narrows
+// one is refused.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationSettings } from "../settings.ts";
 import { type Hearing, refuse, refusingAs } from "../verdict.ts";

@@ -1,5 +1,6 @@
-// Strict DER: definite lengths in their shortest form, tags below 31, one spelling for booleans, integers and object identifiers,
-// nothing left over. Elements are read one by one by whoever knows their schema, so nesting costs no recursion.
+// Strict DER: definite lengths in their shortest form, tags below 31, one spelling for booleans, integers and
+// object identifiers, nothing left over. Elements are read one by one by whoever knows their schema, so
+// nesting costs no recursion.
 import { bytesToHex, bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
 import { utcMs } from "../bytes.ts";
 import { refuse } from "../verdict.ts";

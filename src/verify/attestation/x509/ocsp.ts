@@ -1,4 +1,5 @@
-// OCSP answers (RFC 6960): is this certificate still good? The responder must be the issuer itself or one that the issuer delegated.
+// OCSP answers (RFC 6960): is this certificate still good? The responder must be the issuer itself or one
+// that the issuer delegated.
 import { sha1 } from "@noble/hashes/legacy.js";
 import { sha256, sha384 } from "@noble/hashes/sha2.js";
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";

@@ -1,5 +1,6 @@
-// Signatures under certificates, reports and quotes: which schemes there are, and a function that checks them with noble and
-// BigInt alone. Node's own library does the same faster (platform/node-signatures.ts); both must say the same of every input.
+// Signatures under certificates, reports and quotes: which schemes there are, and a function that checks them
+// with noble and BigInt alone. Node's own library does the same faster (platform/node-signatures.ts); both
+// must say the same of every input.
 import { p256, p384 } from "@noble/curves/nist.js";
 import { sha256, sha384 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
@@ -10,7 +11,10 @@ export type PublicKey =
 	/** Modulus without leading zeros. */
 	| { readonly kind: "rsa"; readonly modulus: Uint8Array; readonly exponent: number };
 
-/** The hash belongs to the scheme: P-256 and PKCS #1 with SHA-256, P-384 and PSS (salt of 48 bytes) with SHA-384. */
+/**
+ * The hash belongs to the scheme: P-256 and PKCS #1 with SHA-256, P-384 and PSS (salt of 48 bytes) with
+ * SHA-384.
+ */
 export type SignatureScheme = "p256" | "p384" | "rsa-pss" | "rsa-pkcs1";
 
 /** `signature` is r ‖ s of fixed length for curves. s may be high: vendors do not normalise it. */
@@ -64,7 +68,10 @@ function rsaPublic(modulus: Uint8Array, exponent: number, signature: Uint8Array)
 
 const HASH = 48;
 
-/** RFC 8017 §9.1.2 with SHA-384, MGF1 with the same, a salt of 48 bytes; the modulus has a whole number of bytes. */
+/**
+ * RFC 8017 §9.1.2 with SHA-384, MGF1 with the same, a salt of 48 bytes; the modulus has a whole number of
+ * bytes.
+ */
 function isPss(encoded: Uint8Array, message: Uint8Array): boolean {
 	if (encoded.at(-1) !== 0xbc) return false;
 	const masked = encoded.slice(0, -HASH - 1);
@@ -105,8 +112,8 @@ export function signatureName(
 }
 
 /**
- * Remembers signatures that were good, so that certificates that many reports share are checked once. What is remembered is a hash of
- * everything that was checked; the oldest goes first.
+ * Remembers signatures that were good, so that certificates that many reports share are checked once. What is
+ * remembered is a hash of everything that was checked; the oldest goes first.
  */
 export function rememberSignatures(verify: VerifySignature, most = 4096): VerifySignature {
 	const good = new Set<string>();

@@ -1,6 +1,7 @@
-// Signed reports of a probe (docs/attestation.md): each round bound to the roots that were there when it was asked, every round of the same
-// devices. A false report makes the probe invalid; one that is missing, or whose collateral is, takes nothing away. The moment is the
-// probe's own: a file is judged in ten years as it is today.
+// Signed reports of a probe (docs/attestation.md): each round bound to the roots that were there when it was
+// asked, every round of the same devices. A false report makes the probe invalid; one that is missing, or
+// whose collateral is, takes nothing away. The moment is the probe's own: a file is judged in ten years as it
+// is today.
 import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";
@@ -50,9 +51,10 @@ export function judgeAttestations(
 }
 
 /**
- * The level is the host's: a card that signed nothing shows none. ATTACK: one genuine card would lend its level to seven others.
- * Which report is whose nobody knows (no report names a UUID), so they are counted, those of each generation of chips apart: else the report of an H100
- * somewhere would do for a gaming card here, which cannot sign at all.
+ * The level is the host's: a card that signed nothing shows none. ATTACK: one genuine card would lend its
+ * level to seven others. Which report is whose nobody knows (no report names a UUID), so they are counted,
+ * those of each generation of chips apart: else the report of an H100 somewhere would do for a gaming card
+ * here, which cannot sign at all.
  */
 function withAllCards(summary: ProbeAttestation, claimed: readonly string[]): ProbeAttestation {
 	const chips = summary.devices.filter(({ kind }) => kind === "gpu").map(({ chip }) => chip);

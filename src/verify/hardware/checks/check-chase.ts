@@ -1,5 +1,5 @@
-// A chase's answer: opened intervals run again hop by hop, from the state that the labels before it fix, over leaves that the gemm had
-// committed to. docs/hardware-proof.md §13.
+// A chase's answer: opened intervals run again hop by hop, from the state that the labels before it fix, over
+// leaves that the gemm had committed to. docs/hardware-proof.md §13.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { chaseFeed, hopFrom, hopTarget, INTERVAL_HOPS, leftSiblings, statesOf } from "../../../protocol/hash/chase.ts";
 import { leafHash, pathLength, rootFromPath } from "../../../protocol/hash/merkle.ts";

@@ -1,5 +1,6 @@
-// The provider's word on every opened stage: its nonces lead back to what it committed to, its signatures are over the roots of this very
-// file. A verifier cannot make them, so one that is missing or wrong is the verifier's lie. docs/hardware-proof.md §7.
+// The provider's word on every opened stage: its nonces lead back to what it committed to, its signatures are
+// over the roots of this very file. A verifier cannot make them, so one that is missing or wrong is the
+// verifier's lie. docs/hardware-proof.md §7.
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { claimHash, endOfRun, wrongInWord } from "../../../protocol/probe/countersign.ts";
 import type { EvidenceBody } from "../../../protocol/probe/evidence.ts";
@@ -43,7 +44,10 @@ const WRONG = {
 	signature: "not this key's signature of what was claimed and answered",
 } as const;
 
-/** The provider committed to nonces and then gave no word on a stage that it had answered: nothing was opened, nothing is shown. */
+/**
+ * The provider committed to nonces and then gave no word on a stage that it had answered: nothing was opened,
+ * nothing is shown.
+ */
 export function withoutWord(answers: readonly Answered[], { countersign }: EvidenceBody): Answered | null {
 	if (countersign === undefined || countersign === null) return null;
 	return answers.find((one) => isCommitted(one) && one.record.stage >= countersign.stages.length) ?? null;

@@ -1,5 +1,6 @@
-// Tries that were dropped: each stage names every one of them, so that nobody is asked again in silence. The attempt is part of the
-// seeds, so the record must be whole: attempts 0, 1, 2, …, and the recorded challenges are the last.
+// Tries that were dropped: each stage names every one of them, so that nobody is asked again in silence. The
+// attempt is part of the seeds, so the record must be whole: attempts 0, 1, 2, …, and the recorded challenges
+// are the last.
 import type { EvidenceBody } from "../../../protocol/probe/evidence.ts";
 import { type Fault, fault } from "../fault.ts";
 

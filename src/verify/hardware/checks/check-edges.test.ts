@@ -1,5 +1,5 @@
-// Each check at its edge, by hand-made answers: the last value that passes and the first that does not. Found by changing one comparison at
-// a time and looking which change no test of whole files saw.
+// Each check at its edge, by hand-made answers: the last value that passes and the first that does not. Found
+// by changing one comparison at a time and looking which change no test of whole files saw.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type {
@@ -78,7 +78,8 @@ test("the cost of a file, kind by kind: as many challenges as fit, and one more"
 	most(2 * 50_000 * hash + opening + 3 * 128 * entry, repeat({ ...GEMM, samples: 1 }, 50_000));
 	for (const precision of ["fp32", "fp64", "int32"] as const)
 		most(2 * hash + 50 * (opening + 65536 * step[precision]), repeat({ ...FMA, precision, steps: 65536, samples: 50 }));
-	// A stream opens digests and leaves, and makes the rows of its gemm again; a chase opens 64 hops and two labels.
+	// A stream opens digests and leaves, and makes the rows of its gemm again; a chase opens 64 hops and two
+	// labels.
 	const over = (spec: ChallengeSpec) => (n: number) => [answered(0, GEMM), ...repeat(spec)(n)];
 	most(2 * hash + 1000 * (2 * opening + 3 * 128 * entry), over({ ...stream(), samples: 1000 }));
 	most(2 * hash + 100 * 66 * opening, over({ ...CHASE, samples: 100 }));

@@ -33,7 +33,10 @@ function differing(stated: Figure, derived: Figure): string | null {
 	return null;
 }
 
-/** A GPU whose reads take this long is not one memory: other machines, or the host's, hold a part of it. Version 3 asks for it. */
+/**
+ * A GPU whose reads take this long is not one memory: other machines, or the host's, hold a part of it.
+ * Version 3 asks for it.
+ */
 export function checkOneMemory(
 	answers: readonly Answered[],
 	{ claim, figures, version }: Pick<EvidenceBody, "claim" | "figures" | "version">,
@@ -54,8 +57,9 @@ export function checkOneMemory(
 }
 
 /**
- * A GPU that reads this slowly does not hold the bytes: nothing else runs on it while it is probed. A CPU shares its memory with all
- * that runs on the host, and honest busy ones were seen below the margin: there the figure is missing, a finding says so, and nobody is accused.
+ * A GPU that reads this slowly does not hold the bytes: nothing else runs on it while it is probed. A CPU
+ * shares its memory with all that runs on the host, and honest busy ones were seen below the margin: there
+ * the figure is missing, a finding says so, and nobody is accused.
  */
 export function checkResidency(answers: readonly Answered[], claim: EvidenceBody["claim"]): Fault | null {
 	const figures = figuresOf(answers, claim);

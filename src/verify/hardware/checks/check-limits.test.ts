@@ -1,4 +1,5 @@
-// Limits that no toy reaches: what checking a file may cost, and how long a GPU's pass over its own memory may take.
+// Limits that no toy reaches: what checking a file may cost, and how long a GPU's pass over its own memory
+// may take.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, FmaSpec, GemmSpec } from "../../../protocol/probe/evidence.ts";

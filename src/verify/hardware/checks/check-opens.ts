@@ -1,6 +1,6 @@
 // Was what had to be opened asked for and answered? Once a commitment came, a prover that falls silent is not
-// let off: it may have seen that the draw hits what it skipped. One whose connection ended may have crashed: that
-// proves nothing either way, and how often it is believed is the schedule's (docs/schedule.md).
+// let off: it may have seen that the draw hits what it skipped. One whose connection ended may have crashed:
+// that proves nothing either way, and how often it is believed is the schedule's (docs/schedule.md).
 import { openedWhats } from "../../../protocol/probe/challenge-shape.ts";
 import { type Answered, isCommitted } from "../answers.ts";
 import { type Fault, fault } from "../fault.ts";

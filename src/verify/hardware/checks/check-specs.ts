@@ -81,8 +81,9 @@ function checkTrain(spec: TrainSpec, where: string): Fault | null {
 }
 
 /**
- * A stream or copy: the gemm stands before it, its reader can have the bytes (readerOf), and nothing but streams and copies ran on the
- * gemm's device in between. What a disk reads back it must have been given, in the same extent.
+ * A stream or copy: the gemm stands before it, its reader can have the bytes (readerOf), and nothing but
+ * streams and copies ran on the gemm's device in between. What a disk reads back it must have been given, in
+ * the same extent.
  */
 function checkKept(
 	spec: KeptSpec,

@@ -1,5 +1,5 @@
-// A training run's answer: an honest one passes; whoever changes an element of a drawn segment, jumps to states made before, or shows
-// other leaves is found.
+// A training run's answer: an honest one passes; whoever changes an element of a drawn segment, jumps to
+// states made before, or shows other leaves is found.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tagged } from "../../../protocol/hash/tagged-hash.ts";

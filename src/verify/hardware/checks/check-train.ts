@@ -1,5 +1,6 @@
-// A training run's answer: the traces of the drawn segments begin and end at committed states, and drawn elements of every op of a drawn
-// step are computed again. docs/hardware-proof.md §14; the check of elements is verify/work/spot-check.ts.
+// A training run's answer: the traces of the drawn segments begin and end at committed states, and drawn
+// elements of every op of a drawn step are computed again. docs/hardware-proof.md §14; the check of elements
+// is verify/work/spot-check.ts.
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { tagged } from "../../../protocol/hash/tagged-hash.ts";
 import type { TrainSpec } from "../../../protocol/probe/evidence.ts";
@@ -61,7 +62,10 @@ export const traced = ({ program, given, elements }: TrainingRun, roots: Segment
 	...roots,
 });
 
-/** What elements are drawn from: fixed once the traces are. The prover never sees the seed that it follows from. */
+/**
+ * What elements are drawn from: fixed once the traces are. The prover never sees the seed that it follows
+ * from.
+ */
 export function elementSeed(openSeed: Uint8Array, records: readonly Pick<OpeningRecord, "leaf">[]): Uint8Array {
 	return tagged("assay/open/1", openSeed, concatBytes(...records.map(({ leaf }) => leaf)));
 }

@@ -1,5 +1,6 @@
-// What checking a file would cost, before any of it is done: whoever makes a file chooses its sizes, and a verifier must not be kept busy
-// for hours. Nanoseconds of one slow core (POLICY.workNs), counted from specs and roots alone.
+// What checking a file would cost, before any of it is done: whoever makes a file chooses its sizes, and a
+// verifier must not be kept busy for hours. Nanoseconds of one slow core (POLICY.workNs), counted from specs
+// and roots alone.
 import { INTERVAL_HOPS } from "../../../protocol/hash/chase.ts";
 import { openedWhats } from "../../../protocol/probe/challenge-shape.ts";
 import type { ChallengeSpec, TrainSpec } from "../../../protocol/probe/evidence.ts";
@@ -17,7 +18,10 @@ export function checkWork(answers: readonly Answered[]): Fault | null {
 	);
 }
 
-/** Seed chains are walked once for the seeds and once under the provider's word; each place is opened and computed again. */
+/**
+ * Seed chains are walked once for the seeds and once under the provider's word; each place is opened and
+ * computed again.
+ */
 function workNs({ record: { spec }, roots }: Answered, answers: readonly Answered[]): number {
 	const { hash, opening } = POLICY.workNs;
 	const opened = spec.kind === "chase" ? INTERVAL_HOPS + 2 : openedWhats(spec).length;
@@ -25,7 +29,10 @@ function workNs({ record: { spec }, roots }: Answered, answers: readonly Answere
 	return 2 * roots.length * hash + spec.samples * (opened * opening + placeNs(spec, answers));
 }
 
-/** Ops of a step grow with the layers; most elements take a few leaves, those of a weight's gradient a row over all tokens. */
+/**
+ * Ops of a step grow with the layers; most elements take a few leaves, those of a weight's gradient a row
+ * over all tokens.
+ */
 function trainNs({ layers, batch, context, draws, samples }: TrainSpec): number {
 	const ops = 150 * (layers + 1);
 	const leaves = 6 + (batch * context) / 1024;

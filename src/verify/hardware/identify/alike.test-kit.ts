@@ -24,7 +24,10 @@ export function middleVector(profile: Profile): ProvenVector {
 	return { rates, bytesPerS, residentBytes: keptBytes, keptBytes, full: true };
 }
 
-/** Pairs of ids, in the order of the table, where the middle figures of one leave the other within the factor of identify.ts. */
+/**
+ * Pairs of ids, in the order of the table, where the middle figures of one leave the other within the factor
+ * of identify.ts.
+ */
 export function alikePairs(profiles: readonly Profile[]): [string, string][] {
 	const vectors = profiles.map(middleVector);
 	const own = profiles.map((profile, i) => fitOf(profile, vectors[i]!).logLikelihood);

@@ -1,4 +1,5 @@
-// A proven figure beside the data sheet of the card: is it good for this card? Pure, for people; nothing is judged by it.
+// A proven figure beside the data sheet of the card: is it good for this card? Pure, for people; nothing is
+// judged by it.
 import { FMA_PRECISIONS, GEMM_PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import { type Profile, usualTotalBytes } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";

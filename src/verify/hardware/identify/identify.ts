@@ -24,7 +24,10 @@ interface Ranked {
 export interface IdentityJudgement {
 	readonly claimed: string;
 	readonly state: JudgedState;
-	/** The profile that is meant: the claimed one if it is among the equals, else the likeliest; null when nothing fits. */
+	/**
+	 * The profile that is meant: the claimed one if it is among the equals, else the likeliest; null when
+	 * nothing fits.
+	 */
 	readonly profile: string | null;
 	/** Best first; those with a likelihood below one in a million are left out. */
 	readonly ranked: readonly Ranked[];
@@ -36,7 +39,9 @@ export interface IdentityJudgement {
 	readonly contradictions: readonly Contradiction[];
 }
 
-/** Within a factor of 30 in likelihood, figures do not decide: one figure half a spread off can make as much. */
+/**
+ * Within a factor of 30 in likelihood, figures do not decide: one figure half a spread off can make as much.
+ */
 export const ALIKE_LOG = Math.log(30);
 /** One figure 4.5 spreads off, or several by 2–3: noise does not do that to a card of the table. */
 const UNKNOWN_FIT = -10;

@@ -19,19 +19,30 @@ export interface Fit {
 	readonly profile: Profile;
 	/** Log of the likelihood, clock and share summed over. For comparing profiles. */
 	readonly logLikelihood: number;
-	/** Log of the fit at the best clock and share: 0 when every figure lies where it is expected. For "nothing fits". */
+	/**
+	 * Log of the fit at the best clock and share: 0 when every figure lies where it is expected. For "nothing
+	 * fits".
+	 */
 	readonly bestFit: number;
 }
 
 /** tf32 is left out: a figure that other units can make says nothing of these. */
 const MATRIX: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16"];
 const SCALAR: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
-/** Natural-log widths of what is not explained by clock and share: run-to-run noise, and precisions that a kernel suits less. */
+/**
+ * Natural-log widths of what is not explained by clock and share: run-to-run noise, and precisions that a
+ * kernel suits less.
+ */
 const SPREAD = { matrix: 0.16, scalar: 0.05, bandwidthBelow: 0.09, above: 0.025, memory: 0.03, doubtful: 0.4 };
-/** No single figure may say more than this against a profile, so that ranks stay comparable; e⁻⁴⁰ is never by chance. */
+/**
+ * No single figure may say more than this against a profile, so that ranks stay comparable; e⁻⁴⁰ is never by
+ * chance.
+ */
 const WORST = -40;
 const ABSENT = -20;
-/** Step of the grids of clock and share, natural log. One step for both, so that their sum lies on a grid too. */
+/**
+ * Step of the grids of clock and share, natural log. One step for both, so that their sum lies on a grid too.
+ */
 const STEP = 0.05;
 
 export function fitOf(profile: Profile, vector: ProvenVector): Fit {
@@ -71,7 +82,10 @@ function steps(low: number, high: number): number {
 	return Math.floor(Math.log(high / low) / STEP) + 1;
 }
 
-/** Doubtful facts would explain anything a little; a profile that has them explains each vector less well. Doubts go together. */
+/**
+ * Doubtful facts would explain anything a little; a profile that has them explains each vector less well.
+ * Doubts go together.
+ */
 function vagueness(shares: readonly LogShare[]): number {
 	return shares.some(({ doubtful }) => doubtful) ? Math.log(SPREAD.doubtful / SPREAD.matrix) : 0;
 }
@@ -128,7 +142,10 @@ function bandwidthTerm(profile: Profile, { bytesPerS }: ProvenVector): number {
 	return plateau(Math.log(bytesPerS / profile.bytesPerS), BANDWIDTH_SHARE, below, doubtful ? below : SPREAD.above);
 }
 
-/** Resident bytes are there: a smaller card cannot hold them. A full fill says as well that there are not many more. */
+/**
+ * Resident bytes are there: a smaller card cannot hold them. A full fill says as well that there are not many
+ * more.
+ */
 function memoryTerm(profile: Profile, { keptBytes, residentBytes, full }: ProvenVector): number {
 	if (keptBytes === null || residentBytes === null) return 0;
 	const total = usualTotalBytes(profile);
@@ -136,7 +153,10 @@ function memoryTerm(profile: Profile, { keptBytes, residentBytes, full }: Proven
 	return plateau(Math.log(keptBytes / total), FILL_SHARE, SPREAD.memory, SPREAD.memory);
 }
 
-/** int8 units give fp8 answers at their own speed, so an absent fp8 is possible, but the engine does not do it. */
+/**
+ * int8 units give fp8 answers at their own speed, so an absent fp8 is possible, but the engine does not do
+ * it.
+ */
 function absentTerm(profile: Profile, { rates }: ProvenVector): number {
 	const absent = (precision: Precision) => rates[precision] !== undefined && profile.rates[precision] === undefined;
 	return [...MATRIX, "tf32" as const].filter(absent).length * ABSENT;

@@ -1,4 +1,5 @@
-// Words of people for cards: whole names mean one card, parts mean all that have them, never a piece of a number.
+// Words of people for cards: whole names mean one card, parts mean all that have them, never a piece of a
+// number.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { profilesMeant } from "./model-names.ts";

@@ -1,5 +1,6 @@
-// From what a person types ("h100", "RTX-4090", "NVIDIA H100 80GB HBM3") to the cards that are meant: one list for CLI, API and web.
-// Only for people's words. What a driver reports is compared whole (normalName), because there a longer name is another device.
+// From what a person types ("h100", "RTX-4090", "NVIDIA H100 80GB HBM3") to the cards that are meant: one
+// list for CLI, API and web. Only for people's words. What a driver reports is compared whole (normalName),
+// because there a longer name is another device.
 import type { Profile } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";
 import { ALSO_CALLED } from "./short-name.ts";
@@ -28,8 +29,9 @@ const SPELLINGS: readonly (readonly [Profile, ReturnType<typeof squashed>])[] = 
 );
 
 /**
- * The cards that are meant: those whose whole name it is, else all whose name has it from the beginning of a word on, no number cut in two.
- * "h100" means every H100, "H200" that card and not the H200 NVL, "a10" no A100. None: nobody knows it.
+ * The cards that are meant: those whose whole name it is, else all whose name has it from the beginning of a
+ * word on, no number cut in two. "h100" means every H100, "H200" that card and not the H200 NVL, "a10" no
+ * A100. None: nobody knows it.
  */
 export function profilesMeant(typed: string): readonly Profile[] {
 	const { text } = squashed(typed);

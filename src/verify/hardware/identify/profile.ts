@@ -40,7 +40,9 @@ export interface Profile {
 	readonly tensorMHz: number;
 	/** Soldered bytes: the marketing "GB" are GiB on every card here but the B300 and GB300. */
 	readonly memoryBytes: number;
-	/** What the driver usually reports as total, with ECC as the card ships; null where no report was at hand. */
+	/**
+	 * What the driver usually reports as total, with ECC as the card ships; null where no report was at hand.
+	 */
 	readonly reportedBytes: number | null;
 	readonly bytesPerS: number;
 	/** Dense peak op/s, fp32 accumulation for fp8, fp16, bf16 and tf32. Absent: no unit for it. */
@@ -104,14 +106,17 @@ export function isDoubtful(profile: Profile, fact: DoubtfulFact): boolean {
 	return profile.doubt.some(({ facts }) => facts.includes(fact));
 }
 
-/** The driver's total if known, else 97 %, what is left of the soldered bytes on cards where both are known. */
+/**
+ * The driver's total if known, else 97 %, what is left of the soldered bytes on cards where both are known.
+ */
 export function usualTotalBytes({ reportedBytes, memoryBytes }: Profile): number {
 	return reportedBytes ?? 0.97 * memoryBytes;
 }
 
 /**
- * Names are compared whole, never in part: "RTX 4090 Laptop GPU", "A100 … MIG 3g.20gb" and "GRID A100-40C" are other devices than
- * the cards whose names they contain. Only case, spaces and the maker's name (which old drivers leave out) do not count.
+ * Names are compared whole, never in part: "RTX 4090 Laptop GPU", "A100 … MIG 3g.20gb" and "GRID A100-40C"
+ * are other devices than the cards whose names they contain. Only case, spaces and the maker's name (which
+ * old drivers leave out) do not count.
  */
 export function normalName(name: string): string {
 	return name
@@ -121,7 +126,10 @@ export function normalName(name: string): string {
 		.replace(/^nvidia /, "");
 }
 
-/** How much faster than its data sheet a card may honestly run: what its clock can be above the one the peak was worked out for. */
+/**
+ * How much faster than its data sheet a card may honestly run: what its clock can be above the one the peak
+ * was worked out for.
+ */
 export function headroom({ market, architecture, boostMHz, tensorMHz }: Profile, precision: Precision): number {
 	const clock =
 		market === "datacentre" ? 1.03 : market === "workstation" ? 1.2 : architecture === "turing" ? 1.3 : 1.25;

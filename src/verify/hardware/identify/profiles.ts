@@ -150,7 +150,10 @@ const blackwell: readonly Profile[] = [
 
 export const PROFILES: readonly Profile[] = [...turing, ...ampere, ...ada, ...hopper, ...blackwell];
 
-/** Every profile the driver gives this name; several where one name covers several memory sizes, none when it is unknown. */
+/**
+ * Every profile the driver gives this name; several where one name covers several memory sizes, none when it
+ * is unknown.
+ */
 export function profilesNamed(name: string): readonly Profile[] {
 	const wanted = normalName(name);
 	return PROFILES.filter(({ names }) => names.some((known) => normalName(known) === wanted));

@@ -1,7 +1,10 @@
 // Figures that others have published, or that we proved on a card of our own. For tests only.
 import type { Figure } from "../../../protocol/probe/evidence.ts";
 
-/** 10¹² op/s as one network's benchmark reaches them with a vendor library: id, fp16, fp32 (a matrix product, not scalar work). */
+/**
+ * 10¹² op/s as one network's benchmark reaches them with a vendor library: id, fp16, fp32 (a matrix product,
+ * not scalar work).
+ */
 export const PUBLISHED_TERA: readonly (readonly [string, number, number])[] = [
 	["B200", 1205, 67.2],
 	["H200", 610, 49.6],
@@ -33,7 +36,10 @@ export const PUBLISHED_ALIKE: readonly (readonly [string, string])[] = [
 	["A40", "RTX A6000"],
 ];
 
-/** A whole probe of an H200, driver 580.159.04, as proven on the verifier's clock, and the total that its driver reported. */
+/**
+ * A whole probe of an H200, driver 580.159.04, as proven on the verifier's clock, and the total that its
+ * driver reported.
+ */
 export const H200_PROVEN: Readonly<Record<string, number>> = {
 	"gemm.int8": 1231.8e12,
 	"gemm.fp8": 1043.3e12,

@@ -64,7 +64,10 @@ test("an L40 as an L40S is contradicted by its int8 beside its fp16, if its int8
 	assert.ok(seen.sheet < 20);
 });
 
-/** Every card under the name of every other that beats it 1.6 times in memory, bandwidth or a rate, whichever size the name means. */
+/**
+ * Every card under the name of every other that beats it 1.6 times in memory, bandwidth or a rate, whichever
+ * size the name means.
+ */
 function systematicLies(): [Profile, Profile][] {
 	return PROFILES.flatMap((truth) =>
 		PROFILES.flatMap((better): [Profile, Profile][] => {

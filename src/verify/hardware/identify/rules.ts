@@ -68,8 +68,9 @@ export interface Contradiction {
 }
 
 /**
- * Without a full fill, somebody else may be on the card, or the probe was a quick one whose short rounds weigh less than their
- * start: lower bounds are halved and ratios between figures, which such things skew, are not judged.
+ * Without a full fill, somebody else may be on the card, or the probe was a quick one whose short rounds
+ * weigh less than their start: lower bounds are halved and ratios between figures, which such things skew,
+ * are not judged.
  */
 const PARTIAL_EXCUSE = 0.5;
 
@@ -151,7 +152,10 @@ function rateContradictions(profile: Profile, vector: ProvenVector): Contradicti
 	return [...found, ...byPrecision];
 }
 
-/** The better and the worse of fp32 and fp64: short rounds weigh on the faster of them, and one slow kernel is no other card. */
+/**
+ * The better and the worse of fp32 and fp64: short rounds weigh on the faster of them, and one slow kernel is
+ * no other card.
+ */
 function scalarShares(
 	profile: Profile,
 	{ rates }: ProvenVector,
@@ -169,7 +173,10 @@ function lowest(profile: Profile, precision: Precision): { readonly rule: RuleNa
 	return { rule: "matrix-below", share };
 }
 
-/** Who can stand in for whom (docs/hardware-proof.md §10): 16-bit units answer int8 and tf32, int8 units answer fp8. */
+/**
+ * Who can stand in for whom (docs/hardware-proof.md §10): 16-bit units answer int8 and tf32, int8 units
+ * answer fp8.
+ */
 const STAND_INS: Readonly<Partial<Record<Precision, readonly Precision[]>>> = {
 	int8: ["fp16"],
 	fp8: ["int8", "fp16"],

@@ -1,4 +1,5 @@
-// What people call a card: further names, and the short one that lists and feeds show. Apart from the profiles, so that a page can show a name without them.
+// What people call a card: further names, and the short one that lists and feeds show. Apart from the
+// profiles, so that a page can show a name without them.
 
 /** What people call a card whose driver says something else. */
 export const ALSO_CALLED: Readonly<Record<string, readonly string[]>> = {
@@ -14,7 +15,10 @@ export const ALSO_CALLED: Readonly<Record<string, readonly string[]>> = {
 	"RTX 6000 Ada Generation": ["RTX 6000 Ada", "6000 Ada"],
 };
 
-/** "H100 80GB HBM3" → "H100 SXM", "GeForce RTX 4090" → "RTX 4090". model-names.ts leads from it back to the card. A name that it does not know stays. */
+/**
+ * "H100 80GB HBM3" → "H100 SXM", "GeForce RTX 4090" → "RTX 4090". model-names.ts leads from it back to the
+ * card. A name that it does not know stays.
+ */
 export function shortName(profile: string): string {
 	const [called] = ALSO_CALLED[profile] ?? [];
 	return called !== undefined && called.length <= profile.length ? called : profile.replace(/^GeForce /, "");

@@ -89,8 +89,8 @@ export function honestClaim(profile: Profile, changes: Partial<DeviceClaim> = {}
 }
 
 /**
- * A lie that keeps to what it needs: everything in the claim is the better card's but the memory's size, and precisions that the
- * better card lacks are not answered.
+ * A lie that keeps to what it needs: everything in the claim is the better card's but the memory's size, and
+ * precisions that the better card lacks are not answered.
  */
 export function lie(truth: Profile, better: Profile, seed: number, conditions: Conditions = {}): Told {
 	const { memoryBytes, freeBytes } = honestClaim(truth);
@@ -98,7 +98,10 @@ export function lie(truth: Profile, better: Profile, seed: number, conditions: C
 	return { claim, figures: answered(simulate(truth, seed, conditions), better) };
 }
 
-/** The same, with the better card's memory in the claim and most of it "in use by others", so that the fill is not full. */
+/**
+ * The same, with the better card's memory in the claim and most of it "in use by others", so that the fill is
+ * not full.
+ */
 export function lieWithMemoryInUse(truth: Profile, better: Profile, seed: number): Told {
 	const { freeBytes } = honestClaim(truth);
 	return { claim: honestClaim(better, { freeBytes }), figures: answered(simulate(truth, seed), better) };

@@ -7,14 +7,22 @@ import type { DeviceClaim, Figure } from "../../../protocol/probe/evidence.ts";
 import { POLICY } from "../policy.ts";
 
 export interface ProvenVector {
-	/** Proven op/s by precision. tf32 is there, but only as a bound: fp16 units can answer it at twice the rate. */
+	/**
+	 * Proven op/s by precision. tf32 is there, but only as a bound: fp16 units can answer it at twice the rate.
+	 */
 	readonly rates: Readonly<Partial<Record<Precision, number>>>;
 	readonly bytesPerS: number | null;
 	/** Bytes that were certainly there. */
 	readonly residentBytes: number | null;
-	/** Bytes that answered: resident, plus the share that residency subtracts because it could have been fetched meanwhile. */
+	/**
+	 * Bytes that answered: resident, plus the share that residency subtracts because it could have been fetched
+	 * meanwhile.
+	 */
 	readonly keptBytes: number | null;
-	/** The fill took what the host says is its whole memory: then nothing else of size runs there, and the total is bounded above. */
+	/**
+	 * The fill took what the host says is its whole memory: then nothing else of size runs there, and the total
+	 * is bounded above.
+	 */
 	readonly full: boolean;
 }
 
@@ -45,8 +53,9 @@ function best(figures: readonly Figure[], ...names: readonly string[]): number |
 }
 
 /**
- * derive-figures.ts subtracts t·(R + F) from what was kept, t = kept ÷ bandwidth; this puts it back. R is the fastest product's
- * rate ÷ k: k is not in the figures, so the probe's own is taken. A smaller k would leave the fill looking less full, never fuller.
+ * derive-figures.ts subtracts t·(R + F) from what was kept, t = kept ÷ bandwidth; this puts it back. R is the
+ * fastest product's rate ÷ k: k is not in the figures, so the probe's own is taken. A smaller k would leave
+ * the fill looking less full, never fuller.
  */
 function keptOf(residentBytes: number, bytesPerS: number | null, rates: ProvenVector["rates"]): number {
 	if (bytesPerS === null) return residentBytes;

@@ -4,13 +4,17 @@ import { FMA_PRECISIONS, type FmaPrecision, type GemmPrecision } from "../../../
 import { CPU_KEEP, CPU_KEEP_QUICK } from "./cpu-sizes.ts";
 
 // CPU budgets: three probes of an idle machine shall agree within 10 % in every figure (bench/results). GPU
-// budgets: three probes of an H200 shall agree within 2 %, and a probe of it shall take less than 5 s, of which the fill is 1.9.
+// budgets: three probes of an H200 shall agree within 2 %, and a probe of it shall take less than 5 s, of
+// which the fill is 1.9.
 export const FULL = {
 	samples: 128,
 	fillS: null as number | null,
 	leastPasses: 4,
 	precisions: ["fp8", "fp16", "bf16", "tf32"] as readonly GemmPrecision[],
-	/** A card that comes from rest runs for some 70 ms above what its power allows for long, and fp8 is first and furthest above it. */
+	/**
+	 * A card that comes from rest runs for some 70 ms above what its power allows for long, and fp8 is first
+	 * and furthest above it.
+	 */
 	precisionS: { int8: 0.2, fp8: 0.26, fp16: 0.2, bf16: 0.2, tf32: 0.2 } as Readonly<Record<GemmPrecision, number>>,
 	fma: FMA_PRECISIONS as readonly FmaPrecision[],
 	gpuFmaS: 0.075,

@@ -10,11 +10,12 @@ import { opsOfRound } from "./probe-plan.ts";
 export const CPU_FMA = { lanes: 16384, steps: 8192 } as const;
 
 /**
- * Products kept in RAM: a modest share by default (at most a quarter of what is free, and mostBytes), for the rest of a host's RAM is in use
- * by others. `usualBytes` unless that would take twice the budget (then halved), or can be doubled within half of it: steps this wide apart
- * make two probes of one machine ask the same, also when one of them finds it busy.
- * k decides how dear a byte is: k·W/R reads, with R op/s and W B/s as the warm-up showed them. It must stay above 20; 30, because the
- * warm-up reads from cache (so W is too high) and a better program may compute faster than ours.
+ * Products kept in RAM: a modest share by default (at most a quarter of what is free, and mostBytes), for the
+ * rest of a host's RAM is in use by others. `usualBytes` unless that would take twice the budget (then
+ * halved), or can be doubled within half of it: steps this wide apart make two probes of one machine ask the
+ * same, also when one of them finds it busy. k decides how dear a byte is: k·W/R reads, with R op/s and W B/s
+ * as the warm-up showed them. It must stay above 20; 30, because the warm-up reads from cache (so W is too
+ * high) and a better program may compute faster than ours.
  */
 export function cpuKeepSpec(
 	device: number,
@@ -31,7 +32,8 @@ export function cpuKeepSpec(
 	samples: number,
 ): GemmSpec {
 	let k = 1024;
-	// Beside cards there is time to make them twice as dear, which a slow moment of the disk that is given them then forgives.
+	// Beside cards there is time to make them twice as dear, which a slow moment of the disk that is given them
+	// then forgives.
 	const reads = limits.leastS > 0 ? 60 : 30;
 	while (k < 16384 && k * speed.bytesPerS < reads * speed.opsPerS) k *= 2;
 	const n = 2048;
@@ -66,8 +68,8 @@ const MAX_ROUNDS = 2 ** 20;
 const MiB = 2 ** 20;
 const LEAST_KEEP_BYTES = 16 * MiB;
 /**
- * Shares of RAM, see cpuKeepSpec. 256 MiB take 1.3 s on two Neoverse-N1 cores, and no cache holds them. Up to 512 MiB on fast hosts: with
- * 1 GiB a 16-core host spent 2 s on making, reading and opening them.
+ * Shares of RAM, see cpuKeepSpec. 256 MiB take 1.3 s on two Neoverse-N1 cores, and no cache holds them. Up to
+ * 512 MiB on fast hosts: with 1 GiB a 16-core host spent 2 s on making, reading and opening them.
  */
 export const CPU_KEEP = { usualBytes: 256 * MiB, mostBytes: 512 * MiB };
 export const CPU_KEEP_QUICK = { usualBytes: 32 * MiB, mostBytes: 64 * MiB };

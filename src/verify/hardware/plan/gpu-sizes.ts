@@ -17,9 +17,9 @@ interface Shape {
 }
 
 /**
- * The int8 product that fills the memory. Large k makes bytes dear: recomputing one costs k operations, so on a card of R op/s and
- * W B/s it costs k·W/R reads (about 40 to 70 on an H200 at k = 16384). Smaller n on smaller cards keeps what does not fit
- * into a whole product below 5 % of the memory.
+ * The int8 product that fills the memory. Large k makes bytes dear: recomputing one costs k operations, so on
+ * a card of R op/s and W B/s it costs k·W/R reads (about 40 to 70 on an H200 at k = 16384). Smaller n on
+ * smaller cards keeps what does not fit into a whole product below 5 % of the memory.
  */
 export function fillShape(freeBytes: number): Shape {
 	if (freeBytes >= 64 * GiB) return { m: 16384, n: 16384, k: 16384 };
@@ -28,14 +28,20 @@ export function fillShape(freeBytes: number): Shape {
 	return { m: 2048, n: 2048, k: 8192 };
 }
 
-/** What a gemm needs beside its kept products: both operands, hashes of two tree levels, and a margin for the driver. */
+/**
+ * What a gemm needs beside its kept products: both operands, hashes of two tree levels, and a margin for the
+ * driver.
+ */
 export function workspaceBytes({ m, n, k }: Shape, freeBytes: number): number {
 	// 1 % but 64 … 256 MiB: a fixed 256 MiB alone would be the whole 5 % of a 5 GiB card.
 	const margin = Math.min(256 * MiB, Math.max(64 * MiB, Math.floor(freeBytes / 100)));
 	return (m + n) * k + ((m * n) / 512) * 64 + margin;
 }
 
-/** How many products fit; at least 1, so that a card without room refuses (and the record says so) instead of being skipped. */
+/**
+ * How many products fit; at least 1, so that a card without room refuses (and the record says so) instead of
+ * being skipped.
+ */
 function fillKeep(shape: Shape, freeBytes: number): number {
 	const keep = Math.floor((freeBytes - workspaceBytes(shape, freeBytes)) / (2 * shape.m * shape.n));
 	return Math.min(MAX_ROUNDS, Math.max(1, keep));
@@ -57,16 +63,19 @@ export function fillSpec(
 }
 
 /**
- * Passes over the filled memory. The passes of one request are chained without the verifier, so the round trip counts once:
- * it must be small against all of them together. 3 TB/s is an estimate on the fast side (H200: 4.8 TB/s on paper), and
- * only decides how often is read, never what counts.
+ * Passes over the filled memory. The passes of one request are chained without the verifier, so the round
+ * trip counts once: it must be small against all of them together. 3 TB/s is an estimate on the fast side
+ * (H200: 4.8 TB/s on paper), and only decides how often is read, never what counts.
  */
 export function streamPasses(keptBytes: number, rttUs: number, least: number): number {
 	const passUs = keptBytes / 3e6;
 	return Math.min(4096, Math.max(least, Math.ceil((20 * rttUs) / passUs)));
 }
 
-/** Speed of a precision's units against int8 on the cards of the last ten years; only sizes the run, so a guess does. */
+/**
+ * Speed of a precision's units against int8 on the cards of the last ten years; only sizes the run, so a
+ * guess does.
+ */
 const SPEED_AGAINST_INT8: Record<GemmPrecision, number> = { int8: 1, fp8: 1, fp16: 0.5, bf16: 0.5, tf32: 0.25 };
 
 export function precisionSpec(
@@ -91,18 +100,23 @@ export function precisionSpec(
 	return { kind: "gemm", device, precision, ...shape, rounds, keep: Math.min(rounds, room), samples };
 }
 
-/** Of a warm-up, and of a card that would take long for more: 2²⁰ lanes are several full waves of the largest cards. */
+/**
+ * Of a warm-up, and of a card that would take long for more: 2²⁰ lanes are several full waves of the largest
+ * cards.
+ */
 export const GPU_FMA = { lanes: 2 ** 20, steps: 8192 } as const;
 
 /**
- * A round's launches, tree and root cost some 0.15 ms on an H200 (twice that beside busy cores): a round lasts fifty times as long. More steps of a lane cost a card
- * no hashing, but the verifier runs a sampled lane again step by step (POLICY.workNs): 64 lanes of any of these take 0.02 to 0.04 s.
+ * A round's launches, tree and root cost some 0.15 ms on an H200 (twice that beside busy cores): a round
+ * lasts fifty times as long. More steps of a lane cost a card no hashing, but the verifier runs a sampled
+ * lane again step by step (POLICY.workNs): 64 lanes of any of these take 0.02 to 0.04 s.
  */
 const ROUND_S = 0.015;
 const MAX_STEPS: Readonly<Record<FmaPrecision, number>> = { fp32: 32768, fp64: 8192, int32: 16384 };
 /**
- * Lanes in whole waves, so that no multiprocessor waits for others at the end. A block of the engine's has 1,024 lanes, and 8 of them (6 on
- * GeForce cards, 4 on Turing) run side by side on a multiprocessor: 24 fit all.
+ * Lanes in whole waves, so that no multiprocessor waits for others at the end. A block of the engine's has
+ * 1,024 lanes, and 8 of them (6 on GeForce cards, 4 on Turing) run side by side on a multiprocessor: 24 fit
+ * all.
  */
 const WAVE_LANES = 24 * 1024;
 const MAX_LANES = 2 ** 24;
@@ -138,8 +152,9 @@ export function gpuFmaSpec(
 }
 
 /**
- * The sustained run: one product takes about 0.1 s (bounds 50 … 200 ms), so that checkpoints are dense and a stop is quick.
- * Shapes grow by doubling until they take long enough; more than 2²⁰ rounds cannot be asked for, which is a day at this rate.
+ * The sustained run: one product takes about 0.1 s (bounds 50 … 200 ms), so that checkpoints are dense and a
+ * stop is quick. Shapes grow by doubling until they take long enough; more than 2²⁰ rounds cannot be asked
+ * for, which is a day at this rate.
  */
 export function sustainedSpec(device: number, freeBytes: number, opsPerS: number, samples: number): GemmSpec {
 	let shape: Shape = { m: 512, n: 512, k: 1024 };

@@ -1,11 +1,14 @@
-// Reads each of which tells where the next one goes, over all that a device keeps: shows that it is one memory, and how far away.
-// docs/hardware-proof.md §13. After the streams, before anything is released. A CPU is asked on hosts without a GPU only: nothing hangs on
-// its latency, and a probe of cards shall be short.
+// Reads each of which tells where the next one goes, over all that a device keeps: shows that it is one
+// memory, and how far away. docs/hardware-proof.md §13. After the streams, before anything is released. A CPU
+// is asked on hosts without a GPU only: nothing hangs on its latency, and a probe of cards shall be short.
 import type { ChaseSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
 import { devicesOf, filled, type Phase, stage } from "./plan-stage.ts";
 
-/** An opened interval is 64 leaves with their paths, 120 kB of evidence: few of them, each catches the share that was skipped. */
+/**
+ * An opened interval is 64 leaves with their paths, 120 kB of evidence: few of them, each catches the share
+ * that was skipped.
+ */
 const MAX_SAMPLES = 16;
 /** 0.6 µs on an H200; only sizes the run. */
 const HOP_US = 0.6;
@@ -20,12 +23,16 @@ function intervalsFor(least: number, rttUs: number): number {
 
 /** How often the engine's distance is tried; the shortest counts. */
 const REACHES = 4;
-/** 512 hops: 0.3 ms in a memory that is there. Whoever does not hold the bytes makes 512 leaves one after the other, some ms each. */
+/**
+ * 512 hops: 0.3 ms in a memory that is there. Whoever does not hold the bytes makes 512 leaves one after the
+ * other, some ms each.
+ */
 const REACH_INTERVALS = 8;
 
 /**
- * The same once more over the same bytes, very short, one after the other: how far away the memory is from the verifier. Only who holds the bytes can
- * answer at once; an echo anybody could give (verify/hardware/reach.ts).
+ * The same once more over the same bytes, very short, one after the other: how far away the memory is from
+ * the verifier. Only who holds the bytes can answer at once; an echo anybody could give
+ * (verify/hardware/reach.ts).
  */
 export function reachPhases(kind: "gpu" | "cpu"): Phase[] {
 	return Array.from({ length: REACHES }, (_, i) => ({

@@ -1,6 +1,6 @@
-// What is asked of CPUs, beside the cards where there are any: matrix speed and a share of the RAM in one, scalar
-// chains. A host may show its CPU as several devices: they are asked all at once, like cards. The order is in
-// plan-probe.ts, sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
+// What is asked of CPUs, beside the cards where there are any: matrix speed and a share of the RAM in one,
+// scalar chains. A host may show its CPU as several devices: they are asked all at once, like cards. The
+// order is in plan-probe.ts, sizes are in cpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { GemmSpec, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
@@ -52,8 +52,9 @@ const WARM_UPS: Readonly<Record<"warmUp" | "warmUpLonger", Phase>> = {
 };
 
 /**
- * Beside cards a run must last as long as theirs, and many cores that were just woken show a quarter of their speed in a small product: how
- * long a large one takes is known from a large one. A host without cards is not kept waiting for that.
+ * Beside cards a run must last as long as theirs, and many cores that were just woken show a quarter of their
+ * speed in a small product: how long a large one takes is known from a large one. A host without cards is not
+ * kept waiting for that.
  */
 function larger(seen: Seen, run: WarmUp): WarmUp {
 	const shape = { m: 1024, n: 2048, k: 4096 };

@@ -31,7 +31,10 @@ interface Disk {
 	readonly device: number;
 	/** The fill of the first CPU device. */
 	readonly source: Source;
-	/** Operations a second that the host's CPU devices have together: what could be put to making the bytes again. */
+	/**
+	 * Operations a second that the host's CPU devices have together: what could be put to making the bytes
+	 * again.
+	 */
 	readonly opsPerS: number;
 }
 

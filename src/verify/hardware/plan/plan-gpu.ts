@@ -1,6 +1,6 @@
-// What is asked of GPUs, all cards at once in every stage: fill the memory with int8 products, stream over it, the
-// other precisions, each card alone, scalar chains, the sustained run. The order, and what runs beside, is in
-// plan-probe.ts, sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
+// What is asked of GPUs, all cards at once in every stage: fill the memory with int8 products, stream over
+// it, the other precisions, each card alone, scalar chains, the sustained run. The order, and what runs
+// beside, is in plan-probe.ts, sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
 import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Budgets } from "./budgets.ts";
@@ -90,7 +90,10 @@ function filledAt(seen: Seen, device: number): number {
 	return fill && seconds > 0 ? (opsOfRound(fill.spec) * roots) / seconds : speedOf(seen, device, "int8").opsPerS;
 }
 
-/** In the fill's own shape where a round of it is short: how long the fill takes is then known within some per cent. */
+/**
+ * In the fill's own shape where a round of it is short: how long the fill takes is then known within some per
+ * cent.
+ */
 function asFill(seen: Seen, run: Extract<WarmUp, { kind: "gemm" }>): WarmUp {
 	const { opsPerS } = speedOf(seen, run.device, "int8");
 	const { m, n, k } = fillSpec(run.device, claimOf(seen, run.device), 1, { lessBy: 0, budgetS: null, opsPerS });

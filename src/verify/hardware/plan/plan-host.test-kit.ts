@@ -56,7 +56,10 @@ export function secondsOf({ opsPerS }: Host, spec: ChallengeSpec): number {
 export type Stage = Extract<Step, { act: "stage" }>;
 export const OPTIONS: PlanOptions = { quick: false, sustainMs: 0, samples: null };
 
-/** Plays the plan against a host that answers as fast as it says, and returns the stages that would be recorded. */
+/**
+ * Plays the plan against a host that answers as fast as it says, and returns the stages that would be
+ * recorded.
+ */
 export function play(
 	host: Host,
 	options: PlanOptions = OPTIONS,

@@ -6,7 +6,10 @@ import type { Budgets } from "./budgets.ts";
 import { devicesOf, filled, MAX_DEVICES, type Phase, stage, wantedOf, warm } from "./plan-stage.ts";
 import { roundBytes, type Seen } from "./probe-plan.ts";
 
-/** Enough that no cache holds it and a pass takes longer than a round trip; a fill has it in one round or a few. */
+/**
+ * Enough that no cache holds it and a pass takes longer than a round trip; a fill has it in one round or a
+ * few.
+ */
 const LEAST_BYTES = 2 ** 28;
 const MAX_PASSES = 64;
 

@@ -2,9 +2,9 @@
 // acts. A pure function of what was seen so far, so that every branch can be tested without an engine. Page:
 // docs/hardware-proof.md.
 //
-// GPUs and the rest of the host at once (atOnce): like beside like, so that a card that also answers for the CPU spends on it what it
-// is being measured for: products beside products, reads beside reads, chains of steps beside chains. What needs the whole host, or a
-// link between devices, runs by itself.
+// GPUs and the rest of the host at once (atOnce): like beside like, so that a card that also answers for the
+// CPU spends on it what it is being measured for: products beside products, reads beside reads, chains of
+// steps beside chains. What needs the whole host, or a link between devices, runs by itself.
 import { FULL, QUICK } from "./budgets.ts";
 import { reachPhases } from "./plan-chase.ts";
 import { cpuPhases } from "./plan-cpu.ts";

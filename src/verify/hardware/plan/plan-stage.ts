@@ -10,7 +10,10 @@ export interface PlanOptions {
 	/** About 3 s in all: smaller fills, fewer precisions, 32 samples. Proves less, and the figures say so. */
 	readonly quick: boolean;
 	readonly sustainMs: number;
-	/** Opened leaves a gemm and stream; fma takes half. Default 128: a skipped share of 3.5 % is caught with 99 %. */
+	/**
+	 * Opened leaves a gemm and stream; fma takes half. Default 128: a skipped share of 3.5 % is caught with 99
+	 * %.
+	 */
 	readonly samples: number | null;
 	/** A small GPT is trained, too. */
 	readonly training?: boolean;
@@ -18,10 +21,15 @@ export interface PlanOptions {
 	readonly devices?: readonly number[] | null;
 }
 
-/** A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s each. */
+/**
+ * A sustained run opens fewer leaves: almost every one lies in a round that must be computed again, 0.1 s
+ * each.
+ */
 const SUSTAINED_SAMPLES = 32;
 
-/** More claimed devices of a kind than this are not asked: no host holds them, and an engine has 64 sessions. */
+/**
+ * More claimed devices of a kind than this are not asked: no host holds them, and an engine has 64 sessions.
+ */
 export const MAX_DEVICES = 16;
 
 /** Spans below this are mostly the jitter of pipes and timers: run again with more rounds. */
@@ -39,7 +47,10 @@ export type Phase = {
 	readonly step: (seen: Seen, besideS?: number | null) => PhaseStep | null;
 };
 
-/** Four times what the warm-up lets expect and 15 s for start and memory; 10 minutes at most, whatever was claimed. */
+/**
+ * Four times what the warm-up lets expect and 15 s for start and memory; 10 minutes at most, whatever was
+ * claimed.
+ */
 export function deadlineMs(expectedS: number): number {
 	return Math.min(600_000, Math.ceil(15_000 + 4000 * expectedS));
 }
@@ -90,7 +101,10 @@ export function stage(seen: Seen, specs: readonly ChallengeSpec[], more: Partial
 	return { act: "stage" as const, specs, deadlineMs: deadlineMs(slack * slowest), ...more };
 }
 
-/** How long a run shall last: as long as what runs beside it (verify/hardware/common-time.ts forgives a fifth), else the budget. */
+/**
+ * How long a run shall last: as long as what runs beside it (verify/hardware/common-time.ts forgives a
+ * fifth), else the budget.
+ */
 export function lastingS(budgetS: number, besideS: number | null | undefined): number {
 	return besideS ? LASTS_LONGER * besideS : budgetS;
 }
@@ -98,8 +112,8 @@ export function lastingS(budgetS: number, besideS: number | null | undefined): n
 const LASTS_LONGER = 1.05;
 
 /**
- * Two phases as one step: a card that answers for the CPU, too, is busy then. Named after the first that has something to ask, GPUs
- * before others.
+ * Two phases as one step: a card that answers for the CPU, too, is busy then. Named after the first that has
+ * something to ask, GPUs before others.
  */
 export function atOnce(gpus: Phase, others: Phase): Phase & { readonly also: string } {
 	return {
@@ -117,7 +131,10 @@ export function atOnce(gpus: Phase, others: Phase): Phase & { readonly also: str
 	};
 }
 
-/** Two warm-ups as one where there are cards, whose probe shall be short; elsewhere the second is asked in its own turn, undisturbed. */
+/**
+ * Two warm-ups as one where there are cards, whose probe shall be short; elsewhere the second is asked in its
+ * own turn, undisturbed.
+ */
 export function besideCards(phase: Phase, other: Phase): Phase {
 	return {
 		name: phase.name,

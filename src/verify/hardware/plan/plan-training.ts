@@ -1,5 +1,6 @@
-// The training run of a probe, docs/hardware-proof.md §14: asked only where it is wished for, one device kind after the other. The model's
-// size is that of the device's kind; how many steps, by how fast a short run was. Page: docs/training.md has the model.
+// The training run of a probe, docs/hardware-proof.md §14: asked only where it is wished for, one device kind
+// after the other. The model's size is that of the device's kind; how many steps, by how fast a short run
+// was. Page: docs/training.md has the model.
 import type { TrainSpec } from "../../../protocol/probe/evidence.ts";
 import { devicesWith, type Phase, type PlanOptions, stage } from "./plan-stage.ts";
 

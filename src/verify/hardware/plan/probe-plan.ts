@@ -11,7 +11,10 @@ import type {
 	StreamSpec,
 } from "../../../protocol/probe/evidence.ts";
 
-/** A short run that is not recorded: it sizes the challenges and nothing else, so a lie in it only hurts the liar's figures. */
+/**
+ * A short run that is not recorded: it sizes the challenges and nothing else, so a lie in it only hurts the
+ * liar's figures.
+ */
 export type WarmUp =
 	/** `passes` of a stream over what it kept; 0 for none. */
 	| (Omit<GemmSpec, "keep" | "samples"> & { readonly passes: number })
@@ -24,7 +27,10 @@ export type WarmUp =
 export type Step =
 	| { readonly act: "warm-up"; readonly name: string; readonly runs: readonly WarmUp[] }
 	| {
-			/** All of a stage's challenges are sent in the same instant, one a device; opened when all have committed. */
+			/**
+			 * All of a stage's challenges are sent in the same instant, one a device; opened when all have
+			 * committed.
+			 */
 			readonly act: "stage";
 			readonly name: string;
 			readonly specs: readonly ChallengeSpec[];
@@ -36,10 +42,16 @@ export type Step =
 			readonly mayShrink?: boolean;
 			/** While it runs, its devices are asked this often what they say of themselves (READ). */
 			readonly readEveryMs?: number;
-			/** Devices whose sessions the next stages still need (true: all); what others hold is released after opening. */
+			/**
+			 * Devices whose sessions the next stages still need (true: all); what others hold is released after
+			 * opening.
+			 */
 			readonly hold?: true | readonly number[];
 	  }
-	/** Of these devices, or of all. Nobody waits for it when `isAside`: what comes next is asked of other devices. */
+	/**
+	 * Of these devices, or of all. Nobody waits for it when `isAside`: what comes next is asked of other
+	 * devices.
+	 */
 	| { readonly act: "release"; readonly name: string; readonly devices?: readonly number[]; readonly isAside?: boolean }
 	| { readonly act: "finish" };
 
@@ -61,7 +73,10 @@ export interface ChallengeSeen {
 	readonly roots: number;
 }
 
-/** What has happened so far, in order. A recorded challenge's place in `challenges` is its number in the evidence. */
+/**
+ * What has happened so far, in order. A recorded challenge's place in `challenges` is its number in the
+ * evidence.
+ */
 export interface Seen {
 	readonly claim: HostClaim;
 	/** Median echo of the engine. */

@@ -1,5 +1,5 @@
-// A prover of `train` challenges in TypeScript, slow and exact: it runs the program with the reference machine. `change` may falsify what
-// an op gave, and the run then goes on from there, as a cheater's would.
+// A prover of `train` challenges in TypeScript, slow and exact: it runs the program with the reference
+// machine. `change` may falsify what an op gave, and the run then goes on from there, as a cheater's would.
 import type { TrainSpec } from "../../../protocol/probe/evidence.ts";
 import type { OpeningRecord } from "../../../protocol/probe/records.ts";
 import { trainSamples } from "../../../protocol/probe/samples.ts";

@@ -1,6 +1,7 @@
-// How the trace of drawn segments stands in an evidence file (docs/hardware-proof.md §14): opening records whose leaf is a row of roots.
-// Record 0 of a segment has the roots of its state, then of its results, before it; the next ones those of every op's output. Segment 0
-// starts from zeros and has no record 0. Shared by the probe, which writes them, and verify.
+// How the trace of drawn segments stands in an evidence file (docs/hardware-proof.md §14): opening records
+// whose leaf is a row of roots. Record 0 of a segment has the roots of its state, then of its results, before
+// it; the next ones those of every op's output. Segment 0 starts from zeros and has no record 0. Shared by
+// the probe, which writes them, and verify.
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import type { OpeningRecord } from "../../../protocol/probe/records.ts";
 import type { Program } from "../../../work/program/shapes.ts";

@@ -1,5 +1,5 @@
-// Whole files with a training run: the figure, its confidence, and a change of every field that belongs to it. What is wrong inside the
-// openings is checks/check-train.test.ts.
+// Whole files with a training run: the figure, its confidence, and a change of every field that belongs to
+// it. What is wrong inside the openings is checks/check-train.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChallengeSpec, TrainSpec } from "../../../protocol/probe/evidence.ts";

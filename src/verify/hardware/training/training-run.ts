@@ -1,6 +1,7 @@
-// The program that a `train` challenge runs (docs/hardware-proof.md §14): a small GPT over bytes that everybody can make, AdamW with a
-// fixed rate. It follows from the spec; the seed gives the first weights and the order of samples, so that no step of one run serves
-// another. The model is work/models/, the numbers docs/training.md.
+// The program that a `train` challenge runs (docs/hardware-proof.md §14): a small GPT over bytes that
+// everybody can make, AdamW with a fixed rate. It follows from the spec; the seed gives the first weights and
+// the order of samples, so that no step of one run serves another. The model is work/models/, the numbers
+// docs/training.md.
 import { philoxBlock, philoxKey } from "../../../protocol/hash/philox.ts";
 import type { TrainSpec } from "../../../protocol/probe/evidence.ts";
 import { gptProgram } from "../../../work/models/gpt.ts";
@@ -37,7 +38,10 @@ function dataOf(count: number): Int16Array {
 	return tokens;
 }
 
-/** Programs of the last specs: a file has the same one several times, and making one takes a third of a second. */
+/**
+ * Programs of the last specs: a file has the same one several times, and making one takes a third of a
+ * second.
+ */
 const made = new Map<string, ReturnType<typeof gptProgram>>();
 const MOST_MADE = 4;
 

@@ -1,4 +1,5 @@
-// The story of a fraud file: for every kind the way, and arithmetic that ends with the right number; of a file that proves nothing there is none.
+// The story of a fraud file: for every kind the way, and arithmetic that ends with the right number; of a
+// file that proves nothing there is none.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explainFraud } from "./explain-fraud.ts";

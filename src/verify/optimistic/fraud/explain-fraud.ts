@@ -1,5 +1,6 @@
-// A fraud file told as a story: the way from the segment down to the number, the op as text, and the arithmetic of the number worked out again line by line. For
-// people who look; whether the file convicts is judge-fraud.ts, which is asked first: of a file that proves nothing there is no story.
+// A fraud file told as a story: the way from the segment down to the number, the op as text, and the
+// arithmetic of the number worked out again line by line. For people who look; whether the file convicts is
+// judge-fraud.ts, which is asked first: of a file that proves nothing there is no story.
 import { coordinatesOf } from "../../../work/operators/map-machine.ts";
 import type { Running } from "../../../work/operators/run-sums.ts";
 import { bytesOf, elementCount, readElement as readAt } from "../../../work/operators/tensor-type.ts";
@@ -25,7 +26,9 @@ export interface WayStop {
 	readonly what: string;
 }
 
-/** A place that a sum goes over: its number, what each operand has there, what it adds, and the sum after it. */
+/**
+ * A place that a sum goes over: its number, what each operand has there, what it adds, and the sum after it.
+ */
 interface SumTerm {
 	readonly k: number;
 	readonly values: readonly string[];
@@ -39,7 +42,10 @@ interface MapLine {
 }
 
 export type Working =
-	/** One chunk of a sum. `before`: what was said of the sum before it; null: it begins. `isLast`: it ends with the element itself. */
+	/**
+	 * One chunk of a sum. `before`: what was said of the sum before it; null: it begins. `isLast`: it ends with
+	 * the element itself.
+	 */
 	| {
 			readonly kind: "sum";
 			readonly columns: readonly string[];

@@ -1,5 +1,6 @@
-// The fraud file, docs/jobs.md §7: one contradiction in what a claim and the answers about one of its segments say, with all that a judge
-// needs and nothing of the program but the leaves in question. Its shape, how it is made and how it is read; judge-fraud.ts judges it.
+// The fraud file, docs/jobs.md §7: one contradiction in what a claim and the answers about one of its
+// segments say, with all that a judge needs and nothing of the program but the leaves in question. Its shape,
+// how it is made and how it is read; judge-fraud.ts judges it.
 import {
 	hex,
 	int,
@@ -52,7 +53,9 @@ export type TraceShown = Typed<typeof traceShown>;
 export type StateShown = Typed<typeof stateShown>;
 export type RootShown = Typed<typeof rootShown>;
 
-/** Where a root must come from. `whole`: the program is attached, which shows that no op writes the tensor. */
+/**
+ * Where a root must come from. `whole`: the program is attached, which shows that no op writes the tensor.
+ */
 const origin = variants("from", {
 	op: object({ from: oneOf("op"), leaf: traceShown, writer: orNull(opShown) }),
 	constant: object({ from: oneOf("constant"), path }),
@@ -92,7 +95,10 @@ const fault = variants("kind", {
 		element: int(0, LIMITS.elements),
 		/** Leads to a turn: its transcript is attached. None: that of the element is. */
 		turns: list(int(0, LIMITS.turns), MOST_SPANS),
-		/** Of a contradiction that a mark shows: the span of so many parts of the path, whose transcript is attached, too. */
+		/**
+		 * Of a contradiction that a mark shows: the span of so many parts of the path, whose transcript is
+		 * attached, too.
+		 */
 		marked: orNull(int(0, MOST_SPANS)),
 		contradiction,
 	}),
@@ -100,7 +106,10 @@ const fault = variants("kind", {
 	end: object({ kind: oneOf("end"), of: oneOf("state", "result"), state: stateShown, root: rootShown, origin }),
 	start: object({ kind: oneOf("start"), of: oneOf("state", "result"), state: stateShown, root: rootShown, path }),
 	result: object({ kind: oneOf("result"), state: stateShown }),
-	/** The word about who writes a tensor in the segment's phase: an op's number, 2³² − 1 for none. The op that shows it; null: there is none of that number. */
+	/**
+	 * The word about who writes a tensor in the segment's phase: an op's number, 2³² − 1 for none. The op that
+	 * shows it; null: there is none of that number.
+	 */
 	writer: object({ kind: oneOf("writer"), tensor: int(0, LIMITS.tensors), said: int(0, U32), op: orNull(opShown) }),
 	/** Hashes of two answers to one question (docs/chain.md §12), both signed. */
 	words: object({ kind: oneOf("words"), question: hex(32), answers: pair(hex(32)) }),
@@ -123,7 +132,10 @@ const claim = object({
 
 /** A trace, two transcripts. */
 const MOST_ANSWERS = 3;
-/** Who signed the answers, for which contract on the claim's chain; in the order of `answersOf` in fraud-proof.ts. */
+/**
+ * Who signed the answers, for which contract on the claim's chain; in the order of `answersOf` in
+ * fraud-proof.ts.
+ */
 const signed = object({ disputes: hex(20), account: hex(20), signatures: list(hex(65), MOST_ANSWERS) });
 export type FraudSignatures = Typed<typeof signed>;
 

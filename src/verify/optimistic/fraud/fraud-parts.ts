@@ -1,5 +1,6 @@
-// What a fraud file shows, part by part, each bound to the claim: ops and tensors by the program's root, states by the segment tree, the
-// trace by its root. A part that is not what it says ends the judgement with its code.
+// What a fraud file shows, part by part, each bound to the claim: ops and tensors by the program's root,
+// states by the segment tree, the trace by its root. A part that is not what it says ends the judgement with
+// its code.
 import { bytesToHex, equalBytes, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Code } from "../../../protocol/codes.ts";
 import { keccakLeaf, keccakNode } from "../../../protocol/hash/keccak-tree.ts";

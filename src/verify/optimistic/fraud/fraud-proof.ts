@@ -1,5 +1,6 @@
-// A fraud file as the chain's judge takes it, docs/chain.md §12: the same parts, in the arguments of `prove`, and the answers under which the
-// accused's signatures must stand. Not here: whether it convicts (judge-fraud.ts), signing and sending (src/chain/contracts/disputes.ts).
+// A fraud file as the chain's judge takes it, docs/chain.md §12: the same parts, in the arguments of `prove`,
+// and the answers under which the accused's signatures must stand. Not here: whether it convicts
+// (judge-fraud.ts), signing and sending (src/chain/contracts/disputes.ts).
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { type Hex, packed, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
@@ -47,7 +48,10 @@ const writerSaid = (segment: number, tensor: number, op: number): AnswerSaid => 
 	answerHash: toHex(keccak(packed(op, 4))),
 });
 
-/** The tensor of which a file shows by the whole program that nothing writes it; on the chain the accused's word shows it. */
+/**
+ * The tensor of which a file shows by the whole program that nothing writes it; on the chain the accused's
+ * word shows it.
+ */
 export function unwrittenTensor(fault: FaultShown, attachments: readonly Uint8Array[]): number | null {
 	if ((fault.kind !== "wire" && fault.kind !== "end") || !("whole" in fault.origin) || !fault.origin.whole) return null;
 	if (fault.kind === "end") return fault.root.tensor;
@@ -64,7 +68,9 @@ export interface AnswerSaid {
 const KINDS = ["value", "filling", "chunk", "instruction", "start", "turn", "end"] as const;
 const NOWHERE = 0xffff_ffff;
 
-/** What is said of an element or a turn, and the span with its mark; and the tensor leaves that follow them. */
+/**
+ * What is said of an element or a turn, and the span with its mark; and the tensor leaves that follow them.
+ */
 function wordsOf(fault: ElementShown, attachments: readonly Uint8Array[]) {
 	const [opLeaf, transcript, ...rest] = attachments;
 	const marks = fault.marked === null ? 0 : 1;
@@ -104,7 +110,10 @@ export function answersOfFile(file: Uint8Array): readonly AnswerSaid[] | null {
 	return decoded.ok ? answersOf(decoded.evidence.envelope.body, decoded.evidence.attachments) : null;
 }
 
-/** The arguments of `prove` that a file of a false element gives, without terms and signatures; null for any other file. */
+/**
+ * The arguments of `prove` that a file of a false element gives, without terms and signatures; null for any
+ * other file.
+ */
 export function elementProof(file: Uint8Array) {
 	const decoded = decodeFraudFile(file);
 	if (!decoded.ok || decoded.evidence.envelope.body.fault.kind !== "element") return null;
@@ -149,7 +158,10 @@ export function elementProof(file: Uint8Array) {
 	};
 }
 
-/** As `prove` takes them: the first apart from those of so many transcripts. Empty where the file has none: then the words on the chain count. */
+/**
+ * As `prove` takes them: the first apart from those of so many transcripts. Empty where the file has none:
+ * then the words on the chain count.
+ */
 function signaturesIn(
 	{ signed }: FraudBody,
 	transcripts: number,
@@ -161,7 +173,9 @@ function signaturesIn(
 	};
 }
 
-/** The arguments of `proveTwoWords` that a file of two answers gives, without terms; null for any other file. */
+/**
+ * The arguments of `proveTwoWords` that a file of two answers gives, without terms; null for any other file.
+ */
 export function twoWordsProof(file: Uint8Array) {
 	const decoded = decodeFraudFile(file);
 	if (!decoded.ok || decoded.evidence.envelope.body.fault.kind !== "words") return null;

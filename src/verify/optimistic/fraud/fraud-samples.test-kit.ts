@@ -1,5 +1,5 @@
-// One fraud file of every kind, for tests: made by the real search against a toy run of the mixed sample whose session cheats, or whose
-// answers are forged (src/validator/jobs/forged-answers.test-kit.ts).
+// One fraud file of every kind, for tests: made by the real search against a toy run of the mixed sample
+// whose session cheats, or whose answers are forged (src/validator/jobs/forged-answers.test-kit.ts).
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -84,7 +84,9 @@ async function made(scratch: string): Promise<Map<string, Uint8Array>> {
 		program.step.findIndex((op) => op.operator === operator && where(op));
 	const walk = opOf("map", (op) => op.operator === "map" && op.code.turns > 0);
 	const plain = opOf("map", (op) => op.operator === "map" && op.code.turns === 0);
-	/** Says the value that its output has, and so many numbers more that are false: place and depth of the path. */
+	/**
+	 * Says the value that its output has, and so many numbers more that are false: place and depth of the path.
+	 */
 	const saying =
 		(...lies: readonly { readonly at: number; readonly depth: number }[]) =>
 		(said: Answers): Partial<Answers> => ({

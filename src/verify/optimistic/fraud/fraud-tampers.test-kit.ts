@@ -1,5 +1,5 @@
-// Changes to a fraud file, for the tamper list: every value of its envelope by its kind, every attachment, each written anew so that only what the
-// value means can give it away.
+// Changes to a fraud file, for the tamper list: every value of its envelope by its kind, every attachment,
+// each written anew so that only what the value means can give it away.
 import { encodeContainer, entriesOf } from "../../../protocol/probe/container.ts";
 import { decodeFraudFile } from "./fraud-file.ts";
 

@@ -1,5 +1,5 @@
-// Fraud files of vectors/work-fraud.json, which were written a second time from the pages alone: each convicts, with its place and numbers, and
-// its honest twin shows nothing.
+// Fraud files of vectors/work-fraud.json, which were written a second time from the pages alone: each
+// convicts, with its place and numbers, and its honest twin shows nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { vectorRows } from "../../../protocol/vectors.test-kit.ts";

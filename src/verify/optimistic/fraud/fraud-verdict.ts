@@ -1,5 +1,5 @@
-// The verdict on a fraud file. A value, never an exception. `valid` means: what is shown contradicts itself, so whoever made the claim and
-// gave these answers is convicted. It never clears anybody.
+// The verdict on a fraud file. A value, never an exception. `valid` means: what is shown contradicts itself,
+// so whoever made the claim and gave these answers is convicted. It never clears anybody.
 import type { Code } from "../../../protocol/codes.ts";
 import type { Finding, Verdict } from "../../../protocol/probe/verdict.ts";
 import type { FaultShown } from "./fraud-file.ts";
@@ -20,12 +20,18 @@ export interface ValidFraud {
 	/** Of a false wire. */
 	readonly operand: number | null;
 	readonly tensor: number | null;
-	/** value, filling, chunk, load, turn, end; or where the root should come from: op, constant, input, state, zero; program: the op that was named; answers: two to one question. */
+	/**
+	 * value, filling, chunk, load, turn, end; or where the root should come from: op, constant, input, state,
+	 * zero; program: the op that was named; answers: two to one question.
+	 */
 	readonly shows: string;
 	/** A number, or a root as hex. */
 	readonly said: string;
 	readonly right: string;
-	/** The account that signed all answers that the file rests on; null: unsigned, or it rests on none. Whether it made the claim, the chain tells. */
+	/**
+	 * The account that signed all answers that the file rests on; null: unsigned, or it rests on none. Whether
+	 * it made the claim, the chain tells.
+	 */
 	readonly signer: string | null;
 	readonly findings: readonly Finding[];
 }

@@ -1,5 +1,5 @@
-// Fraud files: one of every kind convicts; whatever field of it is changed, its code catches that, or the list says why only a signature could;
-// no bytes make the judge throw.
+// Fraud files: one of every kind convicts; whatever field of it is changed, its code catches that, or the
+// list says why only a signature could; no bytes make the judge throw.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { fc, scaled } from "../../../../tests/fuzz.test-kit.ts";

@@ -1,6 +1,6 @@
-// Does a fraud file convict? docs/jobs.md §7. A pure function of its bytes and of what the asker expects; the same in the CLI and in a browser.
-// Bad files are values, never exceptions. Who is convicted made this claim and gave these answers: whether somebody signed them is not
-// known here, and the verdict says so.
+// Does a fraud file convict? docs/jobs.md §7. A pure function of its bytes and of what the asker expects; the
+// same in the CLI and in a browser. Bad files are values, never exceptions. Who is convicted made this claim
+// and gave these answers: whether somebody signed them is not known here, and the verdict says so.
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { isSignedBy, typedDigest } from "../../../protocol/chain/typed-data.ts";
 import type { Code } from "../../../protocol/codes.ts";

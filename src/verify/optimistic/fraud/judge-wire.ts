@@ -1,5 +1,5 @@
-// Wires, docs/work.md §7: the root that an operand, or a state after the segment, must have. The judge finds from the op's leaf where it must
-// come from, and accepts no other place.
+// Wires, docs/work.md §7: the root that an operand, or a state after the segment, must have. The judge finds
+// from the op's leaf where it must come from, and accepts no other place.
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, elementCount, type TensorType } from "../../../work/operators/tensor-type.ts";
 import type { Op, Program, Source } from "../../../work/program/shapes.ts";

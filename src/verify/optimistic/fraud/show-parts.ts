@@ -1,4 +1,5 @@
-// Makes the parts of a fraud file that judge-fraud.ts reads: leaves of the program, the trace and the states, each with its path.
+// Makes the parts of a fraud file that judge-fraud.ts reads: leaves of the program, the trace and the states,
+// each with its path.
 import { bytesToHex, concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { type KeccakTree, keccakLeaf, keccakTree } from "../../../protocol/hash/keccak-tree.ts";
 import { encodeHead, encodeLeaves, encodeProgram } from "../../../work/program/encode.ts";

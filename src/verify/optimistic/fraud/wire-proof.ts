@@ -1,5 +1,6 @@
-// A fraud file of a false wire, end or writer as the chain's judge takes it, docs/chain.md §12: the arguments of `proveWire`. Where the file has no
-// signature of a word, the one that stands on the chain counts. Not here: whether it convicts (judge-wire.ts).
+// A fraud file of a false wire, end or writer as the chain's judge takes it, docs/chain.md §12: the arguments
+// of `proveWire`. Where the file has no signature of a word, the one that stands on the chain counts. Not
+// here: whether it convicts (judge-wire.ts).
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
 import { treeFromRoot } from "../../../work/trace/commitments.ts";

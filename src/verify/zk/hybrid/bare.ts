@@ -1,5 +1,7 @@
-// Shows that commitments are of so many numbers and of nothing behind them, docs/zk.md §15: an opening says nothing of what stands behind the numbers that it is about, so without this a commitment to the same weights
-// could be another. Of one list of numbers, or of several at once: the weights after each segment of a part (§12). WeightJudge.sol verifies it. In TypeScript, so for lists that are not long.
+// Shows that commitments are of so many numbers and of nothing behind them, docs/zk.md §15: an opening says
+// nothing of what stands behind the numbers that it is about, so without this a commitment to the same
+// weights could be another. Of one list of numbers, or of several at once: the weights after each segment of
+// a part (§12). WeightJudge.sol verifies it. In TypeScript, so for lists that are not long.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bigOf, bytesOf, R } from "../../../protocol/maths/bn254.ts";
@@ -26,7 +28,10 @@ export interface BareSums extends BareSizes {
 	readonly shifted: readonly bigint[];
 }
 
-/** Lists are added one after the other, so that they need not all be there at once. `points`: the commitments of all of them, 64 bytes each. */
+/**
+ * Lists are added one after the other, so that they need not all be there at once. `points`: the commitments
+ * of all of them, 64 bytes each.
+ */
 export function createBare(points: Uint8Array, sizes: BareSizes) {
 	const { count, chunkBits, powers } = sizes;
 	const size = 2 ** chunkBits;
@@ -48,7 +53,10 @@ export function createBare(points: Uint8Array, sizes: BareSizes) {
 	};
 }
 
-/** 224 bytes: D, both quotients, the value. Three sums of points over as many numbers as a commitment is of: some seconds for 2^14. */
+/**
+ * 224 bytes: D, both quotients, the value. Three sums of points over as many numbers as a commitment is of:
+ * some seconds for 2^14.
+ */
 export function bareProof({ count, chunkBits, powers, first, plain, shifted }: BareSums): Uint8Array {
 	const size = 2 ** chunkBits;
 	const shift = Math.ceil(count / size) * size - count;

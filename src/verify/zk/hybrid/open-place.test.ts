@@ -1,4 +1,5 @@
-// One number of a committed list, shown: by powers of a known τ and by points alike, and taken by the verifier of openings at that place and for that number only.
+// One number of a committed list, shown: by powers of a known τ and by points alike, and taken by the
+// verifier of openings at that place and for that number only.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";

@@ -1,5 +1,6 @@
-// Shows one number of a committed list: its opening (docs/zk.md §3) at a corner of the cube, where eq is 1 at one place and 0 at all others. What an accuser shows of a weight that
-// a claim has wrong, docs/zk.md §15. In TypeScript, so for lists that are not long.
+// Shows one number of a committed list: its opening (docs/zk.md §3) at a corner of the cube, where eq is 1 at
+// one place and 0 at all others. What an accuser shows of a weight that a claim has wrong, docs/zk.md §15. In
+// TypeScript, so for lists that are not long.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bytesOf, R } from "../../../protocol/maths/bn254.ts";

@@ -1,4 +1,5 @@
-// Lists of scalars as polynomials in one variable, lowest coefficient first: what openings are made of. docs/zk.md §3 and §15.
+// Lists of scalars as polynomials in one variable, lowest coefficient first: what openings are made of.
+// docs/zk.md §3 and §15.
 import { mod } from "../field.ts";
 
 export const valueAt = (list: readonly bigint[], x: bigint): bigint =>

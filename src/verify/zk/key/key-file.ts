@@ -1,4 +1,5 @@
-// A key and its contributions as a file: JSON, points as hex. What is read is checked as points, not as a key: keyFault does that.
+// A key and its contributions as a file: JSON, points as hex. What is read is checked as points, not as a
+// key: keyFault does that.
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, type G1, type G2, g1Of, g2Of, wordsOf } from "../../../protocol/maths/bn254.ts";
 import { g1Bytes, g2Bytes } from "./key-bytes.ts";

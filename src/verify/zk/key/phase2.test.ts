@@ -1,5 +1,6 @@
-// Keys from powers and contributions: an honest chain gives a key that proofs are true by, and that is the one which the secrets would give; each check of a key has a cheater. Powers are those
-// of a small ceremony that snarkjs held (tests/zk/small.ptau).
+// Keys from powers and contributions: an honest chain gives a key that proofs are true by, and that is the
+// one which the secrets would give; each check of a key has a cheater. Powers are those of a small ceremony
+// that snarkjs held (tests/zk/small.ptau).
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,8 @@
-// The key of a circuit, from powers of tau, and contributions to it (Groth16's second phase, ePrint 2017/1050): each multiplies δ by a secret that its author forgets, and shows that it knew it. As
-// long as one of them did forget, nobody can prove what is false. Everything is checked again by whoever relies on a key. docs/zk.md §13. Sums of points are plain: for circuits of some
-// thousand rows; larger keys are made by programs that read our .r1cs files (r1cs-file.ts).
+// The key of a circuit, from powers of tau, and contributions to it (Groth16's second phase, ePrint
+// 2017/1050): each multiplies δ by a secret that its author forgets, and shows that it knew it. As long as
+// one of them did forget, nobody can prove what is false. Everything is checked again by whoever relies on a
+// key. docs/zk.md §13. Sums of points are plain: for circuits of some thousand rows; larger keys are made by
+// programs that read our .r1cs files (r1cs-file.ts).
 import { bytesToHex, concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bigOf, bytesOf, type G1, G1_ONE, type G2, G2_ONE, isOne, R, times } from "../../../protocol/maths/bn254.ts";
@@ -135,7 +137,10 @@ export function contribute(
 	};
 }
 
-/** Null: the key is that of circuit and powers, with these contributions. `first`: what firstKey makes of the two; nobody's word stands for it. */
+/**
+ * Null: the key is that of circuit and powers, with these contributions. `first`: what firstKey makes of the
+ * two; nobody's word stands for it.
+ */
 export function keyFault(first: ProvingKey, contributions: readonly Contribution[], key: ProvingKey): string | null {
 	const own = { ...key, delta1: G1_ONE, delta2: G2_ONE, others: first.others, powers: first.powers };
 	if (bytesToHex(packed(own)) !== bytesToHex(packed(first))) return "it is not of this circuit and these powers";

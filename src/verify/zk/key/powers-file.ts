@@ -1,5 +1,6 @@
-// Powers of tau for keys of Groth16, as Hermez's ceremony publishes them (`.ptau`, version 1): powers of τ in both groups, of ατ and βτ in the first, β in the second. What a file says is checked as
-// points and by pairings; that the ceremony was honest shows its own transcript. docs/zk.md §13.
+// Powers of tau for keys of Groth16, as Hermez's ceremony publishes them (`.ptau`, version 1): powers of τ in
+// both groups, of ατ and βτ in the first, β in the second. What a file says is checked as points and by
+// pairings; that the ceremony was honest shows its own transcript. docs/zk.md §13.
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import {
 	bigOf,
@@ -92,7 +93,10 @@ export function readPtau(bytes: Uint8Array, rows: number): KeyPowers | SrsFault 
 	return areRight(powers) ? powers : fault("SRS_WRONG", "the points are not powers of one τ, α and β");
 }
 
-/** All steps at once, by factors that follow from the points: each list goes on by τ, and α and β are the same in all. */
+/**
+ * All steps at once, by factors that follow from the points: each list goes on by τ, and α and β are the same
+ * in all.
+ */
 function areRight({ tau1, tau2, alpha1, beta1, beta2 }: KeyPowers): boolean {
 	if (!tau1[0]!.equals(G1_ONE) || !tau2[0]!.equals(G2_ONE)) return false;
 	const all = [...[...tau1, ...alpha1, ...beta1].map(g1Bytes), ...[...tau2, beta2].map(g2Bytes)];

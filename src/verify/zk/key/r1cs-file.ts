@@ -1,4 +1,5 @@
-// Circuits and wires as iden3's tools read them (`.r1cs` version 1, `.wtns` version 2): so keys of our circuits can be made, contributed to and used by others' programs. docs/zk.md §13.
+// Circuits and wires as iden3's tools read them (`.r1cs` version 1, `.wtns` version 2): so keys of our
+// circuits can be made, contributed to and used by others' programs. docs/zk.md §13.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { bigOf, R } from "../../../protocol/maths/bn254.ts";
 import type { Circuit, Wires } from "../run/circuit.ts";

@@ -1,4 +1,5 @@
-// Keys and proofs of Groth16 as snarkjs writes them, from and to ours (../../receipts/groth16.ts). Decimal numbers; points with a third coordinate, 1; of the second group real parts first.
+// Keys and proofs of Groth16 as snarkjs writes them, from and to ours (../../receipts/groth16.ts). Decimal
+// numbers; points with a third coordinate, 1; of the second group real parts first.
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, wordsOf } from "../../../protocol/maths/bn254.ts";
 

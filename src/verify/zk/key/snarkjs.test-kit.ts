@@ -1,4 +1,5 @@
-// A small circuit of our own, proven by snarkjs with a key that snarkjs made. Started as a program it writes tests/zk/snarkjs-groth16.json and .zkey anew; snarkjs is no dependency of the project: name the folder in
+// A small circuit of our own, proven by snarkjs with a key that snarkjs made. Started as a program it writes
+// tests/zk/snarkjs-groth16.json and .zkey anew; snarkjs is no dependency of the project: name the folder in
 // which it was installed (`npm i snarkjs@0.7.6`) as ASSAY_SNARKJS, and let biome format the file.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,5 +1,6 @@
-// snarkjs beside us, both ways: we take its proofs, it takes ours. It is no dependency (35 packages, 64 MB): a proof that it made is in tests/zk/, and where ASSAY_SNARKJS names a folder that has it
-// (`npm i snarkjs@0.7.6`), both ways are tried anew.
+// snarkjs beside us, both ways: we take its proofs, it takes ours. It is no dependency (35 packages, 64 MB):
+// a proof that it made is in tests/zk/, and where ASSAY_SNARKJS names a folder that has it (`npm i
+// snarkjs@0.7.6`), both ways are tried anew.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

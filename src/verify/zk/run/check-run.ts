@@ -1,5 +1,6 @@
-// A run proof's checks, docs/zk.md §13: those of each of its segments, then their claims about commitments folded into one. Over numbers, by who verifies the proof as it is, and
-// over wires, for the circuit of its wrapped form. All that a contract must see of it goes through `told`, in its order.
+// A run proof's checks, docs/zk.md §13: those of each of its segments, then their claims about commitments
+// folded into one. Over numbers, by who verifies the proof as it is, and over wires, for the circuit of its
+// wrapped form. All that a contract must see of it goes through `told`, in its order.
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import type { Field } from "../field.ts";
 import { crossValues } from "../opening.ts";
@@ -72,7 +73,10 @@ export interface PartLeft<F> {
 	readonly digest: F;
 }
 
-/** `next`: the proof's scalars, one after the other. Null: the proof is false; in a circuit it never is, since what must hold is a constraint. */
+/**
+ * `next`: the proof's scalars, one after the other. Null: the proof is false; in a circuit it never is, since
+ * what must hold is a constraint.
+ */
 export function checkRun<F>(field: Field<F>, plan: ZkPlan, told: RunTold<F>, next: () => F): RunClaim<F> | null {
 	const left: PartLeft<F>[] = [];
 	for (const segment of told.segments) {

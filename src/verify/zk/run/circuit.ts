@@ -1,5 +1,6 @@
-// A circuit: checks as products of sums of wires (R1CS), recorded by running them once over wires. Every wire but the inputs is a product, so that whoever has the inputs
-// has them all. Not here: proofs of it (groth16-key.ts, groth16-prove.ts).
+// A circuit: checks as products of sums of wires (R1CS), recorded by running them once over wires. Every wire
+// but the inputs is a product, so that whoever has the inputs has them all. Not here: proofs of it
+// (groth16-key.ts, groth16-prove.ts).
 import { type Field, mod } from "../field.ts";
 
 /** A sum of wires, each a known number of times; wire 0 is 1. */
@@ -18,7 +19,10 @@ export interface Circuit {
 	/** All public ones before the others. */
 	input(): Wires;
 	secret(): Wires;
-	/** So many wires are left to others, with the constraints that make them; `given`: those of them that are secrets. */
+	/**
+	 * So many wires are left to others, with the constraints that make them; `given`: those of them that are
+	 * secrets.
+	 */
 	leaveOut(count: number, given: readonly number[]): void;
 	readonly inputs: number;
 	readonly wires: number;

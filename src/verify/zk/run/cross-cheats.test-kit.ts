@@ -1,9 +1,13 @@
-// Provers that lie about what a run's commitments open to, each in one place of the opening (docs/zk.md §13), and honest in all else: what passes where a verifier forgets that place.
+// Provers that lie about what a run's commitments open to, each in one place of the opening (docs/zk.md §13),
+// and honest in all else: what passes where a verifier forgets that place.
 import { inverse, mod } from "../../../../vectors/naive-bn254.ts";
 import { at, byQuadratic, type OpeningCheat, type OpeningKnown, plus } from "../../../../vectors/naive-opening.ts";
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 
-/** In the second segment a column is used as it must be, and zeros are committed; its own sums do not show that. */
+/**
+ * In the second segment a column is used as it must be, and zeros are committed; its own sums do not show
+ * that.
+ */
 export const UNCOMMITTED: NonNullable<RunCheats["segments"]> = [
 	{},
 	{
@@ -93,7 +97,10 @@ function steeply(known: OpeningKnown): bigint {
 	return over(-2n * known.lie, square + squareBack);
 }
 
-/** Nothing is committed but S, 1 + X², whose rest by X² - t·X + 1 is t·X: there is a t for which it is what it must be. */
+/**
+ * Nothing is committed but S, 1 + X², whose rest by X² - t·X + 1 is t·X: there is a t for which it is what it
+ * must be.
+ */
 export const ELSEWHERE: OpeningCheat = {
 	s: () => [1n, 0n, 1n],
 	values: (_, known) => [0n, 0n, mod(elsewhere(known) * shares(known).back)],

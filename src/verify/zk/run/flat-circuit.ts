@@ -1,5 +1,6 @@
-// The circuit of a wrapped run as engines read it (engine/src/zk/groth16/circuit.hpp): the checks of a segment, once, to be taken so many times, then those of the fold. Recorded whole, as wrapCircuit
-// does, a circuit of 64 segments would have a hundred million terms.
+// The circuit of a wrapped run as engines read it (engine/src/zk/groth16/circuit.hpp): the checks of a
+// segment, once, to be taken so many times, then those of the fold. Recorded whole, as wrapCircuit does, a
+// circuit of 64 segments would have a hundred million terms.
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf } from "../../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";

@@ -1,5 +1,6 @@
-// What a wrapped run publishes says nothing of its witness, docs/zk.md §13: two witnesses with one statement, which only who knows τ can make, give openings of one distribution; and whoever guesses
-// a witness finds none of the published values by it. Without mask, blinders or nonce it does: so each of them is needed.
+// What a wrapped run publishes says nothing of its witness, docs/zk.md §13: two witnesses with one statement,
+// which only who knows τ can make, give openings of one distribution; and whoever guesses a witness finds
+// none of the published values by it. Without mask, blinders or nonce it does: so each of them is needed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { scaled } from "../../../../tests/fuzz.test-kit.ts";
@@ -91,7 +92,8 @@ test("two witnesses with one statement: every published value has one distributi
 	assert.equal(statements.size, 1);
 	const lists = samples.map((list) => list.map(shown));
 	const length = lists[0]![0]!.length;
-	// By the highest two bits: two samples of each value beside each other, and all values together beside what numbers that were drawn would give.
+	// By the highest two bits: two samples of each value beside each other, and all values together beside what
+	// numbers that were drawn would give.
 	let [together, places] = [0, 0];
 	for (let at = 0; at < length; at++) {
 		const counts = lists.map((list) => {
@@ -113,7 +115,10 @@ test("two witnesses with one statement: every published value has one distributi
 	assert.ok(together / places < 4, `${together / places}`);
 });
 
-/** What somebody finds in a proof by a witness that it guesses: commitments, how often they count, or the line that is opened. */
+/**
+ * What somebody finds in a proof by a witness that it guesses: commitments, how often they count, or the line
+ * that is opened.
+ */
 function foundBy(start: Start, published: ReturnType<typeof proven>, hiding: RunHiding): string[] {
 	const guess = proven(start, hiding);
 	const found: string[] = [];
@@ -138,7 +143,8 @@ test("whoever guesses the witness finds nothing by it; without blinders, mask or
 	// Without blinders of values and helpers.
 	const bare = proven(ONE, { ...drawn, segments: [{ nonce: own.nonce, blinder: known.blinder }] });
 	assert.ok(foundBy(ONE, bare, { ...NOTHING, segments: [known] }).includes("commitments"));
-	// Without a nonce: the published commitments and a guess make the same transcript, whatever the blinders are. The mask still hides what is opened.
+	// Without a nonce: the published commitments and a guess make the same transcript, whatever the blinders
+	// are. The mask still hides what is opened.
 	const plain = { segments: [{ nonce: 0n, blinder: all }] };
 	const masked = proven(ONE, { ...plain, mask: drawn.mask });
 	assert.deepEqual(foundBy(ONE, masked, { ...plain, mask: NOTHING.mask }), ["commitments", "counts"]);

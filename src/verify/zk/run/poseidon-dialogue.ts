@@ -1,4 +1,5 @@
-// A transcript of Poseidon, docs/zk.md §13: six lanes, the first of which no message is added to. Over numbers or wires.
+// A transcript of Poseidon, docs/zk.md §13: six lanes, the first of which no message is added to. Over
+// numbers or wires.
 import type { Field } from "../field.ts";
 import type { Dialogue } from "../sumcheck.ts";
 import { permute } from "./poseidon.ts";

@@ -1,5 +1,6 @@
-// Poseidon over BN254's scalars (ePrint 2019/458; x^5, constants by its Grain generator, as circomlib has them), over numbers or wires: the hash of transcripts that
-// a circuit replays. Keccak would cost a circuit a hundred times as much. docs/zk.md §13.
+// Poseidon over BN254's scalars (ePrint 2019/458; x^5, constants by its Grain generator, as circomlib has
+// them), over numbers or wires: the hash of transcripts that a circuit replays. Keccak would cost a circuit a
+// hundred times as much. docs/zk.md §13.
 import { R } from "../../../protocol/maths/bn254.ts";
 import { type Field, mod } from "../field.ts";
 import { power } from "../scalars.ts";
@@ -78,7 +79,10 @@ function makeParameters(lanes: number): Parameters {
 	return { constants: full, matrix, ...partialRoundsOf(constants.slice(half, -half), matrix) };
 }
 
-/** All but one lane of a partial round are linear: so is what any of them takes in, once the fifth powers before it are known. */
+/**
+ * All but one lane of a partial round are linear: so is what any of them takes in, once the fifth powers
+ * before it are known.
+ */
 function partialRoundsOf(constants: readonly (readonly bigint[])[], matrix: readonly (readonly bigint[])[]) {
 	const lanes = matrix.length;
 	const unit = (at: number) => Array.from({ length: lanes + constants.length }, (_, i) => (i === at ? 1n : 0n));

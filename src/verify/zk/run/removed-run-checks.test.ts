@@ -1,5 +1,6 @@
-// Each check that a run proof has besides those of its segments, removed alone, lets a cheater pass that is honest in all else; with it, the cheater is refused. The checks of segments are the same lines
-// as in ../removed-checks.test.ts. Of a wrapped run: each part of the list that a verifier must see.
+// Each check that a run proof has besides those of its segments, removed alone, lets a cheater pass that is
+// honest in all else; with it, the cheater is refused. The checks of segments are the same lines as in
+// ../removed-checks.test.ts. Of a wrapped run: each part of the list that a verifier must see.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
@@ -165,7 +166,10 @@ const moved = (bytes: Uint8Array, by: G1): Uint8Array => {
 	const { x, y } = (g1Of(...(wordsOf(bytes) as [bigint, bigint])) as G1).add(by).toAffine();
 	return concatBytes(bytesOf(x), bytesOf(y));
 };
-/** One commitment more by a point, another less by as much, each as often as the other counts: their sum is the same. */
+/**
+ * One commitment more by a point, another less by as much, each as often as the other counts: their sum is
+ * the same.
+ */
 function swapped(): Shown {
 	const { weights } = TRUE.claim;
 	const told = PLAN.groups.slice(0, 4).reduce((sum, one) => sum + one.chunks, 0);

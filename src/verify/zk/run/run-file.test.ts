@@ -1,5 +1,6 @@
-// A wrapped run as a file: what it proves and by which key, and what is refused. tests/zk/wrapped-mlp.proof is of samples/mlp-proof.json, segments 1 and 2, over Ignition's powers and a key of known
-// secrets (assay job prove --wrap dev).
+// A wrapped run as a file: what it proves and by which key, and what is refused. tests/zk/wrapped-mlp.proof
+// is of samples/mlp-proof.json, segments 1 and 2, over Ignition's powers and a key of known secrets (assay
+// job prove --wrap dev).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

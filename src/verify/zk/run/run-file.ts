@@ -1,5 +1,7 @@
-// A wrapped run as a file, docs/zk.md §13: the container of evidence files with the statements of its segments, the key's verifying part, the program and the proof. `openRunFile` believes nothing in
-// it: the program is compiled again, and of the key all is checked that can be. Who knows a key's secrets can prove anything: whose key it is, is for whoever relies on it to know.
+// A wrapped run as a file, docs/zk.md §13: the container of evidence files with the statements of its
+// segments, the key's verifying part, the program and the proof. `openRunFile` believes nothing in it: the
+// program is compiled again, and of the key all is checked that can be. Who knows a key's secrets can prove
+// anything: whose key it is, is for whoever relies on it to know.
 
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";

@@ -1,4 +1,5 @@
-// Small runs, and their provers. Started as a program it makes tests/zk/wrapped-run.json anew: the wrapped proof of a run of two segments, by a key whose secrets stand below.
+// Small runs, and their provers. Started as a program it makes tests/zk/wrapped-run.json anew: the wrapped
+// proof of a run of two segments, by a key whose secrets stand below.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { provenBySecrets, type Secrets } from "../../../../vectors/naive-groth16.ts";
@@ -44,7 +45,9 @@ export const SECRETS: Secrets = { tau: 101n, alpha: 102n, beta: 103n, gamma: 1n,
 const state = (i: number): string => i.toString(16).padStart(64, "0");
 export const STARTS: readonly Start[] = startsOf(SEGMENTS);
 
-/** Of provers that differ in what follows their segments, or in one of them alone, the others are proven once. */
+/**
+ * Of provers that differ in what follows their segments, or in one of them alone, the others are proven once.
+ */
 const KNOWN: Parameters<typeof proveRun>[6] = STARTS.map(() => new Map());
 
 /** `more`: of its statements. */

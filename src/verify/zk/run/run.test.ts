@@ -1,4 +1,5 @@
-// Run proofs: honest ones are valid, each cheater is refused, and the circuit of their checks holds for the one and not for the other.
+// Run proofs: honest ones are valid, each cheater is refused, and the circuit of their checks holds for the
+// one and not for the other.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,5 @@
-// `verifyRun`: do these commitments belong to segments of one run, one after the other? docs/zk.md §13. One proof for all of them, with one opening.
+// `verifyRun`: do these commitments belong to segments of one run, one after the other? docs/zk.md §13. One
+// proof for all of them, with one opening.
 import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Code } from "../../../protocol/codes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
@@ -30,7 +31,10 @@ const CROSS_SCALARS = 5;
 /** The message of the opening's transcript: what is opened, and W. */
 const KIND_LINE = 22;
 
-/** Points and scalars of each segment, its nonce the first of them; the mask; rounds and values of the fold; S, its scalars; the opening. */
+/**
+ * Points and scalars of each segment, its nonce the first of them; the mask; rounds and values of the fold;
+ * S, its scalars; the opening.
+ */
 function runSizes(plan: ZkPlan, segments: number) {
 	const { points, scalars } = proofSizes(plan);
 	const segment = 64 * points + 32 * (1 + scalars);
@@ -73,7 +77,9 @@ export const toldOf = (
 
 /** What stands in a proof, before any of it is checked. */
 export interface ReadRun {
-	/** By segment: commitments of its statement, then of the proof. At the end that of the mask, and that of S. */
+	/**
+	 * By segment: commitments of its statement, then of the proof. At the end that of the mask, and that of S.
+	 */
 	readonly points: readonly (readonly G1[])[];
 	/** Those of the proof as bytes. */
 	readonly proven: readonly Uint8Array[];
@@ -96,7 +102,9 @@ export function unfollowed(plan: ZkPlan, statements: readonly SegmentStatement[]
 	return null;
 }
 
-/** By segment: those of its statement, then those of the proof. At the end that of the mask, and that of S. */
+/**
+ * By segment: those of its statement, then those of the proof. At the end that of the mask, and that of S.
+ */
 export function commitmentsOf(
 	statements: readonly SegmentStatement[],
 	proven: readonly Uint8Array[],

@@ -1,5 +1,6 @@
-// `verifyWrapped`: a run proof whose sums are not shown, but proven to hold by Groth16, docs/zk.md §13. What is left to check are the commitments: as many points, one opening, and
-// four pairings, however many steps a segment has. A key is for one plan and one number of segments.
+// `verifyWrapped`: a run proof whose sums are not shown, but proven to hold by Groth16, docs/zk.md §13. What
+// is left to check are the commitments: as many points, one opening, and four pairings, however many steps a
+// segment has. A key is for one plan and one number of segments.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bigOf, bytesOf, POINTS, R, wordsOf } from "../../../protocol/maths/bn254.ts";
@@ -22,7 +23,10 @@ import {
 } from "./verify-run.ts";
 import { listAt, seenList } from "./wrap-circuit.ts";
 
-/** Public numbers of the circuit: the digest, x, and the list at x. `claimed`: what wrappedClaim made; with the statements it fixes the list. */
+/**
+ * Public numbers of the circuit: the digest, x, and the list at x. `claimed`: what wrappedClaim made; with
+ * the statements it fixes the list.
+ */
 export function wrapInputs(
 	statements: readonly SegmentStatement[],
 	told: RunTold<bigint>,
@@ -33,7 +37,10 @@ export function wrapInputs(
 	return [claim.digest, x, listAt(NUMBERS, seenList(told, claim), x)];
 }
 
-/** Of a wrapped proof all but Groth16's and the opening: commitments of each segment, those of the mask and of S; how often each but the last counts; η, t, a, b, the digest. */
+/**
+ * Of a wrapped proof all but Groth16's and the opening: commitments of each segment, those of the mask and of
+ * S; how often each but the last counts; η, t, a, b, the digest.
+ */
 export const wrappedClaim = (
 	{ proven, mask, cross }: Pick<ReadRun, "proven" | "mask" | "cross">,
 	{ weights, eta, t, a, b, digest }: RunClaim<bigint>,

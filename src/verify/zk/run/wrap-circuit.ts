@@ -1,5 +1,7 @@
-// The circuit of a wrapped run proof, docs/zk.md §13: the checks of check-run.ts over wires. Public are three numbers: the digest of everything that was said, a point x that is
-// drawn after it, and what the list of all that a verifier must see has at x, as a polynomial. So a list that is not the prover's has another value there.
+// The circuit of a wrapped run proof, docs/zk.md §13: the checks of check-run.ts over wires. Public are three
+// numbers: the digest of everything that was said, a point x that is drawn after it, and what the list of all
+// that a verifier must see has at x, as a polynomial. So a list that is not the prover's has another value
+// there.
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import type { Field } from "../field.ts";
 import { checkRun, type RunClaim, type RunTold } from "./check-run.ts";

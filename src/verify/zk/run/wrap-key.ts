@@ -1,4 +1,5 @@
-// The verifier's part of a wrapped run's key, docs/zk.md §13: what can be checked of it, and the hash by which contracts name it. The twin of contracts/src/zk/runs/ZkKeys.sol.
+// The verifier's part of a wrapped run's key, docs/zk.md §13: what can be checked of it, and the hash by
+// which contracts name it. The twin of contracts/src/zk/runs/ZkKeys.sol.
 import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bytesOf, G2_ONE, g1Of, g2Of } from "../../../protocol/maths/bn254.ts";

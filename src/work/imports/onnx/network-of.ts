@@ -1,6 +1,7 @@
-// An ONNX graph as a network of layers, docs/workloads.md: nodes in a chain, each with an exact form. Whatever else a node says is refused
-// with its name, its type and the attribute. BatchNormalization is folded into the layer before it; a Softmax at the end is left out, as
-// it does not change which class is the largest.
+// An ONNX graph as a network of layers, docs/workloads.md: nodes in a chain, each with an exact form.
+// Whatever else a node says is refused with its name, its type and the attribute. BatchNormalization is
+// folded into the layer before it; a Softmax at the end is left out, as it does not change which class is the
+// largest.
 import {
 	type Layer,
 	type LayerWeights,

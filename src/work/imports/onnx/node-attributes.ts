@@ -1,4 +1,5 @@
-// The attributes of an ONNX node, each with what is known of it; the rest is refused with the node's name, its type and the attribute.
+// The attributes of an ONNX node, each with what is known of it; the rest is refused with the node's name,
+// its type and the attribute.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
 import { codes } from "../../../protocol/codes.ts";

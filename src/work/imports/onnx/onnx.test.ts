@@ -1,5 +1,5 @@
-// ONNX files: what is written is read back; every form of a node gives the layers and weights that it means; the rest is refused by node,
-// type and attribute; changed files never end the reader.
+// ONNX files: what is written is read back; every form of a node gives the layers and weights that it means;
+// the rest is refused by node, type and attribute; changed files never end the reader.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep, scaled, seed } from "../../../../tests/fuzz.test-kit.ts";

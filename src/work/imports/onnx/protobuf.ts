@@ -1,6 +1,7 @@
-// The wire format of protocol buffers, read and written, as far as ONNX files need it. By hand, because six message types of one format do
-// not earn a library and its generated code, and because this floor takes none. Strict: lengths lie inside their message, numbers have ten
-// bytes at most, groups are refused; unknown fields are passed over, as the format wants. Not here: what the fields mean.
+// The wire format of protocol buffers, read and written, as far as ONNX files need it. By hand, because six
+// message types of one format do not earn a library and its generated code, and because this floor takes
+// none. Strict: lengths lie inside their message, numbers have ten bytes at most, groups are refused; unknown
+// fields are passed over, as the format wants. Not here: what the fields mean.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToUtf8, concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { codes } from "../../../protocol/codes.ts";

@@ -1,5 +1,6 @@
-// An ONNX file as a graph: nodes with their attributes, tensors that are given, one input and one output. The fields of onnx.proto that
-// matter here; sizes and references are checked. Not here: what a node computes (network-of.ts).
+// An ONNX file as a graph: nodes with their attributes, tensors that are given, one input and one output. The
+// fields of onnx.proto that matter here; sizes and references are checked. Not here: what a node computes
+// (network-of.ts).
 import { elementCount } from "../../operators/tensor-type.ts";
 import { floatsOf, Message, wrongFile } from "./protobuf.ts";
 

@@ -1,5 +1,5 @@
-// A network as an ONNX file: what others load a trained model with. Operator set 13, float32, one input `image` with an open batch, one
-// output `logits`. read-onnx.ts and network-of.ts read it back.
+// A network as an ONNX file: what others load a trained model with. Operator set 13, float32, one input
+// `image` with an open batch, one output `logits`. read-onnx.ts and network-of.ts read it back.
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { type Network, type Picture, type Stage, sizeOf, type Window, weightDims } from "../../models/cnn/layers.ts";
 import { bytesField, intField, textField } from "./protobuf.ts";

@@ -1,5 +1,5 @@
-// A network whose weights stand still: logits as those of its twin in floats, whatever the sizes of weights and activations, and the same
-// ones in any batch.
+// A network whose weights stand still: logits as those of its twin in floats, whatever the sizes of weights
+// and activations, and the same ones in any batch.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn, numbersFrom } from "../../builder/samples.test-kit.ts";

@@ -1,6 +1,7 @@
-// A network whose weights stand still, as a program that classifies pictures batch by batch, docs/workloads.md. Weights are i16 by output row
-// with a multiplier each; what a layer gives is i64 at 2^24, and enters the next product as i16 under its picture's own maximum. So a
-// picture's logits do not depend on what else is in its batch. Not here: where the weights come from (imports/onnx/).
+// A network whose weights stand still, as a program that classifies pictures batch by batch,
+// docs/workloads.md. Weights are i16 by output row with a multiplier each; what a layer gives is i64 at 2^24,
+// and enters the next product as i16 under its picture's own maximum. So a picture's logits do not depend on
+// what else is in its batch. Not here: where the weights come from (imports/onnx/).
 import { buildProgram, type PhaseBuilder, type ProgramBuilder } from "../../builder/build-program.ts";
 import { at, type Expression, index, segment, type Value, view } from "../../builder/expression.ts";
 import { quantiseRows } from "../../imports/quantise-rows.ts";
@@ -111,7 +112,10 @@ function countRight({ b, s, given, batch }: Parts, logits: Value, labels: Elemen
 	s.reduce("sum", view(right, batch), { to: b.tensor("metric", "right", "i32", [1], 0, batch) });
 }
 
-/** State `logits` [pictures, classes] at 2^24: a step fills the rows of its batch. `fanIn` of every stage is at most MOST_INPUTS. */
+/**
+ * State `logits` [pictures, classes] at 2^24: a step fills the rows of its batch. `fanIn` of every stage is
+ * at most MOST_INPUTS.
+ */
 export function classifierProgram(
 	{ stages, weights }: Network,
 	batch: number,
@@ -123,7 +127,8 @@ export function classifierProgram(
 	const input = stages[0]!.from;
 	const count = pixels.length / sizeOf(input);
 	const { all, scale } = pixelsInput(parts, pixels, input);
-	// The last batch may be short: its rows beyond the end see the last picture, and nobody keeps what they give.
+	// The last batch may be short: its rows beyond the end see the last picture, and nobody keeps what they
+	// give.
 	let y = s.map([batch, input.height, input.width, input.channels], (i, row, column, c) =>
 		at(all, index(segment).times(batch).plus(-batch).plus(i!).clamp(), c!, row!, column!).shl(WIDE - scale),
 	);

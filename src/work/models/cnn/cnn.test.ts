@@ -1,4 +1,5 @@
-// The network's gradients are those of its twin in floats, for windows of every kind; it learns as its twin does.
+// The network's gradients are those of its twin in floats, for windows of every kind; it learns as its twin
+// does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn, numbersFrom } from "../../builder/samples.test-kit.ts";

@@ -1,5 +1,6 @@
-// A convolutional network that learns to classify pictures: convolutions by patches and products, pooling, dense layers, cross-entropy;
-// numbers as those of the MLP. docs/training.md §4. Not here: classifying with weights that stand still (classifier.ts).
+// A convolutional network that learns to classify pictures: convolutions by patches and products, pooling,
+// dense layers, cross-entropy; numbers as those of the MLP. docs/training.md §4. Not here: classifying with
+// weights that stand still (classifier.ts).
 import { buildProgram } from "../../builder/build-program.ts";
 import { at, type Expression, type Index, type Value, view } from "../../builder/expression.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
@@ -117,7 +118,9 @@ function backToPicture(
 	);
 }
 
-/** From the gradient of a stage's output to that of its input; moves its weights. Null: nobody asks for it. */
+/**
+ * From the gradient of a stage's output to that of its input; moves its weights. Null: nobody asks for it.
+ */
 function backward(net: Net, parameters: Parameters, layer: Layer, d: Value, before: Layer | null): Value | null {
 	const { stage, linear, input } = layer;
 	const { layer: of, from, to } = stage;
@@ -137,7 +140,10 @@ function backward(net: Net, parameters: Parameters, layer: Layer, d: Value, befo
 	return before === null ? null : backToPicture(net, stage, back, finish);
 }
 
-/** Inputs `images` and `labels`, and what of them this step sees: [batch, height, width, channels] at 2^11, and [batch]. */
+/**
+ * Inputs `images` and `labels`, and what of them this step sees: [batch, height, width, channels] at 2^11,
+ * and [batch].
+ */
 function batchImages(
 	net: Net,
 	input: Picture,

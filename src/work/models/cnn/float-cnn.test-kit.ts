@@ -1,5 +1,6 @@
-// The network in plain floats: loss, logits and, by its own way back, gradients. Independent of the programs: nothing is shared with them
-// but the list of layers and the names of the weights. Pictures lie channels first.
+// The network in plain floats: loss, logits and, by its own way back, gradients. Independent of the programs:
+// nothing is shared with them but the list of layers and the names of the weights. Pictures lie channels
+// first.
 import type { Weights } from "../float-twin.test-kit.ts";
 import type { Stage } from "./layers.ts";
 

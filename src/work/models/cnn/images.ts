@@ -5,7 +5,10 @@ import type { Elements } from "../../operators/tensor-type.ts";
 import { I16, SCALE } from "../numbers.ts";
 import { type Picture, sizeOf } from "./layers.ts";
 
-/** Bytes p of a pixel as p − 128, at 2^7; or floats at 2^11. One after the other, channels first; and the class of each. */
+/**
+ * Bytes p of a pixel as p − 128, at 2^7; or floats at 2^11. One after the other, channels first; and the
+ * class of each.
+ */
 export interface Images {
 	readonly pixels: Int8Array | Int16Array;
 	readonly labels: Int16Array | Int32Array;
@@ -31,7 +34,10 @@ export function pixelsInput(
 		: { all: b.tensor("input", "images", "i16", dims, -I16, I16), scale: SCALE.activation };
 }
 
-/** From [batch, height, width, channels] to one row a picture, channels first as files have it: [batch, channels · height · width]. */
+/**
+ * From [batch, height, width, channels] to one row a picture, channels first as files have it: [batch,
+ * channels · height · width].
+ */
 export function flat(s: PhaseBuilder, x: Value, { channels, height, width }: Picture): Value {
 	const batch = x.dims[0]!;
 	if (height * width === 1) return view(x, batch, channels);

@@ -1,5 +1,6 @@
-// The layers of a convolutional network and the sizes between them, docs/training.md §4: what training, classifying and ONNX files share.
-// Pictures lie as [height, width, channels] inside programs; files have channels first. Not here: numbers and programs.
+// The layers of a convolutional network and the sizes between them, docs/training.md §4: what training,
+// classifying and ONNX files share. Pictures lie as [height, width, channels] inside programs; files have
+// channels first. Not here: numbers and programs.
 
 export interface Picture {
 	readonly channels: number;
@@ -51,7 +52,9 @@ export function fanIn({ layer, from }: Stage): number {
 	return layer.kind === "dense" ? sizeOf(from) : 0;
 }
 
-/** Of weights, as files have them: [outputs, channels, height, width] or [outputs, inputs]; null: it has none. */
+/**
+ * Of weights, as files have them: [outputs, channels, height, width] or [outputs, inputs]; null: it has none.
+ */
 export function weightDims({ layer, from }: Stage): readonly number[] | null {
 	if (layer.kind === "conv") return [layer.outputs, from.channels, ...layer.window.size];
 	return layer.kind === "dense" ? [layer.outputs, sizeOf(from)] : null;

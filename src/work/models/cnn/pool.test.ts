@@ -1,4 +1,5 @@
-// Pools by themselves: of equal values the first gets the gradient, once for each window; averages round to the nearest.
+// Pools by themselves: of equal values the first gets the gradient, once for each window; averages round to
+// the nearest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildProgram } from "../../builder/build-program.ts";

@@ -1,5 +1,5 @@
-// Pooling, forwards and backwards, docs/training.md §4. Of equal values the first of a window is the largest, so a gradient has one way
-// back on every machine.
+// Pooling, forwards and backwards, docs/training.md §4. Of equal values the first of a window is the largest,
+// so a gradient has one way back on every machine.
 import type { PhaseBuilder } from "../../builder/build-program.ts";
 import { at, constant, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import type { Picture, Window } from "./layers.ts";
@@ -9,7 +9,10 @@ type Finish = (x: Expression, ...place: Place) => Expression;
 
 const NUMBERS = 2n ** 31n;
 
-/** [batch, height, width, channels] of `to`. Outside lies nothing: the nearest element counts there, which the window holds anyway. */
+/**
+ * [batch, height, width, channels] of `to`. Outside lies nothing: the nearest element counts there, which the
+ * window holds anyway.
+ */
 export function maxPool(s: PhaseBuilder, x: Value, window: Window, to: Picture): Value {
 	return s.map([x.dims[0]!, to.height, to.width, to.channels], (...axes) => {
 		const place = axes as unknown as Place;
@@ -18,7 +21,9 @@ export function maxPool(s: PhaseBuilder, x: Value, window: Window, to: Picture):
 	});
 }
 
-/** Which element of its window was the largest, by number: the first of equal ones. For windows without pads. */
+/**
+ * Which element of its window was the largest, by number: the first of equal ones. For windows without pads.
+ */
 function largestPlace(s: PhaseBuilder, x: Value, window: Window, to: Picture): Value {
 	const count = window.size[0] * window.size[1];
 	return s.map([x.dims[0]!, to.height, to.width, to.channels], (...axes) => {

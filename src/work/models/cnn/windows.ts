@@ -1,5 +1,5 @@
-// Windows that slide over pictures, as maps: each place's patch as a row (im2col), what a window's places hold together, and the way
-// back, from windows to the places they cover. docs/training.md §4.
+// Windows that slide over pictures, as maps: each place's patch as a row (im2col), what a window's places
+// hold together, and the way back, from windows to the places they cover. docs/training.md §4.
 import type { PhaseBuilder } from "../../builder/build-program.ts";
 import {
 	at,
@@ -16,8 +16,8 @@ import {
 import type { Picture, Stage, Window } from "./layers.ts";
 
 /**
- * Up to so many places a window is written out; a larger one takes turns. The way back through strides, or to the largest, takes more instructions
- * for each place: a map has no room for as many (docs/work.md §6).
+ * Up to so many places a window is written out; a larger one takes turns. The way back through strides, or to
+ * the largest, takes more instructions for each place: a map has no room for as many (docs/work.md §6).
  */
 const WRITTEN_OUT = 25;
 const WRITTEN_OUT_LONG = 9;
@@ -48,7 +48,10 @@ function split(n: Expression | number, width: number): readonly [Expression | nu
 	return [row, n.sub(row.mul(width))];
 }
 
-/** Each place's patch as a row: [batch · places, channels · height · width of the window]. What lies outside is 0. */
+/**
+ * Each place's patch as a row: [batch · places, channels · height · width of the window]. What lies outside
+ * is 0.
+ */
 export function patches(
 	s: PhaseBuilder,
 	x: Value,
@@ -88,7 +91,9 @@ export function overWindow(
 	});
 }
 
-/** Along one axis: the window that covers `place` as its t-th from the last, and where in that window it lies. */
+/**
+ * Along one axis: the window that covers `place` as its t-th from the last, and where in that window it lies.
+ */
 function covering(place: Index, size: number, stride: number, pad: number, t: Expression | number) {
 	if (stride === 1 && typeof t === "number")
 		return { window: place.plus(pad - t).zero(), inside: index(t), isIn: null };
@@ -100,9 +105,9 @@ function covering(place: Index, size: number, stride: number, pad: number, t: Ex
 }
 
 /**
- * [batch, height, width, channels]: for each place of the picture that went in, Σ over the windows that cover it. `term` gets the window's
- * place (outside: load with edge zero) and the element's in the window, and is long when it is more than one load; `finish` gets the sum, which
- * no magnitude above `most` has.
+ * [batch, height, width, channels]: for each place of the picture that went in, Σ over the windows that cover
+ * it. `term` gets the window's place (outside: load with edge zero) and the element's in the window, and is
+ * long when it is more than one load; `finish` gets the sum, which no magnitude above `most` has.
  */
 export function overCovering(
 	s: PhaseBuilder,

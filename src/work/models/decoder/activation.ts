@@ -1,4 +1,5 @@
-// What stands between the layers of a block's MLP, in wide numbers: silu(gate)·up, or GELU. docs/training.md §9.
+// What stands between the layers of a block's MLP, in wide numbers: silu(gate)·up, or GELU. docs/training.md
+// §9.
 import { at, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import { lookUp } from "../activation.ts";
 import { clampI32, constantOf, type Net } from "../numbers.ts";

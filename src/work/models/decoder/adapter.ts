@@ -1,5 +1,6 @@
-// Adapters beside a matrix that stands still (LoRA): y += (alpha/rank)·B·A·x, forwards and backwards; docs/training.md §9. Layers that read
-// the same x (q, k, v) share one product: their A lie one below the other, their B stand on the diagonal.
+// Adapters beside a matrix that stands still (LoRA): y += (alpha/rank)·B·A·x, forwards and backwards;
+// docs/training.md §9. Layers that read the same x (q, k, v) share one product: their A lie one below the
+// other, their B stand on the diagonal.
 import { at, constant, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
 import { clampI16, clampI32, I32, largestOf, type Net, SCALE, shiftFor, turned } from "../numbers.ts";
@@ -141,7 +142,10 @@ export class Adapters {
 		);
 	}
 
-	/** `d`: gradient of the outputs at 2^24. Moves A and B; gives the gradient of x by this way, at 2^24, where it is wanted. */
+	/**
+	 * `d`: gradient of the outputs at 2^24. Moves A and B; gives the gradient of x by this way, at 2^24, where
+	 * it is wanted.
+	 */
 	backward(d: WideRows, wantsInput: boolean): (r: Index, c: Index) => Expression {
 		const { net, copies, scale } = this;
 		const { s, rows } = net;

@@ -1,5 +1,6 @@
-// Causal attention of a wide model, forwards and backwards: heads may share keys and values (heads / kvHeads queries a pair). What sums over
-// numbers of a head has a shift for each token; what sums over tokens has one for each number; docs/training.md §9.
+// Causal attention of a wide model, forwards and backwards: heads may share keys and values (heads / kvHeads
+// queries a pair). What sums over numbers of a head has a shift for each token; what sums over tokens has one
+// for each number; docs/training.md §9.
 import { at, constant, type Expression, type Index, type Value, view } from "../../builder/expression.ts";
 import { MOST_SIZE, normalised, P, ROOT, ROW_SUM, scoreGradients, softmaxRows } from "../attention.ts";
 import { clampI16, clampI32, SCALE } from "../numbers.ts";

@@ -1,5 +1,5 @@
-// One block of a decoder whose weights stand still: norm, attention, norm, MLP, with adapters where they are asked for. Layers that read the
-// same numbers (q, k, v; gate, up) are one matrix.
+// One block of a decoder whose weights stand still: norm, attention, norm, MLP, with adapters where they are
+// asked for. Layers that read the same numbers (q, k, v; gate, up) are one matrix.
 import { at, type Expression, type Index, type Value, view } from "../../builder/expression.ts";
 import type { Architecture } from "../../imports/architecture.ts";
 import { clampI32 } from "../numbers.ts";
@@ -162,7 +162,10 @@ export class Block {
 		return after;
 	}
 
-	/** `d`: gradient of what the block gave, i32 at 2^24; gives that of what it got, where it is wanted. Moves the adapters. */
+	/**
+	 * `d`: gradient of what the block gave, i32 at 2^24; gives that of what it got, where it is wanted. Moves
+	 * the adapters.
+	 */
 	backward(d: Value, wantsInput: boolean): Value | null {
 		const { net, activation } = this.of;
 		const { qkv, out, up, down } = this.layers;

@@ -1,5 +1,5 @@
-// A decoder (GPT-2, Llama, Qwen2) that learns, as an exact program in wide numbers; docs/training.md §9. Its weights stand still and adapters
-// learn (lora.ts), or they learn themselves (llama.ts).
+// A decoder (GPT-2, Llama, Qwen2) that learns, as an exact program in wide numbers; docs/training.md §9. Its
+// weights stand still and adapters learn (lora.ts), or they learn themselves (llama.ts).
 import { buildProgram } from "../../builder/build-program.ts";
 import { at, index, type Value, view } from "../../builder/expression.ts";
 import type { Architecture } from "../../imports/architecture.ts";

@@ -1,5 +1,6 @@
-// An imported decoder with adapters in plain floats, forwards and backwards: a tape of what was done, played back for gradients. Independent of
-// the programs: nothing here is shared with them but the names of the weights.
+// An imported decoder with adapters in plain floats, forwards and backwards: a tape of what was done, played
+// back for gradients. Independent of the programs: nothing here is shared with them but the names of the
+// weights.
 import type { Architecture, ImportedModel } from "../../imports/architecture.ts";
 
 type Floats = Float64Array;

@@ -1,5 +1,5 @@
-// The weights of an imported model as inputs of a program: matrices in whole numbers by row, vectors as i32. They stand still; their roots
-// are part of what a claim commits to.
+// The weights of an imported model as inputs of a program: matrices in whole numbers by row, vectors as i32.
+// They stand still; their roots are part of what a claim commits to.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { codes } from "../../../protocol/codes.ts";
 import { at, type Expression, type Index, type Value } from "../../builder/expression.ts";

@@ -1,5 +1,5 @@
-// A linear layer of a wide model, forwards and backwards: its matrix stands still, and adapters beside it may learn; or it learns itself.
-// docs/training.md §9.
+// A linear layer of a wide model, forwards and backwards: its matrix stands still, and adapters beside it may
+// learn; or it learns itself. docs/training.md §9.
 import { at, constant, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import { clampI32, rescale } from "../numbers.ts";
 import type { Adapters } from "./adapter.ts";
@@ -65,7 +65,10 @@ export class WideLinear {
 		return this.net.s.map(this.product!.dims, (r, c) => clampI32(this.output(r!, c!, WIDE)));
 	}
 
-	/** `d`: gradient of the output, i32 [rows, outputs] at 2^24. Moves the adapters. Gives the gradient of x, i32 at 2^24, where it is wanted. */
+	/**
+	 * `d`: gradient of the output, i32 [rows, outputs] at 2^24. Moves the adapters. Gives the gradient of x,
+	 * i32 at 2^24, where it is wanted.
+	 */
 	backward(d: Value, wantsInput: boolean): Value | null {
 		const { net, matrix, adapters } = this;
 		const { s, rows } = net;

@@ -1,4 +1,5 @@
-// A Llama-like model from new weights: every gradient is that of its twin in floats; it learns, and ends where it must.
+// A Llama-like model from new weights: every gradient is that of its twin in floats; it learns, and ends
+// where it must.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn, numbersFrom } from "../../builder/samples.test-kit.ts";

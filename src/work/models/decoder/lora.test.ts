@@ -1,4 +1,5 @@
-// LoRA of imported models: every adapter's gradient is that of a twin in floats, and the loss stays with the twin's for a hundred steps.
+// LoRA of imported models: every adapter's gradient is that of a twin in floats, and the loss stays with the
+// twin's for a hundred steps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
@@ -16,7 +17,10 @@ import { loraProgram } from "./lora.ts";
 const STILL = { kind: "momentum", rate: 1e-9, warmup: 0, floor: 1, momentum: 0 } as const;
 const SIZE = { layers: 2, width: 16, heads: 4, kvHeads: 2, headWidth: 4, hidden: 24, vocabulary: 40, context: 8 };
 
-/** The generated model with another size of its embedding: a tied head gives logits as trained models have them. */
+/**
+ * The generated model with another size of its embedding: a tied head gives logits as trained models have
+ * them.
+ */
 function calm({ architecture, tensor }: ImportedModel, factors: Readonly<Record<string, number>>): ImportedModel {
 	const times = (name: string): number => factors[name === "head.weight" ? "embed.tokens" : name] ?? 1;
 	return {
@@ -164,7 +168,10 @@ class FloatAdamW {
 
 const ADAMW = { kind: "adamw", rate: 0.01, warmup: 10, floor: 1, beta1: 0.9, beta2: 0.999, decay: 0.01 } as const;
 
-/** One layer and two targets where every second counts. At this rate runs part later: measured 0.2 % at step 175, 7 % at step 300. */
+/**
+ * One layer and two targets where every second counts. At this rate runs part later: measured 0.2 % at step
+ * 175, 7 % at step 300.
+ */
 for (const [name, layers, steps, asked] of isDeep
 	? ([
 			["llama", 2, 120, null],

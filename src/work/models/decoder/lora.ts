@@ -1,5 +1,5 @@
-// Fine-tuning of an imported decoder by LoRA as an exact program: the model's weights are inputs and stand still, the state is the adapters and
-// what the optimiser keeps of them. docs/training.md §9 has its numbers.
+// Fine-tuning of an imported decoder by LoRA as an exact program: the model's weights are inputs and stand
+// still, the state is the adapters and what the optimiser keeps of them. docs/training.md §9 has its numbers.
 import type { ImportedModel } from "../../imports/architecture.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
 import type { Schedule } from "../gpt.ts";

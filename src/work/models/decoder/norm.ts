@@ -1,5 +1,6 @@
-// Norms of a wide model, forwards and backwards: by the root of the mean square, or layer norm. A row is first brought to 24 bits by a
-// shift of its own, so that rows of any size keep their digits; docs/training.md §9. Biases stand still.
+// Norms of a wide model, forwards and backwards: by the root of the mean square, or layer norm. A row is
+// first brought to 24 bits by a shift of its own, so that rows of any size keep their digits;
+// docs/training.md §9. Biases stand still.
 import { at, constant, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import { clampI32, rescale } from "../numbers.ts";
 import { WIDE, type WideNet, WideRows } from "./wide.ts";
@@ -102,7 +103,10 @@ export class WideNorm {
 		return this.net.s.map(sums.dims, (r) => at(sums, r!).rdiv(this.of.width));
 	}
 
-	/** `d`: gradient of the output, i32 at 2^24; `stream`: that which reaches x on other ways, or none. Gives the whole gradient of x. */
+	/**
+	 * `d`: gradient of the output, i32 at 2^24; `stream`: that which reaches x on other ways, or none. Gives
+	 * the whole gradient of x.
+	 */
 	backward(d: Value, stream: Value | null): Value {
 		const { net, digits } = this;
 		const { s, rows, residual } = net;

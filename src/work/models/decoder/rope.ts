@@ -1,4 +1,5 @@
-// Rotary positions: pairs (i, i + size/2) of a head turn by an angle that grows with the place; backwards they turn the other way.
+// Rotary positions: pairs (i, i + size/2) of a head turn by an angle that grows with the place; backwards
+// they turn the other way.
 import { at, type Expression, type Index, type Value, view } from "../../builder/expression.ts";
 import { constantOf, type Net } from "../numbers.ts";
 import { ropeTables } from "../tables.ts";
@@ -23,7 +24,10 @@ export function rope(net: Net, theta: number, size: number, context: number): Ro
 	return { cos: table("rope_cos", cos), sin: table("rope_sin", sin), size };
 }
 
-/** `x`: one of a head's numbers, as an expression of its place in the head; `t`: the token's place, `c`: the number's. */
+/**
+ * `x`: one of a head's numbers, as an expression of its place in the head; `t`: the token's place, `c`: the
+ * number's.
+ */
 export function turnedBy(
 	{ cos, sin, size }: Rope,
 	direction: "forwards" | "backwards",

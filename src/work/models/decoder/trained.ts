@@ -1,4 +1,5 @@
-// Weights of a decoder that learn from the first step on: parameters at 2^24, in products i16 under the largest of their matrix.
+// Weights of a decoder that learn from the first step on: parameters at 2^24, in products i16 under the
+// largest of their matrix.
 import { at, constant, type Expression, type Index } from "../../builder/expression.ts";
 import { type Architecture, modelTensors } from "../../imports/architecture.ts";
 import { clampI32, columnSums, rescale, SCALE, turned } from "../numbers.ts";

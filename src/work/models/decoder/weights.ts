@@ -1,4 +1,5 @@
-// Where a decoder's weights come from: an imported model, whose weights stand still (frozen.ts), or parameters that learn (trained.ts).
+// Where a decoder's weights come from: an imported model, whose weights stand still (frozen.ts), or
+// parameters that learn (trained.ts).
 import type { Expression, Index, Value } from "../../builder/expression.ts";
 import type { CrossEntropy } from "../softmax.ts";
 import type { Matrix } from "./linear.ts";

@@ -1,5 +1,6 @@
-// Wide numbers for models from outside, docs/training.md §9: nobody knows how large their values are. An activation is i32 at 2^16; in a
-// product it is i16 under its row's own maximum, so a spike of one token costs that token alone.
+// Wide numbers for models from outside, docs/training.md §9: nobody knows how large their values are. An
+// activation is i32 at 2^16; in a product it is i16 under its row's own maximum, so a spike of one token
+// costs that token alone.
 import { at, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import { clampI16, I32, type Net, shiftFor } from "../numbers.ts";
 
@@ -9,7 +10,10 @@ export const WIDE = 16;
 export interface WideNet extends Net {
 	/** Scale of the residual stream, i32. */
 	readonly residual: number;
-	/** By row: the largest magnitudes of the residual stream, and of other activations. Those that reach the end of i32 are counted. */
+	/**
+	 * By row: the largest magnitudes of the residual stream, and of other activations. Those that reach the end
+	 * of i32 are counted.
+	 */
 	readonly watched: { readonly residual: Value[]; readonly others: Value[] };
 }
 
@@ -35,7 +39,10 @@ export function quantise(
 	return { q, shifts, largest };
 }
 
-/** A matrix of activations or gradients, i32 [rows, columns]. What products read of it is made when it is first asked for. */
+/**
+ * A matrix of activations or gradients, i32 [rows, columns]. What products read of it is made when it is
+ * first asked for.
+ */
 export class WideRows {
 	readonly net: WideNet;
 	readonly wide: Value;
@@ -68,7 +75,10 @@ function joined({ s }: Net, all: readonly Value[], join: (a: Expression, b: Expr
 	});
 }
 
-/** The metrics `clamped`, how many rows have a value at the end of i32, and `peak`, the largest of the residual stream. */
+/**
+ * The metrics `clamped`, how many rows have a value at the end of i32, and `peak`, the largest of the
+ * residual stream.
+ */
 export function watch(net: WideNet): void {
 	const { b, s, watched } = net;
 	const most = (all: readonly Value[]): Value => {

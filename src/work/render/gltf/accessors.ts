@@ -1,4 +1,5 @@
-// Numbers of a glTF file: buffers, views into them, and accessors that say what lies there. Every place is checked to be inside its buffer.
+// Numbers of a glTF file: buffers, views into them, and accessors that say what lies there. Every place is
+// checked to be inside its buffer.
 import { type Vector, wrongScene } from "../read-scene.ts";
 import type { Gltf } from "./shapes.ts";
 

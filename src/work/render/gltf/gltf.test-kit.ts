@@ -1,4 +1,5 @@
-// A cube as glTF, for tests and samples: two nodes, one inside the other, indexed corners; as JSON with its buffer inside or beside, and as .glb.
+// A cube as glTF, for tests and samples: two nodes, one inside the other, indexed corners; as JSON with its
+// buffer inside or beside, and as .glb.
 const FACES = [
 	[0, 4, 6, 2],
 	[1, 3, 7, 5],

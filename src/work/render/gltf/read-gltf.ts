@@ -1,6 +1,7 @@
-// Triangles of glTF 2.0 files: .gltf with buffers inside (base64) or beside it, and .glb. Nodes with their transforms, indexed and plain triangles,
-// strips and fans refused, as is what changes geometry (sparse numbers, skins, morphs, required extensions). Names of materials are kept. Every
-// number of the file is checked: a hostile one is refused with the place that is wrong.
+// Triangles of glTF 2.0 files: .gltf with buffers inside (base64) or beside it, and .glb. Nodes with their
+// transforms, indexed and plain triangles, strips and fans refused, as is what changes geometry (sparse
+// numbers, skins, morphs, required extensions). Names of materials are kept. Every number of the file is
+// checked: a hostile one is refused with the place that is wrong.
 import { readU32 } from "../../../protocol/bytes/bytes.ts";
 import { compose, IDENTITY, type Mesh, moved, type Transform } from "../mesh.ts";
 import { MOST_TRIANGLES } from "../numbers.ts";
@@ -100,7 +101,10 @@ function joined(meshes: readonly Mesh[]): Mesh {
 	return { points, triangles, materials };
 }
 
-/** Nodes that are drawn, each with its transform in the scene. A node has one parent at most, so no path comes round. */
+/**
+ * Nodes that are drawn, each with its transform in the scene. A node has one parent at most, so no path comes
+ * round.
+ */
 function* placedNodes(gltf: Gltf, wrong: Wrong): Generator<{ mesh: number; transform: Transform }> {
 	const nodes = gltf.nodes ?? [];
 	const scene = gltf.scenes?.[gltf.scene ?? 0];

@@ -1,4 +1,5 @@
-// The fields of a glTF file that are read. Unlike our own files a glTF file may hold any others: those are passed over.
+// The fields of a glTF file that are read. Unlike our own files a glTF file may hold any others: those are
+// passed over.
 import { int, list, type Shape, type Typed } from "../../../protocol/bytes/shape.ts";
 import { real } from "../../workloads/job-fields.ts";
 

@@ -1,4 +1,5 @@
-// From a training job to its ONNX file, from there to classes and to more training; and what does not fit is refused.
+// From a training job to its ONNX file, from there to classes and to more training; and what does not fit is
+// refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../../protocol/assay-error.ts";

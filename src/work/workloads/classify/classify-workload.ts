@@ -1,4 +1,5 @@
-// `"workload": "classify"`: pictures or rows through an ONNX model whose weights stand still; logits and classes come out. docs/workloads.md.
+// `"workload": "classify"`: pictures or rows through an ONNX model whose weights stand still; logits and
+// classes come out. docs/workloads.md.
 import { int, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
 import { writeNpy } from "../../formats/write-npy.ts";
 import { networkOf } from "../../imports/onnx/network-of.ts";

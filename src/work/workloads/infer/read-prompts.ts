@@ -1,5 +1,6 @@
-// The prompts of a job: token ids (JSON lines, an array of NumPy, or one sequence of little-endian numbers) or lines of text, whose bytes are
-// tokens. Not here: tokenizers, which are the customer's affair (`assay model tokens`).
+// The prompts of a job: token ids (JSON lines, an array of NumPy, or one sequence of little-endian numbers)
+// or lines of text, whose bytes are tokens. Not here: tokenizers, which are the customer's affair (`assay
+// model tokens`).
 import { bytesToUtf8, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { readTokens } from "../../formats/tokens.ts";

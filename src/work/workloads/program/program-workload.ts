@@ -1,4 +1,5 @@
-// A program of the customer's own as a job: `"workload": "program"`, its bytes or text, and arrays for what it is given.
+// A program of the customer's own as a job: `"workload": "program"`, its bytes or text, and arrays for what
+// it is given.
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { int, oneOf, type Shape, type Typed } from "../../../protocol/bytes/shape.ts";
 import { codes } from "../../../protocol/codes.ts";

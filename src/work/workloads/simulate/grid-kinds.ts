@@ -1,4 +1,5 @@
-// Job files of simulations on a grid: heat, wave, gray-scott, life. Fields, defaults, first fields from a file. docs/workloads.md.
+// Job files of simulations on a grid: heat, wave, gray-scott, life. Fields, defaults, first fields from a
+// file. docs/workloads.md.
 import { int, list, oneOf, pattern, type Shape } from "../../../protocol/bytes/shape.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { type Elements, elementCount } from "../../operators/tensor-type.ts";

@@ -1,4 +1,5 @@
-// `"workload": "simulate"`: a field, bodies or paths move on in whole numbers; pictures and arrays come out. docs/workloads.md.
+// `"workload": "simulate"`: a field, bodies or paths move on in whole numbers; pictures and arrays come out.
+// docs/workloads.md.
 import { int, oneOf, type Shape, variants } from "../../../protocol/bytes/shape.ts";
 import { writeNpy } from "../../formats/write-npy.ts";
 import { writePng } from "../../formats/write-png.ts";

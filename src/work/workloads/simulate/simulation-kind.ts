@@ -1,4 +1,5 @@
-// One kind of simulation in a job file: its fields, and how it becomes a program. kinds are in simulate-workload.ts.
+// One kind of simulation in a job file: its fields, and how it becomes a program. kinds are in
+// simulate-workload.ts.
 import { type Fields, oneOf, type Shape } from "../../../protocol/bytes/shape.ts";
 import type { Pace } from "../../simulate/pace.ts";
 import type { Simulation } from "../../simulate/simulation.ts";

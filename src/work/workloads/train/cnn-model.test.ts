@@ -1,4 +1,5 @@
-// CNN jobs: pictures from lists, arrays and records give the same program and inputs; what does not fit is refused with its field or code.
+// CNN jobs: pictures from lists, arrays and records give the same program and inputs; what does not fit is
+// refused with its field or code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../../protocol/assay-error.ts";

@@ -1,4 +1,5 @@
-// `"model": { "kind": "cnn" }`: convolutions, pools and dense layers, trained on pictures with a class each. docs/training.md.
+// `"model": { "kind": "cnn" }`: convolutions, pools and dense layers, trained on pictures with a class each.
+// docs/training.md.
 import { int, list, oneOf, type Shape, type Typed } from "../../../protocol/bytes/shape.ts";
 import { networkOf } from "../../imports/onnx/network-of.ts";
 import { readOnnx } from "../../imports/onnx/read-onnx.ts";

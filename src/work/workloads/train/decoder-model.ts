@@ -24,7 +24,10 @@ export async function tokensOf(
 	return tokens;
 }
 
-/** Loss; tokens at which a value was clamped; the largest value of the residual stream, whose scale is `residual`. */
+/**
+ * Loss; tokens at which a value was clamped; the largest value of the residual stream, whose scale is
+ * `residual`.
+ */
 export function decoderMetrics(tokens: number, residual: number): WorkloadMetric[] {
 	const over = (scale: number) => (elements: Elements) => Number(elements[0]!) / scale;
 	return [

@@ -1,5 +1,5 @@
-// Data made from a job's seed, for trials and measurements: a language with something to learn, and classes that can be told apart.
-// The rule is part of docs/training.md §7: anyone makes the same numbers.
+// Data made from a job's seed, for trials and measurements: a language with something to learn, and classes
+// that can be told apart. The rule is part of docs/training.md §7: anyone makes the same numbers.
 import { philoxBlock, philoxKey } from "../../../protocol/hash/philox.ts";
 import { createTokens, type Tokens } from "../../formats/tokens.ts";
 import type { Images } from "../../models/cnn/images.ts";
@@ -30,8 +30,9 @@ function wordsOf(seed: Uint8Array, domain: number): (i: number) => number {
 }
 
 /**
- * Token i from words 2i and 2i + 1: in five cases of eight (word 2i below 5·2^29) it follows from the token before it,
- * (5·before + 17·(word 2i + 1 mod 4)) mod V; else it is a rare or a frequent one, ⌊V·u³⌋ with u = word 2i + 1 / 2^32.
+ * Token i from words 2i and 2i + 1: in five cases of eight (word 2i below 5·2^29) it follows from the token
+ * before it, (5·before + 17·(word 2i + 1 mod 4)) mod V; else it is a rare or a frequent one, ⌊V·u³⌋ with u =
+ * word 2i + 1 / 2^32.
  */
 export function generatedTokens(seed: Uint8Array, count: number, vocabulary: number): Tokens {
 	const word = wordsOf(seed, DOMAIN.tokens);
@@ -48,7 +49,10 @@ export function generatedTokens(seed: Uint8Array, count: number, vocabulary: num
 	return tokens;
 }
 
-/** Row i has class i mod the classes; a feature is its class's centre (one at ±1, drawn once) plus noise between −2 and 2, at 2^11. */
+/**
+ * Row i has class i mod the classes; a feature is its class's centre (one at ±1, drawn once) plus noise
+ * between −2 and 2, at 2^11.
+ */
 export function generatedSamples(seed: Uint8Array, count: number, inputs: number, classes: number): Samples {
 	const [centre, noise] = [wordsOf(seed, DOMAIN.centres), wordsOf(seed, DOMAIN.features)];
 	const labels = classes <= 2 ** 15 ? new Int16Array(count) : new Int32Array(count);
@@ -65,7 +69,10 @@ export function generatedSamples(seed: Uint8Array, count: number, inputs: number
 	return { features, labels };
 }
 
-/** Image i has class i mod the classes: its class's pattern, half as wide as the picture, somewhere in noise. Pixels are p − 128. */
+/**
+ * Image i has class i mod the classes: its class's pattern, half as wide as the picture, somewhere in noise.
+ * Pixels are p − 128.
+ */
 export function generatedImages(seed: Uint8Array, count: number, picture: Picture, classes: number): Images {
 	const { channels, height, width } = picture;
 	const [pattern, place, noise] = [

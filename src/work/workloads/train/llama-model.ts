@@ -1,5 +1,6 @@
-// `"model": { "kind": "llama" }`: a Llama-like model from new weights, trained on tokens. docs/training.md §10. What comes out is a folder that
-// other programs load, and that a LoRA or inference job takes as its model.
+// `"model": { "kind": "llama" }`: a Llama-like model from new weights, trained on tokens. docs/training.md
+// §10. What comes out is a folder that other programs load, and that a LoRA or inference job takes as its
+// model.
 import { int, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
 import { type Architecture, parameterCount } from "../../imports/architecture.ts";
 import { FAMILIES, tensorSources } from "../../imports/families.ts";

@@ -1,4 +1,5 @@
-// LoRA jobs: adapters come out with PEFT's names and go in again; every refusal has its code and names the field or tensor.
+// LoRA jobs: adapters come out with PEFT's names and go in again; every refusal has its code and names the
+// field or tensor.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../../protocol/assay-error.ts";

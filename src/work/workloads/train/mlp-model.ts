@@ -1,4 +1,5 @@
-// `"model": { "kind": "mlp" }`: linear layers with relu between, trained on rows with a class each; also the profile that proofs need.
+// `"model": { "kind": "mlp" }`: linear layers with relu between, trained on rows with a class each; also the
+// profile that proofs need.
 import { int, list, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { exactProgram, exactScale } from "../../models/exact-mlp.ts";

@@ -1,5 +1,6 @@
-// How many steps a segment has: the least power of two that keeps the hashing of the state at or below 3 % of the time, by estimates of
-// an H200 (docs/training.md §7). A rule of thumb: a job file may say otherwise, and nothing depends on it but speed.
+// How many steps a segment has: the least power of two that keeps the hashing of the state at or below 3 % of
+// the time, by estimates of an H200 (docs/training.md §7). A rule of thumb: a job file may say otherwise, and
+// nothing depends on it but speed.
 import { LIMITS } from "../../program/shapes.ts";
 import type { TrainSize } from "./train-spec.ts";
 

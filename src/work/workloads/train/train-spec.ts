@@ -1,4 +1,5 @@
-// A training job: which fields it has besides its model, and what a kind of model adds (models.ts has them all). docs/training.md.
+// A training job: which fields it has besides its model, and what a kind of model adds (models.ts has them
+// all). docs/training.md.
 
 import type { Shape } from "../../../protocol/bytes/shape.ts";
 import { int, oneOf, type Typed, variants } from "../../../protocol/bytes/shape.ts";
@@ -10,7 +11,10 @@ import { file, partial, real, wrongField } from "../job-fields.ts";
 import { IMAGE_FIELDS } from "../read-images.ts";
 import type { Files, Workload, WorkloadMetric } from "../workload.ts";
 
-/** One of these: text (bytes), tokens (u16 or u32), rows or images with labels, records; or numbers made from a seed. */
+/**
+ * One of these: text (bytes), tokens (u16 or u32), rows or images with labels, records; or numbers made from
+ * a seed.
+ */
 export const data = partial({
 	text: file,
 	tokens: file,

@@ -198,7 +198,8 @@ void KernelEmitter::flat_fours() {
   blocks_ = (plan_.count / 4 + 255) / 256;
 }
 
-// Four elements a thread, a block apart: their loads are under way together. At the end, and with turns, one at a time.
+// Four elements a thread, a block apart: their loads are under way together. At the end, and with turns, one
+// at a time.
 void KernelEmitter::flat_apart() {
   const bool has_turns = plan_.ops[0].op->code.turns > 0;
   const uint32_t each = has_turns ? 1 : 4, per_block = each * kMapThreads;
@@ -228,8 +229,8 @@ void KernelEmitter::flat_apart() {
   blocks_ = (plan_.count + per_block - 1) / per_block;
 }
 
-// A block makes a patch of `axis` by the last: what lies apart for one thread is side by side for its neighbours. Short code takes 16
-// places of the last for a thread, so that few accesses are narrow; else 4.
+// A block makes a patch of `axis` by the last: what lies apart for one thread is side by side for its
+// neighbours. Short code takes 16 places of the last for a thread, so that few accesses are narrow; else 4.
 void KernelEmitter::turned(const Op& op, uint32_t axis) {
   const Dims& dims = op.dims;
   const size_t last = dims.size() - 1;

@@ -47,7 +47,8 @@ Value MapEmitter::shifted(const Value& x, uint32_t k, bool is_wide) {
   return out;
 }
 
-// To the nearest, halves upwards: (x + 2^(k − 1)) >> k where that sum fits, else (x >> k) + (x >> (k − 1) & 1).
+// To the nearest, halves upwards: (x + 2^(k − 1)) >> k where that sum fits, else (x >> k) + (x >> (k − 1) &
+// 1).
 Value MapEmitter::rounded_shift(const Value& x, const Interval& of, uint32_t k, bool is_wide) {
   const bool w = x.is_wide;
   const int64_t half = int64_t{1} << (k - 1), most = w ? INT64_MAX : INT32_MAX;
@@ -65,8 +66,8 @@ int digits_of(const Interval& x) { return std::bit_width(size_of(x)); }
 // b > 0: to the right by b and rounded; else to the left by −b.
 Value MapEmitter::shift_by_register(const Value& x, const Interval& of, const Value& by, const Interval& by_of) {
   const Value wide = as(true, x), k = as(false, by);
-  // Where there is room: to the left by as much as it ever goes and one more, to the right by the rest; then half of it, upwards. From
-  // `nothing` on it is 0.
+  // Where there is room: to the left by as much as it ever goes and one more, to the right by the rest; then
+  // half of it, upwards. From `nothing` on it is 0.
   const int bits = digits_of(of), most_left = by_of.lo < 0 ? static_cast<int>(-by_of.lo) : 0, nothing = bits + 1;
   const int most_right = static_cast<int>(std::min<int64_t>(by_of.hi, nothing)) + most_left;
   if (by_of.hi > 0 && bits + most_left <= 62 && most_right <= 63) {

@@ -1,5 +1,5 @@
-// Where the loads of maps lie, docs/work.md §3.3, and how a thread reads them: in 32 bits where that is enough, neighbours in one access,
-// and every element once.
+// Where the loads of maps lie, docs/work.md §3.3, and how a thread reads them: in 32 bits where that is
+// enough, neighbours in one access, and every element once.
 #include <algorithm>
 
 #include "cuda/work/ptx/map_ptx.hpp"
@@ -60,7 +60,8 @@ Value MapEmitter::variable(uint8_t of) {
   return of == kTurn ? frame().turn : coordinate(of);
 }
 
-// Along one axis, before its edge. Sums of a place fit 64 bits; in 32 they may wrap on the way to a result that fits.
+// Along one axis, before its edge. Sums of a place fit 64 bits; in 32 they may wrap on the way to a result
+// that fits.
 Value MapEmitter::place(const Place& place, bool is_wide) {
   if (place.terms.size() == 1 && place.terms[0].times == 1 && place.constant == 0 && !place.reg) return as(is_wide, variable(place.terms[0].of));
   if (place.terms.empty() && place.constant == 0 && place.reg) return as(is_wide, frame().values[*place.reg]);
@@ -101,8 +102,8 @@ bool MapEmitter::stays_inside(const Place& place, uint32_t dim) const {
   return range.lo >= 0 && range.hi < dim;
 }
 
-// The place on its axis, 32 bits, where it may meet an edge. `outside`: a predicate that is true where an edge says zero; empty where none
-// does. What is outside has any place.
+// The place on its axis, 32 bits, where it may meet an edge. `outside`: a predicate that is true where an
+// edge says zero; empty where none does. What is outside has any place.
 Value MapEmitter::edged(const Place& place_, uint32_t dim, std::string& outside) {
   const Range range = range_of(place_);
   const bool w = range.lo < INT32_MIN || range.hi > INT32_MAX;
@@ -174,8 +175,9 @@ MapEmitter::Address MapEmitter::place_of(const Instruction& one, const std::stri
   return address_of(one, base, size, outside);
 }
 
-// The elements that frames want from an operand may lie side by side, the first of them at a multiple of an access: a load that gives
-// each frame the one at its own place there. `at`: which one of them this frame wants.
+// The elements that frames want from an operand may lie side by side, the first of them at a multiple of an
+// access: a load that gives each frame the one at its own place there. `at`: which one of them this frame
+// wants.
 std::optional<Instruction> MapEmitter::line_of(const Instruction& one, uint32_t& at) const {
   const auto count = static_cast<int64_t>(frames_->size()), together = std::min<int64_t>(count, 4);
   if (!map_->neighbours || count == 1) return std::nullopt;

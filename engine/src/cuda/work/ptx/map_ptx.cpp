@@ -86,9 +86,9 @@ Value MapEmitter::as(bool is_wide, const Value& x) {
   return out;
 }
 
-// NVIDIA's compiler makes one instruction of two mins or two maxes in a row, and forgets there that an operand is the negative of a register:
-// min(min(x, −y), z) becomes the least of x, y and z (CUDA 13.0 for sm_90). What it cannot know to be 0 is added in between; of a grid without a
-// third axis it is.
+// NVIDIA's compiler makes one instruction of two mins or two maxes in a row, and forgets there that an
+// operand is the negative of a register: min(min(x, −y), z) becomes the least of x, y and z (CUDA 13.0 for
+// sm_90). What it cannot know to be 0 is added in between; of a grid without a third axis it is.
 std::string MapEmitter::apart(const std::string& name, End from) {
   const auto found = ends_.find(name);
   if (found == ends_.end() || (found->second != End::either && found->second != from)) return name;
@@ -272,7 +272,8 @@ void MapEmitter::run_body(std::vector<Frame>& frames) {
   }
 }
 
-// What a turn begins with: inside the carried value's interval. Nothing is done for an end that is never crossed.
+// What a turn begins with: inside the carried value's interval. Nothing is done for an end that is never
+// crossed.
 Value MapEmitter::carry(const Carried& one, uint32_t from) {
   const Value& x = frame().values[from];
   const Interval& of = map_->intervals[from];

@@ -1,6 +1,6 @@
-// The code of `map`s (docs/work.md §3) as PTX, which the driver compiles for its card: no toolkit is needed on the host. Registers whose
-// interval fits 32 bits are 32 bits wide. For checked programs only. Not here: which threads make which elements, and where they are
-// stored (kernel_ptx.cpp).
+// The code of `map`s (docs/work.md §3) as PTX, which the driver compiles for its card: no toolkit is needed
+// on the host. Registers whose interval fits 32 bits are 32 bits wide. For checked programs only. Not here:
+// which threads make which elements, and where they are stored (kernel_ptx.cpp).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,8 +20,8 @@ inline uint64_t size_of(const work::Interval& x) {
 }
 inline bool fits_32(const work::Interval& x) { return x.lo >= -(int64_t{1} << 31) && x.hi < (int64_t{1} << 31); }
 
-// A value in a PTX register: %r… (32 bits) or %d… (64 bits), both signed; or a whole number as a double, %f… (real_arithmetic.cpp), then
-// perhaps without a name. `is_loose`: see there.
+// A value in a PTX register: %r… (32 bits) or %d… (64 bits), both signed; or a whole number as a double, %f…
+// (real_arithmetic.cpp), then perhaps without a name. `is_loose`: see there.
 struct Value {
   std::string name{};
   bool is_wide = false;
@@ -52,7 +52,8 @@ struct MapToEmit {
   const work::Op& op;
   const std::vector<work::Interval>& intervals;
   std::vector<Input> inputs;
-  // The frames, 2, 4 or 16, are neighbours along the last axis, the first at a multiple of their number; else each is anywhere.
+  // The frames, 2, 4 or 16, are neighbours along the last axis, the first at a multiple of their number; else
+  // each is anywhere.
   bool neighbours = false;
 };
 
@@ -209,7 +210,8 @@ std::optional<FlatPlace> flat_place(const work::Op& op, const work::Instruction&
 // It reads the output's own place; or the place of its row, in an operand of one element a row.
 bool is_own_place(const work::Op& op, const work::Instruction& one);
 bool is_row_place(const work::Op& op, const work::Instruction& one);
-// An axis before the last along which neighbours of the output are neighbours of an operand, although along the last they are not.
+// An axis before the last along which neighbours of the output are neighbours of an operand, although along
+// the last they are not.
 std::optional<uint32_t> turned_axis(const work::Op& op);
 
 }  // namespace assay::cuda

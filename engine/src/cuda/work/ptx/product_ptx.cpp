@@ -1,5 +1,5 @@
-// Maps that run on a product's sums while they are still in registers: their code takes the place of a marker in the text of
-// limb_wgmma.cu, once for every two neighbours that a thread has.
+// Maps that run on a product's sums while they are still in registers: their code takes the place of a marker
+// in the text of limb_wgmma.cu, once for every two neighbours that a thread has.
 #include <cctype>
 
 #include "cuda/work/ptx/kernel_emitter.hpp"

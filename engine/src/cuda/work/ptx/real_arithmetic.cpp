@@ -1,12 +1,14 @@
-// Wide whole numbers as doubles, for cards that have as many units for doubles as for integers: an addition, a product or a rounded shift
-// is one or two instructions then, and not up to ten for the units that all else waits for.
+// Wide whole numbers as doubles, for cards that have as many units for doubles as for integers: an addition,
+// a product or a rounded shift is one or two instructions then, and not up to ten for the units that all else
+// waits for.
 //
-// A double holds every whole number up to 2^53. Added to 3·2^51 (kWhole), one up to 2^51 stands in the lower bits as it would in a register
-// of 64; `raw` is such a sum. A product of two doubles is rounded once, downwards, when it is added to something of that size: so what a
-// shift leaves is exact however long the product was.
+// A double holds every whole number up to 2^53. Added to 3·2^51 (kWhole), one up to 2^51 stands in the lower
+// bits as it would in a register of 64; `raw` is such a sum. A product of two doubles is rounded once,
+// downwards, when it is added to something of that size: so what a shift leaves is exact however long the
+// product was.
 //
-// A loose value is what it should be up to 2^49, and beyond that only beyond that too: right where it is clamped to less, and read by
-// nothing else.
+// A loose value is what it should be up to 2^49, and beyond that only beyond that too: right where it is
+// clamped to less, and read by nothing else.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
