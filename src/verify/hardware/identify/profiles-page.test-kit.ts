@@ -35,6 +35,9 @@ function row(profile: Profile): string {
 	return `| ${cells.join(" | ")} |`;
 }
 
+/** Of a list, 110 columns wide. */
+const item = (text: string): string => `- ${text.replace(/(.{1,108})(?: |$)/g, "$1\n  ").trimEnd()}`;
+
 function doubts(): string {
 	const groups = new Map<string, string[]>();
 	for (const { id, doubt } of PROFILES)
@@ -42,13 +45,13 @@ function doubts(): string {
 			const key = `${facts.join(", ")}: ${why}`;
 			groups.set(key, [...(groups.get(key) ?? []), id]);
 		}
-	return [...groups].map(([what, ids]) => `- ${ids.join(", ")} — ${what}.`).join("\n");
+	return [...groups].map(([what, ids]) => item(`${ids.join(", ")} — ${what}.`)).join("\n");
 }
 
 function alike(): string {
 	const partners = new Map<string, string[]>();
 	for (const [a, b] of alikePairs(PROFILES)) partners.set(a, [...(partners.get(a) ?? []), b]);
-	return [...partners].map(([id, others]) => `- ${id} — ${others.join(", ")}`).join("\n");
+	return [...partners].map(([id, others]) => item(`${id} — ${others.join(", ")}`)).join("\n");
 }
 
 export function profilesPage(): string {
@@ -58,10 +61,12 @@ export function profilesPage(): string {
 	const shares = Object.entries(MATRIX_SHARE).map(([name, share]) => `| ${name} | ${range(share)} |`);
 	return `# Profiles
 
-Made from \`src/verify/hardware/identify/\` by \`node src/verify/hardware/identify/profiles-page.test-kit.ts\`; a test keeps the two in step.
+Made from \`src/verify/hardware/identify/\` by
+\`node src/verify/hardware/identify/profiles-page.test-kit.ts\`; a test keeps the two in step.
 
-What a card is, is judged by what it proved, never by its name. The vector of proven figures (memory, bandwidth, a rate for each
-precision) is held against ${PROFILES.length} profiles. The answer is a ranked list with likelihoods, the set that cannot be told apart, and one of:
+What a card is, is judged by what it proved, never by its name. The vector of proven figures (memory,
+bandwidth, a rate for each precision) is held against ${PROFILES.length} profiles. The answer is a ranked list
+with likelihoods, the set that cannot be told apart, and one of:
 
 | state | meaning |
 |---|---|
@@ -74,11 +79,13 @@ precision) is held against ${PROFILES.length} profiles. The answer is a ranked l
 | unjudged | not a GPU, or nothing was proven |
 
 ## The model
-For each profile the likelihood is summed over two unknowns: the clock (from ${LOWEST_CLOCK} of the boost clock, a power cap, up to the highest that
-the card can run at; it scales all arithmetic together, and neither memory nor bandwidth) and the share of the tensor peak that the kernels reach on it
-(all precisions together). So ratios between precisions count for more than rates. Bandwidth is expected at ${range(BANDWIDTH_SHARE)} of the data sheet, scalar rates
-at ${range(SCALAR_SHARE)}, int32 at ${range(INT32_SHARE)}. A full fill (85 % or more of the memory that the host claims) puts the card's memory close to what was kept;
-a partial one is a lower bound only. tf32 is not leaned on: 16-bit units can answer it. A figure that is missing says nothing.
+For each profile the likelihood is summed over two unknowns: the clock (from ${LOWEST_CLOCK} of the boost
+clock, a power cap, up to the highest that the card can run at; it scales all arithmetic together, and neither
+memory nor bandwidth) and the share of the tensor peak that the kernels reach on it (all precisions together).
+So ratios between precisions count for more than rates. Bandwidth is expected at ${range(BANDWIDTH_SHARE)} of
+the data sheet, scalar rates at ${range(SCALAR_SHARE)}, int32 at ${range(INT32_SHARE)}. A full fill (85 % or
+more of the memory that the host claims) puts the card's memory close to what was kept; a partial one is a
+lower bound only. tf32 is not leaned on: 16-bit units can answer it. A figure that is missing says nothing.
 
 | architecture | share of the tensor peak |
 |---|---|
@@ -87,22 +94,27 @@ ${shares.join("\n")}
 Only Hopper's was measured (on an H200); the others are kept wide until they are.
 
 ## What contradicts a name
-The limit is a share of the named card's own fact, or of the ratio of two of them. Without a full fill, somebody else may be on the card, or the
-probe was a quick one: lower limits are then halved, and ratios not judged except fp64 to fp32. Doubtful facts accuse nobody. When a name covers several
-memory sizes, every one of them must be contradicted.
+The limit is a share of the named card's own fact, or of the ratio of two of them. Without a full fill,
+somebody else may be on the card, or the probe was a quick one: lower limits are then halved, and ratios not
+judged except fp64 to fp32. Doubtful facts accuse nobody. When a name covers several memory sizes, every one
+of them must be contradicted.
 
 | rule | limit | reason |
 |---|---|---|
 ${rules.join("\n")}
 
-What this cannot do: a card that is 1.6 to 2.2 times slower than the claimed one, with the same memory and bandwidth, looks like the claimed one under a
-60 % cap; so does one whose tensor units alone run at half the rate (L40 or L20 as L40S), as long as the kernels' share is not known better. It is then \`other\` or \`consistent\`, not \`contradicted\` and not \`confirmed\`. And a host that says most of its memory is in use by others cannot
-be held to the rest of it.
+What this cannot do: a card that is 1.6 to 2.2 times slower than the claimed one, with the same memory and
+bandwidth, looks like the claimed one under a 60 % cap; so does one whose tensor units alone run at half the
+rate (L40 or L20 as L40S), as long as the kernels' share is not known better. It is then \`other\` or
+\`consistent\`, not \`contradicted\` and not \`confirmed\`. And a host that says most of its memory is in use
+by others cannot be held to the rest of it.
 
 ## Cards
-Dense rates in 10¹² op/s, fp32 accumulation for fp8, fp16, bf16 and tf32 (GeForce cards run it at half the rate of fp16 accumulation, which data sheets
-often print). Worked out as units × SMs × clock unless a data sheet says otherwise; a clock in brackets is the one behind the tensor rates. Memory in GiB as
-sold, and in MiB as the driver usually reports it. \`?\`: doubtful, see below. Not listed: GTX 16xx (no tensor cores, and what \`mma.sync\` gives there is unmeasured).
+Dense rates in 10¹² op/s, fp32 accumulation for fp8, fp16, bf16 and tf32 (GeForce cards run it at half the
+rate of fp16 accumulation, which data sheets often print). Worked out as units × SMs × clock unless a data
+sheet says otherwise; a clock in brackets is the one behind the tensor rates. Memory in GiB as sold, and in
+MiB as the driver usually reports it. \`?\`: doubtful, see below. Not listed: GTX 16xx (no tensor cores, and
+what \`mma.sync\` gives there is unmeasured).
 
 | card | cc | SMs | MHz | GiB | MiB reported | GB/s | ${PRECISIONS.join(" | ")} | W | names |
 |---|---|---|---|---|---|---|${PRECISIONS.map(() => "---|").join("")}---|---|
@@ -112,8 +124,9 @@ ${PROFILES.map(row).join("\n")}
 ${doubts()}
 
 ## Cannot be told apart
-By a full probe, when the figures of one of the two lie in the middle of what is expected. The name decides between these, and nothing else does;
-where the claimed one is worth more, the state is \`consistent\` and \`lesser\` names the other.
+By a full probe, when the figures of one of the two lie in the middle of what is expected. The name decides
+between these, and nothing else does; where the claimed one is worth more, the state is \`consistent\` and
+\`lesser\` names the other.
 
 ${alike()}
 `;
