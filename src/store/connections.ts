@@ -29,18 +29,25 @@ export function createConnections({ database, process: me }: StoreContext) {
 				providerId: string,
 				{ nowMs, jobs = null }: { readonly nowMs: number; readonly jobs?: JobTaker | null },
 			): Promise<void> {
-				const changed = await database.write(
-					`UPDATE providers p SET reachable_ms = ${reachableMs("$3")}, uptime_ppm = ${uptimePpm("$3")}, connected_to = $2,
-					connected_at_ms = $3, last_seen_at_ms = $3, job_address = $4, job_offer = $5::jsonb WHERE id = $1`,
-					[
-						...[hex("a provider's id", providerId, 64), me, integer("nowMs", nowMs)],
-						...(jobs === null
-							? [null, null]
-							: [text("an address", jobs.address, 100), json("a job offer", jobs.offer)]),
-					],
-				);
-				if (changed === 0) throw new AssayError("STORE_NOT_FOUND", `there is no provider ${providerId}`);
+				const values = [
+					...[hex("a provider's id", providerId, 64), me, integer("nowMs", nowMs)],
+					...(jobs === null ? [null, null] : [text("an address", jobs.address, 100), json("a job offer", jobs.offer)]),
+				];
+				// Before it is written: whoever is taken for dead meanwhile takes it up again on its return.
+				const before = held.get(providerId);
 				held.set(providerId, nowMs);
+				try {
+					const changed = await database.write(
+						`UPDATE providers p SET reachable_ms = ${reachableMs("$3")}, uptime_ppm = ${uptimePpm("$3")}, connected_to = $2,
+						connected_at_ms = $3, last_seen_at_ms = $3, job_address = $4, job_offer = $5::jsonb WHERE id = $1`,
+						values,
+					);
+					if (changed === 0) throw new AssayError("STORE_NOT_FOUND", `there is no provider ${providerId}`);
+				} catch (error) {
+					if (before === undefined) held.delete(providerId);
+					else held.set(providerId, before);
+					throw error;
+				}
 			},
 			/** Of those that are connected, anywhere, and take jobs. */
 			async jobTakers(ids: readonly string[]): Promise<ReadonlyMap<string, JobTaker>> {

@@ -2,6 +2,7 @@
 // that were only thought dead. The SQL and market/scores/uptime.ts give the same.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { uptimeOf } from "../../src/market/scores/uptime.ts";
 import type { Store } from "../../src/store/open-store.ts";
@@ -71,6 +72,31 @@ onBothServers((server) => {
 		await store.probes.recover({ nowMs: Date.now() });
 		const { connectedTo, reachableMs, lastSeenAtMs } = await rowOf(id);
 		assert.deepEqual([connectedTo, reachableMs, lastSeenAtMs], [null, 50_000, startMs + 50_000]);
+		await store.close();
+	});
+
+	test("a process that was only thought dead takes its connections up again, also when that fails at first", async () => {
+		const id = await register(store, "a", { link: "agent", nowMs: 1000 });
+		const beating = await server.open({ schema: store.schema, leaseMs: 1000 });
+		await beating.connections.connect(id, { nowMs: 2000 });
+		const client = new pg.Client(await server.connection());
+		await client.connect();
+		const { schema } = store;
+		// What a take-over does; and nothing can be written of a provider until it was tried once.
+		await client.query(`BEGIN;
+			CREATE SEQUENCE ${schema}.tries;
+			UPDATE ${schema}.providers SET connected_to = NULL;
+			CREATE FUNCTION ${schema}.refuse() RETURNS trigger LANGUAGE plpgsql
+				AS $$ BEGIN PERFORM nextval('${schema}.tries'); RAISE EXCEPTION 'not now'; END $$;
+			CREATE TRIGGER refuse BEFORE UPDATE ON ${schema}.providers EXECUTE FUNCTION ${schema}.refuse();
+			DELETE FROM ${schema}.leases WHERE name = 'process/${beating.process}';
+			COMMIT`);
+		const isTried = async () => (await client.query(`SELECT is_called FROM ${schema}.tries`)).rows[0].is_called;
+		while (!(await isTried())) await sleep(20);
+		await client.query(`DROP TRIGGER refuse ON ${schema}.providers`);
+		await client.end();
+		while ((await rowOf(id)).connectedTo !== beating.process) await sleep(20);
+		await beating.close();
 		await store.close();
 	});
 });

@@ -70,6 +70,7 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 	let timer: NodeJS.Timeout | null = null;
 	let beating: Promise<void> = Promise.resolve();
 	let stopped = false;
+	let isReturning = false; // it was held for dead, and what follows from that is not done yet
 
 	const lose = (name: string): void => {
 		if (held.delete(name)) for (const listener of [...listeners]) listener(name);
@@ -100,9 +101,11 @@ export function createLeases({ database, process: me, leaseMs, onWarning }: Stor
 
 	async function beat(onReturn: () => Promise<void>): Promise<void> {
 		try {
-			if ((await renew()) === "renewed") return;
-			onWarning("this process was held for dead (its lease had expired) and is back");
-			await onReturn();
+			const isBack = (await renew()) === "returned";
+			if (isBack) onWarning("this process was held for dead (its lease had expired) and is back");
+			isReturning ||= isBack;
+			if (isReturning) await onReturn();
+			isReturning = false;
 		} catch (cause) {
 			onWarning(`a heartbeat failed: ${(cause as Error).message}`);
 			for (const [name, at] of held) if (performance.now() - at > leaseMs && name !== own) lose(name);
