@@ -128,7 +128,7 @@ export function wideLines(file: string, text: string, most = MAX_COLUMNS): numbe
 const lineStarts = (text: string): number[] => [...text.matchAll(/^/gm)].map(({ index }) => index);
 
 test(`comments and pages have at most ${MAX_COLUMNS} columns`, () => {
-	const files = tracked.filter((file) => /\.(tsx?|cpp|hpp|cu|cuh|sol|sh|py|md)$/.test(file));
+	const files = tracked.filter((file) => /\.(tsx?|[cm]js|cpp|hpp|cu|cuh|sol|sh|py|md)$/.test(file));
 	assert.deepEqual(
 		files.flatMap((file) => wideLines(file, textOf(file)).map((line) => `${file}:${line}`)),
 		[],
