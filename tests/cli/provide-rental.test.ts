@@ -5,13 +5,14 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startDoor, type TestDoor } from "../../src/engine/agent/agent.test-kit.ts";
 import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
+import { waitingFor as waitingForEnd } from "../../src/provider/rental/rental-end.ts";
 import { processesOf } from "../../src/provider/rental/user-environment.ts";
-import { createSshClient, needRoot, type SshClient, waitingFor } from "../provider/ssh-client.test-kit.ts";
+import { createSshClient, needRoot, type SshClient } from "../provider/ssh-client.test-kit.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 const RENTALS = "/var/lib/assay-rentals";
@@ -33,7 +34,14 @@ const exists = (user: string) => {
 	}
 };
 
-function provider(door: TestDoor, data: string, port: number) {
+/** Ended after a failure too: a provider or a door that lives on would keep this process from telling it. */
+async function openDoor(t: TestContext): Promise<TestDoor> {
+	const door = await startDoor();
+	t.after(() => door.stop());
+	return door;
+}
+
+function provider(t: TestContext, door: TestDoor, data: string, port: number) {
 	const args = [
 		...["--validator", door.url, "--data", data, "--rental", "user"],
 		...["--ssh-port", String(port), "--ssh-listen", "127.0.0.1"],
@@ -50,15 +58,19 @@ function provider(door: TestDoor, data: string, port: number) {
 		const ended = new Promise<{ code: number | null; err: string }>((resolve) =>
 			child.once("close", (code) => resolve({ code, err })),
 		);
+		t.after(async () => {
+			child.kill("SIGKILL");
+			await ended;
+		});
 		return { child, ended };
 	};
 }
 
-test("a rental outlives the provider's death, and ends when asked; with --end-rentals the owner ends it", async () => {
-	const door = await startDoor();
+test("a rental outlives the provider's death, and ends when asked; with --end-rentals the owner ends it", async (t) => {
+	const door = await openDoor(t);
 	const data = join(client.folder, "data");
 	const port = await freePort();
-	const provide = provider(door, data, port);
+	const provide = provider(t, door, data, port);
 	const customer = client.makeKey("customer");
 	const rental = "5a".repeat(16);
 	const request = { rental, publicKey: customer.line, untilMs: Date.now() + 3_600_000, devices: [] };
@@ -95,13 +107,12 @@ test("a rental outlives the provider's death, and ends when asked; with --end-re
 	assert.equal(exists(next.user), false);
 	assert.notEqual((await client.run(next, customer, "id")).code, 0);
 	rmSync(join(RENTALS, far.providerKey.slice(0, 16)), { recursive: true });
-	await door.stop();
 });
 
-test("N14: with every process of ours killed, access ends at the rental's time: sessions, processes, keys, account", async () => {
-	const door = await startDoor();
+test("N14: with every process of ours killed, access ends at the rental's time: sessions, processes, keys, account", async (t) => {
+	const door = await openDoor(t);
 	const data = join(client.folder, "dead");
-	const provide = provider(door, data, await freePort());
+	const provide = provider(t, door, data, await freePort());
 	const first = provide("--rentable", "--ssh-host", "127.0.0.1");
 	const far = await door.next();
 	const customer = client.makeKey("left-alone");
@@ -114,6 +125,7 @@ test("N14: with every process of ours killed, access ends at the rental's time: 
 	const stay = "setsid nohup sh -c 'trap \"\" HUP TERM; while :; do sleep 1; done' >/dev/null 2>&1 & echo left";
 	assert.equal((await client.run(access, customer, stay)).stdout, "left\n");
 	// The renter reaches neither what waits for the end nor the file that says when it is.
+	const waitingFor = (user: string) => waitingForEnd(user, join(data, "rental", "end-rental"));
 	const [waiting] = waitingFor(access.user);
 	assert.ok(waiting, "somebody waits for the end");
 	const spoil = `kill -9 ${waiting}; kill -9 -1; echo 9999999999 9999999999 > ${join(data, "rental", `${access.user}.end`)}`;
@@ -142,5 +154,4 @@ test("N14: with every process of ours killed, access ends at the rental's time: 
 	assert.equal(owner.code, 0, owner.err);
 	assert.equal(exists(access.user), false);
 	rmSync(join(RENTALS, far.providerKey.slice(0, 16)), { recursive: true });
-	await door.stop();
 });

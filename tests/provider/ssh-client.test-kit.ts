@@ -1,6 +1,6 @@
 // A real SSH client for tests of rentals: keys, logins, and what came back. The server is the provider's own.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RentedAccess } from "../../src/engine/agent/agent-calls.ts";
 
@@ -75,19 +75,4 @@ export function createSshClient(): SshClient {
 		start: (access, key, command) => launch(access, key, command),
 		stop: () => rmSync(folder, { recursive: true, force: true }),
 	};
-}
-
-/** Who waits for the end of this environment (rental-end.ts): process ids. */
-export function waitingFor(user: string): number[] {
-	return readdirSync("/proc")
-		.filter((name) => /^\d+$/.test(name))
-		.map(Number)
-		.filter((pid) => {
-			try {
-				const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-				return line.includes("/end-rental\0") && line.includes(user) && line.startsWith("/bin/sh");
-			} catch {
-				return false;
-			}
-		});
 }

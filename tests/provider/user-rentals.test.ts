@@ -14,8 +14,9 @@ import type { EnvironmentMaker } from "../../src/provider/rental/environment.ts"
 import { findEnvironments } from "../../src/provider/rental/find-environments.ts";
 import { type HostRentals, openHostRentals } from "../../src/provider/rental/host-rentals.ts";
 import { bookPath, readBook } from "../../src/provider/rental/rental-book.ts";
+import { waitingFor } from "../../src/provider/rental/rental-end.ts";
 import { processesOf } from "../../src/provider/rental/user-environment.ts";
-import { createSshClient, needRoot, type SshClient, type TestKey, waitingFor } from "./ssh-client.test-kit.ts";
+import { createSshClient, needRoot, type SshClient, type TestKey } from "./ssh-client.test-kit.ts";
 
 const V = "aa".repeat(32);
 const OTHER_V = "bb".repeat(32);
@@ -338,7 +339,7 @@ test("N14: the SSH server itself lets nobody in after the end, with nobody left 
 	const { publicKey } = (await readBook(bookPath(dataFolder)))[0]!;
 	await rentals.stop();
 	// Held, not killed: it would be started again. Nothing of ours is able to act from here on.
-	const waiting = waitingFor(access.user);
+	const waiting = waitingFor(access.user, join(dataFolder, "rental", "end-rental"));
 	assert.equal(waiting.length, 1);
 	process.kill(waiting[0]!, "SIGSTOP");
 	await maker.setEnd({ name: access.user, publicKey, untilMs: Date.now() + HOUR });

@@ -6,7 +6,7 @@
 // provider's next start removes. Not here: new logins, which the SSH server itself refuses after the end
 // (rental-sshd.ts). Page: docs/rentals.md.
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -160,21 +160,31 @@ export class RentalEnd {
 		child.unref();
 	}
 
-	/** By its command line and owner, which nobody else can have: no file with a number that may be stale. */
 	private waiting(name: string): number[] {
-		const line = `/bin/sh\0${this.script}\0${name}\0`;
-		return readdirSync("/proc")
-			.filter((entry) => /^\d+$/.test(entry))
-			.map(Number)
-			.filter((pid) => {
-				try {
-					if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(line)) return false;
-					const status = readFileSync(`/proc/${pid}/status`, "utf8");
-					const own = `${process.getuid?.()}`;
-					return !/^State:\s+[ZX]/m.test(status) && /^Uid:\s+(\d+)/m.exec(status)?.[1] === own;
-				} catch {
-					return false;
-				}
-			});
+		return waitingFor(name, this.script);
 	}
+}
+
+/**
+ * Who waits for the end of this environment, by command line and owner, which nobody else can have: no file
+ * with a number that may be stale. Only the leader of a group counts: a program that it starts has the same
+ * line for a moment.
+ */
+export function waitingFor(name: string, script: string): number[] {
+	const line = `/bin/sh\0${script}\0${name}\0`;
+	return readdirSync("/proc")
+		.filter((entry) => /^\d+$/.test(entry))
+		.map(Number)
+		.filter((pid) => {
+			try {
+				if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(line)) return false;
+				// After the name in brackets: state, parent, group.
+				const [state, , group] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
+				return (
+					state !== "Z" && state !== "X" && Number(group) === pid && statSync(`/proc/${pid}`).uid === process.getuid?.()
+				);
+			} catch {
+				return false;
+			}
+		});
 }
