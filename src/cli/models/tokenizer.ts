@@ -65,8 +65,8 @@ export async function openTokenizer(bytes: Uint8Array, vocabulary: number): Prom
 		size: ids.size,
 		encode(text) {
 			const found: number[] = guarded("the text could not be split", () => tokenizer.encode(text).ids);
-			const outside = found.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
-			if (outside !== undefined) throw wrong("TOKENIZER_OTHER", "gives a token that the model does not have");
+			const isKnown = found.every((id) => Number.isInteger(id) && id >= 0 && id < vocabulary);
+			if (!isKnown) throw wrong("TOKENIZER_OTHER", "gives a token that the model does not have");
 			return found;
 		},
 		decode(tokens) {

@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { scaled } from "../../../tests/fuzz.test-kit.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
-import { type Envelope, envelopeShape } from "../../protocol/probe/evidence.ts";
+import { type Envelope, type EvidenceBody, envelopeShape } from "../../protocol/probe/evidence.ts";
 import { signedHash, writeFile } from "../../protocol/probe/evidence-codec.ts";
 import { deriveFigures } from "./derive-figures.ts";
 import { answerStages, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
@@ -41,6 +41,11 @@ const seen = new Map<string, number>();
 
 function mustBeRefused(file: Uint8Array, what: string): void {
 	const verdict = verifyEvidence(file, EXPECT);
+	// A verifier that says the connection ended before the last opening has no proof, of nothing.
+	if (what.endsWith("complete → cut") && verdict.status === "inconclusive") {
+		assert.equal(verdict.code, "OPENING_CUT", what);
+		return;
+	}
 	assert.equal(verdict.status, "invalid", what);
 	if (verdict.status !== "invalid") return;
 	assert.notEqual(verdict.code, "INTERNAL", `${what}: ${verdict.detail}`);
@@ -212,6 +217,16 @@ test("the honest file opens a late round of every challenge", () => {
 		assert.ok(Math.max(...opens[0]!.records.map(({ round }) => round)) >= roots.length - 2);
 });
 
+/** As they were where there are none: of a chase without a hop, which the check of its spec must catch. */
+function refigured(body: EvidenceBody, attachments: readonly Uint8Array[]): EvidenceBody["figures"] {
+	try {
+		return deriveFigures(body, attachments);
+	} catch (error) {
+		if (!(error instanceof RangeError)) throw error;
+		return body.figures;
+	}
+}
+
 test(`${STRUCTURED} structured mutations, packed, hashed and signed anew`, () => {
 	const random = createRandom(3);
 	const rootsAt = new Set(ENVELOPE.body.challenges.map(({ roots }) => roots));
@@ -227,7 +242,7 @@ test(`${STRUCTURED} structured mutations, packed, hashed and signed anew`, () =>
 		else what = mutateAttachment(attachments, (at) => rootsAt.has(at), random);
 		// Half of them with figures that fit the change, so that the figures are not what gives it away.
 		if (random(2) === 0 && envelopeShape(envelope, "") === null)
-			envelope.body.figures = deriveFigures(envelope.body, attachments);
+			envelope.body.figures = refigured(envelope.body, attachments);
 		const file = pack(envelope, attachments, signature);
 		if (equalBytes(file, FILE)) continue;
 		i += 1;

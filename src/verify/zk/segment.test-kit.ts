@@ -31,9 +31,9 @@ export function planFor(shape: Shape, weightBits: 32 | 64 = 32): ZkPlan {
 }
 
 /** Data and weights by a label, of a run in which no value leaves its range. */
-export function startOf(shape: Shape, label: string): Start {
+export function startOf(shape: Shape, label: string, firstStep = 2): Start {
 	for (let i = 0; ; i++) {
-		const start = drawnStart(shape, `${label} ${i}`, 14);
+		const start = { ...drawnStart(shape, `${label} ${i}`, 14), firstStep };
 		if (leftRange(shape, runSegment(shape, start)) === null) return start;
 		if (i > 10_000) throw new Error("no run of this shape stays in its ranges");
 	}

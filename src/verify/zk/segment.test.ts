@@ -36,7 +36,7 @@ test("honest segments of random shapes are valid, and as long as the plan says",
 		const sizes = Array.from({ length: 2 + (i % 3) }, () => 1 + draw(4));
 		const [batch, steps] = [2 ** draw(2), 2 ** draw(2)];
 		const shape = shapeOf({ sizes, batch, steps, rows: 8, scale: 4 + draw(2), chunkBits: [6, 8][i % 2]! });
-		const start = { ...startOf(shape, `shape ${i}`), firstStep: steps * draw(16 / (batch * steps)) };
+		const start = startOf(shape, `shape ${i}`, steps * draw(16 / (batch * steps)));
 		if (i === 0) assert.equal(sizes.length, 2, "one link");
 		const proven = prove(shape, start);
 		assert.deepEqual(Buffer.from(planHash(proven.plan)).toString("hex"), proven.statement.plan);
