@@ -176,7 +176,7 @@ export async function startToyValidator(
 			...settings,
 			probe: { plan: TOY_PLAN, ...settings.probe, deadlines: { ...PATIENT, ...settings.probe?.deadlines } },
 			params: { intervalMs: 3_600_000, jitterMs: 1000, retryFirstMs: 100, ...settings.params },
-			api: { limits: { readsPerS: 10_000, writesPerS: 10_000 } },
+			api: { limits: { readsPerS: 10_000, writesPerS: 10_000, ...settings.api?.limits } },
 		},
 		surroundings,
 		{ knocksPerS: 1000, perAddress: 1000, ...door, bounds: { ...BOUNDS, ...door.bounds } },
