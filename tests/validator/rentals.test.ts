@@ -132,6 +132,37 @@ test("rented: access for its customer alone, no probes; extended, released, char
 	}
 });
 
+test("of one rental one question is asked at a time: nobody is sent away, kept or found sick for that", async () => {
+	let [checks, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+	const handlers = {
+		check: async () => {
+			checks.resolve();
+			await goOn.promise;
+			return { healthy: true, detail: "" };
+		},
+		// Longer than the watch needs for the two misses that would end it.
+		extend: () => new Promise<void>((resolve) => setTimeout(resolve, 3000)),
+	};
+	const agent = await startToyAgent({ url: validator.url, signer: signerOf(84), rentable: true, handlers });
+	try {
+		await isOffered(agent.id);
+		const rental = await rentAt(agent.id);
+		const of = { params: { id: rental.id } };
+		await checks.promise;
+		const extending = customer().extendRental({ ...of, body: { durationMs: HOUR } });
+		setTimeout(goOn.resolve, 200);
+		assert.equal((await extending).untilMs, rental.untilMs + HOUR);
+		assert.deepEqual([(await customer().getRental(of)).state, [...agent.rented]], ["active", [rental.id]]);
+		[checks, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+		await checks.promise;
+		await customer().releaseRental(of);
+		goOn.resolve();
+		await eventually(async () => agent.rented.size === 0);
+	} finally {
+		await agent.close();
+	}
+});
+
 test("refused by the provider: all is refunded and the code is told", async () => {
 	const rent = async () => {
 		throw new AssayError("RENTAL_FAILED", "no container runtime");

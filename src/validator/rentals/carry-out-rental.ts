@@ -1,9 +1,11 @@
 // Carries out one step of a rental that market decided: guarded by the store, told to whoever listens, and at
 // the end of a rental everything that follows from it. Not here: which step (market/rentals/rental-rules.ts),
 // customers' wishes (rentals.ts), the passing of time (watch-rentals.ts).
+import type { CallReply, CallRequest, PlainCall } from "../../engine/agent/agent-calls.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
 import type { RentalChange } from "../../store/rentals.ts";
 import type { AgentAsker } from "../agents/ask-agent.ts";
+import { untilFree } from "../agents/until-free.ts";
 import { changeMemory } from "../change-memory.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import { failure, type ValidatorContext } from "../validator-context.ts";
@@ -16,6 +18,24 @@ export interface RentalContext extends ValidatorContext {
 	readonly paid: PaidRentals | null;
 	/** A provider has come free: it is due at once. */
 	readonly onFree: () => void;
+}
+
+/** Below the 30 s for which a client waits. */
+const BUSY_PATIENCE_MS = 20_000;
+const BUSY_EVERY_MS = 500;
+
+/**
+ * A probe or a roll call has the host's engine for seconds, and of one rental one question is asked at a
+ * time: nobody is sent away, found sick or kept for that.
+ */
+export function askUntilFree<N extends PlainCall>(
+	{ asker, env }: Pick<RentalContext, "asker" | "env">,
+	providerId: string,
+	name: N,
+	request: CallRequest<N>,
+): Promise<CallReply<N>> {
+	const patience = { env, patienceMs: BUSY_PATIENCE_MS, everyMs: BUSY_EVERY_MS };
+	return untilFree(() => asker.ask(providerId, name, request), patience);
 }
 
 type More = Pick<RentalChange, "actor" | "access" | "ifUntilMs">;
@@ -58,10 +78,10 @@ export function tellRental({ hub }: ValidatorContext, { id, providerId, state, e
 
 async function afterEnd(context: RentalContext, rental: Rental): Promise<void> {
 	const { id, providerId, reservedAtMs, endedAtMs, escrow } = rental;
-	const { asker, env, log, scores, onFree } = context;
+	const { env, log, scores, onFree } = context;
 	// First of all, so that the probe that is due now finds it under way and waits. The provider ends the
 	// rental by itself at its time; asking only makes it sooner. Not waited for: it may never answer.
-	void asker.ask(providerId, "unrent", { rental: id }).catch((error) => {
+	void askUntilFree(context, providerId, "unrent", { rental: id }).catch((error) => {
 		log.info({ rental: id, err: error }, "the provider could not be told of the end of a rental");
 	});
 	// Time in which nobody could probe it does not age its proof, if it was paid for: else whoever rents from

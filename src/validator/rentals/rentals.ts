@@ -1,7 +1,6 @@
 // What customers can do with rentals: find what is for rent, reserve it and have its environment made, extend
 // it, give it back. The rules are market's; every change is guarded by the store, so any process can do it.
 
-import type { CallReply, CallRequest } from "../../engine/agent/agent-calls.ts";
 import { checkCustomer, type HeldRentals, LOOK_BACK_MS } from "../../market/rentals/customer-limits.ts";
 import { depositRefused } from "../../market/rentals/paid-rental.ts";
 import { activate, extend, refuse, release, reserve } from "../../market/rentals/rental-rules.ts";
@@ -10,10 +9,9 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
 import type { ProviderQuery } from "../../store/provider-query.ts";
 import type { Provider } from "../../store/providers.ts";
-import { untilFree } from "../agents/until-free.ts";
 import { keepCalls } from "../scoring/counted-calls.ts";
 import { failure } from "../validator-context.ts";
-import { carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
+import { askUntilFree, carryOut, type RentalContext, tellRental } from "./carry-out-rental.ts";
 import type { NamedEscrow, PaidRentals } from "./paid-rentals.ts";
 
 interface RentWish {
@@ -31,10 +29,6 @@ interface RentWish {
 
 /** Candidates tried for one wish: each may be taken, or be probed, at this very moment. */
 const MAX_CANDIDATES = 10;
-
-/** Below the 30 s for which a client waits. */
-const BUSY_PATIENCE_MS = 20_000;
-const BUSY_EVERY_MS = 500;
 
 export class Rentals {
 	private readonly context: RentalContext;
@@ -74,7 +68,7 @@ export class Rentals {
 	}
 
 	async extend(id: string, { addedMs, actor }: { readonly addedMs: number; readonly actor: string }): Promise<Rental> {
-		const { asker, env, config } = this.context;
+		const { env, config } = this.context;
 		const rental = await this.mustFind(id);
 		const paidMs = await this.paidUntilMs(rental.escrow);
 		if (paidMs <= rental.untilMs) throw depositRefused("it pays for no more time: extend it first");
@@ -82,7 +76,7 @@ export class Rentals {
 		const { sinceMs, check } = this.customerLimit(longer, rental);
 		check(await this.context.store.rentals.held(rental.customer, { sinceMs }));
 		// The provider first: a customer must not be charged for time that the host does not grant.
-		await asker.ask(rental.providerId, "extend", { rental: id, untilMs: longer.untilMs });
+		await askUntilFree(this.context, rental.providerId, "extend", { rental: id, untilMs: longer.untilMs });
 		return mustChange(await carryOut(this.context, rental, longer, { actor, ifUntilMs: rental.untilMs }));
 	}
 
@@ -153,11 +147,12 @@ export class Rentals {
 
 	/** Reserved: the environment is asked for, and the answer becomes `active` or `refused`. */
 	private async begin(rental: Rental): Promise<Rental> {
-		const { asker, env, config, scores, signer } = this.context;
+		const { env, config, scores, signer } = this.context;
 		const { id, providerId, publicKey, untilMs } = rental;
 		const actor = signer.key;
 		try {
-			const { ssh: access } = await this.askUntilFree(providerId, { rental: id, publicKey, untilMs, devices: [] });
+			const wanted = { rental: id, publicKey, untilMs, devices: [] };
+			const { ssh: access } = await askUntilFree(this.context, providerId, "rent", wanted);
 			const active = activate(rental, env.nowMs(), config.params);
 			const changed = await carryOut(this.context, rental, active, { actor, access });
 			if (changed !== null) {
@@ -166,7 +161,7 @@ export class Rentals {
 				return changed;
 			}
 			// Released or expired while the environment was made: it must not stay.
-			await asker.ask(providerId, "unrent", { rental: id }).catch(() => {});
+			await askUntilFree(this.context, providerId, "unrent", { rental: id }).catch(() => {});
 		} catch (error) {
 			if (!(error instanceof AssayError)) throw error;
 			const refused = refuse(rental, env.nowMs(), `${error.code}: ${error.message}`);
@@ -174,13 +169,6 @@ export class Rentals {
 			if (changed !== null) return changed;
 		}
 		return this.mustFind(id);
-	}
-
-	/** A probe or a roll call has the host's engine for seconds; a customer is not sent away for that. */
-	private askUntilFree(providerId: string, request: CallRequest<"rent">): Promise<CallReply<"rent">> {
-		const { asker, env } = this.context;
-		const patience = { env, patienceMs: BUSY_PATIENCE_MS, everyMs: BUSY_EVERY_MS };
-		return untilFree(() => asker.ask(providerId, "rent", request), patience);
 	}
 
 	private async mustFind(id: string): Promise<Rental> {

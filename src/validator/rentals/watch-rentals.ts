@@ -5,7 +5,7 @@ import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
 import { failure } from "../validator-context.ts";
-import { carryOut, type RentalContext } from "./carry-out-rental.ts";
+import { askUntilFree, carryOut, type RentalContext } from "./carry-out-rental.ts";
 
 const LEASE = "rentals";
 const WATCH_EVERY_MS = 1000;
@@ -52,7 +52,7 @@ async function watch(context: RentalContext, rental: Rental, asked: Map<string, 
 }
 
 async function checkHealth(context: RentalContext, rental: Rental): Promise<void> {
-	const { asker, store, env, config, signer, paid } = context;
+	const { store, env, config, signer, paid } = context;
 	const { id, providerId, escrow } = rental;
 	// Whoever closes the deposit has given the machine back: nobody pays for it any more.
 	if (escrow !== null && paid !== null && !(await paid.runsAt(escrow, env.nowMs()))) {
@@ -61,7 +61,7 @@ async function checkHealth(context: RentalContext, rental: Rental): Promise<void
 	}
 	let isHealthy = false;
 	try {
-		isHealthy = (await asker.ask(providerId, "check", { rental: id })).healthy;
+		isHealthy = (await askUntilFree(context, providerId, "check", { rental: id })).healthy;
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
 	}
