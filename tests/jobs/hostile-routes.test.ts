@@ -23,7 +23,7 @@ let stage: Stage;
 let job: Job;
 let body: { spec: unknown; offer: unknown };
 before(async () => {
-	// fetch dials anew when it likes: in a long run more than fifty times a second.
+	// In a long run fetch makes more than fifty new connections a second.
 	const limits = { readsPerS: 1e6, writesPerS: 1e6, transfersPerS: 1e6, dialsPerS: 1e6 };
 	// A provider that says nothing by itself, and has time for that: what is said of the part is said by these
 	// tests.
@@ -158,7 +158,7 @@ async function send(route: Route, { params = {}, query = {}, body: sent }: Input
 		headers: { ...headers, ...(sent === undefined ? {} : type) },
 		...(sent === undefined ? {} : { body: raw }),
 	});
-	// What nobody reads would keep its connection until it is collected: the server allows 256 of them.
+	// An answer that is not read keeps its connection, and the server allows 256 of them.
 	if (route.kind !== "events" || !response.ok) return { status: response.status, text: await response.text() };
 	await response.body?.cancel();
 	return { status: response.status, text: "" };

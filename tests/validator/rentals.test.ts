@@ -287,3 +287,24 @@ test("N19: one key keeps no host for a month, nor many at once, nor one after th
 		for (const agent of agents) await agent.close();
 	}
 });
+
+test("ATTACK: a host that says it is busy whenever its rental is looked after fails it", async () => {
+	const check = async () => {
+		// The patience of the validator is over at once.
+		aheadMs += 21_000;
+		throw new AssayError("PROVIDER_BUSY", "ask me later");
+	};
+	const signer = signerOf(85);
+	const agent = await startToyAgent({ url: validator.url, signer, rentable: true, handlers: { check } });
+	try {
+		await isOffered(agent.id);
+		const { id } = await rentAt(agent.id);
+		const ended = await eventually(async () => {
+			const rental = await customer().getRental({ params: { id } });
+			return rental.state === "ended" && rental;
+		});
+		assert.equal(ended.endReason, "failed");
+	} finally {
+		await agent.close();
+	}
+});

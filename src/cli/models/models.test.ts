@@ -159,7 +159,7 @@ test("changed tokenizers: one that works within the model's tokens, or a refusal
 				if (!(error instanceof AssayError)) throw error;
 			}
 		}),
-		// Whose place in the vocabulary is gone has no id at all.
+		// The example cuts a token out of the vocabulary: it has no id then.
 		{ numRuns: scaled(200), examples: [[{ at: 436_752, word: "null", isCut: true }]] },
 	);
 });

@@ -41,7 +41,7 @@ const seen = new Map<string, number>();
 
 function mustBeRefused(file: Uint8Array, what: string): void {
 	const verdict = verifyEvidence(file, EXPECT);
-	// A verifier that says the connection ended before the last opening has no proof, of nothing.
+	// If the verifier itself says that the connection ended before the last opening, nothing is proven (N15).
 	if (what.endsWith("complete → cut") && verdict.status === "inconclusive") {
 		assert.equal(verdict.code, "OPENING_CUT", what);
 		return;
@@ -217,7 +217,7 @@ test("the honest file opens a late round of every challenge", () => {
 		assert.ok(Math.max(...opens[0]!.records.map(({ round }) => round)) >= roots.length - 2);
 });
 
-/** As they were where there are none: of a chase without a hop, which the check of its spec must catch. */
+/** A chase without a hop has no figures: then they stay, and the check of its spec must catch it. */
 function refigured(body: EvidenceBody, attachments: readonly Uint8Array[]): EvidenceBody["figures"] {
 	try {
 		return deriveFigures(body, attachments);
