@@ -157,6 +157,26 @@ function isFresh(out: string): boolean {
 	}
 }
 
+/** What was there goes aside in one move as well: others may build or read it at the same time. */
+function moveOver(from: string, to: string): void {
+	const old = `${from}.old`;
+	for (let tries = 0; ; tries++) {
+		try {
+			renameSync(from, to);
+			return;
+		} catch (error) {
+			if (tries === 100) throw error;
+		}
+		try {
+			renameSync(to, old);
+		} catch (error) {
+			// Somebody else was quicker.
+			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+		}
+		rmSync(old, { recursive: true, force: true });
+	}
+}
+
 /** Builds into `out` unless it is newer than everything it is made of. */
 export async function ensureBuilt(out = join(root, "build/web"), isForced = false): Promise<void> {
 	if (!isForced && isFresh(out)) return;
@@ -174,13 +194,7 @@ export async function ensureBuilt(out = join(root, "build/web"), isForced = fals
 		writeFileSync(join(aside, name), bytes);
 		if (firstView.includes(name)) firstBytes += (br ?? bytes).length;
 	}
-	rmSync(out, { recursive: true, force: true });
-	try {
-		renameSync(aside, out);
-	} catch (error) {
-		rmSync(aside, { recursive: true });
-		if (!isFresh(out)) throw error;
-	}
+	moveOver(aside, out);
 	const s = ((performance.now() - started) / 1000).toFixed(1);
 	const folder = relative(root, out);
 	process.stderr.write(

@@ -20,8 +20,12 @@ function testFile(name: string, text: string): Task {
 test("what fails, what tests nothing, what never ends, what is killed and what cannot start are all failures; what passes is counted", async () => {
 	const printed: string[] = [];
 	const busy = "const until = process.cpuUsage().user + 4e5; while (process.cpuUsage().user < until);";
-	const { failed, lastWords, counts, coreSeconds } = await runTasks(
+	const { failed, lastWords, errors, counts, coreSeconds } = await runTasks(
 		[
+			testFile(
+				"hook.mjs",
+				'import { after } from "node:test"; test("one", () => {}); after(() => { throw new Error("spoilt"); });',
+			),
 			testFile("busy.mjs", `test("one", () => { ${busy} });`),
 			testFile("passes.mjs", 'test("one", (t) => t.diagnostic("seed 7")); test("two", () => {});'),
 			testFile("fails.mjs", 'test("one", () => {}); test("two", () => { throw new Error("broken"); });'),
@@ -41,6 +45,7 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 		[
 			"cannot-be-read.mjs (exit 1)",
 			"fails.mjs (exit 1)",
+			"hook.mjs (exit 0, a hook failed)",
 			"killed.mjs (SIGKILL)",
 			"never-ends.mjs (not done after 1 s)",
 			"silent (it does not say /^\\d+ passed, 0 failed$/m)",
@@ -50,8 +55,10 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	);
 	assert.equal(lastWords.length, failed.length);
 	assert.match(lastWords.find((one) => one.startsWith("fails.mjs"))!, /broken/);
-	assert.deepEqual(counts, { tests: 5, pass: 4, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
-	assert.equal(printed.length, 11);
+	for (const said of [/^✖ two \(/, /^Error: broken$/, /^Error: spoilt$/])
+		assert.ok(errors.some((one) => said.test(one)));
+	assert.deepEqual(counts, { tests: 6, pass: 5, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
+	assert.equal(printed.length, 12);
 	const passes = printed.find((text) => text.includes("passes.mjs"))!;
 	assert.match(passes, /ℹ seed 7\n/);
 	assert.match(passes, /^== passes\.mjs, [\d.]+ s, [\d.]+ s of a core\n/);

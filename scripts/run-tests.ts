@@ -42,6 +42,8 @@ export interface Outcome {
 	readonly failed: readonly string[];
 	/** The last words of each that failed, again: the end of a long log is what people see first. */
 	readonly lastWords: readonly string[];
+	/** What failed in them and by which error, a line each: the last lines may be of something else. */
+	readonly errors: readonly string[];
 	readonly counts: Readonly<Record<(typeof COUNTS)[number], number>>;
 	readonly seconds: Readonly<Record<string, number>>;
 	/** Of a core, the processes that it waited for too: what a task costs, however busy the machine was. */
@@ -50,6 +52,9 @@ export interface Outcome {
 
 const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as const;
 const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
+/** A test that failed, an error, or one that belongs to no test. */
+const ERRORS = /^ *(✖ .*\(\d[\d.]*ms\)|(ℹ )?(\w*Error|Error \[\w+\])\b.*)$/gm;
+const MOST_ERRORS = 12;
 /** Where in Node itself an error passed by. */
 const OF_NODE = /^ +at .*\bnode:internal\/.*\n/gm;
 /**
@@ -103,6 +108,7 @@ export async function runTasks(
 	const running = new Map<Task, Promise<void>>();
 	const failed: string[] = [];
 	const lastWords: string[] = [];
+	const errors: string[] = [];
 	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
 	const seconds: Record<string, number> = {};
 	const coreSeconds: Record<string, number> = {};
@@ -124,6 +130,8 @@ export async function runTasks(
 			for (const count of COUNTS)
 				counts[count] += Number(new RegExp(`^ℹ ${count} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
 			if (wrong === null && !/^ℹ tests [1-9]/m.test(output)) wrong = "no test in it";
+			// Node ends with 0 where only a hook of the file itself failed.
+			if (wrong === null && /^✖ failing tests:$/m.test(output)) wrong = "exit 0, a hook failed";
 		}
 		const files = readFiles(task.files ?? [], output);
 		for (const { file, ending, coreS } of files) {
@@ -137,6 +145,9 @@ export async function runTasks(
 		if (wrong === null && task.says?.test(output) === false) wrong = `it does not say ${task.says}`;
 		if (wrong !== null) {
 			failed.push(`${task.name} (${wrong})`);
+			errors.push(
+				...new Set((output.match(ERRORS) ?? []).slice(0, MOST_ERRORS).map((line) => line.trim().slice(0, 200))),
+			);
 			const lines = output.replace(SUMMARY, "").replace(OF_NODE, "").trimEnd().split("\n").slice(-LAST_LINES);
 			lastWords.push(`${task.name} (${wrong})\n${lines.map((line) => `  ${line.slice(0, 300)}\n`).join("")}`);
 		}
@@ -161,7 +172,7 @@ export async function runTasks(
 		if (running.size === 0) break;
 		await Promise.race(running.values());
 	}
-	return { failed, lastWords, counts, seconds, coreSeconds };
+	return { failed, lastWords, errors, counts, seconds, coreSeconds };
 }
 
 const children = new Set<ChildProcess>();
@@ -466,5 +477,6 @@ if (import.meta.main) {
 	if (tasks.length === 0) console.log("FAILED: no test has such a name");
 	for (const one of outcome.lastWords) console.log(`LAST LINES of ${one}`);
 	for (const one of outcome.failed) console.log(`FAILED ${one}`);
+	for (const one of outcome.errors) console.log(`  ${one}`);
 	process.exitCode = outcome.failed.length > 0 || tasks.length === 0 ? 1 : 0;
 }

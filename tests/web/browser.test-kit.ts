@@ -34,6 +34,8 @@ export interface Browser {
 	readonly context: BrowserContext;
 	/** A page that is watched. */
 	open(url: string): Promise<Page>;
+	/** Lets what a page reads say something else. Whoever is done with it calls unrouteAll. */
+	answer(page: Page, path: string | RegExp, change: (json: never) => unknown): Promise<unknown>;
 	/** What may be said on the console until the next check, before or after this call. */
 	allow(said: RegExp): void;
 	closePages(): Promise<void>;
@@ -74,6 +76,17 @@ export async function startBrowser(
 		allow(said) {
 			allowed.push(said);
 		},
+		answer: (page, path, change) =>
+			page.route(path, async (route) => {
+				try {
+					const response = await route.fetch();
+					const isJson = response.headers()["content-type"]?.includes("json");
+					await route.fulfill(isJson ? { response, json: change((await response.json()) as never) } : { response });
+				} catch (error) {
+					// Thrown from here it would belong to no test. A page that has gone asks no longer.
+					if (!page.isClosed()) wrong.push(`answer to ${route.request().url()}: ${error}`);
+				}
+			}),
 		async closePages() {
 			// The first one keeps the browser open.
 			for (const page of context.pages().slice(1)) await page.close();

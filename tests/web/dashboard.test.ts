@@ -252,13 +252,10 @@ test("nothing that a provider says becomes markup", async () => {
 	// A probe that proved nothing, either way, is said beside figures of the one before.
 	const path = `**/v1/providers/${id}`;
 	const silent = { lastVerdict: "inconclusive", lastCode: "CHALLENGE_SILENT" };
-	await page.route(path, async (route) => {
-		const response = await route.fetch();
-		await route.fulfill({ response, json: { ...(await response.json()), ...silent } });
-	});
+	await browser.answer(page, path, (json: object) => ({ ...json, ...silent }));
 	await page.reload();
 	await page.getByText("was probed and nothing was proven, either way").getByText("CHALLENGE_SILENT").waitFor();
-	await page.unroute(path);
+	await page.unrouteAll({ behavior: "wait" });
 	// Addresses are hostile, too.
 	await page.goto(`${validator.url}/providers?model=${encodeURIComponent(evil)}&sort=%3Cb%3E`);
 	await page.getByRole("heading", { name: "Providers" }).waitFor();

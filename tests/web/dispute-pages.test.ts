@@ -61,15 +61,6 @@ async function nothingInjected(page: Page): Promise<void> {
 	assert.deepEqual(seen, { hit: undefined, elements: 0 });
 }
 
-/** Everything that a page reads, with other words in it. */
-async function saidOtherwise(page: Page, path: RegExp, change: (json: never) => unknown): Promise<void> {
-	await page.route(path, async (route) => {
-		const response = await route.fetch();
-		const isJson = response.headers()["content-type"]?.includes("json");
-		await route.fulfill(isJson ? { response, json: change((await response.json()) as never) } : { response });
-	});
-}
-
 /** Each text that is no number, hash or name of a state is markup. */
 function withMarkup(value: unknown, isAll: boolean): unknown {
 	if (typeof value === "string") return isAll || !/^(0x)?[0-9a-f]*$|^[a-z]{1,12}$/.test(value) ? EVIL : value;
@@ -85,7 +76,7 @@ function withMarkup(value: unknown, isAll: boolean): unknown {
 async function lyingWords(page: Page, job: string, claim: string): Promise<void> {
 	const told = /\/v1\/(claims|frauds|jobs|job-hosts)(\/|\?|$)/;
 	for (const isAll of [false, true]) {
-		await saidOtherwise(page, told, (json) => withMarkup(json, isAll));
+		await browser.answer(page, told, (json) => withMarkup(json, isAll));
 		for (const path of [`/disputes/${claim}`, `/jobs/${job}`]) {
 			await followLink(page, path);
 			await page.locator("h1").waitFor();
@@ -100,7 +91,7 @@ async function lyingWords(page: Page, job: string, claim: string): Promise<void>
 /** The same claim, had its provider been silent: who was convicted by what, and that there is no number. */
 async function bySilence(page: Page, claim: string): Promise<void> {
 	type Told = { readonly chain: { readonly conviction: object }; readonly frauds: readonly unknown[] };
-	await saidOtherwise(page, /\/v1\/claims\/[0-9a-f]{64}\/dispute$/, ({ chain, ...told }: Told) => ({
+	await browser.answer(page, /\/v1\/claims\/[0-9a-f]{64}\/dispute$/, ({ chain, ...told }: Told) => ({
 		...{ ...told, frauds: [], chain: { ...chain, conviction: { ...chain.conviction, by: "silence" } } },
 	}));
 	await followLink(page, `/disputes/${claim}`);

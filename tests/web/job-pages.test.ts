@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import type { Page } from "playwright-core";
+import type { ElementHandle, Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
@@ -127,7 +127,36 @@ test("signed by the hardware: who would be drawn, for how much, and that it is s
 	// An offer that is not taken stays with the form.
 	await page.getByRole("button", { name: "Change the job" }).click();
 	await priceButton(page).waitFor();
+	assert.equal((await keptIds(page)).includes("draft"), false);
+	// Pressed before the browser has drawn what was typed: what was built before is not sent.
+	const frames = (await page.getByLabel("Frames").elementHandle()) as ElementHandle<HTMLInputElement>;
+	await (await priceButton(page).elementHandle())!.evaluate(async (button: HTMLButtonElement, field) => {
+		field.value = "4";
+		field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+		await new Promise((done) => setTimeout(done));
+		button.click();
+	}, frames);
+	await page.locator("[data-built]:not([aria-busy=true])").waitFor();
+	await priceButton(page).click();
+	await page.getByRole("button", { name: /^Hand in for at most/ }).waitFor();
+	await page.getByRole("button", { name: "Change the job" }).click();
+	await priceButton(page).waitFor();
 });
+
+/** Jobs that this browser keeps, and a draft whose upload goes on when the page is opened again. */
+const keptIds = (page: Page) =>
+	page.evaluate(
+		() =>
+			new Promise<readonly IDBValidKey[]>((resolve) => {
+				indexedDB.open("assay-jobs", 1).onsuccess = ({ target }) => {
+					const { result } = target as IDBOpenDBRequest;
+					result.transaction("jobs").objectStore("jobs").getAllKeys().onsuccess = (read) => {
+						result.close();
+						resolve((read.target as IDBRequest<IDBValidKey[]>).result);
+					};
+				};
+			}),
+	);
 
 /** What the command line makes of the job with the browser's own key. */
 async function takenBy(page: Page, id: string) {
@@ -155,6 +184,8 @@ test("a picture grows pass by pass; what is opened is what the command line take
 	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
 	await page.getByText("API_UNREACHABLE").waitFor();
 	isAway = false;
+	// What is accepted is no draft any more: nobody is asked to pay for it a second time.
+	assert.equal((await keptIds(page)).includes("draft"), false);
 	await page.reload();
 	await page.getByRole("button", { name: "Hand it in" }).click();
 	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
@@ -316,7 +347,10 @@ test("an upload that is paused, cut off and reloaded goes on, and sends nothing 
 		[...arrived.values()].filter((times) => times > 1),
 		[],
 	);
+	assert.ok((await keptIds(page)).includes("draft"));
 	await page.getByRole("button", { name: "Change the job" }).click();
+	await priceButton(page).waitFor();
+	assert.equal((await keptIds(page)).includes("draft"), false);
 });
 
 async function gptMini(steps: number) {

@@ -374,4 +374,5 @@ test("a validator that goes away is said to have, what it said last stays, and e
 	await page.getByRole("button", { name: "Try now" }).click();
 	await page.getByRole("heading", { name: "Claimed and proven" }).waitFor();
 	await page.getByText("The validator cannot be reached.").waitFor({ state: "detached" });
+	await page.unrouteAll({ behavior: "wait" });
 });

@@ -38,7 +38,11 @@ export function RoundingReport(p: { folder: string; weights: string | null; file
 		setReport(null);
 		setTrouble(null);
 		setBusy(false);
-		return () => work.current?.close();
+		return () => {
+			const own = work.current;
+			work.current = null;
+			own?.close();
+		};
 	}, [p.folder, p.files]);
 	const ask = () => {
 		const own = openJobWork();

@@ -90,8 +90,12 @@ function ModelLook({ folder, files }: { folder: string; files: JobFiles }) {
 		setLooked(null);
 		setTrouble(null);
 		const own = Object.fromEntries(names.map((name) => [name.slice(folder.length), files[name]!]));
-		work.ask("model", { files: own }).then(setLooked, (error) => setTrouble(troubleOf(error)));
-		return () => work.close();
+		let isCurrent = true;
+		work.ask("model", { files: own }).then(setLooked, (error) => isCurrent && setTrouble(troubleOf(error)));
+		return () => {
+			isCurrent = false;
+			work.close();
+		};
 	}, [files, folder]);
 	if (trouble !== null) return <Failed trouble={trouble} />;
 	if (looked === null) return <Loading what="the model's headers" lines={1} />;

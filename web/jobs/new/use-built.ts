@@ -27,21 +27,29 @@ export interface Built {
 const PAUSE_MS = 350;
 const NOTHING: Built = { state: "none", job: null, work: null, trouble: null, progress: null };
 
+/** `of` is what was last built, or is being built: a draft that has just changed is another one. */
+interface Made {
+	readonly of: Pick<Draft, "title" | "text" | "files"> | null;
+	readonly built: Built;
+}
+
 export function useBuilt(draft: Draft | null): Built {
-	const [built, setBuilt] = useState<Built>(NOTHING);
+	const [{ of, built }, setMade] = useState<Made>({ of: null, built: NOTHING });
 	const open = useRef<JobWork | null>(null);
 	const { title, text, files } = draft ?? { title: "", text: "", files: {} };
 	useEffect(() => {
-		if (draft === null) return setBuilt(NOTHING);
+		if (draft === null) return;
 		let isCurrent = true;
-		setBuilt((before) => ({ ...before, state: "building", trouble: null, progress: null }));
+		const change = (next: Partial<Built>) => {
+			if (isCurrent) setMade((before) => ({ of: { title, text, files }, built: { ...before.built, ...next } }));
+		};
 		const timer = setTimeout(() => {
 			const work = openJobWork();
 			open.current = work;
-			const onProgress = (progress: Progress) => isCurrent && setBuilt((before) => ({ ...before, progress }));
+			const onProgress = (progress: Progress) => change({ state: "building", trouble: null, progress });
 			work.ask("build", { text, title, files }, onProgress).then(
-				(job) => isCurrent && setBuilt({ ...NOTHING, state: "ready", job, work }),
-				(error) => isCurrent && setBuilt({ ...NOTHING, state: "wrong", trouble: troubleOf(error) }),
+				(job) => change({ ...NOTHING, state: "ready", job, work }),
+				(error) => change({ ...NOTHING, state: "wrong", trouble: troubleOf(error) }),
 			);
 		}, PAUSE_MS);
 		return () => {
@@ -51,5 +59,8 @@ export function useBuilt(draft: Draft | null): Built {
 			open.current = null;
 		};
 	}, [title, text, files, draft === null]);
-	return built;
+	if (draft === null) return NOTHING;
+	// Said at once, not when the effect has run: nobody may hand in what was built before the last key.
+	const isOf = of !== null && of.title === title && of.text === text && of.files === files;
+	return isOf ? built : { ...built, state: "building", trouble: null, progress: null };
 }

@@ -124,7 +124,9 @@ export function useHandIn(wish: Wish): HandIn {
 		try {
 			// Before any money moves: whatever fails from here on, this browser can make files of what comes back.
 			const kept = keptOf(wish, offer.id, "none");
-			await keepJob({ ...kept, pending: { spec: specOf(wish), offer: offer as JobOffer } });
+			const pending = { spec: specOf(wish), offer: offer as JobOffer };
+			// A reload now offers to hand this one in; the draft would ask for a price a second time.
+			if (await keepJob({ ...kept, pending })) await forgetJob("draft");
 			if (offer.escrow !== null && !isFunded.current) {
 				const { chain } = await api.getChain();
 				await fundByWallet(offer.escrow, chain!.contracts.token, (state) => change({ state }));
@@ -136,20 +138,24 @@ export function useHandIn(wish: Wish): HandIn {
 			await forgetJob("draft");
 			goTo(`/jobs/${id}`);
 		} catch (error) {
-			// Without money in it there is nothing to hand in later.
-			if (offer.escrow !== null && !isFunded.current) await forgetJob(offer.id);
+			// Without money in it there is nothing to hand in later: it is a draft again.
+			if (offer.escrow !== null && !isFunded.current) {
+				await forgetJob(offer.id);
+				await keepJob(keptOf(wish, "draft", "running"));
+			}
 			change({ state: "quoted", trouble: troubleOf(error) });
 		}
 	};
-	const drop = () => {
+	const drop = async () => {
 		stop.current?.abort();
 		isFunded.current = false;
-		void forgetJob("draft");
+		// Before the form is back: whoever leaves the page then does not find the upload going on later.
+		await forgetJob("draft");
 		setShown(BEGIN);
 	};
 	useEffect(() => {
 		if (isResumed && isReady && shown.state === "edit") void start();
 	}, [isResumed, isReady]);
 	useEffect(() => () => stop.current?.abort(), []);
-	return { ...shown, start: () => void start(), pause, accept: () => void accept(), drop };
+	return { ...shown, start: () => void start(), pause, accept: () => void accept(), drop: () => void drop() };
 }

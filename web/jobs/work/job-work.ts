@@ -15,6 +15,8 @@ export interface JobWork {
 	close(): void;
 }
 
+const closed = () => new DOMException("closed", "AbortError");
+
 export function openJobWork(): JobWork {
 	const worker = new Worker(jobWorkerUrl(), { type: "module" });
 	interface Asked {
@@ -24,6 +26,7 @@ export function openJobWork(): JobWork {
 	}
 	const open = new Map<number, Asked>();
 	let asked = 0;
+	let isClosed = false;
 	const failAll = (error: unknown) => {
 		for (const { reject } of open.values()) reject(error);
 		open.clear();
@@ -43,14 +46,16 @@ export function openJobWork(): JobWork {
 	return {
 		ask(ask, of, onProgress) {
 			return new Promise((resolve, reject) => {
+				if (isClosed) return reject(closed());
 				const id = ++asked;
 				open.set(id, { resolve, reject, onProgress });
 				worker.postMessage({ id, ask, of } satisfies Question);
 			});
 		},
 		close() {
+			isClosed = true;
 			worker.terminate();
-			failAll(new DOMException("closed", "AbortError"));
+			failAll(closed());
 		},
 	};
 }
