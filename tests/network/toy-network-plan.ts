@@ -7,8 +7,8 @@
 // the machine is:
 // - one microsecond of the probes' clock is TICK_MS of the wall's, and an answer within one tick would be
 //   TIME_ZERO: honest toys rest for PACE_MS before they begin;
-// - a stream must take at most a third of fetching or computing its bytes: 48 passes of 256 KiB, some 1.3
-//   ticks each for fetching, so stalls of 60 ticks (1.5 s) in mid-stream are forgiven, and computing takes
+// - a stream must take at most a third of fetching or computing its bytes: 96 passes of 256 KiB, some 1.3
+//   ticks each for fetching, so stalls of 120 ticks (3 s) in mid-stream are forgiven, and computing takes
 //   longer the busier the machine is;
 // - the providers' process computes for one of its toys at a time (simulated-provider.ts).
 // What is left is the market's rule that the first late stream is asked again (docs/schedule.md).
@@ -38,7 +38,7 @@ const FILL: GemmSpec = {
 	keep: 2,
 	samples: 96,
 };
-const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 48, samples: 2 };
+const STREAM: StreamSpec = { kind: "stream", device: 0, of: 0, newest: 0, passes: 96, samples: 2 };
 /** fp16, for those who answer with narrower entries. */
 const HALF: GemmSpec = { ...FILL, precision: "fp16", k: 128, rounds: 1, keep: 1, samples: 16 };
 const LANES: ChallengeSpec = {

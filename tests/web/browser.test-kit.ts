@@ -119,7 +119,8 @@ export async function startBrowser(
 		},
 		async close() {
 			await context.close();
-			await rm(profile, { recursive: true, force: true });
+			// What it started may write for a moment longer.
+			await rm(profile, { recursive: true, force: true, maxRetries: 10 });
 		},
 	};
 }
