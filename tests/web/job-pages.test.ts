@@ -332,6 +332,7 @@ test("an upload that is paused, cut off and reloaded goes on, and sends nothing 
 	await page.getByText("Uploading …").waitFor();
 	await eventually(async () => arrived.size === 3);
 	await page.getByText("You may close or reload this page").waitFor();
+	await chosenMeanwhile(page);
 	await page.reload();
 	await page.getByText("Uploading …").waitFor();
 	await page.getByRole("button", { name: "Pause" }).click();
@@ -352,6 +353,57 @@ test("an upload that is paused, cut off and reloaded goes on, and sends nothing 
 	await priceButton(page).waitFor();
 	assert.equal((await keptIds(page)).includes("draft"), false);
 });
+
+/**
+ * The page is opened again, and this browser's database is slow: the upload that was begun neither replaces
+ * what is chosen meanwhile, nor goes on with it.
+ */
+async function chosenMeanwhile(page: Page): Promise<void> {
+	await page.evaluate(() => sessionStorage.setItem("slow", "once"));
+	await page.addInitScript(() => {
+		if (sessionStorage.getItem("slow") === null) return;
+		sessionStorage.removeItem("slow");
+		const { open } = IDBFactory.prototype;
+		const { promise, resolve } = Promise.withResolvers<void>();
+		IDBFactory.prototype.open = (...what) => {
+			const asked = {} as { onsuccess(): void; result: IDBDatabase };
+			void promise.then(() => {
+				const request = open.apply(indexedDB, what);
+				request.onsuccess = () => {
+					asked.result = request.result;
+					asked.onsuccess();
+				};
+			});
+			return asked as unknown as IDBOpenDBRequest;
+		};
+		Object.assign(globalThis, {
+			answers() {
+				IDBFactory.prototype.open = open;
+				resolve();
+			},
+		});
+	});
+	await page.reload();
+	await page.getByRole("radio", { name: /^Render/ }).check();
+	await page.getByLabel("Width pixels").waitFor();
+	// Whoever would write waits for those who read.
+	await page.evaluate(async () => {
+		(globalThis as unknown as { answers(): void }).answers();
+		await null;
+		await new Promise<void>((done) => {
+			const request = indexedDB.open("assay-jobs", 1);
+			request.onsuccess = () => {
+				const written = request.result.transaction("jobs", "readwrite");
+				written.objectStore("jobs").delete("nothing");
+				written.oncomplete = () => done(request.result.close());
+			};
+		});
+	});
+	const shown = [page.getByText(/^own\.txt$/), page.getByLabel("Width pixels")].map((one) => one.count());
+	assert.deepEqual(await Promise.all(shown), [0, 1]);
+	await page.locator("[data-built]:not([aria-busy=true])").waitFor();
+	await priceButton(page).waitFor();
+}
 
 async function gptMini(steps: number) {
 	const json = { ...JSON.parse(readFileSync(sampleOf("gpt-mini.json"), "utf8")), steps };

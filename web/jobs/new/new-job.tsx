@@ -1,6 +1,6 @@
 // A new job: choose a workload, change what is to be computed, choose how it is verified, see the price, hand
 // it in. Everything is built in this browser first; nothing is sent before it is known to be sound.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
 import { Failed, PageTitle, Panel } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
@@ -42,25 +42,25 @@ function useDraft() {
 	const [draft, setDraft] = useState<Draft | null>(null);
 	const [chosen, setChosen] = useState<{ readonly card: string; readonly sample: string } | null>(null);
 	const [method, setMethod] = useState<JobMethod>(METHODS[0]!.method);
-	const [isResumed, setResumed] = useState(false);
+	const [resumed, setResumed] = useState<Draft | null>(null);
 	const [trouble, setTrouble] = useState<Trouble | null>(null);
-	useEffect(() => {
-		loadKept("draft").then((kept) => {
-			if (kept === null || kept.upload === "none") return;
-			setDraft({ card: kept.card, title: kept.title, text: kept.text, files: kept.files });
-			setMethod(kept.method);
-			setResumed(kept.upload === "running");
-		});
-	}, []);
-	useEffect(() => {
-		if (chosen === null) return;
+	// Before anything else may happen: a kept draft that is read slowly does not replace what was chosen since.
+	useLayoutEffect(() => {
 		let isCurrent = true;
-		const { card, sample } = chosen;
 		setTrouble(null);
-		sampleJob(sample).then(
-			(json) => isCurrent && setDraft({ card, title: sample, text: jobText(json), files: {} }),
-			(error) => isCurrent && setTrouble(troubleOf(error)),
-		);
+		if (chosen === null)
+			void loadKept("draft").then((kept) => {
+				if (!isCurrent || kept === null || kept.upload === "none") return;
+				const left = { card: kept.card, title: kept.title, text: kept.text, files: kept.files };
+				setDraft(left);
+				setMethod(kept.method);
+				if (kept.upload === "running") setResumed(left);
+			});
+		else
+			sampleJob(chosen.sample).then(
+				(json) => isCurrent && setDraft({ card: chosen.card, title: chosen.sample, text: jobText(json), files: {} }),
+				(error) => isCurrent && setTrouble(troubleOf(error)),
+			);
 		return () => {
 			isCurrent = false;
 		};
@@ -68,6 +68,8 @@ function useDraft() {
 	const begin = (card: string, sample: string) => setChosen({ card, sample });
 	// A file that was handed to a form which is no longer shown must not bring its draft back.
 	const edit = (next: Draft) => setDraft((now) => (now === draft ? next : now));
+	// Only as it was: what was changed since is not uploaded by itself.
+	const isResumed = draft !== null && draft === resumed;
 	return { draft, edit, card: chosen?.card ?? draft?.card, method, setMethod, isResumed, trouble, begin };
 }
 
