@@ -18,6 +18,7 @@ import { announcementOf } from "../../src/chain/contracts/disputes.ts";
 import {
 	approveJobsCall,
 	assignPartCall,
+	cancelJobCall,
 	claimPartCall,
 	expirePartCall,
 	fundJobCall,
@@ -43,7 +44,7 @@ import type { DisputeEngine, RunInDispute } from "../../src/provider/proofs/hybr
 import * as hybrid_ from "../../src/provider/proofs/hybrid/run-in-dispute.ts";
 import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
 import { openProofChain } from "../../src/provider/proofs/proof-chain.ts";
-import { claimedParts, provableNow } from "../../src/provider/proofs/provable-jobs.ts";
+import { claimsNow, provableNow } from "../../src/provider/proofs/provable-jobs.ts";
 import { proveStated } from "../../src/provider/proofs/prove-segment.ts";
 import {
 	type ProvableJob,
@@ -569,7 +570,7 @@ test("terms with a billion parts cost a prover no more than others", async () =>
 	await send(customer, fundJobCall(contracts, terms));
 	await send(customer, zk.orderProofsCall(contracts, terms, order!));
 	const of = { job: jobIdOf(terms), terms, order: order! };
-	assert.deepEqual(await claimedParts(contracts, of), []);
+	assert.deepEqual(await claimsNow(contracts, of, 0), { claimed: [], isOver: false });
 	const { next, end } = await provableNow(contracts, of);
 	assert.deepEqual([next, end], [1, 1]);
 });
@@ -814,3 +815,31 @@ test("states that nobody claimed clear nothing", async () => {
 const leavesRoot = (of: "tensors" | "ops"): Hex => toHex(keccakTree(encodeLeaves(program)[of].map(keccakLeaf)).root);
 
 test("gas is what contracts/gas.json says", () => checkGas("zkJobs", gas));
+
+test("a job is over for a prover when no claim can come any more, and not before", async () => {
+	const { contracts, send, wait } = network;
+	const here = await claimed("claimed to the end", weightsAt(1 + SEGMENTS));
+	const [never, cancelled] = await Promise.all(
+		["never taken", "cancelled"].map(async (salt) => {
+			const terms = await termsOf(salt);
+			return { terms, order: here.order, job: jobIdOf(terms) };
+		}),
+	);
+	for (const { terms } of [never!, cancelled!]) {
+		await send(customer, fundJobCall(contracts, terms));
+		await send(customer, zk.orderProofsCall(contracts, terms, here.order));
+	}
+	const isOver = async () =>
+		Promise.all([here, never!, cancelled!].map(async (of) => (await claimsNow(contracts, of, 0)).isOver));
+	assert.deepEqual(await isOver(), [false, false, false]);
+	await send(customer, cancelJobCall(contracts, cancelled!.terms));
+	assert.deepEqual(await isOver(), [false, false, true]);
+	// Whoever was assigned at the last moment has all of its time.
+	wait(Number(never!.terms.startBy) + never!.terms.workSeconds - (await nowS()) - 60);
+	assert.deepEqual(await isOver(), [false, false, true]);
+	wait(120);
+	assert.deepEqual(await isOver(), [false, true, true]);
+	assert.deepEqual((await claimsNow(contracts, here, 0)).claimed, [0]);
+	await send(customer, expirePartCall(contracts, here.terms, 0));
+	assert.deepEqual(await isOver(), [true, true, true]);
+});

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { ReadContractParameters } from "viem";
 import { fetchBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
@@ -150,10 +151,14 @@ async function startWorker(
 const accountOfProver = (n: number) => accountOf(`0x${(0xf000 + n).toString(16).repeat(16)}`);
 const apiOfProver = (n: number) => createApiClient({ baseUrl: stage.validator.url, signer: signerOf(400 + n), nowMs });
 
-function openProver(n: number, signal: AbortSignal, onEvent: (news: ProofNews) => void) {
-	const { chain } = stage;
+function openProver(
+	n: number,
+	signal: AbortSignal,
+	onEvent: (news: ProofNews) => void,
+	contracts = stage.chain!.contracts,
+) {
 	return createProver({
-		...{ contracts: chain!.contracts, account: accountOfProver(n), signal, onEvent, nowMs, restMs: 0, leastMicros: 0 },
+		...{ contracts, account: accountOfProver(n), signal, onEvent, nowMs, restMs: 0, leastMicros: 0 },
 		...{ startEngine: async () => proofEngine(), powersFor: () => POWERS, folder: join(scratch, `prover-${n}`) },
 		api: apiOfProver(n),
 	});
@@ -483,7 +488,29 @@ test("nobody hands in, or takes, what was not ordered as it is", async () => {
 	});
 	await eventually(async () => (await partOf(id)).excluded.length > 0);
 	assert.equal((await readJobPart(stage.chain!.contracts, BigInt(`0x${id}`), 0)).state, "untouched");
+	await leftAlone(BigInt(`0x${id}`));
 });
+
+/** A prover looks at what nobody has taken as long as somebody may, and no longer. */
+async function leftAlone(job: bigint): Promise<void> {
+	const { client, addresses } = stage.chain!.contracts;
+	const asked = new Set<unknown>();
+	const readContract = ((view: ReadContractParameters) => {
+		asked.add((view.args as readonly unknown[] | undefined)?.[0]);
+		return client.viem.readContract(view);
+	}) as typeof client.viem.readContract;
+	const contracts = { addresses, client: { ...client, viem: { ...client.viem, readContract } } };
+	const prover = openProver(4, new AbortController().signal, () => {}, contracts);
+	const looksAtIt = async () => {
+		asked.clear();
+		await prover.round();
+		return asked.has(job);
+	};
+	assert.deepEqual([await looksAtIt(), await looksAtIt()], [true, true]);
+	skippedMs += GAME_MS;
+	await looksAtIt();
+	assert.equal(await looksAtIt(), false);
+}
 
 /**
  * The first of these jobs whose claim nobody was drawn to run again: what is run again is shown to nobody

@@ -6,6 +6,7 @@ import type { ApiClient } from "../../api/create-client.ts";
 import { type Contracts, read, readEvents } from "../../chain/contracts/contracts.ts";
 import { type JobTerms, readJobPart } from "../../chain/contracts/job-escrow.ts";
 import { partOfSegment, provableSegments, readZkHead, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
+import { readChainTime } from "../../chain/node/chain-clock.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
@@ -67,15 +68,18 @@ export async function provableNow(contracts: Contracts, { job, terms }: OrderedJ
 }
 
 /**
- * Parts whose claims stand. ATTACK: terms may have billions of parts, for nothing; one that somebody had
- * costs a transaction.
+ * Parts whose claims stand, and whether there will never be one again: nobody is assigned after `startBy`,
+ * and nobody claims later than its work may take. ATTACK: terms may have billions of parts, for nothing; one
+ * that somebody had costs a transaction.
  */
-export async function claimedParts(contracts: Contracts, { job }: OrderedJob): Promise<readonly number[]> {
-	const found: number[] = [];
-	const { touched } = await read(contracts, "jobEscrow", "jobOf", job);
-	for (let part = 0; part < touched; part++)
-		if ((await readJobPart(contracts, job, part)).state === "claimed") found.push(part);
-	return found;
+export async function claimsNow(contracts: Contracts, { job, terms }: OrderedJob, ownS: number) {
+	const { touched, end } = await read(contracts, "jobEscrow", "jobOf", job);
+	const states = [];
+	for (let part = 0; part < touched; part++) states.push((await readJobPart(contracts, job, part)).state);
+	const claimed = states.flatMap((state, part) => (state === "claimed" ? [part] : []));
+	const isEnded = touched === end && states.every((state) => state === "settled" || state === "refunded");
+	const isLate = async () => (await readChainTime(contracts.client, ownS)) > Number(terms.startBy) + terms.workSeconds;
+	return { claimed, isOver: claimed.length === 0 && (isEnded || (await isLate())) };
 }
 
 /**

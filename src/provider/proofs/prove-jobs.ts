@@ -4,7 +4,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callOf, read, readEvents } from "../../chain/contracts/contracts.ts";
-import { readJobPart } from "../../chain/contracts/job-escrow.ts";
 import { advanceCall, isProofWaiting, readZkHead } from "../../chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -13,7 +12,7 @@ import { inputOf, type ProofEngine } from "./order.ts";
 import type { PowersFor } from "./powers.ts";
 import {
 	claimedEnd,
-	claimedParts,
+	claimsNow,
 	type OrderedJob,
 	openWork,
 	orderedJobs,
@@ -151,14 +150,11 @@ export function createProver(o: ProveJobsOptions) {
 		}
 	}
 
-	const isSettled = async ({ job, terms }: OrderedJob): Promise<boolean> =>
-		["settled", "refunded"].includes((await readJobPart(contracts, job, terms.parts - 1)).state);
-
 	async function look(of: OrderedJob): Promise<void> {
 		const { next, end: last, lists } = await provableNow(contracts, of);
 		const end = Math.min(last, unprovable.get(of.job) ?? last);
-		const claimed = await claimedParts(contracts, of);
-		if (next >= Number(of.terms.segments) && claimed.length === 0 && (await isSettled(of))) over.add(of.job);
+		const { claimed, isOver } = await claimsNow(contracts, of, Math.floor(o.nowMs() / 1000));
+		if (isOver) over.add(of.job);
 		// ATTACK: whoever cannot pay for a demand, or is shown an end that is none, proves all the same.
 		if (claimed.length > 0)
 			await watch(o, trees, of, claimed, (done) => tell(of, null, "tree", done)).catch(troubled(of));
