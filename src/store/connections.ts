@@ -34,18 +34,17 @@ export function createConnections({ database, process: me }: StoreContext) {
 					...(jobs === null ? [null, null] : [text("an address", jobs.address, 100), json("a job offer", jobs.offer)]),
 				];
 				// Before it is written: whoever is taken for dead meanwhile takes it up again on its return.
-				const before = held.get(providerId);
 				held.set(providerId, nowMs);
 				try {
 					const changed = await database.write(
-						`UPDATE providers p SET reachable_ms = ${reachableMs("$3")}, uptime_ppm = ${uptimePpm("$3")}, connected_to = $2,
+						`UPDATE providers p SET reachable_ms = ${reachableMs("$3")}, uptime_ppm = ${uptimePpm("$3")}, connected_to = $2, last_held_by = $2,
 						connected_at_ms = $3, last_seen_at_ms = $3, job_address = $4, job_offer = $5::jsonb WHERE id = $1`,
 						values,
 					);
 					if (changed === 0) throw new AssayError("STORE_NOT_FOUND", `there is no provider ${providerId}`);
 				} catch (error) {
-					if (before === undefined) held.delete(providerId);
-					else held.set(providerId, before);
+					// Nor is an older one: whoever dials in ends it.
+					held.delete(providerId);
 					throw error;
 				}
 			},
@@ -75,12 +74,12 @@ export function createConnections({ database, process: me }: StoreContext) {
 				]);
 			},
 		},
-		/** Those that others took for dead with this process. */
+		/** Those that others took for dead with this process, unless another process had them since. */
 		async reconnect(): Promise<void> {
 			await database.write(
 				// What was before was counted by whoever took them for dead.
 				`UPDATE providers p SET connected_to = $1, connected_at_ms = greatest(n.at_ms, p.last_seen_at_ms) FROM unnest($2::text[], $3::bigint[]) AS n (id, at_ms)
-				WHERE p.id = n.id AND p.connected_to IS NULL`,
+				WHERE p.id = n.id AND p.connected_to IS NULL AND p.last_held_by = $1`,
 				[me, [...held.keys()], [...held.values()]],
 			);
 		},

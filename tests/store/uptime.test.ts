@@ -75,27 +75,40 @@ onBothServers((server) => {
 		await store.close();
 	});
 
-	test("a process that was only thought dead takes its connections up again, also when that fails at first", async () => {
-		const id = await register(store, "a", { link: "agent", nowMs: 1000 });
+	test("a process that was only thought dead takes up again what nobody had since, also when that fails at first", async () => {
+		const agent = (name: string) => register(store, name, { link: "agent", nowMs: 1000 });
+		const [id, left, refused] = await Promise.all([agent("a"), agent("left"), agent("refused")]);
 		const beating = await server.open({ schema: store.schema, leaseMs: 1000 });
-		await beating.connections.connect(id, { nowMs: 2000 });
+		for (const one of [id, left, refused]) await beating.connections.connect(one, { nowMs: 2000 });
+		// Its line to the first process is dead, which nobody has told that process.
+		await store.connections.connect(left, { nowMs: 3000 });
+		await store.connections.disconnect(left, { nowMs: 4000 });
 		const client = new pg.Client(await server.connection());
 		await client.connect();
 		const { schema } = store;
-		// What a take-over does; and nothing can be written of a provider until it was tried once.
-		await client.query(`BEGIN;
-			CREATE SEQUENCE ${schema}.tries;
-			UPDATE ${schema}.providers SET connected_to = NULL;
+		// Nothing can be written of a provider: one that dials in anew is sent away, and its older line ends.
+		await client.query(`CREATE SEQUENCE ${schema}.tries;
 			CREATE FUNCTION ${schema}.refuse() RETURNS trigger LANGUAGE plpgsql
 				AS $$ BEGIN PERFORM nextval('${schema}.tries'); RAISE EXCEPTION 'not now'; END $$;
-			CREATE TRIGGER refuse BEFORE UPDATE ON ${schema}.providers EXECUTE FUNCTION ${schema}.refuse();
+			CREATE TRIGGER refuse BEFORE UPDATE ON ${schema}.providers EXECUTE FUNCTION ${schema}.refuse()`);
+		await assert.rejects(beating.connections.connect(refused, { nowMs: 5000 }), /not now/);
+		// What a take-over does; and nothing can be written until it was tried once more.
+		await client.query(`BEGIN;
+			ALTER TABLE ${schema}.providers DISABLE TRIGGER refuse;
+			UPDATE ${schema}.providers SET connected_to = NULL;
+			ALTER TABLE ${schema}.providers ENABLE TRIGGER refuse;
 			DELETE FROM ${schema}.leases WHERE name = 'process/${beating.process}';
 			COMMIT`);
-		const isTried = async () => (await client.query(`SELECT is_called FROM ${schema}.tries`)).rows[0].is_called;
-		while (!(await isTried())) await sleep(20);
+		const tries = async () => Number((await client.query(`SELECT last_value FROM ${schema}.tries`)).rows[0].last_value);
+		while ((await tries()) < 2) await sleep(20);
 		await client.query(`DROP TRIGGER refuse ON ${schema}.providers`);
 		await client.end();
 		while ((await rowOf(id)).connectedTo !== beating.process) await sleep(20);
+		const others = await Promise.all([left, refused].map(rowOf));
+		assert.deepEqual(
+			others.map(({ connectedTo }) => connectedTo),
+			[null, null],
+		);
 		await beating.close();
 		await store.close();
 	});

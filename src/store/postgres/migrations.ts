@@ -21,6 +21,7 @@ import { drawLists } from "./migrations/015-draw-lists.ts";
 import { cheats } from "./migrations/016-cheats.ts";
 import { uptime } from "./migrations/017-uptime.ts";
 import { claimantsWords } from "./migrations/018-claimants-words.ts";
+import { lastHolder } from "./migrations/019-last-holder.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 16, name: "cheats", sql: cheats },
 	{ number: 17, name: "uptime", sql: uptime },
 	{ number: 18, name: "claimants-words", sql: claimantsWords },
+	{ number: 19, name: "last-holder", sql: lastHolder },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */
