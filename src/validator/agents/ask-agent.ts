@@ -57,6 +57,15 @@ function createJoin() {
 	};
 }
 
+/** Throws AGENT_CLOSED unless another process of this validator holds the provider's agent link. */
+export async function mustBeElsewhere(store: ValidatorContext["store"], providerId: string): Promise<void> {
+	const holder = (await store.providers.get(providerId))?.connectedTo ?? null;
+	if (holder === null || holder === store.process)
+		throw new AssayError("AGENT_CLOSED", "the provider is not connected", {
+			hint: "It dials again by itself; look at its log.",
+		});
+}
+
 export function createAgentAsker(context: ValidatorContext) {
 	const { hub, env, store, agents } = context;
 	const waiting = new Map<string, (answer: Answer) => void>();
@@ -90,11 +99,7 @@ export function createAgentAsker(context: ValidatorContext) {
 	}
 
 	async function askElsewhere(providerId: string, question: Question): Promise<Json> {
-		const holder = (await store.providers.get(providerId))?.connectedTo ?? null;
-		if (holder === null || holder === store.process)
-			throw new AssayError("AGENT_CLOSED", "the provider is not connected", {
-				hint: "It dials again by itself; look at its log.",
-			});
+		await mustBeElsewhere(store, providerId);
 		const id = bytesToHex(env.randomBytes(16));
 		const { promise, resolve } = Promise.withResolvers<Answer>();
 		const detail = "no answer came from the process that holds the agent link";

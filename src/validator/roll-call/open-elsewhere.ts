@@ -5,6 +5,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { RollCallBody } from "../../protocol/roll-call/roll-file.ts";
+import { mustBeElsewhere } from "../agents/ask-agent.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import type { TreeEntry } from "./committed-tree.ts";
 import { type HostFile, type OpenedCall, openHost } from "./open-host.ts";
@@ -79,9 +80,7 @@ export function createOpenElsewhere(
 
 	return {
 		async open(call, entry) {
-			const holder = (await store.providers.get(entry.providerId))?.connectedTo ?? null;
-			if (holder === null || holder === store.process)
-				throw new AssayError("AGENT_CLOSED", "the provider is not connected");
+			await mustBeElsewhere(store, entry.providerId);
 			const id = bytesToHex(env.randomBytes(16));
 			const order: Order = {
 				...{ beta0: bytesToHex(call.beta0), beta2: bytesToHex(call.beta2), stated: call.stated },
