@@ -18,6 +18,7 @@ import { lockFolder } from "../../src/platform/folder-lock.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { chainFolder, loadChainKey, openChainHome, treasurerOf } from "../../src/validator/settlement/home.ts";
 import { chainDefaults } from "../../src/validator/settlement/settings.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-chain-cli-"));
 const [mine, outside] = [join(scratch, "mine"), join(scratch, "outside")];
@@ -53,7 +54,7 @@ test("without a chain nothing is made, and the hint says how", async () => {
 	assert.equal((await assay("audit", "x", "--data", mine)).code, 64);
 });
 
-test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoch", async () => {
+test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoch", async (t) => {
 	const home = await openChainHome({
 		dataDir: mine,
 		settings: { ...chainDefaults, epochSeconds: 600 },
@@ -61,6 +62,7 @@ test("an embedded chain: status, stake, unstake, nothing to claim, an empty epoc
 		nowMs: () => Date.now(),
 		randomBytes: bytes,
 	});
+	atEnd(t, () => home.close());
 	const treasurer = (await treasurerOf(home))!;
 	const { account } = home;
 	await sendCall(home.contracts.client, treasurer, { to: account.address, data: "0x", value: 10n ** 18n });
@@ -153,18 +155,18 @@ test("a damaged journal is named, repaired and gone on with, contracts and stake
 	assert.equal((await assay("chain", "status", "--data", mine)).code, 0);
 });
 
-test("an address that a dead process left is asked nothing: somebody else may listen there", async () => {
+test("an address that a dead process left is asked nothing: somebody else may listen there", async (t) => {
 	const folder = chainFolder(mine);
 	const lock = await lockFolder(join(folder, "embedded"));
+	atEnd(t, () => lock!.release());
 	let asked = 0;
 	const squatter = await serveRpc(async () => {
 		asked++;
 		return "0x1";
 	});
+	atEnd(t, () => squatter.close());
 	const dead = { pid: process.pid, startTicks: "1" };
 	writeFileSync(join(folder, "rpc.json"), JSON.stringify({ url: squatter.url, ...dead }));
 	assert.match((await assay("chain", "status", "--data", mine)).err, /CHAIN_BUSY/);
 	assert.equal(asked, 0);
-	await squatter.close();
-	await lock!.release();
 });

@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
 import { plural } from "../../src/cli/print/table.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "assay-network-"));
@@ -59,6 +60,8 @@ const json = async (...args: string[]) => {
 	return JSON.parse(run.out);
 };
 
+const ups: { stop(): Promise<unknown> }[] = [];
+
 /** Starts `up` and gives its lines as they come; `until` waits for one that matches, or for the end. */
 function startUp(...args: string[]) {
 	const child: ChildProcess = spawn(process.execPath, [main, "up", "--providers", "1", ...args], { cwd: scratch, env });
@@ -71,7 +74,7 @@ function startUp(...args: string[]) {
 		for (const look of waiting) look();
 	});
 	const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-	return {
+	const started = {
 		lines,
 		said: () => `${lines.join("\n")}\n${err}`,
 		child,
@@ -95,6 +98,8 @@ function startUp(...args: string[]) {
 			return ended;
 		},
 	};
+	ups.push(started);
+	return started;
 }
 
 /** A zombie has ended too: not every container has somebody who collects them. */
@@ -108,7 +113,7 @@ function isGone(pid: number | string): boolean {
 
 type Up = ReturnType<typeof startUp>;
 let first: Up;
-let up: Up | null = null;
+let up: Up;
 let url = "";
 
 before(async () => {
@@ -121,7 +126,7 @@ before(async () => {
 	await up.until(/^joined /);
 });
 after(async () => {
-	if (up !== null) await up.stop();
+	for (const one of ups) await one.stop();
 	rmSync(scratch, { recursive: true, force: true });
 });
 
@@ -152,7 +157,7 @@ test("a second start finds everything; while it runs another one is told where i
 	const valid = verdicts.filter((line) => line.startsWith("VALID ")).length;
 	const files = verdicts.filter((line) => / {2}evidence /.test(line)).length;
 	const found = `1 provider, ${plural(verdicts.length, "probe")} (${valid} valid), ${plural(files, "evidence file")}`;
-	assert.ok((await up!.until(/^found /)).includes(`${found};`), `${found} in ${await up!.until(/^found /)}`);
+	assert.ok((await up.until(/^found /)).includes(`${found};`), `${found} in ${await up.until(/^found /)}`);
 	const refused = await assayProcess("up", "--json");
 	assert.equal(refused.code, exitCodes.busy.code);
 	const { error } = JSON.parse(refused.out);
@@ -166,7 +171,7 @@ test("a second start finds everything; while it runs another one is told where i
 	assert.equal((await assay("providers", "--data", other)).code, exitCodes.unavailable.code);
 });
 
-test("providers: table, JSON, filters, one of them", async () => {
+test("providers: table, JSON, filters, one of them", async (t) => {
 	const table = await assay("providers");
 	assert.equal(table.code, 0, table.err);
 	assert.match(table.out, /^ {2}id .*verdict.*score/);
@@ -187,6 +192,7 @@ test("providers: table, JSON, filters, one of them", async () => {
 		cwd: scratch,
 		env,
 	});
+	atEnd(t, () => watching.kill("SIGKILL"));
 	let rounds = 0;
 	for await (const line of createInterface({ input: watching.stdout })) {
 		assert.equal(JSON.parse(line).rows.length, 1);
@@ -368,8 +374,7 @@ test("nobody there, nothing by that name, and command lines that are wrong", asy
 test("Ctrl-C ends all of it: provider, validator, database, and the next start is welcome", async () => {
 	const pid = Number(/^(\d+)/.exec(readFileSync(join(home, "network/postgres/data/postmaster.pid"), "utf8"))![1]);
 	assert.ok(!isGone(pid));
-	assert.equal(await up!.stop(), 0);
-	up = null;
+	assert.equal(await up.stop(), 0);
 	assert.ok(isGone(pid));
 	assert.ok(!existsSync(join(home, "network/up.json")));
 	// By its folder: on the default port another network of this machine may answer.

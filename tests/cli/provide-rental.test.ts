@@ -7,11 +7,12 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDoor, type TestDoor } from "../../src/engine/agent/agent.test-kit.ts";
+import { openDoor, type TestDoor } from "../../src/engine/agent/agent.test-kit.ts";
 import { freePort } from "../../src/engine/links/test-sshd.test-kit.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { waitingFor as waitingForEnd } from "../../src/provider/rental/rental-end.ts";
 import { processesOf } from "../../src/provider/rental/user-environment.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 import { createSshClient, needRoot, type SshClient } from "../provider/ssh-client.test-kit.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
@@ -34,19 +35,14 @@ const exists = (user: string) => {
 	}
 };
 
-/** Ended after a failure too: a provider or a door that lives on would keep this process from telling it. */
-async function openDoor(t: TestContext): Promise<TestDoor> {
-	const door = await startDoor();
-	t.after(() => door.stop());
-	return door;
-}
-
 function provider(t: TestContext, door: TestDoor, data: string, port: number) {
 	const args = [
 		...["--validator", door.url, "--data", data, "--rental", "user"],
 		...["--ssh-port", String(port), "--ssh-listen", "127.0.0.1"],
 	];
-	return (...more: readonly string[]) => {
+	let isEnding = false;
+	const provide = (...more: readonly string[]) => {
+		isEnding = more.includes("--end-rentals");
 		const child = spawn(process.execPath, [MAIN, "provide", ...args, ...more], {
 			stdio: ["ignore", "ignore", "pipe"],
 			detached: true,
@@ -58,12 +54,17 @@ function provider(t: TestContext, door: TestDoor, data: string, port: number) {
 		const ended = new Promise<{ code: number | null; err: string }>((resolve) =>
 			child.once("close", (code) => resolve({ code, err })),
 		);
-		t.after(async () => {
+		atEnd(t, async () => {
 			child.kill("SIGKILL");
 			await ended;
 		});
 		return { child, ended };
 	};
+	// Users and their SSH server would outlive a test that fails.
+	atEnd(t, async () => {
+		if (!isEnding) await provide("--end-rentals").ended;
+	});
+	return provide;
 }
 
 test("a rental outlives the provider's death, and ends when asked; with --end-rentals the owner ends it", async (t) => {

@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { eventLine, provideCommand } from "../../src/cli/commands/provide.ts";
 import { errorToExitCode, exitCodes } from "../../src/cli/exit-codes.ts";
-import { startDoor } from "../../src/engine/agent/agent.test-kit.ts";
+import { openDoor } from "../../src/engine/agent/agent.test-kit.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 
 const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 let folder = "";
@@ -33,20 +34,14 @@ function provide(...args: readonly string[]) {
 }
 
 for (const signal of ["SIGTERM", "SIGINT"] as const)
-	test(`connects, tells what happens as JSON, and ends in order on ${signal}`, async () => {
-		const door = await startDoor();
+	test(`connects, tells what happens as JSON, and ends in order on ${signal}`, async (t) => {
+		const door = await openDoor(t);
 		const data = join(folder, signal);
 		const { child, output, ended } = provide(
-			"--validator",
-			door.url,
-			"--data",
-			data,
-			"--name",
-			"h",
-			"--price",
-			"1.5",
-			"--json",
+			...["--validator", door.url, "--data", data],
+			...["--name", "h", "--price", "1.5", "--json"],
 		);
+		atEnd(t, () => child.kill("SIGKILL"));
 		const far = await door.next();
 		assert.deepEqual(far.offer, { name: "h", pricePerHourMicros: 1_500_000, rentable: false, ssh: null, jobs: null });
 		const link = await far.openLink({ probe: "00".repeat(16), limits: { memoryBytes: 1e9, minutes: 1 } });
@@ -65,7 +60,6 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
 		assert.match(output.err, new RegExp(far.providerKey));
 		assert.equal(statSync(join(data, "provider.key")).mode & 0o777, 0o600);
 		assert.equal(readFileSync(join(data, "provider.key"), "utf8").includes(far.providerKey), false);
-		await door.stop();
 	});
 
 for (const [name, args] of Object.entries({

@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { exitCodes } from "../../src/cli/exit-codes.ts";
 import { answerStages, STAGES, sign } from "../../src/verify/hardware/honest-evidence.test-kit.ts";
 import { HOST } from "../../src/verify/roll-call/toy-roll-call.test-kit.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 import { answeredCall, openRollChain, type RollChain, VALIDATOR_ADDRESS } from "../roll-call-chain.test-kit.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -84,7 +85,7 @@ test("another chain, another contract or host, a probe's file: INVALID with its 
 	assert.equal((await assay("verify", probe)).code, exitCodes.valid.code);
 });
 
-test("options that do not fit the file are usage errors; a node that is none is told apart from a false file", async () => {
+test("options that do not fit the file are usage errors; a node that is none is told apart from a false file", async (t) => {
 	assert.equal((await assay("verify", file, "--signer", "00".repeat(32))).code, exitCodes.usage.code);
 	assert.equal((await assay("verify", file, "--chain", "ftp://x")).code, exitCodes.usage.code);
 	const probe = join(scratch, "probe.assay");
@@ -101,9 +102,9 @@ test("options that do not fit the file are usage errors; a node that is none is 
 		});
 	});
 	await new Promise<void>((resolve) => liar.listen(0, "127.0.0.1", resolve));
+	atEnd(t, () => liar.close());
 	const { port } = liar.address() as AddressInfo;
 	const run = await assay("verify", file, "--chain", `http://127.0.0.1:${port}`);
-	liar.close();
 	assert.equal(run.code, exitCodes.unavailable.code, run.out);
 	assert.match(run.err, /CHAIN_NODE/);
 });

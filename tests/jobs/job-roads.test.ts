@@ -7,6 +7,7 @@ import { createApiClient } from "../../src/api/create-client.ts";
 import { read } from "../../src/chain/contracts/contracts.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { partRange } from "../../src/market/jobs/job-rules.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
 import {
@@ -231,32 +232,28 @@ test("whoever withholds what it claimed loses the part, and another finishes it"
 	}
 });
 
-test("two processes, one database, one door for blobs: hosts of both are drawn and asked", async () => {
+test("two processes, one database, one door for blobs: hosts of both are drawn and asked", async (t) => {
 	const params = { ...PATIENT, jobBeatMs: 600_000 };
 	const stage = await openStage({ hasChain: false, params });
+	atEnd(t, () => stage.close());
 	const other: ToyValidator = await startToyValidator({
 		...{ dataDir: stage.data.path, blobs: stage.validator.url, probes: false, params: { ...QUICK, ...params } },
 		jobs: { isLoopbackApart: true },
 	});
+	atEnd(t, () => other.stop());
 	const workers: ToyWorker[] = [];
-	try {
-		for (const [n, { url, store }] of [stage.validator, other, other].entries()) {
-			const worker = await startToyWorker({ url, signer: signerOf(110 + n) });
-			workers.push(worker);
-			await eventually(async () => (await store.providers.get(worker.id))?.connectedTo === store.process);
-			await prove(store, worker.id);
-		}
-		// Windows in the middle: auditors of one process begin at states that a claimant of the other is asked
-		// for.
-		const customer = createApiClient({ baseUrl: other.url, signer: CUSTOMER });
-		const { id } = await submit({ chain: null, customer }, { method: { name: "sampled", count: 2 }, salt: salt(7) });
-		const { state, isChecked, provider, audits } = (await jobOver(customer, id)).record.parts[0]!;
-		assert.deepEqual([state, isChecked], ["paid", true]);
-		const asked = new Set([provider!, ...audits.map(({ auditor }) => auditor!)]);
-		assert.deepEqual([...asked].sort(), workers.map(({ id }) => id).sort());
-	} finally {
-		for (const worker of workers) await worker.close();
-		await other.stop();
-		await stage.close();
+	for (const [n, { url, store }] of [stage.validator, other, other].entries()) {
+		const worker = await startToyWorker({ url, signer: signerOf(110 + n) });
+		atEnd(t, () => worker.close());
+		workers.push(worker);
+		await eventually(async () => (await store.providers.get(worker.id))?.connectedTo === store.process);
+		await prove(store, worker.id);
 	}
+	// Windows in the middle: auditors of one process begin at states that a claimant of the other is asked for.
+	const customer = createApiClient({ baseUrl: other.url, signer: CUSTOMER });
+	const { id } = await submit({ chain: null, customer }, { method: { name: "sampled", count: 2 }, salt: salt(7) });
+	const { state, isChecked, provider, audits } = (await jobOver(customer, id)).record.parts[0]!;
+	assert.deepEqual([state, isChecked], ["paid", true]);
+	const asked = new Set([provider!, ...audits.map(({ auditor }) => auditor!)]);
+	assert.deepEqual([...asked].sort(), workers.map(({ id }) => id).sort());
 });

@@ -76,12 +76,19 @@ export async function openStage(o: {
 	};
 	const clock = o.nowMs === undefined ? {} : { nowMs: o.nowMs };
 	const validator = await startToyValidator(settings, clock);
-	const chain = o.hasChain ? await openChain(validator, data.path) : null;
-	const customer = createApiClient({ baseUrl: validator.url, signer: CUSTOMER, ...clock });
-	if (chain !== null) await endow(chain.contracts, chain.treasurer, PAYER, 10_000n * UNIT, 0n);
 	const workers: ToyWorker[] = [];
+	const close = async () => {
+		for (const worker of workers) await worker.close();
+		await validator.stop();
+		await data.remove();
+	};
+	const chain = await (o.hasChain ? openChain(validator, data.path) : Promise.resolve(null)).catch(async (error) => {
+		await close();
+		throw error;
+	});
+	const customer = createApiClient({ baseUrl: validator.url, signer: CUSTOMER, ...clock });
 	return {
-		...{ validator, chain, customer, data },
+		...{ validator, chain, customer, data, close },
 		async worker(n, { int8 = 1e9, ...more } = {}) {
 			const account = accountOf(`0x${(0xb0 + n).toString(16).repeat(32)}`);
 			if (chain !== null) await endow(chain.contracts, chain.treasurer, account, 0n, 1000n * UNIT);
@@ -95,11 +102,6 @@ export async function openStage(o: {
 			await prove(validator.store, worker.id, { int8 });
 			return worker;
 		},
-		async close() {
-			for (const worker of workers) await worker.close();
-			await validator.stop();
-			await data.remove();
-		},
 	};
 }
 
@@ -107,7 +109,9 @@ async function openChain(validator: ToyValidator, path: string) {
 	const folder = chainFolder(path);
 	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
 	const contracts: Contracts = { client, addresses: (await readContracts(join(folder, "contracts.json")))! };
-	return { contracts, treasurer: (await treasurerOf({ folder, isEmbedded: true }))! };
+	const treasurer = (await treasurerOf({ folder, isEmbedded: true }))!;
+	await endow(contracts, treasurer, PAYER, 10_000n * UNIT, 0n);
+	return { contracts, treasurer };
 }
 
 export interface Order {

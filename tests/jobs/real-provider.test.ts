@@ -70,8 +70,8 @@ for (const hasChain of isDeep ? [false, true] : [true])
 		});
 		after(async () => {
 			for (const one of running) await one.close();
-			await stage.close();
-			await host.close();
+			await stage?.close();
+			await host?.close();
 		});
 
 		test("a redundant job is run by two of them, and paid", async () => {

@@ -37,7 +37,7 @@ async function beforeTwo(
 ): Promise<void> {
 	const doors = [await startDoor({ signer: KEYS[0]! }), await startDoor({ signer: KEYS[1]! })] as const;
 	const events: ProviderEvent[] = [];
-	const provider = await createProvider({
+	const opening = createProvider({
 		signer: makeSigner(),
 		validators: doors.map(({ url }) => url),
 		trust: [],
@@ -56,9 +56,13 @@ async function beforeTwo(
 		...more,
 	});
 	try {
+		await opening;
 		await run(await doors[0].next(), await doors[1].next(), events);
 	} finally {
-		await provider.stop();
+		await opening.then(
+			(provider) => provider.stop(),
+			() => {},
+		);
 		for (const door of doors) await door.stop();
 	}
 }

@@ -14,14 +14,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import type { AgentConnection } from "../../src/engine/agent/accept-agent.ts";
 import {
 	clockUs,
 	dialRaw,
 	makeSigner,
+	openDoor,
 	random,
-	startDoor,
 	type TestDoor,
 } from "../../src/engine/agent/agent.test-kit.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
@@ -39,6 +39,7 @@ import { retryPauseMs } from "../../src/provider/serve-validator.ts";
 import { type ProbeOptions, runProbe } from "../../src/validator/probe/run-probe.ts";
 import { createReceiptCollector } from "../../src/validator/receipts/collect-receipts.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 
 const LIMITS = { memoryBytes: 8e9, minutes: 10 };
 const PROBE = { probe: "0f".repeat(16), limits: LIMITS };
@@ -62,7 +63,9 @@ interface Running {
 }
 
 let nextData = 0;
+/** Ends with its test. */
 async function startProvider(
+	t: TestContext,
 	validators: readonly string[],
 	more: Partial<ProviderOptions> & { signer?: Signer } = {},
 ): Promise<Running> {
@@ -90,6 +93,7 @@ async function startProvider(
 		},
 		...more,
 	});
+	atEnd(t, () => provider.stop());
 	return {
 		provider,
 		events,
@@ -108,17 +112,14 @@ async function startProvider(
 }
 
 async function together(
+	t: TestContext,
 	run: (door: TestDoor, running: Running, far: AgentConnection) => Promise<void>,
 	more: Partial<ProviderOptions> = {},
 ) {
-	const door = await startDoor();
-	const running = await startProvider([door.url], more);
-	try {
-		await run(door, running, await door.next());
-	} finally {
-		await running.provider.stop();
-		await door.stop();
-	}
+	const door = await openDoor(t);
+	const running = await startProvider(t, [door.url], more);
+	await run(door, running, await door.next());
+	await running.provider.stop();
 }
 
 /** One small product and one small scalar run on the CPU. */
@@ -158,8 +159,8 @@ function probe(far: AgentConnection, signer: Signer, more: Partial<ProbeOptions>
 	});
 }
 
-test("a probe over the agent link is valid, and names the provider", () =>
-	together(async (door, { provider, events, when }, far) => {
+test("a probe over the agent link is valid, and names the provider", (t) =>
+	together(t, async (door, { provider, events, when }, far) => {
 		assert.equal(far.providerKey, provider.key);
 		assert.deepEqual(far.claim, provider.claim);
 		assert.deepEqual(far.offer, {
@@ -184,12 +185,13 @@ test("a probe over the agent link is valid, and names the provider", () =>
 		assert.equal((await probe(far, door.signer)).verdict.status, "valid");
 	}));
 
-test("receipts by the provider's account, each challenge of a probe once; without a key the probe goes on and the owner hears of it", async () => {
+test("receipts by the provider's account, each challenge of a probe once; without a key the probe goes on and the owner hears of it", async (t) => {
 	const dataFolder = join(folder, "receipts");
 	mkdirSync(dataFolder);
 	const path = chainAccountPath(dataFolder);
 	writeFileSync(path, "spoilt");
 	await together(
+		t,
 		async (door, { when }, far) => {
 			const domain = { chainId: 7, slashing: `0x${"5a".repeat(20)}` } as const;
 			const receipts = async (provider: `0x${string}`) => {
@@ -213,21 +215,20 @@ test("receipts by the provider's account, each challenge of a probe once; withou
 	);
 });
 
-test("a probe during which the provider is stopped is inconclusive, not an accusation", async () => {
-	const door = await startDoor();
-	const running = await startProvider([door.url]);
+test("a probe during which the provider is stopped is inconclusive, not an accusation", async (t) => {
+	const door = await openDoor(t);
+	const running = await startProvider(t, [door.url]);
 	const far = await door.next();
 	const probing = probe(far, door.signer);
 	await running.when("opened");
 	await running.provider.stop();
 	const { verdict } = await probing;
 	assert.equal(verdict.status, "inconclusive");
-	await door.stop();
 });
 
-test("a provider that is stopped in order lets its probe finish and takes no other", async () => {
-	const door = await startDoor();
-	const running = await startProvider([door.url]);
+test("a provider that is stopped in order lets its probe finish and takes no other", async (t) => {
+	const door = await openDoor(t);
+	const running = await startProvider(t, [door.url]);
 	const far = await door.next();
 	const probing = probe(far, door.signer);
 	await running.when("opened");
@@ -236,12 +237,11 @@ test("a provider that is stopped in order lets its probe finish and takes no oth
 	assert.equal((await probing).verdict.status, "valid");
 	await stopped;
 	assert.equal(far.isClosed, true);
-	await door.stop();
 });
 
-test("one engine for all: a second request is refused as busy, whoever asks, until the first is over", async () => {
-	const [a, b] = [await startDoor(), await startDoor()];
-	const running = await startProvider([a.url, b.url]);
+test("one engine for all: a second request is refused as busy, whoever asks, until the first is over", async (t) => {
+	const [a, b] = [await openDoor(t), await openDoor(t)];
+	await startProvider(t, [a.url, b.url]);
 	const [farA, farB] = [await a.next(), await b.next()];
 	const link = await farA.openLink(PROBE);
 	await assert.rejects(farB.openLink(PROBE), isCode("PROVIDER_BUSY"));
@@ -251,13 +251,10 @@ test("one engine for all: a second request is refused as busy, whoever asks, unt
 	const client = await createEngineClient(next, { clockUs, readyDeadlineMs: 600_000, randomBytes: random });
 	assert.ok((await client.ping({ deadlineMs: 600_000 })) > 0);
 	await client.close();
-	await running.provider.stop();
-	await a.stop();
-	await b.stop();
 });
 
-test("more than the owner allows is refused", () =>
-	together(async (_door, _running, far) => {
+test("more than the owner allows is refused", (t) =>
+	together(t, async (_door, _running, far) => {
 		for (const limits of [
 			{ ...LIMITS, minutes: LIMITS.minutes + 1 },
 			{ ...LIMITS, memoryBytes: LIMITS.memoryBytes + 1 },
@@ -270,7 +267,7 @@ for (const [what, limits, why] of [
 	["its minutes are over", { memoryBytes: 8e9, minutes: 1 }, /min were over/],
 	["it takes too much memory", { memoryBytes: 1000, minutes: 1000 }, /bytes of memory/],
 ] as const)
-	test(`an engine is killed when ${what}`, async () => {
+	test(`an engine is killed when ${what}`, async (t) => {
 		const killed = Promise.withResolvers<string>();
 		const link = await openGuardedEngine({
 			command: engine,
@@ -281,18 +278,19 @@ for (const [what, limits, why] of [
 			everyMs: 10,
 			minuteMs: 200,
 		});
+		atEnd(t, () => link.close());
 		assert.match(await killed.promise, why);
 		assert.equal((await link.closed).signal, "SIGKILL");
-		await link.close();
 	});
 
-test("an engine within its limits is left alone", async () => {
+test("an engine within its limits is left alone", async (t) => {
 	let killed = "";
 	const onKilled = (why: string) => {
 		killed = why;
 	};
 	const limits = { memoryBytes: 8e9, minutes: 10 };
 	const link = await openGuardedEngine({ command: engine, args: [], env: process.env, limits, onKilled, everyMs: 5 });
+	atEnd(t, () => link.close());
 	const client = await createEngineClient(link, { clockUs, readyDeadlineMs: 600_000, randomBytes: random });
 	for (let i = 0; i < 20; i++) await client.ping({ deadlineMs: 600_000 });
 	await client.close();
@@ -301,27 +299,25 @@ test("an engine within its limits is left alone", async () => {
 	assert.equal(residentBytes(2 ** 30), 0);
 });
 
-test("a validator that was killed is found again, and probes again", async () => {
+test("a validator that was killed is found again, and probes again", async (t) => {
 	const port = await freePort();
-	const first = await startDoor({ port });
-	const running = await startProvider([first.url]);
+	const first = await openDoor(t, { port });
+	const running = await startProvider(t, [first.url]);
 	await first.next();
 	const at = running.events.length;
 	await first.stop();
 	await running.when("lost", at);
 	await running.when("unreached", at);
-	const second = await startDoor({ port, signer: first.signer });
+	const second = await openDoor(t, { port, signer: first.signer });
 	const far = await second.next();
 	assert.equal((await probe(far, second.signer)).verdict.status, "valid");
-	await running.provider.stop();
-	await second.stop();
 });
 
-test("another key at the same URL is refused, and the first one stays pinned over a restart", async () => {
+test("another key at the same URL is refused, and the first one stays pinned over a restart", async (t) => {
 	const dataFolder = join(folder, "pinned");
 	const port = await freePort();
-	const first = await startDoor({ port });
-	const running = await startProvider([first.url], { dataFolder });
+	const first = await openDoor(t, { port });
+	const running = await startProvider(t, [first.url], { dataFolder });
 	await first.next();
 	const pins = join(dataFolder, "validators.json");
 	assert.deepEqual(JSON.parse(readFileSync(pins, "utf8")), { [first.url]: first.signer.key });
@@ -329,8 +325,8 @@ test("another key at the same URL is refused, and the first one stays pinned ove
 	await first.stop();
 	await running.provider.stop();
 
-	const impostor = await startDoor({ port });
-	const again = await startProvider([first.url], { dataFolder });
+	const impostor = await openDoor(t, { port });
+	const again = await startProvider(t, [first.url], { dataFolder });
 	const refusal = await again.when("unreached");
 	assert.equal(refusal.code, "VALIDATOR_KEY_CHANGED");
 	assert.equal((await impostor.nextRefusal()).code, "VALIDATOR_KEY_CHANGED");
@@ -338,37 +334,35 @@ test("another key at the same URL is refused, and the first one stays pinned ove
 	await again.provider.stop();
 
 	// The owner says that the new key is right; from then on the old one is wrong.
-	const told = await startProvider([first.url], { dataFolder, trust: [impostor.signer.key] });
+	const told = await startProvider(t, [first.url], { dataFolder, trust: [impostor.signer.key] });
 	await impostor.next();
 	await told.provider.stop();
 	assert.deepEqual(JSON.parse(readFileSync(pins, "utf8")), { [first.url]: impostor.signer.key });
-	await impostor.stop();
 });
 
-test("with trusted keys named, nobody else is served", async () => {
-	const door = await startDoor();
-	const running = await startProvider([door.url], { trust: [makeSigner().key] });
+test("with trusted keys named, nobody else is served", async (t) => {
+	const door = await openDoor(t);
+	const running = await startProvider(t, [door.url], { trust: [makeSigner().key] });
 	assert.equal((await running.when("unreached")).code, "VALIDATOR_UNTRUSTED");
 	assert.deepEqual(running.provider.connections, []);
-	await running.provider.stop();
-	await door.stop();
 });
 
-test("a spoilt file of pins is not read as an empty one", async () => {
+test("a spoilt file of pins is not read as an empty one", async (t) => {
 	const dataFolder = join(folder, "spoilt");
-	const { provider } = await startProvider([], { dataFolder });
+	const { provider } = await startProvider(t, [], { dataFolder });
 	await provider.stop();
 	for (const text of ["", "[", '{"ws://x/agent":"key"}']) {
 		writeFileSync(join(dataFolder, "validators.json"), text);
-		await assert.rejects(startProvider([], { dataFolder }), isCode("FILE_UNREADABLE"));
+		await assert.rejects(startProvider(t, [], { dataFolder }), isCode("FILE_UNREADABLE"));
 	}
 });
 
-test("a changed engine is told at once; nothing is told when nothing changed", async () => {
+test("a changed engine is told at once; nothing is told when nothing changed", async (t) => {
 	const copy = join(folder, "changing");
 	copyFileSync(engine, copy);
 	chmodSync(copy, 0o755);
 	await together(
+		t,
 		async (_door, { provider, events }, far) => {
 			await provider.look();
 			assert.ok(!events.some(({ kind }) => kind === "changed"));
@@ -382,10 +376,10 @@ test("a changed engine is told at once; nothing is told when nothing changed", a
 	);
 });
 
-test("an engine that is no engine: the provider does not start", async () => {
-	await assert.rejects(startProvider([], { engine: { command: "/bin/cat", args: ["/etc/hostname"] } }), AssayError);
+test("an engine that is no engine: the provider does not start", async (t) => {
+	await assert.rejects(startProvider(t, [], { engine: { command: "/bin/cat", args: ["/etc/hostname"] } }), AssayError);
 	await assert.rejects(
-		startProvider([], { engine: { command: join(folder, "none"), args: [] } }),
+		startProvider(t, [], { engine: { command: join(folder, "none"), args: [] } }),
 		isCode("ENGINE_NOT_STARTED"),
 	);
 });
@@ -411,13 +405,14 @@ function createToyEnvironments(): EnvironmentMaker & { readonly made: Set<string
 	};
 }
 
-test("a rented host is not probed, a probed host is not rented, and rentals outlive the provider", async () => {
+test("a rented host is not probed, a probed host is not rented, and rentals outlive the provider", async (t) => {
 	const dataFolder = join(folder, "rented");
 	const toys = createToyEnvironments();
 	const rental = { isOffered: true, sshHost: "gpu.example", maxMs: 1e9, makeEnvironments: async () => toys };
 	const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
 	const request = { rental: "ab".repeat(16), publicKey, untilMs: Date.now() + 1e6, devices: [] };
 	await together(
+		t,
 		async (_door, { provider, events }, far) => {
 			// N19: what the host cannot guard is said before anybody rents it, and nothing else.
 			const said = events.flatMap((event) => (event.kind === "trouble" ? [`${event.code} ${event.detail}`] : []));
@@ -437,7 +432,7 @@ test("a rented host is not probed, a probed host is not rented, and rentals outl
 	);
 	assert.equal(toys.made.size, 1);
 	// Started again without offering: what is there is looked after, nothing new is made.
-	const again = await startProvider([], { dataFolder, rental: { ...rental, isOffered: false } });
+	const again = await startProvider(t, [], { dataFolder, rental: { ...rental, isOffered: false } });
 	assert.equal(again.provider.rentals.length, 1);
 	assert.equal(again.provider.offer.rentable, false);
 	assert.equal(
@@ -448,8 +443,8 @@ test("a rented host is not probed, a probed host is not rented, and rentals outl
 	assert.equal(toys.made.size, 0);
 });
 
-test("a host that is not for rent says so", () =>
-	together(async (_door, _running, far) => {
+test("a host that is not for rent says so", (t) =>
+	together(t, async (_door, _running, far) => {
 		const request = { rental: "ab".repeat(16), publicKey: "x", untilMs: 1, devices: [] };
 		await assert.rejects(far.ask("rent", request), isCode("RENTAL_UNAVAILABLE"));
 		await far
@@ -457,18 +452,16 @@ test("a host that is not for rent says so", () =>
 			.catch((error: unknown) => assert.ok(isCode("RENTAL_UNAVAILABLE")(error)));
 	}));
 
-test("two hosts under one key: the replaced one does not fight", async () => {
-	const door = await startDoor();
+test("two hosts under one key: the replaced one does not fight", async (t) => {
+	const door = await openDoor(t);
 	const signer = makeSigner();
-	const running = await startProvider([door.url], { signer, retry: { firstMs: 20, capMs: 60_000 } });
+	const running = await startProvider(t, [door.url], { signer, retry: { firstMs: 20, capMs: 60_000 } });
 	await door.next();
 	const other = await dialRaw(door.url, { signer });
 	const lost = await running.when("lost");
 	assert.equal(lost.end.code, "AGENT_REPLACED");
 	assert.equal(lost.retryMs, 60_000);
 	other.ws.close();
-	await running.provider.stop();
-	await door.stop();
 });
 
 test("pauses grow, stay below their cap, and are spread", () => {

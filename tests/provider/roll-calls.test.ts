@@ -52,7 +52,7 @@ async function withProvider(
 	const doors = await Promise.all(Array.from({ length: validators }, () => startDoor()));
 	const events: ProviderEvent[] = [];
 	const dataFolder = join(folder, `data${nextData++}`);
-	const provider = await createProvider({
+	const opening = createProvider({
 		...{ signer: makeSigner(), validators: doors.map(({ url }) => url), trust: [], dataFolder, name: "host" },
 		...{
 			pricePerHourMicros: 0,
@@ -67,10 +67,14 @@ async function withProvider(
 		chain: more.chain ?? null,
 	});
 	try {
+		const { key } = await opening;
 		const far = await Promise.all(doors.map((door) => door.next()));
-		await run(far, { key: provider.key, events, dataFolder });
+		await run(far, { key, events, dataFolder });
 	} finally {
-		await provider.stop();
+		await opening.then(
+			(provider) => provider.stop(),
+			() => {},
+		);
 		await Promise.all(doors.map((door) => door.stop()));
 	}
 }

@@ -1,5 +1,5 @@
 // A real SSH client for tests of rentals: keys, logins, and what came back. The server is the provider's own.
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RentedAccess } from "../../src/engine/agent/agent-calls.ts";
@@ -28,12 +28,14 @@ export interface SshClient {
 	run(access: RentedAccess, key: TestKey, command: string, more?: readonly string[]): Promise<SshResult>;
 	/** The same, but the session goes on; `first` settles with its first output. */
 	start(access: RentedAccess, key: TestKey, command: string): { first: Promise<string>; ended: Promise<SshResult> };
+	/** Ends the sessions that go on. */
 	stop(): void;
 }
 
 /** Its folder is not below /tmp: sshd believes no key in a folder that others may write to. */
 export function createSshClient(): SshClient {
 	const folder = mkdtempSync("/var/lib/assay-rental-test-");
+	const sessions = new Set<ChildProcess>();
 	const launch = (access: RentedAccess, key: TestKey, command: string, more: readonly string[] = []) => {
 		const known = join(folder, "known_hosts");
 		writeFileSync(known, `[${access.host}]:${access.port} ${access.hostKey}\n`);
@@ -46,6 +48,7 @@ export function createSshClient(): SshClient {
 			env: { PATH: process.env.PATH },
 			stdio: ["ignore", "pipe", "pipe"],
 		});
+		sessions.add(child);
 		let stdout = "";
 		let stderr = "";
 		const first = Promise.withResolvers<string>();
@@ -58,6 +61,7 @@ export function createSshClient(): SshClient {
 		});
 		const ended = new Promise<SshResult>((resolve) =>
 			child.once("close", (code) => {
+				sessions.delete(child);
 				first.resolve(stdout);
 				resolve({ code, stdout, stderr });
 			}),
@@ -73,6 +77,9 @@ export function createSshClient(): SshClient {
 		},
 		run: (access, key, command, more) => launch(access, key, command, more).ended,
 		start: (access, key, command) => launch(access, key, command),
-		stop: () => rmSync(folder, { recursive: true, force: true }),
+		stop() {
+			for (const one of sessions) one.kill("SIGKILL");
+			rmSync(folder, { recursive: true, force: true });
+		},
 	};
 }

@@ -18,6 +18,7 @@ import {
 	signerOf,
 	startToyAgent,
 	startToyValidator,
+	type ToyValidator,
 	toyClaimOf,
 } from "./toy-agent.test-kit.ts";
 
@@ -31,17 +32,24 @@ async function startChild(dataDir: string): Promise<{ child: ChildProcess; url: 
 
 test("evidence that was durable when its process died is verified again and counted once", async () => {
 	const data = makeDataDir();
-	const settings = { dataDir: data.path };
 	const real = new Uint8Array(readFileSync(new URL("../../vectors/h200.assay", import.meta.url)));
 	const decoded = decodeEvidence(real);
 	assert.ok(decoded.ok);
 	const { body } = decoded.evidence.envelope;
 	const { id: probeId, verifier } = body.probe;
 	const providerId = "c3".repeat(32);
+	const started: ToyValidator[] = [];
+	/** The one before ends. */
+	const start = async (probes: boolean, nowMs: () => number = Date.now) => {
+		await started.pop()?.stop();
+		const next = await startToyValidator({ dataDir: data.path, probes }, { nowMs });
+		started.push(next);
+		return next;
+	};
 	try {
 		// As a process leaves it that dies between steps 3 and 4: the row runs, the file is there, nothing is
 		// counted.
-		const first = await startToyValidator({ ...settings, probes: false });
+		const first = await start(false);
 		const offer = { name: "H200", pricePerHourMicros: 0, rentable: false, ssh: false, claim: null };
 		const at = { nowMs: Date.now(), actor: "test" };
 		await first.store.providers.register({ id: providerId, link: "agent", target: "", ...offer }, at);
@@ -52,10 +60,9 @@ test("evidence that was durable when its process died is verified again and coun
 		await first.store.evidence.put(probeId, real);
 		// Its twin is evidence that no probe asked for: of another database, or forged into the folder.
 		await first.store.evidence.put("ee".repeat(16), real);
-		await first.stop();
 
 		for (const round of [1, 2]) {
-			const again = await startToyValidator(settings);
+			const again = await start(true);
 			const provider = await eventually(async () => {
 				const found = await again.client.getProvider({ params: { id: providerId } });
 				return found.scorePpm !== null && found;
@@ -69,19 +76,18 @@ test("evidence that was durable when its process died is verified again and coun
 			assert.equal(rows.length, 1, `counted once, start ${round}`);
 			assert.equal((await again.client.network()).probes.total.valid, 1);
 			assert.equal((await again.store.probes.recover({ nowMs: Date.now() })).pending.length, 0);
-			await again.stop();
 		}
 
 		// Nobody probes it any more: in time its proof is too old, and its score says so by itself.
 		const aheadMs = 10 * 3_600_000;
-		const later = await startToyValidator(settings, { nowMs: () => Date.now() + aheadMs });
+		const later = await start(true, () => Date.now() + aheadMs);
 		const aged = await eventually(async () => {
 			const score = await later.client.getProviderScore({ params: { id: providerId } });
 			return score.scorePpm === 0 && score;
 		});
 		assert.match(aged.terms.why, /too old/);
-		await later.stop();
 	} finally {
+		await started.pop()?.stop();
 		await data.remove();
 	}
 });
@@ -95,6 +101,7 @@ test("a killed validator's probe is given up, its provider probed by the next on
 		opened += 1;
 		return createToyLink(toyClaimOf("GPU-killed"), opened === 1 ? { start: () => true } : {});
 	};
+	const validators: ToyValidator[] = [];
 	const killed = await startChild(data.path);
 	try {
 		const first = await startToyAgent({ url: killed.url, signer, openLink });
@@ -103,10 +110,7 @@ test("a killed validator's probe is given up, its provider probed by the next on
 		await once(killed.child, "exit");
 		await first.connection.closed;
 
-		const validators = [
-			await startToyValidator({ dataDir: data.path }),
-			await startToyValidator({ dataDir: data.path }),
-		];
+		for (const _ of [1, 2]) validators.push(await startToyValidator({ dataDir: data.path }));
 		const [one, two] = validators;
 		const server = await ensureEmbeddedServer({ folder: serverFolder(data.path) });
 		await expireLeases(urlOf(server), one!.store.schema, killed.process);
@@ -133,20 +137,21 @@ test("a killed validator's probe is given up, its provider probed by the next on
 			"by the process that holds the link",
 		);
 		for (const agent of agents) await agent.close();
-		// One after the other: the last one also stops the embedded server.
-		for (const validator of validators) await validator.stop();
 	} finally {
 		killed.child.kill("SIGKILL");
+		// One after the other: the last one also stops the embedded server.
+		for (const validator of validators) await validator.stop();
 		await data.remove();
 	}
 });
 
 test("a rental is asked for at one process while another holds the provider's link", async () => {
 	const data = makeDataDir();
-	const validators = [await startToyValidator({ dataDir: data.path }), await startToyValidator({ dataDir: data.path })];
-	const [holder, other] = validators;
-	const agent = await startToyAgent({ url: holder!.url, signer: signerOf(93), rentable: true });
+	const validators: ToyValidator[] = [];
 	try {
+		for (const _ of [1, 2]) validators.push(await startToyValidator({ dataDir: data.path }));
+		const [holder, other] = validators;
+		const agent = await startToyAgent({ url: holder!.url, signer: signerOf(93), rentable: true });
 		const { createApiClient } = await import("../../src/api/create-client.ts");
 		const customer = createApiClient({ baseUrl: other!.url, signer: signerOf(103) });
 		const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f renter";
@@ -160,8 +165,8 @@ test("a rental is asked for at one process while another holds the provider's li
 		assert.equal(agent.rented.has(rental.id), true);
 		await customer.releaseRental({ params: { id: rental.id } });
 		await eventually(async () => agent.rented.size === 0);
-	} finally {
 		await agent.close();
+	} finally {
 		// One after the other: the last one also stops the embedded server.
 		for (const validator of validators) await validator.stop();
 		await data.remove();

@@ -8,6 +8,7 @@ import type { NetworkEvent } from "../../src/api/types.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
+import { atEnd } from "../at-end.test-kit.ts";
 import {
 	createToyLink,
 	eventually,
@@ -66,7 +67,7 @@ test("a provider dials in, is due, probed, scored and shown with its evidence", 
 	await eventually(async () => !(await validator.client.getProvider({ params: { id: agent.id } })).connected);
 });
 
-test("cheaters get their codes and no score; inconclusive ones are not accused", async () => {
+test("cheaters get their codes and no score; inconclusive ones are not accused", async (t) => {
 	const expected = {
 		"wrong-leaf": ["invalid", "ROOT_MISMATCH", 1],
 		"smaller-k": ["invalid", "ELEMENT_WRONG", 1],
@@ -78,6 +79,7 @@ test("cheaters get their codes and no score; inconclusive ones are not accused",
 	// Another process of the same validator, which does not wait for long.
 	const probe = { deadlines: { readyMs: 500 } };
 	const hasty = await startToyValidator({ dataDir: data.path, params: { retries: 0 }, probe });
+	atEnd(t, () => hasty.stop());
 	await Promise.all(
 		Object.entries(expected).map(async ([cheat, [status, code, failures]], n) => {
 			const { url } = cheat === "silence" ? hasty : validator;
@@ -96,7 +98,6 @@ test("cheaters get their codes and no score; inconclusive ones are not accused",
 	assert.match(text, /assay_probes_total\{verdict="invalid",code="ELEMENT_WRONG"\} 1/);
 	assert.match(text, /assay_verify_seconds_count [1-9]/);
 	assert.match(await hasty.client.metrics(), /assay_link_failures_total\{code="LINK_SILENT"\} [1-9]/);
-	await hasty.stop();
 });
 
 test("events tell a probe from its start to its verdict, in order", async () => {

@@ -3,7 +3,9 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
+import { atEnd } from "../../../tests/at-end.test-kit.ts";
 import type { AssayError } from "../../protocol/assay-error.ts";
 import { AssayError as Failure } from "../../protocol/assay-error.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
@@ -130,6 +132,13 @@ export async function startDoor(
 			await new Promise((resolve) => server.close(resolve));
 		},
 	};
+}
+
+/** One that ends with its test. */
+export async function openDoor(t: TestContext, o: Parameters<typeof startDoor>[0] = {}): Promise<TestDoor> {
+	const door = await startDoor(o);
+	atEnd(t, () => door.stop());
+	return door;
 }
 
 export function dialOptions(url: string, more: Partial<DialAgentOptions> = {}): DialAgentOptions {
