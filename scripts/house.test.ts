@@ -101,26 +101,29 @@ test(`functions have at most ${MAX_LINES} lines, but for those that say why`, ()
 	assert.ok(long.length <= 8);
 });
 
-/** Lines of comments, or of a page's prose, that are too long. Not: what a tool reads, tables and code. */
+const LITERALS = /"(?:\\.|[^"\\])*"|(?<!\w)'(?:\\.|[^'\\])*'/g;
+
+/** Lines with comments, or of a page's prose, that are too long. Not: what a tool reads, tables and code. */
 export function wideLines(file: string, text: string, most = MAX_COLUMNS): number[] {
 	const lines = text.split("\n");
 	const isWide = (i: number) => lines[i]!.replaceAll("\t", "  ").length > most;
 	if (/\.tsx?$/.test(file)) {
 		const starts = lineStarts(text);
 		return parseSync(file, text).comments.flatMap(({ value, start }) => {
+			if (value.trim().startsWith("biome-ignore")) return [];
 			const first = starts.findLastIndex((at) => at <= start);
-			const isOwn = text.slice(starts[first], start).trim() === "" && !value.trim().startsWith("biome-ignore");
 			const all = value.split("\n").map((_, i) => first + i);
-			return isOwn ? all.filter(isWide).map((i) => i + 1) : [];
+			return all.filter(isWide).map((i) => i + 1);
 		});
 	}
 	const isPage = file.endsWith(".md");
+	const isC = /\.(cpp|hpp|cuh?|sol)$/.test(file);
 	let isCode = false;
 	return lines.flatMap((line, i) => {
 		if (isPage && /^\s*```/.test(line)) isCode = !isCode;
 		const isProse = isPage
 			? !isCode && !/^(\s*\||\s*#| {4})/.test(line) && !/`[^`]{60,}`/.test(line)
-			: /^\s*(\/\/|\/\*|\* |# )/.test(line);
+			: /^\s*(\/\/|\/\*|\* |# )/.test(line) || (isC && line.replace(LITERALS, "").includes("//"));
 		return isProse && isWide(i) ? [i + 1] : [];
 	});
 }
@@ -153,6 +156,13 @@ test("a long function, a wide line and a circle are seen", () => {
 	assert.deepEqual(wideLines("x.ts", `/**\n * ok\n * ${"x ".repeat(60)}\n */\nconst a = 1;`), [3]);
 	assert.deepEqual(wideLines("x.md", `${wide}\n\`\`\`\n${wide}\n\`\`\`\n| ${wide}\n`), [1]);
 	assert.deepEqual([wideLines("x.sol", wide), wideLines("x.sh", `#${wide.slice(2)}`)], [[1], [1]]);
+	for (const [code, found] of [
+		[`f(1'000);  ${wide}'s`, [1]],
+		[`f("\\"", '"');  ${wide}`, [1]],
+		[`f("${wide}");`, []],
+	] as const)
+		assert.deepEqual([wideLines("x.cu", code), wideLines("x.cpp", code)], [found, found]);
+	assert.deepEqual(wideLines("x.ts", `f("${wide}");\nf(1); ${wide}`), [2]);
 	assert.deepEqual(longFunctions("x.ts", `export const f = () => {${"\n".repeat(9)}};`, 9), [["f", 10]]);
 	assert.deepEqual(longFunctions("x.ts", `export const f = () => {${"\n".repeat(9)}};`, 10), []);
 	assert.deepEqual(

@@ -75,7 +75,8 @@ void time_product(CpuWork& kernels, Type a, Type b, uint32_t batch, uint32_t m, 
   Program program;
   Op op{Operator::matmul, Type::i64, {batch, m, n}, all_of(Type::i64), std::nullopt, {}, {}, {}};
   Interval x = all_of(a), y = all_of(b);
-  if (a == Type::i32 && b == Type::i32) x = y = {-(1 << 24), 1 << 24};  // the whole of both leaves no room for a sum
+  // The whole of both leaves no room for a sum.
+  if (a == Type::i32 && b == Type::i32) x = y = {-(1 << 24), 1 << 24};
   op.operands.push_back(input(program, a, {batch, m, k}, x));
   op.operands.push_back(input(program, b, {batch, n, k}, y));
   program.step.push_back(std::move(op));

@@ -28,7 +28,8 @@ using Gauge = std::function<Reading()>;
 // What the host says of the device; filled by backends, printed by hello. Claims only.
 struct DeviceClaim {
   std::string name, uuid;
-  uint64_t memory_bytes = 0, free_bytes = 0;  // free: what could be allocated now, with the context already made
+  // free: what could be allocated now, with the context already made.
+  uint64_t memory_bytes = 0, free_bytes = 0;
   uint32_t units = 0;                         // SMs or cores
   uint32_t clock_mhz = 0;
   std::string compute;  // "9.0", empty for a cpu

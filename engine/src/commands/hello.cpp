@@ -103,7 +103,8 @@ void hello_command(Server& server, uint32_t id, const HelloRequest& asked) {
     DeviceClaim claim;
     try {
       if (!r.stop) claim = device->claim();
-    } catch (const std::exception& e) {  // a device that fails to describe itself stays on the list, with nothing it can do
+    } catch (const std::exception& e) {
+      // A device that fails to describe itself stays on the list, with nothing it can do.
       claim = DeviceClaim{};
       claim.name = std::string("failed: ") + e.what();
     }

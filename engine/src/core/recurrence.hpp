@@ -28,12 +28,14 @@ ASSAY_HD Philox4 lane_block(PhiloxKey key, uint32_t lane, uint32_t precision) {
 
 struct LaneF32 {
   float x, c;
-  ASSAY_HD static float unit(uint32_t h) {  // the upper 24 bits -> [-1, 1), exact, in as few instructions as a card has for it
+  // The upper 24 bits -> [-1, 1), exact, in as few instructions as a card has for it.
+  ASSAY_HD static float unit(uint32_t h) {
     return fmaf(static_cast<float>(h & 0xFFFFFF00u), 0x1p-31f, -1.0f);
   }
   ASSAY_HD static LaneF32 begin(PhiloxKey key, uint32_t lane) {
     const Philox4 p = lane_block(key, lane, 5);
-    return {unit(p.w[2]), -2.0f + static_cast<float>(p.w[0] >> 14) * 0x1p-23f};  // exact: ulp in [1,2) is 2^-23
+    // Exact: ulp in [1,2) is 2^-23.
+    return {unit(p.w[2]), -2.0f + static_cast<float>(p.w[0] >> 14) * 0x1p-23f};
   }
   ASSAY_HD void step() { x = fmaf(x, x, c); }
   ASSAY_HD void reseed(uint32_t lane, uint32_t block) { x = unit(fmix32(bits() ^ lane_salt(lane, block))); }

@@ -38,7 +38,8 @@ ASSAY_HD constexpr RoundWords round_constants() {
 
 // One compression. `block` is 16 words already in SHA-256's big-endian order.
 ASSAY_HD void sha256_compress(Sha256State& state, const uint32_t block[16]) {
-  constexpr RoundWords k = round_constants();  // function-local: on the device, unrolled, they become immediates
+  // Function-local: on the device, unrolled, they become immediates.
+  constexpr RoundWords k = round_constants();
   uint32_t w[16];
 #if defined(__CUDACC__)
 #pragma unroll

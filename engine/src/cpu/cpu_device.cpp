@@ -50,7 +50,8 @@ class FmaMemory {
   }
 
  private:
-  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;  // some 4000 rounds of 64 leaves; a default probe has 1500
+  // Some 4000 rounds of 64 leaves; a default probe has 1500.
+  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;
   struct Round {
     FmaSpec spec;
     Seed seed;
@@ -181,7 +182,8 @@ class CpuDevice final : public Device, public ProbeKernels {
 
     uint16_t* product = reinterpret_cast<uint16_t*>(kept.product(slot));
     const uint32_t task_columns = spec.n / kTaskColumns;
-    const uint32_t k_step = kTaskKBytes / kernel.entry_bytes / 128 * 128;  // k is a multiple of 128, and so are whole runs
+    // k is a multiple of 128, and so are whole runs.
+    const uint32_t k_step = kTaskKBytes / kernel.entry_bytes / 128 * 128;
     pool_.run(uint64_t{spec.m / kTaskRows} * task_columns, [&](uint64_t task) {
       const uint32_t row0 = static_cast<uint32_t>(task / task_columns) * kTaskRows;
       const uint32_t column0 = static_cast<uint32_t>(task % task_columns) * kTaskColumns;

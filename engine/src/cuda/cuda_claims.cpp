@@ -51,7 +51,8 @@ std::string driver_version() {
   if (nvml != nullptr && nvml->nvmlSystemGetDriverVersion != nullptr &&
       nvml->nvmlSystemGetDriverVersion(version, sizeof version - 1) == 0)
     return version;
-  const std::string line = first_line("/sys/module/nvidia/version");  // without NVML the kernel module says it too
+  // Without NVML the kernel module says it too.
+  const std::string line = first_line("/sys/module/nvidia/version");
   return line.empty() ? "unknown" : line;
 }
 

@@ -115,7 +115,8 @@ class CudaDevice final : public Device, public ProbeKernels {
   std::deque<FmaRound> fma_rounds_;  // the last ones
   Buffer lanes_;  // of `fma`: lanes, tree, openings; kept from round to round, given up to keep() and claim()
   std::unique_ptr<CudaWork> work_;  // made by the first program
-  std::shared_ptr<PeerReader> peer_;  // made by the first pass over another card's products; given up likewise
+  // Made by the first pass over another card's products; given up likewise.
+  std::shared_ptr<PeerReader> peer_;
 };
 
 }  // namespace assay::cuda

@@ -49,7 +49,8 @@ Tree CudaDevice::stream_tree(const CudaKept& kept, std::span<const uint32_t> slo
   const size_t batch = std::min<size_t>(kept.work().bytes() / (2 * digest_bytes), kSlotsPerBatch);
   uint32_t half = 0;
   for (size_t from = 0; from < slots.size(); from += batch, half ^= 1) {
-    context_->wait_for_mark(half);  // this half's hashes of two batches ago; it also keeps `stop` within reach
+    // This half's hashes of two batches ago; it also keeps `stop` within reach.
+    context_->wait_for_mark(half);
     if (stop) context_->synchronize();  // nothing may go on in the workspace after the throw
     throw_if(stop);
     const size_t count = std::min(batch, slots.size() - from);

@@ -93,8 +93,9 @@ __device__ __forceinline__ void meet(uint32_t number, uint32_t met) {
   }
 }
 
-constexpr uint32_t kBoxBytes = kTileM * kWarpgroupKBytes, kStageBytes = 3 * kBoxBytes;  // A, and B in two boxes
-constexpr uint32_t kSums = kWarpgroupTileN / 2;                                          // of a thread, in a tile
+// A, and B in two boxes.
+constexpr uint32_t kBoxBytes = kTileM * kWarpgroupKBytes, kStageBytes = 3 * kBoxBytes;
+constexpr uint32_t kSums = kWarpgroupTileN / 2;  // of a thread, in a tile
 static_assert(kWarpgroupTileN == 2 * kTileM);
 // Sums of fp8 leave the tensor core's accumulator part by part (launch_shape.hpp, kFp8PartBytes).
 template <Precision P>
@@ -272,7 +273,8 @@ __device__ __forceinline__ void hand_over(const Block& block, uint32_t tile) {
   __syncwarp();  // the warp's stores before its arrival
   if (block.lane != 0) return;
   const uint32_t turn = tile / 2;
-  barrier_wait(block.barriers.hashed(turn), (turn / 2 & 1) ^ 1);  // the pair before the last; passes at once on the first two
+  // The pair before the last; passes at once on the first two.
+  barrier_wait(block.barriers.hashed(turn), (turn / 2 & 1) ^ 1);
   barrier_arrive(block.barriers.made(turn));
 }
 

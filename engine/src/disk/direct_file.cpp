@@ -119,7 +119,8 @@ void DirectFile::read(uint64_t at, uint8_t* out, uint64_t bytes) const {
   while (bytes > 0) {
     const ssize_t got = pread(fd_, out, bytes, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("pread", got == 0 ? EIO : errno);  // the end of the file cannot be: all of it was written
+    // The end of the file cannot be: all of it was written.
+    if (got <= 0) fail("pread", got == 0 ? EIO : errno);
     at += static_cast<uint64_t>(got);
     out += got;
     bytes -= static_cast<uint64_t>(got);

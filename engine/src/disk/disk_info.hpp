@@ -13,7 +13,8 @@ struct DiskInfo {
   uint64_t bytes = 0, free_bytes = 0;  // of the file system; free: without what is left to others
 };
 
-constexpr uint64_t kDiskReserveBytes = uint64_t{1} << 30;  // never taken: a full disk stops the rest of the host
+// Never taken: a full disk stops the rest of the host.
+constexpr uint64_t kDiskReserveBytes = uint64_t{1} << 30;
 
 DiskInfo read_disk_info(const DiskRoom& room);
 uint64_t read_disk_free_bytes(const DiskRoom& room);

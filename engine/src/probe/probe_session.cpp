@@ -8,7 +8,8 @@ KeptRounds::KeptRounds(ProbeKernels& kernels, const GemmSpec& spec, uint32_t slo
 
 Hash KeptRounds::run(ProbeKernels& kernels, const Seed& seed, const std::atomic<bool>& stop) {
   const uint32_t round = finished();
-  if (seeds_.size() == seeds_.capacity()) seeds_.reserve(2 * seeds_.size() + 16);  // nothing may fail once the product is there
+  // Nothing may fail once the product is there.
+  if (seeds_.size() == seeds_.capacity()) seeds_.reserve(2 * seeds_.size() + 16);
   in_slot_[round % slots_] = -1;
   const Hash root = kernels.gemm_round(*kept_, round % slots_, seed, stop);
   in_slot_[round % slots_] = round;

@@ -21,7 +21,8 @@ class KeptRounds {
   uint32_t kept() const { return finished() < slots_ ? finished() : slots_; }
   uint32_t first_kept() const { return finished() - kept(); }
 
-  Hash run(ProbeKernels& kernels, const Seed& seed, const std::atomic<bool>& stop);  // the next round; throws cancelled
+  // The next round; throws cancelled.
+  Hash run(ProbeKernels& kernels, const Seed& seed, const std::atomic<bool>& stop);
   // How many rounds "the `newest` kept ones" of a request are: 0 means all, and so does more than there are.
   uint32_t newest_or_all(uint32_t newest) const { return newest == 0 || newest > kept() ? kept() : newest; }
   // Computes broken ones of the newest `rounds` kept rounds again; `kernels` are those that made them.

@@ -32,7 +32,8 @@ constexpr uint32_t kArch = 0;
 constexpr uint32_t kX32 = 0x40000000;  // a second table of the same calls on x86-64
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr uint32_t refuse(int error) { return SECCOMP_RET_ERRNO | static_cast<uint32_t>(error); }
-constexpr uint32_t argument(unsigned i) { return static_cast<uint32_t>(offsetof(seccomp_data, args) + 8 * i); }  // its low half
+// Its low half.
+constexpr uint32_t argument(unsigned i) { return static_cast<uint32_t>(offsetof(seccomp_data, args) + 8 * i); }
 
 constexpr long kRefused[] = {
     // other programs and processes
@@ -57,7 +58,7 @@ constexpr long kRefused[] = {
 };
 constexpr long kNotThere[] = {
     425, 426, 427,  // io_uring: it does what it is asked past every filter
-    435,            // clone3: its flags lie in memory, where a filter cannot look; libraries fall back on clone
+    435,  // clone3: its flags lie in memory, where a filter cannot look; libraries fall back on clone
 };
 
 class Filter {

@@ -12,7 +12,8 @@
 namespace assay {
 
 namespace {
-constexpr unsigned kGraceMs = 3000;  // a kernel on a GPU cannot be stopped; after this the process exits under it
+// A kernel on a GPU cannot be stopped; after this the process exits under it.
+constexpr unsigned kGraceMs = 3000;
 constexpr int kExitFrame = 65, kExitSoftware = 70;
 }
 

@@ -47,7 +47,8 @@ class Server {
   void submit(const std::shared_ptr<Request>& request, uint32_t session, std::optional<uint32_t> device = {});
   void submit_to_all(const std::shared_ptr<Request>& request);  // without a session
   void submit_reading(uint32_t id, uint32_t device);
-  void submit_aside(const std::shared_ptr<Request>& request);  // without a device or session, beside what they do
+  // Without a device or session, beside what they do.
+  void submit_aside(const std::shared_ptr<Request>& request);
   void cancel(uint32_t id);
 
   // For a running request, on its worker.

@@ -22,7 +22,8 @@ using assay::Kind;
 using assay::payload_of;
 using assay::read_payload;
 
-constexpr int kPatienceMs = 240000;  // silent for so long, an engine hangs: on a busy machine, with sanitizers too
+// Silent for so long, an engine hangs: on a busy machine, with sanitizers too.
+constexpr int kPatienceMs = 240000;
 
 class EngineProcess {
  public:

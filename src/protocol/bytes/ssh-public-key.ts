@@ -4,8 +4,8 @@
 // by the API (before it is stored) and by the provider (who trusts nobody's check but its own).
 
 export type SshPublicKeyResult =
-	| { readonly ok: true /** `type base64`, without the comment. */; readonly line: string; readonly type: string }
-	| { readonly ok: false; readonly detail: string };
+	/** `line`: `type base64`, without the comment. */
+	{ readonly ok: true; readonly line: string; readonly type: string } | { readonly ok: false; readonly detail: string };
 
 /** RSA of 16384 bits makes some 2,800 characters. */
 const MAX_CHARS = 4096;

@@ -275,7 +275,8 @@ export const RECORD_TAMPER_LIST: readonly RecordTamper[] = [
 	records("root.atUs", "TIME_ORDER", (a) => (a[0].roots[1].atUs = 0)),
 	{ field: "root.atUs", change: (a: Loose) => (a[0].roots[1].atUs += 1), free: WORD },
 	records("root.root", "OPENING_PLACE", (a) => (a[0].roots[2].root[0] ^= 1)), // the last: another draw
-	records("root.root", "ELEMENT_WRONG", (a) => (a[5].roots[unopened(a[5])].root[0] ^= 1)), // another chain of seeds
+	// Another chain of seeds.
+	records("root.root", "ELEMENT_WRONG", (a) => (a[5].roots[unopened(a[5])].root[0] ^= 1)),
 	records("opening.round", "OPENING_PLACE", (a) => (a[0].opens[0].records[0].round = 77)),
 	records("opening.index", "OPENING_PLACE", (a) => (a[0].opens[0].records[0].index ^= 64)),
 	records("opening.leaf bytes", "LEAF_LENGTH", (a) => (a[0].opens[0].records[0].leaf = new Uint8Array(1025))),

@@ -20,7 +20,8 @@ struct Ramp {
     uint64_t dim, by;
   };
   std::vector<Axis> axes;
-  uint64_t constant = 0, by_segment = 0, by_step = 0, by_turn = 0;  // modulo 2^64: only the whole sum must fit
+  // Modulo 2^64: only the whole sum must fit.
+  uint64_t constant = 0, by_segment = 0, by_step = 0, by_turn = 0;
 };
 
 // outer_edges: those edges that may be met do not change along the output's last axis.

@@ -68,7 +68,8 @@ class Placing {
   std::vector<Kept> values_;
   std::vector<std::vector<uint32_t>> readers_;  // by op
   std::vector<size_t> group_of_;
-  std::map<std::pair<SourceKey, uint64_t>, size_t> split_last_;  // by source and pitch: the last group that reads these planes
+  // By source and pitch: the last group that reads these planes.
+  std::map<std::pair<SourceKey, uint64_t>, size_t> split_last_;
   std::map<std::pair<SourceKey, uint64_t>, Planes> splits_;
 };
 

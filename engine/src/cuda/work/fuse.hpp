@@ -49,7 +49,8 @@ struct Group {
 
 struct FusedPhase {
   std::vector<Group> groups;
-  std::vector<Split> kept;  // of inputs and constants: made before the first step, and again when those change
+  // Of inputs and constants: made before the first step, and again when those change.
+  std::vector<Split> kept;
   uint64_t peak = 0;  // of memory, tensors included
 };
 
@@ -60,8 +61,10 @@ struct FuseOptions {
   bool on_sums = false;      // maps run on products' sums
   uint64_t fewest_tiles = 0;  // that such a product has
   bool uses_reals = false;    // wide integers may be doubles on the way (real_arithmetic.cpp)
-  bool packs = false;         // wide elements of few bits may be packed; those of products with so many tiles, a quarter of fewest_tiles
-  uint64_t fewest_reals = 0;  // elements of a kernel where they are: of few, each is waited for, and a double takes longer
+  // Wide elements of few bits may be packed; those of products with so many tiles, a quarter of fewest_tiles.
+  bool packs = false;
+  // Elements of a kernel where they are: of few, each is waited for, and a double takes longer.
+  uint64_t fewest_reals = 0;
 };
 FusedPhase fuse(const work::CheckedProgram& checked, work::Phase phase, const work::MemoryPlan& plan, const FuseOptions& options);
 

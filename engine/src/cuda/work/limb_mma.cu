@@ -77,7 +77,8 @@ struct LimbTile {
   Sums<true> high;
   Sums<(PA + PB > 2)> middle;
   Sums<(PA + PB > 3)> low;
-  uint32_t a[2][PA][kTilesM][4], b[2][PB][kTilesN / 2][4];  // two sets: one is multiplied while the other is loaded
+  // Two sets: one is multiplied while the other is loaded.
+  uint32_t a[2][PA][kTilesM][4], b[2][PB][kTilesN / 2][4];
 
   // What the thread copies of every slice: 16 bytes of each 64th row, from this one on.
   const uint8_t* from[PA + PB];

@@ -49,7 +49,7 @@ uint64_t tiles_of(const LimbProduct& what, uint32_t rows, uint32_t columns) {
 uint32_t share_depth(LimbProduct& what, uint64_t tiles, uint64_t places) {
   constexpr uint64_t kLeast = 512;                // of K for a part
   const uint64_t kMost = what.packs ? 1 : 64;     // parts: what is packed cannot be added to
-  constexpr uint64_t kStore = 1024;             // storing a tile takes as long as multiplying about so much of K
+  constexpr uint64_t kStore = 1024;  // storing a tile takes as long as multiplying about so much of K
   const uint64_t k = what.k_end - what.k_first;
   const auto cost = [&](uint64_t parts) { return (tiles * parts + places - 1) / places * ((k + parts - 1) / parts + (parts > 1 ? kStore : 0)); };
   uint64_t best = 1;

@@ -59,7 +59,7 @@ struct LimbPlanes {
 };
 struct LimbProduct {
   uint32_t batch, m, n, k_first, k_end;
-  uint32_t k_part;            // blocks share K by parts of so much, a multiple of 128, and then add to what is there
+  uint32_t k_part;  // blocks share K by parts of so much, a multiple of 128, and then add to what is there
   uint32_t a_share, b_share;  // how many batches of the output read one of the operand
   uint32_t shift;             // the product counts 2^shift
   uint32_t adds;              // to what is there; else it replaces it
@@ -67,7 +67,9 @@ struct LimbProduct {
   // Of wgmma: the two blocks of a cluster take tiles of rows one after the other through all batches, where a
   // batch has an odd number of them; else they lie one below the other and share what they read of B.
   uint32_t apart;
-  uint32_t packs;  // of wgmma: out has the lower words of all sums, then a byte of each above them, 128 for 0 (ptx/kernel_ptx.hpp)
+  // Of wgmma: out has the lower words of all sums, then a byte of each above them, 128 for 0
+  // (ptx/kernel_ptx.hpp).
+  uint32_t packs;
 };
 // What maps read and write that run on a product's sums (product_ptx.cpp): the moment's address, then theirs.
 constexpr uint32_t kLimbPointers = 24;

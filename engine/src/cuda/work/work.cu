@@ -27,7 +27,8 @@ __device__ __forceinline__ void split_row(const T* from, uint64_t k, const Plane
     }
     for (uint32_t p = 0; p < to.count; ++p) {
       const uint32_t low = __byte_perm(values[0], values[1], p | (4 + p) << 4), high = __byte_perm(values[2], values[3], p | (4 + p) << 4);
-      *reinterpret_cast<uint32_t*>(to.planes[p] + row * to.pitch + at) = __byte_perm(low, high, 0x5410);  // pitch is a multiple of 16
+      // The pitch is a multiple of 16.
+      *reinterpret_cast<uint32_t*>(to.planes[p] + row * to.pitch + at) = __byte_perm(low, high, 0x5410);
     }
   }
 }

@@ -23,7 +23,7 @@ inline uint32_t packed_bytes(const work::Interval& interval) {
 struct KernelOp {
   const work::Op* op;
   const std::vector<work::Interval>* intervals;  // of a map's registers
-  bool is_row = false;                           // gives one element for each row: a reduction, or a map of such
+  bool is_row = false;  // gives one element for each row: a reduction, or a map of such
   // Of each operand: the kernel's op that makes it, or a pointer's number.
   struct From {
     int op = -1;

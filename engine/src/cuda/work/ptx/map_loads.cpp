@@ -231,7 +231,8 @@ std::string MapEmitter::load_key(const Instruction& one) const {
 // What line_of gives, in few accesses.
 std::vector<Value> MapEmitter::load_line(const Instruction& one, const std::string& base) {
   const Operand& operand = map_->op.operands[one.operand];
-  const size_t count = frames_->size(), size = bytes_of(operand.type), each = size == 8 ? 2 : std::min<size_t>(count, 4);  // 16 bytes at most
+  // 16 bytes at most.
+  const size_t count = frames_->size(), size = bytes_of(operand.type), each = size == 8 ? 2 : std::min<size_t>(count, 4);
   std::string outside;
   at_ = 0;
   const Address from = place_of(one, base, bytes_of(operand.type), outside);

@@ -45,7 +45,8 @@ struct Frame {
 struct Input {
   std::string base;                           // a register with its address
   const std::vector<Frame>* made = nullptr;   // or made by the same thread: the last value of the frame
-  uint32_t packed = 0;                        // bytes of an element above its lower word, which lie behind all of these (kernel_ptx.hpp); 0: none
+  // Bytes of an element above its lower word, which lie behind all of these (kernel_ptx.hpp); 0: none.
+  uint32_t packed = 0;
 };
 
 struct MapToEmit {
