@@ -77,7 +77,10 @@ async function take(context: JobContext, job: Job, step: JobStep): Promise<boole
 	}
 }
 
-/** Not waited for: it may never answer, and what it does afterwards is refused anyhow. */
+/**
+ * Not waited for: it may never answer, and what it does afterwards is refused anyhow. One that cannot be
+ * asked now, since another question about the job waits for its answer, hears it with its next sign of life.
+ */
 function tellStop({ asker, log }: JobContext, job: Job, { part, attempt, provider }: JobPart): void {
 	if (provider === null) return;
 	void asker.ask(provider, "stop", { job: job.id, part, attempt }).catch((error) => {
