@@ -1,9 +1,23 @@
-// Where the program of a thread lies: beside the file that starts it, as TypeScript or packed.
+// Programs of threads: where one lies, beside the file that starts it, as TypeScript or packed; its start.
 import { existsSync } from "node:fs";
+import * as modules from "node:module";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Worker, type WorkerOptions } from "node:worker_threads";
 
 /** Null: nowhere; then whoever asks does the work itself. */
 export function threadFile(name: string, besideUrl: string): URL | null {
 	const found = [".ts", ".mjs"].map((end) => new URL(`./${name}${end}`, besideUrl));
 	return found.find((url) => existsSync(fileURLToPath(url))) ?? null;
+}
+
+/**
+ * It sees nothing of our environment but where Node keeps what it compiled: without that, a thread of a
+ * checkout would load Node's compiler for types and hold it for as long as it lives.
+ */
+export function startThread(file: URL, options: Pick<WorkerOptions, "workerData" | "resourceLimits"> = {}): Worker {
+	// Not in Node 20. It names the folder of this release of Node inside the one that was asked for.
+	const cache = modules.getCompileCacheDir?.();
+	const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+	return new Worker(file, { ...options, env, stdout: false });
 }

@@ -1,8 +1,7 @@
 // The trees of points of a state's weights (verify/zk/weight-trees.ts), and what shows that commitments are
 // bare (verify/zk/hybrid/bare.ts), on a thread of their own: a model of a million weights takes minutes, and
 // this thread answers validators and chains.
-import { Worker } from "node:worker_threads";
-import { threadFile } from "../../platform/thread-file.ts";
+import { startThread, threadFile } from "../../platform/thread-file.ts";
 import { bigOf, knownG1 } from "../../protocol/maths/bn254.ts";
 import { type BareSums, bareProof } from "../../verify/zk/hybrid/bare.ts";
 import { type ProverPowers, powerOf } from "../../verify/zk/srs.ts";
@@ -52,7 +51,7 @@ function nodesOf(bytes: Uint8Array): TwinNode[] {
 export type ThreadWish = { readonly trees: TreesWish } | { readonly bare: BareSums };
 
 function madeApart<Made>(file: URL, wish: ThreadWish): Promise<Made> {
-	const worker = new Worker(file, { env: {}, stdout: false, workerData: wish });
+	const worker = startThread(file, { workerData: wish });
 	return new Promise((resolve, reject) => {
 		worker.once("message", resolve);
 		worker.once("error", reject);

@@ -1,8 +1,8 @@
 // verifyEvidence, verifyRollCall and judgeJobRounds on threads of their own, so that the thread with the
 // sockets and the API never computes for longer than a frame takes. The judgement itself is verify/hardware;
 // here are only threads, a queue and what happens when a thread dies.
-import { Worker } from "node:worker_threads";
-import { threadFile } from "../../platform/thread-file.ts";
+import type { Worker } from "node:worker_threads";
+import { startThread, threadFile } from "../../platform/thread-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { RollVerdict } from "../../protocol/roll-call/roll-verdict.ts";
@@ -130,7 +130,7 @@ export class VerifierPool {
 	}
 
 	private start(): Thread {
-		const worker = new Worker(this.file!, { env: {}, stdout: false });
+		const worker = startThread(this.file!);
 		const thread: Thread = { worker, task: null };
 		worker.on("message", (reply: VerifyReply) => {
 			const task = thread.task;

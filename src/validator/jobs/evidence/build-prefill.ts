@@ -1,7 +1,6 @@
 // The prefill program of a description, built on a thread of its own: a large model's takes a second or two,
 // and this thread has the sockets and the API.
-import { Worker } from "node:worker_threads";
-import { threadFile } from "../../../platform/thread-file.ts";
+import { startThread, threadFile } from "../../../platform/thread-file.ts";
 import { type Generation, prefillProgram } from "../../../work/inference/generate-program.ts";
 import { encodeProgram } from "../../../work/program/encode.ts";
 import { orThrow } from "../../../work/program/fault.ts";
@@ -35,9 +34,7 @@ export function buildHere({ of, root }: PrefillWish): Uint8Array {
 }
 
 function buildApart(file: URL, wish: PrefillWish): Promise<Uint8Array | null> {
-	const worker = new Worker(file, {
-		...{ env: {}, stdout: false, workerData: wish, resourceLimits: { maxOldGenerationSizeMb: MOST_MIB } },
-	});
+	const worker = startThread(file, { workerData: wish, resourceLimits: { maxOldGenerationSizeMb: MOST_MIB } });
 	return new Promise((resolve) => {
 		const end = (bytes: Uint8Array | null) => {
 			clearTimeout(timer);
