@@ -1,7 +1,7 @@
 // What a program is given of the world: clocks, randomness, timers, a log. Programs get the real ones; tests
 // and the simulation pass in their own. Code that is given one reads no clock and draws no random number in
 // any other way.
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import { uptime } from "node:os";
 import type { Logger } from "pino";
 import { type After, realAfter } from "./abortable.ts";
@@ -29,7 +29,7 @@ export interface Environment {
 export function realEnvironment(more: Partial<Environment> = {}): Environment {
 	const begun = process.hrtime.bigint();
 	const clockUs = () => Number((process.hrtime.bigint() - begun) / 1000n);
-	const bytes = more.randomBytes ?? ((size: number) => new Uint8Array(randomBytes(size)));
+	const bytes = more.randomBytes ?? ((size: number) => randomFillSync(new Uint8Array(size)));
 	return {
 		nowMs: createSteadyClock({ wallMs: () => Date.now(), bootMs: () => uptime() * 1000 }),
 		clockUs,

@@ -1,10 +1,10 @@
 // The token bucket: the burst at once, then the rate and never more, whatever the clock does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTokenBucket } from "./token-bucket.ts";
+import { TokenBucket } from "./token-bucket.ts";
 
 test("gives its burst at once, then its rate, and says how long to wait", () => {
-	const bucket = createTokenBucket({ perS: 10, burst: 20 });
+	const bucket = new TokenBucket({ perS: 10, burst: 20 });
 	const takes = (nowMs: number) => Array.from({ length: 50 }, () => bucket.take(nowMs)).filter(Boolean).length;
 	assert.equal(takes(5000), 20);
 	assert.equal(bucket.waitMs(), 100);
@@ -17,7 +17,7 @@ test("gives its burst at once, then its rate, and says how long to wait", () => 
 });
 
 test("what leaves a reserve stops earlier than what does not", () => {
-	const bucket = createTokenBucket({ perS: 1, burst: 10 });
+	const bucket = new TokenBucket({ perS: 1, burst: 10 });
 	const minor = Array.from({ length: 20 }, () => bucket.take(0, 5)).filter(Boolean).length;
 	const major = Array.from({ length: 20 }, () => bucket.take(0)).filter(Boolean).length;
 	assert.deepEqual([minor, major], [5, 5]);

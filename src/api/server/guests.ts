@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { BoundedMap } from "../../platform/bounded-map.ts";
-import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import type { Proxies } from "./proxied-address.ts";
 import { addressGroup } from "./rate-limit.ts";
 import type { ApiLimits } from "./server-options.ts";
@@ -46,7 +46,7 @@ export function createGuests(limits: ApiLimits, proxies: Proxies) {
 
 	function mayCome(group: string): boolean {
 		const pace =
-			paces.get(group) ?? createTokenBucket({ perS: limits.dialsPerS, burst: 2 * limits.connectionsPerAddress });
+			paces.get(group) ?? new TokenBucket({ perS: limits.dialsPerS, burst: 2 * limits.connectionsPerAddress });
 		paces.set(group, pace);
 		return pace.take(performance.now()) && (held.get(group) ?? 0) < limits.connectionsPerAddress;
 	}

@@ -4,7 +4,7 @@
 
 import { isIPv6 } from "node:net";
 import { BoundedMap } from "../../platform/bounded-map.ts";
-import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import type { RateClass } from "../route.ts";
 
 /** Requests, and bytes of evidence: those of one address, and those of all together. */
@@ -29,7 +29,7 @@ export function createRateLimiter(perS: Readonly<Record<Counted, number>>, nowMs
 	/** 0 when allowed, else how long to wait in milliseconds. */
 	function take(address: string, rate: Counted, cost: number): number {
 		const key = rate === "allBytes" ? "" : addressGroup(address);
-		const bucket = buckets[rate].get(key) ?? createTokenBucket({ perS: perS[rate], burst: perS[rate] });
+		const bucket = buckets[rate].get(key) ?? new TokenBucket({ perS: perS[rate], burst: perS[rate] });
 		buckets[rate].set(key, bucket);
 		return bucket.take(nowMs(), 0, cost) ? 0 : Math.max(1, bucket.waitMs());
 	}

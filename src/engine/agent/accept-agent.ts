@@ -62,7 +62,7 @@ export class AgentConnection {
 	/** Known after `hello`. */
 	private parties: AgentParties | null = null;
 	/** Known after `proof`. */
-	private proof: Notice<"proof"> | null = null;
+	private asked: AgentOffer | null = null;
 	private latestClaim: HostClaim | null = null;
 	private lastChannel = 0;
 	private lateBytes = 0;
@@ -95,7 +95,7 @@ export class AgentConnection {
 	}
 
 	get offer(): AgentOffer {
-		return this.proof!.offer;
+		return this.asked!;
 	}
 
 	get isClosed(): boolean {
@@ -174,7 +174,7 @@ export class AgentConnection {
 	private onProof(message: Notice<"proof">): void {
 		if (!isProof("provider", this.parties!, message.signature))
 			throw new AssayError("AGENT_PROOF_WRONG", "the provider's signature is not that of its key");
-		this.proof = message;
+		this.asked = message.offer;
 		this.latestClaim = message.claim;
 		try {
 			this.options.admit?.(this.providerKey);

@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { BoundedMap } from "../../platform/bounded-map.ts";
-import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type AcceptAgentOptions, type AgentConnection, acceptAgent } from "./accept-agent.ts";
 import { closeCodes, SOCKET_OPTIONS } from "./agent-socket.ts";
@@ -91,7 +91,7 @@ export class AgentDoor {
 
 	private mayKnock(address: string): boolean {
 		const { perAddress = 128, knocksPerS = 20, knocksAtOnce = 128, unproven = 256, clockUs } = this.options;
-		const bucket = this.knocks.get(address) ?? createTokenBucket({ perS: knocksPerS, burst: knocksAtOnce });
+		const bucket = this.knocks.get(address) ?? new TokenBucket({ perS: knocksPerS, burst: knocksAtOnce });
 		this.knocks.set(address, bucket);
 		const own = this.held.get(address) ?? 0;
 		return bucket.take(clockUs() / 1000) && own < perAddress && (this.pending.size < unproven || this.makeRoom(own));

@@ -7,7 +7,7 @@
 // (unsent bytes), garbage, replays and reordering (the seal).
 
 import type { RawData, WebSocket } from "ws";
-import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -89,7 +89,7 @@ export class AgentSocket {
 		const { ws, side, bounds, clockUs } = options;
 		this.options = options;
 		this.far = side === "provider" ? "validator" : "provider";
-		const bucket = (perS: number) => createTokenBucket({ perS, burst: 2 * perS });
+		const bucket = (perS: number) => new TokenBucket({ perS, burst: 2 * perS });
 		this.controlBucket = bucket(bounds.controlPerS);
 		this.dataBucket = bucket(bounds.dataPerS);
 		this.paceBucket = bucket(bounds.dataPerS / 2);

@@ -2,7 +2,7 @@
 // method says which replies fit its request and how many; conversation.ts does ids, deadlines and endings.
 // Roots and openings are recorded as they came, also when they are wrong: verify/ judges them. Only their
 // number is bounded.
-import { createTokenBucket } from "../../platform/token-bucket.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { INTERVAL_HOPS } from "../../protocol/hash/chase.ts";
@@ -274,7 +274,7 @@ export class EngineClient {
 	): Promise<Outcome & { readonly records: readonly T[] }> {
 		const { kind, count, toRecord, onRecord } = asked;
 		const records: T[] = [];
-		const progress = createTokenBucket({ perS: PROGRESS_PER_S, burst: 2 * PROGRESS_PER_S });
+		const progress = new TokenBucket({ perS: PROGRESS_PER_S, burst: 2 * PROGRESS_PER_S });
 		// A callback that throws is our own mistake: neither the engine nor other requests must suffer for it. It
 		// is told at the end.
 		const failures: unknown[] = [];

@@ -5,7 +5,7 @@ import type { JobsOffer } from "../../engine/agent/agent-messages.ts";
 import type { AgentHandlers } from "../../engine/agent/dial-agent.ts";
 import { type After, isInTime, sleep } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
-import { createTokenBucket, type TokenBucket } from "../../platform/token-bucket.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
@@ -195,7 +195,7 @@ class Jobs {
 		// Not declined: it may be asked again.
 		if (this.current !== null)
 			throw new AssayError("PROVIDER_BUSY", "this provider works on another part", { hint: codes.PROVIDER_BUSY.hint });
-		if (!this.buckets.has(validatorKey)) this.buckets.set(validatorKey, createTokenBucket(OFFERS));
+		if (!this.buckets.has(validatorKey)) this.buckets.set(validatorKey, new TokenBucket(OFFERS));
 		if (!this.buckets.get(validatorKey)!.take(nowMs()))
 			throw declined("too many offers of this validator came to nothing");
 		this.begin({ name, act: () => this.take(url, validatorKey, asked) });

@@ -111,25 +111,37 @@ export class AgentPool {
 	}
 
 	private onConnection(connection: AgentConnection): void {
-		const { store, log, env } = this.context;
+		const { log } = this.context;
 		const { providerKey: provider, address } = connection;
-		const inTurn = (act: () => Promise<void>) => this.mutex.run(provider, act).catch(failure(this.context, "agents"));
 		log.info({ provider, address }, "agent connected");
-		void inTurn(() => this.enterInTurn(connection));
-		const gone = new AbortController();
-		connection.onChanged(
-			createNewestOnly({ restMs: CHANGED_REST_MS, after: env.after, signal: gone.signal }, (claim) =>
-				inTurn(async () => {
-					if (!gone.signal.aborted) await this.options.onClaim(provider, await store.providers.claim(provider), claim);
-				}),
-			),
-		);
+		void this.inTurn(provider, () => this.enterInTurn(connection));
+		// Made at the first change: few hosts ever change, and thousands are connected.
+		let take: ((claim: HostClaim) => void) | null = null;
+		connection.onChanged((claim) => {
+			take ??= this.takeChanges(connection);
+			take(claim);
+		});
 		void connection.closed.then(({ code, detail }) => {
-			gone.abort();
 			this.leftAsNewcomer(provider);
 			log.info({ provider, code, detail }, "agent gone");
-			void inTurn(() => this.leave(connection));
+			void this.inTurn(provider, () => this.leave(connection));
 		});
+	}
+
+	private inTurn(provider: string, act: () => Promise<void>): Promise<void> {
+		return this.mutex.run(provider, act).catch(failure(this.context, "agents"));
+	}
+
+	/** What is done with each claim that it says has changed. */
+	private takeChanges({ providerKey: provider, closed }: AgentConnection): (claim: HostClaim) => void {
+		const { store, env } = this.context;
+		const gone = new AbortController();
+		void closed.then(() => gone.abort());
+		return createNewestOnly({ restMs: CHANGED_REST_MS, after: env.after, signal: gone.signal }, (claim) =>
+			this.inTurn(provider, async () => {
+				if (!gone.signal.aborted) await this.options.onClaim(provider, await store.providers.claim(provider), claim);
+			}),
+		);
 	}
 
 	/**

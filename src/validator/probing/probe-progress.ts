@@ -2,7 +2,7 @@
 // opened, checking, openings as they are checked. The verdict is told when it is counted (count-probe.ts),
 // not here. Rates are bounded twice: per probe, and for all probes of this process together.
 
-import { createTokenBucket } from "../../platform/token-bucket.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import { rootsAsked } from "../../protocol/probe/challenge-shape.ts";
 import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
@@ -17,7 +17,7 @@ const ROOTS_EVERY_MS = 500;
 export type MayTell = (isMinor: boolean) => boolean;
 
 export function createProgressBudget(perS: number, nowMs: () => number): MayTell {
-	const bucket = createTokenBucket({ perS, burst: perS });
+	const bucket = new TokenBucket({ perS, burst: perS });
 	return (isMinor) => bucket.take(nowMs(), isMinor ? perS / 2 : 0);
 }
 
