@@ -9,6 +9,7 @@
 // milliseconds. Results: bench/results/network-load-….json. The simulated providers run on the same machine;
 // their share is told apart.
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startChild } from "../tests/network/child-program.ts";
 import { claimOf, kindNamed } from "../tests/network/simulated-kinds.ts";
@@ -26,6 +27,11 @@ const { values } = parseArgs({
 		"real-files": { type: "boolean", default: false },
 	},
 });
+// As the container starts a validator (deploy/Dockerfile), and with what Node compiled before, as
+// bin/assay.mjs does: a process that finds its modules there holds no compiler for types.
+const NODE_OPTIONS = "--max-semi-space-size=16";
+process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} ${NODE_OPTIONS}`;
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("../build/node-compile-cache", import.meta.url));
 const PROVIDERS = Number(values.providers);
 const VALIDATORS = Number(values.validators);
 const WINDOW_MS = Number(values.minutes) * 60_000;
@@ -198,6 +204,7 @@ try {
 		providers: PROVIDERS,
 		onSharedLinks: LOCAL,
 		validatorProcesses: VALIDATORS,
+		nodeOptions: NODE_OPTIONS,
 		server: VALIDATORS > 1 ? "external PostgreSQL, by its URL" : "embedded",
 		intervalMinutes: INTERVAL_MS / 60_000,
 		seconds: Math.round(seconds),

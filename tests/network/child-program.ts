@@ -60,11 +60,12 @@ export function startChild(file: string): ChildProgram {
 
 /** The other side: what this process answers. It ends with its parent. */
 export function answerParent(answers: Readonly<Record<string, (value: never) => unknown>>): void {
-	// Most of these are killed: what Node made of their sources is kept now, or the next one would begin anew.
-	flushCompileCache();
 	process.on("message", async ({ id, ask, value }: Question) => {
 		try {
 			const answer = await answers[ask]!(value as never);
+			// Most of these are killed: what Node made of their sources is kept now, also of those that are loaded
+			// when they are wanted, or the next one would begin anew.
+			if (id === 1) flushCompileCache();
 			process.send?.({ id, value: answer } satisfies Answer);
 		} catch (error) {
 			process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
