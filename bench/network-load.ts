@@ -1,7 +1,7 @@
 // Ten thousand registered providers on a 72-minute schedule before one validator process, or several on one
 // PostgreSQL server: is the schedule kept, how quickly does the API answer meanwhile, what does it cost?
 //   bash scripts/node.sh bench/network-load.ts [--providers 10000] [--validators 1] [--minutes 3] [--local 0]
-//     [--real-files]
+//     [--real-files] [--node-options ""]
 // One validator runs on the embedded server, several on Debian's PostgreSQL by its URL. --local: so many of
 // the providers are on links that any process may open (the others belong to the process that they dialled),
 // so that processes compete for them. --real-files: beside all that, as many files as probes come are
@@ -25,12 +25,14 @@ const { values } = parseArgs({
 		minutes: { type: "string", default: "3" },
 		local: { type: "string", default: "0" },
 		"real-files": { type: "boolean", default: false },
+		// As the container starts a validator (deploy/Dockerfile).
+		"node-options": { type: "string", default: "--max-semi-space-size=16" },
 	},
 });
-// As the container starts a validator (deploy/Dockerfile), and with what Node compiled before, as
-// bin/assay.mjs does: a process that finds its modules there holds no compiler for types.
-const NODE_OPTIONS = "--max-semi-space-size=16";
+const NODE_OPTIONS = values["node-options"];
 process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} ${NODE_OPTIONS}`;
+// With what Node compiled before, as bin/assay.mjs does: a process that finds its modules there holds no
+// compiler for types.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("../build/node-compile-cache", import.meta.url));
 const PROVIDERS = Number(values.providers);
 const VALIDATORS = Number(values.validators);
