@@ -40,6 +40,8 @@ async function runFromSource() {
 	const cache = join(root, "build/node-compile-cache");
 	if (isNewEnough) {
 		modules.enableCompileCache(cache);
+		// For its threads.
+		process.env.NODE_COMPILE_CACHE = cache;
 		await load(main);
 		return;
 	}

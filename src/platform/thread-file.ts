@@ -1,7 +1,5 @@
 // Programs of threads: where one lies, beside the file that starts it, as TypeScript or packed; its start.
 import { existsSync } from "node:fs";
-import * as modules from "node:module";
-import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
@@ -16,8 +14,7 @@ export function threadFile(name: string, besideUrl: string): URL | null {
  * checkout would load Node's compiler for types and hold it for as long as it lives.
  */
 export function startThread(file: URL, options: Pick<WorkerOptions, "workerData" | "resourceLimits"> = {}): Worker {
-	// Not in Node 20. It names the folder of this release of Node inside the one that was asked for.
-	const cache = modules.getCompileCacheDir?.();
-	const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+	const { NODE_COMPILE_CACHE } = process.env;
+	const env = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 	return new Worker(file, { ...options, env, stdout: false });
 }
