@@ -30,6 +30,8 @@ import { createRunProgress, silentRun } from "./print/run-progress.ts";
 const MOST_JOB = 1 << 20;
 /** Data is held in memory while it is read. */
 const MOST_DATA = 2 ** 31;
+/** What a run's folder keeps of the files that the job names, so that a check can make its files again. */
+const MAX_KEPT_DATA = 2 ** 26;
 
 interface Asked extends Values<typeof engineOptions> {
 	readonly out: string | undefined;
@@ -59,11 +61,32 @@ export function parsedJob(path: string, steps: number | undefined): { readonly t
 	return { text: `${JSON.stringify(changed, null, "\t")}\n`, json: changed };
 }
 
-export async function workloadOf(path: string, json: unknown): Promise<Workload> {
-	const files = (name: string) =>
-		readInput(resolve(dirname(path), name), MOST_DATA, "The job names this file; paths are relative to the job file.");
-	return buildWorkload(readJob(json), files);
+/** A file that the job at `path` names. */
+export const fileOfJob = (path: string, name: string): Uint8Array =>
+	readInput(resolve(dirname(path), name), MOST_DATA, "The job names this file; paths are relative to the job file.");
+
+export const workloadOf = (path: string, json: unknown): Promise<Workload> =>
+	buildWorkload(readJob(json), (name) => fileOfJob(path, name));
+
+/** The same, with the files that were read for it: none where they are too large to be kept beside a run. */
+export async function workloadWithData(
+	path: string,
+	json: unknown,
+): Promise<{ readonly workload: Workload; readonly data: ReadonlyMap<string, Uint8Array> }> {
+	const data = new Map<string, Uint8Array>();
+	let size = 0;
+	const workload = await buildWorkload(readJob(json), (name) => {
+		const bytes = fileOfJob(path, name);
+		size += data.has(name) ? 0 : bytes.length;
+		if (size <= MAX_KEPT_DATA) data.set(name, bytes);
+		else data.clear();
+		return bytes;
+	});
+	return { workload, data: size <= MAX_KEPT_DATA ? data : new Map() };
 }
+
+/** S at the end, as hex. */
+const stateOf = ({ metrics: lines }: RunEnd): string | null => lines.at(-1)?.after ?? null;
 
 function endText(path: string, end: RunEnd, tookMs: number, workload: Workload, paint: Paint): string {
 	const took = formatDuration(Math.round(1000 * tookMs));
@@ -76,6 +99,7 @@ function endText(path: string, end: RunEnd, tookMs: number, workload: Workload, 
 	return [
 		`${paint.good(paint.strong("DONE"))}  ${end.segments} segments in ${took}`,
 		`  claim   ${bytesToHex(end.claimHash)}`,
+		`  state   ${stateOf(end)}  ${paint.dim("the same on every machine, here and on the market")}`,
 		`  folder  ${path}${made.length === 0 ? "" : `: ${made.slice(0, 4).join(", ")}${made.length > 4 ? ", …" : ""}`}`,
 		paint.dim(
 			`  anyone checks it: assay job check ${path} --sample N; one window is ${formatPercent(end.windowShare)} of the run`,
@@ -91,16 +115,25 @@ export async function runJobFile(file: string, values: Asked, io: CliIo): Promis
 	const path = resolve(io.cwd, values.out ?? `${basename(file).replace(/\.json$/, "")}.run`);
 	const folder = await openRunFolder(path);
 	try {
-		const [engine, workload] = await startTogether(
+		const [engine, { workload, data }] = await startTogether(
 			() => startJobEngine(values, io, folder.storePath),
-			() => workloadOf(resolve(io.cwd, file), json),
+			() => workloadWithData(resolve(io.cwd, file), json),
 		);
 		const steps = workload.segments * workload.program.k;
 		const isQuiet = values.json && io.err.isTTY !== true;
 		const progress = isQuiet ? silentRun : createRunProgress(io.err, workload.metrics, steps, nowMs);
 		try {
 			const end = await runJob({
-				...{ folder, jobText: text, workload, open: engine.open, device: engine.device, nowMs, signal: io.interrupted },
+				...{
+					folder,
+					jobText: text,
+					workload,
+					data,
+					open: engine.open,
+					device: engine.device,
+					nowMs,
+					signal: io.interrupted,
+				},
 				diskBytes: values.disk * 2 ** 30,
 				onEvent: (event) => {
 					if (event.kind === "begun" && !isQuiet) {
@@ -160,9 +193,11 @@ async function startTogether<T>(start: () => ReturnType<typeof startJobEngine>, 
 	throw other.reason;
 }
 
-function endJson(path: string, { claimHash, done, segments, metrics, windowShare }: RunEnd, tookMs: number) {
+function endJson(path: string, end: RunEnd, tookMs: number) {
+	const { claimHash, done, segments, metrics, windowShare } = end;
 	const names = [...new Set(metrics.flatMap((line) => Object.keys(line.metrics)))];
 	const curves = names.map((name) => [name, metrics.flatMap((line) => line.metrics[name] ?? [])] as const);
 	const claim = claimHash && bytesToHex(claimHash);
-	return { folder: path, claim, done, segments, tookMs, windowShare, metrics: Object.fromEntries(curves) };
+	const state = claim && stateOf(end);
+	return { folder: path, claim, state, done, segments, tookMs, windowShare, metrics: Object.fromEntries(curves) };
 }

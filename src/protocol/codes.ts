@@ -1111,6 +1111,31 @@ export const codes = {
 		"The run has no claim yet.",
 		"Let `assay job run` finish it; started again it goes on from its last saved state.",
 	),
+	RUN_ABSENT: error("The folder holds no run.", "Give the folder that `assay job run` or `assay job result` wrote."),
+	RUN_INCOMPLETE: error(
+		"A file that a check needs is missing from a run's folder.",
+		"Copy the run's folder again, whole; a result of the market is fetched again with `assay job result`.",
+	),
+	RUN_FALSE: invalid(
+		"What the run claims is false: run again, it ends in another state.",
+		"Do not use what it delivers. `assay job diff` with a run of your own makes the fraud file.",
+	),
+	RUN_FILE_FALSE: invalid(
+		"A file in a run's folder is not what the claim's last state gives, or its journal is not that of the claim.",
+		"Do not use that file; run or fetch the job again. Files that another version of assay wrote may have another form.",
+	),
+	RUN_FILE_MISSING: inconclusive(
+		"A file that the work delivers is not in the run's folder.",
+		"Copy the run's folder again, whole.",
+	),
+	RUN_FILE_UNCOMPARED: inconclusive(
+		"A file in the run's folder could not be compared with what the claim's last state gives.",
+		"Give the job file with --job FILE, its data beside it; replace links and folders by plain files.",
+	),
+	RUN_NOT_RERUN: inconclusive(
+		"Nothing of the run was run again, so nothing is known of whether its claim is true.",
+		"Give --sample 1 or more, and the job file with --job FILE where the run's inputs are not in the folder.",
+	),
 	CHECKPOINT_OTHER: error(
 		"A saved state is not the one that the run committed to.",
 		"It belongs to another run or program, or was changed; ask for the run's own folder.",

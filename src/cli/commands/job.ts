@@ -13,21 +13,26 @@ export const jobCommand = command({
 bits, so a run is compared by 32 bytes and a false one narrows down to one number (docs/jobs.md).
 
 A run has a folder of its own. Stopped or killed at any moment, the same command goes on from the last saved state and ends with the same
-claim. CLAIM, A and B are such folders.
+claim. CLAIM, A and B are such folders, or those of results that were fetched from the market.
 
 submit hands a job to the providers of a network: one is drawn, works, claims, is checked, and is paid from what you put into the escrow. ID is
 a job, or the beginning of its number. On the network that assay up runs here nothing else is needed; elsewhere --key-file pays.`,
 	options: {
-		steps: whole("N", "run, plan, quote, submit: so many steps (segments, of a program) instead of the job's", [
-			1,
-			2 ** 31 - 1,
-		]),
+		steps: whole(
+			"N",
+			"run, plan, quote, submit, and check with --job: so many steps (segments, of a program) instead of the job's",
+			[1, 2 ** 31 - 1],
+		),
 		out: text(
 			"PATH",
-			"run, submit, result: the run's folder (default: FILE.run here); diff: the fraud file (default: CLAIM.fraud here); prove, proofs: the folder of proofs (default: NAME.proofs here)",
+			"run: the run's folder (default: FILE.run here); submit, result: the result's folder (default: FILE-ID.run here); diff: the fraud file (default: CLAIM.fraud here); prove, proofs: the folder of proofs (default: NAME.proofs here)",
 		),
 		disk: number("GIB", "run: what saved states may take on disk", [0, 1_000_000], 16),
-		sample: whole("N", "check: so many segments at least", [1, 2 ** 31], 1),
+		sample: whole("N", "check: so many segments at least; 0 compares the files alone", [0, 2 ** 31], 1),
+		job: text(
+			"FILE",
+			"check, diff: the job file of the run, its data beside it; needed where the folder has no data of the job",
+		),
 		again: flag("check: run segments again, also of generated text, which is checked by prefill otherwise"),
 		seed: text("HEX", "check: draw with this seed instead of fresh randomness", { shape: hexKey }),
 		segments: text("LIST", "prove: these segments, as 2 or 1-4 or 1,3 (default: all; 1 is the first with steps)"),
@@ -66,7 +71,8 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		key: { ...apiOptions.key, help: "the key that signs your requests, created on first use" },
 	},
 	exits: {
-		1: "check, diff: a run is false; audit: draws were changed",
+		1: "check, diff: a run or a file of it is false; audit: draws were changed",
+		2: "check: nothing false was found, but a file is missing or could not be compared, or nothing was run again",
 		66: "unreadable file",
 		67: "no such job",
 		69: "refused, with its code",
@@ -92,16 +98,16 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		},
 		check: {
 			takes: "CLAIM",
-			does: "run drawn segments of a run again and compare",
+			does: "run drawn segments of a run again and compare; make every file again and compare",
 			async run(values, io, path = "") {
-				return (await import("../check-job.ts")).checkJob(path, values, io);
+				return (await import("../jobs/check-job.ts")).checkJob(path, values, io);
 			},
 		},
 		diff: {
 			takes: "A B",
 			does: "find where two runs of one job differ, which is false, and write the fraud file",
 			async run(values, io, a = "", b = "") {
-				return (await import("../check-job.ts")).diffJobs(a, b, values, io);
+				return (await import("../jobs/diff-jobs.ts")).diffJobs(a, b, values, io);
 			},
 		},
 		prove: {
@@ -154,7 +160,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		},
 		result: {
 			takes: "ID",
-			does: "fetch the result, check it against the claim, write the same files as run does",
+			does: "fetch the result, check it against the claim, write the files that run delivers and what check needs; the states between stay with the host",
 			async run(values, io, id = "") {
 				return (await import("../jobs/show-jobs.ts")).fetchResult(values, io, id);
 			},

@@ -34,7 +34,7 @@ import { bookJob } from "./job-book.ts";
 import { jobText, quoteLines } from "./job-lines.ts";
 import { commitJob, type OrderingValues, orderOnChain, planOfJob } from "./order-proofs.ts";
 import { type OrderValues, type PreparedJob, prepareJob } from "./prepare-job.ts";
-import { takeResult } from "./take-result.ts";
+import { requireFreshFolder, resultPath, takeResult } from "./take-result.ts";
 
 export interface SubmitValues extends OrderValues, OrderingValues, PayerValues, Partial<Values<typeof apiOptions>> {
 	readonly yes: boolean;
@@ -157,6 +157,7 @@ async function mayPay(quoted: Quoted, values: SubmitValues, io: CliIo): Promise<
 export async function submitJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
 	const api = await openApi(values, io, "customer");
 	const paint = paintFor(io.err, io.env);
+	if (values.out !== undefined) await requireFreshFolder(resolve(io.cwd, values.out));
 	return api.ask(async (client) => {
 		const quoted = await quoteOf(file, values, io, { client, up: api.up });
 		const { job, quote, payer, terms } = quoted;
@@ -210,7 +211,7 @@ async function follow(
 	io: CliIo,
 	paint: Paint,
 ): Promise<number> {
-	const folder = resolve(io.cwd, values.out ?? `${spec.title}.run`);
+	const folder = resultPath(io, { id, spec }, values.out);
 	const files = previewFiles(workload);
 	const preview =
 		files &&
@@ -252,14 +253,14 @@ export function takenText(
 	{ folder, files, claim, state, isWhole, parts, ofParts }: Awaited<ReturnType<typeof takeResult>>,
 	paint: Paint,
 ): string {
-	const made = files.filter((name) => !["job.json", "states.bin", "claim.json"].includes(name));
 	const word = parts === ofParts ? paint.good(paint.strong("DONE")) : paint.unsure(paint.strong("PARTLY DONE"));
 	return [
-		`${word}  ${made.slice(0, 4).join(", ")}${made.length > 4 ? `, … (${made.length} files)` : ""}`,
+		`${word}  ${files.slice(0, 4).join(", ")}${files.length > 4 ? `, … (${files.length} files)` : ""}`,
 		...(parts === ofParts ? [] : [`  ${parts} of ${ofParts} parts were paid; the others were given back`]),
 		`  folder  ${folder}`,
 		`  claim   ${claim}`,
-		`  state   ${state}`,
+		`  state   ${state}  ${paint.dim("the same on every machine, here and on the market")}`,
+		paint.dim(`  check it here: assay job check ${folder} runs the job again, and compares every file`),
 		...(isWhole ? [] : ["  the job file is not here or has changed: plain arrays were written"]),
 		"",
 	].join("\n");

@@ -1,6 +1,7 @@
 // A tensor from a session's store. A root does not tell a length: tensors of 128 and of 1,024 zero bytes have
 // one root, and the store one file for both (docs/work.md §1). Where the file has another length than the
-// tensor, its bytes are cut or filled with zeros and written; the root decides.
+// tensor, its bytes are cut or filled with zeros and written; the root decides. The same is done with bytes
+// that the caller has and the store has not.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -8,7 +9,7 @@ import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import type { WorkSession } from "./work-session.ts";
 
-/** What lies in the store under a root; null: nothing. */
+/** The bytes that have this root, in the store or elsewhere; null when there are none. */
 export type ReadBlob = (root: string) => Promise<Uint8Array | null>;
 
 /** Throws what LOAD throws, and TENSOR_ROOT. */
@@ -22,7 +23,7 @@ export async function loadTensor(
 	try {
 		return await session.load(tensor, root);
 	} catch (error) {
-		if (!(error instanceof AssayError && error.code === "TENSOR_SIZE")) throw error;
+		if (!(error instanceof AssayError && ["TENSOR_SIZE", "BLOB_MISSING"].includes(error.code))) throw error;
 		const blob = await readBlob(bytesToHex(root));
 		const { type, dims, name } = program.tensors[tensor]!;
 		const bytes = new Uint8Array(elementCount(dims) * bytesOf(type));

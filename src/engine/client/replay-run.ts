@@ -15,7 +15,15 @@ import { type Origin, operandOrigins, writerOf } from "../../work/trace/origins.
 import { leafCount, zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import { loadTensor, type ReadBlob } from "./load-tensor.ts";
-import type { LeafPlace, OpenWorkSession, OpPlace, SegmentDone, ShownLeaf, WorkSession } from "./work-session.ts";
+import type {
+	LeafPlace,
+	MetricLine,
+	OpenWorkSession,
+	OpPlace,
+	SegmentDone,
+	ShownLeaf,
+	WorkSession,
+} from "./work-session.ts";
 
 export interface RunToReplay {
 	readonly program: Program;
@@ -118,7 +126,12 @@ export class RunReplay {
 	/**
 	 * Runs segments `from` (0 or a kept state) … `to` − 1 again; tells of each. Gives the roots before `to`.
 	 */
-	async replay(from: number, to: number, onSegment?: (done: SegmentDone) => void): Promise<Roots> {
+	async replay(
+		from: number,
+		to: number,
+		onSegment?: (done: SegmentDone) => void,
+		onMetric?: (line: MetricLine) => void,
+	): Promise<Roots> {
 		const session = await this.session();
 		this.asking = null;
 		await this.restore(from);
@@ -127,6 +140,7 @@ export class RunReplay {
 			await session.run({
 				first: from,
 				count: to - from,
+				...(onMetric && { onMetric }),
 				onSegment: (done) => {
 					roots = { state: done.stateRoots, results: done.resultRoots };
 					this.replayed += 1;
@@ -149,13 +163,27 @@ export class RunReplay {
 	/** Bytes of every state tensor before the segment, with their roots; computed again. */
 	async stateBytes(segment: number): Promise<{ readonly roots: Roots; readonly bytes: readonly Uint8Array[] }> {
 		const roots = await this.stand(segment);
+		return { roots, bytes: await this.fetchAll(this.numbersOf("state")) };
+	}
+
+	/** The same of state and results, by their tensors' numbers. */
+	async outcomeBytes(
+		segment: number,
+	): Promise<{ readonly roots: Roots; readonly bytes: ReadonlyMap<number, Uint8Array> }> {
+		const roots = await this.stand(segment);
+		const tensors = [...this.numbersOf("state"), ...this.numbersOf("result")];
+		const bytes = await this.fetchAll(tensors);
+		return { roots, bytes: new Map(tensors.map((tensor, i) => [tensor, bytes[i]!])) };
+	}
+
+	private async fetchAll(tensors: readonly number[]): Promise<Uint8Array[]> {
 		const session = await this.session();
-		const bytes: Uint8Array[] = [];
-		for (const i of this.numbersOf("state")) {
+		const all: Uint8Array[] = [];
+		for (const i of tensors) {
 			const { dims, type } = this.run.program.tensors[i]!;
-			bytes.push(await session.fetch(i, 0, elementCount(dims) * bytesOf(type)));
+			all.push(await session.fetch(i, 0, elementCount(dims) * bytesOf(type)));
 		}
-		return { roots, bytes };
+		return all;
 	}
 
 	/** The session stands at the segment. */

@@ -11,6 +11,7 @@ import { writeNpy } from "../../work/formats/write-npy.ts";
 import { bytesToElements, type Elements, elementCount } from "../../work/operators/tensor-type.ts";
 import { programRoot } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";
+import { headLine } from "../../work/runs/journal.ts";
 import {
 	claimHash,
 	firstState,
@@ -54,20 +55,26 @@ function mustBeWhole({ parts }: NamedResult, { parts: recorded }: JobRecord): vo
 
 /**
  * Throws JOB_RESULT_WRONG. The last part's claim and its states, after every part's list was held against the
- * one before.
+ * one before; and the states before those.
  */
 export async function checkedClaim(
 	{ id, spec, offer, record }: EndedJob,
 	program: Program,
 	result: NamedResult,
 	bytesOf: (blob: BlobName) => Promise<Uint8Array>,
-): Promise<{ readonly claim: JobClaim; readonly states: readonly Uint8Array[] }> {
+): Promise<{
+	readonly claim: JobClaim;
+	readonly states: readonly Uint8Array[];
+	readonly earlier: readonly Uint8Array[];
+}> {
 	const { terms, escrow } = offer;
 	if (bytesToHex(programRoot(program)) !== terms.program) throw wrong("the program");
 	mustBeWhole(result, record);
 	let end = firstState(program);
 	let states: Uint8Array[] = [];
+	const earlier: Uint8Array[] = [];
 	for (const { part, states: blob } of result.parts) {
+		for (const state of states.slice(0, -1)) earlier.push(state);
 		const { count } = partRange(terms, part);
 		const list = await bytesOf(blob);
 		if (list.length !== 32 * (count + 1)) throw wrong(`the list of states of part ${part + 1}`);
@@ -101,7 +108,23 @@ export async function checkedClaim(
 	};
 	const hash = bytesToHex(claimHash(claim));
 	if (hash !== said || record.parts[part]?.claim !== hash) throw wrong("the claim");
-	return { claim, states };
+	return { claim, states, earlier };
+}
+
+/** The one line of a fetched result's journal: what the claim's inputs are, and what its last state is of. */
+export function resultJournal(
+	{ spec }: EndedJob,
+	program: Program,
+	{ state, results }: NamedResult,
+	claim: JobClaim,
+): string {
+	const inputs = spec.given.filter(({ tensor }) => program.tensors[tensor]?.kind === "input");
+	const end = claim.first + claim.segments;
+	return headLine({
+		...{ program: bytesToHex(claim.program), inputs: bytesToHex(claim.inputs), seed: spec.seed },
+		...{ inputRoots: inputs.map(({ root }) => root), first: end, last: end - 1 },
+		begin: { state: state.map(({ root }) => root), results: results.map(({ root }) => root) },
+	});
 }
 
 /** As a run here writes them; without the workload all tensors as plain arrays. */

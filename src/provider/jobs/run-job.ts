@@ -13,6 +13,8 @@ export interface RunJob
 	/** The job file, as it is kept beside the run. */
 	readonly jobText: string;
 	readonly workload: Workload;
+	/** The files that the job names, kept beside the run so that a check can build the workload again. */
+	readonly data?: ReadonlyMap<string, Uint8Array>;
 }
 
 /** What the customer takes home, or sees before the end. */
@@ -54,6 +56,7 @@ export function runJob(job: RunJob): Promise<RunEnd> {
 		},
 		async begun(roots) {
 			await folder.write("job.json", jobText);
+			for (const [name, bytes] of job.data ?? []) await folder.putData(name, bytes);
 			for (const [i, root] of roots) await folder.putBlob(bytesToHex(root), bytesOfTensor(i));
 		},
 		saved: (fetch) => writeFiles(job, fetch, previews),

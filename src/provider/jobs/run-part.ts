@@ -14,7 +14,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, concatBytes, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { RunWriter } from "../../store/runs/run-folder.ts";
-import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
+import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import { programRoot } from "../../work/program/open-program.ts";
 import type { Program, TensorKind } from "../../work/program/shapes.ts";
@@ -24,12 +24,14 @@ import {
 	foldedState,
 	headLine,
 	hexRoots,
+	isFetchedHead,
 	type Journal,
 	type JournalHead,
 	readJournal,
 	rootBytes,
 	segmentText,
 } from "../../work/runs/journal.ts";
+import { MetricColumns } from "../../work/runs/metric-columns.ts";
 import {
 	claimHash,
 	firstState,
@@ -135,7 +137,10 @@ async function claimFolder(
 		inputRoots: hexRoots(numbersOf(program, "input").map((i) => given.get(i)!)),
 		...{ first, last: first + count - 1, begin },
 	};
+	const refuse = (what: string) =>
+		new AssayError("RUN_OTHER", `${folder.path} ${what}`, { hint: codes.RUN_OTHER.hint });
 	if (found === null) {
+		if ((await folder.read("claim.json")) !== null) throw refuse("holds a claim already, and no journal of it");
 		await part.begun?.(given);
 		await folder.write("program.bin", encodeProgram(program));
 		folder.cutJournal(0);
@@ -143,6 +148,7 @@ async function claimFolder(
 		folder.sync();
 		return { head, segments: [], checkpoints: [], wholeChars: 0 };
 	}
+	if (isFetchedHead(found.head)) throw refuse("holds a result that was fetched from the market");
 	for (const [field, name] of [
 		...(["program", "inputs", "seed"] as const).map((one) => [one, one] as const),
 		...([
@@ -152,9 +158,7 @@ async function claimFolder(
 		] as const),
 	])
 		if (JSON.stringify(found.head[field]) !== JSON.stringify(head[field]))
-			throw new AssayError("RUN_OTHER", `${folder.path} was begun with another ${name}`, {
-				hint: codes.RUN_OTHER.hint,
-			});
+			throw refuse(`was begun with another ${name}`);
 	if (found.wholeChars < text.length) folder.cutJournal(Buffer.byteLength(text.slice(0, found.wholeChars)));
 	return found;
 }
@@ -174,11 +178,12 @@ class Run {
 	/** Next segment. */
 	next: number;
 	private isNew = false;
-	private values: number[][] = [];
+	private readonly columns: MetricColumns;
 
 	constructor(part: RunPart, session: WorkSession, journal: Journal, given: readonly Uint8Array[]) {
 		const { program, first, begin } = part;
 		this.part = part;
+		this.columns = new MetricColumns(program, part.metrics);
 		this.given = [...hexRoots(given), ...(begin === null ? [] : [...begin.state, ...begin.results])];
 		this.session = session;
 		this.journal = journal;
@@ -237,16 +242,12 @@ class Run {
 		}
 	}
 
-	private onMetric({ segment, step, tensor, bytes }: MetricLine): void {
-		const { program, metrics } = this.part;
-		const { type, dims, name } = program.tensors[tensor]!;
-		const elements = bytesToElements(bytes, type, elementCount(dims));
-		this.values[step] ??= [];
-		for (const [i, metric] of metrics.entries())
-			if (metric.name === name && elements !== null) this.values[step]![i] = metric.read(elements);
-		const values = this.values[step]!;
-		if (metrics.length > 0 && values.filter((value) => value !== undefined).length === metrics.length)
-			this.tell({ kind: "metrics", step: (segment - 1) * program.k + step, values, isRepeated: this.isKnown(segment) });
+	private onMetric(line: MetricLine): void {
+		const { segment, step } = line;
+		const values = this.columns.add(line);
+		if (values === null) return;
+		const at = (segment - 1) * this.part.program.k + step;
+		this.tell({ kind: "metrics", step: at, values, isRepeated: this.isKnown(segment) });
 	}
 
 	private isKnown(segment: number): boolean {
@@ -254,8 +255,9 @@ class Run {
 	}
 
 	private onSegment({ segment, stateRoots, resultRoots }: SegmentDone): void {
-		const { program, metrics } = this.part;
+		const { program } = this.part;
 		const after = stateHashOf(program, segment + 1, stateRoots, resultRoots);
+		const metrics = this.columns.end();
 		const known = this.states[segment - this.part.first + 1];
 		if (known !== undefined && !equalBytes(known, after))
 			throw new AssayError(
@@ -266,16 +268,12 @@ class Run {
 				},
 			);
 		if (known === undefined) {
-			const columns = metrics.map(({ name }, i) => [name, this.values.map((one) => one[i]!)] as const);
-			const line = {
-				...{ segment, after: bytesToHex(after), state: hexRoots(stateRoots), results: hexRoots(resultRoots) },
-				metrics: Object.fromEntries(columns),
-			};
+			const roots = { state: hexRoots(stateRoots), results: hexRoots(resultRoots) };
+			const line = { segment, after: bytesToHex(after), ...roots, metrics };
 			this.part.folder.append(segmentText(line));
 			this.states.push(after);
 			this.lines.push(line);
 		}
-		this.values = [];
 		this.isNew = true;
 		this.next = segment + 1;
 		this.tell({ kind: "segment", segment, isRepeated: known !== undefined });

@@ -15,7 +15,7 @@ import { orThrow } from "../../work/program/fault.ts";
 import { programRoot, sealProgram } from "../../work/program/open-program.ts";
 import { programCost } from "../../work/program/program-cost.ts";
 import type { Program } from "../../work/program/shapes.ts";
-import { rootBytes } from "../../work/runs/journal.ts";
+import { rootBytes, rootsBefore } from "../../work/runs/journal.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
 import { beginsWithZeros, type OpenedRun } from "./open-run.ts";
@@ -52,13 +52,15 @@ export interface CheckedGeneration {
 	readonly wrong: WrongToken | null;
 	/** A state that is not what the tokens give; −1: the first. */
 	readonly wrongSegment: { readonly segment: number; readonly said: string; readonly right: string } | null;
+	/** False when it was stopped before its end. */
+	readonly isWhole: boolean;
 	/** Bytes that prefill moves, as a share of what generating again would: weights, and what ops write. */
 	readonly costShare: number;
 	readonly caughtShare: (falseShare: number) => number;
 }
 
 const refused = (
-	code: "CLAIM_ROOT" | "CLAIM_MALFORMED" | "RUN_UNFINISHED" | "TENSOR_ROOT",
+	code: "CLAIM_ROOT" | "CLAIM_MALFORMED" | "RUN_INCOMPLETE" | "TENSOR_ROOT",
 	message: string,
 ): AssayError => new AssayError(code, message, { hint: codes[code].hint });
 
@@ -75,7 +77,7 @@ export function mustGenerate(of: Generation, program: Uint8Array): void {
 function generationOf(run: OpenedRun, file: Uint8Array): Generation {
 	const of = readGeneration(file);
 	mustGenerate(of, run.claim.program);
-	if (run.claim.segments !== of.sequences / of.batch + 1)
+	if (run.segments !== of.sequences / of.batch + 1)
 		throw refused("CLAIM_MALFORMED", "the claim has another number of batches than its program");
 	return of;
 }
@@ -84,11 +86,12 @@ const numberOf = ({ tensors }: Program, name: string): number => tensors.findInd
 
 /** The tokens after the last segment, as the claim's last S commits to them. */
 async function saidTokens(run: OpenedRun): Promise<Int32Array> {
-	const { program, claim } = run;
+	const { program, segments } = run;
 	const states = program.tensors.filter(({ kind }) => kind === "state");
-	if (!run.kept.includes(claim.segments)) throw refused("RUN_UNFINISHED", "the last state does not lie in the folder");
+	if (!run.kept.includes(segments))
+		throw refused("RUN_INCOMPLETE", "the last state does not lie in the folder; --again runs its segments again");
 	const at = states.findIndex(({ name }) => name === "tokens");
-	const root = rootBytes(run.journal.segments[claim.segments - 1]!.state)[at]!;
+	const root = rootBytes(rootsBefore(run.journal, segments)!.state)[at]!;
 	const { type, dims, lo, hi } = states[at]!;
 	const bytes = new Uint8Array(elementCount(dims) * bytesOf(type));
 	bytes.set((await run.readBlob(bytesToHex(root)))!.subarray(0, bytes.length));
@@ -162,7 +165,7 @@ function firstFalseState(run: OpenedRun, of: Generation, tokens: Int32Array, dra
 	const soFar = new Int32Array(tokens.length);
 	const row = of.batch * of.fresh;
 	const names = run.program.tensors.filter(({ kind }) => kind === "state").map(({ name }) => name);
-	for (let segment = 0; segment < run.claim.segments; segment++) {
+	for (let segment = 0; segment < run.segments; segment++) {
 		if (segment > 0) soFar.set(tokens.subarray((segment - 1) * row, segment * row), (segment - 1) * row);
 		const roots = names.map((name) => (name === "tokens" ? tensorRoot(soFar) : draws!));
 		const right = stateHashOf(run.program, segment + 1, roots, []);
@@ -187,7 +190,7 @@ function costShare(of: Generation, run: OpenedRun, prefill: Program): number {
 	return moved(prefill) / (placesOf(of) * moved(run.program));
 }
 
-/** Throws CLAIM_…, RUN_UNFINISHED, TENSOR_ROOT, and what an engine says. */
+/** Throws CLAIM_…, RUN_INCOMPLETE, TENSOR_ROOT, and what an engine says. */
 export async function checkGeneration(asked: CheckGeneration): Promise<CheckedGeneration> {
 	const { run, file, batches, draw, signal, onBatch } = asked;
 	const of = generationOf(run, file);
@@ -216,8 +219,10 @@ export async function checkGeneration(asked: CheckGeneration): Promise<CheckedGe
 		}
 		return {
 			...{ checked, batches: count, tokens: checked.length * row, wrong, wrongSegment },
+			isWhole: wrong !== null || checked.length === chosen.length,
 			costShare: costShare(of, run, program),
-			caughtShare: (falseShare) => 1 - (1 - Math.min(1, falseShare)) ** checked.length,
+			caughtShare: (falseShare) =>
+				checked.length === count && falseShare > 0 ? 1 : 1 - (1 - Math.min(1, falseShare)) ** checked.length,
 		};
 	} finally {
 		await session.release().catch(() => {});

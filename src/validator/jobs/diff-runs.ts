@@ -47,12 +47,22 @@ export interface Accused {
 	readonly why: string;
 }
 
+/**
+ * Runs of one's own must be of one claim but for what they computed. A result of the market names its job and
+ * part: there the work is compared, as far as both go.
+ */
 function mustBeOneJob(a: OpenedRun, b: OpenedRun): void {
-	for (const field of ["chainId", "escrow", "job", "part", "program", "inputs", "first", "segments"] as const) {
+	const refuse = (what: string): never => {
+		throw new AssayError("RUN_OTHER", `the two runs are of different jobs: ${what}`, { hint: codes.RUN_OTHER.hint });
+	};
+	const isMarket = a.isFetched || b.isFetched;
+	const fields = isMarket
+		? (["program", "inputs"] as const)
+		: (["chainId", "escrow", "job", "part", "program", "inputs", "first", "segments"] as const);
+	for (const field of fields) {
 		const [x, y] = [a.claim[field], b.claim[field]];
 		const isSame = x instanceof Uint8Array ? equalBytes(x, y as Uint8Array) : x === y;
-		if (!isSame)
-			throw new AssayError("RUN_OTHER", `the two runs are of different jobs: ${field}`, { hint: codes.RUN_OTHER.hint });
+		if (!isSame) refuse(field);
 	}
 }
 
@@ -98,21 +108,38 @@ async function accuse(
 	}
 }
 
+/** Where they part, as far as both go. */
+function firstOther(a: OpenedRun, b: OpenedRun): { readonly segment: number | null; readonly isResult: boolean } {
+	const count = Math.min(a.segments, b.segments) + 1;
+	const segment = firstOtherSegment(a.states.slice(0, count), b.states.slice(0, count));
+	if (segment !== null) return { segment, isResult: false };
+	const isResult = a.segments === b.segments && !equalBytes(a.claim.resultRoot, b.claim.resultRoot);
+	return { segment: isResult ? a.segments - 1 : null, isResult };
+}
+
+const NO_ROOTS =
+	"a fetched result has no roots of the states between, which a fraud file shows; `assay watch` asks its host for them while the claim can be disputed";
+
 export async function diffRuns({ a, b, device }: DiffRuns): Promise<RunDiff> {
 	mustBeOneJob(a.run, b.run);
-	const found = firstOtherSegment(a.run.states, b.run.states);
-	const isSameResult = equalBytes(a.run.claim.resultRoot, b.run.claim.resultRoot);
-	if (found === null && isSameResult) return { segment: null, accused: [], replayed: 0 };
-	const segment = found ?? a.run.claim.segments - 1;
-	const { replay, answers: own } = await ownAnswers(a, device, segment);
+	const { segment, isResult } = firstOther(a.run, b.run);
+	if (segment === null) return { segment: null, accused: [], replayed: 0 };
+	// A folder with kept states answers in one window; a fetched result is run from its start.
+	const base = a.run.isFetched ? b : a;
+	const { replay, answers: own } = await ownAnswers(base, device, segment);
 	try {
 		const accused: (Accused & { replayed: number })[] = [];
 		for (const [name, side] of Object.entries({ a, b }) as ["a" | "b", Side][]) {
 			// Only as far as both agreed, and the segment after it: what comes later follows from that.
+			const isEqual = own.states.slice(0, segment + 2).every((state, i) => equalBytes(state, side.run.states[i]!));
+			const hasResult = !isResult || equalBytes(own.claim.resultRoot, side.run.claim.resultRoot);
+			if (isEqual && hasResult) continue;
+			if (side.run.isFetched) {
+				accused.push({ side: name, file: null, verdict: null, why: NO_ROOTS, replayed: 0 });
+				continue;
+			}
 			const upTo = { ...own, states: own.states.map((state, i) => (i <= segment + 1 ? state : side.run.states[i]!)) };
-			const isEqual = upTo.states.every((state, i) => equalBytes(state, side.run.states[i]!));
-			const hasResult = found !== null || equalBytes(upTo.claim.resultRoot, side.run.claim.resultRoot);
-			if (!(isEqual && hasResult)) accused.push(await accuse(side, name, upTo, { device, segment }));
+			accused.push(await accuse(side, name, upTo, { device, segment }));
 		}
 		const replayed = accused.reduce((sum, one) => sum + one.replayed, replay.replayed);
 		return { segment, accused, replayed };

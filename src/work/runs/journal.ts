@@ -77,6 +77,12 @@ export function headLine({ first, begin, ...of }: JournalHead): string {
 export const segmentText = (line: SegmentLine): string => `${JSON.stringify(line)}\n`;
 export const checkpointText = (before: number): string => `${JSON.stringify({ checkpoint: before })}\n`;
 
+/**
+ * The only line of a result that was fetched from the market: nothing is left to run, and the state that it
+ * would begin with is the one at the end.
+ */
+export const isFetchedHead = ({ first, last, begin }: JournalHead): boolean => begin !== null && first === last + 1;
+
 export const hexRoots = (all: readonly Uint8Array[]): string[] => all.map(bytesToHex);
 export const rootBytes = (all: readonly string[]): Uint8Array[] => all.map((one) => hexToBytes(one, 32)!);
 
