@@ -14,7 +14,7 @@ import { grayScottKind, heatKind, lifeKind, waveKind } from "./grid-kinds.ts";
 import { nbodyKind, pricingKind } from "./other-kinds.ts";
 import type { SimulationKind } from "./simulation-kind.ts";
 
-const SIMULATIONS: Readonly<Record<string, SimulationKind>> = {
+export const SIMULATIONS: Readonly<Record<string, SimulationKind>> = {
 	heat: heatKind,
 	wave: waveKind,
 	"gray-scott": grayScottKind,
