@@ -1,7 +1,7 @@
 // `assay job` as a customer has it, against a validator with its chain and toy workers: from the job file to
 // the same files that a run here leaves, and every kind of bad input with its code and hint.
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -161,6 +161,42 @@ test("no funds, no gas, another chain, no account: each has its code and says wh
 	assert.match(run.err, /no account was named \[JOB_ACCOUNT\]\n {2}Name the key/);
 });
 
+/** The result beside the run: by eye, compared, checked, changed; and neither goes into the other's folder. */
+async function checkedAtHome(ranHere: string, ranThere: string): Promise<void> {
+	const state = (out: string) => /^ {2}state +([0-9a-f]{64}) /m.exec(out)?.[1];
+	assert.ok(state(ranHere) !== undefined && state(ranHere) === state(ranThere), ranHere + ranThere);
+	const same = await assay("diff", "far.run", "here.run");
+	assert.deepEqual([same.code, /^SAME .*\n {2}state {3}[0-9a-f]{64}\n {2}claims /.test(same.out)], [0, true], same.out);
+	const checked = await assay("check", "far.run", "--json");
+	const found = JSON.parse(checked.out);
+	assert.deepEqual([checked.code, found.verdict, found.isFetched], [0, "agrees", true], checked.out);
+	assert.deepEqual([found.checked, found.segments, found.caughtOfATenth], [3, 3, 1]);
+	assert.ok(
+		found.files.every(({ status }: { status: string }) => status === "same"),
+		checked.out,
+	);
+	assert.ok(found.files.some(({ name }: { name: string }) => name === "frames/0002.png"));
+	cpSync(join(scratch, "far.run"), join(scratch, "changed.run"), { recursive: true });
+	const picture = join(scratch, "changed.run", "picture.png");
+	writeFileSync(
+		picture,
+		readFileSync(picture).map((byte, i) => (i === 45 ? byte ^ 1 : byte)),
+	);
+	const changed = await assay("check", "changed.run");
+	assert.deepEqual(
+		[changed.code, /^FALSE {2}.*picture\.png {2}\[RUN_FILE_FALSE\]/.test(changed.out)],
+		[1, true],
+		changed.out,
+	);
+	// As an earlier version left them: with the right advice.
+	for (const name of ["program.bin", "journal.jsonl"]) rmSync(join(scratch, "changed.run", name));
+	const old = await assay("check", "changed.run");
+	assert.match(old.err, /no program\.bin, no journal\.jsonl \[RUN_INCOMPLETE\]\n.*assay job result [0-9a-f]{12}/);
+	const over = await assay("run", "life.json", "--out", "far.run");
+	assert.match(over.err, /holds a result that was fetched from the market \[RUN_OTHER\]/);
+	await refused(69, /here\.run holds a run already \[RUN_OTHER\]/, "submit", "life.json", "--out", "here.run");
+}
+
 test("handed in, it is drawn, run twice, compared, paid; the files are those of a run here", async () => {
 	const run = await market("submit", "life.json", "--out", "far.run");
 	assert.equal(run.code, 0, run.err);
@@ -176,6 +212,7 @@ test("handed in, it is drawn, run twice, compared, paid; the files are those of 
 	assert.deepEqual(names("far.run"), names("here.run"));
 	for (const name of [...names("here.run"), "states.bin"])
 		assert.deepEqual(readFileSync(join(scratch, "far.run", name)), readFileSync(join(scratch, "here.run", name)), name);
+	await checkedAtHome(here.out, run.out);
 	const list = await market("list", "--json");
 	const [{ id, isOver, parts }] = JSON.parse(list.out).rows;
 	assert.deepEqual([isOver, parts.map(({ state }: { state: string }) => state)], [true, ["paid"]]);

@@ -2,11 +2,21 @@
 // answers, audits by chance, what a customer takes back, and two validator processes of which one keeps the
 // jobs and the other holds the links. Without a chain, but for the deep tier.
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
+import type { Job } from "../../src/api/types.ts";
 import { read } from "../../src/chain/contracts/contracts.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { partRange } from "../../src/market/jobs/job-rules.ts";
+import { toyOpener, toyRun } from "../../src/provider/jobs/toy-run.test-kit.ts";
+import { readRunFolder } from "../../src/store/runs/run-folder.ts";
+import { runOutcome } from "../../src/validator/jobs/check-files.ts";
+import { checkRun } from "../../src/validator/jobs/check-run.ts";
+import { diffRuns } from "../../src/validator/jobs/diff-runs.ts";
+import { openRun } from "../../src/validator/jobs/open-run.ts";
+import { mlpSample } from "../../src/work/builder/samples.test-kit.ts";
 import { atEnd } from "../at-end.test-kit.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf, startToyValidator, type ToyValidator } from "../validator/toy-agent.test-kit.ts";
@@ -36,6 +46,39 @@ const refuses = (code: string, act: Promise<unknown>) =>
 		return true;
 	});
 
+/** A result of several parts is run again from its start, and compared with a run of one's own. */
+async function checkAtHome(stage: Stage, job: Job): Promise<void> {
+	const { path } = stage.data;
+	const io = { cwd: path, env: { ...process.env, ASSAY_HOME: path } };
+	const { folder } = await takeResult(stage.customer, job, io, `whole-${job.id.slice(0, 8)}.run`);
+	const run = await openRun(readRunFolder(folder));
+	assert.deepEqual([run.isFetched, run.claim.first, run.segments, run.states.length, run.kept], [true, 4, 6, 7, [6]]);
+	const own = join(path, `own-${job.id.slice(0, 8)}.run`);
+	await toyRun(own, { sample: mlpSample(), segments: 5 });
+	const mine = await openRun(readRunFolder(own));
+	// The inputs come from the job, which the command builds again; here from the run beside it.
+	const open = toyOpener(mine.storePath);
+	const { checked, wrong, windows } = await checkRun({ run, open, device: 0, segments: 1, draw: () => 0 });
+	assert.deepEqual([checked, wrong, windows], [6, null, [{ from: 0, to: 6 }]]);
+	const { wrong: wrongEnd } = await runOutcome(run, { open, device: 0 });
+	assert.equal(wrongEnd, null);
+	const market = { run, open };
+	assert.equal((await diffRuns({ a: market, b: { run: mine, open }, device: 0 })).segment, null);
+	// An earlier part's state, of which the last part's claim says nothing, is run again like any other.
+	const states = run.states.map((state, i) => (i === 2 ? new Uint8Array(32) : state));
+	const false2 = await checkRun({ run: { ...run, states }, open, device: 0, segments: 1, draw: () => 0 });
+	assert.equal(false2.wrong?.segment, 1);
+	const differ = await diffRuns({ a: { run: mine, open }, b: { run: { ...run, states }, open }, device: 0 });
+	assert.deepEqual([differ.segment, differ.accused.map(({ side, file }) => [side, file])], [1, [["b", null]]]);
+	assert.match(differ.accused[0]!.why, /a fetched result has no roots/);
+	// A result goes to no folder of another run, and a run to no result's.
+	await refuses("RUN_OTHER", takeResult(stage.customer, job, io, own));
+	await refuses("RUN_OTHER", toyRun(folder, { sample: mlpSample(), segments: 5 }));
+	await rm(join(folder, "earlier-states.bin"));
+	await refuses("RUN_INCOMPLETE", openRun(readRunFolder(folder)));
+	assert.equal((await takeResult(stage.customer, job, io, folder)).folder, folder, "fetched again into its own");
+}
+
 for (const hasChain of isDeep ? [false, true] : [false])
 	describe(hasChain ? "several parts, on the embedded chain" : "several parts", () => {
 		let stage: Stage;
@@ -48,6 +91,8 @@ for (const hasChain of isDeep ? [false, true] : [false])
 		let dead: string | null = null;
 		/** Whether whoever runs that part beside it has said what came out. */
 		let isAnswered = false;
+		/** The first job of three parts. */
+		let wholeId = "";
 		let skippedMs = 0;
 		const nowMs = () => Date.now() + skippedMs;
 		/** Holds whoever runs a segment of this job, or only its auditors, until they are let go. */
@@ -120,6 +165,8 @@ for (const hasChain of isDeep ? [false, true] : [false])
 				again.parts.map(({ states }) => states),
 				parts.map(({ states }) => states),
 			);
+			await checkAtHome(stage, job);
+			wholeId = job.id;
 			const given = job.record.parts.map(({ part }) => partRange(job.offer.terms, part));
 			assert.deepEqual(
 				given.map(({ first: from, count }) => [from, count]),
@@ -166,6 +213,11 @@ for (const hasChain of isDeep ? [false, true] : [false])
 				// refused.
 				const io = { cwd: stage.data.path, env: { ...process.env, ASSAY_HOME: stage.data.path } };
 				const taken = await takeResult(stage.customer, job, io, "part.run");
+				const first = await openRun(readRunFolder(taken.folder));
+				assert.deepEqual([first.segments, first.claim.first, first.isFetched], [2, 0, true]);
+				const whole = await openRun(readRunFolder(join(stage.data.path, `own-${wholeId.slice(0, 8)}.run`)));
+				const sides = { a: { run: whole, open: toyOpener(whole.storePath) }, b: { run: first, open: toyOpener("") } };
+				assert.equal((await diffRuns({ ...sides, device: 0 })).segment, null, "as far as it goes");
 				assert.deepEqual([taken.parts, taken.ofParts, taken.claim], [1, 3, job.record.parts[0]!.claim]);
 				const paid = { ...job.record, parts: job.record.parts.map((part) => ({ ...part, state: "paid" as const })) };
 				await refuses("JOB_RESULT_WRONG", takeResult(stage.customer, { ...job, record: paid }, io, "part.run"));
