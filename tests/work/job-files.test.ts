@@ -224,7 +224,13 @@ test("the command: agrees, false, inconclusive or refused, each with its code an
 	const cases: readonly [string, number, string | null, string | null, (path: string) => void][] = [
 		["a changed bit", 1, "RUN_FILE_FALSE", "different", (path) => flip(join(path, "heat.npy"), 200, 0)],
 		["a file that is gone", 2, "RUN_FILE_MISSING", "missing", (path) => rmSync(join(path, "heat.npy"))],
-		["a link", 2, "RUN_FILE_UNCOMPARED", "uncompared", (path) => replaced(path, (at) => symlinkSync("picture.png", at))],
+		[
+			"a link",
+			2,
+			"RUN_FILE_UNCOMPARED",
+			"uncompared",
+			(path) => replaced(path, (at) => symlinkSync("picture.png", at)),
+		],
 		["a folder", 2, "RUN_FILE_UNCOMPARED", "uncompared", (path) => replaced(path, (at) => mkdirSync(at))],
 		["a folder with files", 2, "RUN_FILE_UNCOMPARED", "uncompared", (path) => replaced(path, fullFolder)],
 		["a huge file", 1, "RUN_FILE_FALSE", "different", (path) => truncateSync(join(path, "heat.npy"), 2 ** 42)],
@@ -285,7 +291,11 @@ test("the run's own files: a changed bit leads to no claim, or to another journa
 		["the last state", /TENSOR_ROOT/, (path) => flipLast(path)],
 		["a journal's state", /RUN_FILE_FALSE/, text("journal.jsonl", /"after":"../, '"after":"00')],
 		["a journal's metric", /RUN_FILE_FALSE/, text("journal.jsonl", /"peak":\[1\]/, '"peak":[2]')],
-		["a journal's roots", /CHECKPOINT_OTHER|RUN_FILE_FALSE/, text("journal.jsonl", /("segment":0.*?"state":\[")../, "$100")],
+		[
+			"a journal's roots",
+			/CHECKPOINT_OTHER|RUN_FILE_FALSE/,
+			text("journal.jsonl", /("segment":0.*?"state":\[")../, "$100"),
+		],
 		["another seed in the job", /RUN_FILE_UNCOMPARED/, text("job.json", /0x05/, "0x06")],
 	];
 	for (const [what, code, change] of cases) {

@@ -7,9 +7,10 @@ import { basename, dirname, resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type RunReader, readRunFolder } from "../../store/runs/run-folder.ts";
-import { type CheckedFile, checkFiles, missingForRerun, runOutcome } from "../../validator/jobs/check-files.ts";
+import { checkFiles, missingForRerun, runOutcome } from "../../validator/jobs/check-files.ts";
 import { checkGeneration } from "../../validator/jobs/check-generation.ts";
 import { checkRun } from "../../validator/jobs/check-run.ts";
+import { type CheckedJob, isRerunFalse, isStopped, judgeCheck, type Rerun } from "../../validator/jobs/judge-check.ts";
 import { openRun } from "../../validator/jobs/open-run.ts";
 import type { CliIo } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -17,7 +18,7 @@ import { type engineOptions, type JobEngine, startJobEngine } from "../job-engin
 import type { Values } from "../options.ts";
 import { printResult } from "../print/print-result.ts";
 import { createStatusLine } from "../print/status-line.ts";
-import { type CheckCode, type CheckedJob, checkText, type Rerun } from "./check-lines.ts";
+import { checkText } from "./check-lines.ts";
 import { type JobValues, type KnownRun, knownRun } from "./known-job.ts";
 
 interface CheckValues extends Values<typeof engineOptions>, JobValues {
@@ -90,39 +91,16 @@ async function rerun({ known, folder, engine, seed, values, io }: Asked): Promis
 	}
 }
 
-/** Whether what was run again is false. */
-const isFalse = (rerun: Rerun): boolean =>
-	rerun.kind !== "none" &&
-	(rerun.found.wrong !== null || (rerun.kind === "prefill" && rerun.found.wrongSegment !== null));
-
-/** Null: everything that was delivered agrees. */
-function codeOf(rerun: Rerun, wrongEnd: CheckedJob["wrongEnd"], files: readonly CheckedFile[]): CheckCode | null {
-	const has = (status: CheckedFile["status"]) => files.some((file) => file.status === status);
-	if (isFalse(rerun) || wrongEnd !== null) return "RUN_FALSE";
-	if (has("different")) return "RUN_FILE_FALSE";
-	if (has("uncompared")) return "RUN_FILE_UNCOMPARED";
-	if (has("missing")) return "RUN_FILE_MISSING";
-	return rerun.kind === "none" ? "RUN_NOT_RERUN" : null;
-}
-
 async function checked(asked: Asked): Promise<CheckedJob> {
 	const { known, folder, engine } = asked;
 	const again = await rerun(asked);
-	const isStopped = again.kind !== "none" && !again.found.isWhole;
-	const nothing = {
-		rerun: again,
-		wrongEnd: null,
-		files: [],
-		code: isStopped ? null : codeOf(again, null, []),
-		isStopped,
-	};
 	// Files of a claim that is false, or of a check that was stopped, say nothing.
-	if (isFalse(again) || isStopped) return nothing;
+	if (isRerunFalse(again) || isStopped(again)) return { rerun: again, wrongEnd: null, files: [] };
 	const { tensors, wrong: wrongEnd } = await runOutcome(known.run, engine);
-	if (wrongEnd !== null) return { ...nothing, wrongEnd, code: "RUN_FALSE" };
+	if (wrongEnd !== null) return { rerun: again, wrongEnd, files: [] };
 	const journal = again.kind === "windows" ? again.found.journal : null;
 	const files = await checkFiles({ ...known, folder, tensors, journal, isRerun: again.kind !== "none" });
-	return { ...nothing, files, code: codeOf(again, null, files) };
+	return { rerun: again, wrongEnd, files };
 }
 
 export async function checkJob(path: string, values: CheckValues, io: CliIo): Promise<number> {
@@ -134,8 +112,8 @@ export async function checkJob(path: string, values: CheckValues, io: CliIo): Pr
 	const engine = await startJobEngine(values, io, opened.storePath);
 	try {
 		const found = await checked({ known, folder, engine, seed, values, io });
-		const { code, isStopped, rerun: again, wrongEnd, files } = found;
-		const verdict = isStopped ? "stopped" : code === null ? "agrees" : FALSE.has(code) ? "false" : "inconclusive";
+		const { rerun: again, wrongEnd, files } = found;
+		const { verdict, code } = judgeCheck(found);
 		const { run } = known;
 		const ids = { claim: bytesToHex(run.hash), state: bytesToHex(run.states.at(-1)!) };
 		const { caughtShare, ...of } = again.kind === "none" ? { caughtShare: null } : again.found;
@@ -152,5 +130,4 @@ export async function checkJob(path: string, values: CheckValues, io: CliIo): Pr
 	}
 }
 
-const FALSE: ReadonlySet<CheckCode> = new Set(["RUN_FALSE", "RUN_FILE_FALSE"]);
 const EXITS = { agrees: "valid", false: "invalid", inconclusive: "inconclusive", stopped: "interrupted" } as const;

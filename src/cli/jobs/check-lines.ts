@@ -4,39 +4,21 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";
 import { formatPercent } from "../../protocol/format-number.ts";
-import type { CheckedFile, RunOutcome } from "../../validator/jobs/check-files.ts";
-import type { CheckedGeneration } from "../../validator/jobs/check-generation.ts";
-import type { CheckedRun } from "../../validator/jobs/check-run.ts";
+import type { CheckedFile } from "../../validator/jobs/check-files.ts";
+import { type CheckedJob, type CheckVerdict, judgeCheck, type Rerun } from "../../validator/jobs/judge-check.ts";
 import { formatDuration } from "../print/format.ts";
 import type { Paint } from "../print/paint.ts";
 import { plural } from "../print/table.ts";
 import type { KnownRun } from "./known-job.ts";
 
-export type CheckCode = "RUN_FALSE" | "RUN_FILE_FALSE" | "RUN_FILE_MISSING" | "RUN_FILE_UNCOMPARED" | "RUN_NOT_RERUN";
-
-export type Rerun =
-	| { readonly kind: "none"; readonly why: string }
-	| { readonly kind: "windows"; readonly found: CheckedRun }
-	| { readonly kind: "prefill"; readonly found: CheckedGeneration };
-
-export interface CheckedJob {
-	readonly rerun: Rerun;
-	readonly wrongEnd: RunOutcome["wrong"];
-	/** Empty where the claim is false, or the check was stopped. */
-	readonly files: readonly CheckedFile[];
-	/** Null when all agrees, and when the check was stopped. */
-	readonly code: CheckCode | null;
-	readonly isStopped: boolean;
-}
-
 /** So many names of a list are shown one by one. */
 const SHOWN = 8;
 
-function headline({ rerun, wrongEnd, files, code, isStopped }: CheckedJob, paint: Paint): string {
+function headline({ rerun, wrongEnd, files }: CheckedJob, { verdict, code }: CheckVerdict, paint: Paint): string {
 	const named = (status: CheckedFile["status"]) => names(files.filter((file) => file.status === status));
 	const bad = (what: string) => `${paint.bad(paint.strong("FALSE"))}  ${what}  [${code}]`;
 	const open = (what: string) => `${paint.unsure(paint.strong("INCONCLUSIVE"))}  ${what}  [${code}]`;
-	if (isStopped) return `${paint.unsure(paint.strong("STOPPED"))}  before all that was drawn was run again`;
+	if (verdict === "stopped") return `${paint.unsure(paint.strong("STOPPED"))}  before all that was drawn was run again`;
 	switch (code) {
 		case null:
 			return paint.good(paint.strong("AGREES"));
@@ -79,7 +61,7 @@ function rerunLines(rerun: Rerun): string[] {
 		];
 	}
 	const { checked, segments, windows, wrong, caughtShare } = rerun.found;
-	const spans = windows.slice(0, 6).map(({ from, to }) => `${from}–${to - 1}`);
+	const spans = windows.slice(0, 6).map(({ from, to }) => (to - from === 1 ? `${from}` : `${from}–${to - 1}`));
 	return [
 		`  checked  ${checked} of ${plural(segments, "segment")} (${formatPercent(checked / segments)}) in ${plural(windows.length, "window")}: ${spans.join(", ")}${windows.length > 6 ? ", …" : ""}`,
 		...(wrong === null
@@ -144,9 +126,11 @@ export function checkText(
 	{ seed, tookUs }: { readonly seed: string; readonly tookUs: number },
 	paint: Paint,
 ): string {
-	const { code, rerun, files } = found;
+	const { rerun, files } = found;
+	const judged = judgeCheck(found);
+	const { code } = judged;
 	return [
-		headline(found, paint),
+		headline(found, judged, paint),
 		...(code === null ? [] : [paint.dim(`  ${codes[code].hint}`)]),
 		`  claim    ${bytesToHex(run.hash)}`,
 		`  state    ${bytesToHex(run.states.at(-1)!)}`,

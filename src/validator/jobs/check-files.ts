@@ -176,7 +176,7 @@ async function ownFiles(asked: CheckFiles): Promise<Map<string, CheckedFile>> {
 }
 
 function jobStatus({ workload, isFolderJob, why }: CheckFiles): [CheckedFile["status"], string] {
-	if (workload === null) return ["uncompared", why];
+	if (workload === null) return ["unknown", why];
 	return isFolderJob ? ["same", "builds the claim's program and inputs"] : ["unknown", "--job was given in its place"];
 }
 

@@ -4,7 +4,7 @@
 import { RunReplay } from "../../engine/client/replay-run.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex, bytesToUtf8, equalBytes } from "../../protocol/bytes/bytes.ts";
+import { bytesToUtf8, equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { RunFile, RunReader } from "../../store/runs/run-folder.ts";
 import type { Answers, StateRoots } from "../../verify/optimistic/answers.ts";
