@@ -161,7 +161,9 @@ test("no funds, no gas, another chain, no account: each has its code and says wh
 	assert.match(run.err, /no account was named \[JOB_ACCOUNT\]\n {2}Name the key/);
 });
 
-/** The result beside the run: by eye, compared, checked, changed; and neither goes into the other's folder. */
+/**
+ * The result beside the run: by eye, compared, checked, changed; and neither goes into the other's folder.
+ */
 async function checkedAtHome(ranHere: string, ranThere: string): Promise<void> {
 	const state = (out: string) => /^ {2}state +([0-9a-f]{64}) /m.exec(out)?.[1];
 	assert.ok(state(ranHere) !== undefined && state(ranHere) === state(ranThere), ranHere + ranThere);

@@ -1,6 +1,6 @@
 // Every kind of file that any kind of work delivers: an honest run's are all made again and found equal, and
-// one changed bit of each is found. A new kind of work needs a line in WORK. Then what a stranger may put into
-// a run's folder: links, folders and huge files in the place of files, and hashes that lead nowhere.
+// one changed bit of each is found. A new kind of work needs a line in WORK. Then what a stranger may put
+// into a run's folder: links, folders and huge files in the place of files, and hashes that lead nowhere.
 import assert from "node:assert/strict";
 import {
 	copyFileSync,
@@ -17,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { deflateSync, inflateSync } from "node:zlib";
 import { knownRun } from "../../src/cli/jobs/known-job.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { workloadWithData } from "../../src/cli/run-job-file.ts";
@@ -25,6 +26,8 @@ import { openRunFolder, readRunFolder } from "../../src/store/runs/run-folder.ts
 import { checkFiles, runOutcome } from "../../src/validator/jobs/check-files.ts";
 import { checkRun } from "../../src/validator/jobs/check-run.ts";
 import { openRun } from "../../src/validator/jobs/open-run.ts";
+import { chunk } from "../../src/work/formats/png.test-kit.ts";
+import { claimText, readClaim } from "../../src/work/runs/claim-file.ts";
 import { KINDS } from "../../src/work/workloads/kinds.ts";
 import { SIMULATIONS } from "../../src/work/workloads/simulate/simulate-workload.ts";
 import { MODELS } from "../../src/work/workloads/train/models.ts";
@@ -187,15 +190,16 @@ for (const [name, [, ...delivered]] of Object.entries(WORK))
 		}
 	});
 
-async function check(path: string, ...args: string[]) {
+async function check(path: string, interrupted: AbortSignal, ...args: string[]) {
 	const said = { out: "", err: "" };
 	const stream = (name: "out" | "err") =>
 		({ isTTY: false, write: (text: string) => (said[name] += text) }) as unknown as NodeJS.WriteStream;
-	const interrupted = new AbortController().signal;
 	const all = { ...io(scratch), out: stream("out"), err: stream("err"), interrupted };
 	const code = await runCommand(["job", "check", path, ...args], all);
 	return { code, ...said };
 }
+
+const never = new AbortController().signal;
 
 interface Said {
 	readonly verdict: string;
@@ -208,7 +212,7 @@ async function judged(name: string, change: (path: string) => void, ...args: str
 	const path = mkdtempSync(join(scratch, "copy-"));
 	cpSync(pathOf(name), path, { recursive: true });
 	change(path);
-	const said = await check(path, "--json", ...args);
+	const said = await check(path, never, "--json", ...args);
 	const json: Said | null = said.out === "" ? null : JSON.parse(said.out);
 	const of = (file: string) => json?.files.find((one) => one.name === file);
 	return { ...said, json, of };
@@ -216,7 +220,7 @@ async function judged(name: string, change: (path: string) => void, ...args: str
 
 test("the command: agrees, false, inconclusive or refused, each with its code and exit", async () => {
 	const heat = "simulate heat";
-	const text = await check(pathOf(heat), "--sample", "99");
+	const text = await check(pathOf(heat), never, "--sample", "99");
 	assert.equal(text.code, 0, text.err);
 	assert.match(text.out, /^AGREES\n/);
 	assert.match(text.out, /every segment was run again: a false one would have been found/);
@@ -337,6 +341,44 @@ test("where the last state is gone its window is run again for it; where the job
 		flip(join(path, "state/x.npy"), 130, 0);
 	});
 	assert.deepEqual([plain.code, plain.of("state/x.npy")?.status], [1, "different"]);
+});
+
+test("a claimed result that is not the last state's is false, though all states are true", async () => {
+	const found = await judged("program", (path) => {
+		const { claim, seed } = readClaim(readFileSync(join(path, "claim.json")), readFileSync(join(path, "states.bin")));
+		writeFileSync(join(path, "claim.json"), claimText({ ...claim, resultRoot: new Uint8Array(32) }, seed));
+	});
+	assert.deepEqual([found.code, found.json?.code], [1, "RUN_FALSE"], found.err);
+});
+
+test("a picture that another machine packed is the same; one with another pixel or a surplus chunk is not", async () => {
+	const path = join("frames", "0001.png");
+	const bytes = readFileSync(join(pathOf("simulate life"), path));
+	const data = bytes.subarray(41, 41 + bytes.readUInt32BE(33));
+	const packed =
+		(rows: Uint8Array, ...more: Uint8Array[]) =>
+		(folder: string) =>
+			writeFileSync(
+				join(folder, path),
+				Buffer.concat([
+					bytes.subarray(0, 33),
+					chunk("IDAT", deflateSync(rows, { level: 0 })),
+					...more,
+					chunk("IEND", Buffer.alloc(0)),
+				]),
+			);
+	const rows = inflateSync(data);
+	const same = await judged("simulate life", packed(rows));
+	assert.deepEqual([same.code, same.of(path)?.how], [0, "made again, the same pixels (packed otherwise)"]);
+	const other = await judged("simulate life", packed(rows.map((byte, i) => (i === 3 ? byte ^ 1 : byte))));
+	assert.deepEqual([other.code, other.of(path)?.status], [1, "different"]);
+	const surplus = await judged("simulate life", packed(rows, chunk("tEXt", Buffer.from("Title\0buy now"))));
+	assert.deepEqual([surplus.code, surplus.of(path)?.status], [1, "different"]);
+});
+
+test("stopped by Ctrl-C, a check says so and not that all agrees", async () => {
+	const stopped = await check(pathOf("simulate heat"), AbortSignal.abort(), "--sample", "99");
+	assert.deepEqual([stopped.code, /^STOPPED/.test(stopped.out)], [130, true], stopped.out);
 });
 
 test("--sample 0 compares files alone, and says that nothing was run again", async () => {

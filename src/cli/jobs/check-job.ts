@@ -1,6 +1,6 @@
-// `assay job check`: a stranger's run, or a result of the market, looked at with one's own engine: segments are
-// run again, and every file is made again and compared. Not here: how (src/validator/jobs/), what is printed
-// (check-lines.ts).
+// `assay job check`: a stranger's run, or a result of the market, looked at with one's own engine: segments
+// are run again, and every file is made again and compared. Not here: how (src/validator/jobs/), what is
+// printed (check-lines.ts).
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
@@ -82,10 +82,17 @@ async function rerun({ known, folder, engine, seed, values, io }: Asked): Promis
 		}
 		if (run.isFetched && !values.json)
 			io.err.write(`  a fetched result keeps no states between: all ${run.segments} segments are run again\n`);
-		const onWindow = ({ from, to }: { from: number; to: number }, done: number, of: number) =>
-			line.update(`  window ${done + 1} of ${of}: segments ${from} to ${to - 1}`);
+		let at = "";
+		const onWindow = ({ from, to }: { from: number; to: number }, done: number, of: number) => {
+			at = `  window ${done + 1} of ${of}: segments ${from} to ${to - 1}`;
+			line.update(at);
+		};
+		const onSegment = (segment: number) => line.update(`${at}: ${segment} is done`);
 		const metrics = workload?.metrics ?? null;
-		return { kind: "windows", found: await checkRun({ ...asked, segments: values.sample, onWindow, metrics }) };
+		return {
+			kind: "windows",
+			found: await checkRun({ ...asked, segments: values.sample, onWindow, onSegment, metrics }),
+		};
 	} finally {
 		line.clear();
 	}

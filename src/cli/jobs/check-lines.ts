@@ -1,5 +1,5 @@
-// What `assay job check` found, for people: the verdict, what was run again, and every file by what became of
-// it.
+// What `assay job check` found, for people: the verdict, what was run again, and every file by what became
+// of it.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";

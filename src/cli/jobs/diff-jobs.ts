@@ -1,5 +1,5 @@
-// `assay job diff`: where two runs of one job part, which of them is false, and the fraud file. Either may be a
-// result of the market. Not here: how (src/validator/jobs/).
+// `assay job diff`: where two runs of one job part, which of them is false, and the fraud file. Either may
+// be a result of the market. Not here: how (src/validator/jobs/).
 import { resolve } from "node:path";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { type Accused, diffRuns, type RunDiff } from "../../validator/jobs/diff-runs.ts";

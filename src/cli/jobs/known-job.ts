@@ -1,7 +1,7 @@
-// The workload of a run that lies in a folder, built again from its job file: what its files are made by, and
-// its inputs where the folder has them not. The job file is the user's own (--job FILE), or the folder's; what
-// it names lies beside the user's, in the folder's data/, or where the job was handed in. It counts only if it
-// gives the claim's program and inputs.
+// The workload of a run that lies in a folder, built again from its job file: what its files are made by,
+// and its inputs where the folder has them not. The job file is the user's own (--job FILE), or the
+// folder's; what it names lies beside the user's, in the folder's data/, or where the job was handed in. It
+// counts only if it gives the claim's program and inputs.
 import { resolve } from "node:path";
 import { pieceRoot } from "../../platform/blob-tree.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -41,10 +41,12 @@ async function ofFolder(run: OpenedRun, folder: RunReader, io: Pick<CliIo, "env"
 		throw new AssayError("FILE_UNREADABLE", "the folder has no job.json", { hint: codes.RUN_FILE_UNCOMPARED.hint });
 	const { job } = run.claim;
 	const booked = job === 0n ? null : await bookedJob(io, job.toString(16).padStart(64, "0"));
+	// A stranger's job file names no files of this machine: only one that the user handed in does.
+	const isOwn = booked !== null && booked.text === bytesToUtf8(text);
 	return buildWorkload(readJob(JSON.parse(bytesToUtf8(text) ?? "")), async (name) => {
 		const held = await folder.data(name);
 		if (held !== null) return held;
-		if (booked !== null) return fileOfJob(booked.path, name);
+		if (isOwn) return fileOfJob(booked.path, name);
 		throw new AssayError("FILE_UNREADABLE", `the folder has no data of the job: ${name.slice(0, 200)}`, {
 			hint: codes.RUN_FILE_UNCOMPARED.hint,
 		});

@@ -116,6 +116,10 @@ async function stateBefore(run: OpenedRun, replay: ReturnType<typeof replayOf>, 
 
 export async function proveJob(path: string, values: ProveValues, io: CliIo): Promise<number> {
 	const run = await openRun(readRunFolder(resolve(io.cwd, path)));
+	if (run.isFetched)
+		throw new AssayError("RUN_INCOMPLETE", `${path} is a fetched result: its inputs and states are not in the folder`, {
+			hint: "Run its job.json here with `assay job run`, and prove that run: it has the same states.",
+		});
 	const plan = planFor(run, values.powers === "dev");
 	const segments = segmentsAsked(values.segments, run.claim.segments - 1);
 	const powers = powersFor(values.powers, plan, io);

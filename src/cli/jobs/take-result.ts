@@ -1,7 +1,7 @@
-// `assay job result ID`: fetches what a job ended with and writes the files that a run here delivers, and what
-// `assay job check` needs of a run: all but the states between. Nothing is taken on a validator's word: every
-// tensor is hashed, the roots fold to the last state of the last claim, each part begins where the one before
-// ended, and the claim is recomputed.
+// `assay job result ID`: fetches what a job ended with and writes the files that a run here delivers, and
+// what `assay job check` needs of a run: all but the states between. Nothing is taken on a validator's word:
+// every tensor is hashed, the roots fold to the last state of the last claim, each part begins where the one
+// before ended, and the claim is recomputed.
 import { resolve } from "node:path";
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";

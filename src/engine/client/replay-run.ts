@@ -15,15 +15,7 @@ import { type Origin, operandOrigins, writerOf } from "../../work/trace/origins.
 import { leafCount, zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import { loadTensor, type ReadBlob } from "./load-tensor.ts";
-import type {
-	LeafPlace,
-	MetricLine,
-	OpenWorkSession,
-	OpPlace,
-	SegmentDone,
-	ShownLeaf,
-	WorkSession,
-} from "./work-session.ts";
+import type { LeafPlace, OpenWorkSession, OpPlace, RunSegments, ShownLeaf, WorkSession } from "./work-session.ts";
 
 export interface RunToReplay {
 	readonly program: Program;
@@ -42,6 +34,9 @@ export interface Roots {
 	readonly state: readonly Uint8Array[];
 	readonly results: readonly Uint8Array[];
 }
+
+/** Who is told while segments are run again, and may stop it. */
+type Telling = Pick<RunSegments, "onSegment" | "onMetric" | "signal">;
 
 /** Levels of a tree that one answer goes down. */
 const LEVELS = 4;
@@ -124,27 +119,21 @@ export class RunReplay {
 	}
 
 	/**
-	 * Runs segments `from` (0 or a kept state) … `to` − 1 again; tells of each. Gives the roots before `to`.
+	 * Runs segments `from` (0 or a kept state) … `to` − 1 again; tells of each. Gives the roots before `to`, or
+	 * before the segment where `signal` stopped it.
 	 */
-	async replay(
-		from: number,
-		to: number,
-		onSegment?: (done: SegmentDone) => void,
-		onMetric?: (line: MetricLine) => void,
-	): Promise<Roots> {
+	async replay(from: number, to: number, telling: Telling = {}): Promise<Roots> {
 		const session = await this.session();
 		this.asking = null;
 		await this.restore(from);
 		let roots: Roots = from === 0 ? this.zeros() : this.run.rootsBefore(from);
 		if (to > from)
 			await session.run({
-				first: from,
-				count: to - from,
-				...(onMetric && { onMetric }),
+				...{ first: from, count: to - from, ...telling },
 				onSegment: (done) => {
 					roots = { state: done.stateRoots, results: done.resultRoots };
 					this.replayed += 1;
-					onSegment?.(done);
+					telling.onSegment?.(done);
 				},
 			});
 		return roots;

@@ -1,7 +1,7 @@
-// The folder of a run, docs/jobs.md §2: job.json, program.bin, journal.jsonl, store/ (tensors by root), data/
-// (what the job file names), and at the end claim.json, states.bin and what came out. One run at a time has
-// it, by a lock that goes with its process. Whoever reads a stranger's folder follows no links, and reads no
-// more than a file of its name may have. Files only: what they mean is src/work/runs/.
+// The folder of a run, docs/jobs.md §2: job.json, program.bin, journal.jsonl, store/ (tensors by root),
+// data/ (what the job file names), and at the end claim.json, states.bin and what came out. One run at a
+// time has it, by a lock that goes with its process. Whoever reads a stranger's folder follows no links, and
+// reads no more than a file of its name may have. Files only: what they mean is src/work/runs/.
 import { hash } from "node:crypto";
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rm, stat } from "node:fs/promises";

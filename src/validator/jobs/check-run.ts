@@ -19,6 +19,7 @@ export interface CheckRun {
 	readonly draw: (below: number) => number;
 	readonly signal?: AbortSignal;
 	readonly onWindow?: (window: Window, done: number, of: number) => void;
+	readonly onSegment?: (segment: number) => void;
 	/** How metrics of the journal are read; null when that is not known, and they are not compared. */
 	readonly metrics?: readonly WorkloadMetric[] | null;
 }
@@ -120,16 +121,20 @@ export async function checkRun(asked: CheckRun): Promise<CheckedRun> {
 		for (const [i, window] of drawn.entries()) {
 			if (wrong !== null || signal?.aborted === true) break;
 			onWindow?.(window, i, drawn.length);
+			let reached = window.from;
 			const onSegment = (done: SegmentDone) => {
 				const { segment, stateRoots, resultRoots } = done;
+				reached = segment + 1;
+				asked.onSegment?.(segment);
 				const right = stateHashOf(run.program, segment + 1, stateRoots, resultRoots);
 				const said = run.states[segment + 1]!;
 				if (wrong === null && !equalBytes(said, right))
 					wrong = { segment, said: bytesToHex(said), right: bytesToHex(right) };
 				if (wrong === null) journal.end(done);
 			};
-			await replay.replay(window.from, window.to, onSegment, (line) => journal.add(line));
-			windows.push(window);
+			const onMetric = (line: MetricLine) => journal.add(line);
+			await replay.replay(window.from, window.to, { onSegment, onMetric, ...(signal && { signal }) });
+			if (reached === window.to) windows.push(window);
 		}
 	} finally {
 		await replay.close();

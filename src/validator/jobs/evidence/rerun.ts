@@ -123,8 +123,9 @@ export async function ownStates(
 	// What was loaded is what the claim says, or nothing is worth comparing.
 	if (!equalBytes(states[0]!, at.states[first - at.claim.first]!))
 		throw noAnswer(`the state before segment ${first} is not the claim's`);
-	await replay.replay(first, first + count, ({ segment, stateRoots, resultRoots }) => {
-		states.push(stateHashOf(job.program, segment + 1, stateRoots, resultRoots));
+	await replay.replay(first, first + count, {
+		onSegment: ({ segment, stateRoots, resultRoots }) =>
+			void states.push(stateHashOf(job.program, segment + 1, stateRoots, resultRoots)),
 	});
 	return states;
 }
