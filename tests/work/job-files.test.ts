@@ -19,8 +19,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { deflateSync, inflateSync } from "node:zlib";
 import { knownRun } from "../../src/cli/jobs/known-job.ts";
+import { proveJob } from "../../src/cli/jobs/prove-job.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { workloadWithData } from "../../src/cli/run-job-file.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
 import { runJob } from "../../src/provider/jobs/run-job.ts";
 import { openRunFolder, readRunFolder } from "../../src/store/runs/run-folder.ts";
 import { checkFiles, runOutcome } from "../../src/validator/jobs/check-files.ts";
@@ -28,6 +30,7 @@ import { checkRun } from "../../src/validator/jobs/check-run.ts";
 import { openRun } from "../../src/validator/jobs/open-run.ts";
 import { chunk } from "../../src/work/formats/png.test-kit.ts";
 import { claimText, readClaim } from "../../src/work/runs/claim-file.ts";
+import { headLine, readJournal } from "../../src/work/runs/journal.ts";
 import { KINDS } from "../../src/work/workloads/kinds.ts";
 import { SIMULATIONS } from "../../src/work/workloads/simulate/simulate-workload.ts";
 import { MODELS } from "../../src/work/workloads/train/models.ts";
@@ -380,6 +383,49 @@ test("stopped by Ctrl-C, a check says so and not that all agrees", async () => {
 	const stopped = await check(pathOf("simulate heat"), AbortSignal.abort(), "--sample", "99");
 	assert.deepEqual([stopped.code, /^STOPPED/.test(stopped.out)], [130, true], stopped.out);
 });
+
+/** Leaves what a fetched result has: no states but the last, no inputs, a journal of one line. */
+function asFetched(path: string): void {
+	const file = join(path, "journal.jsonl");
+	const { head, segments } = readJournal(readFileSync(file, "utf8"))!;
+	const { state, results } = segments.at(-1)!;
+	writeFileSync(file, headLine({ ...head, first: head.last + 1, begin: { state, results } }));
+	const last = new Set([...state, ...results]);
+	for (const root of readdirSync(join(path, "store"))) if (!last.has(root)) rmSync(join(path, "store", root));
+}
+
+test("a fetched result: its inputs come from the job, and all of it is run again; without them that is said", async () => {
+	for (const [name, file] of [
+		["train mlp", "weights.safetensors"],
+		["infer text", "text.jsonl"],
+	] as const) {
+		const honest = await judged(name, asFetched);
+		assert.deepEqual([honest.code, honest.json?.verdict], [0, "agrees"], `${name}: ${honest.err}${honest.out}`);
+		assert.equal(honest.of(file)?.status, "same");
+		const changed = await judged(name, (path) => {
+			asFetched(path);
+			flip(join(path, file), 20, 0);
+		});
+		assert.deepEqual([changed.code, changed.json?.code], [1, "RUN_FILE_FALSE"], changed.err);
+		const bare = await judged(name, (path) => {
+			asFetched(path);
+			rmSync(join(path, "job.json"));
+		});
+		assert.deepEqual([bare.code, bare.json?.code], [2, "RUN_FILE_UNCOMPARED"], bare.err);
+		assert.match(bare.out, /"rerun": "none"/);
+	}
+	const proven = mkdtempSync(join(scratch, "prove-"));
+	cpSync(pathOf("train mlp"), proven, { recursive: true });
+	asFetched(proven);
+	await assert.rejects(proveFetched(proven), (error) => error instanceof AssayError && error.code === "RUN_INCOMPLETE");
+});
+
+const proveFetched = (path: string) =>
+	proveJob(
+		path,
+		{ ...none, json: true, segments: undefined, wrap: undefined, powers: "dev", out: undefined },
+		io(path) as never,
+	);
 
 test("--sample 0 compares files alone, and says that nothing was run again", async () => {
 	const found = await judged("render", () => {}, "--sample", "0");
