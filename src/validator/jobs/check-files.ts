@@ -116,6 +116,7 @@ export interface CheckFiles {
 }
 
 const BY_BYTES = "made again, equal byte for byte";
+const BY_HASH = "every hash in it leads to the claim";
 const BY_PIXELS = "made again, the same pixels (packed otherwise)";
 
 /** A made file beside the one in the folder. */
@@ -157,9 +158,9 @@ async function ownFiles(asked: CheckFiles): Promise<Map<string, CheckedFile>> {
 	const found = new Map<string, CheckedFile>();
 	const put = (name: RunFile, status: CheckedFile["status"], how: string) => found.set(name, { name, status, how });
 	const isOwnText = equalBytes((await folder.read("claim.json"))!, utf8ToBytes(claimText(run.claim, run.seed)));
-	put("claim.json", "same", isOwnText ? "its fields give its hash" : "its fields give its hash; spelled otherwise");
-	put("states.bin", "same", "leads to the claim's segment root");
-	put("program.bin", "same", "has the claim's program root");
+	put("claim.json", "same", isOwnText ? BY_HASH : `${BY_HASH}; its text was spelled otherwise`);
+	put("states.bin", "same", BY_HASH);
+	put("program.bin", "same", BY_HASH);
 	put("journal.jsonl", ...journalStatus(run, journal));
 	if (run.claim.first > 0)
 		put(
