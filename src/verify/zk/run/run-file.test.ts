@@ -5,11 +5,22 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { bn254 } from "@noble/curves/bn254.js";
+import { bytesToHex, concatBytes, hexToBytes } from "../../../protocol/bytes/bytes.ts";
+import { type G1, G1_ONE, type G2, G2_ONE, times } from "../../../protocol/maths/bn254.ts";
 import { DEV_CEREMONY, HERMEZ_CEREMONY } from "../../../protocol/maths/hermez.ts";
 import { decodeContainer, encodeContainer, entriesOf } from "../../../protocol/probe/container.ts";
-import { snarkjsKeyOf, toSnarkjsKey } from "../key/snarkjs-form.ts";
+import { planHash } from "../../../work/plan/compile-plan.ts";
+import { readKeyFile, toKeyFile, toSnarkjsKey } from "../key/snarkjs-form.ts";
+import { planFor, shapeOf } from "../segment.test-kit.ts";
+import type { SegmentStatement } from "../statement.ts";
+import { proofSizes } from "../verify-segment.ts";
+import type { RunClaim } from "./check-run.ts";
+import { saysNoWeights } from "./no-weights.ts";
 import { openRunFile, type RunFileVerdict } from "./run-file.ts";
-import { wrapKeyFault } from "./wrap-key.ts";
+import { LINE_BYTES, toldOf } from "./verify-run.ts";
+import { wrapInputs, wrappedClaim } from "./verify-wrapped.ts";
+import { wrapKeyFault, wrapKeyHash } from "./wrap-key.ts";
 
 const FILE = new Uint8Array(
 	readFileSync(fileURLToPath(new URL("../../../../tests/zk/wrapped-mlp.proof", import.meta.url))),
@@ -33,10 +44,15 @@ const KEY = envelope.body.key;
 /** The file with another body or other attachments. */
 const changed = (body: object, others: readonly Uint8Array[] = attachments): Uint8Array =>
 	encodeContainer({ attachments: entriesOf(others), body: { ...envelope.body, ...body } } as never, others);
-const said = (verdict: RunFileVerdict) => (verdict.status === "valid" ? "valid" : `${verdict.code} ${verdict.detail}`);
-const open = (file: Uint8Array, key?: string | readonly string[]) => openRunFile(file, { isDevAllowed: true, key });
+const said = (verdict: RunFileVerdict) =>
+	verdict.status === "valid" ? "valid" : `${verdict.status} ${verdict.code} ${verdict.detail}`;
+const OPENED = openRunFile(FILE, { isDevAllowed: true });
+const SAID = OPENED.status === "valid" ? undefined : OPENED.unproven;
+const BOUND = { plan: bytesToHex(planHash(SAID!.plan)), segments: 2, words: KEY };
+const HASH = wrapKeyHash(BOUND);
+const open = (file: Uint8Array, key: string | undefined = HASH) => openRunFile(file, { isDevAllowed: true, key });
 
-test("the file of a wrapped run says which segments it proves, and by which key", () => {
+test("the file of a wrapped run is valid by the key that its reader names, and by none without", () => {
 	const verdict = open(FILE);
 	assert.equal(verdict.status, "valid");
 	if (verdict.status !== "valid") return;
@@ -45,26 +61,138 @@ test("the file of a wrapped run says which segments it proves, and by which key"
 		[0, 4],
 	);
 	assert.ok(verdict.isDev);
-	assert.match(verdict.key, /^[0-9a-f]{64}$/);
-	const exported = snarkjsKeyOf(JSON.stringify(toSnarkjsKey(KEY)))!;
-	assert.deepEqual(exported, KEY);
-	const other = verdict.key.replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
-	assert.equal(said(open(FILE, other)).split(" ")[0], "KEY_UNKNOWN");
-	assert.match(said(open(FILE, exported.with(21, exported[19]!))), /^KEY_UNKNOWN it is by key/);
-	for (const none of ["", "{}", JSON.stringify({ ...toSnarkjsKey(KEY), IC: [["1", "-2", "1"]] })])
-		assert.equal(snarkjsKeyOf(none), null);
+	assert.equal(verdict.key, HASH);
+	assert.equal(verdict.powers, "the Ignition ceremony's powers");
+	// Nobody named its key: what it says is told, and not proven.
+	assert.match(said(OPENED), /^inconclusive KEY_UNNAMED nobody has named the key [0-9a-f]{64}/);
+	assert.equal(SAID!.key, HASH);
+	assert.equal("isDev" in OPENED, false);
+	const other = HASH.replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
+	assert.match(said(open(FILE, other)), /^invalid KEY_OTHER/);
+});
+
+test("a file of a key names its plan and number of segments, and is no key for others", () => {
+	const read = (file: object) => readKeyFile(JSON.stringify(file));
+	assert.deepEqual(read(toKeyFile(BOUND))!.bound, BOUND);
+	for (const bound of [
+		{ ...BOUND, plan: "00".repeat(32) },
+		{ ...BOUND, segments: 3 },
+		{ ...BOUND, words: KEY.with(21, KEY[19]!) },
+	])
+		assert.match(said(open(FILE, wrapKeyHash(read(toKeyFile(bound))!.bound!))), /^invalid KEY_OTHER/);
+	// As snarkjs exports it, or with one of both.
+	const { plan, segments, ...bare } = toKeyFile(BOUND);
+	assert.deepEqual(bare, toSnarkjsKey(KEY));
+	const half = [bare, { ...bare, plan }, { ...bare, segments }, { ...bare, plan, segments: "2" }];
+	for (const file of [...half, { ...bare, plan: plan.slice(2), segments }, { ...bare, plan, segments: 0 }])
+		assert.equal(read(file)!.bound, null);
+	for (const none of ["", "{}", JSON.stringify({ ...toKeyFile(BOUND), IC: [["1", "-2", "1"]] })])
+		assert.equal(readKeyFile(none), null);
 });
 
 test("a file with another key, other statements or another proof is refused", () => {
-	assert.match(said(openRunFile(FILE, { isDevAllowed: false })), /^KEY_UNKNOWN its key is one of secrets/);
-	assert.match(said(open(changed({ key: [...HERMEZ_CEREMONY, ...KEY.slice(6)] }))), /^PROOF_CLAIMS/);
-	assert.match(said(open(changed({ statements: envelope.body.statements.toReversed() }))), /^PROOF_CHAIN/);
-	assert.match(said(open(changed({ statements: envelope.body.statements.slice(1) }))), /^PROOF_FORM/);
-	assert.match(said(open(changed({ statements: [] }))), /^PROOF_STATEMENT/);
-	assert.match(said(open(changed({ chunkBits: 8 }))), /^PROOF_STATEMENT/);
-	assert.match(said(open(changed({ chunkBits: 9 }))), /^PROOF_FORM/);
-	assert.match(said(open(changed({}, [attachments[0]!, attachments[1]!.subarray(1)]))), /^PROOF_FORM/);
-	assert.match(said(open(changed({}, [attachments[1]!, attachments[1]!]))), /^PROOF_STATEMENT/);
+	assert.match(said(openRunFile(FILE, { isDevAllowed: false, key: HASH })), /^inconclusive SRS_DEV its key is of test/);
+	const hermez = [...HERMEZ_CEREMONY, ...KEY.slice(6)];
+	assert.match(said(open(changed({ key: hermez }))), /^invalid KEY_OTHER/);
+	const unnamed = (change: object, others?: readonly Uint8Array[]) =>
+		said(openRunFile(changed(change, others), { isDevAllowed: true }));
+	assert.match(unnamed({ key: hermez }), /^invalid PROOF_CLAIMS/);
+	assert.match(unnamed({ key: KEY.with(0, "00".repeat(32)) }), /^inconclusive KEY_UNKNOWN/);
+	assert.match(unnamed({ statements: envelope.body.statements.toReversed() }), /^invalid PROOF_CHAIN/);
+	assert.match(unnamed({ statements: envelope.body.statements.slice(1) }), /^invalid PROOF_FORM/);
+	assert.match(unnamed({ statements: [] }), /^invalid PROOF_STATEMENT/);
+	assert.match(unnamed({ chunkBits: 8 }), /^invalid PROOF_STATEMENT/);
+	assert.match(unnamed({ chunkBits: 9 }), /^invalid PROOF_FORM/);
+	assert.match(unnamed({}, [attachments[0]!, attachments[1]!.subarray(1)]), /^invalid PROOF_FORM/);
+	assert.match(unnamed({}, [attachments[1]!, attachments[1]!]), /^invalid PROOF_STATEMENT/);
+});
+
+// Whoever makes a key of a known ceremony's alpha and beta and of a delta whose secret it knows needs no
+// prover: A = alpha, B = beta, and C takes the inputs away. All commitments are the point at infinity and
+// count for nothing, so that they open.
+const KNOWN_DELTA = 0x1337n;
+const words = (...list: readonly bigint[]) => list.map((one) => one.toString(16).padStart(64, "0"));
+const g1Words = (point: G1): string[] => words(...(Object.values(point.toAffine()) as [bigint, bigint]));
+const g2Words = (point: G2): string[] => {
+	const { x, y } = point.toAffine();
+	return words(x.c1, x.c0, y.c1, y.c0);
+};
+const FORGED_INPUTS = [5n, 6n, 7n, 8n].map((one) => times(G1_ONE, one));
+const FORGED_KEY = [
+	...HERMEZ_CEREMONY,
+	...g2Words(G2_ONE),
+	...g2Words(G2_ONE.multiply(KNOWN_DELTA)),
+	...FORGED_INPUTS.flatMap(g1Words),
+];
+const REAL_POINT = `${(1).toString(16).padStart(64, "0")}${(2).toString(16).padStart(64, "0")}`;
+
+/** A run from one made-up state to another; `weights`: the commitments to weights of its statements. */
+function forgedRun(weights: string): Uint8Array {
+	const { plan } = SAID!;
+	const at = (i: number) => `${"abc"[i]}1`.repeat(32);
+	const statements = SAID!.statements.map((one, i): SegmentStatement => {
+		const none = (list: readonly string[]) => list.map(() => "00".repeat(64));
+		const own = (list: readonly string[]) => list.map(() => weights);
+		const data = { featurePoints: none(one.featurePoints), labelPoints: none(one.labelPoints) };
+		const states = { stateBefore: at(i), stateAfter: at(i + 1) };
+		return { ...one, ...data, ...states, pointsBefore: own(one.pointsBefore), pointsAfter: own(one.pointsAfter) };
+	});
+	const own = 64 * proofSizes(plan).points;
+	const chunks = plan.groups.reduce((sum, one) => sum + one.chunks, 0);
+	const proven = statements.map(() => new Uint8Array(own));
+	const [mask, cross] = [new Uint8Array(64), new Uint8Array(64)];
+	const zeros = (count: number) => Array<bigint>(count).fill(0n);
+	const claim: RunClaim<bigint> = {
+		...{ weights: [...statements.map(() => zeros(chunks)), zeros(1)] },
+		...{ eta: 0n, t: 0n, a: 0n, b: 0n, digest: 0n },
+	};
+	const claimed = wrappedClaim({ proven, mask, cross }, claim);
+	const inputs = wrapInputs(statements, toldOf(plan, statements, proven, { mask, cross }), claim, claimed);
+	const sum = FORGED_INPUTS.slice(1).reduce((all, one, i) => all.add(times(one, inputs[i]!)), FORGED_INPUTS[0]!);
+	const { Fr } = bn254.fields;
+	const c = times(sum, Fr.neg(Fr.inv(KNOWN_DELTA)));
+	const groth16 = hexToBytes([...HERMEZ_CEREMONY, ...g1Words(c)].join(""))!;
+	const proof = concatBytes(claimed, groth16, new Uint8Array(LINE_BYTES));
+	return changed({ statements, key: FORGED_KEY }, [attachments[0]!, proof]);
+}
+
+test("a forger who knows its key's secrets makes no run that is valid, by no door", () => {
+	const real = { isDevAllowed: false };
+	const forged = forgedRun(REAL_POINT);
+	// All that can be checked of it holds: nothing but the reader's own key stands in its way.
+	const unnamed = openRunFile(forged, real);
+	assert.match(said(unnamed), /^inconclusive KEY_UNNAMED/);
+	assert.match(said(openRunFile(forged, { isDevAllowed: true })), /^inconclusive KEY_UNNAMED/);
+	assert.match(said(openRunFile(forged, { ...real, key: HASH })), /^invalid KEY_OTHER/);
+	// Without weights it is refused, even by a reader who was talked into its key.
+	const empty = forgedRun("00".repeat(64));
+	const named = wrapKeyHash({ ...BOUND, words: FORGED_KEY });
+	for (const key of [undefined, named])
+		assert.match(said(openRunFile(empty, { ...real, key })), /^invalid PROOF_STATEMENT a commitment to weights/);
+});
+
+test("a commitment to weights at infinity stands for padding alone", () => {
+	const { plan, statements } = SAID!;
+	const [statement] = statements;
+	const infinity = "00".repeat(64);
+	assert.equal(saysNoWeights(plan, statement!), false);
+	assert.equal(saysNoWeights(plan, { ...statement!, pointsAfter: statement!.pointsAfter.map(() => infinity) }), true);
+	// Links of 3 to 9 and 9 to 3 in chunks of 16. Rows of the first have 4 places, so that its third chunk has one
+	// row of 3 weights, which may be zeros, and its fourth none; those of the second have 16, the fourth is padding.
+	const small = planFor(shapeOf({ sizes: [3, 9, 3], chunkBits: 4 }));
+	const held = (name: "before" | "after") => {
+		const { chunks } = small.groups.find((group) => group.name === name)!;
+		return Array.from({ length: chunks }, (_, i) =>
+			saysNoWeights(small, {
+				...statement!,
+				...{ pointsBefore: Array<string>(8).fill(REAL_POINT), pointsAfter: Array<string>(8).fill(REAL_POINT) },
+				[name === "before" ? "pointsBefore" : "pointsAfter"]: Array<string>(chunks).fill(REAL_POINT).with(i, infinity),
+			}),
+		);
+	};
+	const wanted = [true, true, false, false, true, true, true, false];
+	assert.deepEqual(held("before"), wanted);
+	assert.deepEqual(held("after"), wanted);
 });
 
 test("of a key all is checked that can be", () => {
