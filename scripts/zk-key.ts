@@ -6,7 +6,7 @@
 //     once and not kept
 //   node scripts/zk-key.ts verify CIRCUIT.r1cs POWERS.ptau IN.key      whether it is the circuit's, with its
 //     contributions
-//   node scripts/zk-key.ts export IN PROGRAM SEGMENTS OUT.json         the verifier's part, as snarkjs has it,
+//   node scripts/zk-key.ts export IN PROGRAM SEGMENTS OUT.json         the verifier's part as snarkjs has it,
 //     with the plan and the number of segments that it is for; IN is a .key, or what snarkjs exported
 // Sums of points are plain here: for circuits of some thousand rows. Keys of large ones are made of the .r1cs
 // file by snarkjs.

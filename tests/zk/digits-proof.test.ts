@@ -1,5 +1,5 @@
 // A proof that an H200 made: 32 steps of batch 64 of an MLP of ten million parameters that learns to read
-// digits (bench/zk/digits.ts). Over powers of a known τ, and said so.
+// digits (bench/zk/digits.ts). Over test parameters (not secure), and said so.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

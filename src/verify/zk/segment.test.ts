@@ -75,7 +75,7 @@ test("what is said of the bytes is about one group alone, also where it has no p
 	}
 });
 
-test("powers of a known τ are refused unless they are asked for", () => {
+test("test parameters prove nothing unless they are asked for, nor do powers that nobody knows", () => {
 	const { plan, statement, proof } = HONEST;
 	const found = verifySegment(plan, statement, proof, { isDevAllowed: false });
 	assert.deepEqual([found.status, found.status !== "valid" && found.code], ["inconclusive", "SRS_DEV"]);

@@ -1,6 +1,6 @@
 // Powers of tau, docs/zk.md §1: the points [τ^i] of a ceremony that commitments are made of, and τ in the
 // second group, which is all that a verifier needs. A file is believed by its SHA-256, and its points are
-// checked besides. Powers of a known τ (`dev`) prove nothing to anybody.
+// checked besides. Test parameters (`dev`), powers of a τ that everybody knows, prove nothing to anybody.
 
 import { pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";

@@ -56,7 +56,7 @@ export function pointsOf(statement: SegmentStatement, proven: Uint8Array): reado
 }
 
 /**
- * `isDevAllowed`: powers of a known τ, over which anybody can prove anything. Never throws for what a
+ * `isDevAllowed`: test parameters, over which anybody can prove anything. Never throws for what a
  * statement or proof says.
  */
 export function verifySegment(

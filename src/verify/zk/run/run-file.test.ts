@@ -106,8 +106,9 @@ test("a commitment to weights at infinity stands for padding alone", () => {
 	const infinity = "00".repeat(64);
 	assert.equal(saysNoWeights(plan, statement!), false);
 	assert.equal(saysNoWeights(plan, { ...statement!, pointsAfter: statement!.pointsAfter.map(() => infinity) }), true);
-	// Links of 3 to 9 and 9 to 3 in chunks of 16. Rows of the first have 4 places, so that its third chunk has one
-	// row of 3 weights, which may be zeros, and its fourth none; those of the second have 16, the fourth is padding.
+	// Links of 3 to 9 and 9 to 3 in chunks of 16. Rows of the first have 4 places, so that its third chunk has
+	// one row of 3 weights, which may be zeros, and its fourth none. Those of the second have 16: its fourth
+	// chunk is padding.
 	const small = planFor(shapeOf({ sizes: [3, 9, 3], chunkBits: 4 }));
 	const held = (name: "before" | "after") => {
 		const { chunks } = small.groups.find((group) => group.name === name)!;

@@ -104,8 +104,8 @@ export function openRunFile(file: Uint8Array, { isDevAllowed, key: named }: RunS
 	const { srs } = statements[0]!;
 	const isDev = srs === DEV_ID || isDevKey(words);
 	const said: RunSaid = { plan, statements, key, isDev, powers: powersName(srs) };
-	// ATTACK: a forger makes a key of a known ceremony's alpha and beta and a delta of its own, and leaves it in
-	// the file. Nothing in the file tells such a key from one of an honest ceremony.
+	// ATTACK: a forger makes a key of a known ceremony's alpha and beta and a delta of its own, and leaves it
+	// in the file. Nothing in the file tells such a key from one of an honest ceremony.
 	if (named === undefined) {
 		const detail = `nobody has named the key ${key}, and the file cannot speak for its own key`;
 		return { ...inconclusive("KEY_UNNAMED", detail), unproven: said };
