@@ -11,11 +11,13 @@ import { runCommand } from "../../src/cli/run-command.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { bindByEngine } from "../../src/provider/proofs/bind-by-engine.ts";
 import { bindBytes } from "../../src/verify/zk/bind-bytes.ts";
+import { toKeyFile, toSnarkjsKey } from "../../src/verify/zk/key/snarkjs-form.ts";
 import { encodeProofFile, openProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
+import { forgedRun, KEY, REAL_POINT, SAID } from "../../src/verify/zk/run/forged-run.test-kit.ts";
 import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../src/verify/zk/srs.ts";
 import { gapBetween } from "../../src/verify/zk/statement.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
-import { compilePlan, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { compilePlan, planHash, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { startProver } from "./engine-prover.test-kit.ts";
@@ -55,7 +57,7 @@ const verified = (segment: number, { features, labels, before, after }: Held = {
 		after: after ?? run.states[segment]!.weights,
 	}));
 
-test(`two segments, proven over ${isDevAllowed ? "powers of a known τ: no powers beside the checkout" : "Ignition's powers"}`, () => {
+test(`two segments, proven over ${isDevAllowed ? "test parameters: no powers beside the checkout" : "Ignition's powers"}`, () => {
 	for (const segment of [1, 2]) {
 		const verdict = verified(segment);
 		assert.equal(codeOf(verdict), "valid");
@@ -209,6 +211,40 @@ async function provers(scratch: string, dev: readonly string[]): Promise<void> {
 	assert.match(lie.out, /INVALID {2}PROOF_CHAIN.*segment-2.proof: the state between them differs/s);
 	assert.equal(lie.code, 1);
 }
+
+test("assay verify of wrapped runs: valid by a key that is named with its plan and segments, never else", async () => {
+	const scratch = mkdtempSync(join(tmpdir(), "assay-wrapped-"));
+	try {
+		const at = (name: string) => join(scratch, name);
+		writeFileSync(at("forged.proof"), forgedRun(REAL_POINT));
+		const forged = await assay("verify", at("forged.proof"));
+		assert.equal(forged.code, 2);
+		assert.match(forged.out, /^INCONCLUSIVE {2}KEY_UNNAMED.*were the key honest, this would prove: steps 0 to 7 /s);
+		assert.doesNotMatch(forged.out, /VALID {2}/);
+		const { status, code, ...rest } = JSON.parse((await assay("verify", at("forged.proof"), "--json")).out);
+		assert.deepEqual([status, code], ["inconclusive", "KEY_UNNAMED"]);
+		assert.doesNotMatch(JSON.stringify(rest), /isDev/);
+		const honest = "tests/zk/wrapped-mlp.proof";
+		writeFileSync(at("bare.json"), JSON.stringify(toSnarkjsKey(KEY)));
+		const plan = bytesToHex(planHash(SAID.plan));
+		for (const segments of [2, 3])
+			writeFileSync(at(`${segments}.json`), JSON.stringify(toKeyFile({ plan, segments, words: KEY })));
+		const named = async (key: string) => assay("verify", honest, "--dev", "--wrap-key", key);
+		assert.match(
+			(await named(at("bare.json"))).err,
+			/does not name its plan and its number of segments \[KEY_UNBOUND\]/,
+		);
+		assert.equal((await named(at("bare.json"))).code, 66);
+		for (const key of [at("2.json"), SAID.key]) {
+			const shown = await named(key);
+			assert.equal(shown.code, 0, shown.out);
+			assert.match(shown.out, /VALID {2}steps 0 to 7 .*powers {3}the Ignition.*SRS_DEV: test parameters/s);
+		}
+		assert.match((await named(at("3.json"))).out, /INVALID {2}KEY_OTHER/);
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+});
 
 test("assay job run, job prove, verify: as a new user does it", async () => {
 	const scratch = mkdtempSync(join(tmpdir(), "assay-prove-"));

@@ -192,6 +192,7 @@ export async function verifyTrainingRun(folder: string, values: ProofOptions, io
 	const files = segmentFiles(folder);
 	const chain = chainOf(files, values.dev);
 	const told = { clockUs, json: { folder, segments: files.length }, what: `${folder}: ${files.length} segments` };
-	if ("status" in chain) return tell(chain, [], told, values, io);
+	const upTo = { ...told, what: `${told.what}, up to the first that fails,` };
+	if ("status" in chain) return tell(chain, [], upTo, values, io);
 	return tell(await boundVerdict(chain, values, io), chain.statements, told, values, io);
 }
