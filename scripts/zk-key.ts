@@ -6,7 +6,8 @@
 //     once and not kept
 //   node scripts/zk-key.ts verify CIRCUIT.r1cs POWERS.ptau IN.key      whether it is the circuit's, with its
 //     contributions
-//   node scripts/zk-key.ts export IN.key OUT.json                      the verifier's part, as snarkjs has it
+//   node scripts/zk-key.ts export IN PROGRAM SEGMENTS OUT.json         the verifier's part as snarkjs has it,
+//     with the plan and the number of segments that it is for; IN is a .key, or what snarkjs exported
 // Sums of points are plain here: for circuits of some thousand rows. Keys of large ones are made of the .r1cs
 // file by snarkjs.
 import { randomBytes } from "node:crypto";
@@ -26,8 +27,10 @@ import {
 } from "../src/verify/zk/key/phase2.ts";
 import { readPtau } from "../src/verify/zk/key/powers-file.ts";
 import { r1csFile, readR1cs } from "../src/verify/zk/key/r1cs-file.ts";
-import { toSnarkjsKey } from "../src/verify/zk/key/snarkjs-form.ts";
+import { readKeyFile, toKeyFile } from "../src/verify/zk/key/snarkjs-form.ts";
 import { wrapCircuit } from "../src/verify/zk/run/wrap-circuit.ts";
+import { wrapKeyHash } from "../src/verify/zk/run/wrap-key.ts";
+import { planHash, type ZkPlan } from "../src/work/plan/compile-plan.ts";
 import { provingPlan } from "../src/work/plan/proving-plan.ts";
 import { openProgram } from "../src/work/program/open-program.ts";
 
@@ -38,8 +41,21 @@ function refuse(sentence: string): never {
 	process.exit(1);
 }
 
-function chainAt(path: string): KeyChain {
-	return keyChainOf(readFileSync(path, "utf8")) ?? refuse(`${path} is no key, or a point of it is none.`);
+const chainOf = (text: string, path: string): KeyChain =>
+	keyChainOf(text) ?? refuse(`${path} is no key, or a point of it is none.`);
+const chainAt = (path: string): KeyChain => chainOf(readFileSync(path, "utf8"), path);
+
+function planAt(path: string): ZkPlan {
+	const program = openProgram(readFileSync(path));
+	if (!program.ok) refuse(`${path} is no program: ${program.fault.message}`);
+	const plan = provingPlan(program.value.program);
+	return "code" in plan ? refuse(plan.message) : plan;
+}
+
+/** What a circuit is of: a plan, by its hash, and a number of segments. */
+function circuitOf(path: string, segments: string) {
+	if (!/^[1-9][0-9]{0,3}$/.test(segments)) refuse("SEGMENTS is a number from 1 to 9999.");
+	return { plan: bytesToHex(planHash(planAt(path))), segments: Number(segments) };
 }
 
 /** What follows from a circuit and powers. */
@@ -56,12 +72,8 @@ const COMMANDS: Readonly<Record<string, readonly [count: number, run: (words: Wo
 	circuit: [
 		3,
 		([path, segments, out]) => {
-			const program = openProgram(readFileSync(path!));
-			if (!program.ok) refuse(`${path} is no program: ${program.fault.message}`);
-			const plan = provingPlan(program.value.program);
-			if ("code" in plan) refuse(plan.message);
-			if (!/^[1-9][0-9]{0,3}$/.test(segments!)) refuse("SEGMENTS is a number from 1 to 9999.");
-			writeFileSync(out!, r1csFile(wrapCircuit(plan, Number(segments))));
+			const { segments: count } = circuitOf(path!, segments!);
+			writeFileSync(out!, r1csFile(wrapCircuit(planAt(path!), count)));
 		},
 	],
 	first: [
@@ -96,10 +108,13 @@ const COMMANDS: Readonly<Record<string, readonly [count: number, run: (words: Wo
 		},
 	],
 	export: [
-		2,
-		([from, out]) => {
-			const words = verifyingWords(chainAt(from!).key);
-			writeFileSync(out!, `${JSON.stringify(toSnarkjsKey(words), null, "\t")}\n`);
+		4,
+		([from, path, segments, out]) => {
+			const text = readFileSync(from!, "utf8");
+			const words = readKeyFile(text)?.words ?? verifyingWords(chainOf(text, from!).key);
+			const bound = { ...circuitOf(path!, segments!), words };
+			writeFileSync(out!, `${JSON.stringify(toKeyFile(bound), null, "\t")}\n`);
+			process.stdout.write(`key ${wrapKeyHash(bound)}\n`);
 		},
 	],
 };

@@ -187,7 +187,7 @@ function verifyAll(files: readonly Uint8Array[]) {
 	for (const [i, file] of files.entries()) {
 		const started = now();
 		const proof = openProofFile(file, { isDevAllowed: true });
-		if (proof.status === "invalid") throw new Error(`segment ${i + 1}: ${proof.code}, ${proof.detail}`);
+		if (proof.status !== "valid") throw new Error(`segment ${i + 1}: ${proof.code}, ${proof.detail}`);
 		const gap = i === 0 ? null : gapBetween(opened.at(-1)!.statement, proof.statement);
 		if (gap !== null) throw new Error(`segment ${i + 1}: ${gap.code}, ${gap.detail}`);
 		opened.push(proof);

@@ -14,6 +14,6 @@ mkdir -p "${OUT:=bench/results}"
 equal="$("$built/proofs_equal_cuda" | tee /dev/stderr | tail -1); $("$built/groth16_equal_cuda" vectors | tee /dev/stderr | tail -1)"
 digits() { ! command -v node > /dev/null || { node bench/zk/digits.ts "$(mktemp -d)" && node bench/zk/wrap.ts; }; }
 { "$built/proof_bench" && "$built/groth16_bench" && digits; } | tee /dev/stderr | awk -v equal="$equal" -v gpu="$gpu" '
-  BEGIN { printf "{\n\t\"gpu\": \"%s\",\n\t\"equal\": \"%s\",\n\t\"figures\": [", gpu, equal }
+  BEGIN { printf "{\n\t\"gpu\": \"%s\",\n\t\"powers\": \"test parameters (not secure)\",\n\t\"equal\": \"%s\",\n\t\"figures\": [", gpu, equal }
   { printf "%s\n\t\t%s", (NR > 1 ? "," : ""), $0 }
   END { print "\n\t]\n}" }' > "$OUT/$gpu-$(date -u +%F)-zk.json"

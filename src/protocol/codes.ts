@@ -76,18 +76,27 @@ export const codes = {
 	// Powers of tau, over which proofs of training are made
 	SRS_FORM: invalid("A file of powers has another length, count or spelling than it must have.", FETCH_POWERS),
 	SRS_WRONG: invalid("The points of the file are not powers of the ceremony's τ.", FETCH_POWERS),
-	SRS_UNKNOWN: invalid(
-		"The powers are those of no known ceremony.",
-		"Ask for a proof over powers that docs/zk.md lists.",
+	SRS_UNKNOWN: inconclusive(
+		"The powers are those of no ceremony that this version knows.",
+		"Update assay, or ask for a proof over powers that docs/zk.md lists.",
 	),
-	SRS_DEV: invalid(
-		"The proof is over powers of a known τ: anybody can prove anything over them.",
-		"Ask for a proof over a ceremony's powers; powers of a known τ are for tests.",
+	SRS_DEV: inconclusive(
+		"The proof is over test parameters, whose secrets everybody knows: anybody can prove anything with them.",
+		"Nothing false was shown. Ask for a proof over a ceremony's powers; --dev accepts test parameters, to try things out.",
 	),
 
-	KEY_UNKNOWN: invalid(
-		"The key that wraps the proof is not the one that was asked for, of no known ceremony, or one of known secrets.",
-		"Whoever knows a key's secrets can prove anything with it: ask for a proof by a key whose ceremony you know.",
+	// Keys of wrapped runs
+	KEY_UNNAMED: inconclusive(
+		"The proof fits the key in its own file, but nobody has named that key. Whoever knows the secrets of a key can prove anything with it.",
+		"Get the key's hash or file from those who held its ceremony, not from the prover, and name it with --wrap-key.",
+	),
+	KEY_UNKNOWN: inconclusive(
+		"The key that wraps the run belongs to no ceremony that this version knows.",
+		"Update assay, or ask for a proof by a key of a ceremony that docs/zk.md lists.",
+	),
+	KEY_OTHER: invalid(
+		"The wrapped run is not by the key that was named, or that key is for another program or number of segments.",
+		UNMEANT,
 	),
 
 	// Proofs of training
@@ -103,7 +112,15 @@ export const codes = {
 	PROOF_DATA: invalid("The proof is about other data than the bytes at hand.", OTHER_BYTES),
 	PROOF_INITIAL: invalid("The proof is about other weights at its start than the bytes at hand.", OTHER_BYTES),
 	PROOF_RESULT: invalid("The proof is about other weights at its end than the bytes at hand.", OTHER_BYTES),
-	PROOF_CHAIN: invalid("A segment does not go on where the one before it ended.", "Ask for the proofs between."),
+	PROOF_START: invalid("The run does not start with the weights that its program makes of its seed.", NOT_TRAINED),
+	PROOF_CHAIN: invalid(
+		"Two segments of one run contradict each other: one does not start with what the other ended with.",
+		NOT_TRAINED,
+	),
+	PROOF_GAP: inconclusive(
+		"The proofs are not of segments that follow each other: some are missing, or they are of different runs.",
+		"Ask for the proofs between, or verify each proof by itself.",
+	),
 
 	// Who signed it, and for whom
 	SIGNATURE_WRONG: invalid("The signature does not belong to this content.", FORGED),
@@ -544,6 +561,10 @@ export const codes = {
 	SRS_MISSING: error(
 		"Commitments and proofs of this chain need powers of tau, and no file has them here.",
 		"Fetch the file that docs/zk.md §1 names, and give it with --powers FILE or ASSAY_POWERS.",
+	),
+	KEY_UNBOUND: error(
+		"A file of a verifying key does not say for which plan and how many segments the key was made.",
+		"Make the file with scripts/zk-key.ts export, which adds both to what snarkjs writes, or give the key's hash.",
 	),
 	KEY_FILE: error(
 		"A file is no key that wraps runs, or is of another program or number of segments.",

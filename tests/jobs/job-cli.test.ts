@@ -309,6 +309,7 @@ test("a job that is paid by proof is ordered on chain before it is handed in", a
 	const run = await market("submit", sample, "--method", "zk", "--steps", "4", "--yes", "--detach", "--json");
 	assert.equal(run.code, 0, run.err);
 	assert.match(run.err, /ordered: proofs of plan [0-9a-f]{12}/);
+	assert.match(run.err, /proofs are over test parameters \(not secure\)/);
 	const { id } = JSON.parse(run.out);
 	assert.ok(await read(stage.chain!.contracts, "zkJobs", "isOrdered", BigInt(`0x${id}`)));
 	const proofs = await market("proofs", id.slice(0, 10));

@@ -25,6 +25,7 @@ import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.
 import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
 import { encodeProofFile, openProofFile } from "../../src/verify/zk/proof-file.ts";
+import { forgedRun, REAL_POINT } from "../../src/verify/zk/run/forged-run.test-kit.ts";
 import { proofSizes } from "../../src/verify/zk/verify-segment.ts";
 import { mixedSample } from "../../src/work/builder/samples.test-kit.ts";
 import { encodeProgram } from "../../src/work/program/encode.ts";
@@ -93,21 +94,30 @@ test("the H200's evidence: the same verdict and figures as the CLI's", async () 
 	assert.deepEqual(await seriousFindings(page), []);
 });
 
-test("a proof of training over real powers is valid; a changed one is refused, and one over a known τ", async () => {
+test("a proof of training over real powers is valid; a changed one is refused; test parameters and a run of no named key prove nothing", async () => {
 	const good = readFileSync(join(root, "vectors/mlp-segment.proof"));
 	const page = await browser.open(`${url}/verify`);
 	await choose(page, "segment-1.proof", good);
 	await page.locator(".verify[data-status=valid]").getByText("steps 0 to 3 of an MLP of 16-16-4").waitFor();
 	await page.getByText("Whose data and weights these are is not shown by the proof alone").waitFor();
+	await page.getByText("It begins with the weights that the program makes of its seed.").waitFor();
+	await page.getByText("the Ignition ceremony's powers").waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
-	for (const [name, file, code] of spoiledProofs(good)) {
+	for (const [name, file, status, code] of spoiledProofs(good)) {
 		await choose(page, name, file);
-		await page.locator(".verify[data-status=invalid]").getByText(code).waitFor();
+		await page.locator(`.verify[data-status=${status}]`).getByText(code).first().waitFor();
 	}
+	// Nothing tells a forged key from an honest one: what it is said to prove is shown as said.
+	await choose(page, "run-1-2.proof", Buffer.from(forgedRun(REAL_POINT)));
+	const shown = page.locator(".verify[data-status=inconclusive]", { hasText: "KEY_UNNAMED" });
+	await shown.getByText("nobody has named the key").waitFor();
+	await shown.getByText("Said").waitFor();
+	assert.equal(await shown.getByText("Proven", { exact: true }).count(), 0);
+	assert.deepEqual(await seriousFindings(page), []);
 });
 
-/** One byte of the proof; powers of a known τ. */
-function spoiledProofs(good: Uint8Array): readonly [name: string, file: Buffer, code: string][] {
+/** One byte of the proof; test parameters, of a segment and of the key of a wrapped run. */
+function spoiledProofs(good: Uint8Array): readonly [name: string, file: Buffer, status: string, code: string][] {
 	const opened = openProofFile(good, { isDevAllowed: false });
 	assert.equal(opened.status, "valid");
 	if (opened.status !== "valid") return [];
@@ -118,9 +128,10 @@ function spoiledProofs(good: Uint8Array): readonly [name: string, file: Buffer, 
 	const flipped = proof.slice();
 	flipped[flipped.length - 1]! ^= 1;
 	return [
-		["other-job.proof", encoded({ job: "1" }), "PROOF_LOOKUPS"],
-		["known.proof", encoded({ srs: "dev" }), "SRS_DEV"],
-		["flipped.proof", encoded({}, flipped), "PROOF_FORM"],
+		["other-job.proof", encoded({ job: "1" }), "invalid", "PROOF_LOOKUPS"],
+		["test.proof", encoded({ srs: "dev" }), "inconclusive", "SRS_DEV"],
+		["flipped.proof", encoded({}, flipped), "invalid", "PROOF_FORM"],
+		["wrapped.proof", readFileSync(join(root, "tests/zk/wrapped-mlp.proof")), "inconclusive", "SRS_DEV"],
 	];
 }
 

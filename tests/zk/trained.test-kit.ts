@@ -52,6 +52,23 @@ export function trained(segments: number, weightBits: 32 | 64 = 32) {
 	return { program: model.program, ...data, states };
 }
 
+/** One segment more, from other weights than those of the seed. */
+export function trainedFrom(weights: readonly Elements[]): Trained {
+	const model = trainedModel();
+	const trial = new Trial(model, SEED);
+	const names = model.parameters.map(({ name }) => name);
+	for (const [i, name] of names.entries()) trial.set(name, weights[i]!.slice());
+	const states = [{ hash: trial.stateHash(), weights }];
+	trial.machine.runSegment();
+	states.push({ hash: trial.stateHash(), weights: names.map((name) => trial.tensor(name).slice()) });
+	return {
+		program: model.program,
+		features,
+		labels,
+		states: states.map((one) => ({ ...one, weights: [...one.weights] })),
+	};
+}
+
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
 export type Trained = ReturnType<typeof trained>;
@@ -62,9 +79,10 @@ export async function proveByEngine(
 	segment: number,
 	chunkBits: number,
 	by: { readonly open: OpenProveSession; readonly openWork: OpenWorkSession; readonly powers: ProverPowers },
+	made: { readonly chainId: bigint; readonly job: bigint } = { chainId: 0n, job: 0n },
 ): Promise<ProvenSegment> {
 	const of = {
-		...{ program, plan: compilePlan(program, chunkBits) as ZkPlan, seed: SEED, segment, chainId: 0n, job: 0n, ...data },
+		...{ program, plan: compilePlan(program, chunkBits) as ZkPlan, seed: SEED, segment, ...made, ...data },
 		...{ before: states[segment - 1]!.weights, after: states[segment]!.weights },
 	};
 	return (await proveSegment(of, { ...by, device: 0 }))!;

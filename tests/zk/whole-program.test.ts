@@ -11,15 +11,17 @@ import { runCommand } from "../../src/cli/run-command.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { bindByEngine } from "../../src/provider/proofs/bind-by-engine.ts";
 import { bindBytes } from "../../src/verify/zk/bind-bytes.ts";
+import { toKeyFile, toSnarkjsKey } from "../../src/verify/zk/key/snarkjs-form.ts";
 import { encodeProofFile, openProofFile, type ProofVerdict, verifyProofFile } from "../../src/verify/zk/proof-file.ts";
+import { forgedRun, KEY, REAL_POINT, SAID } from "../../src/verify/zk/run/forged-run.test-kit.ts";
 import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../src/verify/zk/srs.ts";
 import { gapBetween } from "../../src/verify/zk/statement.ts";
 import { type Elements, elementsToBytes } from "../../src/work/operators/tensor-type.ts";
-import { compilePlan, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
+import { compilePlan, planHash, type ZkPlan } from "../../src/work/plan/compile-plan.ts";
 import { tensorRoot } from "../../src/work/trace/tensor-tree.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { startProver } from "./engine-prover.test-kit.ts";
-import { proveByEngine, proveTrained, trained } from "./trained.test-kit.ts";
+import { proveByEngine, proveTrained, trained, trainedFrom } from "./trained.test-kit.ts";
 
 const CHUNK_BITS = 10;
 const beside = fileURLToPath(new URL("../../../shared", import.meta.url));
@@ -34,7 +36,11 @@ const engine = await startProver();
 after(() => engine.close());
 const run = trained(2);
 const by = { ...engine, powers };
-const proofs = [await proveByEngine(run, 1, CHUNK_BITS, by), await proveByEngine(run, 2, CHUNK_BITS, by)];
+/** By two provers: the second one was paid for a job on a chain. */
+const proofs = [
+	await proveByEngine(run, 1, CHUNK_BITS, by),
+	await proveByEngine(run, 2, CHUNK_BITS, by, { chainId: 31_337n, job: 7n }),
+];
 const files = proofs.map(({ file }) => file);
 const codeOf = (verdict: ProofVerdict) => (verdict.status === "valid" ? "valid" : verdict.code);
 
@@ -51,7 +57,7 @@ const verified = (segment: number, { features, labels, before, after }: Held = {
 		after: after ?? run.states[segment]!.weights,
 	}));
 
-test(`two segments, proven over ${isDevAllowed ? "powers of a known τ: no powers beside the checkout" : "Ignition's powers"}`, () => {
+test(`two segments, proven over ${isDevAllowed ? "test parameters: no powers beside the checkout" : "Ignition's powers"}`, () => {
 	for (const segment of [1, 2]) {
 		const verdict = verified(segment);
 		assert.equal(codeOf(verdict), "valid");
@@ -154,16 +160,87 @@ test("assay verify: what is shown, with and without bytes", async () => {
 		const bound = await assay("verify", proof, "--data", data, "--initial", first!, "--result", last!, ...dev);
 		assert.equal(bound.code, 0, bound.out + bound.err);
 		assert.match(bound.out, /VALID {2}steps 0 to 1 .*data and weights at hand are those of the proof/s);
+		assert.match(bound.out, /covers {3}segment 1, of 8 at most.*start {4}the weights that the program makes/s);
 		assert.equal(/SRS_DEV/.test(bound.out), isDevAllowed);
+		const named = isDevAllowed ? /powers {3}test parameters \(not secure\)/ : /powers {3}the Ignition ceremony's/;
+		assert.match(bound.out, named);
 		const alone = await assay("verify", proof, ...dev);
 		assert.equal(alone.code, 0);
-		assert.match(alone.out, /not shown without --data, --initial, --result/);
+		// The start follows from program and seed: nobody need give it.
+		assert.match(alone.out, /not shown without --data, --result/);
+		await provers(scratch, dev);
+		const other = file(
+			"other.proof",
+			(await proveByEngine(trainedFrom(run.states[1]!.weights), 1, CHUNK_BITS, by)).file,
+		);
+		const started = await assay("verify", other, "--initial", last!, ...dev);
+		assert.deepEqual([started.code, /INVALID {2}PROOF_START/.test(started.out)], [1, true], started.out);
 		const swapped = await assay("verify", proof, "--initial", last!, ...dev, "--json");
 		assert.equal(swapped.code, 1);
 		assert.equal(JSON.parse(swapped.out).code, "PROOF_INITIAL");
 		assert.match((await assay("verify", proof, "--result", data, ...dev)).err, /TENSOR_SIZE/);
 		assert.match((await assay("verify", "vectors/h200.assay", "--dev")).err, /--dev is for proofs of training/);
-		if (isDevAllowed) assert.match((await assay("verify", proof)).out, /INVALID {2}SRS_DEV/);
+		const unasked = await assay("verify", proof);
+		if (isDevAllowed) assert.match(unasked.out, /INCONCLUSIVE {2}SRS_DEV/);
+		assert.equal(unasked.code, isDevAllowed ? 2 : 0);
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+});
+
+/** Proofs of one run by two provers are one run, unless one is missing or ends elsewhere. */
+async function provers(scratch: string, dev: readonly string[]): Promise<void> {
+	const folder = mkdtempSync(join(scratch, "provers-"));
+	const put = (segment: number, bytes: Uint8Array) => writeFileSync(join(folder, `segment-${segment}.proof`), bytes);
+	put(1, files[0]!);
+	put(2, files[1]!);
+	const whole = await assay("verify", folder, ...dev);
+	assert.equal(whole.code, 0, whole.out);
+	assert.match(whole.out, /VALID {2}steps 0 to 3 .*segments 1 to 2, of 8 at most.*2 pairs of job and prover/s);
+	put(2, files[0]!);
+	const twice = await assay("verify", folder, ...dev);
+	assert.match(twice.out, /INCONCLUSIVE {2}PROOF_GAP.*segment-2.proof: step 2 comes next, not 0/s);
+	assert.equal(twice.code, 2);
+	if (!isDevAllowed) return;
+	// From the same weights, and with another state to be believed: a contradiction.
+	put(
+		2,
+		encodeProofFile(run.program, CHUNK_BITS, proveTrained(run, 2, CHUNK_BITS, {}, { stateBefore: "77".repeat(32) })),
+	);
+	const lie = await assay("verify", folder, ...dev);
+	assert.match(lie.out, /INVALID {2}PROOF_CHAIN.*segment-2.proof: the state between them differs/s);
+	assert.equal(lie.code, 1);
+}
+
+test("assay verify of wrapped runs: valid by a key that is named with its plan and segments, never else", async () => {
+	const scratch = mkdtempSync(join(tmpdir(), "assay-wrapped-"));
+	try {
+		const at = (name: string) => join(scratch, name);
+		writeFileSync(at("forged.proof"), forgedRun(REAL_POINT));
+		const forged = await assay("verify", at("forged.proof"));
+		assert.equal(forged.code, 2);
+		assert.match(forged.out, /^INCONCLUSIVE {2}KEY_UNNAMED.*were the key honest, this would prove: steps 0 to 7 /s);
+		assert.doesNotMatch(forged.out, /VALID {2}/);
+		const { status, code, ...rest } = JSON.parse((await assay("verify", at("forged.proof"), "--json")).out);
+		assert.deepEqual([status, code], ["inconclusive", "KEY_UNNAMED"]);
+		assert.doesNotMatch(JSON.stringify(rest), /isDev/);
+		const honest = "tests/zk/wrapped-mlp.proof";
+		writeFileSync(at("bare.json"), JSON.stringify(toSnarkjsKey(KEY)));
+		const plan = bytesToHex(planHash(SAID.plan));
+		for (const segments of [2, 3])
+			writeFileSync(at(`${segments}.json`), JSON.stringify(toKeyFile({ plan, segments, words: KEY })));
+		const named = async (key: string) => assay("verify", honest, "--dev", "--wrap-key", key);
+		assert.match(
+			(await named(at("bare.json"))).err,
+			/does not name its plan and its number of segments \[KEY_UNBOUND\]/,
+		);
+		assert.equal((await named(at("bare.json"))).code, 66);
+		for (const key of [at("2.json"), SAID.key]) {
+			const shown = await named(key);
+			assert.equal(shown.code, 0, shown.out);
+			assert.match(shown.out, /VALID {2}steps 0 to 7 .*powers {3}the Ignition.*SRS_DEV: test parameters/s);
+		}
+		assert.match((await named(at("3.json"))).out, /INVALID {2}KEY_OTHER/);
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
@@ -194,11 +271,11 @@ test("assay job run, job prove, verify: as a new user does it", async () => {
 		assert.match(whole.out, /VALID {2}steps 0 to 7 of .*data and weights at hand are those of the proof.*2 segments/s);
 		const half = await assay("verify", at("proofs"), ...held, "--result", at("proofs/state-2.bin"), ...dev);
 		assert.match(half.out, /INVALID {2}PROOF_RESULT/);
-		// The second before the first; the folder of a run, which has no proofs.
+		// The second before the first: nothing false is shown. The folder of a run, which has no proofs.
 		renameSync(at("proofs/segment-1.proof"), at("proofs/segment-3.proof"));
 		assert.match(
 			(await assay("verify", at("proofs"), ...dev)).out,
-			/INVALID {2}PROOF_CHAIN.*segment-3.proof: step 8 comes/s,
+			/INCONCLUSIVE {2}PROOF_GAP.*segment-3.proof: step 8 comes/s,
 		);
 		assert.match((await assay("verify", at("run"))).err, /a folder without segment-N.proof.*FILE_UNREADABLE/s);
 		for (const list of ["0", "3", "2-1", "1-3", "x", "1,,2"]) {
@@ -214,7 +291,8 @@ test("assay job run, job prove, verify: as a new user does it", async () => {
 			const [, key] = /key +([0-9a-f]{64})/.exec(wrapped.out)!;
 			const shown = await assay("verify", at("wrapped/run-1-2.proof"), "--wrap-key", key!, "--dev");
 			assert.match(shown.out, /VALID {2}steps 0 to 7 of the program, 2 segments as one/);
-			assert.match((await assay("verify", at("wrapped/run-1-2.proof"))).out, /INVALID {2}KEY_UNKNOWN/);
+			assert.match((await assay("verify", at("wrapped/run-1-2.proof"), "--dev")).out, /INCONCLUSIVE {2}KEY_UNNAMED/);
+			assert.match((await assay("verify", at("wrapped/run-1-2.proof"))).out, /INCONCLUSIVE {2}SRS_DEV/);
 		}
 		assert.match((await assay("job", "prove", at("run"))).err, /it needs powers of tau/);
 		const unknown = await assay("job", "prove", at("run"), "--powers", "samples/README.md", "--out", at("none"));

@@ -1,5 +1,6 @@
 // What is proven of a job that is paid by proof, docs/zk.md §12: segment by segment, by whom, for how much
 // gas; and each proof as a file, to verify here or elsewhere. All of it stands on chain.
+import { powersOfChain } from "../../src/protocol/proof-powers.ts";
 import { formatCount, formatExactMoney } from "../parts/format.ts";
 import { Empty, Failed, Id, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
@@ -7,7 +8,7 @@ import { api, useLoaded, useReloadOn } from "../shell/api.ts";
 const PER_MICRO = 10n ** 12n;
 const micros = (amount: string): number => Number(BigInt(amount) / PER_MICRO);
 
-export function ProofsPanel({ id }: { id: string }) {
+export function ProofsPanel({ id, chainId }: { id: string; chainId: number | null }) {
 	const loaded = useLoaded(`proofs ${id}`, (signal) => api.listJobProofs({ params: { id } }, { signal }));
 	useReloadOn(({ kind, subject }) => kind === "job.proven" && subject === id, loaded.reload, 1000);
 	if (loaded.value === null) return loaded.trouble && <Failed trouble={loaded.trouble} again={loaded.reload} />;
@@ -19,7 +20,8 @@ export function ProofsPanel({ id }: { id: string }) {
 			title="Proofs"
 			aside={
 				<>
-					{formatCount(proofs.length)} of {formatCount(segments)} segments proven, {formatCount(gas)} gas;{" "}
+					{formatCount(proofs.length)} of {formatCount(segments)} segments proven
+					{chainId === null ? "" : ` over ${powersOfChain(chainId)}`}, {formatCount(gas)} gas;{" "}
 					<a href="/verify">verify one here</a>
 				</>
 			}

@@ -1,7 +1,7 @@
 // A proof of training: whether it holds, of which steps of which program, and what it does not say. The
 // judging is in training-worker.ts.
 import { Empty, Fact, Failed, Id } from "../parts/small.tsx";
-import type { TrainingWord } from "./training-worker.ts";
+import type { ProvenSteps, TrainingWord } from "./training-worker.ts";
 import { type OnVerdict, useJudged, VerdictLine } from "./use-judged.tsx";
 import { trainingInWorker, type VerifiedFile } from "./verify-in-worker.ts";
 
@@ -14,42 +14,86 @@ export function TrainingPanel({ file, onVerdict }: { file: VerifiedFile; onVerdi
 	return (
 		<div class="verify" data-status={verdict.status} aria-live="polite">
 			<VerdictLine verdict={verdict} file={file} tookMs={tookMs} />
-			{verdict.status === "valid" ? <ValidView {...verdict} /> : <Empty title={verdict.detail} />}
+			{verdict.status === "valid" ? <ValidView {...verdict.proven} /> : <RefusedView {...verdict} />}
 		</div>
 	);
 }
 
-function ValidView({ statement, sizes }: Extract<TrainingWord["verdict"], { status: "valid" }>) {
-	const { firstStep, steps, program, stateBefore, stateAfter, features, labels, srs } = statement;
+function RefusedView(p: Exclude<TrainingWord["verdict"], { status: "valid" }>) {
 	return (
 		<>
-			<dl class="facts">
-				<Fact name="Proven" isWide>
-					steps {firstStep} to {firstStep + steps - 1} of an MLP of {sizes.join("-")}, for these commitments
-				</Fact>
-				<Fact name="Program" isWide>
-					<Id id={program} />
-				</Fact>
-				<Fact name="State before" isWide>
-					<Id id={stateBefore} />
-				</Fact>
-				<Fact name="State after" isWide>
-					<Id id={stateAfter} />
-				</Fact>
-				<Fact name="Features" isWide>
-					<Id id={features} />
-				</Fact>
-				<Fact name="Labels" isWide>
-					<Id id={labels} />
-				</Fact>
-				<Fact name="Powers of tau" isWide>
-					<Id id={srs} />
-				</Fact>
-			</dl>
+			<Empty title={p.detail}>
+				{p.meaning} {p.hint}
+			</Empty>
+			{p.unproven === null ? null : (
+				<>
+					<p>
+						What the file says, which nothing proves unless you trust its key. If you do, name it:{" "}
+						<code>assay verify FILE --wrap-key KEY</code>.
+					</p>
+					<Facts {...p.unproven} name="Said" />
+				</>
+			)}
+		</>
+	);
+}
+
+function ValidView(proven: ProvenSteps) {
+	const { firstStep } = proven.first;
+	return (
+		<>
+			<Facts {...proven} name="Proven" />
 			<p>
 				Whose data and weights these are is not shown by the proof alone: compare your bytes with{" "}
-				<code>assay verify FILE --data --initial --result</code>.
+				<code>assay verify FILE --data --initial --result</code>.{" "}
+				{proven.isStartRight === true
+					? "It begins with the weights that the program makes of its seed."
+					: firstStep === 0
+						? "Whether the run began with the weights of its seed was not checked here; assay verify does it."
+						: `It begins with step ${firstStep}; what came before is not shown.`}
 			</p>
 		</>
+	);
+}
+
+function Facts({ name, first, last, ...p }: ProvenSteps & { readonly name: string }) {
+	const [from, to] = [first.firstStep / first.steps + 1, last.firstStep / first.steps + 1];
+	return (
+		<dl class="facts">
+			<Fact name={name} isWide>
+				steps {first.firstStep} to {last.firstStep + last.steps - 1} of an MLP of {p.sizes.join("-")}, for these
+				commitments
+			</Fact>
+			<Fact name="Segments" isWide>
+				{from === to ? from : `${from} to ${to}`}, of {p.maxSegments} at most; how many the run was to have is in no
+				proof
+			</Fact>
+			<Fact name="Program" isWide>
+				<Id id={first.program} />
+			</Fact>
+			<Fact name="Seed" isWide>
+				<Id id={first.seed} />
+			</Fact>
+			<Fact name="State before" isWide>
+				<Id id={first.stateBefore} />
+			</Fact>
+			<Fact name="State after" isWide>
+				<Id id={last.stateAfter} />
+			</Fact>
+			<Fact name="Features" isWide>
+				<Id id={first.features} />
+			</Fact>
+			<Fact name="Labels" isWide>
+				<Id id={first.labels} />
+			</Fact>
+			<Fact name="Powers" isWide>
+				{p.powers} <Id id={first.srs} />
+			</Fact>
+			{p.key === null ? null : (
+				<Fact name="Key" isWide>
+					<Id id={p.key} />
+				</Fact>
+			)}
+		</dl>
 	);
 }

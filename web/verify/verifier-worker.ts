@@ -28,7 +28,7 @@ export interface FileChallenge extends Pick<LiveChallenge, "challenge" | "stage"
 export type WorkerWord =
 	/** The file of a roll call, which another worker judges. */
 	| { readonly kind: "roll-call" }
-	/** A proof of training, which another worker judges. */
+	/** A proof of training, of a segment or a wrapped run, which another worker judges. */
 	| { readonly kind: "training" }
 	/** A fraud file, judged. */
 	| {
@@ -73,7 +73,7 @@ scope.onmessage = ({ data }) => {
 		scope.postMessage({ kind: "roll-call" });
 		return;
 	}
-	if (format === "assay-zk") {
+	if (format === "assay-zk" || format === "assay-zk-run") {
 		scope.postMessage({ kind: "training" });
 		return;
 	}

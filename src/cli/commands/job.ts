@@ -42,7 +42,7 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		),
 		powers: text(
 			"FILE",
-			"prove, submit --method zk or --provable: powers of tau, Ignition's file (docs/zk.md §1); prove `dev`: of a known τ, which prove nothing",
+			"prove, submit --method zk or --provable: powers of tau, Ignition's file (docs/zk.md §1); prove `dev`: test parameters (not secure), which prove nothing",
 		),
 		...cardOption,
 		host: text(

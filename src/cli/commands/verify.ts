@@ -36,7 +36,7 @@ diff writes them) it judges the contradiction; valid means that the claim it acc
 docs/receipts.md) it checks the proof. Of a proof of training (docs/zk.md) it checks the proof, and with --data, --initial and --result
 whether it is about your bytes: without these nobody knows whose commitments it is about. Of a folder of such proofs (assay job prove) it checks
 that each segment goes on where the one before it ended; --initial and --result are then the weights at both ends of the run. Of a wrapped run
-(assay job prove --wrap) it says which segments it proves, and by which key.`,
+(assay job prove --wrap) it says which segments it proves, and by which key: it is valid only by the key that --wrap-key names.`,
 	takes: "FILE",
 	options: {
 		signer: list("KEY", "accept only this verifier's key", hexKey),
@@ -50,10 +50,10 @@ that each segment goes on where the one before it ended; --initial and --result 
 		data: text("FILE", "compare a proof of training with these features and labels"),
 		initial: text("FILE", "compare a proof of training with these weights before its first step"),
 		result: text("FILE", "compare a proof of training with these weights after its last step"),
-		dev: flag("accept a proof of training over powers of a known τ, which proves nothing; for tests"),
+		dev: flag("accept a proof of training over test parameters (not secure), which proves nothing to others"),
 		"wrap-key": text(
 			"KEY",
-			"accept only a wrapped run of training by this key: its hash, or a key that snarkjs exported",
+			"the key of a wrapped run of training, from those who held its ceremony: its hash, or a file of scripts/zk-key.ts export; without it no wrapped run is valid",
 		),
 		guests: guestsOption,
 		json: flag("print the verdict as JSON"),

@@ -1,11 +1,11 @@
 // `assay job proofs ID`: who proved the segments of a zk job, and each proof as a file, made of what stands
-// on chain. What is fetched is judged by `assay verify`, not here. docs/zk.md §12. Each names its prover, so
-// that together they are no run of one (`assay verify FOLDER`): that one goes on where another ended, the
-// chain has seen.
+// on chain. What is fetched is judged by `assay verify`, not here. docs/zk.md §12. Each proof names its
+// prover; that one goes on where another ended, `assay verify FOLDER` sees as the chain has seen it.
 import { join, resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { isEmbeddedChainId } from "../../protocol/chain/embedded-chain-id.ts";
+import { powersOfChain } from "../../protocol/proof-powers.ts";
 import { type apiOptions, askApi } from "../api-connection.ts";
 import type { CliIo } from "../command.ts";
 import { writeNamedFile } from "../evidence-file.ts";
@@ -40,7 +40,8 @@ export async function fetchProofs(values: ProofsValues, io: CliIo, given: string
 				const bytes = await client.getJobProof({ params: { id, segment } });
 				writeNamedFile(join(folder, `segment-${segment}.proof`), bytes, "--out FOLDER");
 			}
-			return { id, folder, segments, proofs, isDev: isEmbeddedChainId(offer.escrow?.chainId ?? 0) };
+			const chainId = offer.escrow?.chainId ?? 0;
+			return { id, folder, segments, proofs, isDev: isEmbeddedChainId(chainId), powers: powersOfChain(chainId) };
 		},
 		"customer",
 	);
@@ -52,15 +53,15 @@ interface Fetched {
 	readonly segments: number;
 	readonly proofs: readonly Proof[];
 	readonly isDev: boolean;
+	/** In words. */
+	readonly powers: string;
 }
 
-function text({ folder, segments, proofs, isDev }: Fetched, paint: Paint): string {
+function text({ folder, segments, proofs, isDev, powers }: Fetched, paint: Paint): string {
 	const gas = proofs.reduce((sum, one) => sum + one.gas, 0);
 	const told = [
-		`  ${proofs.length} of ${segments} segments are proven, ${gas.toLocaleString("en")} gas`,
-		paint.dim(
-			`  anyone checks each: assay verify ${join(folder, `segment-${proofs[0]?.segment}.proof`)}${isDev ? " --dev" : ""}`,
-		),
+		`  ${proofs.length} of ${segments} segments are proven over ${powers}, ${gas.toLocaleString("en")} gas`,
+		paint.dim(`  anyone checks them: assay verify ${folder}${isDev ? " --dev" : ""}`),
 	];
 	return [table(columns, proofs, paint, "nothing is proven yet"), ...(proofs.length > 0 ? told : []), ""].join("\n");
 }

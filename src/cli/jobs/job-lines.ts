@@ -4,6 +4,7 @@ import type { Job, JobSummary, NetworkEvent } from "../../api/types.ts";
 import { totalMicros } from "../../market/jobs/check-offer.ts";
 import { formatPercent, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
+import { powersOfChain } from "../../protocol/proof-powers.ts";
 import type { Paint } from "../print/paint.ts";
 import { type Column, formatAgo, left, plural, right, shortId, shown, table } from "../print/table.ts";
 import { formatMicros } from "../print/tokens.ts";
@@ -37,11 +38,16 @@ export function quoteLines(
 			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for ${terms.method.name === "zk" ? "proofs" : "checks"}${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
 		),
 		paint.dim(`  at most ${wholeSpan(terms.workMs)}${each}; ${paidText(terms)}`),
+		...provenOver(quote.offer).map((line) => paint.dim(line)),
 		...(quote.isSimulated ? [`  ${paint.bad("SIMULATED")}: ${SIMULATED}`] : []),
 	];
 }
 
 const SIMULATED = "its hosts sign under roots that anybody can sign under. This tries the method out and shows nothing";
+
+/** Of a job that is paid by proof: what its proofs are worth to others. */
+export const provenOver = ({ terms, escrow }: Job["offer"]): string[] =>
+	terms.method.name === "zk" && escrow !== null ? [`  proofs are over ${powersOfChain(escrow.chainId)}`] : [];
 
 const paidText = ({ method, checkedMs, windowMs }: Job["offer"]["terms"]): string =>
 	method.name === "zk"
@@ -88,6 +94,7 @@ export function jobText({ id, spec, offer, record, isOver, createdAtMs }: Job, p
 		`${paint.strong(shown(spec.title, 100))}  ${shown(spec.kind)}, ${methodText(terms.method)}; ${isOver ? "over" : "open"}, handed in ${formatAgo(createdAtMs, Date.now())}`,
 		`  job ${id}`,
 		`  ${formatMicros(totalMicros(terms))} tokens at most, ${plural(spec.segments, "segment")} in ${plural(terms.parts, "part")}${offer.escrow === null ? "; no chain: a record of what is owed" : ""}`,
+		...provenOver(offer),
 		table(columns, record.parts, paint),
 		"",
 	].join("\n");

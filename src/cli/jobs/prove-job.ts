@@ -12,7 +12,7 @@ import { openProvingKey, type ProvingKeyFile } from "../../provider/proofs/runs/
 import { readRunFolder } from "../../store/runs/run-folder.ts";
 import { type OpenedRun, openRun, replayOf } from "../../validator/jobs/open-run.ts";
 import { MOST_SEGMENTS } from "../../verify/zk/run/run-file.ts";
-import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../verify/zk/srs.ts";
+import { DEV_ID, DEV_POWERS, ignitionPowers, type ProverPowers, powersName } from "../../verify/zk/srs.ts";
 import { gapBetween } from "../../verify/zk/statement.ts";
 import { bytesToElements, type Elements, elementCount, elementsToBytes } from "../../work/operators/tensor-type.ts";
 import { compilePlan, type ZkPlan } from "../../work/plan/compile-plan.ts";
@@ -26,6 +26,7 @@ import { usageError, type Values } from "../options.ts";
 import { formatDuration } from "../print/format.ts";
 import { printResult } from "../print/print-result.ts";
 import { createStatusLine } from "../print/status-line.ts";
+import { TEST_NOTE } from "../verify/proof-lines.ts";
 import { wrapSegments } from "./wrap-segments.ts";
 
 export interface ProveValues extends Values<typeof engineOptions> {
@@ -37,7 +38,7 @@ export interface ProveValues extends Values<typeof engineOptions> {
 }
 
 /**
- * As many powers as the file of Ignition has ids for: 2^14. Of a known τ there are any number; a large
+ * As many powers as the file of Ignition has ids for: 2^14. Of test parameters there are any number; a large
  * program gets so many that some hundred commitments are enough.
  */
 const MOST_CHUNK_BITS = 14;
@@ -45,7 +46,7 @@ const MOST_DEV_CHUNK_BITS = 22;
 const CHUNKS_LOG2 = 8;
 const MOST_POWERS = 2 ** 28;
 const POWERS_HINT =
-	"Give --powers FILE with Ignition's powers (docs/zk.md §1 names the file and its SHA-256), or --powers dev for a proof that proves nothing, to try it.";
+	"Give --powers FILE with Ignition's powers (docs/zk.md §1 names the file and its SHA-256), or --powers dev for test parameters (not secure), to try it.";
 
 interface Proven extends ProvenSegment {
 	readonly segment: number;
@@ -172,7 +173,7 @@ export async function proveJob(path: string, values: ProveValues, io: CliIo): Pr
 		await replay.close();
 		await engine.close();
 	}
-	return tell(proven, { out, plan, isDev: powers.points === null }, values, io);
+	return tell(proven, { out, plan }, values, io);
 }
 
 /** One after the other: a wrapped run has no gaps. Throws KEY_FILE. */
@@ -201,24 +202,25 @@ function checkChain(last: Proven | undefined, made: ProvenSegment, segment: numb
 
 function tell(
 	proven: readonly Proven[],
-	{ out, plan, isDev }: { readonly out: string; readonly plan: ZkPlan; readonly isDev: boolean },
+	{ out, plan }: { readonly out: string; readonly plan: ZkPlan },
 	values: ProveValues,
 	io: CliIo,
 ): number {
 	const [first] = proven as readonly [Proven, ...Proven[]];
+	const { srs } = first.statement;
+	const isDev = srs === DEV_ID;
 	const bytes = statSync(first.path).size;
 	const tookUs = proven.reduce((sum, one) => sum + one.tookUs, 0);
 	const json = {
-		...{ folder: out, isDev, chunkBits: plan.chunkBits, tookUs },
+		...{ folder: out, isDev, powers: powersName(srs), chunkBits: plan.chunkBits, tookUs },
 		proofs: proven.map(({ segment, path, statement }) => ({ segment, path, statement })),
 	};
 	printResult(values, io, json, (paint) =>
 		[
 			`${paint.good(paint.strong("PROVEN"))}  ${proven.length === 1 ? `segment ${first.segment}` : `${proven.length} segments`} in ${formatDuration(tookUs)}, ${formatBytes(bytes)} each with the program`,
 			`  folder  ${out}`,
-			...(isDev
-				? [`  ${paint.unsure("note")}  SRS_DEV: over powers of a known τ; these proofs prove nothing to anybody`]
-				: []),
+			`  powers  ${powersName(srs)}`,
+			...(isDev ? [`  ${paint.unsure("note")}  ${TEST_NOTE}`] : []),
 			paint.dim(
 				`  anyone checks it: assay verify ${first.path} --data ${join(out, "data.bin")} --initial ${join(out, `state-${first.segment}.bin`)} --result ${join(out, `state-${first.segment + 1}.bin`)}${isDev ? " --dev" : ""}`,
 			),

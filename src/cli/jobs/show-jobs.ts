@@ -15,7 +15,7 @@ import { showOrWatch, type watchOptions } from "../print/show-or-watch.ts";
 import { table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 import { collectRest, openJobPayer, type PayerValues } from "./job-account.ts";
-import { eventLine, jobText, listColumns } from "./job-lines.ts";
+import { eventLine, jobText, listColumns, provenOver } from "./job-lines.ts";
 import { judgeSigned, signedLines } from "./judge-signed.ts";
 import { takenText } from "./submit-job.ts";
 import { takeResult } from "./take-result.ts";
@@ -58,7 +58,8 @@ const time = (ms: number): string => new Date(ms).toISOString().slice(0, 19).rep
 export async function showLogs(values: WatchValues, io: CliIo, id: string): Promise<number> {
 	const paint = paintFor(io.out, io.env);
 	const read = async (client: ApiClient) => {
-		const { id: job } = await findJob(client, id);
+		const { id: job, offer } = await findJob(client, id);
+		for (const line of values.json ? [] : provenOver(offer)) io.out.write(`${paint.dim(line)}\n`);
 		for await (const event of client.watchJob({ params: { id: job } }, { signal: io.interrupted, lastEventId: "0" })) {
 			const line = values.json ? JSON.stringify(event) : eventLine(event, paint);
 			if (line !== null) io.out.write(values.json ? `${line}\n` : `${paint.dim(time(event.atMs))}  ${line}\n`);

@@ -11,9 +11,10 @@ import type { ProvingKeyFile } from "../../provider/proofs/runs/proving-key.ts";
 import { openWrapper } from "../../provider/proofs/runs/wrap-run.ts";
 import type { OpenedRun } from "../../validator/jobs/open-run.ts";
 import { encodeRunFile, openRunFile } from "../../verify/zk/run/run-file.ts";
+import { wrapKeyHash } from "../../verify/zk/run/wrap-key.ts";
 import type { ProverPowers } from "../../verify/zk/srs.ts";
 import { type Elements, elementsToBytes } from "../../work/operators/tensor-type.ts";
-import type { ZkPlan } from "../../work/plan/compile-plan.ts";
+import { planHash, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { enteringOf } from "../../work/plan/entering.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
 import type { CliIo } from "../command.ts";
@@ -22,6 +23,7 @@ import type { JobEngine } from "../job-engine.ts";
 import { formatDuration } from "../print/format.ts";
 import { printResult } from "../print/print-result.ts";
 import type { createStatusLine } from "../print/status-line.ts";
+import { TEST_NOTE } from "../verify/proof-lines.ts";
 
 export interface SegmentsToWrap {
 	readonly run: OpenedRun;
@@ -73,7 +75,9 @@ async function wrappedFile(
 	const wrapper = await openWrapper(plan, segments.length, of.key, by);
 	try {
 		const wrapped = (await wrapper?.wrap(proven)) ?? null;
-		return wrapped === null ? null : encodeRunFile(run.program, plan.chunkBits, wrapped);
+		if (wrapped === null) return null;
+		const key = { plan: bytesToHex(planHash(plan)), segments: segments.length, words: wrapped.key };
+		return { file: encodeRunFile(run.program, plan.chunkBits, wrapped), key: wrapKeyHash(key) };
 	} finally {
 		await wrapper?.close();
 	}
@@ -88,11 +92,12 @@ export async function wrapSegments(
 ): Promise<number> {
 	const [first, last] = [of.segments[0]!, of.segments.at(-1)!];
 	const { clockUs } = realEnvironment();
-	const file = await wrappedFile(of, engine, line, io);
-	if (file === null) return exitCodes.interrupted.code;
+	const made = await wrappedFile(of, engine, line, io);
+	if (made === null) return exitCodes.interrupted.code;
 	line.clear();
-	const verdict = openRunFile(file, { isDevAllowed: true });
-	if (verdict.status === "invalid")
+	const { file, key } = made;
+	const verdict = openRunFile(file, { isDevAllowed: true, key });
+	if (verdict.status !== "valid")
 		throw new AssayError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`, {
 			hint: codes[verdict.code].hint,
 		});
@@ -100,17 +105,20 @@ export async function wrapSegments(
 	of.write(`state-${last + 1}.bin`, ...(await of.weights(last + 1)).bytes);
 	const path = of.write(`run-${first}-${last}.proof`, file);
 	const tookUs = clockUs();
-	const { key, isDev } = verdict;
+	const { isDev, powers } = verdict;
 	const many = first === last ? `segment ${first}, wrapped,` : `segments ${first} to ${last} as one`;
-	printResult(values, io, { folder: of.out, path, first, last, key, isDev, bytes: file.length, tookUs }, (paint) =>
+	const json = { folder: of.out, path, first, last, key, isDev, powers, bytes: file.length, tookUs };
+	printResult(values, io, json, (paint) =>
 		[
 			`${paint.good(paint.strong("PROVEN"))}  ${many} in ${formatDuration(tookUs)}, ${formatBytes(file.length)} with the program`,
-			`  file  ${path}`,
-			`  key   ${key}`,
+			`  file    ${path}`,
+			`  powers  ${powers}`,
+			`  key     ${key}`,
+			...(isDev ? [`  ${paint.unsure("note")}  ${TEST_NOTE}`] : []),
+			paint.dim(`  anyone checks it: assay verify ${join(path)} --wrap-key ${isDev ? `${key} --dev` : "KEY"}`),
 			...(isDev
-				? [`  ${paint.unsure("note")}  SRS_DEV: powers or key of known secrets; this proof proves nothing to anybody`]
-				: []),
-			paint.dim(`  anyone checks it: assay verify ${join(path)} --wrap-key ${key}${isDev ? " --dev" : ""}`),
+				? []
+				: [paint.dim("  KEY: from those who held the key's ceremony; nobody should take it from its prover")]),
 			"",
 		].join("\n"),
 	);

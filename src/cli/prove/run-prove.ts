@@ -5,6 +5,7 @@ import { sleep } from "../../platform/abortable.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
+import { powersOfChain } from "../../protocol/proof-powers.ts";
 import { chainFolder } from "../../validator/settlement/home.ts";
 import { type apiOptions, customerFolder, openApi } from "../api-connection.ts";
 import { dataDirOf } from "../chain/chain-connection.ts";
@@ -63,6 +64,7 @@ export async function runProve(values: ProveValues, io: CliIo): Promise<number> 
 			onEvent: (news) => io.out.write(`${values.json ? JSON.stringify(news) : proofLine(news, paint)}\n`),
 		});
 		say(`proving   ${api.url}, chain ${chain.contracts.addresses.chainId}`);
+		say(paint.dim(`          over ${powersOfChain(chain.contracts.addresses.chainId)}`));
 		say(paint.dim(`          account ${chain.account.address}, which is paid and sends; it needs coins for gas`));
 		while (!signal.aborted) {
 			await prover.round().catch((error: unknown) => {

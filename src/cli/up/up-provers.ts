@@ -11,6 +11,7 @@ import { realEnvironment } from "../../platform/environment.ts";
 import { loadKeyFile } from "../../platform/key-file.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { TEST_PARAMETERS } from "../../protocol/proof-powers.ts";
 import type { ProofNews } from "../../provider/proofs/prove-jobs.ts";
 import { chainFolder, contractsPath, readContracts } from "../../validator/settlement/home.ts";
 import { fillTrial } from "../jobs/job-account.ts";
@@ -58,7 +59,7 @@ export async function startUpProvers(
 	const provers: Awaited<ReturnType<typeof start>>[] = [];
 	for (let number = 1; number <= PROVERS; number++) provers.push(await start(number));
 	say(
-		paint.dim(`provers   ${PROVERS}: zk jobs are proven here, over powers of a known τ: to try it, not to rely on it`),
+		paint.dim(`provers   ${PROVERS}: zk jobs are proven here, over ${TEST_PARAMETERS}: to try it, not to rely on it`),
 	);
 	return async () => {
 		stopping.abort();

@@ -5,20 +5,22 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { bindByEngine, type HeldFiles } from "../../provider/proofs/bind-by-engine.ts";
 import { type ByteFault, bindBytes } from "../../verify/zk/bind-bytes.ts";
+import { firstWeights, OTHER_START } from "../../verify/zk/first-weights.ts";
 import { type OpenedProof, openProofFile, type ProofVerdict, proofVerdict } from "../../verify/zk/proof-file.ts";
-import { gapBetween } from "../../verify/zk/statement.ts";
-import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
+import { inconclusive, invalid, type Refused } from "../../verify/zk/refused.ts";
+import { gapBetween, type SegmentStatement } from "../../verify/zk/statement.ts";
+import { bytesOf, bytesToElements, elementCount, elementsToBytes } from "../../work/operators/tensor-type.ts";
 import type { Program, Tensor } from "../../work/program/shapes.ts";
 import type { CliIo } from "../command.ts";
 import { readEvidence, readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { startJobEngine } from "../job-engine.ts";
 import { formatDuration } from "../print/format.ts";
-import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
+import { coverOf, jobsOf, proofLines } from "./proof-lines.ts";
 
 export interface ProofOptions {
 	readonly data?: string | undefined;
@@ -84,30 +86,62 @@ async function faultOf(opened: OpenedProof, held: HeldFiles, io: CliIo): Promise
 	});
 }
 
-function proofLines(verdict: ProofVerdict, paint: Paint): string[] {
-	if (verdict.status === "invalid") {
-		const { meaning, hint } = codes[verdict.code];
-		const head = `${paint.bad(paint.strong("INVALID"))}  ${verdict.code}`;
-		return [head, `  ${verdict.detail}`, `  ${meaning}`, paint.dim(`  ${hint}`)];
-	}
-	const { statement, bound, isDev } = verdict;
-	const names = { data: "--data", before: "--initial", after: "--result" } as const;
-	const missing = (["data", "before", "after"] as const).filter((one) => !bound.includes(one));
-	const last = statement.firstStep + statement.steps - 1;
-	return [
-		`${paint.good(paint.strong("VALID"))}  steps ${statement.firstStep} to ${last} of the program, for these commitments`,
-		`  program  ${statement.program}`,
-		`  state    ${statement.stateBefore} before`,
-		`           ${statement.stateAfter} after`,
-		...(missing.length === 0
-			? ["  bytes    data and weights at hand are those of the proof"]
-			: [
-					`  ${paint.unsure("note")}  not compared with bytes: whose commitments these are is not shown without ${missing.map((one) => names[one]).join(", ")}`,
-				]),
-		...(isDev
-			? [`  ${paint.unsure("note")}  SRS_DEV: over powers of a known τ; anybody can prove anything over them`]
-			: []),
-	];
+/** Segments that follow each other. */
+interface Chain {
+	readonly first: OpenedProof;
+	readonly last: OpenedProof;
+	readonly statements: readonly SegmentStatement[];
+}
+
+/** With more weights than that the first ones are not computed here. */
+const MAX_FIRST_WEIGHTS = 2 ** 24;
+
+const areSame = (some: readonly Uint8Array[], others: readonly Uint8Array[]): boolean =>
+	some.every((one, i) => equalBytes(one, others[i]!));
+
+/**
+ * Bytes, and what the program makes of its seed, against segments that follow each other. The data of all of
+ * them is that of the first, and what is between them was compared already: three comparisons are enough for
+ * any number of segments.
+ */
+async function boundVerdict(
+	{ first, last }: Chain,
+	{ data, initial, result, ...rest }: ProofOptions,
+	io: CliIo,
+): Promise<ProofVerdict> {
+	const isOne = first === last;
+	const own = firstWeights(first, MAX_FIRST_WEIGHTS)?.map(elementsToBytes);
+	const given = heldFiles(first.program, { ...rest, data, initial });
+	const end = heldFiles(last.program, { ...rest, result });
+	const start = { ...given, ...(own !== undefined && { before: own }) };
+	let fault = await faultOf(first, isOne ? { ...start, ...end } : start, io);
+	if (fault?.code === "PROOF_INITIAL" && own !== undefined) fault = OTHER_START;
+	if (fault === null && !isOne) fault = await faultOf(last, end, io);
+	if (fault === null && own !== undefined && given.before !== undefined && !areSame(own, given.before))
+		fault = { code: "PROOF_INITIAL", detail: "the program makes other first weights, which are those of the proof" };
+	const { firstStep, stateBefore } = first.statement;
+	const { stateAfter, pointsAfter } = last.statement;
+	const steps = last.statement.firstStep + last.statement.steps - firstStep;
+	const statement = { ...first.statement, steps, stateBefore, stateAfter, pointsAfter };
+	return proofVerdict({ ...first, statement }, fault, { ...start, ...end }, own !== undefined);
+}
+
+/** Prints the verdict. */
+function tell(
+	verdict: ProofVerdict,
+	statements: readonly SegmentStatement[],
+	{ json, what, clockUs }: { readonly json: object; readonly what: string; readonly clockUs: () => number },
+	values: ProofOptions,
+	io: CliIo,
+): number {
+	const verifyUs = clockUs();
+	const jobs = jobsOf(statements);
+	const shown = verdict.status === "valid" ? { ...verdict, plan: undefined, jobs, ...coverOf(verdict) } : verdict;
+	printResult(values, io, { ...shown, ...json, verifyUs }, (paint) => {
+		const took = paint.dim(`  ${what} checked in ${formatDuration(verifyUs)}`);
+		return [...proofLines(verdict, jobs, paint), "", took, ""].join("\n");
+	});
+	return exitCodes[verdict.status].code;
 }
 
 export async function verifyTrainingProof(
@@ -118,16 +152,10 @@ export async function verifyTrainingProof(
 ): Promise<number> {
 	const { clockUs } = realEnvironment();
 	const opened = openProofFile(file, { isDevAllowed: values.dev });
-	const held = opened.status === "valid" ? heldFiles(opened.program, values) : {};
-	const verdict: ProofVerdict =
-		opened.status === "valid" ? proofVerdict(opened, await faultOf(opened, held, io), held) : opened;
-	const tookUs = clockUs();
-	const shown = verdict.status === "valid" ? { ...verdict, plan: undefined } : verdict;
-	printResult(values, io, { ...shown, file: path, fileBytes: file.length, verifyUs: tookUs }, (paint) => {
-		const took = paint.dim(`  ${path}: ${file.length} bytes checked in ${formatDuration(tookUs)}`);
-		return [...proofLines(verdict, paint), "", took, ""].join("\n");
-	});
-	return exitCodes[verdict.status].code;
+	const told = { clockUs, json: { file: path, fileBytes: file.length }, what: `${path}: ${file.length} bytes` };
+	if (opened.status !== "valid") return tell(opened, [], told, values, io);
+	const chain = { first: opened, last: opened, statements: [opened.statement] };
+	return tell(await boundVerdict(chain, values, io), chain.statements, told, values, io);
 }
 
 /** `segment-N.proof` of a folder, as `assay job prove` writes them, by number. */
@@ -145,57 +173,26 @@ function segmentFiles(folder: string): string[] {
 		.map((number) => join(folder, `segment-${number}.proof`));
 }
 
-type Refusal = Extract<ProofVerdict, { status: "invalid" }>;
-
-/**
- * All segments, each where the one before it ended; null with the first and the last of them: nothing is
- * wrong.
- */
-function chainOf(
-	files: readonly string[],
-	isDevAllowed: boolean,
-): Refusal | readonly [first: OpenedProof, last: OpenedProof] {
-	let [first, last]: [OpenedProof | null, OpenedProof | null] = [null, null];
+/** All segments, each where the one before it ended. */
+function chainOf(files: readonly string[], isDevAllowed: boolean): Refused | Chain {
+	let chain: Chain | null = null;
 	for (const path of files) {
 		const opened = openProofFile(readEvidence(path), { isDevAllowed });
-		if (opened.status === "invalid") return { ...opened, detail: `${path}: ${opened.detail}` };
-		const gap = last === null ? null : gapBetween(last.statement, opened.statement);
-		if (gap !== null) return { status: "invalid", code: gap.code, detail: `${path}: ${gap.detail}` };
-		first ??= opened;
-		last = opened;
+		if (opened.status !== "valid") return { ...opened, detail: `${path}: ${opened.detail}` };
+		const gap: ReturnType<typeof gapBetween> = chain && gapBetween(chain.last.statement, opened.statement);
+		if (gap !== null) return (gap.code === "PROOF_GAP" ? inconclusive : invalid)(gap.code, `${path}: ${gap.detail}`);
+		const { first, statements }: Chain = chain ?? { first: opened, last: opened, statements: [] };
+		chain = { first, last: opened, statements: [...statements, opened.statement] };
 	}
-	return [first!, last!];
+	return chain!;
 }
 
-/**
- * The data of all segments is that of the first, and what is between them was compared already: three
- * comparisons are enough for any number of segments.
- */
 export async function verifyTrainingRun(folder: string, values: ProofOptions, io: CliIo): Promise<number> {
 	const { clockUs } = realEnvironment();
 	const files = segmentFiles(folder);
 	const chain = chainOf(files, values.dev);
-	const { data, initial, result, ...rest } = values;
-	let verdict: ProofVerdict;
-	if ("status" in chain) verdict = chain;
-	else {
-		const [first, last] = chain;
-		const [start, end] = [
-			heldFiles(first.program, { ...rest, data, initial }),
-			heldFiles(last.program, { ...rest, result }),
-		];
-		const fault = (await faultOf(first, start, io)) ?? (await faultOf(last, end, io));
-		const { firstStep, stateBefore } = first.statement;
-		const { stateAfter, pointsAfter } = last.statement;
-		const steps = last.statement.firstStep + last.statement.steps - firstStep;
-		const statement = { ...first.statement, steps, stateBefore, stateAfter, pointsAfter };
-		verdict = proofVerdict({ ...first, statement }, fault, { ...start, ...end });
-	}
-	const tookUs = clockUs();
-	const shown = verdict.status === "valid" ? { ...verdict, plan: undefined } : verdict;
-	printResult(values, io, { ...shown, folder, segments: files.length, verifyUs: tookUs }, (paint) => {
-		const took = paint.dim(`  ${folder}: ${files.length} segments checked in ${formatDuration(tookUs)}`);
-		return [...proofLines(verdict, paint), "", took, ""].join("\n");
-	});
-	return exitCodes[verdict.status].code;
+	const told = { clockUs, json: { folder, segments: files.length }, what: `${folder}: ${files.length} segments` };
+	const upTo = { ...told, what: `${told.what}, up to the first that fails,` };
+	if ("status" in chain) return tell(chain, [], upTo, values, io);
+	return tell(await boundVerdict(chain, values, io), chain.statements, told, values, io);
 }

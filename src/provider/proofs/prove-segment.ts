@@ -161,7 +161,7 @@ export async function proveSegment(of: SegmentToProve, by: ProveWith): Promise<P
 	const file = encodeProofFile(program, plan.chunkBits, made);
 	const opened = openProofFile(file, { isDevAllowed: isDev });
 	const fault =
-		opened.status === "invalid" ? opened : await bindByEngine(opened, held, { open: by.openWork, device: by.device });
+		opened.status !== "valid" ? opened : await bindByEngine(opened, held, { open: by.openWork, device: by.device });
 	if (fault !== null)
 		throw new AssayError(fault.code, `the engine's own proof is refused: ${fault.detail}`, {
 			hint: codes[fault.code].hint,

@@ -2,7 +2,6 @@
 // program and the proof. `verifyProofFile` believes nothing in it: the program is checked and compiled again.
 
 import { int, list, object, oneOf, type Typed } from "../../protocol/bytes/shape.ts";
-import type { Code } from "../../protocol/codes.ts";
 import {
 	attachmentShape,
 	type Container,
@@ -11,10 +10,13 @@ import {
 	entriesOf,
 } from "../../protocol/probe/container.ts";
 import { compilePlan, type ZkPlan } from "../../work/plan/compile-plan.ts";
+import type { CheckedProgram } from "../../work/program/check-program.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import { openProgram } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { type ByteFault, bindBytes, type HeldBytes } from "./bind-bytes.ts";
+import { invalid, type Refused } from "./refused.ts";
+import { DEV_ID, powersName } from "./srs.ts";
 import { type SegmentStatement, statementShape } from "./statement.ts";
 import { type ByteClaims, verifySegment } from "./verify-segment.ts";
 
@@ -58,19 +60,25 @@ export type ProofVerdict =
 			 * of.
 			 */
 			readonly bound: readonly BoundName[];
-			/** Over powers of a known τ: proves nothing to anybody. */
+			/** Whether the first weights are those that the program makes of the seed; null: nobody looked. */
+			readonly isStartRight: true | null;
+			/** Over test parameters: proves nothing to anybody. */
 			readonly isDev: boolean;
+			/** Powers in words. */
+			readonly powers: string;
 	  }
-	| { readonly status: "invalid"; readonly code: Code; readonly detail: string };
-
-type Refused = Extract<ProofVerdict, { status: "invalid" }>;
-const invalid = (code: Code, detail: string): Refused => ({ status: "invalid", code, detail });
+	| Refused;
 
 type File = Container<Typed<typeof shape>>;
+
+/** Segments with steps that the order of a plan's rows has room for. */
+export const maxSegments = ({ epochs, rowBits, batch, steps }: ZkPlan): number =>
+	(epochs * 2 ** rowBits) / (batch * steps);
 
 /** A valid proof, about commitments; whose they are shows who compares bytes. */
 export interface OpenedProof {
 	readonly status: "valid";
+	readonly checked: CheckedProgram;
 	readonly program: Program;
 	readonly plan: ZkPlan;
 	readonly statement: SegmentStatement;
@@ -88,23 +96,30 @@ export function openProofFile(file: Uint8Array, settings: { readonly isDevAllowe
 	if (!opened.ok) return invalid("PROOF_STATEMENT", "its program is none that may run");
 	const { chunkBits, statement } = envelope.body;
 	if (chunkBits % 2 !== 0) return invalid("PROOF_FORM", "chunks of an odd power of two");
-	const { program } = opened.value;
+	const checked = opened.value;
+	const { program } = checked;
 	const plan = compilePlan(program, chunkBits);
 	if ("code" in plan) return invalid("PROOF_STATEMENT", plan.message);
 	const verdict = verifySegment(plan, statement, proof, settings);
-	if (verdict.status === "invalid") return verdict;
-	return { status: "valid", program, plan, statement, claims: verdict.bytes };
+	if (verdict.status !== "valid") return verdict;
+	return { status: "valid", checked, program, plan, statement, claims: verdict.bytes };
 }
 
-/** With the bytes that were compared, and what was found in them. */
+/**
+ * With the bytes that were compared, and what was found in them. `isStartOwn`: those before are what
+ * firstWeights made.
+ */
 export function proofVerdict(
-	{ statement, plan }: OpenedProof,
+	{ statement, plan }: Pick<OpenedProof, "statement" | "plan">,
 	fault: ByteFault | null,
 	held: { readonly [name in BoundName]?: unknown },
+	isStartOwn = false,
 ): ProofVerdict {
 	if (fault !== null) return invalid(fault.code, fault.detail);
 	const bound = BOUND_NAMES.filter((name) => held[name] !== undefined);
-	return { status: "valid", statement, plan, bound, isDev: statement.srs === "dev" };
+	const powers = powersName(statement.srs);
+	const [isStartRight, isDev] = [isStartOwn || null, statement.srs === DEV_ID] as const;
+	return { status: "valid", statement, plan, bound, isStartRight, isDev, powers };
 }
 
 /** `held`: what of the bytes is at hand, once it is known which program they belong to. */
@@ -114,7 +129,7 @@ export function verifyProofFile(
 	held: (program: Program) => HeldBytes = () => ({}),
 ): ProofVerdict {
 	const opened = openProofFile(file, settings);
-	if (opened.status === "invalid") return opened;
+	if (opened.status !== "valid") return opened;
 	const { program, plan, statement, claims } = opened;
 	const bytes = held(program);
 	return proofVerdict(opened, bindBytes(program, plan, statement, claims, bytes), bytes);

@@ -12,7 +12,8 @@ import { numbers } from "../../../vectors/rows.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { planHash, planOf } from "../../work/plan/compile-plan.ts";
 import { type Proven, planFor, prove, shapeOf, startOf } from "./segment.test-kit.ts";
-import { gapBetween, type SegmentStatement, statementHash } from "./statement.ts";
+import { ignitionId } from "./srs.ts";
+import { gapBetween, gapInRun, type SegmentStatement, statementHash } from "./statement.ts";
 import { proofSizes, verifySegment } from "./verify-segment.ts";
 
 const DEV = { isDevAllowed: true } as const;
@@ -74,11 +75,13 @@ test("what is said of the bytes is about one group alone, also where it has no p
 	}
 });
 
-test("powers of a known τ are refused unless they are asked for", () => {
+test("test parameters prove nothing unless they are asked for, nor do powers that nobody knows", () => {
 	const { plan, statement, proof } = HONEST;
 	const found = verifySegment(plan, statement, proof, { isDevAllowed: false });
-	assert.equal(found.status === "invalid" && found.code, "SRS_DEV");
-	assert.equal(codeOf(HONEST, { statement: { srs: "00".repeat(32) } }), "PROOF_STATEMENT");
+	assert.deepEqual([found.status, found.status !== "valid" && found.code], ["inconclusive", "SRS_DEV"]);
+	const unknown = verifySegment(plan, { ...statement, srs: "00".repeat(32) }, proof, { isDevAllowed: true });
+	assert.deepEqual([unknown.status, unknown.status !== "valid" && unknown.code], ["inconclusive", "SRS_UNKNOWN"]);
+	assert.equal(codeOf(HONEST, { statement: { srs: ignitionId(2 ** 14)! } }), "PROOF_STATEMENT");
 });
 
 describe("runs that are not the program's", () => {
@@ -337,17 +340,22 @@ test("segments follow each other, and nothing else does", () => {
 	assert.equal(gapBetween(HONEST.statement, next.statement), null);
 	assert.match(gapBetween(next.statement, HONEST.statement)!.detail, /comes next/);
 	assert.match(gapBetween(HONEST.statement, HONEST.statement)!.detail, /comes next/);
-	const changes: Partial<SegmentStatement>[] = [
-		...[{ chainId: "1" }, { job: "1" }, { program: "00" }, { plan: "00" }, { srs: "00" }, { seed: "00" }, { steps: 1 }],
-		...[{ features: "00" }, { labels: "00" }, { featurePoints: [] }, { labelPoints: [] }, { firstStep: 6 }],
-		...[{ stateBefore: "00" }, { pointsBefore: [] }],
-	];
-	for (const change of changes)
-		assert.equal(
-			gapBetween(HONEST.statement, { ...next.statement, ...change })?.code,
-			"PROOF_CHAIN",
-			JSON.stringify(change),
-		);
+	// Of a proof by another prover nothing else differs; one proof of both has one job.
+	const changes: Readonly<Record<string, Partial<SegmentStatement>[]>> = {
+		none: [{ chainId: "1" }, { job: "1" }],
+		PROOF_GAP: [
+			...[{ program: "00" }, { plan: "00" }, { srs: "00" }, { seed: "00" }, { steps: 1 }],
+			...[{ features: "00" }, { labels: "00" }, { firstStep: 6 }],
+		],
+		PROOF_CHAIN: [{ featurePoints: [] }, { labelPoints: [] }, { stateBefore: "00" }, { pointsBefore: [] }],
+	};
+	assert.equal(gapInRun(HONEST.statement, next.statement), null);
+	for (const [code, list] of Object.entries(changes))
+		for (const change of list) {
+			const other = { ...next.statement, ...change };
+			assert.equal(gapBetween(HONEST.statement, other)?.code ?? "none", code, JSON.stringify(change));
+			assert.notEqual(gapInRun(HONEST.statement, other), null);
+		}
 	// A proof under another segment's statement.
 	assert.notEqual(codeOf({ ...HONEST, statement: next.statement }), "valid");
 	assert.notEqual(codeOf({ ...next, statement: HONEST.statement }), "valid");

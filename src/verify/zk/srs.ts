@@ -1,6 +1,6 @@
 // Powers of tau, docs/zk.md §1: the points [τ^i] of a ceremony that commitments are made of, and τ in the
 // second group, which is all that a verifier needs. A file is believed by its SHA-256, and its points are
-// checked besides. Powers of a known τ (`dev`) prove nothing to anybody.
+// checked besides. Test parameters (`dev`), powers of a τ that everybody knows, prove nothing to anybody.
 
 import { pippenger } from "@noble/curves/abstract/curve.js";
 import { bn254 } from "@noble/curves/bn254.js";
@@ -24,6 +24,7 @@ import {
 	times,
 } from "../../protocol/maths/bn254.ts";
 import { IGNITION_IDS, IGNITION_TAU } from "../../protocol/maths/ignition.ts";
+import { IGNITION_POWERS, TEST_PARAMETERS } from "../../protocol/proof-powers.ts";
 
 export interface Powers {
 	/** Root of the keccak tree over the points, x ‖ y big-endian; or `dev`. */
@@ -201,18 +202,25 @@ export function commitTo(powers: ProverPowers, list: readonly bigint[]): Uint8Ar
 /** How hashes name powers: those of a known τ by zeros. */
 export const srsWord = (id: string): Uint8Array => (id === DEV_ID ? new Uint8Array(32) : hexToBytes(id, 32)!);
 
+/** Whether these are powers of Ignition, however many. */
+export const isIgnition = (id: string): boolean => [...IGNITION_IDS.values()].includes(id);
+
+/** Powers in words, by their id. */
+export const powersName = (id: string): string =>
+	id === DEV_ID ? TEST_PARAMETERS : isIgnition(id) ? IGNITION_POWERS : "powers of no known ceremony";
+
 /** Of the first `count` of Ignition's powers; null where nobody has written it down. */
 export const ignitionId = (count: number): string | null => IGNITION_IDS.get(count) ?? null;
 
 /**
  * τ in the second group for the powers that a statement names: Ignition's by their id, `dev` only for whoever
- * asks for it.
+ * asks for it. A fault says that nothing can be told, not that something is false.
  */
 export function tauOf(id: string, { isDevAllowed }: { readonly isDevAllowed: boolean }): G2 | SrsFault {
 	if (id === DEV_ID) {
 		if (isDevAllowed) return G2_ONE.multiply(DEV_TAU);
-		return fault("SRS_DEV", "the proof is over powers of a known τ: anybody can prove anything over them");
+		return fault("SRS_DEV", "the proof is over test parameters (not secure): everybody knows the τ of its powers");
 	}
-	if ([...IGNITION_IDS.values()].includes(id)) return ignitionTau();
+	if (isIgnition(id)) return ignitionTau();
 	return fault("SRS_UNKNOWN", `no known powers have the id ${id.slice(0, 64)}`);
 }

@@ -11,11 +11,10 @@ import {
 	type Shape,
 	type Typed,
 } from "../../protocol/bytes/shape.ts";
-import type { Code } from "../../protocol/codes.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { bytesOf } from "../../protocol/maths/bn254.ts";
 import { planHash, type ZkPlan } from "../../work/plan/compile-plan.ts";
-import { DEV_ID, ignitionId, srsWord } from "./srs.ts";
+import { ignitionId, isIgnition, srsWord } from "./srs.ts";
 
 const digits = pattern(/^(0|[1-9][0-9]{0,77})$/, "must be a whole number as text");
 /** Of 256 bits at most: one that has more would be packed as another. */
@@ -83,28 +82,43 @@ export function unfit(statement: SegmentStatement, plan: ZkPlan): string | null 
 	if (steps !== plan.steps) return `it is about ${steps} steps; a segment has ${plan.steps}`;
 	if (firstStep % plan.steps !== 0) return `no segment begins with step ${firstStep}`;
 	if ((firstStep + steps) * plan.batch > plan.epochs * 2 ** plan.rowBits) return "it goes on after the last epoch";
-	if (statement.srs !== DEV_ID && statement.srs !== ignitionId(2 ** plan.chunkBits))
+	// Powers of no known ceremony are another matter: tauOf says so.
+	if (isIgnition(statement.srs) && statement.srs !== ignitionId(2 ** plan.chunkBits))
 		return `its powers are not the first 2^${plan.chunkBits} of a ceremony`;
 	const counts = [statement.featurePoints, statement.labelPoints, statement.pointsBefore, statement.pointsAfter];
 	if (counts.some((list, i) => list.length !== plan.groups[i]!.chunks)) return "it has another number of points";
 	return null;
 }
 
-/** Whether one segment goes on where the other ended: same job, same data, same weights. Null: it does. */
-export function gapBetween(
-	first: SegmentStatement,
-	second: SegmentStatement,
-): { readonly code: Code; readonly detail: string } | null {
-	const gap = (detail: string) => ({ code: "PROOF_CHAIN", detail }) as const;
-	const same = ["chainId", "job", "program", "plan", "srs", "seed", "steps", "features", "labels"] as const;
-	for (const name of same) if (first[name] !== second[name]) return gap(`they have another ${name}`);
+interface Gap {
+	/** PROOF_GAP: nothing false is shown, these two are just not neighbours of one run. */
+	readonly code: "PROOF_CHAIN" | "PROOF_GAP";
+	readonly detail: string;
+}
+
+/**
+ * Null: the second segment goes on where the first one ended, with the same data and weights. Whose job it is
+ * does not matter: a proof fetched from a chain names job and prover together, and neighbours may have
+ * different provers.
+ */
+export function gapBetween(first: SegmentStatement, second: SegmentStatement): Gap | null {
+	const missing = (detail: string): Gap => ({ code: "PROOF_GAP", detail });
+	const contradiction = (detail: string): Gap => ({ code: "PROOF_CHAIN", detail });
+	const same = ["program", "plan", "srs", "seed", "steps", "features", "labels"] as const;
+	for (const name of same) if (first[name] !== second[name]) return missing(`they have another ${name}`);
+	const next = first.firstStep + first.steps;
+	if (next !== second.firstStep) return missing(`step ${next} comes next, not ${second.firstStep}`);
 	const list = (one: readonly string[]) => one.join();
 	if (list(first.featurePoints) !== list(second.featurePoints) || list(first.labelPoints) !== list(second.labelPoints))
-		return gap("they have other commitments to the data");
-	if (first.firstStep + first.steps !== second.firstStep)
-		return gap(`step ${first.firstStep + first.steps} comes next, not ${second.firstStep}`);
-	if (first.stateAfter !== second.stateBefore) return gap("the state between them differs");
+		return contradiction("they have other commitments to the data");
+	if (first.stateAfter !== second.stateBefore) return contradiction("the state between them differs");
 	if (list(first.pointsAfter) !== list(second.pointsBefore))
-		return gap("the commitments to weights between them differ");
+		return contradiction("the commitments to weights between them differ");
 	return null;
+}
+
+/** The same of segments that one proof joins: these are of one job, too. */
+export function gapInRun(first: SegmentStatement, second: SegmentStatement): string | null {
+	const other = (["chainId", "job"] as const).find((name) => first[name] !== second[name]);
+	return other === undefined ? (gapBetween(first, second)?.detail ?? null) : `they have another ${other}`;
 }

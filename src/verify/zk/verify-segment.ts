@@ -9,6 +9,7 @@ import { checkLookups, lookupScalars } from "./check-lookups.ts";
 import { checkProducts, checkWeights, productScalars } from "./check-products.ts";
 import { type Field, NUMBERS } from "./field.ts";
 import { OPENING_BYTES, verifyOpening } from "./opening.ts";
+import { inconclusive, invalid, type Refused } from "./refused.ts";
 import { cornerOf, eqAt, eqsAt, innerProduct, powers } from "./scalars.ts";
 import { type ClaimTerm, KIND, rowAt, rowOrder, SegmentRun } from "./segment-run.ts";
 import { tauOf } from "./srs.ts";
@@ -24,11 +25,7 @@ export interface ByteClaims {
 	readonly values: readonly bigint[];
 }
 
-export type SegmentVerdict =
-	| { readonly status: "valid"; readonly bytes: ByteClaims }
-	| { readonly status: "invalid"; readonly code: Code; readonly detail: string };
-
-const invalid = (code: Code, detail: string): SegmentVerdict => ({ status: "invalid", code, detail });
+export type SegmentVerdict = { readonly status: "valid"; readonly bytes: ByteClaims } | Refused;
 
 const BOUND = 4;
 
@@ -59,7 +56,7 @@ export function pointsOf(statement: SegmentStatement, proven: Uint8Array): reado
 }
 
 /**
- * `isDevAllowed`: powers of a known τ, over which anybody can prove anything. Never throws for what a
+ * `isDevAllowed`: test parameters, over which anybody can prove anything. Never throws for what a
  * statement or proof says.
  */
 export function verifySegment(
@@ -71,7 +68,7 @@ export function verifySegment(
 	const misfit = unfit(statement, plan);
 	if (misfit !== null) return invalid("PROOF_STATEMENT", misfit);
 	const tau = tauOf(statement.srs, { isDevAllowed });
-	if ("code" in tau) return invalid(tau.code, tau.detail);
+	if ("code" in tau) return inconclusive(tau.code, tau.detail);
 	const sizes = proofSizes(plan);
 	if (proof.length !== sizes.bytes)
 		return invalid("PROOF_FORM", `it has ${proof.length} bytes; the plan's proofs have ${sizes.bytes}`);

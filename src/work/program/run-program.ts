@@ -78,6 +78,41 @@ function runOp(
 	}
 }
 
+const zeros = ({ type, dims }: Tensor): Elements => createElements(type, elementCount(dims));
+
+/** The ops of one phase, once; `tensors` is changed. */
+function runPhase(
+	checked: CheckedProgram,
+	phase: Phase,
+	moment: Moment,
+	tensors: Elements[],
+	see?: (run: OpRun) => void,
+): void {
+	const outputs: Elements[] = [];
+	for (const [number, op] of checked.program[phase].entries()) {
+		const inputs = op.operands.map(({ source, index }) => (source === "op" ? outputs[index]! : tensors[index]!));
+		const output = runOp(checked, phase, number, inputs, moment);
+		outputs.push(output);
+		see?.({ phase, step: moment.step, number, op, inputs, output });
+		// A tensor is read before its writer or by it, so it may change at once.
+		if (op.target !== null) tensors[op.target] = output;
+	}
+}
+
+/**
+ * State tensors after segment 0, of a program whose init ops read nothing that is given to it: they follow
+ * from the seed. Null: they read a constant or an input.
+ */
+export function stateOfSeed(checked: CheckedProgram, seed: Uint8Array): Elements[] | null {
+	const { program } = checked;
+	const isGiven = ({ source, index }: Operand) =>
+		source !== "op" && ["constant", "input"].includes(program.tensors[index]!.kind);
+	if (program.init.some(({ operands }) => operands.some(isGiven))) return null;
+	const tensors = program.tensors.map((one) => (one.kind === "state" ? zeros(one) : createElements(one.type, 0)));
+	runPhase(checked, "init", { segment: 0, step: 0, k: program.k, key: philoxKey(seed) }, tensors);
+	return tensors.filter((_, i) => program.tensors[i]!.kind === "state");
+}
+
 /** `given`: constants and inputs by name. */
 export function createMachine(
 	checked: CheckedProgram,
@@ -85,9 +120,8 @@ export function createMachine(
 	given: Readonly<Record<string, Elements>>,
 ): Machine {
 	const { program } = checked;
-	const zero = ({ type, dims }: Tensor): Elements => createElements(type, elementCount(dims));
 	const tensors = program.tensors.map((tensor) => {
-		if (tensor.kind !== "constant" && tensor.kind !== "input") return zero(tensor);
+		if (tensor.kind !== "constant" && tensor.kind !== "input") return zeros(tensor);
 		const elements = given[tensor.name];
 		if (elements === undefined) throw wrong("TENSOR_SIZE", `${tensor.name} was not given`);
 		checkElements(tensor, elements);
@@ -96,18 +130,8 @@ export function createMachine(
 		return elements;
 	});
 	const key = philoxKey(seed);
-	const runStep = (phase: Phase, segment: number, step: number, see?: (run: OpRun) => void): void => {
-		const outputs: Elements[] = [];
-		const moment = { segment, step, k: program.k, key };
-		for (const [number, op] of program[phase].entries()) {
-			const inputs = op.operands.map(({ source, index }) => (source === "op" ? outputs[index]! : tensors[index]!));
-			const output = runOp(checked, phase, number, inputs, moment);
-			outputs.push(output);
-			see?.({ phase, step, number, op, inputs, output });
-			// A tensor is read before its writer or by it, so it may change at once.
-			if (op.target !== null) tensors[op.target] = output;
-		}
-	};
+	const runStep = (phase: Phase, segment: number, step: number, see?: (run: OpRun) => void): void =>
+		runPhase(checked, phase, { segment, step, k: program.k, key }, tensors, see);
 	let next = 0;
 	return {
 		checked,
@@ -118,7 +142,7 @@ export function createMachine(
 		},
 		runSegment(see) {
 			if (next > lastSegment(program.k)) throw wrong("SEGMENT_OUT_OF_RANGE", `segment ${next} of ${program.k} steps`);
-			for (const [i, tensor] of program.tensors.entries()) if (tensor.kind === "scratch") tensors[i] = zero(tensor);
+			for (const [i, tensor] of program.tensors.entries()) if (tensor.kind === "scratch") tensors[i] = zeros(tensor);
 			if (next === 0) runStep("init", 0, 0, see);
 			else for (let step = 0; step < program.k; step++) runStep("step", next, step, see);
 			next += 1;

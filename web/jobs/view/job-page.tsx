@@ -73,7 +73,9 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 				<OwnJob job={job} live={live} customer={customer} onChange={reload} />
 			)}
 			<PartsPanel parts={parts} live={live} hosts={hosts.value?.rows ?? NO_HOSTS} perWindow={draws.value.perWindow} />
-			{draws.value.offer.terms.method.name === "zk" ? <ProofsPanel id={id} /> : null}
+			{draws.value.offer.terms.method.name === "zk" ? (
+				<ProofsPanel id={id} chainId={draws.value.offer.escrow?.chainId ?? null} />
+			) : null}
 			{drawsPanel}
 			{whyPanel}
 			{live.lines.length === 0 ? null : <Log live={live} />}

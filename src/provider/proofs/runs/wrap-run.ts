@@ -83,7 +83,7 @@ export async function openWrapper(
 		if (made === null) return null;
 		const wrapped = { statements, proof: concatBytes(claimed, made, read.opening), key: this.key };
 		const verdict = verifyWrapped(plan, statements, wrapped.proof, { key: this.key, isDevAllowed: true });
-		if (verdict.status === "invalid")
+		if (verdict.status !== "valid")
 			throw new AssayError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`, {
 				hint: codes[verdict.code].hint,
 			});

@@ -9,9 +9,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { keyOf, keyWords, proveGroth16 } from "../../../../vectors/naive-groth16.ts";
+import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import { type G1, G1_ONE, type G2, G2_ONE, times } from "../../../protocol/maths/bn254.ts";
+import { planHash } from "../../../work/plan/compile-plan.ts";
+import { encodeProgram } from "../../../work/program/encode.ts";
 import { verifyGroth16 } from "../../receipts/groth16.ts";
+import { openProofFile } from "../proof-file.ts";
 import { createCircuit } from "../run/circuit.ts";
+import { wrapKeyHash } from "../run/wrap-key.ts";
 import { keyChainOf } from "./key-file.ts";
 import {
 	type Contribution,
@@ -27,10 +32,11 @@ import {
 import { type KeyPowers, readPtau } from "./powers-file.ts";
 import { r1csFile, readR1cs } from "./r1cs-file.ts";
 import { smallCircuit } from "./snarkjs.test-kit.ts";
-import { fromSnarkjsKey } from "./snarkjs-form.ts";
+import { readKeyFile, toSnarkjsKey } from "./snarkjs-form.ts";
 
 const CIRCUIT = smallCircuit();
 const PTAU = new URL("../../../../tests/zk/small.ptau", import.meta.url);
+const PROOF = new URL("../../../../vectors/mlp-segment.proof", import.meta.url);
 const FILE = readFileSync(PTAU);
 const POWERS = readPtau(FILE, rowsOf(CIRCUIT)) as KeyPowers;
 
@@ -202,9 +208,19 @@ test("by files: scripts/zk-key.ts makes a key, takes contributions, verifies and
 		assert.match(said, /^contribution 1: [0-9a-f]{64}\n$/);
 		assert.equal(run("verify", ...both, at("1.key")).startsWith(said), true);
 		assert.match(run("verify", ...both, at("0.key")), /^refused: .*nobody has contributed/);
-		assert.equal(run("export", at("1.key"), at("vk.json")), "");
+		// What is exported names what the key is for; so does what snarkjs exported, once it came through here.
+		const proof = openProofFile(readFileSync(PROOF), { isDevAllowed: false });
+		assert.ok(proof.status === "valid");
+		writeFileSync(at("program.bin"), encodeProgram(proof.program));
 		const { key } = keyChainOf(readFileSync(at("1.key"), "utf8"))!;
-		assert.deepEqual(fromSnarkjsKey(JSON.parse(readFileSync(at("vk.json"), "utf8"))), verifyingWords(key));
+		const bound = { plan: bytesToHex(planHash(proof.plan)), segments: 2, words: verifyingWords(key) };
+		writeFileSync(at("bare.json"), JSON.stringify(toSnarkjsKey(bound.words)));
+		for (const from of ["1.key", "bare.json"]) {
+			const told = run("export", at(from), at("program.bin"), "2", at("vk.json"));
+			assert.equal(told, `key ${wrapKeyHash(bound)}\n`);
+			assert.deepEqual(readKeyFile(readFileSync(at("vk.json"), "utf8"))!.bound, bound);
+		}
+		assert.match(run("export", at("1.key"), at("vk.json")), /^refused: export takes 4 words/);
 		// A point that is none; a file that is another.
 		const text = readFileSync(at("1.key"), "utf8");
 		assert.equal(keyChainOf(text.replace(/"alpha1":"[0-9a-f]/, '"alpha1":"f')), null);

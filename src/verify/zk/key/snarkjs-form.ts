@@ -2,6 +2,7 @@
 // numbers; points with a third coordinate, 1; of the second group real parts first.
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
 import { bytesOf, wordsOf } from "../../../protocol/maths/bn254.ts";
+import type { BoundKey } from "../run/wrap-key.ts";
 
 type One = readonly [x: string, y: string, z: string];
 type Pair = readonly [real: string, imaginary: string];
@@ -68,9 +69,27 @@ const areNumbers = (value: unknown, count: number): boolean =>
 const arePairs = (value: unknown): boolean =>
 	Array.isArray(value) && value.length === 3 && value.every((one) => areNumbers(one, 2));
 
+/**
+ * A key as snarkjs exports it, with the plan and the number of segments that it was made for. snarkjs writes
+ * neither and ignores both.
+ */
+export interface KeyFile extends SnarkjsKey {
+	readonly plan: string;
+	readonly segments: number;
+}
+
+export const toKeyFile = ({ plan, segments, words }: BoundKey): KeyFile => ({ ...toSnarkjsKey(words), plan, segments });
+
+/** What a file of a verifying key says. */
+interface ReadKey {
+	readonly words: readonly string[];
+	/** Null where the file does not say both what plan and how many segments the key was made for. */
+	readonly bound: BoundKey | null;
+}
+
 /** A file that `snarkjs zkey export verificationkey` or zk-key.ts wrote; null: it is none. */
-export function snarkjsKeyOf(text: string): string[] | null {
-	let file: Partial<Record<keyof SnarkjsKey, unknown>> | null;
+export function readKeyFile(text: string): ReadKey | null {
+	let file: Partial<Record<keyof KeyFile, unknown>> | null;
 	try {
 		file = JSON.parse(text);
 	} catch (error) {
@@ -84,5 +103,9 @@ export function snarkjsKeyOf(text: string): string[] | null {
 		[file.vk_beta_2, file.vk_gamma_2, file.vk_delta_2].every(arePairs) &&
 		Array.isArray(file.IC) &&
 		file.IC.every((one) => areNumbers(one, 3));
-	return isKey ? fromSnarkjsKey(file as SnarkjsKey) : null;
+	if (!isKey) return null;
+	const words = fromSnarkjsKey(file as SnarkjsKey);
+	const { plan, segments } = file as Partial<KeyFile>;
+	const isBound = typeof plan === "string" && /^[0-9a-f]{64}$/.test(plan) && Number.isSafeInteger(segments);
+	return { words, bound: isBound && segments! > 0 ? { plan, segments: segments!, words } : null };
 }

@@ -113,7 +113,7 @@ const CHECKS: Readonly<Record<string, readonly [Removed, () => Proven, string]>>
 		"PROOF_OPENING",
 	],
 	"segments follow each other": [
-		whole("if (gap !== null) return invalid(gap.code, gap.detail);", ""),
+		whole('if (gap !== null) return invalid("PROOF_CHAIN", gap);', ""),
 		() => provenRun(other({ stateBefore: "09".repeat(32) })),
 		"PROOF_CHAIN",
 	],

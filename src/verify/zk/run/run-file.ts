@@ -1,16 +1,17 @@
 // A wrapped run as a file, docs/zk.md §13: the container of evidence files with the statements of its
 // segments, the key's verifying part, the program and the proof. `openRunFile` believes nothing in it: the
-// program is compiled again, and of the key all is checked that can be. Who knows a key's secrets can prove
-// anything: whose key it is, is for whoever relies on it to know.
+// program is compiled again, and of the key all is checked that can be. Whoever knows a key's secrets can
+// prove anything, so a run is valid only for a reader who names the key.
 
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
-import type { Code } from "../../../protocol/codes.ts";
 import { attachmentShape, decodeContainer, encodeContainer, entriesOf } from "../../../protocol/probe/container.ts";
-import { compilePlan, type ZkPlan } from "../../../work/plan/compile-plan.ts";
+import { compilePlan, planHash, type ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { encodeProgram } from "../../../work/program/encode.ts";
 import { openProgram } from "../../../work/program/open-program.ts";
 import type { Program } from "../../../work/program/shapes.ts";
+import { inconclusive, invalid, type Refused } from "../refused.ts";
+import { DEV_ID, powersName } from "../srs.ts";
 import { type SegmentStatement, statementShape } from "../statement.ts";
 import { verifyWrapped } from "./verify-wrapped.ts";
 import { isDevKey, KEY_WORDS, type KeyFault, wrapKeyFault, wrapKeyHash } from "./wrap-key.ts";
@@ -46,34 +47,42 @@ export function encodeRunFile(program: Program, chunkBits: number, { statements,
 	return encodeContainer({ attachments: entriesOf(attachments), body }, attachments);
 }
 
+/** Which segments a file is about, and by which key. */
+export interface RunSaid {
+	readonly plan: ZkPlan;
+	readonly statements: readonly SegmentStatement[];
+	/** The key's hash, 64 hex digits, as contracts name it. */
+	readonly key: string;
+	/** Over test parameters, powers or key: proves nothing to anybody. */
+	readonly isDev: boolean;
+	/** Powers in words. */
+	readonly powers: string;
+}
+
 export type RunFileVerdict =
-	| {
-			readonly status: "valid";
-			readonly plan: ZkPlan;
-			readonly statements: readonly SegmentStatement[];
-			/** The key's hash, 64 hex digits, as contracts name it. */
-			readonly key: string;
-			/** Over powers of a known τ, or by a key of known secrets: proves nothing to anybody. */
-			readonly isDev: boolean;
-	  }
-	| { readonly status: "invalid"; readonly code: Code; readonly detail: string };
+	| (RunSaid & { readonly status: "valid" })
+	| (Refused & {
+			/** Of KEY_UNNAMED: what would be proven if nobody knew the secrets of the key. */
+			readonly unproven?: RunSaid;
+	  });
 
-const invalid = (code: Code, detail: string) => ({ status: "invalid", code, detail }) as const;
-
-const KEY_SAYS: Readonly<Record<KeyFault, string>> = {
-	dev: "its key is one of secrets that everybody knows",
-	ceremony: "alpha and beta of its key are those of no known ceremony",
-	form: "its key has other numbers or points than keys have, or nobody has contributed to it",
+const KEY_SAYS: Readonly<Record<KeyFault, Refused>> = {
+	dev: inconclusive("SRS_DEV", "its key is of test parameters (not secure): everybody knows its secrets"),
+	ceremony: inconclusive("KEY_UNKNOWN", "alpha and beta of its key are those of no known ceremony"),
+	form: invalid(
+		"PROOF_FORM",
+		"its key has other numbers or points than keys have, or nobody has contributed to it: anybody can prove anything with it",
+	),
 };
 
 export interface RunSettings {
 	readonly isDevAllowed: boolean;
-	/** The only key that is accepted: its hash, or its words. */
-	readonly key?: string | readonly string[] | undefined;
+	/** Hash of the key that the reader trusts (wrapKeyHash). Without it no run is ever valid. */
+	readonly key?: string | undefined;
 }
 
 /** Never throws for what a file says. */
-export function openRunFile(file: Uint8Array, { isDevAllowed, key: wanted }: RunSettings): RunFileVerdict {
+export function openRunFile(file: Uint8Array, { isDevAllowed, key: named }: RunSettings): RunFileVerdict {
 	const decoded = decodeContainer(file, shape);
 	if (!decoded.ok) return invalid(decoded.code, `${decoded.where}: ${decoded.detail}`);
 	const { envelope, attachments } = decoded.evidence;
@@ -81,16 +90,25 @@ export function openRunFile(file: Uint8Array, { isDevAllowed, key: wanted }: Run
 	if (bytes === undefined || proof === undefined) return invalid("PROOF_FORM", "program or proof is missing");
 	const opened = openProgram(bytes);
 	if (!opened.ok) return invalid("PROOF_STATEMENT", "its program is none that may run");
-	const { chunkBits, statements, key } = envelope.body;
+	const { chunkBits, statements, key: words } = envelope.body;
 	if (chunkBits % 2 !== 0) return invalid("PROOF_FORM", "chunks of an odd power of two");
 	const plan = compilePlan(opened.value.program, chunkBits);
 	if ("code" in plan) return invalid("PROOF_STATEMENT", plan.message);
-	const fault = wrapKeyFault(key, { isDevAllowed });
-	if (fault !== null) return invalid("KEY_UNKNOWN", KEY_SAYS[fault]);
-	const hash = bytesToHex(wrapKeyHash(plan, statements.length, key));
-	const own = typeof wanted === "string" ? hash : key.join();
-	if (wanted !== undefined && wanted.toString() !== own) return invalid("KEY_UNKNOWN", `it is by key ${hash}`);
-	const verdict = verifyWrapped(plan, statements, proof, { key, isDevAllowed });
-	if (verdict.status === "invalid") return verdict;
-	return { ...verdict, plan, statements, key: hash, isDev: statements[0]!.srs === "dev" || isDevKey(key) };
+	const fault = wrapKeyFault(words, { isDevAllowed });
+	if (fault !== null) return KEY_SAYS[fault];
+	const key = wrapKeyHash({ plan: bytesToHex(planHash(plan)), segments: statements.length, words });
+	if (named !== undefined && named !== key)
+		return invalid("KEY_OTHER", `the key of this plan and number of segments has the hash ${key}, not ${named}`);
+	const verdict = verifyWrapped(plan, statements, proof, { key: words, isDevAllowed });
+	if (verdict.status !== "valid") return verdict;
+	const { srs } = statements[0]!;
+	const isDev = srs === DEV_ID || isDevKey(words);
+	const said: RunSaid = { plan, statements, key, isDev, powers: powersName(srs) };
+	// ATTACK: a forger makes a key of a known ceremony's alpha and beta and a delta of its own, and leaves it
+	// in the file. Nothing in the file tells such a key from one of an honest ceremony.
+	if (named === undefined) {
+		const detail = `nobody has named the key ${key}, and the file cannot speak for its own key`;
+		return { ...inconclusive("KEY_UNNAMED", detail), unproven: said };
+	}
+	return { status: "valid", ...said };
 }

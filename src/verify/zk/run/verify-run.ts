@@ -1,28 +1,21 @@
 // `verifyRun`: do these commitments belong to segments of one run, one after the other? docs/zk.md §13. One
 // proof for all of them, with one opening.
 import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
-import type { Code } from "../../../protocol/codes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bytesOf, type G1, type G2, g1Of, type NoPoint, POINTS, R, wordsOf } from "../../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { mod, NUMBERS } from "../field.ts";
 import { isLine } from "../opening.ts";
+import { inconclusive, invalid, type Refused } from "../refused.ts";
 import { cornerOf } from "../scalars.ts";
 import { rowAt, rowOrder } from "../segment-run.ts";
 import { tauOf } from "../srs.ts";
-import { gapBetween, type SegmentStatement, statementHash, unfit } from "../statement.ts";
+import { gapInRun, type SegmentStatement, statementHash, unfit } from "../statement.ts";
 import { createTranscript } from "../transcript.ts";
 import { pointsOf, proofSizes } from "../verify-segment.ts";
 import { checkRun, type RunClaim, type RunTold, type SegmentTold } from "./check-run.ts";
 
-interface Refused {
-	readonly status: "invalid";
-	readonly code: Code;
-	readonly detail: string;
-}
 export type RunVerdict = { readonly status: "valid" } | Refused;
-
-export const invalid = (code: Code, detail: string): Refused => ({ status: "invalid", code, detail });
 
 /** W and W′. */
 export const LINE_BYTES = 2 * 64;
@@ -96,8 +89,8 @@ export function unfollowed(plan: ZkPlan, statements: readonly SegmentStatement[]
 	for (const [i, statement] of statements.entries()) {
 		const misfit = unfit(statement, plan);
 		if (misfit !== null) return invalid("PROOF_STATEMENT", misfit);
-		const gap = i === 0 ? null : gapBetween(statements[i - 1]!, statement);
-		if (gap !== null) return invalid(gap.code, gap.detail);
+		const gap = i === 0 ? null : gapInRun(statements[i - 1]!, statement);
+		if (gap !== null) return invalid("PROOF_CHAIN", gap);
 	}
 	return null;
 }
@@ -152,7 +145,7 @@ export function verifyRun(
 	const read = readRun(plan, statements, proof);
 	if ("code" in read) return read;
 	const tau = tauOf(statements[0]!.srs, { isDevAllowed });
-	if ("code" in tau) return invalid(tau.code, tau.detail);
+	if ("code" in tau) return inconclusive(tau.code, tau.detail);
 	const claim = claimOf(plan, read);
 	if (claim === null)
 		return invalid("PROOF_CLAIMS", "a sum of a segment is false, or what the segments say of their commitments");

@@ -7,20 +7,13 @@ import { bigOf, bytesOf, POINTS, R, wordsOf } from "../../../protocol/maths/bn25
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { GROTH16_BYTES, verifyGroth16 } from "../../receipts/groth16.ts";
 import { NUMBERS } from "../field.ts";
+import { inconclusive, invalid } from "../refused.ts";
 import { tauOf } from "../srs.ts";
 import { type SegmentStatement, statementHash } from "../statement.ts";
 import { proofSizes } from "../verify-segment.ts";
 import type { RunClaim, RunTold } from "./check-run.ts";
-import {
-	commitmentsOf,
-	invalid,
-	LINE_BYTES,
-	opened,
-	type ReadRun,
-	type RunVerdict,
-	toldOf,
-	unfollowed,
-} from "./verify-run.ts";
+import { saysNoWeights } from "./no-weights.ts";
+import { commitmentsOf, LINE_BYTES, opened, type ReadRun, type RunVerdict, toldOf, unfollowed } from "./verify-run.ts";
 import { listAt, seenList } from "./wrap-circuit.ts";
 
 /**
@@ -55,8 +48,10 @@ export function verifyWrapped(
 ): RunVerdict {
 	const gap = unfollowed(plan, statements);
 	if (gap !== null) return gap;
+	if (statements.some((one) => saysNoWeights(plan, one)))
+		return invalid("PROOF_STATEMENT", "a commitment to weights is the point at infinity, which stands for zeros alone");
 	const tau = tauOf(statements[0]!.srs, { isDevAllowed });
-	if ("code" in tau) return invalid(tau.code, tau.detail);
+	if ("code" in tau) return inconclusive(tau.code, tau.detail);
 	const own = 64 * proofSizes(plan).points;
 	const chunks = plan.groups.reduce((sum, one) => sum + one.chunks, 0);
 	const scalars = statements.length * chunks + 1 + 5;

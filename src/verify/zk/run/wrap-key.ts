@@ -1,10 +1,9 @@
 // The verifier's part of a wrapped run's key, docs/zk.md §13: what can be checked of it, and the hash by
 // which contracts name it. The twin of contracts/src/zk/runs/ZkKeys.sol.
-import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bytesOf, G2_ONE, g1Of, g2Of } from "../../../protocol/maths/bn254.ts";
 import { DEV_CEREMONY, HERMEZ_CEREMONY } from "../../../protocol/maths/hermez.ts";
-import { planHash, type ZkPlan } from "../../../work/plan/compile-plan.ts";
 
 /** alpha; beta, gamma, delta; a point for 1 and one for each of three inputs. */
 export const KEY_WORDS = 22;
@@ -42,11 +41,22 @@ export function wrapKeyFault(
 
 export const isDevKey = (key: readonly string[]): boolean => DEV_CEREMONY.every((word, i) => word === key[i]);
 
-/** As ZkKeys names it: for a plan and a number of segments. */
-export const wrapKeyHash = (plan: ZkPlan, segments: number, key: readonly string[]): Uint8Array =>
-	keccak(
-		utf8ToBytes("assay/zk/key/1"),
-		planHash(plan),
-		bytesOf(BigInt(segments)),
-		concatBytes(...key.map((word) => hexToBytes(word)!)),
+/** A key with what it was made for. The circuit of every plan and number of segments has a key of its own. */
+export interface BoundKey {
+	/** Hash of the plan, 64 hex digits. */
+	readonly plan: string;
+	readonly segments: number;
+	/** Words of 64 hex digits. */
+	readonly words: readonly string[];
+}
+
+/** As ZkKeys names it: 64 hex digits. */
+export const wrapKeyHash = ({ plan, segments, words }: BoundKey): string =>
+	bytesToHex(
+		keccak(
+			utf8ToBytes("assay/zk/key/1"),
+			hexToBytes(plan)!,
+			bytesOf(BigInt(segments)),
+			concatBytes(...words.map((word) => hexToBytes(word)!)),
+		),
 	);
