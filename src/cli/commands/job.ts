@@ -66,8 +66,8 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		key: { ...apiOptions.key, help: "the key that signs your requests, created on first use" },
 	},
 	exits: {
-		1: "check, diff: a run is false; audit: draws were changed",
-		66: "unreadable file",
+		1: "check, diff, result: what was shown is false; audit: draws were changed",
+		66: "a file that cannot be read or used",
 		67: "no such job",
 		69: "refused, with its code",
 		74: "file not writable",
