@@ -254,6 +254,11 @@ test("no host, no host with the memory, too dear: refused with what is missing",
 		/needs 2 providers, and 1 fit: there are no others, or they are of the same/,
 		two,
 	);
+	none(
+		[host(1)],
+		/needs 2 providers, and 1 fit: of 2 others that are there and take jobs, one has not proven memory bandwidth yet; one has a last probe that is invalid$/,
+		{ ...two, absent: [away("valid", "gemm.int8"), away("invalid")] },
+	);
 	assert.throws(
 		() => quoteJob(INPUT, [], P),
 		(error) => error instanceof AssayError && /Try later: a provider is proven some minutes/.test(error.hint ?? ""),

@@ -39,7 +39,7 @@ export interface QuoteInput {
 	 * contracts take.
 	 */
 	readonly proving?: { readonly ops: number; readonly leastWindowMs: number };
-	/** Where there are no hosts: those that cannot be drawn yet. */
+	/** Beside the hosts: those that are there and cannot be drawn yet. */
 	readonly absent?: readonly AbsentHost[];
 }
 
@@ -73,7 +73,7 @@ function nobody(
 				? ["the network has no provider that takes jobs and proved its speed", absentText(absent)]
 						.filter((one) => one !== null)
 						.join("; ")
-				: "there are no others, or they are of the same owners or networks";
+				: (absentText(absent, " others") ?? "there are no others, or they are of the same owners or networks");
 	const hint = found === null ? HINTS.none : HINTS[found.why];
 	return new AssayError("JOB_NO_PROVIDER", `${start}: ${detail}`, { hint: hint ?? codes.JOB_NO_PROVIDER.hint });
 }
