@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { CommandRow } from "./command.ts";
 import { loaders, summaries } from "./commands.ts";
-import { exitCodes } from "./exit-codes.ts";
+import { errorExits, exitCodes } from "./exit-codes.ts";
 import { exitText, optionGroups, optionHelp, optionName, paragraphs, usageLines, wrapped } from "./help.ts";
 import type { Option } from "./options.ts";
 
@@ -20,6 +20,15 @@ export async function cliPage(page = readFileSync(CLI_PAGE, "utf8")): Promise<st
 		"exit codes": table(
 			["code", "name", "meaning"],
 			Object.entries(exitCodes).map(([name, { code, meaning }]) => [String(code), name, meaning]),
+		),
+		errors: table(
+			["code", "errors"],
+			[...Map.groupBy(errorExits, ([, exit]) => exit)].map(([exit, rows]) => [
+				String(exitCodes[exit].code),
+				exit === "unavailable"
+					? "every other error, also one that this version does not know"
+					: rows.map(([code]) => `\`${code}\``).join(", "),
+			]),
 		),
 	};
 	return page.replaceAll(

@@ -2,8 +2,8 @@
 // code. One command a file. Commands write results to `out` and everything else (progress, errors) to `err`,
 // so that `--json` output stays clean.
 import { AssayError } from "../protocol/assay-error.ts";
+import { didYouMean } from "../protocol/closest-word.ts";
 import { type FileValue, type Options, parseOptions, usageError, type Values } from "./options.ts";
-import { didYouMean } from "./print/closest-word.ts";
 
 export interface CliIo {
 	readonly out: NodeJS.WriteStream;

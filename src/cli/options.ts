@@ -3,7 +3,7 @@
 // Not here: the rows themselves, which stand beside the code that uses them.
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { AssayError } from "../protocol/assay-error.ts";
-import { closestWord } from "./print/closest-word.ts";
+import { closestWord } from "../protocol/closest-word.ts";
 
 /** Without a hint: run-command.ts names the command's help page. */
 export function usageError(message: string, cause?: unknown): AssayError {

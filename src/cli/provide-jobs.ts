@@ -25,7 +25,7 @@ export const jobOptions = group("jobs", {
 	"job-price": number("AMOUNT", "least that an hour of work must bring (default: --price)", [0, 1e9]),
 	"job-least": number("AMOUNT", "least that a part must bring, whatever validators reckon", [0, 1e9], 0),
 	"job-bond": number("AMOUNT", "largest bond for a part (default: no limit)", [0, 1e9]),
-	"job-minutes": whole("N", "longest time limit of a part", [1, 10_080], 240),
+	"job-minutes": whole("N", "longest time limit of a part", [1, 10_080], 1440),
 	"job-memory": number("GB", "memory of the device that a job may use (default: all of it)", [0.01, 1e6]),
 	"job-disk": number("GB", "disk for inputs, states and results of all jobs here", [0.1, 1e6], 20),
 	"job-method": list(

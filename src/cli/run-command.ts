@@ -5,13 +5,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../engine/builds.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import { didYouMean } from "../protocol/closest-word.ts";
 import type { CliIo } from "./command.ts";
 import { type CommandName, loaders, summaries } from "./commands.ts";
 import { configPath, configSection, takeConfig } from "./config/config-file.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
 import { helpText } from "./help.ts";
 import { carriedAlong } from "./hints/carried-along.ts";
-import { didYouMean } from "./print/closest-word.ts";
 
 function overview(): string {
 	const width = Math.max(...Object.keys(summaries).map((name) => name.length)) + 2;

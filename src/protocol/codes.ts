@@ -399,6 +399,10 @@ export const codes = {
 	NOT_CANONICAL: error("A value cannot be written as canonical JSON.", "Report this: it is a mistake in the program."),
 	USAGE: error("The command line was not understood.", "See the command's --help."),
 	FILE_UNREADABLE: error("A file could not be read.", "Check its path and permissions."),
+	FILE_KIND: error(
+		"The file is of none of the kinds that can be judged.",
+		"Evidence, fraud files, proofs and receipts are judged by `assay verify FILE`, runs by `assay job check DIR`, reports and quotes by `assay attest verify FILE`.",
+	),
 	FILE_UNWRITABLE: error("A file could not be written.", "Check its folder and permissions."),
 	CLAIM_BAD: error("What the host says of itself is not a claim.", "Check that the engine is the one you sent."),
 	FRAME_BAD: error(

@@ -89,11 +89,18 @@ test("help names every command and goes to standard output", async () => {
 	}
 });
 
-test("a missing file is exit 66, a file of noise is invalid, an empty one too", async () => {
+test("a missing file is exit 66, and so is one of noise or an empty one; what says that it is evidence and is none is invalid", async () => {
 	assert.equal((await assay("verify", join(scratch, "absent"))).code, exitCodes.input.code);
 	for (const bytes of [new Uint8Array(0), new Uint8Array(4096).fill(7)]) {
 		const path = join(scratch, "noise");
 		writeFileSync(path, bytes);
+		const run = await assay("verify", path, "--json");
+		assert.equal(run.code, exitCodes.input.code);
+		assert.equal(JSON.parse(run.out).error.code, "FILE_KIND");
+	}
+	for (const rest of ["", "\0\0\0\x02{}", "noise".repeat(100)]) {
+		const path = join(scratch, "forged");
+		writeFileSync(path, `ASSAYEV1${rest}`);
 		const run = await assay("verify", path, "--json");
 		assert.equal(run.code, exitCodes.invalid.code);
 		assert.equal(JSON.parse(run.out).status, "invalid");

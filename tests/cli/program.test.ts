@@ -98,7 +98,7 @@ test("a job is planned without an engine, and refused as a run refuses it", asyn
 	assert.equal(JSON.parse((await assay("job", "plan", path, "--steps", "200", "--json")).out).segments, 4);
 	assert.match((await assay("job", "plan", path)).out, /gives {5}heat\.npy, picture\.png, frames\/0001\.png/);
 	const wrong = await assay("job", "plan", file("wrong.json", JSON.stringify({ ...job, rate: 1 })));
-	assert.equal(wrong.code, 69);
+	assert.equal(wrong.code, 66);
 	assert.match(wrong.err, /rate must be/);
 });
 
@@ -135,5 +135,5 @@ test("a cut file, noise, an absent one and a huge one", async () => {
 	assert.match((await assay("program", "check", file("noise", new Uint8Array(99).fill(7)))).out, /PROGRAM_TEXT/);
 	assert.equal((await assay("program", "check", join(scratch, "absent"))).code, 66);
 	assert.equal((await assay("program", "show", file("huge", new Uint8Array((16 << 20) + 1)))).code, 66);
-	assert.equal((await assay("program", "show", file("cut2.bin", encodeProgram(program).subarray(0, 100)))).code, 69);
+	assert.equal((await assay("program", "show", file("cut2.bin", encodeProgram(program).subarray(0, 100)))).code, 66);
 });

@@ -3,6 +3,7 @@
 // speaks for them.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fetchBlob, uploadBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import type { Job } from "../../src/api/types.ts";
@@ -17,15 +18,20 @@ const ROOT = "ab".repeat(32);
 let stage: Stage;
 let worker: ToyWorker;
 let stranger: ReturnType<typeof createApiClient>;
+let skippedMs = 0;
+const nowMs = () => Date.now() + skippedMs;
+/** A job whose only part the worker has. */
+let taken: string;
 
 before(async () => {
 	// Time enough that only what the test wants lapses.
 	stage = await openStage({
 		hasChain: false,
-		params: { jobAcceptMs: 600_000, jobBeatMs: 600_000, jobLeastWorkMs: 600_000 },
+		params: { jobAcceptMs: 600_000, jobBeatMs: 600_000, jobLeastWorkMs: 600_000, jobStuckMs: 1000 },
+		nowMs,
 	});
 	worker = await stage.worker(1, { isDeaf: true });
-	stranger = createApiClient({ baseUrl: stage.validator.url, signer: signerOf(77) });
+	stranger = createApiClient({ baseUrl: stage.validator.url, signer: signerOf(77), nowMs });
 });
 after(() => stage.close());
 
@@ -70,6 +76,7 @@ test("what names blobs that the customer does not have is refused, and says whic
 test("only the drawn provider speaks for its part, and only of this attempt; the job keeps what it needs", async () => {
 	const { id } = await submit(stage, { method: METHOD, salt: salt(7) });
 	await offered(id);
+	taken = id;
 	const params = { id, part: 0 };
 	const other = await stage.worker(2, { isDeaf: true });
 	await refuses("JOB_UNKNOWN", other.client.getPartOffer({ params }));
@@ -107,4 +114,36 @@ test("only the drawn provider speaks for its part, and only of this attempt; the
 	await refuses("BLOB_UNKNOWN", fetchBlob(worker.client, { root: ROOT, size }, { job: id }));
 	await refuses("JOB_UNKNOWN", fetchBlob(stranger, spec.program, { job: id }));
 	await other.close();
+});
+
+test("who shows progress keeps its part; who lives and shows none loses it, and its claim comes too late", async () => {
+	const params = { id: taken, part: 0 };
+	const part = async () => (await stage.customer.getJob({ params: { id: taken } })).record.parts[0]!;
+	const beat = async (done: number) =>
+		(await worker.client.beatPart({ params, body: { attempt: 1, done, metrics: [], previews: [] } })).go;
+	// Ten minutes for six segments: 100 s for each.
+	for (const done of [1, 2, 3]) {
+		skippedMs += 90_000;
+		assert.equal(await beat(done), true);
+		// The validator has looked at it.
+		await sleep(400);
+	}
+	skippedMs += 60_000;
+	assert.equal(await beat(3), true);
+	assert.equal((await part()).state, "running");
+	skippedMs += 60_000;
+	await eventually(async () => (await part()).state === "open");
+	assert.equal(await beat(4), false);
+	assert.deepEqual((await part()).excluded, [worker.id]);
+	const late = {
+		attempt: 1,
+		segmentRoot: ROOT,
+		resultRoot: ROOT,
+		states: { root: ROOT, size: 224 },
+		state: [],
+		results: [],
+	};
+	await refuses("JOB_STATE", worker.client.claimPart({ params, body: late }));
+	const { reputation } = await stage.customer.getProviderWork({ params: { id: worker.id } });
+	assert.deepEqual([reputation.counts.late, reputation.counts.lost], [1, 0]);
 });

@@ -61,10 +61,10 @@ const names = (folder: string) =>
 		.sort();
 
 test("what is wrong with the job itself is said before anything is sent", async () => {
-	await refused(69, /kind must be one of .*\[JOB_FIELD\]/s, "quote", job("kind.json", { kind: "weather" }));
+	await refused(66, /kind must be one of .*\[JOB_FIELD\]/s, "quote", job("kind.json", { kind: "weather" }));
 	const model = { workload: "infer", model: "nowhere/", prompts: { text: "nobody.txt" }, output: "text" };
 	writeFileSync(join(scratch, "model.json"), JSON.stringify({ ...model, seed: JOB.seed }));
-	await refused(69, /no config\.json in nowhere\/ \[MODEL_CONFIG\]\n {2}Give the model/, "quote", "model.json");
+	await refused(66, /no config\.json in nowhere\/ \[MODEL_CONFIG\]\n {2}Give the model/, "quote", "model.json");
 	const overflow = `program k 1\nstate x i64[1] ${-(2n ** 63n)}..${2n ** 63n - 1n}\ninit\nstep
 %0 = map(x i64[1]) i64[1] ${-(2n ** 63n)}..${2n ** 63n - 1n} -> x {\n  r0 = load 0 [i0]\n  r1 = add r0 r0\n}\n`;
 	writeFileSync(join(scratch, "overflow.txt"), overflow);
@@ -72,8 +72,8 @@ test("what is wrong with the job itself is said before anything is sent", async 
 		join(scratch, "overflow.json"),
 		JSON.stringify({ workload: "program", program: "overflow.txt", inputs: {}, segments: 1, seed: JOB.seed }),
 	);
-	await refused(69, /\[PROGRAM_OVERFLOW\]\n {2}\S/, "quote", "overflow.json");
-	await refused(69, /method must be redundant:2.*\[JOB_FIELD\]/s, "quote", "life.json", "--method", "zkp");
+	await refused(66, /\[PROGRAM_OVERFLOW\]\n {2}\S/, "quote", "overflow.json");
+	await refused(66, /method must be redundant:2.*\[JOB_FIELD\]/s, "quote", "life.json", "--method", "zkp");
 	await refused(69, /\[PROGRAM_UNPROVABLE\]\n {2}\S/, "quote", "life.json", "--method", "zk");
 });
 

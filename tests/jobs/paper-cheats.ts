@@ -145,7 +145,7 @@ export const PAPER_CHEATS: readonly NamedCheat[] = [
 		pace: 0.5,
 		chance: 1,
 	},
-	{ ...provider, name: "claims after its deadline", run: (task) => honest(task, true), pace: 1.6, chance: 1 },
+	{ ...provider, name: "claims after its deadline", run: (task) => honest(task, true), pace: 45, chance: 1 },
 	{ ...provider, name: "beats without work", run: () => null, chance: 1 },
 	{
 		...{ ...provider, name: "drops expensive jobs", larger: 1.1, chance: 1 },

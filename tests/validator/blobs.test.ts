@@ -78,7 +78,18 @@ const recordOf = (id: string, state: JobPart["state"]): JobRecord => ({
 	...{ id, terms },
 	parts: [
 		{
-			...{ part: 0, attempt: 1, state, provider: null, base: 0, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
+			...{
+				part: 0,
+				attempt: 1,
+				state,
+				provider: null,
+				base: 0,
+				isAlone: false,
+				untilMs: 0,
+				lastBeatMs: 0,
+				done: 0,
+				lastProgressMs: 0,
+			},
 			...{
 				claim: null,
 				claimedAtMs: 0,

@@ -3,9 +3,10 @@
 // every check. Reports and quotes of hardware are judged together with the files beside them.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
+import { isContainer } from "../../src/protocol/probe/container.ts";
 import { kindOfFile } from "../../src/verify/attestation/file-kind.ts";
 import { DropArea } from "../parts/drop-area.tsx";
-import { PageTitle, Panel, Shown, VerdictBadge } from "../parts/small.tsx";
+import { Badge, PageTitle, Panel, Shown, VerdictBadge } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import type { Place } from "../shell/router.ts";
 import type { PageProps } from "../shell/shell.tsx";
@@ -38,6 +39,8 @@ interface Verdict {
 	readonly status: string;
 	readonly code: string | null;
 }
+/** A file that does not say that it is evidence: nothing of it is false, and nothing is judged. */
+const NOT_JUDGED: Verdict = { status: "not judged", code: "FILE_KIND" };
 
 /** Of an address that somebody shared. */
 function SharedFile({ probeId }: { probeId: string }) {
@@ -183,7 +186,11 @@ function FileList({
 							{file.name}
 						</button>
 						<span class="dim num">{formatBytes(file.size)}</span>
-						<VerdictBadge state={verdicts.get(file)?.status ?? "waiting"} code={verdicts.get(file)?.code} />
+						{verdicts.get(file) === NOT_JUDGED ? (
+							<Badge tone="none">not judged</Badge>
+						) : (
+							<VerdictBadge state={verdicts.get(file)?.status ?? "waiting"} code={verdicts.get(file)?.code} />
+						)}
 					</li>
 				))}
 			</ul>
@@ -233,6 +240,10 @@ function ReadFile({
 }) {
 	const [read, setRead] = useState<VerifiedFile | null>(null);
 	const [failed, setFailed] = useState("");
+	const isForeign = read !== null && !isContainer(read.bytes);
+	useEffect(() => {
+		if (isForeign) onVerdict(NOT_JUDGED);
+	}, [isForeign]);
 	useEffect(() => {
 		let isCurrent = true;
 		file.arrayBuffer().then(
@@ -245,6 +256,14 @@ function ReadFile({
 	}, [file]);
 	if (failed !== "") return <p role="alert">{failed}</p>;
 	if (read === null) return <p class="dim">Reading {file.name} …</p>;
+	if (isForeign)
+		return (
+			<p class="not-judged">
+				<strong>{file.name}</strong> is no file that this page judges: no evidence, fraud file, proof of training, report or
+				quote. Receipts of RISC Zero and SP1 are judged by <code>assay verify</code>, runs of jobs by{" "}
+				<code>assay job check</code>.
+			</p>
+		);
 	if (against.node !== "") return <RollCallPanel file={read} against={against} onVerdict={onVerdict} />;
 	return <VerifyPanel file={read} onVerdict={onVerdict} />;
 }

@@ -169,6 +169,7 @@ const jobPart = z.object({
 	untilMs: count,
 	lastBeatMs: count,
 	done: count,
+	lastProgressMs: count.describe("When `done` last grew, or the part began to run"),
 	claim: hex32("Hash of the claim").nullable(),
 	claimedAtMs: count,
 	assignedAtMs: count,

@@ -2,13 +2,13 @@
 // value counts and where it is from, `example` prints a file with every option of a command. Not here: how
 // the file is read (config/).
 import { AssayError } from "../../protocol/assay-error.ts";
+import { didYouMean } from "../../protocol/closest-word.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
 import { type CliIo, type Command, command } from "../command.ts";
 import { type ConfigFile, type ConfigMistake, configPath, readConfigFile, valuesOf } from "../config/config-file.ts";
 import { errorToExitCode } from "../exit-codes.ts";
 import { optionHelp } from "../help.ts";
 import { flag, type Option, parseOptions } from "../options.ts";
-import { didYouMean } from "../print/closest-word.ts";
 import type { Paint } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { left, plural, table } from "../print/table.ts";

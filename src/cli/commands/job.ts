@@ -71,9 +71,9 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		key: { ...apiOptions.key, help: "the key that signs your requests, created on first use" },
 	},
 	exits: {
-		1: "check, diff: a run or a file of it is false; audit: draws were changed",
+		1: "check, diff, result: a run, a file of it or what was shown is false; audit: draws were changed",
 		2: "check: nothing false was found, but a file is missing or could not be compared, or nothing was run again",
-		66: "unreadable file",
+		66: "a file that cannot be read or used",
 		67: "no such job",
 		69: "refused, with its code",
 		74: "file not writable",

@@ -26,8 +26,8 @@ qwen2 and bert are known. Whatever would change what the model computes and is n
 	},
 	exits: {
 		1: "refused, with code and place",
-		66: "unreadable file",
-		69: "no tokenizer, or not this model's",
+		66: "a file that cannot be read or used",
+		69: "no engine",
 		74: "file not writable",
 	},
 	verbs: {

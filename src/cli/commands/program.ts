@@ -78,7 +78,11 @@ checked before it may run: what could overflow, read outside a tensor or divide 
 		json: flag("print as JSON"),
 		...engineOptions,
 	},
-	exits: { 1: "refused, with code and place", 66: "unreadable file", 69: "refused where it must run" },
+	exits: {
+		1: "check: refused, with code and place",
+		66: "unreadable file; show, run: refused",
+		69: "no engine",
+	},
 	verbs: {
 		check: {
 			takes: "FILE",

@@ -33,7 +33,7 @@ time, signer, and how to check it. The page needs no network and runs no script.
 		const file = readEvidence(resolve(io.cwd, path));
 		const decoded = decodeEvidence(file);
 		if (!decoded.ok)
-			throw new AssayError("FILE_UNREADABLE", `${path} is no evidence file of a probe: ${decoded.detail}`, {
+			throw new AssayError("FILE_KIND", `${path} is no evidence file of a probe: ${decoded.detail}`, {
 				hint: "Give a file that `assay probe` or `assay evidence` wrote.",
 			});
 		const { evidence } = decoded;

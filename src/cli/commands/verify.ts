@@ -6,6 +6,9 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
+import { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
+import { isContainer } from "../../protocol/probe/container.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
 import { formatOf } from "../../protocol/roll-call/roll-file.ts";
@@ -63,7 +66,7 @@ that each segment goes on where the one before it ended; --initial and --result 
 		0: "valid",
 		1: "invalid, or not as ordered",
 		2: "inconclusive",
-		66: "unreadable file",
+		66: "unreadable file, or of no kind that is judged here",
 		69: "no answer of the node",
 	},
 
@@ -75,6 +78,14 @@ that each segment goes on where the one before it ended; --initial and --result 
 			return verifyTrainingRun(at, values, io);
 		}
 		const file = readEvidence(at);
+		if (!isContainer(file) && !isReceipt(file))
+			throw new AssayError(
+				"FILE_KIND",
+				`${path} ${file.length === 0 ? "is empty" : "is no evidence, proof or receipt"}`,
+				{
+					hint: codes.FILE_KIND.hint,
+				},
+			);
 		const maxAge = values["max-age"];
 		const order = orderOf(values);
 		const isOther =

@@ -4,11 +4,11 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { didYouMean } from "../../protocol/closest-word.ts";
 import { signerPath } from "../../validator/probe/signer.ts";
 import type { CliIo, CommandRow, ConfigSection } from "../command.ts";
 import { readInput } from "../evidence-file.ts";
 import { type FileValue, type Option, type Options, usageError } from "../options.ts";
-import { didYouMean } from "../print/closest-word.ts";
 import { readToml, type TomlEntry } from "./read-toml.ts";
 
 const MOST_BYTES = 2 ** 18;

@@ -18,7 +18,8 @@ export function detailOf({ detail }: Pick<NetworkEvent, "detail">): Detail {
 }
 
 /**
- * What is agreed on before anybody works: "2 parts, 41 min, 1.84 tokens; a skipped tenth is found with 81 %".
+ * What is agreed on before anybody works: "2 parts, at least 41 min, 1.84 tokens; a skipped tenth is found with
+ * 81 %". The least time is that of proven speed with nothing in the way; the limit allows for what is.
  */
 export function quoteLines(
 	quote: {
@@ -33,7 +34,7 @@ export function quoteLines(
 	const { terms } = quote.offer;
 	const each = terms.parts === 1 ? "" : " a part";
 	return [
-		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, about ${wholeSpan(terms.parts * quote.estimatedMs)} of work; ${foundText(terms.method, quote.tenthFoundPpm)}`,
+		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, at least ${wholeSpan(terms.parts * quote.estimatedMs)} of work; ${foundText(terms.method, quote.tenthFoundPpm)}`,
 		paint.dim(
 			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for ${terms.method.name === "zk" ? "proofs" : "checks"}${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
 		),

@@ -1,11 +1,11 @@
 // What a renter ordered, on the command line: `--expect 8xH100 --min-fp16 600T --min-memory 75GiB`. The same
 // for probe, its fleets and verify. Not here: whether a machine is it (verify/hardware/order.ts).
 import { AssayError } from "../../protocol/assay-error.ts";
+import { closestWord } from "../../protocol/closest-word.ts";
 import { profilesMeant } from "../../verify/hardware/identify/model-names.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 import type { Least, Order } from "../../verify/hardware/order.ts";
 import { group, type Option, text, usageError, type Values } from "../options.ts";
-import { closestWord } from "../print/closest-word.ts";
 
 const MOST_CARDS = 64;
 const SCALE: Readonly<Record<string, number>> = {

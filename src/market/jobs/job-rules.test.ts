@@ -48,6 +48,7 @@ test("a new job: every part is open, and nobody's", () => {
 			untilMs: 0,
 			lastBeatMs: 0,
 			done: 0,
+			lastProgressMs: 0,
 		},
 		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [], excluded: [] },
 	};
@@ -108,12 +109,55 @@ test("what is late: an offer, a start, a claim, a sign of life; another gets it,
 	assert.equal(rules.accept(offered, 0, P.jobAcceptMs).parts[0]!.state, "running", "here too");
 	const running = ran(job(), 0, "a", 0);
 	refuses(() => rules.claim(running, 0, CLAIM, TERMS.workMs + 1), /time is over/);
-	assert.equal(rules.lapse(running.parts[0]!, 3 * P.jobBeatMs, P), null);
-	assert.equal(rules.lapse(running.parts[0]!, 3 * P.jobBeatMs + 1, P), "lost");
+	assert.equal(rules.lapse(running, 0, 3 * P.jobBeatMs, P), null);
+	assert.equal(rules.lapse(running, 0, 3 * P.jobBeatMs + 1, P), "lost");
 	const alive = rules.beat(running, 0, 1, TERMS.workMs);
-	assert.equal(rules.lapse(alive.parts[0]!, TERMS.workMs, P), null);
-	assert.equal(rules.lapse(alive.parts[0]!, TERMS.workMs + 1, P), "late", "signs of life without work end too");
-	assert.equal(rules.lapse(claimed(job(), 0, "a", 0).parts[0]!, 1e9, P), null);
+	assert.equal(rules.lapse(alive, 0, TERMS.workMs, P), null);
+	assert.equal(rules.lapse(alive, 0, TERMS.workMs + 1, P), "late", "signs of life without work end too");
+	assert.equal(rules.lapse(claimed(job(), 0, "a", 0), 0, 1e9, P), null);
+});
+
+test("who shows progress keeps its part until the limit; who lives without any loses it earlier", () => {
+	// Four segments in two hours: half an hour for each.
+	const long = { ...TERMS, workMs: 7_200_000 };
+	const share = long.workMs / 4;
+	const begun = (terms = long) => ran(rules.newJob("j", terms), 0, "a", 0);
+	const beaten = (from: JobRecord, done: number, nowMs: number) => rules.beat(from, 0, done, nowMs);
+	const idle = beaten(beaten(begun(), 0, share), 0, share + 1);
+	assert.equal(rules.lapse(beaten(begun(), 0, share), 0, share, P), null);
+	assert.equal(rules.lapse(idle, 0, share + 1, P), "stuck", "beats alone keep nothing");
+	assert.equal(rules.reopen(idle, 0, share + 1, P).parts[0]!.state, "open");
+	// The same number again is no progress; a larger one is, and never beyond the limit.
+	const again = beaten(beaten(begun(), 1, 10), 1, share + 10);
+	assert.equal(rules.lapse(again, 0, share + 10, P), null);
+	assert.equal(rules.lapse(beaten(again, 1, share + 11), 0, share + 11, P), "stuck");
+	const slow = [1, 2, 3].reduce((at, done) => beaten(at, done, done * share), begun());
+	assert.equal(rules.lapse(beaten(slow, 3, 4 * share), 0, 4 * share, P), null);
+	assert.equal(rules.lapse(beaten(slow, 4, 4 * share + 1), 0, 4 * share + 1, P), "late", "whatever it says is done");
+	// Who says that all is done has only to claim. A short share is never shorter than the setting.
+	const done = beaten(beaten(begun(), 4, 10), 4, long.workMs);
+	assert.equal(rules.lapse(done, 0, long.workMs, P), null);
+	const quick = begun({ ...long, segments: 10_000 });
+	assert.equal(rules.lapse(beaten(quick, 0, P.jobStuckMs), 0, P.jobStuckMs, P), null);
+	assert.equal(rules.lapse(beaten(quick, 0, P.jobStuckMs), 0, P.jobStuckMs + 1, P), "stuck");
+	// One segment shows nothing before its end: the limit alone counts.
+	const whole = begun({ ...long, segments: 3, parts: 3 });
+	assert.equal(rules.lapse(beaten(whole, 0, long.workMs), 0, long.workMs, P), null);
+});
+
+test("an auditor has the share of the part's time that it may be asked for, and time to begin", () => {
+	const of = { terms: { ...TERMS, workMs: 7_200_000, segments: 300 } };
+	const ms = (...counts: readonly number[]) =>
+		rules.auditMs(
+			of,
+			0,
+			counts.map((count) => ({ count })),
+			P,
+		) - P.jobAcceptMs;
+	assert.equal(ms(100), 7_200_000, "the whole part, all of its time");
+	assert.equal(ms(10, 15), 1_800_000, "one auditor may get both");
+	assert.equal(ms(1), P.jobLeastWorkMs);
+	assert.equal(ms(90, 90), 7_200_000, "never more than the part's time");
 });
 
 test("parts begin where a checked one ends, or after one's own; money goes in order, but for who began at a checked end", () => {

@@ -11,6 +11,7 @@ import type { Params } from "../params.ts";
 function newPart(part: number): JobPart {
 	return {
 		...{ part, attempt: 0, state: "open", provider: null, base: 0, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
+		lastProgressMs: 0,
 		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [], excluded: [] },
 	};
 }
@@ -89,7 +90,8 @@ export function accept(job: JobRecord, number: number, nowMs: number): JobRecord
 	const part = job.parts[number]!;
 	mustBe(part, "accept", "assigned");
 	if (nowMs > part.untilMs) throw stateBad(part, "accept", "the offer has run out");
-	return withPart(job, { ...part, state: "running", untilMs: nowMs + job.terms.workMs, lastBeatMs: nowMs });
+	const untilMs = nowMs + job.terms.workMs;
+	return withPart(job, { ...part, state: "running", untilMs, lastBeatMs: nowMs, lastProgressMs: nowMs });
 }
 
 /** The provider will not: no bond is locked, nothing is lost. */
@@ -106,20 +108,60 @@ export function beat(job: JobRecord, number: number, done: number, nowMs: number
 	const { count } = partRange(job.terms, number);
 	if (!Number.isSafeInteger(done) || done < part.done || done > count)
 		throw stateBad(part, "hear of", `${part.done} of ${count} segments were done, now ${done}`);
-	return withPart(job, { ...part, done, lastBeatMs: Math.max(part.lastBeatMs, nowMs) });
+	const lastProgressMs = done > part.done ? Math.max(part.lastProgressMs, nowMs) : part.lastProgressMs;
+	return withPart(job, { ...part, done, lastBeatMs: Math.max(part.lastBeatMs, nowMs), lastProgressMs });
 }
 
+/**
+ * When a running part goes to another for want of progress: a host that lives keeps it as long as its segments
+ * advance, and never beyond the time limit. One segment may take its share of that limit. Once all are done
+ * the claim is all that is missing, and only the limit counts.
+ *
+ * ATTACK: `done` is the provider's word. Who makes it up holds the part until the limit, which is the escrow's
+ * own, with its bond locked, and is neither paid nor given this part again.
+ */
+function stuckAtMs({ terms }: JobRecord, part: JobPart, { jobStuckMs }: Params): number {
+	const { count } = partRange(terms, part.part);
+	if (part.done >= count) return Number.POSITIVE_INFINITY;
+	return part.lastProgressMs + Math.max(jobStuckMs, Math.ceil(terms.workMs / count));
+}
+
+/** When a running part ends by time alone, whatever comes first. */
+export function lapsesAtMs(job: JobRecord, part: JobPart, params: Params): number {
+	const lostAtMs = part.lastBeatMs + params.jobBeatMs * params.jobBeatMisses;
+	return Math.min(part.untilMs, lostAtMs, stuckAtMs(job, part, params));
+}
+
+export type Lapse = "silent" | "late" | "lost" | "stuck";
+
 /** Why a part that somebody has goes to another; null: it does not. */
-export function lapse(part: JobPart, nowMs: number, params: Params): "silent" | "late" | "lost" | null {
+export function lapse(job: JobRecord, number: number, nowMs: number, params: Params): Lapse | null {
+	const part = job.parts[number]!;
 	if (part.state === "assigned") return nowMs > part.untilMs ? "silent" : null;
-	if (part.state !== "running") return null;
+	if (part.state !== "running" || nowMs <= lapsesAtMs(job, part, params)) return null;
 	if (nowMs > part.untilMs) return "late";
-	return nowMs > part.lastBeatMs + params.jobBeatMs * params.jobBeatMisses ? "lost" : null;
+	return nowMs > stuckAtMs(job, part, params) ? "stuck" : "lost";
+}
+
+/**
+ * How long an auditor of the part has, whatever it was doing: to begin, and the share of the part's time that
+ * all audits nobody has answered take, since one auditor may have to run them one after the other.
+ */
+export function auditMs(
+	{ terms }: Pick<JobRecord, "terms">,
+	number: number,
+	unanswered: readonly Pick<JobAudit, "count">[],
+	{ jobAcceptMs, jobLeastWorkMs }: Params,
+): number {
+	const { count } = partRange(terms, number);
+	const asked = unanswered.reduce((sum, audit) => sum + audit.count, 0);
+	const shareMs = Math.ceil((terms.workMs * Math.min(asked, count)) / count);
+	return jobAcceptMs + Math.max(jobLeastWorkMs, shareMs);
 }
 
 export function reopen(job: JobRecord, number: number, nowMs: number, params: Params): JobRecord {
 	const part = job.parts[number]!;
-	if (lapse(part, nowMs, params) === null) throw stateBad(part, "reopen", "its provider is in time");
+	if (lapse(job, number, nowMs, params) === null) throw stateBad(part, "reopen", "its provider is in time");
 	return withPart(job, reopened(part));
 }
 

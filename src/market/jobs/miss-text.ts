@@ -65,10 +65,10 @@ function lackOf({ lastVerdict, proven }: AbsentHost): string {
 		: `has not proven ${lacking.join(" and ")} yet`;
 }
 
-/** Why none of them may be drawn, each reason once; null: there is none. */
-export function absentText(hosts: readonly AbsentHost[]): string | null {
+/** Why none of them may be drawn, each reason once; null: there is none. `what`: " others", beside some that fit. */
+export function absentText(hosts: readonly AbsentHost[], what = ""): string | null {
 	const counts = new Map<string, number>();
 	for (const host of hosts) counts.set(lackOf(host), (counts.get(lackOf(host)) ?? 0) + 1);
 	const reasons = [...counts].map(([why, count]) => (count === 1 ? `one ${why}` : `${count} of them: each ${why}`));
-	return reasons.length === 0 ? null : `of ${hosts.length} that are there and take jobs, ${reasons.join("; ")}`;
+	return reasons.length === 0 ? null : `of ${hosts.length}${what} that are there and take jobs, ${reasons.join("; ")}`;
 }

@@ -34,7 +34,7 @@ test("who has a part is reminded or verified while it is in time, and loses it f
 	const asked = { state: "assigned", provider: "a", untilMs: 50 } as const;
 	assert.deepEqual(steps(50, asked), [{ kind: "remind", part: 0 }]);
 	assert.deepEqual(steps(51, asked), [{ kind: "reopen", part: 0, why: "silent" }]);
-	const at = { state: "running", provider: "a", untilMs: 2 * BEATS, lastBeatMs: 7 } as const;
+	const at = { state: "running", provider: "a", untilMs: 2 * BEATS, lastBeatMs: 7, lastProgressMs: 7 } as const;
 	assert.deepEqual(steps(7 + BEATS, at), [{ kind: "verify", part: 0 }]);
 	assert.deepEqual(steps(8 + BEATS, at), [{ kind: "reopen", part: 0, why: "lost" }]);
 	assert.deepEqual(steps(2 * BEATS + 1, { ...at, lastBeatMs: 2 * BEATS }), [{ kind: "reopen", part: 0, why: "late" }]);

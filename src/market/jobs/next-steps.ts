@@ -2,14 +2,14 @@
 // looks at the chain first, where there is one. Pure.
 import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
 import type { Params } from "../params.ts";
-import { lapse } from "./job-rules.ts";
+import { type Lapse, lapse, lapsesAtMs } from "./job-rules.ts";
 
 export type JobStep =
 	/** Open, and somebody may begin it. `only`: nobody else than this provider, who goes on at its own risk. */
 	| { readonly kind: "draw"; readonly part: number; readonly only: string | null }
 	/** Its provider was asked; that it heard so is not sure. */
 	| { readonly kind: "remind"; readonly part: number }
-	| { readonly kind: "reopen"; readonly part: number; readonly why: "silent" | "late" | "lost" }
+	| { readonly kind: "reopen"; readonly part: number; readonly why: Lapse }
 	/** The method has the word: auditors while it runs, comparisons after the claim. */
 	| { readonly kind: "verify"; readonly part: number }
 	| { readonly kind: "settle"; readonly part: number }
@@ -35,7 +35,7 @@ function stepsOf(job: JobRecord, part: JobPart, nowMs: number, params: Params): 
 		return [{ kind: "draw", part: at, only: who === "anyone" ? null : who.only }];
 	}
 	if (part.state === "assigned" || part.state === "running") {
-		const why = lapse(part, nowMs, params);
+		const why = lapse(job, at, nowMs, params);
 		if (why !== null) return [{ kind: "reopen", part: at, why }];
 		return part.state === "assigned" ? [{ kind: "remind", part: at }] : [{ kind: "verify", part: at }];
 	}
@@ -69,8 +69,7 @@ export function nextLookMs(job: JobRecord, params: Params): number | null {
 	const moments = job.parts.flatMap((part) => {
 		if (part.state === "open") return [job.terms.startByMs];
 		if (part.state === "assigned" || part.state === "claimed") return [part.untilMs];
-		if (part.state === "running")
-			return [Math.min(part.untilMs, part.lastBeatMs + params.jobBeatMs * params.jobBeatMisses)];
+		if (part.state === "running") return [lapsesAtMs(job, part, params)];
 		return [];
 	});
 	return moments.length === 0 ? null : Math.min(...moments) + 1;

@@ -39,13 +39,16 @@ export interface QuoteInput {
 	 * contracts take.
 	 */
 	readonly proving?: { readonly ops: number; readonly leastWindowMs: number };
-	/** Where there are no hosts: those that cannot be drawn yet. */
+	/** Beside the hosts: those that are there and cannot be drawn yet. */
 	readonly absent?: readonly AbsentHost[];
 }
 
 export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
 	readonly totalMicros: number;
-	/** Of one part on the slowest host that may be drawn. */
+	/**
+	 * The least time of one part by the proven speed of the slowest host that may be drawn. The price follows it;
+	 * real work takes up to some 35 times as long, and `workMs` allows for that.
+	 */
 	readonly estimatedMs: number;
 	/** How many may be drawn. */
 	readonly hosts: number;
@@ -70,7 +73,7 @@ function nobody(
 				? ["the network has no provider that takes jobs and proved its speed", absentText(absent)]
 						.filter((one) => one !== null)
 						.join("; ")
-				: "there are no others, or they are of the same owners or networks";
+				: (absentText(absent, " others") ?? "there are no others, or they are of the same owners or networks");
 	const hint = found === null ? HINTS.none : HINTS[found.why];
 	return new AssayError("JOB_NO_PROVIDER", `${start}: ${detail}`, { hint: hint ?? codes.JOB_NO_PROVIDER.hint });
 }
@@ -180,9 +183,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	return {
 		...{ method, segments, parts: count, priceMicros, feeMicros: fee, auditMicros: audit, totalMicros, estimatedMs },
 		bondMicros: bond,
-		// The escrow assigns no part later: each further one needs the time of the one before, twice, since
-		// somebody may fail.
-		startByMs: nowMs + params.jobStartMs + 2 * (count - 1) * workMs,
+		startByMs: nowMs + Math.min(MAX_WAIT_MS, params.jobStartMs + (2 * count - 1) * workMs),
 		workMs,
 		...windowsOf(method, proving?.leastWindowMs ?? 0, params),
 		hosts: drawn.length,
@@ -190,6 +191,12 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 		tenthFound: chanceOfSkip(method, 0.1, params.jobAuditPpm),
 	};
 }
+
+/**
+ * The escrow assigns no part after `startBy`. Each part may need its time twice, since somebody may fail; the
+ * last one is begun in time for that. The escrow waits a year at most (JobTerms.sol).
+ */
+const MAX_WAIT_MS = 360 * 86_400_000;
 
 /** What is proven is paid at once. */
 function windowsOf({ name }: JobMethod, leastMs: number, { jobWindowMs, jobCheckedMs }: Params) {

@@ -10,7 +10,7 @@ import * as transitions from "./transitions.ts";
 const TERMS: JobTerms = {
 	...{ customer: "c", program: "p", inputs: "i", method: { name: "sampled", count: 3 }, segments: 10, parts: 3 },
 	...{ priceMicros: 100, feeMicros: 2, auditMicros: 30, bondMicros: 50 },
-	...{ startByMs: 1e6, workMs: 600_000, windowMs: 100_000, checkedMs: 10_000 },
+	...{ startByMs: 1e6, workMs: 7_200_000, windowMs: 100_000, checkedMs: 10_000 },
 };
 const job = (): JobRecord => rules.newJob("j", TERMS);
 const offered = () => rules.offer(job(), 0, "a", 0, P);
@@ -34,6 +34,8 @@ test("who was silent declined; who ran and is late or lost has lost a part", () 
 	const late = transitions.reopened(rules.beat(ran(job(), 0), 0, 1, TERMS.workMs), 0, TERMS.workMs + 1, P);
 	assert.deepEqual(outcome(late), [["a", 0, 1, "late", 100]]);
 	assert.deepEqual(kinds(late), ["reopened 0"]);
+	const stuck = transitions.reopened(rules.beat(ran(job(), 0), 0, 0, TERMS.workMs / 4), 0, TERMS.workMs / 4 + 1, P);
+	assert.deepEqual(outcome(stuck), [["a", 0, 1, "late", 100]]);
 	assert.deepEqual(outcome(transitions.declined(offered(), 0, "busy")), [["a", 0, 1, "declined", 100]]);
 });
 

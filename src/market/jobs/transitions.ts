@@ -68,12 +68,13 @@ export function declined(job: JobRecord, at: number, why: string): Transition {
 /** Silent ones were asked and never said that they would: that is no work lost. */
 export function reopened(job: JobRecord, at: number, nowMs: number, params: Params): Transition {
 	const part = job.parts[at]!;
-	const why = rules.lapse(part, nowMs, params);
+	const why = rules.lapse(job, at, nowMs, params);
 	const record = rules.reopen(job, at, nowMs, params);
 	return {
 		record,
 		events: [tell(part, "reopened", { provider: part.provider, why })],
-		outcomes: says(part, why === "late" || why === "lost" ? why : "declined", job.terms),
+		// Without progress, or after its time: both are late.
+		outcomes: says(part, why === "silent" ? "declined" : why === "lost" ? "lost" : "late", job.terms),
 	};
 }
 

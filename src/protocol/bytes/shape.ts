@@ -1,13 +1,17 @@
 // Checks that hostile JSON has exactly the shape a page names: exact keys, bounded lists, safe integers,
 // plain text. Gives the first place that is wrong, as a value. Not here: what the numbers mean together
 // (verify/ judges that).
+import { didYouMean } from "../closest-word.ts";
 import { isSafeText } from "./safe-text.ts";
 
 /** Null when right; else where and why. */
 type Fault = { readonly where: string; readonly detail: string } | null;
-/** Checks a value; `T` is what a value that passes is. */
+/**
+ * Checks a value; `T` is what a value that passes is. `also`: fields that it might have as well, which a
+ * misspelt one may have been meant to be.
+ */
 export interface Shape<T = unknown> {
-	(value: unknown, where: string): Fault;
+	(value: unknown, where: string, also?: readonly string[]): Fault;
 	/** For the compiler only, never set. */
 	readonly type?: T;
 }
@@ -70,7 +74,7 @@ export function list<T>(item: Shape<T>, max: number): Shape<readonly T[]> {
 /** Exactly these keys, no others. */
 export function object<F extends Fields>(fields: F): Shape<TypedFields<F>> {
 	const names = Object.keys(fields);
-	return (value, where) => {
+	return (value, where, also = []) => {
 		if (typeof value !== "object" || value === null || Array.isArray(value)) return fault(where, "must be an object");
 		const held = value as Readonly<Record<string, unknown>>;
 		for (const name of names) {
@@ -78,10 +82,23 @@ export function object<F extends Fields>(fields: F): Shape<TypedFields<F>> {
 			const found = fields[name]!(held[name], join(where, name));
 			if (found !== null) return found;
 		}
-		if (Object.keys(held).length === names.length) return null;
-		// A surplus key is the file's own text: it is not repeated here.
-		return fault(where, "has a field that does not belong");
+		const surplus = Object.keys(held).find((name) => !Object.hasOwn(fields, name));
+		if (surplus === undefined) return null;
+		const meant = didYouMean(
+			surplus,
+			[...names, ...also].filter((name) => !Object.hasOwn(held, name)),
+		);
+		return fault(where, `has a field that does not belong: ${quoted(surplus)}. ${meant}`.trimEnd());
 	};
+}
+
+const MAX_QUOTED = 32;
+
+/** A key is the file's own text: it is shown cut, and in plain ASCII, so that it can pass for nothing else. */
+function quoted(key: string): string {
+	const cut = JSON.stringify(key.slice(0, MAX_QUOTED));
+	const plain = cut.replace(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+	return key.length > MAX_QUOTED ? `${plain} and so on` : plain;
 }
 
 /** The same keys, and this one or not. */
@@ -90,21 +107,22 @@ export function withOption<T, const N extends string, V>(
 	name: N,
 	option: Shape<V>,
 ): Shape<T & { readonly [K in N]?: V | undefined }> {
-	return (value, where) => {
-		if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return shape(value, where);
+	return (value, where, also = []) => {
+		if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
+			return shape(value, where, [...also, name]);
 		const { [name]: held, ...rest } = value as Record<string, unknown>;
-		return option(held, join(where, name)) ?? shape(rest, where);
+		return option(held, join(where, name)) ?? shape(rest, where, also);
 	};
 }
 
 /** Objects told apart by the text of one field. */
 export function variants<F extends Fields>(field: string, shapes: F): Shape<Typed<F[keyof F]>> {
-	return (value, where) => {
+	return (value, where, also) => {
 		const name = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[field] : undefined;
 		const shape = typeof name === "string" && Object.hasOwn(shapes, name) ? shapes[name] : undefined;
 		return shape === undefined
 			? fault(join(where, field), `must be one of ${Object.keys(shapes).join(", ")}`)
-			: shape(value, where);
+			: shape(value, where, also);
 	};
 }
 

@@ -75,6 +75,8 @@ export interface JobPart {
 	readonly lastBeatMs: number;
 	/** Segments done, as its provider says. */
 	readonly done: number;
+	/** When `done` last grew, or the part began to run. */
+	readonly lastProgressMs: number;
 	/** The claim's hash, 64 hex digits. */
 	readonly claim: string | null;
 	readonly claimedAtMs: number;

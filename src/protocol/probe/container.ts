@@ -16,6 +16,9 @@ const attachment = object({ bytes: int(), sha256: hex(32) });
 export interface AttachmentEntry extends Typed<typeof attachment> {}
 export const attachmentShape = attachment as Shape<AttachmentEntry>;
 
+/** Whether a file says that it is one at all. One that does not claims nothing, so nothing of it is false. */
+export const isContainer = (file: Uint8Array): boolean => MAGIC.every((byte, i) => file[i] === byte);
+
 export interface Container<E> {
 	readonly envelope: E;
 	readonly attachments: readonly Uint8Array[];

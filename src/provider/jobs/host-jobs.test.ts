@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Cheat } from "../../engine/client/toy-work-session.test-kit.ts";
 import { type After, realAfter } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -141,6 +142,27 @@ test("a part is taken, run, claimed; its beats tell of what is saved, and its cl
 	// A nudge for what is claimed is nothing new.
 	await host.nudge();
 	assert.equal(desk.said.filter((what) => what === "offer").length, 1);
+});
+
+test("while its result goes out a host still shows that it lives; being told to stop by then ends nothing", async () => {
+	const desk = await deskOf();
+	const claim = desk.claim.bind(desk);
+	let shown: readonly number[] = [];
+	desk.claim = async (asked, claimed) => {
+		const before = desk.beats.length;
+		desk.go = false;
+		// As long as a large upload: until it was heard twice, or never.
+		for (let left = 500; left > 0 && desk.beats.length < before + 2; left--) await sleep(10);
+		shown = desk.beats.slice(before).map(({ done }) => done);
+		return claim(asked, claimed);
+	};
+	await using host = await startHost(newFolder(), desk);
+	await host.nudge();
+	await host.until((event) => event.state === "claimed" || event.state === "lost");
+	assert.deepEqual([desk.claims.length, shown.slice(0, 2)], [1, [desk.terms.segments, desk.terms.segments]]);
+	const after = desk.beats.length;
+	await sleep(100);
+	assert.equal(desk.beats.length, after, "and no longer than that");
 });
 
 test("parts follow each other from the state that was claimed", async () => {

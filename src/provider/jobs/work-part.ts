@@ -167,7 +167,7 @@ export class PartWork {
 
 	/** False: it was stopped before its end. */
 	private async runOnce(folder: RunWriter, signal: AbortSignal): Promise<boolean> {
-		const { means, asked, desk, offer } = this;
+		const { means, offer } = this;
 		const minutes =
 			this.page.state === "running" ? (this.page.untilMs - means.nowMs()) / 60_000 : offer.terms.workMs / 60_000;
 		if (minutes <= 0) throw declined("its time is over");
@@ -176,18 +176,7 @@ export class PartWork {
 			minutes,
 			onKilled: (why) => means.onTrouble(new AssayError("LINK_CLOSED", `the engine of a job was killed: ${why}`)),
 		});
-		const beats = createBeats({
-			...{
-				desk,
-				asked,
-				everyMs: Math.max(100, Math.floor(offer.beatMs / 2)),
-				first: offer.first,
-				onError: means.onTrouble,
-				after: means.after,
-			},
-			done: await doneBefore(folder),
-			onStop: (why) => this.stop(why),
-		});
+		const beats = this.beats(await doneBefore(folder), (why) => this.stop(why));
 		try {
 			const end = await this.runSegments(folder, engine, signal, beats);
 			if (end.isDone && end.claimHash !== null) {
@@ -199,6 +188,15 @@ export class PartWork {
 			await beats.stop();
 			await engine.close();
 		}
+	}
+
+	private beats(done: number, onStop: (why: string) => void): Beats {
+		const { means, asked, desk, offer } = this;
+		return createBeats({
+			...{ desk, asked, first: offer.first, done, after: means.after, onError: means.onTrouble },
+			everyMs: Math.max(100, Math.floor(offer.beatMs / 2)),
+			onStop,
+		});
 	}
 
 	/** What goes wrong with it is told, and takes nothing from the work. */
@@ -348,8 +346,20 @@ export class PartWork {
 		}
 	}
 
-	/** Until the validator has it, or says that it is not wanted any more. */
+	/** A result may take longer to upload than a host may be silent. */
 	private async handIn(signal: AbortSignal): Promise<void> {
+		// A part that the validator counts as claimed does not run any more: "stop" says no more than that.
+		const beats = this.beats(this.offer.count, () => {});
+		if (this.asked.audit === null) beats.begin();
+		try {
+			await this.handInWhole(signal);
+		} finally {
+			await beats.stop();
+		}
+	}
+
+	/** Until the validator has it, or says that it is not wanted any more. */
+	private async handInWhole(signal: AbortSignal): Promise<void> {
 		const { chain, tell, nowMs, after, onTrouble } = this.means;
 		const { asked, desk, offer } = this;
 		this.program ??= await fetchPart(desk, offer, this.entry.path, signal);

@@ -28,7 +28,18 @@ const spec: JobSpec = {
 
 function partOf(part: number, over: Partial<JobPart> = {}): JobPart {
 	return {
-		...{ part, attempt: 0, state: "open", provider: null, base: 0, isAlone: false, untilMs: 0, lastBeatMs: 0, done: 0 },
+		...{
+			part,
+			attempt: 0,
+			state: "open",
+			provider: null,
+			base: 0,
+			isAlone: false,
+			untilMs: 0,
+			lastBeatMs: 0,
+			done: 0,
+			lastProgressMs: 0,
+		},
 		...{ claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [], excluded: [] },
 		...over,
 	};

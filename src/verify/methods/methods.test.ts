@@ -18,6 +18,7 @@ const PART: JobPart = {
 		untilMs: 9,
 		lastBeatMs: 0,
 		done: 100,
+		lastProgressMs: 0,
 	},
 	...{
 		claim: "ab".repeat(32),

@@ -13,11 +13,12 @@ export function real(min: number, max: number): Shape<number> {
 
 /** An object in which fields may be missing; a missing one is not looked at. */
 export function partial<F extends Fields>(fields: F): Shape<{ readonly [K in keyof F]?: Typed<F[K]> }> {
-	return (value, where) => {
+	const names = Object.keys(fields);
+	return (value, where, also = []) => {
 		if (typeof value !== "object" || value === null || Array.isArray(value))
 			return { where, detail: "must be an object" };
-		const held = Object.keys(fields).filter((name) => Object.hasOwn(value, name));
-		return object(Object.fromEntries(held.map((name) => [name, fields[name]!])))(value, where);
+		const held = names.filter((name) => Object.hasOwn(value, name));
+		return object(Object.fromEntries(held.map((name) => [name, fields[name]!])))(value, where, [...also, ...names]);
 	};
 }
 

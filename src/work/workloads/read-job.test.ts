@@ -42,6 +42,7 @@ test("a job gets its defaults", () => {
 	assert.ok(mlp.workload === "train" && mlp.order === "cube" && mlp.optimizer.kind === "exact-sgd");
 });
 
+const without = (field: string) => Object.fromEntries(Object.entries(GPT).filter(([name]) => name !== field));
 const model = (of: object) => ({ ...GPT, model: { ...GPT.model, ...of } });
 const data = (from: object, base: object = GPT) => ({ ...base, data: from });
 const optimizer = (by: object, base: object = GPT) => ({ ...base, optimizer: by });
@@ -49,11 +50,20 @@ const REFUSED: readonly [what: string, job: unknown, message: RegExp][] = [
 	["no object", [], /^workload must be one of/],
 	["null", null, /^workload/],
 	["no workload", { ...GPT, workload: "mine" }, /^workload must be one of train, program/],
-	["a surplus field", { ...GPT, colour: 1 }, /^the job has a field/],
+	["a surplus field", { ...GPT, colour: 1 }, /^the job has a field that does not belong: "colour"\.$/],
+	["a misspelt field", { ...without("steps"), stepz: 1 }, /belong: "stepz"\. Did you mean 'steps'\?$/],
+	["a misspelt limit", { ...GPT, mostPrize: 1 }, /belong: "mostPrize"\. Did you mean 'mostPrice'\?$/],
+	[
+		"a misspelt part of a field",
+		optimizer({ kind: "adamw", rate: 0.1, wormup: 1 }),
+		/^optimizer has.* Did you mean 'warmup'/,
+	],
+	["a name that a terminal would obey", { ...GPT, "\u001b[2J\u202e": 1 }, /belong: "\\u001b\[2J\\u202e"\.$/],
+	["a name without end", { ...GPT, ["x".repeat(1e5)]: 1 }, /belong: "x{32}" and so on\.$/],
 	["no seed", { ...GPT, seed: undefined }, /^seed/],
 	["a short seed", { ...GPT, seed: "0x00" }, /^seed must be 0x/],
 	["a seed in capitals", { ...GPT, seed: SEED.replaceAll("7", "A") }, /^seed/],
-	["no batch", Object.fromEntries(Object.entries(GPT).filter(([name]) => name !== "batch")), /^batch is missing/],
+	["no batch", without("batch"), /^batch is missing/],
 	["a batch of none", { ...GPT, batch: 0 }, /^batch must be a whole number/],
 	["half a step", { ...GPT, steps: 1.5 }, /^steps/],
 	["an unknown model", model({ kind: "rnn" }), /^model\.kind/],

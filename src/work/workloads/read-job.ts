@@ -4,14 +4,14 @@ import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { variants } from "../../protocol/bytes/shape.ts";
 import { wrongField } from "./job-fields.ts";
 import { type JobSpec, KINDS } from "./kinds.ts";
-import { readOrder } from "./read-order.ts";
+import { ORDER_FIELDS, readOrder } from "./read-order.ts";
 
 const shape = variants("workload", Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [name, kind.shape])));
 
 /** Refuses with code, field and hint. What it says to the market is read by read-order.ts. */
 export function readJob(file: unknown): JobSpec {
 	const json = readOrder(file).work;
-	const found = shape(json, "");
+	const found = shape(json, "", ORDER_FIELDS);
 	if (found !== null) throw wrongField(found.where, found.detail);
 	const held = json as { readonly workload: keyof typeof KINDS; readonly seed: string };
 	const kind = KINDS[held.workload];

@@ -46,6 +46,9 @@ function number(json: Readonly<Record<string, unknown>>, field: string, most: nu
 	return Math.floor(value * unit);
 }
 
+/** Fields of a job file that say nothing of what is computed. */
+export const ORDER_FIELDS = ["method", "mostPrice", "mostMinutes"] as const;
+
 /** The order, and the job file without it. */
 export function readOrder(json: unknown): { readonly order: JobOrder; readonly work: unknown } {
 	const order: JobOrder = { method: DEFAULT_METHOD, mostMicros: null, mostMs: null };

@@ -117,7 +117,7 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 	return (
 		<dl class="facts">
 			<Fact name="Parts">
-				{formatCount(terms.parts)}, about {formatSpan(terms.parts * quote.estimatedMs)} of work, at most{" "}
+				{formatCount(terms.parts)}, at least {formatSpan(terms.parts * quote.estimatedMs)} of work, at most{" "}
 				{wholeSpan(terms.workMs)}
 				{each}
 			</Fact>

@@ -7,7 +7,17 @@ import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import { createJobLooks } from "./job-looks.ts";
 
 const part = (over: Partial<JobPart>): JobPart => ({
-	...{ part: 0, attempt: 1, state: "running", provider: "p", base: 0, isAlone: false, untilMs: 1e9, lastBeatMs: 0 },
+	...{
+		part: 0,
+		attempt: 1,
+		state: "running",
+		provider: "p",
+		base: 0,
+		isAlone: false,
+		untilMs: 1e9,
+		lastBeatMs: 0,
+		lastProgressMs: 0,
+	},
 	...{ done: 0, claim: null, claimedAtMs: 0, assignedAtMs: 0, isChecked: false, isDisputed: false, audits: [] },
 	excluded: [],
 	...over,
@@ -16,7 +26,7 @@ const jobAt = (version: number, over: Partial<JobPart> = {}) => ({
 	version,
 	record: {
 		id: "a",
-		terms: { method: { name: "optimistic", count: 0 }, startByMs: 1e9 },
+		terms: { method: { name: "optimistic", count: 0 }, startByMs: 1e9, workMs: 1e9, segments: 4, parts: 1 },
 		parts: [part(over)],
 	} as unknown as JobRecord,
 });

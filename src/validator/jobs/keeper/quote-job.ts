@@ -15,6 +15,7 @@ import { proofOps, provingPlan } from "../../../work/plan/proving-plan.ts";
 import type { JobWork } from "../../../work/program/job-work.ts";
 import { jobHolder } from "../blobs/blob-holders.ts";
 import { asJson, type Job, type JobContext, jobOf } from "./job-context.ts";
+import type { KnownHost } from "./job-hosts.ts";
 import { escrowTermsOf, makeOffer, mustBeOurs } from "./job-offers.ts";
 import { missing } from "./job-works.ts";
 
@@ -69,7 +70,7 @@ export async function askQuote(
 	context: JobContext,
 	ask: JobAsk,
 ): Promise<Omit<JobQuote, "offer"> & { readonly offer: JobOffer }> {
-	const { env, config, signer, jobChain, hosts, works } = context;
+	const { env, signer, jobChain, hosts, works } = context;
 	const { spec, account } = ask;
 	mustBeMethod(spec.method);
 	if ((account === null) !== (jobChain === null))
@@ -86,9 +87,8 @@ export async function askQuote(
 		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
 		...(await provingOf(context, spec, work)),
-		...(all.length === 0 && { absent: await hosts.takers() }),
 	};
-	const quote = quoteJob(input, all, config.params);
+	const quote = await quoteOrWhy(input, all, context);
 	const { totalMicros, estimatedMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
 	const terms: JobTerms = {
 		...quoted,
@@ -100,6 +100,22 @@ export async function askQuote(
 	const offer = makeOffer(wish, work, { signer, chain: jobChain, nowMs });
 	const tenthFoundPpm = Math.round(1_000_000 * tenthFound);
 	return { offer, totalMicros, estimatedMs, hosts: count, tenthFoundPpm, isSimulated };
+}
+
+/** Where too few hosts fit, it also says what is wrong with the others. */
+async function quoteOrWhy(
+	input: QuoteInput,
+	all: readonly KnownHost[],
+	{ hosts, config }: Pick<JobContext, "hosts" | "config">,
+): Promise<ReturnType<typeof quoteJob>> {
+	try {
+		return quoteJob(input, all, config.params);
+	} catch (error) {
+		if (!(error instanceof AssayError) || error.code !== "JOB_NO_PROVIDER") throw error;
+		const known = new Set(all.map(({ provider }) => provider));
+		const absent = (await hosts.takers()).filter(({ provider }) => !known.has(provider));
+		return quoteJob({ ...input, absent }, all, config.params);
+	}
 }
 
 async function mustBeFunded({ jobChain }: JobContext, offer: JobOffer): Promise<void> {

@@ -5,7 +5,7 @@
 import { drawWindows, isAuditedByChance } from "../../../market/jobs/draw.ts";
 import { auditChancePpm, isTooFast } from "../../../market/jobs/economics.ts";
 import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
-import { partRange } from "../../../market/jobs/job-rules.ts";
+import { auditMs, partRange } from "../../../market/jobs/job-rules.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
@@ -25,9 +25,13 @@ import { nudge } from "./nudges.ts";
 import { signedLevel } from "./signed-level.ts";
 import { type ClaimBody, readStates } from "./take-claim.ts";
 
-/** More than anybody takes to start; a window is short, and a whole part has the part's own time. */
-const auditUntilMs = (context: JobContext, { offer }: Job): number =>
-	context.env.nowMs() + context.config.params.jobAcceptMs + offer.terms.workMs;
+/** `asked`: the audits that are begun now, of which one auditor may get all. */
+const auditUntilMs = (
+	{ env, config }: JobContext,
+	{ offer }: Job,
+	part: JobPart,
+	asked: readonly Pick<JobAudit, "count">[],
+): number => env.nowMs() + auditMs(offer, part.part, asked, config.params);
 
 /** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
 async function cameTooFast(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
@@ -97,7 +101,7 @@ async function beginAudits(
 	part: JobPart,
 	wanted: readonly AuditAction[],
 ): Promise<boolean> {
-	const untilMs = auditUntilMs(context, job);
+	const untilMs = auditUntilMs(context, job, part, wanted);
 	const audits: JobAudit[] = [];
 	for (const { first, count, by } of wanted) {
 		// What the validator itself can run it runs; else somebody is drawn, when that turns out.
@@ -149,7 +153,8 @@ async function replace(context: JobContext, job: Job, part: JobPart, at: number,
 	if (auditor === "wait") return auditor;
 	// Nobody is left: the validator tries, and where it cannot, the window runs its full length.
 	if (auditor === null && audit.auditor === null) return false;
-	const by = { auditor, untilMs: auditUntilMs(context, job) };
+	const unanswered = part.audits.filter((one, i) => i === at || one.answer === null);
+	const by = { auditor, untilMs: auditUntilMs(context, job, part, unanswered) };
 	await changeJob(context, job, transitions.auditReplaced(job.record, part.part, at, by, why));
 	return true;
 }
