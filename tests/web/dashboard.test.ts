@@ -122,14 +122,14 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	goOn.resolve();
 	for (const one of [page, late]) {
 		await badges(one, "valid").first().waitFor();
-		await firstOf(one).getByText("✓ 4 openings checked").waitFor();
-		await challengesOf(one).getByText("✓ 2 openings checked").waitFor();
+		await firstOf(one).getByText("✓ 4 spot checks right").waitFor();
+		await challengesOf(one).getByText("✓ 2 spot checks right").waitFor();
 		await one.getByText("evidence went to the verifier").waitFor();
 	}
 	// And who comes after it.
 	await late.reload();
 	await late.getByRole("heading", { name: "As it ran" }).waitFor();
-	await firstOf(late).getByText("✓ 4 openings checked").waitFor();
+	await firstOf(late).getByText("✓ 4 spot checks right").waitFor();
 	await late.close();
 
 	const [download] = await Promise.all([
@@ -146,7 +146,7 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	// What was found right is a line until somebody wants to see it.
 	assert.equal(await checks.isVisible(), false);
 	await verify.getByText("17 checks passed, 6 spot checks right").click();
-	await verify.locator("[data-challenge='0']").getByText("✓ 4 openings checked").waitFor();
+	await verify.locator("[data-challenge='0']").getByText("✓ 4 spot checks right").waitFor();
 	assert.equal(await verify.locator(".cells i.is-right").count(), 6);
 	assert.equal(await checks.locator(".check.is-passed").count(), 17);
 	await page.getByText("Leads to the committed root").waitFor();
@@ -183,7 +183,7 @@ test("a cheater is shown with its code, in the list, the feed and on its page", 
 	for (const list of [page.locator("section", { has: page.getByText("As it ran") }), page.locator(".verify")]) {
 		await list
 			.locator("[data-state=wrong]")
-			.getByText(/✕ place \d of 4 is wrong/)
+			.getByText(/✕ spot check \d of 4 is wrong/)
 			.waitFor();
 		assert.equal(await list.locator(".cells i.is-wrong").count(), 1);
 	}

@@ -21,7 +21,7 @@ import { AttestedPanel } from "../proofs/attested.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
 import { Explained } from "../proofs/explained.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
-import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../proofs/probe-events.ts";
+import { type LiveProbe, NOTHING_YET, withEvent, wrongCheck } from "../proofs/probe-events.ts";
 import { ProbeTable } from "../proofs/probe-table.tsx";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
@@ -211,7 +211,8 @@ function LivePanel({ live, probe }: { live: LiveProbe; probe: Probe }) {
 				<ChallengeList
 					challenges={live.challenges}
 					stageNames={new Map(live.stages.map((one) => [one.stage, one.name]))}
-					wrong={wrongOpening(probe.where)}
+					verdict={probe.verdict}
+					wrong={wrongCheck({ ...probe, status: probe.verdict }, live.challenges)}
 				/>
 			)}
 		</Panel>

@@ -1,5 +1,5 @@
 // The verifier in a thread of its own: the same verifyEvidence as in the validator and the CLI, over the
-// bytes that the page hands in. Tells each check as it begins and each opening that was found right; the
+// bytes that the page hands in. Tells each check as it begins and each spot check that was found right; the
 // verdict is the function's value and nothing else.
 import type { Evidence } from "../../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
@@ -41,14 +41,16 @@ export type WorkerWord =
 	| { readonly kind: "attestation"; readonly judged: JudgedAttestation; readonly tookMs: number }
 	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
 	| { readonly kind: "check"; readonly name: CheckName; readonly where: string; readonly challenges: number }
-	/** Openings found right so far: by challenge how many. */
-	| { readonly kind: "openings"; readonly right: readonly (readonly [challenge: number, done: number])[] }
+	/** Spot checks found right so far: by challenge how many, and how many there are. */
+	| { readonly kind: "spot-checks"; readonly right: readonly SpotChecks[] }
 	| {
 			readonly kind: "verdict";
 			readonly verdict: Verdict;
 			readonly evidence: Evidence | null;
 			readonly tookMs: number;
 	  };
+
+type SpotChecks = readonly [challenge: number, done: number, of: number];
 
 interface Scope {
 	postMessage(word: WorkerWord): void;
@@ -102,10 +104,10 @@ async function signaturesOf(evidence: Evidence | null): Promise<VerifySignature 
 async function judgeEvidence(bytes: Uint8Array, evidence: Evidence | null, started: number): Promise<void> {
 	const challenges = evidence?.envelope.body.challenges.length ?? 0;
 	scope.postMessage({ kind: "file", challenges: evidence === null ? [] : challengesOf(evidence) });
-	const right = new Map<number, number>();
+	const right = new Map<number, SpotChecks>();
 	let toldAtMs = started;
 	const tell = () => {
-		if (right.size > 0) scope.postMessage({ kind: "openings", right: [...right] });
+		if (right.size > 0) scope.postMessage({ kind: "spot-checks", right: [...right.values()] });
 		right.clear();
 	};
 	const signatures = await signaturesOf(evidence);
@@ -113,8 +115,8 @@ async function judgeEvidence(bytes: Uint8Array, evidence: Evidence | null, start
 		bytes,
 		{},
 		(name, where) => scope.postMessage({ kind: "check", name, where, challenges }),
-		(challenge, done) => {
-			right.set(challenge, done);
+		(challenge, done, of) => {
+			right.set(challenge, [challenge, done, of]);
 			const atMs = performance.now();
 			if (atMs - toldAtMs < TOLD_EVERY_MS) return;
 			toldAtMs = atMs;

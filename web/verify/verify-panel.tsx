@@ -10,7 +10,7 @@ import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
 import { Explained } from "../proofs/explained.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
 import { MerkleView } from "../proofs/merkle-view.tsx";
-import { wrongOpening } from "../proofs/probe-events.ts";
+import { wrongCheck } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, type CheckRow, checkRows } from "./check-list.ts";
 import { FraudPanel } from "./fraud-panel.tsx";
@@ -24,7 +24,8 @@ import { type Progress, type Verified, type VerifiedFile, verifyInWorker } from 
 interface Told {
 	readonly checks: readonly Extract<Progress, { kind: "check" }>[];
 	readonly challenges: readonly FileChallenge[];
-	readonly right: ReadonlyMap<number, number>;
+	/** By challenge: spot checks found right so far, and how many there are. */
+	readonly right: ReadonlyMap<number, { readonly done: number; readonly of: number }>;
 	/** What another worker judges. */
 	readonly other: "roll-call" | "training" | null;
 	readonly fraud: Extract<Progress, { kind: "fraud" }> | null;
@@ -57,7 +58,11 @@ function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | nul
 				else if (word.kind === "roll-call" || word.kind === "training") now = { ...now, other: word.kind };
 				else if (word.kind === "fraud") now = { ...now, fraud: word };
 				else if (word.kind === "file") now = { ...now, challenges: word.challenges };
-				else now = { ...now, right: new Map([...now.right, ...word.right]) };
+				else {
+					const right = new Map(now.right);
+					for (const [challenge, done, of] of word.right) right.set(challenge, { done, of });
+					now = { ...now, right };
+				}
 				frame ||= requestAnimationFrame(show);
 			},
 			stop.signal,
@@ -132,9 +137,11 @@ export function VerifyPanel({
 								of: one.roots,
 								perS: 0,
 								openings: one.openings === 0 ? null : one.openings,
-								checked: told.right.get(one.challenge) ?? 0,
+								checks: told.right.get(one.challenge)?.of ?? null,
+								checked: told.right.get(one.challenge)?.done ?? 0,
 							}))}
-							wrong={verified?.verdict.status === "invalid" ? wrongOpening(verified.verdict.where) : null}
+							verdict={verified?.verdict.status ?? null}
+							wrong={wrongCheck(verified?.verdict ?? null, told.challenges)}
 							{...(evidence === null ? {} : { onPlace: choose })}
 						/>
 					</>
@@ -149,7 +156,7 @@ export function VerifyPanel({
 
 function checkedWords(rows: readonly CheckRow[], told: Told): string {
 	const passed = rows.filter(({ state }) => state === "passed").length;
-	const spots = [...told.right.values()].reduce((sum, one) => sum + one, 0);
+	const spots = [...told.right.values()].reduce((sum, { done }) => sum + done, 0);
 	const failed = rows.find(({ state }) => state === "failed");
 	const words = `${passed} ${passed === 1 ? "check" : "checks"} passed, ${formatCount(spots)} spot ${spots === 1 ? "check" : "checks"} right`;
 	return failed === undefined ? words : `“${failed.title}” failed; before it ${words}`;

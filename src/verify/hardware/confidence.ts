@@ -4,12 +4,24 @@ import type { ChallengeRecord } from "../../protocol/probe/evidence.ts";
 import type { Confidence } from "../../protocol/probe/verdict.ts";
 import type { Answered } from "./answers.ts";
 
-export function confidenceOf({ index, opens, record }: Pick<Answered, "index" | "opens" | "record">): Confidence {
-	const opened = opens[0]?.openings.length ?? 0;
-	// Two labels for each opened interval of a chase.
+export function confidenceOf(answer: Pick<Answered, "index" | "opens" | "record">): Confidence {
+	const { index, record } = answer;
 	if (record.spec.kind === "train") return steps(index, record.spec.draws);
-	const samples = record.spec.kind === "chase" ? opened / 2 : opened;
+	const samples = spotChecksOf(answer);
 	return { challenge: index, samples, skippedShareAt99: skippedShareAt99(samples) };
+}
+
+/**
+ * Number of spot checks that an honest answer passes, as the verifier counts them. It is not the number of
+ * opened places: a check of a chase looks at two labels and the hops between them, a check of a training run
+ * at the whole trace of a segment.
+ */
+export function spotChecksOf({ opens, record }: Pick<Answered, "opens" | "record">): number {
+	const opened = opens[0]?.openings.length ?? 0;
+	const { spec } = record;
+	// Segment 0, which makes the first state, is always among them.
+	if (spec.kind === "train") return opened === 0 ? 0 : spec.draws + 1;
+	return spec.kind === "chase" ? Math.floor(opened / 2) : opened;
 }
 
 /**
