@@ -194,7 +194,7 @@ test("a provider's page: claimed beside proven, figures, score worked out again,
 	await page.getByRole("heading", { name: "honest one" }).waitFor();
 	const table = page.locator("section", { has: page.getByRole("heading", { name: "Claimed and proven" }) });
 	await table.getByRole("cell", { name: "Toy card", exact: true }).waitFor();
-	await table.getByText("a name that no profile has").waitFor();
+	await table.getByText("the claimed name is in no profile").waitFor();
 	await table.getByText("int8 matrix").first().waitFor();
 	await page.getByText("worked out again in this browser: equal").waitFor();
 	await page.getByRole("img", { name: /int8 matrix: \d+ points?/ }).waitFor();

@@ -233,9 +233,12 @@ function wordOf(strength: Probe["strength"]): string {
 function ProvenPanel({ probe }: { probe: Probe }) {
 	return (
 		<Panel title="Proven by this probe">
-			{probe.devices.map((one) => (
-				<DeviceFigures key={one.device} {...one} says={one.claimedName} figures={probe.figures} />
-			))}
+			{probe.devices.map(({ device, kind, claimedName, profile, identity: state, alike = null }) => {
+				const identity = { state, profile, alike };
+				return (
+					<DeviceFigures key={device} {...{ device, kind, identity }} claimed={claimedName} figures={probe.figures} />
+				);
+			})}
 			<FindingList findings={probe.findings} />
 		</Panel>
 	);

@@ -3,9 +3,12 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { WHO_COULD_LIE } from "../../src/protocol/probe/verdict.ts";
+import { confidenceText } from "../../src/verify/hardware/confidence.ts";
+import { cardsOf } from "../../src/verify/hardware/identify/identity-words.ts";
 import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
 import { formatCount, formatSpan } from "../parts/format.ts";
 import { exactTime, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
+import { AttestedFacts } from "../proofs/attested.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
 import { Explained } from "../proofs/explained.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
@@ -184,19 +187,6 @@ function CheckList({ rows, isOver }: { rows: readonly CheckRow[]; isOver: boolea
 	);
 }
 
-/** "8×H200, 1×unknown GPU": what the figures say, not what the host does. */
-function provenCards({ verdict, evidence }: Verified): string {
-	if (verdict.status !== "valid") return "";
-	const counts = new Map<string, number>();
-	for (const [device, { kind }] of (evidence?.envelope.body.claim.devices ?? []).entries()) {
-		if (kind !== "gpu") continue;
-		const profile = verdict.identity.find((one) => one.device === device)?.profile ?? null;
-		const name = profile === null ? "unknown GPU" : shortName(profile);
-		counts.set(name, (counts.get(name) ?? 0) + 1);
-	}
-	return [...counts].map(([name, count]) => `${count}×${name}`).join(", ") || "no GPU";
-}
-
 function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified: Verified; isKept: boolean }) {
 	const { verdict, evidence, tookMs } = verified;
 	const body = evidence?.envelope.body;
@@ -216,7 +206,7 @@ function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified:
 		<div class="verdict">
 			<p class="verdict-line">
 				<VerdictBadge state={verdict.status} />
-				<strong class="verdict-cards">{provenCards(verified)}</strong>
+				<strong class="verdict-cards">{body === undefined ? "" : cardsOf(body.claim, verdict, shortName)}</strong>
 				<span class="dim">{about}</span>
 			</p>
 			<dl class="facts">
@@ -241,11 +231,19 @@ function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified:
 			</dl>
 			<ShareLink probeId={verdict.probeId} isKept={isKept} />
 			{(body?.claim.devices ?? []).map(({ kind, name }, device) => {
-				const { state, profile } = verdict.identity.find((one) => one.device === device) ?? {};
-				const facts = { device, kind, identity: state, profile, says: name };
-				return <DeviceFigures key={device} {...facts} figures={verdict.figures} />;
+				const identity = verdict.identity.find((one) => one.device === device);
+				return <DeviceFigures key={device} {...{ device, kind, identity }} claimed={name} figures={verdict.figures} />;
 			})}
+			<p class="dim" data-confidence>
+				{confidenceText(verdict)}
+			</p>
 			<FindingList findings={verdict.findings} />
+			{verdict.attestation === undefined ? null : (
+				<>
+					<h3>Attestation</h3>
+					<AttestedFacts of={{ ...verdict.attestation, elsewhere: [] }} />
+				</>
+			)}
 		</div>
 	);
 }

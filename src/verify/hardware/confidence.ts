@@ -1,8 +1,10 @@
 // How sure the checked places make us: a prover that skipped the share f of the work passes S of them with
 // probability (1 − f)^S.
-import type { ChallengeRecord } from "../../protocol/probe/evidence.ts";
-import type { Confidence } from "../../protocol/probe/verdict.ts";
+import { formatPercent } from "../../protocol/format-number.ts";
+import type { ChallengeRecord, Figure } from "../../protocol/probe/evidence.ts";
+import type { Confidence, Verdict } from "../../protocol/probe/verdict.ts";
 import type { Answered } from "./answers.ts";
+import { isPeerFigure } from "./peer-speeds.ts";
 
 export function confidenceOf(answer: Pick<Answered, "index" | "opens" | "record">): Confidence {
 	const { index, record } = answer;
@@ -35,4 +37,24 @@ function steps(challenge: number, draws: number): Confidence {
 /** The largest skipped share that passes with probability above 1 %. */
 export function skippedShareAt99(samples: ChallengeRecord["spec"]["samples"]): number {
 	return samples === 0 ? 1 : 1 - 0.01 ** (1 / samples);
+}
+
+/**
+ * How sure a valid verdict is, in a sentence for people; empty where no challenge gave a figure. Reads
+ * between devices, and hop by hop, get fewer spot checks: what they read was proven at full strength before.
+ * A challenge without a figure proves no speed. Of a training run a few steps are drawn, and their number
+ * stands beside its figure.
+ */
+export function confidenceText({
+	figures,
+	confidence,
+}: Pick<Extract<Verdict, { status: "valid" }>, "figures" | "confidence">): string {
+	const isRead = (figure: Figure) => isPeerFigure(figure) || figure.name === "memory.latency";
+	const counted = new Set(
+		figures.filter((figure) => !isRead(figure) && figure.name !== "train.gpt").map(({ challenge }) => challenge),
+	);
+	const weakest = Math.max(0, ...confidence.filter((c) => counted.has(c.challenge)).map((c) => c.skippedShareAt99));
+	if (weakest === 0) return "";
+	const excepted = figures.some(isRead) ? " (reads of what was proven before excepted)" : "";
+	return `99 % confidence that no more than ${formatPercent(weakest)} of any challenge was skipped${excepted}`;
 }
