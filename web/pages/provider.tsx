@@ -144,7 +144,9 @@ function PresencePanel({ id }: { id: string }) {
 }
 
 function ProviderTiles({ provider: shown }: { provider: Provider }) {
-	const isFree = !shown.rented && shown.rentable && shown.lastVerdict === "valid";
+	// As the list of offers has it.
+	const isOnline = shown.state === "active" && shown.connected && shown.link === "agent";
+	const isFree = isOnline && !shown.rented && shown.rentable && shown.lastVerdict === "valid";
 	return (
 		<dl class="tiles">
 			<Tile

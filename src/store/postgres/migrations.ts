@@ -23,6 +23,7 @@ import { uptime } from "./migrations/017-uptime.ts";
 import { claimantsWords } from "./migrations/018-claimants-words.ts";
 import { lastHolder } from "./migrations/019-last-holder.ts";
 import { alike } from "./migrations/020-alike.ts";
+import { probesByEnd } from "./migrations/021-probes-by-end.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 18, name: "claimants-words", sql: claimantsWords },
 	{ number: 19, name: "last-holder", sql: lastHolder },
 	{ number: 20, name: "alike", sql: alike },
+	{ number: 21, name: "probes-by-end", sql: probesByEnd },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */
