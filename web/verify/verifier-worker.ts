@@ -12,6 +12,8 @@ import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify
 import { explainFraud, type FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
+import type { ReceiptVerdict } from "../../src/verify/receipts/verdict.ts";
+import { isReceipt, verifyReceipt } from "../../src/verify/receipts/verify-receipt.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 import type { LiveChallenge } from "../proofs/probe-events.ts";
 import { type AttestationQuestion, type JudgedAttestation, judgeQuickly } from "./judge-attestation.ts";
@@ -37,6 +39,8 @@ export type WorkerWord =
 			readonly story: FraudStory | null;
 			readonly tookMs: number;
 	  }
+	/** A receipt of a zkVM, judged. */
+	| { readonly kind: "receipt"; readonly verdict: ReceiptVerdict; readonly tookMs: number }
 	/** Reports and quotes, judged together. */
 	| { readonly kind: "attestation"; readonly judged: JudgedAttestation; readonly tookMs: number }
 	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
@@ -83,6 +87,11 @@ scope.onmessage = ({ data }) => {
 		const verdict = verifyFraud(data.bytes);
 		const tookMs = Math.round(performance.now() - started);
 		scope.postMessage({ kind: "fraud", verdict, story: explainFraud(data.bytes, verdict), tookMs });
+		return;
+	}
+	if (!decoded.ok && isReceipt(data.bytes)) {
+		const verdict = verifyReceipt(data.bytes);
+		scope.postMessage({ kind: "receipt", verdict, tookMs: Math.round(performance.now() - started) });
 		return;
 	}
 	void judgeEvidence(data.bytes, decoded.ok ? decoded.evidence : null, started);

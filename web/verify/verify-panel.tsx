@@ -17,6 +17,7 @@ import { wrongCheck } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, type CheckRow, checkRows } from "./check-list.ts";
 import { FraudPanel } from "./fraud-panel.tsx";
+import { ReceiptPanel } from "./receipt-panel.tsx";
 import { RollCallPanel } from "./roll-call-panel.tsx";
 import { ShareLink } from "./share-link.tsx";
 import { TrainingPanel } from "./training-panel.tsx";
@@ -32,8 +33,9 @@ interface Told {
 	/** What another worker judges. */
 	readonly other: "roll-call" | "training" | null;
 	readonly fraud: Extract<Progress, { kind: "fraud" }> | null;
+	readonly receipt: Extract<Progress, { kind: "receipt" }> | null;
 }
-const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), other: null, fraud: null };
+const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), other: null, fraud: null, receipt: null };
 const AGAINST_NOTHING = { node: "", contract: "" };
 
 /**
@@ -60,6 +62,7 @@ function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | nul
 				if (word.kind === "check") now = { ...now, checks: [...now.checks, word] };
 				else if (word.kind === "roll-call" || word.kind === "training") now = { ...now, other: word.kind };
 				else if (word.kind === "fraud") now = { ...now, fraud: word };
+				else if (word.kind === "receipt") now = { ...now, receipt: word };
 				else if (word.kind === "file") now = { ...now, challenges: word.challenges };
 				else {
 					const right = new Map(now.right);
@@ -112,6 +115,7 @@ export function VerifyPanel({
 	const evidence = verified?.evidence ?? null;
 	if (trouble !== null) return <Failed trouble={trouble} />;
 	if (told.fraud !== null) return <FraudPanel file={file} judged={told.fraud} onVerdict={onVerdict} />;
+	if (told.receipt !== null) return <ReceiptPanel file={file} judged={told.receipt} onVerdict={onVerdict} />;
 	if (told.other === "training") return <TrainingPanel file={file} onVerdict={onVerdict} />;
 	if (told.other === "roll-call") return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
 	return (
