@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { utf8ToBytes } from "../../src/protocol/bytes/bytes.ts";
-import type { DeviceClaim, EvidenceBody, TrainSpec } from "../../src/protocol/probe/evidence.ts";
+import type { EvidenceBody, TrainSpec } from "../../src/protocol/probe/evidence.ts";
 import { type AnsweredChallenge, encodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import {
 	answerStages,
@@ -43,17 +43,18 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
 	return changed;
 }
 
-/** The H200's figures under other names of its card, signed anew: like it, unlike it, and no name at all. */
+/** Names that the figures leave possible, that they do not, and that are markup; signed anew. */
 function renamed(): SomeFile[] {
-	const { envelope, attachments } = partsOf(read("vectors/h200-version-3.assay"));
-	const claims = (change: Partial<DeviceClaim>): Uint8Array => {
+	const named = (of: Uint8Array, name: string): Uint8Array => {
+		const { envelope, attachments } = partsOf(of);
 		const { claim } = envelope.body;
-		const devices = claim.devices.map((one) => (one.kind === "gpu" ? { ...one, ...change } : one));
+		const devices = claim.devices.map((one) => (one.kind === "gpu" ? { ...one, name } : one));
 		return encodeEvidence({ ...envelope.body, claim: { ...claim, devices } }, attachments, VERIFIER);
 	};
-	const names = ["H200 NVL", "H100 80GB HBM3"];
-	const hostile = '<img src=x onerror="window.hit=1">';
-	return [...names.map((name) => `NVIDIA ${name}`), hostile].map((name, i) => file(`named-${i}`, claims({ name })));
+	const h200 = read("vectors/h200-sustained.assay");
+	const names = ["NVIDIA H200 NVL", "NVIDIA H100 80GB HBM3", "NVIDIA L4", "NVIDIA B200"];
+	const files = names.map((name, i) => file(`named-${i}`, named(h200, name)));
+	return [...files, file("markup", named(sign(ANSWERED), '<img src=x onerror="window.hit=1">'))];
 }
 
 /** A lying verifier's files: one of each code, and of what only a signature protects. */

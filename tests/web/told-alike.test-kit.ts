@@ -29,7 +29,8 @@ interface AnyVerdict {
 
 interface Told {
 	readonly exit: number;
-	readonly json: AnyVerdict;
+	/** A verdict, or why there is none. */
+	readonly json: AnyVerdict | { readonly error: { readonly code: string } };
 	readonly text: string;
 }
 
@@ -73,7 +74,7 @@ interface Shown {
 export async function shownByPage(page: Page, { name, bytes }: SomeFile): Promise<Shown> {
 	const file = { name, mimeType: "application/octet-stream", buffer: Buffer.from(bytes) };
 	await page.getByLabel("Evidence file").setInputFiles(file);
-	const panel = page.locator(".verify[data-status]:not([data-status=running])", { hasText: name });
+	const panel = page.locator(".verify[data-status]:not([data-status=running]), .not-judged", { hasText: name });
 	await panel.waitFor();
 	// What a code means comes a moment later.
 	if ((await panel.locator(".explained").count()) > 0) await panel.getByText("What to do").waitFor();
@@ -125,8 +126,15 @@ const flat = (text: string): string => text.replaceAll(/\s+/g, " ");
 /** All of them say the same, and none says what the verdict does not. */
 export function assertAlike(file: SomeFile, told: Told, shown: Shown): void {
 	const { json, text } = told;
-	const { status } = json;
 	const at = file.name;
+	if ("error" in json) {
+		// No verdict of the one, none of the other; and none is in its words.
+		assert.deepEqual([shown.status, shown.badges, shown.devices], ["", [], []], `${at}: ${json.error.code}`);
+		for (const head of Object.values(HEADS)) assert.doesNotMatch(text, head, at);
+		assert.ok(![exitCodes.valid, exitCodes.invalid, exitCodes.inconclusive].some(({ code }) => code === told.exit), at);
+		return;
+	}
+	const { status } = json;
 	assert.equal(shown.status, status, `${at}: the page`);
 	assert.equal(told.exit, exitCodes[status].code, `${at}: the exit code`);
 	for (const other of STATUSES)
