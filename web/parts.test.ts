@@ -7,6 +7,7 @@ import { formatBytes, formatRate } from "../src/protocol/format-number.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { figureTitle, formatAgo, formatFigure, formatGpuPrice, formatLeft, formatMoney } from "./parts/format.ts";
+import { callWords } from "./proofs/call-words.ts";
 import { claimedAndProven } from "./proofs/claimed-proven.ts";
 import { drawPath, leavesOf, openingsOf, rootsOf } from "./proofs/merkle-path.ts";
 import { challengeState, NOTHING_YET, withEvent, wrongCheck } from "./proofs/probe-events.ts";
@@ -138,6 +139,26 @@ test("a challenge is checked when its spot checks are, whatever number of places
 	assert.equal(challengeState(after(3), "invalid", wrong("challenges[4].roots")), "wrong");
 	for (const where of ["", "figures[0]", "x challenges[3].opens[0].record[5]"]) assert.equal(wrong(where), null);
 	assert.equal(wrong("challenges[0].opens[0].record[5]", "inconclusive"), null);
+});
+
+test("a roll call's red is for answers that were shown to be false, not for who was busy, slow or away", () => {
+	const busy = [
+		["wrong", "CALL_TOO_LITTLE", "too slow"],
+		["absent", "PROVIDER_BUSY", "busy"],
+		["absent", "AGENT_CLOSED", "away"],
+		["late", null, "late"],
+		["wrong", "LINK_DEADLINE", "not opened"],
+	] as const;
+	for (const [state, code, word] of busy) {
+		const words = callWords(state, code);
+		assert.deepEqual([words.tone, words.word], ["inconclusive", word]);
+		assert.notEqual(words.why, "");
+	}
+	for (const code of ["ROOT_MISMATCH", "ELEMENT_WRONG", "CALL_HOST_SIGNATURE"])
+		assert.deepEqual(callWords("wrong", code).tone, "invalid", code);
+	assert.deepEqual(callWords("answered", null), { tone: "valid", word: "answered", why: "" });
+	assert.equal(callWords("excused", null).tone, "none");
+	assert.equal(callWords("wrong", "A_CODE_OF_TOMORROW").tone, "inconclusive");
 });
 
 test("claimed beside proven: the H200 agrees, half the memory differs", () => {

@@ -88,7 +88,8 @@ export function createOverview({ database }: StoreContext) {
 					coalesce(sum(h.count * h.fp16_ops_per_s::numeric) / 1e6, 0)::bigint AS fp16,
 					coalesce(sum(h.count * h.memory_bytes::numeric) / 1048576, 0)::bigint AS memory,
 					coalesce(sum(h.count * h.memory_bytes_per_s::numeric) / 1e6, 0)::bigint AS bandwidth FROM holdings h
-				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
+				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' AND p.last_verdict = 'valid'
+				GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
 			),
 			database.read<{ readonly running: number }>("SELECT count(*) AS running FROM probes WHERE state = 'running'"),
 			database.read<{ readonly ended: number }>(

@@ -133,7 +133,7 @@ function PresencePanel({ id }: { id: string }) {
 			<ul class="calls">
 				{rows.map(({ call, state, code, ms }) => (
 					<li key={call}>
-						<a href={`/roll-calls/${call}`}>block {call}</a>
+						<a href={`/roll-calls/${call}`}>call {call}</a>
 						<CallBadge state={state} code={code} />
 						<span class="dim num">{ms === null ? "" : formatSpan(ms)}</span>
 					</li>

@@ -23,7 +23,7 @@ export const network = z.object({
 		...{ active: count, paused: count, connected: count, rented: count, proven: count },
 		offered: count.describe("Active, and their owners let them, free or not"),
 	}),
-	gpus: count.describe("Proven"),
+	gpus: count.describe("Of hosts that are proven"),
 	models: z.array(z.object({ model: said, gpus: count, providers: count })),
 	proven: z
 		.object({ fp16MopPerS: count, memoryMiB: count, memoryMBPerS: count })
