@@ -7,9 +7,10 @@ import { formatBytes, formatRate } from "../src/protocol/format-number.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
 import { verifyEvidence } from "../src/verify/hardware/verify.ts";
 import { figureTitle, formatAgo, formatFigure, formatGpuPrice, formatLeft, formatMoney } from "./parts/format.ts";
+import { callWords } from "./proofs/call-words.ts";
 import { claimedAndProven } from "./proofs/claimed-proven.ts";
 import { drawPath, leavesOf, openingsOf, rootsOf } from "./proofs/merkle-path.ts";
-import { NOTHING_YET, withEvent, wrongOpening } from "./proofs/probe-events.ts";
+import { challengeState, NOTHING_YET, withEvent, wrongCheck } from "./proofs/probe-events.ts";
 import { sshCommand } from "./rent/ssh-command.ts";
 import { checkRows } from "./verify/check-list.ts";
 
@@ -99,13 +100,65 @@ test("a probe's events become stages and challenges; odd ones change nothing tha
 		live = withEvent(live, progress(detail as never));
 	assert.deepEqual([live.devices, live.stages.length], [2, 1]);
 	assert.deepEqual(live.challenges[0]!.done, 0, "a challenge without a number counts as the first and shows nothing");
-	assert.deepEqual([live.challenges[0]!.openings, live.challenges[0]!.checked, live.challenges.length], [9, 5, 1]);
-	assert.deepEqual(wrongOpening("challenges[3].opens[0].record[5]"), { challenge: 3, opening: 5 });
-	for (const where of [null, "", "challenges[3].roots", "x challenges[3].opens[0].record[5]"])
-		assert.equal(wrongOpening(where), null);
+	const [first] = live.challenges;
+	assert.deepEqual([first!.openings, first!.checks, first!.checked, live.challenges.length], [9, 9, 5, 1]);
 	live = withEvent(live, { kind: "probe.verdict", detail: { verdict: "invalid", code: "ROOT_MISMATCH" } });
 	assert.deepEqual([live.isOver, live.verdict, live.code], [true, "invalid", "ROOT_MISMATCH"]);
 	assert.equal(withEvent(NOTHING_YET, { kind: "probe.progress", detail: null }).isOver, false);
+});
+
+test("a challenge is checked when its spot checks are, whatever number of places they open; an unfinished one is not", () => {
+	const events = [
+		{ step: "opened", challenge: 4, openings: 32, end: "complete" },
+		{ step: "opened", challenge: 4, openings: 1024, end: "complete" },
+		{ step: "checked", checked: [[4, 15, 16]] },
+	];
+	const after = (count: number) =>
+		events
+			.slice(0, count)
+			.reduce((live, detail) => withEvent(live, { kind: "probe.progress", detail } as never), NOTHING_YET)
+			.challenges[0]!;
+	assert.equal(challengeState(after(2), null, null), "opened");
+	assert.equal(challengeState(after(3), null, null), "opened", "15 of 16");
+	const [whole] = withEvent(
+		{ ...NOTHING_YET, challenges: [after(3)] },
+		{ kind: "probe.progress", detail: { step: "checked", checked: [[4, 16, 16]] } },
+	).challenges;
+	assert.equal(challengeState(whole!, null, null), "checked");
+	// Events of the checks may not come: the verdict says it as well, and only a valid one does.
+	assert.equal(challengeState(after(2), "valid", null), "checked");
+	for (const verdict of ["inconclusive", "invalid"]) assert.equal(challengeState(after(3), verdict, null), "opened");
+	assert.equal(challengeState({ ...after(1), openings: null, done: 1 }, "valid", null), "running");
+	const of = [{ challenge: 4, what: "chase" }, ...["gemm", "train"].map((what, i) => ({ challenge: i, what }))];
+	const wrong = (where: string, status = "invalid") => wrongCheck({ status, where }, of);
+	assert.deepEqual(wrong("challenges[0].opens[0].record[5]"), { challenge: 0, check: 5 });
+	assert.deepEqual(wrong("challenges[4].opens[0].record[5]"), { challenge: 4, check: 2 }, "two labels a check");
+	assert.deepEqual(wrong("challenges[4].opens[1].interval[3].record[7]"), { challenge: 4, check: 3 });
+	assert.deepEqual(wrong("challenges[1].opens[1].record[5]"), { challenge: 1, check: null });
+	assert.deepEqual(wrong("challenges[1].roots"), { challenge: 1, check: null });
+	assert.equal(challengeState(after(3), "invalid", wrong("challenges[4].roots")), "wrong");
+	for (const where of ["", "figures[0]", "x challenges[3].opens[0].record[5]"]) assert.equal(wrong(where), null);
+	assert.equal(wrong("challenges[0].opens[0].record[5]", "inconclusive"), null);
+});
+
+test("a roll call's red is for answers that were shown to be false, not for who was busy, slow or away", () => {
+	const busy = [
+		["wrong", "CALL_TOO_LITTLE", "too slow"],
+		["absent", "PROVIDER_BUSY", "busy"],
+		["absent", "AGENT_CLOSED", "away"],
+		["late", null, "late"],
+		["wrong", "LINK_DEADLINE", "not opened"],
+	] as const;
+	for (const [state, code, word] of busy) {
+		const words = callWords(state, code);
+		assert.deepEqual([words.tone, words.word], ["inconclusive", word]);
+		assert.notEqual(words.why, "");
+	}
+	for (const code of ["ROOT_MISMATCH", "ELEMENT_WRONG", "CALL_HOST_SIGNATURE"])
+		assert.deepEqual(callWords("wrong", code).tone, "invalid", code);
+	assert.deepEqual(callWords("answered", null), { tone: "valid", word: "answered", why: "" });
+	assert.equal(callWords("excused", null).tone, "none");
+	assert.equal(callWords("wrong", "A_CODE_OF_TOMORROW").tone, "inconclusive");
 });
 
 test("claimed beside proven: the H200 agrees, half the memory differs", () => {

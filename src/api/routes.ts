@@ -44,6 +44,9 @@ export const routes = {
 		problems: ["NOT_READY"],
 	}),
 	network: read("/v1/network", "The network at a glance", { reply: network.network }),
+	getParams: read("/v1/params", "The parameters that this validator decides by (docs/scores.md)", {
+		reply: network.params,
+	}),
 
 	listProviders: read("/v1/providers", "Providers, filtered by what they have proven", {
 		// Filters and text over all providers.

@@ -210,6 +210,16 @@ export function createParams(overrides: ParamOverrides = {}): Params {
 	return Object.freeze(values) as unknown as Params;
 }
 
+/**
+ * As a validator publishes them (GET /v1/params). One of another version may have further parameters, or lack
+ * some: they do not matter here. Throws PARAMS_BAD for values that no validator can run with.
+ */
+export function publishedParams(published: ParamOverrides): Params {
+	return createParams(
+		Object.fromEntries(Object.entries(published).filter(([name]) => Object.hasOwn(PARAM_ROWS, name))),
+	);
+}
+
 function check(name: string, row: ParamRow<unknown>, given: unknown, wrong: string[]): void {
 	if (row.oneOf !== undefined) {
 		if (typeof given !== "string" || !row.oneOf.includes(given))

@@ -15,6 +15,8 @@ export interface DeviceRow {
 	/** Proven profile id: only where the identity is `confirmed`, `consistent` or `other`. */
 	readonly profile: string | null;
 	readonly identity: IdentityState;
+	/** Profiles that the figures leave equal; null or absent in rows of before. */
+	readonly alike?: readonly string[] | null | undefined;
 }
 
 interface Device extends DeviceRow {
@@ -27,7 +29,7 @@ export function createDeviceStore({ database }: StoreContext) {
 	return {
 		async ofProvider(providerId: string) {
 			return await database.read<Device>(
-				`SELECT provider_id, device, kind, claimed_name, uuid, memory_bytes, profile, identity, probe_id, at_ms
+				`SELECT provider_id, device, kind, claimed_name, uuid, memory_bytes, profile, identity, alike, probe_id, at_ms
 				FROM devices WHERE provider_id = $1 ORDER BY device`,
 				[hex("a provider's id", providerId, 64)],
 			);

@@ -10,6 +10,8 @@ export interface Overview {
 		readonly paused: number;
 		readonly connected: number;
 		readonly rented: number;
+		/** Active, and their owners let them, whether they are free now or not. */
+		readonly offered: number;
 		readonly proven: number;
 	};
 	readonly gpus: number;
@@ -18,6 +20,8 @@ export interface Overview {
 	readonly proven: { readonly fp16MopPerS: number; readonly memoryMiB: number; readonly memoryMBPerS: number };
 	readonly probes: {
 		readonly running: number;
+		/** Ended within the last 60 minutes, whatever the clock says. */
+		readonly lastHour: number;
 		readonly day: Readonly<Record<VerdictStatus, number>>;
 		readonly total: Readonly<Record<VerdictStatus, number>>;
 		/** Invalid with a code that no honest host can cause. */
@@ -70,11 +74,12 @@ export function createOverview({ database }: StoreContext) {
 	return async ({ nowMs }: { readonly nowMs: number }): Promise<Overview> => {
 		// Hours are counted whole: the day's window ends with the current hour.
 		const since = Math.floor((integer("nowMs", nowMs) - DAY_MS) / HOUR_MS) * HOUR_MS;
-		const [providers, models, running, totals, hours] = await Promise.all([
+		const [providers, models, running, lastHour, totals, hours] = await Promise.all([
 			database.read<Overview["providers"]>(
 				`SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'paused') AS paused,
 					count(*) FILTER (WHERE state = 'active' AND connected_to IS NOT NULL) AS connected,
 					count(*) FILTER (WHERE rental_id IS NOT NULL) AS rented,
+					count(*) FILTER (WHERE state = 'active' AND rentable) AS offered,
 					count(*) FILTER (WHERE state = 'active' AND last_verdict = 'valid') AS proven
 				FROM providers`,
 			),
@@ -83,9 +88,14 @@ export function createOverview({ database }: StoreContext) {
 					coalesce(sum(h.count * h.fp16_ops_per_s::numeric) / 1e6, 0)::bigint AS fp16,
 					coalesce(sum(h.count * h.memory_bytes::numeric) / 1048576, 0)::bigint AS memory,
 					coalesce(sum(h.count * h.memory_bytes_per_s::numeric) / 1e6, 0)::bigint AS bandwidth FROM holdings h
-				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
+				JOIN providers p ON p.id = h.provider_id AND p.state = 'active' AND p.last_verdict = 'valid'
+				GROUP BY h.model ORDER BY gpus DESC, h.model LIMIT 1000`,
 			),
 			database.read<{ readonly running: number }>("SELECT count(*) AS running FROM probes WHERE state = 'running'"),
+			database.read<{ readonly ended: number }>(
+				"SELECT count(*) AS ended FROM probes WHERE state = 'done' AND finished_at_ms > $1 AND finished_at_ms <= $2",
+				[nowMs - HOUR_MS, nowMs],
+			),
 			database.read<TotalRow>(
 				`SELECT verdict, sum(count)::bigint AS total, coalesce(sum(count) FILTER (WHERE hour_at_ms > $1), 0)::bigint AS day,
 					sum(cheats)::bigint AS cheats, coalesce(sum(cheats) FILTER (WHERE hour_at_ms > $1), 0)::bigint AS cheats_of_day,
@@ -118,7 +128,10 @@ export function createOverview({ database }: StoreContext) {
 				memoryMiB: sumOf(models, "memory"),
 				memoryMBPerS: sumOf(models, "bandwidth"),
 			},
-			probes: { running: running[0]!.running, day, total, cheats, hours: hoursOf(hours, since) },
+			probes: {
+				...{ running: running[0]!.running, lastHour: lastHour[0]!.ended },
+				...{ day, total, cheats, hours: hoursOf(hours, since) },
+			},
 			evidence,
 		};
 	};

@@ -63,6 +63,8 @@ export interface FinishProbe {
 const HOUR_MS = 3_600_000;
 /** Of processes that share a database. */
 const CLOCKS_DIFFER_MS = 300_000;
+/** More than there are profiles. */
+const MAX_ALIKE = 256;
 
 export interface FinishResult {
 	readonly counted: boolean;
@@ -152,6 +154,7 @@ function checked(finish: FinishProbe): FinishProbe {
 		claimedName: hostileText(device.claimedName, 200),
 		uuid: hostileText(device.uuid, 200),
 		profile: cut(device.profile, 100),
+		alike: device.alike?.slice(0, MAX_ALIKE).map((id) => hostileText(id, 100)) ?? null,
 	}));
 	const figures = finish.figures.map((figure) => ({
 		...figure,
@@ -232,9 +235,9 @@ async function replaceProven(
 	for (const table of ["devices", "figures", "holdings"])
 		await sql.write(`DELETE FROM ${table} WHERE provider_id = $1`, [providerId]);
 	await sql.write(
-		`INSERT INTO devices (provider_id, device, kind, claimed_name, uuid, memory_bytes, profile, identity, probe_id, at_ms)
-		SELECT $1, d.device, d.kind, d."claimedName", d.uuid, d."memoryBytes", d.profile, d.identity, $3, $4 FROM jsonb_to_recordset($2) AS
-			d (device integer, kind text, "claimedName" text, uuid text, "memoryBytes" bigint, profile text, identity text)`,
+		`INSERT INTO devices (provider_id, device, kind, claimed_name, uuid, memory_bytes, profile, identity, alike, probe_id, at_ms)
+		SELECT $1, d.device, d.kind, d."claimedName", d.uuid, d."memoryBytes", d.profile, d.identity, d.alike, $3, $4 FROM jsonb_to_recordset($2) AS
+			d (device integer, kind text, "claimedName" text, uuid text, "memoryBytes" bigint, profile text, identity text, alike jsonb)`,
 		[providerId, JSON.stringify(f.devices), f.probeId, at],
 	);
 	// The best of a figure that several challenges gave.

@@ -288,7 +288,10 @@ onBothServers((server) => {
 		] as const;
 		for (const [finishedAtMs, why] of ends)
 			await probeByHand(store, id, `hours ${finishedAtMs}`, { ...none, finishedAtMs, verdict: invalid(why) });
-		const { cheats, hours, day } = (await store.overview({ nowMs })).probes;
+		const { cheats, hours, day, lastHour } = (await store.overview({ nowMs })).probes;
+		assert.equal(lastHour, 2, "by 60 minutes, not by the hours of the clock");
+		const later = await store.overview({ nowMs: 501 * HOUR + 1000 });
+		assert.equal(later.probes.lastHour, 0);
 		assert.deepEqual([cheats.day, cheats.total - before.total, day.invalid], [2, 3, 3]);
 		assert.deepEqual([hours.length, hours[0]!.atMs, hours[23]!.atMs], [24, 477 * HOUR, 500 * HOUR]);
 		assert.deepEqual(

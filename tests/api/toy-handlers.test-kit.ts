@@ -1,5 +1,7 @@
 // A handler for every route, for tests of the API. They know no rules: they give the samples back.
+
 import type { Handlers } from "../../src/api/routes.ts";
+import { DEFAULT_PARAMS } from "../../src/market/params.ts";
 import {
 	absent,
 	accountOf,
@@ -40,12 +42,13 @@ export const toyHandlers: Handlers = {
 		scoring: "assay",
 		intervalMs: 4_320_000,
 		validator: { key: AUDIENCE, name: "v" },
-		providers: { active: 1, paused: 0, connected: 1, rented: 0, proven: 1 },
+		providers: { active: 1, paused: 0, connected: 1, rented: 0, proven: 1, offered: 1 },
 		gpus: 1,
 		models: [{ model: "h200", gpus: 1, providers: 1 }],
 		probes: {
 			running: 0,
 			due: 0,
+			lastHour: 1,
 			day: { valid: 1, invalid: 0, inconclusive: 0 },
 			total: { valid: 1, invalid: 0, inconclusive: 0 },
 			cheats: { day: 0, total: 0 },
@@ -54,6 +57,7 @@ export const toyHandlers: Handlers = {
 		proven: { fp16MopPerS: 667_000_000, memoryMiB: 137_000, memoryMBPerS: 4_210_000 },
 		evidence: { files: 1, bytes: 3000 },
 	}),
+	getParams: () => ({ params: { ...DEFAULT_PARAMS } }),
 	listProviders: ({ query }) =>
 		query.cursor === undefined
 			? { rows: [provider], cursor: "second" }

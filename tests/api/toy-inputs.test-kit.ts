@@ -20,6 +20,7 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	health: {},
 	ready: {},
 	network: {},
+	getParams: {},
 	getAttestationPolicy: {},
 	listProviders: {
 		query: { model: "GeForce RTX 4090", minDevices: 1, rented: false, q: "on", sort: "price", limit: 2 },

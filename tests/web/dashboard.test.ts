@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
+import { createApiClient } from "../../src/api/create-client.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import type { AgentHandlers } from "../../src/engine/agent/dial-agent.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
@@ -16,6 +17,7 @@ import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import type { Finding } from "../../src/protocol/probe/verdict.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import { createToyHost, mintedBundle, TOY_GUEST, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
+import { toyClaim } from "../toy/toy-claim.ts";
 import {
 	createToyLink,
 	eventually,
@@ -81,6 +83,8 @@ test("an empty network is shown as one, and fills by itself", async () => {
 	await scored(await joinIn(11, { name: "honest one" }));
 	// Nobody reloads: the event stream does it.
 	await page.getByRole("list", { name: "Newest probes" }).getByText("valid", { exact: true }).waitFor();
+	// What it says it is, also in the first minute of a network.
+	await page.locator(".tile", { hasText: "Probes, last hour" }).locator(".tile-value").getByText(/^1$/).waitFor();
 	await page.getByRole("link", { name: "Providers", exact: true }).click();
 	await page.getByRole("link", { name: "honest one" }).waitFor();
 });
@@ -122,14 +126,14 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	goOn.resolve();
 	for (const one of [page, late]) {
 		await badges(one, "valid").first().waitFor();
-		await firstOf(one).getByText("✓ 4 openings checked").waitFor();
-		await challengesOf(one).getByText("✓ 2 openings checked").waitFor();
+		await firstOf(one).getByText("✓ 4 spot checks right").waitFor();
+		await challengesOf(one).getByText("✓ 2 spot checks right").waitFor();
 		await one.getByText("evidence went to the verifier").waitFor();
 	}
 	// And who comes after it.
 	await late.reload();
 	await late.getByRole("heading", { name: "As it ran" }).waitFor();
-	await firstOf(late).getByText("✓ 4 openings checked").waitFor();
+	await firstOf(late).getByText("✓ 4 spot checks right").waitFor();
 	await late.close();
 
 	const [download] = await Promise.all([
@@ -146,7 +150,7 @@ test("a live probe from its start to its verdict, then verified here", async () 
 	// What was found right is a line until somebody wants to see it.
 	assert.equal(await checks.isVisible(), false);
 	await verify.getByText("17 checks passed, 6 spot checks right").click();
-	await verify.locator("[data-challenge='0']").getByText("✓ 4 openings checked").waitFor();
+	await verify.locator("[data-challenge='0']").getByText("✓ 4 spot checks right").waitFor();
 	assert.equal(await verify.locator(".cells i.is-right").count(), 6);
 	assert.equal(await checks.locator(".check.is-passed").count(), 17);
 	await page.getByText("Leads to the committed root").waitFor();
@@ -183,7 +187,7 @@ test("a cheater is shown with its code, in the list, the feed and on its page", 
 	for (const list of [page.locator("section", { has: page.getByText("As it ran") }), page.locator(".verify")]) {
 		await list
 			.locator("[data-state=wrong]")
-			.getByText(/✕ place \d of 4 is wrong/)
+			.getByText(/✕ spot check \d of 4 is wrong/)
 			.waitFor();
 		assert.equal(await list.locator(".cells i.is-wrong").count(), 1);
 	}
@@ -194,7 +198,7 @@ test("a provider's page: claimed beside proven, figures, score worked out again,
 	await page.getByRole("heading", { name: "honest one" }).waitFor();
 	const table = page.locator("section", { has: page.getByRole("heading", { name: "Claimed and proven" }) });
 	await table.getByRole("cell", { name: "Toy card", exact: true }).waitFor();
-	await table.getByText("a name that no profile has").waitFor();
+	await table.getByText("the claimed name is in no profile").waitFor();
 	await table.getByText("int8 matrix").first().waitFor();
 	await page.getByText("worked out again in this browser: equal").waitFor();
 	await page.getByRole("img", { name: /int8 matrix: \d+ points?/ }).waitFor();
@@ -272,9 +276,19 @@ test("epochs: without a chain there are none, and the page says so", async () =>
 });
 
 test("rent: a key made here, reserved, the way in, released", async () => {
+	const page = await browser.open(`${validator.url}/rent`);
+	await page.getByText("Nobody offers a host for rent here").waitFor();
+	const claim = toyClaim(0, 1);
+	const cores = signerOf(29);
+	await scored(await joinIn(29, { name: "cores", rentable: true, claim }));
+	await page.getByText("One host without a GPU can be rented").waitFor();
+	await page.getByLabel("Also hosts without a GPU").check();
+	await page.getByRole("button", { name: "Rent cores" }).waitFor();
+	await page.getByLabel("Also hosts without a GPU").uncheck();
+	const owner = createApiClient({ baseUrl: validator.url, signer: cores });
+	await owner.changeProvider({ params: { id: cores.key }, body: { rentable: false } });
 	const id = await joinIn(16, { name: "to let", rentable: true });
 	await scored(id);
-	const page = await browser.open(`${validator.url}/rent`);
 	await page.getByRole("button", { name: "Rent to let" }).click();
 	await page.getByText("No account is needed").waitFor();
 	assert.equal(await page.evaluate(() => localStorage.getItem("customer-key")), null, "looking costs no key");
@@ -286,6 +300,7 @@ test("rent: a key made here, reserved, the way in, released", async () => {
 	await page.getByRole("button", { name: "Reserve for 7.20" }).click();
 	await page.getByText("ssh -p 2222 renter@127.0.0.1").waitFor();
 	await page.getByText("(a key kept in this browser)").waitFor();
+	await page.getByText("One host is for rent here, 1 rented now.").waitFor();
 	await page.getByText(/^1:5\d:\d\d$/).waitFor();
 	await page.getByRole("button", { name: "Release" }).click();
 	await page.locator("[data-rental=ended]").waitFor();

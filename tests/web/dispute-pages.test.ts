@@ -153,7 +153,7 @@ test("a lie is watched from the first question to the conviction, and ends with 
 	const found = await stage.customer.getDispute({ params: { hash: claim } });
 	// One claim in a hundred the validator itself draws, and convicts.
 	if (found.claim.state !== "fallen") {
-		await page.getByText("Nobody disputes this claim").waitFor();
+		await page.getByText("Nobody has asked about this claim").waitFor();
 		assert.deepEqual(await seriousFindings(page), []);
 		await seenByItsCheck(job);
 		let isHeld = false;

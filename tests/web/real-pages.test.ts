@@ -130,7 +130,7 @@ test("claimed beside proven: a mark where they differ, another where the proof w
 	await refused.first().waitFor();
 	assert.equal(await refused.count(), 2, "both cards that are one");
 	await followLink(page, `/providers/${files.h200.providerId}`);
-	await page.getByText("✓ matches this card; no cheaper card could produce these results").waitFor();
+	await page.getByText("✓ confirmed; cannot be told from: ").waitFor();
 	assert.equal(await page.locator(".differs").count(), 0);
 });
 

@@ -72,14 +72,19 @@ afterEach(async () => {
 
 test("the list says what the network proved together, and leads to one call", async () => {
 	const page = await browser.open(`${validator.url}/roll-calls`);
-	await page.getByText("this card").waitFor();
+	await page.getByText("one device answered").waitFor();
 	// 24,000 TOP in the 24 s between the two blocks.
 	await page.getByText("1.00 POPS").first().waitFor();
 	await page.getByText("1 of 2").first().waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 	await page.getByRole("region", { name: "Proved together" }).getByRole("link").click();
 	await page.getByRole("heading", { name: `Roll call ${CALLED.number}` }).waitFor();
-	await page.getByText("PROVIDER_BUSY").waitFor();
+	// Who was busy is not accused: the word says it, and the colour is no cheater's.
+	await page
+		.locator(".badge.is-inconclusive", { hasText: "PROVIDER_BUSY" })
+		.getByText("busy", { exact: true })
+		.waitFor();
+	assert.equal(await page.locator(".badge.is-invalid").count(), 0);
 	await page.locator(".badge", { hasText: "measured" }).getByText("simulated", { exact: true }).waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 });

@@ -37,7 +37,9 @@ import { differences } from "../attestation/judge-case.test-kit.ts";
 import { judge, realCases, sample as realSample, samplesMissing } from "../attestation/real-cases.test-kit.ts";
 import { answeredCall, openRollChain } from "../roll-call-chain.test-kit.ts";
 import { type Browser, seriousFindings, startBrowser } from "./browser.test-kit.ts";
+import { evidenceFiles } from "./evidence-files.test-kit.ts";
 import { layoutFaults } from "./layout.test-kit.ts";
+import { assertAlike, shownByPage, toldByCli } from "./told-alike.test-kit.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const sample = join(root, "vectors/h200.assay");
@@ -89,7 +91,7 @@ test("the H200's evidence: the same verdict and figures as the CLI's", async () 
 		assert.deepEqual(shown, told);
 	}
 	await page.getByRole("heading", { name: /Device 0: H200/ }).waitFor();
-	await page.getByText("spot checks right").click();
+	await page.locator("summary", { hasText: "spot checks right" }).click();
 	await page.getByText("Leads to the committed root").waitFor();
 	assert.deepEqual(await seriousFindings(page), []);
 });
@@ -209,6 +211,35 @@ test("several files at once, of any kind: each its verdict, the same as the CLI'
 	await page.locator(".not-judged").getByText("dropped.assay").waitFor();
 });
 
+/** Made once: it costs a search each. */
+let made: ReturnType<typeof fraudSamples> | undefined;
+const frauds = () => (made ??= fraudSamples());
+
+test("files of every kind, good, bad and odd: no statement of verdict, command line, JSON and page denies another", async () => {
+	const files = await evidenceFiles(await frauds());
+	assert.ok(files.length >= 40, `${files.length} files`);
+	const page = await browser.open(`${url}/verify`);
+	const folder = await mkdtemp(join(tmpdir(), "assay-alike-"));
+	const outcomes = new Set<string>();
+	try {
+		for (const file of files) {
+			const [told, shown] = await Promise.all([toldByCli(file, folder), shownByPage(page, file)]);
+			assertAlike(file, told, shown);
+			outcomes.add("error" in told.json ? told.json.error.code : `${told.json.status} ${told.json.code ?? ""}`);
+		}
+	} finally {
+		await rm(folder, { recursive: true });
+	}
+	// A comparison of many files that all end alike would show little.
+	for (const status of ["valid", "invalid", "inconclusive"])
+		assert.ok(
+			[...outcomes].some((one) => one.startsWith(status)),
+			status,
+		);
+	assert.ok(outcomes.size > 20, [...outcomes].join(", "));
+	assert.equal(await page.locator("main img").count(), 0);
+});
+
 /** A node for browsers: those of others answer any page, the embedded chain's server answers none. */
 async function nodeForPages(to: string): Promise<{ url: string; close(): void }> {
 	const node = createServer(async (request, response) => {
@@ -224,7 +255,7 @@ async function nodeForPages(to: string): Promise<{ url: string; close(): void }>
 }
 
 test("a fraud file of every operator and kind: place, numbers and workings as the CLI has them; changed ones are refused with its code", async () => {
-	const samples = await fraudSamples();
+	const samples = await frauds();
 	const file = Buffer.from(samples.get("element chunk")!);
 	const folder = await mkdtemp(join(tmpdir(), "assay-fraud-page-"));
 	const page = await browser.open(`${url}/verify`);

@@ -214,7 +214,7 @@ export function LiveDispute({ hash }: { hash: string }) {
 						</p>
 					) : null}
 					{way.length === 0 ? (
-						<Empty title={isOver ? "Nobody published how it fell" : "Nobody disputes this claim"}>
+						<Empty title={isOver ? "Nobody published how it fell" : "Nobody has asked about this claim"}>
 							Anyone may run a claim again and ask: assay watch does.
 						</Empty>
 					) : (

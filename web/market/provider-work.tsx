@@ -1,9 +1,10 @@
 // A provider's work: its reputation with the rows that it is made of, the claims that it still answers for,
 // and questions on the chain that wait for it.
 import type { ProviderWork } from "../../src/api/types.ts";
-import { formatPercent } from "../../src/protocol/format-number.ts";
+import { formatPercent, wholeSpan } from "../../src/protocol/format-number.ts";
 import { chainPlace, placeText } from "../disputes/dispute-way.ts";
 import { formatCount, formatLeft, formatMoney } from "../parts/format.ts";
+import { useParams } from "../parts/network-params.ts";
 import { Badge, Id, Panel, Pending, Table, Tile, Time, type Tone } from "../parts/small.tsx";
 import { api, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 
@@ -15,6 +16,7 @@ const TONES: Readonly<Record<ProviderWork["rows"][number]["outcome"], Tone>> = {
 export function ProviderWorkPanel({ id }: { id: string }) {
 	const work = useLoaded(`work ${id}`, (signal) => api.getProviderWork({ params: { id } }, { signal }));
 	useReloadOn(({ kind }) => kind.startsWith("job.") && !/metrics|preview|progress/.test(kind), work.reload, 3000);
+	const barredMs = useParams().value?.jobConvictionMs ?? null;
 	if (work.value === null)
 		return (
 			<Panel title="Work">
@@ -26,7 +28,7 @@ export function ProviderWorkPanel({ id }: { id: string }) {
 	if (rows.length === 0 && claims.length === 0) return null;
 	return (
 		<Panel title="Work" aside="recomputed from public rows">
-			<Reputation of={reputation} />
+			<Reputation of={reputation} barredMs={barredMs} />
 			<h3>Claims it answers for</h3>
 			{claims.length === 0 ? <p class="dim">None: everything was paid, or fell.</p> : <Claims claims={claims} />}
 			<h3>Questions that wait for it</h3>
@@ -43,15 +45,22 @@ export function ProviderWorkPanel({ id }: { id: string }) {
 
 function Reputation({
 	of: { counts, valueMicros, checkedInARow, isBarred, weightPpm },
+	barredMs,
 }: {
 	of: ProviderWork["reputation"];
+	/** How long a conviction keeps it from work; null: not known. */
+	barredMs: number | null;
 }) {
 	return (
 		<dl class="tiles">
 			<Tile
 				name="Standing"
 				value={isBarred ? <Badge tone="invalid">convicted</Badge> : <Badge tone="valid">gets work</Badge>}
-				note={isBarred ? "no work for 90 days" : `weight in draws ${formatPercent(weightPpm / 1e6)}`}
+				note={
+					isBarred
+						? `no work ${barredMs === null ? "for a while" : `for ${wholeSpan(barredMs)}`} after a conviction`
+						: `weight in draws ${formatPercent(weightPpm / 1e6)}`
+				}
 			/>
 			<Tile name="Earned" value={formatMoney(valueMicros)} note={`${formatCount(counts.paid)} parts paid`} />
 			<Tile name="Checked" value={formatCount(counts.checked)} note={`${formatCount(checkedInARow)} in a row`} />

@@ -98,7 +98,7 @@ function NetworkTiles({ now }: { now: Network }) {
 	const ended = probes.day.valid + probes.day.invalid + probes.day.inconclusive;
 	const hours = (what: string, of: (hour: Network["probes"]["hours"][number]) => number) => (
 		<Sparkline
-			label={`${what}, the last 24 hours`}
+			label={`${what} by the hour, the last 24 hours`}
 			values={probes.hours.map((hour) => ({
 				value: of(hour),
 				title: `${exactTime(hour.atMs).slice(11, 16)} UTC: ${formatCount(of(hour))}`,
@@ -124,8 +124,8 @@ function NetworkTiles({ now }: { now: Network }) {
 				note={`${formatRate(proven.memoryMBPerS * 1e6, "B/s")} read`}
 			/>
 			<Tile
-				name="Probes per hour"
-				value={anHour(ended)}
+				name="Probes, last hour"
+				value={formatCount(probes.lastHour)}
 				note={`${formatCount(probes.running)} running, ${formatCount(probes.due)} due`}
 				chart={hours("Probes", (hour) => hour.valid + hour.invalid + hour.inconclusive)}
 			/>
@@ -199,10 +199,6 @@ function ProbesPanel(p: {
 		</Panel>
 	);
 }
-
-/** Of a day's count: a young network has a part of one. */
-const anHour = (aDay: number): string =>
-	aDay === 0 || aDay >= 240 ? formatCount(Math.round(aDay / 24)) : (aDay / 24).toFixed(aDay < 24 ? 2 : 1);
 
 const MAX_REMEMBERED = 64;
 

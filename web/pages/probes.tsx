@@ -21,7 +21,7 @@ import { AttestedPanel } from "../proofs/attested.tsx";
 import { ChallengeList } from "../proofs/challenge-list.tsx";
 import { Explained } from "../proofs/explained.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
-import { type LiveProbe, NOTHING_YET, withEvent, wrongOpening } from "../proofs/probe-events.ts";
+import { type LiveProbe, NOTHING_YET, withEvent, wrongCheck } from "../proofs/probe-events.ts";
 import { ProbeTable } from "../proofs/probe-table.tsx";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
@@ -211,7 +211,8 @@ function LivePanel({ live, probe }: { live: LiveProbe; probe: Probe }) {
 				<ChallengeList
 					challenges={live.challenges}
 					stageNames={new Map(live.stages.map((one) => [one.stage, one.name]))}
-					wrong={wrongOpening(probe.where)}
+					verdict={probe.verdict}
+					wrong={wrongCheck({ ...probe, status: probe.verdict }, live.challenges)}
 				/>
 			)}
 		</Panel>
@@ -232,9 +233,12 @@ function wordOf(strength: Probe["strength"]): string {
 function ProvenPanel({ probe }: { probe: Probe }) {
 	return (
 		<Panel title="Proven by this probe">
-			{probe.devices.map((one) => (
-				<DeviceFigures key={one.device} {...one} says={one.claimedName} figures={probe.figures} />
-			))}
+			{probe.devices.map(({ device, kind, claimedName, profile, identity: state, alike = null }) => {
+				const identity = { state, profile, alike };
+				return (
+					<DeviceFigures key={device} {...{ device, kind, identity }} claimed={claimedName} figures={probe.figures} />
+				);
+			})}
 			<FindingList findings={probe.findings} />
 		</Panel>
 	);

@@ -133,7 +133,7 @@ function PresencePanel({ id }: { id: string }) {
 			<ul class="calls">
 				{rows.map(({ call, state, code, ms }) => (
 					<li key={call}>
-						<a href={`/roll-calls/${call}`}>block {call}</a>
+						<a href={`/roll-calls/${call}`}>call {call}</a>
 						<CallBadge state={state} code={code} />
 						<span class="dim num">{ms === null ? "" : formatSpan(ms)}</span>
 					</li>
@@ -144,7 +144,9 @@ function PresencePanel({ id }: { id: string }) {
 }
 
 function ProviderTiles({ provider: shown }: { provider: Provider }) {
-	const isFree = !shown.rented && shown.rentable && shown.lastVerdict === "valid";
+	// As the list of offers has it.
+	const isOnline = shown.state === "active" && shown.connected && shown.link === "agent";
+	const isFree = isOnline && !shown.rented && shown.rentable && shown.lastVerdict === "valid";
 	return (
 		<dl class="tiles">
 			<Tile

@@ -1,9 +1,9 @@
 // Rent what was proven: offers by filters, a reservation signed here, the way in, the time that is left.
 // Money is a record of what is owed.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { Offer } from "../../src/api/types.ts";
-import { shortId } from "../parts/format.ts";
-import { Empty, HostLink, PageTitle, Time } from "../parts/small.tsx";
+import type { Network, Offer } from "../../src/api/types.ts";
+import { formatCount, shortId } from "../parts/format.ts";
+import { Empty, HostLink, Loading, PageTitle, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { ProvenCard } from "../rent/proven-card.tsx";
 import { anyAttested, nameColumn, OFFER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
@@ -35,18 +35,21 @@ export default function RentPage({ place }: PageProps) {
 	const offers = usePaged<Offer>(JSON.stringify(query), (page, signal) =>
 		api.listOffers({ query: { ...query, ...page } }, { signal }),
 	);
+	const network = useLoaded("network", (signal) => api.network({}, { signal }));
 	useReloadOn(
 		({ kind }) => kind.startsWith("rental.") || kind === "provider.changed" || kind === "probe.verdict",
-		offers.reload,
+		() => {
+			offers.reload();
+			network.reload();
+		},
 		2000,
 	);
-	const network = useLoaded("network", (signal) => api.network({}, { signal }));
 	const onRent = useCallback((id: string) => choose(place, id), [place]);
 	const isAnyAttested = anyAttested(offers.rows);
 	const columns = useMemo(() => columnsOf(onRent, isAnyAttested), [onRent, isAnyAttested]);
 	return (
 		<>
-			<PageTitle sub="Every host here has a fresh valid proof. You get a shell with your own SSH key and pay by the minute.">
+			<PageTitle sub="Every host here has a fresh valid proof. You get a shell with your own SSH key and pay for the time you use.">
 				Rent a GPU
 			</PageTitle>
 			{customer === null ? null : <CustomerLine customer={customer} onChange={look} />}
@@ -74,13 +77,7 @@ export default function RentPage({ place }: PageProps) {
 			<PagedTable
 				of={offers}
 				what="offers"
-				empty={
-					<Empty title={isAnySet(place.query) ? "No matching hosts" : "No host is free right now"}>
-						{isAnySet(place.query)
-							? "Relax or clear a filter."
-							: "Hosts come back when their rental ends or their next probe is valid. This list updates by itself."}
-					</Empty>
-				}
+				empty={<NoOffer place={place} providers={network.value?.providers ?? null} />}
 				label="Offers"
 				rowKey={(row) => row.providerId}
 				columns={columns}
@@ -101,6 +98,40 @@ export default function RentPage({ place }: PageProps) {
 	);
 }
 
+/** Why the list is empty: filters, hosts without a GPU left out, nobody who lets any, or none free now. */
+function NoOffer({ place, providers }: { place: Place; providers: Network["providers"] | null }) {
+	const isFiltered = isAnySet(place.query);
+	const isHiding = !isFiltered && !withoutGpu(place);
+	const hidden = useLoaded(`hidden ${isHiding} ${JSON.stringify(providers)}`, async (signal) =>
+		isHiding ? (await api.listOffers({ query: { minDevices: 0, limit: HIDDEN_COUNTED } }, { signal })).rows.length : 0,
+	).value;
+	if (isFiltered) return <Empty title="No matching hosts">Relax or clear a filter.</Empty>;
+	// Nothing is said before it is known.
+	if (providers === null || hidden === null) return <Loading what="offers" />;
+	if (hidden > 0)
+		return (
+			<Empty title="No host with a GPU is free right now">
+				{hidden === 1 ? "One host" : `${hidden === HIDDEN_COUNTED ? "Many" : hidden} hosts`} without a GPU can be
+				rented: tick “Also hosts without a GPU” to see {hidden === 1 ? "it" : "them"}.
+			</Empty>
+		);
+	if (providers.offered === 0)
+		return (
+			<Empty title="Nobody offers a host for rent here">
+				Owners do so with <code>assay provide --rentable</code>. This list updates by itself.
+			</Empty>
+		);
+	const hosts = providers.offered === 1 ? "One host is" : `${formatCount(providers.offered)} hosts are`;
+	return (
+		<Empty title="No host is free right now">
+			{hosts} for rent here, {formatCount(providers.rented)} rented now. A host is free again when its rental has ended,
+			it is connected, and its last probe is valid. This list updates by itself.
+		</Empty>
+	);
+}
+
+/** Offers that are counted exactly where they are left out. */
+const HIDDEN_COUNTED = 100;
 const NO_GPU = "noGpu";
 const withoutGpu = (place: Place): boolean => place.query.get(NO_GPU) === "1";
 

@@ -23,7 +23,7 @@ export default function RollCallsPage({ place }: PageProps) {
 	return (
 		<>
 			<PageTitle>No such roll call</PageTitle>
-			<Empty title="A roll call has the number of its block">
+			<Empty title="A roll call has a number: that of its block or drand round">
 				<a href="/roll-calls">All roll calls</a>
 			</Empty>
 		</>
@@ -39,7 +39,7 @@ function leastSpeed({ gigaOps, b0AtS, b1AtS }: RollCall): string | null {
 const NUMBER = { isNumber: true };
 const MINOR = { isNumber: true, isMinor: true };
 const COLUMNS: readonly Column<RollCall>[] = [
-	column("call", "Block", 6, (row) => <a href={`/roll-calls/${row.call}`}>{formatCount(row.call)}</a>, {
+	column("call", "Call", 6, (row) => <a href={`/roll-calls/${row.call}`}>{formatCount(row.call)}</a>, {
 		narrowRem: 3.4,
 	}),
 	column("state", "State", 9, (row) => <CallBadge state={row.state} code={row.code} />, { narrowRem: 5 }),
@@ -49,7 +49,7 @@ const COLUMNS: readonly Column<RollCall>[] = [
 	}),
 	column("devices", "Devices", 5, (row) => formatCount(row.devices), MINOR),
 	column("speed", "Together at least", 8, (row) => leastSpeed(row) ?? "–", MINOR),
-	column("bytes", "Held at once", 7, (row) => formatBytes(1e6 * row.megaBytes), MINOR),
+	column("bytes", "Held", 7, (row) => formatBytes(1e6 * row.megaBytes), MINOR),
 	column("at", "Called", 5, (row) => <Time atMs={row.calledAtMs} />, { ...NUMBER, narrowRem: 4.2 }),
 ];
 
@@ -61,7 +61,7 @@ function CallList() {
 	const newest = calls.rows.find(({ state, hosts }) => state === "done" && hosts > 0);
 	return (
 		<>
-			<PageTitle sub="A block of the chain calls by its own hash: nobody foresees it. Every host then works at the same time, and one transaction commits to all answers.">
+			<PageTitle sub="A block of the chain, or a drand round, calls by its own hash, which hosts cannot foresee. Those that are called then work at the same time, and one transaction commits to all answers.">
 				Roll calls
 			</PageTitle>
 			{newest === undefined ? null : <Together call={newest} />}
@@ -83,11 +83,11 @@ function Together({ call }: { call: RollCall }) {
 	const { b0AtS, b1AtS, devices, hosts, counted, megaBytes } = call;
 	const clock = (atS: number) => exactTime(1000 * atS).slice(11, 19);
 	return (
-		<Panel title="Proved together" aside={<a href={`/roll-calls/${call.call}`}>block {formatCount(call.call)}</a>}>
+		<Panel title="Proved together" aside={<a href={`/roll-calls/${call.call}`}>call {formatCount(call.call)}</a>}>
 			{b1AtS === null || devices === 0 ? null : (
 				<p>
 					Between {clock(b0AtS)} and {clock(b1AtS)} UTC,{" "}
-					{devices === 1 ? "this card" : `these ${formatCount(devices)} cards`} answered together.
+					{devices === 1 ? "one device" : `${formatCount(devices)} devices`} answered.
 				</p>
 			)}
 			<dl class="tiles">
@@ -97,7 +97,11 @@ function Together({ call }: { call: RollCall }) {
 					note="answered in time and rightly"
 				/>
 				<Tile name="int8 at least" value={leastSpeed(call) ?? "–"} note="all work ÷ the time between the two blocks" />
-				<Tile name="Memory" value={formatBytes(1e6 * megaBytes)} note="held at the same moment" />
+				<Tile
+					name="Memory"
+					value={formatBytes(1e6 * megaBytes)}
+					note="sum of what each device held when it had answered"
+				/>
 			</dl>
 		</Panel>
 	);
@@ -163,16 +167,16 @@ function CallTiles({ call }: { call: RollCall }) {
 	return (
 		<dl class="tiles">
 			<Tile name="State" value={<CallBadge state={state} code={code} />} note={<Time atMs={calledAtMs} />} />
-			<Tile name="Called by block" value={formatCount(call.call)} note={exactTime(1000 * b0AtS)} />
+			<Tile name="Called by" value={formatCount(call.call)} note={exactTime(1000 * b0AtS)} />
 			<Tile
 				name="Committed in block"
 				value={b1 === null ? "–" : formatCount(b1)}
 				note={transaction === null ? "not yet" : <Id id={transaction} />}
 			/>
 			<Tile
-				name="Drawn by block"
+				name="Drawn by"
 				value={b2 === null ? "–" : formatCount(b2)}
-				note="nobody knew it when they answered"
+				note="a block or drand round after all had answered"
 			/>
 			<Tile
 				name="Answers"

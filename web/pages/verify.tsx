@@ -145,8 +145,8 @@ function DropZone({
 					{isSmall ? null : (
 						<p class="dim drop-about">
 							Evidence of a probe (<code>.assay</code>), a fraud file of a job (<code>.fraud</code>), a proof of
-							training (<code>.proof</code>), or what hardware signed: a GPU&#8217;s report, a TDX or SGX quote, an SNP
-							report, with the vendor&#8217;s files beside it.
+							training (<code>.proof</code>), a receipt of RISC Zero or SP1 (<code>.json</code>), or what hardware
+							signed: a GPU&#8217;s report, a TDX or SGX quote, an SNP report, with the vendor&#8217;s files beside it.
 						</p>
 					)}
 					<button type="button" class="primary" onClick={choose}>

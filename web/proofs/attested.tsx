@@ -1,6 +1,7 @@
 // Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or
 // probe.
-import type { Attestation, Attested } from "../../src/api/types.ts";
+import type { Attestation } from "../../src/api/types.ts";
+import type { CountedAttestation } from "../../src/protocol/probe/verdict.ts";
 import { shortId } from "../parts/format.ts";
 import { Badge, exactTime, Id, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
@@ -14,7 +15,7 @@ const SHOWS = {
 } as const;
 
 /** Nothing where nothing was shown. */
-export function AttestedBadge({ of }: { of: Attested | null }) {
+export function AttestedBadge({ of }: { of: Pick<CountedAttestation, "shown" | "isSimulated" | "elsewhere"> | null }) {
 	if (of === null || of.shown === "none") return null;
 	const isElsewhere = of.elsewhere.length > 0;
 	const tone = isElsewhere ? "inconclusive" : of.isSimulated ? "none" : "valid";
@@ -38,7 +39,6 @@ const nothingShown = (signed: number): string =>
 
 export function AttestedPanel({ of }: { of: Attestation | null }) {
 	if (of === null) return null;
-	const { devices, guest, reasons, says, elsewhere, isSimulated, policy = null } = of;
 	return (
 		<Panel
 			title="Attestation"
@@ -46,59 +46,72 @@ export function AttestedPanel({ of }: { of: Attestation | null }) {
 				of.level === "none" ? "signed by the cards; in no score" : "signed by the cards; a small factor of the score"
 			}
 		>
-			<div class="attested">
-				<p>
-					{of.shown === "none" ? nothingShown(devices.length) : <AttestedBadge of={of} />}{" "}
-					{isSimulated ? "Signed under roots of a test, which anybody can sign under: it counts for nothing." : ""}
-				</p>
-				{elsewhere.map(({ key, providerId }) => (
-					<p key={key} class="unsure" role="note">
-						⚠ The device {shortId(key)} counts for{" "}
-						<Id id={providerId} href={`/providers/${providerId}`} label="Provider" />, which showed it first or has it
-						on the chain. A card counts for one provider, so the level here is none.
-					</p>
-				))}
-				{devices.length === 0 ? null : (
-					<Table label="Attested devices" head={["Device key", "Chip", "Driver", "Firmware", "Level"]}>
-						<tbody>
-							{devices.map((one) => (
-								<tr key={one.key}>
-									<td>
-										<Id id={one.key} />
-									</td>
-									<td>
-										{one.kind === "switch" ? "switch " : ""}
-										{one.chip}
-									</td>
-									<td>{one.driver ?? "–"}</td>
-									<td>{one.firmware ?? "–"}</td>
-									<td>{isSimulated ? `${one.level}, simulated` : one.level}</td>
-								</tr>
-							))}
-						</tbody>
-					</Table>
-				)}
-				{guest === null ? null : (
-					<p>
-						Named by a guest ({guest.tee}), measurement <Id id={guest.measurement} />
-						{guest.tcb === null ? "" : `, platform ${guest.tcb}`}.
-					</p>
-				)}
-				<FindingList findings={reasons} />
-				{says.length === 0 ? null : (
-					<ul class="findings">
-						{says.map((one) => (
-							<li key={one}>The host says: {one}</li>
-						))}
-					</ul>
-				)}
-				{policy === null ? null : (
-					<p class="dim small-text">
-						Judged as of {exactTime(policy.atMs)} by policy <Id id={policy.hash} />;{" "}
-						<a href="/v1/attestation-policy">this validator's</a>.
-					</p>
-				)}
-			</div>
+			<AttestedFacts of={of} hasApi />
 		</Panel>
+	);
+}
+
+/** What the devices signed, and how it was judged. `hasApi`: this validator judged it. */
+export function AttestedFacts({ of, hasApi = false }: { of: CountedAttestation; hasApi?: boolean }) {
+	const { devices, guest, reasons, says, elsewhere, isSimulated, policy = null } = of;
+	return (
+		<div class="attested" data-level={of.level}>
+			<p>
+				{of.shown === "none" ? nothingShown(devices.length) : <AttestedBadge of={of} />}{" "}
+				{isSimulated ? "Signed under roots of a test, which anybody can sign under: it counts for nothing." : ""}
+			</p>
+			{elsewhere.map(({ key, providerId }) => (
+				<p key={key} class="unsure" role="note">
+					⚠ The device {shortId(key)} counts for{" "}
+					<Id id={providerId} href={`/providers/${providerId}`} label="Provider" />, which showed it first or has it on
+					the chain. A card counts for one provider, so the level here is none.
+				</p>
+			))}
+			{devices.length === 0 ? null : (
+				<Table label="Attested devices" head={["Device key", "Chip", "Driver", "Firmware", "Level"]}>
+					<tbody>
+						{devices.map((one) => (
+							<tr key={one.key}>
+								<td>
+									<Id id={one.key} />
+								</td>
+								<td>
+									{one.kind === "switch" ? "switch " : ""}
+									{one.chip}
+								</td>
+								<td>{one.driver ?? "–"}</td>
+								<td>{one.firmware ?? "–"}</td>
+								<td>{isSimulated ? `${one.level}, simulated` : one.level}</td>
+							</tr>
+						))}
+					</tbody>
+				</Table>
+			)}
+			{guest === null ? null : (
+				<p>
+					Named by a guest ({guest.tee}), measurement <Id id={guest.measurement} />
+					{guest.tcb === null ? "" : `, platform ${guest.tcb}`}.
+				</p>
+			)}
+			<FindingList findings={reasons} />
+			{says.length === 0 ? null : (
+				<ul class="findings">
+					{says.map((one) => (
+						<li key={one}>The host says: {one}</li>
+					))}
+				</ul>
+			)}
+			{policy === null ? null : (
+				<p class="dim small-text">
+					Judged as of {exactTime(policy.atMs)} by policy <Id id={policy.hash} />
+					{hasApi ? (
+						<>
+							; <a href="/v1/attestation-policy">this validator's</a>
+						</>
+					) : null}
+					.
+				</p>
+			)}
+		</div>
 	);
 }

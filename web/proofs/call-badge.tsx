@@ -1,24 +1,13 @@
 // What came of a roll call, or of a host in one: mark, word and colour.
-import type { RollCall, RollCallAnswer } from "../../src/api/types.ts";
-import { Badge, type Tone } from "../parts/small.tsx";
+import type { RollCallAnswer } from "../../src/api/types.ts";
+import { Badge } from "../parts/small.tsx";
+import { callWords } from "./call-words.ts";
 
-const TONES: Readonly<Record<RollCallAnswer["state"] | RollCall["state"], Tone>> = {
-	answered: "valid",
-	done: "valid",
-	late: "invalid",
-	absent: "invalid",
-	wrong: "invalid",
-	excused: "none",
-	open: "running",
-	opening: "running",
-	committed: "running",
-	void: "abandoned",
-};
-
-export function CallBadge({ state, code }: Pick<RollCallAnswer, "code"> & { state: keyof typeof TONES }) {
+export function CallBadge({ state, code }: Pick<RollCallAnswer, "code"> & { state: Parameters<typeof callWords>[0] }) {
+	const { tone, word, why } = callWords(state, code);
 	return (
-		<Badge tone={TONES[state]}>
-			<span>{state}</span>
+		<Badge tone={tone} title={why}>
+			<span>{word}</span>
 			{code === null ? null : (
 				<span class="badge-code" title={code}>
 					{code}

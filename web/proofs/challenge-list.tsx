@@ -1,13 +1,14 @@
-// Challenges as they run and are checked: roots as they arrive, then each opened place, right or wrong. The
+// Challenges as they run and are checked: roots as they arrive, then each spot check, right or wrong. The
 // same list for a probe that runs at the validator and for a file that is verified here. Shows what it is
 // told and judges nothing.
 import { memo } from "preact/compat";
 import { formatRate, rateUnit } from "../../src/protocol/format-number.ts";
 import { formatCount } from "../parts/format.ts";
-import type { LiveChallenge } from "./probe-events.ts";
+import { type ChallengeState, challengeState, type LiveChallenge, type WrongCheck } from "./probe-events.ts";
 
 export type ShownChallenge = Omit<LiveChallenge, "end">;
 
+/** An opened place of a challenge. */
 export interface Place {
 	readonly challenge: number;
 	readonly opening: number;
@@ -28,7 +29,9 @@ export function ChallengeList(p: {
 	challenges: readonly ShownChallenge[];
 	/** By the number of the stage. */
 	stageNames?: ReadonlyMap<number, string>;
-	wrong: Place | null;
+	/** Its status; null: there is none yet. */
+	verdict: string | null;
+	wrong: WrongCheck | null;
 	/** An opened place was clicked; those who use the keyboard have the lists under the drawing. */
 	onPlace?: (place: Place) => void;
 }) {
@@ -39,7 +42,8 @@ export function ChallengeList(p: {
 					key={one.challenge}
 					one={one}
 					stage={one.stage === p.challenges[i - 1]?.stage ? "" : (p.stageNames?.get(one.stage) ?? "")}
-					wrong={p.wrong?.challenge === one.challenge ? p.wrong.opening : -1}
+					verdict={p.verdict}
+					wrong={p.wrong?.challenge === one.challenge ? p.wrong : null}
 					onPlace={p.onPlace}
 				/>
 			))}
@@ -50,22 +54,15 @@ export function ChallengeList(p: {
 const ChallengeRow = memo(function ChallengeRow(p: {
 	one: ShownChallenge;
 	stage: string;
-	wrong: number;
+	verdict: string | null;
+	wrong: WrongCheck | null;
 	onPlace: ((place: Place) => void) | undefined;
 }) {
-	const { one, wrong } = p;
-	const { challenge, done, of, openings, checked } = one;
+	const { one } = p;
+	const { challenge, done, of, openings, checks, checked } = one;
 	const unit = { stream: "B/s", copy: "B/s", chase: "hops/s" }[one.what as string] ?? rateUnit(one.precision);
-	const state =
-		wrong >= 0
-			? "wrong"
-			: openings === null
-				? done > 0
-					? "running"
-					: "asked"
-				: checked === openings
-					? "checked"
-					: "opened";
+	const state = challengeState(one, p.verdict, p.wrong);
+	const wrong = p.wrong?.check ?? -1;
 	return (
 		<li class={`challenge is-${state}`} data-challenge={challenge} data-state={state}>
 			{p.stage === "" ? null : <p class="challenge-stage">{p.stage}</p>}
@@ -85,27 +82,49 @@ const ChallengeRow = memo(function ChallengeRow(p: {
 				</span>
 				<span class="num dim">{one.perS > 0 ? formatRate(one.perS, unit) : ""}</span>
 			</p>
-			{openings === null ? null : (
+			{openings === null && state !== "wrong" ? null : (
 				<div class="challenge-openings">
-					<Cells challenge={challenge} of={openings} right={checked} wrong={wrong} onPlace={p.onPlace} />
+					{checks === null ? null : (
+						<Cells
+							challenge={challenge}
+							of={checks}
+							right={state === "checked" ? checks : checked}
+							wrong={wrong}
+							perCheck={(openings ?? checks) / Math.max(1, checks)}
+							onPlace={p.onPlace}
+						/>
+					)}
 					<p class="num">
-						{wrong >= 0 ? (
-							<span class="differs">
-								✕ place {wrong + 1} of {openings} is wrong
-							</span>
-						) : checked === openings ? (
-							<span class="agrees">
-								✓ {formatCount(openings)} {openings === 1 ? "opening" : "openings"} checked
-							</span>
-						) : (
-							`${checked === 0 ? "" : `${formatCount(checked)} of `}${formatCount(openings)} places opened`
-						)}
+						<ToldOf one={one} state={state} wrong={wrong} isOver={p.verdict !== null} />
 					</p>
 				</div>
 			)}
 		</li>
 	);
 });
+
+const counted = (count: number, one: string) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
+
+/** How far the spot checks have come, in words. */
+function ToldOf(p: { one: ShownChallenge; state: ChallengeState; wrong: number; isOver: boolean }) {
+	const { openings, checks, checked } = p.one;
+	if (p.state === "wrong")
+		return (
+			<span class="differs">
+				{p.wrong < 0 || checks === null
+					? "✕ this challenge is wrong"
+					: `✕ spot check ${formatCount(p.wrong + 1)} of ${formatCount(checks)} is wrong`}
+			</span>
+		);
+	if (p.state === "checked")
+		return (
+			<span class="agrees">
+				✓ {checks === null ? `${counted(openings ?? 0, "place")} opened, all` : counted(checks, "spot check")} right
+			</span>
+		);
+	if (checks !== null && checked > 0) return <>{`${formatCount(checked)} of ${counted(checks, "spot check")} right`}</>;
+	return <>{`${counted(openings ?? 0, "place")} opened${p.isOver ? ", not checked" : ""}`}</>;
+}
 
 /** More than any plan asks of one challenge: a file that says so gets no million squares. */
 const MAX_CELLS = 512;
@@ -115,6 +134,8 @@ function Cells(p: {
 	of: number;
 	right: number;
 	wrong: number;
+	/** Opened places of one spot check, in the first opening. */
+	perCheck: number;
 	onPlace: ((place: Place) => void) | undefined;
 }) {
 	const cells = Math.min(p.of, MAX_CELLS);
@@ -123,10 +144,10 @@ function Cells(p: {
 		<div
 			class={p.onPlace === undefined ? "cells" : "cells is-open"}
 			role="img"
-			aria-label={`${p.right} of ${p.of} openings of challenge ${p.challenge} found right${p.wrong >= 0 ? `, number ${p.wrong + 1} wrong` : ""}`}
+			aria-label={`${p.right} of ${p.of} spot checks of challenge ${p.challenge} found right${p.wrong >= 0 ? `, number ${p.wrong + 1} wrong` : ""}`}
 			onClick={(event) => {
 				const at = [...event.currentTarget.children].indexOf(event.target as Element);
-				if (at >= 0) p.onPlace?.({ challenge: p.challenge, opening: at });
+				if (at >= 0) p.onPlace?.({ challenge: p.challenge, opening: Math.floor(at * p.perCheck) });
 			}}
 		>
 			{Array.from({ length: cells }, (_, i) => (

@@ -4,6 +4,7 @@
 import type { Provider } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { type BesideSheet, besideDataSheet } from "../../src/verify/hardware/identify/data-sheet.ts";
+import { identityWords } from "../../src/verify/hardware/identify/identity-words.ts";
 import { profilesNamed } from "../../src/verify/hardware/identify/profiles.ts";
 import { figureTitle, formatFigure } from "../parts/format.ts";
 
@@ -39,13 +40,12 @@ type Known = Provider["devices"][number];
  */
 const LEAST_MEMORY_SHARE = 0.85;
 
-const IDENTITY: Readonly<Record<string, readonly [Mark, string]>> = {
-	confirmed: ["agrees", "matches this card; no cheaper card could produce these results"],
-	consistent: ["agrees", "nothing speaks against it"],
-	other: ["differs", "another card explains the figures better"],
-	unknown: ["unsure", "no known card explains the figures"],
-	"unknown-name": ["unsure", "a name that no profile has"],
-	unjudged: ["none", "not judged"],
+const IDENTITY: Readonly<Record<string, Mark>> = {
+	confirmed: "agrees",
+	consistent: "unsure",
+	other: "differs",
+	unknown: "unsure",
+	"unknown-name": "unsure",
 };
 
 export function claimedAndProven({
@@ -69,7 +69,7 @@ export function claimedAndProven({
 		const lines = linesOf({ kind, title, memoryBytes, known, own, refused });
 		// Proven to be the same, with the same figures: what was refused stays apart, card by card.
 		const names = lines.map(({ what }) => what).join();
-		const key = `${kind} ${title} ${known?.profile ?? device} ${known?.identity} ${memoryBytes} ${names}`;
+		const key = `${kind} ${title} ${known?.profile ?? device} ${known?.identity} ${known?.alike} ${memoryBytes} ${names}`;
 		const before = blocks.at(-1);
 		if (before !== undefined && before.key === key && before.last === device - 1) {
 			before.last = device;
@@ -111,13 +111,22 @@ function linesOf(o: {
 }
 
 function cardLine(title: string, known: Known | undefined, refused: string | null): ClaimLine {
-	const [mark, note] =
-		known !== undefined
-			? (IDENTITY[known.identity] ?? ["none", ""])
-			: refused !== null
-				? (["differs", `the proof was refused, ${refused}`] as const)
-				: (["none", "not proven yet"] as const);
-	return { what: "Card", claimed: title, proven: known?.profile ?? "–", mark, note };
+	if (known === undefined) {
+		const [mark, note] =
+			refused === null
+				? (["none", "not proven yet"] as const)
+				: (["differs", `the proof was refused, ${refused}`] as const);
+		return { what: "Card", claimed: title, proven: "–", mark, note };
+	}
+	const { identity: state, profile, alike = null } = known;
+	const { card, note } = identityWords({ state, profile, alike });
+	return {
+		what: "Card",
+		claimed: title,
+		proven: card || "–",
+		mark: IDENTITY[state] ?? "none",
+		note: note || "not judged",
+	};
 }
 
 const memoryFigure = (kind: string) => (kind === "disk" ? "disk.stored" : "memory.resident");

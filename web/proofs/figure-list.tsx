@@ -1,35 +1,32 @@
 // What a verdict says of one device, and what it found besides: the same two lists for a probe's page and for
 // a file that is verified here.
 import type { Probe } from "../../src/api/types.ts";
+import { bestFigures } from "../../src/verify/hardware/best-figures.ts";
+import { identityWords, type NamedIdentity } from "../../src/verify/hardware/identify/identity-words.ts";
 import { figureTitle, formatFigure } from "../parts/format.ts";
 
-const IDENTITY: Readonly<Record<string, string>> = {
-	confirmed: "the figures confirm it",
-	consistent: "nothing speaks against it",
-	other: "another card fits better",
-	unknown: "no known card fits",
-	"unknown-name": "a name that no profile has",
-};
-
-/** `says`: the name that the host claims. Nothing for a device without figures. */
+/** `claimed`: the name that the host says. Nothing for a device without figures. */
 export function DeviceFigures(p: {
 	device: number;
 	kind: string;
-	identity: string | undefined;
-	profile: string | null | undefined;
-	says: string;
+	identity: NamedIdentity | undefined;
+	claimed: string;
 	figures: readonly Pick<Probe["figures"][number], "device" | "name" | "value" | "unit">[];
 }) {
-	const own = p.figures.filter(({ device }) => device === p.device);
+	const own = bestFigures(p.figures.filter(({ device }) => device === p.device));
 	if (own.length === 0) return null;
+	const { card, note } = identityWords(p.identity);
 	return (
-		<div class="device-block">
+		<div class="device-block" data-device={p.device}>
 			<h3>
-				Device {p.device}: {p.profile ?? p.says}{" "}
+				Device {p.device}: <span data-card>{card || p.claimed}</span>{" "}
 				<span class="dim">
-					{[p.kind, IDENTITY[p.identity ?? ""] ?? "", p.profile ? `claimed: ${p.says}` : ""]
-						.filter((one) => one !== "")
-						.join(", ")}
+					{p.kind}
+					{card === "" ? null : (
+						<>
+							, <span data-identity>{note}</span>, claimed: {p.claimed}
+						</>
+					)}
 				</span>
 			</h3>
 			<ul class="figures">

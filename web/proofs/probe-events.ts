@@ -14,9 +14,11 @@ export interface LiveChallenge {
 	readonly of: number;
 	/** 0: not known. */
 	readonly perS: number;
-	/** Places opened; null until then. */
+	/** Places opened, in the largest of its openings; null until then. */
 	readonly openings: number | null;
-	/** Of them found right by the verifier, so far. */
+	/** Spot checks as the verifier counts them: one may need many places. Null until it has begun with them. */
+	readonly checks: number | null;
+	/** Number of spot checks found right so far. */
 	readonly checked: number;
 	readonly end: string | null;
 }
@@ -90,14 +92,18 @@ export function withEvent(probe: LiveProbe, event: Pick<NetworkEvent, "kind" | "
 		case "opened":
 			return withChallenge(next, whole(detail.challenge), (before) => ({
 				...before,
-				openings: whole(detail.openings),
+				// A chase is opened twice. The larger one, so that an event that comes again changes nothing.
+				openings: Math.max(before.openings ?? 0, whole(detail.openings)),
 				end: said(detail.end),
 			}));
 		case "checked":
 			return listed(detail.checked).reduce<LiveProbe>((so, one) => {
 				const [challenge, done, of] = listed(one).map(whole);
 				if (challenge === undefined || done === undefined || of === undefined) return so;
-				return withChallenge(so, challenge, (before) => ({ ...before, checked: done, openings: of }));
+				return withChallenge(so, challenge, (before) => ({
+					...{ ...before, checked: done, checks: of },
+					openings: before.openings ?? of,
+				}));
 			}, next);
 		default:
 			return { ...next, step: said(detail.name) || step };
@@ -139,6 +145,7 @@ function withChallenge(
 		of: 0,
 		perS: 0,
 		openings: null,
+		checks: null,
 		checked: 0,
 		end: null,
 	};
@@ -146,11 +153,43 @@ function withChallenge(
 	return { ...probe, challenges: [...others, change(before)].sort((a, b) => a.challenge - b.challenge) };
 }
 
+/** A challenge that a verdict calls wrong, and which of its spot checks; null: the challenge as a whole. */
+export interface WrongCheck {
+	readonly challenge: number;
+	readonly check: number | null;
+}
+
 /**
- * Where a verdict says that one opening is wrong: "challenges[3].opens[0].record[5]". Null: it says something
- * else.
+ * What an invalid verdict says is wrong: "challenges[3].opens[0].record[5]". Null: nothing of a challenge.
+ * `challenges` tells how many opened places belong to one spot check.
  */
-export function wrongOpening(where: string | null): { readonly challenge: number; readonly opening: number } | null {
-	const found = /^challenges\[(\d{1,6})\]\.opens\[\d\]\.record\[(\d{1,6})\]/.exec(where ?? "");
-	return found === null ? null : { challenge: Number(found[1]), opening: Number(found[2]) };
+export function wrongCheck(
+	verdict: { readonly status: string | null; readonly where?: string | null } | null,
+	challenges: readonly Pick<LiveChallenge, "challenge" | "what">[],
+): WrongCheck | null {
+	if (verdict?.status !== "invalid") return null;
+	const found = /^challenges\[(\d{1,6})\](?:\.opens\[\d\]\.(interval|record)\[(\d{1,6})\])?/.exec(verdict.where ?? "");
+	if (found === null) return null;
+	const challenge = Number(found[1]);
+	const what = challenges.find((one) => one.challenge === challenge)?.what;
+	const at = found[3] === undefined ? null : Number(found[3]);
+	if (at === null || found[2] === "interval") return { challenge, check: at };
+	// Two labels a check of a chase; how many leaves a check of a training run needs is not known here.
+	return { challenge, check: what === "chase" ? Math.floor(at / 2) : what === "train" ? null : at };
+}
+
+export type ChallengeState = "asked" | "running" | "opened" | "checked" | "wrong";
+
+/**
+ * How far a challenge has come. A valid verdict says that every opened place was checked, also where the
+ * events of it did not come; any other verdict says it of nothing.
+ */
+export function challengeState(
+	{ challenge, openings, checks, checked, done }: Omit<LiveChallenge, "end">,
+	verdict: string | null,
+	wrong: WrongCheck | null,
+): ChallengeState {
+	if (wrong?.challenge === challenge) return "wrong";
+	if (openings === null) return done > 0 ? "running" : "asked";
+	return verdict === "valid" || (checks !== null && checked >= checks) ? "checked" : "opened";
 }

@@ -2,8 +2,9 @@
 // is signed here.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
-import { formatPercent } from "../../src/protocol/format-number.ts";
+import { formatPercent, wholeSpan } from "../../src/protocol/format-number.ts";
 import { formatGpuPrice, formatMoney } from "../parts/format.ts";
+import { useParams } from "../parts/network-params.ts";
 import { Fact, Failed, HostLink, Id, Panel, Shown } from "../parts/small.tsx";
 import { AttestedBadge } from "../proofs/attested.tsx";
 import { api, type Trouble, troubleOf, useLoaded } from "../shell/api.ts";
@@ -113,6 +114,9 @@ export function ReservePanel(p: {
 	const isThere = provider.value !== null;
 	// Whoever pressed "Rent" in the list goes on here, by keyboard too.
 	useEffect(() => first.current?.focus(), [isThere]);
+	// A browser pays no deposit: it may book no longer than this network allows without one.
+	const params = useParams().value;
+	const mostHours = params === null ? undefined : Math.min(params.mostRentalMs, params.mostUnpaidMs) / HOUR_MS;
 	const durationMs = Math.round(Number(hours) * HOUR_MS);
 	const reserve = async (price: number) => {
 		setBusy(true);
@@ -148,7 +152,7 @@ export function ReservePanel(p: {
 								ref={first}
 								type="number"
 								min="0.02"
-								max="720"
+								max={mostHours}
 								step="any"
 								value={hours}
 								onInput={(event) => setHours(event.currentTarget.value)}
@@ -178,7 +182,11 @@ export function ReservePanel(p: {
 							</button>
 						</div>
 						<p class="dim">
-							You pay for the time you use, one minute at least.
+							You pay for the time you use
+							{params === null
+								? ""
+								: `, ${wholeSpan(params.leastChargeMs)} at least, and may book ${wholeSpan(mostHours! * HOUR_MS)} at most`}
+							.
 							{customer === null
 								? " No account is needed: reserving makes a key that stays in this browser and signs for you."
 								: ""}

@@ -1,5 +1,5 @@
 // The verifier in a thread of its own: the same verifyEvidence as in the validator and the CLI, over the
-// bytes that the page hands in. Tells each check as it begins and each opening that was found right; the
+// bytes that the page hands in. Tells each check as it begins and each spot check that was found right; the
 // verdict is the function's value and nothing else.
 import type { Evidence } from "../../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
@@ -12,6 +12,8 @@ import { type CheckName, verifyEvidence } from "../../src/verify/hardware/verify
 import { explainFraud, type FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import type { FraudVerdict } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { verifyFraud } from "../../src/verify/optimistic/fraud/judge-fraud.ts";
+import type { ReceiptVerdict } from "../../src/verify/receipts/verdict.ts";
+import { isReceipt, verifyReceipt } from "../../src/verify/receipts/verify-receipt.ts";
 import { openingsOf, rootsOf } from "../proofs/merkle-path.ts";
 import type { LiveChallenge } from "../proofs/probe-events.ts";
 import { type AttestationQuestion, type JudgedAttestation, judgeQuickly } from "./judge-attestation.ts";
@@ -37,18 +39,22 @@ export type WorkerWord =
 			readonly story: FraudStory | null;
 			readonly tookMs: number;
 	  }
+	/** A receipt of a zkVM, judged. */
+	| { readonly kind: "receipt"; readonly verdict: ReceiptVerdict; readonly tookMs: number }
 	/** Reports and quotes, judged together. */
 	| { readonly kind: "attestation"; readonly judged: JudgedAttestation; readonly tookMs: number }
 	| { readonly kind: "file"; readonly challenges: readonly FileChallenge[] }
 	| { readonly kind: "check"; readonly name: CheckName; readonly where: string; readonly challenges: number }
-	/** Openings found right so far: by challenge how many. */
-	| { readonly kind: "openings"; readonly right: readonly (readonly [challenge: number, done: number])[] }
+	/** Spot checks found right so far: by challenge how many, and how many there are. */
+	| { readonly kind: "spot-checks"; readonly right: readonly SpotChecks[] }
 	| {
 			readonly kind: "verdict";
 			readonly verdict: Verdict;
 			readonly evidence: Evidence | null;
 			readonly tookMs: number;
 	  };
+
+type SpotChecks = readonly [challenge: number, done: number, of: number];
 
 interface Scope {
 	postMessage(word: WorkerWord): void;
@@ -83,6 +89,11 @@ scope.onmessage = ({ data }) => {
 		scope.postMessage({ kind: "fraud", verdict, story: explainFraud(data.bytes, verdict), tookMs });
 		return;
 	}
+	if (!decoded.ok && isReceipt(data.bytes)) {
+		const verdict = verifyReceipt(data.bytes);
+		scope.postMessage({ kind: "receipt", verdict, tookMs: Math.round(performance.now() - started) });
+		return;
+	}
 	void judgeEvidence(data.bytes, decoded.ok ? decoded.evidence : null, started);
 };
 
@@ -102,10 +113,10 @@ async function signaturesOf(evidence: Evidence | null): Promise<VerifySignature 
 async function judgeEvidence(bytes: Uint8Array, evidence: Evidence | null, started: number): Promise<void> {
 	const challenges = evidence?.envelope.body.challenges.length ?? 0;
 	scope.postMessage({ kind: "file", challenges: evidence === null ? [] : challengesOf(evidence) });
-	const right = new Map<number, number>();
+	const right = new Map<number, SpotChecks>();
 	let toldAtMs = started;
 	const tell = () => {
-		if (right.size > 0) scope.postMessage({ kind: "openings", right: [...right] });
+		if (right.size > 0) scope.postMessage({ kind: "spot-checks", right: [...right.values()] });
 		right.clear();
 	};
 	const signatures = await signaturesOf(evidence);
@@ -113,8 +124,8 @@ async function judgeEvidence(bytes: Uint8Array, evidence: Evidence | null, start
 		bytes,
 		{},
 		(name, where) => scope.postMessage({ kind: "check", name, where, challenges }),
-		(challenge, done) => {
-			right.set(challenge, done);
+		(challenge, done, of) => {
+			right.set(challenge, [challenge, done, of]);
 			const atMs = performance.now();
 			if (atMs - toldAtMs < TOLD_EVERY_MS) return;
 			toldAtMs = atMs;

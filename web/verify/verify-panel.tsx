@@ -3,17 +3,21 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { WHO_COULD_LIE } from "../../src/protocol/probe/verdict.ts";
+import { confidenceText } from "../../src/verify/hardware/confidence.ts";
+import { cardsOf } from "../../src/verify/hardware/identify/identity-words.ts";
 import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
 import { formatCount, formatSpan } from "../parts/format.ts";
 import { exactTime, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
+import { AttestedFacts } from "../proofs/attested.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
 import { Explained } from "../proofs/explained.tsx";
 import { DeviceFigures, FindingList } from "../proofs/figure-list.tsx";
 import { MerkleView } from "../proofs/merkle-view.tsx";
-import { wrongOpening } from "../proofs/probe-events.ts";
+import { wrongCheck } from "../proofs/probe-events.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type CheckEnd, type CheckRow, checkRows } from "./check-list.ts";
 import { FraudPanel } from "./fraud-panel.tsx";
+import { ReceiptPanel } from "./receipt-panel.tsx";
 import { RollCallPanel } from "./roll-call-panel.tsx";
 import { ShareLink } from "./share-link.tsx";
 import { TrainingPanel } from "./training-panel.tsx";
@@ -24,12 +28,14 @@ import { type Progress, type Verified, type VerifiedFile, verifyInWorker } from 
 interface Told {
 	readonly checks: readonly Extract<Progress, { kind: "check" }>[];
 	readonly challenges: readonly FileChallenge[];
-	readonly right: ReadonlyMap<number, number>;
+	/** By challenge: spot checks found right so far, and how many there are. */
+	readonly right: ReadonlyMap<number, { readonly done: number; readonly of: number }>;
 	/** What another worker judges. */
 	readonly other: "roll-call" | "training" | null;
 	readonly fraud: Extract<Progress, { kind: "fraud" }> | null;
+	readonly receipt: Extract<Progress, { kind: "receipt" }> | null;
 }
-const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), other: null, fraud: null };
+const NOTHING_TOLD: Told = { checks: [], challenges: [], right: new Map(), other: null, fraud: null, receipt: null };
 const AGAINST_NOTHING = { node: "", contract: "" };
 
 /**
@@ -56,8 +62,13 @@ function useVerifier(file: VerifiedFile): { told: Told; verified: Verified | nul
 				if (word.kind === "check") now = { ...now, checks: [...now.checks, word] };
 				else if (word.kind === "roll-call" || word.kind === "training") now = { ...now, other: word.kind };
 				else if (word.kind === "fraud") now = { ...now, fraud: word };
+				else if (word.kind === "receipt") now = { ...now, receipt: word };
 				else if (word.kind === "file") now = { ...now, challenges: word.challenges };
-				else now = { ...now, right: new Map([...now.right, ...word.right]) };
+				else {
+					const right = new Map(now.right);
+					for (const [challenge, done, of] of word.right) right.set(challenge, { done, of });
+					now = { ...now, right };
+				}
 				frame ||= requestAnimationFrame(show);
 			},
 			stop.signal,
@@ -104,6 +115,7 @@ export function VerifyPanel({
 	const evidence = verified?.evidence ?? null;
 	if (trouble !== null) return <Failed trouble={trouble} />;
 	if (told.fraud !== null) return <FraudPanel file={file} judged={told.fraud} onVerdict={onVerdict} />;
+	if (told.receipt !== null) return <ReceiptPanel file={file} judged={told.receipt} onVerdict={onVerdict} />;
 	if (told.other === "training") return <TrainingPanel file={file} onVerdict={onVerdict} />;
 	if (told.other === "roll-call") return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
 	return (
@@ -132,9 +144,11 @@ export function VerifyPanel({
 								of: one.roots,
 								perS: 0,
 								openings: one.openings === 0 ? null : one.openings,
-								checked: told.right.get(one.challenge) ?? 0,
+								checks: told.right.get(one.challenge)?.of ?? null,
+								checked: told.right.get(one.challenge)?.done ?? 0,
 							}))}
-							wrong={verified?.verdict.status === "invalid" ? wrongOpening(verified.verdict.where) : null}
+							verdict={verified?.verdict.status ?? null}
+							wrong={wrongCheck(verified?.verdict ?? null, told.challenges)}
 							{...(evidence === null ? {} : { onPlace: choose })}
 						/>
 					</>
@@ -149,7 +163,7 @@ export function VerifyPanel({
 
 function checkedWords(rows: readonly CheckRow[], told: Told): string {
 	const passed = rows.filter(({ state }) => state === "passed").length;
-	const spots = [...told.right.values()].reduce((sum, one) => sum + one, 0);
+	const spots = [...told.right.values()].reduce((sum, { done }) => sum + done, 0);
 	const failed = rows.find(({ state }) => state === "failed");
 	const words = `${passed} ${passed === 1 ? "check" : "checks"} passed, ${formatCount(spots)} spot ${spots === 1 ? "check" : "checks"} right`;
 	return failed === undefined ? words : `“${failed.title}” failed; before it ${words}`;
@@ -177,19 +191,6 @@ function CheckList({ rows, isOver }: { rows: readonly CheckRow[]; isOver: boolea
 	);
 }
 
-/** "8×H200, 1×unknown GPU": what the figures say, not what the host does. */
-function provenCards({ verdict, evidence }: Verified): string {
-	if (verdict.status !== "valid") return "";
-	const counts = new Map<string, number>();
-	for (const [device, { kind }] of (evidence?.envelope.body.claim.devices ?? []).entries()) {
-		if (kind !== "gpu") continue;
-		const profile = verdict.identity.find((one) => one.device === device)?.profile ?? null;
-		const name = profile === null ? "unknown GPU" : shortName(profile);
-		counts.set(name, (counts.get(name) ?? 0) + 1);
-	}
-	return [...counts].map(([name, count]) => `${count}×${name}`).join(", ") || "no GPU";
-}
-
 function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified: Verified; isKept: boolean }) {
 	const { verdict, evidence, tookMs } = verified;
 	const body = evidence?.envelope.body;
@@ -209,7 +210,7 @@ function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified:
 		<div class="verdict">
 			<p class="verdict-line">
 				<VerdictBadge state={verdict.status} />
-				<strong class="verdict-cards">{provenCards(verified)}</strong>
+				<strong class="verdict-cards">{body === undefined ? "" : cardsOf(body.claim, verdict, shortName)}</strong>
 				<span class="dim">{about}</span>
 			</p>
 			<dl class="facts">
@@ -234,11 +235,19 @@ function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified:
 			</dl>
 			<ShareLink probeId={verdict.probeId} isKept={isKept} />
 			{(body?.claim.devices ?? []).map(({ kind, name }, device) => {
-				const { state, profile } = verdict.identity.find((one) => one.device === device) ?? {};
-				const facts = { device, kind, identity: state, profile, says: name };
-				return <DeviceFigures key={device} {...facts} figures={verdict.figures} />;
+				const identity = verdict.identity.find((one) => one.device === device);
+				return <DeviceFigures key={device} {...{ device, kind, identity }} claimed={name} figures={verdict.figures} />;
 			})}
+			<p class="dim" data-confidence>
+				{confidenceText(verdict)}
+			</p>
 			<FindingList findings={verdict.findings} />
+			{verdict.attestation === undefined ? null : (
+				<>
+					<h3>Attestation</h3>
+					<AttestedFacts of={{ ...verdict.attestation, elsewhere: [] }} />
+				</>
+			)}
 		</div>
 	);
 }

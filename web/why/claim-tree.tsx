@@ -109,7 +109,7 @@ export function ClaimTree(p: {
 								{...(p.ownRoots === null ? {} : { isRight: true })}
 								note={
 									p.ownRoots === null
-										? `${formatCount(count + 1)} of 32 bytes`
+										? `${formatCount(count + 1)} states of 32 bytes`
 										: `${formatCount(count + 1)} states fold to it, computed here`
 								}
 							/>

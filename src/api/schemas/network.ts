@@ -19,8 +19,11 @@ export const network = z.object({
 	scoring,
 	intervalMs: count,
 	validator: z.object({ key: publicKey, name: said }).describe("Who answers"),
-	providers: z.object({ active: count, paused: count, connected: count, rented: count, proven: count }),
-	gpus: count.describe("Proven"),
+	providers: z.object({
+		...{ active: count, paused: count, connected: count, rented: count, proven: count },
+		offered: count.describe("Active, and their owners let them, free or not"),
+	}),
+	gpus: count.describe("Of hosts that are proven"),
 	models: z.array(z.object({ model: said, gpus: count, providers: count })),
 	proven: z
 		.object({ fp16MopPerS: count, memoryMiB: count, memoryMBPerS: count })
@@ -30,7 +33,8 @@ export const network = z.object({
 	probes: z.object({
 		running: count,
 		due: count,
-		day: byVerdict,
+		lastHour: count.describe("Ended within the last 60 minutes"),
+		day: byVerdict.describe("Of the hours below"),
 		total: byVerdict,
 		cheats: z
 			.object({ day: count, total: count })
@@ -41,6 +45,10 @@ export const network = z.object({
 	}),
 	evidence: z.object({ files: count, bytes: count }),
 });
+
+export const params = z
+	.object({ params: z.record(z.string(), z.union([z.int(), said])) })
+	.describe("By the names of docs/scores.md: times in ms, shares in millionths");
 
 const eventId = z.string().regex(/^[A-Za-z0-9_.:-]{1,64}$/);
 const eventKind = z

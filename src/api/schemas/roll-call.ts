@@ -9,7 +9,7 @@ const callState = z.enum(["open", "committed", "done", "void"]);
 /** opening: committed to, not opened yet. */
 const answerState = z.enum(["opening", "answered", "late", "absent", "wrong", "excused"]);
 
-export const callNumber = z.int().min(0).describe("Number of the block that called");
+export const callNumber = z.int().min(0).describe("Number of the block, or drand round, that called");
 
 export const rollCall = z.object({
 	call: callNumber,
@@ -34,7 +34,7 @@ export const rollCall = z.object({
 	hosts: count.describe("Hosts that answered in time and rightly"),
 	devices: count,
 	gigaOps: count.describe("Their work together, in 10⁹ operations"),
-	megaBytes: count.describe("What they held at the same time, in 10⁶ bytes"),
+	megaBytes: count.describe("Sum of what each device held when it had answered, in 10⁶ bytes"),
 	counted: count.describe("Hosts that were counted, whether they answered or not"),
 });
 

@@ -51,6 +51,11 @@ export const device = z.object({
 	memoryBytes: count,
 	profile: said.nullable(),
 	identity: identityState,
+	alike: z
+		.array(said)
+		.nullable()
+		.optional()
+		.describe("Profiles that the figures leave equal: from them it cannot be told. Null or absent: not kept then"),
 });
 
 export const finding = z.object({ code, detail: said });

@@ -1,5 +1,6 @@
 // `assay probe [TARGET]`: challenges a host, prints what it claimed beside what it proved, leaves the
 // evidence in a file. Not here: what is asked (validator/), what is true (verify/).
+
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,6 +9,7 @@ import { formatBytes } from "../../protocol/format-number.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { ProbeEvent } from "../../validator/probe/probe-event.ts";
+import { cardsOf } from "../../verify/hardware/identify/identity-words.ts";
 import { notAsOrdered, type Order } from "../../verify/hardware/order.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { type CliIo, command } from "../command.ts";
@@ -29,7 +31,6 @@ import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
 import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
-import { cardsOf } from "../report/cards-of.ts";
 
 const MOST_FLEET_BYTES = 2 ** 20;
 

@@ -1,18 +1,19 @@
 // `assay report FILE`: an evidence file as a certificate for people, one HTML page, and a badge. What is true
 // is up to verify/.
+
 import { createHash } from "node:crypto";
 import { basename, resolve } from "node:path";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
+import { cardsOf } from "../../verify/hardware/identify/identity-words.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { command } from "../command.ts";
 import { readEvidence, writeNamedFile } from "../evidence-file.ts";
 import { verdictToExitCode } from "../exit-codes.ts";
 import { flag, hexKey, list, text } from "../options.ts";
 import { printResult } from "../print/print-result.ts";
-import { cardsOf } from "../report/cards-of.ts";
 import { htmlReport } from "../report/html-report.ts";
 import { svgBadge } from "../report/svg-badge.ts";
 

@@ -5,7 +5,7 @@ import type { ApiClient } from "../../api/create-client.ts";
 import type { JobHostView } from "../../api/types.ts";
 import { costMicros, leastMs, type Miss, missOf } from "../../market/jobs/fitting-hosts.ts";
 import { missText } from "../../market/jobs/miss-text.ts";
-import { DEFAULT_PARAMS } from "../../market/params.ts";
+import { publishedParams } from "../../market/params.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
@@ -53,14 +53,16 @@ export async function planOnHosts(
 	const open = { workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>() };
 	const limits = { ...open, ...(method !== null && { method }) };
 	const api = await openApi(values, io, "customer");
-	return api.ask(async (client) =>
-		(await hostsNamed(client, wanted))
+	return api.ask(async (client) => {
+		const [hosts, { params: published }] = await Promise.all([hostsNamed(client, wanted), client.getParams()]);
+		const params = publishedParams(published);
+		return hosts
 			.map((host) => ({
 				...{ ...host, leastMs: leastMs(work, asHost(host)), costMicros: costMicros(work, asHost(host)), method },
-				miss: missOf(asHost(host), work, limits, DEFAULT_PARAMS),
+				miss: missOf(asHost(host), work, limits, params),
 			}))
-			.sort((a, b) => a.costMicros - b.costMicros),
-	);
+			.sort((a, b) => a.costMicros - b.costMicros);
+	});
 }
 
 /** Whose it is counts only where several are chosen. */

@@ -1,6 +1,8 @@
 // Two sets of proven figures side by side, with their ratio: `assay probe --compare FILE`. Pure.
+
 import type { Figure } from "../../protocol/probe/evidence.ts";
-import { bestFigures, figureLabel } from "./figures.ts";
+import { bestFigures } from "../../verify/hardware/best-figures.ts";
+import { figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { type Column, left, orNull, table } from "./table.ts";

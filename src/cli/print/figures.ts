@@ -1,6 +1,6 @@
-// Proven figures in words: their labels, the best of each name, and lines device by device. Pure.
+// Proven figures in words: their labels, and lines device by device. Pure.
 import type { Probe } from "../../api/types.ts";
-import type { Figure } from "../../protocol/probe/evidence.ts";
+import { bestFigures } from "../../verify/hardware/best-figures.ts";
 import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
@@ -29,16 +29,6 @@ export function figureLabel(name: string): string {
 			.replace(/\.least$/, "")
 			.replace(/\.(sustained|alone)$/, " $1")
 	);
-}
-
-/**
- * Of figures with one name (a probe may ask for one precision twice, in two shapes) the best: a device is at
- * least that fast.
- */
-export function bestFigures(figures: readonly Figure[]): Figure[] {
-	const best = new Map<string, Figure>();
-	for (const figure of figures) if (figure.value > (best.get(figure.name)?.value ?? -1)) best.set(figure.name, figure);
-	return [...best.values()];
 }
 
 /** What was proven, device by device, the best of each. */

@@ -97,7 +97,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream, paint: Paint): Pr
 				case "too-big":
 					return print(`  ${event.name}: not enough free memory; asking for less`);
 				case "opened":
-					return renew(`  ${plural(event.openings, "spot check")} opened`);
+					return renew(`  ${plural(event.openings, "place")} opened`);
 				case "checking":
 					closeStage();
 					return renew(`  checking ${formatBytes(event.bytes)} of evidence`);

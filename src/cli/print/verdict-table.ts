@@ -1,13 +1,17 @@
 // The verdict for people: one line that says it, then what was claimed beside what was proven, device by
 // device. Pure: evidence and verdict in, text out. Strings of the claim were made safe for a terminal when
 // the claim was parsed.
+
 import { codes } from "../../protocol/codes.ts";
-import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
+import { formatBytes } from "../../protocol/format-number.ts";
 import type { DeviceClaim, EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
-import type { Confidence, Identity, Verdict } from "../../protocol/probe/verdict.ts";
+import type { Confidence, Verdict } from "../../protocol/probe/verdict.ts";
 import type { ValidRollCall } from "../../protocol/roll-call/roll-verdict.ts";
+import { bestFigures } from "../../verify/hardware/best-figures.ts";
+import { confidenceText } from "../../verify/hardware/confidence.ts";
+import { identityWords } from "../../verify/hardware/identify/identity-words.ts";
 import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
-import { bestFigures, figureLabel } from "./figures.ts";
+import { figureLabel } from "./figures.ts";
 import { formatFigure } from "./format.ts";
 import type { Paint } from "./paint.ts";
 import { peerTables } from "./peer-table.ts";
@@ -44,35 +48,15 @@ function checksNote(figure: Figure, confidence: readonly Confidence[]): string {
 
 type Row = readonly [title: string, label: string, claimed: string, proven: string, note: string];
 
-/** What the figures say the card is, and how sure that is. */
-function modelCells(identity: Identity | undefined): readonly [proven: string, note: string] {
-	if (identity === undefined || identity.state === "unjudged") return ["", ""];
-	const { state, profile, alike } = identity;
-	const others = alike.filter((id) => id !== profile);
-	const equals = others.length === 0 ? "" : `also matches ${others.slice(0, 4).join(", ")}`;
-	switch (state) {
-		case "confirmed":
-			return [profile ?? "", equals];
-		case "consistent":
-			return [`possibly ${profile}`, equals];
-		case "other":
-			return [`more like ${profile}`, equals];
-		case "unknown":
-			return ["no known card", ""];
-		case "unknown-name":
-			return [profile === null ? "no known card" : `like ${profile}`, "the claimed model is not in docs/profiles.md"];
-	}
-}
-
 function deviceRows(index: number, device: DeviceClaim, verdict: Verdict): Row[] {
 	const title = `${device.kind} ${index}`;
 	if (verdict.status !== "valid") return [[title, "model", device.name, "nothing", ""]];
 	const { confidence, identity, figures } = verdict;
 	const own = bestFigures(figures.filter((f) => f.device === index && !isPeerFigure(f)));
 	const of = identity.find((i) => i.device === index);
-	const [model, note] = modelCells(of);
+	const { card, note } = identityWords(of);
 	return [
-		[title, "model", device.name, own.length === 0 ? "nothing" : model, note],
+		[title, "model", device.name, own.length === 0 ? "nothing" : card, note],
 		...own.map((figure): Row => {
 			const { name } = figure;
 			const notes = [checksNote(figure, confidence), sheetNote(figure, of)].filter(Boolean).join(", ");
@@ -91,27 +75,12 @@ const columns: readonly Column<Row>[] = [
 
 /** Claimed beside proven. For an invalid verdict the figures are left out: nothing of such a file counts. */
 export function verdictTable(body: EvidenceBody, verdict: Verdict, paint: Paint): string {
-	const confidence = verdict.status === "valid" ? verdict.confidence : [];
 	const rows = body.claim.devices.flatMap((device, index) => deviceRows(index, device, verdict));
 	const lines = [table(columns, rows, paint)];
 	const figures = verdict.status === "valid" ? verdict.figures : [];
-	// Reads between devices, and hop by hop, get fewer spot checks: what they read was proven at full strength
-	// before.
-	const isRead = (figure: Figure) => isPeerFigure(figure) || figure.name === "memory.latency";
-	const reads = figures.filter(isRead);
-	// A challenge without a figure proves no speed. Of a training run a few steps are drawn; how many stands
-	// beside its figure.
-	const counted = new Set(
-		figures.filter((figure) => !isRead(figure) && figure.name !== "train.gpt").map(({ challenge }) => challenge),
-	);
-	const weakest = Math.max(0, ...confidence.filter((c) => counted.has(c.challenge)).map((c) => c.skippedShareAt99));
 	lines.push(...peerTables(body.claim.devices, figures, paint));
-	if (weakest > 0)
-		lines.push(
-			paint.dim(
-				`  99 % confidence that no more than ${formatPercent(weakest)} of any challenge was skipped${reads.length > 0 ? " (reads of what was proven before excepted)" : ""}`,
-			),
-		);
+	const sure = verdict.status === "valid" ? confidenceText(verdict) : "";
+	if (sure !== "") lines.push(paint.dim(`  ${sure}`));
 	return lines.join("\n");
 }
 

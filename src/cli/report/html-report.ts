@@ -1,16 +1,18 @@
 // A certificate of a probe as one HTML page that needs nothing else: verdict, figures, curve, signer, and how
 // to check it. Pure. Everything in an evidence file is hostile: every text is escaped, and the page may load
 // and run nothing.
+
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes, formatPercent } from "../../protocol/format-number.ts";
 import type { Evidence } from "../../protocol/probe/evidence.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
+import { bestFigures } from "../../verify/hardware/best-figures.ts";
+import { cardsOf, identityWords } from "../../verify/hardware/identify/identity-words.ts";
 import { isPeerFigure } from "../../verify/hardware/peer-speeds.ts";
 import { sustainedRuns } from "../../verify/hardware/throughput-curve.ts";
-import { bestFigures, figureLabel } from "../print/figures.ts";
+import { figureLabel } from "../print/figures.ts";
 import { formatDuration, formatFigure } from "../print/format.ts";
 import { sheetNote } from "../print/sheet-note.ts";
-import { cardsOf } from "./cards-of.ts";
 import { escaped } from "./escaped.ts";
 
 export interface ReportOf {
@@ -83,7 +85,9 @@ function figureTables({ evidence, verdict }: ReportOf): string {
 				return cells.map(escaped);
 			});
 			const head = ["Figure", "Proven, at least", "Beside the data sheet", "Spot checks (99 % sure)"];
-			return `<h2>${device.kind} ${index}: ${escaped(device.name)}</h2>${tableOf(head, rows)}`;
+			const { card, note } = identityWords(identity);
+			const said = card === "" ? "" : `<p>Proven: ${escaped(card)}, ${escaped(note)}</p>`;
+			return `<h2>${device.kind} ${index}: ${escaped(device.name)}</h2>${said}${tableOf(head, rows)}`;
 		})
 		.join("");
 }

@@ -23,12 +23,12 @@ export interface Confidence {
 }
 
 /**
- * confirmed: the figures single out the claimed card, or leave it equal only with others that are worth no
- * less. consistent: nothing speaks against the claim, but figures are missing or a lesser card would explain
- * them as well. other: another card explains the figures clearly better; a slow host can look like that, so
- * it is no accusation. unknown: no profile explains the figures. unknown-name: the claimed name is in no
- * profile. unjudged: not a GPU, or nothing was proven. A claim that the figures contradict is no identity but
- * an invalid verdict, CARD_CONTRADICTED.
+ * confirmed: the figures single out the claimed card, or leave it equal only with others that are hardly
+ * worth less (identify.ts). consistent: nothing speaks against the claim, but figures are missing or a
+ * clearly lesser card would explain them as well. other: another card explains the figures clearly better; a
+ * slow host can look like that, so it is no accusation. unknown: no profile explains the figures.
+ * unknown-name: the claimed name is in no profile. unjudged: not a GPU, or nothing was proven. A claim that
+ * the figures contradict is no identity but an invalid verdict, CARD_CONTRADICTED.
  */
 export type IdentityState = "confirmed" | "consistent" | "other" | "unknown" | "unknown-name" | "unjudged";
 

@@ -170,6 +170,7 @@ function deviceRows(claim: HostClaim, verdict: Extract<Verdict, { status: "valid
 		const isNamed = state === "confirmed" || state === "consistent" || state === "other";
 		const profile = isNamed ? (identity?.profile ?? null) : null;
 		// One spelling of each UUID, or a capital letter would hide that two providers show the same.
-		return { device, kind, claimedName: name, uuid: uuidOf(uuid), memoryBytes, profile, identity: state };
+		const named = { profile, identity: state, alike: identity?.alike ?? [] };
+		return { device, kind, claimedName: name, uuid: uuidOf(uuid), memoryBytes, ...named };
 	});
 }

@@ -1,5 +1,5 @@
-// One thread of the verifier pool: evidence in, verdict out, and before it how far the openings have been
-// checked, now and then. No state, no I/O; whoever holds the same bytes gets the same verdict.
+// One thread of the verifier pool: evidence in, verdict out, and before it how many spot checks it has
+// made, now and then. No state, no I/O; whoever holds the same bytes gets the same verdict.
 import { parentPort } from "node:worker_threads";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { verifyEvidence } from "../../verify/hardware/verify.ts";
@@ -29,14 +29,14 @@ parentPort?.on("message", (request: VerifyRequest) => {
 		seen.clear();
 	};
 	let toldAtMs = performance.now();
-	const onOpening = (challenge: number, done: number, of: number) => {
+	const onSpotCheck = (challenge: number, done: number, of: number) => {
 		seen.set(challenge, { challenge, done, of });
 		const atMs = performance.now();
 		if (atMs - toldAtMs < TOLD_EVERY_MS) return;
 		toldAtMs = atMs;
 		tell();
 	};
-	const verdict = verifyEvidence(evidence, expect, () => {}, isWatched ? onOpening : () => {}, nodeSignatures);
+	const verdict = verifyEvidence(evidence, expect, () => {}, isWatched ? onSpotCheck : () => {}, nodeSignatures);
 	tell();
 	say({ id, verdict });
 });

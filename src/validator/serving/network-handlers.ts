@@ -59,6 +59,7 @@ export function networkHandlers(
 			const { takesSimulated: countsSimulated } = config.jobs;
 			return { vendors: under(VENDOR_ROOTS), simulated: under(MINT_ROOTS), countsSimulated };
 		},
+		getParams: () => ({ params: { ...config.params } }),
 		async network() {
 			const { atMs, counted } = latest(env.nowMs());
 			const [overview, counts] = await counted;

@@ -10,6 +10,18 @@ import { verifyEvidence } from "./verify.ts";
 
 const FILE = sign(ANSWERED);
 
+test("spot checks are told one by one, up to as many as the verdict counts", () => {
+	const told = new Map<number, { done: number; of: number }>();
+	const verdict = verifyEvidence(FILE, {}, undefined, (challenge, done, of) => {
+		assert.equal(done, (told.get(challenge)?.done ?? -1) + 1);
+		told.set(challenge, { done, of });
+	});
+	assert.ok(verdict.status === "valid");
+	assert.ok(STAGES.flat().some(({ kind }) => kind === "chase"));
+	for (const { challenge, samples } of verdict.confidence)
+		assert.deepEqual(told.get(challenge), { done: samples, of: samples }, `challenge ${challenge}`);
+});
+
 test("honest evidence is valid, with its figures, confidence and findings", () => {
 	const verdict = verifyEvidence(FILE, { signers: [VERIFIER.key], target: "ssh://toy@example" });
 	assert.equal(verdict.status, "valid", JSON.stringify(verdict));

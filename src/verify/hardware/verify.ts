@@ -28,7 +28,7 @@ import { checkStream } from "./checks/check-stream.ts";
 import { checkTimes } from "./checks/check-times.ts";
 import { checkTrain } from "./checks/check-train.ts";
 import { checkWork } from "./checks/check-work.ts";
-import { confidenceOf } from "./confidence.ts";
+import { confidenceOf, spotChecksOf } from "./confidence.ts";
 import type { Expectations } from "./expectations.ts";
 import { type Fault, fault, firstFault } from "./fault.ts";
 import { findingsOf } from "./findings.ts";
@@ -42,10 +42,10 @@ export type { Expectations } from "./expectations.ts";
  */
 export type OnCheck = (name: CheckName, where: string) => void;
 /**
- * Told when the openings of a challenge begin to be checked (0 done), and after each one that was found
- * right.
+ * Told when the spot checks of a challenge begin (0 done), and after each one that was found right. `of` is
+ * the number of them, so that done equals it once the challenge is checked.
  */
-export type OnOpening = (challenge: number, done: number, of: number) => void;
+export type OnSpotCheck = (challenge: number, done: number, of: number) => void;
 export type CheckName =
 	| "container"
 	| "signature"
@@ -70,12 +70,12 @@ export function verifyEvidence(
 	file: Uint8Array,
 	expect: Expectations = {},
 	onCheck: OnCheck = () => {},
-	onOpening: OnOpening = () => {},
+	onSpotCheck: OnSpotCheck = () => {},
 	/** Of reports and quotes. Node's own does it five times as fast. */
 	verifySignature: VerifySignature = nobleSignatures,
 ): Verdict {
 	try {
-		return judge(file, expect, onCheck, onOpening, verifySignature);
+		return judge(file, expect, onCheck, onSpotCheck, verifySignature);
 	} catch (error) {
 		// Last resort, never the way a bad file is refused: tests show that no mutation gets here.
 		return invalid(fault("INTERNAL", "verify", error instanceof Error ? error.message : "unknown"));
@@ -90,7 +90,7 @@ function judge(
 	file: Uint8Array,
 	expect: Expectations,
 	onCheck: OnCheck,
-	onOpening: OnOpening,
+	onSpotCheck: OnSpotCheck,
 	verifySignature: VerifySignature,
 ): Verdict {
 	const told = (name: CheckName, where: string, check: () => Fault | null) => () => {
@@ -128,7 +128,7 @@ function judge(
 		told("streams", "", () => checkStreamedAreCommitted(answers)),
 		told("figures", "", () => checkFigures(answers, body)),
 		told("residency", "", () => checkResidency(answers, body.claim) ?? checkOneMemory(answers, body)),
-		() => checkContents(answers, body, scratch, onCheck, onOpening),
+		() => checkContents(answers, body, scratch, onCheck, onSpotCheck),
 		told("fills", "", () => checkFills(answers, body.claim)),
 	);
 	if (found !== null) return invalid(found);
@@ -211,17 +211,17 @@ function checkContents(
 	body: EvidenceBody,
 	scratch: RowScratch,
 	onCheck: OnCheck,
-	onOpening: OnOpening,
+	onSpotCheck: OnSpotCheck,
 ): Fault | null {
 	const seeds = probeSeeds(body, answers);
 	for (const answer of answers) {
 		// Of a cut one not all has come that could be checked, and it proves nothing.
 		if (!isCommitted(answer) || answer.opens.length === 0 || wasCut(answer)) continue;
 		onCheck("contents", answer.where);
-		const of = answer.opens[0]!.openings.length;
+		const of = spotChecksOf(answer);
 		let done = 0;
-		onOpening(answer.index, done, of);
-		const onRight = () => onOpening(answer.index, ++done, of);
+		onSpotCheck(answer.index, done, of);
+		const onRight = () => onSpotCheck(answer.index, ++done, of);
 		const { spec } = answer.record;
 		let found: Fault | null;
 		if (spec.kind === "gemm") found = checkGemm(answer, spec, seeds, scratch, onRight);

@@ -48,12 +48,13 @@ function Building({ progress: { what, bytes, ofBytes } }: { progress: Progress }
 }
 
 function PlanFacts({ job }: { job: BuiltJob }) {
-	const { spec, work, steps, notes, files } = job;
+	const { spec, work, programSteps, notes, files } = job;
 	return (
 		<>
 			<dl class="facts">
-				<Fact name="Steps">
-					{formatCount(steps)} in {formatCount(spec.segments)} segments
+				<Fact name="Segments">
+					{formatCount(spec.segments - 1)}, of {formatCount(programSteps)}{" "}
+					{programSteps === 1 ? "program step" : "program steps"} together, and one that makes the first state
 				</Fact>
 				<Fact name="Work of a segment">{formatRate(work.ops, "op")}</Fact>
 				<Fact name="Memory needed">{formatBytes(work.peakBytes)}</Fact>

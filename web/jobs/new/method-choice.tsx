@@ -1,10 +1,10 @@
 // How the result is verified: what each way costs, how long it takes, and what it finds, in plain words.
-// Prices here are estimates by the rules of src/market/jobs with the hosts that the network lists; the
-// validator's own price comes with its offer.
+// Prices here are estimates by the rules of src/market/jobs with the parameters that this validator
+// publishes and the hosts that it lists; its own price comes with its offer.
 import type { JobHostView } from "../../../src/api/types.ts";
 import { chanceOfOne, chanceOfSkip } from "../../../src/market/jobs/economics.ts";
-import { quoteJob } from "../../../src/market/jobs/quote.ts";
-import { DEFAULT_PARAMS } from "../../../src/market/params.ts";
+import { type JobQuote, quoteJob } from "../../../src/market/jobs/quote.ts";
+import type { Params } from "../../../src/market/params.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { formatPercent, wholeSpan } from "../../../src/protocol/format-number.ts";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
@@ -21,19 +21,25 @@ export const METHODS: readonly { readonly method: JobMethod; readonly title: str
 
 export const methodKey = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
 
-function catches(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "work">): string {
-	const { jobAuditPpm } = DEFAULT_PARAMS;
+function catches(
+	method: JobMethod,
+	{ spec, work }: Pick<BuiltJob, "spec" | "work">,
+	{ jobAuditPpm, jobWindowMs }: Params,
+	price: JobQuote | null,
+): string {
 	const one = chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm);
 	// Where every segment is run again, so is whatever was skipped.
 	const tenth = formatPercent(Math.max(one, chanceOfSkip(method, 0.1, jobAuditPpm)));
 	if (method.name === "redundant")
 		return "A second provider runs all of it. Any difference is found, unless both collude.";
-	if (method.name === "optimistic")
-		return `Nothing is checked by default: ${tenth} of the parts are run again at random, and anyone can prove a lie for a day. A lie costs ten times the price.`;
+	if (method.name === "optimistic") {
+		const bond = price === null ? "its bond" : `its bond of at least ${formatExactMoney(price.bondMicros)}`;
+		return `Nothing is checked by default: ${tenth} of the parts are run again at random, and anyone can prove a lie for ${wholeSpan(jobWindowMs)}. Who lied loses ${bond}${price === null || price.parts === 1 ? "" : " for the part"}.`;
+	}
 	if (method.name === "attested")
 		return `Only hosts in a confidential guest that the validator allows: CPU and cards sign at both ends. No owner can change such a guest's work, unless its hardware was broken into; ${tenth} of the parts are run again at random for that.`;
 	if (one === 1) return "So small a job is run again whole, window by window. Whatever was skipped or forged is found.";
-	return `Others run ${method.count} random windows again, and the first and the last. A skipped tenth is found with ${tenth}, one forged segment with ${formatPercent(one)}.`;
+	return `Others run ${method.count} random windows again, and the first and the last. If a tenth of the work were skipped, the chance to find it is ${tenth}; for a single forged segment it is ${formatPercent(one)}.`;
 }
 
 /** For whoever would pay for such signatures. */
@@ -46,13 +52,18 @@ export function Simulated() {
 	);
 }
 
-/** Null: nobody fits; then why. */
-function estimate(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "work">, hosts: readonly JobHostView[]) {
+/** A text where nobody fits: why. */
+function estimate(
+	method: JobMethod,
+	{ spec, work }: Pick<BuiltJob, "spec" | "work">,
+	hosts: readonly JobHostView[],
+	params: Params,
+): JobQuote | string {
 	try {
 		return quoteJob(
 			{ ...work, segments: spec.segments, method, mostMicros: null, gasMicros: 0, nowMs: Date.now() },
 			hosts.map((host) => ({ ...host, isFree: true, owner: host.provider, network: host.provider })),
-			DEFAULT_PARAMS,
+			params,
 		);
 	} catch (error) {
 		if (error instanceof AssayError) return error.message;
@@ -63,6 +74,8 @@ function estimate(method: JobMethod, { spec, work }: Pick<BuiltJob, "spec" | "wo
 export function MethodChoice(p: {
 	job: BuiltJob | null;
 	hosts: readonly JobHostView[] | null;
+	/** Of this network. */
+	params: Params | null;
 	method: JobMethod;
 	isLocked: boolean;
 	onChoose: (method: JobMethod) => void;
@@ -72,7 +85,9 @@ export function MethodChoice(p: {
 			<legend class="hidden">How the result is verified</legend>
 			{METHODS.map(({ method, title }) => {
 				const key = methodKey(method);
-				const price = p.job === null || p.hosts === null ? null : estimate(method, p.job, p.hosts);
+				const { job, hosts, params } = p;
+				const price = job === null || hosts === null || params === null ? null : estimate(method, job, hosts, params);
+				const quote = typeof price === "string" ? null : price;
 				return (
 					<label key={key} class="choice">
 						<input
@@ -87,7 +102,9 @@ export function MethodChoice(p: {
 						</span>
 						<span class="choice-price">
 							{price === null ? (
-								<span class="dim">price after the job is built</span>
+								<span class="dim">
+									{job === null ? "price after the job is built" : "the validator's price comes in the next step"}
+								</span>
 							) : typeof price === "string" ? (
 								<span class="unsure">nobody fits now</span>
 							) : (
@@ -100,8 +117,9 @@ export function MethodChoice(p: {
 							)}
 						</span>
 						<span class="choice-text dim">
-							{p.job === null ? null : catches(method, p.job)} {typeof price === "string" ? price : null}
-							{price !== null && typeof price !== "string" && price.isSimulated ? <Simulated /> : null}
+							{job === null || params === null ? null : catches(method, job, params, quote)}{" "}
+							{typeof price === "string" ? price : null}
+							{quote?.isSimulated ? <Simulated /> : null}
 						</span>
 					</label>
 				);

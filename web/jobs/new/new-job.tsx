@@ -2,6 +2,7 @@
 // it in. Everything is built in this browser first; nothing is sent before it is known to be sound.
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import { useParams } from "../../parts/network-params.ts";
 import { Failed, PageTitle, Panel } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import { CustomerPanel } from "../../rent/reserve-panel.tsx";
@@ -77,6 +78,7 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 	const { draft, edit, card: chosen, method, setMethod, isResumed, trouble, begin } = useDraft();
 	const built = useBuilt(draft);
 	const hosts = useLoaded("job hosts", (signal) => api.listJobHosts({ query: { limit: 500 } }, { signal }));
+	const params = useParams();
 	const chain = useLoaded("chain of jobs", (signal) => api.getChain({}, { signal }));
 	const handIn = useHandIn({ draft, built, method, mostMicros: null, customer, isResumed });
 	const isLocked = handIn.state !== "edit";
@@ -102,6 +104,7 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 						<MethodChoice
 							job={built.job}
 							hosts={hosts.value?.rows ?? null}
+							params={params.value}
 							method={method}
 							isLocked={isLocked}
 							onChoose={setMethod}

@@ -156,7 +156,11 @@ function JobTiles(p: { job: Job; live: LiveJob; tokensAStep: number | null; peak
 			{speed === null ? null : (
 				<Tile
 					name={isOver ? "Speed at the end" : "Speed"}
-					value={tokensAStep === null ? `${speed.toPrecision(3)} steps/s` : formatRate(speed * tokensAStep, "tokens/s")}
+					value={
+						tokensAStep === null
+							? `${speed.toPrecision(3)} program steps/s`
+							: formatRate(speed * tokensAStep, "tokens/s")
+					}
 					note={tokensAStep === null ? "from heartbeats" : `${speed.toPrecision(3)} steps/s, from heartbeats`}
 				/>
 			)}

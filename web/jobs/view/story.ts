@@ -35,14 +35,16 @@ const story = (key: Story["key"], tone: Tone, title: string, text: string): Stor
 
 function ended({ record, offer }: Job, live: LiveJob): Story {
 	const { parts } = record;
-	const paid = parts.filter(({ state }) => state === "paid").length;
 	const { terms } = offer;
+	const paid = parts.filter(({ state }) => state === "paid").length;
 	if (paid === parts.length)
 		return story(
 			"paid",
 			"valid",
 			"Done and paid",
-			"Every part was claimed, stood through its window and is paid. The result is below.",
+			terms.method.name === "zk"
+				? "Every part was claimed, proven and is paid. The result is below."
+				: "Every part was claimed, stood through its window and is paid. The result is below.",
 		);
 	const back = formatExactMoney((parts.length - paid) * (terms.priceMicros + terms.feeMicros + terms.auditMicros));
 	if (paid > 0)
@@ -65,16 +67,19 @@ function ended({ record, offer }: Job, live: LiveJob): Story {
 }
 
 /** Why the newest attempt ended without a claim that stands; null: it did not. */
-function setback(part: Part, live: LiveJob): Story | null {
+function setback(part: Part, live: LiveJob, hasChain: boolean): Story | null {
 	const fell = live.spans.findLast((one) => one.part === part.part && ["lost", "convicted"].includes(one.state));
 	if (fell === undefined || part.state === "paid") return null;
 	const who = fell.provider === null ? "Its provider" : `Provider ${fell.provider.slice(0, 12)}…`;
+	const bond = hasChain
+		? " Its bond is taken; a quarter of what the accuser's costs leave of it is yours."
+		: " There is no chain here, so no bond is taken.";
 	if (fell.state === "convicted")
 		return story(
 			"convicted",
 			"invalid",
 			"A provider was convicted",
-			`${who} claimed a false result. Its bond is taken, a quarter of it is yours, and another provider runs the part again.`,
+			`${who} claimed a false result.${bond} Another provider runs the part again.`,
 		);
 	const why = live.lines.findLast(({ what, part: of }) => what === "reopened" && of === part.part)?.why;
 	const how = why === "late" ? "was too late" : why === "silent" ? "did not answer" : "fell silent";
@@ -93,7 +98,7 @@ export function storyOf(job: Job, live: LiveJob): Story {
 	const of = parts.length === 1 ? "" : ` part ${part.part + 1} of ${parts.length}`;
 	const until = (told: Story, words: string): Story => ({ ...told, untilMs: part.untilMs || null, until: words });
 	const { startByMs } = job.offer.terms;
-	const before = setback(part, live);
+	const before = setback(part, live, job.offer.escrow !== null);
 	if (part.state === "open")
 		return {
 			...(before ??
@@ -134,7 +139,7 @@ export function storyOf(job: Job, live: LiveJob): Story {
 				"disputed",
 				"invalid",
 				"The claim is disputed",
-				"It was run again and found different. It is never called checked; a proof of fraud ends it.",
+				"Somebody ran some of it again and found something different. Only a proof of fraud convicts; without one it is paid when its window ends.",
 			),
 			"window left",
 		);

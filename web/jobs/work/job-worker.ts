@@ -45,7 +45,8 @@ export interface BuiltJob {
 	readonly notes: readonly string[];
 	/** Names of what the customer takes home. */
 	readonly files: readonly string[];
-	readonly steps: number;
+	/** Steps of the program, in all segments; one of them may make many of the job's own steps. */
+	readonly programSteps: number;
 	/** Null: it is no text that is learned or written. */
 	readonly tokensAStep: number | null;
 	/** A segment's; the program's memory; segments between kept states. */
@@ -225,7 +226,7 @@ const asks: Asks = {
 		return {
 			...{ spec: made.spec, notes: workload.notes ?? [], files: workload.files.map(({ name }) => name) },
 			blobs: made.blobs.map(({ root, size }) => ({ root, size, roots: roots.get(root)! })),
-			steps: workload.segments * workload.program.k,
+			programSteps: workload.segments * workload.program.k,
 			tokensAStep: tokensOf(json),
 			work: { ops, bytes, peakBytes, perWindow },
 		};

@@ -10,7 +10,7 @@ import { type Fault, fault } from "../fault.ts";
 import type { Seeds } from "../probe-seeds.ts";
 import { checkOpenings } from "./check-openings.ts";
 
-/** Told after each opening that was found right, in the order of the file. */
+/** Told after each spot check that was found right, in the order of the file. */
 export type OnRight = () => void;
 
 export function checkGemm(

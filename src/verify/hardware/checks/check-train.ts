@@ -48,8 +48,9 @@ export function checkTrain(
 	const ops = drawnOps(run, traces, drawn, elementSeed(openSeed, trace.openings), spec.samples);
 	const reader = { next: 0 };
 	for (const [i, one] of traces.entries()) {
-		const found = checkLeaves(run, traced(run, one), ops[i]!, leaves, reader, onRight);
+		const found = checkLeaves(run, traced(run, one), ops[i]!, leaves, reader);
 		if (found !== null) return found;
+		onRight();
 	}
 	if (reader.next === leaves.openings.length) return null;
 	return fault("OPENINGS_SURPLUS", `${leaves.where}.record[${reader.next}]`, `${reader.next} leaves were asked for`);
@@ -92,7 +93,6 @@ function checkLeaves(
 	ops: readonly DrawnOp[],
 	leaves: Opened,
 	reader: { next: number },
-	onRight: OnRight,
 ): Fault | null {
 	const first = reader.next;
 	const check = spotCheck(one, seed, ops);
@@ -113,7 +113,6 @@ function checkLeaves(
 			shown.push({ bytes: record.leaf, path: record.path });
 			reader.next += 1;
 		}
-		onRight();
 		next = check.next(shown);
 	}
 }

@@ -70,8 +70,8 @@ with likelihoods, the set that cannot be told apart, and one of:
 
 | state | meaning |
 |---|---|
-| confirmed | the figures single out the claimed card, or leave it equal only with cards that are worth no less; a full probe |
-| consistent | nothing speaks against the claim, but figures are missing, or a lesser card would explain them as well (\`lesser\`) |
+| confirmed | the figures single out the claimed card, or leave it equal only with cards that are hardly worth less: no memory size, bandwidth or rate of the claimed card is 1.25 times theirs; a full probe |
+| consistent | nothing speaks against the claim, but figures are missing, or a clearly lesser card would explain them as well (\`lesser\`) |
 | other | another card explains the figures clearly better; a slow host can look like that, so it is no accusation |
 | unknown | no profile explains the figures |
 | unknown-name | the claimed name is in no profile (laptop parts, MIG slices, vGPUs, cards not listed): never a contradiction |

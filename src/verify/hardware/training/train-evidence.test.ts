@@ -30,9 +30,12 @@ const changed = (change: Partial<AnsweredChallenge>): string => outcome([{ ...ON
 const asked = (change: Partial<TrainSpec>): string => changed({ spec: { ...TRAIN, ...change } as ChallengeSpec });
 
 test("an honest run gives tokens a second, and the share of steps that could have been skipped", () => {
-	const verdict = verifyEvidence(sign(ANSWERED));
+	const told: string[] = [];
+	const verdict = verifyEvidence(sign(ANSWERED), {}, undefined, (_, done, of) => told.push(`${done} of ${of}`));
 	assert.equal(verdict.status, "valid");
 	if (verdict.status !== "valid") return;
+	// Two drawn segments, and the one that makes the first state.
+	assert.deepEqual(told, ["0 of 3", "1 of 3", "2 of 3", "3 of 3"]);
 	// 4 steps of 2·8 tokens in 5 × 5 ms.
 	assert.deepEqual(verdict.figures, [{ device: 1, name: "train.gpt", value: 2560, unit: "token/s", challenge: 0 }]);
 	assert.deepEqual(verdict.confidence, [{ challenge: 0, samples: 2, skippedShareAt99: 1 - 0.01 ** (1 / 2) }]);
