@@ -217,10 +217,12 @@ function verifyHosted(of: Of, question: FilesQuestion, settings: AttestationSett
 }
 
 /** What its certificates say; those that cannot be read are refused where they are judged. */
-const kindOfChain = (chain: Uint8Array): DeviceEvidence["kind"] => {
-	const kind = readSigned(() => kindOfIdentity(chainOf(chain, {}, "chain")[1] ?? cannotTell("chain", ""), "chain"));
-	return kind.value ?? "gpu";
-};
+const kindOfChain = (chain: Uint8Array): DeviceEvidence["kind"] =>
+	readSigned(() =>
+		chainOf(chain, {}, "chain")
+			.slice(1, 2)
+			.map((one) => kindOfIdentity(one, "chain")),
+	).value?.[0] ?? "gpu";
 
 /** Reports with their chains, in the order in which both came; lists bring their own. */
 function devicesOf(of: Of): DeviceEvidence[] {

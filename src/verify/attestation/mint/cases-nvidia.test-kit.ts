@@ -477,6 +477,9 @@ const round = (name: string, code: string | null, change: (plans: GpuPlan[]) => 
 		return verifyDeviceSet(() => change([...plans, hub]).map(mintDevice), nonce, settings);
 	});
 
+const inFormat3 = (plan: GpuPlan): GpuPlan => ({ ...plan, header: versionedPlan(3).header });
+const ofSpdm12 = (plan: GpuPlan): GpuPlan => ({ ...plan, editReport: at(0, 0x12) });
+
 const roundCases = (): MintedCase[] => [
 	round("whole", null, (plans) => plans),
 	round("a card missing", "TOPOLOGY_WRONG", ([, b, hub]) => [b!, hub!]),
@@ -497,6 +500,24 @@ const roundCases = (): MintedCase[] => [
 	round("two rounds", "NONCE_WRONG", ([a, b]) => [a!, { ...b!, nonce: new Uint8Array(32) }]),
 	round("another nonce", "NONCE_WRONG", ([a]) => [a!], new Uint8Array(32)),
 	round("nobody", "ATTEST_FORM", () => []),
+	round("one in format 3.0", "ATTEST_VERSION", ([a, b, hub]) => [inFormat3(a!), b!, hub!]),
+	round("one in format 3.0, signed by another", "ATTEST_SIGNATURE", ([a, b, hub]) => [
+		...[{ ...inFormat3(a!), signer: keyOf("another") }, b!, hub!],
+	]),
+	round("one in format 3.0, of another round", "NONCE_WRONG", ([a, b, hub]) => [
+		...[{ ...inFormat3(a!), nonce: new Uint8Array(32) }, b!, hub!],
+	]),
+	round("one in format 3.0, twice", "DEVICE_REPEATED", ([a]) => [inFormat3(a!), a!]),
+	round("one in format 3.0, and a switch that does not name it", "TOPOLOGY_WRONG", ([a, , hub]) => [
+		...[inFormat3(a!), hub!],
+	]),
+	round("one of SPDM 1.2", "ATTEST_VERSION", ([a, b]) => [ofSpdm12(a!), b!]),
+	round("one of SPDM 1.2, and one that another signed", "ATTEST_SIGNATURE", ([a, b]) => [
+		...[ofSpdm12(a!), { ...b!, signer: keyOf("another") }],
+	]),
+	round("one of SPDM 1.2, of another root", "ATTEST_CHAIN", ([a]) => [
+		{ ...ofSpdm12(a!), root: mintCertificate({ CN: "NVIDIA Device Identity CA", key: keyOf("usurper"), isCa: true }) },
+	]),
 ];
 
 const switchCases = (): MintedCase[] => [

@@ -10,6 +10,7 @@ import {
 	type CountedAttestation,
 	type Finding,
 	type ProbeAttestation,
+	unreadAttestation,
 } from "../../../protocol/probe/verdict.ts";
 import {
 	areOthers,
@@ -59,7 +60,7 @@ export function judgeAttestations(
  */
 function withAllCards(summary: ProbeAttestation, claimed: readonly string[]): ProbeAttestation {
 	const chips = summary.devices.filter(({ kind }) => kind === "gpu").map(({ chip }) => chip);
-	if (chips.length === 0 || unreadOf(summary) !== undefined) return summary;
+	if (chips.length === 0 || unreadAttestation(summary) !== null) return summary;
 	const without = (code: string, detail: string): ProbeAttestation => ({
 		...{ ...summary, level: "none", shown: "none" },
 		reasons: [{ code, detail }, ...summary.reasons],
@@ -171,15 +172,11 @@ function unreadIn(rounds: readonly RoundVerdict[]): Finding[] {
 	return [{ code: "ATTEST_VERSION", detail: `${where}${detail}` }];
 }
 
-/** Why it has no level, where that is because something in it is not known here. */
-const unreadOf = ({ shown, reasons: [first] }: ProbeAttestation): Finding | undefined =>
-	shown === "none" && first?.code === "ATTEST_VERSION" ? first : undefined;
-
 /** For whoever reads findings alone: the level, that it is simulated, or that it cannot be told. */
 export function attestationFindings(attestation: ProbeAttestation | null): Finding[] {
 	if (attestation === null) return [];
-	const unread = unreadOf(attestation);
-	if (unread !== undefined)
+	const unread = unreadAttestation(attestation);
+	if (unread !== null)
 		return [{ code: unread.code, detail: `attestation cannot be told: ${unread.detail.slice(0, 400)}` }];
 	if (attestation.devices.length === 0) return [];
 	const { shown, isSimulated, devices, guest } = attestation;
