@@ -28,7 +28,7 @@ import { printResult } from "../print/print-result.ts";
 import { receiptLines } from "../print/receipt-lines.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
 import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
-import { refuseAttestation } from "../refuse-attestation.ts";
+import { refuseAttestation } from "../verify/refuse-attestation.ts";
 
 export const verifyCommand = command({
 	name: "verify",

@@ -1,7 +1,7 @@
 // The verdict on a piece of attestation evidence (docs/attestation.md), and the hearing in which it is
-// reached. Checks run in the order of that page. The first false thing ends the hearing; what is only missing,
-// out of date or not known here is remembered and decides if nothing was false. Nothing thrown in here leaves
-// `hear`.
+// reached. Checks run in the order of that page. The first false thing ends the hearing. What is only
+// missing, out of date or not known here is remembered, and decides if nothing was false. Nothing thrown in
+// here leaves `hear`.
 import type { Code } from "../../protocol/codes.ts";
 import type { AttestedLevel, Finding } from "../../protocol/probe/verdict.ts";
 

@@ -142,8 +142,9 @@ function judge(
 const at = ({ code, where, detail }: Fault, before: string): Fault => ({ code, where: `${before}${where}`, detail });
 
 /**
- * What genuine evidence says against itself: a guest that others may look into, firmware that the vendor lists
- * as out of date or does not list. It answers our nonce and hides nothing, so it is no lie, and no level.
+ * Codes of genuine evidence that answers our nonce and shows something bad: a guest that its host can read,
+ * or firmware that the vendor lists as out of date or does not list. It is no lie, so the probe stays valid,
+ * but the guest does not count, and the device has no level.
  */
 const SPEAKS_AGAINST: ReadonlySet<string | null> = new Set([
 	...["GUEST_DEBUG", "GUEST_POLICY", "TCB_REFUSED", "TCB_UNKNOWN", "MEASUREMENT_WRONG"],

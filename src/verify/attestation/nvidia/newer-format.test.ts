@@ -1,5 +1,5 @@
-// Devices and guests whose evidence is in a format that this release does not know, among those that it knows:
-// nobody is accused, nothing of it counts, and what can still be checked is checked.
+// Devices and guests whose evidence is in a format that this release does not know, beside others that it
+// does: nobody is accused, nothing of it counts, and what can still be checked is checked.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nodeSignatures } from "../../../platform/node-signatures.ts";

@@ -1,13 +1,13 @@
 // NVIDIA's SPDM 1.1 measurement report of a GPU or switch: the request with our nonce, then the response,
-// whose last 96 bytes sign all before them. `readFrame` finds nonce, contents and signature; `openFrame` reads
-// the contents, of which there are two layouts. Form only; what it means is in device-facts.ts, whether it is
-// signed in verify-device.ts.
+// whose last 96 bytes sign all before them. `readFrame` finds the nonce, the contents and the signature;
+// `openFrame` reads the contents. Their opaque data has two layouts. Form only; what it means is in
+// device-facts.ts, whether it is signed in verify-device.ts.
 import { bytesToUtf8, readU16 } from "../../../protocol/bytes/bytes.ts";
 import { cannotTell, refuse } from "../verdict.ts";
 
 export interface SpdmFrame {
 	readonly nonce: Uint8Array;
-	/** How many blocks are announced. */
+	/** The number of blocks that the response announces. */
 	readonly count: number;
 	readonly record: Uint8Array;
 	readonly opaqueData: Uint8Array;
@@ -23,7 +23,7 @@ export interface SpdmReport {
 	readonly opaque: ReadonlyMap<number, Uint8Array>;
 	/** Security version numbers among the opaque fields, by type; the first layout marks none as such. */
 	readonly svns: ReadonlyMap<number, bigint>;
-	/** Of the opaque data: "NVDAOD 2.0.0"; null: the first layout, which has no header. */
+	/** Format of the opaque data, e.g. "NVDAOD 2.0.0"; null for the first layout, which has no header. */
 	readonly format: string | null;
 	readonly signed: Uint8Array;
 	readonly signature: Uint8Array;
@@ -90,15 +90,16 @@ function readBlocks(record: Uint8Array, count: number, where: string): Map<numbe
 }
 
 /**
- * Of the second layout: magic, profile u16, then major, minor, patch and padding, a byte each. Its fields have
- * a kind of value besides: {type u16, kind u16, size u16, bytes}. The numbers of the types stayed.
+ * The second layout begins with this magic, a profile (u16), then major, minor, patch and padding, one byte
+ * each. Its fields say the kind of their value besides: {type u16, kind u16, size u16, bytes}. The numbers of
+ * the types are those of the first layout.
  */
 const MAGIC = "NVDAOD";
 const HEADER = 12;
 const MAJOR = 2;
-/** Field 34 of the first layout says its version. */
+/** In the first layout this field says the version. */
 const VERSION_FIELD = 34;
-/** SPDM's kinds of values: a security version number, as it is. */
+/** The kind of value that SPDM calls a raw security version number. */
 const RAW_SVN = 0x87;
 
 type Opaque = Pick<SpdmReport, "opaque" | "svns" | "format">;

@@ -1,7 +1,7 @@
 // Signed reports of a probe (docs/attestation.md): each round bound to the roots that were there when it was
-// asked, every round of the same devices. A false report makes the probe invalid; one that is missing, whose
-// collateral is, or whose format is not known here, takes nothing away. The moment is the probe's own: a file is judged in ten years as it
-// is today.
+// asked, every round of the same devices. A false report makes the probe invalid. A report that is missing,
+// or in a format that is not known here, takes nothing away, nor does missing collateral. The moment is the
+// probe's own: a file is judged in ten years as it is today.
 import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";

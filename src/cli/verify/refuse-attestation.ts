@@ -1,7 +1,7 @@
-// `assay verify FILE` judges what assay wrote. Evidence that devices signed is judged by another command, and is
-// not false because it was given to this one.
-import { AssayError } from "../protocol/assay-error.ts";
-import { type FileKind, kindOfFile, openText } from "../verify/attestation/file-kind.ts";
+// `assay verify FILE` judges what assay wrote. Evidence that devices signed is judged by another command. It
+// is not false because somebody gave it to this one.
+import { AssayError } from "../../protocol/assay-error.ts";
+import { type FileKind, kindOfFile, openText } from "../../verify/attestation/file-kind.ts";
 
 const SIGNED_BY_DEVICES: readonly FileKind[] = [
 	...(["device report", "device list", "quote", "SNP report", "Azure evidence", "dstack evidence"] as const),
