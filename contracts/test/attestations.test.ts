@@ -73,7 +73,11 @@ const ERRORS: Readonly<Record<string, readonly string[]>> = {
 	GUEST_DEBUG: ["GuestDebug", "TcbRefused"],
 	GUEST_POLICY: ["GuestPolicy"],
 	TCB_UNKNOWN: ["TcbUnknown"],
-	TCB_REFUSED: ["TcbRefused"],
+	// It asks the module first.
+	TCB_REFUSED: ["TcbRefused", "TcbUnknown"],
+	// What it does not know it refuses like what is wrong: it has no third answer.
+	ATTEST_VERSION: ["GuestPolicy", "TextWrong", "TcbRefused"],
+	COLLATERAL_MISSING: ["TcbUnknown"],
 };
 
 interface Evidence {

@@ -271,6 +271,14 @@ export const codes = {
 	CALL_HOST_SIGNATURE: invalid("The host did not sign these answers to this call.", MADE_UP),
 
 	// Inconclusive: never punished
+	ATTEST_VERSION: inconclusive(
+		"Attestation evidence has a version, an algorithm or a kind that this release does not know; it gives no level.",
+		"Judge it with a newer release of assay; nothing false was found.",
+	),
+	ATTEST_FILES: inconclusive(
+		"The files are not attestation evidence that can be judged together.",
+		"Give one thing to judge, and beside it only what belongs to it; assay attest verify --help names the kinds.",
+	),
 	COLLATERAL_MISSING: inconclusive("A vendor's file that is needed to judge the evidence is missing.", BRING),
 	COLLATERAL_STALE: inconclusive("A vendor's file does not hold at the time of the evidence.", BRING),
 	CHALLENGE_REFUSED: inconclusive(

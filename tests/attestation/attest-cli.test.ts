@@ -26,12 +26,12 @@ async function assay(...args: string[]): Promise<{ code: number; out: string; er
 	return { code: await runCommand(["attest", ...args], io), ...written };
 }
 
-test("a file of no known kind is invalid, one that is not there unreadable, a wrong option usage", async () => {
+test("a file of no known kind accuses nobody, one that is not there is unreadable, a wrong option usage", async () => {
 	const strange = join(scratch, "strange.bin");
 	writeFileSync(strange, "hello, this is not a report of any kind");
 	const run = await assay("verify", strange);
-	assert.equal(run.code, 1);
-	assert.match(run.out, /^INVALID {2}ATTEST_FORM at files\n/);
+	assert.equal(run.code, 66);
+	assert.match(run.out, /^INCONCLUSIVE {2}ATTEST_FILES at files\n {2}file 1 is of no kind that is known here\n/);
 	assert.equal((await assay("verify", join(scratch, "gone"))).code, 66);
 	assert.equal((await assay("verify", strange, "--at", "yesterday")).code, 64);
 	assert.equal((await assay("verify", strange, "--nonce", "xyz")).code, 64);
@@ -54,7 +54,7 @@ test("a list of allowed guests that cannot be used is refused by its entry, befo
 	assert.match(bad.err, /guests\.json cannot be used: guests\[1\]: rtmr must be the four registers/);
 	assert.match(bad.err, /docs\/attestation\.md/);
 	const good = await run(JSON.stringify({ version: 1, guests: [{ ...td, rtmr: Array(4).fill(null) }] }));
-	assert.equal(good.code, 1, "the list itself is no evidence");
+	assert.equal(good.code, 66, "the list itself is no evidence");
 	assert.equal((await assay("verify", path, "--guests", join(scratch, "gone"))).code, 66);
 });
 

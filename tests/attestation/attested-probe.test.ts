@@ -3,6 +3,8 @@
 // the verifier's own key, are each caught by their code.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { probeAttestationLines } from "../../src/cli/print/attestation-lines.ts";
+import { plain } from "../../src/cli/print/paint.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { type CollectedRound, collectRound } from "../../src/engine/client/collect-round.ts";
 import { createEngineClient } from "../../src/engine/client/create-engine-client.ts";
@@ -215,6 +217,44 @@ test("replayed, swapped and cut rounds are each caught", async () => {
 	const other = roundsOf(await probed());
 	assert.equal(codeOf(judged([one, edit(two, other[1]!.bytes)])), "NONCE_WRONG", "another probe's round");
 	assert.equal(codeOf(judged([one, two])), "valid");
+});
+
+test("drivers of NVIDIA's versioned data count as ever; one of tomorrow leaves the probe valid, and gives no level", async () => {
+	const cards = (...formats: readonly number[]) => formats.map((format, i) => ({ ...toyCard(i), format }));
+	const probedWith = async (...formats: readonly number[]) => {
+		await host.setCards(cards(...formats));
+		return probed();
+	};
+	const [now, mixed] = [await probedWith(2, 2), await probedWith(2, 3)];
+	await host.setCards([toyCard(0), toyCard(1)]);
+	const guests = [TOY_GUEST];
+	const items = toyItems();
+	const measured = (of: Parts) =>
+		roundsOf(of).map(({ record, bytes }) => ({
+			record: { ...record, collateral: items.map(({ kind, id }) => ({ kind, id, attachment: 0 })) },
+			bytes: [...bytes, ...items.map((one) => one.bytes)],
+		}));
+	const told = (verdict: Verdict) => {
+		assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+		const { level, shown, devices } = verdict.attestation!;
+		const codes = verdict.findings.map(({ code }) => code).filter((code) => /ATTEST|SIMULATED/.test(code));
+		return [level, shown, devices.map((one) => one.level), codes];
+	};
+	const hosted = ["none", "hosted", ["measured", "measured"], ["SIMULATED_ROOTS"]];
+	assert.deepEqual(told(judged(measured(now), now, { guests })), hosted);
+	const verdict = judged(measured(mixed), mixed, { guests });
+	assert.deepEqual(told(verdict), ["none", "none", ["measured", "none"], ["ATTEST_VERSION"]]);
+	assert.ok(verdict.status === "valid");
+	const why = /attestation cannot be told: the opaque data has the format NVDAOD 3\.0\.0, profile 0, which this/;
+	assert.match(verdict.findings.find(({ code }) => code === "ATTEST_VERSION")!.detail, why);
+	const printed = probeAttestationLines(verdict.attestation, plain).join("\n");
+	assert.match(printed, /attestation {2}cannot be told: the opaque data has the format NVDAOD 3\.0\.0/);
+	// The signature of such a report is checked: a byte of it makes the whole probe false, as before.
+	const [one, two] = roundsOf(mixed) as [RoundBytes, RoundBytes];
+	const report = one.bytes[2]!;
+	const changedReport = report.with(report.length - 100, report.at(-100)! ^ 1);
+	const code = codeOf(judged([{ ...one, bytes: one.bytes.with(2, changedReport) }, two], mixed));
+	assert.equal(code, "ATTEST_SIGNATURE");
 });
 
 /** Rounds with one change: of a file's bytes, of which file is whose, or of what the record says. */

@@ -52,7 +52,7 @@ const isFault = (check: number, found: unknown): boolean => {
 
 Object.assign(globalThis, { isFaultOfCheck: isFault });
 
-const REFUSALS = new Set(["refuse", "wrong", "unknown", "failed"]);
+const REFUSALS = new Set(["refuse", "wrong", "unknown", "failed", "cannotTell"]);
 
 const isNode = (value: unknown): value is Node =>
 	typeof value === "object" && value !== null && typeof (value as Node).type === "string";

@@ -1,7 +1,7 @@
 // Which cards answered, signed by the cards (docs/attestation.md): a badge for lists, a panel for one host or
 // probe.
 import type { Attestation } from "../../src/api/types.ts";
-import type { CountedAttestation } from "../../src/protocol/probe/verdict.ts";
+import { type CountedAttestation, unreadAttestation } from "../../src/protocol/probe/verdict.ts";
 import { shortId } from "../parts/format.ts";
 import { Badge, exactTime, Id, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
@@ -34,8 +34,12 @@ export function AttestedOf({ id }: { id: string }) {
 	return <AttestedBadge of={provider.value?.attestation ?? null} />;
 }
 
-const nothingShown = (signed: number): string =>
-	signed === 0 ? "No device of this host signed a report." : "Not all of this host's GPUs signed: it has no level.";
+function nothingShown(of: CountedAttestation): string {
+	const unread = unreadAttestation(of);
+	if (unread !== null) return `It cannot be told what this host's devices signed: ${unread.detail}.`;
+	if (of.devices.length === 0) return "No device of this host signed a report.";
+	return "This host has no level, for the first reason below.";
+}
 
 export function AttestedPanel({ of }: { of: Attestation | null }) {
 	if (of === null) return null;
@@ -57,7 +61,7 @@ export function AttestedFacts({ of, hasApi = false }: { of: CountedAttestation; 
 	return (
 		<div class="attested" data-level={of.level}>
 			<p>
-				{of.shown === "none" ? nothingShown(devices.length) : <AttestedBadge of={of} />}{" "}
+				{of.shown === "none" ? nothingShown(of) : <AttestedBadge of={of} />}{" "}
 				{isSimulated ? "Signed under roots of a test, which anybody can sign under: it counts for nothing." : ""}
 			</p>
 			{elsewhere.map(({ key, providerId }) => (

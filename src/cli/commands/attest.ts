@@ -89,7 +89,7 @@ Without --require a report is judged as far as the files go. Only the vendors' o
 		0: "valid; collect: there is a report or a quote",
 		1: "invalid; update: a vendor's file was refused",
 		2: "inconclusive; update: a vendor was not reached; collect: the host has none",
-		66: "unreadable file",
+		66: "unreadable file, or files that are no attestation evidence to be judged together",
 		69: "unreachable",
 		74: "file not writable",
 	},
@@ -189,5 +189,6 @@ async function verify(paths: readonly string[], asked: Asked, io: CliIo): Promis
 	const verdict = verifyFiles(files, { require: asked.require ?? null, nonce }, settingsAt(atMs, guestsOf(asked, io)));
 	const report = { ...verdict, files: names, at: new Date(atMs).toISOString(), verifyUs: clockUs() };
 	printResult(asked, io, report, (paint) => `${attestationLines(report, paint).join("\n")}\n`);
-	return exitCodes[verdict.status].code;
+	// What was given is no such evidence: a mistake of the caller's, no verdict on anybody.
+	return verdict.code === "ATTEST_FILES" ? exitCodes.input.code : exitCodes[verdict.status].code;
 }

@@ -31,6 +31,7 @@ import { printResult } from "../print/print-result.ts";
 import { receiptLines } from "../print/receipt-lines.ts";
 import { sustainedLines } from "../print/sustained-curve.ts";
 import { findingLines, verdictLine, verdictTable } from "../print/verdict-table.ts";
+import { refuseAttestation } from "../verify/refuse-attestation.ts";
 
 export const verifyCommand = command({
 	name: "verify",
@@ -117,6 +118,7 @@ that each segment goes on where the one before it ended; --initial and --result 
 		}
 		if (values["roll-call"] !== undefined || values.host !== undefined)
 			throw usageError("--roll-call and --host are for files of roll calls; this is one of a probe");
+		refuseAttestation(file, path);
 		const expect: Expectations = {
 			...(values.signer === undefined ? {} : { signers: values.signer }),
 			...(values.probe === undefined ? {} : { probeId: values.probe }),

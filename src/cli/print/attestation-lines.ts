@@ -1,7 +1,7 @@
 // A verdict on attestation evidence, and what a file says, for people. Text from devices is made harmless.
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { codes } from "../../protocol/codes.ts";
-import type { CountedAttestation, ProbeAttestation } from "../../protocol/probe/verdict.ts";
+import { type CountedAttestation, type ProbeAttestation, unreadAttestation } from "../../protocol/probe/verdict.ts";
 import type { FilesVerdict } from "../../verify/attestation/verify-files.ts";
 import type { Collected } from "../attest-collect.ts";
 import { formatDuration } from "./format.ts";
@@ -52,11 +52,13 @@ export function attestationLines(
 export function probeAttestationLines(attestation: ProbeAttestation | undefined, paint: Paint): string[] {
 	if (attestation === undefined) return [];
 	const { level, shown, isSimulated, devices, guest, reasons, says, policy = null } = attestation;
-	const head = isSimulated
+	const unread = unreadAttestation(attestation);
+	const ofLevel = isSimulated
 		? paint.unsure(`SIMULATED: ${shown} under roots of a mint, which counts for nothing`)
 		: level === "none"
 			? "none"
 			: paint.good(level);
+	const head = unread === null ? ofLevel : paint.unsure(`cannot be told: ${safeText(unread.detail)}`);
 	return [
 		"",
 		`  attestation  ${head}`,

@@ -116,6 +116,16 @@ export interface ProbeAttestation {
 	readonly policy?: AttestedPolicy | null | undefined;
 }
 
+/**
+ * Why there is no level, where that is because evidence has a format that the verifier does not know. It is
+ * the first reason then.
+ */
+export const unreadAttestation = ({
+	shown,
+	reasons: [first],
+}: Pick<ProbeAttestation, "shown" | "reasons">): Finding | null =>
+	shown === "none" && first?.code === "ATTEST_VERSION" ? first : null;
+
 /** What a network makes of it: a device counts for one provider. */
 export interface CountedAttestation extends ProbeAttestation {
 	/** Devices that count for others, who showed them first; then the level is none. */

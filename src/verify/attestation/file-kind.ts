@@ -1,6 +1,6 @@
 // Which of the known kinds of attestation files is this? By its first bytes and names of fields; whether it
 // is true is judged elsewhere.
-import { bytesToUtf8, readU16, readU32 } from "../../protocol/bytes/bytes.ts";
+import { bytesToHex, bytesToUtf8, readU16, readU32 } from "../../protocol/bytes/bytes.ts";
 import { anyHexToBytes, base64ToBytes } from "./bytes.ts";
 
 export type FileKind =
@@ -29,14 +29,19 @@ const JSON_KINDS: readonly (readonly [RegExp, FileKind])[] = [
 
 const MOST_TEXT = 2 * 1024 * 1024;
 
+/** Whose quoting enclave it is: at the same place in quotes of every version. */
+export const INTEL_QE = "939a7233f79c4ca9940a0db3957f0607";
+
 export function kindOfFile(bytes: Uint8Array): FileKind {
 	if (bytes.length < 16) return "unknown";
 	if (bytesToUtf8(bytes.subarray(0, 8)) === "ASSAYEV1") return "collateral bundle";
-	if (bytes[0] === 0x11 && bytes[1] === 0xe0) return "device report";
+	if (bytes[0] !== undefined && bytes[0] >> 4 === 1 && bytes[1] === 0xe0) return "device report";
 	if (bytes[0] === 0x30) return derKind(bytes);
-	if (bytes.length === 1184 && readU32(bytes, 0) <= 5) return "SNP report";
+	// Versions to come begin as those of today do.
+	if (bytes.length === 1184 && readU32(bytes, 0) <= 255) return "SNP report";
 	const isQuote = readU16(bytes, 0) >= 3 && readU16(bytes, 0) <= 5 && readU16(bytes, 2) === 2;
 	if (isQuote && (readU32(bytes, 4) === 0 || readU32(bytes, 4) === 0x81)) return "quote";
+	if (readU16(bytes, 0) <= 255 && bytesToHex(bytes.subarray(12, 28)) === INTEL_QE) return "quote";
 	if (bytesToUtf8(bytes.subarray(32, 47)) === "Spec ID Event03") return "event log";
 	const text = bytes.length <= MOST_TEXT ? bytesToUtf8(bytes)?.trimStart() : undefined;
 	if (text === undefined) return "unknown";

@@ -6,9 +6,10 @@ import { reportDataOf, setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { type GuestRule, readGuestRules, ruleOfMeasurement } from "./guest-rules.ts";
+import { keyOf } from "./mint/der-writer.test-kit.ts";
 import { mintSnp, snpPlan } from "./mint/mint-amd.test-kit.ts";
 import { collateralPlan, mintCollateral, mintQuote, quotePlan } from "./mint/mint-intel.test-kit.ts";
-import { gpuPlan, manifestPlan, mintDevice, mintManifest, NONCE } from "./mint/mint-nvidia.test-kit.ts";
+import { type GpuPlan, gpuPlan, manifestPlan, mintDevice, mintManifest, NONCE } from "./mint/mint-nvidia.test-kit.ts";
 import { type RoundEvidence, verifyRound } from "./verify-round.ts";
 import { rememberSignatures } from "./x509/signature.ts";
 
@@ -89,13 +90,47 @@ test("an allowed guest does not make up for what its devices or its platform do 
 	const mrEnclave = bytesToHex(sha256Of(utf8ToBytes("guest")));
 	assert.deepEqual(shown(sgxRound, [ruleOfMeasurement(mrEnclave)]), ["measured", "RELAYABLE"], "an enclave");
 	assert.deepEqual(shown({ ...tdxRound, guest: null }, rules), ["measured", "RELAYABLE"], "no guest at all");
+	const by = (round: RoundEvidence) => verifyRound(round, { bind: NONCE, atMs, verify, guests: rules });
+	const guestOf = (quote: Uint8Array) => by({ ...tdxRound, guest: { quote, certificates: null } });
+	// What it says against itself is no lie: the guest does not count, and the cards do.
+	for (const [code, change] of [
+		["GUEST_DEBUG", { attributes: "0100001000000000" }],
+		["GUEST_POLICY", { attributes: "0000000000000000" }],
+		["TCB_REFUSED", { components: plan.components.with(3, 6) }],
+		["TCB_UNKNOWN", { components: plan.components.with(3, 1) }],
+	] as const) {
+		const { fault, shown: level, guest, reasons } = guestOf(mintQuote({ ...plan, ...change }));
+		const told = reasons.map((one) => one.code).filter((one) => one === code || one === "RELAYABLE");
+		assert.deepEqual([fault, level, guest, told], [null, "measured", null, ["RELAYABLE", code]]);
+	}
 	// False things stay false, whoever says them.
-	const debugged = mintQuote({ ...plan, attributes: "0100001000000000" });
-	const verdict = verifyRound(
-		{ ...tdxRound, guest: { quote: debugged, certificates: null } },
-		{ bind: NONCE, atMs, verify, guests: rules },
-	);
-	assert.equal(verdict.fault?.code, "GUEST_DEBUG");
+	const debugged = { ...plan, attributes: "0100001000000000" };
+	const forged = mintQuote({ ...debugged, quoteSigner: keyOf("another", "p256") });
+	assert.equal(guestOf(forged).fault?.code, "ATTEST_SIGNATURE");
+	assert.equal(guestOf(mintQuote({ ...debugged, reportData: new Uint8Array(64) })).fault?.code, "NONCE_WRONG");
+});
+
+test("firmware that is not the manifests' is told, and shows no level; a false report stays a fault", () => {
+	const by = (change: Partial<GpuPlan>) => {
+		const round = { devices: [mintDevice({ ...gpuPlan(), ...change })], guest: null, collateral: manifests };
+		const {
+			fault,
+			shown: level,
+			devices: found,
+			reasons,
+		} = verifyRound(round, { bind: NONCE, atMs, verify, guests: null });
+		return [
+			fault?.code,
+			level,
+			found.map((one) => one.level),
+			reasons.some(({ code }) => code === "MEASUREMENT_WRONG"),
+		];
+	};
+	const blocks = gpuPlan().blocks.with(9, new Uint8Array(48));
+	assert.deepEqual(by({}), [undefined, "measured", ["measured"], false]);
+	assert.deepEqual(by({ blocks }), [undefined, "none", ["none"], true]);
+	assert.deepEqual(by({ blocks, signer: keyOf("another") }), ["ATTEST_SIGNATURE", "none", [], false]);
+	assert.deepEqual(by({ blocks, nonce: new Uint8Array(32) }), ["NONCE_WRONG", "none", [], false]);
 });
 
 test("a list that cannot be used says what is wrong with it", () => {

@@ -29,6 +29,6 @@ test("a file that would not be looked at is named: it may be collateral whose be
 		[[tdx!.files[1]!, ...gpu!.files], "file 1 (Intel collateral)"],
 	] as const) {
 		const { status, code, detail } = judge(files);
-		assert.deepEqual([status, code, detail.startsWith(idle)], ["invalid", "ATTEST_FORM", true], detail);
+		assert.deepEqual([status, code, detail.startsWith(idle)], ["inconclusive", "ATTEST_FILES", true], detail);
 	}
 });

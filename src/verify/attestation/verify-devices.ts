@@ -14,7 +14,7 @@ import {
 } from "./nvidia/verify-device.ts";
 import { verifyDeviceSet } from "./nvidia/verify-set.ts";
 import type { AttestationSettings } from "./settings.ts";
-import { type AttestationVerdict, type Hearing, hear, refuse } from "./verdict.ts";
+import { type AttestationVerdict, type Hearing, hear, orDoubt, refuse } from "./verdict.ts";
 import { answerAbout, readOcsp } from "./x509/ocsp.ts";
 import { rememberSignatures } from "./x509/signature.ts";
 
@@ -72,16 +72,16 @@ function filesOfEach(
 	{ ask, manifests, ocsp }: Question,
 	settings: AttestationSettings,
 ): Files[] {
-	const known = devices.map((one, i) => checkGenuine(hearing, one, settings, `devices[${i}].`));
+	const known = devices.map((one, i) => orDoubt(hearing, () => checkGenuine(hearing, one, settings, `devices[${i}].`)));
+	const isAllRead = known.every((one) => one?.unread === null);
 	const read =
 		ask === "measured" ? manifests.map((file, i) => readManifest(hearing, file, settings, `rims[${i}]`)) : [];
-	checkManifestsFit(
-		known.flatMap(({ parts }) => parts),
-		read,
-		"rims",
-	);
+	// Which versions a device runs that cannot be read is not known.
+	const parts = known.flatMap((one) => one?.parts ?? []);
+	if (isAllRead) checkManifestsFit(parts, read, "rims");
 	const answers = ocsp.map((file, i) => readOcsp(file, `ocsp[${i}]`));
 	const files = known.map((device) => {
+		if (device === null) return { manifests: [], ocsp: [] };
 		const own = read.filter((one) => device.parts.some((part) => isOf(part, one)));
 		const chains = [device.chain.slice(1), ...own.map(({ chain }) => chain)];
 		return {
@@ -90,7 +90,8 @@ function filesOfEach(
 		};
 	});
 	const idle = ocsp.findIndex((one) => !files.some((own) => own.ocsp.includes(one)));
-	if (idle >= 0) refuse("COLLATERAL_WRONG", `ocsp[${idle}]`, "the answer is about no certificate of this evidence");
+	if (idle >= 0 && isAllRead)
+		refuse("COLLATERAL_WRONG", `ocsp[${idle}]`, "the answer is about no certificate of this evidence");
 	return files;
 }
 

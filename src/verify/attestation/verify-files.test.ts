@@ -157,7 +157,7 @@ test("reports and quotes as text, in hex or base64, are what their bytes are", (
 		assert.deepEqual(judge([utf8ToBytes(text)]), plain, text.slice(0, 8));
 		assert.equal(showFile(utf8ToBytes(text)).kind, "quote");
 	}
-	assert.equal(judge([utf8ToBytes("ab".repeat(99))]).code, "ATTEST_FORM");
+	assert.equal(judge([utf8ToBytes("ab".repeat(99))]).code, "ATTEST_FILES");
 });
 
 test("lists of devices as NVIDIA's tools write them", () => {
@@ -170,7 +170,7 @@ test("lists of devices as NVIDIA's tools write them", () => {
 	assert.deepEqual(asked({ evidences: rows, result_code: 0 }), plain);
 	assert.deepEqual(asked({ nonce: bytesToHex(NONCE), evidence_list: rows, arch: "HOPPER" }), plain);
 	assert.equal(asked({ evidence_list: [row(mintDevice(switchPlan()))], arch: "LS10" }).status, "valid");
-	assert.equal(asked({ evidence: [] }).code, "ATTEST_FORM");
+	assert.equal(asked({ evidence: [] }).code, "ATTEST_FILES");
 });
 
 test("evidence of a simulated host is told from false evidence, and counts for as little", () => {

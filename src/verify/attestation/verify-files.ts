@@ -10,14 +10,14 @@ import { chooseItems, guestNeeds } from "./collateral/choose-items.ts";
 import { dstackParts, verifyCcel, verifyDstack } from "./events/verify-events.ts";
 import { type FileKind, kindOfFile, openText } from "./file-kind.ts";
 import { verifyQuote } from "./intel/verify-quote.ts";
-import { kindOfDevice } from "./nvidia/device-facts.ts";
+import { kindOfDevice, kindOfIdentity } from "./nvidia/device-facts.ts";
 import { readSdkJson } from "./nvidia/sdk-json.ts";
 import { readSpdmReport } from "./nvidia/spdm-report.ts";
-import type { DeviceEvidence } from "./nvidia/verify-device.ts";
+import { chainOf, type DeviceEvidence } from "./nvidia/verify-device.ts";
 import { verifyManifest } from "./nvidia/verify-manifest.ts";
 import { policyAt } from "./policy.ts";
 import { type AttestationSettings, MINT_ROOTS } from "./settings.ts";
-import { type AttestationVerdict, hear, type Level, refuse } from "./verdict.ts";
+import { type AttestationVerdict, cannotTell, hear, type Level, readSigned, refuse } from "./verdict.ts";
 import { verifyDevices } from "./verify-devices.ts";
 import { joinGuest } from "./verify-hosted.ts";
 
@@ -94,7 +94,7 @@ function verifyTogether(given: readonly Uint8Array[], question: FilesQuestion, s
 	const of = (kind: FileKind): Uint8Array[] => files.filter((_, i) => kinds[i] === kind);
 	const failed = (detail: string): Judged => ({
 		subject: "unknown",
-		...hear(() => refuse("ATTEST_FORM", "files", detail)),
+		...hear(() => cannotTell("files", detail, "ATTEST_FILES")),
 	});
 	const bundles = of("collateral bundle");
 	if (bundles.length > 0) {
@@ -102,7 +102,7 @@ function verifyTogether(given: readonly Uint8Array[], question: FilesQuestion, s
 		return verifyByBundles(rest, bundles, question, settings);
 	}
 	const strange = kinds.indexOf("unknown");
-	if (strange >= 0) return failed(`file ${strange + 1} is of no known kind`);
+	if (strange >= 0) return failed(`file ${strange + 1} is of no kind that is known here`);
 	const found = new Set(kinds.filter((kind) => SUBJECTS.includes(kind)));
 	const others = [...found].filter((kind) => kind !== "device report" && kind !== "device list");
 	const hasGuest = others.length === 1 && GUESTS.includes(others[0]!);
@@ -209,12 +209,20 @@ function verifyHosted(of: Of, question: FilesQuestion, settings: AttestationSett
 	if (reports.status === "invalid") return reports;
 	const kind = GUESTS.find((one) => of(one).length > 0)!;
 	const guestFiles: Of = (one) => (one === "certificates" ? chains.slice(count) : of(one));
-	const judgeGuest = (reportData: Uint8Array) => {
+	const judgeGuest = (reportData: Uint8Array | null) => {
 		const asked = { require: null, nonce: reportData };
 		return verifyOne(kind, of(kind)[0]!, guestFiles, asked, settings);
 	};
 	return { subject: "hosted devices", ...joinGuest(devicesOf(without), reports, judgeGuest, settings) };
 }
+
+/** What its certificates say; those that cannot be read are refused where they are judged. */
+const kindOfChain = (chain: Uint8Array): DeviceEvidence["kind"] =>
+	readSigned(() =>
+		chainOf(chain, {}, "chain")
+			.slice(1, 2)
+			.map((one) => kindOfIdentity(one, "chain")),
+	).value?.[0] ?? "gpu";
 
 /** Reports with their chains, in the order in which both came; lists bring their own. */
 function devicesOf(of: Of): DeviceEvidence[] {
@@ -223,7 +231,8 @@ function devicesOf(of: Of): DeviceEvidence[] {
 	if (chains.length !== reports.length)
 		refuse("ATTEST_CHAIN", "files", `${chains.length} chains of certificates for ${reports.length} reports`);
 	const bare = reports.map((report, i) => {
-		const kind = kindOfDevice(readSpdmReport(report, `report ${i + 1}`));
+		const read = readSigned(() => readSpdmReport(report, `report ${i + 1}`)).value;
+		const kind = read === null ? kindOfChain(chains[i]!) : kindOfDevice(read);
 		return { kind, report, chain: chains[i]! };
 	});
 	return [...bare, ...of("device list").flatMap((file) => readSdkJson(file, "list"))];

@@ -14,12 +14,13 @@ import type { AttestationVerdict, Level } from "./verdict.ts";
 export function joinGuest(
 	devices: readonly DeviceEvidence[],
 	reports: AttestationVerdict,
-	judgeGuest: (reportData: Uint8Array) => AttestationVerdict,
+	judgeGuest: (reportData: Uint8Array | null) => AttestationVerdict,
 	{ policy }: AttestationSettings,
 ): AttestationVerdict {
 	if (reports.status === "invalid") return reports;
-	const nonce = hexToBytes(reports.facts.nonce as string, 32)!;
-	const guest = judgeGuest(reportDataOf(nonce, setOf(devices)));
+	// Null: no report can be read, and what it answers is not known.
+	const nonce = hexToBytes((reports.facts.nonce as string | undefined) ?? "", 32);
+	const guest = judgeGuest(nonce && reportDataOf(nonce, setOf(devices)));
 	const isNamed = isAllowed(guest, policy);
 	const findings = [...reports.findings, ...guest.findings].filter(
 		(one, i, all) => !(isNamed && one.code === "RELAYABLE") && all.findIndex(({ code }) => code === one.code) === i,

@@ -1,16 +1,17 @@
 // Judges one round of a probe or job: reports of devices, the quote of the guest that asked them, and the
 // vendors' files that came along, all bound to one nonce. Each device shows a level of its own; the round
-// shows the lowest of its GPUs. Switches show that they are one machine. What is only missing or out of date
-// lowers the level and is told. First by the vendors' roots; evidence under the roots of our own mint is
-// judged as well, and says SIMULATED_ROOTS.
+// shows the lowest of its GPUs. Switches show that they are one machine. What is only missing, out of date or
+// not known here lowers the level and is told. First by the vendors' roots; evidence under the roots of our
+// own mint is judged as well, and says SIMULATED_ROOTS.
 import { deviceKeyOf, reportDataOf, setOf } from "../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import type {
-	AttestedDevice,
-	AttestedGuest,
-	AttestedLevel,
-	AttestedPolicy,
-	Finding,
+import {
+	ATTESTED_LEVELS,
+	type AttestedDevice,
+	type AttestedGuest,
+	type AttestedLevel,
+	type AttestedPolicy,
+	type Finding,
 } from "../../protocol/probe/verdict.ts";
 import { openTable } from "./amd/certificate-table.ts";
 import { verifySnp } from "./amd/verify-snp.ts";
@@ -44,7 +45,12 @@ export interface RoundVerdict {
 	/** What is shown if the roots are the vendors'. */
 	readonly shown: AttestedLevel;
 	readonly isSimulated: boolean;
+	/** Those whose signature over this round's nonce is good. */
 	readonly devices: readonly AttestedDevice[];
+	/** Devices of which not even that can be told: the format of their evidence is not known here. */
+	readonly untold: number;
+	/** What of a device, or of a guest alone, is not known here; null: nothing. */
+	readonly unread: string | null;
 	readonly guest: AttestedGuest | null;
 	/** Findings, and what is missing for more. */
 	readonly reasons: readonly Finding[];
@@ -88,34 +94,40 @@ function judge(
 	};
 	const told = (verdict: AttestationVerdict): AttestationVerdict => {
 		for (const { code, detail } of verdict.findings) note(code, detail);
-		if (verdict.status === "inconclusive") note(verdict.code, verdict.detail);
+		if (verdict.status !== "valid" && !isFault(verdict)) note(verdict.code, verdict.detail);
 		return verdict;
 	};
 	const devices: AttestedDevice[] = [];
+	const levels: AttestedLevel[] = [];
 	let guest: AttestedGuest | null = null;
 	let isNamed = false;
+	let unread: string | null = null;
 	const result = (fault: Fault | null): Judged => {
-		// Whoever shows its switches must not stand below whoever hides them.
-		const levels = devices.filter(({ kind }) => kind === "gpu").map(({ level }) => level);
-		const least = fault !== null || levels.length === 0 ? "none" : levels.includes("genuine") ? "genuine" : "measured";
+		// ATTACK: beside one card that says nothing, eight that are measured show no host.
+		const least = fault !== null ? "none" : (ATTESTED_LEVELS.find((level) => levels.includes(level)) ?? "none");
 		const shown = isNamed && least === "measured" ? "hosted" : least;
 		// Any guest may relay, but for those that are known not to.
 		const kept = isNamed ? reasons.filter(({ code }) => code !== "RELAYABLE") : reasons;
-		return { fault, shown, isSimulated: false, devices, guest, reasons: kept };
+		const untold = round.devices.length - devices.length;
+		return { fault, shown, isSimulated: false, devices, untold, unread, guest, reasons: kept };
 	};
 	if (round.devices.length > 0) {
 		const set = verifyDeviceSet(() => round.devices, bind, settings);
 		if (set.status === "invalid") return result(set);
 	}
 	for (const [i, evidence] of round.devices.entries()) {
-		const judged = judgeDevice(evidence, round, bind, settings);
-		if (told(judged.verdict).status === "invalid") return result(at(judged.verdict, `devices[${i}].`));
-		devices.push(judged.device);
+		const { verdict, device } = judgeDevice(evidence, round, bind, settings);
+		if (isFault(told(verdict))) return result(at(verdict, `devices[${i}].`));
+		if (device !== null) devices.push(device);
+		if (device === null || verdict.facts.unread !== undefined) unread ??= verdict.detail;
+		// Whoever shows its switches must not stand below whoever hides them.
+		if (evidence.kind === "gpu") levels.push(device?.level ?? "none");
 	}
 	if (round.guest !== null) {
-		const verdict = judgeGuest(round, reportDataOf(bind, setOf(round.devices)), settings);
-		if (told(verdict).status === "invalid") return result(at(verdict, "cpu."));
+		const verdict = told(judgeGuest(round, reportDataOf(bind, setOf(round.devices)), settings));
+		if (isFault(verdict)) return result(at(verdict, "cpu."));
 		if (verdict.status === "valid") guest = guestOf(verdict.facts);
+		if (verdict.code === "ATTEST_VERSION" && round.devices.length === 0) unread = verdict.detail;
 		if (guest !== null && guests !== null) {
 			const rule = ruleFor(guests, { ...guest, registers: registersOf(verdict.facts) });
 			if (rule === null)
@@ -129,13 +141,24 @@ function judge(
 
 const at = ({ code, where, detail }: Fault, before: string): Fault => ({ code, where: `${before}${where}`, detail });
 
-/** As much as its manifests show. Not having them is no fault. */
+/**
+ * Codes of genuine evidence that answers our nonce and shows something bad: a guest that its host can read,
+ * or firmware that the vendor lists as out of date or does not list. It is no lie, so the probe stays valid,
+ * but the guest does not count, and the device has no level.
+ */
+const SPEAKS_AGAINST: ReadonlySet<string | null> = new Set([
+	...["GUEST_DEBUG", "GUEST_POLICY", "TCB_REFUSED", "TCB_UNKNOWN", "MEASUREMENT_WRONG"],
+]);
+
+const isFault = ({ status, code }: AttestationVerdict): boolean => status === "invalid" && !SPEAKS_AGAINST.has(code);
+
+/** As much as its manifests show. Not having them is no fault. Null: whose report it is cannot be told. */
 function judgeDevice(
 	evidence: DeviceEvidence,
 	{ collateral }: RoundEvidence,
 	bind: Uint8Array,
 	settings: AttestationSettings,
-): { readonly verdict: AttestationVerdict; readonly device: AttestedDevice } {
+): { readonly verdict: AttestationVerdict; readonly device: AttestedDevice | null } {
 	const { report, chain, kind } = evidence;
 	const needing = { reports: [report], quotes: [], snpReports: [], certificates: [chain] };
 	const chosen = chooseItems(needing, collateral.map(itemOf), settings);
@@ -143,17 +166,26 @@ function judgeDevice(
 	const [manifests, ocsp] = [of("manifest"), of("OCSP answer")];
 	const ask = manifests.length > 0 ? "measured" : "genuine";
 	const verdict = verifyDevice(evidence, { ask, nonce: bind, chip: null, manifests, ocsp }, settings);
-	const { facts } = verdict;
+	const { facts, status } = verdict;
+	if (isFault(verdict) || facts.spkiSha256 === undefined) return { verdict, device: null };
 	const text = (name: string) => (typeof facts[name] === "string" ? (facts[name] as string) : null);
+	const isNone = status === "invalid" || facts.unread !== undefined;
 	const device: AttestedDevice = {
 		kind,
-		key: verdict.status === "invalid" ? "" : keyOfChain(chainOf(chain, settings, "chain")),
+		key: keyOfChain(chainOf(chain, settings, "chain")),
 		chip: text("chip") ?? "",
 		driver: text("driver"),
 		firmware: text("vbios") ?? text("bios"),
-		level: verdict.status === "valid" ? ask : "genuine",
+		level: isNone ? "none" : status === "valid" ? ask : "genuine",
 	};
 	return { verdict, device };
+}
+
+/** Whether two rounds show different devices. Of what could not be read, anything may be. */
+export function areOthers(a: RoundVerdict, b: RoundVerdict): boolean {
+	const isBeyond = (these: RoundVerdict, those: RoundVerdict) =>
+		these.devices.filter(({ key }) => !those.devices.some((one) => one.key === key)).length > those.untold;
+	return a.devices.length + a.untold !== b.devices.length + b.untold || isBeyond(a, b) || isBeyond(b, a);
 }
 
 /** The files say themselves until when they hold, and the verifier asks them. */
@@ -181,7 +213,8 @@ function judgeGuest(
 		const asked = { product: null, nonce: reportData, chain, crl, collateral: file };
 		return verifyAzure(quote, asked, settings);
 	}
-	if (kind !== "SNP report")
+	if (kind !== "SNP report" && kind !== "quote") return { ...NO_KIND };
+	if (kind === "quote")
 		return verifyQuote(quote, { ask: file === null ? "signed" : "tcb", reportData, collateral: file }, settings);
 	// What the host handed to its guest comes first.
 	const given = certificates === null ? [] : openTable(certificates);
@@ -193,6 +226,11 @@ function judgeGuest(
 const NO_LEAF: AttestationVerdict = {
 	...{ status: "inconclusive", level: "none", code: "COLLATERAL_MISSING", where: "leaf", facts: {}, findings: [] },
 	detail: "the certificate of the chip (VCEK or VLEK) is not at hand",
+};
+
+const NO_KIND: AttestationVerdict = {
+	...{ ...NO_LEAF, code: "ATTEST_VERSION", where: "quote" },
+	detail: "what the CPU signed is of no kind that is known here",
 };
 
 const registersOf = ({ vtpm, pcrs, rtmr }: AttestationVerdict["facts"]): readonly (string | null)[] =>

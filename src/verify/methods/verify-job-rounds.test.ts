@@ -6,7 +6,7 @@ import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { bindOfJob } from "../../protocol/attest/binding.ts";
 import { encodeJobRounds } from "../../protocol/attest/job-rounds.ts";
 import { packRound } from "../../protocol/attest/pack-round.ts";
-import { gpuPlan, mintDevice } from "../attestation/mint/mint-nvidia.test-kit.ts";
+import { type GpuPlan, gpuPlan, mintDevice, versionedPlan } from "../attestation/mint/mint-nvidia.test-kit.ts";
 import { rememberSignatures } from "../attestation/x509/signature.ts";
 import { verifyJobRounds } from "./verify-job-rounds.ts";
 
@@ -19,11 +19,13 @@ const CLAIM = "01".repeat(32);
 type Round = Parameters<typeof packRound>[0];
 
 /** `claim` null: at the beginning. */
-function round(claim: string | null, ...cards: readonly number[]): Round {
+const round = (claim: string | null, ...cards: readonly number[]): Round => roundBy(gpuPlan(), claim, ...cards);
+
+function roundBy(plan: GpuPlan, claim: string | null, ...cards: readonly number[]): Round {
 	const nonce = bindOfJob(ASSIGNED, claim);
 	const gpus = cards.map((card) => ({
 		device: card,
-		...mintDevice({ ...gpuPlan(), card: `card ${card}`, pdi: `${card}`.repeat(16), nonce }),
+		...mintDevice({ ...plan, card: `card ${card}`, pdi: `${card}`.repeat(16), nonce }),
 	}));
 	return { after: 0, sentAtUs: 1, receivedAtUs: 2, end: "complete", says: [], gpus, switches: [], cpu: null };
 }
@@ -58,6 +60,26 @@ test("other cards at the end than at the beginning are named", () => {
 	assert.equal(told(fileOf(BEGIN, round(CLAIM, 1))), "DEVICE_OTHER rounds[1]");
 	assert.equal(told(fileOf(BEGIN, round(CLAIM, 1, 3))), "DEVICE_OTHER rounds[1]");
 	assert.equal(told(fileOf(BEGIN, round(CLAIM, 1, 2, 3))), "DEVICE_OTHER rounds[1]");
+});
+
+test("cards that say nothing that can be read, at one end or both, show nothing; neither is a fault", () => {
+	const dark = (claim: string | null) =>
+		roundBy({ ...gpuPlan(), editReport: (bytes) => bytes.with(0, 0x12) }, claim, 1, 2);
+	const format3 = (claim: string | null) => roundBy(versionedPlan(3), claim, 1, 2);
+	assert.deepEqual(told(fileOf(roundBy(versionedPlan(), null, 1, 2), END)), ["genuine", 2, 2, true], "a driver of now");
+	for (const [begin, end, isChanged] of [
+		[BEGIN, format3(CLAIM), true],
+		[format3(null), END, true],
+		[BEGIN, dark(CLAIM), true],
+		[dark(null), dark(CLAIM), false],
+		[format3(null), format3(CLAIM), false],
+	] as const) {
+		const { fault, shown, level, reasons } = judge(fileOf(begin, end));
+		assert.deepEqual([fault, shown, level, reasons[0]?.code], [null, "none", "none", "ATTEST_VERSION"]);
+		assert.equal(/^at one end of the work, and not at the other: /.test(reasons[0]!.detail), isChanged);
+	}
+	assert.equal(told(fileOf(BEGIN, roundBy(versionedPlan(3), CLAIM, 1, 3))), "DEVICE_OTHER rounds[1]");
+	assert.equal(told(fileOf(BEGIN, roundBy(versionedPlan(3), CLAIM, 1))), "DEVICE_OTHER rounds[1]");
 });
 
 test("one end alone shows nothing, nor does one without reports; neither is a fault", () => {

@@ -4,8 +4,8 @@
 import { bindOfJob, type JobBound } from "../../protocol/attest/binding.ts";
 import { decodeJobRounds } from "../../protocol/attest/job-rounds.ts";
 import type { ProbeAttestation } from "../../protocol/probe/verdict.ts";
-import { type RoundQuestion, type RoundVerdict, verifyRound } from "../attestation/verify-round.ts";
-import { keysOf, roundEvidence, summaryOf } from "../hardware/checks/check-attestations.ts";
+import { areOthers, type RoundQuestion, type RoundVerdict, verifyRound } from "../attestation/verify-round.ts";
+import { roundEvidence, summaryOf } from "../hardware/checks/check-attestations.ts";
 
 export interface JobAttestation extends ProbeAttestation {
 	/** What is false; null: nothing. Then the level is none. */
@@ -29,7 +29,7 @@ export function verifyJobRounds(
 		const { fault, policy } = verdict;
 		if (fault !== null) return fallen(fault.code ?? "INTERNAL", `${where}.${fault.where}`, fault.detail, policy);
 		const [first] = judged;
-		if (first !== undefined && keysOf(first) !== keysOf(verdict))
+		if (first !== undefined && areOthers(first, verdict))
 			return fallen("DEVICE_OTHER", where, "other devices signed than at the beginning", policy);
 		judged.push(verdict);
 	}

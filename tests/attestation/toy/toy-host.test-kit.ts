@@ -26,6 +26,7 @@ import {
 	mintManifest,
 	reportBody,
 	switchPlan,
+	versionedPlan,
 } from "../../../src/verify/attestation/mint/mint-nvidia.test-kit.ts";
 
 const SOURCE = fileURLToPath(new URL("./toy-nvml.cpp", import.meta.url));
@@ -38,6 +39,8 @@ export interface ToyCard {
 	readonly answer?: number;
 	/** PDIs of the switches or GPUs that it names. */
 	readonly links?: readonly string[];
+	/** Major version of its opaque data; without it, the first layout, which has no header. */
+	readonly format?: number;
 }
 
 export const toyCard = (number: number): ToyCard => ({
@@ -51,8 +54,9 @@ export const toySwitch = (number: number, links: readonly string[]): ToyCard => 
 	links,
 });
 
-function planOf(kind: GpuPlan["kind"], { card, pdi, links }: ToyCard): GpuPlan {
-	const plan: GpuPlan = { ...(kind === "gpu" ? gpuPlan() : switchPlan()), card, pdi };
+function planOf(kind: GpuPlan["kind"], { card, pdi, links, format }: ToyCard): GpuPlan {
+	const base = kind === "switch" ? switchPlan() : format === undefined ? gpuPlan() : versionedPlan(format);
+	const plan: GpuPlan = { ...base, card, pdi };
 	const ids = (links ?? []).map((one) => hexToBytes(one)!);
 	if (kind === "switch") plan.opaque.set(22, hexToBytes(pdi)!).set(26, concatBytes(...ids));
 	else if (links !== undefined)

@@ -2,7 +2,7 @@
 // in another order.
 import { readU32 } from "../../../protocol/bytes/bytes.ts";
 import type { AmdProduct } from "../settings.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 
 /** Security versions by the names that certificates use; fmc on Turin only. */
 type SnpTcb = Readonly<Partial<Record<"fmc" | "bl" | "tee" | "snp" | "ucode", number>>>;
@@ -25,14 +25,21 @@ export interface SnpReport {
 const SNP_BYTES = 1184;
 const SIGNED_BYTES = 0x2a0;
 const HALF = 72;
+const UNSIGNED = 7;
 const wrong = (detail: string): never => refuse("ATTEST_FORM", "report", detail);
+const unknown = (detail: string): never => cannotTell("report", detail);
 
 const u64 = (bytes: Uint8Array, at: number): bigint =>
 	(BigInt(readU32(bytes, at + 4)) << 32n) | BigInt(readU32(bytes, at));
 
 export const readSnpReport = (bytes: Uint8Array, product: AmdProduct): SnpReport => ({
-	...readSnpFields(bytes),
+	...readSnpSigned(bytes),
 	tcb: tcbOf(bytes.subarray(0x180, 0x188), product),
+});
+
+/** What is needed to check the signature, before anything else of it is believed. */
+export const readSnpSigned = (bytes: Uint8Array): Omit<SnpReport, "tcb"> => ({
+	...readSnpFields(bytes),
 	signature: signatureOf(bytes.subarray(SIGNED_BYTES)),
 });
 
@@ -40,10 +47,11 @@ export const readSnpReport = (bytes: Uint8Array, product: AmdProduct): SnpReport
 export function readSnpFields(bytes: Uint8Array): Omit<SnpReport, "tcb" | "signature"> {
 	if (bytes.length !== SNP_BYTES) return wrong(`${bytes.length} bytes where a report has 1184`);
 	const version = readU32(bytes, 0);
-	if (version < 2 || version > 5) return wrong(`a report of version ${version}`);
-	if (readU32(bytes, 0x34) !== 1) return wrong("not signed by ECDSA on P-384");
+	if (version < 2 || version > 5) return unknown(`a report of version ${version}, and 2 to 5 are known here`);
+	if (readU32(bytes, 0x34) !== 1) return unknown("a report that is not signed by ECDSA on P-384");
 	const key = (readU32(bytes, 0x48) >> 2) & 7;
-	if (key > 1) return wrong("signed by neither VCEK nor VLEK");
+	if (key === UNSIGNED) return wrong("a report that nobody signed");
+	if (key > 1) return unknown("a report signed by neither VCEK nor VLEK");
 	return {
 		version,
 		policy: u64(bytes, 0x08),
@@ -60,10 +68,11 @@ export function readSnpFields(bytes: Uint8Array): Omit<SnpReport, "tcb" | "signa
 function tcbOf(bytes: Uint8Array, product: AmdProduct): SnpTcb {
 	const [b0, b1, b2, b3, b4, b5, b6, b7] = bytes;
 	if (product === "Turin") {
-		if (b4 !== 0 || b5 !== 0 || b6 !== 0) return wrong("reserved bytes of the TCB are in use");
+		if (b4 !== 0 || b5 !== 0 || b6 !== 0) return unknown("security versions of parts that are not known here");
 		return { fmc: b0!, bl: b1!, tee: b2!, snp: b3!, ucode: b7! };
 	}
-	if (b2 !== 0 || b3 !== 0 || b4 !== 0 || b5 !== 0) return wrong("reserved bytes of the TCB are in use");
+	if (b2 !== 0 || b3 !== 0 || b4 !== 0 || b5 !== 0)
+		return unknown("security versions of parts that are not known here");
 	return { bl: b0!, tee: b1!, snp: b6!, ucode: b7! };
 }
 

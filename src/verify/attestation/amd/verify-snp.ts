@@ -4,12 +4,12 @@ import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";
 import { checkGuestAllowed, checkReportData } from "../guest.ts";
 import { type AmdProduct, type AttestationSettings, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
-import { type AttestationVerdict, type Hearing, hear, refuse } from "../verdict.ts";
+import { type AttestationVerdict, cannotTell, type Hearing, hear, refuse } from "../verdict.ts";
 import { type Certificate, fingerprintOf, readCertificate, readName } from "../x509/certificate.ts";
 import { checkDeviceChain } from "../x509/chain.ts";
 import { checkCrl, readCrl } from "../x509/crl.ts";
 import { derOf, smallInteger, TAG } from "../x509/der.ts";
-import { readSnpReport, type SnpReport } from "./snp-report.ts";
+import { readSnpReport, readSnpSigned, type SnpReport } from "./snp-report.ts";
 
 export interface SnpEvidence {
 	readonly report: Uint8Array;
@@ -61,9 +61,10 @@ export function checkSignedSnp(
 	const product = asked ?? productOf(chain.at(-1)!, settings);
 	checkDeviceChain(chain, roots.amd[product], verify, atMs, "chain");
 	tellSimulated(hearing, roots.amd[product], VENDOR_ROOTS.amd[product]);
-	const report = readSnpReport(evidence.report, product);
-	if (!verify("p384", leaf.key, report.signed, report.signature))
+	const { signed, signature } = readSnpSigned(evidence.report);
+	if (!verify("p384", leaf.key, signed, signature))
 		refuse("ATTEST_SIGNATURE", "report", "the leaf did not sign this report");
+	const report = readSnpReport(evidence.report, product);
 	checkLeafFits(leaf, report, product);
 	Object.assign(hearing.facts, factsOf(report, product));
 	if (evidence.crl === null) hearing.find("REVOCATION_UNASKED", "AMD's list of revoked certificates is not at hand");
@@ -76,7 +77,12 @@ const onlyOne = (ders: readonly Uint8Array[]): Uint8Array =>
 
 function productOf(root: Certificate, { roots }: AttestationSettings): AmdProduct {
 	const print = fingerprintOf(root);
-	const found = (Object.keys(roots.amd) as AmdProduct[]).find((product) => roots.amd[product].includes(print));
+	const products = Object.keys(roots.amd) as AmdProduct[];
+	const found = products.find((product) => roots.amd[product].includes(print));
+	// AMD makes a root for each product, so one to come is not among those that are pinned.
+	const name = /^ARK-(\w{1,32})$/.exec(readName(root.subject, "chain").CN ?? "")?.[1];
+	if (name !== undefined && !products.some((product) => product === name))
+		return cannotTell("chain", `the product ${name} is not known here`);
 	return found ?? refuse("ATTEST_CHAIN", "chain", "the last certificate is not a pinned root of any product");
 }
 

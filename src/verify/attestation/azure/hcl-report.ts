@@ -4,7 +4,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { readU32 } from "../../../protocol/bytes/bytes.ts";
 import { base64ToBytes } from "../bytes.ts";
 import { JsonFields, parseJson } from "../json.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 import type { PublicKey } from "../x509/signature.ts";
 
 export interface HclReport {
@@ -33,8 +33,8 @@ export function readHclReport(bytes: Uint8Array): HclReport {
 		readU32(bytes, RUNTIME + 12),
 		readU32(bytes, RUNTIME + 16),
 	];
-	if (type !== 2 && type !== 4) return wrong(where, "neither SNP nor TDX");
-	if (hash !== 1) return wrong(where, "runtime data hashed by something other than SHA-256");
+	if (type !== 2 && type !== 4) return cannotTell(where, "a report of neither SNP nor TDX");
+	if (hash !== 1) return cannotTell(where, "runtime data hashed by something other than SHA-256");
 	if (JSON_AT + length > bytes.length) return wrong(where, "the runtime data is longer than the report");
 	if (bytes.subarray(JSON_AT + length).some((byte) => byte !== 0))
 		return wrong(where, "something follows the runtime data");
@@ -54,8 +54,9 @@ export function readHclReport(bytes: Uint8Array): HclReport {
 function tpmKeyOf(fields: JsonFields, where: string): PublicKey {
 	const keys = fields.objects("keys", 8).filter((key) => key.text("kid") === "HCLAkPub");
 	const [key] = keys;
-	if (key === undefined || keys.length !== 1 || key.text("kty") !== "RSA" || key.text("e") !== "AQAB")
-		return wrong(where, "not one RSA key of the virtual TPM");
+	if (key === undefined || keys.length !== 1) return wrong(where, "not one key of the virtual TPM");
+	if (key.text("kty") !== "RSA" || key.text("e") !== "AQAB")
+		return cannotTell(where, "the virtual TPM's key is of a kind that is not known here");
 	const modulus = base64ToBytes(key.text("n")) ?? wrong(where, "a modulus that is not base64");
 	return { kind: "rsa", modulus, exponent: 65537 };
 }

@@ -2,7 +2,7 @@
 // that were selected.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 
 export interface TpmQuote {
 	readonly extraData: Uint8Array;
@@ -28,7 +28,8 @@ export function readTpmQuote(bytes: Uint8Array): TpmQuote {
 	sized(); // the signer's name
 	const extraData = sized();
 	take(17 + 8); // clock, firmware version
-	if (number(4) !== 1 || number(2) !== SHA256) return wrong("not one selection of SHA-256 registers");
+	if (number(4) !== 1 || number(2) !== SHA256)
+		return cannotTell("tpm_quote", "other registers than one selection of SHA-256");
 	const select = take(number(1));
 	if (select.length !== PCRS / 8) return wrong("a selection that is not of 24 registers");
 	const digest = sized();

@@ -12,7 +12,7 @@ import {
 	utf8ToBytes,
 } from "../../../protocol/bytes/bytes.ts";
 import { JsonFields, parseJsonText } from "../json.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 
 export interface LoggedEvent {
 	/** 0 to 3. */
@@ -72,10 +72,10 @@ const isFiller = (log: Uint8Array, at: number): boolean => {
 function checkHead(head: Uint8Array): void {
 	if (bytesToUtf8(head.subarray(0, 16)) !== "Spec ID Event03\0" || head.length < 33) wrong("no head of a TCG log");
 	if (readU32(head, 24) !== 1 || readU16(head, 28) !== SHA384 || readU16(head, 30) !== 48)
-		wrong("a log with other digests than SHA-384");
+		cannotTell("log", "a log with other digests than SHA-384");
 }
 
-/** Events of the application, whose digest covers name and payload. */
+/** Events of the application, whose digest covers name and payload. dstack leaves it out from 0.6 on. */
 const DSTACK_EVENT = 0x08000001;
 
 export function readDstackLog(text: string): LoggedEvent[] {
@@ -84,16 +84,19 @@ export function readDstackLog(text: string): LoggedEvent[] {
 	return rows.map((row, i) => {
 		const fields = new JsonFields(row, "ATTEST_FORM", `log[${i}]`);
 		const [register, type] = [fields.small("imr"), fields.count("event_type")];
-		const digest = hexToBytes(fields.hex("digest", 48))!;
 		if (register > 3) return wrong(`an event of register ${register}`);
-		if (type === DSTACK_EVENT) checkDstackDigest(fields, type, digest);
+		const due = type === DSTACK_EVENT ? dstackDigest(fields) : null;
+		if (due !== null && fields.text("digest") === "") return { register, digest: due };
+		const digest = hexToBytes(fields.hex("digest", 48))!;
+		if (due !== null && !equalBytes(due, digest))
+			refuse("EVENTS_WRONG", "log", "an event's digest is not that of its name and payload");
 		return { register, digest };
 	});
 }
 
-function checkDstackDigest(fields: JsonFields, type: number, digest: Uint8Array): void {
+/** SHA-384 of type (little-endian), name and payload, with colons between them. */
+function dstackDigest(fields: JsonFields): Uint8Array {
 	const payload = hexToBytes(fields.text("event_payload")) ?? wrong("a payload that is not hex");
 	const colon = utf8ToBytes(":");
-	const due = sha384(concatBytes(u32(type), colon, utf8ToBytes(fields.text("event")), colon, payload));
-	if (!equalBytes(due, digest)) refuse("EVENTS_WRONG", "log", "an event's digest is not that of its name and payload");
+	return sha384(concatBytes(u32(DSTACK_EVENT), colon, utf8ToBytes(fields.text("event")), colon, payload));
 }

@@ -6,7 +6,7 @@ import { utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { anyHexToBytes, isoToMs, pemToDers } from "../bytes.ts";
 import { JsonFields, parseJson, parseJsonText } from "../json.ts";
 import type { AttestationSettings } from "../settings.ts";
-import { type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
 import { type Certificate, readCertificate, readName } from "../x509/certificate.ts";
 import { checkLinks, outsideValidity } from "../x509/chain.ts";
 import { checkCrl, readCrl } from "../x509/crl.ts";
@@ -69,8 +69,10 @@ function chainOf(
 	});
 }
 
+const VERSIONS = { tcb_info: 3, qe_identity: 2 } as const;
+
 /** A text with Intel's signature, issued and to be renewed at times that it says itself. */
-function signedText(hearing: Hearing, fields: JsonFields, name: string, settings: AttestationSettings) {
+function signedText(hearing: Hearing, fields: JsonFields, name: keyof typeof VERSIONS, settings: AttestationSettings) {
 	const where = `collateral.${name}`;
 	const chain = chainOf(fields, `${name}_issuer_chain`, settings);
 	if (readName(chain[0]!.subject, where).CN !== "Intel SGX TCB Signing")
@@ -80,6 +82,9 @@ function signedText(hearing: Hearing, fields: JsonFields, name: string, settings
 	if (!settings.verify("p256", chain[0]!.key, utf8ToBytes(words), signature))
 		wrong(where, "Intel did not sign this text");
 	const text = new JsonFields(parseJsonText(words, "COLLATERAL_WRONG", where), "COLLATERAL_WRONG", where);
+	const version = text.small("version");
+	if (version !== VERSIONS[name])
+		cannotTell(where, `Intel's text has version ${version}, and ${VERSIONS[name]} is known here`);
 	const [issuedMs, nextMs] = ["issueDate", "nextUpdate"].map(
 		(key) => isoToMs(text.text(key)) ?? wrong(where, `no ${key}`),
 	);

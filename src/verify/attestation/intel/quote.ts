@@ -1,7 +1,7 @@
 // SGX and TDX quotes of versions 3, 4 and 5: form only. Zero padding may follow a quote, nothing else.
 import { bytesToHex, bytesToUtf8, readU16, readU32 } from "../../../protocol/bytes/bytes.ts";
 import { pemToDers } from "../bytes.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 
 export interface SgxReport {
 	readonly miscSelect: Uint8Array;
@@ -47,6 +47,7 @@ const HEADER = 48;
 const MOST_BYTES = 64 * 1024;
 const BODY_SIZES: Readonly<Record<number, number>> = { 1: 384, 2: 584, 3: 648 };
 const wrong = (detail: string): never => refuse("ATTEST_FORM", "quote", detail);
+const unknown = (detail: string): never => cannotTell("quote", detail);
 
 /** Takes parts from the front; refuses to read past the end. */
 class Parts {
@@ -75,12 +76,14 @@ export function readQuote(bytes: Uint8Array): Quote {
 	const parts = new Parts(bytes);
 	const header = parts.take(HEADER);
 	const [version, keyType, tee] = [readU16(header, 0), readU16(header, 2), readU32(header, 4)];
-	if (version < 3 || version > 5) return wrong(`a quote of version ${version}`);
-	if (keyType !== 2) return wrong("an attestation key that is not on P-256");
-	if (tee !== 0 && (tee !== 0x81 || version === 3)) return wrong("neither SGX nor TDX");
+	if (version < 3 || version > 5) return unknown(`a quote of version ${version}, and 3 to 5 are known here`);
+	if (keyType !== 2) return unknown(`an attestation key of kind ${keyType}, and only P-256 is known here`);
+	if (tee !== 0 && tee !== 0x81) return unknown("a quote of neither SGX nor TDX");
+	if (tee !== 0 && version === 3) return wrong("TDX in a quote of version 3");
 	const body = version === 5 ? parts.u16() : tee === 0 ? 1 : 2;
 	const size = BODY_SIZES[body];
-	if (size === undefined || (body === 1) !== (tee === 0)) return wrong("a body that does not fit the header");
+	if (size === undefined) return unknown(`a body of kind ${body}, and 1 to 3 are known here`);
+	if ((body === 1) !== (tee === 0)) return wrong("a body that does not fit the header");
 	if (version === 5 && parts.u32() !== size) return wrong("the body does not have its type's size");
 	const report = parts.take(size);
 	const signed = bytes.subarray(0, parts.at);
@@ -100,13 +103,15 @@ function readAuth(auth: Parts, version: number) {
 	const [signature, key] = [auth.take(64), auth.take(64)];
 	let inner = auth;
 	if (version >= 4) {
-		if (auth.u16() !== 6) return wrong("no certification data of a QE report");
+		const outer = auth.u16();
+		if (outer !== 6) return unknown(`certification data of type ${outer}, and only a QE report (6) is known here`);
 		inner = new Parts(auth.take(auth.u32()));
 		if (!isZero(auth.rest())) return wrong("something other than zeros follows the certification data");
 	}
 	const [qeReportBytes, qeSignature] = [inner.take(384), inner.take(64)];
 	const qeAuth = inner.take(inner.u16());
-	if (inner.u16() !== 5) return wrong("no certificates of the platform in the quote");
+	const type = inner.u16();
+	if (type !== 5) return unknown(`certification data of type ${type}, and only certificates (5) are known here`);
 	const pem = bytesToUtf8(inner.take(inner.u32())) ?? wrong("certificates that are not PEM");
 	if (!isZero(inner.rest())) return wrong("something other than zeros follows the certificates");
 	const certificates = pemToDers(pem, "quote.certificates");

@@ -2,7 +2,7 @@
 // enclave; the worst counts.
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { JsonFields } from "../json.ts";
-import { refuse } from "../verdict.ts";
+import { type Hearing, refuse } from "../verdict.ts";
 import type { PlatformTcb } from "./pck.ts";
 import type { SgxReport, TdReport } from "./quote.ts";
 
@@ -61,9 +61,9 @@ const masked = (bytes: Uint8Array, mask: string): string =>
 
 /**
  * The TDX module by itself: its signer, its attributes and, from version 1 on, its own levels. Null: no
- * levels of its own.
+ * levels of its own, or the TCB info is older than the module.
  */
-export function moduleState(tcbInfo: JsonFields, td: TdReport): TcbState | null {
+export function moduleState(hearing: Hearing, tcbInfo: JsonFields, td: TdReport): TcbState | null {
 	const where = "collateral.tcb_info";
 	const [svn, version] = [td.teeTcbSvn[0]!, td.teeTcbSvn[1]!];
 	const name = `TDX_${bytesToHex(Uint8Array.of(version))}`;
@@ -73,7 +73,10 @@ export function moduleState(tcbInfo: JsonFields, td: TdReport): TcbState | null 
 			: (tcbInfo.has("tdxModuleIdentities") ? tcbInfo.objects("tdxModuleIdentities", 64) : []).find(
 					(one) => one.text("id").toLowerCase() === name.toLowerCase(),
 				);
-	if (identity === undefined) return unknown(where, `the TCB info does not know the module ${name}`);
+	if (identity === undefined) {
+		hearing.doubtful("COLLATERAL_MISSING", where, `the TCB info at hand does not know the module ${name}`);
+		return null;
+	}
 	if (identity.hex("mrsigner", 48) !== bytesToHex(td.mrSignerSeam))
 		return unknown(where, "another signer's TDX module");
 	if (masked(td.seamAttributes, identity.hex("attributesMask", 8)) !== identity.hex("attributes", 8))
@@ -102,14 +105,14 @@ export function worse(platform: TcbState, part: TcbState | null): TcbState {
 	return { status: worseStatus(platform.status, part.status), advisories };
 }
 
-/** Weaknesses add up; a status that is not known stays as it is, and no policy accepts it. */
+/** Weaknesses add up. A status that is not known stays as it is, beside one that is not refused. */
 function worseStatus(platform: string, part: string): string {
-	const both = [platform, part];
-	const strange = both.find((status) => !STATUSES.includes(status));
-	if (strange !== undefined) return strange;
+	const both = [platform, part].filter((status) => STATUSES.includes(status));
 	if (both.includes("Revoked")) return "Revoked";
 	const has = (word: string) => both.some((status) => status.includes(word));
 	if (has("OutOfDate")) return has("Configuration") ? "OutOfDateConfigurationNeeded" : "OutOfDate";
+	const strange = [platform, part].find((status) => !both.includes(status));
+	if (strange !== undefined) return strange;
 	if (has("Configuration")) return has("Hardening") ? "ConfigurationAndSWHardeningNeeded" : "ConfigurationNeeded";
 	return has("Hardening") ? "SWHardeningNeeded" : "UpToDate";
 }

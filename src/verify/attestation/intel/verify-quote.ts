@@ -2,6 +2,7 @@
 // this order.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
+import { INTEL_QE } from "../file-kind.ts";
 import { checkGuestAllowed, checkReportData } from "../guest.ts";
 import { type AttestationSettings, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
 import { type AttestationVerdict, type Hearing, hear, refuse } from "../verdict.ts";
@@ -27,7 +28,6 @@ export interface SignedQuote {
 	readonly platform: PlatformTcb;
 }
 
-const INTEL_QE = "939a7233f79c4ca9940a0db3957f0607";
 const P256_PREFIX = Uint8Array.of(4);
 
 export function verifyQuote(
@@ -60,7 +60,7 @@ export function judgeGuestAndTcb(
 	} else if (ask === "tcb")
 		hearing.doubtful("COLLATERAL_MISSING", "collateral", "nothing is known of the platform's TCB");
 	else hearing.find("REVOCATION_UNASKED", "no lists of revoked certificates are at hand");
-	checkGuest(quote, settings);
+	checkGuest(hearing, quote, settings);
 	if (collateral?.isCurrent) judgeTcb(hearing, collateral, quote, platform, settings);
 }
 
@@ -120,8 +120,6 @@ function checkOfThisPlatform({ tcbInfo, qeIdentity }: IntelCollateral, { report 
 	if (tcbInfo.hex("fmspc", 6) !== platform.fmspc || tcbInfo.hex("pceId", 2) !== platform.pceId)
 		refuse("COLLATERAL_OTHER", "collateral.tcb_info", "it is of another FMSPC");
 	if (qeIdentity.text("id") !== qeId) refuse("COLLATERAL_OTHER", "collateral.qe_identity", `it is not for ${qeId}`);
-	if (tcbInfo.small("version") !== 3 || qeIdentity.small("version") !== 2)
-		refuse("COLLATERAL_WRONG", "collateral", "a version of TCB info or identity that is not known");
 }
 
 const SGX_DEBUG = 0x02;
@@ -134,7 +132,7 @@ const RESERVED = Uint8Array.of(0, 0xff, 0xff, 0x0f, 0xff, 0xff, 0xff, 0x7f);
 const SEPT_VE_DISABLE = 0x10;
 const MIGRATABLE = 0x20;
 
-function checkGuest({ report }: Quote, { policy }: AttestationSettings): void {
+function checkGuest(hearing: Hearing, { report }: Quote, { policy }: AttestationSettings): void {
 	if (report.tee === "sgx") {
 		if ((report.sgx.attributes[0]! & SGX_DEBUG) !== 0) refuse("GUEST_DEBUG", "quote", "a debug enclave");
 		checkGuestAllowed({ tee: "sgx", measurement: bytesToHex(report.sgx.mrEnclave), registers: [] }, policy, "quote");
@@ -144,9 +142,9 @@ function checkGuest({ report }: Quote, { policy }: AttestationSettings): void {
 	if (attributes[0] !== 0) refuse("GUEST_DEBUG", "quote", "the host can debug this guest");
 	if ((attributes[3]! & SEPT_VE_DISABLE) === 0) refuse("GUEST_POLICY", "quote", "SEPT_VE_DISABLE is not set");
 	if ((attributes[3]! & MIGRATABLE) !== 0) refuse("GUEST_POLICY", "quote", "the guest can be migrated");
-	if (attributes.some((byte, i) => (byte & RESERVED[i]!) !== 0))
-		refuse("GUEST_POLICY", "quote", "reserved bits of the guest's attributes are set");
 	if (mrServiceTd?.some((byte) => byte !== 0)) refuse("GUEST_POLICY", "quote", "a service TD is bound to the guest");
+	if (attributes.some((byte, i) => (byte & RESERVED[i]!) !== 0))
+		hearing.doubtful("ATTEST_VERSION", "quote", "the guest has attributes that are not known here");
 	checkGuestAllowed({ tee: "tdx", measurement: bytesToHex(mrTd), registers: rtmr.map(bytesToHex) }, policy, "quote");
 }
 
@@ -160,10 +158,17 @@ function judgeTcb(
 	const td = report.tee === "tdx" ? report.td : null;
 	const qe = qeState(qeIdentity, qeReport);
 	const own = platformState(tcbInfo, platform, td);
-	const { status, advisories } = worse(worse(own, td === null ? null : moduleState(tcbInfo, td)), qe);
+	const { status, advisories } = worse(worse(own, td === null ? null : moduleState(hearing, tcbInfo, td)), qe);
 	const evaluation = tcbInfo.small("tcbEvaluationDataNumber");
 	Object.assign(hearing.facts, { tcb: status, advisories, evaluation });
-	const answer = Object.hasOwn(policy.tcb, status) ? policy.tcb[status] : "refuse";
+	const isKnown = Object.hasOwn(policy.tcb, status);
+	if (!isKnown)
+		hearing.doubtful(
+			"ATTEST_VERSION",
+			"collateral.tcb_info",
+			`Intel calls the platform's TCB ${status}, which is not known here`,
+		);
+	const answer = isKnown ? policy.tcb[status] : "accept";
 	if (answer === "refuse") refuse("TCB_REFUSED", "collateral.tcb_info", `the platform's TCB is ${status}`);
 	if (answer !== "tell") return;
 	const told = `the platform's TCB is ${status}: ${advisories.join(", ")}`;

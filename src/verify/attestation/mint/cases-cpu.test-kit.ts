@@ -25,6 +25,7 @@ import {
 	intelRoot,
 	mintCcel,
 	mintCollateral,
+	mintDstack,
 	mintQuote,
 	PCK_SERIAL,
 	platformCa,
@@ -78,10 +79,10 @@ const quoteCases = (): MintedCase[] => [
 	edited("zeros behind it", null, (bytes) => concatBytes(bytes, new Uint8Array(99))),
 	edited("a byte behind it", "ATTEST_FORM", (bytes) => concatBytes(bytes, Uint8Array.of(0, 1))),
 	edited("cut", "ATTEST_FORM", (bytes) => bytes.subarray(0, -1)),
-	edited("version 6", "ATTEST_FORM", bytesAt(0, 6)),
-	edited("another kind of key", "ATTEST_FORM", bytesAt(2, 3)),
-	edited("another kind of guest", "ATTEST_FORM", bytesAt(4, 0x80)),
-	edited("another certification", "ATTEST_FORM", (bytes) => bytesAt(48 + 584 + 4 + 128, 5)(bytes)),
+	edited("version 6", "ATTEST_VERSION", bytesAt(0, 6)),
+	edited("another kind of key", "ATTEST_VERSION", bytesAt(2, 3)),
+	edited("another kind of guest", "ATTEST_VERSION", bytesAt(4, 0x80)),
+	edited("another certification", "ATTEST_VERSION", (bytes) => bytesAt(48 + 584 + 4 + 128, 5)(bytes)),
 	edited("a register changed", "ATTEST_SIGNATURE", bytesAt(48 + 330, 1)),
 	edited("report data changed", "ATTEST_SIGNATURE", bytesAt(48 + 521, 0x99)),
 	edited("the enclave's report changed", "ATTEST_SIGNATURE", bytesAt(48 + 584 + 4 + 128 + 6 + 65, 0x99)),
@@ -146,8 +147,14 @@ const quoteCases = (): MintedCase[] => [
 	tdx("migratable", "GUEST_POLICY", (plan) => {
 		plan.attributes = "0000003000000000";
 	}),
-	tdx("an attribute that is reserved", "GUEST_POLICY", (plan) => {
+	tdx("an attribute to come", "ATTEST_VERSION", (plan) => {
 		plan.attributes = "0001001000000000";
+	}),
+	tdx("an attribute to come, and debug", "GUEST_DEBUG", (plan) => {
+		plan.attributes = "0101001000000000";
+	}),
+	tdx("an attribute to come, and migratable", "GUEST_POLICY", (plan) => {
+		plan.attributes = "0001003000000000";
 	}),
 	tdx("keys of its own and performance counters", null, (plan) => {
 		plan.attributes = "000000d000000080";
@@ -218,7 +225,7 @@ const collateralCases = (): MintedCase[] => [
 	tdx("SGX's identity", "COLLATERAL_OTHER", (_, collateral) => {
 		collateral.qeId = "QE";
 	}),
-	tdx("a version nobody knows", "COLLATERAL_WRONG", (_, collateral) => {
+	tdx("a version nobody knows", "ATTEST_VERSION", (_, collateral) => {
 		collateral.version = 4;
 	}),
 	tdx("signed by another key", "COLLATERAL_WRONG", (_, collateral) => {
@@ -255,7 +262,7 @@ const collateralCases = (): MintedCase[] => [
 	tdx("a list of another issuer", "COLLATERAL_OTHER", (_, collateral) => {
 		collateral.pckCrl = { issuer: intelRoot };
 	}),
-	tdx("a list that is not whole", "COLLATERAL_WRONG", (_, collateral) => {
+	tdx("a list that is not whole", "ATTEST_VERSION", (_, collateral) => {
 		const critical = tlv(0x01, Uint8Array.of(0xff));
 		collateral.pckCrl = { issuer: platformCa, extensions: seq(oid("2.5.29.28"), critical, octets(seq())) };
 	}),
@@ -284,8 +291,12 @@ const collateralCases = (): MintedCase[] => [
 	level("an old module", "TCB_UNKNOWN", (plan) => {
 		plan.teeTcbSvn[0] = 1;
 	}),
-	level("a module nobody knows", "TCB_UNKNOWN", (plan) => {
+	level("a module younger than the TCB info", "COLLATERAL_MISSING", (plan) => {
 		plan.teeTcbSvn[1] = 9;
+	}),
+	level("a module younger than the TCB info, on an old platform", "TCB_REFUSED", (plan) => {
+		plan.teeTcbSvn[1] = 9;
+		plan.components[3] = 6;
 	}),
 	level("another signer's module", "TCB_UNKNOWN", (plan) => {
 		plan.mrSignerSeam = new Uint8Array(48).fill(1);
@@ -304,11 +315,18 @@ const collateralCases = (): MintedCase[] => [
 			levels[0]!.status = status;
 		}),
 	),
-	...["Revoked", "OutOfDateConfigurationNeeded", "Splendid"].map((status) =>
+	...["Revoked", "OutOfDateConfigurationNeeded"].map((status) =>
 		level(status, "TCB_REFUSED", (_, { levels }) => {
 			levels[0]!.status = status;
 		}),
 	),
+	level("Splendid", "ATTEST_VERSION", (_, { levels }) => {
+		levels[0]!.status = "Splendid";
+	}),
+	level("Splendid, by a revoked quoting enclave", "TCB_REFUSED", (plan, { levels }) => {
+		levels[0]!.status = "Splendid";
+		plan.qeSvn = 4;
+	}),
 ];
 
 const snp = (
@@ -339,13 +357,13 @@ const snpCases = (): MintedCase[] => [
 	snp("one byte more", "ATTEST_FORM", (plan) => {
 		plan.edit = (bytes) => concatBytes(bytes, new Uint8Array(1));
 	}),
-	snp("version 1", "ATTEST_FORM", (plan) => {
+	snp("version 1", "ATTEST_VERSION", (plan) => {
 		plan.version = 1;
 	}),
-	snp("version 6", "ATTEST_FORM", (plan) => {
+	snp("version 6", "ATTEST_VERSION", (plan) => {
 		plan.version = 6;
 	}),
-	snp("another algorithm", "ATTEST_FORM", (plan) => {
+	snp("another algorithm", "ATTEST_VERSION", (plan) => {
 		plan.algorithm = 2;
 	}),
 	snp("something behind the signature", "ATTEST_FORM", (plan) => {
@@ -547,6 +565,40 @@ const events = (name: string, code: string | null, log: Uint8Array | ((log: Uint
 		return verifyCcel(mintQuote({ ...quotePlan(), rtmr }), typeof log === "function" ? log(whole) : log, settings);
 	});
 
+/** dstack's JSON of 0.6: the application's events have no digest. */
+const dstack = (name: string, code: string | null, change: (rows: Record<string, unknown>[]) => unknown): MintedCase =>
+	minted(`events: dstack, ${name}`, code, undefined, (settings) => {
+		const { rows, rtmr } = mintDstack();
+		change(rows);
+		const quote = bytesToHex(mintQuote({ ...quotePlan(), rtmr }));
+		return verifyDstack(utf8ToBytes(JSON.stringify({ quote, event_log: JSON.stringify(rows) })), settings);
+	});
+
+const dstackCases = (): MintedCase[] => [
+	dstack("digests left out", null, () => {}),
+	dstack("digests given", null, (rows) => {
+		rows[1]!.digest = rows[1]!.due;
+	}),
+	dstack("another payload", "EVENTS_WRONG", (rows) => {
+		rows[2]!.event_payload = "00";
+	}),
+	dstack("another name", "EVENTS_WRONG", (rows) => {
+		rows[1]!.event = "compose-hashes";
+	}),
+	dstack("two exchanged", "EVENTS_WRONG", (rows) => {
+		rows.push(rows.splice(1, 1)[0]!);
+	}),
+	dstack("one less", "EVENTS_WRONG", (rows) => {
+		rows.pop();
+	}),
+	dstack("a right digest beside another payload", "EVENTS_WRONG", (rows) => {
+		Object.assign(rows[1]!, { digest: rows[1]!.due, event_payload: "00" });
+	}),
+	dstack("the firmware's digest left out", "ATTEST_FORM", (rows) => {
+		rows[0]!.digest = "";
+	}),
+];
+
 const eventCases = (): MintedCase[] => [
 	events("whole", null, (log) => log),
 	events("zeros behind it", null, mintCcel(BOOT, 0).log),
@@ -558,6 +610,7 @@ const eventCases = (): MintedCase[] => [
 	events("another head", "ATTEST_FORM", (log) => bytesAt(33, 7)(log)),
 	events("another register", "ATTEST_FORM", (log) => bytesAt(32 + 33, 9)(log)),
 	events("no log", "ATTEST_FORM", new Uint8Array(4)),
+	...dstackCases(),
 	minted("events: dstack without a quote", "ATTEST_FORM", undefined, (settings) =>
 		verifyDstack(utf8ToBytes("{}"), settings),
 	),

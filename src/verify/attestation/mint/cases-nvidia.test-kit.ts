@@ -21,6 +21,7 @@ import {
 	type OcspPlan,
 	ocspPlan,
 	switchPlan,
+	versionedPlan,
 } from "./mint-nvidia.test-kit.ts";
 import { type MintedCase, minted } from "./minted-case.test-kit.ts";
 
@@ -95,32 +96,32 @@ const gpuCases = (): MintedCase[] => [
 	gpu("no firmware id in the report", null, ({ gpu }) => gpu.opaque.delete(20)),
 	report("one byte more", "ATTEST_FORM", (bytes) => Uint8Array.from([...bytes, 0])),
 	report("one byte less", "ATTEST_FORM", (bytes) => bytes.subarray(0, -1)),
-	report("another request", "ATTEST_FORM", at(1, 0xe1)),
+	report("another request", "ATTEST_VERSION", at(1, 0xe1)),
 	report("another slot", "ATTEST_FORM", at(36, 1)),
 	report("another response", "ATTEST_FORM", at(38, 0x61)),
-	report("fewer blocks announced", "ATTEST_FORM", at(41, BLOCKS - 1)),
+	report("fewer blocks announced", "ATTEST_SIGNATURE", at(41, BLOCKS - 1)),
 	report("a shorter record", "ATTEST_FORM", at(42, 0)),
-	report("a block twice", "ATTEST_FORM", at(37 + 8 + 55, 1)),
-	report("a block without index", "ATTEST_FORM", at(37 + 8, 0)),
-	report("a block of another kind", "ATTEST_FORM", at(37 + 8 + 1, 2)),
+	report("a block twice", "ATTEST_SIGNATURE", at(37 + 8 + 55, 1)),
+	report("a block without index", "ATTEST_SIGNATURE", at(37 + 8, 0)),
+	report("a block of another kind", "ATTEST_SIGNATURE", at(37 + 8 + 1, 2)),
 	report("a signed byte changed", "ATTEST_SIGNATURE", at(10, 0x77)),
 	report("a measurement changed", "ATTEST_SIGNATURE", (bytes) => at(80, bytes[80]! ^ 1)(bytes)),
 	report("the signature changed", "ATTEST_SIGNATURE", (bytes) => at(bytes.length - 1, bytes.at(-1)! ^ 1)(bytes)),
 	gpu("signed by another", "ATTEST_SIGNATURE", ({ gpu }) => {
 		gpu.signer = keyOf("another");
 	}),
-	gpu("an opaque field twice", "ATTEST_FORM", ({ gpu }) => {
+	gpu("an opaque field twice", "ATTEST_VERSION", ({ gpu }) => {
 		gpu.opaque.set(3 + 0x10000, utf8ToBytes("9"));
 	}),
-	gpu("no driver", "ATTEST_FORM", ({ gpu }) => gpu.opaque.delete(3)),
-	gpu("no VBIOS", "ATTEST_FORM", ({ gpu }) => gpu.opaque.delete(6)),
-	gpu("a driver that is no text", "ATTEST_FORM", ({ gpu }) => gpu.opaque.set(3, Uint8Array.of(0x1b, 0x5b))),
-	gpu("NVDEC0 in no state", "ATTEST_FORM", ({ gpu }) => gpu.opaque.set(11, Uint8Array.of(1))),
-	gpu("a mode that is not known", "ATTEST_FORM", ({ gpu }) => gpu.opaque.set(36, Uint8Array.of(9, 0))),
+	gpu("no driver", "ATTEST_VERSION", ({ gpu }) => gpu.opaque.delete(3)),
+	gpu("no VBIOS", "ATTEST_VERSION", ({ gpu }) => gpu.opaque.delete(6)),
+	gpu("a driver that is no text", "ATTEST_VERSION", ({ gpu }) => gpu.opaque.set(3, Uint8Array.of(0x1b, 0x5b))),
+	gpu("NVDEC0 in no state", "ATTEST_VERSION", ({ gpu }) => gpu.opaque.set(11, Uint8Array.of(1))),
+	gpu("a mode that is not known", "ATTEST_VERSION", ({ gpu }) => gpu.opaque.set(36, Uint8Array.of(9, 0))),
 	gpu("four certificates", "ATTEST_CHAIN", ({ gpu }) => {
 		gpu.editChain = (chain) => chain.slice(1);
 	}),
-	gpu("six certificates", "ATTEST_CHAIN", ({ gpu }) => {
+	gpu("the root twice", "ATTEST_VERSION", ({ gpu }) => {
 		gpu.editChain = (chain) => [...chain, chain[4]!];
 	}),
 	gpu("two swapped", "ATTEST_CHAIN", ({ gpu }) => {
@@ -147,7 +148,7 @@ const gpuCases = (): MintedCase[] => [
 	gpu("more authorities than allowed", "ATTEST_CHAIN", ({ gpu }) => {
 		gpu.provisioner.pathLength = 0;
 	}),
-	gpu("a critical extension nobody knows", "ATTEST_CHAIN", ({ gpu }) => {
+	gpu("a critical extension nobody knows", "ATTEST_VERSION", ({ gpu }) => {
 		gpu.leaf.extensions = [{ oid: "1.2.3.4", value: octets(new Uint8Array(1)), isCritical: true }];
 	}),
 	gpu("an extension twice", "ATTEST_FORM", ({ gpu }) => {
@@ -156,7 +157,7 @@ const gpuCases = (): MintedCase[] => [
 	gpu("another firmware id in the leaf", "FIRMWARE_ID_WRONG", ({ gpu }) => {
 		gpu.certified = blockOf(99);
 	}),
-	gpu("no firmware id in the leaf", "FIRMWARE_ID_WRONG", ({ gpu }) => {
+	gpu("no firmware id in the leaf", "ATTEST_VERSION", ({ gpu }) => {
 		gpu.certified = null;
 	}),
 	gpu("another chip than claimed", "DEVICE_OTHER", (one) => {
@@ -165,7 +166,7 @@ const gpuCases = (): MintedCase[] => [
 	gpu("a switch's serial", "DEVICE_OTHER", ({ gpu }) => {
 		gpu.identity.serialNumber = "500102030405060708";
 	}),
-	gpu("no serial", "DEVICE_OTHER", ({ gpu }) => {
+	gpu("a serial of another form", "ATTEST_VERSION", ({ gpu }) => {
 		gpu.identity.serialNumber = "1234";
 	}),
 	gpu("another nonce", "NONCE_WRONG", (one) => {
@@ -174,8 +175,124 @@ const gpuCases = (): MintedCase[] => [
 	gpu("a nonce of another length", "NONCE_WRONG", (one) => {
 		one.nonce = NONCE.subarray(1);
 	}),
+	...versionedCases(),
 	...measurementCases(),
 	...ocspCases(),
+];
+
+/** The second layout of opaque data, and those to come. */
+const newer = (
+	name: string,
+	code: string | null,
+	plan: GpuPlan,
+	change: (one: Bundle) => void = () => {},
+): MintedCase =>
+	gpu(name, code, (one) => {
+		one.gpu = plan;
+		change(one);
+	});
+
+const versionedCases = (): MintedCase[] => [
+	newer("versioned", null, versionedPlan()),
+	newer("a later minor version", null, versionedPlan(2, 7)),
+	newer("format 3.0", "ATTEST_VERSION", versionedPlan(3, 0)),
+	newer("format 1.0", "ATTEST_VERSION", versionedPlan(1, 0)),
+	newer("profile 1", "ATTEST_VERSION", versionedPlan(2, 0, 1)),
+	newer("padding in use", "ATTEST_VERSION", versionedPlan(2, 0, 0, 1)),
+	newer("a field of a kind to come", null, versionedPlan(), ({ gpu }) => {
+		gpu.opaque.set(200, new Uint8Array(70));
+		gpu.kinds.set(200, 0x9f);
+	}),
+	newer("a firmware id of a form to come", "ATTEST_VERSION", versionedPlan(), ({ gpu }) => {
+		gpu.certified = new Uint8Array(64);
+	}),
+	newer("a mode to come", "ATTEST_VERSION", versionedPlan(), ({ gpu }) => {
+		gpu.opaque.set(36, Uint8Array.of(7, 0));
+	}),
+	newer("no driver", "ATTEST_VERSION", versionedPlan(), ({ gpu }) => {
+		gpu.opaque.delete(3);
+	}),
+	gpu("the first layout, of version 3", "ATTEST_VERSION", ({ gpu }) => {
+		gpu.opaque.set(34, Uint8Array.of(3, 0));
+	}),
+	gpu("the first layout, of version 1", null, ({ gpu }) => {
+		gpu.opaque.set(34, Uint8Array.of(1, 0));
+	}),
+	gpu("one certificate more than is known", "ATTEST_VERSION", ({ gpu }) => {
+		gpu.editChain = ([, identity, ...rest]) => {
+			const between = mintCertificate({ CN: "GSP", key: keyOf("between"), isCa: true, issuer: identity! });
+			const leaf = mintCertificate({ CN: "GSP FMC", key: keyOf(`${gpu.card} leaf`), issuer: between });
+			return [leaf, between, identity!, ...rest];
+		};
+	}),
+	// What can be checked of a format to come is checked.
+	newer("format 3.0, signed by another", "ATTEST_SIGNATURE", versionedPlan(3, 0), ({ gpu }) => {
+		gpu.signer = keyOf("another");
+	}),
+	newer("format 3.0, of another root", "ATTEST_CHAIN", versionedPlan(3, 0), ({ gpu }) => {
+		gpu.root = mintCertificate({ CN: "NVIDIA Device Identity CA", key: keyOf("usurper"), isCa: true });
+	}),
+	newer("format 3.0, another nonce", "NONCE_WRONG", versionedPlan(3, 0), (one) => {
+		one.nonce = new Uint8Array(32);
+	}),
+	newer("format 3.0, a switch's serial", "DEVICE_OTHER", versionedPlan(3, 0), ({ gpu }) => {
+		gpu.identity.serialNumber = "500102030405060708";
+	}),
+	newer("format 3.0, revoked", "CERTIFICATE_REVOKED", versionedPlan(3, 0), ({ ocsp }) => {
+		ocsp[0]!.state = "revoked";
+	}),
+	newer("format 3.0, a manifest that nobody signed", "RIM_WRONG", versionedPlan(3, 0), ({ driver }) => {
+		driver[0]!.signer = keyOf("another");
+	}),
+	...floorCases(),
+];
+
+const floorCases = (): MintedCase[] => [
+	newer("at its floor", null, versionedPlan(), ({ driver }) => driver[0]!.floors.set(37, "5")),
+	newer("below its floor", "TCB_REFUSED", versionedPlan(), ({ driver }) => driver[0]!.floors.set(37, "6")),
+	newer("below a floor of 64 bits", "TCB_REFUSED", versionedPlan(), ({ vbios }) =>
+		vbios[0]!.floors.set(37, "18446744073709551615"),
+	),
+	newer("a floor for what it does not show", "ATTEST_VERSION", versionedPlan(), ({ driver }) =>
+		driver[0]!.floors.set(40, "1"),
+	),
+	newer("a floor for another kind of value", "ATTEST_VERSION", versionedPlan(), ({ driver, gpu }) => {
+		driver[0]!.floors.set(37, "1");
+		gpu.kinds.set(37, 0x86);
+	}),
+	newer("a floor for a number of nine bytes", "ATTEST_VERSION", versionedPlan(), ({ driver, gpu }) => {
+		driver[0]!.floors.set(37, "1");
+		gpu.opaque.set(37, new Uint8Array(9).fill(1));
+	}),
+	gpu("a floor, and the first layout", "ATTEST_VERSION", ({ driver }) => driver[0]!.floors.set(37, "1")),
+	newer("two manifests with a floor of one field", "RIM_WRONG", versionedPlan(), ({ driver, vbios }) => {
+		driver[0]!.floors.set(37, "5");
+		vbios[0]!.floors.set(37, "5");
+	}),
+	newer("at its floor, and measured otherwise", "MEASUREMENT_WRONG", versionedPlan(), ({ driver, gpu }) => {
+		driver[0]!.floors.set(37, "5");
+		gpu.blocks[9] = new Uint8Array(48);
+	}),
+	newer("two issues, the second without a higher floor", null, versionedPlan(), (one) => {
+		const higher = manifestPlan("vbios");
+		higher.floors.set(37, "6");
+		one.vbios.unshift(higher);
+	}),
+	gpu("an entry to come", "ATTEST_VERSION", ({ driver }) => {
+		driver[0]!.entries = '<ns0:Resource type="Range" index="70"/>';
+	}),
+	gpu("an entry to come, and measured otherwise", "MEASUREMENT_WRONG", ({ driver, gpu }) => {
+		driver[0]!.entries = '<ns0:Resource type="Range" index="70"/>';
+		gpu.blocks[9] = new Uint8Array(48);
+	}),
+	gpu("two issues, the second without an entry to come", null, (one) => {
+		const later = manifestPlan("driver");
+		later.entries = '<ns0:Resource type="Range" index="70"/>';
+		one.driver.unshift(later);
+	}),
+	gpu("an entry to come that is not active", null, ({ driver }) => {
+		driver[0]!.entries = '<ns0:Resource type="Measurement" index="4200" active="False" size="4"/>';
+	}),
 ];
 
 const measurementCases = (): MintedCase[] => [
@@ -260,7 +377,7 @@ const ocspCases = (): MintedCase[] => [
 	gpu("an answer signed by another", "COLLATERAL_WRONG", ({ ocsp }) => {
 		ocsp[0]!.signer = keyOf("another");
 	}),
-	gpu("no answer at all", "COLLATERAL_WRONG", ({ ocsp }) => {
+	gpu("no answer at all", "COLLATERAL_MISSING", ({ ocsp }) => {
 		ocsp[0]!.status = 6;
 	}),
 	gpu("an answer with a nonce", null, ({ ocsp }) => {
@@ -286,10 +403,10 @@ const manifestCases = (): MintedCase[] => [
 	manifest("a reference elsewhere", "RIM_WRONG", (plan) => {
 		plan.editInfo = (info) => info.replace('URI=""', 'URI="#x"');
 	}),
-	manifest("another canonical form", "RIM_WRONG", (plan) => {
+	manifest("another canonical form", "ATTEST_VERSION", (plan) => {
 		plan.editInfo = (info) => info.replace("2006/12/xml-c14n11", "TR/2001/REC-xml-c14n-20010315");
 	}),
-	manifest("another digest", "RIM_WRONG", (plan) => {
+	manifest("another digest", "ATTEST_VERSION", (plan) => {
 		plan.editInfo = (info) => info.replace("xmldsig-more#sha384", "xmlenc#sha256");
 	}),
 	manifest("one transform", "RIM_WRONG", (plan) => {
@@ -317,7 +434,7 @@ const manifestCases = (): MintedCase[] => [
 	manifest("nothing active", "RIM_WRONG", (plan) => {
 		plan.editUnsigned = (xml) => xml.replaceAll('active="True"', 'active="False"');
 	}),
-	manifest("another namespace", "RIM_WRONG", (plan) => {
+	manifest("another namespace", "ATTEST_VERSION", (plan) => {
 		plan.editUnsigned = (xml) => xml.replaceAll("iso/19770/-2/2015", "iso/19770/-2/2016");
 	}),
 	manifest("escaped characters", null, (plan) => {
@@ -360,6 +477,9 @@ const round = (name: string, code: string | null, change: (plans: GpuPlan[]) => 
 		return verifyDeviceSet(() => change([...plans, hub]).map(mintDevice), nonce, settings);
 	});
 
+const inFormat3 = (plan: GpuPlan): GpuPlan => ({ ...plan, header: versionedPlan(3).header });
+const ofSpdm12 = (plan: GpuPlan): GpuPlan => ({ ...plan, editReport: at(0, 0x12) });
+
 const roundCases = (): MintedCase[] => [
 	round("whole", null, (plans) => plans),
 	round("a card missing", "TOPOLOGY_WRONG", ([, b, hub]) => [b!, hub!]),
@@ -380,6 +500,24 @@ const roundCases = (): MintedCase[] => [
 	round("two rounds", "NONCE_WRONG", ([a, b]) => [a!, { ...b!, nonce: new Uint8Array(32) }]),
 	round("another nonce", "NONCE_WRONG", ([a]) => [a!], new Uint8Array(32)),
 	round("nobody", "ATTEST_FORM", () => []),
+	round("one in format 3.0", "ATTEST_VERSION", ([a, b, hub]) => [inFormat3(a!), b!, hub!]),
+	round("one in format 3.0, signed by another", "ATTEST_SIGNATURE", ([a, b, hub]) => [
+		...[{ ...inFormat3(a!), signer: keyOf("another") }, b!, hub!],
+	]),
+	round("one in format 3.0, of another round", "NONCE_WRONG", ([a, b, hub]) => [
+		...[{ ...inFormat3(a!), nonce: new Uint8Array(32) }, b!, hub!],
+	]),
+	round("one in format 3.0, twice", "DEVICE_REPEATED", ([a]) => [inFormat3(a!), a!]),
+	round("one in format 3.0, and a switch that does not name it", "TOPOLOGY_WRONG", ([a, , hub]) => [
+		...[inFormat3(a!), hub!],
+	]),
+	round("one of SPDM 1.2", "ATTEST_VERSION", ([a, b]) => [ofSpdm12(a!), b!]),
+	round("one of SPDM 1.2, and one that another signed", "ATTEST_SIGNATURE", ([a, b]) => [
+		...[ofSpdm12(a!), { ...b!, signer: keyOf("another") }],
+	]),
+	round("one of SPDM 1.2, of another root", "ATTEST_CHAIN", ([a]) => [
+		{ ...ofSpdm12(a!), root: mintCertificate({ CN: "NVIDIA Device Identity CA", key: keyOf("usurper"), isCa: true }) },
+	]),
 ];
 
 const switchCases = (): MintedCase[] => [
@@ -390,7 +528,7 @@ const switchCases = (): MintedCase[] => [
 			settings,
 		),
 	),
-	minted("switch: no BIOS", "ATTEST_FORM", undefined, (settings) => {
+	minted("switch: no BIOS", "ATTEST_VERSION", undefined, (settings) => {
 		const plan = switchPlan();
 		plan.opaque.delete(6);
 		return verifyDevice(

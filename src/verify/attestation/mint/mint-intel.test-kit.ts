@@ -353,3 +353,21 @@ export function mintCcel(
 	const first = concatBytes(u32(1), u32(3), new Uint8Array(20), size32(head));
 	return { log: concatBytes(first, ...rows, new Uint8Array(64).fill(filler)), rtmr };
 }
+
+/** dstack's log: an event of the firmware, and two of the application, whose digests are left out (`due`). */
+export function mintDstack(): { rows: Record<string, unknown>[]; rtmr: Uint8Array[] } {
+	const type = 0x08000001;
+	const application = (event: string, event_payload: string) => {
+		const named = concatBytes(u32(type), utf8ToBytes(`:${event}:`), hexToBytes(event_payload)!);
+		return { imr: 3, event_type: type, digest: "", event, event_payload, due: bytesToHex(sha384(named)) };
+	};
+	const firmware = bytesToHex(sha384(utf8ToBytes("firmware")));
+	const rows = [
+		{ imr: 0, event_type: 4, digest: firmware, event: "", event_payload: "", due: firmware },
+		application("compose-hash", "ab".repeat(32)),
+		application("boot-mr-done", ""),
+	];
+	const rtmr = [0, 1, 2, 3].map(() => new Uint8Array(48));
+	for (const { imr, due } of rows) rtmr[imr] = sha384(concatBytes(rtmr[imr]!, hexToBytes(due)!));
+	return { rows, rtmr };
+}

@@ -41,6 +41,10 @@ export interface GpuPlan {
 	certified: Uint8Array | null;
 	isBlackwell: boolean;
 	opaque: Map<number, Uint8Array>;
+	/** The 12 bytes before fields that say their kind; null: the first layout. */
+	header: Uint8Array | null;
+	/** Kinds of fields, 0x82 where none is named. */
+	kinds: Map<number, number>;
 	blocks: Uint8Array[];
 	leaf: { isCa?: boolean; until?: string; extensions?: { oid: string; value: Uint8Array; isCritical?: boolean }[] };
 	identity: { isCa?: boolean; keyUsage?: number; pathLength?: number; until?: string; serialNumber?: string };
@@ -73,6 +77,8 @@ export function gpuPlan(): GpuPlan {
 			[20, FIRMWARE],
 			[36, Uint8Array.of(0, 0)],
 		]),
+		header: null,
+		kinds: new Map(),
 		blocks: Array.from({ length: BLOCKS }, (_, i) => blockOf(i)),
 		leaf: {},
 		identity: {},
@@ -82,6 +88,15 @@ export function gpuPlan(): GpuPlan {
 		editReport: (bytes) => bytes,
 		editChain: (certificates) => certificates,
 	};
+}
+
+/** As drivers of CUDA 13.5 write it, in format 2.0.0 or another; FSP's security version number is 5. */
+export function versionedPlan(major = 2, minor = 0, profile = 0, padding = 0): GpuPlan {
+	const plan = gpuPlan();
+	plan.header = concatBytes(utf8ToBytes("NVDAOD"), u16(profile), Uint8Array.of(major, minor, 0, padding));
+	plan.opaque.set(37, u16(5)).set(38, Uint8Array.of(0xaa));
+	plan.kinds.set(37, 0x87);
+	return plan;
 }
 
 export function switchPlan(): GpuPlan {
@@ -150,9 +165,11 @@ export function reportBody(plan: GpuPlan): Uint8Array {
 		concatBytes(Uint8Array.of(i + 1, 1), u16(value.length + 3), Uint8Array.of(1), u16(value.length), value),
 	);
 	const record = concatBytes(...blocks);
-	const opaque = concatBytes(
-		...[...plan.opaque].map(([type, value]) => concatBytes(u16(type), u16(value.length), value)),
-	);
+	const fields = [...plan.opaque].map(([type, value]) => {
+		const kind = plan.header === null ? new Uint8Array(0) : u16(plan.kinds.get(type) ?? 0x82);
+		return concatBytes(u16(type), kind, u16(value.length), value);
+	});
+	const opaque = concatBytes(plan.header ?? new Uint8Array(0), ...fields);
 	return concatBytes(
 		Uint8Array.of(0x11, 0xe0, 0x01, 0xff),
 		plan.nonce,
@@ -187,6 +204,10 @@ export interface ManifestPlan {
 	product: string;
 	/** Index from 0 → value in hex. */
 	active: Map<number, string[]>;
+	/** Opaque field → floor of its security version number. */
+	floors: Map<number, string>;
+	/** Further entries as they are. */
+	entries: string;
 	until: string;
 	root: Minted;
 	signer: MintKey | null;
@@ -206,6 +227,8 @@ export function manifestPlan(part: "driver" | "vbios" | "bios"): ManifestPlan {
 		version: part === "driver" ? "570.10.01" : part === "vbios" ? "96.00.74.00.01" : "96.10.55.00.01",
 		product: part === "bios" ? "LS10" : "GH100",
 		active: new Map(indices.map((i) => [i, [bytesToHex(blockOf(i))]])),
+		floors: new Map(),
+		entries: "",
 		until: "20270101000000Z",
 		root: manifestRoot,
 		signer: null,
@@ -236,16 +259,21 @@ export function manifestChain(plan: ManifestPlan): Minted[] {
 
 const SWID = "http://standards.iso.org/iso/19770/-2/2015/schema.xsd";
 const DSIG = "http://www.w3.org/2000/09/xmldsig#";
+const OPAQUE = "https://docs.nvidia.com/attestation/specs/latest/opaque-data.html";
 
 export function mintManifest(plan: ManifestPlan): Uint8Array {
 	const resources = [...plan.active].map(
 		([index, values]) =>
 			`<ns0:Resource type="Measurement" index="${index}" active="True" alternatives="${values.length}" ${values.map((value, i) => `h:Hash${i}="${value}"`).join(" ")} size="48"/>`,
 	);
+	for (const [type, floor] of plan.floors)
+		resources.push(
+			`<ns0:Resource type="Measurement" index="${4096 + type}" active="True" alternatives="1" size="2" name="F" f:minSvn="${floor}"/>`,
+		);
 	const unsigned = plan.editUnsigned(
-		`<SoftwareIdentity xmlns="${SWID}" xmlns:ns0="${SWID}" xmlns:h="http://www.w3.org/2001/04/xmlenc#sha384" name="mint">\n` +
+		`<SoftwareIdentity xmlns="${SWID}" xmlns:ns0="${SWID}" xmlns:h="http://www.w3.org/2001/04/xmlenc#sha384" xmlns:f="${OPAQUE}" name="mint">\n` +
 			`<ns0:Meta colloquialVersion="${plan.version}" product="${plan.product}"${plan.meta}/>\n` +
-			`<ns0:Payload>${resources.join("\n")}</ns0:Payload>\n<!--S--></SoftwareIdentity>`,
+			`<ns0:Payload>${resources.join("\n")}${plan.entries}</ns0:Payload>\n<!--S--></SoftwareIdentity>`,
 	);
 	const digest = base64(sha384(utf8ToBytes(canonicalXml(parseXml(unsigned.replace("<!--S-->", ""), "mint")))));
 	const info = plan.editInfo(

@@ -73,10 +73,10 @@ function twoCards(gpu: readonly Uint8Array[], change: (plan: GpuPlan) => unknown
 }
 
 const fileCases = [
-	files("one of no kind", "ATTEST_FORM", ({ snp }) => [...snp!, new Uint8Array(99)]),
-	files("two things to judge", "ATTEST_FORM", ({ snp, tdx }) => [...snp!, ...tdx!]),
-	files("two of one kind", "ATTEST_FORM", ({ snp }) => [snp![0]!, ...snp!]),
-	files("one that nobody looks at", "ATTEST_FORM", ({ tdx, gpu }) => [...tdx!, gpu![2]!]),
+	files("one of no kind", "ATTEST_FILES", ({ snp }) => [...snp!, new Uint8Array(99)]),
+	files("two things to judge", "ATTEST_FILES", ({ snp, tdx }) => [...snp!, ...tdx!]),
+	files("two of one kind", "ATTEST_FILES", ({ snp }) => [snp![0]!, ...snp!]),
+	files("one that nobody looks at", "ATTEST_FILES", ({ tdx, gpu }) => [...tdx!, gpu![2]!]),
 	files("a round: an answer about none of its devices", "COLLATERAL_WRONG", ({ gpu }) => [
 		...twoCards(gpu!),
 		answerAbout(1),

@@ -16,7 +16,7 @@ import { verifyQuote } from "../intel/verify-quote.ts";
 import { JsonFields } from "../json.ts";
 import type { AmdProduct } from "../settings.ts";
 import type { Certificate } from "../x509/certificate.ts";
-import { integer, mintCertificate, octets, oid, pem, seq } from "./der-writer.test-kit.ts";
+import { integer, keyOf, mintCertificate, octets, oid, pem, seq } from "./der-writer.test-kit.ts";
 import {
 	type AzurePlan,
 	arkOf,
@@ -68,15 +68,9 @@ const kindOfCertificates = (bytes: Uint8Array): number =>
 
 const quoteCases = readers("quote", "ATTEST_FORM", {
 	"of 70 KiB": tdx((bytes) => concatBytes(bytes, new Uint8Array(70_000))),
-	"of version 2": sgx(put(0, 2)),
-	"of version 6": sgx(put(0, 6)),
-	"a key of another kind": tdx(put(2, 3)),
-	"neither SGX nor TDX": tdx(put(4, 0x82)),
 	"TDX in version 3": tdx(put(0, 3)),
-	"a body of no kind": tdx(put(HEADER, 9), five),
 	"a body of the other kind": tdx(put(HEADER, 1), five),
 	"a body of another size": tdx(put(HEADER + 2, 0, 1), five),
-	"other certification data": tdx(put(AUTH + 4 + 128, 7)),
 	"something behind the certification data": tdx((bytes) =>
 		concatBytes(longer(Uint8Array.from(bytes), AUTH), Uint8Array.of(1)),
 	),
@@ -84,9 +78,18 @@ const quoteCases = readers("quote", "ATTEST_FORM", {
 		concatBytes(longer(longer(Uint8Array.from(bytes), AUTH), AUTH + 4 + 128 + 2), Uint8Array.of(1)),
 	),
 	"something behind it": tdx((bytes) => concatBytes(bytes, Uint8Array.of(1))),
-	"certificates of another kind": tdx((bytes) => put(kindOfCertificates(bytes), 6)(bytes)),
 	"certificates that are not text": tdx((bytes) => put(kindOfCertificates(bytes) + 6, 0xff)(bytes)),
 	cut: tdx((bytes) => bytes.subarray(0, -1)),
+});
+
+const newerQuotes = readers("quote", "ATTEST_VERSION", {
+	"of version 2": sgx(put(0, 2)),
+	"of version 6": sgx(put(0, 6)),
+	"a key of another kind": tdx(put(2, 3)),
+	"neither SGX nor TDX": tdx(put(4, 0x82)),
+	"a body of no kind": tdx(put(HEADER, 9), five),
+	"other certification data": tdx(put(AUTH + 4 + 128, 7)),
+	"certificates by an encrypted id": tdx((bytes) => put(kindOfCertificates(bytes), 3)(bytes)),
 });
 
 const SGX = "1.2.840.113741.1.13.1";
@@ -140,18 +143,23 @@ const tcbCases = [
 	}),
 	...readers("levels", "TCB_UNKNOWN", {
 		"no level": () => platformState(fields({ tcbLevels: [] }), platform, null),
-		"a module of another signer": () =>
+		"a module of another signer": (_, hearing) =>
 			moduleState(
+				hearing,
 				fields({ tdxModule: { ...module, mrsigner: "11".repeat(48) } }),
 				tdOf({ teeTcbSvn: new Uint8Array(16) }),
 			),
-		"a module of other attributes": () =>
+		"a module of other attributes": (_, hearing) =>
 			moduleState(
+				hearing,
 				fields({ tdxModule: { ...module, attributes: "11".repeat(8) } }),
 				tdOf({ teeTcbSvn: new Uint8Array(16) }),
 			),
-		"a module nobody knows": () => moduleState(fields({ tdxModuleIdentities: [] }), tdOf({})),
 		"an enclave of no level": qe({ tcbLevels: [] }),
+	}),
+	...readers("levels", "COLLATERAL_MISSING", {
+		"a module that the TCB info does not know": (_, hearing) =>
+			moduleState(hearing, fields({ tdxModuleIdentities: [] }), tdOf({})),
 	}),
 	...readers("levels", "QE_WRONG", {
 		"an enclave of other selection": qe({ miscselect: "00000001" }),
@@ -176,7 +184,7 @@ const collateralCases = [
 	collateral("a list of last year", "COLLATERAL_STALE", { pckCrl: { until: "20250101000000Z" } }),
 	collateral("a list of next year", "COLLATERAL_STALE", { pckCrl: { from: "20260101000000Z" } }),
 	collateral("of another PCE", "COLLATERAL_OTHER", { pceId: "0001" }),
-	collateral("an identity of version 3", "COLLATERAL_WRONG", { qeVersion: 3 }),
+	collateral("an identity of version 3", "ATTEST_VERSION", { qeVersion: 3 }),
 ];
 
 const snp = (product: AmdProduct, edit: Edit) => () => readSnpReport(edit(mintSnp(snpPlan(product)).report), product);
@@ -187,14 +195,18 @@ const reserved = (product: AmdProduct, at: number): [string, () => unknown] => [
 
 const snpCases = readers("snp report", "ATTEST_FORM", {
 	"of 1185 bytes": snp("Milan", (bytes) => concatBytes(bytes, new Uint8Array(1))),
+	"by no key": snp("Milan", put(0x48, 0x1c)),
+	"something behind the signature": snp("Milan", put(-1, 1)),
+	"a long half": snp("Milan", put(0x2a0 + 48, 1)),
+});
+
+const newerSnp = readers("snp report", "ATTEST_VERSION", {
 	"of version 1": snp("Milan", put(0, 1)),
 	"of version 6": snp("Milan", put(0, 6)),
 	"by another algorithm": snp("Milan", put(0x34, 2)),
-	"by no key": snp("Milan", put(0x48, 0x1c)),
+	"by a key to come": snp("Milan", put(0x48, 8)),
 	...Object.fromEntries([4, 5, 6].map((at) => reserved("Turin", at))),
 	...Object.fromEntries([2, 3, 4, 5].map((at) => reserved("Milan", at))),
-	"something behind the signature": snp("Milan", put(-1, 1)),
-	"a long half": snp("Milan", put(0x2a0 + 48, 1)),
 });
 
 const snpWhole = (name: string, code: string, change: (plan: SnpPlan, files: SnpFiles) => void): MintedCase =>
@@ -222,6 +234,14 @@ const snpWholeCases = [
 	snpWhole("a root of no product", "ATTEST_CHAIN", (_, files) => {
 		const strange = mintCertificate({ CN: "ARK", key: arkOf("Genoa").key, isCa: true, serial: 99 });
 		Object.assign(files, { chain: utf8ToBytes(pem(askOf("Genoa"), strange)), isAnyProduct: true });
+	}),
+	snpWhole("a product to come", "ATTEST_VERSION", (_, files) => {
+		const next = mintCertificate({ CN: "ARK-Venice", key: arkOf("Genoa").key, isCa: true, serial: 99 });
+		Object.assign(files, { chain: utf8ToBytes(pem(askOf("Genoa"), next)), isAnyProduct: true });
+	}),
+	snpWhole("a root of its own by the name of a product", "ATTEST_CHAIN", (_, files) => {
+		const forged = mintCertificate({ CN: "ARK-Genoa", key: keyOf("usurper"), isCa: true, serial: 99 });
+		Object.assign(files, { chain: utf8ToBytes(pem(askOf("Genoa"), forged)), isAnyProduct: true });
 	}),
 	snpWhole("no security versions in the leaf", "TCB_WRONG", (plan) => {
 		plan.leaf = { extensions: [] };
@@ -256,24 +276,27 @@ const azureCases = readers("azure's", "ATTEST_FORM", {
 	"report is short": hcl((bytes) => bytes.subarray(0, RUNTIME)),
 	"report is long": hcl((bytes) => concatBytes(bytes, new Uint8Array(70_000))),
 	"report begins otherwise": hcl(put(0, 1)),
-	"report is of no kind": hcl(put(RUNTIME + 8, 3)),
-	"runtime data has another hash": hcl(put(RUNTIME + 12, 2)),
 	"runtime data is long": hcl(put(RUNTIME + 18, 1)),
 	"runtime data is followed": hcl(put(-1, 1)),
 	"runtime data names no key": runtime((words) => words.replace("HCLAkPub", "other")),
 	"runtime data names two keys": runtime((words) => words.replace(/\[(\{[^}]*\})\]/, "[$1,$1]")),
-	"key is of another kind": runtime((words) => words.replace('"RSA"', '"EC"')),
-	"key has another exponent": runtime((words) => words.replace("AQAB", "Aw==")),
 	"key is not base64": runtime((words) => words.replace(/"n":"../, '"n":"**')),
 	"quote is cut": tpm((bytes) => bytes.subarray(0, -1)),
 	"quote begins otherwise": tpm(put(0, 0)),
 	"quote is of another kind": tpm(put(5, 0x17)),
-	"quote selects twice": tpm(put(SELECTION + 3, 2)),
-	"quote selects by another hash": tpm(put(SELECTION + 5, 4)),
 	"quote selects other registers": tpm((bytes) =>
 		concatBytes(bytes.subarray(0, SELECTION + 6), Uint8Array.of(2, 255, 255), bytes.subarray(SELECTION + 10)),
 	),
 	"quote is followed": tpm((bytes) => concatBytes(bytes, new Uint8Array(1))),
+});
+
+const newerAzure = readers("azure's", "ATTEST_VERSION", {
+	"report is of no kind": hcl(put(RUNTIME + 8, 3)),
+	"runtime data has another hash": hcl(put(RUNTIME + 12, 2)),
+	"key is of another kind": runtime((words) => words.replace('"RSA"', '"EC"')),
+	"key has another exponent": runtime((words) => words.replace("AQAB", "Aw==")),
+	"quote selects twice": tpm(put(SELECTION + 3, 2)),
+	"quote selects by another hash": tpm(put(SELECTION + 5, 4)),
 });
 
 const azure = (name: string, change: Partial<AzurePlan>): MintedCase =>
@@ -307,9 +330,6 @@ const logCases = readers("log", "ATTEST_FORM", {
 	"a short head": () =>
 		readCcel(concatBytes(u32(1), u32(3), new Uint8Array(20), u32(16), utf8ToBytes("Spec ID Event03\0"))),
 	"a head of another name": log(put(32, 1)),
-	"two algorithms": log(put(32 + 24, 2)),
-	"another algorithm": log(put(32 + 28, 0x0b)),
-	"another size": log(put(32 + 30, 32)),
 	"an event of two digests": log(put(HEAD + 8, 2)),
 	"an event of another digest": log(put(HEAD + 12, 0x0b)),
 	"an event of register 0": log(put(HEAD, 0)),
@@ -323,9 +343,21 @@ const logCases = readers("log", "ATTEST_FORM", {
 	"a payload that is not hex": event({ event_type: 0x08000001, event: "x", event_payload: "x" }),
 });
 
+const APPLICATION = { event_type: 0x08000001, event: "x", event_payload: "00" };
+
 const eventCases = [
+	...readers("log", "ATTEST_VERSION", {
+		"two algorithms": log(put(32 + 24, 2)),
+		"another algorithm": log(put(32 + 28, 0x0b)),
+		"another size": log(put(32 + 30, 32)),
+	}),
+	...readers("log", "ATTEST_FORM", {
+		"no digest, of the firmware": event({ digest: "" }),
+		"no digest and no payload, of the application": event({ ...APPLICATION, digest: "", event_payload: 1 }),
+		"half a digest, of the application": event({ ...APPLICATION, digest: "00".repeat(24) }),
+	}),
 	...readers("log", "EVENTS_WRONG", {
-		"a digest of something else": event({ event_type: 0x08000001, event: "x", event_payload: "00" }),
+		"a digest of something else": event(APPLICATION),
 	}),
 	minted("log: of an enclave", "ATTEST_FORM", undefined, (settings) =>
 		verifyCcel(mintQuote(quotePlan("sgx")), boot(), settings),
@@ -337,6 +369,9 @@ const eventCases = [
 
 export const cpuReaders = (): MintedCase[] => [
 	...quoteCases,
+	...newerQuotes,
+	...newerSnp,
+	...newerAzure,
 	...pckCases,
 	...tcbCases,
 	...collateralCases,

@@ -52,9 +52,7 @@ const reportCases = readers("report", "ATTEST_FORM", {
 		fields.set([9, 0, 0x5c, 0xea]);
 		return readSpdmReport(wide(fields), "report");
 	},
-	"of nothing": () => readSpdmReport(new Uint8Array(100), "report"),
-	"the request's first byte": changed(0, 0x12),
-	"the request's kind": changed(1, 0xe1),
+	"of a hundred bytes": () => readSpdmReport(whole.subarray(0, 100), "report"),
 	"the request's signature": changed(2, 0),
 	"the request's blocks": changed(3, 1),
 	"the request's slot": changed(36, 1),
@@ -73,6 +71,26 @@ const reportCases = readers("report", "ATTEST_FORM", {
 	"an opaque field beyond the data": report({ opaque: [3, 0, 9, 0, 65] }),
 	"an opaque field twice": report({ opaque: [3, 0, 0, 0, 3, 0, 0, 0] }),
 });
+
+const [N, V, D, A, O] = [0x4e, 0x56, 0x44, 0x41, 0x4f];
+const MAGIC = [N, V, D, A, O, D];
+
+const versionedCases = [
+	...readers("report", "ATTEST_VERSION", {
+		"of SPDM 1.2": changed(0, 0x12),
+		"of another kind": changed(1, 0xe1),
+		"opaque data of version 3": report({ opaque: [34, 0, 1, 0, 3] }),
+		"a version of nine bytes": report({ opaque: [34, 0, 9, 0, ...new Array(9).fill(0)] }),
+		"opaque data in format 3": report({ opaque: [...MAGIC, 0, 0, 3, 0, 0, 0] }),
+		"opaque data in another profile": report({ opaque: [...MAGIC, 1, 0, 2, 0, 0, 0] }),
+		"a header with padding": report({ opaque: [...MAGIC, 0, 0, 2, 0, 0, 1] }),
+	}),
+	...readers("report", "ATTEST_FORM", {
+		"a header that is cut": report({ opaque: [...MAGIC, 0, 0, 2, 0, 0] }),
+		"a versioned field that is cut": report({ opaque: [...MAGIC, 0, 0, 2, 0, 0, 0, 3, 0, 0x86, 0, 1] }),
+		"a versioned field beyond the data": report({ opaque: [...MAGIC, 0, 0, 2, 0, 0, 0, 3, 0, 0x86, 0, 2, 0, 65] }),
+	}),
+];
 
 /** Longer than any report, right in all else. */
 function wide(fields: Uint8Array): Uint8Array {
@@ -128,7 +146,10 @@ const factCases = readers("facts", "ATTEST_FORM", {
 const otherCases = [
 	...readers("facts", "DEVICE_OTHER", {
 		"a serial number of a switch": () => identityOf(identity("x", "500102030405060708"), "gpu", "chain"),
+	}),
+	...readers("facts", "ATTEST_VERSION", {
 		"a serial number of ten bytes": () => identityOf(identity("x", "41010203040506070809"), "gpu", "chain"),
+		"a serial number of another kind": () => identityOf(identity("x", "400102030405060708"), "gpu", "chain"),
 	}),
 	minted("facts: a round of 33", "ATTEST_FORM", undefined, (settings) => {
 		const plans = Array.from({ length: 33 }, () => mintDevice(gpuPlan()));
@@ -223,44 +244,70 @@ const C14N = "http://www.w3.org/2006/12/xml-c14n11";
 const manifestCases = readers("signed", "RIM_WRONG", {
 	"not UTF-8": (settings, hearing) => readManifest(hearing, Uint8Array.of(0xff), settings, "rim"),
 	"another root": unsigned(/SoftwareIdentity/g, "Other"),
-	"another namespace": unsigned(/^<SoftwareIdentity xmlns="[^"]*"/, '<SoftwareIdentity xmlns="urn:x"'),
+	"no namespace": unsigned(/^<SoftwareIdentity xmlns="[^"]*"/, "<SoftwareIdentity"),
 	"no version": unsigned("colloquialVersion", "version"),
 	"no product": unsigned("product=", "products="),
 	"two payloads": unsigned("<ns0:Payload>", "<ns0:Payload/><ns0:Payload>"),
 	"a signature of another namespace": signed(/ds:Signature xmlns:ds="[^"]*"/, `ds:Signature xmlns:ds="urn:x"`),
 	"a part of another name": info(/DigestMethod/, "DigestMethods"),
-	"another canonical form": info(
-		`CanonicalizationMethod Algorithm="${C14N}"`,
-		'CanonicalizationMethod Algorithm="urn:x"',
-	),
-	"another scheme": info("ecdsa-sha384", "ecdsa-sha512"),
 	"another reference": info('URI=""', 'URI="#x"'),
-	"another first transform": info(`${DSIG}enveloped-signature`, "urn:x"),
-	"another second transform": info(`<ds:Transform Algorithm="${C14N}"/>`, '<ds:Transform Algorithm="urn:x"/>'),
-	"another digest": info("xmldsig-more#sha384", "xmldsig-more#sha256"),
-	"a scheme with parameters": info('ecdsa-sha384"/>', 'ecdsa-sha384">x</ds:SignatureMethod>'),
 	"a digest that is not base64": info(/<ds:DigestValue>./, "<ds:DigestValue>*"),
 	"a digest of something else": info(/<ds:DigestValue>../, "<ds:DigestValue>AA"),
 	"a signature that is not base64": signed(/<ds:SignatureValue>./, "<ds:SignatureValue>*"),
 	"a signature of something else": signed(/<ds:SignatureValue>../, "<ds:SignatureValue>AA"),
 	"one certificate": signed(/(<ds:X509Certificate>[^<]*<\/ds:X509Certificate>){3}/, "$1"),
 	"nine certificates": signed(/(<ds:X509Certificate>[^<]*<\/ds:X509Certificate>){3}/, "$1".repeat(9)),
-	"a resource of another name": unsigned("<ns0:Resource type", "<ns0:Other type"),
-	"a resource of another namespace": unsigned("<ns0:Resource type", '<ns1:Resource xmlns:ns1="urn:x" type'),
-	"a resource of another type": unsigned('type="Measurement"', 'type="Other"'),
-	"no index": unsigned('index="8"', 'index="x"'),
-	"index 255": unsigned('index="8"', 'index="255"'),
 	"an index twice": unsigned('index="9"', 'index="8"'),
 	"neither active nor not": unsigned('active="True"', 'active="Maybe"'),
 	"no alternatives": unsigned('alternatives="1"', 'alternatives="0"'),
 	"70 alternatives": manifest((plan) => plan.active.set(8, new Array(70).fill("00".repeat(48)))),
 	"values that were not announced": unsigned('alternatives="1"', 'alternatives="2"'),
-	"a value of another size": unsigned('size="48"', 'size="47"'),
 	"a value that is no hash": manifest((plan) => plan.active.set(8, ["xx"])),
 	"nothing active": manifest((plan) => plan.active.clear()),
 });
 
+const newerManifests = readers("signed", "ATTEST_VERSION", {
+	"another namespace": unsigned(/^<SoftwareIdentity xmlns="[^"]*"/, '<SoftwareIdentity xmlns="urn:x"'),
+	"another canonical form": info(
+		`CanonicalizationMethod Algorithm="${C14N}"`,
+		'CanonicalizationMethod Algorithm="urn:x"',
+	),
+	"another scheme": info("ecdsa-sha384", "ecdsa-sha512"),
+	"another first transform": info(`${DSIG}enveloped-signature`, "urn:x"),
+	"another second transform": info(`<ds:Transform Algorithm="${C14N}"/>`, '<ds:Transform Algorithm="urn:x"/>'),
+	"another digest": info("xmldsig-more#sha384", "xmldsig-more#sha256"),
+	"a scheme with parameters": info('ecdsa-sha384"/>', 'ecdsa-sha384">x</ds:SignatureMethod>'),
+});
+
+/** A card by a manifest of its driver with this change, which its vendor signed. */
+const measuredBy = (name: string, change: (plan: ManifestPlan) => unknown): MintedCase =>
+	minted(`entries: ${name}`, "ATTEST_VERSION", undefined, (settings) => {
+		const driver = manifestPlan("driver");
+		change(driver);
+		const manifests = [driver, manifestPlan("vbios")].map(mintManifest);
+		const question = { ask: "measured", nonce: null, chip: null, manifests, ocsp: [] } as const;
+		return verifyDevice(mintDevice(gpuPlan()), question, settings);
+	});
+const entry = (from: string, to: string) => (plan: ManifestPlan) => {
+	plan.editUnsigned = (text) => text.replace(from, to);
+};
+
+const entryCases = [
+	measuredBy("of another name", entry("<ns0:Resource type", "<ns0:Other type")),
+	measuredBy("of another namespace", entry("<ns0:Resource type", '<ns1:Resource xmlns:ns1="urn:x" type')),
+	measuredBy("of another type", entry('type="Measurement"', 'type="Other"')),
+	measuredBy("of no index", entry('index="8"', 'index="x"')),
+	measuredBy("of index 255", entry('index="8"', 'index="255"')),
+	measuredBy("of index 69632", entry('index="8"', 'index="69632"')),
+	measuredBy("of another size", entry('size="48"', 'size="64"')),
+	measuredBy("of another hash", entry("h:Hash0", "Hash0")),
+	measuredBy("a floor that is no number", (plan) => plan.floors.set(37, "5x")),
+];
+
 export const nvidiaReaders = (): MintedCase[] => [
+	...versionedCases,
+	...newerManifests,
+	...entryCases,
 	...reportCases,
 	...factCases,
 	...otherCases,

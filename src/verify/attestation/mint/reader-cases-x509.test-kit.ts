@@ -139,7 +139,6 @@ const certificateCases = readers("certificate", "ATTEST_FORM", {
 	"RSA with parameters": rsa(Uint8Array.of(5, 1, 0), bytes("7f".repeat(256))),
 	"a negative modulus": rsa(NULL, bytes("81".repeat(256))),
 	"a modulus of 514 bytes": rsa(NULL, bytes("7f".repeat(514))),
-	"a curve of nobody": point("1.3.132.0.35", key.point),
 	"a short point": point(P384, key.point.subarray(0, 49)),
 	"a compressed point": point(P384, concatBytes(Uint8Array.of(2), key.point.subarray(1))),
 	"key usage without bytes": usage(""),
@@ -147,10 +146,16 @@ const certificateCases = readers("certificate", "ATTEST_FORM", {
 	"key usage of three bytes": usage("00808080"),
 	"key usage with eight spare bits": usage("0800"),
 	"key usage with a spare bit set": usage("0781"),
-	"PSS with other parameters": algorithm(seq(oid("1.2.840.113549.1.1.10"), seq())),
-	"an algorithm of nobody": algorithm(seq(oid("1.2.840.10045.4.3.4"))),
 	"a negative half": half("80"),
 	"a half of 49 bytes": half("7f".repeat(49)),
+});
+
+const newerCertificates = readers("certificate", "ATTEST_VERSION", {
+	"a curve to come": point("1.3.132.0.35", key.point),
+	"a key of another kind": certificateChanged({ spki: seq(seq(oid("1.3.101.112")), bits(new Uint8Array(32))) }),
+	"PSS with other parameters": algorithm(seq(oid("1.2.840.113549.1.1.10"), seq())),
+	"an algorithm to come": algorithm(seq(oid("1.2.840.10045.4.3.4"))),
+	"an algorithm with parameters": algorithm(seq(oid("1.2.840.113549.1.1.11"), NULL)),
 });
 
 const HEAD = "-----BEGIN CERTIFICATE-----\n";
@@ -247,11 +252,9 @@ const checked =
 const answerCases = readers("answer", "COLLATERAL_WRONG", {
 	"of 70 KiB": answer({ nonces: [seq(oid("1.2.3"), octets(new Uint8Array(70_000)))] }),
 	"of another kind": answer({ kind: "1.3.6.1.5.5.7.48.1.2" }),
-	"of another version": answer({ version: [tlv(0xa0, integer(1))] }),
 	"with two nonces": answer({ nonces: [NONCE, NONCE] }),
 	"in no state": answer({ state: tlv(0x83) }),
 	"good with a reason": answer({ state: tlv(0x80, NULL) }),
-	"by a hash of nobody": answer({ hash: "2.16.840.1.101.3.4.2.3" }),
 	"about another certificate": checked((plan) => {
 		plan.certificate = cardIssuer!;
 	}),
@@ -267,6 +270,11 @@ const answerCases = readers("answer", "COLLATERAL_WRONG", {
 	"by a delegate of no purpose": checked((plan) => {
 		plan.delegate = { purposes: null };
 	}),
+});
+
+const newerAnswers = readers("answer", "ATTEST_VERSION", {
+	"of another version": answer({ version: [tlv(0xa0, integer(1))] }),
+	"by a hash to come": answer({ hash: "2.16.840.1.101.3.4.2.3" }),
 });
 
 const staleCases = readers("answer", "COLLATERAL_STALE", {
@@ -300,6 +308,8 @@ export const x509Readers = (): MintedCase[] => [
 	...listCases,
 	...answerCases,
 	...staleCases,
+	...newerCertificates,
+	...newerAnswers,
 	...chainCases,
 	...dataCases,
 ];

@@ -1,7 +1,7 @@
 // What a report's opaque fields and the certificates beside it say: chip, versions, firmware id, fabric.
 import { bytesToHex, bytesToUtf8, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 import { type Certificate, readName } from "../x509/certificate.ts";
 import { type Der, DerReader, derOf, inside, itemsOf, oidOf, TAG } from "../x509/der.ts";
 import type { SpdmReport } from "./spdm-report.ts";
@@ -63,17 +63,20 @@ export function gpuFields(report: SpdmReport, identity: Certificate, where: stri
 	if (driver === null || vbiosBytes === undefined) return wrong(where, "the report names no driver or no VBIOS");
 	const vbios = vbiosVersion(vbiosBytes, where);
 	const [project, sku, chipSku] = [17, 18, 15].map((type) => textField(report, type, where) ?? "");
-	const { CN } = readName(identity.subject, where);
 	return {
 		driver,
 		vbios,
 		vbiosRim: `NV_GPU_VBIOS_${project}_${sku}_${chipSku}_${vbios.replaceAll(".", "")}`.toUpperCase(),
-		chip: textField(report, 35, where) ?? CN?.split(" ")[0] ?? wrong(where, "the report names no chip"),
+		chip: textField(report, 35, where) ?? chipOf(identity, where) ?? wrong(where, "the report names no chip"),
 		nvdec0: nvdec0Of(report, where),
 		mode: modeOf(report, where),
 		links: pdis(report.opaque.get(22), true, where),
 	};
 }
+
+/** As the certificate names it. */
+export const chipOf = (identity: Certificate, where: string): string | null =>
+	readName(identity.subject, where).CN?.split(" ")[0] ?? null;
 
 export interface SwitchFields {
 	readonly bios: string;
@@ -105,16 +108,25 @@ export interface DeviceIdentity {
 	readonly pdi: string;
 }
 
-const SERIAL_PREFIX: Readonly<Record<DeviceKind, string>> = { gpu: "41", switch: "50" };
+/** How the serial number of certificate 1 begins. */
+const KINDS: ReadonlyMap<string, DeviceKind> = new Map([
+	["41", "gpu"],
+	["50", "switch"],
+]);
 
 /** Certificate 1 is the card's for life. */
 export function identityOf(certificate: Certificate, kind: DeviceKind, where: string): DeviceIdentity {
 	const { serialNumber } = readName(certificate.subject, where);
 	const serial = serialNumber?.toLowerCase() ?? "";
-	if (!/^[0-9a-f]{18}$/.test(serial) || !serial.startsWith(SERIAL_PREFIX[kind]))
-		return refuse("DEVICE_OTHER", where, `certificate 1 is not that of a ${kind}`);
+	const found = /^[0-9a-f]{18}$/.test(serial) ? KINDS.get(serial.slice(0, 2)) : undefined;
+	if (found === undefined) return cannotTell(where, "certificate 1 is that of a kind of device that is not known here");
+	if (found !== kind) return refuse("DEVICE_OTHER", where, `certificate 1 is not that of a ${kind}`);
 	return { spkiSha256: bytesToHex(sha256Of(certificate.spki)), pdi: serial.slice(2) };
 }
+
+/** Of a device whose report says nothing that can be read. */
+export const kindOfIdentity = (certificate: Certificate, where: string): DeviceKind =>
+	KINDS.get(readName(certificate.subject, where).serialNumber?.slice(0, 2) ?? "") ?? "gpu";
 
 const HOPPER = "2.23.133.5.4.1";
 const BLACKWELL = "2.23.133.5.4.1.1";
@@ -131,7 +143,8 @@ export function firmwareIdForm(leaf: Certificate, report: SpdmReport, where: str
 	if (reported === undefined) return `none(${form},false)`;
 	const certified =
 		blackwell !== undefined ? tcbInfoId(blackwell, where) : hopper !== undefined ? hopperId(hopper, where) : null;
-	if (certified === null || !equalBytes(certified, reported))
+	if (certified === null) return cannotTell(where, "the leaf has no firmware id of a form that is known here");
+	if (!equalBytes(certified, reported))
 		return refuse("FIRMWARE_ID_WRONG", where, "the leaf's firmware id is not the report's");
 	return form;
 }

@@ -1,11 +1,11 @@
 // NVIDIA's reference manifests (RIM): a SWID tag with the measurements of one driver or VBIOS, signed by
 // XML-DSig as an enveloped signature. Exactly one way of signing is known, so that what was hashed is what is
-// read.
+// read. Entries of another kind than is known here make nothing false: `unread` names the first.
 import { sha384 } from "@noble/hashes/sha2.js";
 import { bytesToUtf8, equalBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { base64ToBytes } from "../bytes.ts";
 import { type AttestationSettings, readOnce, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
-import { type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
 import { type Certificate, readCertificate } from "../x509/certificate.ts";
 import { checkLinks, outsideValidity } from "../x509/chain.ts";
 import { canonicalXml } from "./c14n.ts";
@@ -16,6 +16,10 @@ export interface Manifest {
 	readonly product: string;
 	/** Active measurements: index from 0 → the values that are allowed, in hex. */
 	readonly active: ReadonlyMap<number, readonly string[]>;
+	/** Opaque fields that are security version numbers: type → the lowest that is allowed. */
+	readonly floors: ReadonlyMap<number, bigint>;
+	/** The first entry that is not known here; null: all are. */
+	readonly unread: string | null;
 	/** Leaf first. */
 	readonly chain: readonly Certificate[];
 	/** The end of the certificate that signed it. */
@@ -27,8 +31,13 @@ export interface Manifest {
 const SWID = "http://standards.iso.org/iso/19770/-2/2015/schema.xsd";
 const DSIG = "http://www.w3.org/2000/09/xmldsig#";
 const SHA384 = "http://www.w3.org/2001/04/xmlenc#sha384";
+/** Of numbers, which a report has among its opaque data. */
+const OPAQUE = "https://docs.nvidia.com/attestation/specs/latest/opaque-data.html";
 const C14N = "http://www.w3.org/2006/12/xml-c14n11";
 const MOST_INDEX = 254;
+/** Entry 4096 + n is about opaque field n. */
+export const OPAQUE_INDEX = 4096;
+const MAX_OPAQUE_INDEX = OPAQUE_INDEX + 0xffff;
 const MOST_ALTERNATIVES = 64;
 
 const wrong = (where: string, detail: string): never => refuse("RIM_WRONG", where, detail);
@@ -50,7 +59,8 @@ export function readManifest(
 function checkedManifest(hearing: Hearing, bytes: Uint8Array, settings: AttestationSettings, where: string): Manifest {
 	const text = bytesToUtf8(bytes) ?? wrong(where, "not UTF-8");
 	const root = parseXml(text, where);
-	if (root.local !== "SoftwareIdentity" || root.uri !== SWID) return wrong(where, "no SWID tag");
+	if (root.local !== "SoftwareIdentity" || root.uri === "") return wrong(where, "no SWID tag");
+	if (root.uri !== SWID) return cannotTell(where, `a manifest by the schema ${root.uri}, which is not known here`);
 	const signature = signatureOf(root, where);
 	const [meta, payload] = ["Meta", "Payload"].map((local) => onlyChild(root, local, SWID, where));
 	const chain = chainOf(signature, where);
@@ -61,7 +71,7 @@ function checkedManifest(hearing: Hearing, bytes: Uint8Array, settings: Attestat
 	return {
 		version: attributeOf(meta!, "colloquialVersion") ?? wrong(where, "the manifest names no version"),
 		product: attributeOf(meta!, "product") ?? wrong(where, "the manifest names no product"),
-		active: measurementsOf(payload!, where),
+		...entriesOf(payload!, where),
 		chain,
 		notAfterMs: chain[0]!.notAfterMs,
 		isCurrent: outsideValidity(chain, atMs) < 0,
@@ -131,12 +141,12 @@ function checkSignature(
 	const isKnown =
 		algorithmOf(method!) === C14N &&
 		algorithmOf(scheme!) === "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha384" &&
-		attributeOf(reference!, "URI") === "" &&
 		steps[0] === `${DSIG}enveloped-signature` &&
 		steps[1] === C14N &&
 		algorithmOf(digest!) === "http://www.w3.org/2001/04/xmldsig-more#sha384" &&
 		[method!, scheme!, digest!].every((one) => one.children.length === 0);
-	if (!isKnown) wrong(where, "signed in a way that is not known");
+	if (!isKnown) cannotTell(where, "the manifest is signed in a way that is not known here");
+	if (attributeOf(reference!, "URI") !== "") wrong(where, "the signature is of something else than the manifest");
 	const expected = base64ToBytes(textOfElement(digestValue!));
 	const actual = sha384(utf8ToBytes(canonicalXml(root, signature)));
 	if (expected === null || !equalBytes(expected, actual)) wrong(where, "the manifest is not the one that was signed");
@@ -146,28 +156,58 @@ function checkSignature(
 		wrong(where, "the signature is not that of its certificate");
 }
 
-function measurementsOf(payload: XmlElement, where: string): Map<number, readonly string[]> {
+type Entries = Pick<Manifest, "active" | "floors" | "unread">;
+
+/** Its vendor signed them. */
+function entriesOf(payload: XmlElement, where: string): Entries {
 	const active = new Map<number, readonly string[]>();
+	const floors = new Map<number, bigint>();
 	const seen = new Set<number>();
-	for (const resource of elementsOf(payload)) {
-		if (resource.local !== "Resource" || resource.uri !== SWID) return wrong(where, "something other than a Resource");
-		if (attributeOf(resource, "type") !== "Measurement") return wrong(where, "a Resource that is no measurement");
-		const index = Number(/^\d{1,3}$/.exec(attributeOf(resource, "index") ?? "")?.[0] ?? -1);
-		if (index < 0 || index > MOST_INDEX || seen.has(index)) return wrong(where, "an index twice, or none");
+	let unread: string | null = null;
+	for (const entry of elementsOf(payload)) {
+		const index = indexOf(entry);
+		if (index === null) {
+			unread ??= `an entry ${entry.local} of a kind that is not known here`;
+			continue;
+		}
+		if (seen.has(index)) return wrong(where, `index ${index} twice`);
 		seen.add(index);
-		const state = attributeOf(resource, "active");
+		const state = attributeOf(entry, "active");
 		if (state !== "True" && state !== "False") return wrong(where, `measurement ${index} is neither active nor not`);
-		const count = Number(/^\d{1,2}$/.exec(attributeOf(resource, "alternatives") ?? "")?.[0] ?? 0);
-		const hashes = resource.attributes.filter(({ uri }) => uri === SHA384);
-		if (count < 1 || count > MOST_ALTERNATIVES || hashes.length !== count || attributeOf(resource, "size") !== "48")
-			return wrong(where, `measurement ${index} does not have the values it announces`);
-		const values = Array.from({ length: count }, (_, i) => attributeOf(resource, `Hash${i}`, SHA384) ?? "");
-		if (values.some((one) => !/^[0-9a-fA-F]{96}$/.test(one))) return wrong(where, `measurement ${index} is no SHA-384`);
-		if (state === "True")
-			active.set(
-				index,
-				values.map((one) => one.toLowerCase()),
-			);
+		const isNumber = index >= OPAQUE_INDEX;
+		const floor = isNumber ? floorOf(entry) : null;
+		const values = isNumber ? null : hashesOf(entry, index, where);
+		if (state === "False") continue;
+		if (floor !== null) floors.set(index - OPAQUE_INDEX, floor);
+		else if (values !== null) active.set(index, values);
+		else unread ??= `entry ${index} has neither a SHA-384 nor a floor`;
 	}
-	return active.size > 0 ? active : wrong(where, "no active measurement");
+	const isEmpty = active.size === 0 && floors.size === 0 && unread === null;
+	return isEmpty ? wrong(where, "no active measurement") : { active, floors, unread };
+}
+
+/** Null: not a measurement, or of a place that is not known here. */
+function indexOf(entry: XmlElement): number | null {
+	if (entry.local !== "Resource" || entry.uri !== SWID || attributeOf(entry, "type") !== "Measurement") return null;
+	const index = Number(/^\d{1,5}$/.exec(attributeOf(entry, "index") ?? "")?.[0] ?? -1);
+	const isKnown = (index >= 0 && index <= MOST_INDEX) || (index >= OPAQUE_INDEX && index <= MAX_OPAQUE_INDEX);
+	return isKnown ? index : null;
+}
+
+/** Null: it is compared in a way that is not known here. */
+function floorOf(entry: XmlElement): bigint | null {
+	const floor = /^\d{1,20}$/.exec(attributeOf(entry, "minSvn", OPAQUE) ?? "");
+	return floor === null ? null : BigInt(floor[0]);
+}
+
+/** In hex; null: by another hash. */
+function hashesOf(entry: XmlElement, index: number, where: string): readonly string[] | null {
+	const hashes = entry.attributes.filter(({ uri }) => uri === SHA384);
+	if (attributeOf(entry, "size") !== "48" || hashes.length === 0) return null;
+	const count = Number(/^\d{1,2}$/.exec(attributeOf(entry, "alternatives") ?? "")?.[0] ?? 0);
+	if (count < 1 || count > MOST_ALTERNATIVES || hashes.length !== count)
+		return wrong(where, `measurement ${index} does not have the values it announces`);
+	const values = Array.from({ length: count }, (_, i) => attributeOf(entry, `Hash${i}`, SHA384) ?? "");
+	if (values.some((one) => !/^[0-9a-fA-F]{96}$/.test(one))) return wrong(where, `measurement ${index} is no SHA-384`);
+	return values.map((one) => one.toLowerCase());
 }

@@ -3,14 +3,14 @@
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { certificatesIn } from "../bytes.ts";
 import { type AttestationSettings, readOnce, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
-import { type AttestationVerdict, type Hearing, hear, type Level, refuse } from "../verdict.ts";
+import { type AttestationVerdict, cannotTell, type Hearing, hear, type Level, readSigned, refuse } from "../verdict.ts";
 import { type Certificate, readCertificate } from "../x509/certificate.ts";
 import { checkDeviceChain } from "../x509/chain.ts";
 import { answerAbout, checkOcsp, readOcsp } from "../x509/ocsp.ts";
-import { type DeviceKind, firmwareIdForm, gpuFields, identityOf, switchFields } from "./device-facts.ts";
+import { chipOf, type DeviceKind, firmwareIdForm, gpuFields, identityOf, switchFields } from "./device-facts.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { checkManifestsFit, checkMeasurements, type Part } from "./measurements.ts";
-import { readSpdmReport, type SpdmReport } from "./spdm-report.ts";
+import { openFrame, readFrame, type SpdmFrame, type SpdmReport } from "./spdm-report.ts";
 
 export interface DeviceEvidence {
 	readonly kind: DeviceKind;
@@ -31,7 +31,11 @@ export interface DeviceQuestion {
 
 export interface GenuineDevice {
 	readonly kind: DeviceKind;
-	readonly report: SpdmReport;
+	readonly nonce: Uint8Array;
+	/** Null: what it signed cannot be read. Then it shows no level. */
+	readonly report: SpdmReport | null;
+	/** Why not. */
+	readonly unread: string | null;
 	readonly chain: readonly Certificate[];
 	readonly spkiSha256: string;
 	readonly pdi: string;
@@ -73,39 +77,51 @@ function genuineDevice(
 ): GenuineDevice {
 	const { kind } = evidence;
 	const at = { report: `${where}report`, chain: `${where}chain` };
-	const report = readSpdmReport(evidence.report, at.report);
 	const chain = chainOf(evidence.chain, settings, at.chain);
-	if (chain.length !== CHAIN_LENGTH) refuse("ATTEST_CHAIN", at.chain, `${chain.length} certificates where 5 are due`);
 	checkDeviceChain(chain, settings.roots.nvidiaDevice, settings.verify, settings.atMs, at.chain);
 	tellSimulated(hearing, settings.roots.nvidiaDevice, VENDOR_ROOTS.nvidiaDevice);
+	if (chain.length !== CHAIN_LENGTH)
+		cannotTell(at.chain, `${chain.length} certificates, and only chains of 5 are known here`);
+	const frame = readFrame(evidence.report, at.report);
 	const [leaf, identityCertificate] = [chain[0]!, chain[1]!];
-	if (!settings.verify("p384", leaf.key, report.signed, report.signature))
+	if (!settings.verify("p384", leaf.key, frame.signed, frame.signature))
 		refuse("ATTEST_SIGNATURE", at.report, "the leaf did not sign this report");
 	const identity = identityOf(identityCertificate, kind, at.chain);
-	const nonce = bytesToHex(report.nonce);
-	const fwid = firmwareIdForm(leaf, report, at.report);
-	const common = { kind, report, chain, ...identity };
+	const common = { kind, nonce: frame.nonce, chain, ...identity };
+	const signed = { nonce: bytesToHex(frame.nonce), ...identity };
+	const { value, unread } = readSigned(() => readContents(frame, kind, identity, chain, at.report));
+	if (value !== null) return { ...common, ...value, unread, facts: { ...signed, ...value.facts } };
+	const chip = chipOf(identityCertificate, at.chain) ?? "";
+	const nothing = { report: null, links: null, parts: [], isNvdec0Off: false, driver: null };
+	return { ...common, ...nothing, chip, unread, facts: { ...signed, chip, unread } };
+}
+
+type Contents = Pick<GenuineDevice, "links" | "parts" | "isNvdec0Off" | "chip" | "driver" | "facts"> & {
+	readonly report: SpdmReport;
+};
+
+/** What a good signature covers. */
+function readContents(
+	frame: SpdmFrame,
+	kind: DeviceKind,
+	{ pdi }: { readonly pdi: string },
+	[leaf, identity]: readonly Certificate[],
+	where: string,
+): Contents {
+	const report = openFrame(frame, where);
+	const said = { fwid: firmwareIdForm(leaf!, report, where), ...(report.format && { format: report.format }) };
 	if (kind === "switch") {
-		const { bios, links } = switchFields(report, identity.pdi, at.report);
+		const { bios, links } = switchFields(report, pdi, where);
 		const parts: Part[] = [{ name: "bios", version: bios, product: "LS10" }];
-		const facts = { nonce, ...identity, fwid, bios };
-		return { ...common, links, parts, isNvdec0Off: false, chip: "LS10", driver: null, facts };
+		return { report, links, parts, isNvdec0Off: false, chip: "LS10", driver: null, facts: { ...said, bios } };
 	}
-	const { links, ...fields } = gpuFields(report, identityCertificate, at.report);
+	const { links, ...fields } = gpuFields(report, identity!, where);
 	const { driver, vbios, chip, nvdec0 } = fields;
 	const parts: Part[] = [
 		{ name: "driver", version: driver, product: chip },
 		{ name: "vbios", version: vbios, product: chip },
 	];
-	return {
-		...common,
-		links,
-		parts,
-		isNvdec0Off: nvdec0 === "off",
-		chip,
-		driver,
-		facts: { nonce, ...identity, fwid, ...fields },
-	};
+	return { report, links, parts, isNvdec0Off: nvdec0 === "off", chip, driver, facts: { ...said, ...fields } };
 }
 
 export function verifyDevice(
@@ -118,8 +134,9 @@ export function verifyDevice(
 		Object.assign(hearing.facts, device.facts);
 		if (question.chip !== null && question.chip !== device.chip)
 			refuse("DEVICE_OTHER", "report", `the report is of ${device.chip}, not of ${question.chip}`);
-		if (question.nonce !== null && !equalBytes(question.nonce, device.report.nonce))
+		if (question.nonce !== null && !equalBytes(question.nonce, device.nonce))
 			refuse("NONCE_WRONG", "report", "the report answers another question");
+		if (device.unread !== null) hearing.doubtful("ATTEST_VERSION", "report", device.unread);
 		return checkMeasured(hearing, device, question, settings);
 	});
 }
@@ -135,9 +152,9 @@ function checkMeasured(
 		refuse("COLLATERAL_WRONG", "collateral", "more collateral than one device can use");
 	const manifests =
 		ask === "measured" ? files.map((file, i) => readManifest(hearing, file, settings, `rims[${i}]`)) : [];
-	checkManifestsFit(device.parts, manifests, "rims");
+	if (device.report !== null) checkManifestsFit(device.parts, manifests, "rims");
 	checkRevocation(hearing, device, manifests, ocsp, settings);
-	if (ask === "measured")
+	if (ask === "measured" && device.report !== null)
 		checkMeasurements(hearing, device.report, device.parts, manifests, device.isNvdec0Off, "report");
 	if (device.kind === "gpu") {
 		hearing.find("RELAYABLE", "no CPU quote names this report: it may come from a card elsewhere");

@@ -2,7 +2,7 @@
 // PCIe one fabric: each GPU names its switches and each switch its GPUs, so equal sets are one machine.
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationSettings } from "../settings.ts";
-import { type AttestationVerdict, hear, refuse } from "../verdict.ts";
+import { type AttestationVerdict, hear, orDoubt, refuse } from "../verdict.ts";
 import { checkGenuine, type DeviceEvidence, type GenuineDevice } from "./verify-device.ts";
 
 const MOST_DEVICES = 32;
@@ -17,22 +17,28 @@ export function verifyDeviceSet(
 		const evidence = read();
 		if (evidence.length === 0 || evidence.length > MOST_DEVICES)
 			refuse("ATTEST_FORM", "devices", `${evidence.length} devices in one round`);
-		const devices = evidence.map((one, i) => checkGenuine(hearing, one, settings, `devices[${i}].`));
+		const told = evidence.map((one, i) =>
+			orDoubt(hearing, () => checkGenuine(hearing, one, settings, `devices[${i}].`)),
+		);
+		for (const [i, one] of told.entries())
+			if (typeof one?.unread === "string") hearing.doubtful("ATTEST_VERSION", `devices[${i}].report`, one.unread);
+		const devices = told.filter((one) => one !== null);
 		hearing.facts.devices = devices.map(({ spkiSha256 }) => spkiSha256);
-		const asked = nonce ?? devices[0]!.report.nonce;
-		const other = devices.findIndex(({ report }) => !equalBytes(report.nonce, asked));
+		const asked = nonce ?? devices[0]?.nonce;
+		const other = devices.findIndex((one) => asked === undefined || !equalBytes(one.nonce, asked));
 		if (other >= 0) refuse("NONCE_WRONG", `devices[${other}]`, "the report is of another round");
-		hearing.facts.nonce = bytesToHex(asked);
+		if (asked !== undefined) hearing.facts.nonce = bytesToHex(asked);
 		const keys = devices.map(({ spkiSha256 }) => spkiSha256);
 		const twice = keys.findIndex((key, i) => keys.indexOf(key) !== i);
 		if (twice >= 0) refuse("DEVICE_REPEATED", `devices[${twice}]`, "one card is shown as two");
-		if (checkFabric(devices)) hearing.facts.fabric = true;
+		// One of whom nothing is known would have to be named by the others.
+		if (devices.length === evidence.length && checkFabric(devices)) hearing.facts.fabric = true;
 		hearing.find("RELAYABLE", "no CPU quote names these reports: they may come from cards elsewhere");
 		return "genuine";
 	});
 }
 
-/** True when a fabric is shown; false when nothing speaks of one. */
+/** True when a fabric is shown; false when nothing speaks of one, or one of them cannot be read. */
 function checkFabric(devices: readonly GenuineDevice[]): boolean {
 	const gpus = devices.filter(({ kind }) => kind === "gpu");
 	const switches = devices.filter(({ kind }) => kind === "switch");
@@ -40,13 +46,13 @@ function checkFabric(devices: readonly GenuineDevice[]): boolean {
 	if (gpus.length === 0) return false;
 	checkLinks(gpus, switches);
 	checkLinks(switches, gpus);
-	return true;
+	return devices.every(({ unread }) => unread === null);
 }
 
 /** Each of `these` names exactly `those`. */
 function checkLinks(these: readonly GenuineDevice[], those: readonly GenuineDevice[]): void {
 	const due = those.map(({ pdi }) => pdi).sort();
-	for (const { pdi, links, kind } of these)
+	for (const { pdi, links, kind } of these.filter(({ unread }) => unread === null))
 		if (links === null || links.length !== due.length || links.some((link, i) => link !== due[i]))
 			refuse(
 				"TOPOLOGY_WRONG",

@@ -2,7 +2,7 @@
 // chain.ts does.
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 import {
 	bitsOf,
 	booleanOf,
@@ -113,9 +113,9 @@ function publicKeyOf(spki: Der): { key: PublicKey; keyBits: Uint8Array } {
 		return { key: { kind: "rsa", modulus: n[0] === 0 ? n.subarray(1) : n, exponent }, keyBits };
 	}
 	const curve = oid === "1.2.840.10045.2.1" ? oidOf(algorithm.next(TAG.oid)) : "";
-	algorithm.end();
 	const kind = curve === "1.2.840.10045.3.1.7" ? "p256" : curve === "1.3.132.0.34" ? "p384" : null;
-	if (kind === null) return wrong(where, "a public key of a kind that no vendor uses");
+	if (kind === null) return cannotTell(where, `a public key of a kind that is not known here (${curve || oid})`);
+	algorithm.end();
 	if (keyBits.length !== (kind === "p256" ? 65 : 97) || keyBits[0] !== 4) return wrong(where, "no uncompressed point");
 	return { key: { kind, point: keyBits }, keyBits };
 }
@@ -177,12 +177,12 @@ export function signedOf(message: Uint8Array, algorithm: Der, bits: Der): Signed
 		const params = bytesToHex(reader.next(TAG.sequence).whole);
 		reader.end();
 		if (!PSS_PARAMS.includes(params))
-			return wrong(where, "parameters of RSA-PSS other than SHA-384 with 48 bytes of salt");
+			return cannotTell(where, "parameters of RSA-PSS other than SHA-384 with 48 bytes of salt");
 		return { message, scheme: "rsa-pss", signature };
 	}
-	reader.end();
 	const scheme = oid === "1.2.840.10045.4.3.2" ? "p256" : oid === "1.2.840.10045.4.3.3" ? "p384" : null;
-	if (scheme === null) return wrong(where, `signature algorithm ${oid}`);
+	if (scheme === null) return cannotTell(where, `signature algorithm ${oid} is not known here`);
+	reader.end();
 	return { message, scheme, signature: fixedSignature(signature, scheme, where) };
 }
 

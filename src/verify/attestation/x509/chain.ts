@@ -2,13 +2,13 @@
 // roots may bear one name.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Code } from "../../../protocol/codes.ts";
-import { refuse } from "../verdict.ts";
+import { cannotTell, refuse } from "../verdict.ts";
 import { type Certificate, fingerprintOf, isSignedBy, KEY_USAGE } from "./certificate.ts";
 import type { VerifySignature } from "./signature.ts";
 
 /**
- * Critical extensions that are understood here or by the vendor's room. Any other critical one refuses the
- * chain.
+ * Critical extensions that are understood here or by the vendor's room. With any other critical one nothing
+ * can be told of the chain.
  */
 const UNDERSTOOD = new Set([
 	"2.5.29.14", // subject key identifier
@@ -41,8 +41,6 @@ export function checkLinks(
 		refuse(code, `${where}[${chain.length - 1}]`, "the last certificate is not a pinned root");
 	for (const [i, certificate] of chain.entries()) {
 		const at = `${where}[${i}]`;
-		for (const [oid, { isCritical }] of certificate.extensions)
-			if (isCritical && !UNDERSTOOD.has(oid)) refuse(code, at, `critical extension ${oid} is not understood`);
 		if (i < leaves && certificate.isCa) refuse(code, at, "the leaf is an authority");
 		if (i >= leaves) {
 			if (!certificate.isCa) refuse(code, at, "an issuer is no authority");
@@ -57,6 +55,11 @@ export function checkLinks(
 			refuse(code, at, "the issuer's name is not the next subject's");
 		if (!isSignedBy(certificate, issuer.key, verify)) refuse(code, at, "the next certificate did not sign it");
 	}
+	// The vendor put it there: what it forbids is not known here.
+	for (const [i, { extensions }] of chain.entries())
+		for (const [oid, { isCritical }] of extensions)
+			if (isCritical && !UNDERSTOOD.has(oid))
+				cannotTell(`${where}[${i}]`, `critical extension ${oid} is not known here`);
 }
 
 /** The first certificate that does not hold at this moment; -1 when all do. */

@@ -1,8 +1,8 @@
-// Lists of revoked certificates (RFC 5280). Only whole lists of one issuer: a critical extension that narrows
-// one is refused.
+// Lists of revoked certificates (RFC 5280). Only whole lists of one issuer: with a critical extension, which
+// may narrow it, a list is not used.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationSettings } from "../settings.ts";
-import { type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
 import { type Certificate, isSignedBy, KEY_USAGE, type Signed, signedOf } from "./certificate.ts";
 import { booleanOf, type Der, derOf, inside, itemsOf, oidOf, serialHex, smallInteger, TAG, timeOf } from "./der.ts";
 
@@ -55,7 +55,8 @@ function checkExtensions(list: Der): void {
 		const critical = reader.optional(TAG.boolean);
 		reader.next(TAG.octetString);
 		reader.end();
-		if (critical !== null && booleanOf(critical)) wrong(list.where, `critical extension ${oid} is not understood`);
+		if (critical !== null && booleanOf(critical))
+			cannotTell(list.where, `critical extension ${oid} of the list is not known here`);
 	}
 }
 

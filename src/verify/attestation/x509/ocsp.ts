@@ -4,7 +4,7 @@ import { sha1 } from "@noble/hashes/legacy.js";
 import { sha256, sha384 } from "@noble/hashes/sha2.js";
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationSettings } from "../settings.ts";
-import { type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
 import { type Certificate, isSignedBy, readCertificate, readName, type Signed, signedOf } from "./certificate.ts";
 import { type Der, derOf, inside, itemsOf, oidOf, serialHex, smallInteger, TAG, timeOf } from "./der.ts";
 
@@ -34,7 +34,8 @@ export function readOcsp(bytes: Uint8Array, where: string): OcspAnswer {
 	return refusingAs("COLLATERAL_WRONG", where, () => {
 		if (bytes.length > MOST_BYTES) return wrong(where, "longer than any OCSP answer");
 		const outer = inside(derOf(bytes, where, TAG.sequence));
-		if (smallInteger(outer.next(TAG.enumerated)) !== 0) return wrong(where, "the responder gave no answer");
+		if (smallInteger(outer.next(TAG.enumerated)) !== 0)
+			return cannotTell(where, "the responder gave no answer", "COLLATERAL_MISSING");
 		const wrapped = inside(derOf(outer.next(0xa0).value, where, TAG.sequence));
 		outer.end();
 		if (oidOf(wrapped.next(TAG.oid)) !== "1.3.6.1.5.5.7.48.1.1") return wrong(where, "not a basic answer");
@@ -56,7 +57,7 @@ export function readOcsp(bytes: Uint8Array, where: string): OcspAnswer {
 
 function readData(data: Der, where: string) {
 	const reader = inside(data);
-	if (reader.tag === 0xa0) return wrong(where, "an OCSP answer of another version");
+	if (reader.tag === 0xa0) return cannotTell(where, "an OCSP answer of a version that is not known here");
 	const responder = reader.next();
 	const producedAtMs = timeOf(reader.next(TAG.generalTime));
 	const answers = itemsOf(reader.next(TAG.sequence), TAG.sequence, 16).map((one) => readSingle(one, where));
@@ -90,7 +91,8 @@ const HASHES: Readonly<Record<string, string>> = {
 function readSingle(single: Der, where: string): SingleAnswer {
 	const reader = inside(single);
 	const id = inside(reader.next(TAG.sequence));
-	const hash = HASHES[oidOf(inside(id.next(TAG.sequence)).next(TAG.oid))] ?? wrong(where, "a hash that is not in use");
+	const hash =
+		HASHES[oidOf(inside(id.next(TAG.sequence)).next(TAG.oid))] ?? cannotTell(where, "a hash that is not known here");
 	const nameHash = id.next(TAG.octetString).value;
 	const keyHash = id.next(TAG.octetString).value;
 	const serial = serialHex(id.next(TAG.integer));

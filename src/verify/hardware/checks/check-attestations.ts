@@ -1,7 +1,7 @@
 // Signed reports of a probe (docs/attestation.md): each round bound to the roots that were there when it was
-// asked, every round of the same devices. A false report makes the probe invalid; one that is missing, or
-// whose collateral is, takes nothing away. The moment is the probe's own: a file is judged in ten years as it
-// is today.
+// asked, every round of the same devices. A false report makes the probe invalid. A report that is missing,
+// or in a format that is not known here, takes nothing away, nor does missing collateral. The moment is the
+// probe's own: a file is judged in ten years as it is today.
 import { bindOf, rootsCommitment } from "../../../protocol/attest/binding.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationRecord, EvidenceBody } from "../../../protocol/probe/evidence.ts";
@@ -10,8 +10,10 @@ import {
 	type CountedAttestation,
 	type Finding,
 	type ProbeAttestation,
+	unreadAttestation,
 } from "../../../protocol/probe/verdict.ts";
 import {
+	areOthers,
 	type RoundEvidence,
 	type RoundQuestion,
 	type RoundVerdict,
@@ -42,7 +44,7 @@ export function judgeAttestations(
 		if (verdict.fault !== null)
 			return fault(verdict.fault.code ?? "INTERNAL", `${where}.${verdict.fault.where}`, verdict.fault.detail);
 		const [first] = rounds;
-		if (first !== undefined && keysOf(first) !== keysOf(verdict))
+		if (first !== undefined && areOthers(first, verdict))
 			return fault("DEVICE_OTHER", where, "other devices signed than in the first round");
 		rounds.push(verdict);
 	}
@@ -58,7 +60,7 @@ export function judgeAttestations(
  */
 function withAllCards(summary: ProbeAttestation, claimed: readonly string[]): ProbeAttestation {
 	const chips = summary.devices.filter(({ kind }) => kind === "gpu").map(({ chip }) => chip);
-	if (chips.length === 0) return summary;
+	if (chips.length === 0 || unreadAttestation(summary) !== null) return summary;
 	const without = (code: string, detail: string): ProbeAttestation => ({
 		...{ ...summary, level: "none", shown: "none" },
 		reasons: [{ code, detail }, ...summary.reasons],
@@ -141,19 +143,13 @@ export function roundEvidence(record: AttestationRecord, attachments: readonly U
 	};
 }
 
-export const keysOf = ({ devices }: RoundVerdict): string =>
-	devices
-		.map(({ key }) => key)
-		.sort()
-		.join();
-
 /** The lowest level of all rounds; a round without a report shows nothing. */
 export function summaryOf(rounds: readonly RoundVerdict[], asked: readonly AttestationRecord[]): ProbeAttestation {
 	const last = rounds.at(-1);
 	const levels = asked.length === rounds.length ? rounds.map(({ shown }) => shown) : [];
 	const shown = ATTESTED_LEVELS.find((level) => levels.includes(level)) ?? "none";
 	const isSimulated = rounds.some((round) => round.isSimulated);
-	const reasons = rounds.flatMap((round) => round.reasons);
+	const reasons = [...unreadIn(rounds), ...rounds.flatMap((round) => round.reasons)];
 	return {
 		level: isSimulated ? "none" : shown,
 		shown,
@@ -167,9 +163,22 @@ export function summaryOf(rounds: readonly RoundVerdict[], asked: readonly Attes
 	};
 }
 
-/** For whoever reads findings alone: the level, or that it is simulated. */
+/** ATTACK: cards that are genuine at one end of the work, and say nothing that can be read at the other. */
+function unreadIn(rounds: readonly RoundVerdict[]): Finding[] {
+	const unread = rounds.map((round) => round.unread);
+	const detail = unread.find((one) => one !== null);
+	if (detail === undefined || detail === null) return [];
+	const where = unread.includes(null) ? "at one end of the work, and not at the other: " : "";
+	return [{ code: "ATTEST_VERSION", detail: `${where}${detail}` }];
+}
+
+/** For whoever reads findings alone: the level, that it is simulated, or that it cannot be told. */
 export function attestationFindings(attestation: ProbeAttestation | null): Finding[] {
-	if (attestation === null || attestation.devices.length === 0) return [];
+	if (attestation === null) return [];
+	const unread = unreadAttestation(attestation);
+	if (unread !== null)
+		return [{ code: unread.code, detail: `attestation cannot be told: ${unread.detail.slice(0, 400)}` }];
+	if (attestation.devices.length === 0) return [];
 	const { shown, isSimulated, devices, guest } = attestation;
 	const keys = devices.map(({ chip, key }) => `${chip} ${key.slice(0, 16)}`).join(", ");
 	const detail = `level ${shown}: ${keys.slice(0, 400)}${guest === null ? "" : `; named by a guest (${guest.tee})`}`;
