@@ -35,8 +35,9 @@ std::vector<PciFunction> functions_in(const std::string& folder) {
   return found;
 }
 
-// Graphics inside a processor, which nobody offers. Intel's always have this one slot. AMD's share theirs with
-// other parts of the processor (its security processor, its USB); the oldest have slot 1 of the first bus.
+// Graphics inside a processor, which nobody offers. Intel's always have this one slot. AMD's share theirs
+// with other parts of the processor (its security processor, its USB); the oldest have slot 1 of the first
+// bus.
 bool is_integrated(const PciFunction& one, const std::vector<PciFunction>& all) {
   if (one.vendor == kIntel) return one.slot() == "0000:00:02";
   if (one.vendor != kAmd || one.kind >> 8 != kDisplay) return false;

@@ -1,6 +1,6 @@
-// Accelerators of vendors whose cards this program cannot use: AMD, Intel, Habana. They are told by the PCI bus
-// alone, so that a verifier can name them instead of taking the host for one without a GPU. Claims only. Not
-// here: what a card is called, which the verifier knows by its number.
+// Accelerators of vendors whose cards this program cannot use: AMD, Intel, Habana. They are told by the PCI
+// bus alone, so that a verifier can name them instead of taking the host for one without a GPU. Claims only.
+// Not here: what a card is called, which the verifier knows by its number.
 #pragma once
 #include <cstdint>
 #include <string>

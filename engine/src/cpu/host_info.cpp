@@ -1,5 +1,5 @@
-// See host_info.hpp. Reads /proc, /sys and the cgroup files, and asks by calls what they do not tell; whatever
-// is missing then stays at its default, or 0.
+// See host_info.hpp. Reads /proc, /sys and the cgroup files, and asks by calls what they do not tell;
+// whatever is missing then stays at its default, or 0.
 #include "host_info.hpp"
 
 #include <sched.h>
