@@ -29,6 +29,7 @@ FoundDevices find_devices(const DeviceOptions& options) {
   } catch (const std::exception& e) {
     found.driver.why_none = e.what();
   }
+  found.driver.other_cards = options.other_cards;
   std::vector<std::unique_ptr<Device>>& devices = found.devices;
   if (devices.size() > kMaxDevices - options.cpu_devices - 1) devices.resize(kMaxDevices - options.cpu_devices - 1);
   // GPUs are probed at the same time as the CPU, and one waits whenever the thread that feeds it does.

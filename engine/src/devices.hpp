@@ -2,6 +2,7 @@
 #pragma once
 #include "device.hpp"
 #include "disk/direct_file.hpp"
+#include "other_cards.hpp"
 
 namespace assay_kernels {
 struct Kernels;
@@ -13,14 +14,16 @@ struct DeviceOptions {
   unsigned threads = 0;      // of all CPU devices together; 0: all usable cores
   unsigned cpu_devices = 1;  // more than one are virtual
   std::shared_ptr<DiskRoom> disk;  // null: none is presented
+  std::vector<OtherCard> other_cards;
 };
 
-// What the driver of the GPUs says. Claims only.
+// What the host says of its GPUs. Claims only.
 struct DriverClaim {
   bool is_built_in = false;    // whether this program has device code
   std::string driver_version;  // e.g. "580.159.04", empty without a driver
   std::string cuda_version;    // e.g. "13.0"
   std::string why_none;        // in words, empty when GPUs were found
+  std::vector<OtherCard> other_cards;  // which this program cannot use
 };
 
 struct FoundDevices {

@@ -37,6 +37,7 @@ void print_help() {
       "  --no-work     run none, whatever else is said: for whoever lends its engine to strangers\n"
       "  --toy-tsm DIR  ask a folder that plays the kernel's configfs-tsm for quotes, and mark them as a toy's: for tests\n"
       "  --toy-azure DIR  the same of a folder whose sockets play Azure's TPM and its metadata service\n"
+      "  --toy-pci DIR  look for cards of other vendors in a folder that plays the kernel's list of PCI devices: for tests\n"
       "  --no-sandbox  keep the rights it was started with: for debuggers and sanitizers\n"
       "  --sandbox-check  print what the sandbox holds on this host and exit\n"
       "  --version     print the version and exit\n"
@@ -65,6 +66,7 @@ bool parse_number(const char* text, unsigned low, unsigned high, unsigned& out) 
 int main(int argc, char** argv) {
   assay::DeviceOptions options;
   std::string disk_directory, store_directory;  // empty: search; none
+  std::string pci_devices = "/sys/bus/pci/devices";
   assay::GuestToys toys;
   assay::WorkSettings work;
   uint64_t disk_writes = UINT64_MAX;
@@ -93,6 +95,10 @@ int main(int argc, char** argv) {
       const char* path = argv[++i];
       good = path != nullptr && *path != 0;
       if (good) (flag[6] == 't' ? toys.tsm : toys.azure) = path;
+    } else if (!strcmp(flag, "--toy-pci")) {
+      const char* path = argv[++i];
+      good = path != nullptr && *path != 0;
+      if (good) pci_devices = path;
     } else if (!strcmp(flag, "--store")) {
       const char* path = argv[++i];
       good = work.is_allowed = path != nullptr && *path != 0;
@@ -117,6 +123,7 @@ int main(int argc, char** argv) {
     std::string why;
     if (with_disk) options.disk = assay::open_disk_room(disk_directory, disk_writes, why);
     if (with_disk && !options.disk) fprintf(stderr, "assay-engine: no disk: %s\n", why.c_str());
+    options.other_cards = assay::read_other_cards(pci_devices);
     assay::GuestDoor guest(toys);
     // Before anything of a validator's is read, and before the first thread.
     const assay::Sandbox sandbox = with_sandbox ? assay::enter_sandbox(store) : assay::Sandbox{};

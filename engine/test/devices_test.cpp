@@ -8,8 +8,13 @@
 
 #include <map>
 
-#include "kit/checked_engine.hpp"
+#include <filesystem>
+#include <fstream>
+
+#include "cpu/host_info.hpp"
 #include "cpu/sha256_host.hpp"
+#include "kit/checked_engine.hpp"
+#include "other_cards.hpp"
 
 using namespace assay;
 using namespace assay_test;
@@ -101,7 +106,7 @@ void test_claim() {
     check(engine.disk == 0xFFFF, "memory is no disk");
   }
   for (const auto& flags : std::vector<std::vector<std::string>>{
-           {"--cpu-devices", "0"}, {"--cpu-devices", "65"}, {"--cpu-devices"}, {"--disk-dir"}, {"--disk-dir", ""}, {"--no-disk", "x"}, {"--disk-writes", "-1"}, {"--disk-writes"}}) {
+           {"--cpu-devices", "0"}, {"--cpu-devices", "65"}, {"--cpu-devices"}, {"--disk-dir"}, {"--disk-dir", ""}, {"--no-disk", "x"}, {"--disk-writes", "-1"}, {"--disk-writes"}, {"--toy-pci"}}) {
     EngineProcess engine(program, flags);
     check(engine.exit_code() == 64, "exit 64 for " + flags[0]);
   }
@@ -370,6 +375,83 @@ void test_readings() {
   check(engine.exit_code() == 0, "and it ends while work runs");
 }
 
+void write_line(const std::string& path, const std::string& line) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << line << "\n";
+}
+
+// A bus as the kernel shows it, in a folder.
+struct Bus {
+  std::string at = folder + "/pci";
+  void add(const std::string& address, const char* vendor, const char* device, const char* kind) const {
+    write_line(at + "/" + address + "/vendor", vendor);
+    write_line(at + "/" + address + "/device", device);
+    write_line(at + "/" + address + "/class", kind);
+  }
+  std::string told() const {
+    std::string text;
+    for (const OtherCard& card : read_other_cards(at)) text += std::to_string(card.count) + "x" + card.pci_id + "(" + card.name + ") ";
+    return text;
+  }
+  ~Bus() { std::filesystem::remove_all(at); }
+};
+
+void test_other_cards() {
+  const Bus bus;
+  check(bus.told().empty(), "no bus, no cards");
+  // Of a desktop: what is inside processors, a server's own screen, NVIDIA's card, an NPU.
+  bus.add("0000:00:02.0", "0x8086", "0xa780", "0x030000");
+  bus.add("0000:00:0b.0", "0x8086", "0x7d1d", "0x120000");
+  bus.add("0000:00:01.0", "0x1002", "0x130f", "0x030000");
+  bus.add("0000:c1:00.0", "0x1002", "0x164e", "0x030000");
+  bus.add("0000:c1:00.2", "0x1022", "0x1649", "0x108000");
+  bus.add("0000:0a:00.0", "0x10de", "0x2335", "0x030200");
+  bus.add("0000:0b:00.0", "0x1a03", "0x2000", "0x030000");
+  bus.add("0000:0c:00.0", "0x1002", "0xab28", "0x040300");
+  check(bus.told().empty(), "graphics inside a processor are no card, nor is a card's sound: " + bus.told());
+  for (const char* address : {"0000:05:00.0", "0000:15:00.0", "0002:00:00.0"}) bus.add(address, "0x1002", "0x74a1", "0x120000");
+  write_line(bus.at + "/0000:15:00.0/product_name", "AMD Instinct MI300X OAM");
+  bus.add("0000:05:02.0", "0x1002", "0x74b5", "0x120000");
+  std::filesystem::create_directories(bus.at + "/0000:05:02.0/physfn");
+  bus.add("0000:21:00.0", "0x1002", "0x744c", "0x030000");
+  bus.add("0000:21:00.2", "0x1002", "0x7446", "0x0c0330");
+  bus.add("0000:31:00.0", "0x8086", "0x0bda", "0x038000");
+  bus.add("0000:00:05.0", "0x8086", "0xe20b", "0x030000");
+  bus.add("0000:41:00.0", "0x1da3", "0x1060", "0x120000");
+  check(bus.told() == "1x8086:e20b() 3x1002:74a1() 1x1002:744c() 1x8086:0bda() 1x1da3:1060() ", "cards of other vendors, counted: " + bus.told());
+  write_line(bus.at + "/0000:05:00.0/product_name", "AMD \"Instinct\"");
+  Engine engine({"--threads", "2", "--no-disk", "--toy-pci", bus.at});
+  check(engine.claim_text.find(",\"unsupported\":[{\"pciId\":\"8086:e20b\",\"name\":\"\",\"count\":1},"
+                               "{\"pciId\":\"1002:74a1\",\"name\":\"AMD \\\"Instinct\\\"\",\"count\":3},") != std::string::npos,
+        "the claim names them: " + engine.claim_text);
+  check(engine.claim_text.find("\"hidden\"") == std::string::npos, "and nothing of this host is hidden");
+  for (int i = 0; i < 20; ++i) bus.add("0001:" + std::to_string(10 + i) + ":00.0", "0x1002", ("0x73" + std::to_string(10 + i)).c_str(), "0x030000");
+  check(read_other_cards(bus.at).size() == 8, "of eight kinds at most");
+}
+
+// A container without /proc and /sys, and one that shows no more than its own limits.
+void test_hidden_host() {
+  const std::string at = folder + "/host";
+  const HostFolders none{at + "/proc", at + "/sys"};
+  const HostInfo blind = read_host_info(none), host = read_host_info();
+  check(blind.hidden == std::vector<std::string>{"/proc", "/sys"} && host.hidden.empty(), "what is hidden is named");
+  check(blind.ram_bytes > 0 && blind.ram_bytes >= host.ram_bytes, "memory is known without /proc");
+  check(blind.ram_free_bytes > 0 && blind.ram_free_bytes <= uint64_t{2} << 30, "with a part of it free, as nobody tells the limit");
+  check(blind.cpu_name == host.cpu_name, "the CPU names itself: " + blind.cpu_name + " and " + host.cpu_name);
+  check(blind.usable_cores >= 1, "and has cores");
+  for (const std::string& file : {at + "/sys/fs/cgroup/memory.max", at + "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    write_line(file, "1073741824");
+    std::filesystem::create_directories(at + "/sys/devices");
+    const HostInfo limited = read_host_info(none);
+    check(limited.ram_bytes == uint64_t{1} << 30 && limited.ram_free_bytes <= uint64_t{1} << 30, "a limit at the root counts: " + file);
+    check(limited.hidden == std::vector<std::string>{"/proc"}, "and /sys is not hidden");
+    std::filesystem::remove_all(at);
+  }
+  write_line(at + "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB");
+  check(read_host_info(none).ram_free_bytes == uint64_t{4} << 30, "a kernel without control groups has no limit to hide");
+  std::filesystem::remove_all(at);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -382,12 +464,14 @@ int main(int argc, char** argv) {
     const std::unique_ptr<char, decltype(&free)> real(realpath(folder.c_str(), nullptr), &free);
     folder = real.get();
     test_claim();
+    test_other_cards();
+    test_hidden_host();
     test_peers();
     test_turns();
     test_broken_rounds();
     test_disk();
     test_disk_limit();
-  test_disk_ends();
+    test_disk_ends();
     test_readings();
   } catch (const std::exception& e) {
     check(false, e.what());

@@ -373,6 +373,14 @@ export const codes = {
 		"No figure of any GPU was proven.",
 		"Expected on a host without a GPU; otherwise see what the engine says of its driver.",
 	),
+	GPU_UNSUPPORTED: finding(
+		"The host says that it has a card of another vendor than NVIDIA: not supported yet, so nothing of it was asked.",
+		"Only NVIDIA cards can be proven today. The name is the host's word; its CPU and disk are proven as usual.",
+	),
+	HOST_HIDDEN: finding(
+		"The host hides /proc or /sys from the engine, as some containers do.",
+		"The container's memory limit, clocks, temperatures and cards of other vendors are not told then. The figures stand.",
+	),
 	DISTANT_ENGINE: finding(
 		"The engine answers much later than its host shakes hands: it may be somewhere else.",
 		"Ask the provider where the device stands.",
@@ -1025,6 +1033,10 @@ export const codes = {
 	FLEET_BAD: error(
 		"The file of a fleet cannot be read.",
 		"One target a line: `local`, `user@host` or `ssh://user@host:port`; `#` begins a comment.",
+	),
+	CARD_UNSUPPORTED: error(
+		"The card is of another vendor than NVIDIA: not supported yet.",
+		"Only NVIDIA cards can be proven today; docs/profiles.md lists those that can be told apart.",
 	),
 	CARD_NAME_UNKNOWN: error(
 		"No card of that name is known.",

@@ -1,7 +1,7 @@
 // The command line as a user meets it: a process, its output, its exit code.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -161,10 +161,19 @@ test("--max-age: a young valid file of our own will do; a spoilt or foreign one 
 });
 
 test("--device: only that one is asked; one that is not there is named with those that are", async () => {
-	// A host of three devices: this machine's cores in three parts.
+	// A host of three devices: this machine's cores in three parts. Cards of another vendor lie beside them.
 	const engine = join(scratch, "three-devices");
 	const { path: real } = await findEngine(hostPlatform());
-	writeFileSync(engine, `#!/bin/sh\nexec '${real}' --cpu-devices 3 --threads 3 --no-disk "$@"\n`, { mode: 0o755 });
+	const bus = join(scratch, "bus");
+	for (const address of ["0000:05:00.0", "0000:15:00.0"]) {
+		mkdirSync(join(bus, address), { recursive: true });
+		for (const [name, value] of Object.entries({ vendor: "0x1002", device: "0x74a1", class: "0x120000" }))
+			writeFileSync(join(bus, address, name), `${value}\n`);
+	}
+	const flags = `--cpu-devices 3 --threads 3 --no-disk --toy-pci '${bus}'`;
+	writeFileSync(engine, `#!/bin/sh\nexec '${real}' ${flags} "$@"\n`, { mode: 0o755 });
+	const AMD = "2 × AMD Instinct MI300X: not supported yet; only NVIDIA cards can be proven";
+	assert.ok((await assay("devices", "--engine", engine)).out.includes(`gpu –  ${AMD}\n`));
 	const out = join(scratch, "one-of-three.assay");
 	const probe = (...args: string[]) => assay("probe", "--quick", "--json", "--engine", engine, "--out", out, ...args);
 	const one = await probe("--device", "1");
@@ -172,12 +181,14 @@ test("--device: only that one is asked; one that is not there is named with thos
 	const { verdict, claim } = JSON.parse(one.out);
 	assert.equal(claim.devices.length, 3);
 	assert.deepEqual([...new Set(verdict.figures.map(({ device }: { device: number }) => device))], [1]);
+	const told = verdict.findings.filter(({ code }: { code: string }) => code === "GPU_UNSUPPORTED");
+	assert.deepEqual(told, [{ code: "GPU_UNSUPPORTED", detail: AMD }]);
 	// It is good enough for itself, and not for the whole host, nor for another device.
 	const first = readFileSync(out);
 	const ordered = await probe("--device", "1", "--max-age", "1", "--expect", "1xH200");
 	assert.deepEqual(readFileSync(out), first);
 	assert.equal(ordered.code, exitCodes.invalid.code);
-	assert.equal(JSON.parse(ordered.out).order.reason, "ordered: 1 × H200; proven: 0 of 1; no GPU was proven");
+	assert.equal(JSON.parse(ordered.out).order.reason, `ordered: 1 × H200; proven: 0 of 1; no GPU was proven; ${AMD}`);
 	for (const wrong of ["3", "999"]) {
 		const none = await probe("--device", wrong);
 		assert.equal(none.code, exitCodes.unknown.code, none.out);

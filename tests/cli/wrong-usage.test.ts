@@ -63,6 +63,7 @@ const WRONG: readonly (readonly [line: string, code: string, exit: keyof typeof 
 	["config check wrong-form.toml --config x", "USAGE", "usage", /too many/],
 	["provide --validator ws://x --alert nowhere", "USAGE", "usage", /--alert takes http/],
 	["probe --expect 8xNothing", "CARD_NAME_UNKNOWN", "usage", /'Nothing'/],
+	["probe --expect 8xMI300X", "CARD_UNSUPPORTED", "usage", /AMD Instinct MI300X: not supported yet/],
 	["probe --expect 0xH100", "USAGE", "usage", /1 to 64 cards/],
 	["probe --min-fp16 fast", "USAGE", "usage", /600T/],
 	["probe --min-memory 75furlongs", "USAGE", "usage", /75GiB/],

@@ -61,6 +61,10 @@ std::string device_json(const char* kind, const DeviceClaim& c) {
   });
 }
 
+std::string other_card_json(const OtherCard& c) {
+  return json_object({{"pciId", json_quoted(c.pci_id)}, {"name", json_quoted(c.name)}, {"count", number(c.count)}});
+}
+
 std::string claim_json(const Server& server, const std::vector<DeviceClaim>& devices) {
   const DriverClaim& claim = server.driver();
   utsname os{};
@@ -70,7 +74,8 @@ std::string claim_json(const Server& server, const std::vector<DeviceClaim>& dev
   if (!claim.driver_version.empty())
     driver = json_object({{"version", json_quoted(claim.driver_version)}, {"cuda", json_quoted(claim.cuda_version)}});
   uint32_t index = 0;
-  return json_object({
+  // The last two fields are there only where they have something to say.
+  std::string json = json_object({
       {"engine", json_object({{"version", json_quoted(ASSAY_VERSION)}, {"arch", json_quoted(os.machine)}, {"cuda", claim.is_built_in ? "true" : "false"}})},
       {"host", json_object({{"os", json_quoted(std::string(os.sysname) + " " + os.release)},
                             {"cpu", json_quoted(host.cpu_name)},
@@ -81,6 +86,10 @@ std::string claim_json(const Server& server, const std::vector<DeviceClaim>& dev
       {"why", json_quoted(claim.why_none)},
       {"devices", json_array(devices, [&](const DeviceClaim& c) { return device_json(kind_name(server.kind(index++)), c); })},
   });
+  json.pop_back();
+  if (!claim.other_cards.empty()) json += ",\"unsupported\":" + json_array(claim.other_cards, other_card_json);
+  if (!host.hidden.empty()) json += ",\"hidden\":" + json_array(host.hidden, json_quoted);
+  return json + "}";
 }
 
 // Each worker asks its own device; the last one to answer writes the claim.

@@ -1,8 +1,15 @@
-// See host_info.hpp. Reads /proc, /sys and the cgroup files; whatever is missing stays at its default, or 0.
+// See host_info.hpp. Reads /proc, /sys and the cgroup files, and asks by calls what they do not tell;
+// whatever is missing then stays at its default, or 0.
 #include "host_info.hpp"
 
 #include <sched.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,16 +24,22 @@ namespace assay {
 namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kFreeWithoutLimits = uint64_t{2} << 30;
+
+bool is_hidden(const std::string& path) { return access(path.c_str(), R_OK) != 0; }
 
 uint64_t number_or(const std::string& text, uint64_t otherwise) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return otherwise;
   return strtoull(text.c_str(), nullptr, 10);
 }
 
-// The folders of this process's cgroup, innermost first, then the mount's root: a container's limits.
-std::vector<std::string> cgroup_folders(const std::string& controller) {
-  std::ifstream file("/proc/self/cgroup");
+// The folders of this process's cgroup, innermost first, then the mount's root: a container's limits. A
+// container without /proc has its own at the root.
+std::vector<std::string> cgroup_folders(const HostFolders& from, const std::string& controller) {
+  std::ifstream file(from.proc + "/self/cgroup");
   std::vector<std::string> folders;
+  const std::string mount = from.sys + "/fs/cgroup";
+  if (!file) return {mount, mount + "/" + controller};
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -34,7 +47,7 @@ std::vector<std::string> cgroup_folders(const std::string& controller) {
     std::string path = line.substr(second + 1);
     const bool v2 = names.empty();
     if (!v2 && ("," + names + ",").find("," + controller + ",") == std::string::npos) continue;
-    const std::string base = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controller;
+    const std::string base = v2 ? mount : mount + "/" + controller;
     while (path.size() > 1) {
       folders.push_back(base + path);
       path.resize(path.rfind('/'));
@@ -44,9 +57,9 @@ std::vector<std::string> cgroup_folders(const std::string& controller) {
   return folders;
 }
 
-uint64_t cgroup_quota_cores() {
+uint64_t cgroup_quota_cores(const HostFolders& from) {
   uint64_t cores = kNoLimit;
-  for (const std::string& folder : cgroup_folders("cpu")) {
+  for (const std::string& folder : cgroup_folders(from, "cpu")) {
     uint64_t quota = kNoLimit, period = 100000;
     std::istringstream v2(first_line(folder + "/cpu.max"));
     std::string word;
@@ -66,26 +79,34 @@ struct Memory {
   uint64_t total = 0, available = 0;
 };
 
-Memory read_memory() {
+Memory read_memory(const HostFolders& from) {
   Memory memory;
-  std::ifstream file("/proc/meminfo");
+  std::ifstream file(from.proc + "/meminfo");
   std::string key, unit;
   for (uint64_t kib; file >> key >> kib;) {
     std::getline(file, unit);
     if (key == "MemTotal:") memory.total = kib * 1024;
     if (key == "MemAvailable:") memory.available = kib * 1024;
   }
-  for (const std::string& folder : cgroup_folders("memory")) {
+  struct sysinfo told {};
+  if (memory.available == 0 && sysinfo(&told) == 0) {  // pages that only cache files are not in it
+    memory.total = uint64_t{told.totalram} * told.mem_unit;
+    memory.available = (uint64_t{told.freeram} + told.bufferram) * told.mem_unit;
+  }
+  bool knows_limits = !is_hidden(from.proc + "/meminfo");
+  for (const std::string& folder : cgroup_folders(from, "memory")) {
     uint64_t limit = number_or(first_line(folder + "/memory.max"), kNoLimit);
     uint64_t used = number_or(first_line(folder + "/memory.current"), 0);
     if (limit == kNoLimit) {
       limit = number_or(first_line(folder + "/memory.limit_in_bytes"), kNoLimit);
       used = number_or(first_line(folder + "/memory.usage_in_bytes"), 0);
     }
+    knows_limits |= limit != kNoLimit;
     if (limit >= memory.total) continue;
     memory.total = limit;
     memory.available = std::min(memory.available, limit > used ? limit - used : 0);
   }
+  if (!knows_limits) memory.available = std::min(memory.available, kFreeWithoutLimits);
   return memory;
 }
 
@@ -111,8 +132,31 @@ std::string arm_name(uint64_t implementer, uint64_t part) {
   return text;
 }
 
-void read_cpu_info(HostInfo& info) {
-  std::ifstream file("/proc/cpuinfo");
+// By the CPU itself.
+std::string asked_cpu_name() {
+#if defined(__x86_64__)
+  uint32_t words[13] = {};  // ends with a zero
+  if (__get_cpuid_max(0x80000000, nullptr) < 0x80000004) return "";
+  for (uint32_t i = 0; i < 3; ++i) {
+    uint32_t* at = words + 4 * i;
+    __get_cpuid(0x80000002 + i, at, at + 1, at + 2, at + 3);
+  }
+  const std::string name = reinterpret_cast<const char*>(words);
+  const size_t first = name.find_first_not_of(' ');
+  return first == std::string::npos ? "" : name.substr(first, name.find_last_not_of(' ') + 1 - first);
+#elif defined(__aarch64__)
+  constexpr unsigned long kAnswersCpuid = 1ul << 11;  // HWCAP_CPUID: the kernel answers for the register
+  if ((getauxval(AT_HWCAP) & kAnswersCpuid) == 0) return "";
+  uint64_t midr = 0;
+  asm("mrs %0, MIDR_EL1" : "=r"(midr));
+  return arm_name(midr >> 24 & 0xff, midr >> 4 & 0xfff);
+#else
+  return "";
+#endif
+}
+
+void read_cpu_info(HostInfo& info, const HostFolders& from) {
+  std::ifstream file(from.proc + "/cpuinfo");
   uint64_t implementer = 0, part = 0;
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(": ");
@@ -124,7 +168,9 @@ void read_cpu_info(HostInfo& info) {
     if (line.starts_with("CPU part")) part = strtoull(value.c_str(), nullptr, 16);
   }
   if (info.cpu_name.empty() && part != 0) info.cpu_name = arm_name(implementer, part);
-  const uint64_t max_khz = number_or(first_line("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"), 0);
+  if (info.cpu_name.empty()) info.cpu_name = asked_cpu_name();
+  if (info.cpu_name.empty()) info.cpu_name = "unknown";
+  const uint64_t max_khz = number_or(first_line(from.sys + "/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"), 0);
   if (max_khz != 0) info.clock_mhz = static_cast<uint32_t>(max_khz / 1000);
 }
 
@@ -182,7 +228,7 @@ Reading read_cpu_gauge() {
   return reading;
 }
 
-uint32_t read_usable_cores() {
+uint32_t read_usable_cores(const HostFolders& folders) {
   uint64_t cores = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
   // Sized for hosts with more CPUs than a cpu_set_t holds.
   constexpr int most = 8192;
@@ -191,16 +237,18 @@ uint32_t read_usable_cores() {
     if (sched_getaffinity(0, size, set) == 0) cores = static_cast<uint64_t>(std::max(1, CPU_COUNT_S(size, set)));
     CPU_FREE(set);
   }
-  return static_cast<uint32_t>(std::min({cores, cgroup_quota_cores(), uint64_t{1024}}));
+  return static_cast<uint32_t>(std::min({cores, cgroup_quota_cores(folders), uint64_t{1024}}));
 }
 
-uint64_t read_ram_free_bytes() { return read_memory().available; }
+uint64_t read_ram_free_bytes() { return read_memory({}).available; }
 
-HostInfo read_host_info() {
+HostInfo read_host_info(const HostFolders& folders) {
   HostInfo info;
-  read_cpu_info(info);
-  info.usable_cores = read_usable_cores();
-  const Memory memory = read_memory();
+  if (is_hidden(folders.proc + "/meminfo")) info.hidden.push_back("/proc");
+  if (is_hidden(folders.sys + "/devices")) info.hidden.push_back("/sys");
+  read_cpu_info(info, folders);
+  info.usable_cores = read_usable_cores(folders);
+  const Memory memory = read_memory(folders);
   info.ram_bytes = memory.total;
   info.ram_free_bytes = memory.available;
   const std::string id = first_line("/etc/machine-id");

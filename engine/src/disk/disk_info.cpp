@@ -80,6 +80,7 @@ DiskInfo read_disk_info(const DiskRoom& room) {
   const std::string model = model_of(entry.st_dev);
   const Mount mount = mount_of(room.path());
   info.name = model.empty() ? mount.source : model + " (" + mount.source + ")";
+  if (info.name.empty()) info.name = "unknown";  // /proc is hidden
   if (!mount.type.empty()) info.name += ", " + mount.type;
   const std::string machine = read_host_info().machine_id;
   if (machine.empty()) return info;

@@ -28,4 +28,14 @@ export const claim = z.object({
 	driver: z.object({ version: said, cuda: said }).nullable(),
 	why: said,
 	devices: z.array(deviceClaim).max(64),
+	unsupported: z
+		.array(z.object({ pciId: said, name: said, count }))
+		.max(8)
+		.optional()
+		.describe("Cards of other vendors than NVIDIA on the host's PCI bus, which cannot be proven yet"),
+	hidden: z
+		.array(z.enum(["/proc", "/sys"]))
+		.max(2)
+		.optional()
+		.describe("What the engine cannot read of its host"),
 });

@@ -3,6 +3,7 @@ import { createEngineClient } from "../../engine/client/create-engine-client.ts"
 import { realEnvironment } from "../../platform/environment.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import type { DeviceClaim, HostClaim } from "../../protocol/probe/evidence.ts";
+import { unsupportedText } from "../../verify/hardware/identify/other-vendors.ts";
 import { command } from "../command.ts";
 import { linkOptions, openTarget, TARGET_HELP } from "../open-target.ts";
 import { flag } from "../options.ts";
@@ -55,13 +56,16 @@ ${TARGET_HELP}`,
 	},
 });
 
-function claimText(target: string, { driver, why, host, engine, devices }: HostClaim, paint: Paint): string {
+function claimText(target: string, claim: HostClaim, paint: Paint): string {
+	const { driver, why, host, engine, devices, unsupported = [], hidden = [] } = claim;
 	const gpuDriver = driver === null ? `no GPU driver: ${why}` : `driver ${driver.version}, CUDA ${driver.cuda}`;
 	return `${[
 		`${paint.strong(target)} claims:`,
 		`  ${host.cpu}, ${host.cores} cores, ${formatBytes(host.ramBytes)} RAM, ${host.os}`,
 		`  engine ${engine.version} (${engine.arch}), ${gpuDriver}`,
 		...devices.map(deviceLine),
+		...unsupported.map((card) => `  gpu –  ${paint.unsure(unsupportedText(card))}`),
+		...(hidden.length === 0 ? [] : [`  the engine cannot read ${hidden.join(" and ")} here; its claim is incomplete`]),
 		paint.dim("  claims only; assay probe proves them"),
 	].join("\n")}\n`;
 }

@@ -3,8 +3,13 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { engineFile, isCheckout, type Platform } from "../../engine/builds.ts";
+import { createEngineClient } from "../../engine/client/create-engine-client.ts";
+import { createLocalLink } from "../../engine/links/create-local-link.ts";
+import { realEnvironment } from "../../platform/environment.ts";
+import type { UnsupportedCard } from "../../protocol/probe/evidence.ts";
 import type { Guards } from "../../provider/rental/environment.ts";
 import { lookForGuards } from "../../provider/rental/rental-guards.ts";
+import { unsupportedText } from "../../verify/hardware/identify/other-vendors.ts";
 import { command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flag } from "../options.ts";
@@ -39,6 +44,22 @@ function sandboxOf(engine: string): string | null {
 	return found === undefined ? null : `Landlock ${found}, seccomp, a user without rights`;
 }
 
+/** Cards of other vendors that the engine finds here; none where it does not start. */
+async function otherCardsOf(engine: string): Promise<readonly UnsupportedCard[]> {
+	try {
+		const link = await createLocalLink({ command: engine, args: ["--no-disk"], env: process.env });
+		try {
+			const { clockUs, randomBytes } = realEnvironment();
+			const client = await createEngineClient(link, { clockUs, readyDeadlineMs: 10_000, randomBytes });
+			return (await client.hello({ deadlineMs: 30_000 })).unsupported ?? [];
+		} finally {
+			await link.close();
+		}
+	} catch {
+		return [];
+	}
+}
+
 async function lookAround(): Promise<Check[]> {
 	const isArm = process.arch === "arm64";
 	const [own, foreign] = isArm ? ["linux-arm64", "linux-x64"] : ["linux-x64", "linux-arm64"];
@@ -66,7 +87,9 @@ async function lookAround(): Promise<Check[]> {
 	add("other engine", `the same for hosts of the other kind (${foreign})`, otherEngine, otherBuild);
 	const nvcc = "builds the engine's GPU code; without it the engine supports the CPU only";
 	addForSources("nvcc", nvcc, versionOf("nvcc", ["--version"], /release \d+\.\d+/), "install NVIDIA's CUDA toolkit 13");
-	add("gpu", "a GPU with its driver on this machine", gpuAndDriver(), "none needed to probe other hosts");
+	const others = ownEngine === null ? [] : await otherCardsOf(ownEngine);
+	const noGpu = others.length === 0 ? "none needed to probe other hosts" : others.map(unsupportedText).join("; ");
+	add("gpu", "an NVIDIA GPU with its driver on this machine", gpuAndDriver(), noGpu);
 	add("ssh", "probes other hosts", versionOf("ssh", ["-V"], /OpenSSH_[\w.]+/), install("openssh-client"));
 	const cross = `builds the engine for hosts of the other kind (${foreign})`;
 	addForSources(

@@ -16,6 +16,7 @@ import { createProvider, type Provider, type ProviderOptions } from "../../provi
 import type { ProviderEvent } from "../../provider/provider-event.ts";
 import { findEnvironments } from "../../provider/rental/find-environments.ts";
 import { bookPath, readBook } from "../../provider/rental/rental-book.ts";
+import { unsupportedText } from "../../verify/hardware/identify/other-vendors.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultProviderDir, loadProviderKey, makeDataDir } from "../data-folder.ts";
 import { engineOf } from "../open-target.ts";
@@ -320,7 +321,13 @@ async function openRollChain({ contracts, account }: NonNullable<Awaited<ReturnT
 
 function started(provider: Provider) {
 	const { key, claim, offer } = provider;
-	return { kind: "started", key, offer, devices: claim.devices.map(({ kind, name, uuid }) => ({ kind, name, uuid })) };
+	return {
+		kind: "started",
+		key,
+		offer,
+		devices: claim.devices.map(({ kind, name, uuid }) => ({ kind, name, uuid })),
+		unsupported: claim.unsupported ?? [],
+	};
 }
 
 function startedText({ key, claim, offer }: Provider): string {
@@ -331,6 +338,7 @@ function startedText({ key, claim, offer }: Provider): string {
 	return `${[
 		`provider ${key}`,
 		...claim.devices.map(({ kind, name }) => `  ${kind}  ${name}`),
+		...(claim.unsupported ?? []).map((card) => `  ${unsupportedText(card)} [GPU_UNSUPPORTED]`),
 		`  ${rent}`,
 		`  ${offer.jobs === null ? "takes no jobs" : "takes jobs"}`,
 		claim.driver === null ? `  no GPU driver: ${claim.why}` : `  driver ${claim.driver.version}`,

@@ -41,6 +41,13 @@ test("what cannot be read is refused, with what was probably meant", () => {
 			return true;
 		},
 	);
+	for (const typed of ["8xMI300X", "8xAMD", "2x Gaudi 3", "arc b580"])
+		assert.throws(
+			() => orderFrom("--expect", typed),
+			(error: Error & { code: string }) =>
+				error.code === "CARD_UNSUPPORTED" && /not supported yet; only NVIDIA cards/.test(error.message),
+			typed,
+		);
 	assert.throws(
 		() => orderFrom("--expect", "8xH1O0"),
 		(error: Error & { hint: string }) => /Did you mean 'H100'/.test(error.hint),

@@ -3,6 +3,7 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { closestWord } from "../../protocol/closest-word.ts";
 import { profilesMeant } from "../../verify/hardware/identify/model-names.ts";
+import { unsupportedMeant } from "../../verify/hardware/identify/other-vendors.ts";
 import { PROFILES } from "../../verify/hardware/identify/profiles.ts";
 import type { Least, Order } from "../../verify/hardware/order.ts";
 import { group, type Option, text, usageError, type Values } from "../options.ts";
@@ -43,7 +44,7 @@ export const orderOptions = group("what was ordered", {
 	"min-bandwidth": quantity("3TB/s", "and this memory speed", "G", /^(B\/s)?$/i),
 });
 
-/** null: nothing was ordered. Throws USAGE, CARD_NAME_UNKNOWN. */
+/** null: nothing was ordered. Throws USAGE, CARD_UNSUPPORTED, CARD_NAME_UNKNOWN. */
 export function orderOf(values: Values<typeof orderOptions>): Order | null {
 	const leasts: [Omit<Least, "value">, number | undefined][] = [
 		[{ figure: "gemm.fp16", label: "fp16", unit: "FLOPS" }, values["min-fp16"]],
@@ -64,6 +65,11 @@ export function orderOf(values: Values<typeof orderOptions>): Order | null {
 }
 
 function unknownModel(model: string): AssayError {
+	const other = unsupportedMeant(model);
+	if (other !== null)
+		return new AssayError("CARD_UNSUPPORTED", `${other}: not supported yet; only NVIDIA cards can be proven`, {
+			hint: "docs/profiles.md lists the cards that can be told apart. For any NVIDIA GPU: --expect 8xGPU.",
+		});
 	const near = closestWord(model, [...new Set(PROFILES.flatMap(({ id }) => [id, ...id.split(/[ -]/)]))]);
 	return new AssayError("CARD_NAME_UNKNOWN", `no card is called '${model}'`, {
 		hint: `${near === null ? "" : `Did you mean '${near}'? `}docs/profiles.md lists the cards that can be told apart. For any GPU: --expect 8xGPU.`,

@@ -18,6 +18,8 @@ const CLAIM = {
 	],
 };
 
+const CARD = { pciId: "1002:74a1", name: "", count: 1 };
+
 // biome-ignore lint/suspicious/noExplicitAny: tests spoil a claim at will
 function changed(change: (claim: any) => void): string {
 	const claim = structuredClone(CLAIM);
@@ -33,6 +35,8 @@ test("a claim is read as it is; what it does not know is dropped", () => {
 	});
 	assert.deepEqual(parseClaim(changed((c) => Object.assign(c.devices[0], { more: 1 }))), { ok: true, claim: CLAIM });
 	assert.ok(parseClaim(changed((c) => Object.assign(c, { driver: null, devices: [] }))).ok);
+	const other = { unsupported: [{ pciId: "1002:74a1", name: "MI300X", count: 8 }], hidden: ["/proc", "/sys"] };
+	assert.deepEqual(parseClaim(changed((c) => Object.assign(c, other))), { ok: true, claim: { ...CLAIM, ...other } });
 	const disk = parseClaim(changed((c) => c.devices.push({ ...c.devices[0], kind: "disk", precisions: [] })));
 	assert.ok(disk.ok && disk.claim.devices[1]?.kind === "disk");
 });
@@ -58,6 +62,13 @@ test("missing, mistyped and oversized fields are refused, with the place", () =>
 		["claim.devices[0].kind", changed((c) => Object.assign(c.devices[0], { kind: "tpu" }))],
 		["claim.devices[0].precisions[1]", changed((c) => Object.assign(c.devices[0], { precisions: ["int8", "int4"] }))],
 		["claim.devices[0].precisions", changed((c) => Object.assign(c.devices[0], { precisions: ["int8", "int8"] }))],
+		["claim.unsupported", changed((c) => Object.assign(c, { unsupported: {} }))],
+		["claim.unsupported", changed((c) => Object.assign(c, { unsupported: Array(9).fill(CARD) }))],
+		["claim.unsupported[0]", changed((c) => Object.assign(c, { unsupported: [1] }))],
+		["claim.unsupported[0].pciId", changed((c) => Object.assign(c, { unsupported: [{ ...CARD, pciId: "74a1" }] }))],
+		["claim.unsupported[0].count", changed((c) => Object.assign(c, { unsupported: [{ ...CARD, count: 0 }] }))],
+		["claim.unsupported[0].name", changed((c) => Object.assign(c, { unsupported: [{ ...CARD, name: null }] }))],
+		["claim.hidden[0]", changed((c) => Object.assign(c, { hidden: ["/etc"] }))],
 		["claim", `${" ".repeat(65536)}{}`],
 		["claim", "[".repeat(30_000)],
 	];

@@ -18,6 +18,7 @@ const DEVICE = [
 	...["kind", "name", "uuid", "memoryBytes", "freeBytes", "units", "clockMHz", "compute", "pcieGen", "pcieWidth"],
 	...["powerLimitW", "powerDefaultW", "temperatureC", "precisions"],
 ];
+const UNSUPPORTED = ["pciId", "name", "count"];
 
 export function parseClaim(text: string): ClaimResult {
 	const bad = (where: string, detail: string): ClaimResult => ({ ok: false, code: "CLAIM_BAD", where, detail });
@@ -34,7 +35,9 @@ export function parseClaim(text: string): ClaimResult {
 		host: (host) => pick(host, HOST),
 		driver: (driver) => (driver === null ? null : pick(driver, DRIVER)),
 		why: safe,
-		devices: (devices) => (Array.isArray(devices) ? devices.map((device) => pick(device, DEVICE)) : devices),
+		devices: pickEach(DEVICE),
+		unsupported: pickEach(UNSUPPORTED),
+		hidden: (hidden) => hidden,
 	});
 	const fault = claimShape(claim, "claim");
 	return fault === null ? { ok: true, claim: claim as unknown as HostClaim } : bad(fault.where, fault.detail);
@@ -55,6 +58,9 @@ function known(value: unknown, fields: Readonly<Record<string, (field: unknown) 
 function pick(value: unknown, names: readonly string[]): unknown {
 	return known(value, Object.fromEntries(names.map((name) => [name, safe])));
 }
+
+const pickEach = (names: readonly string[]) => (value: unknown) =>
+	Array.isArray(value) ? value.map((one) => pick(one, names)) : value;
 
 function safe(value: unknown): unknown {
 	return typeof value === "string" ? safeText(value) : value;

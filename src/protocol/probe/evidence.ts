@@ -3,7 +3,20 @@
 // it names them. Page: docs/hardware-proof.md §7, §8. Everything under `claim`, every root and every opening
 // came from the provider. Not here: encoding and decoding (evidence-codec.ts); what the numbers mean together
 // (verify/hardware).
-import { hex, int, list, object, oneOf, orNull, type Shape, type Typed, text, variants } from "../bytes/shape.ts";
+import {
+	hex,
+	int,
+	list,
+	object,
+	oneOf,
+	orNull,
+	pattern,
+	type Shape,
+	type Typed,
+	text,
+	variants,
+	withOption,
+} from "../bytes/shape.ts";
 import { FMA_PRECISIONS, GEMM_PRECISIONS, PRECISIONS, type Precision } from "../maths/precision.ts";
 import { attachmentShape, type Container } from "./container.ts";
 
@@ -55,14 +68,31 @@ const device = object({
 });
 export interface DeviceClaim extends Typed<typeof device> {}
 
-/** What the host says of itself. A claim proves nothing. */
-export const claimShape = object({
+/** A kind of card that the engine cannot use: numbers of vendor and device, and what its driver calls it. */
+const unsupportedCard = object({
+	pciId: pattern(/^[0-9a-f]{4}:[0-9a-f]{4}$/, "must be two numbers of four hex digits"),
+	name: words,
+	count: int(1, 1024),
+});
+export interface UnsupportedCard extends Typed<typeof unsupportedCard> {}
+
+const plainClaim = object({
 	engine: object({ version: words, arch: words, cuda: bool }),
 	host: object({ os: words, cpu: words, cores: int(), ramBytes: int(), ramFreeBytes: int() }),
 	driver: orNull(object({ version: words, cuda: words })),
 	why: words,
 	devices: list(device as Shape<DeviceClaim>, MAX_DEVICES),
 });
+/**
+ * What the host says of itself. A claim proves nothing. `unsupported`: cards of other vendors than NVIDIA on
+ * its PCI bus. `hidden`: folders of the kernel that the engine cannot read. Both are absent where there is
+ * nothing to say.
+ */
+export const claimShape = withOption(
+	withOption(plainClaim, "unsupported", list(unsupportedCard as Shape<UnsupportedCard>, 8)),
+	"hidden",
+	list(oneOf("/proc", "/sys"), 2),
+);
 export interface HostClaim extends Typed<typeof claimShape> {}
 
 // The specs are wide on purpose: verify/hardware/policy.ts names the limits, and its codes say more than

@@ -4,6 +4,7 @@ import type { EvidenceBody, Figure } from "../../protocol/probe/evidence.ts";
 import type { Finding } from "../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted } from "./answers.ts";
 import { isBeside } from "./common-time.ts";
+import { unsupportedText } from "./identify/other-vendors.ts";
 import { fullSamplesOf, POLICY } from "./policy.ts";
 import { isReach, reachUs } from "./reach.ts";
 import { readerOf } from "./reader-of.ts";
@@ -17,6 +18,8 @@ export function findingsOf(answers: readonly Answered[], body: EvidenceBody, fig
 		...latencyUnproven(body, figures),
 		...diskUnproven(body, figures),
 		...noGpuProven(body, figures),
+		...gpuUnsupported(body),
+		...hostHidden(body),
 		...distantEngine(answers, body),
 		...stageApart(answers, body),
 		...kindsApart(answers, body),
@@ -83,6 +86,16 @@ function diskUnproven({ challenges, claim }: EvidenceBody, figures: readonly Fig
 function noGpuProven({ claim }: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	if (figures.some(({ device }) => claim.devices[device]?.kind === "gpu")) return [];
 	return [{ code: "NO_GPU_PROVEN", detail: "no figure belongs to a GPU" }];
+}
+
+/** The host's words, and no more: such a card is asked for nothing and counts for nothing. */
+function gpuUnsupported({ claim: { unsupported = [] } }: EvidenceBody): Finding[] {
+	return unsupported.map((card) => ({ code: "GPU_UNSUPPORTED", detail: unsupportedText(card) }));
+}
+
+function hostHidden({ claim: { hidden = [] } }: EvidenceBody): Finding[] {
+	if (hidden.length === 0) return [];
+	return [{ code: "HOST_HIDDEN", detail: `the engine cannot read ${hidden.join(" and ")} of its host` }];
 }
 
 /** Bytes of a GPU were read in order only: several machines may hold them. Older files had nothing else. */

@@ -62,8 +62,9 @@ export function notAsOrdered(order: Order, verdict: Verdict): string | null {
 	const good = faults.filter((fault) => fault === null).length;
 	if (good >= order.count) return null;
 	const first = faults.find((fault) => fault !== null);
-	const others = faults.length - good - 1;
-	const why = first === undefined ? (gpus.length === 0 ? "no GPU was proven" : "") : first;
-	const more = others > 0 ? ` (and ${others} more)` : "";
+	const further = faults.length - good - 1;
+	const others = verdict.findings.filter(({ code }) => code === "GPU_UNSUPPORTED").map(({ detail }) => `; ${detail}`);
+	const why = first ?? (gpus.length === 0 ? `no GPU was proven${others.join("")}` : "");
+	const more = further > 0 ? ` (and ${further} more)` : "";
 	return `ordered: ${what}; proven: ${good} of ${order.count}${why === "" ? "" : `; ${why}${more}`}`;
 }

@@ -147,6 +147,10 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	claim("devices.0.powerDefaultW", 1),
 	claim("devices.0.temperatureC", 99),
 	claim("devices.0.precisions.0", "tf32"),
+	claim("unsupported.0.pciId", "1002:75a3"),
+	claim("unsupported.0.name", "Faster"),
+	claim("unsupported.0.count", 16),
+	claim("hidden.0", "/sys"),
 	{
 		field: "body.claim.devices[].precisions",
 		change: ({ body }) => body.claim.devices[2].precisions.push("int8"),

@@ -9,13 +9,24 @@ import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { Envelope } from "../../protocol/probe/evidence.ts";
 import { type AnsweredChallenge, signedHash, writeFile } from "../../protocol/probe/evidence-codec.ts";
 import { deriveFigures } from "./derive-figures.ts";
-import { answerStages, assemble, partsOf, STAGES, STRANGER, sign, VERIFIER } from "./honest-evidence.test-kit.ts";
+import {
+	answerStages,
+	assemble,
+	CLAIM,
+	partsOf,
+	STAGES,
+	STRANGER,
+	sign,
+	VERIFIER,
+} from "./honest-evidence.test-kit.ts";
 import { fieldsOf, RECORD_TAMPER_LIST, TAMPER_LIST } from "./tamper-list.test-kit.ts";
 import { type Expectations, verifyEvidence } from "./verify.ts";
 
 const BEACON = { kind: "block", value: "00" };
 const ANSWERED = answerStages(STAGES, BEACON);
-const FILE = sign(ANSWERED, { beacon: BEACON });
+/** With the fields that are there only where they have something to say. */
+const WHOLE_CLAIM = { ...CLAIM, unsupported: [{ pciId: "1002:74a1", name: "", count: 8 }], hidden: ["/proc"] as const };
+const FILE = sign(ANSWERED, { beacon: BEACON, claim: WHOLE_CLAIM });
 const { envelope: ENVELOPE, attachments: ATTACHMENTS } = partsOf(FILE);
 const { probe } = ENVELOPE.body;
 const EXPECT: Expectations = {

@@ -259,6 +259,23 @@ test("findings", () => {
 	assert.ok(!found({}).includes("MEMORY_LATENCY_UNPROVEN"));
 	const cpuOnly = answerStages([[{ ...STAGES[0]![0]!, device: 1 }]]);
 	assert.ok(found({}, cpuOnly).includes("NO_GPU_PROVEN"));
+	for (const code of ["GPU_UNSUPPORTED", "HOST_HIDDEN"]) assert.ok(!found({}).includes(code));
+	assert.ok(found({ claim: { ...CLAIM, hidden: ["/proc", "/sys"] } }).includes("HOST_HIDDEN"));
+	// Eight cards of another vendor are named, and are no reason to count anything more or less.
+	const amd = sign(ANSWERED, { claim: { ...CLAIM, unsupported: [{ pciId: "1002:74a1", name: "x", count: 8 }] } });
+	const named = verifyEvidence(amd);
+	const plain = verifyEvidence(sign(ANSWERED));
+	assert.ok(named.status === "valid" && plain.status === "valid");
+	assert.deepEqual(
+		named.findings.filter((one) => !plain.findings.some(({ code }) => code === one.code)),
+		[
+			{
+				code: "GPU_UNSUPPORTED",
+				detail: "8 × AMD Instinct MI300X: not supported yet; only NVIDIA cards can be proven",
+			},
+		],
+	);
+	assert.deepEqual([named.figures, named.identity], [plain.figures, plain.identity]);
 	const small = { ...CLAIM, devices: [{ ...CLAIM.devices[0]!, memoryBytes: 200_000 }, CLAIM.devices[1]!] };
 	const first = ANSWERED.slice(0, 6);
 	assert.ok(!found({ claim: small }, first).includes("MEMORY_PARTIAL"));

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { profilesMeant } from "./model-names.ts";
+import { unsupportedMeant, unsupportedName } from "./other-vendors.ts";
 import { PROFILES } from "./profiles.ts";
 import { shortName } from "./short-name.ts";
 
@@ -30,6 +31,27 @@ test("a whole name means that card alone, however it is written", () => {
 test("no number is cut, no word is begun in its middle, nothing means nothing", () => {
 	for (const typed of ["", "  ", "nvidia", "h10", "100", "00", "409", "x100", "100 80gb", "toaster", "("])
 		assert.deepEqual(ids(typed), [], typed);
+});
+
+test("cards of other vendors are known by their PCI number and by what people type", () => {
+	const named = (pciId: string, name = "", count = 1) => unsupportedName({ pciId, name, count });
+	assert.equal(named("1002:74a1", "anything", 8), "8 × AMD Instinct MI300X");
+	assert.equal(named("8086:0bda"), "1 × Intel Data Center GPU Max 1100");
+	assert.equal(named("1da3:1060"), "1 × Intel Gaudi 3");
+	assert.equal(named("1002:ffff"), "1 × AMD card with the PCI number 1002:ffff");
+	assert.equal(named("10de:2335", "H200"), "1 × card with the PCI number 10de:2335 ('H200')");
+	const meant: [string, string | null][] = [
+		["mi300x", "AMD Instinct MI300X"],
+		["AMD MI325X", "AMD Instinct MI325X"],
+		["MI300", "MI300"],
+		["Intel Gaudi 3", "Intel Gaudi 3"],
+		["gaudi2", "Intel Gaudi 2"],
+		["Max-1550", "Intel Data Center GPU Max 1550"],
+		["RX 7900 XTX", "AMD Radeon RX 7900 XTX"],
+		["AMD", "AMD"],
+		...["", "toaster", "H1O0", "H1000", "x"].map((typed): [string, null] => [typed, null]),
+	];
+	for (const [typed, name] of meant) assert.equal(unsupportedMeant(typed), name, typed);
 });
 
 test("every card is found by its id and by each of its names", () => {

@@ -14,15 +14,20 @@ const wordsOf = (text: string): string[] =>
 		.split(/[^a-z0-9]+/)
 		.filter((word) => word !== "" && !EMPTY_WORDS.has(word));
 
-/** Without spaces, and where its words begin. */
-function squashed(text: string): { readonly text: string; readonly starts: ReadonlySet<number> } {
+/** A name without spaces, and where its words begin. */
+interface Squashed {
+	readonly text: string;
+	readonly starts: ReadonlySet<number>;
+}
+
+export function squashed(text: string): Squashed {
 	const words = wordsOf(text);
 	const starts = words.map((_, i) => words.slice(0, i).join("").length);
 	return { text: words.join(""), starts: new Set(starts) };
 }
 
 /** Each spelling of each card: a number alone ("4090") means the RTX of that number. */
-const SPELLINGS: readonly (readonly [Profile, ReturnType<typeof squashed>])[] = PROFILES.flatMap((profile) =>
+const SPELLINGS: readonly (readonly [Profile, Squashed])[] = PROFILES.flatMap((profile) =>
 	[profile.id, ...profile.names, ...(ALSO_CALLED[profile.id] ?? [])]
 		.flatMap((name) => [name, ...(/rtx \d/i.test(name) ? [name.replace(/rtx /i, "")] : [])])
 		.map((name) => [profile, squashed(name)] as const),
@@ -33,14 +38,16 @@ const SPELLINGS: readonly (readonly [Profile, ReturnType<typeof squashed>])[] = 
  * word on, no number cut in two. "h100" means every H100, "H200" that card and not the H200 NVL, "a10" no
  * A100. None: nobody knows it.
  */
-export function profilesMeant(typed: string): readonly Profile[] {
+export const profilesMeant = (typed: string): readonly Profile[] => cardsMeant(typed, SPELLINGS);
+
+export function cardsMeant<Card>(typed: string, spellings: readonly (readonly [Card, Squashed])[]): readonly Card[] {
 	const { text } = squashed(typed);
 	if (text === "") return [];
-	const isPart = ({ text: name, starts }: ReturnType<typeof squashed>): boolean =>
+	const isPart = ({ text: name, starts }: Squashed): boolean =>
 		[...starts].some(
 			(at) => name.startsWith(text, at) && !/^\d\d$/.test(name.slice(at + text.length - 1, at + text.length + 1)),
 		);
-	const whole = SPELLINGS.filter(([, name]) => name.text === text);
-	const found = whole.length > 0 ? whole : SPELLINGS.filter(([, name]) => isPart(name));
-	return [...new Set(found.map(([profile]) => profile))];
+	const whole = spellings.filter(([, name]) => name.text === text);
+	const found = whole.length > 0 ? whole : spellings.filter(([, name]) => isPart(name));
+	return [...new Set(found.map(([card]) => card))];
 }
