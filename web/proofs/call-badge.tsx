@@ -9,6 +9,7 @@ const TONES: Readonly<Record<RollCallAnswer["state"] | RollCall["state"], Tone>>
 	absent: "invalid",
 	wrong: "invalid",
 	excused: "none",
+	uncalled: "none",
 	open: "running",
 	opening: "running",
 	committed: "running",
@@ -18,7 +19,7 @@ const TONES: Readonly<Record<RollCallAnswer["state"] | RollCall["state"], Tone>>
 export function CallBadge({ state, code }: Pick<RollCallAnswer, "code"> & { state: keyof typeof TONES }) {
 	return (
 		<Badge tone={TONES[state]}>
-			<span>{state}</span>
+			<span>{state === "uncalled" ? "not called" : state}</span>
 			{code === null ? null : (
 				<span class="badge-code" title={code}>
 					{code}

@@ -22,6 +22,7 @@ import { cheats } from "./migrations/016-cheats.ts";
 import { uptime } from "./migrations/017-uptime.ts";
 import { claimantsWords } from "./migrations/018-claimants-words.ts";
 import { lastHolder } from "./migrations/019-last-holder.ts";
+import { uncalled } from "./migrations/020-uncalled.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 17, name: "uptime", sql: uptime },
 	{ number: 18, name: "claimants-words", sql: claimantsWords },
 	{ number: 19, name: "last-holder", sql: lastHolder },
+	{ number: 20, name: "uncalled", sql: uncalled },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */
