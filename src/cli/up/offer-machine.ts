@@ -11,8 +11,9 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { ProviderEvent } from "../../provider/provider-event.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import type { CliIo } from "../command.ts";
+import { loadProviderKey, makeDataDir } from "../data-folder.ts";
 import type { Paint } from "../print/paint.ts";
-import { shown } from "../print/table.ts";
+import { plural, shown } from "../print/table.ts";
 import { type LocalProvider, startLocalProvider } from "./local-provider.ts";
 import { BOND_TOKENS, fundWorker, registrationLine } from "./register-local-provider.ts";
 import type { UpReport } from "./up-report.ts";
@@ -59,15 +60,29 @@ export async function offerMachine(
 			tellEnd(report, paint, "provider", said, againMs);
 		},
 	});
-	if (values.liar)
-		say(
-			paint.unsure(
-				"liar      its engine changes one number in the first segment of every job; others come once it is convicted",
-			),
-		);
 	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
 	if (line !== null) say(paint.dim(`          ${line}`));
+	for (const text of expectLines(network)) say(paint.dim(`          ${text}`));
+	if (values.liar) {
+		say(
+			paint.unsure(
+				"liar      its engine changes one number in the first segment of every job, to be convicted for it;",
+			),
+		);
+		say(paint.unsure("          the line to type comes here as soon as it is proven"));
+	}
 	return () => provider.stop();
+}
+
+/** What a newcomer waits for: the first score, and what the further providers are for. */
+function expectLines({ isEmbedded, providers, values }: Live): readonly string[] {
+	const score = isEmbedded
+		? ["its first score comes with its first roll call, within a minute of its first probe"]
+		: [];
+	if (providers === 1) return score;
+	const come = values.liar ? "once it is convicted" : "then";
+	const others = `${plural(providers - 1, "more host")} of this machine come ${come}, for jobs alone`;
+	return [...score, `${others}: a machine answers roll calls, and has a score, once`];
 }
 
 /** An hour of work at jobs, in tokens, where nothing else was said. */
@@ -136,6 +151,8 @@ export function startWorkers(
 			const folder = folderOf(dataDir, number);
 			if (isEmbedded) await fundWorker({ dataDir, providerFolder: folder, url: running.chain!.url });
 			if (stopping.signal.aborted) return;
+			await makeDataDir(folder);
+			report.further((await loadProviderKey(folder)).key);
 			const onEnd = (said: string, againMs: number) => tellEnd(report, paint, `provider-${number}`, said, againMs);
 			started.push(await startLocalProvider({ ...localOptions(network, report, number), rentable: false, onEnd }));
 		}
@@ -152,8 +169,8 @@ export function startWorkers(
 	};
 }
 
-/** A probe takes some 10 s, the first roll call follows within seconds. */
-const READY_WITHIN_S = 90;
+/** A probe takes some 10 s, and the roll call that it brings about some 20 s. */
+const READY_WITHIN_S = 60;
 
 /**
  * Bounded: a machine on which nothing gets proven still has all its providers in the end. False: it is to
@@ -166,11 +183,16 @@ async function untilReady(isReady: () => Promise<boolean>, signal: AbortSignal):
 }
 
 /**
- * So many providers were probed, and with a chain the first one answered a roll call: both want the whole
- * machine.
+ * So many providers were probed, and with a chain each of them has met the roll call that its first proof
+ * brings about: probes and calls want the whole machine.
  */
 async function isProven(client: ApiClient, count: number, isCalled: boolean): Promise<boolean> {
 	const { rows } = await client.listProviders({ query: { limit: 100 } });
-	if (rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null).length < count) return false;
-	return !isCalled || (await client.listRollCalls({ query: { limit: 20 } })).rows.some(({ hosts }) => hosts > 0);
+	const probed = rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null);
+	if (probed.length < count) return false;
+	const met = probed.map(async ({ id }) => {
+		const calls = await client.listProviderRollCalls({ params: { id }, query: { limit: 1 } });
+		return calls.rows.length > 0;
+	});
+	return !isCalled || (await Promise.all(met)).every((one) => one);
 }

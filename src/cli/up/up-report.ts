@@ -1,9 +1,10 @@
-// What `assay up` prints while it runs: events of the network as lines, read from the API as anybody could.
-// On a terminal the progress of probes is one line that is rewritten; elsewhere one line for each stage.
-// Nothing here decides anything.
+// What `assay up` prints while it runs: events of the network as lines, read from the API as anybody could. A
+// probe and a roll call are one line each, at their end; on a terminal their progress is a line that is
+// rewritten. Nothing here decides anything.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, Probe, Score } from "../../api/types.ts";
+import { NO_CALL_YET } from "../../market/scores/score-provider.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes, formatRate, rateUnit } from "../../protocol/format-number.ts";
 import { attestedWord } from "../print/attestation-lines.ts";
@@ -16,6 +17,8 @@ import { plural, shortId, shown, verdictStyle } from "../print/table.ts";
 export interface UpReport {
 	line(text: string): void;
 	show(event: NetworkEvent): Promise<void>;
+	/** A further provider of a machine that was shown: its figures are the same, and it has no score. */
+	further(id: string): void;
 	/** Clears the rewritten line. */
 	end(): void;
 }
@@ -24,6 +27,8 @@ interface UpReportOptions {
 	readonly stream: LineStream;
 	readonly paint: Paint;
 	readonly client: ApiClient;
+	/** The chain is this network's own, and calls as soon as somebody is new. */
+	readonly isTrial: boolean;
 	readonly onScore: (score: Score) => void;
 }
 
@@ -39,6 +44,9 @@ export function createUpReport(options: UpReportOptions): UpReport {
 	/** Providers whose figures were shown in full; later verdicts are one line each. */
 	const shownInFull = new Set<string>();
 	const shownScored = new Set<string>();
+	/** By provider: score and reason, as they were told last. */
+	const toldScores = new Map<string, string>();
+	const further = new Set<string>();
 
 	const nameOf = async (id: string | null): Promise<string> => {
 		if (id === null) return "?";
@@ -63,6 +71,7 @@ export function createUpReport(options: UpReportOptions): UpReport {
 	async function verdict(event: NetworkEvent, id: string): Promise<void> {
 		const probe = await client.getProbe({ params: { id: event.subject } });
 		print(verdictText(probe, await nameOf(id), paint));
+		if (further.has(id)) return;
 		if (probe.verdict === "valid" && !shownInFull.has(id)) {
 			shownInFull.add(id);
 			for (const text of figureLines(probe, paint)) print(text);
@@ -70,19 +79,22 @@ export function createUpReport(options: UpReportOptions): UpReport {
 			if (attested !== null) print(`          attested: ${attested}`);
 		}
 		const score = await scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
-		if (score === null) return;
+		if (score !== null) await tellScore(id, score);
+	}
+
+	async function tellScore(id: string, score: Score): Promise<void> {
 		if (score.scorePpm > 0) shownScored.add(id);
-		print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
+		const said = `${score.scorePpm} ${score.terms.why}`;
+		if (toldScores.get(id) !== said)
+			print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreText(score, options.isTrial)}`);
+		toldScores.set(id, said);
 		options.onScore(score);
 	}
 
 	/** Nobody has a score before the first roll call; the one that it gives is worth a line. */
 	async function scored(id: string, scorePpm: number): Promise<void> {
 		if (scorePpm === 0 || shownScored.has(id)) return;
-		shownScored.add(id);
-		const score = await client.getProviderScore({ params: { id } });
-		print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
-		options.onScore(score);
+		await tellScore(id, await client.getProviderScore({ params: { id } }));
 	}
 
 	async function show(event: NetworkEvent): Promise<void> {
@@ -93,11 +105,11 @@ export function createUpReport(options: UpReportOptions): UpReport {
 		if (kind === "score.changed" && id !== null) return scored(id, Number(detail.scorePpm));
 		if (kind === "probe.progress") {
 			const text = progressText(detail);
-			if (detail.step === "stage" && stream.isTTY !== true)
-				print(paint.dim(`            ${await nameOf(id)}: ${text}`));
-			else if (text !== null) update(`            ${await nameOf(id)}: ${text}`);
+			if (text !== null) update(`            ${await nameOf(id)}: ${text}`);
 			return;
 		}
+		if (kind === "probe.started") return update(`            ${await nameOf(id)}: probe ${shortId(subject)} starts`);
+		if (kind === "roll-call.called") return update(`            roll call: block ${shown(subject)} calls`);
 		const line = await eventLine(event, detail, () => nameOf(id), paint);
 		if (line !== null) print(line);
 	}
@@ -105,6 +117,7 @@ export function createUpReport(options: UpReportOptions): UpReport {
 	return {
 		line: print,
 		end: clear,
+		further: (id) => void further.add(id),
 		async show(event) {
 			// A missing line is no reason to end a network: `assay providers` shows later what the API cannot say
 			// now.
@@ -133,7 +146,6 @@ async function eventLine(
 	paint: Paint,
 ): Promise<string | null> {
 	if (kind === "provider.disconnected") return `left      ${await name()}`;
-	if (kind === "probe.started") return `probe     ${shortId(subject)} of ${await name()} starts`;
 	if (kind === "probe.abandoned") return `probe     ${shortId(subject)} of ${await name()} was abandoned`;
 	if (kind === "rental.changed") {
 		const state = `${shown(String(detail.state))} ${shown(String(detail.endReason ?? ""))}`;
@@ -160,12 +172,21 @@ function chainLine(what: string, epoch: string, detail: string, paint: Paint): s
 }
 
 function rollCallLine(what: string, call: string, detail: Detail, paint: Paint): string | null {
-	const of = (field: string) => Number(detail[field]);
-	if (what === "called") return `roll call block ${call} calls ${plural(of("hosts"), "host")}`;
+	const of = (field: string) => Number(detail[field]) || 0;
 	if (what === "void") return paint.unsure(`roll call block ${call}: void, ${shown(String(detail.code))}`);
-	if (what !== "done") return null;
-	const answered = `${of("answered")} of ${plural(of("counted"), "host")} answered`;
-	return `roll call block ${call}: ${answered}, ${plural(of("devices"), "device")} together; opened and verified`;
+	// Everybody was excused: it counts for nobody.
+	if (what !== "done" || of("counted") === 0) return null;
+	const [answered, late] = [of("answered"), of("late")];
+	const words = [`${answered} of ${plural(of("counted"), "host")} answered`];
+	if (answered > 0) words.push(`${plural(of("devices"), "device")} together, opened and verified`);
+	if (late > 0) words.push(`${late === 1 ? "one was" : `${late} were`} too slow at that moment`);
+	return `roll call block ${call}: ${words.join("; ")}`;
+}
+
+/** The score for people; where it cannot be there yet, what it waits for. */
+function scoreText(score: Score, isTrial: boolean): string {
+	if (score.terms.why !== NO_CALL_YET) return scoreLine(score);
+	return `has none yet: it comes with the first roll call${isTrial ? ", within a minute" : ""}`;
 }
 
 const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {
