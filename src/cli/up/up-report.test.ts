@@ -65,13 +65,13 @@ test("a roll call tells who answered of those that were to, and that a busy host
 	await show("roll-call.called", "40", { detail: { hosts: 1 } });
 	await show("roll-call.done", "40", { detail: done });
 	await show("roll-call.done", "56", { detail: { ...done, answered: 0, devices: 0, late: 1 } });
-	await show("roll-call.done", "59", { detail: { ...done, answered: 1, counted: 4, late: 2 } });
+	await show("roll-call.done", "59", { detail: { ...done, answered: 1, counted: 4, late: 2, busy: 1 } });
 	await show("roll-call.done", "62", { detail: { ...done, answered: 0, counted: 0 } });
 	await show("roll-call.void", "65", { detail: { code: "ROLL_CALL_VOID" } });
 	assert.deepEqual(lines(), [
 		"roll call block 40: 1 of 1 host answered; 1 device together, opened and verified",
 		"roll call block 56: 0 of 1 host answered; one was too slow at that moment",
-		"roll call block 59: 1 of 4 hosts answered; 1 device together, opened and verified; 2 were too slow at that moment",
+		"roll call block 59: 1 of 4 hosts answered; 1 device together, opened and verified; 2 were too slow at that moment; one was at work",
 		"roll call block 65: void, ROLL_CALL_VOID",
 	]);
 });

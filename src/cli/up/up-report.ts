@@ -176,10 +176,12 @@ function rollCallLine(what: string, call: string, detail: Detail, paint: Paint):
 	if (what === "void") return paint.unsure(`roll call block ${call}: void, ${shown(String(detail.code))}`);
 	// Everybody was excused: it counts for nobody.
 	if (what !== "done" || of("counted") === 0) return null;
-	const [answered, late] = [of("answered"), of("late")];
+	const [answered, late, busy] = [of("answered"), of("late"), of("busy")];
+	const were = (count: number) => (count === 1 ? "one was" : `${count} were`);
 	const words = [`${answered} of ${plural(of("counted"), "host")} answered`];
 	if (answered > 0) words.push(`${plural(of("devices"), "device")} together, opened and verified`);
-	if (late > 0) words.push(`${late === 1 ? "one was" : `${late} were`} too slow at that moment`);
+	if (late > 0) words.push(`${were(late)} too slow at that moment`);
+	if (busy > 0) words.push(`${were(busy)} at work`);
 	return `roll call block ${call}: ${words.join("; ")}`;
 }
 

@@ -206,7 +206,8 @@ async function finish(context: CallActsContext, game: CallGame): Promise<void> {
 	const countOf = (what: RollAnswerRow["state"]) => answers.filter(({ state }) => state === what).length;
 	const uncalled = countOf("uncalled");
 	const counted = answers.length - uncalled - countOf("excused");
-	context.tell("done", game, { answered: right.length, counted, devices, late: countOf("late"), uncalled });
+	const busy = answers.filter(({ code }) => code === "PROVIDER_BUSY").length;
+	context.tell("done", game, { answered: right.length, counted, devices, late: countOf("late"), busy, uncalled });
 	log.info({ call: game.call, answered: right.length, of: answers.length }, "roll call done");
 	await context.scored(answers);
 }
