@@ -7,7 +7,8 @@ import { sleep } from "../../platform/abortable.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { CliIo } from "../command.ts";
-import { hostsReady, LIAR_JOB, submitCommand } from "../up/first-job.ts";
+import { LIAR_JOB, submitCommand } from "../up/first-job.ts";
+import { hostsReady } from "../up/hosts-ready.ts";
 import type { UpFile } from "../up/up-file.ts";
 
 export type QuoteBody = Parameters<ApiClient["quoteJob"]>[0]["body"];

@@ -10,12 +10,11 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
 import { plural } from "../print/table.ts";
+import { hostsReady } from "./hosts-ready.ts";
 import type { Live } from "./offer-machine.ts";
 import type { UpReport } from "./up-report.ts";
 
 const EVERY_MS = 1000;
-/** Hosts of a trial; a page has room for more. */
-const PAGE = 100;
 
 /** How the command is called from where `io` is: in a checkout it is not installed. */
 export const assayCommand = (): string => (isCheckout() ? "npx assay" : "assay");
@@ -41,11 +40,6 @@ export function submitCommand(
 
 export const LIAR_JOB = { sample: "mlp-exact.json", method: "optimistic" };
 const FIRST_JOB = { sample: "gpt-mini.json", method: "redundant:2" };
-
-/** Hosts that a job may be given to, at work or not. */
-export async function hostsReady(client: Pick<ApiClient, "listJobHosts">): Promise<number> {
-	return (await client.listJobHosts({ query: { limit: PAGE } })).rows.length;
-}
 
 /** Tells it once. Gives the function that stops looking. */
 export function tellReady(

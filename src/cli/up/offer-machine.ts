@@ -14,6 +14,7 @@ import type { CliIo } from "../command.ts";
 import { loadProviderKey, makeDataDir } from "../data-folder.ts";
 import type { Paint } from "../print/paint.ts";
 import { plural, shown } from "../print/table.ts";
+import { hostsReady } from "./hosts-ready.ts";
 import { type LocalProvider, startLocalProvider } from "./local-provider.ts";
 import { BOND_TOKENS, fundWorker, registrationLine } from "./register-local-provider.ts";
 import type { UpReport } from "./up-report.ts";
@@ -139,14 +140,14 @@ export function startWorkers(
 	/** None is started before that. */
 	mayStart: Promise<void> = Promise.resolve(),
 ): () => Promise<void> {
-	const { dataDir, running, isEmbedded, providers, paint } = network;
+	const { values, dataDir, running, isEmbedded, providers, paint } = network;
 	const stopping = new AbortController();
 	const started: LocalProvider[] = [];
 	const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
 	const work = async () => {
 		await Promise.race([mayStart, stopped]);
 		for (let number = 2; number <= providers; number++) {
-			const isReady = () => isProven(client, number - 1, isEmbedded);
+			const isReady = () => (isEmbedded ? isCalm(client, number - 1, values.liar) : areProbed(client, number - 1));
 			if (!(await untilReady(isReady, stopping.signal))) return;
 			const folder = folderOf(dataDir, number);
 			if (isEmbedded) await fundWorker({ dataDir, providerFolder: folder, url: running.chain!.url });
@@ -182,17 +183,23 @@ async function untilReady(isReady: () => Promise<boolean>, signal: AbortSignal):
 	return !signal.aborted;
 }
 
-/**
- * So many providers were probed, and with a chain each of them has met the roll call that its first proof
- * brings about: probes and calls want the whole machine.
- */
-async function isProven(client: ApiClient, count: number, isCalled: boolean): Promise<boolean> {
+async function areProbed(client: ApiClient, count: number): Promise<boolean> {
 	const { rows } = await client.listProviders({ query: { limit: 100 } });
-	const probed = rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null);
-	if (probed.length < count) return false;
-	const met = probed.map(async ({ id }) => {
+	return rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null).length >= count;
+}
+
+/**
+ * So many providers were probed and may be drawn for jobs (a liar that is convicted is not), each has met the
+ * roll call that its first proof brings about, and nothing of this runs: probes and calls want the whole
+ * machine, and one that is disturbed proves no memory.
+ */
+async function isCalm(client: ApiClient, count: number, isLiar: boolean): Promise<boolean> {
+	if (!(await areProbed(client, count)) || (await hostsReady(client)) < count - (isLiar ? 1 : 0)) return false;
+	if ((await client.network()).probes.running > 0) return false;
+	const { rows } = await client.listProviders({ query: { limit: 100 } });
+	const met = rows.map(async ({ id }) => {
 		const calls = await client.listProviderRollCalls({ params: { id }, query: { limit: 1 } });
 		return calls.rows.length > 0;
 	});
-	return !isCalled || (await Promise.all(met)).every((one) => one);
+	return (await Promise.all(met)).every((one) => one);
 }
