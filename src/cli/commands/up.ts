@@ -335,7 +335,9 @@ async function watchProofs(
 		// A quick probe measures too little to prove memory: made again, it would be no better. Who waits for a
 		// score needs none.
 		isMemoryWanted: !values.quick && !values["until-scored"] && !values["until-claimable"],
-		onAsked: (name, why) => report.line(`probe     of ${shown(name)} is made again: ${why}`),
+		onAsked(name, why, isFirst) {
+			if (isFirst) report.line(`probe     of ${shown(name)} is made again, a few times if need be: ${why}`);
+		},
 	});
 }
 

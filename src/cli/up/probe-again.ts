@@ -29,7 +29,8 @@ type Asking = Pick<
 >;
 
 export interface ProbeAgain {
-	readonly onAsked: (name: string, why: string) => void;
+	/** `isFirst`: the first of a series, or one after a rest. */
+	readonly onAsked: (name: string, why: string, isFirst: boolean) => void;
 	/** False: of quick probes, which never prove memory. */
 	readonly isMemoryWanted: boolean;
 	readonly everyMs?: number;
@@ -72,7 +73,7 @@ export function probeAgain(
 			if (why === null) continue;
 			tries.set(id, { count: known.count + 1, probedAtMs: lastProbeAtMs, askedAtMs: nowMs() });
 			await client.askProbe({ params: { id }, body: { why } });
-			onAsked(name, why);
+			onAsked(name, why, known.count % MOST_TRIES === 0);
 			return;
 		}
 	};

@@ -34,9 +34,10 @@ function open(scores: readonly Told[] = []) {
 
 test("a probe is one line, and a score is told when it has changed", async () => {
 	const none = { scorePpm: 0, why: "no roll call has come yet" };
-	const { show, lines } = open([none, none, { scorePpm: 460, why: "" }, { scorePpm: 460, why: "" }]);
+	const late = { scorePpm: 0, why: "no roll call was answered" };
+	const { show, lines } = open([none, none, { scorePpm: 460, why: "" }, { scorePpm: 470, why: "" }, late, late]);
 	const at = { providerId: "a" };
-	for (const probe of ["p1", "p2", "p3", "p4"]) {
+	for (const probe of ["p1", "p2", "p3", "p4", "p5", "p6"]) {
 		await show("probe.started", probe, at);
 		for (const name of ["cpu keep", "cpu stream"])
 			await show("probe.progress", probe, { ...at, detail: { step: "stage", name } });
@@ -46,10 +47,21 @@ test("a probe is one line, and a score is told when it has changed", async () =>
 		"VALID     host a, probe p1 in 8.0 s  evidence 3.00 MiB",
 		"score     host a has none yet: it comes with the first roll call, within a minute",
 		"VALID     host a, probe p2 in 8.0 s  evidence 3.00 MiB",
-		"VALID     host a, probe p3 in 8.0 s  evidence 3.00 MiB",
-		"score     host a 0.000460",
-		"VALID     host a, probe p4 in 8.0 s  evidence 3.00 MiB",
+		"VALID     host a, probe p3 in 8.0 s  evidence 3.00 MiB  score 0.000460",
+		"VALID     host a, probe p4 in 8.0 s  evidence 3.00 MiB  score 0.000470",
+		"VALID     host a, probe p5 in 8.0 s  evidence 3.00 MiB",
+		"score     host a 0.000000: no roll call was answered",
+		"VALID     host a, probe p6 in 8.0 s  evidence 3.00 MiB",
 	]);
+});
+
+test("the first score that a roll call gives is told with its terms, and once", async () => {
+	const { show, lines } = open([
+		{ scorePpm: 460, why: "" },
+		{ scorePpm: 460, why: "" },
+	]);
+	for (const scorePpm of [0, 460, 470]) await show("score.changed", "a", { providerId: "a", detail: { scorePpm } });
+	assert.deepEqual(lines(), ["score     host a 0.000460"]);
 });
 
 test("a further provider of the same machine is told of in one line, without a score", async () => {

@@ -12,7 +12,7 @@ import { figureLines } from "../print/figures.ts";
 import type { Paint } from "../print/paint.ts";
 import { scoreLine } from "../print/score-lines.ts";
 import { createStatusLine, type LineStream } from "../print/status-line.ts";
-import { plural, shortId, shown, verdictStyle } from "../print/table.ts";
+import { formatScore, plural, shortId, shown, verdictStyle } from "../print/table.ts";
 
 export interface UpReport {
 	line(text: string): void;
@@ -43,8 +43,7 @@ export function createUpReport(options: UpReportOptions): UpReport {
 	const names = new Map<string, string>();
 	/** Providers whose figures were shown in full; later verdicts are one line each. */
 	const shownInFull = new Set<string>();
-	const shownScored = new Set<string>();
-	/** By provider: score and reason, as they were told last. */
+	/** By provider: the reason of its 0 that was told last; empty where it had more. */
 	const toldScores = new Map<string, string>();
 	const further = new Set<string>();
 
@@ -70,31 +69,40 @@ export function createUpReport(options: UpReportOptions): UpReport {
 
 	async function verdict(event: NetworkEvent, id: string): Promise<void> {
 		const probe = await client.getProbe({ params: { id: event.subject } });
-		print(verdictText(probe, await nameOf(id), paint));
-		if (further.has(id)) return;
-		if (probe.verdict === "valid" && !shownInFull.has(id)) {
-			shownInFull.add(id);
-			for (const text of figureLines(probe, paint)) print(text);
-			const attested = attestedWord(probe.attestation);
-			if (attested !== null) print(`          attested: ${attested}`);
+		const text = verdictText(probe, await nameOf(id), paint);
+		if (further.has(id)) return print(text);
+		const since = () => scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
+		if (probe.verdict !== "valid" || shownInFull.has(id)) {
+			const score = await since();
+			print(score === null || score.scorePpm === 0 ? text : `${text}  score ${formatScore(score.scorePpm)}`);
+			if (score?.scorePpm === 0) tellScore(await nameOf(id), id, score);
+			if (score !== null) options.onScore(score);
+			return;
 		}
-		const score = await scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
-		if (score !== null) await tellScore(id, score);
+		shownInFull.add(id);
+		print(text);
+		for (const line of figureLines(probe, paint)) print(line);
+		const attested = attestedWord(probe.attestation);
+		if (attested !== null) print(`          attested: ${attested}`);
+		const score = await since();
+		if (score === null) return;
+		tellScore(await nameOf(id), id, score);
+		options.onScore(score);
 	}
 
-	async function tellScore(id: string, score: Score): Promise<void> {
-		if (score.scorePpm > 0) shownScored.add(id);
-		const said = `${score.scorePpm} ${score.terms.why}`;
-		if (toldScores.get(id) !== said)
-			print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreText(score, options.isTrial)}`);
+	/** With its terms once it is above 0; a 0 with each reason once. */
+	function tellScore(name: string, id: string, score: Score): void {
+		const said = score.scorePpm > 0 ? "" : score.terms.why;
+		if (toldScores.get(id) !== said) print(`${paint.strong("score")}     ${name} ${scoreText(score, options.isTrial)}`);
 		toldScores.set(id, said);
-		options.onScore(score);
 	}
 
 	/** Nobody has a score before the first roll call; the one that it gives is worth a line. */
 	async function scored(id: string, scorePpm: number): Promise<void> {
-		if (scorePpm === 0 || shownScored.has(id)) return;
-		await tellScore(id, await client.getProviderScore({ params: { id } }));
+		if (scorePpm === 0 || toldScores.get(id) === "") return;
+		const score = await client.getProviderScore({ params: { id } });
+		tellScore(await nameOf(id), id, score);
+		options.onScore(score);
 	}
 
 	async function show(event: NetworkEvent): Promise<void> {
