@@ -692,6 +692,10 @@ export const codes = {
 		"The provider answers no roll calls, as its owner wants.",
 		"It has no score. Its machine may have another provider that answers.",
 	),
+	CALL_TOO_LITTLE: error(
+		"The provider answered a roll call in time, with less work than was asked for: it was too slow at that moment.",
+		"Nothing false was shown. This call counts as not answered, and the next one counts again.",
+	),
 	ROLL_CALL_NO_BLOCK: error(
 		"The hash of a roll call is not the one that the provider's own node has for that block.",
 		"Look whether both follow the same chain, and whether one of the nodes is behind.",

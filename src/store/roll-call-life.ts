@@ -28,6 +28,8 @@ async function roster({ database }: StoreContext): Promise<readonly RollCallHost
 			NOT EXISTS (SELECT 1 FROM roll_call_answers a JOIN roll_calls c USING (${ID})
 				WHERE a.provider_id = p.id AND c.state = 'done' AND (a.state = 'answered'
 					OR a.state <> 'excused' AND c.called_at_ms >= f.proven_at_ms)) AS is_new,
+			coalesce((SELECT a.state = 'uncalled' AND c.called_at_ms >= p.connected_at_ms FROM roll_call_answers a JOIN roll_calls c USING (${ID})
+				WHERE a.provider_id = p.id AND c.state = 'done' ORDER BY a.at_ms DESC LIMIT 1), false) AS is_uncalled,
 			f.proven_at_ms, f.evidence, f.figures, d.devices
 		FROM providers p
 		JOIN LATERAL (SELECT max(at_ms)::bigint AS proven_at_ms, max(evidence_sha256) AS evidence, jsonb_agg(jsonb_build_object(
@@ -67,7 +69,7 @@ async function finish(
 					Math.floor(sum(({ megaOps }) => megaOps / 1000)),
 					Math.floor(sum(({ bytes }) => bytes / 1e6)),
 				],
-				rows.filter(({ state }) => state !== "excused").length,
+				rows.filter(({ state }) => state !== "excused" && state !== "uncalled").length,
 			],
 		);
 		if (changed !== 1)

@@ -4,8 +4,11 @@ import type { Figure } from "../protocol/probe/evidence.ts";
 import type { RollAnswer, RollCallId } from "../protocol/roll-call/roll-call.ts";
 import { integer } from "./check-input.ts";
 
-/** `opening`: in the tree of a call that is committed to, and not opened yet. */
-export const ROLL_ANSWER_STATES = ["opening", "answered", "late", "absent", "wrong", "excused"] as const;
+/**
+ * `opening`: in the tree of a call that is committed to, and not opened yet. `uncalled`: the provider answers
+ * no calls, as its owner wants; for its score that is as if it were absent.
+ */
+export const ROLL_ANSWER_STATES = ["opening", "answered", "late", "absent", "wrong", "excused", "uncalled"] as const;
 export type RollAnswerState = (typeof ROLL_ANSWER_STATES)[number];
 type RollCallState = "open" | "committed" | "done" | "void";
 
@@ -38,7 +41,7 @@ export interface RollCallRow extends RollCallId {
 	readonly devices: number;
 	readonly gigaOps: number;
 	readonly megaBytes: number;
-	/** Hosts that were counted, whether they answered or not. */
+	/** Hosts that were to answer, whether they did or not; excused and uncalled ones are left out. */
 	readonly counted: number;
 }
 
@@ -76,6 +79,8 @@ export interface RollCallHost {
 	readonly isProbed: boolean;
 	/** It has answered no call yet, and none has counted for it since its proof. */
 	readonly isNew: boolean;
+	/** It has said, since it dialled in, that it answers no calls. */
+	readonly isUncalled: boolean;
 	/** When the proof behind the figures was made. */
 	readonly provenAtMs: number;
 	readonly devices: readonly { readonly device: number; readonly kind: "gpu" | "cpu" | "disk" }[];

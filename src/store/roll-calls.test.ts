@@ -196,6 +196,21 @@ onBothServers((server) => {
 		assert.deepEqual(inOrder(await store.rollCalls.known({ ...ID, call: 31 })), after);
 	});
 
+	test("a host that answers no calls is listed, not counted, missed for its score, and known until it dials in again", async () => {
+		const figures = [...cardFigures(0), figure(0, "gemm.int8", 1e15)];
+		const id = await register(store, "uncalled", { link: "agent", target: "" });
+		await probeByHand(store, id, `${server.name} uncalled`, { devices: [gpu(0)], figures, startedAtMs: 32_000 });
+		await store.connections.connect(id, { nowMs: 32_500 });
+		const known = async () => (await store.rollCalls.roster()).map(({ isNew, isUncalled }) => [isNew, isUncalled]);
+		assert.deepEqual(await known(), [[true, false]]);
+		await done(40, [answer(id, "uncalled", { code: "ROLL_CALL_OFF" }), answer(ids[0]!, "absent")]);
+		assert.deepEqual([(await store.rollCalls.get(40))!.counted, await known()], [1, [[false, true]]]);
+		assert.deepEqual((await statesOf(id, 24)).slice(0, 2), ["uncalled", "absent"]);
+		await store.connections.connect(id, { nowMs: 41_000 });
+		assert.deepEqual(await known(), [[false, false]]);
+		await store.providers.setState(id, "paused", { nowMs: 42_000, actor: "admin" });
+	});
+
 	test("a file of a roll call is kept by its hash, and can be removed", async () => {
 		const sha256 = await store.evidence.keep(new TextEncoder().encode(`of ${server.name}`));
 		assert.equal((await store.evidence.get(sha256)).length, 3 + server.name.length);

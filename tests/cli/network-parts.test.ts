@@ -179,9 +179,12 @@ test("one data folder, one network: of several that start at once one gets it; w
 		tries.find(({ status }) => status === "fulfilled") as PromiseFulfilledResult<Awaited<ReturnType<typeof takeUpFile>>>
 	).value;
 	await assert.rejects(takeUpFile(folder, 2), { code: "UP_RUNNING" });
-	await hold.publish({ url: "http://127.0.0.1:5", key: "k", providers: 3 });
-	assert.equal((await readRunningUp(folder))?.url, "http://127.0.0.1:5");
-	assert.equal((await readRunningUp(folder))?.providers, 3);
+	await hold.publish({ url: "http://127.0.0.1:5", key: "k", providers: 3, isLiar: true });
+	const { url, providers, isLiar, dataDir } = (await readRunningUp(folder))!;
+	assert.deepEqual(
+		{ url, providers, isLiar, dataDir },
+		{ ...{ url: "http://127.0.0.1:5", providers: 3, isLiar: true }, dataDir: folder },
+	);
 	await assert.rejects(takeUpFile(folder, 2), /http:\/\/127\.0\.0\.1:5/);
 	await hold.release();
 	assert.equal(await readRunningUp(folder), null);
@@ -241,7 +244,7 @@ test("the local network's token goes to the local network and to nobody else", a
 	const data = freshFolder();
 	writeFileSync(join(data, "admin.token"), "assay_secret\n");
 	const hold = await takeUpFile(data, 1);
-	await hold.publish({ url, key: "00".repeat(32), providers: 1 });
+	await hold.publish({ url, key: "00".repeat(32), providers: 1, isLiar: false });
 	try {
 		const ask = async (values: { api?: string; data?: string }, env: Record<string, string> = {}) => {
 			const api = await openApi(values, ioWith(env));

@@ -1,10 +1,11 @@
 // The sample conviction of docs/disputes.md §3 as a stranger makes it: a network whose only provider lies, a
-// job, and the file that tells how it was convicted; then an honest provider does the job anew. Three
-// commands, each as a program. In the deep tier: it takes some minutes, on a machine quiet enough that its
-// providers prove their memory. How a liar is convicted, step by step: tests/jobs/watch.test.ts.
+// job, and the file that tells how it was convicted; then an honest provider does the job anew. Each command
+// as a program, with the words that `up` prints. In the deep tier: it takes some minutes, on a machine quiet
+// enough that its providers prove their memory. How a liar is convicted, step by step:
+// tests/jobs/watch.test.ts.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -63,16 +64,29 @@ const skip = isDeep ? false : "in the deep tier: it takes some minutes";
 test("up --liar, job submit, verify: the lie is found and told, the liar loses its bond, and an honest provider does the job", {
 	skip,
 }, async () => {
-	await line(/^VALID /);
-	const submitting = assay(
-		...["job", "submit", "samples/mlp-exact.json", "--method", "optimistic", "--yes"],
-		...["--out", join(scratch, "result")],
-	);
+	const url = (await line(/^dashboard +(\S+)/))[1]!;
+	// What needs several hosts is refused at once, with what to type first.
+	const early = await assay("job", "submit", "samples/gpt-mini.json", "--method", "redundant:2", "--yes");
+	assert.equal(early.code, 69, early.said);
+	const [, advised] =
+		/started with --liar[^[]*\[JOB_NO_PROVIDER\]\n.*: npx assay (job submit .*)\n/.exec(early.said) ?? [];
+	// `up` prints the same, as soon as the liar may be drawn.
+	const [, typed] = await line(/^ +npx assay (job submit .*)$/);
+	assert.equal(typed, advised, early.said);
+	const submitting = assay(...typed!.split(" "), "--out", join(scratch, "result"));
 	// Before the fraud there is nothing that it could end with.
 	const [, path] = await Promise.race([
-		line(/^fraud +look at it: assay verify (\S+)$/),
+		line(/^ +npx assay verify (\S+)$/),
 		submitting.then(({ code, said }) => assert.fail(`it ended with ${code}: ${said}\n${lines.join("\n")}`)),
 	]);
+	const [, bytes] = await line(/^fraud +a file of (\d+) bytes proves the lie/);
+	assert.equal(Number(bytes), statSync(path!).size);
+	const [, claim] = await line(/in the browser: \S+\/disputes\/([0-9a-f]{64})$/);
+	const dispute = (await fetch(`${url}/v1/claims/${claim}/dispute`).then((reply) => reply.json())) as {
+		readonly claim: { readonly hash: string };
+	};
+	assert.equal(dispute.claim.hash, claim);
+	await line(/^liar +it is convicted/);
 	const told = await assay("verify", path!);
 	assert.equal(told.code, 0, told.said);
 	assert.match(told.said, /FRAUD PROVEN[\s\S]*segment 1\n[\s\S]*said[\s\S]*right/);

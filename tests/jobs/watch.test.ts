@@ -209,15 +209,16 @@ async function answersOnChain(id: string): Promise<void> {
 /** As `assay up --liar` tells it: the line that it prints leads to the whole story. */
 async function toldByUp(events: readonly WatchEvent[], path: string): Promise<void> {
 	const lines: string[] = [];
-	const report = { line: (text: string) => lines.push(text), show: async () => {}, end() {} };
-	const frauds = followFrauds(stage.customer, join(scratch, "trial"), report);
+	const report = { line: (text: string) => lines.push(text) };
+	const at = { client: stage.customer, dataDir: join(scratch, "trial"), url: "http://127.0.0.1:9" };
+	const frauds = followFrauds({ ...at, report });
 	try {
 		for (const event of events) frauds.seen(event);
 		await frauds.convicted;
 	} finally {
 		await frauds.stop();
 	}
-	assert.ok(lines.includes(`fraud     look at it: assay verify ${path}`), lines.join("\n"));
+	assert.ok(lines.includes(`            npx assay verify ${path}`), lines.join("\n"));
 	let out = "";
 	const write = (text: string): boolean => {
 		out += text;

@@ -79,6 +79,8 @@ interface ToyCaller {
 	/** Changes what it says. */
 	readonly lie?: (answer: { end: string; last: string }) => { end: string; last: string };
 	readonly less?: boolean;
+	/** Its owner wants it to answer none; told how often it was asked. */
+	readonly off?: () => void;
 	/** One card behind several keys: who finds it in use says so. */
 	readonly card?: { isBusy: boolean };
 	/** Asked for its engine once it has answered. */
@@ -96,7 +98,9 @@ async function startCaller(signer: Signer, how: ToyCaller = {}, url = validator.
 	let hasAnswered = false;
 	let isBroken = false;
 	const call = async (request: RollCallRequest) => {
-		const { card } = how;
+		const { card, off } = how;
+		off?.();
+		if (off !== undefined) throw new AssayError("ROLL_CALL_OFF", "this provider answers no roll calls");
 		if (card === undefined) return answer(request);
 		if (card.isBusy) throw new AssayError("PROVIDER_BUSY", "in use");
 		card.isBusy = true;
@@ -282,11 +286,12 @@ test("a host answers, and a stranger with a node comes to the same verdict", asy
 	await eventually(async () => (await answeredOf(real)) > 0);
 });
 
-test("late, wrong, too little, withheld and silent all count as absent; honest ones in the same call do not", async () => {
+test("late, wrong, too little, withheld, silent and never called all count as absent; honest ones in the same call do not", async () => {
 	const started = (await validator.store.rollCalls.list({ limit: 1 })).rows[0]?.call ?? 0;
 	const refuse = async (): Promise<never> => {
 		throw new AssayError("PROVIDER_LIMIT", "not now");
 	};
+	let asked = 0;
 	const flip = (hex: string) => (hex[0] === "0" ? "1" : "0") + hex.slice(1);
 	const ids = {
 		honest: await startCaller(signerOf(11)),
@@ -299,26 +304,38 @@ test("late, wrong, too little, withheld and silent all count as absent; honest o
 		}),
 		broken: await startCaller(signerOf(17), { breaks: "once" }),
 		hangsUp: await startCaller(signerOf(18), { breaks: "always" }),
+		off: await startCaller(signerOf(19), { off: () => void asked++ }),
 	};
 	const expected: Readonly<Record<keyof typeof ids, readonly [state: string, ...codes: (string | null)[]]>> = {
 		honest: ["answered", null],
 		late: ["late", null],
 		wrong: ["wrong", "ROLL_CALL_FAILED"],
-		less: ["wrong", "CALL_TOO_LITTLE"],
+		// Nothing false was shown: it was too slow.
+		less: ["late", "CALL_TOO_LITTLE"],
 		withheld: ["wrong", "PROVIDER_LIMIT"],
 		busy: ["wrong", "PROVIDER_BUSY"],
 		broken: ["answered", null],
 		// Looked for until nobody could open it any more, and no longer: else it would make the call void for
 		// all.
 		hangsUp: ["wrong", "AGENT_CLOSED", "PROVIDER_STOPPING"],
+		off: ["uncalled", "ROLL_CALL_OFF"],
 	};
 	for (const [name, [state, ...codes]] of Object.entries(expected))
 		await outcomeOf(ids[name as keyof typeof ids], started + 1, state, ...codes);
 	await outcomeOf(real, started + 1, "answered", null);
 	// Who was never there has no presence, and so no score.
 	await eventually(async () => (await answeredOf(ids.honest)) > 0);
-	for (const id of [ids.late, ids.wrong, ids.less, ids.withheld, ids.busy, ids.hangsUp])
+	for (const id of [ids.late, ids.wrong, ids.less, ids.withheld, ids.busy, ids.hangsUp, ids.off])
 		assert.equal(await answeredOf(id), 0);
+	// It has said so: it is asked no more, and listed in every call.
+	const met = async () => (await validator.store.rollCalls.history(ids.off)).rows.map(({ state }) => state);
+	const [before, askedBefore] = [await met(), asked];
+	await eventually(async () => (await met()).length > before.length + 1);
+	assert.deepEqual([asked, new Set(await met())], [askedBefore, new Set(["uncalled"])]);
+	assert.match(
+		JSON.stringify(await validator.store.scores.get(ids.off)),
+		/it answers no roll calls, as its owner wants/,
+	);
 	// What follows is about others.
 	for (const id of Object.values(ids))
 		await validator.store.providers.setState(id, "paused", { nowMs: Date.now(), actor: "test" });

@@ -126,7 +126,7 @@ function PresencePanel({ id }: { id: string }) {
 	useReloadOn(({ kind }) => kind === "roll-call.done", calls.reload);
 	const rows = calls.value?.rows ?? [];
 	if (rows.length === 0) return null;
-	const counted = rows.filter(({ state }) => state !== "excused");
+	const counted = rows.filter(({ state }) => state !== "excused" && state !== "uncalled");
 	const answered = counted.filter(({ state }) => state === "answered").length;
 	return (
 		<Panel title="Presence" aside={`${answered} of the last ${counted.length} roll calls answered`}>

@@ -18,6 +18,7 @@ const TONES: Readonly<Record<RollCallAnswer["state"] | RollCall["state"], Tone>>
 	absent: "inconclusive",
 	wrong: "inconclusive",
 	excused: "none",
+	uncalled: "none",
 	open: "running",
 	opening: "running",
 	committed: "running",
@@ -47,5 +48,6 @@ export function callWords(state: keyof typeof TONES, code: string | null): CallW
 	if (state === "wrong" && isFalse(code)) return { tone: "invalid", word: "wrong", why: "its answer is false" };
 	// Neither opened nor shown to be false.
 	if (state === "wrong") return { tone: TONES.wrong, word: "not opened", why: "what it had answered was not shown" };
+	if (state === "uncalled") return { tone: "none", word: "not called", why: "its owner wants it to answer no calls" };
 	return { tone: TONES[state], word: state, why: "" };
 }

@@ -6,8 +6,11 @@ import { attested } from "./verdict.ts";
 
 const hash = sha256.describe("Hash, 64 lower-case hex digits");
 const callState = z.enum(["open", "committed", "done", "void"]);
-/** opening: committed to, not opened yet. */
-const answerState = z.enum(["opening", "answered", "late", "absent", "wrong", "excused"]);
+/**
+ * opening: committed to, not opened yet. late: too slow, with an answer after the deadline or one of too little
+ * work. uncalled: its owner wants it to answer no calls.
+ */
+const answerState = z.enum(["opening", "answered", "late", "absent", "wrong", "excused", "uncalled"]);
 
 export const callNumber = z.int().min(0).describe("Number of the block, or drand round, that called");
 
@@ -35,7 +38,7 @@ export const rollCall = z.object({
 	devices: count,
 	gigaOps: count.describe("Their work together, in 10⁹ operations"),
 	megaBytes: count.describe("Sum of what each device held when it had answered, in 10⁶ bytes"),
-	counted: count.describe("Hosts that were counted, whether they answered or not"),
+	counted: count.describe("Hosts that were to answer, whether they did or not; excused and uncalled ones are left out"),
 });
 
 export const rollCallAnswer = z.object({

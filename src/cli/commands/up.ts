@@ -25,6 +25,7 @@ import { postgresHint } from "../postgres-hint.ts";
 import { paintFor } from "../print/paint.ts";
 import { formatScore, plural, shown } from "../print/table.ts";
 import { requireNode } from "../require-node.ts";
+import { tellReady } from "../up/first-job.ts";
 import { type Live, offerMachine, startWorkers } from "../up/offer-machine.ts";
 import { probeAgain } from "../up/probe-again.ts";
 import { epochLine, rewardsLine, stakeLines, watchRewards } from "../up/up-chain.ts";
@@ -132,7 +133,12 @@ same data.`,
 			closing.push(() => validator.stop());
 			const url = reachable(running.url);
 			const providers = values["no-provider"] ? 0 : (values.providers ?? (isEmbedded ? TRIAL_PROVIDERS : 1));
-			await hold.publish({ url, key: running.key, providers });
+			const publish = (isLiar: boolean) => {
+				// What a customer may wait for. A liar is alone until it is convicted, and gets no jobs afterwards.
+				const honest = providers - (values.liar ? 1 : 0);
+				return hold.publish({ url, key: running.key, providers: !isEmbedded ? 0 : isLiar ? 1 : honest, isLiar });
+			};
+			await publish(values.liar);
 			say(`validator ${running.key}`);
 			say(`dashboard ${paint.strong(url)}   ${paint.dim(`and API; admin token in ${running.adminTokenFile}`)}`);
 			if (running.chain !== null)
@@ -143,7 +149,7 @@ same data.`,
 				for (const line of stakeLines(running.chain.account, url, dataDir, values.rpc)) say(paint.unsure(line));
 			if (isTrial)
 				say(paint.dim("          trial network: a host without a GPU counts 1 %, so that rewards can be tried"));
-			return await live({ values, io, dataDir, url, running, isEmbedded, providers, closing, say, paint });
+			return await live({ values, io, dataDir, url, running, isEmbedded, providers, publish, closing, say, paint });
 		} finally {
 			const close = closing.splice(0).reverse();
 			// Provider and validator together, so that a running probe ends for both; the file last.
@@ -232,6 +238,8 @@ const silent = { write: () => true, isTTY: false, columns: 80 };
 interface LiveUp extends Live {
 	readonly values: UpValues;
 	readonly closing: (() => Promise<void>)[];
+	/** For other commands on this machine. */
+	readonly publish: (isLiar: boolean) => Promise<void>;
 }
 
 /** Resolves when it is to stop, with the exit code. */
@@ -260,7 +268,8 @@ async function live(network: LiveUp): Promise<number> {
 	if (running.chain !== null) say(paint.dim(`          ${epochLine(running.chain.params, Date.now() / 1000)}`));
 	say(paint.dim(`          ${joinLine(values.host, url, key)}`));
 
-	const report = createUpReport({ stream: values.json ? silent : io.out, paint, client, onScore: scored });
+	const stream = values.json ? silent : io.out;
+	const report = createUpReport({ stream, paint, client, isTrial: network.isEmbedded, onScore: scored });
 	const stopWatching = new AbortController();
 	const events = client.watchEvents({}, { signal: stopWatching.signal });
 	const watching = watch(events, report, tell).catch((error: unknown) => {
@@ -277,8 +286,9 @@ async function live(network: LiveUp): Promise<number> {
 	} else if (!values["no-provider"]) {
 		const isAwaited = values["until-scored"] || values["until-claimable"];
 		closing.push(await offerMachine(network, report, isAwaited ? fail : () => {}));
-		const frauds = values.liar ? followFrauds(client, network.dataDir, report) : null;
+		const frauds = values.liar ? followLiar(network, client, report) : null;
 		if (frauds !== null) closing.push(frauds.stop);
+		if (network.isEmbedded && !isAwaited) closing.push(tellReady(network, client, report));
 		if (network.providers > 1 && !isAwaited) closing.push(startWorkers(network, client, report, frauds?.convicted));
 		const onClaim = (event: WatchEvent) => {
 			tell(event);
@@ -305,6 +315,16 @@ async function live(network: LiveUp): Promise<number> {
 	return code;
 }
 
+function followLiar({ dataDir, url, publish, providers, paint }: LiveUp, client: ApiClient, report: UpReport) {
+	const frauds = followFrauds({ client, dataDir, url, report });
+	void frauds.convicted.then(async () => {
+		const come = providers > 1 ? "; honest hosts come now, and one does the job anew" : "";
+		report.line(paint.unsure(`liar      it is convicted, and the chain has taken its bond${come}`));
+		await publish(false).catch(() => {});
+	});
+	return frauds;
+}
+
 async function watchProofs(
 	{ url, running, values }: LiveUp,
 	create: typeof import("../../api/create-client.ts").createApiClient,
@@ -315,7 +335,9 @@ async function watchProofs(
 		// A quick probe measures too little to prove memory: made again, it would be no better. Who waits for a
 		// score needs none.
 		isMemoryWanted: !values.quick && !values["until-scored"] && !values["until-claimable"],
-		onAsked: (name, why) => report.line(`probe     of ${shown(name)} is made again: ${why}`),
+		onAsked(name, why, isFirst) {
+			if (isFirst) report.line(`probe     of ${shown(name)} is made again, a few times if need be: ${why}`);
+		},
 	});
 }
 

@@ -28,6 +28,7 @@ import { createStatusLine } from "../print/status-line.ts";
 import { plural } from "../print/table.ts";
 import { formatMicros, formatTokens } from "../print/tokens.ts";
 import type { UpFile } from "../up/up-file.ts";
+import { askQuote, type QuoteBody } from "./ask-quote.ts";
 import { followJob } from "./follow-job.ts";
 import { collectRest, type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
@@ -43,15 +44,6 @@ export interface SubmitValues extends OrderValues, OrderingValues, PayerValues, 
 	readonly out: string | undefined;
 	readonly json: boolean;
 }
-
-/**
- * How long a network that has just started on this machine may take to prove its providers, which come one
- * after the other.
- */
-const PROVEN_WITHIN_MS = 300_000;
-const LOOK_EVERY_MS = 2000;
-/** A validator reads figures again every few seconds. */
-const JUST_MS = 60_000;
 
 interface Quoted {
 	readonly job: PreparedJob;
@@ -84,38 +76,9 @@ async function quoteOf(
 		...{ spec: job.spec as QuoteBody["spec"], salt, mostMicros: job.order.mostMicros },
 		account: account === null ? null : (account.toLowerCase() as `0x${string}`),
 	};
-	const quote = await askQuote(body, api, io, up);
+	const quote = await askQuote(body, api, { io, up });
 	const terms = checkOffer(quote.offer, job, account === null ? null : { account, salt });
 	return { job, quote, payer, terms: terms && jobTermsFromText(terms) };
-}
-
-type QuoteBody = Parameters<ApiClient["quoteJob"]>[0]["body"];
-
-/**
- * While a network that has just started proves its providers, an answer that nobody fits is no answer yet.
- */
-async function askQuote(body: QuoteBody, api: ApiClient, io: CliIo, up: UpFile | null): Promise<JobQuote> {
-	const { nowMs } = realEnvironment();
-	const untilMs = (up?.startedAtMs ?? 0) + PROVEN_WITHIN_MS;
-	for (let isTold = false; ; isTold = true) {
-		try {
-			return await api.quoteJob({ body });
-		} catch (error) {
-			const isNobody = error instanceof AssayError && error.code === "JOB_NO_PROVIDER";
-			if (!isNobody || nowMs() > untilMs || !(await isProving(api, up))) throw error;
-			if (!isTold) io.err.write("  no provider fits yet: this network has just started and proves its providers\n");
-			if (!(await sleep(LOOK_EVERY_MS, io.interrupted))) throw error;
-		}
-	}
-}
-
-/** Fewer than it starts were proven, or the last of them a moment ago. */
-async function isProving(api: ApiClient, up: UpFile | null): Promise<boolean> {
-	const { rows } = await api.listProviders({ query: { limit: 100 } });
-	const proven = rows.flatMap(({ connected, lastValidAtMs }) =>
-		connected && lastValidAtMs !== null ? [lastValidAtMs] : [],
-	);
-	return proven.length < (up?.providers ?? 0) || Math.max(0, ...proven) > realEnvironment().nowMs() - JUST_MS;
 }
 
 async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promise<void> {

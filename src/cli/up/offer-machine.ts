@@ -11,8 +11,10 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import type { ProviderEvent } from "../../provider/provider-event.ts";
 import type { RunningValidator } from "../../validator/create-validator.ts";
 import type { CliIo } from "../command.ts";
+import { loadProviderKey, makeDataDir } from "../data-folder.ts";
 import type { Paint } from "../print/paint.ts";
-import { shown } from "../print/table.ts";
+import { plural, shown } from "../print/table.ts";
+import { hostsReady } from "./hosts-ready.ts";
 import { type LocalProvider, startLocalProvider } from "./local-provider.ts";
 import { BOND_TOKENS, fundWorker, registrationLine } from "./register-local-provider.ts";
 import type { UpReport } from "./up-report.ts";
@@ -59,15 +61,29 @@ export async function offerMachine(
 			tellEnd(report, paint, "provider", said, againMs);
 		},
 	});
-	if (values.liar)
-		say(
-			paint.unsure(
-				"liar      its engine changes one number in the first segment of every job; others come once it is convicted",
-			),
-		);
 	say(`provider  this machine${provider.rentable ? "; it can be rented from here" : ""}`);
 	if (line !== null) say(paint.dim(`          ${line}`));
+	for (const text of expectLines(network)) say(paint.dim(`          ${text}`));
+	if (values.liar) {
+		say(
+			paint.unsure(
+				"liar      its engine changes one number in the first segment of every job, to be convicted for it;",
+			),
+		);
+		say(paint.unsure("          the line to type comes here as soon as it is proven"));
+	}
 	return () => provider.stop();
+}
+
+/** What a newcomer waits for: the first score, and what the further providers are for. */
+function expectLines({ isEmbedded, providers, values }: Live): readonly string[] {
+	const score = isEmbedded
+		? ["its first score comes with its first roll call, within a minute of its first probe"]
+		: [];
+	if (providers === 1) return score;
+	const come = values.liar ? "once it is convicted" : "then";
+	const others = `${plural(providers - 1, "more host")} of this machine come ${come}, for jobs alone`;
+	return [...score, `${others}: a machine answers roll calls, and has a score, once`];
 }
 
 /** An hour of work at jobs, in tokens, where nothing else was said. */
@@ -124,18 +140,20 @@ export function startWorkers(
 	/** None is started before that. */
 	mayStart: Promise<void> = Promise.resolve(),
 ): () => Promise<void> {
-	const { dataDir, running, isEmbedded, providers, paint } = network;
+	const { values, dataDir, running, isEmbedded, providers, paint } = network;
 	const stopping = new AbortController();
 	const started: LocalProvider[] = [];
 	const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
 	const work = async () => {
 		await Promise.race([mayStart, stopped]);
 		for (let number = 2; number <= providers; number++) {
-			const isReady = () => isProven(client, number - 1, isEmbedded);
+			const isReady = () => (isEmbedded ? isCalm(client, number - 1, values.liar) : areProbed(client, number - 1));
 			if (!(await untilReady(isReady, stopping.signal))) return;
 			const folder = folderOf(dataDir, number);
 			if (isEmbedded) await fundWorker({ dataDir, providerFolder: folder, url: running.chain!.url });
 			if (stopping.signal.aborted) return;
+			await makeDataDir(folder);
+			report.further((await loadProviderKey(folder)).key);
 			const onEnd = (said: string, againMs: number) => tellEnd(report, paint, `provider-${number}`, said, againMs);
 			started.push(await startLocalProvider({ ...localOptions(network, report, number), rentable: false, onEnd }));
 		}
@@ -152,8 +170,8 @@ export function startWorkers(
 	};
 }
 
-/** A probe takes some 10 s, the first roll call follows within seconds. */
-const READY_WITHIN_S = 90;
+/** A probe takes some 10 s, and the roll call that it brings about some 20 s. */
+const READY_WITHIN_S = 60;
 
 /**
  * Bounded: a machine on which nothing gets proven still has all its providers in the end. False: it is to
@@ -165,12 +183,23 @@ async function untilReady(isReady: () => Promise<boolean>, signal: AbortSignal):
 	return !signal.aborted;
 }
 
-/**
- * So many providers were probed, and with a chain the first one answered a roll call: both want the whole
- * machine.
- */
-async function isProven(client: ApiClient, count: number, isCalled: boolean): Promise<boolean> {
+async function areProbed(client: ApiClient, count: number): Promise<boolean> {
 	const { rows } = await client.listProviders({ query: { limit: 100 } });
-	if (rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null).length < count) return false;
-	return !isCalled || (await client.listRollCalls({ query: { limit: 20 } })).rows.some(({ hosts }) => hosts > 0);
+	return rows.filter(({ lastProbeAtMs }) => lastProbeAtMs !== null).length >= count;
+}
+
+/**
+ * So many providers were probed and may be drawn for jobs (a liar that is convicted is not), each has met the
+ * roll call that its first proof brings about, and nothing of this runs: probes and calls want the whole
+ * machine, and one that is disturbed proves no memory.
+ */
+async function isCalm(client: ApiClient, count: number, isLiar: boolean): Promise<boolean> {
+	if (!(await areProbed(client, count)) || (await hostsReady(client)) < count - (isLiar ? 1 : 0)) return false;
+	if ((await client.network()).probes.running > 0) return false;
+	const { rows } = await client.listProviders({ query: { limit: 100 } });
+	const met = rows.map(async ({ id }) => {
+		const calls = await client.listProviderRollCalls({ params: { id }, query: { limit: 1 } });
+		return calls.rows.length > 0;
+	});
+	return (await Promise.all(met)).every((one) => one);
 }

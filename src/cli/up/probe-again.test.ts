@@ -51,39 +51,52 @@ test("hosts that proved no memory are probed again, one at a time, once for each
 	assert.deepEqual([...new Set(asked)].sort(), ["busy", "stuck"]);
 });
 
-test("a host that answers no roll call is probed again, once one has come since its last probe", async () => {
+test("a host that is too slow for roll calls is probed again; one that is fit, refuses calls, or is at work is not", async () => {
 	const asked: string[] = [];
 	const why: Readonly<Record<string, string>> = {
 		late: "no roll call was answered",
 		fresh: "no roll call was answered",
 		excused: "no roll call was answered",
+		refused: "no roll call was answered",
 		early: "no roll call has come yet",
+		// A second provider of this machine.
+		uncalled: "it answers no roll calls, as its owner wants",
 	};
+	const states: Readonly<Record<string, string>> = { excused: "excused", refused: "absent", uncalled: "uncalled" };
 	const rows = [
 		provider("there"),
+		provider("refused"),
+		provider("uncalled"),
 		provider("late"),
 		provider("fresh", { lastProbeAtMs: 70_001 }),
 		provider("excused"),
 		provider("early"),
 		provider("wrong", { lastVerdict: "invalid" }),
 	];
-	const { promise: enough, resolve } = Promise.withResolvers<void>();
 	let looks = 0;
+	let isAtWork = true;
 	const client = {
 		network: async () => ({ probes: { running: 0 } }),
 		listProviders: async () => {
-			if (++looks > 5) resolve();
+			looks += 1;
 			return { rows };
 		},
 		getProvider: async () => assert.fail("memory is not asked for"),
 		getProviderScore: async ({ params: { id } }: { params: { id: string } }) => ({ terms: { why: why[id] ?? null } }),
 		listProviderRollCalls: async ({ params: { id } }: { params: { id: string } }) => ({
-			rows: [{ atMs: 70_000, state: id === "excused" ? "excused" : "late" }],
+			rows: [{ atMs: 70_000, state: states[id] ?? "late" }],
 		}),
+		listJobHosts: async () => ({ rows: [{ isFree: true }, { isFree: !isAtWork }] }),
 		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
 	};
 	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: false, everyMs: 1 });
-	await enough;
+	const looked = async (until: number) => {
+		while (looks < until) await sleep(1);
+	};
+	await looked(5);
+	assert.deepEqual(asked, [], "jobs explain it");
+	isAtWork = false;
+	await looked(looks + 5);
 	await stop();
 	assert.deepEqual(asked, ["late"]);
 });

@@ -1,8 +1,9 @@
 // A CPU that was busy while it was probed proves no memory, and a host without that figure gets no jobs. One
-// that was idle while it was probed, and is busy since, is late for every roll call: more is asked of it than
-// it can do now. On the machine of `assay up` both are probed again soon, one at a time, a few times, then
-// seldom: a user who waits is better served than by the schedule's hour. Nothing is taken for proven that was
-// not.
+// that was idle while it was probed, and has been busy since, is too slow for every roll call: more is asked
+// of it than it can do now. On the machine of `assay up` both are probed again soon, one at a time, a few
+// times, then seldom: a user who waits is better served than by the schedule's hour. A host that is fit is
+// left alone: made on a busy machine, the new proof would be the worse one, and it is the newest that counts.
+// Nothing is taken for proven that was not.
 import type { ApiClient } from "../../api/create-client.ts";
 import { NO_CALL_ANSWERED } from "../../market/scores/score-provider.ts";
 import { sleep } from "../../platform/abortable.ts";
@@ -18,11 +19,18 @@ const REST_MS = 300_000;
 
 type Asking = Pick<
 	ApiClient,
-	"network" | "listProviders" | "getProvider" | "getProviderScore" | "listProviderRollCalls" | "askProbe"
+	| "network"
+	| "listProviders"
+	| "listJobHosts"
+	| "getProvider"
+	| "getProviderScore"
+	| "listProviderRollCalls"
+	| "askProbe"
 >;
 
 export interface ProbeAgain {
-	readonly onAsked: (name: string, why: string) => void;
+	/** `isFirst`: the first of a series, or one after a rest. */
+	readonly onAsked: (name: string, why: string, isFirst: boolean) => void;
 	/** False: of quick probes, which never prove memory. */
 	readonly isMemoryWanted: boolean;
 	readonly everyMs?: number;
@@ -43,10 +51,13 @@ export function probeAgain(
 		}
 		const { terms } = await client.getProviderScore({ params: { id } });
 		if (terms.why !== NO_CALL_ANSWERED) return null;
-		// A call since that probe: the calls before were for what it had proven until then.
+		// A call since that probe: the calls before were for what it had proven until then. Who refuses calls, or
+		// is away, is not too slow.
 		const [newest] = (await client.listProviderRollCalls({ params: { id }, query: { limit: 1 } })).rows;
-		const isLate = newest !== undefined && newest.atMs >= probedAtMs && newest.state !== "excused";
-		return isLate ? "it is slower than it was, and late for roll calls" : null;
+		if (newest?.state !== "late" || newest.atMs < probedAtMs) return null;
+		// Jobs on this machine explain it, and would make the new proof worse as well.
+		const hosts = await client.listJobHosts({ query: { limit: 100 } });
+		return hosts.rows.every(({ isFree }) => isFree) ? "it is slower than it was, and late for roll calls" : null;
 	};
 	const look = async (): Promise<void> => {
 		// One at a time: two at once would be busy with each other.
@@ -62,7 +73,7 @@ export function probeAgain(
 			if (why === null) continue;
 			tries.set(id, { count: known.count + 1, probedAtMs: lastProbeAtMs, askedAtMs: nowMs() });
 			await client.askProbe({ params: { id }, body: { why } });
-			onAsked(name, why);
+			onAsked(name, why, known.count % MOST_TRIES === 0);
 			return;
 		}
 	};

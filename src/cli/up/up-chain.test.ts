@@ -37,7 +37,7 @@ test("each step of an epoch is a line; what is no step is a dispute; escapes do 
 	let text = "";
 	const nobody = { getProvider: async () => Promise.reject(new Error("away")) };
 	const stream = { isTTY: false, columns: 80, write: (more: string) => (text += more) };
-	const report = createUpReport({ stream, paint, client: nobody as never, onScore: () => {} });
+	const report = createUpReport({ stream, paint, client: nobody as never, isTrial: true, onScore: () => {} });
 	const show = (kind: string, detail: string) =>
 		report.show({
 			id: "1",

@@ -15,12 +15,15 @@ export interface UpFile extends ProcessMark {
 	readonly url: string | null;
 	/** The validator's key, the audience of signed requests. */
 	readonly key: string | null;
-	/** How many providers it starts here; they come one after the other. */
+	/** How many hosts it has ready for jobs in the end; they come one after the other. */
 	readonly providers: number;
+	/** Its only host lies, and the others come once it is convicted. */
+	readonly isLiar: boolean;
+	readonly dataDir: string;
 }
 
 export interface UpHold {
-	publish(where: Pick<UpFile, "providers"> & { readonly url: string; readonly key: string }): Promise<void>;
+	publish(where: Pick<UpFile, "providers" | "isLiar"> & { readonly url: string; readonly key: string }): Promise<void>;
 	release(): Promise<void>;
 }
 
@@ -28,7 +31,7 @@ const upPath = (dataDir: string) => join(dataDir, "up.json");
 
 /** The network that runs from this folder now, or null. */
 export async function readRunningUp(dataDir: string): Promise<UpFile | null> {
-	const found = await readUpFile(upPath(dataDir));
+	const found = await readUpFile(dataDir);
 	return found !== null && (await isRunning(found)) ? found : null;
 }
 
@@ -39,14 +42,17 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 	const running = await readRunningUp(dataDir);
 	const lock = running === null ? await lockFolder(dataDir) : null;
 	if (lock === null) {
-		const { url, pid } = running ?? (await readUpFile(path)) ?? {};
+		const { url, pid } = running ?? (await readUpFile(dataDir)) ?? {};
 		throw new AssayError(
 			"UP_RUNNING",
 			`a network runs from ${dataDir} already${url ? `, at ${url}` : ""}${pid ? ` (process ${pid})` : ""}`,
 			{ hint: "Use that one, stop it with Ctrl-C where it runs, or choose another folder with --data." },
 		);
 	}
-	const own: UpFile = { ...(await markOwnProcess()), startedAtMs: nowMs, url: null, key: null, providers: 0 };
+	const own: UpFile = {
+		...{ ...(await markOwnProcess()), startedAtMs: nowMs, url: null, key: null },
+		...{ providers: 0, isLiar: false, dataDir },
+	};
 	const write = (content: UpFile) => writeDurably(path, `${JSON.stringify(content)}\n`);
 	await write(own).catch(async (error) => {
 		await lock.release();
@@ -62,14 +68,15 @@ export async function takeUpFile(dataDir: string, nowMs: number): Promise<UpHold
 }
 
 /** Null: absent, or not one of ours. */
-async function readUpFile(path: string): Promise<UpFile | null> {
+async function readUpFile(dataDir: string): Promise<UpFile | null> {
 	try {
-		const { pid, startTicks, startedAtMs, url, key, providers } = JSON.parse(await readFile(path, "utf8"));
+		const said = JSON.parse(await readFile(upPath(dataDir), "utf8"));
+		const { pid, startTicks, startedAtMs, url, key, providers, isLiar } = said;
 		const isOurs = Number.isSafeInteger(pid) && pid > 0 && typeof startTicks === "string";
 		const text = (value: unknown) => (typeof value === "string" ? value : null);
 		if (!isOurs) return null;
-		const where = { url: text(url), key: text(key), providers: Number(providers) || 0 };
-		return { pid, startTicks, startedAtMs: Number(startedAtMs), ...where };
+		const where = { url: text(url), key: text(key), providers: Number(providers) || 0, isLiar: isLiar === true };
+		return { pid, startTicks, startedAtMs: Number(startedAtMs), ...where, dataDir };
 	} catch {
 		return null;
 	}

@@ -1,9 +1,10 @@
-// What `assay up` prints while it runs: events of the network as lines, read from the API as anybody could.
-// On a terminal the progress of probes is one line that is rewritten; elsewhere one line for each stage.
-// Nothing here decides anything.
+// What `assay up` prints while it runs: events of the network as lines, read from the API as anybody could. A
+// probe and a roll call are one line each, at their end; on a terminal their progress is a line that is
+// rewritten. Nothing here decides anything.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, Probe, Score } from "../../api/types.ts";
+import { NO_CALL_YET } from "../../market/scores/score-provider.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes, formatRate, rateUnit } from "../../protocol/format-number.ts";
 import { attestedWord } from "../print/attestation-lines.ts";
@@ -11,11 +12,13 @@ import { figureLines } from "../print/figures.ts";
 import type { Paint } from "../print/paint.ts";
 import { scoreLine } from "../print/score-lines.ts";
 import { createStatusLine, type LineStream } from "../print/status-line.ts";
-import { plural, shortId, shown, verdictStyle } from "../print/table.ts";
+import { formatScore, plural, shortId, shown, verdictStyle } from "../print/table.ts";
 
 export interface UpReport {
 	line(text: string): void;
 	show(event: NetworkEvent): Promise<void>;
+	/** A further provider of a machine that was shown: its figures are the same, and it has no score. */
+	further(id: string): void;
 	/** Clears the rewritten line. */
 	end(): void;
 }
@@ -24,6 +27,8 @@ interface UpReportOptions {
 	readonly stream: LineStream;
 	readonly paint: Paint;
 	readonly client: ApiClient;
+	/** The chain is this network's own, and calls as soon as somebody is new. */
+	readonly isTrial: boolean;
 	readonly onScore: (score: Score) => void;
 }
 
@@ -38,7 +43,9 @@ export function createUpReport(options: UpReportOptions): UpReport {
 	const names = new Map<string, string>();
 	/** Providers whose figures were shown in full; later verdicts are one line each. */
 	const shownInFull = new Set<string>();
-	const shownScored = new Set<string>();
+	/** By provider: the reason of its 0 that was told last; empty where it had more. */
+	const toldScores = new Map<string, string>();
+	const further = new Set<string>();
 
 	const nameOf = async (id: string | null): Promise<string> => {
 		if (id === null) return "?";
@@ -62,26 +69,39 @@ export function createUpReport(options: UpReportOptions): UpReport {
 
 	async function verdict(event: NetworkEvent, id: string): Promise<void> {
 		const probe = await client.getProbe({ params: { id: event.subject } });
-		print(verdictText(probe, await nameOf(id), paint));
-		if (probe.verdict === "valid" && !shownInFull.has(id)) {
-			shownInFull.add(id);
-			for (const text of figureLines(probe, paint)) print(text);
-			const attested = attestedWord(probe.attestation);
-			if (attested !== null) print(`          attested: ${attested}`);
+		const text = verdictText(probe, await nameOf(id), paint);
+		if (further.has(id)) return print(text);
+		const since = () => scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
+		if (probe.verdict !== "valid" || shownInFull.has(id)) {
+			const score = await since();
+			print(score === null || score.scorePpm === 0 ? text : `${text}  score ${formatScore(score.scorePpm)}`);
+			if (score?.scorePpm === 0) tellScore(await nameOf(id), id, score);
+			if (score !== null) options.onScore(score);
+			return;
 		}
-		const score = await scoreSince(client, id, probe.finishedAtMs ?? event.atMs);
+		shownInFull.add(id);
+		print(text);
+		for (const line of figureLines(probe, paint)) print(line);
+		const attested = attestedWord(probe.attestation);
+		if (attested !== null) print(`          attested: ${attested}`);
+		const score = await since();
 		if (score === null) return;
-		if (score.scorePpm > 0) shownScored.add(id);
-		print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
+		tellScore(await nameOf(id), id, score);
 		options.onScore(score);
+	}
+
+	/** With its terms once it is above 0; a 0 with each reason once. */
+	function tellScore(name: string, id: string, score: Score): void {
+		const said = score.scorePpm > 0 ? "" : score.terms.why;
+		if (toldScores.get(id) !== said) print(`${paint.strong("score")}     ${name} ${scoreText(score, options.isTrial)}`);
+		toldScores.set(id, said);
 	}
 
 	/** Nobody has a score before the first roll call; the one that it gives is worth a line. */
 	async function scored(id: string, scorePpm: number): Promise<void> {
-		if (scorePpm === 0 || shownScored.has(id)) return;
-		shownScored.add(id);
+		if (scorePpm === 0 || toldScores.get(id) === "") return;
 		const score = await client.getProviderScore({ params: { id } });
-		print(`${paint.strong("score")}     ${await nameOf(id)} ${scoreLine(score)}`);
+		tellScore(await nameOf(id), id, score);
 		options.onScore(score);
 	}
 
@@ -93,11 +113,11 @@ export function createUpReport(options: UpReportOptions): UpReport {
 		if (kind === "score.changed" && id !== null) return scored(id, Number(detail.scorePpm));
 		if (kind === "probe.progress") {
 			const text = progressText(detail);
-			if (detail.step === "stage" && stream.isTTY !== true)
-				print(paint.dim(`            ${await nameOf(id)}: ${text}`));
-			else if (text !== null) update(`            ${await nameOf(id)}: ${text}`);
+			if (text !== null) update(`            ${await nameOf(id)}: ${text}`);
 			return;
 		}
+		if (kind === "probe.started") return update(`            ${await nameOf(id)}: probe ${shortId(subject)} starts`);
+		if (kind === "roll-call.called") return update(`            roll call: block ${shown(subject)} calls`);
 		const line = await eventLine(event, detail, () => nameOf(id), paint);
 		if (line !== null) print(line);
 	}
@@ -105,6 +125,7 @@ export function createUpReport(options: UpReportOptions): UpReport {
 	return {
 		line: print,
 		end: clear,
+		further: (id) => void further.add(id),
 		async show(event) {
 			// A missing line is no reason to end a network: `assay providers` shows later what the API cannot say
 			// now.
@@ -133,7 +154,6 @@ async function eventLine(
 	paint: Paint,
 ): Promise<string | null> {
 	if (kind === "provider.disconnected") return `left      ${await name()}`;
-	if (kind === "probe.started") return `probe     ${shortId(subject)} of ${await name()} starts`;
 	if (kind === "probe.abandoned") return `probe     ${shortId(subject)} of ${await name()} was abandoned`;
 	if (kind === "rental.changed") {
 		const state = `${shown(String(detail.state))} ${shown(String(detail.endReason ?? ""))}`;
@@ -160,12 +180,23 @@ function chainLine(what: string, epoch: string, detail: string, paint: Paint): s
 }
 
 function rollCallLine(what: string, call: string, detail: Detail, paint: Paint): string | null {
-	const of = (field: string) => Number(detail[field]);
-	if (what === "called") return `roll call block ${call} calls ${plural(of("hosts"), "host")}`;
+	const of = (field: string) => Number(detail[field]) || 0;
 	if (what === "void") return paint.unsure(`roll call block ${call}: void, ${shown(String(detail.code))}`);
-	if (what !== "done") return null;
-	const answered = `${of("answered")} of ${plural(of("counted"), "host")} answered`;
-	return `roll call block ${call}: ${answered}, ${plural(of("devices"), "device")} together; opened and verified`;
+	// Everybody was excused: it counts for nobody.
+	if (what !== "done" || of("counted") === 0) return null;
+	const [answered, late, busy] = [of("answered"), of("late"), of("busy")];
+	const were = (count: number) => (count === 1 ? "one was" : `${count} were`);
+	const words = [`${answered} of ${plural(of("counted"), "host")} answered`];
+	if (answered > 0) words.push(`${plural(of("devices"), "device")} together, opened and verified`);
+	if (late > 0) words.push(`${were(late)} too slow at that moment`);
+	if (busy > 0) words.push(`${were(busy)} at work`);
+	return `roll call block ${call}: ${words.join("; ")}`;
+}
+
+/** The score for people; where it cannot be there yet, what it waits for. */
+function scoreText(score: Score, isTrial: boolean): string {
+	if (score.terms.why !== NO_CALL_YET) return scoreLine(score);
+	return `has none yet: it comes with the first roll call${isTrial ? ", within a minute" : ""}`;
 }
 
 const CHAIN_STEPS: Readonly<Record<string, (detail: string) => string>> = {

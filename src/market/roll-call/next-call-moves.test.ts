@@ -103,7 +103,7 @@ test("every host has an order of validators that is the same for all; nobody wai
 });
 
 test("a validator takes part when hosts have had time to dial in, and not in its rest unless somebody is new", () => {
-	const host = { isConnected: true, isNew: false, isExcused: false };
+	const host = { isConnected: true, isNew: false, isExcused: false, isUncalled: false };
 	const calm = { upMs: 90_000, sinceLastMs: 50, restMs: 50 };
 	assert.equal(takesPart([host], calm), true);
 	assert.equal(takesPart([], calm), false);
@@ -115,4 +115,9 @@ test("a validator takes part when hosts have had time to dial in, and not in its
 	assert.equal(takesPart([host], resting), false);
 	assert.equal(takesPart([host, { ...host, isNew: true }], resting), true);
 	assert.equal(takesPart([host, { ...host, isNew: true, isExcused: true }], resting), false);
+	// Who answers no calls is waited for by nobody, and makes nobody call.
+	const uncalled = { ...host, isNew: true, isUncalled: true };
+	assert.equal(takesPart([uncalled], calm), false);
+	assert.equal(takesPart([host, uncalled], resting), false);
+	assert.equal(takesPart([host, { ...uncalled, isConnected: false }], { ...calm, upMs: 89_999 }), true);
 });

@@ -49,8 +49,8 @@ export function isEnough(spec: RollSpec, { device, ops, bytes }: RollRequired): 
 }
 
 /**
- * Late, busy, silent and wrong are all absent; excused is who was being probed by this validator, or rented
- * and paid for through the escrow.
+ * Late, busy, silent and wrong are all absent, and so is whoever answers no calls at all. Excused is who was
+ * being probed by this validator, or rented and paid for through the escrow.
  */
 export type RollOutcome = "answered" | "absent" | "excused";
 

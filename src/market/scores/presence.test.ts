@@ -5,6 +5,7 @@ import { DEFAULT_PARAMS as P } from "../params.ts";
 import { presenceTerm } from "./presence.ts";
 import { presencePpm } from "./presence-ppm.ts";
 import { mismatchesOf } from "./recompute.ts";
+import type { Presence } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
 import { inputOf, proofOf } from "./scored-host.test-kit.ts";
 
@@ -44,13 +45,18 @@ test("N keys that share the answers of one card have less together than one key 
 
 test("the score is multiplied by it, after the cap, and its terms multiply out", () => {
 	const proof = proofOf({ cards: Array.from({ length: 8 }, () => "full card"), share: 1, hostShare: 1 });
-	const score = (presence: { counted: number; answered: number } | null) =>
+	const score = (presence: Presence | null) =>
 		scoreProvider(inputOf(proof, { rented: { calls: 24, paidPpm: 1_100_000 }, presence }), P);
 	assert.equal(score(null).scorePpm, 1_000_000, "no roll calls");
 	assert.ok(score(null).root.from.some((one) => typeof one !== "string" && one.name === "no roll calls"));
 	assert.equal(score({ counted: 24, answered: 24 }).scorePpm, 1_000_000);
 	assert.equal(score({ counted: 24, answered: 22 }).scorePpm, ppm(22, 24), "the bonus does not make up for it");
 	assert.equal(score({ counted: 0, answered: 0 }).scorePpm, 0);
+	// Who answers no calls is told another reason, and has no more by it.
+	const off = score({ counted: 3, answered: 0, isUncalled: true });
+	const absent = score({ counted: 3, answered: 0 });
+	assert.deepEqual([off.root, off.why], [absent.root, "it answers no roll calls, as its owner wants"]);
+	assert.equal(absent.why, "no roll call was answered");
 	assert.deepEqual(mismatchesOf(score({ counted: 24, answered: 22 })), []);
 	const sn27 = { ...P, scoring: "sn27" } as unknown as typeof P;
 	assert.equal(scoreProvider(inputOf(proof, { presence: { counted: 24, answered: 0 } }), sn27).scorePpm, 0);

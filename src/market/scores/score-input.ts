@@ -34,6 +34,8 @@ export interface Proof {
 export interface Presence {
 	readonly counted: number;
 	readonly answered: number;
+	/** At the newest one it answered no calls, as its owner wants: for the words of a score of 0 alone. */
+	readonly isUncalled?: boolean;
 }
 
 /**

@@ -45,10 +45,13 @@ export function scoreProvider(input: ScoreInput, params: Params): Explanation {
 /** Of a proof that counts, but for the roll call that is still to come. */
 export const NO_CALL_YET = "no roll call has come yet";
 export const NO_CALL_ANSWERED = "no roll call was answered";
+/** Of a further provider on a machine that another one has shown already. */
+const UNCALLED = "it answers no roll calls, as its owner wants";
 
 function whyNothing({ presence }: ScoreInput): string {
 	if (presence?.counted === 0) return NO_CALL_YET;
-	return presence?.answered === 0 ? NO_CALL_ANSWERED : "no GPU was proven to be worth anything";
+	if (presence?.answered === 0) return presence.isUncalled ? UNCALLED : NO_CALL_ANSWERED;
+	return "no GPU was proven to be worth anything";
 }
 
 /** Time in which a provider was rented, and so not probed, does not age its proof; but not for ever. */

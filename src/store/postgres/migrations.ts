@@ -24,6 +24,7 @@ import { claimantsWords } from "./migrations/018-claimants-words.ts";
 import { lastHolder } from "./migrations/019-last-holder.ts";
 import { alike } from "./migrations/020-alike.ts";
 import { probesByEnd } from "./migrations/021-probes-by-end.ts";
+import { uncalled } from "./migrations/022-uncalled.ts";
 import type { Sql } from "./sql.ts";
 
 interface Migration {
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	{ number: 19, name: "last-holder", sql: lastHolder },
 	{ number: 20, name: "alike", sql: alike },
 	{ number: 21, name: "probes-by-end", sql: probesByEnd },
+	{ number: 22, name: "uncalled", sql: uncalled },
 ];
 
 /** Within one transaction: all of them or none. `schema` is a checked name. */

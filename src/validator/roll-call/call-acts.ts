@@ -58,7 +58,7 @@ async function ask(context: CallActsContext, game: CallGame): Promise<void> {
 	const { called, deadlineMs, chainId, contract, call } = game;
 	const block = { chainId, contract: contract.slice(2), call, beta0: bytesToHex(called.beta0) };
 	const hosts = game.expected
-		.filter(({ isExcused }) => !isExcused)
+		.filter(({ isExcused, isUncalled }) => !isExcused && !isUncalled)
 		.map(({ host: { id, connectedTo }, required }): CalledHost => {
 			const devices = required.map(({ device, ops, bytes }) => ({ device, megaOps: megaOf(ops), bytes }));
 			return { id, isConnected: connectedTo !== null, request: { ...block, deadlineMs, devices } };
@@ -78,9 +78,9 @@ async function ask(context: CallActsContext, game: CallGame): Promise<void> {
 	game.tree = committedTree(
 		[...judged].flatMap(([providerId, found]) => (found.ok ? [{ ...found.judged, providerId }] : [])),
 	);
-	for (const { host, isExcused } of game.expected) {
+	for (const { host, isExcused, isUncalled } of game.expected) {
 		const { id } = host;
-		const asked = { isConnected: host.connectedTo !== null, isExcused };
+		const asked = { isConnected: host.connectedTo !== null, isExcused, isUncalled };
 		const outcome = outcomeAtDeadline(asked, heardOf(game, id), judged.get(id) ?? null, deadlineMs);
 		game.rows.set(id, rowOf(game, id, outcome));
 	}
@@ -203,8 +203,11 @@ async function finish(context: CallActsContext, game: CallGame): Promise<void> {
 	game.isOver = true;
 	const right = answers.filter(({ state }) => state === "answered");
 	const devices = right.reduce((sum, { files }) => sum + files.length, 0);
-	const counted = answers.filter(({ state }) => state !== "excused").length;
-	context.tell("done", game, { answered: right.length, counted, devices });
+	const countOf = (what: RollAnswerRow["state"]) => answers.filter(({ state }) => state === what).length;
+	const uncalled = countOf("uncalled");
+	const counted = answers.length - uncalled - countOf("excused");
+	const busy = answers.filter(({ code }) => code === "PROVIDER_BUSY").length;
+	context.tell("done", game, { answered: right.length, counted, devices, late: countOf("late"), busy, uncalled });
 	log.info({ call: game.call, answered: right.length, of: answers.length }, "roll call done");
 	await context.scored(answers);
 }

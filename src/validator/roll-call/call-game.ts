@@ -17,6 +17,7 @@ export interface Expected {
 	readonly host: RollCallHost;
 	readonly required: readonly RollRequired[];
 	readonly isExcused: boolean;
+	readonly isUncalled: boolean;
 }
 
 /** The places, and what a stranger would be told by a node; the same for all files of a call. */

@@ -170,7 +170,7 @@ class RollCallKeeper {
 			const calledAtMs = env.nowMs();
 			if (!(await store.rollCalls.open({ ...row, calledAtMs }))) return;
 			const hosts = expected.map(({ host }) => host);
-			hold.only(hosts.map((host) => host.id));
+			hold.only(expected.flatMap(({ host, isUncalled }) => (isUncalled ? [] : [host.id])));
 			const fromBlock = await this.fromBlock(called);
 			const paid = this.paidFor(hosts, called.atS);
 			const { deadlineMs } = this;
@@ -222,7 +222,7 @@ class RollCallKeeper {
 		return roster.map((host) => {
 			const devices = host.devices.map(({ kind }) => ({ kind, uuid: "" }));
 			const required = requiredOfHost({ ...host, devices }, this.deadlineMs, config.params);
-			return { host, required, isExcused: host.isProbed };
+			return { host, required, isExcused: host.isProbed, isUncalled: host.isUncalled };
 		});
 	}
 
@@ -231,7 +231,9 @@ class RollCallKeeper {
 		const nowMs = env.nowMs();
 		const restMs = config.rollCalls.restMs ?? (home.isEmbedded ? TRIAL_REST_MS : 0);
 		return takesPart(
-			expected.map(({ host, isExcused }) => ({ isConnected: host.connectedTo !== null, isNew: host.isNew, isExcused })),
+			expected.map(({ host: { connectedTo, isNew }, isExcused, isUncalled }) => {
+				return { isConnected: connectedTo !== null, isNew, isExcused, isUncalled };
+			}),
 			{ upMs: nowMs - this.startedAtMs, sinceLastMs: nowMs - this.endedAtMs, restMs },
 		);
 	}
@@ -242,7 +244,8 @@ class RollCallKeeper {
 		const { env, config, agents } = this.context;
 		const windowMs = 1000 * acts.params.windowSeconds;
 		const most = config.rollCalls.openAtOnce;
-		acts.tell("called", game, { hosts: game.expected.length, deadlineMs: game.deadlineMs });
+		const hosts = game.expected.filter(({ isUncalled }) => !isUncalled).length;
+		acts.tell("called", game, { hosts, deadlineMs: game.deadlineMs });
 		try {
 			while (!game.isOver) {
 				const nowMs = env.nowMs();

@@ -8,6 +8,8 @@ import type { ValidatorContext } from "../validator-context.ts";
 interface CountedCall {
 	readonly calledAtMs: number;
 	readonly answered: boolean;
+	/** It answers no calls, as its owner wants: not answered. */
+	readonly isUncalled?: boolean;
 }
 
 /** Who has no agent cannot be called, and without a chain nobody is. */
@@ -23,7 +25,9 @@ export async function countedCalls(
 	const before = memory.callsBeforeRental;
 	const since = await store.rollCalls.counted(id, rollCallWindow, before?.newestAtMs);
 	return [
-		...since.map(({ state, calledAtMs }) => ({ calledAtMs, answered: state === "answered" })),
+		...since.map(({ state, calledAtMs }) => ({
+			...{ calledAtMs, answered: state === "answered", isUncalled: state === "uncalled" },
+		})),
 		...(before?.answered ?? []).map((answered) => ({ calledAtMs: before!.newestAtMs, answered })),
 	].slice(0, rollCallWindow);
 }

@@ -157,5 +157,6 @@ async function callsOf(
 	const counted = await countedCalls(x, provider);
 	const outcomes = counted.map(({ answered }) => (answered ? "answered" : "absent"));
 	const mean = Math.floor(paid.reduce((sum, ppm) => sum + ppm, 0) / Math.max(1, paid.length));
-	return { presence: presenceOf(outcomes, x.config.params), rented: { calls: paid.length, paidPpm: mean } };
+	const presence = { ...presenceOf(outcomes, x.config.params), isUncalled: counted[0]?.isUncalled === true };
+	return { presence, rented: { calls: paid.length, paidPpm: mean } };
 }
