@@ -53,13 +53,14 @@ export async function openWallet(chain: Chain, client: Client): Promise<Wallet> 
 
 async function openTrialAccount({ chainId }: Chain, client: Client): Promise<Wallet> {
 	const { trialAccount } = (await import(TRIAL_ACCOUNT)) as typeof import("./trial-account.ts");
-	const account = trialAccount();
+	const key = trialAccount();
+	const account = key.address.toLowerCase() as `0x${string}`;
 	return {
-		account: account.address.toLowerCase() as `0x${string}`,
+		account,
 		isTrial: true,
 		async send(to, data) {
-			const { nonce, gas, ...fees } = await client.fundTrialAccount({ params: { account: account.address } });
-			const raw = await account.signTransaction({
+			const { nonce, gas, ...fees } = await client.fundTrialAccount({ params: { account } });
+			const raw = await key.signTransaction({
 				...{ type: "eip1559", chainId, nonce, gas: BigInt(gas), to: to as `0x${string}`, data: data as `0x${string}` },
 				...{ maxFeePerGas: BigInt(fees.maxFeePerGas), maxPriorityFeePerGas: BigInt(fees.maxPriorityFeePerGas) },
 			});
