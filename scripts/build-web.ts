@@ -65,6 +65,7 @@ export async function buildWeb(): Promise<WebBuild> {
 	const samples = sampleFiles();
 	// By itself: hashes and curves that it shared with the pages would be in the first view.
 	const [audit] = await one("web/chain/chain-audit.ts");
+	const [trial] = await one("web/jobs/work/trial-account.ts");
 	const [main, result] = await one("web/main.tsx", {
 		splitting: true,
 		define: {
@@ -73,9 +74,10 @@ export async function buildWeb(): Promise<WebBuild> {
 			TRAINING_WORKER: JSON.stringify(`/${training}`),
 			JOB_WORKER: JSON.stringify(`/${job}`),
 			CHAIN_AUDIT: JSON.stringify(`/${audit}`),
+			TRIAL_ACCOUNT: JSON.stringify(`/${trial}`),
 			SAMPLE_FILES: JSON.stringify(samples),
 		},
-		external: [`/${audit}`],
+		external: [`/${audit}`, `/${trial}`],
 	});
 	const output = result.metafile.outputs[outputOf(result, "web/main.tsx")]!;
 	const style = output.cssBundle === undefined ? [] : [nameOf(output.cssBundle)];

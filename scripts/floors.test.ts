@@ -56,7 +56,7 @@ const floors: Readonly<Record<string, Room>> = {
 			"src/api/blob-pieces.ts",
 		],
 		node: false,
-		packages: ["preact", "zod"],
+		packages: ["preact", "zod", "viem/accounts"],
 	},
 	"src/platform": { rooms: ["src/protocol"], node: true, packages: ["pino"] },
 	"src/protocol": { rooms: [], node: false, packages: noble },

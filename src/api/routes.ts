@@ -223,6 +223,29 @@ export const routes = {
 		problems: ["CHAIN_NONE", "CHAIN_UNREACHABLE", "PROVIDER_UNKNOWN"],
 	}),
 
+	fundTrialAccount: write(
+		"/v1/chain/trial-accounts/:account",
+		"On a trial network, for browsers on its machine: coins and tokens for an account, and what its next transaction needs",
+		{
+			role: "customer",
+			params: z.strictObject({ account: chain.account }),
+			reply: chain.trialFunds,
+			waitsFor: "chain",
+			problems: ["TRIAL_ONLY", "CHAIN_UNREACHABLE"],
+		},
+	),
+	sendTrialTransaction: write(
+		"/v1/chain/trial-transactions",
+		"On a trial network, for browsers on its machine: a signed transaction to the token or the escrow of jobs",
+		{
+			role: "customer",
+			body: chain.trialTransaction,
+			reply: chain.trialReceipt,
+			waitsFor: "chain",
+			problems: ["TRIAL_ONLY", "CHAIN_REFUSED", "CHAIN_UNREACHABLE"],
+		},
+	),
+
 	listOffers: read("/v1/offers", "Providers that can be rented now, by proven figures", {
 		cost: 2,
 		query: rental.offersQuery,

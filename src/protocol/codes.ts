@@ -751,6 +751,10 @@ export const codes = {
 		"This validator has no chain.",
 		"Start it with the embedded chain or with --rpc URL; docs/epochs.md §4.",
 	),
+	TRIAL_ONLY: error(
+		"Accounts are given only on a trial network, to browsers on its own machine.",
+		"Use a wallet on this validator's chain, or the command line.",
+	),
 	CHAIN_REFUSED: error("The chain refused a transaction.", "Read the contract's error; docs/chain.md lists the rules."),
 	CHAIN_FUNDS: error(
 		"An account has too few tokens, or too little of the chain's own coin for gas.",

@@ -269,8 +269,9 @@ function mistakes(config: ValidatorConfig): string[] {
 	// hung up on us.
 	if (probe.limits.minutes * 60_000 <= probe.totalMs)
 		wrong.push("probe.limits.minutes must be longer than probe.totalMs");
-	if (chain !== null && chain.rpcUrl !== null && !/^https?:\/\//.test(chain.rpcUrl))
-		wrong.push("chain.rpcUrl must begin with http:// or https://");
+	for (const name of ["rpcUrl", "publicRpcUrl"] as const)
+		if (chain !== null && chain[name] !== null && !/^https?:\/\//.test(chain[name]))
+			wrong.push(`chain.${name} must begin with http:// or https://`);
 	if (join !== "open" && !join.every((key) => /^[0-9a-f]{64}$/.test(key)))
 		wrong.push("join must be open, or a list of keys of 64 hex digits");
 	return wrong;

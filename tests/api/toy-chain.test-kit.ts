@@ -26,6 +26,7 @@ export const chain: Chain = {
 	nowMs: NOW_MS,
 	chainId: 31_337,
 	isEmbedded: true,
+	trialAccounts: true,
 	rpcUrl: "http://127.0.0.1:1",
 	confirmations: 1,
 	activity: 4,

@@ -132,6 +132,8 @@ export const toyHandlers: Handlers = {
 		cursor: null,
 	}),
 	getChain: () => ({ chain }),
+	fundTrialAccount: () => ({ nonce: 3, gas: 2_000_000, maxFeePerGas: "2000000000", maxPriorityFeePerGas: "1" }),
+	sendTrialTransaction: () => ({ hash: chain.head.hash, isDone: true }),
 	listChainEpochs: () => ({ rows: [chainEpoch], cursor: null }),
 	getChainEpoch: () => chainEpoch,
 	listChainWeights: () => ({

@@ -46,6 +46,8 @@ export const inputs: { readonly [N in RouteName]: CallInput<Routes[N]> } = {
 	getRollCallLeaves: { params: { call: 1234 } },
 	listProviderRollCalls: { params: { id: provider.id } },
 	getChain: {},
+	fundTrialAccount: { params: { account: chainAccount.account } },
+	sendTrialTransaction: { body: { raw: "0x02c0" } },
 	listChainEpochs: { query: { limit: 5 } },
 	getChainEpoch: { params: { number: 7 } },
 	listChainWeights: { params: { number: 7 }, query: { limit: 500 } },

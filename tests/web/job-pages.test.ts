@@ -12,9 +12,11 @@ import pg from "pg";
 import type { ElementHandle, Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
+import { accountOf } from "../../src/chain/sending/sign.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
+import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
 import { createSigner } from "../../src/protocol/probe/signer.ts";
 import { serverFolder } from "../../src/store/open-store.ts";
 import { ensureEmbeddedServer } from "../../src/store/postgres/embedded-server.ts";
@@ -22,10 +24,10 @@ import { jobModel } from "../../src/work/imports/open-model.ts";
 import { weightsReport } from "../../src/work/imports/weights-report.ts";
 import { buildWorkload } from "../../src/work/workloads/build-workload.ts";
 import { readJob } from "../../src/work/workloads/read-job.ts";
-import { jobOver, submit } from "../jobs/job-stage.test-kit.ts";
+import { jobOver, PAYER, submit } from "../jobs/job-stage.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { followLink, seriousFindings } from "./browser.test-kit.ts";
-import { askPrice, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
+import { askPrice, handIn, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
 import { layoutFaults, settledFaults } from "./layout.test-kit.ts";
 
 /** Of job-stage's customer. */
@@ -141,6 +143,19 @@ test("signed by the hardware: who would be drawn, for how much, and that it is s
 	await page.getByRole("button", { name: /^Hand in for at most/ }).waitFor();
 	await page.getByRole("button", { name: "Change the job" }).click();
 	await priceButton(page).waitFor();
+});
+
+test("without a wallet: the page makes an account, the trial network funds it, and the job is paid", async () => {
+	const page = await newJob();
+	await page.addInitScript(() => Reflect.deleteProperty(globalThis, "ethereum"));
+	await page.reload();
+	const id = await handIn(page, { card: "Simulate", method: "Run twice", fields: { Frames: "2" } });
+	await watchToPaid(page);
+	const { offer } = (await network.stage.validator.store.jobs.get(id))!;
+	const { terms } = (offer as unknown as JobOffer).escrow!;
+	const key = await page.evaluate(() => localStorage.getItem("trial-account"));
+	assert.equal(terms.customer.toLowerCase(), accountOf(key as `0x${string}`).address.toLowerCase());
+	assert.notEqual(terms.customer.toLowerCase(), PAYER.address.toLowerCase());
 });
 
 /** Jobs that this browser keeps, and a draft whose upload goes on when the page is opened again. */

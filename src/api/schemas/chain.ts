@@ -57,7 +57,12 @@ export const chain = z.object({
 	isEmbedded: z.boolean(),
 	rpcUrl: said
 		.nullable()
-		.describe("Of the embedded chain, on the validator's machine; null elsewhere: any node of that chain will do"),
+		.describe(
+			"A node to read the chain at: the embedded one's is on the validator's machine; null: the operator named none",
+		),
+	trialAccounts: z
+		.boolean()
+		.describe("The caller's browser may have an account funded (a trial network, on its own machine)"),
 	confirmations: count,
 	activity: count.describe("Grows with whatever happens in the contracts: a page that shows an epoch reloads it then"),
 	head: z.object({ number: count, hash: bytes32, atMs }),
@@ -241,3 +246,12 @@ export const chainAccount = z.object({
 });
 
 export const chainQuery = z.strictObject({ ...paging });
+
+export const trialFunds = z.object({
+	nonce: count.describe("Of its next transaction"),
+	gas: count.describe("The most that a transaction of it may ask for"),
+	maxFeePerGas: amount,
+	maxPriorityFeePerGas: amount,
+});
+export const trialTransaction = z.strictObject({ raw: z.string().regex(/^0x([0-9a-f]{2}){1,8192}$/) });
+export const trialReceipt = z.object({ hash: bytes32, isDone: z.boolean().describe("false: it failed") });

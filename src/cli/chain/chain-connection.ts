@@ -62,11 +62,12 @@ export async function withChain<T>(
 
 /** For `assay up` and `assay validate`. Throws CHAIN_UNREACHABLE, FILE_UNREADABLE or USAGE. */
 export async function externalChain(
-	values: ChainValues,
+	values: ChainValues & { readonly "public-rpc"?: string | undefined },
 	io: CliIo,
 	rpcUrl: string,
 ): Promise<{
 	readonly rpcUrl: string;
+	readonly publicRpcUrl: string | null;
 	readonly contracts: ContractAddresses | null;
 	readonly confirmations: number | null;
 	readonly mostFeeGwei?: number;
@@ -74,6 +75,7 @@ export async function externalChain(
 	await reachNode(rpcUrl);
 	return {
 		rpcUrl,
+		publicRpcUrl: values["public-rpc"] ?? null,
 		contracts: await namedContracts(values, io),
 		// A process that nobody watches waits until a reorganisation cannot undo anything.
 		confirmations: values.confirmations ?? null,

@@ -48,6 +48,7 @@ export const validatorOptions = {
 	"metrics-providers": whole("N", "providers with metrics of their own (default 200)", [0, 2000]),
 	param: list("NAME=VALUE", "a parameter of docs/scores.md, such as intervalMs=600000"),
 	...nodeOptions,
+	"public-rpc": text("URL", "node of that chain for the wallets of customers, which the dashboard offers to add"),
 	confirmations: {
 		...nodeOptions.confirmations,
 		help: "blocks until something counts there (default 12, on a dev node 1)",

@@ -24,6 +24,7 @@ import type { Hex } from "../../protocol/chain/hex.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
+import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import { deployEmbedded, findStranded } from "./deploy-embedded.ts";
 import type { ChainSettings } from "./settings.ts";
@@ -35,6 +36,8 @@ export interface ChainHome {
 	readonly saltSecret: Uint8Array;
 	/** Also for other programs of this machine. */
 	readonly url: string;
+	/** Without a secret: where everybody may read the chain, and their wallets send. */
+	readonly publicUrl: string | null;
 	readonly isEmbedded: boolean;
 	/** The embedded chain runs in this process: whoever ran it before has ended. */
 	readonly isHost: boolean;
@@ -95,6 +98,7 @@ export async function openChainHome(options: HomeOptions): Promise<ChainHome> {
 			folder,
 			saltSecret: keccak(utf8ToBytes("assay/salt/1"), secret),
 			url: node.url,
+			publicUrl: node.treasurer === null ? options.settings.publicRpcUrl : withoutLogin(node.url),
 			isEmbedded: node.treasurer !== null,
 			isHost: node.isOurs,
 			keptAccountOf: node.keptAccountOf,

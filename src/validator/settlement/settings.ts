@@ -5,6 +5,8 @@ import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 export const chainDefaults = {
 	/** Null: the embedded chain in the data folder. */
 	rpcUrl: null as string | null,
+	/** A node of that chain for everybody's wallets; `rpcUrl` may have a password in it. */
+	publicRpcUrl: null as string | null,
 	/** On a chain of one's own they are deployed at the first start. */
 	contracts: null as ContractAddresses | null,
 	/** Blocks until something counts; null: 1 on the embedded chain, 12 elsewhere. */

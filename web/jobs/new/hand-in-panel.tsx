@@ -2,14 +2,14 @@
 // and the one confirmation. With a chain the browser's wallet pays; without one a record is kept of what is
 // owed.
 import { useEffect, useRef } from "preact/hooks";
-import type { JobQuote } from "../../../src/api/types.ts";
+import type { Chain, JobQuote } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
 import { formatBytes, formatPercent, formatRate, wholeSpan } from "../../../src/protocol/format-number.ts";
 import { formatCount, formatExactMoney, formatSpan } from "../../parts/format.ts";
 import { Fact, Failed, Loading } from "../../parts/small.tsx";
 import type { BuiltJob, Progress } from "../work/job-worker.ts";
 import { uploadSize } from "../work/upload-job.ts";
-import { hasWallet } from "../work/wallet.ts";
+import { mayPayOn } from "../work/wallet.ts";
 import { methodKey, Simulated } from "./method-choice.tsx";
 import type { Built } from "./use-built.ts";
 import type { HandIn } from "./use-hand-in.ts";
@@ -164,12 +164,16 @@ const BUSY = {
 	fund: "Confirm in your wallet: fund the job (2 of 2) …",
 	submitting: "Handing in …",
 } as const;
+/** With an account of this page there is nothing to confirm. */
+const BUSY_BY_ITSELF: Readonly<Record<string, string>> = {
+	...{ allow: "Funding the job (1 of 2) …", fund: "Funding the job (2 of 2) …", submitting: BUSY.submitting },
+};
 
 function Offer({ of, quote }: { of: HandIn; quote: JobQuote }) {
 	const button = useRef<HTMLButtonElement>(null);
 	// Whoever waited for the price goes on here, by keyboard too.
 	useEffect(() => button.current?.focus(), []);
-	const busy = BUSY[of.state as keyof typeof BUSY];
+	const busy = of.isTrial ? BUSY_BY_ITSELF[of.state] : BUSY[of.state as keyof typeof BUSY];
 	return (
 		<>
 			<p class="price">
@@ -191,15 +195,20 @@ function Offer({ of, quote }: { of: HandIn; quote: JobQuote }) {
 	);
 }
 
+const noWallet = ({ chainId, rpcUrl, token, contracts }: Chain): string =>
+	`Jobs here are paid on chain ${chainId} in ${token.symbol} (token ${contracts.token}), and this browser has no wallet. ` +
+	`Install one${rpcUrl === null ? "" : ` (node ${rpcUrl})`}, or use the command line.`;
+
 export function HandInSteps(p: {
 	of: HandIn;
 	job: BuiltJob | null;
 	isSignedIn: boolean;
 	isReady: boolean;
-	hasChain: boolean;
+	/** Null: nothing is paid on chain here. */
+	chain: Chain | null;
 }) {
-	const { of, job } = p;
-	const mayPay = !p.hasChain || hasWallet();
+	const { of, job, chain } = p;
+	const mayPay = chain === null || mayPayOn(chain);
 	const size = job === null ? 0 : uploadSize(job);
 	return (
 		<>
@@ -215,8 +224,10 @@ export function HandInSteps(p: {
 						{!p.isSignedIn
 							? "Create a key or enter a token first."
 							: !mayPay
-								? "Jobs here are paid on chain, and this browser has no wallet. Install one, or use the command line."
-								: "Nothing is paid before you see the price."}
+								? noWallet(chain)
+								: chain?.trialAccounts
+									? `Nothing is paid before you see the price. On this trial network the tokens are given to you.`
+									: "Nothing is paid before you see the price."}
 					</span>
 				</p>
 			) : (

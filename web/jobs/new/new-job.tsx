@@ -116,7 +116,7 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 							job={built.job}
 							isSignedIn={customer !== null}
 							isReady={built.state === "ready"}
-							hasChain={chain.value?.chain != null}
+							chain={chain.value?.chain ?? null}
 						/>
 					</Panel>
 				</>

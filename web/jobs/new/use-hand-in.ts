@@ -11,7 +11,7 @@ import { api, type Trouble, troubleOf } from "../../shell/api.ts";
 import { goTo } from "../../shell/router.ts";
 import { forgetJob, type KeptJob, keepJob } from "../work/kept-jobs.ts";
 import { uploadJob } from "../work/upload-job.ts";
-import { connectWallet, fundByWallet } from "../work/wallet.ts";
+import { fundJob, openWallet } from "../work/wallet.ts";
 import type { Built, Draft } from "./use-built.ts";
 
 type HandInState = "edit" | "uploading" | "paused" | "asking" | "quoted" | "allow" | "fund" | "submitting";
@@ -25,6 +25,8 @@ export interface HandIn {
 	readonly quote: JobQuote | null;
 	readonly trouble: Trouble | null;
 	readonly kept: Kept;
+	/** The account that pays is kept by this page: no wallet asks for anything. */
+	readonly isTrial: boolean;
 	readonly start: () => void;
 	readonly pause: () => void;
 	readonly accept: () => void;
@@ -50,8 +52,9 @@ interface Shown {
 	readonly quote: JobQuote | null;
 	readonly trouble: Trouble | null;
 	readonly kept: Kept;
+	readonly isTrial: boolean;
 }
-const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, kept: "not yet" };
+const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, kept: "not yet", isTrial: false };
 
 const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upload"]): KeptJob => ({
 	...{ id, upload, method, card: draft!.card, title: draft!.title, text: draft!.text, files: draft!.files },
@@ -61,10 +64,11 @@ const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upl
 const specOf = ({ built, method }: Wish): Spec => ({ ...built.job!.spec, method }) as Spec;
 
 /** What it may cost, asked of the validator and checked here. */
-async function askPrice(wish: Wish): Promise<JobQuote> {
+async function askPrice(wish: Wish): Promise<{ readonly quote: JobQuote; readonly isTrial: boolean }> {
 	const { customer, built, mostMicros } = wish;
 	const { chain } = await api.getChain();
-	const account = chain === null ? null : await connectWallet(chain.chainId);
+	const wallet = chain === null ? null : await openWallet(chain, customer!.client);
+	const account = wallet?.account ?? null;
 	const salt = bytesToHex(crypto.getRandomValues(new Uint8Array(32)));
 	const spec = specOf(wish);
 	const quote = await customer!.client.quoteJob({ body: { spec, account, salt, mostMicros } });
@@ -72,7 +76,7 @@ async function askPrice(wish: Wish): Promise<JobQuote> {
 		...{ offer: quote.offer, spec, order: { mostMicros, mostMs: null } },
 		payer: account === null ? null : { account, salt },
 	});
-	return quote;
+	return { quote, isTrial: wallet?.isTrial ?? false };
 }
 
 export function useHandIn(wish: Wish): HandIn {
@@ -105,8 +109,8 @@ export function useHandIn(wish: Wish): HandIn {
 			});
 			running.signal.throwIfAborted();
 			change({ state: "asking" });
-			const quote = await askPrice(wish);
-			if (!running.signal.aborted) change({ state: "quoted", quote });
+			const asked = await askPrice(wish);
+			if (!running.signal.aborted) change({ state: "quoted", ...asked });
 		} catch (error) {
 			if (!running.signal.aborted) change({ state: "paused", trouble: troubleOf(error) });
 		}
@@ -129,7 +133,8 @@ export function useHandIn(wish: Wish): HandIn {
 			if (await keepJob({ ...kept, pending })) await forgetJob("draft");
 			if (offer.escrow !== null && !isFunded.current) {
 				const { chain } = await api.getChain();
-				await fundByWallet(offer.escrow, chain!.contracts.token, (state) => change({ state }));
+				const wallet = await openWallet(chain!, customer.client);
+				await fundJob(wallet, offer.escrow, chain!.contracts.token, (state) => change({ state }));
 				isFunded.current = true;
 			}
 			change({ state: "submitting" });

@@ -14,7 +14,7 @@ import { DrawsPanel, PartsPanel } from "../job-parts.tsx";
 import { methodKey } from "../new/method-choice.tsx";
 import { ProofsPanel } from "../proofs-panel.tsx";
 import { modelOf, RoundingReport } from "../rounding-report.tsx";
-import { cancelByWallet } from "../work/wallet.ts";
+import { cancelJob, openWallet } from "../work/wallet.ts";
 import { Checkpoints } from "./checkpoints.tsx";
 import { Curve } from "./curve.tsx";
 import { Preview, useJobWork } from "./preview.tsx";
@@ -212,7 +212,10 @@ function CancelBar({ job, customer, onDone }: { job: Job; customer: Customer; on
 		setBusy(true);
 		setTrouble(null);
 		try {
-			if (job.offer.escrow !== null) await cancelByWallet(job.offer.escrow as never);
+			if (job.offer.escrow !== null) {
+				const { chain } = await api.getChain();
+				await cancelJob(await openWallet(chain!, customer.client), job.offer.escrow as never);
+			}
 			await customer.client.cancelJob({ params: { id: job.id } });
 			setAsked(false);
 		} catch (error) {

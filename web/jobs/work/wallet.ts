@@ -1,6 +1,8 @@
-// The browser's own wallet (EIP-1193): who pays, and the two transactions that fund a job. Nothing is loaded
-// for it; without a wallet in this browser there is none. What it says is a stranger's word: shown as text,
-// never obeyed.
+// Who pays for a job, and the two transactions that fund it: the browser's own wallet (EIP-1193), or on a
+// trial network an account that this page keeps (trial-account.ts). What a wallet says is a stranger's word:
+// shown as text, never obeyed.
+import type { createApiClient } from "../../../src/api/create-client.ts";
+import type { Chain } from "../../../src/api/types.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { approveData, cancelData, escrowCost, fundData } from "../../../src/protocol/chain/job-escrow-calls.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
@@ -9,9 +11,22 @@ interface Provider {
 	request(ask: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
 }
 type Escrow = NonNullable<JobOffer["escrow"]>;
+type Client = Pick<ReturnType<typeof createApiClient>, "fundTrialAccount" | "sendTrialTransaction">;
+
+/** A module of its own, loaded when an account is needed: signing is much code. */
+declare const TRIAL_ACCOUNT: string;
+
+export interface Wallet {
+	/** In lower case. */
+	readonly account: `0x${string}`;
+	/** An account of this page: nobody is asked to confirm. */
+	readonly isTrial: boolean;
+	readonly send: (to: string, data: string) => Promise<void>;
+}
 
 const found = (): Provider | null => (globalThis as { readonly ethereum?: Provider }).ethereum ?? null;
-export const hasWallet = (): boolean => found() !== null;
+/** Whether a job on this chain can be paid from here. */
+export const mayPayOn = (chain: Pick<Chain, "trialAccounts">): boolean => chain.trialAccounts || found() !== null;
 
 function refused(error: unknown): AssayError {
 	const said = error instanceof Error ? error.message : (error as { readonly message?: unknown } | null)?.message;
@@ -20,64 +35,118 @@ function refused(error: unknown): AssayError {
 	});
 }
 
-async function ask(method: string, params: readonly unknown[] = []): Promise<unknown> {
-	const wallet = found();
-	if (wallet === null) throw new AssayError("JOB_ACCOUNT", "this browser has no wallet");
-	return await wallet.request({ method, params }).catch((error: unknown) => {
-		throw refused(error);
+const failed = (hash: unknown): AssayError =>
+	new AssayError("CHAIN_REFUSED", `the transaction ${String(hash).slice(0, 66)} failed`, {
+		hint: "The account has too few tokens, or the offer has run out.",
 	});
+
+/** Throws JOB_ACCOUNT, CHAIN_OTHER, CHAIN_REFUSED. */
+export async function openWallet(chain: Chain, client: Client): Promise<Wallet> {
+	const wallet = found();
+	// A wallet that its owner has put on this chain is meant. It needs no permission to say where it is.
+	const isHere =
+		wallet !== null && Number(await wallet.request({ method: "eth_chainId" }).catch(() => null)) === chain.chainId;
+	if (chain.trialAccounts && !isHere) return openTrialAccount(chain, client);
+	if (wallet === null) throw new AssayError("JOB_ACCOUNT", "this browser has no wallet");
+	return connect(wallet, chain);
 }
 
-/** The account that pays, in lower case, on this chain. */
-export async function connectWallet(chainId: number): Promise<`0x${string}`> {
-	const accounts = await ask("eth_requestAccounts");
-	const account = Array.isArray(accounts) ? String(accounts[0]).toLowerCase() : "";
-	if (!/^0x[0-9a-f]{40}$/.test(account)) throw refused("no account");
-	if (Number(await ask("eth_chainId")) !== chainId)
-		await ask("wallet_switchEthereumChain", [{ chainId: `0x${chainId.toString(16)}` }]);
-	if (Number(await ask("eth_chainId")) !== chainId)
-		throw new AssayError("CHAIN_OTHER", `the wallet is on another chain than ${chainId}`, {
-			hint: "Choose that network in the wallet.",
-		});
-	return account as `0x${string}`;
+async function openTrialAccount({ chainId }: Chain, client: Client): Promise<Wallet> {
+	const { trialAccount } = (await import(TRIAL_ACCOUNT)) as typeof import("./trial-account.ts");
+	const key = trialAccount();
+	const account = key.address.toLowerCase() as `0x${string}`;
+	return {
+		account,
+		isTrial: true,
+		async send(to, data) {
+			const { nonce, gas, ...fees } = await client.fundTrialAccount({ params: { account } });
+			const raw = await key.signTransaction({
+				...{ type: "eip1559", chainId, nonce, gas: BigInt(gas), to: to as `0x${string}`, data: data as `0x${string}` },
+				...{ maxFeePerGas: BigInt(fees.maxFeePerGas), maxPriorityFeePerGas: BigInt(fees.maxPriorityFeePerGas) },
+			});
+			const { hash, isDone } = await client.sendTrialTransaction({ body: { raw } });
+			if (!isDone) throw failed(hash);
+		},
+	};
 }
 
 const LOOK_EVERY_MS = 700;
+/** A wallet's own code for a chain that it does not know. */
+const UNKNOWN_CHAIN = 4902;
 
-async function send(from: string, to: string, data: string): Promise<void> {
-	const hash = await ask("eth_sendTransaction", [{ from, to, data }]);
-	for (;;) {
-		const receipt = (await ask("eth_getTransactionReceipt", [hash])) as { readonly status?: unknown } | null;
-		if (receipt !== null) {
-			if (Number(receipt.status) === 1) return;
-			throw new AssayError("CHAIN_REFUSED", `the transaction ${String(hash).slice(0, 66)} failed`, {
-				hint: "Look it up in the wallet: too few tokens, or the offer has run out.",
-			});
+async function connect(wallet: Provider, chain: Chain): Promise<Wallet> {
+	const ask = async (method: string, params: readonly unknown[] = []): Promise<unknown> =>
+		await wallet.request({ method, params }).catch((error: unknown) => {
+			throw refused(error);
+		});
+	const accounts = await ask("eth_requestAccounts");
+	const account = Array.isArray(accounts) ? String(accounts[0]).toLowerCase() : "";
+	if (!/^0x[0-9a-f]{40}$/.test(account)) throw refused("no account");
+	if (Number(await ask("eth_chainId")) !== chain.chainId) await switchTo(wallet, chain);
+	if (Number(await ask("eth_chainId")) !== chain.chainId)
+		throw new AssayError("CHAIN_OTHER", `the wallet is on another chain than ${chain.chainId}`, {
+			hint: "Choose that network in the wallet.",
+		});
+	return {
+		account: account as `0x${string}`,
+		isTrial: false,
+		async send(to, data) {
+			const hash = await ask("eth_sendTransaction", [{ from: account, to, data }]);
+			for (;;) {
+				const receipt = (await ask("eth_getTransactionReceipt", [hash])) as { readonly status?: unknown } | null;
+				if (receipt !== null) {
+					if (Number(receipt.status) === 1) return;
+					throw failed(hash);
+				}
+				await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+			}
+		},
+	};
+}
+
+/** Adds the network, and its token, to a wallet that does not know it, where the operator named a node. */
+async function switchTo(wallet: Provider, { chainId, rpcUrl, token, contracts }: Chain): Promise<void> {
+	const hex = `0x${chainId.toString(16)}`;
+	try {
+		await wallet.request({ method: "wallet_switchEthereumChain", params: [{ chainId: hex }] });
+	} catch (error) {
+		if ((error as { readonly code?: unknown } | null)?.code !== UNKNOWN_CHAIN || rpcUrl === null) throw refused(error);
+		const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+		const network = { chainId: hex, chainName: `assay ${chainId}`, rpcUrls: [rpcUrl], nativeCurrency };
+		const asset = { type: "ERC20", options: { address: contracts.token, ...token } };
+		try {
+			await wallet.request({ method: "wallet_addEthereumChain", params: [network] });
+			// Only so that the wallet shows the balance.
+			await wallet.request({ method: "wallet_watchAsset", params: asset as never }).catch(() => {});
+		} catch (reason) {
+			throw refused(reason);
 		}
-		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
 	}
 }
 
-/**
- * Allows the escrow to take what the offer costs, and funds it. `tell` says what the wallet is asked for now.
- */
-export async function fundByWallet(
+/** Allows the escrow to take what the offer costs, and funds it. `tell` says what is done now. */
+export async function fundJob(
+	wallet: Wallet,
 	{ contract, terms }: Escrow,
 	token: string,
 	tell: (what: "allow" | "fund") => void,
 ): Promise<void> {
+	requireAccount(wallet, terms.customer);
 	tell("allow");
-	await send(terms.customer, token, approveData(contract, escrowCost(terms)));
+	await wallet.send(token, approveData(contract, escrowCost(terms)));
 	tell("fund");
-	await send(terms.customer, contract, fundData(terms));
+	await wallet.send(contract, fundData(terms));
 }
 
 /** Takes back what nobody was ever assigned. */
-export async function cancelByWallet({ chainId, contract, terms }: Escrow): Promise<void> {
-	const account = await connectWallet(chainId);
-	if (account !== terms.customer.toLowerCase())
-		throw new AssayError("JOB_ACCOUNT", `the job was funded by ${terms.customer}, and the wallet has ${account}`, {
+export async function cancelJob(wallet: Wallet, { contract, terms }: Escrow): Promise<void> {
+	requireAccount(wallet, terms.customer);
+	await wallet.send(contract, cancelData(terms));
+}
+
+function requireAccount({ account }: Wallet, customer: string): void {
+	if (account !== customer.toLowerCase())
+		throw new AssayError("JOB_ACCOUNT", `the job is paid by ${customer}, and this browser has ${account}`, {
 			hint: "Choose that account in the wallet.",
 		});
-	await send(account, contract, cancelData(terms));
 }

@@ -5,7 +5,6 @@ import { type Contracts, read } from "../../../chain/contracts/contracts.ts";
 import { ROLES, readAccount } from "../../../chain/contracts/registry.ts";
 import type { Environment } from "../../../platform/environment.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
-import { withoutLogin } from "../../../protocol/network/without-login.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import type { ChainConstants, ChainPhases } from "./phases.ts";
 import type { ChainReader } from "./reader.ts";
@@ -13,12 +12,15 @@ import type { ChainReader } from "./reader.ts";
 const MAX_IN_FLIGHT = 16;
 const lower = (address: Hex) => address.toLowerCase() as Hex;
 
+/** What is the same for every caller. */
+export type Glance = Omit<Chain, "trialAccounts">;
+
 export async function readGlance(
 	home: ChainHome,
 	reader: ChainReader,
 	phases: ChainPhases,
 	env: Pick<Environment, "nowMs">,
-): Promise<Chain> {
+): Promise<Glance> {
 	const { contracts } = reader;
 	const { client, addresses } = contracts;
 	await reader.head();
@@ -50,7 +52,7 @@ export async function readGlance(
 		nowMs: env.nowMs(),
 		chainId: client.chainId,
 		isEmbedded: home.isEmbedded,
-		rpcUrl: home.isEmbedded ? withoutLogin(home.url) : null,
+		rpcUrl: home.publicUrl,
 		confirmations: client.confirmations,
 		activity: reader.history().version(),
 		head,

@@ -5,6 +5,7 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
+import { mayHaveTrialAccount, trialAccountHandlers } from "./trial-accounts.ts";
 
 export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "store">, home: ChainHome | null) {
 	async function open(chain: ChainHome) {
@@ -28,9 +29,12 @@ export function chainHandlers({ env, store }: Pick<ValidatorContext, "env" | "st
 	}
 
 	return {
-		async getChain() {
-			return { chain: home === null ? null : await (await must()).views.chain() };
+		async getChain({ address }) {
+			if (home === null) return { chain: null };
+			const chain = await (await must()).views.chain();
+			return { chain: { ...chain, trialAccounts: mayHaveTrialAccount(home, address) } };
 		},
+		...trialAccountHandlers(home),
 		async listChainEpochs({ query: { limit, cursor } }) {
 			const { views } = await must();
 			const rows = await views.epochs({ limit: limit + 1, before: numberOf(cursor) });

@@ -3,12 +3,12 @@
 // longer shown, and old epochs make room. Whole epochs with leaves and payments are
 // tests/web/chain-pages.test.ts.
 import assert from "node:assert/strict";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type Contracts, callOf } from "../../../chain/contracts/contracts.ts";
+import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
 import { deployContracts, fundRewards } from "../../../chain/contracts/deploy.ts";
 import { approveCall, registerCall } from "../../../chain/contracts/registry.ts";
 import { claimCall } from "../../../chain/contracts/rewards.ts";
@@ -30,6 +30,7 @@ import type { ChainHome } from "../../settlement/home.ts";
 import { createReportArchive } from "../../settlement/report-archive.ts";
 import { ChainAccounts } from "./accounts.ts";
 import { chainHandlers } from "./handlers.ts";
+import { trialAccountHandlers } from "./trial-accounts.ts";
 import { createChainViews } from "./views.ts";
 
 const EPOCH_S = 1000;
@@ -77,7 +78,8 @@ async function openViews(ask: Rpc = (method, params) => node.rpc(method, params)
 			return () => void timers.delete(run);
 		},
 	};
-	const home = { contracts, account: TREASURER, folder, url: "", isEmbedded: false, isHost, keptAccountOf: null };
+	const place = { folder, url: "", publicUrl: null };
+	const home = { contracts, account: TREASURER, ...place, isEmbedded: false, isHost, keptAccountOf: null };
 	const views = await createChainViews(home as unknown as ChainHome, env, (method, params) => {
 		counted.push(method);
 		return ask(method, params);
@@ -329,12 +331,50 @@ test("an old proof of a key takes nothing back: of several the highest number co
 
 test("without a chain: null, and CHAIN_NONE for everything else", async () => {
 	const handlers = chainHandlers({ env: {}, store: {} } as never, null);
-	assert.deepEqual(await handlers.getChain(), { chain: null });
+	assert.deepEqual(await handlers.getChain({ address: "127.0.0.1" } as never), { chain: null });
 	const { getChain: _, ...others } = handlers;
 	for (const [name, handle] of Object.entries(others))
 		await assert.rejects(
-			async () => (handle as (call: unknown) => unknown)({ params: {}, query: {} }),
+			async () => (handle as (call: unknown) => unknown)({ params: {}, query: {}, body: {} }),
 			{ code: "CHAIN_NONE" },
 			name,
 		);
+});
+
+test("an account of a browser on the trial network's machine is funded and its transactions go in; nobody else's", async () => {
+	const trial = mkdtempSync(join(folder, "trial-"));
+	writeFileSync(join(trial, "treasurer.key"), "11".repeat(32));
+	const home = { contracts, folder: trial, isEmbedded: true } as unknown as ChainHome;
+	const handlers = trialAccountHandlers(home);
+	const browser = accountOf(toHex(new Uint8Array(32).fill(0x5c)));
+	const params = { account: browser.address };
+	const fund = (address: string) => handlers.fundTrialAccount({ params, address } as never);
+	const send = (raw: string, address = "127.0.0.1") =>
+		handlers.sendTrialTransaction({ body: { raw }, address } as never);
+	for (const address of ["10.0.0.7", "::ffff:10.0.0.7", "", "1270.0.1"])
+		await assert.rejects(fund(address), { code: "TRIAL_ONLY" }, address);
+	const far = trialAccountHandlers({ ...home, isEmbedded: false });
+	await assert.rejects(far.fundTrialAccount({ params, address: "::1" } as never), { code: "TRIAL_ONLY" });
+	assert.equal(await read(contracts, "token", "balanceOf", browser.address), 0n);
+
+	const { nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = await fund("127.0.0.1");
+	const given = await read(contracts, "token", "balanceOf", browser.address);
+	assert.ok(given > 0n);
+	await fund("::1");
+	assert.equal(await read(contracts, "token", "balanceOf", browser.address), given, "no more than fills it up");
+	const fees = { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
+	const signed = (to: Hex, more = {}) =>
+		browser.signTransaction({
+			...{ type: "eip1559", chainId: client.chainId, nonce, gas: BigInt(gas), ...fees, to },
+			...{ data: approveCall(contracts, 5n).data, ...more },
+		});
+	const { token, registry } = contracts.addresses;
+	await assert.rejects(send(await signed(registry)), { code: "REQUEST_BAD" });
+	await assert.rejects(send(await signed(token, { gas: 30_000_000n })), { code: "REQUEST_BAD" });
+	await assert.rejects(send("0x02c0"), { code: "REQUEST_BAD" });
+	await assert.rejects(send(await signed(token), "192.168.1.2"), { code: "TRIAL_ONLY" });
+	await assert.rejects(send(await signed(token, { nonce: nonce + 9, gas: 21_000n })), { code: "CHAIN_REFUSED" });
+	assert.equal((await send(await signed(token))).isDone, true);
+	const later = { nonce: nonce + 1, data: callOf(contracts, "token", "transfer", self, given + 1n).data };
+	assert.equal((await send(await signed(token, later))).isDone, false, "it fails in its block");
 });

@@ -2,7 +2,7 @@
 // from the archive. Decides nothing and sends nothing; loaded only where there is a chain. How often a node
 // is asked is reader.ts's affair. Page: docs/chain.md.
 import { join } from "node:path";
-import type { Chain, ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../../api/types.ts";
+import type { ChainEpoch, ChainEpochSummary, ChainTransaction } from "../../../api/types.ts";
 import { read } from "../../../chain/contracts/contracts.ts";
 import {
 	type HistoryEvent,
@@ -23,7 +23,7 @@ import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import { archivePath, createReportArchive, statementsPath } from "../../settlement/report-archive.ts";
-import { readEarned, readGlance } from "./glance.ts";
+import { type Glance, readEarned, readGlance } from "./glance.ts";
 import { ChainLeaves, type EpochLeaves } from "./leaves.ts";
 import { type ChainConstants, ChainPhases, isQuorum, reportedStake } from "./phases.ts";
 import { type ChainReader, createChainReader } from "./reader.ts";
@@ -64,7 +64,7 @@ export class ChainViews {
 		this.phases = new ChainPhases(reader, env);
 	}
 
-	chain(): Promise<Chain> {
+	chain(): Promise<Glance> {
 		return readGlance(this.home, this.reader, this.phases, this.env);
 	}
 
