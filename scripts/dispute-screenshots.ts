@@ -1,6 +1,6 @@
-// Pictures of a dispute for the README: docs/images/dispute.png while it is searched, fraud-element.png when
-// one number has decided it. A real provider whose engine changes one number of a matrix product, a watcher,
-// and the embedded chain. Called by screenshots.ts; also by itself:
+// Pictures of a dispute for docs/disputes.md: docs/images/dispute.png while it is searched, fraud-element.png
+// when one number has decided it. A real provider whose engine changes one number of a matrix product, a
+// watcher, and the embedded chain. Called by screenshots.ts; also by itself:
 //   node scripts/dispute-screenshots.ts [FOLDER]
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 // Pictures of the dashboard: a real validator with its embedded chain and the sample network of
 // tests/web/sample-network.test-kit.ts, in a real Chromium.
-//   node scripts/screenshots.ts                those of the README, into docs/images
+//   node scripts/screenshots.ts                those of README and docs, into docs/images
 //   node scripts/screenshots.ts --jobs         of those, the jobs alone
 //   node scripts/screenshots.ts --all FOLDER   every page at 1280 and 390 px, light and dark
 //   node scripts/screenshots.ts --work FOLDER  of those, a job and a dispute
