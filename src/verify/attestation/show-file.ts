@@ -97,9 +97,10 @@ function manifestSayings(bytes: Uint8Array): Record<string, unknown> {
 
 function deviceSayings(bytes: Uint8Array): Record<string, unknown> {
 	const report = readSpdmReport(bytes, "report");
-	const { nonce, blocks, opaque } = report;
+	const { nonce, blocks, opaque, format } = report;
 	const fields = Object.fromEntries([...opaque].map(([type, value]) => [type, bytesToHex(value)]));
-	return { device: kindOfDevice(report), nonce: bytesToHex(nonce), blocks: blocks.size, opaque: fields };
+	const read = { device: kindOfDevice(report), nonce: bytesToHex(nonce), blocks: blocks.size };
+	return { ...read, ...(format === null ? {} : { format }), opaque: fields };
 }
 
 function quoteSayings(bytes: Uint8Array): Record<string, unknown> {

@@ -158,6 +158,7 @@ test("files: both layouts, those to come, and what they are shown as", () => {
 	assert.equal(files(dark, quote.with(900, 1)).code, "ATTEST_SIGNATURE");
 	const shown = (bytes: Uint8Array) => [showFile(bytes).kind, showFile(bytes).status, showFile(bytes).code];
 	assert.deepEqual(shown(card(1).report), ["device report", "valid", null]);
+	assert.equal(showFile(card(1).report).facts.format, "NVDAOD 2.0.0");
 	assert.deepEqual(shown(card(1, 3).report), ["device report", "inconclusive", "ATTEST_VERSION"]);
 	assert.deepEqual(shown(dark.report), ["device report", "inconclusive", "ATTEST_VERSION"]);
 });
