@@ -139,7 +139,7 @@ const WRONG: readonly (readonly [line: string, code: string, exit: keyof typeof 
 	["job run none.json", "FILE_UNREADABLE", "input", /no such file/],
 	["job run empty.json", "JOB_FIELD", "input", /workload must be one of/],
 	["job run bad.json", "JOB_FIELD", "input", /no JSON/],
-	["job check folder", "RUN_UNFINISHED", "input", /claim\.json/],
+	["job check folder", "RUN_ABSENT", "input", /claim\.json/],
 	["job submit empty.json --method x", "JOB_FIELD", "input", /redundant:2/],
 	["program check", "USAGE", "usage", /missing: FILE/],
 	["attest verify", "USAGE", "usage", /missing: FILE/],

@@ -11,9 +11,6 @@ import type { Paint } from "../print/paint.ts";
 import { plural } from "../print/table.ts";
 import type { KnownRun } from "./known-job.ts";
 
-/** So many names of a list are shown one by one. */
-const SHOWN = 8;
-
 function headline({ rerun, wrongEnd, files }: CheckedJob, { verdict, code }: CheckVerdict, paint: Paint): string {
 	const named = (status: CheckedFile["status"]) => names(files.filter((file) => file.status === status));
 	const bad = (what: string) => `${paint.bad(paint.strong("FALSE"))}  ${what}  [${code}]`;
@@ -70,19 +67,28 @@ function rerunLines(rerun: Rerun): string[] {
 	];
 }
 
-/** All names; of many in one folder, how many there are. */
+const NUMBERED = /^(.*?)(\d+)(\.[a-z0-9]+)$/;
+
+/** Whether a name is the one before it with the next number: `frames/0008.png` after `frames/0007.png`. */
+function follows(name: string, before: string): boolean {
+	const [a, b] = [NUMBERED.exec(before), NUMBERED.exec(name)];
+	if (a === null || b === null || a[1] !== b[1] || a[3] !== b[3]) return false;
+	return a[2]!.length === b[2]!.length && Number(b[2]) === Number(a[2]) + 1;
+}
+
+/** All names; of numbered ones that follow each other, the first and the last. */
 function names(files: readonly CheckedFile[]): string {
-	const folders = new Map<string, string[]>();
+	const spans: { readonly first: string; last: string; count: number }[] = [];
 	for (const { name } of files) {
-		const folder = name.slice(0, name.lastIndexOf("/") + 1);
-		folders.set(folder, [...(folders.get(folder) ?? []), name]);
+		const span = spans.at(-1);
+		if (span !== undefined && follows(name, span.last)) {
+			span.last = name;
+			span.count += 1;
+		} else spans.push({ first: name, last: name, count: 1 });
 	}
-	return [...folders]
-		.flatMap(([folder, all]) =>
-			folder === "" || all.length <= SHOWN
-				? all.map(safeText)
-				: [`${safeText(folder)} (${all.length} files, ${safeText(all[0]!)} to ${safeText(all.at(-1)!)})`],
-		)
+	return spans
+		.map(({ first, last, count }) => (count === 1 ? first : `${first}${count === 2 ? ", " : " … "}${last}`))
+		.map(safeText)
 		.join(", ");
 }
 
