@@ -24,6 +24,8 @@ export interface Conditions {
 	readonly cap?: number;
 	/** Share of the card's time that is ours; the rest is somebody else's. */
 	readonly attention?: number;
+	/** A neighbour that takes this share of the card's time comes and goes: each figure has all of it, or the rest. */
+	readonly bursts?: number;
 	/** Share of the memory that the probe may fill. */
 	readonly fill?: number;
 	readonly only?: readonly string[];
@@ -35,7 +37,8 @@ export function simulate(profile: Profile, seed: number, conditions: Conditions 
 	const draw = createDraw(seed);
 	const within = (low: number, high: number) => low + (high - low) * draw();
 	const noise = () => within(0.97, 1.03);
-	const { cap = 1, attention = 1, fill = 0.955 } = conditions;
+	const { cap = 1, attention: steady = 1, bursts = 0, fill = 0.955 } = conditions;
+	const attention = () => steady * (bursts > 0 && draw() < 0.5 ? 1 - bursts : 1);
 	const rates = { ...profile.rates, ...conditions.rates };
 	// Cards of gamers run above their printed boost when nothing holds them back.
 	const clock = Math.min(cap, 1) * (profile.market === "datacentre" ? 1 : within(1, 1.06));
@@ -47,7 +50,7 @@ export function simulate(profile: Profile, seed: number, conditions: Conditions 
 	let fastest = 0;
 	for (const precision of Object.keys(rates) as Precision[]) {
 		const peak = rates[precision]!;
-		const ours = clock * attention * noise();
+		const ours = clock * attention() * noise();
 		if ((GEMM_PRECISIONS as readonly Precision[]).includes(precision)) {
 			const rate = Math.min(peak * 1.03, peak * ours * share * within(0.9, 1.1));
 			fastest = Math.max(fastest, rate);
@@ -57,13 +60,16 @@ export function simulate(profile: Profile, seed: number, conditions: Conditions 
 			add(`fma.${precision}`, peak * ours * within(least, most), precision === "int32" ? "op/s" : "flop/s");
 		}
 	}
-	const bytesPerS = profile.bytesPerS * attention * within(BANDWIDTH_SHARE.low, BANDWIDTH_SHARE.high) * noise();
+	const bytesPerS = profile.bytesPerS * attention() * within(BANDWIDTH_SHARE.low, BANDWIDTH_SHARE.high) * noise();
 	const kept = usualTotalBytes(profile) * fill * within(0.99, 1.01);
-	// As derive-figures.ts does it, with the k that the probe takes for a card of this size.
+	// As memory/counted-figures.ts does it, with the k that the probe takes for a card of this size.
 	const k = usualTotalBytes(profile) >= 12 * 2 ** 30 ? 16384 : 8192;
-	const resident = kept * (1 - (POLICY.fetchBytesPerS.gpu + fastest / k) / bytesPerS);
-	add("memory.resident", Math.max(0, resident), "B");
-	add("memory.bandwidth", bytesPerS, "B/s");
+	const isSlow = bytesPerS < POLICY.streamMargin * POLICY.fetchBytesPerS.gpu;
+	const resident = kept * (1 - ((isSlow ? POLICY.fetchBytesPerSSlow : POLICY.fetchBytesPerS.gpu) + fastest / k) / bytesPerS);
+	if (resident > 0 && 3 * (fastest / k) <= bytesPerS) {
+		add("memory.resident", resident, "B");
+		add("memory.bandwidth", bytesPerS, "B/s");
+	}
 	return conditions.only === undefined ? figures : figures.filter(({ name }) => conditions.only?.includes(name));
 }
 

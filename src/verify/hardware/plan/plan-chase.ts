@@ -45,6 +45,28 @@ export function reachPhases(kind: "gpu" | "cpu"): Phase[] {
 	}));
 }
 
+/** A hop within a part of the bytes, for comparison: of this share, which no cache holds. */
+const PART_SHARE = 1 / 64;
+const PART_INTERVALS = 1024;
+
+/**
+ * The chase of a GPU once more, over its newest products alone: what slows the card slows both, and what lies
+ * elsewhere slows the first (verify/hardware/memory/). After the first, so that it is no measure of latency.
+ */
+export const partPhase: Phase = {
+	name: "gpu chase, part",
+	step: (seen) => {
+		const specs = seen.challenges.flatMap(({ spec, end }): ChaseSpec[] => {
+			if (spec.kind !== "chase" || end !== "complete" || seen.claim.devices[spec.device]?.kind !== "gpu") return [];
+			const fill = filled(seen, spec.device);
+			const newest = fill === null ? 0 : Math.ceil(PART_SHARE * fill.spec.keep);
+			if (fill === null || newest >= fill.spec.keep) return [];
+			return [{ ...spec, newest, intervals: intervalsFor(PART_INTERVALS, seen.rttUs), samples: 1 }];
+		});
+		return stage(seen, specs, { hold: true, deadlineMs: 60_000 });
+	},
+};
+
 export function chasePhase(kind: "gpu" | "cpu", { chaseIntervals }: Budgets, samples: number): Phase {
 	return {
 		name: `${kind} chase`,

@@ -6,7 +6,7 @@
 // CPU spends on it what it is being measured for: products beside products, reads beside reads, chains of
 // steps beside chains. What needs the whole host, or a link between devices, runs by itself.
 import { FULL, QUICK } from "./budgets.ts";
-import { reachPhases } from "./plan-chase.ts";
+import { partPhase, reachPhases } from "./plan-chase.ts";
 import { cpuPhases } from "./plan-cpu.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { gpuPhases } from "./plan-gpu.ts";
@@ -31,6 +31,7 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		...[cpu.chase, ...reachPhases("cpu"), ...cpu.peers],
 		disk.trial,
 		atOnce(gpu.chase, disk.fill),
+		partPhase,
 		...reachPhases("gpu"),
 		...gpu.peers,
 		gpu.release,
