@@ -47,8 +47,8 @@ const twoFills: ChallengeSpec[][] = [...disk, [KEPT], [{ ...COPY, of: 3 }], [{ .
 const withDisk = { disk: true };
 const CHASE: ChaseSpec = { kind: "chase", device: 0, of: 0, newest: 0, intervals: 8, samples: 1 };
 const chase: ChallengeSpec[][] = [[FILL], [CHASE]];
-/** All of it, then one of two rounds. */
-const wholeAndPart: ChallengeSpec[][] = [...chase, [{ ...CHASE, newest: 1 }]];
+/** Three times all of it, then one of two rounds: what the default plan asks of a memory that seems slow. */
+const wholeAndPart: ChallengeSpec[][] = [...chase, [CHASE], [CHASE], [{ ...CHASE, newest: 1 }]];
 
 const PROCESS = { asProcess: true };
 
@@ -116,6 +116,7 @@ const TABLE: readonly Row[] = [
 	// Valid, and worth what there is: red-team.test.ts counts what these gain.
 	["cards-in-turn", "valid", twoCards, twoGpus],
 	["gpu-as-cpu", "valid", [[FILL, { ...FILL, device: 1 }]], { gpus: 1 }],
+	["cpu-refuses", "valid", [[FILL, { ...FILL, device: 1 }]], { gpus: 1 }],
 	["pool", "invalid MEMORY_APART", wholeAndPart, { gpus: 1 }],
 	["pool-in-halves", "valid", wholeAndPart, { gpus: 1 }],
 	["half-its-time", "valid", wholeAndPart, { gpus: 1 }],

@@ -200,7 +200,7 @@ test("several machines behind one device: streams do not tell, a chase does", as
 	const unchased = await shownBy({ cheat: "pool", gpus: 1, stages: [[KEPT], [STREAM]] });
 	assert.ok(unchased.found.includes("MEMORY_LATENCY_UNPROVEN"));
 	const whole = { ...CHASE, intervals: 64 };
-	const stages = [[KEPT], [STREAM], [whole], [{ ...whole, newest: 1 }]];
+	const stages = [[KEPT], [STREAM], [whole], [whole], [whole], [{ ...whole, newest: 1 }]];
 	const { verdict } = await probeToy({ cheat: "pool", gpus: 1, stages });
 	assert.ok(verdict.status === "invalid" && verdict.code === "MEMORY_APART", JSON.stringify(verdict));
 	const honest = await shownBy({ gpus: 1, stages });

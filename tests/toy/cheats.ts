@@ -315,6 +315,14 @@ export const POSERS: Readonly<Record<string, Cheat>> = {
 	pool: { hopUs: (rounds) => (rounds > 1 ? 1.5 : 0) },
 	// The same with a part of every round on each machine.
 	"pool-in-halves": { hopUs: () => 1.5 },
+	// The card answers, the CPU beside it refuses: it has no figure, and the card keeps its own.
+	"cpu-refuses": {
+		request: (toy, id, request) => {
+			const isCpu = request.kind === "gemm" && toy.claim.devices[request.device]?.kind === "cpu";
+			if (isCpu) toy.send(id, { kind: "error", code: ERROR_CODE.no_memory, message: "no room" });
+			return isCpu;
+		},
+	},
 	// No lie: a card that has half of its time, whatever it is asked.
 	"half-its-time": { hopUs: () => 0.65 },
 	// Somebody near who passes everything on to a machine 150 ms away, and answers echoes himself.

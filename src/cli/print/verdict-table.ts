@@ -47,9 +47,15 @@ type Row = readonly [title: string, label: string, claimed: string, proven: stri
 /** What the figures say the card is, and how sure that is. */
 function modelCells(identity: Identity | undefined): readonly [proven: string, note: string] {
 	if (identity === undefined || identity.state === "unjudged") return ["", ""];
-	const { state, profile, alike } = identity;
+	const { profile, alike } = identity;
 	const others = alike.filter((id) => id !== profile);
 	const equals = others.length === 0 ? "" : `also matches ${others.slice(0, 4).join(", ")}`;
+	const [proven, note] = modelWords(identity, equals);
+	const basis = identity.basis === "data-sheets" ? "profile from data sheets" : "";
+	return [proven, [note, basis].filter(Boolean).join("; ")];
+}
+
+function modelWords({ state, profile }: Identity, equals: string): readonly [proven: string, note: string] {
 	switch (state) {
 		case "confirmed":
 			return [profile ?? "", equals];
@@ -61,6 +67,8 @@ function modelCells(identity: Identity | undefined): readonly [proven: string, n
 			return ["no known card", ""];
 		case "unknown-name":
 			return [profile === null ? "no known card" : `like ${profile}`, "the claimed model is not in docs/profiles.md"];
+		case "unjudged":
+			return ["", ""];
 	}
 }
 

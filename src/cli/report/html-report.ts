@@ -83,7 +83,11 @@ function figureTables({ evidence, verdict }: ReportOf): string {
 				return cells.map(escaped);
 			});
 			const head = ["Figure", "Proven, at least", "Beside the data sheet", "Spot checks (99 % sure)"];
-			return `<h2>${device.kind} ${index}: ${escaped(device.name)}</h2>${tableOf(head, rows)}`;
+			const basis =
+				identity?.basis === "data-sheets"
+					? `<p class="soft">${escaped(`${identity.profile}: profile from data sheets, no card of this kind was ever measured.`)}</p>`
+					: "";
+			return `<h2>${device.kind} ${index}: ${escaped(device.name)}</h2>${basis}${tableOf(head, rows)}`;
 		})
 		.join("");
 }

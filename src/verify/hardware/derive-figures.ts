@@ -24,7 +24,7 @@ import { gemmRoundOps, sustainedRatioPpm } from "./throughput-curve.ts";
 const US_PER_S = 1_000_000n;
 
 /** Integers of the file are safe ones: a figure beyond them is stated as "at least that". */
-function figure({ record, index }: Answered, name: string, value: bigint, unit: string): Figure {
+export function figure({ record, index }: Answered, name: string, value: bigint, unit: string): Figure {
 	const most = BigInt(Number.MAX_SAFE_INTEGER);
 	return { device: record.spec.device, name, value: Number(value > most ? most : value), unit, challenge: index };
 }

@@ -44,6 +44,8 @@ export const POLICY = {
 	 * between doubles it, a miss in the table of pages adds a half.
 	 */
 	apartFactor: 3,
+	/** So many runs over all bytes must have been that slow: a network stands still during one of them, not all. */
+	minSlowRuns: 3,
 	/** Of the bytes: a smaller part may lie in the card's cache, where hops are short. */
 	minPartShare: 1 / 64,
 	fma: { laneStep: 256, maxLanes: 2 ** 28, stepStep: 512, maxSteps: 2 ** 20 },

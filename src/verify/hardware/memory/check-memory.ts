@@ -35,7 +35,8 @@ export function checkNotRemade(answers: readonly Answered[], claim: EvidenceBody
 
 /**
  * A hop over all bytes against a hop over a part of the same bytes, on the same device. A later chase over the
- * newest rounds alone is such a part; files without one accuse nobody.
+ * newest rounds alone is such a part; the fastest of all over the whole counts, and the slowest over a part. A
+ * network can stand still during one run: files with fewer than three over the whole accuse nobody.
  */
 export function checkOneMemory(
 	answers: readonly Answered[],
@@ -46,9 +47,11 @@ export function checkOneMemory(
 	for (const answer of answers) {
 		const { spec } = answer.record;
 		if (spec.kind !== "chase" || claim.devices[spec.device]?.kind !== "gpu" || isReach(answer.index, specs)) continue;
-		const whole = hopPs(answer, spec);
-		const part = Math.max(0, ...partsOf(answer, spec, answers));
-		if (whole > POLICY.maxHopPs && part > 0 && whole >= POLICY.apartFactor * part)
+		const { wholes, parts } = hopsOver(answer, spec, answers);
+		const whole = Math.min(...wholes);
+		const part = Math.max(0, ...parts);
+		if (wholes.length < POLICY.minSlowRuns || part === 0) continue;
+		if (whole > POLICY.maxHopPs && whole >= POLICY.apartFactor * part)
 			return fault(
 				"MEMORY_APART",
 				answer.where,
@@ -58,19 +61,25 @@ export function checkOneMemory(
 	return null;
 }
 
-/** Of the slowest of several: in doubt for the host. */
-function partsOf(whole: Answered, { of, newest }: ChaseSpec, answers: readonly Answered[]): number[] {
+/** Picoseconds a hop of every chase over the bytes of this one, as long as it at least, and of those over parts. */
+export function hopsOver(
+	first: Answered,
+	{ of, newest, intervals }: ChaseSpec,
+	answers: readonly Answered[],
+): { readonly wholes: readonly number[]; readonly parts: readonly number[] } {
+	const wholes: number[] = [];
+	const parts: number[] = [];
 	const gemm = answers[of];
-	if (gemm?.record.spec.kind !== "gemm" || !isCommitted(whole)) return [];
+	if (gemm?.record.spec.kind !== "gemm") return { wholes, parts };
 	const { spec: product } = gemm.record;
 	const bytes = (rounds: number) => coveredBytes(product, gemm.roots.length, rounds);
-	return answers.slice(whole.index + 1).flatMap((answer) => {
+	for (const answer of answers.slice(first.index)) {
 		const { spec } = answer.record;
-		if (spec.kind !== "chase" || spec.of !== of || !isCommitted(answer) || answer.ownUs === 0) return [];
+		if (spec.kind !== "chase" || spec.of !== of || !isCommitted(answer) || answer.ownUs === 0) continue;
 		const share = bytes(spec.newest) / bytes(newest);
-		return share >= POLICY.minPartShare && share < 1 ? [hopPs(answer, spec)] : [];
-	});
+		const hopPs = Math.ceil((1e6 * answer.ownUs) / (INTERVAL_HOPS * spec.intervals));
+		if (share >= 1 && spec.intervals >= intervals) wholes.push(hopPs);
+		else if (share < 1 && share >= POLICY.minPartShare) parts.push(hopPs);
+	}
+	return { wholes, parts };
 }
-
-const hopPs = ({ ownUs }: Answered, { intervals }: ChaseSpec): number =>
-	Math.ceil((1e6 * ownUs) / (INTERVAL_HOPS * intervals));

@@ -6,9 +6,10 @@
 import type { EvidenceBody, Figure, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Finding } from "../../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted } from "../answers.ts";
-import { figuresOf, type Residency, residencyOf } from "../derive-figures.ts";
+import { figure, figuresOf, type Residency, residencyOf } from "../derive-figures.ts";
 import { POLICY } from "../policy.ts";
 import { readerOf } from "../reader-of.ts";
+import { hopsOver } from "./check-memory.ts";
 
 export interface Counted {
 	readonly figures: readonly Figure[];
@@ -25,47 +26,63 @@ export function countedFigures(
 ): Counted {
 	const { claim } = body;
 	const specs = answers.map(({ record }) => record.spec);
+	const streamsOf = (device: number) =>
+		answers.flatMap((answer) => {
+			const { spec } = answer.record;
+			const isOwn = spec.kind === "stream" && spec.device === device && readerOf(spec, specs, claim.devices) === "own";
+			return isOwn && isCommitted(answer) ? [{ answer, spec }] : [];
+		});
 	const stated = figuresOf(answers, claim);
 	let figures = [...body.figures];
 	const findings: Finding[] = [];
-	for (const answer of answers) {
-		const { spec } = answer.record;
-		if (spec.kind !== "stream" || !isCommitted(answer) || claim.devices[spec.device]?.kind !== "gpu") continue;
-		if (readerOf(spec, specs, claim.devices) !== "own") continue;
-		const residency = residencyOf(answer, spec, answers, claim, stated);
-		if (residency === null) continue;
-		const far = whyFar(answer, spec, body);
-		const counted = far === null ? countedResidency(answer, spec, answers, claim, stated, residency) : null;
-		if (far !== null) findings.push({ code: "MEMORY_FAR", detail: `device ${spec.device}: ${far}` });
-		else if (counted === null) findings.push(slow(spec, residency));
-		if (counted === residency) continue;
-		figures = [
-			...figures.filter(({ challenge }) => challenge !== answer.index),
-			...(counted === null ? [] : memoryFigures(answer, counted)),
-		];
+	for (const [device, { kind }] of claim.devices.entries()) {
+		const streams = kind === "gpu" ? streamsOf(device) : [];
+		if (streams.length === 0) continue;
+		const read = streams.map(({ answer, spec }) => judgeStream(answer, spec, answers, body, stated));
+		// Each is a proof of its own; a device has one memory.
+		const best = read.reduce((a, b) => ((b.residency?.residentBytes ?? -1n) > (a.residency?.residentBytes ?? -1n) ? b : a));
+		figures = figures.filter(({ challenge }) => !streams.some(({ answer }) => answer.index === challenge));
+		if (best.residency === null) findings.push({ code: best.code, detail: `device ${device}: ${best.detail}` });
+		else figures.push(...memoryFigures(best.answer, best.residency));
 	}
 	return { figures: figures.sort((a, b) => a.challenge - b.challenge), findings };
 }
 
-/** Slower than the memory of one card, unless that is shared in time; null: it is not. Files of before were not asked. */
-function whyFar(
-	{ ownUs, roots }: Answered,
-	{ device }: StreamSpec,
-	{ figures, version }: Pick<EvidenceBody, "figures" | "version">,
-): string | null {
-	if (version < 3) return null;
-	const hop = Math.max(
-		0,
-		...figures.filter((one) => one.device === device && one.name === "memory.latency").map(({ value }) => value),
-	);
+interface Judged {
+	readonly answer: Answered;
+	/** Null: nothing counts, as `code` and `detail` say. */
+	readonly residency: Residency | null;
+	readonly code: "MEMORY_FAR" | "MEMORY_SLOW";
+	readonly detail: string;
+}
+
+function judgeStream(
+	answer: Answered,
+	spec: StreamSpec,
+	answers: readonly Answered[],
+	{ claim, version }: Pick<EvidenceBody, "claim" | "version">,
+	stated: readonly Figure[],
+): Judged {
+	const far = version < 3 ? null : whyFar(answer, spec, answers);
+	if (far !== null) return { answer, residency: null, code: "MEMORY_FAR", detail: far };
+	const residency = residencyOf(answer, spec, answers, claim, stated);
+	const counted = residency && countedResidency(answer, spec, answers, claim, stated, residency);
+	const detail = `read at ${residency?.bytesPerS ?? 0} B/s, too slow to tell from making or fetching the bytes`;
+	return { answer, residency: counted, code: "MEMORY_SLOW", detail };
+}
+
+/**
+ * Slower than the memory of one card, unless that is shared in time; null: it is not. The fastest run over all
+ * bytes counts: a network can stand still during one.
+ */
+function whyFar({ ownUs, roots }: Answered, { of }: StreamSpec, answers: readonly Answered[]): string | null {
+	const chased = answers.find((answer) => answer.record.spec.kind === "chase" && answer.record.spec.of === of);
+	const spec = chased?.record.spec;
+	const hops = chased && spec?.kind === "chase" ? hopsOver(chased, spec, answers).wholes : [];
+	const hop = hops.length === 0 ? 0 : Math.min(...hops);
 	if (hop > POLICY.maxHopPs) return `${hop} ps a hop`;
 	const passUs = Math.round(ownUs / roots.length);
 	return ownUs > POLICY.maxPassUs * roots.length ? `${passUs} µs a pass` : null;
-}
-
-function slow({ device }: StreamSpec, { bytesPerS }: Residency): Finding {
-	const detail = `device ${device}: read at ${bytesPerS} B/s, too slow to tell from making or fetching the bytes`;
-	return { code: "MEMORY_SLOW", detail };
 }
 
 /** The file's own where the card is fast enough for it; null: nothing counts. */
@@ -82,10 +99,9 @@ function countedResidency(
 	return careful === null || careful.lateToMake || careful.residentBytes === 0n ? null : careful;
 }
 
-function memoryFigures({ index, record }: Answered, { residentBytes, bytesPerS }: Residency): Figure[] {
-	const of = { device: record.spec.device, challenge: index };
+function memoryFigures(answer: Answered, { residentBytes, bytesPerS }: Residency): Figure[] {
 	return [
-		{ ...of, name: "memory.resident", value: Number(residentBytes), unit: "B" },
-		{ ...of, name: "memory.bandwidth", value: Number(bytesPerS), unit: "B/s" },
+		figure(answer, "memory.resident", residentBytes, "B"),
+		figure(answer, "memory.bandwidth", bytesPerS, "B/s"),
 	];
 }

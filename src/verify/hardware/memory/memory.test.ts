@@ -47,8 +47,8 @@ test("apart: three times a part's hop, and slower than one memory; the slowest p
 	const apart = (whole: number, ...parts: [newest: number, hopPs: number][]) =>
 		judge([
 			fill(),
-			hopped(1, chase(), whole),
-			...parts.map(([newest, hopPs], i) => hopped(i + 2, chase(newest), hopPs)),
+			...[1, 2, 3].map((i) => hopped(i, chase(), whole)),
+			...parts.map(([newest, hopPs], i) => hopped(i + 4, chase(newest), hopPs)),
 		]).code;
 	assert.equal(apart(1_800_000, [2, 600_000]), "MEMORY_APART challenges[1]");
 	assert.equal(apart(1_799_000, [2, 600_000]), null);
@@ -67,16 +67,26 @@ test("apart: three times a part's hop, and slower than one memory; the slowest p
 		assert.equal(apart(whole, [2, part]), null);
 });
 
+test("apart: all of three runs at least; one that was fast, or is too short to say it, is none of them", () => {
+	const part = hopped(5, chase(2), 600_000);
+	const runs = (...hops: number[]) => judge([fill(), ...hops.map((ps, i) => hopped(i + 1, chase(), ps)), part]).code;
+	assert.equal(runs(3_000_000, 3_000_000), null);
+	assert.equal(runs(3_000_000, 3_000_000, 3_000_000), "MEMORY_APART challenges[1]");
+	assert.equal(runs(3_000_000, 610_000, 3_000_000, 3_000_000), null, "a packet was lost in the others");
+	const short = answer(3, { ...chase(), intervals: 8 }, 1, 1e6);
+	assert.equal(judge([fill(), ...[1, 2].map((i) => hopped(i, chase(), 3_000_000)), short, part]).code, null);
+});
+
 test("apart is asked of GPUs and of files since version 3; a part before the whole is a whole of its own", () => {
 	const slow = (device: number) => [
 		fill(device),
-		hopped(1, chase(0, device), 3_000_000),
-		hopped(2, chase(2, device), 600_000),
+		...[1, 2, 3].map((i) => hopped(i, chase(0, device), 3_000_000)),
+		hopped(4, chase(2, device), 600_000),
 	];
 	assert.equal(judge(slow(0)).code, "MEMORY_APART challenges[1]");
 	assert.equal(judge(slow(0), 2).code, null);
 	assert.equal(judge(slow(1)).code, null);
-	const turned = [fill(), hopped(1, chase(2), 600_000), hopped(2, chase(), 3_000_000)];
+	const turned = [fill(), hopped(1, chase(2), 600_000), ...[2, 3, 4].map((i) => hopped(i, chase(), 3_000_000))];
 	assert.equal(judge(turned).code, null);
 });
 
@@ -89,6 +99,10 @@ test("far: a hop above 1.2 µs or a pass above 150 ms costs the bytes and accuse
 	assert.ok(near.resident! > 0.8 * BYTES);
 	for (const bad of [far(POLICY.maxHopPs + 1_000, 10_000), far(600_000, POLICY.maxPassUs + 1)])
 		assert.deepEqual(bad, { code: null, found: ["MEMORY_FAR"], names: ["memory.latency"], resident: null });
+	// The fastest run counts: a packet was lost in the other one.
+	const again = [fill(), answer(1, stream(), 4, 40_000), hopped(2, chase(), 9_000_000), hopped(3, chase(), 600_000)];
+	assert.deepEqual(judge(again).found, []);
+	assert.equal(judge(again).resident, near.resident);
 	// Files of before, and CPUs, are not asked.
 	assert.deepEqual(far(9_000_000, 10_000, 2).names, good.names);
 	const cpu = far(9_000_000, 300_000, 3, 1);
@@ -112,6 +126,20 @@ test("slow: nothing beyond what the fastest link could have brought, and a pass 
 	// On a CPU it is a finding of its own (findings.ts).
 	const cpu = judge([fill(1), answer(1, stream(1), 4, 8e6)]);
 	assert.deepEqual([cpu.code, cpu.found], [null, []]);
+});
+
+test("of several streams of one memory the best counts, and a finding is told where none does", () => {
+	const passes = (...passMs: number[]) =>
+		judge([fill(), ...passMs.map((ms, i) => answer(i + 1, stream(), 4, 4000 * ms))]);
+	const [good, worse] = [passes(10), passes(15)];
+	assert.ok(good.resident! > worse.resident!);
+	for (const order of [
+		[10, 15],
+		[15, 10],
+		[100, 10],
+	])
+		assert.deepEqual(passes(...order), good, order.join());
+	assert.deepEqual(passes(100, 100).found, ["MEMORY_SLOW"]);
 });
 
 test("bytes that lie in the host and are fetched while they are read are never counted", () => {

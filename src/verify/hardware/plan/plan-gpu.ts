@@ -3,6 +3,7 @@
 // beside, is in plan-probe.ts, sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
 import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
+import { POLICY } from "../policy.ts";
 import type { Budgets } from "./budgets.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses } from "./gpu-sizes.ts";
 import { alonePhases } from "./plan-alone.ts";
@@ -23,7 +24,7 @@ import {
 	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
-import { opsOfRound, type Seen, type WarmUp } from "./probe-plan.ts";
+import { opsOfRound, roundBytes, type Seen, type WarmUp } from "./probe-plan.ts";
 
 /** Of the longer warm-up: one round at most, and all of it at least. */
 const LONGEST_ROUND_S = 0.015;
@@ -149,7 +150,21 @@ function memoryPhases(budgets: Budgets, samples: number) {
 			return stage(seen, specs, { hold: true, deadlineMs: late });
 		},
 	};
-	return { fill, fillSmaller, streamTrial, stream };
+	/** A lost packet weighs as much as a slow memory: who seemed slow is asked once more. */
+	const streamAgain: Phase = {
+		name: "gpu stream again",
+		step: (seen) => {
+			const specs = seen.challenges.flatMap(({ spec, end, seconds }): StreamSpec[] => {
+				if (spec.kind !== "stream" || end !== "complete" || claimOf(seen, spec.device).kind !== "gpu") return [];
+				const kept = filled(seen, spec.device);
+				if (kept === null || kept.index !== spec.of) return [];
+				const bytes = spec.passes * roundBytes(kept.spec) * Math.min(kept.spec.keep, kept.spec.rounds);
+				return bytes < POLICY.streamMargin * POLICY.fetchBytesPerS.gpu * seconds ? [spec] : [];
+			});
+			return stage(seen, specs, { hold: true, deadlineMs: 120_000 });
+		},
+	};
+	return { fill, fillSmaller, streamTrial, stream, streamAgain };
 }
 
 /** Small rounds show two thirds of an H200's speed. */

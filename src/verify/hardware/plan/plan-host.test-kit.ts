@@ -39,6 +39,8 @@ export interface Host {
 	/** int8 op/s of each device; fma runs at a tenth. */
 	readonly opsPerS: readonly number[];
 	readonly bytesPerS: number;
+	/** Of a chase, by the name of the phase; 0.6 where it is not said. */
+	readonly hopUs?: (phase: string) => number;
 	/** Of disks, reading and writing. */
 	readonly diskBytesPerS?: number;
 	/** Devices whose peers cannot read them. */
@@ -108,7 +110,7 @@ export function play(
 			stages.push(step);
 			for (const spec of step.specs) {
 				if (spec.kind === "chase") {
-					const s = 0.6e-6 * 64 * spec.intervals;
+					const s = 1e-6 * (host.hopUs?.(step.name) ?? 0.6) * 64 * spec.intervals;
 					challenges.push({ spec, end: "complete", seconds: s, roots: 1 });
 					continue;
 				}
