@@ -6,6 +6,7 @@ import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
 import { POLICY } from "../policy.ts";
 import type { Budgets } from "./budgets.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses } from "./gpu-sizes.ts";
+import { scalarAgainPhases } from "./plan-again.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { chasePhase } from "./plan-chase.ts";
 import { peerPhases } from "./plan-peers.ts";
@@ -30,6 +31,9 @@ import { opsOfRound, roundBytes, type Seen, type WarmUp } from "./probe-plan.ts"
 const LONGEST_ROUND_S = 0.015;
 const LONGER_S = 0.03;
 
+/** The round trip counts once in every figure; of a host that is far it is a sixth at most. */
+const farS = ({ rttUs }: Pick<Seen, "rttUs">): number => (5 * rttUs) / 1e6;
+
 const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
 const gpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "gpu", precision);
 
@@ -41,7 +45,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				seen,
 				gpusWith(seen, precision).map((device) =>
 					precisionSpec(device, claimOf(seen, device), precision, samples, {
-						budgetS: budgets.precisionS[precision],
+						budgetS: Math.max(budgets.precisionS[precision], farS(seen)),
 						opsPerS: filledAt(seen, device),
 					}),
 				),
@@ -56,9 +60,11 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		products: budgets.precisions.map((precision) => ({ precision, phase: ofPrecision(precision) })),
 		alone: alonePhases("gpu", "fp16", budgets),
 		scalarWarmUps: scalarWarmUps(budgets),
-		scalars: scalarPhases("gpu", budgets, ({ device, units }, precision, opsPerS) =>
-			gpuFmaSpec(device, precision, Math.ceil(samples / 2), { units, budgetS: budgets.gpuFmaS, opsPerS }),
-		),
+		scalars: scalarPhases("gpu", budgets, ({ device, units, rttUs }, precision, opsPerS) => {
+			const budgetS = Math.max(budgets.gpuFmaS, farS({ rttUs }));
+			return gpuFmaSpec(device, precision, Math.ceil(samples / 2), { units, budgetS, opsPerS });
+		}),
+		scalarsAgain: scalarAgainPhases(Math.ceil(samples / 2)),
 		sustained: sustainedPhase("gpu", options, 30_000),
 	};
 }

@@ -219,6 +219,29 @@ test("who seems slow is asked again, and a part of it where all runs were slow; 
 	assert.deepEqual(once.names, ["gpu stream", "gpu chase", "gpu chase again 1"]);
 });
 
+test("fp32 and fp64 are asked again, and longer, where their ratio is about to speak against the claimed name", () => {
+	const named = (name: string, fp64Share: number) => {
+		const gpu = { ...device("gpu", 139 * GiB), name };
+		const fmaShare = (precision: string) => (precision === "fp64" ? fp64Share : 1);
+		const { stages } = play({ ...H200, claim: claimOf(gpu, H200.claim.devices[1]!), fmaShare });
+		return stages.filter(({ name: stage }) => stage.startsWith("gpu fma"));
+	};
+	const isAgain = ({ name }: { readonly name: string }) => name.endsWith("again");
+	// An H200 has half of its fp32 rate in fp64; the rule speaks below a fifth of that.
+	assert.ok(!named("NVIDIA H200", 0.5).some(isAgain) && !named("NVIDIA H200", 0.21).some(isAgain));
+	assert.ok(!named("Nobody's card", 0.01).some(isAgain));
+	const stages = named("NVIDIA H200", 0.19);
+	assert.deepEqual(
+		stages.filter(isAgain).map(({ name }) => name),
+		["gpu fma fp32 again", "gpu fma fp64 again"],
+	);
+	const rounds = (name: string) => {
+		const [spec] = stages.find((stage) => stage.name === name)!.specs;
+		return spec?.kind === "fma" ? spec.rounds : 0;
+	};
+	assert.ok(rounds("gpu fma fp64 again") > 20 * rounds("gpu fma fp64"));
+});
+
 test("samples as asked for", () => {
 	const { stages } = play(H200, { ...OPTIONS, samples: 300 });
 	const specs = stages.filter(({ name }) => !name.includes("reach")).flatMap((stage) => stage.specs);

@@ -44,6 +44,7 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		...cpu.alone,
 		...gpu.scalarWarmUps.map((phase, i) => atOnce(phase, cpu.scalarWarmUps[i]!)),
 		...gpu.scalars.map((phase, i) => atOnce(phase, cpu.scalars[i]!)),
+		...gpu.scalarsAgain,
 		trainingPhase("gpu", options),
 		trainingPhase("cpu", options),
 		gpu.sustained,
