@@ -3,7 +3,14 @@
 // challenges is in honest.test.ts; skipped rows are counted in skipped-rows.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChallengeSpec, ChaseSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
+import type {
+	ChallengeSpec,
+	ChaseSpec,
+	CopySpec,
+	FmaSpec,
+	GemmSpec,
+	StreamSpec,
+} from "../src/protocol/probe/evidence.ts";
 import { CHEATS, POSERS } from "./toy/cheats.ts";
 import { outcomeOf, probeToy, type ToyProbe } from "./toy/probe-toy.ts";
 

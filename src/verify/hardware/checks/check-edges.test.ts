@@ -286,7 +286,14 @@ test("the numbers of the policy are those of docs/hardware-proof.md: a change of
 	assert.deepEqual(fetchBytesPerS, { gpu: 64e9, cpu: 1e9 });
 	assert.deepEqual(rest, {
 		...{ maxSamples: 4096, maxRounds: 1_048_576, maxPasses: 65536, maxIntervals: 65536 },
-		...{ maxHopPs: 1_200_000, maxPassUs: 150_000, apartFactor: 3, minSlowRuns: 3, minPartShare: 1 / 64, maxWorkNs: 40e9 },
+		...{
+			maxHopPs: 1_200_000,
+			maxPassUs: 150_000,
+			apartFactor: 3,
+			minSlowRuns: 3,
+			minPartShare: 1 / 64,
+			maxWorkNs: 40e9,
+		},
 		fetchBytesPerSSlow: 128e9,
 		...{ streamMargin: 3, memoryShare: 0.9, distantFactor: 3, distantSlackUs: 20_000 },
 	});

@@ -40,7 +40,9 @@ export function countedFigures(
 		if (streams.length === 0) continue;
 		const read = streams.map(({ answer, spec }) => judgeStream(answer, spec, answers, body, stated));
 		// Each is a proof of its own; a device has one memory.
-		const best = read.reduce((a, b) => ((b.residency?.residentBytes ?? -1n) > (a.residency?.residentBytes ?? -1n) ? b : a));
+		const best = read.reduce((a, b) =>
+			(b.residency?.residentBytes ?? -1n) > (a.residency?.residentBytes ?? -1n) ? b : a,
+		);
 		figures = figures.filter(({ challenge }) => !streams.some(({ answer }) => answer.index === challenge));
 		if (best.residency === null) findings.push({ code: best.code, detail: `device ${device}: ${best.detail}` });
 		else figures.push(...memoryFigures(best.answer, best.residency));
@@ -100,8 +102,5 @@ function countedResidency(
 }
 
 function memoryFigures(answer: Answered, { residentBytes, bytesPerS }: Residency): Figure[] {
-	return [
-		figure(answer, "memory.resident", residentBytes, "B"),
-		figure(answer, "memory.bandwidth", bytesPerS, "B/s"),
-	];
+	return [figure(answer, "memory.resident", residentBytes, "B"), figure(answer, "memory.bandwidth", bytesPerS, "B/s")];
 }

@@ -2,8 +2,8 @@
 // card answers in the time that its data sheet, a power cap, a neighbour and the network let expect. Nothing is
 // computed, so nothing can be opened; every check that looks at times and figures is made, in verify.ts's order.
 import type { Precision } from "../../../protocol/maths/precision.ts";
-import { type ChallengeSpec, type EvidenceBody, type HostClaim } from "../../../protocol/probe/evidence.ts";
 import { coveredBytes } from "../../../protocol/probe/challenge-shape.ts";
+import type { ChallengeSpec, EvidenceBody, HostClaim } from "../../../protocol/probe/evidence.ts";
 import type { Answered } from "../answers.ts";
 import { checkFills } from "../checks/check-fills.ts";
 import { checkIdentity, identitiesOf, identityFindings, judgeCards } from "../checks/check-identity.ts";
@@ -117,7 +117,8 @@ function timesOf(profile: Profile, draw: () => number, conditions: Conditions): 
 		lostUs: () => (draw() < LOSS.share ? LOSS.us : 0),
 		secondsOf: (spec, challenges) => {
 			if (spec.kind === "chase") return (64 * spec.intervals * (spec.newest === 0 ? hopUs : partUs)) / 1e6;
-			if (spec.kind === "gemm" || spec.kind === "fma") return (opsOfRound(spec) * spec.rounds) / opsPerS(spec.precision);
+			if (spec.kind === "gemm" || spec.kind === "fma")
+				return (opsOfRound(spec) * spec.rounds) / opsPerS(spec.precision);
 			if (spec.kind !== "stream") throw new Error(`not simulated: ${spec.kind}`);
 			const gemm = challenges[spec.of]!.spec;
 			if (gemm.kind !== "gemm") throw new Error("not over a product");
@@ -150,7 +151,14 @@ function answersOf(claim: HostClaim, times: Times, rttUs: number): Answered[] {
 			}
 		if (step.act !== "stage") continue;
 		for (const spec of step.specs) {
-			const answer = answerOf(answers.length, spec, stage, nowUs, times.secondsOf(spec, challenges), rttUs + times.lostUs());
+			const answer = answerOf(
+				answers.length,
+				spec,
+				stage,
+				nowUs,
+				times.secondsOf(spec, challenges),
+				rttUs + times.lostUs(),
+			);
 			answers.push(answer);
 			challenges.push({ spec, end: "complete", seconds: answer.ownUs / 1e6, roots: answer.roots.length });
 			nowUs = answer.roots.at(-1)!.atUs + 1000;

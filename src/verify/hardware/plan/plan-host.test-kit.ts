@@ -6,7 +6,15 @@ import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim } from "../../..
 import { checkSpecs } from "../checks/check-specs.ts";
 import { planProbe } from "./plan-probe.ts";
 import type { PlanOptions } from "./plan-stage.ts";
-import { type ChallengeSeen, opsOfRound, roundBytes, type Seen, type Step, type WarmUp, type WarmUpSeen } from "./probe-plan.ts";
+import {
+	type ChallengeSeen,
+	opsOfRound,
+	roundBytes,
+	type Seen,
+	type Step,
+	type WarmUp,
+	type WarmUpSeen,
+} from "./probe-plan.ts";
 
 export const GiB = 2 ** 30;
 const ALL: readonly Precision[] = ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"];

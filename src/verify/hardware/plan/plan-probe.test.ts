@@ -207,7 +207,13 @@ test("who seems slow is asked again, and a part of it where all runs were slow; 
 	assert.deepEqual(asked({}).names, ["gpu stream", "gpu chase"]);
 	assert.deepEqual(asked({ bytesPerS: 1.5e11 }).names, ["gpu stream", "gpu stream again", "gpu chase"]);
 	const slow = asked({ hopUs: () => 1.3 });
-	assert.deepEqual(slow.names, ["gpu stream", "gpu chase", "gpu chase again 1", "gpu chase again 2", "gpu chase, part"]);
+	assert.deepEqual(slow.names, [
+		"gpu stream",
+		"gpu chase",
+		"gpu chase again 1",
+		"gpu chase again 2",
+		"gpu chase, part",
+	]);
 	const [first, again, last, part] = slow.specs;
 	assert.ok(first?.kind === "chase" && again?.kind === "chase" && last?.kind === "chase" && part?.kind === "chase");
 	assert.deepEqual([again, last], [again, again]);

@@ -217,7 +217,12 @@ export function scalarPhases(
 		step: (seen, besideS = null) => {
 			const toSpec = (device: number) => {
 				const { units } = seen.claim.devices[device]!;
-				return specOf({ device, units, rttUs: seen.rttUs }, precision, speedOf(seen, device, precision).opsPerS, besideS);
+				return specOf(
+					{ device, units, rttUs: seen.rttUs },
+					precision,
+					speedOf(seen, device, precision).opsPerS,
+					besideS,
+				);
 			};
 			return stage(seen, devicesWith(seen, kind, precision).map(toSpec));
 		},
