@@ -3,7 +3,14 @@
 // challenges is in honest.test.ts; skipped rows are counted in skipped-rows.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
+import type {
+	ChallengeSpec,
+	ChaseSpec,
+	CopySpec,
+	FmaSpec,
+	GemmSpec,
+	StreamSpec,
+} from "../src/protocol/probe/evidence.ts";
 import { CHEATS, POSERS } from "./toy/cheats.ts";
 import { outcomeOf, probeToy, type ToyProbe } from "./toy/probe-toy.ts";
 
@@ -45,7 +52,10 @@ const READ_BACK: StreamSpec = { ...STREAM, device: 1, newest: 1 };
 const disk: ChallengeSpec[][] = [[KEPT], [COPY], [READ_BACK]];
 const twoFills: ChallengeSpec[][] = [...disk, [KEPT], [{ ...COPY, of: 3 }], [{ ...READ_BACK, of: 3 }]];
 const withDisk = { disk: true };
-const chase: ChallengeSpec[][] = [[FILL], [{ kind: "chase", device: 0, of: 0, newest: 0, intervals: 8, samples: 1 }]];
+const CHASE: ChaseSpec = { kind: "chase", device: 0, of: 0, newest: 0, intervals: 8, samples: 1 };
+const chase: ChallengeSpec[][] = [[FILL], [CHASE]];
+/** Three times all of it, then one of two rounds: what the default plan asks of a memory that seems slow. */
+const wholeAndPart: ChallengeSpec[][] = [...chase, [CHASE], [CHASE], [{ ...CHASE, newest: 1 }]];
 
 const PROCESS = { asProcess: true };
 
@@ -110,10 +120,13 @@ const TABLE: readonly Row[] = [
 	["disk-refuses-to-read", "invalid STREAM_WITHHELD", disk, withDisk],
 	["disk-copy-withheld", "inconclusive CHALLENGE_REFUSED", disk, withDisk],
 	["disk-wrong-openings", "invalid ROOT_MISMATCH", disk, withDisk],
-	// Valid, and worth what there is: red-team.test.ts counts what these four gain.
+	// Valid, and worth what there is: red-team.test.ts counts what these gain.
 	["cards-in-turn", "valid", twoCards, twoGpus],
 	["gpu-as-cpu", "valid", [[FILL, { ...FILL, device: 1 }]], { gpus: 1 }],
-	["pool", "invalid MEMORY_APART", chase, { gpus: 1 }],
+	["cpu-refuses", "valid", [[FILL, { ...FILL, device: 1 }]], { gpus: 1 }],
+	["pool", "invalid MEMORY_APART", wholeAndPart, { gpus: 1 }],
+	["pool-in-halves", "valid", wholeAndPart, { gpus: 1 }],
+	["half-its-time", "valid", wholeAndPart, { gpus: 1 }],
 	["relay", "valid", chase],
 	["commitment-changed", "invalid ROOT_MISMATCH", gemm],
 	["commitment-withheld", "inconclusive CHALLENGE_SILENT", gemm, SHORT_ANSWER],

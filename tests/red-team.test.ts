@@ -199,11 +199,23 @@ test("several machines behind one device: streams do not tell, a chase does", as
 	// Before: two A10 were one better card, +129 %.
 	const unchased = await shownBy({ cheat: "pool", gpus: 1, stages: [[KEPT], [STREAM]] });
 	assert.ok(unchased.found.includes("MEMORY_LATENCY_UNPROVEN"));
-	const stages = [[KEPT], [STREAM], [{ ...CHASE, intervals: 64 }]];
+	const whole = { ...CHASE, intervals: 64 };
+	const stages = [[KEPT], [STREAM], [whole], [whole], [whole], [{ ...whole, newest: 1 }]];
 	const { verdict } = await probeToy({ cheat: "pool", gpus: 1, stages });
 	assert.ok(verdict.status === "invalid" && verdict.code === "MEMORY_APART", JSON.stringify(verdict));
 	const honest = await shownBy({ gpus: 1, stages });
-	assert.ok(!honest.found.includes("MEMORY_LATENCY_UNPROVEN"));
+	assert.ok(!honest.found.includes("MEMORY_LATENCY_UNPROVEN") && !honest.found.includes("MEMORY_FAR"));
+	// One that is slow all over looks like a card that has half of its time: neither is accused, and no byte of
+	// either counts.
+	for (const cheat of ["pool-in-halves", "half-its-time"]) {
+		const { verdict: slow } = await probeToy({ cheat, gpus: 1, stages });
+		assert.ok(slow.status === "valid", JSON.stringify(slow));
+		assert.ok(slow.findings.some(({ code }) => code === "MEMORY_FAR"));
+		assert.deepEqual(
+			slow.figures.map(({ name }) => name).filter((name) => name.startsWith("memory.")),
+			["memory.latency"],
+		);
+	}
 });
 
 test("a relay that answers echoes itself is as far away as the memory behind it", async () => {

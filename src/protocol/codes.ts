@@ -176,7 +176,10 @@ export const codes = {
 	OPENS_MISSING: invalid("A commitment was never opened.", VERIFIER),
 	OPENS_WRONG: invalid("The openings asked for are not those that the challenge needs.", VERIFIER),
 	OPENING_WITHHELD: invalid("The provider committed, saw which places were drawn, and did not open them.", CHEAT),
-	MEMORY_APART: invalid("A GPU's memory answers too slowly to be one memory of one card.", CHEAT),
+	MEMORY_APART: invalid(
+		"Reads all over a GPU's bytes took several times as long as reads within a part of them: they lie in several memories.",
+		CHEAT,
+	),
 	CHASE_WRONG: invalid("A hop of a chase does not lead where the bytes it read lead.", CHEAT),
 	STREAM_WITHHELD: invalid("The provider committed to kept bytes and did not answer for them.", CHEAT),
 	OPENINGS_MISSING: invalid("Fewer places were opened than drawn.", CHEAT),
@@ -192,14 +195,14 @@ export const codes = {
 	TRACE_WRONG: invalid("The trace of a training step does not begin and end at the states that were committed.", CHEAT),
 	DIGEST_WRONG: invalid("A digest is not that of the kept leaf beneath it.", CHEAT),
 	CARD_CONTRADICTED: invalid(
-		"The card that the host claims cannot have given the figures that were proven.",
-		"The host sells another card, or it is shared or broken. docs/profiles.md has what the claimed card can do.",
+		"No machine with the card that the host claims can have given the figures that were proven.",
+		"The host sells another card. docs/profiles.md has what the claimed one can do.",
 	),
 	CARD_WITHOUT_MEMORY: invalid(
 		"A claimed GPU refused to fill memory that it had just claimed to be free, while another GPU filled its own.",
 		"One card may be posing as several, or something else holds its memory. Free it and probe again.",
 	),
-	STREAM_LATE: invalid("The kept bytes came so late that they could have been recomputed or fetched.", CHEAT),
+	STREAM_LATE: invalid("Reading a GPU's kept bytes took as long as computing all of them anew takes.", CHEAT),
 
 	// Figures
 	FIGURES_MISMATCH: invalid("The figures in the file are not those that its content gives.", VERIFIER),
@@ -354,8 +357,16 @@ export const codes = {
 		"Probe without --quick, with nothing else running on the device.",
 	),
 	CARD_OTHER: finding(
-		"Another card explains the proven figures clearly better than the claimed one.",
+		"The proven figures look more like another card than like the claimed one.",
 		"A busy or power-capped host can look like that. Probe again with nothing else running.",
+	),
+	CARD_SLOW: finding(
+		"A card is slower than any of its name that works alone and at more than 0.6 of its clock.",
+		"It is shared, capped or hot, or it is another card. Probe again with nothing else running; order by figures.",
+	),
+	CARD_LARGER: finding(
+		"A card has more memory than its name is known for.",
+		"A modified card, or a size that docs/profiles.md lacks. Judge by the figures.",
 	),
 	CARD_UNKNOWN: finding(
 		"The claimed name, or what was proven, fits no card of the profile table.",
@@ -364,6 +375,18 @@ export const codes = {
 	MEMORY_UNPROVEN: finding(
 		"A CPU's memory was read too slowly to tell it from a disk; no bytes are counted.",
 		"Probe again while the host is less busy.",
+	),
+	MEMORY_SLOW: finding(
+		"A GPU's memory was read too slowly to tell it from bytes that are made or fetched meanwhile; none of them count.",
+		"The card is slow, shared or capped, or the bytes lie elsewhere. Probe again with nothing else running.",
+	),
+	MEMORY_FAR: finding(
+		"A GPU's memory answered too slowly to tell one memory of one card from several; none of its bytes count.",
+		"The card is shared or capped, or its memory is not its own. Probe again with nothing else running.",
+	),
+	DEVICE_REFUSED: finding(
+		"A CPU or a disk refused what it was asked, beside a GPU that answered; it has no such figure.",
+		"Free its memory and probe again, if it shall count.",
 	),
 	DISK_UNPROVEN: finding(
 		"A disk gave its copy back so slowly that the CPU could have made the bytes again; nothing of it is counted.",

@@ -310,8 +310,21 @@ export const POSERS: Readonly<Record<string, Cheat>> = {
 	"cards-in-turn": { request: (toy, _id, request) => inTurn(toy, request, "gpu") },
 	// The card answers for the CPU, when it is done with what it was asked itself.
 	"gpu-as-cpu": { request: (toy, _id, request) => inTurn(toy, request, "cpu") },
-	// Several machines behind one device: every second hop crosses a network of 3 µs.
-	pool: { hopUs: 1.5 },
+	// Several machines behind one device, each with rounds of its own: every second hop crosses a network of 3 µs,
+	// but none within a round.
+	pool: { hopUs: (rounds) => (rounds > 1 ? 1.5 : 0) },
+	// The same with a part of every round on each machine.
+	"pool-in-halves": { hopUs: () => 1.5 },
+	// The card answers, the CPU beside it refuses: it has no figure, and the card keeps its own.
+	"cpu-refuses": {
+		request: (toy, id, request) => {
+			const isCpu = request.kind === "gemm" && toy.claim.devices[request.device]?.kind === "cpu";
+			if (isCpu) toy.send(id, { kind: "error", code: ERROR_CODE.no_memory, message: "no room" });
+			return isCpu;
+		},
+	},
+	// No lie: a card that has half of its time, whatever it is asked.
+	"half-its-time": { hopUs: () => 0.65 },
 	// Somebody near who passes everything on to a machine 150 ms away, and answers echoes himself.
 	relay: {
 		request: async (toy, _id, request) => {

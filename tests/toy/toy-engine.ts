@@ -65,8 +65,8 @@ export interface Cheat {
 	readonly read?: (kept: readonly Uint8Array[], ask: StreamAsk, toy: ToyEngine) => readonly Uint8Array[];
 	/** What is really written to the disk, and digested, instead. */
 	readonly written?: (kept: readonly Uint8Array[], ask: CopyAsk, session: Session) => readonly Uint8Array[];
-	/** Microseconds that a hop of a chase takes more than within one memory. */
-	readonly hopUs?: number;
+	/** Microseconds that a hop of a chase over so many rounds takes more than within one memory. */
+	readonly hopUs?: (rounds: number) => number;
 	/** All roots of an answer at once, before they are sent. */
 	readonly roots?: (roots: RootOut[], ask: RunAsk) => RootOut[];
 	readonly openings?: (openings: OpeningOut[], ask: OpenAsk, session: Session) => OpeningOut[];
@@ -314,7 +314,7 @@ export class ToyEngine {
 
 	private chase(id: number, ask: ChaseAsk, session: Session): void {
 		const kept = this.newestOf(session, ask.newest);
-		this.time.spend(INTERVAL_HOPS * ask.intervals * (HOP_US + (this.cheat.hopUs ?? 0)));
+		this.time.spend(INTERVAL_HOPS * ask.intervals * (HOP_US + (this.cheat.hopUs?.(kept.length) ?? 0)));
 		session.chase = { ...chaseOf(kept.flatMap(leavesOf), ask.nonce, ask.intervals), rounds: kept.length };
 		const root: RootOut = { kind: "root", index: 0, root: session.chase.tree.root };
 		if (!this.cheat.roots) this.send(id, root);

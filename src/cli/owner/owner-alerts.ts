@@ -19,6 +19,9 @@ export interface OwnerAlertsOptions {
 
 const OFFLINE_MS = 300_000;
 
+/** What a card that is capped or shared is found to be; none of it is an accusation. */
+const SLOW = ["CARD_OTHER", "CARD_SLOW"] as const;
+
 export function createOwnerAlerts(o: OwnerAlertsOptions): { see(event: ProviderEvent): void; stop(): Promise<void> } {
 	const { nowMs, after = realAfter, offlineMs = OFFLINE_MS, provider, name } = o;
 	const webhooks = o.urls.map((url) =>
@@ -41,12 +44,10 @@ export function createOwnerAlerts(o: OwnerAlertsOptions): { see(event: ProviderE
 		see(event) {
 			if (event.kind === "judged" && event.status === "invalid")
 				raise({ kind: "invalid", code: event.code, what: "a probe was invalid" });
-			if (
-				event.kind === "judged" &&
-				event.status === "valid" &&
-				event.findings.some(({ code }) => code === "CARD_OTHER")
-			)
-				raise({ kind: "throttled", code: "CARD_OTHER", what: "slower than its name says" });
+			if (event.kind === "judged" && event.status === "valid") {
+				const slow = SLOW.find((code) => event.findings.some((finding) => finding.code === code));
+				if (slow !== undefined) raise({ kind: "throttled", code: slow, what: "slower than its name says" });
+			}
 			if ((event.kind === "lost" || event.kind === "unreached") && !away.has(event.url)) {
 				const { host } = new URL(event.url);
 				const tell = () => {

@@ -42,6 +42,8 @@ export interface Outcome {
 	readonly endedAtMs: number;
 	/** One of a simultaneous probe of suspects. */
 	readonly together?: boolean;
+	/** The memory of a GPU was asked for and did not count. */
+	readonly isMemoryDoubted?: boolean;
 	/**
 	 * How long it was at work, beyond the load that was ordered. Null: it never came to that, or nobody knows.
 	 */

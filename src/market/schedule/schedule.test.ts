@@ -130,6 +130,11 @@ test("late once is asked again, late twice counts; late beside other suspects co
 	assert.equal(countOf(together("STREAM_LATE")), "failure");
 	assert.equal(together("STREAM_LATE").state.why, "interval");
 	assert.equal(countOf(together("STREAM_WITHHELD")), "nothing");
+	// Memory that does not count is no fault, and no success where it was what was looked for.
+	const doubted = { ...outcome("valid", null), isMemoryDoubted: true };
+	assert.equal(countOf(nextProbe(fresh, doubted, P, 0.5)), "success");
+	assert.equal(countOf(nextProbe(fresh, { ...doubted, together: true }, P, 0.5)), "nothing");
+	assert.equal(countOf(nextProbe(fresh, { ...outcome("valid", null), together: true }, P, 0.5)), "success");
 });
 
 test("N15: a host that is killed between its roots and its openings has failed nothing; a second time soon it has", () => {

@@ -8,8 +8,8 @@ import { isBackedOff, pauseMs, turnOf } from "./turns.ts";
 
 /**
  * What an honest host can cause on a bad day, and a cheater causes every time: a host that is killed looks
- * like one that hangs up when it sees the draw; a packet that is lost in mid-stream (a fifth of a second
- * until it is sent again) looks like bytes that were fetched.
+ * like one that hangs up when it sees the draw; one that stands still for seconds in mid-stream (its link, or
+ * its virtual machine) looks like one that makes its bytes anew.
  */
 const MISHAPS: readonly string[] = ["OPENING_WITHHELD", "STREAM_WITHHELD", "STREAM_LATE"];
 /** The one that proves nothing and yet counts: else a cheater would hang up instead of withholding. */
@@ -86,6 +86,9 @@ function judge(state: ScheduleState, outcome: Outcome, params: Params): Judged {
 		case "inconclusive":
 			return { counts: "nothing", again: mayRetry, pauseMs, patch: { lastVerdict: { status, code } } };
 		case "valid": {
+			// One card that answers for two has memory for one of them.
+			if (outcome.together === true && outcome.isMemoryDoubted === true)
+				return { counts: "nothing", again: false, pauseMs: 0, patch: { lastVerdict: { status, code } } };
 			const since = state.validSinceWithheld;
 			const patch = {
 				lastVerdict: { status, code },

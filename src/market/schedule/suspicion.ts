@@ -207,8 +207,8 @@ export interface TogetherResult {
 
 /**
  * Who passed at the same time as whom: pairs that are cleared of sharing a card. Only valid probes whose
- * windows all overlap in one moment; one that ran apart, or failed, clears nobody. The suspicion of those
- * named in a pair is over.
+ * windows all overlap in one moment; one that ran apart, failed, or showed no memory (it has no window),
+ * clears nobody. The suspicion of those named in a pair is over.
  */
 export function clearedPairs(results: readonly TogetherResult[]): [string, string][] {
 	const passed = results.flatMap(({ providerId, outcome, windowMs }) =>

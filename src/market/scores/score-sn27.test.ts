@@ -1,10 +1,12 @@
 // Compatible mode against SN27's published table, and its weaknesses: here N is proven.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { IdentityState } from "../../protocol/probe/verdict.ts";
 import { createParams, SN27_SCORES_PPM } from "../params.ts";
 import { mismatchesOf } from "./recompute.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
 import { scoreProvider } from "./score-provider.ts";
+import { paidProfile } from "./score-sn27.ts";
 import { inputOf, profile, proofOf } from "./scored-host.test-kit.ts";
 
 const params = createParams({ scoring: "sn27" });
@@ -43,6 +45,13 @@ test("the table: gpu_score · min(N, 8) ÷ (8 · max_score) for every card and c
 			assert.equal(score(proofOf({ cards: Array<string>(n).fill(id) })), expected, `${n} × ${id}`);
 		}
 	}
+});
+
+test("a name is paid where the figures bear it: a card that only looks like another, or like none, is paid nothing", () => {
+	const paid = (state: IdentityState) => paidProfile({ state, profile: "H200" });
+	assert.deepEqual([paid("confirmed"), paid("consistent")], ["H200", "H200"]);
+	for (const state of ["other", "unknown", "unknown-name", "unjudged"] as const) assert.equal(paid(state), null, state);
+	assert.equal(paidProfile(undefined), null);
 });
 
 test("cards that it does not list score 0; mixed hosts add up; allocated ones get the multiplier, capped", () => {

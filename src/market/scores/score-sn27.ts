@@ -2,6 +2,7 @@
 // "sn27"`. N is what was proven and identified, never what a host says: the one thing that is not compatible.
 // Facts: the table SN27 publishes.
 
+import type { Identity } from "../../protocol/probe/verdict.ts";
 import { type Params, SN27_SCORES_PPM } from "../params.ts";
 import { countedGpus } from "./counted-gpus.ts";
 import type { Term } from "./explanation.ts";
@@ -9,6 +10,13 @@ import { presenceTerm } from "./presence.ts";
 import { given, term } from "./recompute.ts";
 import { rentedTerm } from "./rented.ts";
 import type { Proof, ScoreInput } from "./score-input.ts";
+
+/**
+ * The card whose name a device is paid for here. A card that only looks like another one, or is too slow for
+ * its name, is paid for none: what it proved pays elsewhere, and no lie is needed to be slow.
+ */
+export const paidProfile = (found: Pick<Identity, "state" | "profile"> | undefined): string | null =>
+	found?.state === "confirmed" || found?.state === "consistent" ? found.profile : null;
 
 const SN27_DEVICES = 8;
 const SN27_BEST_PPM = 5_000_000;

@@ -139,7 +139,8 @@ at most 1.
 ## SN27's formula
 \`scoring: "sn27"\`: gpu_score · min(N, 8) ÷ (8 · max_score) × rented, at most 1, from SN27's table by name,
 with its zeros. N is the number of identified UUIDs, not a claim. Reliability and the rest of the host play no
-part, presence does. A name pays there: an L40S gains 11 % by posing as an L40.
+part, presence does. A name pays there, where the figures bear it: a card that is \`other\` or \`unknown\`
+(docs/profiles.md) is paid nothing. An L40S gains 11 % by posing as an L40.
 
 ## Weights and rewards
 The chain's epochs are in docs/chain.md. For each provider the weight is the stake-weighted median of the

@@ -60,7 +60,7 @@ export interface KeptTogether {
 	readonly endedAtMs: number;
 	/**
 	 * From the start of the first stage that had to overlap to the end of the last; null when they did not all
-	 * end.
+	 * end, or when the memory of a GPU did not count.
 	 */
 	readonly window: { readonly fromMs: number; readonly toMs: number } | null;
 }

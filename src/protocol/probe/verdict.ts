@@ -25,12 +25,20 @@ export interface Confidence {
 /**
  * confirmed: the figures single out the claimed card, or leave it equal only with others that are hardly
  * worth less (identify.ts). consistent: nothing speaks against the claim, but figures are missing or a
- * clearly lesser card would explain them as well. other: another card explains the figures clearly better; a
- * slow host can look like that, so it is no accusation. unknown: no profile explains the figures.
- * unknown-name: the claimed name is in no profile. unjudged: not a GPU, or nothing was proven. A claim that
- * the figures contradict is no identity but an invalid verdict, CARD_CONTRADICTED.
+ * clearly lesser card would explain them as well. other: another card explains the figures clearly better
+ * than the claimed one, or the claimed one would have to be slower or larger than it is known to be; a capped,
+ * shared or modified card can look like that, so it is no accusation. unknown: the same, and no other profile
+ * explains the figures either. unknown-name: the claimed name is in no profile. unjudged: not a GPU, or nothing
+ * was proven. A claim that no machine of that name can make true is no identity but an invalid verdict,
+ * CARD_CONTRADICTED.
  */
 export type IdentityState = "confirmed" | "consistent" | "other" | "unknown" | "unknown-name" | "unjudged";
+
+/**
+ * What is known of a kind of card. measured: an example was probed, and its figures are in bench/results.
+ * data-sheets: none was; what honest cards of this kind reach is an estimate.
+ */
+export type IdentityBasis = "measured" | "data-sheets";
 
 /** What a device proved itself to be, by its figures alone; docs/profiles.md has the cards. */
 export interface Identity {
@@ -42,6 +50,8 @@ export interface Identity {
 	 * nothing fits.
 	 */
 	readonly profile: string | null;
+	/** What `profile` rests on; null without one. Absent in rows of before. */
+	readonly basis?: IdentityBasis | null;
 	/** Best first, shares of the likelihood among all profiles. */
 	readonly ranked: readonly { readonly id: string; readonly likelihood: number }[];
 	/** Profiles that the figures leave equal. */

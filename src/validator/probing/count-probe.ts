@@ -72,6 +72,10 @@ export async function countProbe(
 	return result;
 }
 
+/** In a simultaneous probe this is the very sign that was looked for. */
+export const isMemoryDoubted = (verdict: Verdict): boolean =>
+	verdict.status === "valid" && verdict.findings.some(({ code }) => code === "MEMORY_SLOW" || code === "MEMORY_FAR");
+
 /** Simulated ones are bound on no chain. */
 const keysOf = (verdict: Verdict): readonly string[] =>
 	verdict.status === "valid" && verdict.attestation?.isSimulated === false
@@ -109,6 +113,7 @@ function finishOf(
 		startedAtMs,
 		endedAtMs: finishedAtMs,
 		together: ended.together !== null,
+		isMemoryDoubted: isMemoryDoubted(verdict),
 		heldMs: ended.heldMs,
 	};
 	const { state, counts } = nextProbe(scheduleStateOf(provider), outcome, params, random01);

@@ -19,7 +19,7 @@ import { type ProbeResult, runProbe } from "../probe/run-probe.ts";
 import type { ProbeHold } from "../roll-call/probe-hold.ts";
 import { guestsOf } from "../validator-config.ts";
 import type { ValidatorContext } from "../validator-context.ts";
-import { countProbe } from "./count-probe.ts";
+import { countProbe, isMemoryDoubted } from "./count-probe.ts";
 import { openProviderLink, withDeadline } from "./open-provider-link.ts";
 import { createProbeProgress, type MayTell } from "./probe-progress.ts";
 import type { Slots } from "./slots.ts";
@@ -167,7 +167,7 @@ class ProviderProbe {
 		if (status === "inconclusive" && verdict.where === "link") metrics.linkFailures.inc({ code: verdict.code });
 		const finishedAtMs = env.nowMs();
 		const code = status === "valid" ? null : verdict.code;
-		const window = this.stages.window();
+		const window = isMemoryDoubted(verdict) ? null : this.stages.window();
 		const together = group && { group: group.id, status, code, startedAtMs, endedAtMs: finishedAtMs, window };
 		const ended = { probeId, providerId, startedAtMs, finishedAtMs, heldMs, verdict, evidence, claim, together };
 		const { counted, latest, attestation } = await countProbe(this.context, ended);

@@ -9,6 +9,7 @@ import { statedLevel } from "../../market/scores/attested.ts";
 import type { Explanation, Term } from "../../market/scores/explanation.ts";
 import { NEVER_RENTED, type ScoredDevice, type ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
+import { paidProfile } from "../../market/scores/score-sn27.ts";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import type { AttestedLevel, Verdict } from "../../protocol/probe/verdict.ts";
@@ -21,9 +22,6 @@ export interface ProvenFile {
 	readonly claim: HostClaim;
 	readonly startedAtMs: number;
 }
-
-/** As count-probe.ts keeps it: a profile is only as good as its identity. */
-const NAMED: readonly string[] = ["confirmed", "consistent", "other"];
 
 /** Throws RangeError or TypeError where the stated terms are no explanation of ours. */
 export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params: Params): Explanation {
@@ -40,8 +38,7 @@ export function scoreFromEvidence(stated: Explanation, file: ProvenFile, params:
 			figures: verdict.figures,
 			identity: devices.map((_, device) => {
 				const found = verdict.identity.find((one) => one.device === device);
-				const state = found?.state ?? "unjudged";
-				return { device, profile: NAMED.includes(state) ? (found?.profile ?? null) : null };
+				return { device, profile: paidProfile(found) };
 			}),
 			claimedRamBytes: claim.host.ramBytes,
 		},

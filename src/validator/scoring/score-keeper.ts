@@ -10,6 +10,7 @@ import type { Explanation } from "../../market/scores/explanation.ts";
 import { convictionOf, workAsProbes } from "../../market/scores/reliability.ts";
 import { NEVER_RENTED, type Proof, type ScoreInput } from "../../market/scores/score-input.ts";
 import { scoreProvider } from "../../market/scores/score-provider.ts";
+import { paidProfile } from "../../market/scores/score-sn27.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { ValidatorContext } from "../validator-context.ts";
@@ -35,7 +36,10 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			provenAtMs: kept.provenAtMs,
 			devices: probe.devices.map(({ kind, uuid }) => ({ kind, uuid })),
 			figures: probe.figures,
-			identity: probe.devices.map(({ device, profile }) => ({ device, profile })),
+			identity: probe.devices.map(({ device, identity, profile }) => ({
+				device,
+				profile: paidProfile({ state: identity, profile }),
+			})),
 			claimedRamBytes: kept.claimedRamBytes,
 		};
 	}

@@ -24,7 +24,7 @@ import { gemmRoundOps, sustainedRatioPpm } from "./throughput-curve.ts";
 const US_PER_S = 1_000_000n;
 
 /** Integers of the file are safe ones: a figure beyond them is stated as "at least that". */
-function figure({ record, index }: Answered, name: string, value: bigint, unit: string): Figure {
+export function figure({ record, index }: Answered, name: string, value: bigint, unit: string): Figure {
 	const most = BigInt(Number.MAX_SAFE_INTEGER);
 	return { device: record.spec.device, name, value: Number(value > most ? most : value), unit, challenge: index };
 }
@@ -103,7 +103,7 @@ function latencyFigure(answer: Answered, { intervals }: ChaseSpec): Figure {
 }
 
 function memoryFigures(answer: Answered, residency: Residency | null): Figure[] {
-	// A late stream proves no bytes. For a GPU it is a fault besides (check-figures.ts).
+	// A late stream proves no bytes here. What of a slow GPU's counts all the same: memory/counted-figures.ts.
 	if (residency === null || residency.late) return [];
 	return [
 		figure(answer, "memory.resident", residency.residentBytes, "B"),
@@ -192,6 +192,10 @@ export interface Residency {
 	readonly residentBytes: bigint;
 	/** A pass took so long that the bytes could have been made or fetched meanwhile. */
 	readonly late: boolean;
+	/** The same of making them alone. */
+	readonly lateToMake: boolean;
+	/** A pass took as long as making all of the bytes takes. */
+	readonly asLongAsMaking: boolean;
 }
 
 /**
@@ -205,10 +209,12 @@ export function residencyOf(
 	answers: readonly Answered[],
 	claim: EvidenceBody["claim"],
 	figures: readonly Figure[],
+	fetchBytesPerS?: number,
 ): Residency | null {
 	const kind = claim.devices[spec.device]?.kind;
 	if (kind === undefined || kind === "disk") return null;
-	return notMade(rateOf(answer, spec, answers), fastest(figures, spec.device), BigInt(POLICY.fetchBytesPerS[kind]));
+	const fetch = BigInt(fetchBytesPerS ?? POLICY.fetchBytesPerS[kind]);
+	return notMade(rateOf(answer, spec, answers), fastest(figures, spec.device), fetch);
 }
 
 /**
@@ -223,10 +229,14 @@ function notMade(rate: Rate | null, ops: bigint, fetch: bigint): Residency | nul
 	const faster = recompute > fetch ? recompute : fetch;
 	// Rounded up: in doubt for the share that was not there.
 	const elsewhere = (totalUs * (recompute + fetch) + passes * US_PER_S - 1n) / (passes * US_PER_S);
+	const margin = BigInt(POLICY.streamMargin);
+	const all = keptBytes * passes * US_PER_S;
 	return {
 		keptBytes,
 		bytesPerS,
 		residentBytes: elsewhere < keptBytes ? keptBytes - elsewhere : 0n,
-		late: totalUs * BigInt(POLICY.streamMargin) * faster > keptBytes * passes * US_PER_S,
+		late: totalUs * margin * faster > all,
+		lateToMake: totalUs * margin * recompute > all,
+		asLongAsMaking: recompute > 0n && totalUs * recompute >= all,
 	};
 }

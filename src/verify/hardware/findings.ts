@@ -17,6 +17,7 @@ export function findingsOf(answers: readonly Answered[], body: EvidenceBody, fig
 		...memoryUnproven(body, figures),
 		...latencyUnproven(body, figures),
 		...diskUnproven(body, figures),
+		...deviceRefused(answers, body),
 		...noGpuProven(body, figures),
 		...gpuUnsupported(body),
 		...hostHidden(body),
@@ -60,13 +61,14 @@ function memoryPartial({ claim }: EvidenceBody, figures: readonly Figure[]): Fin
 }
 
 /**
- * A stream that was answered rightly but too slowly to tell memory from a disk (CPU devices only; a GPU's is
- * a fault).
+ * A stream that was answered rightly but too slowly to tell memory from a disk. CPU devices only: for GPUs see
+ * memory/counted-figures.ts.
  */
 function memoryUnproven(body: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	const readers = readersOf(body);
 	return body.challenges.flatMap(({ spec }, challenge) => {
-		if (readers[challenge] !== "own" || figures.some((f) => f.challenge === challenge)) return [];
+		if (readers[challenge] !== "own" || body.claim.devices[spec.device]?.kind === "gpu") return [];
+		if (figures.some((f) => f.challenge === challenge)) return [];
 		return [{ code: "MEMORY_UNPROVEN", detail: `device ${spec.device}: read too slowly to tell memory from a disk` }];
 	});
 }
@@ -77,10 +79,19 @@ function memoryUnproven(body: EvidenceBody, figures: readonly Figure[]): Finding
  */
 function diskUnproven({ challenges, claim }: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	return claim.devices.flatMap(({ kind }, device) => {
-		const asked = challenges.some(({ spec }) => spec.device === device);
+		const asked = challenges.some(({ spec, end }) => spec.device === device && end !== "refused");
 		if (kind !== "disk" || !asked || figures.some((f) => f.device === device)) return [];
 		return [{ code: "DISK_UNPROVEN", detail: `device ${device}: read too slowly to tell a disk from the CPU` }];
 	});
+}
+
+/** Of a CPU or a disk beside GPUs; of anything else it ended the judgement before this. */
+function deviceRefused(answers: readonly Answered[], { claim }: EvidenceBody): Finding[] {
+	const refused = answers.flatMap(({ record }) => (record.end === "refused" ? [record.spec.device] : []));
+	return [...new Set(refused)].map((device) => ({
+		code: "DEVICE_REFUSED",
+		detail: `device ${device}, a ${claim.devices[device]?.kind}, refused what it was asked`,
+	}));
 }
 
 function noGpuProven({ claim }: EvidenceBody, figures: readonly Figure[]): Finding[] {
@@ -127,7 +138,7 @@ function distantEngine(answers: readonly Answered[], { link: { handshakeUs, rttU
 /** One device that serves two claims in turn is caught by asking both at once; so say when they were not. */
 function stageApart(answers: readonly Answered[], { claim }: EvidenceBody): Finding[] {
 	const stages = new Map<string, Answered[]>();
-	for (const answer of answers) {
+	for (const answer of answers.filter(({ record }) => record.end !== "refused")) {
 		const kind = claim.devices[answer.record.spec.device]?.kind;
 		const key = `${kind} ${answer.record.stage}`;
 		stages.set(key, [...(stages.get(key) ?? []), answer]);
@@ -150,7 +161,8 @@ function kindsApart(answers: readonly Answered[], { claim, version }: EvidenceBo
 	if (version < 3 || gpus.length === 0) return [];
 	const specs = answers.map(({ record }) => record.spec);
 	const apart = answers.filter((answer) => {
-		const { spec, stage } = answer.record;
+		const { spec, stage, end } = answer.record;
+		if (end === "refused") return false;
 		if (kindOf(answer) === "gpu" || spec.kind === "chase" || togetherRunOf(answer, answers, claim) !== null)
 			return false;
 		if (isOverKept(spec) && readerOf(spec, specs, claim.devices) === "peer") return false;

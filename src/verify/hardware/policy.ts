@@ -29,11 +29,25 @@ export const POLICY = {
 	/**
 	 * A hop over a GPU's whole memory takes 0.6 µs on an H200 (bench/results). Memories of two machines need a
 	 * crossing for every second hop, and the fastest networks take a microsecond for one; host memory behind
-	 * PCIe was measured above 1.2.
+	 * PCIe was measured above 1.2. A card that is shared in time is slower as well: beyond this nothing of the
+	 * memory counts, and nobody is accused.
 	 */
 	maxHopPs: 1_200_000,
-	/** A pass over all of a GPU's own memory takes 20 to 70 ms on every card of docs/profiles.md. */
+	/**
+	 * A pass over all of a GPU's own memory takes 20 to 90 ms on every card of docs/profiles.md. Beyond this
+	 * nothing of the memory counts, as above.
+	 */
 	maxPassUs: 150_000,
+	/**
+	 * A hop over all bytes takes this many times as long as one over a small part of the same bytes only where
+	 * they lie in several memories: sharing, caps and slow memory weigh on both alike. A neighbour that comes in
+	 * between doubles it, a miss in the table of pages adds a half.
+	 */
+	apartFactor: 3,
+	/** So many runs over all bytes must have been that slow: a network stands still during one of them, not all. */
+	minSlowRuns: 3,
+	/** Of the bytes: a smaller part may lie in the card's cache, where hops are short. */
+	minPartShare: 1 / 64,
 	fma: { laneStep: 256, maxLanes: 2 ** 28, stepStep: 512, maxSteps: 2 ** 20 },
 	train: {
 		maxLayers: 12,
@@ -62,6 +76,11 @@ export const POLICY = {
 		Exclude<DeviceClaim["kind"], "disk">,
 		number
 	>,
+	/**
+	 * The same for a GPU that reads at less than `streamMargin` times that: there is no margin left for a faster
+	 * link, so PCIe 6 ×16 is assumed, the fastest that joins a card to a host.
+	 */
+	fetchBytesPerSSlow: 128_000_000_000,
 	/**
 	 * Bytes count as resident when a pass ran this many times faster than recomputing or fetching them could
 	 * have.

@@ -81,13 +81,22 @@ test("a copy that is never read back proves nothing", () => {
 	assert.ok(findingsOf(verdict).includes("DISK_UNPROVEN"));
 });
 
-test("a copy that is refused is inconclusive; once written, it must come back", () => {
+test("a copy that is refused counts for nothing; once written, it must come back", () => {
 	const refused = (index: number) =>
 		spoiled((a) => {
 			a.splice(index + 1);
 			Object.assign(writable(a[index]), { end: "refused", roots: [], opens: [] });
 		});
-	assert.equal(codeOf(sign(refused(7))), "CHALLENGE_REFUSED");
+	// Of a disk beside a GPU that answered, it is that disk's loss alone.
+	const aside = verdictOf(refused(7));
+	assert.deepEqual(namesOf(aside, 2), []);
+	assert.ok(findingsOf(aside).includes("DEVICE_REFUSED") && !findingsOf(aside).includes("DISK_UNPROVEN"));
+	assert.ok(!findingsOf(aside).includes("STAGE_APART"));
+	const noGpu = [[GEMM], [COPY]];
+	const copyRefused = answerStages(noGpu).map((one) =>
+		one.spec.kind === "copy" ? { ...one, end: "refused" as const, roots: [], opens: [] } : one,
+	);
+	assert.equal(codeOf(sign(copyRefused)), "CHALLENGE_REFUSED");
 	assert.equal(codeOf(sign(refused(8))), "STREAM_WITHHELD");
 	assert.equal(codeOf(sign(refused(11))), "STREAM_WITHHELD");
 });
@@ -142,12 +151,27 @@ test("a card that refuses memory it claimed free, while another fills its own", 
 	// All refuse: the host may be busy. More was asked than was claimed free: the verifier's mistake.
 	assert.equal(codeOf(sign(refuse(9, 10))), "CHALLENGE_REFUSED");
 	assert.equal(codeOf(sign(refuse(10), { claim: claimWith(3, { freeBytes: 262_143 }) })), "CHALLENGE_REFUSED");
-	// A CPU that refuses beside a card is no card.
-	const cpu = spoiled((a) => {
-		a.splice(2);
-		Object.assign(writable(a[1]), { end: "refused", roots: [], opens: [] });
-	});
-	assert.equal(codeOf(sign(cpu)), "CHALLENGE_REFUSED");
+});
+
+test("a CPU that refuses beside a card is no card: the card's verdict stands, and nothing of the CPU's counts", () => {
+	const refuse = (...indices: number[]) =>
+		spoiled((a) => {
+			a.splice(2);
+			for (const index of indices) Object.assign(writable(a[index]), { end: "refused", roots: [], opens: [] });
+		});
+	const verdict = verdictOf(refuse(1));
+	assert.deepEqual([namesOf(verdict, 0), namesOf(verdict, 1)], [["gemm.int8"], []]);
+	const said = findingsOf(verdict);
+	assert.ok(said.includes("DEVICE_REFUSED") && !said.includes("STAGE_APART") && !said.includes("KINDS_APART"));
+	// A card that refuses is none: who shows one of two is not valid for one. Nor where nobody answered.
+	assert.equal(codeOf(sign(refuse(0))), "CHALLENGE_REFUSED");
+	assert.equal(codeOf(sign(refuse(0, 1))), "CHALLENGE_REFUSED");
+	// What broke off, or came as garbage, ended the link: that is no refusal.
+	for (const end of ["silent", "garbage"] as const) {
+		const broken = refuse(1);
+		Object.assign(broken[1]!, { end });
+		assert.equal(codeOf(sign(broken)), end === "silent" ? "CHALLENGE_SILENT" : "CHALLENGE_GARBAGE");
+	}
 });
 
 test("readings: of claimed devices, in order, within the probe; what they say is nobody's proof", () => {

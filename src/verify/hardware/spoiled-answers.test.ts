@@ -9,7 +9,7 @@ import type { ChallengeSpec } from "../../protocol/probe/evidence.ts";
 import type { AnsweredChallenge } from "../../protocol/probe/evidence-codec.ts";
 import type { OpeningRecord } from "../../protocol/probe/records.ts";
 import { checkElements } from "./checks/check-gemm.ts";
-import { answerStages, SECRET, sign } from "./honest-evidence.test-kit.ts";
+import { answerStages, assemble, SECRET, sign } from "./honest-evidence.test-kit.ts";
 import { ANSWERED, type Change, codeOf, expectCode, shift, spoiled, writable } from "./spoiled-evidence.test-kit.ts";
 import { verifyEvidence } from "./verify.ts";
 
@@ -190,16 +190,40 @@ test("leaves and paths", () => {
 	}
 });
 
+/** The stream of the GPU takes so long. */
+const late =
+	(us: number): Change =>
+	(a) => {
+		for (const later of a.slice(2)) shift(later, 500_000);
+		writable(a[2]!).sentAtUs -= 500_000;
+		writable(a[2]!.roots[0]).atUs = a[2]!.sentAtUs + 1;
+		writable(a[2]!.roots[1]).atUs = a[2]!.sentAtUs + us;
+	};
+
 test("a late stream", () => {
-	// 256 KiB at 64 GB/s take 4.096 µs; a third of that a pass, two passes: 2.73 µs.
-	const late =
-		(us: number): Change =>
-		(a) => {
-			writable(a[2]!.roots[0]).atUs = a[2]!.sentAtUs + 1;
-			writable(a[2]!.roots[1]).atUs = a[2]!.sentAtUs + us;
-		};
-	assert.equal(codeOf(sign(spoiled(late(2)))), "valid");
-	expectCode("STREAM_LATE", "challenges[2]", late(3));
+	// The GPU makes 2·128·512·128·3 operations in 300 ms: 256 KiB in 200 ms, two passes in 400.
+	const { figures } = assemble(spoiled(late(2))).body;
+	const made = figures.find(({ name }) => name === "gemm.int8")!.value / 128;
+	const all = Math.ceil((2 * 262_144e6) / made);
+	assert.equal(codeOf(sign(spoiled(late(all - 10)))), "valid");
+	expectCode("STREAM_LATE", "challenges[2]", late(all + 10));
+});
+
+test("a GPU that reads slower than bytes can be fetched: no bytes, a finding, and nobody is accused", () => {
+	const read = (us: number) => {
+		const verdict = verifyEvidence(sign(spoiled(late(us))));
+		assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+		const value = (name: string) => verdict.figures.find((f) => f.device === 0 && f.name === name)?.value ?? null;
+		const isSlow = verdict.findings.some(({ code }) => code === "MEMORY_SLOW");
+		return [value("memory.resident"), value("memory.bandwidth"), isSlow];
+	};
+	// Two passes of 256 KiB. At three times PCIe 5 and more: what that could have fetched is left out.
+	assert.deepEqual(read(2), [262_144 - 64_000 - 2, 262_144_000_000, false]);
+	// Below that what PCIe 6 could have fetched, and nothing where that is all.
+	assert.deepEqual(read(3), [262_144 - 192_000 - 2, 174_762_666_666, false]);
+	assert.deepEqual(read(4), [262_144 - 256_000 - 3, 131_072_000_000, false]);
+	assert.deepEqual(read(5), [null, null, true]);
+	assert.deepEqual(read(60), [null, null, true]);
 });
 
 test("both elements of an opened leaf are checked, and only they", () => {

@@ -9,12 +9,13 @@ import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import { nobleSignatures, type VerifySignature } from "../attestation/x509/signature.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
+import { isAside } from "./aside.ts";
 import { attestationFindings, judgeAttestations } from "./checks/check-attestations.ts";
 import { checkChase } from "./checks/check-chase.ts";
 import { checkClaims } from "./checks/check-claims.ts";
 import { checkCountersign, withoutWord } from "./checks/check-countersign.ts";
 import { checkDropped } from "./checks/check-dropped.ts";
-import { checkFigures, checkOneMemory, checkResidency } from "./checks/check-figures.ts";
+import { checkFigures } from "./checks/check-figures.ts";
 import { checkFills } from "./checks/check-fills.ts";
 import { checkFma } from "./checks/check-fma.ts";
 import { checkGemm } from "./checks/check-gemm.ts";
@@ -32,6 +33,8 @@ import { confidenceOf, spotChecksOf } from "./confidence.ts";
 import type { Expectations } from "./expectations.ts";
 import { type Fault, fault, firstFault } from "./fault.ts";
 import { findingsOf } from "./findings.ts";
+import { checkNotRemade, checkOneMemory } from "./memory/check-memory.ts";
+import { countedFigures } from "./memory/counted-figures.ts";
 import { probeSeeds } from "./probe-seeds.ts";
 
 export type { Expectations } from "./expectations.ts";
@@ -127,7 +130,7 @@ function judge(
 		told("countersign", "", () => checkCountersign(answers, body, envelope.signature.key)),
 		told("streams", "", () => checkStreamedAreCommitted(answers)),
 		told("figures", "", () => checkFigures(answers, body)),
-		told("residency", "", () => checkResidency(answers, body.claim) ?? checkOneMemory(answers, body)),
+		told("residency", "", () => checkNotRemade(answers, body.claim) ?? checkOneMemory(answers, body)),
 		() => checkContents(answers, body, scratch, onCheck, onSpotCheck),
 		told("fills", "", () => checkFills(answers, body.claim)),
 	);
@@ -143,7 +146,7 @@ function judge(
 		const detail = `the connection ended before ${cut.record.spec.kind} on device ${cut.record.spec.device} was answered for`;
 		return { status: "inconclusive", code: "OPENING_CUT", where: cut.where, detail };
 	}
-	const unfinished = answers.find((answer) => !isCommitted(answer));
+	const unfinished = answers.find((answer) => !isCommitted(answer) && !isAside(answer, answers, body.claim));
 	if (unfinished !== undefined) return inconclusive(unfinished);
 	const wordless = withoutWord(answers, body);
 	if (wordless !== null) {
@@ -153,17 +156,19 @@ function judge(
 	}
 	// Last: only figures that stand can contradict a name.
 	onCheck("identity", "");
-	const judged = judgeCards(body);
+	const counted = countedFigures(answers, body);
+	const judged = judgeCards({ claim: body.claim, figures: counted.figures });
 	const contradicted = checkIdentity(judged);
 	if (contradicted !== null) return invalid(contradicted);
 	return {
 		status: "valid",
-		figures: body.figures,
+		figures: counted.figures,
 		identity: identitiesOf(judged),
 		confidence: answers.map(confidenceOf),
 		strength: body.countersign ? "countersigned" : "private",
 		findings: [
-			...findingsOf(answers, body, body.figures),
+			...findingsOf(answers, body, counted.figures),
+			...counted.findings,
 			...identityFindings(judged),
 			...attestationFindings(attested),
 		],

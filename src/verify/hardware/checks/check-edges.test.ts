@@ -18,7 +18,6 @@ import { CLAIM } from "../honest-evidence.test-kit.ts";
 import { POLICY } from "../policy.ts";
 import { withoutWord } from "./check-countersign.ts";
 import { checkDropped } from "./check-dropped.ts";
-import { checkOneMemory } from "./check-figures.ts";
 import { checkFills } from "./check-fills.ts";
 import { checkOpens, wasCut } from "./check-opens.ts";
 import { checkReadings } from "./check-readings.ts";
@@ -171,22 +170,6 @@ test("dropped tries: in the order of stages, after what came before, before what
 	assert.equal(judge([later, TRY], stages), "ATTEMPT_WRONG dropped[1].attempt", "stages in order");
 });
 
-test("one memory: a hop of 1.2 µs is one, of a picosecond more is none; files of before and CPUs are not asked", () => {
-	const judge = (value: number, device = 0, version: 2 | 3 = 3) => {
-		const figures = [{ device, name: "memory.latency", value, unit: "ps", challenge: 1 }];
-		return said(checkOneMemory([], { claim: CLAIM, figures, version }));
-	};
-	assert.equal(judge(POLICY.maxHopPs), null);
-	assert.equal(judge(POLICY.maxHopPs + 1), "MEMORY_APART challenges[1]");
-	assert.equal(judge(POLICY.maxHopPs + 1, 1), null);
-	assert.equal(judge(POLICY.maxHopPs + 1, 0, 2), null);
-	// A pass over a peer's memory is a matter of the link.
-	const slow = { ownUs: 10 * POLICY.maxPassUs };
-	const passes = (spec: ChallengeSpec) =>
-		said(checkOneMemory([answered(0, GEMM, slow), answered(1, spec, slow)], { claim: CLAIM, figures: [], version: 3 }));
-	assert.deepEqual([passes(stream()), passes(stream(0, 3))], ["MEMORY_APART challenges[1]", null]);
-});
-
 test("a card without memory: only beside a card that filled its own, and only for what it claimed to have", () => {
 	const bytes = 2 * 128 * 512;
 	const claim = (freeBytes: number): HostClaim => ({
@@ -303,7 +286,15 @@ test("the numbers of the policy are those of docs/hardware-proof.md: a change of
 	assert.deepEqual(fetchBytesPerS, { gpu: 64e9, cpu: 1e9 });
 	assert.deepEqual(rest, {
 		...{ maxSamples: 4096, maxRounds: 1_048_576, maxPasses: 65536, maxIntervals: 65536 },
-		...{ maxHopPs: 1_200_000, maxPassUs: 150_000, maxWorkNs: 40e9 },
+		...{
+			maxHopPs: 1_200_000,
+			maxPassUs: 150_000,
+			apartFactor: 3,
+			minSlowRuns: 3,
+			minPartShare: 1 / 64,
+			maxWorkNs: 40e9,
+		},
+		fetchBytesPerSSlow: 128e9,
 		...{ streamMargin: 3, memoryShare: 0.9, distantFactor: 3, distantSlackUs: 20_000 },
 	});
 });

@@ -7,10 +7,10 @@ import type { IdentityState } from "../../../protocol/probe/verdict.ts";
 import { type Fit, fitOf } from "./likelihood.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES, profilesNamed } from "./profiles.ts";
-import { type Contradiction, contradictionsOf } from "./rules.ts";
+import { type Objection, objectionsTo } from "./rules.ts";
 import { type ProvenVector, vectorOf } from "./vector.ts";
 
-/** As in protocol/verdict.ts, and contradicted: the claimed card cannot have given these figures. */
+/** As in protocol/verdict.ts, and contradicted: a machine of that name cannot have given these figures. */
 export type JudgedState = IdentityState | "contradicted";
 
 interface Ranked {
@@ -35,8 +35,11 @@ export interface IdentityJudgement {
 	readonly alike: readonly string[];
 	/** Those of `alike` that are worth clearly less than the claimed card: why a claim is only consistent. */
 	readonly lesser: readonly string[];
-	/** Of the claimed card only, and only when every profile of that name is contradicted. */
-	readonly contradictions: readonly Contradiction[];
+	/**
+	 * Of the claimed card only, and only when none of that name fits: what shows a lie when contradicted, else
+	 * what is slower or larger than it should be.
+	 */
+	readonly objections: readonly Objection[];
 }
 
 /**
@@ -58,28 +61,31 @@ export function identifyDevice(
 	const claimed = claim.name;
 	const nothing = Object.keys(vector.rates).length === 0 && vector.bytesPerS === null && vector.residentBytes === null;
 	if (claim.kind !== "gpu" || nothing)
-		return { claimed, state: "unjudged", profile: null, ranked: [], alike: [], lesser: [], contradictions: [] };
+		return { claimed, state: "unjudged", profile: null, ranked: [], alike: [], lesser: [], objections: [] };
 	const fits = profiles.map((profile) => fitOf(profile, vector)).sort((a, b) => b.logLikelihood - a.logLikelihood);
 	const ranked = rankedOf(fits);
-	const alike = alikeOf(fits);
 	const named = profilesNamed(claimed);
-	const against = named.map((profile) => contradictionsOf(profile, vector, claim));
+	const against = named.map((profile) => objectionsTo(profile, vector, claim));
 	// The named profile that explains most; several where one name covers several sizes.
-	const meant = fits.find(({ profile }) => named.includes(profile) && contradictionsFree(profile, named, against));
+	const meant = fits.find(({ profile }) => against[named.indexOf(profile)]?.length === 0);
+	const isNamed = named.length > 0;
+	const isLie = isNamed && against.every((objections) => objections.some(({ shows }) => shows === "lie"));
+	// A card that is too slow for its name, or too large, is none of that name, however near it comes.
+	const isMisfit = isNamed && meant === undefined;
+	const alike = alikeOf(fits).filter((profile) => !isMisfit || !named.includes(profile));
 	const lesser = meant === undefined ? [] : alike.filter((profile) => isWorthMore(meant.profile, profile));
 	const isAlike = meant !== undefined && alike.includes(meant.profile);
-	const state: JudgedState =
-		named.length === 0
-			? "unknown-name"
-			: meant === undefined
-				? "contradicted"
-				: alike.length === 0
-					? "unknown"
-					: !isAlike
-						? "other"
-						: lesser.length === 0 && isComplete(vector)
-							? "confirmed"
-							: "consistent";
+	const state: JudgedState = !isNamed
+		? "unknown-name"
+		: isLie
+			? "contradicted"
+			: alike.length === 0
+				? "unknown"
+				: !isAlike
+					? "other"
+					: lesser.length === 0 && isComplete(vector)
+						? "confirmed"
+						: "consistent";
 	return {
 		claimed,
 		state,
@@ -87,20 +93,16 @@ export function identifyDevice(
 		ranked,
 		alike: alike.map(({ id }) => id),
 		lesser: lesser.map(({ id }) => id),
-		contradictions: state === "contradicted" ? fewest(against) : [],
+		objections: isMisfit ? nearest(against, isLie) : [],
 	};
 }
 
-function contradictionsFree(
-	profile: Profile,
-	named: readonly Profile[],
-	against: readonly (readonly Contradiction[])[],
-): boolean {
-	return against[named.indexOf(profile)]?.length === 0;
-}
-
-function fewest(against: readonly (readonly Contradiction[])[]): readonly Contradiction[] {
-	return against.reduce((least, list) => (list.length < least.length ? list : least));
+/** Of the profile of that name against which least is to be said. */
+function nearest(against: readonly (readonly Objection[])[], isLie: boolean): readonly Objection[] {
+	return against
+		.map((objections) => objections.filter(({ shows }) => !isLie || shows === "lie"))
+		.filter((objections) => isLie || objections.every(({ shows }) => shows !== "lie"))
+		.reduce((least, list) => (list.length < least.length ? list : least));
 }
 
 function rankedOf(fits: readonly Fit[]): Ranked[] {

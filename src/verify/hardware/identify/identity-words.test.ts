@@ -20,20 +20,24 @@ test("a real H200 is confirmed, and named beside the cards that its figures leav
 });
 
 test("each state says what it is, and all but a few of the equal cards are named", () => {
-	const of = (state: IdentityState, alike: readonly string[] | null, profile: string | null = "L4") =>
+	const of = (state: IdentityState, alike: readonly string[] | null, profile: string | null = "H200") =>
 		identityWords({ state, profile, alike });
-	assert.deepEqual(of("confirmed", ["L4"]), { card: "L4", note: "confirmed: fits no other known card" });
+	assert.deepEqual(of("confirmed", ["H200"]), { card: "H200", note: "confirmed: fits no other known card" });
 	assert.equal(of("confirmed", null).note, "confirmed", "a row of before does not say that nothing else fits");
-	assert.deepEqual(of("consistent", ["L4", "A2"]), {
-		card: "possibly L4",
+	assert.deepEqual(of("consistent", ["H200", "A2"]), {
+		card: "possibly H200",
 		note: "not confirmed; cannot be told from: A2",
 	});
-	assert.match(of("consistent", ["L4"]).note, /figures are missing/);
-	assert.equal(of("other", ["L4"]).card, "more like L4");
+	assert.match(of("consistent", ["H200"]).note, /figures are missing for that$/);
+	// Of a kind of which none was ever measured it says so, whatever the state.
+	for (const state of ["confirmed", "consistent", "other", "unknown-name"] as const)
+		for (const alike of [["L4"], ["L4", "A2"]])
+			assert.match(of(state, alike, "L4").note, /; profile from data sheets$/, state);
+	assert.equal(of("other", ["H200"]).card, "more like H200");
 	assert.deepEqual(of("unknown", [], null).card, "no known card");
 	// A row of the store names no profile there.
-	assert.equal(of("unknown-name", ["A2", "L4"], null).card, "like A2");
-	assert.match(of("unknown-name", ["A2", "L4"], null).note, /in no profile; cannot be told from: L4$/);
+	assert.equal(of("unknown-name", ["A2", "H200"], null).card, "like A2");
+	assert.match(of("unknown-name", ["A2", "H200"], null).note, /in no profile; cannot be told from: H200; profile from data sheets$/);
 	assert.deepEqual(of("unjudged", [], null), { card: "", note: "" });
 	assert.match(
 		of(

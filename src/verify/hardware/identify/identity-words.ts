@@ -2,6 +2,7 @@
 // none of them can say what another one denies. Pure. Page: docs/profiles.md.
 import type { HostClaim } from "../../../protocol/probe/evidence.ts";
 import type { Identity, Verdict } from "../../../protocol/probe/verdict.ts";
+import { basisOf } from "./profiles.ts";
 
 /** `alike` is null in rows of before, which did not keep it. */
 export type NamedIdentity = Pick<Identity, "state" | "profile"> & { readonly alike: Identity["alike"] | null };
@@ -28,17 +29,18 @@ export function identityWords(identity: NamedIdentity | undefined): IdentityWord
 	const { state, alike } = identity;
 	const card = identity.profile ?? alike?.[0] ?? null;
 	const equals = equalsText((alike ?? []).filter((id) => id !== card));
-	const also = equals === "" ? "" : `; ${equals}`;
+	const basis = basisOf(card) === "data-sheets" ? "; profile from data sheets" : "";
+	const also = `${equals === "" ? "" : `; ${equals}`}${basis}`;
 	switch (state) {
 		case "confirmed":
 			return {
 				card: card ?? "",
-				note: alike === null ? "confirmed" : equals === "" ? "confirmed: fits no other known card" : `confirmed${also}`,
+				note: alike !== null && equals === "" ? `confirmed: fits no other known card${basis}` : `confirmed${also}`,
 			};
 		case "consistent":
 			return {
 				card: `possibly ${card}`,
-				note: equals === "" ? "not confirmed: figures are missing for that" : `not confirmed${also}`,
+				note: equals === "" ? `not confirmed: figures are missing for that${basis}` : `not confirmed${also}`,
 			};
 		case "other":
 			return { card: `more like ${card}`, note: `the figures do not look like the claimed card${also}` };

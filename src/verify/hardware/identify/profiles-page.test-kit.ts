@@ -56,8 +56,11 @@ function alike(): string {
 
 export function profilesPage(): string {
 	const rules = Object.entries(RULES).map(
-		([rule, { limit, reason }]) => `| \`${rule}\` | ${Number(limit.toFixed(3))} | ${reason} |`,
+		([rule, { shows, limit, reason }]) => `| \`${rule}\` | ${shows} | ${Number(limit.toFixed(3))} | ${reason} |`,
 	);
+	const measured = PROFILES.filter(({ isMeasured }) => isMeasured)
+		.map(({ id }) => id)
+		.join(", ");
 	const shares = Object.entries(MATRIX_SHARE).map(([name, share]) => `| ${name} | ${range(share)} |`);
 	return `# Profiles
 
@@ -72,10 +75,10 @@ with likelihoods, the set that cannot be told apart, and one of:
 |---|---|
 | confirmed | the figures single out the claimed card, or leave it equal only with cards that are hardly worth less: no memory size, bandwidth or rate of the claimed card is 1.25 times theirs; a full probe |
 | consistent | nothing speaks against the claim, but figures are missing, or a clearly lesser card would explain them as well (\`lesser\`) |
-| other | another card explains the figures clearly better; a slow host can look like that, so it is no accusation |
-| unknown | no profile explains the figures |
+| other | another card explains the figures clearly better, or the claimed one would have to be slower or larger than it is known to be; a capped, shared or modified card can look like that, so it is no accusation |
+| unknown | the same, and no other profile explains the figures either |
 | unknown-name | the claimed name is in no profile (laptop parts, MIG slices, vGPUs, cards not listed): never a contradiction |
-| contradicted | the claimed card cannot have given these figures |
+| contradicted | no machine of that name can have given these figures: the verdict is INVALID, \`CARD_CONTRADICTED\` |
 | unjudged | not a GPU, or nothing was proven |
 
 ## The model
@@ -91,17 +94,33 @@ lower bound only. tf32 is not leaned on: 16-bit units can answer it. A figure th
 |---|---|
 ${shares.join("\n")}
 
-Only Hopper's was measured (on an H200); the others are kept wide until they are.
+Measured so far (\`basis: "measured"\` in a verdict): ${measured}. Of every other card no example was ever probed by
+us: a verdict on it says "profile from data sheets" (\`basis: "data-sheets"\`), and the shares above are kept
+wide until one is.
 
-## What contradicts a name
-The limit is a share of the named card's own fact, or of the ratio of two of them. Without a full fill,
-somebody else may be on the card, or the probe was a quick one: lower limits are then halved, and ratios not
-judged except fp64 to fp32. Doubtful facts accuse nobody. When a name covers several memory sizes, every one
-of them must be contradicted.
+## What speaks against a name
+The limit is a share of the named card's own fact, or of the ratio of two of them. What is broken shows one of
+three things:
 
-| rule | limit | reason |
-|---|---|---|
+- **lie**: no machine of that name gives these figures, however it is capped and whoever else is on it. If every
+  size of the name is contradicted so, the verdict is INVALID, \`CARD_CONTRADICTED\`.
+- **slow**: the machine is slower than the named card is alone and at 0.6 of its clock. Another card is, and so is
+  the right one at half its power, or shared in time. The finding \`CARD_SLOW\`; the state is \`other\` or
+  \`unknown\`, never \`consistent\` or \`confirmed\`.
+- **larger**: it has more memory than the name is known for: a modified card, or a new size. The finding
+  \`CARD_LARGER\`, and the same states.
+
+Without a full fill, somebody else may be on the card, or the probe was a quick one: lower limits are then
+halved, and ratios not judged except fp64 to fp32. Doubtful facts say nothing.
+
+| rule | shows | limit | reason |
+|---|---|---|---|
 ${rules.join("\n")}
+
+**Who gains by being only \`other\`?** Nobody who is paid for figures: a score counts what was proven, and no name
+(docs/scores.md). In SN27's formula, which pays by name, \`other\` and \`unknown\` are paid nothing. \`--expect\`
+refuses everything but \`confirmed\` for an order by model, and lists show the card that the figures look like, not
+the claimed one.
 
 What this cannot do: a card that is 1.6 to 2.2 times slower than the claimed one, with the same memory and
 bandwidth, looks like the claimed one under a 60 % cap; so does one whose tensor units alone run at half the

@@ -4,12 +4,18 @@
 // where a data sheet says otherwise. Not here, on purpose: GTX 16xx (no tensor cores; what mma.sync gives
 // there is unmeasured), laptop parts, MIG slices and vGPUs (their speed is the owner's setting). A name that
 // is not here is an unknown card, never a contradiction.
+import type { IdentityBasis } from "../../../protocol/probe/verdict.ts";
 import { FAMILIES } from "./families.ts";
 import { card, type Doubt, normalName, type Profile } from "./profile.ts";
 
 const F = FAMILIES;
 const G = "GeForce RTX ";
 const TENSOR = ["int8", "fp8", "fp16", "bf16", "tf32"] as const;
+/** Sold to makers of whole machines alone. */
+const unprintedDoubt: Doubt = {
+	facts: [...TENSOR, "fp32", "fp64", "int32", "bandwidth"],
+	why: "no data sheet of the maker prints it; lists of cards disagree",
+};
 const modified: Doubt = { facts: ["memory"], why: "not a product of the maker: larger memory chips soldered on" };
 const clockDoubt: Doubt = {
 	facts: [...TENSOR, "fp32", "fp64", "int32"],
@@ -55,6 +61,8 @@ const ampere: readonly Profile[] = [
 	card("A16", F.ampereDc, 10, 1755, 16, 15356, 200, 62),
 	card("A40", F.ampereDc, 84, 1740, 48, 46068, 696, 300),
 	card(`${G}3050`, F.ampereGeforce, 20, 1777, 8, 8192, 224, 130),
+	card(`${G}3050 6GB`, F.ampereGeforce, 18, 1470, 6, 6144, 168, 70, { name: `${G}3050` }),
+	card(`${G}3050 4GB`, F.ampereGeforce, 18, 1740, 4, 4096, 224, 90, { name: `${G}3050`, doubt: [unprintedDoubt] }),
 	card(`${G}3060 8GB`, F.ampereGeforce, 28, 1777, 8, 8192, 240, 170, { name: `${G}3060` }),
 	card(`${G}3060`, F.ampereGeforce, 28, 1777, 12, 12288, 360, 170),
 	card(`${G}3060 Ti`, F.ampereGeforce, 38, 1665, 8, 8192, 448, 200, {
@@ -115,7 +123,7 @@ const hopper: readonly Profile[] = [
 		rates: { int8: 296e12, fp8: 296e12, fp16: 148e12, bf16: 148e12, tf32: 74e12, fp64: 1e12 },
 		doubt: [{ facts: ["fp32", "int32"], why: "as the H20's" }],
 	}),
-	card("H200", F.hopper, 132, 1980, 141, 143771, 4800, 700, { tensorMHz: 1830 }),
+	card("H200", F.hopper, 132, 1980, 141, 143771, 4800, 700, { tensorMHz: 1830, isMeasured: true }),
 	card("H200 NVL", F.hopper, 132, 1785, 141, 143771, 4800, 600, { tensorMHz: 1545 }),
 	card("GH200 480GB", F.hopper, 132, 1980, 96, 97871, 4000, 900, { tensorMHz: 1830, also: ["GH200 120GB"] }),
 	card("GH200 144G HBM3e", F.hopper, 132, 1980, 144, 146831, 4900, 900, { tensorMHz: 1830 }),
@@ -143,6 +151,7 @@ const blackwell: readonly Profile[] = [
 	card("RTX PRO 4000 Blackwell", F.blackwellPro, 70, 2617, 24, 24467, 672, 140),
 	card("RTX PRO 4500 Blackwell", F.blackwellPro, 82, 2617, 32, 32623, 896, 200),
 	card("RTX PRO 5000 Blackwell", F.blackwellPro, 110, 2617, 48, 0, 1344, 300, { doubt: [clockDoubt] }),
+	card("RTX PRO 5000 72GB Blackwell", F.blackwellPro, 110, 2617, 72, 73415, 1344, 300, { doubt: [clockDoubt] }),
 	card("RTX PRO 6000 Blackwell Max-Q Workstation Edition", F.blackwellPro, 188, 2288, 96, 97887, 1792, 300),
 	card("RTX PRO 6000 Blackwell Workstation Edition", F.blackwellPro, 188, 2617, 96, 97887, 1792, 600),
 	card("RTX PRO 6000 Blackwell Server Edition", F.blackwellProDc, 188, 2617, 96, 97887, 1597, 600),
@@ -157,4 +166,10 @@ export const PROFILES: readonly Profile[] = [...turing, ...ampere, ...ada, ...ho
 export function profilesNamed(name: string): readonly Profile[] {
 	const wanted = normalName(name);
 	return PROFILES.filter(({ names }) => names.some((known) => normalName(known) === wanted));
+}
+
+/** What is known of the kind of card with this id; null for none of the table. */
+export function basisOf(id: string | null): IdentityBasis | null {
+	const known = PROFILES.find((profile) => profile.id === id);
+	return known === undefined ? null : known.isMeasured ? "measured" : "data-sheets";
 }

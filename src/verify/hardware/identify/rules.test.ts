@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
 import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";
-import { identifyDevice } from "./identify.ts";
+import { type IdentityJudgement, identifyDevice } from "./identify.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES, profilesNamed } from "./profiles.ts";
 import { figuresFrom, H200_PROVEN, H200_TOTAL_BYTES } from "./published.test-kit.ts";
-import { contradictionsOf, RULES, type RuleName } from "./rules.ts";
-import { gain, honestClaim, lie, lieWithMemoryInUse, simulate } from "./simulate.test-kit.ts";
+import { objectionsTo, RULES, type RuleName } from "./rules.ts";
+import { type Conditions, gain, honestClaim, lie, lieWithMemoryInUse, simulate } from "./simulate.test-kit.ts";
 import { vectorOf } from "./vector.ts";
 
 const find = (id: string): Profile => PROFILES.find((profile) => profile.id === id)!;
@@ -21,13 +21,8 @@ test("well-known lies are contradicted in every draw, capped or not", () => {
 		["A100-SXM4-40GB", "A100-SXM4-80GB"],
 		["A100-PCIE-40GB", "A100 80GB PCIe"],
 		["H100 80GB HBM3", "H200"],
-		["GeForce RTX 3090", "GeForce RTX 4090"],
 		["Tesla T4", "A100-PCIE-40GB"],
-		["RTX A6000", "RTX 6000 Ada Generation"],
-		["A100-SXM4-80GB", "H100 80GB HBM3"],
-		["A100-SXM4-80GB", "H100 PCIe"],
 		["A10", "A100-PCIE-40GB"],
-		["A40", "L40S"],
 		["L4", "L40S"],
 		["L40", "H100 PCIe"],
 		["H20", "H100 80GB HBM3"],
@@ -40,28 +35,78 @@ test("well-known lies are contradicted in every draw, capped or not", () => {
 			const { figures, claim } = lie(find(truth), find(better), 77 * draw + 3, { cap: [1, 0.8, 0.6][draw % 3]! });
 			const judged = identifyDevice(figures, claim);
 			assert.equal(judged.state, "contradicted", `${truth} as ${better}: ${JSON.stringify(judged)}`);
-			assert.ok(judged.contradictions.length > 0);
+			assert.ok(judged.objections.length > 0 && judged.objections.every(({ shows }) => shows === "lie"));
 		}
 });
 
-test("an L40 as an L40S is contradicted by its int8 beside its fp16, if its int8 runs as its units say", () => {
+test("a slower card with the memory of a better one is what a shared or capped one is too: told, never accused", () => {
+	const lies: [string, string][] = [
+		["GeForce RTX 3090", "GeForce RTX 4090"],
+		["RTX A6000", "RTX 6000 Ada Generation"],
+		["A100-SXM4-80GB", "H100 80GB HBM3"],
+		["A100-SXM4-80GB", "H100 PCIe"],
+		["A40", "L40S"],
+	];
+	for (const [truth, better] of lies)
+		for (let draw = 0; draw < 12; draw++) {
+			const { figures, claim } = lie(find(truth), find(better), 77 * draw + 3, { cap: [1, 0.8, 0.6][draw % 3]! });
+			const judged = identifyDevice(figures, claim);
+			assert.equal(judged.state, "other", `${truth} as ${better}: ${JSON.stringify(judged)}`);
+			assert.ok(judged.objections.length > 0 && judged.objections.every(({ shows }) => shows === "slow"));
+			assert.notEqual(judged.profile, better);
+		}
+});
+
+test("an L40 as an L40S is told by its int8 beside its fp16, if its int8 runs as its units say", () => {
 	const [truth, better] = [find("L40"), find("L40S")];
-	const seen = { units: 0, sheet: 0 };
+	let units = 0;
 	for (let draw = 0; draw < 20; draw++) {
 		const rates = { int8: 2 * truth.rates.int8! };
 		const { figures, claim } = lie(truth, better, 31 * draw + 1, { rates });
 		const judged = identifyDevice(figures, claim);
-		if (judged.contradictions.some(({ rule }) => rule === "fp16-to-int8")) seen.units++;
-		// As its data sheet has it, an L40 is an L40S at half the kernel's share: told, not accused, and never
-		// confirmed.
+		if (judged.objections.some(({ rule }) => rule === "fp16-to-int8") && judged.state === "other") units++;
+		// As its data sheet has it, an L40 is an L40S at half the kernel's share: never confirmed.
 		const sheet = lie(truth, better, 31 * draw + 1);
 		const told = identifyDevice(sheet.figures, sheet.claim);
-		assert.notEqual(told.state, "confirmed");
-		if (told.state === "consistent") assert.ok(told.lesser.includes("L40"));
-		if (told.state === "contradicted") seen.sheet++;
+		assert.ok(told.state === "other" || (told.state === "consistent" && told.lesser.includes("L40")), told.state);
 	}
-	assert.equal(seen.units, 20);
-	assert.ok(seen.sheet < 20);
+	assert.equal(units, 20);
+});
+
+test("a machine of the claimed name at any part of its speed is never accused", () => {
+	// Half of the power, two time slices, both, and a neighbour that comes and goes between the stages.
+	const slower: Conditions[] = [
+		{ cap: 0.5 },
+		{ attention: 0.5 },
+		{ cap: 0.5, attention: 0.5 },
+		{ attention: 0.1 },
+		{ bursts: 0.5 },
+		{ cap: 0.3, bursts: 0.5, fill: 0.5 },
+	];
+	PROFILES.forEach((profile, i) => {
+		for (const [n, conditions] of slower.entries()) {
+			const judged = identifyDevice(simulate(profile, 19 * i + n, conditions), honestClaim(profile));
+			assert.notEqual(judged.state, "contradicted", `${profile.id} ${JSON.stringify([conditions, judged])}`);
+		}
+	});
+});
+
+test("more memory than the name is known for is told, and no fraud", () => {
+	for (const [id, times] of [
+		["GeForce RTX 3080", 2],
+		["GeForce RTX 5090", 3],
+		["RTX PRO 5000 Blackwell", 1.5],
+	] as const) {
+		const known = find(id);
+		const larger = { ...known, memoryBytes: times * known.memoryBytes, reportedBytes: null };
+		const judged = identifyDevice(simulate(larger, 5), honestClaim(larger));
+		assert.ok(judged.state === "other" || judged.state === "unknown", `${id}: ${judged.state}`);
+		assert.deepEqual(
+			judged.objections.map(({ rule, shows }) => [rule, shows]),
+			[["memory-above", "larger"]],
+		);
+		assert.notEqual(judged.profile, id);
+	}
 });
 
 /**
@@ -81,43 +126,56 @@ function systematicLies(): [Profile, Profile][] {
 /** All of them in the deep tier. */
 const EVERY = isDeep ? 1 : 3;
 
-test("every card posing as a clearly better one: nearly all contradicted, none confirmed", (t) => {
-	const count = { lies: 0, caught: 0, memory: 0, memoryCaught: 0 };
+/** Nothing that a network by name pays for, nor a customer who asked for the better card takes. */
+function assertNotBelieved(judged: IdentityJudgement, truth: Profile, better: Profile): void {
+	const { state, lesser } = judged;
+	const isTold = state === "contradicted" || state === "other" || state === "unknown";
+	assert.ok(isTold || (state === "consistent" && lesser.length > 0), `${truth.id} as ${better.id}: ${state}`);
+}
+
+test("every card posing as a clearly better one: most contradicted, the others told, none confirmed", (t) => {
+	const count = { lies: 0, caught: 0, told: 0, memory: 0, memoryCaught: 0 };
 	const all = systematicLies();
 	assert.ok(all.length > 4000);
 	for (const [i, [truth, better]] of all.entries()) {
 		if (i % EVERY !== 0) continue;
 		count.lies++;
 		const { figures, claim } = lie(truth, better, 31 * i + 36);
-		const { state, contradictions } = identifyDevice(figures, claim);
+		const judged = identifyDevice(figures, claim);
+		const { state, objections } = judged;
+		assertNotBelieved(judged, truth, better);
+		if (state !== "consistent") count.told++;
 		const memory = profilesNamed(better.names[0]!).every((size) => size.memoryBytes >= 1.6 * truth.memoryBytes);
 		if (memory) count.memory++;
 		if (state === "contradicted") {
 			count.caught++;
-			if (memory && contradictions.some(({ rule }) => rule === "memory-below")) count.memoryCaught++;
+			if (memory && objections.some(({ rule }) => rule === "memory-below")) count.memoryCaught++;
 		}
-		assert.notEqual(state, "confirmed", `${truth.id} as ${better.id}`);
 	}
 	t.diagnostic(JSON.stringify(count));
-	// With the whole memory filled, its size alone convicts.
-	assert.equal(count.memoryCaught, count.memory);
-	// Most of the rest differ by 1.6 … 2.2 in rates or bandwidth, which a 60 % cap could explain: see
+	// With the whole memory filled, its size alone convicts; a card that reads at less than 192 GB/s does not
+	// prove that it was.
+	assert.ok(count.memoryCaught >= 0.98 * count.memory, JSON.stringify(count));
+	assert.ok(count.caught >= 0.85 * count.lies, JSON.stringify(count));
+	// The rest of the rest differ by 1.6 … 2.2 in rates or bandwidth, which a 60 % cap could explain: see
 	// docs/profiles.md.
-	assert.ok(count.caught >= 0.98 * count.lies, JSON.stringify(count));
+	assert.ok(count.told >= 0.99 * count.lies, JSON.stringify(count));
 });
 
-test("a liar who says that the memory is in use escapes some contradictions, and is never confirmed", (t) => {
-	const count = { lies: 0, caught: 0 };
+test("a liar who says that the memory is in use escapes most contradictions, and is told all the same", (t) => {
+	const count = { lies: 0, caught: 0, told: 0 };
 	for (const [i, [truth, better]] of systematicLies().entries()) {
 		if (i % (3 * EVERY) !== 2) continue;
 		count.lies++;
 		const { figures, claim } = lieWithMemoryInUse(truth, better, 31 * i + 36);
-		const { state } = identifyDevice(figures, claim);
-		if (state === "contradicted") count.caught++;
-		assert.notEqual(state, "confirmed", `${truth.id} as ${better.id}`);
+		const judged = identifyDevice(figures, claim);
+		assertNotBelieved(judged, truth, better);
+		if (judged.state === "contradicted") count.caught++;
+		if (judged.state !== "consistent") count.told++;
 	}
 	t.diagnostic(JSON.stringify(count));
-	assert.ok(count.caught >= 0.6 * count.lies, JSON.stringify(count));
+	assert.ok(count.caught >= 0.3 * count.lies, JSON.stringify(count));
+	assert.ok(count.told >= 0.95 * count.lies, JSON.stringify(count));
 });
 
 /** For each rule: an H200's proven figures or claim, spoiled just past its margin, and just within it. */
@@ -164,12 +222,12 @@ const EDGES: Record<RuleName, { past: Spoiled; within: Spoiled }> = {
 		within: { figures: { "gemm.fp8": 0.25 * rate("fp8") } },
 	},
 	"fp64-to-fp32": {
-		past: { figures: { "fma.fp32": 0.97 * rate("fp32"), "fma.fp64": 0.48 * rate("fp64") } },
-		within: { figures: { "fma.fp32": 0.97 * rate("fp32"), "fma.fp64": 0.49 * rate("fp64") } },
+		past: { figures: { "fma.fp32": 0.97 * rate("fp32"), "fma.fp64": 0.19 * rate("fp64") } },
+		within: { figures: { "fma.fp32": 0.97 * rate("fp32"), "fma.fp64": 0.2 * rate("fp64") } },
 	},
 	"fp32-to-fp64": {
-		past: { figures: { "fma.fp32": 0.5 * rate("fp32"), "fma.fp64": 0.9 * rate("fp64") } },
-		within: { figures: { "fma.fp32": 0.55 * rate("fp32"), "fma.fp64": 0.9 * rate("fp64") } },
+		past: { figures: { "fma.fp32": 0.17 * rate("fp32"), "fma.fp64": 0.9 * rate("fp64") } },
+		within: { figures: { "fma.fp32": 0.19 * rate("fp32"), "fma.fp64": 0.9 * rate("fp64") } },
 	},
 	"bandwidth-to-scalar": {
 		past: {
@@ -203,7 +261,7 @@ const EDGES: Record<RuleName, { past: Spoiled; within: Spoiled }> = {
 
 function brokenBy({ figures = {}, claim = {}, as = H200 }: Spoiled): RuleName[] {
 	const told = honestClaim(as, { memoryBytes: H200_TOTAL_BYTES, ...claim });
-	return contradictionsOf(as, vectorOf(figuresFrom({ ...FIT, ...figures }), told), told).map(({ rule }) => rule);
+	return objectionsTo(as, vectorOf(figuresFrom({ ...FIT, ...figures }), told), told).map(({ rule }) => rule);
 }
 
 for (const rule of Object.keys(RULES) as RuleName[])
@@ -211,6 +269,21 @@ for (const rule of Object.keys(RULES) as RuleName[])
 		assert.ok(brokenBy(EDGES[rule].past).includes(rule), JSON.stringify(brokenBy(EDGES[rule].past)));
 		assert.ok(!brokenBy(EDGES[rule].within).includes(rule));
 	});
+
+test("memory above its speed: not on cards whose owners may raise its clock, and not where a cache may have answered", () => {
+	const g4090 = find("GeForce RTX 4090");
+	const judge = (as: Profile, times: number, fill = 0.955) => {
+		const figures = simulate(as, 3, { fill }).map((one) =>
+			one.name === "memory.bandwidth" ? { ...one, value: Math.floor(times * as.bytesPerS) } : one,
+		);
+		const claim = honestClaim(as);
+		return objectionsTo(as, vectorOf(figures, claim), claim).some(({ rule }) => rule === "bandwidth-above");
+	};
+	assert.deepEqual([judge(g4090, 1.26), judge(g4090, 1.27)], [false, true]);
+	assert.deepEqual([judge(find("L40S"), 1.09), judge(find("L40S"), 1.11)], [false, true]);
+	// 72 MB of cache, 200 MB filled.
+	assert.equal(judge(g4090, 5, 0.008), false);
+});
 
 test("nothing is broken by the figures as they were proven", () => {
 	assert.deepEqual(brokenBy({}), []);

@@ -1,66 +1,71 @@
-// When figures contradict a claimed name: the one table of margins, each with its reason, and the checks that
-// apply them. A rule speaks only of what cannot be honest. A slow host (capped to 60 % of its clock, or
-// sharing the card with somebody) is slow, not a liar; a figure that is missing, and a fact that is doubtful,
-// accuse nobody. Page: docs/profiles.md.
+// What figures say against a claimed name: the one table of margins, each with what it shows and its reason, and
+// the checks that apply them. Three things are shown. *lie*: no machine of that name gives these figures,
+// whoever else is on it and however it is capped; only these make a verdict invalid. *slow*: the machine is
+// slower than any that has the card to itself at 0.6 of its clock; sharing and caps do that as well as another
+// card does. *larger*: it has more memory than the name is known for, which is no fraud. A figure that is
+// missing, and a fact that is doubtful, say nothing. Page: docs/profiles.md.
 
 import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";
-import { headroom, isDoubtful, type Profile, usualTotalBytes } from "./profile.ts";
+import { headroom, isDoubtful, memoryHeadroom, type Profile, usualTotalBytes } from "./profile.ts";
 import { LOWEST_CLOCK, MATRIX_SHARE } from "./shares.ts";
 import type { ProvenVector } from "./vector.ts";
 
-/** `limit` is a share of the named card's own fact (or of the ratio of two of them). */
+export type Shows = "lie" | "slow" | "larger";
+
+interface Rule {
+	readonly shows: Shows;
+	/** A share of the named card's own fact (or of the ratio of two of them). */
+	readonly limit: number;
+	readonly reason: string;
+}
+
+const lie = (limit: number, reason: string): Rule => ({ shows: "lie", limit, reason });
+const slow = (limit: number, reason: string): Rule => ({ shows: "slow", limit, reason });
+
 export const RULES = {
-	"compute-other": { limit: 1, reason: "a driver that knows the card's name knows its compute capability" },
-	"precision-absent": { limit: 0, reason: "the card has no units for it, and our engine asks for nothing else" },
+	"compute-other": lie(1, "a driver that knows the card's name knows its compute capability"),
+	"precision-absent": lie(0, "the card has no units for it, and our engine asks for nothing else"),
+	"memory-below": lie(
+		0.87,
+		"the host's whole memory was filled and is less than the card's; ECC takes 6.25 %, drivers some 2 %",
+	),
+	"bandwidth-above": lie(
+		1.1,
+		"above the memory's physical speed, and no cache holds so much; 10 %, and 15 % more on GeForce cards, cover overclocked memory",
+	),
+	"rate-above": lie(1.1, "above units × highest clock; 10 % covers overclocking"),
+	"fp64-to-fp32": lie(
+		0.2,
+		"both run from registers at one clock: their ratio is the chip's, capped or not; two kinds of chips differ by 16 and more, and a neighbour that comes in between by 2 to 4",
+	),
+	"fp32-to-fp64": lie(0.2, "the same the other way round"),
 	"memory-above": {
+		shows: "larger",
 		limit: 1.03,
-		reason: "bytes were resident that the card has no room for; 3 % covers rounding of sizes",
+		reason: "bytes were resident that the card is not known to have; 3 % covers rounding of sizes",
 	},
-	"memory-below": {
-		limit: 0.87,
-		reason: "the host's whole memory was filled and is less than the card's; ECC takes 6.25 %, drivers some 2 %",
-	},
-	"bandwidth-above": { limit: 1.1, reason: "above the memory's physical speed; 10 % covers overclocked memory" },
-	"bandwidth-below": {
-		limit: 0.45,
-		reason: "no honest run reads at less than 0.75 × 0.6 of it; clocks do not slow memory",
-	},
-	"rate-above": { limit: 1.1, reason: "above units × highest clock; 10 % covers overclocking" },
-	"scalar-below": {
-		limit: 0.45,
-		reason:
-			"both fp32 and fp64 below 0.6 of the clock × 0.82 of the peak × 0.92 for noise: nothing else slows registers",
-	},
-	"int32-below": { limit: 0.2, reason: "0.6 × 0.4 × 0.85: the rotation may share the multiplier's pipe" },
-	"matrix-below": { limit: 0.9, reason: "0.9 of (0.6 of the clock × the lowest share of the architecture's kernels)" },
-	"fp64-to-fp32": {
-		limit: 0.5,
-		reason: "both run from registers at one clock: their ratio is the chip's, capped or not",
-	},
-	"fp32-to-fp64": {
-		limit: 0.58,
-		reason:
-			"short rounds weigh on the faster unit: 0.64 was measured, 0.97 is the most of the other, and 0.88 of that for noise",
-	},
-	"bandwidth-to-scalar": {
-		limit: 0.5,
-		reason: "a cap slows arithmetic, not memory: memory far behind arithmetic is another card's",
-	},
-	"scalar-to-bandwidth": {
-		limit: 0.43,
-		reason: "0.6 × 0.82 ÷ 0.97 is the slowest arithmetic beside a memory at full speed, and 0.85 of that for noise",
-	},
-	"fp16-to-int8": {
-		limit: 1 / 1.5,
-		reason: "one kernel, one clock: 8 bit gains on 16 bit by what the units give, or less",
-	},
-} as const;
+	"bandwidth-below": slow(0.45, "alone and with its memory at full clock no card reads at less than 0.75 × 0.6 of it"),
+	"scalar-below": slow(0.45, "both fp32 and fp64 below 0.6 of the clock × 0.82 of the peak × 0.92 for noise"),
+	"int32-below": slow(0.2, "0.6 × 0.4 × 0.85: the rotation may share the multiplier's pipe"),
+	"matrix-below": slow(0.9, "0.9 of (0.6 of the clock × the lowest share of the architecture's kernels)"),
+	"bandwidth-to-scalar": slow(
+		0.5,
+		"a power cap slows arithmetic, not memory: memory far behind arithmetic is another card's, or its clock is held down",
+	),
+	"scalar-to-bandwidth": slow(
+		0.43,
+		"0.6 × 0.82 ÷ 0.97 is the slowest arithmetic beside a memory at full speed, and 0.85 of that for noise",
+	),
+	"fp16-to-int8": slow(1 / 1.5, "one kernel, one clock: 8 bit gains on 16 bit by what the units give, or less"),
+} as const satisfies Readonly<Record<string, Rule>>;
 
 export type RuleName = keyof typeof RULES;
 
-export interface Contradiction {
+/** Why a figure or a claim does not fit a card. */
+export interface Objection {
 	readonly rule: RuleName;
+	readonly shows: Shows;
 	/** What was proven or claimed, and the bound it breaks, in the same unit. */
 	readonly proven: number;
 	readonly bound: number;
@@ -73,33 +78,37 @@ export interface Contradiction {
  * are not judged.
  */
 const PARTIAL_EXCUSE = 0.5;
+/** Several times the largest cache of a card; where less was filled, reads may be the cache's. */
+const MIN_BEYOND_CACHE = 2 ** 30;
 
-/** What of the vector and the claim cannot come from this card. Empty: nothing. */
-export function contradictionsOf(profile: Profile, vector: ProvenVector, claim: DeviceClaim): Contradiction[] {
+/** What of the vector and the claim does not fit this card. Empty: nothing. */
+export function objectionsTo(profile: Profile, vector: ProvenVector, claim: DeviceClaim): Objection[] {
 	return [
-		...claimContradictions(profile, vector, claim),
-		...memoryContradictions(profile, vector, claim),
-		...rateContradictions(profile, vector),
-		...ratioContradictions(profile, vector),
+		...claimObjections(profile, vector, claim),
+		...memoryObjections(profile, vector, claim),
+		...rateObjections(profile, vector),
+		...ratioObjections(profile, vector),
 	];
 }
 
-function broken(rule: RuleName, proven: number, bound: number, what: string): Contradiction {
+function broken(rule: RuleName, proven: number, bound: number, what: string): Objection {
 	const sign = proven > bound ? "above" : "below";
-	return { rule, proven, bound, detail: `${what}: ${short(proven)} is ${sign} ${short(bound)}; ${RULES[rule].reason}` };
+	const { shows, reason } = RULES[rule];
+	return { rule, shows, proven, bound, detail: `${what}: ${short(proven)} is ${sign} ${short(bound)}; ${reason}` };
 }
 
 function short(value: number): string {
 	return value === 0 ? "0" : value.toPrecision(4);
 }
 
-function claimContradictions(profile: Profile, { rates }: ProvenVector, claim: DeviceClaim): Contradiction[] {
-	const found: Contradiction[] = [];
+function claimObjections(profile: Profile, { rates }: ProvenVector, claim: DeviceClaim): Objection[] {
+	const found: Objection[] = [];
 	if (claim.compute !== "" && claim.compute !== profile.compute) {
 		const detail = `claims compute capability ${claim.compute}, the ${profile.id} has ${profile.compute}`;
 		const proven = Number(claim.compute);
 		found.push({
 			rule: "compute-other",
+			shows: RULES["compute-other"].shows,
 			proven: Number.isFinite(proven) ? proven : 0,
 			bound: Number(profile.compute),
 			detail,
@@ -109,14 +118,15 @@ function claimContradictions(profile: Profile, { rates }: ProvenVector, claim: D
 		if (profile.rates[precision] !== undefined) continue;
 		if (rates[precision] === undefined && !claim.precisions.includes(precision)) continue;
 		const detail = `answers ${precision}; the ${profile.id} has no units for it`;
-		found.push({ rule: "precision-absent", proven: rates[precision] ?? 0, bound: 0, detail });
+		const { shows } = RULES["precision-absent"];
+		found.push({ rule: "precision-absent", shows, proven: rates[precision] ?? 0, bound: 0, detail });
 	}
 	return found;
 }
 
-function memoryContradictions(profile: Profile, vector: ProvenVector, claim: DeviceClaim): Contradiction[] {
-	const { residentBytes, bytesPerS, full } = vector;
-	const found: Contradiction[] = [];
+function memoryObjections(profile: Profile, vector: ProvenVector, claim: DeviceClaim): Objection[] {
+	const { residentBytes, keptBytes, bytesPerS, full } = vector;
+	const found: Objection[] = [];
 	const most = RULES["memory-above"].limit * profile.memoryBytes;
 	if (residentBytes !== null && residentBytes > most) found.push(broken("memory-above", residentBytes, most, "bytes"));
 	// Only a full fill bounds the total: a host that says the rest is in use may be right, and is told so
@@ -124,14 +134,15 @@ function memoryContradictions(profile: Profile, vector: ProvenVector, claim: Dev
 	const least = RULES["memory-below"].limit * usualTotalBytes(profile);
 	if (full && claim.memoryBytes < least) found.push(broken("memory-below", claim.memoryBytes, least, "total bytes"));
 	if (bytesPerS === null || isDoubtful(profile, "bandwidth")) return found;
-	const fastest = RULES["bandwidth-above"].limit * profile.bytesPerS;
+	const fastest = RULES["bandwidth-above"].limit * memoryHeadroom(profile) * profile.bytesPerS;
 	const slowest = RULES["bandwidth-below"].limit * profile.bytesPerS * (full ? 1 : PARTIAL_EXCUSE);
-	if (bytesPerS > fastest) found.push(broken("bandwidth-above", bytesPerS, fastest, "B/s"));
+	const isInCache = keptBytes === null || keptBytes < MIN_BEYOND_CACHE;
+	if (bytesPerS > fastest && !isInCache) found.push(broken("bandwidth-above", bytesPerS, fastest, "B/s"));
 	if (bytesPerS < slowest) found.push(broken("bandwidth-below", bytesPerS, slowest, "B/s"));
 	return found;
 }
 
-function rateContradictions(profile: Profile, vector: ProvenVector): Contradiction[] {
+function rateObjections(profile: Profile, vector: ProvenVector): Objection[] {
 	const excuse = vector.full ? 1 : PARTIAL_EXCUSE;
 	const scalar = scalarShares(profile, vector);
 	const slowest = RULES["scalar-below"].limit * excuse;
@@ -194,7 +205,7 @@ function highestRate(profile: Profile, precision: Precision): number {
 }
 
 /** Ratios of two shares of the named card: clocks and caps cancel out where both are arithmetic. */
-function ratioContradictions(profile: Profile, vector: ProvenVector): Contradiction[] {
+function ratioObjections(profile: Profile, vector: ProvenVector): Objection[] {
 	const share = (precision: Precision): number | null => {
 		const proven = vector.rates[precision];
 		const peak = profile.rates[precision];
@@ -202,7 +213,7 @@ function ratioContradictions(profile: Profile, vector: ProvenVector): Contradict
 	};
 	const bandwidth =
 		vector.bytesPerS === null || isDoubtful(profile, "bandwidth") ? null : vector.bytesPerS / profile.bytesPerS;
-	const found: Contradiction[] = [];
+	const found: Objection[] = [];
 	const check = (rule: RuleName, above: number | null, below: number | null) => {
 		if (above === null || below === null) return;
 		if (above / below < RULES[rule].limit)

@@ -24,6 +24,8 @@ export interface Conditions {
 	readonly cap?: number;
 	/** Share of the card's time that is ours; the rest is somebody else's. */
 	readonly attention?: number;
+	/** A neighbour that takes this share of the card's time comes and goes: each figure has all of it, or the rest. */
+	readonly bursts?: number;
 	/** Share of the memory that the probe may fill. */
 	readonly fill?: number;
 	readonly only?: readonly string[];
@@ -31,39 +33,59 @@ export interface Conditions {
 	readonly rates?: Profile["rates"];
 }
 
-export function simulate(profile: Profile, seed: number, conditions: Conditions = {}): Figure[] {
-	const draw = createDraw(seed);
+interface Speeds {
+	readonly rates: ReadonlyMap<Precision, number>;
+	readonly bytesPerS: number;
+}
+
+/** How fast this example of the card is under these conditions. */
+export function speedsOf(profile: Profile, draw: () => number, conditions: Conditions = {}): Speeds {
 	const within = (low: number, high: number) => low + (high - low) * draw();
 	const noise = () => within(0.97, 1.03);
-	const { cap = 1, attention = 1, fill = 0.955 } = conditions;
-	const rates = { ...profile.rates, ...conditions.rates };
+	const { cap = 1, attention: steady = 1, bursts = 0 } = conditions;
+	const attention = () => steady * (bursts > 0 && draw() < 0.5 ? 1 - bursts : 1);
+	const peaks = { ...profile.rates, ...conditions.rates };
 	// Cards of gamers run above their printed boost when nothing holds them back.
 	const clock = Math.min(cap, 1) * (profile.market === "datacentre" ? 1 : within(1, 1.06));
 	const { low, high } = MATRIX_SHARE[profile.architecture];
 	const share = within(Math.max(low, 0.35) * (low < 0.3 ? low / 0.35 : 1), high);
+	const rates = new Map<Precision, number>();
+	for (const precision of Object.keys(peaks) as Precision[]) {
+		const peak = peaks[precision]!;
+		const ours = clock * attention() * noise();
+		if ((GEMM_PRECISIONS as readonly Precision[]).includes(precision))
+			rates.set(precision, Math.min(peak * 1.03, peak * ours * share * within(0.9, 1.1)));
+		else {
+			const { low: least, high: most } = precision === "int32" ? INT32_SHARE : SCALAR_SHARE;
+			rates.set(precision, peak * ours * within(least, most));
+		}
+	}
+	const bytesPerS = profile.bytesPerS * attention() * within(BANDWIDTH_SHARE.low, BANDWIDTH_SHARE.high) * noise();
+	return { rates, bytesPerS };
+}
+
+export function simulate(profile: Profile, seed: number, conditions: Conditions = {}): Figure[] {
+	const draw = createDraw(seed);
+	const { rates, bytesPerS } = speedsOf(profile, draw, conditions);
 	const figures: Figure[] = [];
 	const add = (name: string, value: number, unit: string) =>
 		figures.push({ device: 0, name, value: Math.floor(value), unit, challenge: figures.length });
 	let fastest = 0;
-	for (const precision of Object.keys(rates) as Precision[]) {
-		const peak = rates[precision]!;
-		const ours = clock * attention * noise();
+	for (const [precision, rate] of rates)
 		if ((GEMM_PRECISIONS as readonly Precision[]).includes(precision)) {
-			const rate = Math.min(peak * 1.03, peak * ours * share * within(0.9, 1.1));
 			fastest = Math.max(fastest, rate);
 			add(`gemm.${precision}`, rate, "op/s");
-		} else {
-			const { low: least, high: most } = precision === "int32" ? INT32_SHARE : SCALAR_SHARE;
-			add(`fma.${precision}`, peak * ours * within(least, most), precision === "int32" ? "op/s" : "flop/s");
-		}
-	}
-	const bytesPerS = profile.bytesPerS * attention * within(BANDWIDTH_SHARE.low, BANDWIDTH_SHARE.high) * noise();
-	const kept = usualTotalBytes(profile) * fill * within(0.99, 1.01);
-	// As derive-figures.ts does it, with the k that the probe takes for a card of this size.
+		} else add(`fma.${precision}`, rate, precision === "int32" ? "op/s" : "flop/s");
+	const kept = usualTotalBytes(profile) * (conditions.fill ?? 0.955) * (0.99 + 0.02 * draw());
+	// As memory/counted-figures.ts does it, with the k that the probe takes for a card of this size.
 	const k = usualTotalBytes(profile) >= 12 * 2 ** 30 ? 16384 : 8192;
-	const resident = kept * (1 - (POLICY.fetchBytesPerS.gpu + fastest / k) / bytesPerS);
-	add("memory.resident", Math.max(0, resident), "B");
-	add("memory.bandwidth", bytesPerS, "B/s");
+	const isSlow = bytesPerS < POLICY.streamMargin * POLICY.fetchBytesPerS.gpu;
+	const fetch = isSlow ? POLICY.fetchBytesPerSSlow : POLICY.fetchBytesPerS.gpu;
+	const resident = kept * (1 - (fetch + fastest / k) / bytesPerS);
+	if (resident > 0 && POLICY.streamMargin * (fastest / k) <= bytesPerS) {
+		add("memory.resident", resident, "B");
+		add("memory.bandwidth", bytesPerS, "B/s");
+	}
 	return conditions.only === undefined ? figures : figures.filter(({ name }) => conditions.only?.includes(name));
 }
 

@@ -28,6 +28,7 @@ export interface ProvenVector {
 
 /** 95 % of what is free is asked for; 85 % allows for a driver's reserve and a display. */
 const FULL_FILL = 0.85;
+const MAX_ELSEWHERE = 0.95;
 /** What the probe fills memory with; src/verify/hardware/plan/gpu-sizes.ts takes less on small cards. */
 const MAX_K = 16384;
 
@@ -53,14 +54,16 @@ function best(figures: readonly Figure[], ...names: readonly string[]): number |
 }
 
 /**
- * derive-figures.ts subtracts t·(R + F) from what was kept, t = kept ÷ bandwidth; this puts it back. R is the
+ * t·(R + F) was subtracted from what was kept, t = kept ÷ bandwidth (../memory/); this puts it back. R is the
  * fastest product's rate ÷ k: k is not in the figures, so the probe's own is taken. A smaller k would leave
  * the fill looking less full, never fuller.
  */
 function keptOf(residentBytes: number, bytesPerS: number | null, rates: ProvenVector["rates"]): number {
 	if (bytesPerS === null) return residentBytes;
 	const fastest = Math.max(0, ...GEMM_PRECISIONS.map((precision) => rates[precision] ?? 0));
-	const elsewhere = (POLICY.fetchBytesPerS.gpu + fastest / MAX_K) / bytesPerS;
-	// A stream in which either way takes more than a third of the time is late, and no figure.
-	return residentBytes / (1 - Math.min(elsewhere, 2 / POLICY.streamMargin));
+	const isSlow = bytesPerS < POLICY.streamMargin * POLICY.fetchBytesPerS.gpu;
+	const fetch = isSlow ? POLICY.fetchBytesPerSSlow : POLICY.fetchBytesPerS.gpu;
+	const elsewhere = (fetch + fastest / MAX_K) / bytesPerS;
+	// So little is left of a slower one that it says nothing of the whole.
+	return residentBytes / (1 - Math.min(elsewhere, MAX_ELSEWHERE));
 }

@@ -1,9 +1,12 @@
 // Reads each of which tells where the next one goes, over all that a device keeps: shows that it is one
 // memory, and how far away. docs/hardware-proof.md §13. After the streams, before anything is released. A CPU
 // is asked on hosts without a GPU only: nothing hangs on its latency, and a probe of cards shall be short.
+import { INTERVAL_HOPS } from "../../../protocol/hash/chase.ts";
 import type { ChaseSpec } from "../../../protocol/probe/evidence.ts";
+import { POLICY } from "../policy.ts";
 import type { Budgets } from "./budgets.ts";
 import { devicesOf, filled, type Phase, stage } from "./plan-stage.ts";
+import type { Seen } from "./probe-plan.ts";
 
 /**
  * An opened interval is 64 leaves with their paths, 120 kB of evidence: few of them, each catches the share
@@ -44,6 +47,64 @@ export function reachPhases(kind: "gpu" | "cpu"): Phase[] {
 		},
 	}));
 }
+
+/** Chases of GPUs over all that they keep, each of which took too long for one memory. */
+function slowChases(seen: Seen): ChaseSpec[] {
+	return seen.challenges.flatMap(({ spec, end, seconds }) => {
+		if (spec.kind !== "chase" || spec.newest !== 0 || end !== "complete") return [];
+		const isSlow = (1e12 * seconds) / (INTERVAL_HOPS * spec.intervals) > POLICY.maxHopPs;
+		return isSlow && seen.claim.devices[spec.device]?.kind === "gpu" ? [spec] : [];
+	});
+}
+
+/** A packet that was lost in the first weighs a quarter as much in a run of this length. */
+const AGAIN_LONGER = 4;
+const AGAINS = 2;
+
+/** Slow once may be the network: what is still slow in longer runs, is the memory. Only who is slow is asked. */
+const againPhases: readonly Phase[] = Array.from({ length: AGAINS }, (_, i) => ({
+	name: `gpu chase again ${i + 1}`,
+	step: (seen) => {
+		const slow = slowChases(seen);
+		// In a run of before it was fast, or not asked.
+		const specs = slow.filter(({ device }) => slow.filter((one) => one.device === device).length === i + 1);
+		const firsts = specs.filter(({ device }, at) => specs.findIndex((one) => one.device === device) === at);
+		const longer = ({ intervals }: ChaseSpec) => Math.min(MAX_INTERVALS, AGAIN_LONGER * intervals);
+		return stage(
+			seen,
+			firsts.map((spec) => ({ ...spec, intervals: longer(spec), samples: 1 })),
+			{ hold: true, deadlineMs: 60_000 },
+		);
+	},
+}));
+
+/** A hop within a part of the bytes, for comparison: of this share, which no cache holds. */
+const PART_SHARE = 1 / 64;
+const PART_INTERVALS = 1024;
+
+/**
+ * And then over its newest products alone: what slows the card slows both, and what lies elsewhere slows the
+ * whole (verify/hardware/memory/). Only where all runs were slow.
+ */
+const partPhase: Phase = {
+	name: "gpu chase, part",
+	step: (seen) => {
+		const slow = slowChases(seen);
+		const specs = slow.flatMap((spec, at): ChaseSpec[] => {
+			const { device } = spec;
+			const runs = slow.filter((one) => one.device === device).length;
+			if (runs <= AGAINS || slow.findIndex((one) => one.device === device) !== at) return [];
+			const fill = filled(seen, device);
+			const newest = fill === null ? 0 : Math.ceil(PART_SHARE * fill.spec.keep);
+			if (fill === null || newest >= fill.spec.keep) return [];
+			return [{ ...spec, newest, intervals: intervalsFor(PART_INTERVALS, seen.rttUs), samples: 1 }];
+		});
+		return stage(seen, specs, { hold: true, deadlineMs: 60_000 });
+	},
+};
+
+/** What a GPU is asked whose first chase was slow. All of it after that one, so that none is a measure of latency. */
+export const slowChasePhases: readonly Phase[] = [...againPhases, partPhase];
 
 export function chasePhase(kind: "gpu" | "cpu", { chaseIntervals }: Budgets, samples: number): Phase {
 	return {

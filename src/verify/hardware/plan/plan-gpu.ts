@@ -3,8 +3,10 @@
 // beside, is in plan-probe.ts, sizes are in gpu-sizes.ts. Page: docs/hardware-proof.md.
 import type { GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
 import type { StreamSpec } from "../../../protocol/probe/evidence.ts";
+import { POLICY } from "../policy.ts";
 import type { Budgets } from "./budgets.ts";
 import { fillSpec, GPU_FMA, gpuFmaSpec, precisionSpec, streamPasses } from "./gpu-sizes.ts";
+import { scalarAgainPhases } from "./plan-again.ts";
 import { alonePhases } from "./plan-alone.ts";
 import { chasePhase } from "./plan-chase.ts";
 import { peerPhases } from "./plan-peers.ts";
@@ -23,11 +25,14 @@ import {
 	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
-import { opsOfRound, type Seen, type WarmUp } from "./probe-plan.ts";
+import { opsOfRound, roundBytes, type Seen, type WarmUp } from "./probe-plan.ts";
 
 /** Of the longer warm-up: one round at most, and all of it at least. */
 const LONGEST_ROUND_S = 0.015;
 const LONGER_S = 0.03;
+
+/** The round trip counts once in every figure; of a host that is far it is a sixth at most. */
+const farS = ({ rttUs }: Pick<Seen, "rttUs">): number => (5 * rttUs) / 1e6;
 
 const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
 const gpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "gpu", precision);
@@ -40,7 +45,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 				seen,
 				gpusWith(seen, precision).map((device) =>
 					precisionSpec(device, claimOf(seen, device), precision, samples, {
-						budgetS: budgets.precisionS[precision],
+						budgetS: Math.max(budgets.precisionS[precision], farS(seen)),
 						opsPerS: filledAt(seen, device),
 					}),
 				),
@@ -55,9 +60,11 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		products: budgets.precisions.map((precision) => ({ precision, phase: ofPrecision(precision) })),
 		alone: alonePhases("gpu", "fp16", budgets),
 		scalarWarmUps: scalarWarmUps(budgets),
-		scalars: scalarPhases("gpu", budgets, ({ device, units }, precision, opsPerS) =>
-			gpuFmaSpec(device, precision, Math.ceil(samples / 2), { units, budgetS: budgets.gpuFmaS, opsPerS }),
-		),
+		scalars: scalarPhases("gpu", budgets, ({ device, units, rttUs }, precision, opsPerS) => {
+			const budgetS = Math.max(budgets.gpuFmaS, farS({ rttUs }));
+			return gpuFmaSpec(device, precision, Math.ceil(samples / 2), { units, budgetS, opsPerS });
+		}),
+		scalarsAgain: scalarAgainPhases(Math.ceil(samples / 2)),
 		sustained: sustainedPhase("gpu", options, 30_000),
 	};
 }
@@ -149,7 +156,21 @@ function memoryPhases(budgets: Budgets, samples: number) {
 			return stage(seen, specs, { hold: true, deadlineMs: late });
 		},
 	};
-	return { fill, fillSmaller, streamTrial, stream };
+	/** A lost packet weighs as much as a slow memory: who seemed slow is asked once more. */
+	const streamAgain: Phase = {
+		name: "gpu stream again",
+		step: (seen) => {
+			const specs = seen.challenges.flatMap(({ spec, end, seconds }): StreamSpec[] => {
+				if (spec.kind !== "stream" || end !== "complete" || claimOf(seen, spec.device).kind !== "gpu") return [];
+				const kept = filled(seen, spec.device);
+				if (kept === null || kept.index !== spec.of) return [];
+				const bytes = spec.passes * roundBytes(kept.spec) * Math.min(kept.spec.keep, kept.spec.rounds);
+				return bytes < POLICY.streamMargin * POLICY.fetchBytesPerS.gpu * seconds ? [spec] : [];
+			});
+			return stage(seen, specs, { hold: true, deadlineMs: 120_000 });
+		},
+	};
+	return { fill, fillSmaller, streamTrial, stream, streamAgain };
 }
 
 /** Small rounds show two thirds of an H200's speed. */

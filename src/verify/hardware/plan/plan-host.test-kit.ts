@@ -6,7 +6,15 @@ import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim } from "../../..
 import { checkSpecs } from "../checks/check-specs.ts";
 import { planProbe } from "./plan-probe.ts";
 import type { PlanOptions } from "./plan-stage.ts";
-import { type ChallengeSeen, opsOfRound, type Seen, type Step, type WarmUp, type WarmUpSeen } from "./probe-plan.ts";
+import {
+	type ChallengeSeen,
+	opsOfRound,
+	roundBytes,
+	type Seen,
+	type Step,
+	type WarmUp,
+	type WarmUpSeen,
+} from "./probe-plan.ts";
 
 export const GiB = 2 ** 30;
 const ALL: readonly Precision[] = ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"];
@@ -39,6 +47,10 @@ export interface Host {
 	/** int8 op/s of each device; fma runs at a tenth. */
 	readonly opsPerS: readonly number[];
 	readonly bytesPerS: number;
+	/** How fast fma runs of this precision are, against the others. */
+	readonly fmaShare?: (precision: string) => number;
+	/** Of a chase, by the name of the phase; 0.6 where it is not said. */
+	readonly hopUs?: (phase: string) => number;
 	/** Of disks, reading and writing. */
 	readonly diskBytesPerS?: number;
 	/** Devices whose peers cannot read them. */
@@ -48,9 +60,10 @@ export interface Host {
 }
 
 /** How long a gemm or fma takes a host that is as fast as it says. */
-export function secondsOf({ opsPerS }: Host, spec: ChallengeSpec): number {
+export function secondsOf({ opsPerS, fmaShare }: Host, spec: ChallengeSpec): number {
 	assert.ok(spec.kind === "gemm" || spec.kind === "fma");
-	return (opsOfRound(spec) * Math.max(1, spec.rounds)) / (opsPerS[spec.device]! / (spec.kind === "gemm" ? 1 : 10));
+	const share = spec.kind === "gemm" ? 1 : (fmaShare?.(spec.precision) ?? 1) / 10;
+	return (opsOfRound(spec) * Math.max(1, spec.rounds)) / (opsPerS[spec.device]! * share);
 }
 
 export type Stage = Extract<Step, { act: "stage" }>;
@@ -108,18 +121,15 @@ export function play(
 			stages.push(step);
 			for (const spec of step.specs) {
 				if (spec.kind === "chase") {
-					const s = 0.6e-6 * 64 * spec.intervals;
+					const s = 1e-6 * (host.hopUs?.(step.name) ?? 0.6) * 64 * spec.intervals;
 					challenges.push({ spec, end: "complete", seconds: s, roots: 1 });
 					continue;
 				}
 				if (spec.kind === "stream" || spec.kind === "copy") {
 					const passes = spec.kind === "stream" ? spec.passes : 1;
-					challenges.push({
-						spec,
-						end: "complete",
-						seconds: (passes * 2 * 16384 ** 2) / host.bytesPerS,
-						roots: passes,
-					});
+					const of = challenges[spec.of]!.spec;
+					const bytes = of.kind === "gemm" ? passes * roundBytes(of) * (spec.newest || of.keep) : 0;
+					challenges.push({ spec, end: "complete", seconds: bytes / host.bytesPerS, roots: passes });
 					continue;
 				}
 				const s = secondsOf(host, spec);

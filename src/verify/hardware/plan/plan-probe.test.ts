@@ -197,6 +197,57 @@ test("beside cards the disk is tried while they are, elsewhere in its own turn",
 	}
 });
 
+test("who seems slow is asked again, and a part of it where all runs were slow; nobody else is", () => {
+	const asked = (host: Partial<typeof H200>) => {
+		const { stages } = play({ ...H200, ...host });
+		assertLegal(stages, H200);
+		const names = stages.map(({ name }) => name).filter((name) => /chase|stream/.test(name));
+		return { names, specs: stages.filter(({ name }) => /chase/.test(name)).map(({ specs }) => specs[0]!) };
+	};
+	assert.deepEqual(asked({}).names, ["gpu stream", "gpu chase"]);
+	assert.deepEqual(asked({ bytesPerS: 1.5e11 }).names, ["gpu stream", "gpu stream again", "gpu chase"]);
+	const slow = asked({ hopUs: () => 1.3 });
+	assert.deepEqual(slow.names, [
+		"gpu stream",
+		"gpu chase",
+		"gpu chase again 1",
+		"gpu chase again 2",
+		"gpu chase, part",
+	]);
+	const [first, again, last, part] = slow.specs;
+	assert.ok(first?.kind === "chase" && again?.kind === "chase" && last?.kind === "chase" && part?.kind === "chase");
+	assert.deepEqual([again, last], [again, again]);
+	assert.ok(again.intervals === 4 * first.intervals && again.newest === 0);
+	// A 64th of what is kept, so that no cache holds it.
+	assert.ok(part.newest >= 1 && part.newest <= 5 && part.intervals < first.intervals);
+	// A packet that was lost once: the second run says so.
+	const once = asked({ hopUs: (phase) => (phase === "gpu chase" ? 3 : 0.6) });
+	assert.deepEqual(once.names, ["gpu stream", "gpu chase", "gpu chase again 1"]);
+});
+
+test("fp32 and fp64 are asked again, and longer, where their ratio is about to speak against the claimed name", () => {
+	const named = (name: string, fp64Share: number) => {
+		const gpu = { ...device("gpu", 139 * GiB), name };
+		const fmaShare = (precision: string) => (precision === "fp64" ? fp64Share : 1);
+		const { stages } = play({ ...H200, claim: claimOf(gpu, H200.claim.devices[1]!), fmaShare });
+		return stages.filter(({ name: stage }) => stage.startsWith("gpu fma"));
+	};
+	const isAgain = ({ name }: { readonly name: string }) => name.endsWith("again");
+	// An H200 has half of its fp32 rate in fp64; the rule speaks below a fifth of that.
+	assert.ok(!named("NVIDIA H200", 0.5).some(isAgain) && !named("NVIDIA H200", 0.21).some(isAgain));
+	assert.ok(!named("Nobody's card", 0.01).some(isAgain));
+	const stages = named("NVIDIA H200", 0.19);
+	assert.deepEqual(
+		stages.filter(isAgain).map(({ name }) => name),
+		["gpu fma fp32 again", "gpu fma fp64 again"],
+	);
+	const rounds = (name: string) => {
+		const [spec] = stages.find((stage) => stage.name === name)!.specs;
+		return spec?.kind === "fma" ? spec.rounds : 0;
+	};
+	assert.ok(rounds("gpu fma fp64 again") > 20 * rounds("gpu fma fp64"));
+});
+
 test("samples as asked for", () => {
 	const { stages } = play(H200, { ...OPTIONS, samples: 300 });
 	const specs = stages.filter(({ name }) => !name.includes("reach")).flatMap((stage) => stage.specs);

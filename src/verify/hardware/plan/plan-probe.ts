@@ -6,7 +6,7 @@
 // CPU spends on it what it is being measured for: products beside products, reads beside reads, chains of
 // steps beside chains. What needs the whole host, or a link between devices, runs by itself.
 import { FULL, QUICK } from "./budgets.ts";
-import { reachPhases } from "./plan-chase.ts";
+import { reachPhases, slowChasePhases } from "./plan-chase.ts";
 import { cpuPhases } from "./plan-cpu.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { gpuPhases } from "./plan-gpu.ts";
@@ -28,9 +28,11 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		atOnce(gpu.fillSmaller, cpu.keepSmaller),
 		atOnce(gpu.streamTrial, besideCards(cpu.streamTrial, disk.trial)),
 		atOnce(gpu.stream, cpu.stream),
+		gpu.streamAgain,
 		...[cpu.chase, ...reachPhases("cpu"), ...cpu.peers],
 		disk.trial,
 		atOnce(gpu.chase, disk.fill),
+		...slowChasePhases,
 		...reachPhases("gpu"),
 		...gpu.peers,
 		gpu.release,
@@ -42,6 +44,7 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		...cpu.alone,
 		...gpu.scalarWarmUps.map((phase, i) => atOnce(phase, cpu.scalarWarmUps[i]!)),
 		...gpu.scalars.map((phase, i) => atOnce(phase, cpu.scalars[i]!)),
+		...gpu.scalarsAgain,
 		trainingPhase("gpu", options),
 		trainingPhase("cpu", options),
 		gpu.sustained,

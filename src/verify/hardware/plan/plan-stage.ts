@@ -206,7 +206,7 @@ export function scalarPhases(
 	kind: DeviceKind,
 	{ fma }: Budgets,
 	specOf: (
-		of: { readonly device: number; readonly units: number },
+		of: { readonly device: number; readonly units: number; readonly rttUs: number },
 		precision: FmaPrecision,
 		opsPerS: number,
 		besideS: number | null,
@@ -217,7 +217,12 @@ export function scalarPhases(
 		step: (seen, besideS = null) => {
 			const toSpec = (device: number) => {
 				const { units } = seen.claim.devices[device]!;
-				return specOf({ device, units }, precision, speedOf(seen, device, precision).opsPerS, besideS);
+				return specOf(
+					{ device, units, rttUs: seen.rttUs },
+					precision,
+					speedOf(seen, device, precision).opsPerS,
+					besideS,
+				);
 			};
 			return stage(seen, devicesWith(seen, kind, precision).map(toSpec));
 		},
