@@ -189,6 +189,15 @@ function faultsOf(found: {
 	];
 }
 
+// Stopped before its end, it leaves nothing running: its own children alone, by their numbers.
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+	process.once(signal, async () => {
+		for (const child of started) child.kill(child === up.child ? "SIGTERM" : "SIGKILL");
+		await up.ended;
+		rmSync(folder, { recursive: true, force: true });
+		process.exit(1);
+	});
+
 const busy = Array.from({ length: Number(values.busy) }, () => start(["-e", "for (;;);"], () => {}));
 const up = start(["bin/assay.mjs", "up", "--port", "0"], (line) => {
 	log.push({ s: sinceS(), line });
