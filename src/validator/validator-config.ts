@@ -69,7 +69,10 @@ const ROLL_CALLS = {
 const JOBS = {
 	/** False: this process keeps no jobs going; it serves their routes all the same. */
 	isOn: true,
-	/** True: hosts at loopback addresses count as networks of their own. For trials on one machine. */
+	/**
+	 * True: hosts at loopback addresses count as networks of their own, and are no suspects of each other. For
+	 * trials on one machine.
+	 */
 	isLoopbackApart: false,
 	/**
 	 * True: devices that sign under roots of our own mint count for attested jobs. For trials: anybody can sign

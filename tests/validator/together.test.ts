@@ -2,6 +2,7 @@
 // answer, with two they are cleared.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { JobsOffer } from "../../src/engine/agent/agent-messages.ts";
 import { ERROR_CODE } from "../../src/engine/wire/frame-table.ts";
 import type { Cheat } from "../toy/toy-engine.ts";
 import {
@@ -57,23 +58,25 @@ const judged = (id: string) =>
 		);
 	});
 
-async function twoProviders(
+async function provenProviders(
 	uuid: string,
-	numbers: readonly [number, number],
+	numbers: readonly number[],
 	open: () => ReturnType<ReturnType<typeof oneCard>>,
+	{ at = validator, jobs }: { readonly at?: ToyValidator; readonly jobs?: JobsOffer } = {},
 ) {
 	const agents = [];
 	for (const n of numbers) {
 		const agent = await startToyAgent({
-			url: validator.url,
+			url: at.url,
 			signer: signerOf(n),
 			claim: toyClaimOf(uuid),
 			openLink: open(),
+			...(jobs && { jobs }),
 		});
 		agents.push(agent);
 		// One after the other: alone, each of them is as good as the other.
 		const first = await eventually(async () => {
-			const { rows } = await validator.store.probes.list({ providerId: agent.id, state: "done" });
+			const { rows } = await at.store.probes.list({ providerId: agent.id, state: "done" });
 			return rows.at(-1);
 		});
 		assert.equal(first.verdict, "valid");
@@ -83,7 +86,7 @@ async function twoProviders(
 
 test("one card behind two providers is found out, and counts for the first alone", async () => {
 	const card = oneCard();
-	const agents = await twoProviders("GPU-one", [71, 72], () => card("GPU-one"));
+	const agents = await provenProviders("GPU-one", [71, 72], () => card("GPU-one"));
 	try {
 		const { providers, cleared, failed } = await judged(agents[0]!.id);
 		assert.deepEqual([...providers].sort(), agents.map(({ id }) => id).sort());
@@ -109,7 +112,7 @@ test("one card behind two providers is found out, and counts for the first alone
 });
 
 test("two cards of one name pass together and are cleared of it", async () => {
-	const agents = await twoProviders("GPU-two", [73, 74], () => oneCard()("GPU-two"));
+	const agents = await provenProviders("GPU-two", [73, 74], () => oneCard()("GPU-two"));
 	try {
 		const { cleared, failed } = await judged(agents[0]!.id);
 		assert.deepEqual(cleared, [agents.map(({ id }) => id).sort()]);
@@ -127,5 +130,34 @@ test("two cards of one name pass together and are cleared of it", async () => {
 		assert.equal(lines.rows.length, 2);
 	} finally {
 		for (const agent of agents) await agent.close();
+	}
+});
+
+const JOBS: JobsOffer = {
+	...{ account: null, consent: null, pricePerHourMicros: 1, mostBondMicros: 0, memoryBytes: 1e9, minutes: 60 },
+	methods: ["sampled"],
+};
+
+test("on a trial network those that stand for others' hosts on its own machine are no suspects; anybody else is", async () => {
+	const folder = makeDataDir();
+	const at = await startToyValidator({ dataDir: folder.path, params: { retries: 0 }, jobs: { isLoopbackApart: true } });
+	const open = () => oneCard()("GPU-trial");
+	const agents = await provenProviders("GPU-trial", [75, 76], open, { at, jobs: JOBS });
+	try {
+		const groups = async () =>
+			(await at.store.journal.list({ kind: "suspicion.together" })).rows.map(({ detail }) => detail);
+		// One that says nothing of jobs, and so nothing of where it is: the doubt is there at once.
+		agents.push(...(await provenProviders("GPU-trial", [77], open, { at })));
+		const [found] = await eventually(async () => {
+			const rows = await groups();
+			return rows.length > 0 && (rows as { readonly providers: readonly string[] }[]);
+		});
+		assert.ok(found!.providers.includes(agents[2]!.id), JSON.stringify(found));
+		// The two were proven long before, and nothing came of it.
+		assert.equal((await groups()).length, 1);
+	} finally {
+		for (const agent of agents) await agent.close();
+		await at.stop();
+		await folder.remove();
 	}
 });

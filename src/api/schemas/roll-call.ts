@@ -7,8 +7,8 @@ import { attested } from "./verdict.ts";
 const hash = sha256.describe("Hash, 64 lower-case hex digits");
 const callState = z.enum(["open", "committed", "done", "void"]);
 /**
- * opening: committed to, not opened yet. late: too slow, with an answer after the deadline or one of too little
- * work. uncalled: its owner wants it to answer no calls.
+ * opening: committed to, not opened yet. late: too slow, with an answer after the deadline or one of too
+ * little work. uncalled: its owner wants it to answer no calls.
  */
 const answerState = z.enum(["opening", "answered", "late", "absent", "wrong", "excused", "uncalled"]);
 

@@ -13,6 +13,7 @@ import type { Suspicion } from "../../protocol/network/provider-memory.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { ProbeGroup } from "../../store/queue/due-probes.ts";
 import { changeMemory } from "../change-memory.ts";
+import { isLoopback } from "../jobs/keeper/job-hosts.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
@@ -24,6 +25,8 @@ const HEAD_START_MS = 1000;
 const FALLEN_MS = 3_600_000;
 /** Fallen providers that one is compared with. */
 const MAX_FALLEN = 500;
+/** Of the hosts of one machine. */
+const MAX_HERE = 100;
 /** Of the members that an event names. */
 const MAX_NAMED = 16;
 
@@ -52,13 +55,27 @@ export class SuspicionWatch {
 		const hasFallen = fallenFigures(provider.memory.series, config.params).length > 0;
 		if (hasFallen) this.fallen.set(providerId, nowMs);
 		else this.fallen.delete(providerId);
-		const around = await scores.viewsAround(provider);
+		const around = await this.apart(await scores.viewsAround(provider));
 		const known = new Set(around.map((view) => view.providerId));
 		const others = hasFallen ? await this.fallenOthers(providerId, nowMs) : [];
 		const views = [...around, ...others.filter((view) => !known.has(view.providerId))];
 		for (const { providerIds, suspicion } of suspectGroups(views, nowMs, config.params))
 			if (providerIds.includes(providerId))
 				this.wishes.set([...providerIds].sort().join(), { providerIds, suspicion, sinceMs: nowMs });
+	}
+
+	/**
+	 * On a trial network the hosts of its own machine stand for those of different owners, and all show that
+	 * machine's cards: among them that is no doubt, and probed at once they would all be too slow. Only there:
+	 * elsewhere one card would take jobs under many keys.
+	 */
+	private async apart([own, ...others]: readonly SuspectView[]): Promise<readonly SuspectView[]> {
+		const { store, config } = this.context;
+		if (own === undefined || !config.jobs.isLoopbackApart) return own === undefined ? [] : [own, ...others];
+		const ids = [own, ...others].slice(0, MAX_HERE).map(({ providerId }) => providerId);
+		const takers = await store.connections.jobTakers(ids);
+		const isHere = ({ providerId }: SuspectView) => isLoopback(takers.get(providerId)?.address ?? "");
+		return isHere(own) ? [own, ...others.filter((other) => !isHere(other))] : [own, ...others];
 	}
 
 	/** Sends off the groups whose members are all free. */

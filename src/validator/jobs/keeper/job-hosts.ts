@@ -46,10 +46,17 @@ const GATHER_MS = 15_000;
 const ONE_AWAY_OF = 4;
 const FIGURES = ["memory.resident", "gemm.int8", "memory.bandwidth"];
 
+const plainAddress = (address: string): string => address.replace(/^::ffff:/i, "");
+
+export function isLoopback(address: string): boolean {
+	const plain = plainAddress(address);
+	return plain === "::1" || plain.startsWith("127.");
+}
+
 /** /24 of IPv4, /48 of IPv6. Loopback may count apart: several hosts of one trial machine. */
 function networkOf(address: string, provider: string, isLoopbackApart: boolean): string {
-	const plain = address.replace(/^::ffff:/i, "");
-	if (isLoopbackApart && (plain === "::1" || plain.startsWith("127."))) return provider;
+	const plain = plainAddress(address);
+	if (isLoopbackApart && isLoopback(address)) return provider;
 	if (!plain.includes(":")) return plain.split(".").slice(0, 3).join(".");
 	const [head = "", tail] = plain.split("%")[0]!.split("::");
 	const first = head === "" ? [] : head.split(":");

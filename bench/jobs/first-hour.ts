@@ -1,8 +1,9 @@
-// The first hour of somebody who types `npm start`: a fresh `assay up`, its three hosts, and jobs of every kind
-// in a loop, several at a time, as a user types them. Kept is when hosts were ready for jobs, whether one was
-// lost, what came of every job, why probes were made again, what roll calls said, and every line of the log with
-// a word that accuses an honest host. Ends with 1 where something of this is not as it should be.
-//   node bench/first-hour.ts [--minutes 30] [--busy 0] [--at-once 3] [--kinds gpt,render] [--write]
+// The first hour of somebody who types `npm start`: a fresh `assay up`, its three hosts, and jobs of every
+// kind in a loop, several at a time, as a user types them. Kept is when hosts were ready for jobs, whether
+// one was lost, what came of every job, why probes were made again, what roll calls said, and every line of
+// the log with a word that accuses an honest host. Ends with 1 where something of this is not as it should
+// be.
+//   node bench/jobs/first-hour.ts [--minutes 30] [--busy 0] [--at-once 3] [--kinds gpt,render] [--write]
 // `--busy` adds loops that keep a core busy, from the start on; `--write` makes
 // bench/results/network-first-hour-<date>.json, or -busy-.
 import { type ChildProcess, spawn } from "node:child_process";
@@ -13,8 +14,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type ApiClient, createApiClient } from "../src/api/create-client.ts";
-import { quantile, writeNetworkResult } from "./network-result.ts";
+import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
+import { quantile, writeNetworkResult } from "../network-result.ts";
 
 const { values } = parseArgs({
 	options: {
@@ -55,7 +56,7 @@ const FALSE_WORDS =
 /** `up` says at its start what the watcher is for. */
 const NO_FALSE_WORD = /^watcher {3}optimistic jobs are run again here/;
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "assay-first-hour-"));
 const env = { ...process.env, ASSAY_HOME: join(folder, "home"), DATABASE_URL: "", NO_COLOR: "1", COLUMNS: "200" };
 const startMs = Date.now();
@@ -187,6 +188,15 @@ function faultsOf(found: {
 		...(found.exit === 0 ? [] : [`up ended with ${found.exit}`]),
 	];
 }
+
+// Stopped before its end, it leaves nothing running: its own children alone, by their numbers.
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+	process.once(signal, async () => {
+		for (const child of started) child.kill(child === up.child ? "SIGTERM" : "SIGKILL");
+		await up.ended;
+		rmSync(folder, { recursive: true, force: true });
+		process.exit(1);
+	});
 
 const busy = Array.from({ length: Number(values.busy) }, () => start(["-e", "for (;;);"], () => {}));
 const up = start(["bin/assay.mjs", "up", "--port", "0"], (line) => {
