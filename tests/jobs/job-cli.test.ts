@@ -327,6 +327,13 @@ test("a job whose disputes a proof settles is ordered before it is funded", asyn
 	assert.ok(await read(stage.chain!.contracts, "segmentProofs", "isOrdered", BigInt(`0x${id}`)));
 });
 
+test("several jobs handed in at once from one account are all funded: none takes away what another approved", async () => {
+	const submit = () => market("submit", "life.json", "--method", "sampled:1", "--detach", "--json");
+	const runs = await Promise.all([submit(), submit(), submit()]);
+	for (const { code, err } of runs) assert.equal(code, 0, err);
+	assert.equal(new Set(runs.map(({ out }) => JSON.parse(out).id)).size, 3);
+});
+
 test("cancelled before anybody has it, a job costs nothing but gas", async () => {
 	const { contracts } = stage.chain!;
 	const balance = () => read(contracts, "token", "balanceOf", PAYER.address);

@@ -6,7 +6,9 @@ import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { approveJobsCall, fundJobCall, type JobTerms, jobCost } from "../../chain/contracts/job-escrow.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
+import { makeFolder } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
+import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { loadAccountKey } from "../../platform/key-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -26,10 +28,12 @@ export interface JobPayer {
 	readonly actor: ChainActor;
 	/** Approves and funds, with what earlier jobs left first. Throws CHAIN_FUNDS, CHAIN_MISSING. */
 	fund(terms: JobTerms, escrow: { readonly chainId: number; readonly contract: string }): Promise<void>;
+	/** What jobs did not spend, back to the account. Throws CHAIN_FUNDS without gas. */
+	collect(): Promise<bigint>;
 }
 
 /** What jobs did not spend, from the escrow to the account that paid. Throws CHAIN_FUNDS without gas. */
-export async function collectRest({ contracts, account }: ChainActor): Promise<bigint> {
+async function collectRest({ contracts, account }: ChainActor): Promise<bigint> {
 	const owed = await read(contracts, "jobEscrow", "owedTo", account.address);
 	if (owed === 0n) return 0n;
 	await requireGas(contracts.client, account, GAS.small);
@@ -65,13 +69,41 @@ export async function openJobPayer(
 					hint: `The node is of chain ${client.chainId}, whose JobEscrow is ${addresses.jobEscrow}. Name another with --rpc.`,
 				});
 			const amount = jobCost(terms);
-			await collectRest(actor);
-			if (isTrial) await fillTrial(actor, amount, chainFolder(dataDirOf(values, io)));
-			await requireFunds(actor, { tokens: amount, gas: GAS.register });
-			await sendCall(client, actor.account, approveJobsCall(contracts, amount));
-			await sendCall(client, actor.account, fundJobCall(contracts, terms));
+			await alone(actor.account, io, async () => {
+				await collectRest(actor);
+				if (isTrial) await fillTrial(actor, amount, chainFolder(dataDirOf(values, io)));
+				await requireFunds(actor, { tokens: amount, gas: GAS.register });
+				await sendCall(client, actor.account, approveJobsCall(contracts, amount));
+				await sendCall(client, actor.account, fundJobCall(contracts, terms));
+			});
 		},
+		collect: () => alone(actor.account, io, () => collectRest(actor)),
 	};
+}
+
+/** A turn takes some seconds; on a public chain a minute. */
+const TURN_MS = 30_000;
+
+/**
+ * One command of this user at a time pays from an account: what one approves for its job, another that
+ * approves after it would take away. Where nothing can be locked nobody waits: the chain refuses what does
+ * not fit.
+ */
+async function alone<T>({ address }: ChainAccount, io: CliIo, work: () => Promise<T>): Promise<T> {
+	const folder = join(customerFolder(io.env), "paying", address.toLowerCase());
+	await makeFolder(folder);
+	const take = (): Promise<FolderLock | null> =>
+		lockFolder(folder, TURN_MS).catch((error: unknown) => {
+			if (error instanceof AssayError && error.code === "LOCK_FAILED") return { release: async () => {} };
+			throw error;
+		});
+	let turn = await take();
+	while (turn === null && !io.interrupted.aborted) turn = await take();
+	try {
+		return await work();
+	} finally {
+		await turn?.release();
+	}
 }
 
 async function trialAccount(io: CliIo): Promise<ChainAccount> {

@@ -14,7 +14,7 @@ import { printResult } from "../print/print-result.ts";
 import { showOrWatch, type watchOptions } from "../print/show-or-watch.ts";
 import { table } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
-import { collectRest, openJobPayer, type PayerValues } from "./job-account.ts";
+import { openJobPayer, type PayerValues } from "./job-account.ts";
 import { eventLine, jobText, listColumns, provenOver } from "./job-lines.ts";
 import { judgeSigned, signedLines } from "./judge-signed.ts";
 import { takenText } from "./submit-job.ts";
@@ -93,7 +93,7 @@ async function cancelOnChain(job: Job, values: PayerValues, io: CliIo, client: A
 	const { contracts, account } = payer.actor;
 	await requireGas(contracts.client, account, 2n * GAS.small);
 	await sendCall(contracts.client, account, cancelJobCall(contracts, jobTermsFromText(job.offer.escrow!.terms)));
-	io.err.write(`  ${formatTokens(await collectRest(payer.actor))} tokens came back to ${account.address}\n`);
+	io.err.write(`  ${formatTokens(await payer.collect())} tokens came back to ${account.address}\n`);
 }
 
 export async function cancelJob(values: ReadValues & PayerValues, io: CliIo, id: string): Promise<number> {

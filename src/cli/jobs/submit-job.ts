@@ -30,7 +30,7 @@ import { formatMicros, formatTokens } from "../print/tokens.ts";
 import type { UpFile } from "../up/up-file.ts";
 import { askQuote, type QuoteBody } from "./ask-quote.ts";
 import { followJob } from "./follow-job.ts";
-import { collectRest, type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
+import { type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
 import { jobText, quoteLines } from "./job-lines.ts";
 import { commitJob, type OrderingValues, orderOnChain, planOfJob } from "./order-proofs.ts";
@@ -202,9 +202,9 @@ async function follow(
 }
 
 /** The result does not wait for it: without gas it stays the account's until the next job. */
-async function tellRest({ actor }: JobPayer, io: CliIo): Promise<void> {
+async function tellRest(payer: JobPayer, io: CliIo): Promise<void> {
 	try {
-		const rest = await collectRest(actor);
+		const rest = await payer.collect();
 		if (rest > 0n) io.err.write(`  not spent: ${formatTokens(rest)} tokens came back\n`);
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
