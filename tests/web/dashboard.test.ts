@@ -30,6 +30,7 @@ import {
 } from "../validator/toy-agent.test-kit.ts";
 import { type Browser, CALM, followLink, seriousFindings, startBrowser } from "./browser.test-kit.ts";
 import { layoutFaults, settledFaults } from "./layout.test-kit.ts";
+import { assertAlike, shownByPage, toldByCli } from "./told-alike.test-kit.ts";
 
 const data = makeDataDir();
 let validator: ToyValidator;
@@ -386,8 +387,8 @@ test("an attested host joins: its level, marked simulated, is on every page and 
 	}
 	// The browser judges the same, by its own curves.
 	await followLink(page, "/verify");
-	const file = { name: "attested", mimeType: "", buffer: Buffer.from(evidence) };
-	await page.getByLabel("Evidence file").setInputFiles(file);
+	const file = { name: "attested.assay", bytes: evidence };
+	assertAlike(file, await toldByCli(file, data.path), await shownByPage(page, file));
 	await page.locator(".verify[data-status=valid]").getByText("SIMULATED_ROOTS").first().waitFor();
 	for (const path of [`/providers/${second}`, `/probes/${other!.id}`]) {
 		await followLink(page, path);

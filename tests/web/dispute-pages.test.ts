@@ -43,7 +43,7 @@ const stops = (page: Page) =>
 async function seenByItsCheck(job: string): Promise<void> {
 	await browser.context.addInitScript(() => localStorage.setItem("customer-key", "77".repeat(32)));
 	const page = await browser.open(`${lying.stage.validator.url}/jobs/${job}`);
-	const why = page.locator("section", { has: page.getByRole("heading", { name: "Why it is right" }) });
+	const why = page.locator("section", { has: page.getByRole("heading", { name: "How it is checked" }) });
 	await why.getByLabel(/^Segment, 0 to 5/).fill("5");
 	await why.getByRole("button", { name: "Check it here" }).click();
 	await why.locator("[data-check=differs]").getByText("Segment 4").waitFor();

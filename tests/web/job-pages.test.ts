@@ -82,7 +82,11 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 	await tabTo(page, /^Spot checks/);
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("ArrowDown");
-	await page.getByText(/^16 in \d+ segments$/).waitFor();
+	await page.getByText(/, of 16 program steps together, and one that makes the first state$/).waitFor();
+	// By the parameters of this network, not by those that a network has by itself.
+	const choice = (key: string) => page.locator("label.choice", { hasText: key });
+	await choice("redundant:2").getByText("paid 1 s after the check").waitFor();
+	await choice("optimistic").getByText("anyone can prove a lie for 10 min").waitFor();
 	await priceButton(page).waitFor();
 	await tabTo(page, /and get the price$/);
 	await page.keyboard.press("Enter");
@@ -440,7 +444,7 @@ test("the smallest GPT: its claim, who ran it again, the draws, and a segment ru
 	// The customer's key, as this browser would have kept it.
 	await keepKey(CUSTOMER_SEED);
 	await page.goto(`${url}/jobs/${id}`);
-	const why = page.locator("section", { has: page.getByRole("heading", { name: "Why it is right" }) });
+	const why = page.locator("section", { has: page.getByRole("heading", { name: "How it is checked" }) });
 	await why.getByText("computed here from the job’s terms").waitFor();
 	await why.getByText("5 states fold to it, computed here").waitFor();
 	await why.getByRole("img", { name: "4 of 4 segments were run again and found equal" }).waitFor();

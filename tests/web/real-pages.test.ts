@@ -124,7 +124,7 @@ test("claimed beside proven: a mark where they differ, another where the proof w
 	const page = await providerPage(files.sustained);
 	const memory = page.getByRole("row", { name: /^Memory 140 GiB 37\.\d GiB/ });
 	await memory.getByText("≠ differs: 27 % proven").waitFor();
-	await page.getByRole("row", { name: /^Card NVIDIA H200 H200 ✓/ }).waitFor();
+	await page.getByRole("row", { name: /^Card NVIDIA H200 possibly H200 \? not confirmed/ }).waitFor();
 	await followLink(page, `/providers/${files.two.providerId}`);
 	const refused = page.getByRole("row", { name: /Card NVIDIA H200 – ≠ differs: the proof was refused/ });
 	await refused.first().waitFor();

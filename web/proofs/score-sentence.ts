@@ -11,8 +11,9 @@ const WORDS: Readonly<Record<string, string>> = {
 	"roll calls": "roll calls answered",
 };
 
-export function scoreSentence({ scorePpm, terms }: Score): string {
-	const head = `${formatScore(scorePpm)} of 1`;
+export function scoreSentence({ scorePpm, terms, mode }: Score): string {
+	// Scores by model, and of a host that is rented, may be above 1.
+	const head = mode === "holistic" && scorePpm <= 1_000_000 ? `${formatScore(scorePpm)} of 1` : formatScore(scorePpm);
 	if (terms.why !== "") return `${head}: ${terms.why}`;
 	const factors = terms.root.from
 		.filter((part) => typeof part !== "string")

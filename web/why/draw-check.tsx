@@ -42,9 +42,11 @@ export function DrawCheck({ draws }: { draws: JobDraws }) {
 				) : (
 					<Badge tone="valid">as drawn</Badge>
 				)}{" "}
-				{isOpen
-					? `${formatCount(draws.draws.length)} lists are as they were published. Who was drawn can be recomputed when the job is over and its secret is told.`
-					: `${formatCount(redrawn)} of ${formatCount(draws.draws.length)} draws were done again in this browser: lists, secret, choice and windows.`}
+				{changed.length > 0
+					? "What is public does not follow from the rules, or is not what was committed to:"
+					: isOpen
+						? `${formatCount(draws.draws.length)} lists are as they were published. Who was drawn can be recomputed when the job is over and its secret is told.`
+						: `${formatCount(redrawn)} of ${formatCount(draws.draws.length)} draws were done again in this browser: lists, secret, choice and windows.`}
 			</p>
 			{changed.length === 0 ? null : (
 				<ul class="findings">

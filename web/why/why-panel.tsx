@@ -1,4 +1,4 @@
-// Why it is right: for each part of a job the claim as a tree, what was run again and by whom, the draws done
+// How a job is checked: for each part of a job the claim as a tree, what was run again and by whom, the draws done
 // again, and a segment run here. Everything is computed in this browser from what is public; with the
 // customer's key also from the claim's list of states.
 import { useEffect, useState } from "preact/hooks";
@@ -68,7 +68,7 @@ export function WhyPanel({ draws, customer }: { draws: JobDraws; customer: Custo
 	const current = shown.find(({ hash }) => hash === chosen) ?? shown.at(-1);
 	const part = current === undefined ? undefined : draws.parts[current.part];
 	return (
-		<Panel title="Why it is right" aside="computed in this browser">
+		<Panel title="How it is checked" aside="computed in this browser">
 			{current === undefined || part === undefined ? (
 				<Empty title="Nothing was claimed yet">A claim is 32 bytes that commit to every state of the work.</Empty>
 			) : (

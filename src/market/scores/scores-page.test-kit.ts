@@ -150,7 +150,8 @@ Rewards: ⌊emission × weight ÷ Σ weights⌋, what is left over goes by the l
 id. Nobody has weight: nothing is given out.
 
 ## Parameters
-Operators override any of them by name. What cannot be used is refused with \`PARAMS_BAD\`.
+Operators override any of them by name. What cannot be used is refused with \`PARAMS_BAD\`. \`GET /v1/params\`
+has those that a validator decides by; pages and commands estimate prices and times with these.
 
 | parameter | default | unit | limits | source |
 |---|---|---|---|---|
