@@ -62,8 +62,8 @@ const keptFolder = (io: CliIo): string => join(customerFolder(io.env), "rentals"
 const keptPath = (id: string, io: CliIo): string => join(keptFolder(io), `${id}.key-file`);
 
 /**
- * Remembers with which key a rental was begun, for `assay rent ssh`: the machine lets no other in. What cannot
- * be written is no reason to lose the rental.
+ * Remembers with which key a rental was begun, for `assay rent ssh`: the machine lets no other in. If it
+ * cannot be written, the rental goes on all the same.
  */
 export function keepKey({ id }: Pick<Rental, "id">, { file }: SshKey, io: CliIo): void {
 	try {

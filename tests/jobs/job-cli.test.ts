@@ -157,7 +157,7 @@ test("no funds, no gas, another chain, no account: each has its code and says wh
 		"--contracts",
 		other,
 	);
-	// Somebody who cannot read the network's folder: the price needs no account, and is said before one is missed.
+	// Who cannot read the network's folder: the price needs no account, and is said before one is missed.
 	const stranger = (...args: string[]) => assay(...args, "life.json", "--api", stage.validator.url, "--data", scratch);
 	const run = await stranger("submit");
 	assert.equal(run.code, 64);

@@ -1,5 +1,5 @@
-// `assay job list|status|logs|result|cancel`: a customer's jobs at their validator. What only some of them need,
-// the chain's client above all, is loaded where it is used: reading a list takes no second for it.
+// `assay job list|status|logs|result|cancel`: a customer's jobs at their validator. What only some of them
+// need, the chain's client above all, is loaded where it is used: reading a list takes no second for it.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Job } from "../../api/types.ts";
 import { type apiOptions, askApi } from "../api-connection.ts";

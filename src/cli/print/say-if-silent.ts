@@ -1,5 +1,5 @@
-// A command that says nothing for a second says what it does: on a terminal in a line that goes again with the
-// first word of the result, elsewhere in a plain line. On standard error, so that --json output stays clean.
+// A command that says nothing for a second says what it does: on a terminal in a line that goes again with
+// the first word of the result, elsewhere in a plain line. On standard error, so that --json stays clean.
 import type { CliIo } from "../command.ts";
 import { createStatusLine } from "./status-line.ts";
 

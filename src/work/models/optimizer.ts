@@ -68,8 +68,8 @@ const asRate = (value: number): number => Math.min(I32, Math.round(value));
 const stepsOfBias = (beta: number): number => Math.ceil(-54 / Math.log2(beta));
 
 /**
- * A row for each step: the rate; for AdamW with its bias correction, then what a weight loses by decay, then ε.
- * Written into one array, without a list for each row: jobs have millions of steps.
+ * A row for each step: the rate; for AdamW with its bias correction, then what a weight loses by decay, then
+ * ε. Written into one array, without a list for each row: jobs have millions of steps.
  */
 function rateTable(by: Optimizer, steps: number, { rows, gradientScale }: Net): Int32Array {
 	const factor = gradientFactor(rows);
