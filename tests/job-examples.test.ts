@@ -18,11 +18,13 @@ test("the table of the examples names every one, and no other", () => {
 	assert.deepEqual(named.sort(), names.sort());
 });
 
+const io = { cwd: folder, interrupted: new AbortController().signal };
+
 for (const name of names)
 	test(`${name}: ten lines or so that become a job`, async () => {
 		const lines = readFileSync(`${folder}${name}`, "utf8").trim().split("\n");
 		assert.ok(lines.length <= 12, `${lines.length} lines`);
-		const { spec, blobs, order } = await prepareJob(name, nothing, { cwd: folder });
+		const { spec, blobs, order } = await prepareJob(name, nothing, io);
 		assert.equal(jobSpec(spec, ""), null);
 		assert.equal(order.mostMicros, 5_000_000);
 		assert.ok(lines.some((line) => line.includes(`"method": "${spec.method.name}`)));
@@ -30,9 +32,14 @@ for (const name of names)
 		for (const { root, size } of [spec.program, ...spec.given]) assert.ok(held.has(`${root}/${size}`));
 	});
 
+test("whoever presses Ctrl-C while a job is made ready does not wait for it", async () => {
+	const reason = new Error("Ctrl-C");
+	await assert.rejects(prepareJob("simulate.json", nothing, { ...io, interrupted: AbortSignal.abort(reason) }), reason);
+});
+
 test("the command line stands above the job file", async () => {
 	const asked = { ...nothing, method: "sampled:3", "most-price": 0.5, "most-minutes": 2, steps: 40 };
-	const { order, spec, text } = await prepareJob("simulate.json", asked, { cwd: folder });
+	const { order, spec, text } = await prepareJob("simulate.json", asked, io);
 	assert.deepEqual(order, { method: { name: "sampled", count: 3 }, mostMicros: 500_000, mostMs: 120_000 });
 	assert.deepEqual(spec.method, order.method);
 	assert.equal(JSON.parse(text).steps, 40);

@@ -24,10 +24,16 @@ const HASHES = { pieceRoot, foldPieces };
 export type BlobSource = { readonly path: string } | { readonly bytes: Uint8Array | (() => Uint8Array) };
 
 /** The name of a blob, and the roots of its pieces that fold to it. */
-export async function nameBlob(source: BlobSource): Promise<{ blob: BlobName; roots: readonly Uint8Array[] }> {
+export async function nameBlob(
+	source: BlobSource,
+	signal?: AbortSignal,
+): Promise<{ blob: BlobName; roots: readonly Uint8Array[] }> {
 	return await withPieces(source, async (size, read) => {
 		const roots: Uint8Array[] = [];
-		for (let i = 0; i < pieceCount(size); i++) roots.push(await pieceRoot(await read(i)));
+		for (let i = 0; i < pieceCount(size); i++) {
+			signal?.throwIfAborted();
+			roots.push(await pieceRoot(await read(i)));
+		}
 		return { blob: { root: bytesToHex(foldPieces(roots)), size }, roots };
 	});
 }
@@ -37,7 +43,7 @@ export async function nameBlob(source: BlobSource): Promise<{ blob: BlobName; ro
  * changed meanwhile.
  */
 export async function uploadBlob(api: UploadApi, source: BlobSource, options: TransferOptions = {}): Promise<BlobName> {
-	const { blob, roots } = await nameBlob(source);
+	const { blob, roots } = await nameBlob(source, options.signal);
 	await withPieces(source, (_, read) => uploadPieces(api, { blob, roots, read }, HASHES, options));
 	return blob;
 }

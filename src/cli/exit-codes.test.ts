@@ -1,4 +1,4 @@
-// Which error ends in which exit: every code of src/protocol/codes.ts that is an error, each once, and no other.
+// Which error ends in which exit: every code of src/protocol/codes.ts that is an error, once, and no other.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../protocol/assay-error.ts";

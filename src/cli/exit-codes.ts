@@ -25,7 +25,7 @@ export function verdictToExitCode(verdict: Verdict): number {
 
 type ErrorExit = Exclude<keyof typeof exitCodes, "valid" | "inconclusive" | "internal" | "interrupted">;
 
-/** Every code of an error, once. A file that says what is false is invalid; one that is malformed is input. */
+/** Every code of an error, once. What says something false is invalid; what is malformed is input. */
 const ERRORS: Readonly<Record<ErrorExit, string>> = {
 	invalid: `
 		FRAUD_REFUSED JOB_CLAIM JOB_RESULT_WRONG CLAIM_ROOT`,

@@ -15,6 +15,8 @@ import { formatAgo, shortId, shown } from "./print/table.ts";
 const KEY_NAMES = ["id_ed25519", "id_ecdsa", "id_rsa"] as const;
 
 export interface SshKey {
+	/** The public half, absolute. */
+	readonly file: string;
 	readonly publicKey: string;
 	/** The private half beside it; undefined: not there, an agent may have it. */
 	readonly identityFile: string | undefined;
@@ -50,9 +52,31 @@ export function readPublicKey(path: string | undefined, io: CliIo): SshKey {
 		});
 	const secret = file.replace(/\.pub$/, "");
 	return {
+		file,
 		publicKey: `${found[1]} ${found[2]}`,
 		identityFile: secret !== file && existsSync(secret) ? secret : undefined,
 	};
+}
+
+const keptFolder = (io: CliIo): string => join(customerFolder(io.env), "rentals");
+const keptPath = (id: string, io: CliIo): string => join(keptFolder(io), `${id}.key-file`);
+
+/**
+ * Remembers with which key a rental was begun, for `assay rent ssh`: the machine lets no other in. If it
+ * cannot be written, the rental goes on all the same.
+ */
+export function keepKey({ id }: Pick<Rental, "id">, { file }: SshKey, io: CliIo): void {
+	try {
+		mkdirSync(keptFolder(io), { recursive: true, mode: 0o700 });
+		writeFileSync(keptPath(id, io), `${file}\n`, { mode: 0o600 });
+	} catch {
+		io.err.write(`  the key could not be remembered: name it with --ssh-key ${file} when you log in\n`);
+	}
+}
+
+function keptKey(id: string, io: CliIo): string | undefined {
+	const path = keptPath(id, io);
+	return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
 }
 
 const HOST = /^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$/;
@@ -105,9 +129,9 @@ export async function runSsh(
 	io: CliIo,
 ): Promise<number> {
 	const { host, port, user, hostKey } = accessOf(rental);
-	const { identityFile } = readPublicKey(sshKey, io);
+	const { identityFile } = readPublicKey(sshKey ?? keptKey(rental.id, io), io);
 	// A file and an alias of its own: nothing is added to the customer's known hosts.
-	const folder = join(customerFolder(io.env), "rentals");
+	const folder = keptFolder(io);
 	const alias = `assay-rental-${rental.id}`;
 	const knownHosts = join(folder, `${rental.id}.known_hosts`);
 	try {

@@ -12,6 +12,7 @@ import { configPath, configSection, takeConfig } from "./config/config-file.ts";
 import { errorToExitCode, exitCodes } from "./exit-codes.ts";
 import { helpText } from "./help.ts";
 import { carriedAlong } from "./hints/carried-along.ts";
+import { doingOf, sayIfSilent } from "./print/say-if-silent.ts";
 
 function overview(): string {
 	const width = Math.max(...Object.keys(summaries).map((name) => name.length)) + 2;
@@ -70,7 +71,10 @@ async function dispatch(args: readonly string[], io: CliIo): Promise<number> {
 		});
 	// It looks at the file itself, also at one that nothing else can be run with.
 	if (name === "config") return command.run(config === undefined ? options : [...options, config], io);
-	return command.run(options, io, configSection(command, configPath(config, io), Object.keys(loaders)));
+	const section = configSection(command, configPath(config, io), Object.keys(loaders));
+	const doing = doingOf(name, verb);
+	if (doing === null) return command.run(options, io, section);
+	return sayIfSilent(io, doing, (noticed) => command.run(options, noticed, section));
 }
 
 /** Never throws: an error is printed and becomes the exit code. */

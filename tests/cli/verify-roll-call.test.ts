@@ -107,4 +107,8 @@ test("options that do not fit the file are usage errors; a node that is none is 
 	const run = await assay("verify", file, "--chain", `http://127.0.0.1:${port}`);
 	assert.equal(run.code, exitCodes.unavailable.code, run.out);
 	assert.match(run.err, /CHAIN_NODE/);
+	const dead = await assay("verify", file, "--chain", "http://127.0.0.1:1");
+	assert.equal(dead.code, exitCodes.unavailable.code, dead.out);
+	assert.match(dead.err, /no node answers at .*\[CHAIN_UNREACHABLE\]\n {2}Check --chain/);
+	assert.doesNotMatch(dead.err, /tried again/);
 });

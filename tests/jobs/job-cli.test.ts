@@ -157,8 +157,18 @@ test("no funds, no gas, another chain, no account: each has its code and says wh
 		"--contracts",
 		other,
 	);
-	const run = await assay("submit", "life.json", "--api", stage.validator.url, "--data", scratch);
-	assert.match(run.err, /no account was named \[JOB_ACCOUNT\]\n {2}Name the key/);
+	// Who cannot read the network's folder: the price needs no account, and is said before one is missed.
+	const stranger = (...args: string[]) => assay(...args, "life.json", "--api", stage.validator.url, "--data", scratch);
+	const run = await stranger("submit");
+	assert.equal(run.code, 64);
+	assert.match(run.err, /no account was named \[JOB_ACCOUNT\]\n {2}Name the data folder .* --data DIR/);
+	const dear = await stranger("submit", "--yes", "--most-price", "0.0000001");
+	assert.equal(dear.code, 69);
+	assert.match(dear.err, /would cost .*\[JOB_PRICE\]/);
+	assert.doesNotMatch(dear.err, /uploaded/);
+	const quoted = await stranger("quote");
+	assert.equal(quoted.code, 0, quoted.err);
+	assert.match(quoted.out, /tokens at most: 1 part, redundant:2, at least/);
 });
 
 /**

@@ -111,7 +111,7 @@ async function assay(command: Command, ...args: string[]): Promise<{ readonly ou
 		...{ out: stream as never, err: stream as never, env: { ASSAY_HOME: join(scratch, "home"), NO_COLOR: "1" } },
 		...{ cwd: scratch, interrupted: new AbortController().signal },
 	};
-	const where = ["--api", stage.validator.url, "--data", stage.data.path];
+	const where = args.includes("--api") ? [] : ["--api", stage.validator.url, "--data", stage.data.path];
 	const code = await command.run([...args, ...where], io);
 	return { out, code };
 }
@@ -288,6 +288,11 @@ test("a lie in one number of an optimistic job is found, proven on chain and pai
 			(await assay(disputeCommand, "show", begins)).out,
 			/segments {2}0 to 5, optimistic[\s\S]*on chain {2}claimed by/,
 		);
+		// Showing sends nothing: nobody needs the network's folder, nor leaves one of their own.
+		const stranger = ["--api", stage.validator.url, "--data", join(scratch, "nobody")];
+		const shown = await assay(disputeCommand, "show", begins, ...stranger);
+		assert.equal(shown.code, 0);
+		assert.match(shown.out, /segments {2}0 to 5, optimistic\nroot /);
 		const answer = await assay(disputeCommand, "ask", begins, '{"kind":"trace","segment":4}');
 		assert.match(answer.out, /^answer {4}[0-9a-f]{64}\nsignature [0-9a-f]{130}\n$/);
 		await poor.look();

@@ -2,7 +2,7 @@
 // account.
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
-import { type ContractAddresses, contractsOn } from "../../chain/contracts/contracts.ts";
+import { type ContractAddresses, type Contracts, contractsOn } from "../../chain/contracts/contracts.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { readIfPresent } from "../../platform/durable-file.ts";
@@ -37,6 +37,19 @@ export async function openCustomerChain(
 	const client = await createChainClient(await reachNode(url), { confirmations });
 	const addresses = { ...chain.contracts, chainId: chain.chainId } as ContractAddresses;
 	return { account, url, contracts: await contractsOn(client, addresses) };
+}
+
+/** The contracts, to be read; null where the validator has no chain or names no node that may be asked. */
+export async function customerContracts(
+	values: ChainValues,
+	io: CliIo,
+	api: Pick<ApiClient, "getChain">,
+): Promise<Contracts | null> {
+	const { chain } = await api.getChain();
+	const url = rpcUrlOf(values, io) ?? (chain?.isEmbedded ? await ownersDoor(values, io) : null);
+	if (chain === null || url === null) return null;
+	const client = await createChainClient(await reachNode(url), { confirmations: 1 });
+	return contractsOn(client, { ...chain.contracts, chainId: chain.chainId } as ContractAddresses);
 }
 
 /** The embedded chain's address with its secret, which only its owner can read. */

@@ -28,7 +28,7 @@ beginning of it. QUESTION is one of docs/jobs.md §14 as JSON, without audit and
 		list: {
 			does: "claims that stand, and fraud files against claims",
 			async run(values, io) {
-				return (await import("../watch/disputes.ts")).listDisputes(values, io);
+				return (await import("../watch/list-disputes.ts")).listDisputes(values, io);
 			},
 		},
 		show: {

@@ -28,7 +28,7 @@ import {
 } from "../print/table.ts";
 import { formatTokens } from "../print/tokens.ts";
 import { filterOptions, given, listQuery, wantsOf } from "../proven-filters.ts";
-import { accessLines, readPublicKey, runSsh } from "../rental-access.ts";
+import { accessLines, keepKey, readPublicKey, runSsh } from "../rental-access.ts";
 
 const options = {
 	for: text("TIME", "length of the rental: 90m, 2h, 3d"),
@@ -127,7 +127,9 @@ async function start(values: RentValues, io: CliIo, provider?: string): Promise<
 		if (offer === undefined) throw new AssayError("OFFER_NONE", "nothing that fits can be rented now");
 		return payer.rent(offer, body, api.key);
 	};
-	return tell(await api.ask(ask), values, io, key.identityFile);
+	const rental = await api.ask(ask);
+	keepKey(rental, key, io);
+	return tell(rental, values, io, key.identityFile);
 }
 
 /** Who pays on chain; null: nobody named a key, and nothing is paid there. */

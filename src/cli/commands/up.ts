@@ -3,6 +3,7 @@
 // finds it. Not here: what any of them does.
 
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
@@ -92,6 +93,7 @@ same data.`,
 		const hold = await takeUpFile(dataDir, Date.now());
 		const closing: (() => Promise<void>)[] = [() => hold.release()];
 		try {
+			if (values.port) await mustBeFree(values.host, values.port);
 			const say = (text: string): void => void (values.json || io.out.write(`${text}\n`));
 			const paint = paintFor(io.out, io.env);
 			const databaseUrl = values.database ?? (io.env.DATABASE_URL || undefined);
@@ -160,6 +162,18 @@ same data.`,
 		}
 	},
 });
+
+/** A port that another program has is told before a database is made. Throws LISTEN_FAILED. */
+async function mustBeFree(host: string, port: number): Promise<void> {
+	const { listen } = await import("../../validator/serving/validator-api.ts");
+	const bind = (at: { readonly host: string; readonly port: number }): Promise<string> =>
+		new Promise((done, fail) => {
+			const server = createServer();
+			server.once("error", fail);
+			server.listen(at, () => server.close(() => done("")));
+		});
+	await listen({ listen: bind }, { host, port, orNext: 0 });
+}
 
 /** After the default one, where networks of this machine have it already. */
 const MORE_PORTS = 99;

@@ -56,7 +56,9 @@ export async function openJobPayer(
 	const isTrial = named === null && chain?.isEmbedded === true && (await ownersDoor(values, io)) !== null;
 	if (named === null && !isTrial)
 		throw new AssayError("JOB_ACCOUNT", "jobs of this validator are paid on chain, and no account was named", {
-			hint: "Name the key of the account that pays with --key-file FILE or ASSAY_CHAIN_KEY.",
+			hint: chain?.isEmbedded
+				? "Name the data folder of the network's `assay up` with --data DIR: then an account is made and funded. Elsewhere name the key of an account with --key-file FILE."
+				: "Name the key of the account that pays with --key-file FILE or ASSAY_CHAIN_KEY.",
 		});
 	const actor = await openCustomerChain(named ?? (await trialAccount(io)), values, io, api);
 	return {

@@ -18,8 +18,8 @@ export function detailOf({ detail }: Pick<NetworkEvent, "detail">): Detail {
 }
 
 /**
- * What is agreed on before anybody works: "2 parts, at least 41 min, 1.84 tokens; a skipped tenth is found with
- * 81 %". The least time is that of proven speed with nothing in the way; the limit allows for what is.
+ * What is agreed on before anybody works: "2 parts, at least 41 min, 1.84 tokens; a skipped tenth is found
+ * with 81 %". The least time is that of proven speed with nothing in the way; the limit allows for what is.
  */
 export function quoteLines(
 	quote: {

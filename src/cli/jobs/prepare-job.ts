@@ -2,6 +2,7 @@
 // that it names, and the customer's limits. Everything that is wrong with the job itself is found here,
 // before anything is uploaded.
 import { basename, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { nameBlob } from "../../api/blob-transfer.ts";
 import { foldPieces } from "../../platform/blob-tree.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
@@ -35,11 +36,16 @@ export interface PreparedJob {
 const MICROS = 1_000_000;
 const MINUTE = 60_000;
 
-/** By OpenSSL: weights may have gigabytes. */
-const rootOf = async (bytes: Uint8Array): Promise<Uint8Array> => foldPieces((await nameBlob({ bytes })).roots);
-
-export async function prepareJob(file: string, values: OrderValues, io: Pick<CliIo, "cwd">): Promise<PreparedJob> {
-	const path = resolve(io.cwd, file);
+/**
+ * Throws the reason of `interrupted`: what a job is given may have gigabytes, and nobody waits for their hashes
+ * then.
+ */
+export async function prepareJob(
+	file: string,
+	values: OrderValues,
+	{ cwd, interrupted }: Pick<CliIo, "cwd" | "interrupted">,
+): Promise<PreparedJob> {
+	const path = resolve(cwd, file);
 	const { text, json } = parsedJob(path, values.steps);
 	const said = readOrder(json).order;
 	const order: JobOrder = {
@@ -48,10 +54,16 @@ export async function prepareJob(file: string, values: OrderValues, io: Pick<Cli
 		mostMs: values["most-minutes"] === undefined ? said.mostMs : Math.floor(values["most-minutes"] * MINUTE),
 	};
 	const workload = await workloadOf(path, json);
+	// Signals that came while it was made are heard first.
+	await setImmediate();
+	interrupted.throwIfAborted();
 	// As the validator and every provider will: a program that overflows is refused here, with its place.
 	orThrow(sealProgram(workload.program));
 	const title = safeText(basename(path).replace(/\.json$/, "")).slice(0, 100);
 	const kind = String((json as { readonly workload: unknown }).workload);
+	// By OpenSSL.
+	const rootOf = async (bytes: Uint8Array): Promise<Uint8Array> =>
+		foldPieces((await nameBlob({ bytes }, interrupted)).roots);
 	const made = await specOfWorkload(workload, { title, kind, method: order.method, rootOf });
 	return { path, text, workload, order, ...made };
 }

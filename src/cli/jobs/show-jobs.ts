@@ -1,11 +1,8 @@
-// `assay job list|status|logs|result|cancel`: a customer's jobs at their validator.
+// `assay job list|status|logs|result|cancel`: a customer's jobs at their validator. What only some of them
+// need, the chain's client above all, is loaded where it is used: reading a list takes no second for it.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Job } from "../../api/types.ts";
-import { cancelJobCall } from "../../chain/contracts/job-escrow.ts";
-import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
 import { type apiOptions, askApi } from "../api-connection.ts";
-import { GAS, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
 import { findJob } from "../find-by-name.ts";
 import type { Values } from "../options.ts";
@@ -13,12 +10,8 @@ import { type Paint, paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
 import { showOrWatch, type watchOptions } from "../print/show-or-watch.ts";
 import { table } from "../print/table.ts";
-import { formatTokens } from "../print/tokens.ts";
-import { openJobPayer, type PayerValues } from "./job-account.ts";
+import type { PayerValues } from "./job-account.ts";
 import { eventLine, jobText, listColumns, provenOver } from "./job-lines.ts";
-import { judgeSigned, signedLines } from "./judge-signed.ts";
-import { takenText } from "./submit-job.ts";
-import { takeResult } from "./take-result.ts";
 
 type ReadValues = Values<typeof apiOptions>;
 type WatchValues = ReadValues & Values<typeof watchOptions>;
@@ -42,6 +35,9 @@ export const showJob = (values: WatchValues, io: CliIo, id: string): Promise<num
 		io,
 		async (client) => {
 			const job = await findJob(client, id);
+			if (job.offer.terms.method.name !== "attested")
+				return { json: job, text: (paint: Paint) => jobText(job, paint).trimEnd() };
+			const { judgeSigned, signedLines } = await import("./judge-signed.ts");
 			const signed = await judgeSigned(client, job);
 			const json = signed.length === 0 ? job : { ...job, signed };
 			return {
@@ -77,6 +73,7 @@ export async function fetchResult(
 	io: CliIo,
 	id: string,
 ): Promise<number> {
+	const [{ takeResult }, { takenText }] = await Promise.all([import("./take-result.ts"), import("./submit-job.ts")]);
 	const ask = async (client: ApiClient) => takeResult(client, await findJob(client, id), io, values.out);
 	const taken = await askApi(values, io, ask, "customer");
 	return printResult(values, io, taken, (paint) => takenText(taken, paint));
@@ -88,12 +85,9 @@ export async function fetchResult(
 async function cancelOnChain(job: Job, values: PayerValues, io: CliIo, client: ApiClient): Promise<void> {
 	// Too late, or nothing to do there: the validator says so.
 	if (job.offer.escrow === null || !job.record.parts.some(({ state }) => state === "open")) return;
+	const [{ openJobPayer }, { takeBack }] = await Promise.all([import("./job-account.ts"), import("./take-back.ts")]);
 	const payer = await openJobPayer(values, io, client);
-	if (payer === null) return;
-	const { contracts, account } = payer.actor;
-	await requireGas(contracts.client, account, 2n * GAS.small);
-	await sendCall(contracts.client, account, cancelJobCall(contracts, jobTermsFromText(job.offer.escrow!.terms)));
-	io.err.write(`  ${formatTokens(await payer.collect())} tokens came back to ${account.address}\n`);
+	if (payer !== null) await takeBack(payer, job.offer.escrow.terms, io);
 }
 
 export async function cancelJob(values: ReadValues & PayerValues, io: CliIo, id: string): Promise<number> {

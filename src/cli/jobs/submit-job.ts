@@ -53,31 +53,69 @@ interface Quoted {
 	readonly terms: JobTerms | null;
 }
 
+interface Network {
+	readonly client: ApiClient;
+	readonly up: UpFile | null;
+}
+
+/** Where nobody pays yet: a price is the same whoever asks for it. */
+const NOBODY = "0x0000000000000000000000000000000000000001";
+
+const bodyOf = ({ spec, order }: PreparedJob, account: string | null): QuoteBody => ({
+	...{ spec: spec as QuoteBody["spec"], mostMicros: order.mostMicros },
+	salt: bytesToHex(realEnvironment().randomBytes(32)),
+	account: account === null ? null : (account.toLowerCase() as `0x${string}`),
+});
+
+/**
+ * Null: the validator has no chain. "nobody": it has one, and no account was named, which a price alone does
+ * not need. Where the job is to be handed in, that is an error; but a job that is too dear is said to be that
+ * first, since an account would not help.
+ */
+async function payerOf(
+	job: PreparedJob,
+	values: SubmitValues,
+	io: CliIo,
+	network: Network,
+	isHandedIn: boolean,
+): Promise<JobPayer | "nobody" | null> {
+	const { client } = network;
+	return openJobPayer(values, io, client).catch(async (error: unknown) => {
+		if (!(error instanceof AssayError) || error.code !== "JOB_ACCOUNT") throw error;
+		if (!isHandedIn) return "nobody" as const;
+		if (job.order.mostMicros === null) throw error;
+		const { root, size } = job.spec.program;
+		const program = job.blobs.filter((one) => one.root === root && one.size === size);
+		await uploadBlobs(client, program, { signal: io.interrupted });
+		await askQuote(bodyOf(job, NOBODY), client, { io, up: network.up });
+		throw error;
+	});
+}
+
 async function quoteOf(
 	file: string,
 	values: SubmitValues,
 	io: CliIo,
-	{ client: api, up }: { readonly client: ApiClient; readonly up: UpFile | null },
+	network: Network,
+	isHandedIn = true,
 ): Promise<Quoted> {
+	const { client: api, up } = network;
 	const job = await prepareJob(file, values, io);
 	const { name } = job.order.method;
 	if (values.provable && name !== "optimistic") throw usageError("--provable goes with --method optimistic");
 	const isProven = name === "zk" || values.provable;
 	if (isProven) planOfJob(job.workload);
-	const payer = await openJobPayer(values, io, api);
-	if (isProven && payer === null)
+	const found = await payerOf(job, values, io, network, isHandedIn);
+	const payer = found === "nobody" ? null : found;
+	if (isProven && found === null)
 		throw new AssayError("JOB_METHOD", "proofs of jobs need a chain, and this validator has none", {
 			hint: codes.JOB_METHOD.hint,
 		});
 	await upload(job, api, io);
-	const salt = bytesToHex(realEnvironment().randomBytes(32));
-	const account = payer?.actor.account.address ?? null;
-	const body = {
-		...{ spec: job.spec as QuoteBody["spec"], salt, mostMicros: job.order.mostMicros },
-		account: account === null ? null : (account.toLowerCase() as `0x${string}`),
-	};
+	const account = found === "nobody" ? NOBODY : (found?.actor.account.address ?? null);
+	const body = bodyOf(job, account);
 	const quote = await askQuote(body, api, { io, up });
-	const terms = checkOffer(quote.offer, job, account === null ? null : { account, salt });
+	const terms = checkOffer(quote.offer, job, account === null ? null : { account, salt: body.salt });
 	return { job, quote, payer, terms: terms && jobTermsFromText(terms) };
 }
 
@@ -96,7 +134,7 @@ async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promis
 
 export async function quoteJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
 	const api = await openApi(values, io, "customer");
-	const { quote } = await api.ask((client) => quoteOf(file, values, io, { client, up: api.up }));
+	const { quote } = await api.ask((client) => quoteOf(file, values, io, { client, up: api.up }, false));
 	return printResult(values, io, quote, (paint) => `${paint.strong(file)}\n${quoteLines(quote, paint).join("\n")}\n`);
 }
 

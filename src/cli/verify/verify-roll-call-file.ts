@@ -2,6 +2,7 @@
 // verdict. The chain's client is loaded only then.
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { withoutLogin } from "../../protocol/network/without-login.ts";
 import { decodeRollCallFile, type RollCallBody } from "../../protocol/roll-call/roll-file.ts";
 import type { ChainFacts, RollExpectations } from "../../verify/roll-call/chain-facts.ts";
 import { readChainFacts } from "../../verify/roll-call/read-chain-facts.ts";
@@ -40,7 +41,8 @@ export async function verifyRollCallFile(file: Uint8Array, path: string, asked: 
 	return exitCodes[verdict.status].code;
 }
 
-const NODE_PATIENCE_MS = 10_000;
+/** A mistyped URL is to be told at once; a file can be checked again. */
+const NODE_PATIENCE_MS = 2000;
 
 async function askNode(url: string, body: RollCallBody): Promise<ChainFacts> {
 	if (!/^https?:\/\//.test(url)) throw usageError(`--chain takes a URL with http:// or https://, not '${url}'`);
@@ -49,6 +51,11 @@ async function askNode(url: string, body: RollCallBody): Promise<ChainFacts> {
 	try {
 		return await readChainFacts(rpc, body);
 	} catch (cause) {
+		if (cause instanceof AssayError && cause.code === "CHAIN_UNREACHABLE")
+			throw new AssayError(cause.code, `no node answers at ${withoutLogin(url)}: nothing was compared with its chain`, {
+				hint: "Check --chain: the URL of a node of the chain. Without it the file is judged by itself.",
+				cause,
+			});
 		if (cause instanceof AssayError) throw cause;
 		throw new AssayError("CHAIN_NODE", `the node at ${url} does not answer as one: ${(cause as Error).message}`, {
 			hint: "Check the URL, or ask another node of the chain.",

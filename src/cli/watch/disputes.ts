@@ -1,4 +1,4 @@
-// `assay dispute list|show|ask|prove`: what a watcher does, by hand. docs/disputes.md.
+// `assay dispute show|ask|prove`: what a watcher does, by hand. docs/disputes.md.
 import { resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { ClaimOfJob as Claim, ClaimCase } from "../../api/types.ts";
@@ -16,6 +16,7 @@ import { openClaim } from "../../validator/jobs/watch/open-claim.ts";
 import { verifyFraud } from "../../verify/optimistic/fraud/judge-fraud.ts";
 import { type apiOptions, askApi } from "../api-connection.ts";
 import type { keyOptions, nodeOptions } from "../chain/chain-options.ts";
+import { customerContracts } from "../chain/customer-chain.ts";
 import type { ChainActor } from "../chain/provider-chain.ts";
 import type { CliIo } from "../command.ts";
 import { readInput } from "../evidence-file.ts";
@@ -25,7 +26,7 @@ import type { Values } from "../options.ts";
 import { fraudLines } from "../print/fraud-lines.ts";
 import { paintFor } from "../print/paint.ts";
 import { printResult } from "../print/print-result.ts";
-import { left, right, shortId, table } from "../print/table.ts";
+import { when } from "./list-disputes.ts";
 import { openWatchActor } from "./run-watch.ts";
 
 type ReadValues = Values<typeof apiOptions>;
@@ -38,45 +39,6 @@ const LIMIT = 100;
 const MOST_BYTES = 64 << 20;
 
 type Fraud = Awaited<ReturnType<ApiClient["listFrauds"]>>["rows"][number];
-
-const when = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19).replace("T", " ");
-
-const claimColumns = [
-	left<Claim>("claim", ({ hash }) => shortId(hash)),
-	left<Claim>("state", ({ state }) => state),
-	left<Claim>("job", ({ job }) => shortId(job)),
-	right<Claim>("part", ({ part }) => String(part)),
-	left<Claim>("provider", ({ provider }) => shortId(provider)),
-	left<Claim>("claimed", ({ atMs }) => when(atMs)),
-];
-const fraudColumns = [
-	left<Fraud>("fraud file", ({ hash }) => shortId(hash)),
-	left<Fraud>("claim", ({ claim }) => shortId(claim)),
-	left<Fraud>("accused", ({ accused }) => shortId(accused)),
-	left<Fraud>("found", ({ atMs }) => when(atMs)),
-];
-
-export async function listDisputes(values: ReadValues, io: CliIo): Promise<number> {
-	const [claims, frauds] = await askApi(
-		values,
-		io,
-		async (client) => {
-			const standing = async (state: "claimed" | "checked") =>
-				(await client.listClaims({ query: { state, limit: LIMIT } })).rows;
-			const found = await client.listFrauds({ query: { limit: LIMIT } });
-			return [[...(await standing("claimed")), ...(await standing("checked"))], found.rows] as const;
-		},
-		"customer",
-	);
-	return printResult(values, io, { claims, frauds }, (paint) =>
-		[
-			table(claimColumns, claims, paint, "no claim stands"),
-			"",
-			table(fraudColumns, frauds, paint, "no fraud files"),
-			"",
-		].join("\n"),
-	);
-}
 
 export async function showDispute(values: ProveValues, io: CliIo, given: string): Promise<number> {
 	const found = await askApi(
@@ -100,9 +62,10 @@ function refusedOrThrow(error: unknown): null {
 	throw error;
 }
 
+/** Only read: where no node can be asked, the rest is shown. */
 async function partOnChain(values: ProveValues, io: CliIo, client: ApiClient, { job, part }: Claim) {
-	const actor = await openWatchActor(values, io, client);
-	return actor && readJobPart(actor.contracts, BigInt(`0x${job}`), part);
+	const contracts = await customerContracts(values, io, client);
+	return contracts && readJobPart(contracts, BigInt(`0x${job}`), part);
 }
 
 function showText(

@@ -94,33 +94,42 @@ export async function runWatch(values: WatchValues, io: CliIo): Promise<number> 
 	return api.ask(async (client) => {
 		const chain = await openWatchActor(values, io, client);
 		const engine = values.engine ?? (await engineOf(hostPlatform(), io)).path;
+		let hasTold = false;
 		const watcher = await openWatcher({
 			...{ api: client, chain, engine: { command: engine, args: [] }, folder, signal, isDry: values["dry-run"] },
 			...{ mostMinutes: values["most-minutes"], gasADay: values["gas-budget"] },
 			policy: { jobs: values.jobs, sharePpm: Math.round(values.share * 1e6) },
-			onEvent: (event) => io.out.write(`${values.json ? JSON.stringify(event) : watchLine(event, paint)}\n`),
+			onEvent: (event) => {
+				hasTold = true;
+				io.out.write(`${values.json ? JSON.stringify(event) : watchLine(event, paint)}\n`);
+			},
 		});
 		say(`watching  ${api.url}, ${values.jobs === "share" ? `${values.share} of all claims` : `jobs: ${values.jobs}`}`);
 		if (chain !== null) say(paint.dim(`          account ${chain.account.address}; files in ${folder}`));
 		const ended = new Promise<void>((done) => signal.addEventListener("abort", () => done(), { once: true }));
 		while (!signal.aborted) {
 			// A claim may take minutes: whoever presses Ctrl-C does not wait for it.
-			await Promise.race([ended, round(watcher, signal, io, values.once)]);
+			const isWhole = await Promise.race([ended, round(watcher, signal, io, values.once)]);
 			if (values.metrics !== undefined) await writeDurably(resolve(io.cwd, values.metrics), metricsText(watcher));
-			if (values.once) break;
+			if (values.once) {
+				if (isWhole === true && !hasTold) say("nothing    no claim stands that was not looked at before");
+				break;
+			}
 			await sleep(1000 * values.every, signal);
 		}
 		return 0;
 	});
 }
 
-/** A validator that is away for a while is asked again. */
-async function round(watcher: Watcher, signal: AbortSignal, io: CliIo, isLast: boolean): Promise<void> {
+/** A validator that is away for a while is asked again. False: it could not be asked now. */
+async function round(watcher: Watcher, signal: AbortSignal, io: CliIo, isLast: boolean): Promise<boolean> {
 	try {
 		await watcher.round(signal);
 		if (isLast) await watcher.settle();
+		return true;
 	} catch (error) {
 		if (!(error instanceof AssayError)) throw error;
 		if (!signal.aborted) io.err.write(`assay: ${error.message} [${error.code}]\n`);
+		return false;
 	}
 }

@@ -113,12 +113,12 @@ export function beat(job: JobRecord, number: number, done: number, nowMs: number
 }
 
 /**
- * When a running part goes to another for want of progress: a host that lives keeps it as long as its segments
- * advance, and never beyond the time limit. One segment may take its share of that limit. Once all are done
- * the claim is all that is missing, and only the limit counts.
+ * When a running part goes to another for want of progress: a host that lives keeps it as long as its
+ * segments advance, and never beyond the time limit. One segment may take its share of that limit. Once all
+ * are done the claim is all that is missing, and only the limit counts.
  *
- * ATTACK: `done` is the provider's word. Who makes it up holds the part until the limit, which is the escrow's
- * own, with its bond locked, and is neither paid nor given this part again.
+ * ATTACK: `done` is the provider's word. Who makes it up holds the part until the limit, which is the
+ * escrow's own, with its bond locked, and is neither paid nor given this part again.
  */
 function stuckAtMs({ terms }: JobRecord, part: JobPart, { jobStuckMs }: Params): number {
 	const { count } = partRange(terms, part.part);

@@ -46,8 +46,8 @@ export interface QuoteInput {
 export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
 	readonly totalMicros: number;
 	/**
-	 * The least time of one part by the proven speed of the slowest host that may be drawn. The price follows it;
-	 * real work takes up to some 35 times as long, and `workMs` allows for that.
+	 * The least time of one part by the proven speed of the slowest host that may be drawn. The price follows
+	 * it; real work takes up to some 35 times as long, and `workMs` allows for that.
 	 */
 	readonly estimatedMs: number;
 	/** How many may be drawn. */

@@ -94,7 +94,7 @@ export function object<F extends Fields>(fields: F): Shape<TypedFields<F>> {
 
 const MAX_QUOTED = 32;
 
-/** A key is the file's own text: it is shown cut, and in plain ASCII, so that it can pass for nothing else. */
+/** A key is the file's own text: it is shown cut and in plain ASCII, so that it passes for nothing else. */
 function quoted(key: string): string {
 	const cut = JSON.stringify(key.slice(0, MAX_QUOTED));
 	const plain = cut.replace(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);

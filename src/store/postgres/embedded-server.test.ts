@@ -19,6 +19,7 @@ import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { AssayError } from "../../protocol/assay-error.ts";
+import { codes } from "../../protocol/codes.ts";
 import { openStore, serverFolder } from "../open-store.ts";
 import { register } from "../sample-rows.test-kit.ts";
 import { ensureEmbeddedServer, stopEmbeddedServer } from "./embedded-server.ts";
@@ -160,7 +161,10 @@ test("files of another major version are refused, not touched", async () => {
 
 test("a database that cannot be reached is an error with a code, not a crash", async () => {
 	const url = "postgres://nobody:x@127.0.0.1:1/none";
-	await assert.rejects(openStore({ dataDir, databaseUrl: url }), { code: "STORE_UNREACHABLE" });
+	await assert.rejects(openStore({ dataDir, databaseUrl: url }), {
+		code: "STORE_UNREACHABLE",
+		hint: codes.STORE_UNREACHABLE.hint,
+	});
 });
 
 test("links that install scripts would make are made when they are missing", async () => {

@@ -29,7 +29,7 @@ test("a port that another program has is an error, unless the next ones will do"
 	try {
 		await assert.rejects(
 			listen(toy(), { host, port, orNext: 0 }),
-			(error) => error instanceof AssayError && error.code === "LISTEN_FAILED",
+			(error) => error instanceof AssayError && error.code === "LISTEN_FAILED" && /next free one/.test(error.hint),
 		);
 		const other = Number(await listen(second, { host, port, orNext: 99 }));
 		assert.ok(other > port && other <= port + 99, `${other} instead of ${port}`);

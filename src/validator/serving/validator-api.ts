@@ -101,7 +101,9 @@ export async function listen(api: Pick<ApiServer, "listen">, at: ValidatorConfig
 		throw new AssayError("LISTEN_FAILED", `${host}:${port} cannot be listened on (${code})`, {
 			hint: isName
 				? "Give an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them."
-				: "Another program uses the port, or it is not yours to use: choose another.",
+				: code === "EACCES"
+					? "This user may not use that port: choose one above 1023."
+					: "Another program uses the port: choose another, or end that one. `assay up` without --port takes the next free one.",
 			cause,
 		});
 	}

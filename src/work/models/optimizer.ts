@@ -62,14 +62,32 @@ function rateAt({ rate, warmup, floor }: Rates, t: number, steps: number): numbe
 	return rate * (floor + (1 - floor) * 0.5 * (1 + Math.cos(Math.PI * done)));
 }
 
-/** Row of a step: the rate; for AdamW with its bias correction, then what a weight loses by decay, then ε. */
-function rateRow(by: Optimizer, t: number, steps: number, { rows, gradientScale }: Net): number[] {
-	const rate = rateAt(by, t, steps);
-	if (by.kind !== "adamw") return [(rate * 2 ** RATE.other) / gradientFactor(rows)];
-	const [first, second] = [1 - by.beta1 ** (t + 1), Math.sqrt(1 - by.beta2 ** (t + 1))];
-	// Half a unit more: a root is rounded down.
-	const epsilon = EPSILON * second * gradientFactor(rows) * 2 ** gradientScale + 0.5;
-	return [(rate * second * 2 ** RATE.adamw) / first, rate * by.decay * 2 ** RATE.adamw, Math.max(1, epsilon)];
+const asRate = (value: number): number => Math.min(I32, Math.round(value));
+
+/** After so many steps β^t is below 2^−54, and 1 − β^t is 1 in double precision: no power has to be taken. */
+const stepsOfBias = (beta: number): number => Math.ceil(-54 / Math.log2(beta));
+
+/**
+ * A row for each step: the rate; for AdamW with its bias correction, then what a weight loses by decay, then
+ * ε. Written into one array, without a list for each row: jobs have millions of steps.
+ */
+function rateTable(by: Optimizer, steps: number, { rows, gradientScale }: Net): Int32Array {
+	const factor = gradientFactor(rows);
+	if (by.kind !== "adamw")
+		return Int32Array.from({ length: steps }, (_, t) => asRate((rateAt(by, t, steps) * 2 ** RATE.other) / factor));
+	const table = new Int32Array(3 * steps);
+	const [firstSteps, secondSteps] = [stepsOfBias(by.beta1), stepsOfBias(by.beta2)];
+	for (let t = 0; t < steps; t++) {
+		const rate = rateAt(by, t, steps);
+		const first = t < firstSteps ? 1 - by.beta1 ** (t + 1) : 1;
+		const second = t < secondSteps ? Math.sqrt(1 - by.beta2 ** (t + 1)) : 1;
+		// Half a unit more: a root is rounded down.
+		const epsilon = EPSILON * second * factor * 2 ** gradientScale + 0.5;
+		table[3 * t] = asRate((rate * second * 2 ** RATE.adamw) / first);
+		table[3 * t + 1] = asRate(rate * by.decay * 2 ** RATE.adamw);
+		table[3 * t + 2] = asRate(Math.max(1, epsilon));
+	}
+	return table;
 }
 
 export class Parameters {
@@ -83,9 +101,8 @@ export class Parameters {
 		this.net = net;
 		this.by = by;
 		this.k = k;
-		const table = Array.from({ length: steps }, (_, t) => rateRow(by, t, steps, net));
-		net.given.rates = Int32Array.from(table.flat(), (value) => Math.min(I32, Math.round(value)));
-		this.rates = net.b.tensor("input", "rates", "i32", [steps, table[0]!.length], 0, I32);
+		this.rates = net.b.tensor("input", "rates", "i32", [steps, by.kind === "adamw" ? 3 : 1], 0, I32);
+		net.given.rates = rateTable(by, steps, net);
 	}
 
 	/**

@@ -15,6 +15,8 @@ export class CodeParser {
 	readonly sections: Record<Section, Instruction[]> = { before: [], body: [], after: [] };
 	readonly carried: (Omit<Carried, "next"> & { readonly next: string })[] = [];
 	readonly registers = new Map<string, number>();
+	/** Names of the body's instructions: whoever comes after it sees what was carried, not these. */
+	readonly hidden = new Set<string>();
 	section: Section = "before";
 	turns = 0;
 
@@ -23,6 +25,12 @@ export class CodeParser {
 	}
 
 	register(name: string): number {
+		if (this.section === "after" && this.hidden.has(name))
+			this.fail(`${name} is the body's; what comes after it sees carried registers and those before the body`);
+		return this.known(name);
+	}
+
+	known(name: string): number {
 		return this.registers.get(name) ?? this.fail(`no register above is ${name}`);
 	}
 
@@ -103,11 +111,12 @@ export class CodeParser {
 			const [, name, op, rest] = LINE.exec(line) ?? this.fail(`not understood: ${line}`);
 			this.sections[this.section].push(this.instruction(op!, rest!.trim()));
 			this.define(name!);
+			if (this.section === "body") this.hidden.add(name!);
 		}
 	}
 
 	code(): Code {
-		const carried = this.carried.map(({ next, ...rest }) => ({ ...rest, next: this.register(next) }));
+		const carried = this.carried.map(({ next, ...rest }) => ({ ...rest, next: this.known(next) }));
 		return { ...this.sections, turns: this.turns, carried };
 	}
 }

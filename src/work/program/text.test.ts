@@ -68,6 +68,7 @@ test("what is wrong is named by its line", () => {
 		["[-1 + i0 + 1]", "[r0]", 16],
 		["[-1 + i0 + 1]", "[2*first]", 16],
 		["carry sum = r0 more", "carry sum = r0 none", 22],
+		["rsh sum 1", "rsh more 1", 21],
 		["reduce sum(", "reduce mean(", 23],
 		["reduce sum(", "reduce(", 23],
 		["i32[8] -1200..1200", "i32[8] -1200..1200 -> q", 23],

@@ -31,6 +31,9 @@ const DEFAULTS = {
 const modelOf = ({ model }: TrainSpec): TrainModel<TrainSpec["model"]> =>
 	MODELS[model.kind as keyof typeof MODELS] as unknown as TrainModel<TrainSpec["model"]>;
 
+/** Of AdamW a row is 12 bytes: 1.2 GB. */
+const MAX_RATED_STEPS = 100_000_000;
+
 /** What no field shows by itself. */
 function check(spec: TrainSpec): void {
 	const { model, optimizer: by, order, steps, stepsPerSegment: k } = spec;
@@ -41,6 +44,11 @@ function check(spec: TrainSpec): void {
 				throw wrongField(`optimizer.${name}`, "must be 1 − 1/n for a whole number n, as 0.9 or 0.999 are");
 	if (order === "cube" && model.kind !== "mlp" && by.kind !== "exact-sgd")
 		throw wrongField("order", "cube is for an mlp, and for a cnn by exact-sgd");
+	if (by.kind !== "exact-sgd" && steps > MAX_RATED_STEPS)
+		throw wrongField(
+			"steps",
+			`must be at most ${MAX_RATED_STEPS}: the rates of all steps are a table that is uploaded`,
+		);
 	if (k !== null && steps % k !== 0) throw wrongField("stepsPerSegment", "must divide steps");
 }
 
