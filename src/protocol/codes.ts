@@ -202,7 +202,7 @@ export const codes = {
 		"A claimed GPU refused to fill memory that it had just claimed to be free, while another GPU filled its own.",
 		"One card may be posing as several, or something else holds its memory. Free it and probe again.",
 	),
-	STREAM_LATE: invalid("Reading a GPU's kept bytes took as long as computing all of them anew takes.", CHEAT),
+	STREAM_LATE: invalid("Reading a GPU's kept bytes took about as long as computing all of them anew takes.", CHEAT),
 
 	// Figures
 	FIGURES_MISMATCH: invalid("The figures in the file are not those that its content gives.", VERIFIER),

@@ -150,11 +150,9 @@ export class ToyEngine {
 		this.write(encodeReply(id, reply));
 	}
 
-	/**
-	 * Beyond the bound of a stream: a third of what computing or fetching all kept bytes takes, in each pass.
-	 */
+	/** As long as computing all kept bytes takes, in each pass. */
 	async late({ spentUs }: Session, { passes }: StreamAsk): Promise<void> {
-		await this.time.rest(passes * (spentUs / 2 + 50_000));
+		await this.time.rest(passes * (spentUs + 50_000));
 	}
 
 	/** Until a gemm or fma on this device is done: so one device serves two of them in turn. */

@@ -194,7 +194,7 @@ export interface Residency {
 	readonly late: boolean;
 	/** The same of making them alone. */
 	readonly lateToMake: boolean;
-	/** A pass took as long as making all of the bytes takes. */
+	/** A pass took half of the time that making all of the bytes takes, or more. */
 	readonly asLongAsMaking: boolean;
 }
 
@@ -237,6 +237,6 @@ function notMade(rate: Rate | null, ops: bigint, fetch: bigint): Residency | nul
 		residentBytes: elsewhere < keptBytes ? keptBytes - elsewhere : 0n,
 		late: totalUs * margin * faster > all,
 		lateToMake: totalUs * margin * recompute > all,
-		asLongAsMaking: recompute > 0n && totalUs * recompute >= all,
+		asLongAsMaking: recompute > 0n && totalUs * recompute * BigInt(1 / POLICY.makingShare) >= all,
 	};
 }

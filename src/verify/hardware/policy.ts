@@ -86,6 +86,8 @@ export const POLICY = {
 	 * have.
 	 */
 	streamMargin: 3,
+	/** Reading that takes this share of the time of making all bytes anew read nothing. */
+	makingShare: 1 / 2,
 	/** Share of a GPU's claimed memory below which the verdict says so. */
 	memoryShare: 0.9,
 	/**

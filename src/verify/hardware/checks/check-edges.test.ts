@@ -294,7 +294,7 @@ test("the numbers of the policy are those of docs/hardware-proof.md: a change of
 			minPartShare: 1 / 64,
 			maxWorkNs: 40e9,
 		},
-		fetchBytesPerSSlow: 128e9,
+		...{ fetchBytesPerSSlow: 128e9, makingShare: 0.5 },
 		...{ streamMargin: 3, memoryShare: 0.9, distantFactor: 3, distantSlackUs: 20_000 },
 	});
 });

@@ -13,22 +13,27 @@ import { readerOf } from "../reader-of.ts";
 
 /**
  * Reading is 20 to 160 times as fast as making on every card of docs/profiles.md, and whatever slows a card
- * slows both. So a pass that took as long as making its bytes takes read nothing.
+ * slows both. So a device that took about as long to read its bytes as making them takes did not read them; in
+ * every stream that was asked of it, for a network can stand still during one.
  */
 export function checkNotRemade(answers: readonly Answered[], claim: EvidenceBody["claim"]): Fault | null {
 	const figures = figuresOf(answers, claim);
 	const specs = answers.map(({ record }) => record.spec);
-	for (const answer of answers) {
-		const { spec } = answer.record;
-		if (spec.kind !== "stream" || !isCommitted(answer) || claim.devices[spec.device]?.kind !== "gpu") continue;
-		if (readerOf(spec, specs, claim.devices) !== "own") continue;
-		const residency = residencyOf(answer, spec, answers, claim, figures);
-		if (residency?.asLongAsMaking)
-			return fault(
-				"STREAM_LATE",
-				answer.where,
-				`read at ${residency.bytesPerS} B/s, no faster than this device makes such bytes`,
-			);
+	for (const [device, { kind }] of claim.devices.entries()) {
+		if (kind !== "gpu") continue;
+		const read = answers.flatMap((answer) => {
+			const { spec } = answer.record;
+			if (spec.kind !== "stream" || spec.device !== device || !isCommitted(answer)) return [];
+			if (readerOf(spec, specs, claim.devices) !== "own") return [];
+			return [{ answer, residency: residencyOf(answer, spec, answers, claim, figures) }];
+		});
+		const [first] = read;
+		if (first === undefined || !read.every(({ residency }) => residency?.asLongAsMaking)) continue;
+		return fault(
+			"STREAM_LATE",
+			first.answer.where,
+			`read at ${first.residency!.bytesPerS} B/s, little faster than this device makes such bytes`,
+		);
 	}
 	return null;
 }

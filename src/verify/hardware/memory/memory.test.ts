@@ -109,7 +109,7 @@ test("far: a hop above 1.2 µs or a pass above 150 ms costs the bytes and accuse
 	assert.deepEqual([cpu.found, cpu.names], [[], good.names]);
 });
 
-test("slow: nothing beyond what the fastest link could have brought, and a pass as long as making accuses", () => {
+test("slow: nothing beyond what the fastest link could have brought, and a pass half as long as making accuses", () => {
 	const at = (bytesPerS: number) => judge([fill(), answer(1, stream(), 4, Math.ceil((4 * BYTES * 1e6) / bytesPerS))]);
 	const share = (bytesPerS: number) => (at(bytesPerS).resident ?? 0) / BYTES;
 	const made = 4.3e9;
@@ -122,7 +122,7 @@ test("slow: nothing beyond what the fastest link could have brought, and a pass 
 		assert.ok(Math.abs(share(bytesPerS) - left) < 0.01, `${bytesPerS}: ${share(bytesPerS)}, not ${left}`);
 	for (const bytesPerS of [132e9, 100e9, 57e9, 30e9])
 		assert.deepEqual(at(bytesPerS), { code: null, found: ["MEMORY_SLOW"], names: [], resident: null });
-	assert.deepEqual([at(4.4e9).code, at(4.2e9).code], [null, "STREAM_LATE challenges[1]"]);
+	assert.deepEqual([at(8.8e9).code, at(8.4e9).code], [null, "STREAM_LATE challenges[1]"]);
 	// On a CPU it is a finding of its own (findings.ts).
 	const cpu = judge([fill(1), answer(1, stream(1), 4, 8e6)]);
 	assert.deepEqual([cpu.code, cpu.found], [null, []]);
@@ -140,6 +140,13 @@ test("of several streams of one memory the best counts, and a finding is told wh
 	])
 		assert.deepEqual(passes(...order), good, order.join());
 	assert.deepEqual(passes(100, 100).found, ["MEMORY_SLOW"]);
+	// A network that stood still during one of them accuses nobody.
+	assert.deepEqual(
+		[passes(900).code, passes(900, 900).code],
+		["STREAM_LATE challenges[1]", "STREAM_LATE challenges[1]"],
+	);
+	assert.deepEqual([passes(900, 100).code, passes(100, 900).code], [null, null]);
+	assert.deepEqual(passes(900, 10), good);
 });
 
 test("bytes that lie in the host and are fetched while they are read are never counted", () => {
