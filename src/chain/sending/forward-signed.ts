@@ -1,5 +1,5 @@
-// Hands in a transaction that somebody else signed, if it goes where it may and asks for little gas, and waits
-// until it is in a block. Signing is its owner's affair.
+// Hands in a transaction that somebody else signed, if it goes where it may and asks for little gas, and
+// waits until it is in a block. Signing is its owner's affair.
 import { type Hex, isAddressEqual, parseTransaction } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainClient } from "../node/chain-client.ts";

@@ -1,7 +1,7 @@
 // Accounts of browsers on a trial network: the page makes a key, the treasury of the embedded chain gives its
-// account coins and tokens, and transactions that the page signed are handed to the chain. Only for callers on
-// this machine: whoever uses it may as well read the treasury's key in the data folder. Strangers get nothing
-// here, since tokens are also votes. Not here: signing (web/jobs/work/trial-account.ts).
+// account coins and tokens, and transactions that the page signed are handed to the chain. Only for callers
+// on this machine: whoever uses it may as well read the treasury's key in the data folder. Strangers get
+// nothing here, since tokens are also votes. Not here: signing (web/jobs/work/trial-account.ts).
 import type { Handlers } from "../../../api/routes.ts";
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
 import { feesNow } from "../../../chain/sending/fees.ts";
