@@ -37,8 +37,8 @@ const MICROS = 1_000_000;
 const MINUTE = 60_000;
 
 /**
- * Throws the reason of `interrupted`: what a job is given may have gigabytes, and nobody waits for their hashes
- * then.
+ * Throws the reason of `interrupted`: what a job is given may have gigabytes, and nobody waits for their
+ * hashes then.
  */
 export async function prepareJob(
 	file: string,
