@@ -259,8 +259,8 @@ function ReadFile({
 	if (isForeign)
 		return (
 			<p class="not-judged">
-				<strong>{file.name}</strong> is no file that this page judges: no evidence, fraud file, proof of training, report or
-				quote. Receipts of RISC Zero and SP1 are judged by <code>assay verify</code>, runs of jobs by{" "}
+				<strong>{file.name}</strong> is no file that this page judges: no evidence, fraud file, proof of training,
+				report or quote. Receipts of RISC Zero and SP1 are judged by <code>assay verify</code>, runs of jobs by{" "}
 				<code>assay job check</code>.
 			</p>
 		);
