@@ -2,6 +2,7 @@
 // is signed here.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
+import type { Params } from "../../src/market/params.ts";
 import { formatPercent, wholeSpan } from "../../src/protocol/format-number.ts";
 import { formatGpuPrice, formatMoney } from "../parts/format.ts";
 import { useParams } from "../parts/network-params.ts";
@@ -181,22 +182,27 @@ export function ReservePanel(p: {
 								Cancel
 							</button>
 						</div>
-						<p class="dim">
-							You pay for the time you use
-							{params === null
-								? ""
-								: `, ${wholeSpan(params.leastChargeMs)} at least, and may book ${wholeSpan(mostHours! * HOUR_MS)} at most`}
-							.
-							{customer === null
-								? " No account is needed: reserving makes a key that stays in this browser and signs for you."
-								: ""}
-						</p>
+						<TermsLine params={params} mostHours={mostHours} isNew={customer === null} />
 						{customer === null ? <TokenField onChange={p.onCustomer} /> : null}
 					</form>
 				)}
 			</Shown>
 			{trouble === null ? null : <Failed trouble={trouble} />}
 		</Panel>
+	);
+}
+
+function TermsLine(p: { params: Params | null; mostHours: number | undefined; isNew: boolean }) {
+	const { params, mostHours } = p;
+	const limits =
+		params === null || mostHours === undefined
+			? ""
+			: `, ${wholeSpan(params.leastChargeMs)} at least, and may book ${wholeSpan(mostHours * HOUR_MS)} at most`;
+	return (
+		<p class="dim">
+			You pay for the time you use{limits}.
+			{p.isNew ? " No account is needed: reserving makes a key that stays in this browser and signs for you." : ""}
+		</p>
 	);
 }
 

@@ -65,9 +65,7 @@ function lackOf({ lastVerdict, proven }: AbsentHost): string {
 		: `has not proven ${lacking.join(" and ")} yet`;
 }
 
-/**
- * Why none of them may be drawn, each reason once; null: no hosts. `what`: " others", beside some that fit.
- */
+/** Why none of them may be drawn, each reason once. `what`: " others", beside some that fit. */
 export function absentText(hosts: readonly AbsentHost[], what = ""): string | null {
 	const counts = new Map<string, number>();
 	for (const host of hosts) counts.set(lackOf(host), (counts.get(lackOf(host)) ?? 0) + 1);

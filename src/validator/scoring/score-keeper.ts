@@ -56,20 +56,6 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 		return [own, ...(await store.providers.recallMany(others)).map(viewOf)];
 	}
 
-	function viewOf(provider: RememberedProvider): SuspectView {
-		const memory = provider.memory;
-		// A card that came later was not among those that passed.
-		const newestMs = Math.max(0, ...memory.firstProven.map(({ atMs }) => atMs));
-		return {
-			providerId: provider.id,
-			state: scheduleStateOf(provider),
-			deviceKeys: keysOf(provider.attestation),
-			gpus: memory.firstProven.map(({ uuid, atMs }) => ({ uuid, firstProvenAtMs: atMs, profile: provider.model })),
-			series: memory.series,
-			clearedWith: memory.clearedWith.filter(({ atMs }) => atMs >= newestMs).map(({ providerId }) => providerId),
-		};
-	}
-
 	/**
 	 * Scores again whose last probe is so long ago that it counts only for who is rented and paid for: nothing
 	 * else would. The others come to 0; a score that stays is made anew every third of `maxAgeMs`, for reports
@@ -124,6 +110,20 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			x.hub.tell({ kind: "score.changed", subject: providerId, providerId, detail: { scorePpm } });
 		return explanation;
 	}
+}
+
+function viewOf(provider: RememberedProvider): SuspectView {
+	const memory = provider.memory;
+	// A card that came later was not among those that passed.
+	const newestMs = Math.max(0, ...memory.firstProven.map(({ atMs }) => atMs));
+	return {
+		providerId: provider.id,
+		state: scheduleStateOf(provider),
+		deviceKeys: keysOf(provider.attestation),
+		gpus: memory.firstProven.map(({ uuid, atMs }) => ({ uuid, firstProvenAtMs: atMs, profile: provider.model })),
+		series: memory.series,
+		clearedWith: memory.clearedWith.filter(({ atMs }) => atMs >= newestMs).map(({ providerId }) => providerId),
+	};
 }
 
 /** Simulated ones are nobody's: anybody can mint them. */
