@@ -1,7 +1,7 @@
 // The evidence of a real H200: valid for everyone, forever, and not with one bit changed (h200.assay;
 // h200-version-1.assay is an earlier one in the first format, h200-version-3.assay a later one in the third;
-// h200-sustained.assay ran for 24 s; h200-roll-call.assay is an answer to a roll call), and that of the same
-// card shown as two (h200-as-two.assay).
+// h200-2026-11-19.assay one of today's format; h200-sustained.assay ran for 24 s; h200-roll-call.assay is an
+// answer to a roll call), and that of the same card shown as two (h200-as-two.assay).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -69,6 +69,16 @@ test("evidence of the third format: one memory, 0.62 µs a hop", () => {
 		["LOW_SAMPLES"],
 	);
 	assert.deepEqual([verdict.identity[0]?.state, verdict.strength], ["confirmed", "private"]);
+});
+
+test("evidence of today's format: the card is confirmed, and nothing is to be told beside it", () => {
+	const verdict = verifyEvidence(read("./h200-2026-11-19.assay"));
+	assert.ok(verdict.status === "valid", JSON.stringify(verdict));
+	const [card] = verdict.identity;
+	assert.deepEqual([card?.state, card?.profile, card?.basis], ["confirmed", "H200", "measured"]);
+	assert.deepEqual([...card!.alike].sort(), ["GH200 144G HBM3e", "H200", "H200 NVL"]);
+	assert.deepEqual(verdict.findings, []);
+	assert.equal(verdict.attestation?.level, "none");
 });
 
 test("a sustained run of a real card holds its speed, and what the card said of itself is in the file", () => {
