@@ -24,12 +24,13 @@ export interface Confidence {
 
 /**
  * confirmed: the figures single out the claimed card, or leave it equal only with others that are worth no
- * less. consistent: nothing speaks against the claim, but figures are missing or a lesser card would explain
- * them as well. other: another card explains the figures clearly better than the claimed one, or the claimed
- * one would have to be slower or larger than it is known to be; a capped, shared or modified card can look like
- * that, so it is no accusation. unknown: the same, and no other profile explains the figures either.
- * unknown-name: the claimed name is in no profile. unjudged: not a GPU, or nothing was proven. A claim that no
- * machine of that name can make true is no identity but an invalid verdict, CARD_CONTRADICTED.
+ * less. consistent: nothing speaks against the claim, but figures are missing or a lesser card would
+ * explain them as well. other: another card explains the figures clearly better than the claimed one, or
+ * the claimed one would have to be slower or larger than it is known to be; a capped, shared or modified
+ * card can look like that, so it is no accusation. unknown: the same, and no other profile explains the
+ * figures either. unknown-name: the claimed name is in no profile. unjudged: not a GPU, or nothing was
+ * proven. A claim that no machine of that name can make true is no identity but an invalid verdict,
+ * CARD_CONTRADICTED.
  */
 export type IdentityState = "confirmed" | "consistent" | "other" | "unknown" | "unknown-name" | "unjudged";
 
