@@ -1,7 +1,7 @@
 // Codes of invalid verdicts that no honest host can cause: an answer that contradicts its own commitment or
-// its seed. They alone are counted as cheats. Not here: what also a killed process, a host that stands still or
-// a broken card can lead to (withheld answers, a stream that took as long as making its bytes), what rests on a
-// table of cards, and what only the verifier that wrote the file can have done.
+// its seed. They alone are counted as cheats. Not here: what also a killed process, a host that stands
+// still or a broken card can lead to (withheld answers, a stream that took as long as making its bytes),
+// what rests on a table of cards, and what only the verifier that wrote the file can have done.
 import type { Code } from "./codes.ts";
 
 const CHEATS: ReadonlySet<string> = new Set<Code>([

@@ -310,8 +310,8 @@ export const POSERS: Readonly<Record<string, Cheat>> = {
 	"cards-in-turn": { request: (toy, _id, request) => inTurn(toy, request, "gpu") },
 	// The card answers for the CPU, when it is done with what it was asked itself.
 	"gpu-as-cpu": { request: (toy, _id, request) => inTurn(toy, request, "cpu") },
-	// Several machines behind one device, each with rounds of its own: every second hop crosses a network of 3 µs,
-	// but none within a round.
+	// Several machines behind one device, each with rounds of its own: every second hop crosses a network of
+	// 3 µs, but none within a round.
 	pool: { hopUs: (rounds) => (rounds > 1 ? 1.5 : 0) },
 	// The same with a part of every round on each machine.
 	"pool-in-halves": { hopUs: () => 1.5 },

@@ -12,6 +12,7 @@ import { NEVER_RENTED, type Proof, type ScoreInput } from "../../market/scores/s
 import { scoreProvider } from "../../market/scores/score-provider.ts";
 import { paidProfile } from "../../market/scores/score-sn27.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
+import type { DeviceRow } from "../../store/devices.ts";
 import type { RememberedProvider } from "../../store/providers.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { countedCalls, isCalled } from "./counted-calls.ts";
@@ -23,6 +24,11 @@ export type ScoreKeeper = ReturnType<typeof createScoreKeeper>;
  * a row.
  */
 const MAX_AROUND = 500;
+
+const paidIdentity = ({ device, identity, profile }: DeviceRow): Proof["identity"][number] => ({
+	device,
+	profile: paidProfile({ state: identity, profile }),
+});
 
 export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" | "env" | "hub">) {
 	const { store, config, env } = x;
@@ -36,10 +42,7 @@ export function createScoreKeeper(x: Pick<ValidatorContext, "store" | "config" |
 			provenAtMs: kept.provenAtMs,
 			devices: probe.devices.map(({ kind, uuid }) => ({ kind, uuid })),
 			figures: probe.figures,
-			identity: probe.devices.map(({ device, identity, profile }) => ({
-				device,
-				profile: paidProfile({ state: identity, profile }),
-			})),
+			identity: probe.devices.map(paidIdentity),
 			claimedRamBytes: kept.claimedRamBytes,
 		};
 	}

@@ -1,6 +1,6 @@
-// A CPU or a disk that refuses what it is asked says nothing against the GPUs beside it: that part of the host
-// has no figure, and a finding says so. A GPU that refuses is no such thing, else a host could show one of
-// eight. Nor is anything that was committed to and then withheld (check-opens.ts).
+// A CPU or a disk that refuses what it is asked says nothing against the GPUs beside it: that part of the
+// host has no figure, and a finding says so. A GPU that refuses is no such thing, else a host could show
+// one of eight. Nor is anything that was committed to and then withheld (check-opens.ts).
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { type Answered, isCommitted } from "./answers.ts";
 

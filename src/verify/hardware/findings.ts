@@ -61,8 +61,8 @@ function memoryPartial({ claim }: EvidenceBody, figures: readonly Figure[]): Fin
 }
 
 /**
- * A stream that was answered rightly but too slowly to tell memory from a disk. CPU devices only: for GPUs see
- * memory/counted-figures.ts.
+ * A stream that was answered rightly but too slowly to tell memory from a disk. CPU devices only: for GPUs
+ * see memory/counted-figures.ts.
  */
 function memoryUnproven(body: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	const readers = readersOf(body);

@@ -39,12 +39,15 @@ export const POLICY = {
 	 */
 	maxPassUs: 150_000,
 	/**
-	 * A hop over all bytes takes this many times as long as one over a small part of the same bytes only where
-	 * they lie in several memories: sharing, caps and slow memory weigh on both alike. A neighbour that comes in
-	 * between doubles it, a miss in the table of pages adds a half.
+	 * A hop over all bytes takes this many times as long as one over a small part of the same bytes only
+	 * where they lie in several memories: sharing, caps and slow memory weigh on both alike. A neighbour that
+	 * comes in between doubles it, a miss in the table of pages adds a half.
 	 */
 	apartFactor: 3,
-	/** So many runs over all bytes must have been that slow: a network stands still during one of them, not all. */
+	/**
+	 * So many runs over all bytes must have been that slow: a network stands still during one of them, not
+	 * all.
+	 */
 	minSlowRuns: 3,
 	/** Of the bytes: a smaller part may lie in the card's cache, where hops are short. */
 	minPartShare: 1 / 64,
@@ -77,8 +80,8 @@ export const POLICY = {
 		number
 	>,
 	/**
-	 * The same for a GPU that reads at less than `streamMargin` times that: there is no margin left for a faster
-	 * link, so PCIe 6 ×16 is assumed, the fastest that joins a card to a host.
+	 * The same for a GPU that reads at less than `streamMargin` times that: there is no margin left for a
+	 * faster link, so PCIe 6 ×16 is assumed, the fastest that joins a card to a host.
 	 */
 	fetchBytesPerSSlow: 128_000_000_000,
 	/**

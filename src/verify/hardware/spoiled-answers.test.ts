@@ -201,7 +201,8 @@ const late =
 	};
 
 test("a late stream", () => {
-	// The GPU makes 2·128·512·128·3 operations in 300 ms: 256 KiB in 200 ms. Half of that a pass, two passes: 200 ms.
+	// The GPU makes 2·128·512·128·3 operations in 300 ms: 256 KiB in 200 ms. Half of that a pass, two passes:
+	// 200 ms.
 	const { figures } = assemble(spoiled(late(2))).body;
 	const made = figures.find(({ name }) => name === "gemm.int8")!.value / 128;
 	const all = Math.ceil((2 * 0.5 * 262_144e6) / made);

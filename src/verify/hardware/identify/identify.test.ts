@@ -112,7 +112,8 @@ test("published figures accuse nobody, and leave the known pairs equal", () => {
 			[b, a],
 		] as const)
 			assert.equal(judge(truth, claimed).state, judge(truth, truth).state, `${truth} as ${claimed}`);
-	// The negative twin: the same two figures do accuse where nothing explains them; slowness explains the first.
+	// The negative twin: the same two figures do accuse where nothing explains them; slowness explains the
+	// first.
 	const a40 = figuresFrom({ "gemm.fp16": 40e12, "fma.fp32": 22.8e12 });
 	assert.equal(identifyDevice(a40, honestClaim(find("B200"))).state, "other");
 	const b200 = figuresFrom({ "gemm.fp16": 1205e12, "fma.fp32": 67.2e12 });

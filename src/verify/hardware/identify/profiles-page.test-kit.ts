@@ -94,19 +94,19 @@ lower bound only. tf32 is not leaned on: 16-bit units can answer it. A figure th
 |---|---|
 ${shares.join("\n")}
 
-Measured so far (\`basis: "measured"\` in a verdict): ${measured}. Of every other card no example was ever probed by
-us: a verdict on it says "profile from data sheets" (\`basis: "data-sheets"\`), and the shares above are kept
-wide until one is.
+Measured so far (\`basis: "measured"\` in a verdict): ${measured}. Of every other card no example was ever
+probed by us: a verdict on it says "profile from data sheets" (\`basis: "data-sheets"\`), and the shares above
+are kept wide until one is.
 
 ## What speaks against a name
 The limit is a share of the named card's own fact, or of the ratio of two of them. What is broken shows one of
 three things:
 
-- **lie**: no machine of that name gives these figures, however it is capped and whoever else is on it. If every
-  size of the name is contradicted so, the verdict is INVALID, \`CARD_CONTRADICTED\`.
-- **slow**: the machine is slower than the named card is alone and at 0.6 of its clock. Another card is, and so is
-  the right one at half its power, or shared in time. The finding \`CARD_SLOW\`; the state is \`other\` or
-  \`unknown\`, never \`consistent\` or \`confirmed\`.
+- **lie**: no machine of that name gives these figures, however it is capped and whoever else is on it. If
+  every size of the name is contradicted so, the verdict is INVALID, \`CARD_CONTRADICTED\`.
+- **slow**: the machine is slower than the named card is alone and at 0.6 of its clock. Another card is, and
+  so is the right one at half its power, or shared in time. The finding \`CARD_SLOW\`; the state is \`other\`
+  or \`unknown\`, never \`consistent\` or \`confirmed\`.
 - **larger**: it has more memory than the name is known for: a modified card, or a new size. The finding
   \`CARD_LARGER\`, and the same states.
 
@@ -117,10 +117,10 @@ halved, and ratios not judged except fp64 to fp32. Doubtful facts say nothing.
 |---|---|---|---|
 ${rules.join("\n")}
 
-**Who gains by being only \`other\`?** Nobody who is paid for figures: a score counts what was proven, and no name
-(docs/scores.md). In SN27's formula, which pays by name, \`other\` and \`unknown\` are paid nothing. \`--expect\`
-refuses everything but \`confirmed\` for an order by model, and lists show the card that the figures look like, not
-the claimed one.
+**Who gains by being only \`other\`?** Nobody who is paid for figures: a score counts what was proven, and no
+name (docs/scores.md). In SN27's formula, which pays by name, \`other\` and \`unknown\` are paid nothing.
+\`--expect\` refuses everything but \`confirmed\` for an order by model, and lists show the card that the
+figures look like, not the claimed one.
 
 What this cannot do: a card that is 1.6 to 2.2 times slower than the claimed one, with the same memory and
 bandwidth, looks like the claimed one under a 60 % cap; so does one whose tensor units alone run at half the

@@ -1,9 +1,9 @@
-// What figures say against a claimed name: the one table of margins, each with what it shows and its reason, and
-// the checks that apply them. Three things are shown. *lie*: no machine of that name gives these figures,
-// whoever else is on it and however it is capped; only these make a verdict invalid. *slow*: the machine is
-// slower than any that has the card to itself at 0.6 of its clock; sharing and caps do that as well as another
-// card does. *larger*: it has more memory than the name is known for, which is no fraud. A figure that is
-// missing, and a fact that is doubtful, say nothing. Page: docs/profiles.md.
+// What figures say against a claimed name: the one table of margins, each with what it shows and its
+// reason, and the checks that apply them. Three things are shown. *lie*: no machine of that name gives
+// these figures, whoever else is on it and however it is capped; only these make a verdict invalid. *slow*:
+// the machine is slower than any that has the card to itself at 0.6 of its clock; sharing and caps do that
+// as well as another card does. *larger*: it has more memory than the name is known for, which is no fraud.
+// A figure that is missing, and a fact that is doubtful, say nothing. Page: docs/profiles.md.
 
 import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";

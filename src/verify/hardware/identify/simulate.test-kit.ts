@@ -24,7 +24,10 @@ export interface Conditions {
 	readonly cap?: number;
 	/** Share of the card's time that is ours; the rest is somebody else's. */
 	readonly attention?: number;
-	/** A neighbour that takes this share of the card's time comes and goes: each figure has all of it, or the rest. */
+	/**
+	 * A neighbour that takes this share of the card's time comes and goes: each figure has all of it, or the
+	 * rest.
+	 */
 	readonly bursts?: number;
 	/** Share of the memory that the probe may fill. */
 	readonly fill?: number;

@@ -1,6 +1,6 @@
 // What shows that the bytes which a GPU answered for were not in its memory. Only what no honest card does,
-// however slow, capped or shared in time: both rules compare the card with itself. What is merely slow accuses
-// nobody and does not count: counted-figures.ts.
+// however slow, capped or shared in time: both rules compare the card with itself. What is merely slow
+// accuses nobody and does not count: counted-figures.ts.
 import { INTERVAL_HOPS } from "../../../protocol/hash/chase.ts";
 import { coveredBytes } from "../../../protocol/probe/challenge-shape.ts";
 import type { ChaseSpec, EvidenceBody } from "../../../protocol/probe/evidence.ts";
@@ -12,9 +12,9 @@ import { isReach } from "../reach.ts";
 import { readerOf } from "../reader-of.ts";
 
 /**
- * Reading is 20 to 160 times as fast as making on every card of docs/profiles.md, and whatever slows a card
- * slows both. So a device that took about as long to read its bytes as making them takes did not read them; in
- * every stream that was asked of it, for a network can stand still during one.
+ * Reading is 10 to 160 times as fast as making on every card of docs/profiles.md, and whatever slows a card
+ * slows both. So a device that took about as long to read its bytes as making them takes did not read them;
+ * in every stream that was asked of it, for a network can stand still during one.
  */
 export function checkNotRemade(answers: readonly Answered[], claim: EvidenceBody["claim"]): Fault | null {
 	const figures = figuresOf(answers, claim);
@@ -39,9 +39,9 @@ export function checkNotRemade(answers: readonly Answered[], claim: EvidenceBody
 }
 
 /**
- * A hop over all bytes against a hop over a part of the same bytes, on the same device. A later chase over the
- * newest rounds alone is such a part; the fastest of all over the whole counts, and the slowest over a part. A
- * network can stand still during one run: files with fewer than three over the whole accuse nobody.
+ * A hop over all bytes against a hop over a part of the same bytes, on the same device. A later chase over
+ * the newest rounds alone is such a part; the fastest of all over the whole counts, and the slowest over a
+ * part. A network can stand still during one run: files with fewer than three over the whole accuse nobody.
  */
 export function checkOneMemory(
 	answers: readonly Answered[],
@@ -66,7 +66,10 @@ export function checkOneMemory(
 	return null;
 }
 
-/** Picoseconds a hop of every chase over the bytes of this one, as long as it at least, and of those over parts. */
+/**
+ * Picoseconds a hop of every chase over the bytes of this one, as long as it at least, and of those over
+ * parts.
+ */
 export function hopsOver(
 	first: Answered,
 	{ of, newest, intervals }: ChaseSpec,

@@ -1,7 +1,7 @@
-// Which figures of a file count. All that it states follow from the facts (check-figures.ts); but the bytes of a
-// GPU count only as far as the facts show that they were in its own memory. A card that reads slowly is asked
-// for more, one that is slower than any memory of one card has no such figure: a finding says so, and nobody is
-// accused. Files of all versions state their figures alike; this is the judgement on them.
+// Which figures of a file count. All that it states follow from the facts (check-figures.ts); but the bytes
+// of a GPU count only as far as the facts show that they were in its own memory. A card that reads slowly
+// is asked for more, one that is slower than any memory of one card has no such figure: a finding says so,
+// and nobody is accused. Files of all versions state their figures alike; this is the judgement on them.
 // docs/hardware-proof.md §9.
 import type { EvidenceBody, Figure, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Finding } from "../../../protocol/probe/verdict.ts";
@@ -74,8 +74,8 @@ function judgeStream(
 }
 
 /**
- * Slower than the memory of one card, unless that is shared in time; null: it is not. The fastest run over all
- * bytes counts: a network can stand still during one.
+ * Slower than the memory of one card, unless that is shared in time; null: it is not. The fastest run over
+ * all bytes counts: a network can stand still during one.
  */
 function whyFar({ ownUs, roots }: Answered, { of }: StreamSpec, answers: readonly Answered[]): string | null {
 	const chased = answers.find((answer) => answer.record.spec.kind === "chase" && answer.record.spec.of === of);

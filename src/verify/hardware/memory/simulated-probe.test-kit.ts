@@ -1,6 +1,7 @@
-// Whole probes of honest cards, as the plan asks them and as the rules judge them, without an engine: a modelled
-// card answers in the time that its data sheet, a power cap, a neighbour and the network let expect. Nothing is
-// computed, so nothing can be opened; every check that looks at times and figures is made, in verify.ts's order.
+// Whole probes of honest cards, as the plan asks them and as the rules judge them, without an engine: a
+// modelled card answers in the time that its data sheet, a power cap, a neighbour and the network let
+// expect. Nothing is computed, so nothing can be opened; every check that looks at times and figures is
+// made, in verify.ts's order.
 import type { Precision } from "../../../protocol/maths/precision.ts";
 import { coveredBytes } from "../../../protocol/probe/challenge-shape.ts";
 import type { ChallengeSpec, EvidenceBody, HostClaim } from "../../../protocol/probe/evidence.ts";
@@ -59,7 +60,10 @@ export interface SimulatedVerdict {
 	readonly bytesPerS: number | null;
 }
 
-/** A hop over memory, and of what is done with the 1 KiB that it reads; H200: 0.61 µs. Nobody measured others. */
+/**
+ * A hop over memory, and of what is done with the 1 KiB that it reads; H200: 0.61 µs. Nobody measured
+ * others.
+ */
 const HOP_US = { memory: { low: 0.35, high: 0.7 }, clock: { low: 0.15, high: 0.35 } };
 /** Launches, hashes and the engine's own work for one challenge. */
 const START_US = 300;

@@ -1,5 +1,6 @@
-// Honest cards, whole and in slices, at half their power, shared in time, near and far: none is ever accused, and
-// what is slow has no more than it shows. The campaign with 200 probes of each is bench/honest-cards.ts.
+// Honest cards, whole and in slices, at half their power, shared in time, near and far: none is ever
+// accused, and what is slow has no more than it shows. The campaign with 200 probes of each is
+// bench/honest/cards.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CONDITIONS, HONEST_CARDS, simulateProbe } from "./simulated-probe.test-kit.ts";

@@ -1,6 +1,7 @@
-// A name is contradicted by how fp64 stands to fp32 (identify/rules.ts). Both figures are lower bounds, and the
-// usual runs are short: a lost packet makes one of them four times as slow. So where that ratio is about to
-// speak against a card, both are asked again, long enough for no network to matter; the better figure counts.
+// A name is contradicted by how fp64 stands to fp32 (identify/rules.ts). Both figures are lower bounds, and
+// the usual runs are short: a lost packet makes one of them four times as slow. So where that ratio is
+// about to speak against a card, both are asked again, long enough for no network to matter; the better
+// figure counts.
 import type { FmaPrecision } from "../../../protocol/maths/precision.ts";
 import { profilesNamed } from "../identify/profiles.ts";
 import { RULES } from "../identify/rules.ts";

@@ -61,7 +61,10 @@ function slowChases(seen: Seen): ChaseSpec[] {
 const AGAIN_LONGER = 4;
 const AGAINS = 2;
 
-/** Slow once may be the network: what is still slow in longer runs, is the memory. Only who is slow is asked. */
+/**
+ * Slow once may be the network: what is still slow in longer runs, is the memory. Only who is slow is
+ * asked.
+ */
 const againPhases: readonly Phase[] = Array.from({ length: AGAINS }, (_, i) => ({
 	name: `gpu chase again ${i + 1}`,
 	step: (seen) => {
@@ -103,7 +106,10 @@ const partPhase: Phase = {
 	},
 };
 
-/** What a GPU is asked whose first chase was slow. All of it after that one, so that none is a measure of latency. */
+/**
+ * What a GPU is asked whose first chase was slow. All of it after that one, so that none is a measure of
+ * latency.
+ */
 export const slowChasePhases: readonly Phase[] = [...againPhases, partPhase];
 
 export function chasePhase(kind: "gpu" | "cpu", { chaseIntervals }: Budgets, samples: number): Phase {

@@ -1,8 +1,9 @@
-// Honest probes of every card of docs/profiles.md, of slices and of cards that it does not list: simulated, with
-// the plan and the rules of the product, at full and half power, alone and in two time slices, near and far. Is
-// anybody accused? Prints and keeps how they were judged.
-//   node bench/honest-cards.ts [PROBES] [FILE]      default 200 a card and condition; exit code 1 when one was
-//                                                   accused
+// Honest probes of every card of docs/profiles.md, of slices and of cards that it does not list: simulated,
+// with the plan and the rules of the product, at full and half power, alone and in two time slices, near and
+// far. Is anybody accused? Prints and keeps how they were judged.
+//   node bench/honest/cards.ts [PROBES] [FILE]   default 200 of a card under each condition, and
+//                                                bench/results/honest-cards-<date>.json; exit code 1 when
+//                                                one was accused
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import {
@@ -10,11 +11,11 @@ import {
 	HONEST_CARDS,
 	type SimulatedVerdict,
 	simulateProbe,
-} from "../src/verify/hardware/memory/simulated-probe.test-kit.ts";
+} from "../../src/verify/hardware/memory/simulated-probe.test-kit.ts";
 
 const count = Number(process.argv[2] ?? 200);
 const date = new Date().toISOString().slice(0, 10);
-const file = process.argv[3] ?? new URL(`results/honest-cards-${date}.json`, import.meta.url);
+const file = process.argv[3] ?? new URL(`../results/honest-cards-${date}.json`, import.meta.url);
 
 const tally = (words: readonly string[]): Record<string, number> => {
 	const counts: Record<string, number> = {};
