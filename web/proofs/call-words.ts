@@ -1,5 +1,5 @@
-// What came of a roll call, or of a host in one, in a word and a colour. Red is for answers that were shown to
-// be false; a host that was busy, too slow or away is not accused. Pure.
+// What came of a roll call, or of a host in one, in a word and a colour. Red is for answers that were shown
+// to be false; a host that was busy, too slow or away is not accused. Pure.
 import type { RollCall, RollCallAnswer } from "../../src/api/types.ts";
 import { codes } from "../../src/protocol/codes.ts";
 import type { Tone } from "../parts/small.tsx";

@@ -114,9 +114,7 @@ export function ReservePanel(p: {
 	const isThere = provider.value !== null;
 	// Whoever pressed "Rent" in the list goes on here, by keyboard too.
 	useEffect(() => first.current?.focus(), [isThere]);
-	// A browser pays no deposit: it may book no longer than this network allows without one.
-	const params = useParams().value;
-	const mostHours = params === null ? undefined : Math.min(params.mostRentalMs, params.mostUnpaidMs) / HOUR_MS;
+	const limits = useRentalLimits();
 	const durationMs = Math.round(Number(hours) * HOUR_MS);
 	const reserve = async (price: number) => {
 		setBusy(true);
@@ -152,7 +150,7 @@ export function ReservePanel(p: {
 								ref={first}
 								type="number"
 								min="0.02"
-								max={mostHours}
+								max={limits?.maxHours}
 								step="any"
 								value={hours}
 								onInput={(event) => setHours(event.currentTarget.value)}
@@ -183,10 +181,7 @@ export function ReservePanel(p: {
 						</div>
 						<p class="dim">
 							You pay for the time you use
-							{params === null
-								? ""
-								: `, ${wholeSpan(params.leastChargeMs)} at least, and may book ${wholeSpan(mostHours! * HOUR_MS)} at most`}
-							.
+							{limits === null ? "" : `, ${limits.text}`}.
 							{customer === null
 								? " No account is needed: reserving makes a key that stays in this browser and signs for you."
 								: ""}
@@ -198,6 +193,15 @@ export function ReservePanel(p: {
 			{trouble === null ? null : <Failed trouble={trouble} />}
 		</Panel>
 	);
+}
+
+/** A browser pays no deposit: it may book no longer than this network allows without one. Null: not known. */
+function useRentalLimits(): { readonly maxHours: number; readonly text: string } | null {
+	const params = useParams().value;
+	if (params === null) return null;
+	const maxMs = Math.min(params.mostRentalMs, params.mostUnpaidMs);
+	const text = `${wholeSpan(params.leastChargeMs)} at least, and may book ${wholeSpan(maxMs)} at most`;
+	return { maxHours: maxMs / HOUR_MS, text };
 }
 
 function OfferFacts({ offer }: { offer: Provider }) {

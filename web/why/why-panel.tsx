@@ -1,5 +1,5 @@
-// How a job is checked: for each part of a job the claim as a tree, what was run again and by whom, the draws done
-// again, and a segment run here. Everything is computed in this browser from what is public; with the
+// How a job is checked: for each part of a job the claim as a tree, what was run again and by whom, the draws
+// done again, and a segment run here. Everything is computed in this browser from what is public; with the
 // customer's key also from the claim's list of states.
 import { useEffect, useState } from "preact/hooks";
 import type { ClaimOfJob, JobDraws } from "../../src/api/types.ts";
