@@ -4,7 +4,11 @@ import type { HostClaim } from "../../../protocol/probe/evidence.ts";
 import type { Identity, Verdict } from "../../../protocol/probe/verdict.ts";
 
 /** `alike` is null in rows of before, which did not keep it. */
-export type NamedIdentity = Pick<Identity, "state" | "profile"> & { readonly alike: Identity["alike"] | null };
+export type NamedIdentity = Pick<Identity, "state" | "profile"> & {
+	readonly alike: Identity["alike"] | null;
+	/** What the profile rests on, where that is known. */
+	readonly basis?: "measured" | "data-sheets" | null | undefined;
+};
 
 export interface IdentityWords {
 	/** "H200", "possibly H200", "more like L4", "no known card"; empty for a device that was not judged. */
@@ -29,11 +33,23 @@ export function identityWords(identity: NamedIdentity | undefined): IdentityWord
 	const card = identity.profile ?? alike?.[0] ?? null;
 	const equals = equalsText((alike ?? []).filter((id) => id !== card));
 	const also = equals === "" ? "" : `; ${equals}`;
+	const { card: named, note } = wordsOf(state, card, alike !== null, equals, also);
+	const basis = identity.basis === "data-sheets" ? "profile from data sheets" : "";
+	return { card: named, note: [note, basis].filter((one) => one !== "").join("; ") };
+}
+
+function wordsOf(
+	state: Identity["state"],
+	card: string | null,
+	isWhole: boolean,
+	equals: string,
+	also: string,
+): IdentityWords {
 	switch (state) {
 		case "confirmed":
 			return {
 				card: card ?? "",
-				note: alike === null ? "confirmed" : equals === "" ? "confirmed: fits no other known card" : `confirmed${also}`,
+				note: !isWhole ? "confirmed" : equals === "" ? "confirmed: fits no other known card" : `confirmed${also}`,
 			};
 		case "consistent":
 			return {
