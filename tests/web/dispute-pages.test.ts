@@ -135,7 +135,7 @@ async function marketPages(page: Page): Promise<void> {
 	await looked("market");
 	await followLink(page, `/providers/${liar}`);
 	const shown = page.locator("section", { has: page.getByRole("heading", { name: "Work", exact: true }) });
-	await shown.getByText("no work for 90 days").waitFor();
+	await shown.getByText("no work for 90 d after a conviction").waitFor();
 	await shown
 		.getByRole("region", { name: "What became of its parts" })
 		.locator(".badge", { hasText: "convicted" })

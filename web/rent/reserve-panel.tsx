@@ -2,7 +2,6 @@
 // is signed here.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Provider } from "../../src/api/types.ts";
-import type { Params } from "../../src/market/params.ts";
 import { formatPercent, wholeSpan } from "../../src/protocol/format-number.ts";
 import { formatGpuPrice, formatMoney } from "../parts/format.ts";
 import { useParams } from "../parts/network-params.ts";
@@ -115,9 +114,7 @@ export function ReservePanel(p: {
 	const isThere = provider.value !== null;
 	// Whoever pressed "Rent" in the list goes on here, by keyboard too.
 	useEffect(() => first.current?.focus(), [isThere]);
-	// A browser pays no deposit: it may book no longer than this network allows without one.
-	const params = useParams().value;
-	const mostHours = params === null ? undefined : Math.min(params.mostRentalMs, params.mostUnpaidMs) / HOUR_MS;
+	const limits = useRentalLimits();
 	const durationMs = Math.round(Number(hours) * HOUR_MS);
 	const reserve = async (price: number) => {
 		setBusy(true);
@@ -153,7 +150,7 @@ export function ReservePanel(p: {
 								ref={first}
 								type="number"
 								min="0.02"
-								max={mostHours}
+								max={limits?.maxHours}
 								step="any"
 								value={hours}
 								onInput={(event) => setHours(event.currentTarget.value)}
@@ -182,7 +179,13 @@ export function ReservePanel(p: {
 								Cancel
 							</button>
 						</div>
-						<TermsLine params={params} mostHours={mostHours} isNew={customer === null} />
+						<p class="dim">
+							You pay for the time you use
+							{limits === null ? "" : `, ${limits.text}`}.
+							{customer === null
+								? " No account is needed: reserving makes a key that stays in this browser and signs for you."
+								: ""}
+						</p>
 						{customer === null ? <TokenField onChange={p.onCustomer} /> : null}
 					</form>
 				)}
@@ -192,18 +195,13 @@ export function ReservePanel(p: {
 	);
 }
 
-function TermsLine(p: { params: Params | null; mostHours: number | undefined; isNew: boolean }) {
-	const { params, mostHours } = p;
-	const limits =
-		params === null || mostHours === undefined
-			? ""
-			: `, ${wholeSpan(params.leastChargeMs)} at least, and may book ${wholeSpan(mostHours * HOUR_MS)} at most`;
-	return (
-		<p class="dim">
-			You pay for the time you use{limits}.
-			{p.isNew ? " No account is needed: reserving makes a key that stays in this browser and signs for you." : ""}
-		</p>
-	);
+/** A browser pays no deposit: it may book no longer than this network allows without one. Null: not known. */
+function useRentalLimits(): { readonly maxHours: number; readonly text: string } | null {
+	const params = useParams().value;
+	if (params === null) return null;
+	const maxMs = Math.min(params.mostRentalMs, params.mostUnpaidMs);
+	const text = `${wholeSpan(params.leastChargeMs)} at least, and may book ${wholeSpan(maxMs)} at most`;
+	return { maxHours: maxMs / HOUR_MS, text };
 }
 
 function OfferFacts({ offer }: { offer: Provider }) {

@@ -5,7 +5,11 @@ import type { Identity, Verdict } from "../../../protocol/probe/verdict.ts";
 import { basisOf } from "./profiles.ts";
 
 /** `alike` is null in rows of before, which did not keep it. */
-export type NamedIdentity = Pick<Identity, "state" | "profile"> & { readonly alike: Identity["alike"] | null };
+export type NamedIdentity = Pick<Identity, "state" | "profile"> & {
+	readonly alike: Identity["alike"] | null;
+	/** What the profile rests on, where that is known. */
+	readonly basis?: "measured" | "data-sheets" | null | undefined;
+};
 
 export interface IdentityWords {
 	/** "H200", "possibly H200", "more like L4", "no known card"; empty for a device that was not judged. */
@@ -29,7 +33,7 @@ export function identityWords(identity: NamedIdentity | undefined): IdentityWord
 	const { state, alike } = identity;
 	const card = identity.profile ?? alike?.[0] ?? null;
 	const equals = equalsText((alike ?? []).filter((id) => id !== card));
-	const basis = basisOf(card) === "data-sheets" ? "; profile from data sheets" : "";
+	const basis = (identity.basis ?? basisOf(card)) === "data-sheets" ? "; profile from data sheets" : "";
 	const also = `${equals === "" ? "" : `; ${equals}`}${basis}`;
 	switch (state) {
 		case "confirmed":
