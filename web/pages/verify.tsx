@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { isContainer } from "../../src/protocol/probe/container.ts";
 import { kindOfFile } from "../../src/verify/attestation/file-kind.ts";
+import { isReceipt } from "../../src/verify/receipts/verify-receipt.ts";
 import { DropArea } from "../parts/drop-area.tsx";
 import { Badge, PageTitle, Panel, Shown, VerdictBadge } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
@@ -240,7 +241,7 @@ function ReadFile({
 }) {
 	const [read, setRead] = useState<VerifiedFile | null>(null);
 	const [failed, setFailed] = useState("");
-	const isForeign = read !== null && !isContainer(read.bytes);
+	const isForeign = read !== null && !isContainer(read.bytes) && !isReceipt(read.bytes);
 	useEffect(() => {
 		if (isForeign) onVerdict(NOT_JUDGED);
 	}, [isForeign]);
@@ -260,8 +261,7 @@ function ReadFile({
 		return (
 			<p class="not-judged">
 				<strong>{file.name}</strong> is no file that this page judges: no evidence, fraud file, proof of training,
-				report or quote. Receipts of RISC Zero and SP1 are judged by <code>assay verify</code>, runs of jobs by{" "}
-				<code>assay job check</code>.
+				receipt, report or quote. Runs of jobs are judged by <code>assay job check</code>.
 			</p>
 		);
 	if (against.node !== "") return <RollCallPanel file={read} against={against} onVerdict={onVerdict} />;

@@ -37,7 +37,10 @@ test("each state says what it is, and all but a few of the equal cards are named
 	assert.deepEqual(of("unknown", [], null).card, "no known card");
 	// A row of the store names no profile there.
 	assert.equal(of("unknown-name", ["A2", "H200"], null).card, "like A2");
-	assert.match(of("unknown-name", ["A2", "H200"], null).note, /in no profile; cannot be told from: H200; profile from data sheets$/);
+	assert.match(
+		of("unknown-name", ["A2", "H200"], null).note,
+		/in no profile; cannot be told from: H200; profile from data sheets$/,
+	);
 	assert.deepEqual(of("unjudged", [], null), { card: "", note: "" });
 	const unmeasured = { state: "confirmed", profile: "L4", alike: ["L4", "A2"], basis: "data-sheets" } as const;
 	assert.equal(identityWords(unmeasured).note, "confirmed; cannot be told from: A2; profile from data sheets");
