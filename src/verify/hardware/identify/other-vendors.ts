@@ -1,5 +1,5 @@
-// Cards of other vendors than NVIDIA: what they are called, by their PCI number and by what people type. Nothing
-// here can be proven yet; the names are for saying so. The numbers are those of the PCI ID list
+// Cards of other vendors than NVIDIA: what they are called, by their PCI number and by what people type.
+// Nothing here can be proven yet; the names are for saying so. The numbers are those of the PCI ID list
 // (pci-ids.ucw.cz, August 2026). Not here: cards that can be proven (profiles.ts).
 import type { UnsupportedCard } from "../../../protocol/probe/evidence.ts";
 import { cardsMeant, squashed } from "./model-names.ts";
@@ -118,7 +118,7 @@ export function unsupportedName({ pciId, name, count }: UnsupportedCard): string
 export const unsupportedText = (card: UnsupportedCard): string =>
 	`${unsupportedName(card)}: not supported yet; only NVIDIA cards can be proven`;
 
-/** What somebody means who types "MI300X" or "Gaudi3": one card, or a vendor's cards. Null: nobody knows it. */
+/** The card that "MI300X" or "Gaudi3" means; the words themselves where they mean several. Null: none. */
 export function unsupportedMeant(typed: string): string | null {
 	const rest = typed.replace(VENDOR_WORDS, "");
 	const { length } = squashed(rest).text;
