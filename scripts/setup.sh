@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # What a fresh clone needs, once: Node 24, the packages of the lockfile, the engine. Skips what is up to date.
-#   scripts/setup.sh packages   Node and packages (enough for `assay verify`)
-#   scripts/setup.sh run        the dashboard and the engine for this machine (enough for `assay up`)
-#   scripts/setup.sh test       and what the tests use: an SSH server, PostgreSQL, the cross compiler; without
-#                               a card, GPU code for a few targets alone: `run` and a release have all
+#   scripts/setup.sh packages   Node, and the packages that a user needs (enough for `assay verify`)
+#   scripts/setup.sh run        the dashboard and the engine for this machine (enough for `assay up`), with
+#                               GPU code for this machine's cards alone: else it is built when it is wanted
+#   scripts/setup.sh check      Node, and all packages: those for developers too
+#   scripts/setup.sh test       all of that, and what the tests use: an SSH server, PostgreSQL, the cross
+#                               compiler; without a card, GPU code for a few targets alone
 #   scripts/setup.sh deep       the same, with GPU code for all targets
 # Not here: anything that changes the machine outside this folder, except Debian packages, and only as root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 level=${1:-run}
 case $level in
-packages | run) ;;
+packages | run | check) ;;
 test) export ASSAY_CUDA_ARCHS=${ASSAY_CUDA_ARCHS-tests} ;;
 deep) level=test ;;
-*) echo "usage: scripts/setup.sh [packages|run|test|deep]" >&2; exit 64 ;;
+*) echo "usage: scripts/setup.sh [packages|run|check|test|deep]" >&2; exit 64 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -39,52 +41,27 @@ install_node() {
 	export PATH="$toolchain:$PATH"
 }
 
-# `npm ci` under this Node, once for each lockfile.
+# `npm ci` under this Node, once for each lockfile. No script of a package runs. Users get what they need;
+# developers get all of it, and keep it.
 install_packages() {
-	local stamp
+	local stamp what=all without=
+	case $level in packages | run) what=run without=--omit=dev ;; esac
 	stamp="$(sha256sum package-lock.json | cut -c1-64) $(node -v) $(uname -m)"
-	[ "$(cat node_modules/.assay-stamp 2>/dev/null)" != "$stamp" ] || return 0
+	case "$(cat node_modules/.assay-stamp 2>/dev/null)" in "$stamp all" | "$stamp $what") return ;; esac
 	say "installing packages"
-	npm ci --no-audit --no-fund --loglevel=error >&2
-	printf '%s\n' "$stamp" >node_modules/.assay-stamp
+	npm ci --ignore-scripts $without --no-audit --no-fund --loglevel=error >&2
+	printf '%s\n' "$stamp $what" >node_modules/.assay-stamp
+	say "packages are installed, $SECONDS s"
 }
-[ "$level" != packages ] || { install_node; install_packages; exit; }
-
-need g++ g++ "builds the engine"
-missing=()
-command -v cmake >/dev/null || missing+=(cmake)
-command -v ninja >/dev/null || missing+=(ninja-build)
-if [ "$level" = test ]; then
-	case $(uname -m) in
-	aarch64) cross=x86_64-linux-gnu-g++ cross_package=g++-x86-64-linux-gnu ;;
-	*) cross=aarch64-linux-gnu-g++ cross_package=g++-aarch64-linux-gnu ;;
-	esac
-	command -v "$cross" >/dev/null || missing+=("$cross_package")
-	[ -x /usr/sbin/sshd ] || command -v sshd >/dev/null || missing+=(openssh-server)
-	command -v ssh >/dev/null || missing+=(openssh-client)
-	command -v python3 >/dev/null || missing+=(python3)
-	# The store's tests run on the embedded server and on this one, as an external server.
-	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
-	# The dashboard's tests drive it.
-	[ -n "${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome >/dev/null || missing+=(chromium)
-fi
-if [ ${#missing[@]} -gt 0 ]; then
-	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-		say "installing Debian packages: ${missing[*]}"
-		export DEBIAN_FRONTEND=noninteractive
-		apt-get update -qq >&2
-		apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-	elif [ "$level" = test ]; then
-		say "the tests need: apt-get install ${missing[*]}"
-		exit 69
-	fi # engine/build.sh does without the two, for the CPU alone
-fi
+case $level in packages | check) install_node; install_packages; exit ;; esac
 
 # The engine is compiled while Node and the packages come: it needs none of them, and keeps the cores busy.
-nice -n 5 bash engine/build.sh >&2 &
+say "compiling the engine, once"
+nice -n 5 node scripts/setup-engine.mjs "$level" &
 engine=$!
 trap 'kill "$engine" 2>/dev/null || true' EXIT
 install_node
 install_packages
 node scripts/build-web.ts
 wait "$engine"
+say "ready, $SECONDS s"

@@ -1,8 +1,11 @@
 // The Node that set-up installs where the machine's own is too old: one version, known by its hash, and
 // nothing of it runs while it is installed. Not here: installing it, which needs the network.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8");
 
@@ -34,5 +37,30 @@ test("N21: set-up's Node is one version with its hash on every platform, and no 
 		[false, false],
 		"only what a lockfile says",
 	);
-	assert.match(installs.find((line) => line.includes("--prefix .toolchain")) ?? "", / --ignore-scripts /);
+	for (const line of installs) assert.match(line, / --ignore-scripts /);
+	assert.ok(installs.some((line) => line.includes("--prefix .toolchain")));
+});
+
+test("packages that a user needs do for a user, and make way where a developer's are needed", () => {
+	const setup = read("./setup.sh");
+	const install = setup.slice(
+		setup.indexOf("install_packages() {"),
+		setup.indexOf("\n}\n", setup.indexOf("npm ci --ignore")) + 3,
+	);
+	const folder = mkdtempSync(join(tmpdir(), "assay-setup-"));
+	after(() => rmSync(folder, { recursive: true, force: true }));
+	const ran = (level: string): string => {
+		const npm = `npm() { shift; echo "$*"; mkdir -p node_modules; }; say() { :; }; set -euo pipefail`;
+		const run = spawnSync("bash", ["-c", `${npm}; level=${level}; ${install} install_packages`], {
+			cwd: folder,
+			encoding: "utf8",
+		});
+		assert.equal(run.status, 0, run.stderr);
+		return run.stderr.includes("--omit=dev") ? "users'" : run.stderr === "" ? "none" : "all";
+	};
+	writeFileSync(join(folder, "package-lock.json"), "1");
+	const levels = ["packages", "run", "check", "test", "run", "packages", "check"];
+	assert.deepEqual(levels.map(ran), ["users'", "none", "all", "none", "none", "none", "none"]);
+	writeFileSync(join(folder, "package-lock.json"), "2");
+	assert.deepEqual(["run", "test", "run"].map(ran), ["users'", "all", "none"]);
 });

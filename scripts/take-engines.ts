@@ -1,7 +1,8 @@
 // The engines of a release: both platforms', each for its own machine, and either both with device code or
 // none. Called by scripts/release.ts. Not here: building them (engine/build.sh).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { hasNvcc } from "../src/engine/builds.ts";
 
 /** e_machine of the ELF header. */
 export const MACHINES = { "linux-x64": 0x3e, "linux-arm64": 0xb7 } as const;
@@ -46,9 +47,4 @@ export function takeEngines(engines: string, stage: string, isOwn: boolean): str
 	if (isOwn && hasNvcc() && withDeviceCode.length === 0)
 		throw new ReleaseError(65, "nvcc is here, and yet there is no GPU code in the engines");
 	return withDeviceCode.length === 2 ? "GPU code in both engines" : "NO GPU code: these engines know the CPU only";
-}
-
-function hasNvcc(): boolean {
-	const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/local/cuda/bin"];
-	return process.env.NVCC !== undefined || folders.some((folder) => existsSync(join(folder, "nvcc")));
 }

@@ -3,12 +3,14 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type EngineBuild, findEngine, type Platform } from "../engine/builds.ts";
+import type { EngineFor } from "../engine/links/create-ssh-link.ts";
 import type { Link } from "../engine/links/link.ts";
 import { parseTarget, targetToText } from "../engine/links/parse-target.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { openHost } from "../validator/probe/open-host.ts";
 import type { CliIo } from "./command.ts";
 import { flag, group, number, text, usageError, type Values } from "./options.ts";
+import { createStatusLine } from "./print/status-line.ts";
 
 export const linkOptions = group("connection to the host", {
 	identity: text("FILE", "private key for ssh:// targets (default: ssh's own configuration and agent decide)"),
@@ -39,11 +41,31 @@ async function askPassword(io: CliIo, target: string): Promise<string> {
 	}
 }
 
-/** Our own engine, built where that is needed. */
-export const engineOf = (platform: Platform, io: CliIo): Promise<EngineBuild> =>
-	findEngine(platform, {
-		onBuild: (p) => io.err.write(`  building the engine for ${p} (once); this takes a minute or two\n`),
-	});
+/** Our own engine, built where that is needed, with a line on standard error that says how far it is. */
+export async function engineOf(
+	platform: Platform,
+	io: Pick<CliIo, "err">,
+	cards?: () => Promise<readonly string[]>,
+): Promise<EngineBuild> {
+	const status = createStatusLine(io.err);
+	try {
+		return await findEngine(platform, {
+			onBuild: (...what) => status.print(`  ${buildText(...what)}`),
+			onProgress: (done, of) => status.update(`  compiled ${done} of ${of}`),
+			...(cards && { cards }),
+		});
+	} finally {
+		status.clear();
+	}
+}
+
+export const buildText = (platform: Platform, cards: readonly string[]): string =>
+	cards.length === 0
+		? `building the engine for ${platform}; this happens once and takes a minute or two`
+		: `building GPU code for ${cardsText(cards)} (${platform}); this happens once and takes minutes`;
+
+const cardsText = (cards: readonly string[]): string =>
+	cards.every((card) => /^\d/.test(card)) ? `cards of compute capability ${cards.join(", ")}` : "all cards";
 
 export function openTarget(
 	named: string,
@@ -54,7 +76,7 @@ export function openTarget(
 ): { readonly name: string; open(): Promise<Link> } {
 	const target = parseTarget(named);
 	const name = targetToText(target);
-	const engineFor = (platform: Platform) => engineOf(platform, io);
+	const engineFor: EngineFor = (platform, cards) => engineOf(platform, io, cards);
 	const access = { env: io.env, engineArgs: args, engineFor, signal: io.interrupted };
 	if (target.kind === "local") {
 		if (values.identity !== undefined || values["ask-password"])

@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { engineFile, findEngine, hostPlatform, isCheckout, type Platform } from "./builds.ts";
+import { cardsSaid, engineFile, findEngine, hostPlatform, isCheckout, type Platform } from "./builds.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "assay-builds-"));
 // Entered by another user as well, in the last test.
@@ -52,7 +52,7 @@ test("a package without the engine says so and does not speak of building", asyn
 
 test("a checkout takes what it built, never a prebuilt one that was left there", async () => {
 	const root = rootWith(["engine/build.sh", prebuilt(own), built(own)]);
-	assert.equal((await findEngine(own, { root })).path, join(root, built(own)));
+	assert.equal((await findEngine(own, { root, cards: async () => [] })).path, join(root, built(own)));
 	const bare = rootWith(["engine/build.sh", prebuilt(own)]);
 	assert.equal(engineFile(own, bare), null);
 	await assert.rejects(
@@ -78,6 +78,49 @@ test("a checkout builds what it lacks, once for all who ask, and a failed build 
 		code: "ENGINE_MISSING",
 		message: /its build failed: no compiler/,
 	});
+});
+
+test("GPU code is built when a card asks for it, for that card, and never twice", async (t) => {
+	const root = rootWith(["engine/build.sh", built(own), built(other)]);
+	const script = `echo "$*" >>runs; echo "[7/17] a file" >&2; echo "\${4}" >build/engine/$2/cards\n`;
+	writeFileSync(join(root, "engine/build.sh"), script);
+	const { NVCC } = process.env;
+	process.env.NVCC = "nvcc";
+	t.after(() => {
+		if (NVCC === undefined) delete process.env.NVCC;
+		else process.env.NVCC = NVCC;
+	});
+	const told: unknown[] = [];
+	const find = (cards: readonly string[], platform = own) =>
+		findEngine(platform, {
+			root,
+			cards: async () => cards,
+			onBuild: (...what) => told.push(what),
+			onProgress: (...how) => told.push(how),
+		});
+	const runs = () =>
+		existsSync(join(root, "runs")) ? readFileSync(join(root, "runs"), "utf8").trim().split("\n") : [];
+	await find([]);
+	assert.deepEqual([runs(), told], [[], []], "a host without a card gets what is there");
+	await find(["9.0"]);
+	assert.deepEqual(told, [
+		[own, ["9.0"]],
+		[7, 17],
+	]);
+	await find(["9.0"]);
+	await find(["9.0", "9.0"]);
+	assert.deepEqual(runs(), [`--platform ${own} --cards 9.0`]);
+	await find(["8.6"], other);
+	writeFileSync(join(root, `build/engine/${own}/cards`), "all\n");
+	await findEngine(own, { root, cards: () => assert.fail("nothing can be missing") });
+	assert.deepEqual(runs()[1], `--platform ${other} --cards 8.6`);
+	assert.equal(runs().length, 2);
+});
+
+test("what a host says of its cards is a few numbers and nothing else", () => {
+	assert.deepEqual(cardsSaid("9.0\n9.0\n12.1\n"), ["9.0", "12.1"]);
+	assert.deepEqual(cardsSaid(""), []);
+	assert.deepEqual(cardsSaid("$(reboot) 9.0; 900.1"), ["unknown"]);
 });
 
 test("a mode that was lost is mended for the engine that runs here, and only for that one", async () => {

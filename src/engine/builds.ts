@@ -1,12 +1,13 @@
 // Where the engine's program for a platform lies, and how it comes to be there: prebuilt in the released
-// package; in a checkout taken from build/engine/ and built when absent. Not a build system: engine/build.sh
-// is, and it alone knows what is up to date.
-import { execFile } from "node:child_process";
+// package; in a checkout taken from build/engine/, and built when it is absent or has no code for the cards
+// that it is to run on. Not a build system: engine/build.sh is, and it alone knows what is up to date.
+import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { constants, existsSync, readFileSync } from "node:fs";
 import { access, chmod, copyFile, mkdir, rename, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { AssayError } from "../protocol/assay-error.ts";
 import { printable } from "./client/printable.ts";
@@ -21,8 +22,16 @@ export interface EngineBuild {
 	readonly bytes: number;
 }
 
-/** A CPU-only build takes some 20 s on 2 cores; one with device code for every card some minutes. */
-const BUILD_DEADLINE_MS = 15 * 60_000;
+/**
+ * Without a word from the compilers. A build for the CPU alone takes a minute on 2 cores, one with device
+ * code for every card some minutes; one file of it half a minute, on a busy machine much longer.
+ */
+const SILENCE_MS = 15 * 60_000;
+/** A compute capability as nvidia-smi prints it: "9.0". A card that did not say is `unknown`. */
+const CARD = /^\d{1,2}\.\d$/;
+const UNKNOWN = "unknown";
+/** Device code for all of them. */
+export const EVERY_CARD: readonly string[] = ["all"];
 
 /** What `uname -sm` prints, or null for a platform there is no engine for. */
 export function unameToPlatform(system: string, machine: string): Platform | null {
@@ -78,8 +87,15 @@ function builtPath(root: string, platform: Platform): string {
 export interface FindEngineOptions {
 	/** Default: the package's own folder. */
 	readonly root?: string;
-	/** Called when a build starts, which takes a while. */
-	readonly onBuild?: (platform: Platform) => void;
+	/** Called when a build starts, which takes a while: for these cards, or for the CPU alone. */
+	readonly onBuild?: (platform: Platform, cards: readonly string[]) => void;
+	/** What the compiler is at: so many of so many files. */
+	readonly onProgress?: (done: number, of: number) => void;
+	/**
+	 * NVIDIA cards where the engine will run, by compute capability. Asked only when device code can be built
+	 * and is not there for every card. Default: those of this machine, for this machine's platform.
+	 */
+	readonly cards?: () => Promise<readonly string[]>;
 	/** False: never build, only look. */
 	readonly build?: boolean;
 	/**
@@ -97,7 +113,9 @@ const building = new Map<string, Promise<void>>();
  */
 export async function findEngine(platform: Platform, o: FindEngineOptions = {}): Promise<EngineBuild> {
 	const root = o.root ?? packageRoot();
-	const path = engineFile(platform, root) ?? (await builtEngine(root, platform, o));
+	const lying = engineFile(platform, root);
+	const cards = o.build === false ? [] : await uncoveredCards(root, platform, o);
+	const path = lying !== null && cards.length === 0 ? lying : await builtEngine(root, platform, cards, o);
 	const [{ size }, sha256] = await Promise.all([stat(path), sha256OfFile(path)]);
 	const found = { platform, path, sha256, bytes: size };
 	// An engine for another kind of machine is only ever uploaded; the far side gives it its mode.
@@ -105,15 +123,57 @@ export async function findEngine(platform: Platform, o: FindEngineOptions = {}):
 	return runsHere ? { ...found, path: await makeExecutable(found, o.cacheFolder ?? userCacheFolder()) } : found;
 }
 
-async function builtEngine(root: string, platform: Platform, o: FindEngineOptions): Promise<string> {
+const isInstalled = (program: string) =>
+	(process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, program)));
+
+export const hasNvcc = (): boolean =>
+	process.env.NVCC !== undefined || isInstalled("nvcc") || existsSync("/usr/local/cuda/bin/nvcc");
+
+/** As engine/build.sh does it. */
+const canBuildDeviceCode = (): boolean => hasNvcc() && isInstalled("cmake") && isInstalled("ninja");
+
+/** What nvidia-smi printed, here or on another host; untrusted. */
+export function cardsSaid(text: string): readonly string[] {
+	const words = text.split(/\s+/).filter((word) => word !== "");
+	return [...new Set(words.map((word) => (CARD.test(word) ? word : UNKNOWN)))].slice(0, 8);
+}
+
+/** NVIDIA's cards of this machine. */
+function cardsHere(): Promise<readonly string[]> {
+	const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+	const args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
+	execFile("nvidia-smi", args, { timeout: 30_000 }, (error, stdout) => {
+		const isThere = ["/dev/nvidia0", "/dev/dxg", "/dev/nvmap"].some(existsSync);
+		resolve(error === null ? cardsSaid(stdout) : isThere ? [UNKNOWN] : []);
+	});
+	return promise;
+}
+
+/** Cards that the engine there has no code for, while it can be compiled here. */
+async function uncoveredCards(root: string, platform: Platform, o: FindEngineOptions): Promise<readonly string[]> {
+	if (!isCheckout(root) || !canBuildDeviceCode()) return [];
+	const file = join(dirname(builtPath(root, platform)), "cards");
+	const covered = existsSync(file) ? readFileSync(file, "utf8").trim().split(" ") : [];
+	if (covered.includes("all")) return [];
+	const isOwn = platform === `${process.platform}-${process.arch}`;
+	const wanted = await (o.cards ?? (isOwn ? cardsHere : async () => []))();
+	return wanted.filter((card) => !covered.includes(card));
+}
+
+async function builtEngine(
+	root: string,
+	platform: Platform,
+	cards: readonly string[],
+	o: FindEngineOptions,
+): Promise<string> {
 	if (!isCheckout(root)) throw missing(root, platform, "it is not in the package");
 	if (o.build === false) throw missing(root, platform, "it was not built");
 	const path = builtPath(root, platform);
 	// Links opened at the same time share one build.
 	let build = building.get(path);
 	if (!build) {
-		o.onBuild?.(platform);
-		build = buildEngine(root, platform).finally(() => building.delete(path));
+		o.onBuild?.(platform, cards);
+		build = buildEngine(root, platform, cards, o).finally(() => building.delete(path));
 		building.set(path, build);
 	}
 	await build;
@@ -121,13 +181,30 @@ async function builtEngine(root: string, platform: Platform, o: FindEngineOption
 	return path;
 }
 
-function buildEngine(root: string, platform: Platform): Promise<void> {
+function buildEngine(
+	root: string,
+	platform: Platform,
+	cards: readonly string[],
+	{ onProgress }: FindEngineOptions,
+): Promise<void> {
 	const script = join(root, "engine", "build.sh");
+	const args = [script, "--platform", platform, "--cards", cards.join(" ")];
 	return new Promise((resolve, reject) => {
-		const options = { cwd: root, timeout: BUILD_DEADLINE_MS, maxBuffer: 16 << 20 };
-		execFile("bash", [script, "--platform", platform], options, (error, _stdout, stderr) => {
-			if (error) reject(missing(root, platform, `its build failed: ${printable(stderr.slice(-500), 500)}`, error));
-			else resolve();
+		const child = spawn("bash", args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+		const silence = setTimeout(() => child.kill(), SILENCE_MS);
+		let tail = "";
+		createInterface({ input: child.stderr }).on("line", (line) => {
+			silence.refresh();
+			tail = `${tail}\n${line}`.slice(-500);
+			const [, done, of] = /^\[(\d+)\/(\d+)\]/.exec(line) ?? [];
+			if (done !== undefined) onProgress?.(Number(done), Number(of));
+		});
+		const fail = (why: string, cause?: Error) => reject(missing(root, platform, `its build failed: ${why}`, cause));
+		child.once("error", (error) => fail(error.message, error));
+		child.once("close", (code) => {
+			clearTimeout(silence);
+			if (code === 0) resolve();
+			else fail(code === null ? "it stood still and was stopped" : printable(tail.trim(), 500));
 		});
 	});
 }

@@ -8,7 +8,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { NetworkEvent, ProviderSummary, Score } from "../../api/types.ts";
-import { findEngine, hostPlatform, isCheckout, packageRoot } from "../../engine/builds.ts";
+import { EVERY_CARD, findEngine, hostPlatform, isCheckout, packageRoot } from "../../engine/builds.ts";
 import { NO_CALL_ANSWERED, NO_CALL_YET } from "../../market/scores/score-provider.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
@@ -20,10 +20,12 @@ import { guestsOf } from "../attest-guests.ts";
 import { externalChain, rpcUrlOf } from "../chain/chain-connection.ts";
 import { type CliIo, command } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
+import { buildText } from "../open-target.ts";
 import { flag, number, text, usageError, type Values, whole } from "../options.ts";
 import { alertSettings } from "../owner/alert-options.ts";
 import { postgresHint } from "../postgres-hint.ts";
 import { paintFor } from "../print/paint.ts";
+import { createStatusLine } from "../print/status-line.ts";
 import { formatScore, plural, shown } from "../print/table.ts";
 import { requireNode } from "../require-node.ts";
 import { tellReady } from "../up/first-job.ts";
@@ -59,6 +61,7 @@ const options = {
 	name: { ...name, help: "how this machine is listed (default: its host name)" },
 	price: number("AMOUNT", "price of an hour of it (default 0)", [0, 1e9]),
 	"disk-writes-per-day": number("GB", "what engines may write to its disk in 24 hours (default 200)", [0, 1e6]),
+	gpu: flag("build GPU code for all cards, although this machine may have none"),
 	"no-rent": flag("not for rent; otherwise, as root and with an OpenSSH server, it can be rented from this machine"),
 	quick,
 	param,
@@ -106,7 +109,7 @@ same data.`,
 			const isEmbedded = chain !== null && chain.rpcUrl === null;
 			const isTrial = isEmbedded && params.hostOnlyPpm === undefined;
 			// Before anything is deployed: the first epoch is short, and building takes longer than it lasts.
-			const engine = values["no-provider"] ? null : await ensureEngine(say);
+			const engine = values["no-provider"] ? null : await ensureEngine(values.gpu, say, io);
 			const settings = {
 				dataDir,
 				databaseUrl,
@@ -197,10 +200,13 @@ const TRIAL_JOBS = {
 const LIAR_JOBS = { jobAuditPpm: 10_000 };
 
 /** For this machine's providers, and for the validator's own re-runs of jobs. */
-async function ensureEngine(say: (text: string) => void) {
+async function ensureEngine(withGpuCode: boolean, say: (text: string) => void, { err }: CliIo) {
+	const status = createStatusLine(err);
 	const { path } = await findEngine(hostPlatform(), {
-		onBuild: (platform) => say(`engine    building for ${platform}; this happens once and takes a minute or two`),
-	});
+		onBuild: (...what) => say(`engine    ${buildText(...what)}`),
+		onProgress: (done, of) => status.update(`          compiled ${done} of ${of}`),
+		...(withGpuCode && { cards: async () => EVERY_CARD }),
+	}).finally(status.clear);
 	return { command: path, args: [] };
 }
 

@@ -5,13 +5,13 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { type EngineBuild, type Platform, unameToPlatform } from "../builds.ts";
+import { cardsSaid, type EngineBuild, type Platform, unameToPlatform } from "../builds.ts";
 import { measureHandshakeUs } from "../client/measure-handshake.ts";
 import { createChildLink } from "./child-link.ts";
 import { pinnedHostKey } from "./known-hosts.ts";
 import type { Link } from "./link.ts";
 import { targetToText } from "./parse-target.ts";
-import { hashCommand, runCommand, uploadCommand } from "./remote-scripts.ts";
+import { CARDS, hashCommand, runCommand, uploadCommand } from "./remote-scripts.ts";
 import { skipGreeting } from "./skip-greeting.ts";
 import { openSshConnection, resolveTarget, type SshConnection } from "./ssh-connection.ts";
 import { remoteGarbage } from "./ssh-failure.ts";
@@ -26,11 +26,11 @@ const HANDSHAKE_TIMEOUT_MS = 3000;
 const MIN_UPLOAD_BYTES_PER_MS = 32;
 const HEX_64 = /^[0-9a-f]{64}$/;
 
-/** `findEngine` gives the engine for a platform (builds.ts). Throws AssayError; nothing is left running. */
-export async function createSshLink(
-	options: SshLinkOptions,
-	findEngine: (platform: Platform) => Promise<EngineBuild>,
-): Promise<Link> {
+/** Gives the engine for a platform; asks for the host's cards where that makes a difference (builds.ts). */
+export type EngineFor = (platform: Platform, cards?: () => Promise<readonly string[]>) => Promise<EngineBuild>;
+
+/** Throws AssayError; nothing is left running. */
+export async function createSshLink(options: SshLinkOptions, engineFor: EngineFor): Promise<Link> {
 	await checkFiles(options);
 	options.onStep?.("connect");
 	const resolved = await resolveTarget(options);
@@ -52,7 +52,10 @@ export async function createSshLink(
 				},
 			);
 		}
-		const build = await findEngine(platform);
+		const build = await engineFor(platform, async () => {
+			const timeoutMs = options.stepTimeoutMs ?? DEFAULT_STEP_TIMEOUT_MS;
+			return cardsSaid(await connection.ask(CARDS, { doing: "asking for its cards", timeoutMs }));
+		});
 		await bringEngine(options, connection, build);
 		options.onStep?.("start");
 		const hostKey = await pinnedHostKey(options.knownHostsFile, hostKeyAlias(options.target));

@@ -33,6 +33,15 @@ function prelude(sha256: string): string {
 /** Says what the host is, then holds the connection open until our end of the stream is closed. */
 export const GREET = toCommand('printf "assay:%s\\n" "$(uname -sm)"; exec cat >/dev/null');
 
+/** Compute capabilities of the host's NVIDIA cards; `unknown` where the driver does not say. */
+export const CARDS = toCommand(
+	[
+		"c=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || c=",
+		'[ -n "$c" ] || [ ! -e /dev/nvidia0 ] || c=unknown',
+		'printf "assay:%s\\n" "$(echo $c)"',
+	].join("\n"),
+);
+
 export function hashCommand(sha256: string): string {
 	return toCommand(`${prelude(sha256)}\nif [ -f "$f" ] && [ -x "$f" ]; then hash "$f"; else echo assay:absent; fi`);
 }

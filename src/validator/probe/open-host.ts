@@ -3,9 +3,9 @@
 // password.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type EngineBuild, findEngine, hostPlatform, type Platform } from "../../engine/builds.ts";
+import { findEngine, hostPlatform } from "../../engine/builds.ts";
 import { createLocalLink } from "../../engine/links/create-local-link.ts";
-import { createSshLink } from "../../engine/links/create-ssh-link.ts";
+import { createSshLink, type EngineFor } from "../../engine/links/create-ssh-link.ts";
 import type { Link } from "../../engine/links/link.ts";
 import type { Target } from "../../engine/links/parse-target.ts";
 import { realEnvironment } from "../../platform/environment.ts";
@@ -27,12 +27,14 @@ export interface HostAccess {
 	/** Aborting ends what has been begun. */
 	readonly signal?: AbortSignal | undefined;
 	/** Where the engine for a platform comes from. */
-	readonly engineFor?: (platform: Platform) => Promise<EngineBuild>;
+	readonly engineFor?: EngineFor;
 }
+
+const findEngineFor: EngineFor = (platform, cards) => findEngine(platform, { ...(cards && { cards }) });
 
 /** Throws AssayError; nothing is left running. */
 export async function openHost(target: Target, access: HostAccess): Promise<Link> {
-	const { env, engineArgs = [], engineFor = findEngine } = access;
+	const { env, engineArgs = [], engineFor = findEngineFor } = access;
 	if (target.kind === "local") {
 		if (access.engineFile !== undefined && !existsSync(access.engineFile))
 			throw new AssayError("ENGINE_MISSING", `there is no engine ${access.engineFile}`, {

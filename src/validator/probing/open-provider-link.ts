@@ -52,7 +52,7 @@ export async function openProviderLink(
 			connectTimeoutMs,
 			...(identityFile === null ? {} : { identityFile }),
 		},
-		(platform) => findEngine(platform),
+		(platform, cards) => findEngine(platform, { ...(cards && { cards }) }),
 	);
 }
 

@@ -118,9 +118,7 @@ export function unsupportedName({ pciId, name, count }: UnsupportedCard): string
 export const unsupportedText = (card: UnsupportedCard): string =>
 	`${unsupportedName(card)}: not supported yet; only NVIDIA cards can be proven`;
 
-/**
- * What somebody means who types "MI300X" or "Gaudi3": one card, or a vendor's cards. Null: nobody knows it.
- */
+/** The card that "MI300X" or "Gaudi3" means; the words themselves where they mean several. Null: none. */
 export function unsupportedMeant(typed: string): string | null {
 	const rest = typed.replace(VENDOR_WORDS, "");
 	const { length } = squashed(rest).text;
