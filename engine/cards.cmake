@@ -1,8 +1,8 @@
 # For which cards the device code is. `ASSAY_CARDS` names compute capabilities ("9.0 8.6"); `auto` are the cards of
-# this machine, none means the CPU alone, `any` leaves ASSAY_CUDA_ARCHS as it is. One kind of card gets its own code,
+# this machine, `none` the CPU alone, `any` leaves ASSAY_CUDA_ARCHS as it is. One kind of card gets its own code,
 # which takes a minute; several get that for all. What was built for cards before is kept. cards.next becomes `cards`
 # once the engine is there (build.sh), for src/engine/builds.ts.
-set(ASSAY_CARDS any CACHE STRING "compute capabilities of the cards that device code is for; auto; any")
+set(ASSAY_CARDS any CACHE STRING "compute capabilities of the cards that device code is for; auto; none; any")
 
 set(covered)
 if(ASSAY_CARDS STREQUAL "any")
@@ -11,6 +11,7 @@ if(ASSAY_CARDS STREQUAL "any")
   endif()
 else()
   string(REPLACE " " ";" cards "${ASSAY_CARDS}")
+  list(REMOVE_ITEM cards none)
   if(cards STREQUAL "auto")
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
       OUTPUT_VARIABLE cards RESULT_VARIABLE failed ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
