@@ -140,6 +140,8 @@ test("who shows progress keeps its part until the limit; who lives without any l
 	const quick = begun({ ...long, segments: 10_000 });
 	assert.equal(rules.lapse(beaten(quick, 0, P.jobStuckMs), 0, P.jobStuckMs, P), null);
 	assert.equal(rules.lapse(beaten(quick, 0, P.jobStuckMs), 0, P.jobStuckMs + 1, P), "stuck");
+	// Of one that fell silent that is said, however late somebody looks.
+	assert.equal(rules.lapse(begun(), 0, long.workMs, P), "lost");
 	// One segment shows nothing before its end: the limit alone counts.
 	const whole = begun({ ...long, segments: 3, parts: 3 });
 	assert.equal(rules.lapse(beaten(whole, 0, long.workMs), 0, long.workMs, P), null);

@@ -126,11 +126,12 @@ function stuckAtMs({ terms }: JobRecord, part: JobPart, { jobStuckMs }: Params):
 	return part.lastProgressMs + Math.max(jobStuckMs, Math.ceil(terms.workMs / count));
 }
 
+const lostAtMs = ({ lastBeatMs }: JobPart, { jobBeatMs, jobBeatMisses }: Params): number =>
+	lastBeatMs + jobBeatMs * jobBeatMisses;
+
 /** When a running part ends by time alone, whatever comes first. */
-export function lapsesAtMs(job: JobRecord, part: JobPart, params: Params): number {
-	const lostAtMs = part.lastBeatMs + params.jobBeatMs * params.jobBeatMisses;
-	return Math.min(part.untilMs, lostAtMs, stuckAtMs(job, part, params));
-}
+export const lapsesAtMs = (job: JobRecord, part: JobPart, params: Params): number =>
+	Math.min(part.untilMs, lostAtMs(part, params), stuckAtMs(job, part, params));
 
 export type Lapse = "silent" | "late" | "lost" | "stuck";
 
@@ -140,7 +141,7 @@ export function lapse(job: JobRecord, number: number, nowMs: number, params: Par
 	if (part.state === "assigned") return nowMs > part.untilMs ? "silent" : null;
 	if (part.state !== "running" || nowMs <= lapsesAtMs(job, part, params)) return null;
 	if (nowMs > part.untilMs) return "late";
-	return nowMs > stuckAtMs(job, part, params) ? "stuck" : "lost";
+	return stuckAtMs(job, part, params) < lostAtMs(part, params) ? "stuck" : "lost";
 }
 
 /**
