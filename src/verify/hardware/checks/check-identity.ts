@@ -5,7 +5,7 @@ import type { EvidenceBody } from "../../../protocol/probe/evidence.ts";
 import type { Finding, Identity } from "../../../protocol/probe/verdict.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type IdentityJudgement, identifyDevice } from "../identify/identify.ts";
-import { basisOf } from "../identify/profiles.ts";
+import { basisOf } from "../identify/measured-cards.ts";
 import type { Shows } from "../identify/rules.ts";
 
 /** The likelihoods of so many profiles are told; behind them they are tiny. */

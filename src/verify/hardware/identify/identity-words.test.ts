@@ -50,6 +50,6 @@ test("each state says what it is, and all but a few of the equal cards are named
 			Array.from({ length: 12 }, (_, i) => `card ${i}`),
 			"card 0",
 		).note,
-		/card 8 and 3 more$/,
+		/card 8 and 3 more; profile from data sheets$/,
 	);
 });

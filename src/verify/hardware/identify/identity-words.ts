@@ -2,7 +2,7 @@
 // none of them can say what another one denies. Pure. Page: docs/profiles.md.
 import type { HostClaim } from "../../../protocol/probe/evidence.ts";
 import type { Identity, Verdict } from "../../../protocol/probe/verdict.ts";
-import { basisOf } from "./profiles.ts";
+import { basisOf } from "./measured-cards.ts";
 
 /** `alike` is null in rows of before, which did not keep it. */
 export type NamedIdentity = Pick<Identity, "state" | "profile"> & {

@@ -48,8 +48,6 @@ export interface Profile {
 	/** Dense peak op/s, fp32 accumulation for fp8, fp16, bf16 and tf32. Absent: no unit for it. */
 	readonly rates: Readonly<Partial<Record<Precision, number>>>;
 	readonly powerW: number;
-	/** An example of it was probed (bench/results); of all others nothing but data sheets was at hand. */
-	readonly isMeasured: boolean;
 	readonly doubt: readonly Doubt[];
 }
 
@@ -59,7 +57,6 @@ export interface CardFacts {
 	/** The driver's name, where the id had to say more than it. */
 	readonly name?: string;
 	readonly tensorMHz?: number;
-	readonly isMeasured?: true;
 	/** Peaks that are not units times clock, op/s, from the data sheet. */
 	readonly rates?: Readonly<Partial<Record<Precision, number>>>;
 	readonly doubt?: readonly Doubt[];
@@ -101,7 +98,6 @@ export function card(
 		bytesPerS: gbPerS * 1e9,
 		rates: { ...rates, ...facts.rates },
 		powerW,
-		isMeasured: facts.isMeasured ?? false,
 		doubt: [...(family.doubt ? [family.doubt] : []), ...(facts.doubt ?? [])],
 	};
 }

@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import { alikePairs } from "./alike.test-kit.ts";
+import { basisOf } from "./measured-cards.ts";
 import type { Profile } from "./profile.ts";
 import { PROFILES } from "./profiles.ts";
 import { RULES } from "./rules.ts";
@@ -58,7 +59,7 @@ export function profilesPage(): string {
 	const rules = Object.entries(RULES).map(
 		([rule, { shows, limit, reason }]) => `| \`${rule}\` | ${shows} | ${Number(limit.toFixed(3))} | ${reason} |`,
 	);
-	const measured = PROFILES.filter(({ isMeasured }) => isMeasured)
+	const measured = PROFILES.filter(({ id }) => basisOf(id) === "measured")
 		.map(({ id }) => id)
 		.join(", ");
 	const shares = Object.entries(MATRIX_SHARE).map(([name, share]) => `| ${name} | ${range(share)} |`);

@@ -4,7 +4,6 @@
 // where a data sheet says otherwise. Not here, on purpose: GTX 16xx (no tensor cores; what mma.sync gives
 // there is unmeasured), laptop parts, MIG slices and vGPUs (their speed is the owner's setting). A name that
 // is not here is an unknown card, never a contradiction.
-import type { IdentityBasis } from "../../../protocol/probe/verdict.ts";
 import { FAMILIES } from "./families.ts";
 import { card, type Doubt, normalName, type Profile } from "./profile.ts";
 
@@ -123,7 +122,7 @@ const hopper: readonly Profile[] = [
 		rates: { int8: 296e12, fp8: 296e12, fp16: 148e12, bf16: 148e12, tf32: 74e12, fp64: 1e12 },
 		doubt: [{ facts: ["fp32", "int32"], why: "as the H20's" }],
 	}),
-	card("H200", F.hopper, 132, 1980, 141, 143771, 4800, 700, { tensorMHz: 1830, isMeasured: true }),
+	card("H200", F.hopper, 132, 1980, 141, 143771, 4800, 700, { tensorMHz: 1830 }),
 	card("H200 NVL", F.hopper, 132, 1785, 141, 143771, 4800, 600, { tensorMHz: 1545 }),
 	card("GH200 480GB", F.hopper, 132, 1980, 96, 97871, 4000, 900, { tensorMHz: 1830, also: ["GH200 120GB"] }),
 	card("GH200 144G HBM3e", F.hopper, 132, 1980, 144, 146831, 4900, 900, { tensorMHz: 1830 }),
@@ -166,10 +165,4 @@ export const PROFILES: readonly Profile[] = [...turing, ...ampere, ...ada, ...ho
 export function profilesNamed(name: string): readonly Profile[] {
 	const wanted = normalName(name);
 	return PROFILES.filter(({ names }) => names.some((known) => normalName(known) === wanted));
-}
-
-/** What is known of the kind of card with this id; null for none of the table. */
-export function basisOf(id: string | null): IdentityBasis | null {
-	const known = PROFILES.find((profile) => profile.id === id);
-	return known === undefined ? null : known.isMeasured ? "measured" : "data-sheets";
 }
