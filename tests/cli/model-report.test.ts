@@ -12,10 +12,12 @@ const scratch = mkdtempSync(join(tmpdir(), "assay-report-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 async function assay(...args: string[]) {
-	let out = "";
-	const stream = { write: (text: string) => (out += text) } as unknown as NodeJS.WriteStream;
-	const io = { out: stream, err: stream, env: process.env, cwd: root, interrupted: new AbortController().signal };
-	return { code: await runCommand(args, io), out };
+	const said = { out: "", err: "" };
+	const stream = (of: keyof typeof said) =>
+		({ write: (text: string) => (said[of] += text) }) as unknown as NodeJS.WriteStream;
+	const surroundings = { env: process.env, cwd: root, interrupted: new AbortController().signal };
+	const code = await runCommand(args, { ...surroundings, out: stream("out"), err: stream("err") });
+	return { code, ...said };
 }
 
 /** Of the first 256 bytes of the text in two sequences, by transformers 5.18 and PyTorch 2.13 in float32. */
@@ -24,7 +26,7 @@ const TORCH = { llama: 5.322411139991517, gpt2: 8.439564625258337 };
 for (const [family, perplexity] of Object.entries(TORCH))
 	test(`${family}: PyTorch's perplexity; i16 within 0.1 %, i8 within 0.5 %`, async () => {
 		const text = join(root, "samples/pentateuch.txt");
-		const { code, out } = await assay(
+		const { code, out, err } = await assay(
 			"model",
 			"report",
 			`samples/tiny-${family}`,
@@ -34,7 +36,7 @@ for (const [family, perplexity] of Object.entries(TORCH))
 			"256",
 			"--json",
 		);
-		assert.equal(code, 0, out);
+		assert.equal(code, 0, err);
 		const report = JSON.parse(out);
 		assert.ok(Math.abs(report.perplexity / perplexity - 1) < 1e-6, `${report.perplexity}, PyTorch ${perplexity}`);
 		const [i16, i8] = report.builds;
@@ -57,7 +59,7 @@ test("a bert has no logits: its blocks are compared; a text of one token is too 
 	assert.match(people.out, /block 1 .*\n.*last norm/);
 	writeFileSync(short, "A");
 	const refused = await assay("model", "report", "samples/tiny-bert", "--text", short);
-	assert.match(refused.out, /DATA_SHORT/);
+	assert.match(refused.err, /DATA_SHORT/);
 	assert.notEqual(refused.code, 0);
 	assert.equal((await assay("model", "report", "samples/tiny-bert")).code, 64);
 });
