@@ -135,7 +135,8 @@ test("of a public key only kind and key are sent; a private one is never read as
 	const file = join(folder, "id.pub");
 	writeFileSync(file, `ssh-ed25519 ${"A".repeat(60)} somebody@somewhere\n`);
 	const io = ioWith({});
-	assert.deepEqual(readPublicKey(file, io), { publicKey: `ssh-ed25519 ${"A".repeat(60)}`, identityFile: undefined });
+	const publicKey = `ssh-ed25519 ${"A".repeat(60)}`;
+	assert.deepEqual(readPublicKey(file, io), { file, publicKey, identityFile: undefined });
 	writeFileSync(join(folder, "id"), "-----BEGIN OPENSSH PRIVATE KEY-----\n");
 	assert.equal(readPublicKey(file, io).identityFile, join(folder, "id"));
 	assert.throws(() => readPublicKey(join(folder, "id"), io), { code: "PUBLIC_KEY_BAD" });
