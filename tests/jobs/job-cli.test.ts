@@ -206,7 +206,7 @@ async function checkedAtHome(ranHere: string, ranThere: string): Promise<void> {
 	assert.match(old.err, /no program\.bin, no journal\.jsonl \[RUN_INCOMPLETE\]\n.*assay job result [0-9a-f]{12}/);
 	const over = await assay("run", "life.json", "--out", "far.run");
 	assert.match(over.err, /holds a result that was fetched from the market \[RUN_OTHER\]/);
-	await refused(69, /here\.run holds a run already \[RUN_OTHER\]/, "submit", "life.json", "--out", "here.run");
+	await refused(66, /here\.run holds a run already \[RUN_OTHER\]/, "submit", "life.json", "--out", "here.run");
 }
 
 test("handed in, it is drawn, run twice, compared, paid; the files are those of a run here", async () => {
