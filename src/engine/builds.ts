@@ -23,8 +23,8 @@ export interface EngineBuild {
 }
 
 /**
- * Without a word from the compilers. A build for the CPU alone takes a minute on 2 cores, one with device code
- * for every card some minutes; one file of it half a minute, on a busy machine much longer.
+ * Without a word from the compilers. A build for the CPU alone takes a minute on 2 cores, one with device
+ * code for every card some minutes; one file of it half a minute, on a busy machine much longer.
  */
 const SILENCE_MS = 15 * 60_000;
 /** A compute capability as nvidia-smi prints it: "9.0". A card that did not say is `unknown`. */
