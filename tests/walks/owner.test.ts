@@ -132,7 +132,9 @@ test("five commands of docs/owner.md: probed, joined, staked, scored, paid", asy
 test("the reasons for a score of 0 on the page are the ones that are given", () => {
 	const page = readFileSync(join(root, "docs/owner.md"), "utf8");
 	const rules = readFileSync(join(root, "src/market/scores/score-provider.ts"), "utf8");
-	const reasons = [...rules.matchAll(/(?:nothing\(|= |: |return )"((?:no|nothing|the|it) [^"]+)"/g)].map(([, text]) => text!);
+	const reasons = [...rules.matchAll(/(?:nothing\(|= |: |return )"((?:no|nothing|the|it) [^"]+)"/g)].map(
+		([, text]) => text!,
+	);
 	assert.ok(reasons.length >= 7, reasons.join());
 	for (const reason of reasons) assert.ok(page.includes(`| ${reason} |`), reason);
 });
