@@ -127,7 +127,10 @@ test("a silent provider is waited for once; its late answer harms nobody", async
 	puppet.say(encodeReply(3, { kind: "pong", payload: new Uint8Array(1) }));
 	await echoed;
 	assert.equal(far.isClosed, false);
-	assert.deepEqual(await receiptsOf(0), []);
+	// Each question waits 30 ms: on a busy machine the first ones may run out.
+	let answer = await receiptsOf(0);
+	for (let tries = 0; answer === null && tries < 1000; tries++) answer = await receiptsOf(0);
+	assert.deepEqual(answer, []);
 	await stop();
 });
 
