@@ -1,6 +1,6 @@
 // The typed client, from the same table as the server: for Node 20 and newer and for browsers (fetch, no Node
-// modules). Replies are checked by their schemas; problems become AssayError; reads are tried again, writes
-// never.
+// modules). Replies are checked by their schemas; problems become AssayError. Reads are tried again. Writes are
+// only sent again after RATE_LIMITED, because such a request was refused before anything of it was done.
 import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { readEventStream } from "./read-event-stream.ts";
@@ -10,9 +10,13 @@ import { networkEvent } from "./schemas/network.ts";
 import { type AnyInput, type CallOptions, createRequestSender, type RequestOptions } from "./send-request.ts";
 import type { NetworkEvent } from "./types.ts";
 
+/** Tries again of a request that the server refused with a short time to wait: no reason to give a job up. */
+const MAX_LIMITED_TRIES = 10;
+const MAX_LIMITED_WAIT_S = 10;
+
 export interface ApiClientOptions extends RequestOptions {
 	readonly sleepMs?: (ms: number, signal?: AbortSignal) => Promise<unknown>;
-	/** Further tries of a read that found no server or an overloaded one. Default 3. */
+	/** Further tries of a read that found no server or an overloaded one. Default 3; 0: nothing is tried again. */
 	readonly retries?: number;
 }
 
@@ -58,7 +62,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 				return await read(await send(route, input, call));
 			} catch (error) {
 				call.signal?.throwIfAborted();
-				const waitMs = route.method === "GET" && tries < retries ? waitBefore(error, tries) : null;
+				const reads = route.method === "GET" ? retries : 0;
+				const allowed = retries > 0 && isShortlyLimited(error) ? MAX_LIMITED_TRIES : reads;
+				const waitMs = tries < allowed ? waitBefore(error, tries) : null;
 				if (waitMs === null) throw error;
 				await pause(waitMs, call.signal);
 			}
@@ -139,8 +145,16 @@ async function* rowsOf(
 function waitBefore(error: unknown, tries: number): number | null {
 	if (!(error instanceof AssayError)) return null;
 	if (!["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED"].includes(error.code)) return null;
-	const told = (error.cause as { retryAfterS?: number } | undefined)?.retryAfterS ?? 0;
-	return Math.min(10_000, Math.max(told * 1000, 200 * 2 ** tries));
+	return Math.min(10_000, Math.max(retryAfterS(error) * 1000, 200 * 2 ** tries));
+}
+
+const retryAfterS = (error: AssayError): number =>
+	(error.cause as { retryAfterS?: number } | undefined)?.retryAfterS ?? 0;
+
+function isShortlyLimited(error: unknown): boolean {
+	if (!(error instanceof AssayError) || error.code !== "RATE_LIMITED") return false;
+	const seconds = retryAfterS(error);
+	return seconds > 0 && seconds <= MAX_LIMITED_WAIT_S;
 }
 
 async function bodyOf<T>(read: () => Promise<T>): Promise<T> {

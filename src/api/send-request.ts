@@ -120,7 +120,7 @@ async function errorOf(response: Response): Promise<AssayError> {
 	// Proxies in between answer in their own words.
 	const isBusy = response.status === 502 || response.status === 503 || response.status === 504;
 	return new AssayError(
-		isBusy ? "NOT_READY" : "API_REPLY_BAD",
+		response.status === 429 ? "RATE_LIMITED" : isBusy ? "NOT_READY" : "API_REPLY_BAD",
 		`status ${response.status} without a problem document`,
 		{ cause },
 	);

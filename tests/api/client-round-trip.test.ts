@@ -107,6 +107,34 @@ test("reads are tried again, writes are not", async () => {
 	assert.equal(tries, 1);
 });
 
+test("a write that was refused for its rate is sent again when the server says, and not after a long wait", async () => {
+	let refusals = 4;
+	let retryAfter = "1";
+	let tries = 0;
+	const waits: number[] = [];
+	const client = createApiClient({
+		baseUrl: api.url,
+		token: tokenOf("admin"),
+		retries: 1,
+		sleepMs: async (ms) => void waits.push(ms),
+		fetch: async (input, init) => {
+			tries += 1;
+			if (refusals-- <= 0) return fetch(input, init);
+			// A proxy in between has no problem document.
+			return new Response("too many", { status: 429, headers: { "retry-after": retryAfter } });
+		},
+	});
+	const write = () => client.changeProvider({ params: { id: provider.id }, body: { name: "a name" } });
+	await write();
+	assert.deepEqual([tries, waits], [5, [1000, 1000, 1000, 1600]]);
+	[refusals, retryAfter, tries] = [1, "3600", 0];
+	await assert.rejects(write(), { code: "RATE_LIMITED" });
+	assert.equal(tries, 1, "an hour is the caller's to wait");
+	[refusals, retryAfter, tries] = [1_000, "1", 0];
+	await assert.rejects(write(), { code: "RATE_LIMITED" });
+	assert.equal(tries, 11, "it does not ask for ever");
+});
+
 test("a caller can give up", async () => {
 	const controller = new AbortController();
 	controller.abort(new Error("enough"));
