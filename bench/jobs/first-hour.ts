@@ -52,7 +52,7 @@ const DEFAULT_KINDS = Object.keys(KINDS).filter((kind) => kind !== "zk");
 
 /** Nobody lies and nothing fails here: a line with one of these accuses somebody, or says what is not so. */
 const FALSE_WORDS =
-	/slower than it was|late for roll calls|INVALID|suspicio|accus|slashed|convict|fraud|\bfalse\b|\bwrong\b|absent|CALL_TOO_LITTLE|0 devices together|no roll call was answered|abandoned|ended:|^left /i;
+	/slower than it was|came to nothing|late for roll calls|INVALID|suspicio|accus|slashed|convict|fraud|\bfalse\b|\bwrong\b|absent|CALL_TOO_LITTLE|0 devices together|no roll call was answered|abandoned|ended:|^left /i;
 /** `up` says at its start what the watcher is for. */
 const NO_FALSE_WORD = /^watcher {3}optimistic jobs are run again here/;
 

@@ -24,3 +24,13 @@ test("what leaves a reserve stops earlier than what does not", () => {
 	assert.equal(bucket.take(1000, 5), false);
 	assert.equal(bucket.waitMs(), 0, "a token is there, it is only reserved");
 });
+
+test("a token that was given back can be taken again, and never makes more than the burst", () => {
+	const bucket = new TokenBucket({ perS: 1, burst: 1 });
+	assert.equal(bucket.take(0), true);
+	assert.equal(bucket.take(0), false);
+	bucket.giveBack();
+	bucket.giveBack();
+	assert.equal(bucket.take(0), true);
+	assert.equal(bucket.take(0), false);
+});

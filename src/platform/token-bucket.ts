@@ -27,6 +27,11 @@ export class TokenBucket {
 		return true;
 	}
 
+	/** One that was taken and was not used. */
+	giveBack(): void {
+		this.tokens = Math.min(this.burst, this.tokens + 1);
+	}
+
 	/** Whole milliseconds from the last call of `take` until there is a token again; 0 when there is one. */
 	waitMs(): number {
 		return Math.ceil((Math.max(0, 1 - this.tokens) * 1000) / this.perS);

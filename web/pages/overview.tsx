@@ -2,7 +2,7 @@
 // total, a day of probes, and what happens as it happens.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Network, NetworkEvent, ProbeSummary } from "../../src/api/types.ts";
+import type { Chain, Network, NetworkEvent, ProbeSummary } from "../../src/api/types.ts";
 import { formatBytes, formatPercent, formatRate } from "../../src/protocol/format-number.ts";
 import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
 import { ChainLine } from "../chain/chain-line.tsx";
@@ -41,7 +41,7 @@ export default function OverviewPage() {
 			>
 				A network of proven GPUs
 			</PageTitle>
-			<NextSteps />
+			<NextSteps chain={chain.value?.chain ?? null} />
 			<Shown of={network} what="the network">
 				{(now) => (
 					<>
@@ -58,8 +58,8 @@ export default function OverviewPage() {
 	);
 }
 
-/** Three people come here: who needs a GPU, who has one, and who was handed a file. */
-function NextSteps() {
+/** People come here who have work, who need a GPU, who have one, and who were handed a file. */
+function NextSteps({ chain }: { chain: Chain | null }) {
 	const cheapest = useLoaded(
 		"cheapest",
 		async (signal) =>
@@ -68,6 +68,10 @@ function NextSteps() {
 	const command = `assay provide --validator ${location.origin}`;
 	return (
 		<ul class="steps">
+			<Step title="Run a job" action={<a href="/jobs/new">Choose a job</a>}>
+				Train a model, render or simulate on hosts here. The result is checked before it is paid.
+				{chain?.trialAccounts ? " On this trial network it costs nothing, and you need no wallet." : ""}
+			</Step>
 			<Step title="Rent a GPU" action={<a href="/rent">See offers</a>}>
 				{cheapest.value === null
 					? "Hosts with a fresh valid proof. You get a shell with your own SSH key."
@@ -79,7 +83,32 @@ function NextSteps() {
 			<Step title="Verify a file" action={<a href="/verify">Open the verifier</a>}>
 				Check an evidence file in your browser. It is not uploaded, and no account is needed.
 			</Step>
+			<LiarStep isTrial={chain?.isEmbedded ?? false} />
 		</ul>
+	);
+}
+
+const LIAR_COMMAND = "npm start -- --liar";
+
+/** Where a lie was proven, how; on a trial network without one, how to see one. */
+function LiarStep({ isTrial }: { isTrial: boolean }) {
+	const frauds = useLoaded(
+		"newest fraud",
+		async (signal) => (await api.listFrauds({ query: { limit: 1 } }, { signal })).rows[0] ?? null,
+	);
+	useReloadOn(({ kind }) => kind.startsWith("job."), frauds.reload, 2000);
+	const fraud = frauds.value;
+	if (fraud !== null)
+		return (
+			<Step title="See a liar caught" action={<a href={`/disputes/${fraud.claim}`}>See how</a>}>
+				A provider of this network claimed a number that is false. A file of a few kilobytes proves it.
+			</Step>
+		);
+	if (!isTrial) return null;
+	return (
+		<Step title="See a liar caught" action={<CopyButton text={LIAR_COMMAND} label="Copy command" />}>
+			Start a network whose provider changes one number, and watch it being convicted: <code>{LIAR_COMMAND}</code>
+		</Step>
 	);
 }
 

@@ -383,6 +383,20 @@ test("one part at a time; too many offers that come to nothing are refused; a cl
 	assert.equal(refused, 1);
 });
 
+test("offers that end with a claim or an answer are not counted: a busy host is not cut off from its validator", async () => {
+	const [desk, nowMs] = [await deskOf(1), () => 1_000_000];
+	desk.nowMs = nowMs;
+	await using host = await startHost(newFolder(), desk, { nowMs, sweepMs: 3_600_000 });
+	for (let attempt = 1; attempt <= 40; attempt++) {
+		await host.nudge(attempt % 2 ? { attempt } : { attempt, audit: 0 });
+		while (host.jobs.isWorking) await new Promise((resolve) => setTimeout(resolve, 1));
+	}
+	const ended = host.events.filter(
+		({ kind, ...event }) => kind === "job" && "state" in event && /claimed|answered/.test(`${event.state}`),
+	);
+	assert.equal(ended.length, 40);
+});
+
 test("a machine that gives other bits the second time stops with an alarm, claims nothing and takes nothing more", async () => {
 	const [desk, folder] = [await deskOf(300), newFolder()];
 	await using first = await startHost(folder, desk, { after: soonAfter });

@@ -44,6 +44,7 @@ export interface HostJobsOptions {
 const SWEEP_MS = 30_000;
 /**
  * A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator, and some at once.
+ * One that ends with a claim or an audit's answer is not counted, however many there are.
  */
 const OFFERS = { perS: 60 / 3600, burst: 30 };
 const OFFER_WITHIN_MS = 20_000;
@@ -196,9 +197,13 @@ class Jobs {
 		if (this.current !== null)
 			throw new AssayError("PROVIDER_BUSY", "this provider works on another part", { hint: codes.PROVIDER_BUSY.hint });
 		if (!this.buckets.has(validatorKey)) this.buckets.set(validatorKey, new TokenBucket(OFFERS));
-		if (!this.buckets.get(validatorKey)!.take(nowMs()))
-			throw declined("too many offers of this validator came to nothing");
-		this.begin({ name, act: () => this.take(url, validatorKey, asked) });
+		const bucket = this.buckets.get(validatorKey)!;
+		if (!bucket.take(nowMs())) throw declined("too many offers of this validator came to nothing");
+		const act = async () => {
+			await this.take(url, validatorKey, asked);
+			if (this.entries.get(name)?.page.state === "claimed") bucket.giveBack();
+		};
+		this.begin({ name, act });
 	}
 
 	private async take(url: string, validatorKey: string, asked: AskedPart): Promise<void> {
