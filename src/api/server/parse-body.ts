@@ -3,7 +3,8 @@
 // could reach a prototype. Shapes are checked later, by zod.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
-import { hasTwinKeys, tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
 
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
@@ -18,7 +19,7 @@ export function parseBody(bytes: Uint8Array): unknown {
 	} catch {
 		throw bad("the body is not JSON");
 	}
-	const fault = hasTwinKeys(text, value) ? "an object of the body has a key twice" : faultOf(value);
+	const fault = hasDoubleKeys(text, value) ? "an object of the body has a key twice" : faultOf(value);
 	if (fault !== null) throw bad(fault);
 	return value;
 }

@@ -3,7 +3,8 @@
 // come from agent-calls.ts. Not here: their order (agent-protocol.ts), their sealing (agent-seal.ts). Page:
 // docs/agent-link.md.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { hasTwinKeys, tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+import { tooDeepAt } from "../../protocol/bytes/canonical-json.ts";
+import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
@@ -135,7 +136,7 @@ function parseJson(json: string): unknown {
 	} catch {
 		throw bad("message", "is not JSON");
 	}
-	if (hasTwinKeys(json, value)) throw bad("message", "has a key twice");
+	if (hasDoubleKeys(json, value)) throw bad("message", "has a key twice");
 	return value;
 }
 

@@ -58,30 +58,10 @@ export function tooDeepAt(text: string): number | null {
 }
 
 /**
- * Whether an object in the text has a key twice: parsing keeps the last of them, other programs the first.
- * `value` is what the text was parsed to, with as many keys as the text has colons outside of strings.
- */
-export function hasTwinKeys(text: string, value: unknown): boolean {
-	let colons = 0;
-	for (let i = 0; i < text.length; i++) {
-		const c = text.charCodeAt(i);
-		if (c === 0x22) i = stringEnd(text, i + 1);
-		else if (c === 0x3a) colons += 1;
-	}
-	return colons !== keysOf(value);
-}
-
-function keysOf(value: unknown): number {
-	if (typeof value !== "object" || value === null) return 0;
-	const items = Object.values(value);
-	return items.reduce((sum: number, item) => sum + keysOf(item), Array.isArray(value) ? 0 : items.length);
-}
-
-/**
  * Where the string that begins at `start` has its closing quote: the first one behind an even number of
  * backslashes; else the text's end.
  */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
 	for (let from = start; ; ) {
 		const quote = text.indexOf('"', from);
 		if (quote < 0) return text.length;

@@ -14,6 +14,9 @@ test("fields that stand once", () => {
 		'[{"a": 1}, {"a": 1}]',
 		String.raw`{"a\":b": "x\\", "c:d": ":\":"}`,
 		'{"__proto__": {"a": 1}, "a": 2}',
+		'{"1":0,"__proto__":{"1":0}}',
+		'{"a":{"a":[{"a":1},{"a":1}]}}',
+		'{":":":","\\"":"\\\\"}',
 	];
 	for (const text of single) assert.equal(isDouble(text), false, text);
 });
@@ -25,6 +28,8 @@ test("fields that stand twice", () => {
 		String.raw`{"a": 1, "\u0061": 1}`,
 		'[[{"x": ":"}, {"x": 1, "x": 2}]]',
 		'{"__proto__": 1, "__proto__": 2}',
+		'[{"b":{"a":{},"a":[]}}]',
+		String.raw`{"a": "\\", "a": "\""}`,
 	];
 	for (const text of double) assert.equal(isDouble(text), true, text);
 });

@@ -1,5 +1,6 @@
 // Finds JSON that names a field twice. JSON.parse keeps the last of them, other readers the first: what two
 // readers understand differently must not be proven about.
+import { stringEnd } from "./canonical-json.ts";
 
 /**
  * Fields of all objects inside a parsed value; without recursion, as a hostile text may be nested a million
@@ -20,12 +21,10 @@ function fieldCount(value: unknown): number {
 /** `parsed` is what JSON.parse made of `text`. Every colon outside of strings belongs to one field. */
 export function hasDoubleKeys(text: string, parsed: unknown): boolean {
 	let colons = 0;
-	let isInString = false;
 	for (let i = 0; i < text.length; i++) {
 		const char = text.charCodeAt(i);
-		if (char === 0x22) isInString = !isInString;
-		else if (isInString && char === 0x5c) i++;
-		else if (!isInString && char === 0x3a) colons++;
+		if (char === 0x22) i = stringEnd(text, i + 1);
+		else if (char === 0x3a) colons++;
 	}
 	return colons !== fieldCount(parsed);
 }
