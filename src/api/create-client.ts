@@ -1,6 +1,6 @@
-// The typed client, from the same table as the server: for Node 20 and newer and for browsers (fetch, no Node
-// modules). Replies are checked by their schemas; problems become AssayError. Reads are tried again. Writes are
-// only sent again after RATE_LIMITED, because such a request was refused before anything of it was done.
+// The typed client, from the same table as the server: for Node 20 and newer and for browsers (fetch, no
+// Node modules). Replies are checked by their schemas; problems become AssayError. Reads are tried again.
+// Writes are only sent again after RATE_LIMITED: such a request was refused before anything of it was done.
 import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { readEventStream } from "./read-event-stream.ts";
@@ -16,7 +16,7 @@ const MAX_LIMITED_WAIT_S = 10;
 
 export interface ApiClientOptions extends RequestOptions {
 	readonly sleepMs?: (ms: number, signal?: AbortSignal) => Promise<unknown>;
-	/** Further tries of a read that found no server or an overloaded one. Default 3; 0: nothing is tried again. */
+	/** Further tries of a read that found no server or an overloaded one. Default 3; 0: none. */
 	readonly retries?: number;
 }
 
