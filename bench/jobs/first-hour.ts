@@ -8,7 +8,7 @@
 // bench/results/network-first-hour-<date>.json, or -busy-.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -99,6 +99,8 @@ async function submit(kind: string, number: number): Promise<DoneJob> {
 /** Hosts that may be drawn, each time that their number changes. */
 function watchHosts(client: ApiClient) {
 	const changes: { readonly s: number; readonly ready: number }[] = [];
+	/** Processes that ran or waited for a core, of the whole machine: other work beside this one shows here. */
+	const loads: number[] = [];
 	const stopping = new AbortController();
 	const watching = (async () => {
 		while (!stopping.signal.aborted) {
@@ -110,6 +112,7 @@ function watchHosts(client: ApiClient) {
 				changes.push({ s: sinceS(), ready: rows.length });
 				console.log(`${sinceS()} s  ${rows.length} hosts ready`);
 			}
+			loads.push(loadavg()[0]!);
 			await sleep(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => {});
 		}
 	})();
@@ -117,7 +120,7 @@ function watchHosts(client: ApiClient) {
 		stopping.abort();
 		await watching;
 	};
-	return { changes, stop };
+	return { changes, loads, stop };
 }
 
 async function runJobs(kinds: readonly string[], untilS: number): Promise<readonly DoneJob[]> {
@@ -225,6 +228,11 @@ try {
 	const faults = faultsOf({ readyS, leastAfter, jobs, falseLines, exit });
 	const result = {
 		settings: { minutes: Number(values.minutes), busy: busy.length, atOnce: Number(values["at-once"]), kinds },
+		machine: {
+			cores: availableParallelism(),
+			medianLoad: quantile(hosts.loads, 0.5),
+			maxLoad: quantile(hosts.loads, 1),
+		},
 		seconds: { live: liveS, ready: readyS, end: jobsEndS },
 		hosts: { changes: hosts.changes, leastOnceReady: leastAfter },
 		jobs: { total: jobs.length, done: jobs.filter((one) => one.exit === 0).length, byKind: byKind(jobs) },
