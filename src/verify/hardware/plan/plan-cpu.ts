@@ -20,8 +20,10 @@ import {
 	type PlanOptions,
 	releasePhase,
 	scalarPhases,
+	scalarWarmUpPhases,
 	speedOf,
 	stage,
+	streamTrialPhase,
 	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
@@ -64,17 +66,6 @@ function larger(seen: Seen, run: WarmUp): WarmUp {
 	return run.kind === "gemm" && isBeside && isShort ? { ...run, ...shape, rounds: 6 } : run;
 }
 
-function scalarWarmUps({ fma }: Budgets): Phase[] {
-	const runs = (seen: Seen) =>
-		fma.flatMap((precision) =>
-			cpusWith(seen, precision).map((device): WarmUp => ({ kind: "fma", device, precision, ...CPU_FMA, rounds: 3 })),
-		);
-	return [
-		{ name: "cpu fma warm-up", step: (seen) => warm(runs(seen)) },
-		{ name: "cpu fma warm-up, longer", step: (seen) => warm(longerRuns(seen, devicesOf(seen, "cpu"), "fma")) },
-	];
-}
-
 export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number) {
 	const sustained = sustainedPhase("cpu", options, 60_000);
 	return {
@@ -84,7 +75,7 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		peers: peerPhases("cpu", budgets, samples),
 		release: releasePhase("cpu"),
 		alone: alonePhases("cpu", "int8", budgets),
-		scalarWarmUps: scalarWarmUps(budgets),
+		scalarWarmUps: scalarWarmUpPhases("cpu", budgets, CPU_FMA),
 		scalars: scalarPhases("cpu", budgets, ({ device }, precision, opsPerS, besideS) => {
 			const size = { ...CPU_FMA, budgetS: lastingS(budgets.cpuFmaS, besideS), opsPerS };
 			return fmaSpec(device, precision, Math.ceil(samples / 2), size);
@@ -119,16 +110,7 @@ function memoryPhases(budgets: Budgets, samples: number) {
 		step: (seen, besideS) => (seen.tooBig.length > 0 ? stage(seen, keeps(seen, besideS), { hold: true }) : null),
 	};
 	/** Its size is right only when measured on the bytes themselves: the warm-up's fit into a cache. */
-	const streamTrial: Phase = {
-		name: "cpu stream trial",
-		step: (seen) =>
-			warm(
-				devicesOf(seen, "cpu").flatMap((device): WarmUp[] => {
-					const kept = filled(seen, device);
-					return kept ? [{ kind: "stream", device, of: kept.index, newest: 0, passes: 3 }] : [];
-				}),
-			),
-	};
+	const streamTrial = streamTrialPhase("cpu", 3);
 	const stream: Phase = {
 		name: "cpu stream",
 		step: (seen, besideS) => {

@@ -12,7 +12,6 @@ import { chasePhase } from "./plan-chase.ts";
 import { peerPhases } from "./plan-peers.ts";
 import {
 	deadlineMs,
-	devicesOf,
 	devicesWith,
 	filled,
 	longerRuns,
@@ -20,8 +19,10 @@ import {
 	type PlanOptions,
 	releasePhase,
 	scalarPhases,
+	scalarWarmUpPhases,
 	speedOf,
 	stage,
+	streamTrialPhase,
 	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
@@ -59,7 +60,7 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 		release: releasePhase("gpu"),
 		products: budgets.precisions.map((precision) => ({ precision, phase: ofPrecision(precision) })),
 		alone: alonePhases("gpu", "fp16", budgets),
-		scalarWarmUps: scalarWarmUps(budgets),
+		scalarWarmUps: scalarWarmUpPhases("gpu", budgets, GPU_FMA, asAsked),
 		scalars: scalarPhases("gpu", budgets, ({ device, units, rttUs }, precision, opsPerS) => {
 			const budgetS = Math.max(budgets.gpuFmaS, farS({ rttUs }));
 			return gpuFmaSpec(device, precision, Math.ceil(samples / 2), { units, budgetS, opsPerS });
@@ -127,16 +128,7 @@ function memoryPhases(budgets: Budgets, samples: number) {
 		step: (seen) => (seen.tooBig.length > 0 ? stage(seen, fills(seen), { hold: true, readEveryMs: 1000 }) : null),
 	};
 	/** One pass: what runs beside the passes that count must know how long they take. */
-	const streamTrial: Phase = {
-		name: "gpu stream trial",
-		step: (seen) =>
-			warm(
-				gpusWith(seen, "int8").flatMap((device): WarmUp[] => {
-					const kept = filled(seen, device);
-					return kept ? [{ kind: "stream", device, of: kept.index, newest: 0, passes: 1 }] : [];
-				}),
-			),
-	};
+	const streamTrial = streamTrialPhase("gpu", 1);
 	const stream: Phase = {
 		name: "gpu stream",
 		step: (seen) => {
@@ -182,18 +174,4 @@ function asAsked(seen: Seen, run: WarmUp): WarmUp {
 	const { units } = claimOf(seen, run.device);
 	const { lanes, steps } = gpuFmaSpec(run.device, run.precision, 1, { units, budgetS: 0, opsPerS });
 	return lanes * steps > run.lanes * run.steps ? { ...run, lanes, steps, rounds: 2 } : run;
-}
-
-function scalarWarmUps({ fma }: Budgets): Phase[] {
-	const runs = (seen: Seen) =>
-		fma.flatMap((precision) =>
-			gpusWith(seen, precision).map((device): WarmUp => ({ kind: "fma", device, precision, ...GPU_FMA, rounds: 3 })),
-		);
-	return [
-		{ name: "gpu fma warm-up", step: (seen) => warm(runs(seen)) },
-		{
-			name: "gpu fma warm-up, longer",
-			step: (seen) => warm(longerRuns(seen, devicesOf(seen, "gpu"), "fma").map((run) => asAsked(seen, run))),
-		},
-	];
 }

@@ -175,6 +175,40 @@ export function warm(runs: readonly WarmUp[]) {
 	return runs.length === 0 ? null : { act: "warm-up" as const, runs };
 }
 
+/** Short chains on each device of the kind; where they ended too soon, longer ones, which `asAsked` sizes. */
+export function scalarWarmUpPhases(
+	kind: DeviceKind,
+	{ fma }: Budgets,
+	size: { readonly lanes: number; readonly steps: number },
+	asAsked: (seen: Seen, run: WarmUp) => WarmUp = (_, run) => run,
+): Phase[] {
+	const runs = (seen: Seen) =>
+		fma.flatMap((precision) =>
+			devicesWith(seen, kind, precision).map(
+				(device): WarmUp => ({ kind: "fma", device, precision, ...size, rounds: 3 }),
+			),
+		);
+	const longer = (seen: Seen) => longerRuns(seen, devicesOf(seen, kind), "fma").map((run) => asAsked(seen, run));
+	return [
+		{ name: `${kind} fma warm-up`, step: (seen) => warm(runs(seen)) },
+		{ name: `${kind} fma warm-up, longer`, step: (seen) => warm(longer(seen)) },
+	];
+}
+
+/** So many passes over what each device of the kind keeps. */
+export function streamTrialPhase(kind: DeviceKind, passes: number): Phase {
+	return {
+		name: `${kind} stream trial`,
+		step: (seen) =>
+			warm(
+				devicesOf(seen, kind).flatMap((device): WarmUp[] => {
+					const kept = filled(seen, device);
+					return kept ? [{ kind: "stream", device, of: kept.index, newest: 0, passes }] : [];
+				}),
+			),
+	};
+}
+
 /** Once a second, less often when a long run of many devices would fill the file (MAX_READINGS). */
 function readEveryMs(runMs: number, devices: number): number {
 	return Math.max(1000, Math.ceil((runMs * devices) / 2048));
