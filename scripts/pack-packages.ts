@@ -28,6 +28,7 @@ const PACKAGES = [
 	...[
 		"abstract/curve.js",
 		"abstract/hash-to-curve.js",
+		"abstract/poseidon.js",
 		"bls12-381.js",
 		"bn254.js",
 		"ed25519.js",

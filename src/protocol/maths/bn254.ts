@@ -6,10 +6,14 @@ import { bn254 } from "@noble/curves/bn254.js";
 export type G1 = typeof bn254.G1.Point.BASE;
 export type G2 = typeof bn254.G2.Point.BASE;
 
-/** Of the scalars. */
-export const R = bn254.fields.Fr.ORDER;
-/** Of the coordinates. */
-const P = bn254.fields.Fp.ORDER;
+/** Scalars and coordinates. The inverse of 0 is an error. */
+export const { Fr, Fp } = bn254.fields;
+/** The order of the scalars. */
+export const R = Fr.ORDER;
+/** Any number as a scalar. */
+export const mod = (value: bigint): bigint => Fr.create(value);
+/** The order of the coordinates. */
+const P = Fp.ORDER;
 
 export function bigOf(bytes: Uint8Array): bigint {
 	let value = 0n;

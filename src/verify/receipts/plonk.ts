@@ -7,12 +7,14 @@ import { concatBytes, utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import {
 	bigOf,
 	bytesOf,
+	Fr,
 	type G1,
 	G2_ONE,
 	g1Of,
 	isOne,
 	knownG1,
 	knownG2,
+	mod,
 	type NoPoint,
 	R,
 	times,
@@ -31,17 +33,6 @@ export interface PlonkKey {
 /** gnark's root of unity of order 2^28, and the shift between its cosets. */
 const ROOT = 19103219067921713944291392827692070036145651957329286315305642004821462161904n;
 const SHIFT = 5n;
-
-const mod = (value: bigint): bigint => ((value % R) + R) % R;
-function pow(base: bigint, exponent: bigint): bigint {
-	let [result, square] = [1n, mod(base)];
-	for (let rest = exponent; rest > 0n; rest >>= 1n) {
-		if (rest & 1n) result = (result * square) % R;
-		square = (square * square) % R;
-	}
-	return result;
-}
-const inverse = (value: bigint): bigint => pow(value, R - 2n);
 
 /** Where the points and openings of a proof stand, in words. */
 const AT = { l: 0, r: 2, o: 4, h0: 6, h1: 8, h2: 10, z: 17, atZeta: 20, atZetaOmega: 22, commitment: 25 } as const;
@@ -118,13 +109,13 @@ export function verifyPlonk(
 	const [ql, qr, qm, qo, qk, s1, s2, s3, qcp] = known as [G1, G1, G1, G1, G1, G1, G1, G1, G1];
 	const { gamma, beta, alpha, zeta } = challengesOf(key, bytes, inputs);
 	const n = BigInt(domain);
-	const omega = pow(ROOT, 2n ** 28n / n);
-	const vanishing = mod(pow(zeta, n) - 1n);
+	const omega = Fr.pow(ROOT, 2n ** 28n / n);
+	const vanishing = mod(Fr.pow(zeta, n) - 1n);
 	// ζ in the domain would leave the openings free; a hash that lands there is not found.
 	if (vanishing === 0n) return "false";
 	const lagrange = (i: number): bigint => {
-		const root = pow(omega, BigInt(i));
-		return (((vanishing * inverse(n)) % R) * root * inverse(mod(zeta - root))) % R;
+		const root = Fr.pow(omega, BigInt(i));
+		return (((vanishing * Fr.inv(n)) % R) * root * Fr.inv(mod(zeta - root))) % R;
 	};
 	let given = (committed(bytes) * lagrange(inputs.length + commitmentAt)) % R;
 	for (const [i, input] of inputs.entries()) given = (given + input * lagrange(i)) % R;
@@ -137,7 +128,7 @@ export function verifyPlonk(
 	const towards = (((left * right) % R) * ((beta * zOmega) % R) * alpha) % R;
 	const shifted = (k: bigint, value: bigint) => mod(beta * zeta * k + value + gamma);
 	const away = mod(first - ((shifted(1n, l) * shifted(SHIFT, r)) % R) * ((shifted(SHIFT * SHIFT, o) * alpha) % R));
-	const step = pow(zeta, n + 2n);
+	const step = Fr.pow(zeta, n + 2n);
 	const quotient = times(times(proof.point("h2"), step).add(proof.point("h1")), step).add(proof.point("h0"));
 	const linearised = times(ql, l)
 		.add(times(qr, r))

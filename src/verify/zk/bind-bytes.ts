@@ -4,6 +4,7 @@
 // an engine in a fraction of the time (provider/proofs/bind-by-engine.ts). Pure.
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Code } from "../../protocol/codes.ts";
+import { mod } from "../../protocol/maths/bn254.ts";
 import type { Elements, Interval } from "../../work/operators/tensor-type.ts";
 import { enteringBits, enteringUnits, type GroupName, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { enteringRule } from "../../work/plan/entering.ts";
@@ -11,7 +12,6 @@ import type { Program } from "../../work/program/shapes.ts";
 import { stateHashOf } from "../../work/trace/commitments.ts";
 import { eqsOf, evaluateTensor, type TensorQuestion } from "../../work/trace/evaluate-tensor.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
-import { mod } from "./field.ts";
 import type { SegmentStatement } from "./statement.ts";
 import type { ByteClaims } from "./verify-segment.ts";
 

@@ -1,11 +1,6 @@
 // Arithmetic that the checks of a proof are written in, once for both who use them: a verifier, which has
 // numbers, and a circuit, which has wires whose numbers only the prover knows (circuit.ts).
-import { R } from "../../protocol/maths/bn254.ts";
-
-export function mod(value: bigint): bigint {
-	const left = value % R;
-	return left < 0n ? left + R : left;
-}
+import { mod, R } from "../../protocol/maths/bn254.ts";
 
 export interface Field<F> {
 	of(value: bigint): F;

@@ -1,20 +1,12 @@
 // Arithmetic on scalars for verifiers of proofs, and the multilinear polynomials that they evaluate by
 // themselves: eq, lt, rows of tables. docs/zk.md §5.
-import { R } from "../../protocol/maths/bn254.ts";
+import { Fr } from "../../protocol/maths/bn254.ts";
 import { expTable } from "../../work/models/tables.ts";
 import type { PlanTable } from "../../work/plan/compile-plan.ts";
 import type { Field } from "./field.ts";
 
-export function power(base: bigint, exponent: bigint): bigint {
-	let result = 1n;
-	for (let b = base, e = exponent; e > 0n; e >>= 1n, b = (b * b) % R) if (e & 1n) result = (result * b) % R;
-	return result;
-}
-
-const HALF = (R + 1n) / 2n;
-
 /** 1 / 2^bits. */
-export const unshift = (bits: number): bigint => power(HALF, BigInt(bits));
+export const unshift = (bits: number): bigint => Fr.inv(1n << BigInt(bits));
 
 /** 1, base, base², … */
 export function powers<F>(field: Field<F>, base: F, count: number): F[] {

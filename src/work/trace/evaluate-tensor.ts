@@ -1,7 +1,7 @@
 // A tensor as a multilinear polynomial over its rows and columns, at one point: what a proof says of bytes,
 // from the bytes (docs/zk.md §6). An engine does the same in a fraction of the time
 // (engine/src/zk/evaluate.cpp). Pure.
-import { R } from "../../protocol/maths/bn254.ts";
+import { mod } from "../../protocol/maths/bn254.ts";
 import type { Elements } from "../operators/tensor-type.ts";
 
 /**
@@ -23,8 +23,6 @@ export interface TensorQuestion {
 	readonly most: number;
 	readonly point: readonly bigint[];
 }
-
-const mod = (n: bigint): bigint => ((n % R) + R) % R;
 
 /** eq(point, i) for all i. */
 export function eqsOf(point: readonly bigint[]): bigint[] {

@@ -3,7 +3,7 @@
 // of the two is there whenever the claimed end is not the right one and all segments have a proof.
 import type { ShownProof } from "../../../chain/contracts/segment-proofs.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
-import { mod } from "../../../verify/zk/field.ts";
+import { mod } from "../../../protocol/maths/bn254.ts";
 import { proveBare } from "../../../verify/zk/hybrid/bare.ts";
 import { openPlace } from "../../../verify/zk/hybrid/open-place.ts";
 import { placedWeights, weightChunks, weightPlaces } from "../../../verify/zk/weight-trees.ts";

@@ -4,9 +4,7 @@
 // a part (§12). WeightJudge.sol verifies it. In TypeScript, so for lists that are not long.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import { bigOf, bytesOf, R } from "../../../protocol/maths/bn254.ts";
-import { mod } from "../field.ts";
-import { power } from "../scalars.ts";
+import { bigOf, bytesOf, Fr, mod, R } from "../../../protocol/maths/bn254.ts";
 import { commitTo, type ProverPowers, srsWord } from "../srs.ts";
 import { combined, divided, valueAt } from "./polynomials.ts";
 
@@ -69,8 +67,8 @@ export function bareProof({ count, chunkBits, powers, first, plain, shifted }: B
 		}
 	const d = commitTo(powers, turned);
 	const zeta = bigOf(keccak(first, d)) % R;
-	const back = power(zeta, R - 2n);
-	const together = combined({ list: plain, factor: 1n }, { list: shifted, factor: power(back, BigInt(shift)) });
+	const back = Fr.inv(zeta);
+	const together = combined({ list: plain, factor: 1n }, { list: shifted, factor: Fr.pow(back, BigInt(shift)) });
 	const quotients = [divided(together, back), divided(turned, zeta)].map((one) => commitTo(powers, one));
 	return concatBytes(d, ...quotients, bytesOf(valueAt(together, back)));
 }

@@ -3,9 +3,7 @@
 // TypeScript, so for lists that are not long.
 import { concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import { bytesOf, R } from "../../../protocol/maths/bn254.ts";
-import { mod } from "../field.ts";
-import { power } from "../scalars.ts";
+import { bytesOf, Fr, mod } from "../../../protocol/maths/bn254.ts";
 import { commitTo, type ProverPowers, srsWord } from "../srs.ts";
 import { createTranscript } from "../transcript.ts";
 import { combined, divided, valueAt } from "./polynomials.ts";
@@ -32,7 +30,7 @@ export function openPlace(list: readonly bigint[], place: number, powers: Prover
 
 	const s = crossed(f, place);
 	const r = send(17, commitTo(powers, s));
-	const back = power(r, R - 2n);
+	const back = Fr.inv(r);
 	const values = [valueAt(f, r), valueAt(f, back), valueAt(s, back)];
 	const eta = send(18, concatBytes(...values.map(bytesOf)));
 	const sum = combined({ list: f, factor: 1n }, { list: s, factor: eta });

@@ -1,6 +1,6 @@
 // Lists of scalars as polynomials in one variable, lowest coefficient first: what openings are made of.
 // docs/zk.md §3 and §15.
-import { mod } from "../field.ts";
+import { mod } from "../../../protocol/maths/bn254.ts";
 
 export const valueAt = (list: readonly bigint[], x: bigint): bigint =>
 	list.reduceRight((sum, one) => mod(sum * x + one), 0n);

@@ -5,10 +5,20 @@
 // programs that read our .r1cs files (r1cs-file.ts).
 import { bytesToHex, concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import { bigOf, bytesOf, type G1, G1_ONE, type G2, G2_ONE, isOne, R, times } from "../../../protocol/maths/bn254.ts";
-import { mod } from "../field.ts";
+import {
+	bigOf,
+	bytesOf,
+	Fr,
+	type G1,
+	G1_ONE,
+	type G2,
+	G2_ONE,
+	isOne,
+	mod,
+	R,
+	times,
+} from "../../../protocol/maths/bn254.ts";
 import type { Circuit, Wires } from "../run/circuit.ts";
-import { power } from "../scalars.ts";
 import { g1Bytes, g2Bytes } from "./key-bytes.ts";
 import type { KeyPowers } from "./powers-file.ts";
 
@@ -45,8 +55,7 @@ export const rowsOf = ({ constraints, inputs }: System): number =>
 	2 ** Math.ceil(Math.log2(constraints.length + inputs + 1));
 
 /** 5 has no square root, so this has order 2^28. */
-const ROOT = power(5n, (R - 1n) >> 28n);
-const inverse = (value: bigint): bigint => power(mod(value), R - 2n);
+const ROOT = Fr.pow(5n, (R - 1n) >> 28n);
 const times2 = (point: G2, by: bigint): G2 =>
 	point.is0() || mod(by) === 0n ? G2_ONE.subtract(G2_ONE) : point.multiplyUnsafe(mod(by));
 
@@ -55,7 +64,7 @@ function lagrange<Point extends G1 | G2>(
 	powers: readonly Point[],
 	by: (point: Point, scalar: bigint) => Point,
 ): Point[] {
-	const back = inverse(power(ROOT, BigInt(2 ** 28 / powers.length)));
+	const back = Fr.inv(Fr.pow(ROOT, BigInt(2 ** 28 / powers.length)));
 	const transformed = (list: readonly Point[], root: bigint): Point[] => {
 		if (list.length === 1) return [...list];
 		const half = (k: number) =>
@@ -64,11 +73,11 @@ function lagrange<Point extends G1 | G2>(
 				mod(root * root),
 			);
 		const [even, odd] = [half(0), half(1)];
-		const turned = odd.map((one, i) => by(one, power(root, BigInt(i))));
+		const turned = odd.map((one, i) => by(one, Fr.pow(root, BigInt(i))));
 		const added = even.map((one, i) => one.add(turned[i] as never) as Point);
 		return [...added, ...even.map((one, i) => one.subtract(turned[i] as never) as Point)];
 	};
-	const share = inverse(BigInt(powers.length));
+	const share = Fr.inv(BigInt(powers.length));
 	return transformed(powers, back).map((one) => by(one, share));
 }
 
@@ -126,7 +135,7 @@ export function contribute(
 	hash: Uint8Array,
 	{ secret, blind }: { readonly secret: bigint; readonly blind: bigint },
 ): { readonly key: ProvingKey; readonly contribution: Contribution } {
-	const back = inverse(secret);
+	const back = Fr.inv(secret);
 	const [delta1, delta2] = [times(key.delta1, secret), times2(key.delta2, secret)];
 	const commitment = times(key.delta1, blind);
 	const answer = mod(blind + challengeOf(hash, key.delta1, delta1, commitment) * secret);

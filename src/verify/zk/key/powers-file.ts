@@ -5,6 +5,7 @@ import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import {
 	bigOf,
 	bytesOf,
+	Fp,
 	type G1,
 	G1_ONE,
 	type G2,
@@ -28,16 +29,9 @@ export interface KeyPowers {
 	readonly beta2: G2;
 }
 
-const P = 21888242871839275222246405745257275088696311157297823662689037894645226208583n;
 /** 1/2^256: coordinates stand in Montgomery's form. */
-const UNMONT = inverseOf(2n ** 256n % P);
+const UNMONT = Fp.inv(Fp.create(2n ** 256n));
 const fault = (code: SrsFault["code"], detail: string): SrsFault => ({ code, detail });
-
-function inverseOf(value: bigint): bigint {
-	let [result, base] = [1n, value];
-	for (let e = P - 2n; e > 0n; e >>= 1n, base = (base * base) % P) if (e & 1n) result = (result * base) % P;
-	return result;
-}
 
 /** Section number → where its bytes begin and how many there are. */
 function sectionsOf(bytes: Uint8Array): Map<number, Uint8Array> | null {
@@ -72,8 +66,8 @@ export function readPtau(bytes: Uint8Array, rows: number): KeyPowers | SrsFault 
 	const coordinates = (part: Uint8Array, from: number, count: number): bigint[] =>
 		Array.from({ length: count }, (_, i) => {
 			const raw = bigOf(part.subarray(from + 32 * i, from + 32 * i + 32).toReversed());
-			if (raw >= P) isForm = false;
-			return (raw * UNMONT) % P;
+			if (raw >= Fp.ORDER) isForm = false;
+			return Fp.mul(raw, UNMONT);
 		});
 	const ones = (type: number, count: number) =>
 		Array.from({ length: count }, (_, i) => {

@@ -1,7 +1,8 @@
 // A circuit: checks as products of sums of wires (R1CS), recorded by running them once over wires. Every wire
 // but the inputs is a product, so that whoever has the inputs has them all. Not here: proofs of it
 // (groth16-key.ts, groth16-prove.ts).
-import { type Field, mod } from "../field.ts";
+import { mod } from "../../../protocol/maths/bn254.ts";
+import type { Field } from "../field.ts";
 
 /** A sum of wires, each a known number of times; wire 0 is 1. */
 export type Wires = ReadonlyMap<number, bigint>;

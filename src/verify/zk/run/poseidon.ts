@@ -1,14 +1,14 @@
 // Poseidon over BN254's scalars (ePrint 2019/458; x^5, constants by its Grain generator, as circomlib has
 // them), over numbers or wires: the hash of transcripts that a circuit replays. Keccak would cost a circuit a
-// hundred times as much. docs/zk.md §13.
-import { R } from "../../../protocol/maths/bn254.ts";
-import { type Field, mod } from "../field.ts";
-import { power } from "../scalars.ts";
+// hundred times as much. docs/zk.md §13. The constants are @noble/curves'; the permutation is here, because
+// noble's takes numbers only and a circuit has wires, and because partial rounds are folded for it.
+import { grainGenConstants } from "@noble/curves/abstract/poseidon.js";
+import { Fr, mod } from "../../../protocol/maths/bn254.ts";
+import type { Field } from "../field.ts";
 
 const FULL_ROUNDS = 8;
 /** By the number of lanes, from 2 on. */
 const PARTIAL_ROUNDS = [56, 57, 56, 60, 60] as const;
-const BITS = 254;
 
 /** Σ factor·(each lane before the partial rounds, then each fifth power that they made) + more. */
 interface Linear {
@@ -26,54 +26,10 @@ interface Parameters {
 	readonly after: readonly Linear[];
 }
 
-/** 80 bits that feed back; of pairs of bits the second counts where the first is 1. */
-function* grainBits(lanes: number, partialRounds: number): Generator<number, never> {
-	const fields: readonly (readonly [number, number])[] = [
-		[1, 2],
-		[0, 4],
-		[BITS, 12],
-		[lanes, 12],
-		[FULL_ROUNDS, 10],
-		[partialRounds, 10],
-		[2 ** 30 - 1, 30],
-	];
-	const state = fields.flatMap(([value, size]) =>
-		Array.from({ length: size }, (_, i) => Math.floor(value / 2 ** (size - 1 - i)) % 2),
-	);
-	let at = 0;
-	const next = (): number => {
-		const bit = (i: number) => state[(at + i) % 80]!;
-		const made = bit(62) ^ bit(51) ^ bit(38) ^ bit(23) ^ bit(13) ^ bit(0);
-		state[at] = made;
-		at = (at + 1) % 80;
-		return made;
-	};
-	for (let i = 0; i < 160; i++) next();
-	for (;;) {
-		const counts = next() === 1;
-		const bit = next();
-		if (counts) yield bit;
-	}
-}
-
 function makeParameters(lanes: number): Parameters {
-	const partialRounds = PARTIAL_ROUNDS[lanes - 2]!;
-	const bits = grainBits(lanes, partialRounds);
-	const number = () => {
-		let value = 0n;
-		for (let i = 0; i < BITS; i++) value = 2n * value + BigInt(bits.next().value);
-		return value;
-	};
-	const belowOrder = (): bigint => {
-		for (;;) {
-			const value = number();
-			if (value < R) return value;
-		}
-	};
-	const list = (length: number, draw: () => bigint) => Array.from({ length }, draw);
-	const constants = Array.from({ length: FULL_ROUNDS + partialRounds }, () => list(lanes, belowOrder));
-	const [xs, ys] = [list(lanes, number), list(lanes, number)];
-	const matrix = xs.map((x) => ys.map((y) => power((x + y) % R, R - 2n)));
+	const roundsPartial = PARTIAL_ROUNDS[lanes - 2]!;
+	const options = { Fp: Fr, t: lanes, roundsFull: FULL_ROUNDS, roundsPartial };
+	const { roundConstants: constants, mds: matrix } = grainGenConstants(options);
 	const half = FULL_ROUNDS / 2;
 	const full = [...constants.slice(0, half), ...constants.slice(-half)];
 	return { constants: full, matrix, ...partialRoundsOf(constants.slice(half, -half), matrix) };

@@ -8,10 +8,10 @@ import { contribute, keyOf, keyWords, proveGroth16, provenBySecrets } from "../.
 import type { RunCheats } from "../../../../vectors/naive-run.ts";
 import { numbers } from "../../../../vectors/rows.ts";
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
-import { bytesOf, R } from "../../../protocol/maths/bn254.ts";
+import { bytesOf, mod, R } from "../../../protocol/maths/bn254.ts";
 import { DEV_CEREMONY } from "../../../protocol/maths/hermez.ts";
 import { verifyGroth16 } from "../../receipts/groth16.ts";
-import { mod, NUMBERS } from "../field.ts";
+import { NUMBERS } from "../field.ts";
 import type { SegmentStatement } from "../statement.ts";
 import { createCircuit, firstFalse } from "./circuit.ts";
 import { CROSS_CHEATS, lying, UNCOMMITTED } from "./cross-cheats.test-kit.ts";

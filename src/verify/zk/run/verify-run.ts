@@ -2,9 +2,19 @@
 // proof for all of them, with one opening.
 import { concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
-import { bytesOf, type G1, type G2, g1Of, type NoPoint, POINTS, R, wordsOf } from "../../../protocol/maths/bn254.ts";
+import {
+	bytesOf,
+	type G1,
+	type G2,
+	g1Of,
+	mod,
+	type NoPoint,
+	POINTS,
+	R,
+	wordsOf,
+} from "../../../protocol/maths/bn254.ts";
 import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
-import { mod, NUMBERS } from "../field.ts";
+import { NUMBERS } from "../field.ts";
 import { isLine } from "../opening.ts";
 import { inconclusive, invalid, type Refused } from "../refused.ts";
 import { cornerOf } from "../scalars.ts";
