@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { packPackages } from "./pack-packages.ts";
-import { fileOfTests, filesTogether, LONGEST, runTasks, type Task, tasksOf } from "./run-tests.ts";
+import { fileOfTests, filesTogether, LONGEST, tasksOf } from "./run-tests.ts";
+import { runTasks, type Task } from "./runner/run-tasks.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "assay-run-tests-"));
 after(() => rmSync(cwd, { recursive: true }));
@@ -20,7 +21,7 @@ function testFile(name: string, text: string): Task {
 test("what fails, what tests nothing, what never ends, what is killed and what cannot start are all failures; what passes is counted", async () => {
 	const printed: string[] = [];
 	const busy = "const until = process.cpuUsage().user + 4e5; while (process.cpuUsage().user < until);";
-	const { failed, lastWords, errors, counts, coreSeconds } = await runTasks(
+	const { failed, lastWords, errors, counts, coreSeconds, passed } = await runTasks(
 		[
 			testFile(
 				"hook.mjs",
@@ -55,8 +56,8 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	);
 	assert.equal(lastWords.length, failed.length);
 	assert.match(lastWords.find((one) => one.startsWith("fails.mjs"))!, /broken/);
-	for (const said of [/^✖ two \(/, /^Error: broken$/, /^Error: spoilt$/])
-		assert.ok(errors.some((one) => said.test(one)));
+	assert.deepEqual(errors.toSorted(), [`✖ ${join(cwd, "hook.mjs")}: Error: spoilt`, "✖ two: Error: broken"]);
+	assert.deepEqual(Object.keys(passed).toSorted(), ["busy.mjs", "passes.mjs", "plain", "says so"]);
 	assert.deepEqual(counts, { tests: 6, pass: 5, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
 	assert.equal(printed.length, 12);
 	const passes = printed.find((text) => text.includes("passes.mjs"))!;

@@ -7,78 +7,25 @@
 //                                        audit; loads and faults with their figures; results in
 //                                        bench/results/
 //   node scripts/run-tests.ts PART…      the test files whose path contains one of the parts
-// Node's own runner waits for ever for a file whose process does not end, and sorts the files itself; hence
-// this one. Not here: what is tested; set-up (scripts/setup.sh).
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+// Not here: running them (runner/), what is tested, set-up (scripts/setup.sh).
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, getPriority, setPriority } from "node:os";
+import { cpus } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { buildOfOther, engineTasks, OTHER_BUILD, TESTS_BUILD } from "./engine-tests.ts";
 import { packPackages } from "./pack-packages.ts";
+import { children, type Outcome, runTasks, type Task } from "./runner/run-tasks.ts";
+import { COUNTS } from "./runner/test-report.ts";
 
-export interface Task {
-	readonly name: string;
-	readonly command: readonly [string, ...string[]];
-	/** A file of tests: how many it ran is read from its report, and none is a failure. */
-	readonly isTestFile?: boolean;
-	/**
-	 * Several, one after the other (files-together.mjs): each is a test of its own there, which is not counted.
-	 */
-	readonly files?: readonly string[];
-	/** Its outcome cannot depend on how busy the machine is: it computes where the others wait. */
-	readonly isPure?: boolean;
-	/** Not before the task of this name has ended. */
-	readonly after?: string;
-	/** It measures: nothing else runs beside it, and all others come first. */
-	readonly isAlone?: boolean;
-	/** What it must say besides its exit code. */
-	readonly says?: RegExp;
-	/** After so long it hangs, and is killed. */
-	readonly limitMs?: number;
-}
-
-export interface Outcome {
-	readonly failed: readonly string[];
-	/** The last words of each that failed, again: the end of a long log is what people see first. */
-	readonly lastWords: readonly string[];
-	/** What failed in them and by which error, a line each: the last lines may be of something else. */
-	readonly errors: readonly string[];
-	readonly counts: Readonly<Record<(typeof COUNTS)[number], number>>;
-	readonly seconds: Readonly<Record<string, number>>;
-	/** Of a core, the processes that it waited for too: what a task costs, however busy the machine was. */
-	readonly coreSeconds: Readonly<Record<string, number>>;
-}
-
-const COUNTS = ["tests", "pass", "fail", "cancelled", "skipped", "todo"] as const;
-const SUMMARY = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
-/** A test that failed, an error, or one that belongs to no test. */
-const ERRORS = /^ *(✖ .*\(\d[\d.]*ms\)|(ℹ )?(\w*Error|Error \[\w+\])\b.*)$/gm;
-const MOST_ERRORS = 12;
-/** Where in Node itself an error passed by. */
-const OF_NODE = /^ +at .*\bnode:internal\/.*\n/gm;
-/**
- * Far above what it takes, also on a busy machine: it only ends what hangs. Of a file of tests: by its usual
- * time.
- */
-const LIMIT_MS = 2_400_000;
+/** What hangs is ended, far above what a file takes also on a busy machine: by its usual time. */
 const LEAST_LIMIT_S = 1800;
 /** Of what computes, behind all others in the queue. */
 const PURE_LIMIT_MS = 3_600_000;
 const TIMES_USUAL = 12;
-/** How long a file that hangs may take to say what in it still runs. */
-const LAST_WORDS_MS = 10_000;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
 const LIGHT_TESTS = new URL("light-tests.mjs", import.meta.url).href;
 const FILES_TOGETHER = fileURLToPath(new URL("files-together.mjs", import.meta.url));
-/**
- * Three times as many as two cores: most of these wait for more than half of their time. With eight a host is
- * too slow for its own roll calls at times.
- */
-const AT_ONCE = 6;
-/** Beside them, for the cores that are idle meanwhile: what only computes, one for a core. */
-const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
-const PURE_NICENESS = 4;
 /**
  * Files of tests in one process, where they share one: those that only compute, and those that wait or are of
  * contracts.
@@ -87,8 +34,6 @@ const PURE_TOGETHER = 24;
 const TOGETHER = 8;
 /** How many of the tasks that took most of a core's time are named at the end. */
 const DEAREST = 20;
-/** Of each task that failed, told once more at the end. */
-const LAST_LINES = 25;
 const DEEP_SCALE = 25;
 const DEEP_LIMIT_MS = 3_600_000;
 /**
@@ -98,176 +43,6 @@ const DEEP_LIMIT_MS = 3_600_000;
 const NOT_IN_A_MINUTE =
 	/^(src\/work\/(imports|inference|models|render|simulate|workloads)\/|vectors\/|src\/verify\/(zk|receipts|optimistic)\/|src\/verify\/hardware\/(identify\/(rules|identify)|tamper|checks\/check-(limits|train))\.|src\/market\/schedule\/turns\.)/;
 const PURE = /^src\/(protocol|market|verify|work)\/|^vectors\/|^contracts\/|^scripts\/(floors|house|readme)\./;
-
-/** `print` gets the whole output of one task at a time. */
-export async function runTasks(
-	tasks: readonly Task[],
-	options: { readonly cwd: string; readonly print: (text: string) => void },
-): Promise<Outcome> {
-	const waiting = [...tasks];
-	const running = new Map<Task, Promise<void>>();
-	const failed: string[] = [];
-	const lastWords: string[] = [];
-	const errors: string[] = [];
-	const counts = { tests: 0, pass: 0, fail: 0, cancelled: 0, skipped: 0, todo: 0 };
-	const seconds: Record<string, number> = {};
-	const coreSeconds: Record<string, number> = {};
-	/** Behind the others in the queue, where there are others. */
-	const niceness = Math.min(19, getPriority() + (tasks.every(({ isPure }) => isPure) ? 0 : PURE_NICENESS));
-	const mayStart = (task: Task): boolean => {
-		if ([...running.keys()].some(({ isAlone }) => isAlone)) return false;
-		if (task.isAlone) return running.size === 0 && waiting.every(({ isAlone }) => isAlone);
-		if ([...running.keys(), ...waiting].some(({ name }) => name === task.after)) return false;
-		const alike = [...running.keys()].filter(({ isPure }) => (isPure === true) === (task.isPure === true)).length;
-		return alike < (task.isPure ? PURE_AT_ONCE : AT_ONCE);
-	};
-	const start = async (task: Task): Promise<void> => {
-		const startedAtMs = performance.now();
-		const { output, ending, coreS } = await outputOf(task, options.cwd, niceness);
-		const took = Math.round((performance.now() - startedAtMs) / 100) / 10;
-		let wrong = ending;
-		if (task.isTestFile) {
-			for (const count of COUNTS)
-				counts[count] += Number(new RegExp(`^ℹ ${count} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
-			if (wrong === null && !/^ℹ tests [1-9]/m.test(output)) wrong = "no test in it";
-			// Node ends with 0 where only a hook of the file itself failed.
-			if (wrong === null && /^✖ failing tests:$/m.test(output)) wrong = "exit 0, a hook failed";
-		}
-		const files = readFiles(task.files ?? [], output);
-		for (const { file, ending, coreS } of files) {
-			if (ending !== "pass") wrong = `${wrong ?? "exit 0"}; ${file}: ${ending}`;
-			if (ending === "not run to its end") continue;
-			// It is a test by itself only here.
-			counts.tests--;
-			counts[ending === "fail" ? "fail" : "pass"]--;
-			coreSeconds[file] = coreS;
-		}
-		if (wrong === null && task.says?.test(output) === false) wrong = `it does not say ${task.says}`;
-		if (wrong !== null) {
-			failed.push(`${task.name} (${wrong})`);
-			errors.push(
-				...new Set((output.match(ERRORS) ?? []).slice(0, MOST_ERRORS).map((line) => line.trim().slice(0, 200))),
-			);
-			const lines = output.replace(SUMMARY, "").replace(OF_NODE, "").trimEnd().split("\n").slice(-LAST_LINES);
-			lastWords.push(`${task.name} (${wrong})\n${lines.map((line) => `  ${line.slice(0, 300)}\n`).join("")}`);
-		}
-		seconds[task.name] = took;
-		const ofFiles = files.reduce((sum, file) => sum + file.coreS, 0);
-		coreSeconds[task.name] = Math.round(10 * Math.max(0, coreS - ofFiles)) / 10;
-		// Of a file that passed, the counts are in the last lines of the whole run.
-		const shown = wrong === null && task.isTestFile ? output.replace(SUMMARY, "") : output;
-		options.print(
-			`== ${task.name}, ${took} s, ${coreS} s of a core${wrong === null ? "" : `: FAILED, ${wrong}`}\n${shown}`,
-		);
-	};
-	for (;;) {
-		for (let next = waiting.find(mayStart); next !== undefined; next = waiting.find(mayStart)) {
-			const task = next;
-			waiting.splice(waiting.indexOf(task), 1);
-			running.set(
-				task,
-				start(task).finally(() => running.delete(task)),
-			);
-		}
-		if (running.size === 0) break;
-		await Promise.race(running.values());
-	}
-	return { failed, lastWords, errors, counts, seconds, coreSeconds };
-}
-
-const children = new Set<ChildProcess>();
-
-let countedS = 0;
-/** Seconds of a core of the children that ended since the last call. 0 where there is no such file. */
-function endedCoreS(): number {
-	try {
-		const [, , , , , , , , , , , , , user, system] = readFileSync("/proc/self/stat", "utf8").split(") ")[1]!.split(" ");
-		const before = countedS;
-		countedS = (Number(user) + Number(system)) / 100;
-		return Math.round(10 * (countedS - before)) / 10;
-	} catch {
-		return 0;
-	}
-}
-
-/** `ending`: null, or how else than well it ended. */
-function outputOf(
-	{ command: [program, ...rest], limitMs = LIMIT_MS, isTestFile, isPure }: Task,
-	cwd: string,
-	niceness: number,
-): Promise<{ output: string; ending: string | null; coreS: number }> {
-	return new Promise((resolve) => {
-		// Under Node's own runner the report would be meant for it.
-		const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-		const child = spawn(program, rest, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-		children.add(child);
-		if (isPure && child.pid !== undefined) setPriority(child.pid, niceness);
-		let output = "";
-		let coreS = 0;
-		let isAsked = false;
-		let isLate = false;
-		for (const stream of [child.stdout, child.stderr])
-			stream.setEncoding("utf8").on("data", (text) => {
-				output += text;
-				if (isAsked && /^alive by: .*\n/m.test(output)) kill();
-			});
-		const end = (ending: string | null) => {
-			clearTimeout(limit);
-			children.delete(child);
-			// Also where it ended by our question, which it had no ears for yet.
-			resolve({ output, ending: isLate ? `not done after ${limitMs / 1000} s` : ending, coreS });
-		};
-		const kill = () => {
-			child.kill("SIGKILL");
-			end(null);
-		};
-		let limit = setTimeout(() => {
-			isLate = true;
-			output += `\nnot done after ${limitMs / 1000} s; its processes:\n${processesBelow(child.pid)}`;
-			isAsked = isTestFile === true && child.kill("SIGUSR2");
-			limit = setTimeout(kill, isAsked ? LAST_WORDS_MS : 0);
-		}, limitMs);
-		child.on("exit", () => {
-			coreS = endedCoreS();
-		});
-		child.on("error", (error) => end(error.message));
-		child.on("close", (code, signal) => end(code === 0 ? null : (signal ?? `exit ${code}`)));
-	});
-}
-
-type FileEnding = "pass" | "fail" | "without a test" | "not run to its end";
-
-/** What is said of each file of several in a process. */
-function readFiles(files: readonly string[], output: string): { file: string; ending: FileEnding; coreS: number }[] {
-	const lines = output.split("\n");
-	return files.map((file) => {
-		// One with tests in it is named when they begin.
-		const hasTests = lines.includes(`▶ ${file}`);
-		const says = (sign: string) => lines.some((line) => line.startsWith(`${sign} ${file} (`));
-		const core = lines.find((line) => line.trimStart().startsWith(`ℹ ${file}: `));
-		const ending = says("✖") ? "fail" : !says("✔") ? "not run to its end" : hasTests ? "pass" : "without a test";
-		return { file, ending, coreS: Number(core?.split(`${file}: `)[1]?.split(" ")[0] ?? 0) };
-	});
-}
-
-/** What a process started, with the seconds since and those that it computed: does it wait, and for whom? */
-function processesBelow(pid: number | undefined): string {
-	const { stdout } = spawnSync("ps", ["-eo", "pid,ppid,etimes,times,stat,args"], { encoding: "utf8" });
-	if (!stdout || pid === undefined) return "unknown: no ps here\n";
-	const [head = "", ...lines] = stdout.split("\n");
-	const family = new Set([String(pid)]);
-	// Parents come first: ps sorts by number, and a later pass finds those whose number began anew.
-	for (let before = 0; before < family.size; ) {
-		before = family.size;
-		for (const line of lines) {
-			const [own = "", parent = ""] = line.trim().split(/\s+/);
-			if (family.has(parent)) family.add(own);
-		}
-	}
-	return [head, ...lines.filter((line) => family.has(line.trim().split(/\s+/)[0]!))]
-		.map((line) => `${line.slice(0, 200)}\n`)
-		.join("");
-}
 
 const TESTING = [
 	`--import=${LIGHT_TESTS}`,
