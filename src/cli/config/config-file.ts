@@ -12,6 +12,7 @@ import { type FileValue, type Option, type Options, usageError } from "../option
 import { readToml, type TomlEntry } from "./read-toml.ts";
 
 const MOST_BYTES = 2 ** 18;
+const SYNTAX = 'A line is [command], name = value, or a comment; text stands in "quotes".';
 
 export interface ConfigMistake {
 	readonly code: "CONFIG_SYNTAX" | "CONFIG_UNKNOWN" | "CONFIG_VALUE";
@@ -66,7 +67,7 @@ export function readConfigFile(path: string, commands: readonly string[]): Confi
 		sections: sections.map(({ name }) => name).filter((name) => commands.includes(name)),
 		entries,
 		mistakes: [
-			...mistakes.map(({ line, why }) => ({ code: "CONFIG_SYNTAX" as const, line, why, hint: "" })),
+			...mistakes.map(({ line, why }) => ({ code: "CONFIG_SYNTAX" as const, line, why, hint: SYNTAX })),
 			...unknown.map(({ name, line }) => ({
 				code: "CONFIG_UNKNOWN" as const,
 				line,
@@ -109,15 +110,14 @@ function rowOf(options: Options, command: string, name: string): Option<unknown>
 
 /** As parseArgs would have it. Throws USAGE. */
 function givenBy({ name, value }: TomlEntry, { value: word, isList }: Option<unknown>): FileValue["given"] {
-	const text = (one: string | { readonly number: string }) => (typeof one === "string" ? one : one.number);
 	if (word === null) {
 		if (typeof value !== "boolean") throw usageError(`${name} takes true or false`);
 		return value;
 	}
 	if (typeof value === "boolean") throw usageError(`${name} takes ${word}, not true or false`);
-	if (typeof value === "string" || "number" in value) return isList ? [text(value)] : text(value);
+	if (typeof value === "string") return isList ? [value] : value;
 	if (!isList) throw usageError(`${name} takes one value, not a list`);
-	return value.map(text);
+	return value;
 }
 
 /**

@@ -40,43 +40,67 @@ test("sections, strings, numbers, flags, lists, comments", () => {
 		[
 			["name", 'a # "b" éé', 3],
 			["path", "C:\\x # y", 4],
-			["n", { number: "1000" }, 5],
-			["f", { number: "-1.5e3" }, 6],
+			["n", "1000", 5],
+			["f", "-1500", 6],
 			["no-chain", true, 7],
-			["l", ["a", "b", { number: "3" }], 8],
+			["l", ["a", "b", "3"], 8],
 			["e", [], 12],
 			["q", "it's", 13],
 		],
 	);
 });
 
-for (const [line, why] of [
-	["name = up", /"quotes"/],
-	['name = "up', /cannot be read/],
-	['name = "a" "b"', /more after/],
-	["name =", /no value/],
-	["name", /neither/],
-	["[[up]]", /neither/],
-	["a.b = 1", /neither/],
-	["name = 2026-11-17", /neither a number/],
-	["name = 01", /neither a number/],
-	["name = [1, 2", /ends with \]/],
-	["name = [1 2]", /commas/],
-	["name = [true]", /strings and numbers/],
-	["name = [1] 2", /more after|commas/],
+test("what TOML has beside: other bases, quoted names, escapes, text over lines, numbers beyond 2^53", () => {
+	const { entries, mistakes } = readToml(
+		`[up]\nhex = 0xff\n"api" = "\\U0001F600\ta"\r\nwords = """\none\ntwo"""\nwei = 100000000000000000000\n\n[ 'probe' ]\nn = 0.1\n`,
+	);
+	assert.deepEqual(mistakes, []);
+	assert.deepEqual(
+		entries.map(({ section, name, value, line }) => [section, name, value, line]),
+		[
+			["up", "hex", "255", 2],
+			["up", "api", "😀\ta", 3],
+			["up", "words", "one\ntwo", 4],
+			["up", "wei", "100000000000000000000", 7],
+			["probe", "n", "0.1", 10],
+		],
+	);
+});
+
+for (const [line, why, at = 2] of [
+	["name = up", /invalid value/],
+	['name = "up', /control characters/],
+	['name = "a" "b"', /end-of-line/],
+	["name =", /invalid value/],
+	["name", /in key/],
+	["[[up]]", /already defined/],
+	["[[two]]", /\[\[two\]\]/],
+	["a.b = 1", /^a: an option takes/],
+	["[up.b]", /^b: an option takes/, 1],
+	["name = 2026-11-17", /an option takes/],
+	["name = 01", /leading zero/],
+	["name = inf", /an option takes/],
+	["name = [1, 2", /comma or end/, 3],
+	["name = [1 2]", /comma or end/],
+	["name = [true]", /an option takes/],
+	["name = [[1]]", /an option takes/],
+	["name = [1] 2", /end-of-line/],
 	['name = "\\x"', /escape/],
-	["name = {a = 1}", /./],
-	["name = 1\nname = 2", /twice/],
-	["[up]", /twice/],
+	["name = {a = 1}", /an option takes/],
+	["name = 1\nname = 2", /already defined/, 3],
+	["[up]", /already defined/],
 ] as const)
 	test(`not read: ${line.replaceAll("\n", " ")}`, () => {
 		const { mistakes } = readToml(`[up]\n${line}\n`);
 		assert.equal(mistakes.length, 1, JSON.stringify(mistakes));
 		assert.match(mistakes[0]!.why, why);
+		assert.equal(mistakes[0]!.line, at);
 	});
 
 test("before the first section there is nothing; a name of Object's is a name like others", () => {
-	assert.match(readToml('data = "x"\n').mistakes[0]!.why, /before the first/);
+	const [early] = readToml('# one\n\ndata = "x"\n').mistakes;
+	assert.match(early!.why, /before the first/);
+	assert.equal(early!.line, 3);
 	const file = readConfigFile(fileOf("[__proto__]\n[up]\nconstructor = 1\n"), COMMANDS);
 	assert.deepEqual(
 		file.mistakes.map(({ code }) => code),
