@@ -95,7 +95,7 @@ const floors: Readonly<Record<string, Room>> = {
 	"src/cli": {
 		rooms: [...PURE, "src/platform", ...DOORS, "src/provider", "src/validator"],
 		node: true,
-		packages: ["@huggingface/tokenizers"],
+		packages: ["@huggingface/tokenizers", "smol-toml"],
 	},
 };
 

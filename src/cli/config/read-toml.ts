@@ -22,7 +22,7 @@ interface TomlMistake {
 	readonly why: string;
 }
 
-/** `[section` or `name =` at a line's beginning; both may be quoted, and be the first part of a dotted name. */
+/** `[section` or `name =` where a line begins; either may be quoted, or the first part of a dotted name. */
 const LINE = /^\s*(?:\[+\s*(["']?)(?<section>[\w-]+)\1\s*[\].]|(["']?)(?<name>[\w-]+)\3\s*[=.])/;
 
 /** Of a text that is no TOML the first mistake is named; else all values that cannot be options. */
