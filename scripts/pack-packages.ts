@@ -22,7 +22,7 @@ import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 
 const PACKAGES = [
-	...["viem", "viem/accounts", "viem/utils", "zod", "prom-client"],
+	...["viem", "viem/accounts", "viem/utils", "zod/locales", "zod/mini", "prom-client"],
 	...["fastify", "@fastify/helmet", "@fastify/static"],
 	...["hashes/legacy.js", "hashes/sha2.js", "hashes/sha3.js"].map((file) => `@noble/${file}`),
 	...[

@@ -122,7 +122,7 @@ export function checkBrowserParts(project: string): void {
 		seen.add(name);
 		const text = readFileSync(join(folder, name), "utf8");
 		assert.doesNotMatch(text, /from "node:|require\(|\bprocess\.[a-z]|\bBuffer\.[a-z]/, name);
-		for (const [, next] of text.matchAll(/from "\.\/([^"]+)"/g)) walk(next!);
+		for (const [, next] of text.matchAll(/(?:from |import\()"\.\/([^"]+)"/g)) walk(next!);
 	};
 	walk("index.mjs");
 	walk("client.mjs");

@@ -1,6 +1,6 @@
 // The route table as an OpenAPI 3.1 document. Made from the same schemas that check requests, so it cannot
 // disagree with the server.
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Route } from "./route.ts";
 import { routeRows } from "./routes.ts";
 import { networkEvent, problem } from "./schemas/network.ts";
@@ -107,7 +107,7 @@ function problems(route: Route): Json {
 	);
 }
 
-function fields(where: "path" | "query", schema: z.ZodObject | undefined, components: Json): Json[] {
+function fields(where: "path" | "query", schema: z.ZodMiniObject | undefined, components: Json): Json[] {
 	if (schema === undefined) return [];
 	const made = jsonSchema(schema, "input", components) as { properties?: Json; required?: string[] };
 	return Object.entries(made.properties ?? {}).map(([name, field]) => ({
@@ -119,7 +119,7 @@ function fields(where: "path" | "query", schema: z.ZodObject | undefined, compon
 }
 
 /** Schemas with an id move to the components; everything else stands where it is used. */
-function jsonSchema(schema: z.ZodType, io: "input" | "output", components: Json): Json {
+function jsonSchema(schema: z.ZodMiniType, io: "input" | "output", components: Json): Json {
 	const {
 		$schema: _,
 		$defs,

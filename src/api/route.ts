@@ -1,6 +1,6 @@
 // What one row of the route table is, and the types that follow from it for handlers and for the client. No
 // rows here (routes.ts).
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Role } from "../protocol/network/role.ts";
 import type { JsonValue } from "./schemas/primitives.ts";
 import type { NetworkEvent } from "./types.ts";
@@ -38,19 +38,19 @@ export interface Route {
 	readonly isRepeatable?: true;
 	/** Of the success reply. */
 	readonly status: 200 | 201 | 202;
-	readonly params?: z.ZodObject;
-	readonly query?: z.ZodObject;
-	readonly body?: z.ZodType;
+	readonly params?: z.ZodMiniObject;
+	readonly query?: z.ZodMiniObject;
+	readonly body?: z.ZodMiniType;
 	/** json only: everything that is not declared here is left out of the reply. */
-	readonly reply?: z.ZodType;
+	readonly reply?: z.ZodMiniType;
 	/** When some bodies need a higher role than the route itself; asked after the body was found right. */
 	readonly bodyRole?: (body: never) => RouteRole;
 	/** Codes of problems that this route's handler gives besides those that every route can give. */
 	readonly problems?: readonly string[];
 }
 
-type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
-type Input<S> = S extends z.ZodType ? z.input<S> : undefined;
+type Output<S> = S extends z.ZodMiniType ? z.output<S> : undefined;
+type Input<S> = S extends z.ZodMiniType ? z.input<S> : undefined;
 
 /**
  * Who calls, as the server found out. `key` is null for anonymous callers and for tokens that speak for

@@ -3,7 +3,6 @@
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
-import { blobNameOf, signRequest } from "./request-signature.ts";
 import type { Route } from "./route.ts";
 import { problem } from "./schemas/network.ts";
 
@@ -63,6 +62,8 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 			audience = null;
 			throw error;
 		});
+		// Loaded by the first who signs: a page that only reads needs no hashes.
+		const { blobNameOf, signRequest } = await import("./request-signature.ts");
 		const nonce = bytesToHex(randomBytes(16));
 		const parts = { audience: named, method, path, body, timeMs: nowMs(), nonce };
 		return signRequest(

@@ -1,7 +1,7 @@
 // Parts that need no server: buckets and addresses, hostile text, fields from text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import { requestHash } from "./request-signature.ts";
@@ -83,9 +83,9 @@ test("bodies: what JSON says comes out, whatever else is refused", () => {
 
 test("fields from text: one spelling each", () => {
 	const schema = z.strictObject({
-		n: z.int().optional(),
-		b: z.boolean().default(false),
-		s: z.string().nullable().optional(),
+		n: z.optional(z.int()),
+		b: z._default(z.boolean(), false),
+		s: z.optional(z.nullable(z.string())),
 	});
 	const read = (query: string) => ({ ...readTextFields(schema, parseQuery(query)) });
 	assert.deepEqual(read("n=5&b=true&s=5"), { n: 5, b: true, s: "5" });

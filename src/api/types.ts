@@ -1,5 +1,5 @@
 // The things of the API as plain types, made from their schemas: what handlers give and the client returns.
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type * as admin from "./schemas/admin.ts";
 import type * as chain from "./schemas/chain.ts";
 import type * as dispute from "./schemas/dispute.ts";

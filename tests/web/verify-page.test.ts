@@ -586,8 +586,8 @@ test("every real case has its status, code and facts in this browser too", { ski
 
 test("the first view stays small", async () => {
 	const { files, firstView, firstSources } = await buildWeb();
-	const bytes = firstView.reduce((sum, name) => sum + (compress(files.get(name)!).gz ?? files.get(name)!).length, 0);
-	assert.ok(bytes < 90_000, `${bytes} bytes`);
+	const bytes = firstView.reduce((sum, name) => sum + (compress(files.get(name)!).br ?? files.get(name)!).length, 0);
+	assert.ok(bytes < 58_000, `${bytes} bytes`);
 	assert.ok(![...firstView].some((name) => name.startsWith("verifier-worker")), "the verifier is loaded when asked");
 	assert.ok(firstSources.includes("web/main.tsx"), "sources are named");
 	assert.deepEqual(

@@ -2,37 +2,36 @@
 // transactions that made them, accounts. Page: docs/chain.md. Amounts are the token's smallest unit, as
 // decimal text: they pass 2^53. Everything here can be read from any node as well; a validator only saves the
 // asking.
-import * as z from "zod";
+import * as z from "zod/mini";
+import { matching, note } from "./base.ts";
 import { atMs, chainHex, count, cursor, epochNumber, MAX_PAGE, paging, ppm, providerId, said } from "./primitives.ts";
 import { attested } from "./verdict.ts";
 
 export const account = chainHex(20, "Account on the chain");
 const bytes32 = chainHex(32, "32 bytes");
-const amount = z
-	.string()
-	.regex(/^\d{1,39}$/)
-	.describe("In the token's smallest unit");
-const seconds = count.describe("Seconds");
+const amount = note(matching(/^\d{1,39}$/), "In the token's smallest unit");
+const seconds = note(count, "Seconds");
 
-export const phase = z
-	.enum(["open", "commit", "reveal", "sign", "challenge", "final", "lapsed"])
-	.describe("lapsed: it has no weights and can have none any more; docs/epochs.md §1");
+export const phase = note(
+	z.enum(["open", "commit", "reveal", "sign", "challenge", "final", "lapsed"]),
+	"lapsed: it has no weights and can have none any more; docs/epochs.md §1",
+);
 
 const windows = {
 	number: epochNumber,
 	phase,
 	startsAtMs: atMs,
-	endsAtMs: atMs.describe("Commits from here"),
+	endsAtMs: note(atMs, "Commits from here"),
 	revealsAtMs: atMs,
-	signsAtMs: atMs.describe("Reveals are over: weights can be signed and posted from here"),
-	signsUntilMs: atMs.describe("Weights can be posted before this"),
-	postedAtMs: atMs.nullable(),
-	finalAtMs: atMs.nullable().describe("Of the posted weights: until then they can be proven wrong"),
-	nextAtMs: atMs.nullable().describe("When the phase ends by itself; null when nothing ends it"),
+	signsAtMs: note(atMs, "Reveals are over: weights can be signed and posted from here"),
+	signsUntilMs: note(atMs, "Weights can be posted before this"),
+	postedAtMs: z.nullable(atMs),
+	finalAtMs: note(z.nullable(atMs), "Of the posted weights: until then they can be proven wrong"),
+	nextAtMs: note(z.nullable(atMs), "When the phase ends by itself; null when nothing ends it"),
 };
 
 const chainParams = z.object({
-	genesis: seconds.describe("When the first epoch began, in seconds since 1970"),
+	genesis: note(seconds, "When the first epoch began, in seconds since 1970"),
 	epochSeconds: seconds,
 	commitSeconds: seconds,
 	revealSeconds: seconds,
@@ -52,19 +51,19 @@ const chainParams = z.object({
 });
 
 export const chain = z.object({
-	nowMs: atMs.describe("The validator's clock: phases are by it"),
+	nowMs: note(atMs, "The validator's clock: phases are by it"),
 	chainId: count,
 	isEmbedded: z.boolean(),
-	rpcUrl: said
-		.nullable()
-		.describe(
-			"A node to read the chain at: the embedded one's is on the validator's machine; null: the operator named none",
-		),
-	trialAccounts: z
-		.boolean()
-		.describe("The caller's browser may have an account funded (a trial network, on its own machine)"),
+	rpcUrl: note(
+		z.nullable(said),
+		"A node to read the chain at: the embedded one's is on the validator's machine; null: the operator named none",
+	),
+	trialAccounts: note(
+		z.boolean(),
+		"The caller's browser may have an account funded (a trial network, on its own machine)",
+	),
 	confirmations: count,
-	activity: count.describe("Grows with whatever happens in the contracts: a page that shows an epoch reloads it then"),
+	activity: note(count, "Grows with whatever happens in the contracts: a page that shows an epoch reloads it then"),
 	head: z.object({ number: count, hash: bytes32, atMs }),
 	contracts: z.object({
 		token: account,
@@ -92,54 +91,55 @@ export const chain = z.object({
 		deployedAtBlock: count,
 	}),
 	token: z.object({ symbol: said, decimals: count }),
-	validator: z
-		.object({ account, signer: account, stake: amount, unbonding: amount, isValidator: z.boolean() })
-		.describe("This validator's account, and the key that signs for it"),
-	validators: count.describe("That ever registered"),
-	totalStake: amount.describe("Of all validators, now"),
+	validator: note(
+		z.object({ account, signer: account, stake: amount, unbonding: amount, isValidator: z.boolean() }),
+		"This validator's account, and the key that signs for it",
+	),
+	validators: note(count, "That ever registered"),
+	totalStake: note(amount, "Of all validators, now"),
 	params: chainParams,
-	reserve: amount.describe("Funded, and earned by nobody yet"),
-	earned: amount.describe("By all, in all epochs"),
-	claimed: amount.describe("Of that, what was paid"),
-	nextPot: amount.describe("What the epoch that runs may pay, if its weights follow those that stand now"),
-	epoch: epochNumber.nullable().describe("That runs now; null before the first"),
-	inFlight: z.array(z.object(windows)).describe("Epochs that are neither final nor lapsed, newest first"),
+	reserve: note(amount, "Funded, and earned by nobody yet"),
+	earned: note(amount, "By all, in all epochs"),
+	claimed: note(amount, "Of that, what was paid"),
+	nextPot: note(amount, "What the epoch that runs may pay, if its weights follow those that stand now"),
+	epoch: note(z.nullable(epochNumber), "That runs now; null before the first"),
+	inFlight: note(z.array(z.object(windows)), "Epochs that are neither final nor lapsed, newest first"),
 });
 /** Null for a validator without a chain: a page may ask without a failure. */
-export const chainReply = z.object({ chain: chain.nullable() });
+export const chainReply = z.object({ chain: z.nullable(chain) });
 
 export const chainEpochSummary = z.object({
 	...windows,
-	reports: count.describe("Revealed"),
-	accounts: count.nullable().describe("Listed in the posted weights; null without any"),
-	earned: amount.nullable().describe("By all in this epoch; null without posted weights"),
+	reports: note(count, "Revealed"),
+	accounts: note(z.nullable(count), "Listed in the posted weights; null without any"),
+	earned: note(z.nullable(amount), "By all in this epoch; null without posted weights"),
 });
 
 const where = z.object({ hash: bytes32, block: count });
-const leafState = z.enum(["none", "right", "wrong"]).describe("Whether the leaves here give the root");
-const bits = amount.describe("Bit i stands for seat i");
+const leafState = note(z.enum(["none", "right", "wrong"]), "Whether the leaves here give the root");
+const bits = note(amount, "Bit i stands for seat i");
 const report = z.object({
 	account,
 	signer: account,
 	isSelf: z.boolean(),
 	endpoint: said,
-	stake: amount.describe("At the epoch's end"),
-	seat: count.nullable().describe("Its place among the revealed reports"),
+	stake: note(amount, "At the epoch's end"),
+	seat: note(z.nullable(count), "Its place among the revealed reports"),
 	state: z.enum(["none", "committed", "revealed"]),
-	isCounted: z.boolean().nullable().describe("Its report is in the set of the posted weights; null without any"),
-	hasSigned: z.boolean().nullable().describe("The posted weights; null without any"),
-	root: bytes32.nullable(),
-	committed: where.nullable(),
-	revealed: where.nullable(),
-	scores: count.nullable().describe("Leaves that this validator has; null when it has none"),
+	isCounted: note(z.nullable(z.boolean()), "Its report is in the set of the posted weights; null without any"),
+	hasSigned: note(z.nullable(z.boolean()), "The posted weights; null without any"),
+	root: z.nullable(bytes32),
+	committed: z.nullable(where),
+	revealed: z.nullable(where),
+	scores: note(z.nullable(count), "Leaves that this validator has; null when it has none"),
 	leaves: leafState,
-	leavesPath: said.nullable(),
-	reasonsPath: said.nullable().describe("What its scores multiply out from, gzipped JSON; null when it is not here"),
-	reasonsBytes: count.nullable(),
+	leavesPath: z.nullable(said),
+	reasonsPath: note(z.nullable(said), "What its scores multiply out from, gzipped JSON; null when it is not here"),
+	reasonsBytes: z.nullable(count),
 });
 const statement = z.object({
 	epoch: epochNumber,
-	base: bytes32.describe("Id of the weights that these continue; zeros: the first"),
+	base: note(bytes32, "Id of the weights that these continue; zeros: the first"),
 	set: bits,
 	count,
 	totalWeight: amount,
@@ -151,13 +151,13 @@ const posted = z.object({
 	sender: account,
 	weights: statement,
 	signers: bits,
-	signatures: z
-		.array(z.object({ signer: account, signature: z.string().regex(/^0x[0-9a-f]{130}$/) }))
-		.nullable()
-		.describe("As they were posted; null when the node does not tell the transaction"),
+	signatures: note(
+		z.nullable(z.array(z.object({ signer: account, signature: matching(/^0x[0-9a-f]{130}$/) }))),
+		"As they were posted; null when the node does not tell the transaction",
+	),
 	setStake: amount,
 	signedStake: amount,
-	total: amount.describe("Earned by all in all epochs up to this one"),
+	total: note(amount, "Earned by all in all epochs up to this one"),
 	finalAtMs: atMs,
 	at: where,
 	leaves: leafState,
@@ -166,92 +166,92 @@ const posted = z.object({
 const base = z.object({
 	id: bytes32,
 	weights: statement,
-	total: amount.describe("Earned by all in all epochs up to it"),
+	total: note(amount, "Earned by all in all epochs up to it"),
 	leaves: leafState,
 	leavesPath: said,
 });
 const wrong = z.object({
 	id: bytes32,
-	reason: said.describe("What was proven wrong: weight, shape, earned, total or set"),
+	reason: note(said, "What was proven wrong: weight, shape, earned, total or set"),
 	isPosted: z.boolean(),
 	by: account,
-	punished: z.array(z.object({ account, amount })).describe("Signers of it, and what each lost"),
+	punished: note(z.array(z.object({ account, amount })), "Signers of it, and what each lost"),
 	at: where,
 });
 export const chainEpoch = z.object({
 	...chainEpochSummary.shape,
-	pot: amount.describe("What the epoch may pay at most; foreseen before weights are posted"),
-	funded: amount.describe("Of Rewards at the epoch's end"),
+	pot: note(amount, "What the epoch may pay at most; foreseen before weights are posted"),
+	funded: note(amount, "Of Rewards at the epoch's end"),
 	reportedStake: amount,
 	totalStake: amount,
-	hasQuorum: z.boolean().describe("Enough stake has revealed"),
-	reportsOf: z.array(report).describe("Of every validator with stake, seats first"),
-	posted: posted.nullable().describe("The weights that stand"),
-	base: base.nullable().describe("The weights that these continue, or would; null when none stand before"),
-	statementsPath: said.describe("What validators have signed, as far as it is here"),
-	wrong: z.array(wrong).describe("Statements that were proven wrong, posted or only signed"),
-	dropped: z.array(z.object({ id: bytes32, at: where })).describe("Posted once, and no longer"),
+	hasQuorum: note(z.boolean(), "Enough stake has revealed"),
+	reportsOf: note(z.array(report), "Of every validator with stake, seats first"),
+	posted: note(z.nullable(posted), "The weights that stand"),
+	base: note(z.nullable(base), "The weights that these continue, or would; null when none stand before"),
+	statementsPath: note(said, "What validators have signed, as far as it is here"),
+	wrong: note(z.array(wrong), "Statements that were proven wrong, posted or only signed"),
+	dropped: note(z.array(z.object({ id: bytes32, at: where })), "Posted once, and no longer"),
 });
 
 export const chainWeight = z.object({
 	account,
-	isValidator: z.boolean().describe("It earns for its report, not for hosts"),
-	providerId: providerId.nullable().describe("Where this validator knows it"),
-	name: said.nullable(),
-	attestation: attested.nullable().describe("Of the host's last valid probe"),
-	scores: z.array(ppm.nullable()).describe("In the order of `validators`; null where a report leaves it out"),
-	medianPpm: ppm.nullable().describe("Of the reports that count; null when the leaves of one are not here"),
-	weightPpm: ppm.nullable().describe("As posted; null without posted weights"),
-	earned: amount.nullable().describe("In this epoch"),
-	total: amount.nullable().describe("In all epochs up to this one"),
-	claimed: amount.describe("What it was paid, before the weights that follow these were posted"),
+	isValidator: note(z.boolean(), "It earns for its report, not for hosts"),
+	providerId: note(z.nullable(providerId), "Where this validator knows it"),
+	name: z.nullable(said),
+	attestation: note(z.nullable(attested), "Of the host's last valid probe"),
+	scores: note(z.array(z.nullable(ppm)), "In the order of `validators`; null where a report leaves it out"),
+	medianPpm: note(z.nullable(ppm), "Of the reports that count; null when the leaves of one are not here"),
+	weightPpm: note(z.nullable(ppm), "As posted; null without posted weights"),
+	earned: note(z.nullable(amount), "In this epoch"),
+	total: note(z.nullable(amount), "In all epochs up to this one"),
+	claimed: note(amount, "What it was paid, before the weights that follow these were posted"),
 });
 export const chainWeights = z.object({
 	validators: z.array(account),
-	rows: z.array(chainWeight).max(MAX_PAGE),
-	cursor: cursor.nullable(),
+	rows: z.array(chainWeight).check(z.maxLength(MAX_PAGE)),
+	cursor: z.nullable(cursor),
 });
 
 export const chainTransaction = z.object({
 	hash: bytes32,
 	block: count,
 	logIndex: count,
-	atMs: atMs.nullable(),
+	atMs: z.nullable(atMs),
 	what: z.enum(["commit", "reveal", "post", "wrong", "drop", "punish"]),
-	about: account.nullable().describe("Whom it concerns"),
-	from: account.nullable().describe("Who sent it"),
-	amount: amount.nullable(),
-	gasUsed: count.nullable().describe("Of the whole transaction; null when the node does not tell"),
+	about: note(z.nullable(account), "Whom it concerns"),
+	from: note(z.nullable(account), "Who sent it"),
+	amount: z.nullable(amount),
+	gasUsed: note(z.nullable(count), "Of the whole transaction; null when the node does not tell"),
 });
 
 export const chainAccount = z.object({
 	account,
-	signer: account.describe("The key of its running program"),
-	payout: account.describe("Where its rewards go"),
-	providerId: providerId.nullable(),
-	isKept: z.boolean().describe("The embedded chain's owner keeps it for a provider that has none of its own"),
+	signer: note(account, "The key of its running program"),
+	payout: note(account, "Where its rewards go"),
+	providerId: z.nullable(providerId),
+	isKept: note(z.boolean(), "The embedded chain's owner keeps it for a provider that has none of its own"),
 	role: z.enum(["none", "provider", "validator"]),
 	stake: amount,
 	unbonding: amount,
 	locked: amount,
-	unlockAtMs: atMs.nullable(),
-	slashed: amount.describe("Taken from its stake for proven fraud"),
-	earned: amount.nullable().describe("By the newest final weights, in all epochs; null when their leaves are not here"),
-	pending: amount.describe("Earned by weights that are posted and not final yet"),
-	claimed: amount.describe("Paid so far"),
-	claimable: amount.describe("Earned and not paid yet: one claim pays all of it"),
-	finalEpoch: epochNumber.nullable().describe("Whose weights a claim would use; null before the first"),
-	claims: z.array(z.object({ to: account, amount, total: amount, at: where })).describe("The newest"),
+	unlockAtMs: z.nullable(atMs),
+	slashed: note(amount, "Taken from its stake for proven fraud"),
+	earned: note(z.nullable(amount), "By the newest final weights, in all epochs; null when their leaves are not here"),
+	pending: note(amount, "Earned by weights that are posted and not final yet"),
+	claimed: note(amount, "Paid so far"),
+	claimable: note(amount, "Earned and not paid yet: one claim pays all of it"),
+	finalEpoch: note(z.nullable(epochNumber), "Whose weights a claim would use; null before the first"),
+	claims: note(z.array(z.object({ to: account, amount, total: amount, at: where })), "The newest"),
 	devices: z.array(z.object({ device: bytes32, evidenceSha256: bytes32, untilMs: atMs, at: where })),
 });
 
 export const chainQuery = z.strictObject({ ...paging });
 
 export const trialFunds = z.object({
-	nonce: count.describe("Of its next transaction"),
-	gas: count.describe("The most that a transaction of it may ask for"),
+	nonce: note(count, "Of its next transaction"),
+	gas: note(count, "The most that a transaction of it may ask for"),
 	maxFeePerGas: amount,
 	maxPriorityFeePerGas: amount,
 });
-export const trialTransaction = z.strictObject({ raw: z.string().regex(/^0x([0-9a-f]{2}){1,8192}$/) });
-export const trialReceipt = z.object({ hash: bytes32, isDone: z.boolean().describe("false: it failed") });
+export const trialTransaction = z.strictObject({ raw: matching(/^0x([0-9a-f]{2}){1,8192}$/) });
+export const trialReceipt = z.object({ hash: bytes32, isDone: note(z.boolean(), "false: it failed") });

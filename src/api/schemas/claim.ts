@@ -1,6 +1,7 @@
 // What a host says of itself, as src/protocol/probe/evidence.ts has it. A claim proves nothing; the API shows
 // it beside what was proven.
-import * as z from "zod";
+import * as z from "zod/mini";
+import { note } from "./base.ts";
 import { count, said } from "./primitives.ts";
 
 const precision = z.enum(["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"]);
@@ -25,17 +26,15 @@ const deviceClaim = z.object({
 export const claim = z.object({
 	engine: z.object({ version: said, arch: said, cuda: z.boolean() }),
 	host: z.object({ os: said, cpu: said, cores: count, ramBytes: count, ramFreeBytes: count }),
-	driver: z.object({ version: said, cuda: said }).nullable(),
+	driver: z.nullable(z.object({ version: said, cuda: said })),
 	why: said,
-	devices: z.array(deviceClaim).max(64),
-	unsupported: z
-		.array(z.object({ pciId: said, name: said, count }))
-		.max(8)
-		.optional()
-		.describe("Cards of other vendors than NVIDIA on the host's PCI bus, which cannot be proven yet"),
-	hidden: z
-		.array(z.enum(["/proc", "/sys"]))
-		.max(2)
-		.optional()
-		.describe("What the engine cannot read of its host"),
+	devices: z.array(deviceClaim).check(z.maxLength(64)),
+	unsupported: note(
+		z.optional(z.array(z.object({ pciId: said, name: said, count })).check(z.maxLength(8))),
+		"Cards of other vendors than NVIDIA on the host's PCI bus, which cannot be proven yet",
+	),
+	hidden: note(
+		z.optional(z.array(z.enum(["/proc", "/sys"])).check(z.maxLength(2))),
+		"What the engine cannot read of its host",
+	),
 });

@@ -1,34 +1,27 @@
 // Jobs in the API: what a customer asks for, what it is offered, what its provider hands in, and what
 // everybody may read. docs/jobs.md §13. Shapes only: whether a program is sound or a claim right is found out
 // from the bytes.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
-import { atMs, chainHex, count, cursor, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
+import { integer, matching, note } from "./base.ts";
+import { atMs, chainHex, count, cursor, hex32, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
 import { searchText } from "./provider.ts";
 import { attestedLevel } from "./verdict.ts";
 
-const hex32 = (what: string) =>
-	z
-		.string()
-		.regex(/^[0-9a-f]{64}$/)
-		.describe(`${what}, 64 lower-case hex digits`);
 /** With a chain the escrow's number of the job. */
 export const jobId = hex32("Name of a job");
-const partNumber = z.int().min(0).max(0xffff_ffff);
-const attempt = z.int().min(1).max(0xffff).describe("Of the part: a word about an earlier one is refused");
-const blobSize = z
-	.int()
-	.min(1)
-	.max(2 ** 35);
+const partNumber = integer(0, 0xffff_ffff);
+const attempt = note(integer(1, 0xffff), "Of the part: a word about an earlier one is refused");
+const blobSize = integer(1, 2 ** 35);
 const blobName = z.strictObject({ root: hex32("Root of its tree"), size: blobSize });
-const tensorNumber = z.int().min(0).max(0xffff);
+const tensorNumber = integer(0, 0xffff);
 const tensorBlob = z.strictObject({ tensor: tensorNumber, root: hex32("Root of its tree"), size: blobSize });
 /** A number that may be larger than 2⁵³. */
-const decimal = z.string().regex(/^(0|[1-9][0-9]{0,77})$/);
+const decimal = matching(/^(0|[1-9][0-9]{0,77})$/);
 
 const jobMethod = z.strictObject({
 	name: z.enum(METHOD_NAMES),
-	count: z.int().min(0).max(64),
+	count: integer(0, 64),
 });
 
 /** As `jobSpec` in src/protocol/network/job-spec.ts. */
@@ -39,15 +32,17 @@ export const jobSpec = z.strictObject({
 	kind: text(32),
 	program: blobName,
 	seed: hex32("Of the randomness in the program"),
-	given: z.array(tensorBlob).max(4096).describe("Every constant and input, ascending by the tensor's number"),
-	segments: z
-		.int()
-		.min(1)
-		.max(2 ** 31),
-	metrics: z.array(z.strictObject({ tensor: text(64), label: text(40), unit: text(16), scale: text(32) })).max(32),
-	previews: z.array(tensorNumber).max(8),
+	given: note(
+		z.array(tensorBlob).check(z.maxLength(4096)),
+		"Every constant and input, ascending by the tensor's number",
+	),
+	segments: integer(1, 2 ** 31),
+	metrics: z
+		.array(z.strictObject({ tensor: text(64), label: text(40), unit: text(16), scale: text(32) }))
+		.check(z.maxLength(32)),
+	previews: z.array(tensorNumber).check(z.maxLength(8)),
 	method: jobMethod,
-	generation: blobName.optional().describe("Of generated text: generation.json, docs/inference.md §10"),
+	generation: note(z.optional(blobName), "Of generated text: generation.json, docs/inference.md §10"),
 });
 
 export const jobTerms = z.strictObject({
@@ -55,16 +50,16 @@ export const jobTerms = z.strictObject({
 	program: hex32("Root of the program"),
 	inputs: hex32("Hash of seed and inputs"),
 	method: jobMethod,
-	segments: z.int().min(1),
-	parts: z.int().min(1),
-	priceMicros: micros.describe("A part, each: to the provider"),
+	segments: integer(1),
+	parts: integer(1),
+	priceMicros: note(micros, "A part, each: to the provider"),
 	feeMicros: micros,
 	auditMicros: micros,
 	bondMicros: micros,
 	startByMs: atMs,
-	workMs: z.int().min(1),
-	windowMs: z.int().min(1),
-	checkedMs: z.int().min(0),
+	workMs: integer(1),
+	windowMs: integer(1),
+	checkedMs: integer(0),
 });
 
 /** As JobEscrow.sol has them, docs/chain.md §11; numbers of more than 53 bits as text. */
@@ -77,22 +72,22 @@ const escrowTerms = z.strictObject({
 	seed: chainHex(32, "The one in inputs"),
 	start: chainHex(32, "S₀"),
 	segments: decimal,
-	parts: z.int().min(1),
+	parts: integer(1),
 	price: decimal,
 	fee: decimal,
 	audit: decimal,
 	bond: decimal,
 	startBy: decimal,
-	workSeconds: z.int().min(1),
-	windowSeconds: z.int().min(1),
-	checkedSeconds: z.int().min(0),
-	method: z.int().min(0).max(255),
-	quorum: z.int().min(1).max(5),
-	validators: z.array(chainHex(20, "A validator's account")).min(1).max(5),
+	workSeconds: integer(1),
+	windowSeconds: integer(1),
+	checkedSeconds: integer(0),
+	method: integer(0, 255),
+	quorum: integer(1, 5),
+	validators: z.array(chainHex(20, "A validator's account")).check(z.minLength(1), z.maxLength(5)),
 });
 
 export const jobEscrow = z.strictObject({
-	chainId: z.int().min(1),
+	chainId: integer(1),
 	contract: chainHex(20, "JobEscrow"),
 	terms: escrowTerms,
 });
@@ -101,80 +96,77 @@ export const jobEscrow = z.strictObject({
 const jobOffer = z.strictObject({
 	id: jobId,
 	terms: jobTerms,
-	escrow: jobEscrow.nullable().describe("Null: nothing is paid on a chain, a record is kept of what is owed"),
+	escrow: note(z.nullable(jobEscrow), "Null: nothing is paid on a chain, a record is kept of what is owed"),
 	salt: hex32("The customer's own"),
-	perWindow: z.int().min(1).describe("Segments from one kept state to the next"),
+	perWindow: note(integer(1), "Segments from one kept state to the next"),
 	secretCommitment: hex32("Of the secret in this job's draws, which is told when the job is over"),
 	untilMs: atMs,
-	signature: z
-		.string()
-		.regex(/^[0-9a-f]{128}$/)
-		.describe("The validator's, of the tagged hash assay/job-offer/1 of the rest as canonical JSON"),
+	signature: note(
+		matching(/^[0-9a-f]{128}$/),
+		"The validator's, of the tagged hash assay/job-offer/1 of the rest as canonical JSON",
+	),
 });
 
 export const jobHostsQuery = z.strictObject({ ...paging });
 export const jobHost = z.object({
 	provider: providerId,
 	isFree: z.boolean(),
-	pricePerHourMicros: micros.describe("The least that an hour of work must bring, by proven speed"),
+	pricePerHourMicros: note(micros, "The least that an hour of work must bring, by proven speed"),
 	reliabilityPpm: ppm,
-	freeBondMicros: micros.describe("What it can lock for a part now"),
-	memoryBytes: count.describe("Proven, and allowed by its owner; 0: none was proven"),
+	freeBondMicros: note(micros, "What it can lock for a part now"),
+	memoryBytes: note(count, "Proven, and allowed by its owner; 0: none was proven"),
 	int8OpsPerS: count,
 	bytesPerS: count,
-	mostWorkMs: count.describe("Longest time limit of a part"),
+	mostWorkMs: note(count, "Longest time limit of a part"),
 	methods: z.array(jobMethod.shape.name),
-	attested: attestedLevel.describe(
-		"What its devices signed in its last valid probe, as it counts for attested jobs here",
-	),
-	isSimulated: z
-		.boolean()
-		.describe("Under roots of our own mint: it shows nothing, and counts on trial networks alone"),
+	attested: note(attestedLevel, "What its devices signed in its last valid probe, as it counts for attested jobs here"),
+	isSimulated: note(z.boolean(), "Under roots of our own mint: it shows nothing, and counts on trial networks alone"),
 });
 export const quoteBody = z.strictObject({
 	spec: jobSpec,
-	mostMicros: micros.nullable().describe("Of the whole job; null: no limit"),
-	account: chainHex(20, "Who will fund it").nullable().describe("Null: without a chain"),
+	mostMicros: note(z.nullable(micros), "Of the whole job; null: no limit"),
+	account: note(z.nullable(chainHex(20, "Who will fund it")), "Null: without a chain"),
 	salt: hex32("The customer's own: two jobs of the same terms need two"),
 });
 export const quote = z.object({
 	offer: jobOffer,
 	totalMicros: micros,
-	estimatedMs: z.int().min(0).describe("Of one part on the slowest host that may be drawn"),
-	hosts: count.describe("How many may be drawn"),
-	tenthFoundPpm: ppm.describe(
+	estimatedMs: note(integer(0), "Of one part on the slowest host that may be drawn"),
+	hosts: note(count, "How many may be drawn"),
+	tenthFoundPpm: note(
+		ppm,
 		"Chance that a provider which skips a tenth is found; of attested: one that broke its guest",
 	),
-	isSimulated: z.boolean().describe("Attested by hosts under roots that anybody can sign under: it shows nothing"),
+	isSimulated: note(z.boolean(), "Attested by hosts under roots that anybody can sign under: it shows nothing"),
 });
 export const submitBody = z.strictObject({ spec: jobSpec, offer: jobOffer });
 
 const partState = z.enum(["open", "assigned", "running", "claimed", "paid", "refunded"]);
 const jobAudit = z.object({
-	auditor: providerId.nullable().describe("Null: the validator itself"),
-	first: count.describe("Counted from the part's first segment"),
+	auditor: note(z.nullable(providerId), "Null: the validator itself"),
+	first: note(count, "Counted from the part's first segment"),
 	count,
 	untilMs: count,
 	tried: z.array(providerId),
-	answer: said.nullable(),
-	agrees: z.boolean().nullable(),
+	answer: z.nullable(said),
+	agrees: z.nullable(z.boolean()),
 });
 const jobPart = z.object({
 	part: partNumber,
 	attempt: count,
 	state: partState,
-	provider: providerId.nullable(),
+	provider: z.nullable(providerId),
 	base: count,
 	isAlone: z.boolean(),
 	untilMs: count,
 	lastBeatMs: count,
 	done: count,
-	lastProgressMs: count.describe("When `done` last grew, or the part began to run"),
-	claim: hex32("Hash of the claim").nullable(),
+	lastProgressMs: note(count, "When `done` last grew, or the part began to run"),
+	claim: z.nullable(hex32("Hash of the claim")),
 	claimedAtMs: count,
 	assignedAtMs: count,
 	isChecked: z.boolean(),
-	proven: count.optional().describe("Of a zk job: its segments that are proven and paid"),
+	proven: note(z.optional(count), "Of a zk job: its segments that are proven and paid"),
 	isDisputed: z.boolean(),
 	audits: z.array(jobAudit),
 	excluded: z.array(providerId),
@@ -192,8 +184,8 @@ export const jobSummary = z.object({
 	kind: said,
 	method: jobMethod,
 	segments: count,
-	done: count.describe("Segments, as providers say"),
-	parts: z.array(z.object({ state: partState, provider: providerId.nullable(), isChecked: z.boolean() })),
+	done: note(count, "Segments, as providers say"),
+	parts: z.array(z.object({ state: partState, provider: z.nullable(providerId), isChecked: z.boolean() })),
 	totalMicros: micros,
 });
 export const job = z.object({
@@ -203,12 +195,12 @@ export const job = z.object({
 	record: z.object({ id: jobId, terms: jobTerms, parts: z.array(jobPart) }),
 });
 export const jobsQuery = z.strictObject({
-	open: z.boolean().optional(),
-	kind: text(32).min(1).optional().describe("Workload of its job file"),
-	q: searchText.optional().describe("In its title, or the beginning of its number"),
+	open: z.optional(z.boolean()),
+	kind: note(z.optional(text(32).check(z.minLength(1))), "Workload of its job file"),
+	q: note(z.optional(searchText), "In its title, or the beginning of its number"),
 	...paging,
 });
-export const jobEventsQuery = z.strictObject({ after: cursor.optional().describe("Like Last-Event-ID") });
+export const jobEventsQuery = z.strictObject({ after: note(z.optional(cursor), "Like Last-Event-ID") });
 
 export const jobResult = z.object({
 	parts: z.array(z.object({ part: partNumber, claim: hex32("Hash of the claim"), states: blobName })),
@@ -219,45 +211,48 @@ export const jobResult = z.object({
 const drawn = z.object({
 	part: partNumber,
 	attempt,
-	role: z.int().min(0).max(2).describe("0: the provider, 1: auditors, 2: what is run again"),
-	atMs: atMs.describe("When the list was published"),
+	role: note(integer(0, 2), "0: the provider, 1: auditors, 2: what is run again"),
+	atMs: note(atMs, "When the list was published"),
 	list: z.array(z.object({ provider: providerId, weightPpm: ppm })),
 	listHash: hex32("Hash of the list"),
-	afterBlock: count.nullable().describe("Newest block when the list was published; the draw takes the next one"),
-	block: hex32("Hash of the block").nullable(),
+	afterBlock: note(z.nullable(count), "Newest block when the list was published; the draw takes the next one"),
+	block: z.nullable(hex32("Hash of the block")),
 	drawn: z.array(providerId),
 });
 export const jobDraws = z.object({
 	id: jobId,
-	offer: jobOffer.describe("As its validator signed it: what binds the draws"),
+	offer: note(jobOffer, "As its validator signed it: what binds the draws"),
 	secretCommitment: hex32("Commitment to the secret"),
-	secret: hex32("The secret").nullable().describe("Null until the job is over"),
-	perWindow: z.int().min(1),
+	secret: note(z.nullable(hex32("The secret")), "Null until the job is over"),
+	perWindow: integer(1),
 	draws: z.array(drawn),
 	parts: z.array(jobPart),
 });
 
 export const jobProofs = z.object({
-	segments: count.describe("Of the job, segment 0 not counted: it has no steps"),
+	segments: note(count, "Of the job, segment 0 not counted: it has no steps"),
 	proofs: z.array(
 		z.object({
 			segment: count,
 			prover: chainHex(20, "Account that was paid"),
 			transaction: chainHex(32, "Hash of its transaction"),
 			gas: count,
-			amount: decimal.describe("Of the token's smallest unit"),
+			amount: note(decimal, "Of the token's smallest unit"),
 		}),
 	),
 });
 
 // The provider's side.
-export const kept = z.strictObject({ state: z.array(blobName).max(4096), results: z.array(blobName).max(4096) });
-const auditNumber = z.int().min(0).max(1000);
-export const offerQuery = z.strictObject({ audit: auditNumber.optional() });
+export const kept = z.strictObject({
+	state: z.array(blobName).check(z.maxLength(4096)),
+	results: z.array(blobName).check(z.maxLength(4096)),
+});
+const auditNumber = integer(0, 1000);
+export const offerQuery = z.strictObject({ audit: z.optional(auditNumber) });
 const assignment = z.object({
 	part: partNumber,
-	attempt: z.int().min(1).describe("As the escrow counts: assignments that were taken"),
-	until: decimal.describe("Seconds: last moment to take it"),
+	attempt: note(integer(1), "As the escrow counts: assignments that were taken"),
+	until: note(decimal, "Seconds: last moment to take it"),
 	draw: chainHex(32, "Hash of the draw's record"),
 	provider: chainHex(20, "The drawn provider's account"),
 	signatures: z.array(chainHex(65, "EIP-712 Assignment, in the order of the terms' validators")),
@@ -266,59 +261,57 @@ export const partOffer = z.object({
 	id: jobId,
 	part: partNumber,
 	attempt,
-	audit: auditNumber.nullable().describe("Null: the part itself is to be run and claimed"),
+	audit: note(z.nullable(auditNumber), "Null: the part itself is to be run and claimed"),
 	spec: jobSpec,
 	terms: jobTerms,
-	escrow: jobEscrow.nullable(),
-	assignment: assignment.nullable().describe("Null for audits, without a chain, and once it was taken"),
-	first: count.describe("First segment to run, counted over the whole job"),
-	count: z.int().min(1),
+	escrow: z.nullable(jobEscrow),
+	assignment: note(z.nullable(assignment), "Null for audits, without a chain, and once it was taken"),
+	first: note(count, "First segment to run, counted over the whole job"),
+	count: integer(1),
 	start: hex32("S of the state before it"),
-	begin: kept.nullable().describe("The state before it, in the program's order; null: zeros, segment 0"),
-	previous: hex32("Hash of the claim of the part before").nullable(),
-	perWindow: z.int().min(1),
-	beatMs: z.int().min(1).describe("A sign of life is wanted at least so often"),
-	untilMs: atMs.describe("Assigned: to accept. Running: to claim. Of an audit: to answer"),
+	begin: note(z.nullable(kept), "The state before it, in the program's order; null: zeros, segment 0"),
+	previous: z.nullable(hex32("Hash of the claim of the part before")),
+	perWindow: integer(1),
+	beatMs: note(integer(1), "A sign of life is wanted at least so often"),
+	untilMs: note(atMs, "Assigned: to accept. Running: to claim. Of an audit: to answer"),
 });
 export const acceptBody = z.strictObject({ attempt });
 export const declineBody = z.strictObject({ attempt, why: text(200) });
 export const beatBody = z.strictObject({
 	attempt,
 	done: count,
-	metrics: z
-		.array(z.strictObject({ step: z.int().min(0), values: z.array(z.number()).max(32) }))
-		.max(200)
-		.describe("Read as the spec's metrics, in their order"),
-	previews: z.array(tensorBlob).max(8),
+	metrics: note(
+		z
+			.array(z.strictObject({ step: integer(0), values: z.array(z.number()).check(z.maxLength(32)) }))
+			.check(z.maxLength(200)),
+		"Read as the spec's metrics, in their order",
+	),
+	previews: z.array(tensorBlob).check(z.maxLength(8)),
 });
-export const beatReply = z.object({ go: z.boolean().describe("False: stop, it is somebody else's") });
+export const beatReply = z.object({ go: note(z.boolean(), "False: stop, it is somebody else's") });
 export const partReply = z.object({ state: partState, untilMs: count });
 export const claimBody = z.strictObject({
 	attempt,
 	segmentRoot: hex32("Segment root"),
 	resultRoot: hex32("Result root"),
-	states: blobName.describe("S_first … S_{first+T}, 32 bytes each"),
+	states: note(blobName, "S_first … S_{first+T}, 32 bytes each"),
 	...kept.shape,
-	rounds: blobName.optional().describe("Signed reports of its devices at both ends: docs/attestation.md"),
+	rounds: note(z.optional(blobName), "Signed reports of its devices at both ends: docs/attestation.md"),
 });
 export const claimReply = z.object({
 	claim: hex32("Hash of the claim"),
-	stored: z.array(chainHex(65, "EIP-712 Stored")).nullable().describe("Null without a chain"),
+	stored: note(z.nullable(z.array(chainHex(65, "EIP-712 Stored"))), "Null without a chain"),
 	state: partState,
 	untilMs: count,
 });
 export const auditBody = z.strictObject({
 	attempt,
-	states: blobName.describe("S of the state before the first segment and after each, 32 bytes each"),
+	states: note(blobName, "S of the state before the first segment and after each, 32 bytes each"),
 });
 export const auditReply = z.object({ stored: z.boolean() });
 export const bySegment = z.strictObject({
 	id: jobId,
-	segment: z.coerce
-		.number()
-		.int()
-		.min(1)
-		.max(2 ** 31),
+	segment: z.coerce.number().check(z.int(), z.minimum(1), z.maximum(2 ** 31)),
 });
 export const byPart = z.strictObject({ id: jobId, part: partNumber });
 export const byAudit = z.strictObject({ id: jobId, part: partNumber, at: auditNumber });

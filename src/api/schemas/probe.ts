@@ -1,6 +1,7 @@
 // Probes: one hardware proof of one host and what came of it. Confidence and likelihoods are in the evidence,
 // for whoever verifies it.
-import * as z from "zod";
+import * as z from "zod/mini";
+import { integer, note } from "./base.ts";
 import { atMs, code, count, paging, probeId, providerId, publicKey, said, sha256, text } from "./primitives.ts";
 import { linkKind } from "./provider.ts";
 import { attestation, attested, device, figure, figureName, finding, strength, verdictStatus } from "./verdict.ts";
@@ -18,44 +19,45 @@ export const probeSummary = z.object({
 	link: linkKind,
 	state: probeState,
 	startedAtMs: atMs,
-	finishedAtMs: atMs.nullable(),
-	verdict: verdictStatus.nullable(),
-	code: code.nullable(),
-	where: said.nullable(),
-	detail: said.nullable(),
-	evidenceSha256: sha256.nullable(),
-	evidenceBytes: count.nullable(),
-	strength: strength.nullable(),
-	attestation: attested.nullable().describe("Of a valid one; null: its host was not asked"),
-	host: z
-		.object({ name: said, model: said.nullable(), gpuCount: count, fp16OpsPerS: count.nullable() })
-		.describe("Its provider as it is now, by its last valid probe"),
+	finishedAtMs: z.nullable(atMs),
+	verdict: z.nullable(verdictStatus),
+	code: z.nullable(code),
+	where: z.nullable(said),
+	detail: z.nullable(said),
+	evidenceSha256: z.nullable(sha256),
+	evidenceBytes: z.nullable(count),
+	strength: z.nullable(strength),
+	attestation: note(z.nullable(attested), "Of a valid one; null: its host was not asked"),
+	host: note(
+		z.object({ name: said, model: z.nullable(said), gpuCount: count, fp16OpsPerS: z.nullable(count) }),
+		"Its provider as it is now, by its last valid probe",
+	),
 });
 
-export const probe = probeSummary.extend({
+export const probe = z.extend(probeSummary, {
 	figures: z.array(figure),
 	findings: z.array(finding),
 	devices: z.array(device),
-	attestation: attestation.nullable().describe("Of a valid one; null: its host was not asked"),
+	attestation: note(z.nullable(attestation), "Of a valid one; null: its host was not asked"),
 });
 
 export const probesQuery = z.strictObject({
-	providerId: providerId.optional(),
-	state: probeState.optional(),
-	verdict: verdictStatus.optional(),
-	code: code.optional(),
-	sinceMs: atMs.optional(),
-	untilMs: atMs.optional(),
+	providerId: z.optional(providerId),
+	state: z.optional(probeState),
+	verdict: z.optional(verdictStatus),
+	code: z.optional(code),
+	sinceMs: z.optional(atMs),
+	untilMs: z.optional(atMs),
 	...paging,
 });
-export const providerProbesQuery = probesQuery.omit({ providerId: true });
+export const providerProbesQuery = z.omit(probesQuery, { providerId: true });
 
 export const figuresQuery = z.strictObject({
 	name: figureName,
-	device: z.int().min(0).max(63).default(0),
-	limit: z.int().min(1).max(500).default(100),
+	device: z._default(integer(0, 63), 0),
+	limit: z._default(integer(1, 500), 100),
 });
 
-export const askProbeBody = z.strictObject({ why: text(200).default("") });
+export const askProbeBody = z.strictObject({ why: z._default(text(200), "") });
 /** Not the probe's id: that is drawn when it starts, so that nobody knows a probe before it is made. */
 export const askedProbe = z.object({ providerId, dueAtMs: atMs });

@@ -1,6 +1,7 @@
 // Providers: how they are listed, shown, registered and changed. What was proven comes from the last valid
 // verdict, `claim` from the host.
-import * as z from "zod";
+import * as z from "zod/mini";
+import { note } from "./base.ts";
 import { claim } from "./claim.ts";
 import {
 	atMs,
@@ -24,12 +25,12 @@ const providerState = z.enum(["active", "paused", "removed"]);
 
 /** Proven, of the largest group of equal cards; figures are those of the weakest card of the group. */
 export const provenSummary = {
-	model: said.nullable().describe("A profile of docs/profiles.md"),
+	model: note(z.nullable(said), "A profile of docs/profiles.md"),
 	gpuCount: count,
-	memoryBytes: count.nullable().describe("Proven resident, each card"),
-	fp16OpsPerS: count.nullable().describe("gemm.fp16, each card"),
-	memoryBytesPerS: count.nullable().describe("memory.bandwidth, each card"),
-	attestation: attested.nullable().describe("Of the last valid probe; null: its host was not asked"),
+	memoryBytes: note(z.nullable(count), "Proven resident, each card"),
+	fp16OpsPerS: note(z.nullable(count), "gemm.fp16, each card"),
+	memoryBytesPerS: note(z.nullable(count), "memory.bandwidth, each card"),
+	attestation: note(z.nullable(attested), "Of the last valid probe; null: its host was not asked"),
 };
 
 export const providerSummary = z.object({
@@ -37,65 +38,69 @@ export const providerSummary = z.object({
 	name: said,
 	link: linkKind,
 	state: providerState,
-	connected: z.boolean().describe("Its agent link is up; true for ssh and local, which are dialled"),
+	connected: note(z.boolean(), "Its agent link is up; true for ssh and local, which are dialled"),
 	rented: z.boolean(),
 	rentable: z.boolean(),
 	pricePerHourMicros: micros,
 	registeredAtMs: atMs,
-	lastSeenAtMs: atMs.nullable(),
-	nextProbeAtMs: atMs.nullable(),
-	failures: count.describe("In a row"),
-	lastVerdict: verdictStatus.nullable(),
-	lastCode: code.nullable(),
-	lastProbeAtMs: atMs.nullable(),
-	lastValidAtMs: atMs.nullable(),
-	scorePpm: ppm.nullable(),
+	lastSeenAtMs: z.nullable(atMs),
+	nextProbeAtMs: z.nullable(atMs),
+	failures: note(count, "In a row"),
+	lastVerdict: z.nullable(verdictStatus),
+	lastCode: z.nullable(code),
+	lastProbeAtMs: z.nullable(atMs),
+	lastValidAtMs: z.nullable(atMs),
+	scorePpm: z.nullable(ppm),
 	reliabilityPpm: ppm,
-	uptimePpm: ppm.describe("Time connected of the time registered; of hosts that are dialled the same as answeredPpm"),
-	answeredPpm: ppm.describe("A record of past probes: how many came to a verdict"),
+	uptimePpm: note(ppm, "Time connected of the time registered; of hosts that are dialled the same as answeredPpm"),
+	answeredPpm: note(ppm, "A record of past probes: how many came to a verdict"),
 	...provenSummary,
 });
 
 /** Equal cards of one provider, by proven model; figures by name, of the weakest of the group. */
 export const holding = z.object({ model: said, count, figures: z.record(z.string(), z.int()) });
 
-export const provider = providerSummary.extend({
-	target: said.nullable().describe("How it is reached; null for everyone but admins: it names a host and a user"),
-	claim: claim.nullable(),
-	suspicion: said.nullable().describe("Why it is suspected of sharing devices, when it is"),
+export const provider = z.extend(providerSummary, {
+	target: note(z.nullable(said), "How it is reached; null for everyone but admins: it names a host and a user"),
+	claim: z.nullable(claim),
+	suspicion: note(z.nullable(said), "Why it is suspected of sharing devices, when it is"),
 	devices: z.array(device),
-	attestation: attestation.nullable().describe("Of the last valid probe; null: its host was not asked"),
+	attestation: note(z.nullable(attestation), "Of the last valid probe; null: its host was not asked"),
 	holdings: z.array(holding),
 	figures: z.array(currentFigure),
 });
 
 /** One group of equal cards must satisfy all of them. */
 export const provenFilters = {
-	model: modelName.optional(),
-	minDevices: count.optional().describe("Cards in the group"),
-	minMemoryBytes: count.optional().describe("Proven, each card"),
-	minFp16OpsPerS: count.optional().describe("Proven, each card"),
-	minBandwidthBytesPerS: count.optional().describe("Proven, each card"),
-	maxPriceMicros: micros.optional().describe("Per hour"),
-	minUptimePpm: ppm.optional(),
+	model: z.optional(modelName),
+	minDevices: note(z.optional(count), "Cards in the group"),
+	minMemoryBytes: note(z.optional(count), "Proven, each card"),
+	minFp16OpsPerS: note(z.optional(count), "Proven, each card"),
+	minBandwidthBytesPerS: note(z.optional(count), "Proven, each card"),
+	maxPriceMicros: note(z.optional(micros), "Per hour"),
+	minUptimePpm: z.optional(ppm),
 };
 
 export const SORTS = ["score", "price", "gpuPrice", "memory", "fp16", "bandwidth", "uptime", "name"] as const;
-export const searchText = text(100).min(1).describe("Part of a name, or the beginning of an id");
+export const searchText = note(text(100).check(z.minLength(1)), "Part of a name, or the beginning of an id");
 
 export const providersQuery = z.strictObject({
 	...provenFilters,
-	rented: z.boolean().optional(),
-	connected: z.boolean().optional(),
-	link: linkKind.optional(),
-	state: providerState.optional(),
-	q: searchText.optional(),
-	sort: z.enum([...SORTS, "registered", "lastProbe", "nextProbe"]).default("score"),
-	descending: z.boolean().optional().describe("Default: false for prices, name and nextProbe, true for the others"),
+	rented: z.optional(z.boolean()),
+	connected: z.optional(z.boolean()),
+	link: z.optional(linkKind),
+	state: z.optional(providerState),
+	q: z.optional(searchText),
+	sort: z._default(z.enum([...SORTS, "registered", "lastProbe", "nextProbe"]), "score"),
+	descending: note(z.optional(z.boolean()), "Default: false for prices, name and nextProbe, true for the others"),
 	...paging,
 });
 
-const offerFields = { name: name.optional(), pricePerHourMicros: micros.optional(), rentable: z.boolean().optional() };
+const offerFields = {
+	name: z.optional(name),
+	pricePerHourMicros: z.optional(micros),
+	rentable: z.optional(z.boolean()),
+};
 
 /**
  * ssh and local targets make this validator open links of its own: admins only. agent: a provider announces
@@ -105,7 +110,7 @@ export const registerProviderBody = z.discriminatedUnion("link", [
 	z.strictObject({ link: z.literal("agent"), key: publicKey, ...offerFields }),
 	z.strictObject({
 		link: z.literal("ssh"),
-		target: text(512).regex(/^ssh:\/\/[^\s/]+$/, "not ssh://user@host[:port]"),
+		target: text(512).check(z.regex(/^ssh:\/\/[^\s/]+$/, "not ssh://user@host[:port]")),
 		...offerFields,
 	}),
 	z.strictObject({ link: z.literal("local"), ...offerFields }),
@@ -113,5 +118,5 @@ export const registerProviderBody = z.discriminatedUnion("link", [
 
 /** At least one field, or nothing would be asked. */
 export const changeProviderBody = z
-	.strictObject({ ...offerFields, paused: z.boolean().optional() })
-	.refine((body) => Object.keys(body).length > 0, "nothing to change");
+	.strictObject({ ...offerFields, paused: z.optional(z.boolean()) })
+	.check(z.refine((body) => Object.keys(body).length > 0, "nothing to change"));

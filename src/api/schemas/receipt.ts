@@ -1,6 +1,7 @@
 // The receipts of a probe as the API gives them: the file beside the evidence
 // (src/protocol/chain/probe-receipt.ts), field for field.
-import * as z from "zod";
+import * as z from "zod/mini";
+import { note } from "./base.ts";
 import { chainHex, count, probeId, sha256 } from "./primitives.ts";
 
 export const receiptFile = z.object({
@@ -14,7 +15,7 @@ export const receiptFile = z.object({
 	receipts: z.array(
 		z.object({
 			challenge: count,
-			precision: count.describe("0 int8, 1 fp8, 2 fp16, 3 bf16, 4 tf32"),
+			precision: note(count, "0 int8, 1 fp8, 2 fp16, 3 bf16, 4 tf32"),
 			m: count,
 			n: count,
 			k: count,
@@ -23,7 +24,8 @@ export const receiptFile = z.object({
 			signature: chainHex(65, "EIP-712, by the account's signer"),
 		}),
 	),
-	missing: z
-		.array(z.object({ challenge: count, why: z.enum(["silent", "refused", "wrong"]) }))
-		.describe("Committed challenges without a receipt: a score of 0 on chain"),
+	missing: note(
+		z.array(z.object({ challenge: count, why: z.enum(["silent", "refused", "wrong"]) })),
+		"Committed challenges without a receipt: a score of 0 on chain",
+	),
 });

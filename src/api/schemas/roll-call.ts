@@ -1,10 +1,11 @@
 // Roll calls: which blocks called, who answered, what the network proved together (docs/roll-call.md). The
 // public files of the answers are evidence, by their hash.
-import * as z from "zod";
+import * as z from "zod/mini";
+import { integer, note } from "./base.ts";
 import { atMs, chainHex, code, count, paging, ppm, providerId, said, sha256 } from "./primitives.ts";
 import { attested } from "./verdict.ts";
 
-const hash = sha256.describe("Hash, 64 lower-case hex digits");
+const hash = note(sha256, "Hash, 64 lower-case hex digits");
 const callState = z.enum(["open", "committed", "done", "void"]);
 /**
  * opening: committed to, not opened yet. late: too slow, with an answer after the deadline or one of too
@@ -12,7 +13,7 @@ const callState = z.enum(["open", "committed", "done", "void"]);
  */
 const answerState = z.enum(["opening", "answered", "late", "absent", "wrong", "excused", "uncalled"]);
 
-export const callNumber = z.int().min(0).describe("Number of the block, or drand round, that called");
+export const callNumber = note(integer(0), "Number of the block, or drand round, that called");
 
 export const rollCall = z.object({
 	call: callNumber,
@@ -21,48 +22,49 @@ export const rollCall = z.object({
 	beta0: hash,
 	/** void: not carried through, counts for nobody; `code` says why. */
 	state: callState,
-	code: code.nullable(),
+	code: z.nullable(code),
 	calledAtMs: atMs,
 	deadlineMs: count,
-	b0AtS: count.describe("Time of the block that called, in seconds"),
-	b1: count.nullable().describe("The block with the commitment"),
-	b1AtS: count.nullable(),
-	b2: count.nullable().describe("The block that drew the places"),
-	b2AtS: count.nullable(),
-	beta2: hash.nullable(),
-	root: hash.nullable(),
-	leaves: count.nullable(),
-	transaction: chainHex(32, "Transaction of the commitment").nullable(),
-	endedAtMs: atMs.nullable(),
-	hosts: count.describe("Hosts that answered in time and rightly"),
+	b0AtS: note(count, "Time of the block that called, in seconds"),
+	b1: note(z.nullable(count), "The block with the commitment"),
+	b1AtS: z.nullable(count),
+	b2: note(z.nullable(count), "The block that drew the places"),
+	b2AtS: z.nullable(count),
+	beta2: z.nullable(hash),
+	root: z.nullable(hash),
+	leaves: z.nullable(count),
+	transaction: z.nullable(chainHex(32, "Transaction of the commitment")),
+	endedAtMs: z.nullable(atMs),
+	hosts: note(count, "Hosts that answered in time and rightly"),
 	devices: count,
-	gigaOps: count.describe("Their work together, in 10⁹ operations"),
-	megaBytes: count.describe("Sum of what each device held when it had answered, in 10⁶ bytes"),
-	counted: count.describe("Hosts that were to answer, whether they did or not; excused and uncalled ones are left out"),
+	gigaOps: note(count, "Their work together, in 10⁹ operations"),
+	megaBytes: note(count, "Sum of what each device held when it had answered, in 10⁶ bytes"),
+	counted: note(count, "Hosts that were to answer, whether they did or not; excused and uncalled ones are left out"),
 });
 
 export const rollCallAnswer = z.object({
 	providerId,
 	name: said,
 	state: answerState,
-	code: code.nullable(),
+	code: z.nullable(code),
 	/** From the moment this validator saw the block. */
-	ms: count.nullable(),
+	ms: z.nullable(count),
 	megaOps: count,
 	bytes: count,
-	paidPpm: ppm.nullable().describe("What an excused call counts for, where a rental was paid through the escrow"),
+	paidPpm: note(z.nullable(ppm), "What an excused call counts for, where a rental was paid through the escrow"),
 	/** One public file a device; they are kept for a while. */
 	files: z.array(z.object({ device: count, sha256, bytes: count })),
-	attestation: attested.nullable().describe("Of the host's last valid probe"),
+	attestation: note(z.nullable(attested), "Of the host's last valid probe"),
 });
 
-export const rollCallsQuery = z.strictObject({ state: callState.optional(), ...paging });
-export const answersQuery = z.strictObject({ state: answerState.optional(), ...paging });
+export const rollCallsQuery = z.strictObject({ state: z.optional(callState), ...paging });
+export const answersQuery = z.strictObject({ state: z.optional(answerState), ...paging });
 export const historyQuery = z.strictObject({ ...paging });
 
-export const providerCall = rollCallAnswer
-	.pick({ state: true, code: true, ms: true, files: true })
-	.extend({ call: callNumber, atMs });
+export const providerCall = z.extend(z.pick(rollCallAnswer, { state: true, code: true, ms: true, files: true }), {
+	call: callNumber,
+	atMs,
+});
 
 /** What a tree was made of, in its order: enough to build it again, and to demand an opening. */
 export const rollCallLeaves = z.object({
@@ -75,11 +77,17 @@ export const rollCallLeaves = z.object({
 			leaf: count,
 			account: chainHex(20, "Account whose stake stands for the answer; zero without one"),
 			signature: z.string(),
-			accountSignatures: z.array(z.string()).nullable(),
+			accountSignatures: z.nullable(z.array(z.string())),
 			answers: z.array(
 				z.object({
-					...{ device: count, m: count, n: count, k: count, rounds: count, keep: count },
-					...{ end: hash, last: hash },
+					device: count,
+					m: count,
+					n: count,
+					k: count,
+					rounds: count,
+					keep: count,
+					end: hash,
+					last: hash,
 				}),
 			),
 		}),

@@ -1,8 +1,9 @@
 // Scores: what market/ computed. A score comes with the tree of terms it multiplies out from.
-import * as z from "zod";
+import * as z from "zod/mini";
+import { note } from "./base.ts";
 import { atMs, ppm, providerId, said, sha256 } from "./primitives.ts";
 
-export const scoring = said.describe("holistic, or sn27 for the compatible mode");
+export const scoring = note(said, "holistic, or sn27 for the compatible mode");
 
 /**
  * One term of a score: `rule` says how its value follows from the terms in `from`; for a given one `from`
@@ -17,18 +18,18 @@ export interface ScoreTerm {
 	readonly from: readonly (string | ScoreTerm)[];
 }
 
-const scoreTerm: z.ZodType<ScoreTerm, ScoreTerm> = z
+const scoreTerm: z.ZodMiniType<ScoreTerm, ScoreTerm> = z
 	.lazy(() =>
 		z.object({
 			name: said,
 			value: z.int(),
 			unit: said,
 			rule: said,
-			weights: z.array(z.int()).readonly().optional(),
-			from: z.array(z.union([said, scoreTerm])).readonly(),
+			weights: z.optional(z.readonly(z.array(z.int()))),
+			from: z.readonly(z.array(z.union([said, scoreTerm]))),
 		}),
 	)
-	.meta({ id: "ScoreTerm" });
+	.register(z.globalRegistry, { id: "ScoreTerm" });
 
 /** `terms` multiplies out to `scorePpm` again, docs/network.md §2. */
 export const score = z.object({
@@ -40,9 +41,9 @@ export const score = z.object({
 		version: z.int(),
 		providerId,
 		mode: scoring,
-		evidence: sha256.nullable(),
+		evidence: z.nullable(sha256),
 		scorePpm: ppm,
-		why: said.describe("Why a score is 0; empty otherwise"),
+		why: note(said, "Why a score is 0; empty otherwise"),
 		root: scoreTerm,
 	}),
 });

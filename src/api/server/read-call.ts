@@ -1,7 +1,7 @@
 // One request, checked by the schemas of its route: what the handler is given. Refusals name the field, never
 // the value.
 import type { FastifyRequest } from "fastify";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Call, Route } from "../route.ts";
 import { textFault } from "./parse-body.ts";
@@ -26,7 +26,7 @@ export function readCall(route: Route, request: FastifyRequest, signal: AbortSig
 }
 
 /** A route without a schema for its query takes none. */
-function readFields(where: string, schema: z.ZodObject | undefined, fields: TextFields): unknown {
+function readFields(where: string, schema: z.ZodMiniObject | undefined, fields: TextFields): unknown {
 	for (const [key, value] of Object.entries(fields))
 		for (const text of [key, ...(typeof value === "string" ? [value] : value)]) {
 			const fault = textFault(text);
@@ -39,7 +39,7 @@ function readFields(where: string, schema: z.ZodObject | undefined, fields: Text
 	return checked("REQUEST_BAD", where, schema, readTextFields(schema, fields));
 }
 
-function checked(code: string, where: string, schema: z.ZodType, value: unknown): unknown {
+function checked(code: string, where: string, schema: z.ZodMiniType, value: unknown): unknown {
 	const result = schema.safeParse(value);
 	if (result.success) return result.data;
 	const [first] = result.error.issues;

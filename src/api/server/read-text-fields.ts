@@ -1,7 +1,9 @@
 // Path and query come as text; schemas speak of integers and booleans. Each field is turned into what its
 // schema wants, spelled in one way only ("007", "1e3", "yes" stay text and are refused). Repeated keys become
 // lists, which no schema takes.
-import * as z from "zod";
+import * as z from "zod/mini";
+
+const { $ZodBoolean, $ZodDefault, $ZodNullable, $ZodNumber, $ZodOptional } = z.core;
 
 export type TextFields = Readonly<Record<string, string | readonly string[]>>;
 
@@ -19,7 +21,7 @@ export function parseQuery(text: string): TextFields {
 
 const INTEGER = /^(0|[1-9][0-9]{0,15})$/;
 
-export function readTextFields(schema: z.ZodObject, fields: TextFields): Record<string, unknown> {
+export function readTextFields(schema: z.ZodMiniObject, fields: TextFields): Record<string, unknown> {
 	const read: Record<string, unknown> = Object.create(null);
 	for (const key of Object.keys(fields)) {
 		const value = fields[key]!;
@@ -31,13 +33,13 @@ export function readTextFields(schema: z.ZodObject, fields: TextFields): Record<
 
 function readText(schema: z.core.$ZodType, text: string): unknown {
 	const inner = unwrapped(schema);
-	if (inner instanceof z.ZodNumber) return INTEGER.test(text) ? Number(text) : text;
-	if (inner instanceof z.ZodBoolean) return text === "true" ? true : text === "false" ? false : text;
+	if (inner instanceof $ZodNumber) return INTEGER.test(text) ? Number(text) : text;
+	if (inner instanceof $ZodBoolean) return text === "true" ? true : text === "false" ? false : text;
 	return text;
 }
 
 function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
-	if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
-		return unwrapped(schema.unwrap());
+	if (schema instanceof $ZodOptional || schema instanceof $ZodDefault || schema instanceof $ZodNullable)
+		return unwrapped(schema._zod.def.innerType);
 	return schema;
 }
